@@ -1,0 +1,23 @@
+//! The ledger's lines, newest first.
+
+use admit_core::access::Action;
+use admit_core::ids::EventId;
+
+use crate::caller::UserCaller;
+use crate::error::{Error, Result};
+use crate::ports::{App, read};
+use crate::records::{AuditRecord, Listed, Page};
+
+/// A page of an event's ledger, or of the organisation's when no event is named.
+pub async fn list(app: &App, caller: &UserCaller, event_id: Option<EventId>, page: Page) -> Result<Listed<AuditRecord>> {
+    caller.must(Action::ReadAudit)?;
+    read(&*app.store, &caller.organization_id, move |tx| {
+        if let Some(event_id) = &event_id
+            && tx.event(event_id)?.is_none()
+        {
+            return Err(Error::not_found("event"));
+        }
+        tx.audit(event_id.as_ref(), &page)
+    })
+    .await
+}

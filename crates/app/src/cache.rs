@@ -1,0 +1,54 @@
+//! The large parts of manifests, built once per version (architecture §4 "Manifest").
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use admit_core::ids::{EventId, OrganizationId};
+
+/// A manifest's large part: everything up to the per-request members.
+#[derive(Debug)]
+pub struct LargePart {
+    /// Its bytes, an unfinished JSON object.
+    pub bytes: Vec<u8>,
+    /// `content_hash` of its tickets.
+    pub content_hash: [u8; 32],
+    /// Serial of the last rule change in it.
+    pub version: u64,
+    /// Codes in it.
+    pub codes: usize,
+    /// The bytes as one finished zstd frame, made when first asked for.
+    pub zstd: std::sync::OnceLock<Vec<u8>>,
+}
+
+/// Versions kept per event.
+const KEPT: usize = 8;
+
+type Kept = BTreeMap<(OrganizationId, EventId), Vec<Arc<LargePart>>>;
+
+/// The last few versions of each event's list.
+#[derive(Debug, Default)]
+pub struct ManifestCache {
+    kept: Mutex<Kept>,
+}
+
+impl ManifestCache {
+    /// A version, if it is kept.
+    pub fn get(&self, organization_id: &OrganizationId, event_id: &EventId, version: u64) -> Option<Arc<LargePart>> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let parts = kept.get(&(organization_id.clone(), event_id.clone()))?;
+        parts.iter().find(|part| part.version == version).cloned()
+    }
+    /// Keeps a version; the oldest beyond eight go.
+    pub fn put(&self, organization_id: &OrganizationId, event_id: &EventId, part: Arc<LargePart>) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let parts = kept.entry((organization_id.clone(), event_id.clone())).or_default();
+        parts.retain(|held| held.version != part.version);
+        parts.push(part);
+        let excess = parts.len().saturating_sub(KEPT);
+        parts.drain(..excess);
+    }
+    /// Forgets everything: after a new epoch, versions may be given again.
+    pub fn clear(&self) {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}

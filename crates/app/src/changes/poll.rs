@@ -1,0 +1,151 @@
+//! What changed after a cursor: tickets with their newest rules and the scans that count; gates and the event.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use admit_core::ids::{DeviceId, EventId, ScanId, TicketId};
+use admit_core::incident::Subject;
+use admit_core::limits::{CHANGES_ITEMS, CHANGES_SCANS};
+use admit_core::reduce::{EffectiveScan, Rules, TicketState, reduce};
+use admit_core::rule::{Change, TicketBook, When};
+use admit_core::scan::ScanKind;
+use admit_core::wire::scanning::{ChangedGate, ChangedTicket, ChangesAnswer, Cursor};
+
+use crate::caller::DeviceCaller;
+use crate::error::{Error, Result};
+use crate::ports::{App, Tx, read};
+use crate::records::{DeviceState, LoadedRules, StateRecord, TicketRecord};
+
+/// What a device asks.
+#[derive(Debug, Clone, Default)]
+pub struct ChangesCommand {
+    /// Where it stands; `None` = at the start.
+    pub cursor: Option<Cursor>,
+    /// The version of its list: rule changes up to it are no news.
+    pub manifest_version: u64,
+}
+
+/// Answers at once, with at most 1,000 tickets; waiting for news is the caller's. 404 unless the device is assigned to
+/// the event; a cursor of another epoch answers `resync`.
+pub async fn poll(
+    app: &App,
+    caller: &DeviceCaller,
+    event_id: &EventId,
+    command: ChangesCommand,
+) -> Result<ChangesAnswer> {
+    let (device_id, event_id, now) = (caller.device_id.clone(), event_id.clone(), app.clock.now());
+    read(&*app.store, &caller.organization_id, move |tx| {
+        let device = tx.device(&device_id)?.ok_or_else(|| Error::Bug("a key without a device".into()))?;
+        if device.event_id != event_id {
+            return Err(Error::not_found("event"));
+        }
+        if device.state == DeviceState::Revoked {
+            return Err(Error::denied("device_revoked", "this device was revoked"));
+        }
+        let head = tx.head(&event_id)?;
+        let blank = ChangesAnswer {
+            items: Vec::new(),
+            event: None,
+            gates: None,
+            manifest_version: tx.rules_serial(&event_id)?,
+            cursor: Cursor::at(head.epoch, 0),
+            more: false,
+            resync: false,
+            server_time: now,
+        };
+        let cursor = command.cursor.unwrap_or_else(|| Cursor::at(head.epoch, 0));
+        if cursor.epoch != head.epoch {
+            return Ok(ChangesAnswer { resync: true, ..blank });
+        }
+        since(tx, &event_id, &cursor, command.manifest_version, head.serial, blank)
+    })
+    .await
+}
+
+fn since(
+    tx: &mut dyn Tx,
+    event_id: &EventId,
+    cursor: &Cursor,
+    manifest_version: u64,
+    head: u64,
+    blank: ChangesAnswer,
+) -> Result<ChangesAnswer> {
+    // `after` names tickets of the very next serial; everything up to `serial` is known whole.
+    let after = match &cursor.after {
+        Some(ticket_id) => (cursor.serial + 1, Some(ticket_id)),
+        None => (cursor.serial, None),
+    };
+    let mut changed = tx.changed_tickets(event_id, after, manifest_version, CHANGES_ITEMS + 1)?;
+    let more = changed.len() > CHANGES_ITEMS;
+    changed.truncate(CHANGES_ITEMS);
+    let place = match changed.last() {
+        Some((ticket, serial)) if more => {
+            Cursor { epoch: cursor.epoch, serial: serial - 1, after: Some(ticket.ticket_id.clone()) }
+        }
+        _ => Cursor::at(cursor.epoch, head),
+    };
+    let tickets: Vec<TicketRecord> = changed.into_iter().map(|(ticket, _)| ticket).collect();
+    let items = items(tx, event_id, tickets)?;
+    let (event, gates) = event_rules(tx, event_id, cursor.serial.max(manifest_version))?;
+    Ok(ChangesAnswer { items, event, gates, cursor: place, more, ..blank })
+}
+
+type EventAndGates = (Option<admit_core::event::EventRules>, Option<Vec<ChangedGate>>);
+
+/// The event and its gates, if any of them changed after what the device knows.
+fn event_rules(tx: &mut dyn Tx, event_id: &EventId, known: u64) -> Result<EventAndGates> {
+    if tx.event_rules_serial(event_id)? <= known {
+        return Ok((None, None));
+    }
+    let book = tx.load_rules(event_id, &[])?.book;
+    let gates = book.gate_ids().filter_map(|gate_id| {
+        let rules = book.gate(gate_id, When::Newest)?;
+        Some(ChangedGate { gate_id: gate_id.clone(), rules })
+    });
+    Ok((book.event(When::Newest), Some(gates.collect())))
+}
+
+fn items(tx: &mut dyn Tx, event_id: &EventId, tickets: Vec<TicketRecord>) -> Result<Vec<ChangedTicket>> {
+    let key = |ticket: &TicketRecord| Subject::Ticket(ticket.ticket_id.clone()).key();
+    let keys: Vec<String> = tickets.iter().map(key).collect();
+    let states = tx.states(event_id, &keys)?;
+    let mut states: BTreeMap<String, StateRecord> =
+        states.into_iter().map(|state| (state.subject_key.clone(), state)).collect();
+    let mut out = Vec::with_capacity(tickets.len());
+    for ticket in tickets {
+        let effective = states.remove(&key(&ticket)).map(|state| state.effective).unwrap_or_default();
+        let folded = effective.len().saturating_sub(CHANGES_SCANS);
+        let prefix = prefix(tx, event_id, &ticket.ticket_id, &effective[..folded])?;
+        out.push(ChangedTicket {
+            ticket_id: ticket.ticket_id,
+            rules: ticket.rules,
+            barcode_hashes: ticket.barcode_hashes,
+            prefix,
+            scans: effective[folded..].to_vec(),
+        });
+    }
+    Ok(out)
+}
+
+/// What the older scans of a much-scanned ticket add up to: the same reduction, over them and every revert alone.
+fn prefix(tx: &mut dyn Tx, event_id: &EventId, ticket_id: &TicketId, older: &[EffectiveScan]) -> Result<TicketState> {
+    if older.is_empty() {
+        return Ok(TicketState::default());
+    }
+    let subject = Subject::Ticket(ticket_id.clone());
+    let keys = [subject.key()];
+    let LoadedRules { book, tickets } = tx.load_rules(event_id, std::slice::from_ref(ticket_id))?;
+    let mut rules = TicketBook::default();
+    for rule in &tickets {
+        if let Change::Ticket(_, change) = &rule.change {
+            rules.add(rule, change);
+        }
+    }
+    let wanted: BTreeSet<(&DeviceId, &ScanId)> = older.iter().map(|scan| (&scan.device_id, &scan.scan_id)).collect();
+    let mut facts = tx.facts(event_id, &keys)?;
+    facts.retain(|(_, fact)| {
+        fact.scan.kind == ScanKind::Revert || wanted.contains(&(&fact.scan.device_id, &fact.scan.scan_id))
+    });
+    let reviews = tx.reviews(event_id, &keys)?;
+    let rules = Rules { event: &book, ticket: Some(&rules), newest: false };
+    Ok(reduce(&subject, rules, &reviews, &facts).state)
+}

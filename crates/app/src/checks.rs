@@ -1,0 +1,279 @@
+//! Checks of what people send: every wrong field is named, all of them at once.
+
+use admit_core::ids::GateId;
+use admit_core::limits::{ID_CHARS, NAME_CHARS, NOTE_CHARS, PARTY, SET_ITEMS};
+use admit_core::time::Timestamp;
+
+use crate::error::{Error, FieldError, Result};
+
+/// Longest zone, in characters.
+const ZONE_CHARS: usize = 64;
+/// Longest e-mail address, in characters (RFC 5321's path limit).
+const EMAIL_CHARS: usize = 254;
+/// Longest phone number as written, in characters.
+const PHONE_CHARS: usize = 40;
+/// Longest flag for the door, in characters: it must fit a verdict screen.
+const FLAG_CHARS: usize = 80;
+/// Shortest password, in characters; longer beats odder.
+const PASSWORD_CHARS: usize = 10;
+/// Longest password, in bytes: hashing must not become a load attack.
+const PASSWORD_BYTES: usize = 1_024;
+
+/// The wrong fields found so far.
+#[derive(Debug, Default)]
+pub struct Checks {
+    errors: Vec<FieldError>,
+}
+
+/// `field` under `parent`: `guest` and `name` are `guest.name`, `[3]` and `name` are `[3].name`.
+pub fn path(parent: &str, field: &str) -> String {
+    if parent.is_empty() { field.to_owned() } else { format!("{parent}.{field}") }
+}
+
+impl Checks {
+    /// Notes a wrong field.
+    pub fn fail(&mut self, path: impl Into<String>, message: impl Into<String>) {
+        self.errors.push(FieldError { path: path.into(), message: message.into() });
+    }
+    /// The wrong fields so far.
+    pub fn errors(&self) -> &[FieldError] {
+        &self.errors
+    }
+    /// All of them as one error, if there is any.
+    pub fn finish(self) -> Result<()> {
+        if self.errors.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::Invalid { code: "invalid_request", errors: self.errors })
+        }
+    }
+
+    /// A name of 1–200 characters without control characters; outer white space is cut off.
+    pub fn name(&mut self, path: &str, text: &str) -> String {
+        self.line(path, text, 1, NAME_CHARS)
+    }
+    /// One line of text, `min` to `max` characters; outer white space is cut off.
+    pub fn line(&mut self, path: &str, text: &str, min: usize, max: usize) -> String {
+        let text = text.trim();
+        let chars = text.chars().count();
+        if chars < min || chars > max {
+            self.fail(path, format!("must have {min} to {max} characters, not {chars}"));
+        } else if text.chars().any(char::is_control) {
+            self.fail(path, "must not hold control characters");
+        }
+        text.to_owned()
+    }
+    /// A note of at most 2,000 characters; line breaks are fine. Empty is none.
+    pub fn note(&mut self, path: &str, text: Option<&str>) -> Option<String> {
+        let text = text?.trim();
+        if text.chars().count() > NOTE_CHARS {
+            self.fail(path, format!("must have at most {NOTE_CHARS} characters"));
+        } else if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
+            self.fail(path, "must not hold control characters");
+        }
+        some_text(text)
+    }
+    /// A flag for the door: a few words, such as `check ID`. Empty is none.
+    pub fn flag(&mut self, path: &str, text: Option<&str>) -> Option<String> {
+        let text = self.line(path, text?, 0, FLAG_CHARS);
+        some_text(&text)
+    }
+    /// The organiser's own id: one line. Empty is none.
+    pub fn external_id(&mut self, path: &str, text: Option<&str>) -> Option<String> {
+        let text = self.line(path, text?, 0, ID_CHARS);
+        some_text(&text)
+    }
+    /// An e-mail address, lower-cased: something before and after one @, no spaces.
+    pub fn email(&mut self, path: &str, text: &str) -> String {
+        let text = text.trim().to_lowercase();
+        let good = text.split_once('@').is_some_and(|(local, domain)| {
+            !local.is_empty() && !domain.is_empty() && !domain.contains('@') && !domain.starts_with('.') && !domain.ends_with('.')
+        });
+        if !good || text.chars().count() > EMAIL_CHARS || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
+            self.fail(path, "must be an e-mail address such as ana@example.org");
+        }
+        text
+    }
+    /// An optional e-mail address; empty is none.
+    pub fn optional_email(&mut self, path: &str, text: Option<&str>) -> Option<String> {
+        let text = text?.trim();
+        (!text.is_empty()).then(|| self.email(path, text))
+    }
+    /// A phone number as people write it; empty is none.
+    pub fn phone(&mut self, path: &str, text: Option<&str>) -> Option<String> {
+        let text = self.line(path, text?, 0, PHONE_CHARS);
+        if text.chars().any(|c| !(c.is_ascii_digit() || " +-()./#*,;xextEXT".contains(c))) {
+            self.fail(path, "must be a phone number such as +49 30 1234567");
+        }
+        some_text(&text)
+    }
+    /// A password: 10 characters or more.
+    pub fn password(&mut self, path: &str, text: &str) {
+        if text.chars().count() < PASSWORD_CHARS || text.len() > PASSWORD_BYTES {
+            self.fail(path, format!("must have {PASSWORD_CHARS} characters or more, and at most {PASSWORD_BYTES} bytes"));
+        }
+    }
+    /// Persons: 1–10,000.
+    pub fn party(&mut self, path: &str, persons: u32) -> u32 {
+        if !(1..=PARTY).contains(&persons) {
+            self.fail(path, format!("must be 1 to {PARTY}, not {persons}"));
+        }
+        persons
+    }
+    /// An optional number of persons that fit somewhere: 1 or more.
+    pub fn capacity(&mut self, path: &str, persons: Option<u32>) -> Option<u32> {
+        if persons == Some(0) {
+            self.fail(path, "must be 1 or more, or null for no limit");
+        }
+        persons
+    }
+    /// A zone: a word or two, such as `general`.
+    pub fn zone(&mut self, path: &str, text: &str) -> String {
+        self.line(path, text, 1, ZONE_CHARS)
+    }
+    /// Zones: each once, at most 64.
+    pub fn zones(&mut self, path: &str, zones: &[String]) -> Vec<String> {
+        self.set_size(path, zones.len());
+        let mut out: Vec<String> = Vec::new();
+        for (i, zone) in zones.iter().enumerate() {
+            let zone = self.zone(&format!("{path}[{i}]"), zone);
+            if !out.contains(&zone) {
+                out.push(zone);
+            }
+        }
+        out
+    }
+    /// Gates that must be among `known`: each once, at most 64.
+    pub fn gate_ids(&mut self, path: &str, gate_ids: &[GateId], known: &[GateId]) -> Vec<GateId> {
+        self.set_size(path, gate_ids.len());
+        let mut out: Vec<GateId> = Vec::new();
+        for (i, gate_id) in gate_ids.iter().enumerate() {
+            if !known.contains(gate_id) {
+                self.fail(format!("{path}[{i}]"), format!("is not a gate of this event: {}", listed(known)));
+            } else if !out.contains(gate_id) {
+                out.push(gate_id.clone());
+            }
+        }
+        out
+    }
+    /// The slug of a new gate: lower-case letters, digits and single dashes between them.
+    pub fn gate_slug(&mut self, path: &str, gate_id: &GateId) {
+        let text = gate_id.as_str();
+        let good = text.len() <= 64
+            && text.split('-').all(|part| {
+                !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+            });
+        if !good {
+            self.fail(path, "must be lower-case letters and digits, with single dashes between them, such as north-main");
+        }
+    }
+    /// The form of an IANA time zone name: `UTC` or `Area/Place`.
+    pub fn time_zone(&mut self, path: &str, text: &str) -> String {
+        let part = |part: &str| {
+            part.starts_with(|c: char| c.is_ascii_alphabetic())
+                && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"_+-".contains(&b))
+        };
+        let parts: Vec<&str> = text.split('/').collect();
+        if text != "UTC" && !((2..=3).contains(&parts.len()) && text.len() <= 64 && parts.into_iter().all(part)) {
+            self.fail(path, "must be an IANA time zone such as Europe/Berlin, or UTC");
+        }
+        text.to_owned()
+    }
+    /// A staff PIN: 4–8 digits (spec D18).
+    pub fn pin(&mut self, path: &str, digits: &str) {
+        if !(4..=8).contains(&digits.len()) || !digits.bytes().all(|b| b.is_ascii_digit()) {
+            self.fail(path, "must be 4 to 8 digits");
+        }
+    }
+    /// A window: its end lies after its beginning.
+    pub fn window(&mut self, path: &str, from: Option<Timestamp>, until: Option<Timestamp>) {
+        if let (Some(from), Some(until)) = (from, until)
+            && until <= from
+        {
+            self.fail(path, format!("must be after {from}"));
+        }
+    }
+    fn set_size(&mut self, path: &str, items: usize) {
+        if items > SET_ITEMS {
+            self.fail(path, format!("must have at most {SET_ITEMS} items, not {items}"));
+        }
+    }
+}
+
+fn some_text(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// Known gates as an error lists them.
+pub fn listed(known: &[GateId]) -> String {
+    if known.is_empty() {
+        return "it has none yet".to_owned();
+    }
+    let mut names: Vec<&str> = known.iter().take(20).map(GateId::as_str).collect();
+    if known.len() > names.len() {
+        names.push("…");
+    }
+    format!("it has {}", names.join(", "))
+}
+
+/// A text as names are compared: lower case, one space between words. Lists, entry types and guests are found by it.
+pub fn folded(text: &str) -> String {
+    text.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrong(check: impl FnOnce(&mut Checks)) -> bool {
+        let mut checks = Checks::default();
+        check(&mut checks);
+        !checks.errors().is_empty()
+    }
+
+    #[test]
+    fn a_time_zone_has_the_form_of_an_iana_name() {
+        for good in ["UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "Etc/GMT+3", "America/Port-au-Prince"] {
+            assert!(!wrong(|c| drop(c.time_zone("time_zone", good))), "{good}");
+        }
+        for bad in ["", "Berlin", "Europe/", "Europe/Ber lin", "../etc/passwd", "+02:00", "Europe/Berlin/x/y"] {
+            assert!(wrong(|c| drop(c.time_zone("time_zone", bad))), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_gate_slug_is_plain() {
+        for good in ["north-main", "a", "gate-2", "vip_1"] {
+            assert!(!wrong(|c| c.gate_slug("gate_id", &GateId::new(good).unwrap())), "{good}");
+        }
+        for bad in ["North", "-a", "a-", "a--b", "a/b", "ä"] {
+            assert!(GateId::new(bad).is_err() || wrong(|c| c.gate_slug("gate_id", &GateId::new(bad).unwrap())), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_email_has_something_on_both_sides_of_one_at() {
+        for good in ["a@b", "Ana.Maria+1@example.org"] {
+            assert!(!wrong(|c| drop(c.email("email", good))), "{good}");
+        }
+        for bad in ["", "a", "@b", "a@", "a@b@c", "a b@c", "a@.b", "a\r\n@b"] {
+            assert!(wrong(|c| drop(c.email("email", bad))), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_pin_is_four_to_eight_digits() {
+        for (digits, good) in [("1234", true), ("12345678", true), ("123", false), ("123456789", false), ("12a4", false), ("١٢٣٤", false)] {
+            assert_eq!(!wrong(|c| c.pin("staff_pin", digits)), good, "{digits}");
+        }
+    }
+
+    #[test]
+    fn every_wrong_field_is_named_at_once() {
+        let mut checks = Checks::default();
+        checks.name("name", " ");
+        checks.party("guest.party_size", 0);
+        let Err(Error::Invalid { errors, .. }) = checks.finish() else { panic!("two fields are wrong") };
+        assert_eq!(errors.iter().map(|e| e.path.as_str()).collect::<Vec<_>>(), ["name", "guest.party_size"]);
+    }
+}

@@ -1,0 +1,88 @@
+//! What a device tells about itself every 30 s (spec §5).
+
+use admit_core::time::Timestamp;
+use admit_core::wire::scanning::{Cursor, HeartbeatAnswer, HeartbeatRequest};
+
+use crate::caller::DeviceCaller;
+use crate::error::{Error, Result};
+use crate::ports::{App, Hint, Scope, Topic, Tx, read, write};
+use crate::records::*;
+
+/// Notes what the device says, and tells it what it should know without asking. Not a fact: overwritten.
+pub async fn heartbeat(app: &App, caller: &DeviceCaller, beat: HeartbeatRequest) -> Result<HeartbeatAnswer> {
+    let now = app.clock.now();
+    let device_id = caller.device_id.clone();
+    let scope = scope(app, caller).await?;
+    let answer = write(&*app.store, scope, move |tx| {
+        let device = tx.device(&device_id)?.ok_or_else(|| Error::Bug("a key without a device".into()))?;
+        if device.state == DeviceState::Revoked {
+            return Err(Error::denied("device_revoked", "this device was revoked"));
+        }
+        note(tx, &device, &beat, now)?;
+        let head = tx.head(&device.event_id)?;
+        Ok(HeartbeatAnswer {
+            server_time: now,
+            manifest_version: tx.rules_serial(&device.event_id)?,
+            event_id: device.event_id,
+            gate_id: device.gate_id,
+            cursor: Cursor::at(head.epoch, head.serial),
+        })
+    })
+    .await?;
+    app.hints.hint(Hint {
+        organization_id: caller.organization_id.clone(),
+        event_id: answer.event_id.clone(),
+        serial: None,
+        topic: Topic::Devices,
+    });
+    Ok(answer)
+}
+
+/// A log's row is written by batches and heartbeats alike: both hold the event's head while they do.
+pub(crate) async fn scope(app: &App, caller: &DeviceCaller) -> Result<Scope> {
+    let device_id = caller.device_id.clone();
+    let event_id = read(&*app.store, &caller.organization_id, move |tx| {
+        Ok(tx.device(&device_id)?.ok_or_else(|| Error::Bug("a key without a device".into()))?.event_id)
+    })
+    .await?;
+    Ok(Scope { urgent: true, ..Scope::event(&caller.organization_id, &event_id) })
+}
+
+fn note(tx: &mut dyn Tx, device: &DeviceRecord, beat: &HeartbeatRequest, now: Timestamp) -> Result<()> {
+    tx.put_health(
+        &device.device_id,
+        &DeviceHealth {
+            last_seen_at: Some(now),
+            last_sync_at: device.health.last_sync_at,
+            pending: beat.pending,
+            battery: beat.battery,
+            app_version: beat.app_version.clone().unwrap_or_default(),
+            manifest_version: beat.manifest_version,
+            clock_offset_ms: beat.clock_offset_ms,
+            failed_syncs: device.health.failed_syncs,
+        },
+    )?;
+    speak_of_head(tx, device, &beat.log_id, beat.head)
+}
+
+/// A device spoke of its log's head: what lies below it and has not arrived is missing (spec §3 "Log").
+pub(crate) fn speak_of_head(
+    tx: &mut dyn Tx,
+    device: &DeviceRecord,
+    log_id: &admit_core::ids::LogId,
+    head: u64,
+) -> Result<()> {
+    let log = tx.log(&device.device_id, log_id)?;
+    if head == 0 && log.is_none() || log.as_ref().is_some_and(|log| log.head >= head) {
+        return Ok(());
+    }
+    let log = log.unwrap_or_else(|| LogRecord {
+        device_id: device.device_id.clone(),
+        log_id: log_id.clone(),
+        event_id: device.event_id.clone(),
+        head: 0,
+        received: Vec::new(),
+        closed_at: None,
+    });
+    tx.put_log(&LogRecord { head, ..log })
+}

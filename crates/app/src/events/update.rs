@@ -1,0 +1,211 @@
+//! Changing an event: each changed field is a rule, and the scans it touches are judged anew.
+
+use std::collections::BTreeSet;
+
+use admit_core::access::Action;
+use admit_core::event::{EventStatus, ReEntry, StaffPin};
+use admit_core::ids::EventId;
+use admit_core::limits::PLAUSIBLE_MARGIN_MS;
+use admit_core::rule::{Change, Effective, EventChange};
+use admit_core::time::Timestamp;
+use serde_json::{Map, Value, json};
+
+use crate::audits::line;
+use crate::caller::UserCaller;
+use crate::checks::Checks;
+use crate::error::{Error, Result};
+use crate::ports::{App, Scope, Tx, write};
+use crate::records::*;
+use crate::rules::{all_subjects, announce, put};
+
+/// The fields to change; `None` leaves one as it is.
+#[derive(Debug, Clone, Default)]
+pub struct EventPatch {
+    /// Name.
+    pub name: Option<String>,
+    /// Place.
+    pub venue: Option<String>,
+    /// IANA time zone.
+    pub time_zone: Option<String>,
+    /// Start.
+    pub starts_at: Option<Timestamp>,
+    /// End.
+    pub ends_at: Option<Timestamp>,
+    /// Status.
+    pub status: Option<EventStatus>,
+    /// Re-entry mode.
+    pub re_entry: Option<ReEntry>,
+    /// Gap of `after_gap`, seconds.
+    pub min_gap_seconds: Option<u32>,
+    /// 4–8 digits; `Some(None)` takes the PIN away.
+    pub staff_pin: Option<Option<String>>,
+    /// Persons expected at once; `Some(None)` for no limit.
+    pub capacity: Option<Option<u32>>,
+}
+
+/// Changes an event. Going live holds from the start, anything else from this write on; start and end by their nature
+/// hold for all scans (spec §3). Fails with `status_order` for a step the life of an event does not have. A patch that
+/// changes nothing leaves no trace.
+pub async fn update(app: &App, caller: &UserCaller, event_id: EventId, patch: EventPatch) -> Result<EventRecord> {
+    caller.must(Action::ManageEvents)?;
+    let now = app.clock.now();
+    let mut draw = app.draw();
+    // 1. What can be checked without the event. The PIN's hash is made here, outside the transaction: it is slow.
+    let mut checks = Checks::default();
+    let patch = checked(&mut checks, patch);
+    checks.finish()?;
+    let pin = patch.staff_pin.as_ref().map(|pin| pin.as_deref().map(|digits| super::staff_pin(digits, &mut draw)));
+    let by = caller.clone();
+    let id = event_id.clone();
+    let (event, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
+        let mut draw = draw.clone();
+        // 2. The new values, and what changed.
+        let before = super::require(tx, &id)?;
+        let after = applied(&before, &patch)?;
+        let changed = differences(&before, &after, pin.is_some());
+        if changed.is_empty() {
+            return Ok((before, None));
+        }
+        // 3. Newest values, rules, and the scans they touch.
+        let stamp = tx.stamp(&id)?;
+        tx.update_event(&after)?;
+        let subjects = touched(tx, &before, &after)?;
+        let rules = changes(&before, &after, pin.clone(), stamp);
+        let brought = put(tx, &id, stamp, rules, &subjects, now, &mut draw)?;
+        tx.append_audit(line::of(&by, Some(&id), "event_updated", ("Event", id.as_str()), Value::Object(changed)))?;
+        Ok((after, Some(brought)))
+    })
+    .await?;
+    if let Some(brought) = brought {
+        announce(app, &caller.organization_id, &event_id, &brought);
+    }
+    Ok(event)
+}
+
+fn checked(checks: &mut Checks, patch: EventPatch) -> EventPatch {
+    if let Some(Some(digits)) = &patch.staff_pin {
+        checks.pin("staff_pin", digits);
+    }
+    EventPatch {
+        name: patch.name.map(|text| checks.name("name", &text)),
+        venue: patch.venue.map(|text| checks.line("venue", &text, 0, admit_core::limits::NAME_CHARS)),
+        time_zone: patch.time_zone.map(|text| checks.time_zone("time_zone", &text)),
+        capacity: patch.capacity.map(|capacity| checks.capacity("capacity", capacity)),
+        ..patch
+    }
+}
+
+fn applied(before: &EventRecord, patch: &EventPatch) -> Result<EventRecord> {
+    let after = EventRecord {
+        event_id: before.event_id.clone(),
+        name: patch.name.clone().unwrap_or_else(|| before.name.clone()),
+        venue: patch.venue.clone().unwrap_or_else(|| before.venue.clone()),
+        time_zone: patch.time_zone.clone().unwrap_or_else(|| before.time_zone.clone()),
+        starts_at: patch.starts_at.unwrap_or(before.starts_at),
+        ends_at: patch.ends_at.unwrap_or(before.ends_at),
+        status: patch.status.unwrap_or(before.status),
+        re_entry: patch.re_entry.unwrap_or(before.re_entry),
+        min_gap_seconds: patch.min_gap_seconds.unwrap_or(before.min_gap_seconds),
+        has_pin: patch.staff_pin.as_ref().map_or(before.has_pin, Option::is_some),
+        capacity: patch.capacity.unwrap_or(before.capacity),
+        created_at: before.created_at,
+    };
+    let mut checks = Checks::default();
+    let end = if patch.ends_at.is_none() { "starts_at" } else { "ends_at" };
+    if after.ends_at <= after.starts_at {
+        checks.fail(end, "the event must end after it starts");
+    }
+    checks.finish()?;
+    if after.status != before.status && !follows(before.status, after.status) {
+        return Err(Error::conflict(
+            "status_order",
+            format!("an event that is {} cannot become {}", before.status, after.status),
+        ));
+    }
+    Ok(after)
+}
+
+/// The life of an event: draft → live → ended → archived; ended by mistake, it may go live again.
+fn follows(from: EventStatus, to: EventStatus) -> bool {
+    use EventStatus::*;
+    matches!((from, to), (Draft, Live) | (Live, Ended) | (Ended, Live) | (Ended, Archived))
+}
+
+/// What changed, as the ledger tells it.
+fn differences(before: &EventRecord, after: &EventRecord, pin: bool) -> Map<String, Value> {
+    let values = |event: &EventRecord| {
+        [
+            ("name", json!(event.name)),
+            ("venue", json!(event.venue)),
+            ("time_zone", json!(event.time_zone)),
+            ("starts_at", json!(event.starts_at.to_string())),
+            ("ends_at", json!(event.ends_at.to_string())),
+            ("status", json!(event.status.as_str())),
+            ("re_entry", json!(event.re_entry.as_str())),
+            ("min_gap_seconds", json!(event.min_gap_seconds)),
+            ("capacity", json!(event.capacity)),
+        ]
+    };
+    let mut out = Map::new();
+    for ((field, from), (_, to)) in values(before).into_iter().zip(values(after)) {
+        if from != to {
+            out.insert(field.to_owned(), json!({ "from": from, "to": to }));
+        }
+    }
+    if pin && (before.has_pin || after.has_pin) {
+        out.insert("staff_pin".to_owned(), json!(if after.has_pin { "set" } else { "taken away" }));
+    }
+    out
+}
+
+fn changes(
+    before: &EventRecord,
+    after: &EventRecord,
+    pin: Option<Option<StaffPin>>,
+    stamp: Stamp,
+) -> Vec<(Effective, Change)> {
+    let now = Effective::At(stamp.effective_at);
+    let mut out = Vec::new();
+    let mut say = |when, change| out.push((when, Change::Event(change)));
+    if after.name != before.name {
+        say(now, EventChange::Name(after.name.clone()));
+    }
+    if after.starts_at != before.starts_at {
+        say(now, EventChange::StartsAt(after.starts_at));
+    }
+    if after.ends_at != before.ends_at {
+        say(now, EventChange::EndsAt(after.ends_at));
+    }
+    if after.status != before.status {
+        let when = if after.status == EventStatus::Live { Effective::Start } else { now };
+        say(when, EventChange::Status(after.status));
+    }
+    if after.re_entry != before.re_entry {
+        say(now, EventChange::ReEntry(after.re_entry));
+    }
+    if after.min_gap_seconds != before.min_gap_seconds {
+        say(now, EventChange::MinGapSeconds(after.min_gap_seconds));
+    }
+    if let Some(pin) = pin {
+        say(now, EventChange::StaffPin(pin));
+    }
+    out
+}
+
+/// The subjects whose scans an edit may touch: all of them for how often one may enter; for start and end those whose
+/// plausibility flips, that is those with a scan between the old and the new bound. A name, a place, a status or a PIN
+/// decides nothing about a scan.
+fn touched(tx: &mut dyn Tx, before: &EventRecord, after: &EventRecord) -> Result<BTreeSet<String>> {
+    if after.re_entry != before.re_entry || after.min_gap_seconds != before.min_gap_seconds {
+        return all_subjects(tx, &before.event_id);
+    }
+    let moved = [
+        (before.starts_at.plus_ms(-PLAUSIBLE_MARGIN_MS), after.starts_at.plus_ms(-PLAUSIBLE_MARGIN_MS)),
+        (before.ends_at.plus_ms(PLAUSIBLE_MARGIN_MS), after.ends_at.plus_ms(PLAUSIBLE_MARGIN_MS)),
+    ];
+    let mut out = BTreeSet::new();
+    for (old, new) in moved.into_iter().filter(|(old, new)| old != new) {
+        out.extend(tx.subjects_by_time(&before.event_id, old.min(new), old.max(new), true)?);
+    }
+    Ok(out)
+}

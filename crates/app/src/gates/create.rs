@@ -1,0 +1,92 @@
+//! A new gate; its first values hold from the start.
+
+use admit_core::access::Action;
+use admit_core::gate::{Direction, EntryRule, GateRules};
+use admit_core::ids::{EventId, GateId};
+use admit_core::rule::{Change, Effective, GateChange};
+use serde_json::json;
+
+use super::Gate;
+use crate::audits::line;
+use crate::caller::UserCaller;
+use crate::checks::Checks;
+use crate::error::Result;
+use crate::events;
+use crate::ports::{App, Scope, write};
+use crate::rules::{all_subjects, announce, put};
+
+/// What is asked for.
+#[derive(Debug, Clone)]
+pub struct NewGate {
+    /// Slug.
+    pub gate_id: GateId,
+    /// Name; the slug where absent.
+    pub name: Option<String>,
+    /// Zones it admits; the zones of the event's entry types where absent.
+    pub zones: Option<Vec<String>>,
+    /// `in` by default.
+    pub direction: Option<Direction>,
+    /// Persons its area holds.
+    pub capacity: Option<u32>,
+    /// Off by default.
+    pub names_on_devices: Option<bool>,
+    /// Both by default. They cannot be changed later.
+    pub entry_rules: Option<Vec<EntryRule>>,
+}
+
+/// Makes a gate. Fails with `gate_exists`. Scans that named it before it was made are judged anew: a subject's first
+/// values hold from the start.
+pub async fn create(app: &App, caller: &UserCaller, event_id: EventId, new: NewGate) -> Result<Gate> {
+    caller.must(Action::ManageEvents)?;
+    let now = app.clock.now();
+    let draw = app.draw();
+    // 1. Check.
+    let mut checks = Checks::default();
+    checks.gate_slug("gate_id", &new.gate_id);
+    let name = checks.name("name", new.name.as_deref().unwrap_or(new.gate_id.as_str()));
+    let zones = new.zones.as_ref().map(|zones| checks.zones("zones", zones));
+    let capacity = checks.capacity("capacity", new.capacity);
+    checks.finish()?;
+    let mut entry_rules = new.entry_rules.clone().unwrap_or_else(|| EntryRule::ALL.to_vec());
+    entry_rules.sort();
+    entry_rules.dedup();
+    let by = caller.clone();
+    let id = event_id.clone();
+    let (gate, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
+        let mut draw = draw.clone();
+        events::require(tx, &id)?;
+        let rules = GateRules {
+            name: name.clone(),
+            zones: match &zones {
+                Some(zones) => zones.clone(),
+                None => zones_of_types(tx, &id)?,
+            },
+            direction: new.direction.unwrap_or(Direction::In),
+            capacity,
+            names_on_devices: new.names_on_devices.unwrap_or(false),
+            entry_rules: entry_rules.clone(),
+        };
+        // 2. Gate, rule, the scans that waited for it, line.
+        let stamp = tx.stamp(&id)?;
+        tx.insert_gate(&id, &new.gate_id, now)?;
+        let change = Change::Gate(new.gate_id.clone(), GateChange::First(rules.clone()));
+        let subjects = all_subjects(tx, &id)?;
+        let brought = put(tx, &id, stamp, vec![(Effective::Start, change)], &subjects, now, &mut draw)?;
+        let said = json!({ "name": rules.name, "zones": rules.zones, "direction": rules.direction.as_str() });
+        tx.append_audit(line::of(&by, Some(&id), "gate_created", ("Gate", new.gate_id.as_str()), said))?;
+        Ok((Gate { gate_id: new.gate_id.clone(), rules }, brought))
+    })
+    .await?;
+    announce(app, &caller.organization_id, &event_id, &brought);
+    Ok(gate)
+}
+
+fn zones_of_types(tx: &mut dyn crate::ports::Tx, event_id: &EventId) -> Result<Vec<String>> {
+    let mut zones: Vec<String> = Vec::new();
+    for entry_type in tx.entry_types(event_id)? {
+        if !zones.contains(&entry_type.zone) {
+            zones.push(entry_type.zone);
+        }
+    }
+    Ok(zones)
+}

@@ -1,0 +1,21 @@
+//! Which guest lists an event has.
+
+use admit_core::access::Action;
+use admit_core::ids::EventId;
+
+use crate::caller::UserCaller;
+use crate::error::Result;
+use crate::events;
+use crate::ports::{App, read};
+use crate::records::GuestListRecord;
+
+/// Guest lists, oldest first; a promoter sees their own.
+pub async fn list(app: &App, caller: &UserCaller, event_id: EventId) -> Result<Vec<GuestListRecord>> {
+    caller.must(Action::ReadEvents)?;
+    let by = caller.clone();
+    read(&*app.store, &caller.organization_id, move |tx| {
+        events::require(tx, &event_id)?;
+        Ok(tx.guest_lists(&event_id)?.into_iter().filter(|list| super::is_theirs(&by, list)).collect())
+    })
+    .await
+}

@@ -1,0 +1,50 @@
+//! A new member: a user with an e-mail nobody has yet.
+
+use admit_core::access::Action;
+use serde_json::json;
+
+use crate::audits::line;
+use crate::caller::UserCaller;
+use crate::checks::Checks;
+use crate::error::Result;
+use crate::organizations::create::new_user;
+use crate::password;
+use crate::ports::{App, Scope, write};
+use crate::records::*;
+
+/// Who is to become one.
+#[derive(Debug, Clone)]
+pub struct NewMember {
+    /// Sign-in e-mail.
+    pub email: String,
+    /// Name.
+    pub name: String,
+    /// First password.
+    pub password: String,
+    /// Role.
+    pub role: Role,
+}
+
+/// Makes a user and their membership. Fails with `email_taken`. Hashes a password: tens of milliseconds of a core.
+pub async fn create(app: &App, caller: &UserCaller, new: NewMember) -> Result<MemberRecord> {
+    caller.must(Action::ManageMembers)?;
+    let now = app.clock.now();
+    let mut draw = app.draw();
+    // 1. Check.
+    let mut checks = Checks::default();
+    let email = checks.email("email", &new.email);
+    let name = checks.name("name", &new.name);
+    checks.password("password", &new.password);
+    checks.finish()?;
+    // 2. User, membership and line together.
+    let user = new_user(draw.row_id(now), email, name, password::hash(&new.password, draw.bytes())?, now)?;
+    let by = caller.clone();
+    let role = new.role;
+    write(&*app.store, Scope::organization(&caller.organization_id), move |tx| {
+        tx.insert_member(&user, role)?;
+        let said = json!({ "email": user.email, "role": role.as_str() });
+        tx.append_audit(line::of(&by, None, "member_created", ("User", user.user_id.as_str()), said))?;
+        super::require(tx, &user.user_id)
+    })
+    .await
+}

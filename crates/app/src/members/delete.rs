@@ -1,0 +1,27 @@
+//! A member leaves.
+
+use admit_core::access::Action;
+use admit_core::ids::UserId;
+use serde_json::json;
+
+use crate::audits::line;
+use crate::caller::UserCaller;
+use crate::error::Result;
+use crate::ports::{App, Scope, write};
+use crate::records::*;
+
+/// Ends a membership, and with it every session and API token of theirs here. Fails with `last_owner`.
+pub async fn delete(app: &App, caller: &UserCaller, user_id: UserId) -> Result<()> {
+    caller.must(Action::ManageMembers)?;
+    let by = caller.clone();
+    write(&*app.store, Scope::organization(&caller.organization_id), move |tx| {
+        let before = super::require(tx, &user_id)?;
+        if before.role == Role::Owner {
+            super::keep_an_owner(tx, &user_id)?;
+        }
+        tx.remove_member(&user_id)?;
+        let said = json!({ "email": before.email, "role": before.role.as_str() });
+        tx.append_audit(line::of(&by, None, "member_removed", ("User", user_id.as_str()), said))
+    })
+    .await
+}

@@ -1,0 +1,11 @@
+//! Who is a member.
+
+use crate::caller::UserCaller;
+use crate::error::Result;
+use crate::ports::{App, read};
+use crate::records::MemberRecord;
+
+/// Members, oldest first. Every member may see who else is one.
+pub async fn list(app: &App, caller: &UserCaller) -> Result<Vec<MemberRecord>> {
+    read(&*app.store, &caller.organization_id, move |tx| tx.members()).await
+}

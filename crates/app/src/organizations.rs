@@ -1,0 +1,5 @@
+//! Organisations: each owns all that is its own.
+
+pub mod create;
+
+pub use create::{NewOrganization, create};

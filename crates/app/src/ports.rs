@@ -1,0 +1,203 @@
+//! What the use cases need from outside: a store, clocks, ids, hints.
+//!
+//! A transaction (`Tx`) is plain, synchronous Rust: the embedded store runs it on its writer thread, PostgreSQL's on a
+//! lane thread, the simulator in place. So a use case cannot hold a lock across an await, and one seed is one schedule
+//! (docs/decisions.md, "Transactions are synchronous").
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use admit_core::ids::{EventId, OrganizationId};
+use admit_core::time::Timestamp;
+use futures_util::future::BoxFuture;
+
+use crate::error::{Error, Result};
+use crate::records::*;
+
+mod tx;
+pub use tx::*;
+
+/// The server's clock.
+pub trait Clock: Send + Sync {
+    /// Now.
+    fn now(&self) -> Timestamp;
+    /// A monotonic reading in milliseconds, for durations only.
+    fn monotonic_ms(&self) -> i64;
+}
+
+/// Randomness: ids, keys, tokens. Drawn before a transaction begins, so that it may run again (law 6).
+pub trait Ids: Send + Sync {
+    /// 32 fresh random bytes.
+    fn random(&self) -> [u8; 32];
+}
+
+/// After a commit: wakes whoever watches. May be lost without harm (law 15).
+pub trait Hints: Send + Sync {
+    /// Something of this event changed.
+    fn hint(&self, hint: Hint);
+}
+
+/// What changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hint {
+    /// Whose.
+    pub organization_id: OrganizationId,
+    /// Of which event.
+    pub event_id: EventId,
+    /// Serial it changed at, if it is part of the event's order.
+    pub serial: Option<u64>,
+    /// What.
+    pub topic: Topic,
+}
+
+/// Topics of the live stream (spec §5).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Topic {
+    /// A batch was stored: its id, status and counts as JSON (S2 §4).
+    Batch(String),
+    /// Counters changed; the JSON of S2's `occupancy` message, without totals.
+    Occupancy(String),
+    /// Incidents changed.
+    Incidents,
+    /// A device changed or was heard.
+    Devices,
+    /// Rules changed.
+    Rules,
+}
+
+/// Which organisation and events a write is about: the store takes the events' heads, in order of id, before the
+/// operation runs (architecture §4).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scope {
+    /// Organisation.
+    pub organization_id: OrganizationId,
+    /// Events whose heads are taken; none for administration.
+    pub events: Vec<EventId>,
+    /// Goes before bulk work on its lane.
+    pub urgent: bool,
+}
+
+impl Scope {
+    /// Administration of an organisation: no event's head.
+    pub fn organization(organization_id: &OrganizationId) -> Self {
+        Self { organization_id: organization_id.clone(), events: Vec::new(), urgent: false }
+    }
+    /// One event.
+    pub fn event(organization_id: &OrganizationId, event_id: &EventId) -> Self {
+        Self { organization_id: organization_id.clone(), events: vec![event_id.clone()], urgent: false }
+    }
+}
+
+/// An operation inside a transaction. May run more than once; whatever it decides must come from its captures and the
+/// transaction.
+pub type WriteOp = Box<dyn FnMut(&mut dyn Tx) -> Result<()> + Send>;
+/// An operation on one consistent snapshot.
+pub type ReadOp = Box<dyn FnOnce(&mut dyn Tx) -> Result<()> + Send>;
+
+/// The store. Begin, savepoint, commit and retry are its own; a use case never commits (law 6).
+pub trait Store: Send + Sync {
+    /// Runs the operation in a durable transaction; several waiting operations may share one commit. Resolves after the
+    /// commit. On an unknown outcome (an I/O error at commit) it answers [`Error::Later`] and the store stops.
+    fn write_op(&self, scope: Scope, op: WriteOp) -> BoxFuture<'static, Result<()>>;
+    /// Runs the operation on a read snapshot, scoped to the organisation.
+    fn read_op(&self, organization_id: OrganizationId, op: ReadOp) -> BoxFuture<'static, Result<()>>;
+    /// Unscoped: what a secret opens, by its SHA-256 (allow-listed, law 6).
+    fn credential(&self, token_hash: [u8; 32]) -> BoxFuture<'static, Result<Option<CredentialRecord>>>;
+    /// Unscoped: a user by sign-in e-mail, with the organisations they belong to, oldest membership first.
+    fn sign_in(&self, email: String) -> BoxFuture<'static, Result<Option<(UserRecord, Vec<OrganizationId>)>>>;
+    /// Unscoped: every (organisation, event), for `rebuild` and backups.
+    fn all_events(&self) -> BoxFuture<'static, Result<Vec<(OrganizationId, EventId)>>>;
+    /// Unscoped: makes an organisation with its first owner, both new.
+    fn create_organization(
+        &self,
+        organization: OrganizationRecord,
+        owner: UserRecord,
+    ) -> BoxFuture<'static, Result<()>>;
+    /// The server's epoch.
+    fn epoch(&self) -> BoxFuture<'static, Result<admit_core::rule::Epoch>>;
+    /// Begins a new epoch: every event's head serial is noted as its base (spec §3). Does nothing if `seen` is not the
+    /// present epoch any more (another request was first).
+    fn begin_epoch(
+        &self,
+        seen: admit_core::rule::Epoch,
+        next: admit_core::rule::Epoch,
+    ) -> BoxFuture<'static, Result<()>>;
+    /// A named setting of the whole server, such as the probe sealed with its secret.
+    fn setting(&self, name: String) -> BoxFuture<'static, Result<Option<String>>>;
+    /// Sets a named setting if it is not set yet; answers what is set afterwards.
+    fn settle(&self, name: String, value: String) -> BoxFuture<'static, Result<String>>;
+    /// The database's clock, which orders rules and answers `/api/scanning/time`.
+    fn now(&self) -> BoxFuture<'static, Result<Timestamp>>;
+}
+
+/// Runs `op` in a durable transaction and gives back what it returned.
+pub async fn write<R, F>(store: &dyn Store, scope: Scope, mut op: F) -> Result<R>
+where
+    R: Send + 'static,
+    F: FnMut(&mut dyn Tx) -> Result<R> + Send + 'static,
+{
+    let slot = Arc::new(Mutex::new(None));
+    let into = Arc::clone(&slot);
+    let run = move |tx: &mut dyn Tx| {
+        let result = op(tx)?;
+        *into.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        Ok(())
+    };
+    store.write_op(scope, Box::new(run)).await?;
+    taken(&slot)
+}
+
+/// Runs `op` on a read snapshot and gives back what it returned.
+pub async fn read<R, F>(store: &dyn Store, organization_id: &OrganizationId, op: F) -> Result<R>
+where
+    R: Send + 'static,
+    F: FnOnce(&mut dyn Tx) -> Result<R> + Send + 'static,
+{
+    let slot = Arc::new(Mutex::new(None));
+    let into = Arc::clone(&slot);
+    let run = move |tx: &mut dyn Tx| {
+        let result = op(tx)?;
+        *into.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        Ok(())
+    };
+    store.read_op(organization_id.clone(), Box::new(run)).await?;
+    taken(&slot)
+}
+
+fn taken<R>(slot: &Mutex<Option<R>>) -> Result<R> {
+    let result = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+    result.ok_or_else(|| Error::Bug("the store said done without running the operation".into()))
+}
+
+/// Everything a use case is given.
+#[derive(Clone)]
+pub struct App {
+    /// Store.
+    pub store: Arc<dyn Store>,
+    /// Clock.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub ids: Arc<dyn Ids>,
+    /// Hints.
+    pub hints: Arc<dyn Hints>,
+    /// `ADMIT_SECRET`: seals scan keys, authenticates witnesses.
+    pub secret: Arc<crate::secret::Secret>,
+    /// The large parts of the lists served lately; an answer is the same without it (law 15).
+    pub manifests: Arc<crate::cache::ManifestCache>,
+}
+
+impl App {
+    /// Puts the parts together, with an empty cache.
+    pub fn new(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn Ids>,
+        hints: Arc<dyn Hints>,
+        secret: crate::secret::Secret,
+    ) -> Self {
+        Self { store, clock, ids, hints, secret: Arc::new(secret), manifests: Arc::default() }
+    }
+    /// A fresh stream of ids and secrets, to be cloned into a transaction.
+    pub fn draw(&self) -> crate::draw::Draw {
+        crate::draw::Draw::new(self.ids.random())
+    }
+}

@@ -1,0 +1,307 @@
+//! A transaction, noun by noun. Born scoped to its organisation: no method takes one, no row of another can be seen.
+//!
+//! Names of conflicts: a unique key that an insert breaks is answered as [`crate::error::Error::Conflict`] with the
+//! code named at the method.
+
+use admit_core::barcode::BarcodeHash;
+use admit_core::ids::*;
+use admit_core::occupancy::Occupancy;
+use admit_core::reduce::{Resolved, ScanVerdict};
+use admit_core::review::Review;
+use admit_core::rule::Rule;
+use admit_core::scan::SignatureState;
+use admit_core::time::Timestamp;
+
+use crate::error::Result;
+use crate::records::*;
+
+/// Organisations, users, members, secrets.
+pub trait TxAccounts {
+    /// The organisation of this transaction.
+    fn organization(&mut self) -> Result<OrganizationRecord>;
+    /// Makes a user and their membership. `email_taken`.
+    fn insert_member(&mut self, user: &UserRecord, role: Role) -> Result<()>;
+    /// Members, oldest first.
+    fn members(&mut self) -> Result<Vec<MemberRecord>>;
+    /// One member.
+    fn member(&mut self, user_id: &UserId) -> Result<Option<MemberRecord>>;
+    /// Sets a member's role.
+    fn set_member_role(&mut self, user_id: &UserId, role: Role) -> Result<()>;
+    /// Ends a membership and every session and API token of it here.
+    fn remove_member(&mut self, user_id: &UserId) -> Result<()>;
+    /// Stores what a secret opens.
+    fn insert_credential(&mut self, credential: &CredentialRecord) -> Result<()>;
+    /// Forgets a secret.
+    fn delete_credential(&mut self, token_hash: &[u8; 32]) -> Result<()>;
+    /// Stores an API token's description.
+    fn insert_api_token(&mut self, token: &ApiTokenRecord) -> Result<()>;
+    /// API tokens, newest first.
+    fn api_tokens(&mut self) -> Result<Vec<ApiTokenRecord>>;
+    /// Marks an API token withdrawn and forgets its secret.
+    fn revoke_api_token(&mut self, api_token_id: &str, at: Timestamp) -> Result<()>;
+}
+
+/// Events and their order.
+pub trait TxEvents {
+    /// Makes an event and its head. `event_exists`.
+    fn insert_event(&mut self, event: &EventRecord) -> Result<()>;
+    /// One event.
+    fn event(&mut self, event_id: &EventId) -> Result<Option<EventRecord>>;
+    /// Events, newest first.
+    fn events(&mut self, page: &Page) -> Result<Listed<EventRecord>>;
+    /// Overwrites the newest values of an event (its rules hold the history).
+    fn update_event(&mut self, event: &EventRecord) -> Result<()>;
+    /// The event's head as this transaction sees it, this write's own place included once taken.
+    fn head(&mut self, event_id: &EventId) -> Result<Head>;
+    /// Takes this write's place in the event's order: once per transaction and event, the same answer every time. Only
+    /// for events of the [`crate::ports::Scope`].
+    fn stamp(&mut self, event_id: &EventId) -> Result<Stamp>;
+    /// Stores rules. Their serial must be this write's stamp.
+    fn insert_rules(&mut self, event_id: &EventId, rules: &[Rule]) -> Result<()>;
+    /// The rules for a fold: of the event, its gates and devices, and of these tickets.
+    fn load_rules(&mut self, event_id: &EventId, tickets: &[TicketId]) -> Result<LoadedRules>;
+    /// Serial of the last rule change of anything in the event: the manifest's version.
+    fn rules_serial(&mut self, event_id: &EventId) -> Result<u64>;
+    /// Serial of the last rule change of the event itself, its gates or devices (not tickets).
+    fn event_rules_serial(&mut self, event_id: &EventId) -> Result<u64>;
+    /// The reducer version this event's derived rows were made by.
+    fn reducer_version(&mut self, event_id: &EventId) -> Result<u32>;
+    /// Notes the reducer version of this event's derived rows.
+    fn set_reducer_version(&mut self, event_id: &EventId, version: u32) -> Result<()>;
+    /// Adds a line to the ledger of the event (or the organisation): chains it, and remembers the new head.
+    fn append_audit(&mut self, line: NewAudit) -> Result<()>;
+    /// Lines of a ledger, newest first.
+    fn audit(&mut self, event_id: Option<&EventId>, page: &Page) -> Result<Listed<AuditRecord>>;
+    /// Lines of a ledger from place `from` on, oldest first, for verification.
+    fn audit_from(&mut self, event_id: Option<&EventId>, from: u64, limit: usize) -> Result<Vec<AuditRecord>>;
+    /// The event's audit head as it stood after serial `serial`: what a witness of that serial must say.
+    fn audit_head_at(&mut self, event_id: &EventId, serial: u64) -> Result<Option<[u8; 32]>>;
+}
+
+/// Gates, entry types, guest lists.
+pub trait TxGates {
+    /// Makes a gate. `gate_exists`. Its rules hold name, zones and the rest.
+    fn insert_gate(&mut self, event_id: &EventId, gate_id: &GateId, created_at: Timestamp) -> Result<()>;
+    /// Gate ids, in order of id. (Their values come from [`TxEvents::load_rules`].)
+    fn gate_ids(&mut self, event_id: &EventId) -> Result<Vec<GateId>>;
+    /// Makes an entry type. `entry_type_exists` (name).
+    fn insert_entry_type(&mut self, entry_type: &EntryTypeRecord) -> Result<()>;
+    /// Entry types by position.
+    fn entry_types(&mut self, event_id: &EventId) -> Result<Vec<EntryTypeRecord>>;
+    /// Makes a guest list. `guest_list_exists` (name).
+    fn insert_guest_list(&mut self, list: &GuestListRecord) -> Result<()>;
+    /// Guest lists, oldest first.
+    fn guest_lists(&mut self, event_id: &EventId) -> Result<Vec<GuestListRecord>>;
+}
+
+/// What to look for among tickets.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TicketFilter {
+    /// Folded substring of the guest's name, or the start of an id, barcode or external id.
+    pub text: Option<String>,
+    /// Administrative status.
+    pub status: Option<admit_core::ticket::TicketStatus>,
+    /// Only those with (or without) anybody let in.
+    pub entered: Option<bool>,
+}
+
+/// Tickets, their codes, their guests.
+pub trait TxTickets {
+    /// Makes tickets with their codes. `barcode_taken` when a code was ever given to another ticket of the event,
+    /// `ticket_exists`.
+    fn insert_tickets(&mut self, tickets: &[TicketRecord]) -> Result<()>;
+    /// Overwrites newest values of tickets (their rules hold the history).
+    fn update_tickets(&mut self, tickets: &[TicketRecord]) -> Result<()>;
+    /// One ticket, of any event of the organisation.
+    fn ticket(&mut self, ticket_id: &TicketId) -> Result<Option<TicketRecord>>;
+    /// Several tickets of one event, those that exist, in order of id.
+    fn tickets_by_id(&mut self, event_id: &EventId, ticket_ids: &[TicketId]) -> Result<Vec<TicketRecord>>;
+    /// A page of tickets with their guests and states.
+    #[allow(clippy::type_complexity, reason = "one row of a list, named by its parts")]
+    fn tickets(
+        &mut self,
+        event_id: &EventId,
+        filter: &TicketFilter,
+        page: &Page,
+    ) -> Result<Listed<(TicketRecord, Option<GuestRecord>, Option<StateRecord>)>>;
+    /// Which tickets ever held these codes.
+    fn find_codes(&mut self, event_id: &EventId, hashes: &[BarcodeHash]) -> Result<Vec<(BarcodeHash, TicketId)>>;
+    /// Every code with its ticket and newest values, in order of hash: what a manifest is built from.
+    fn manifest_rows(&mut self, event_id: &EventId) -> Result<Vec<(BarcodeHash, TicketRecord)>>;
+    /// The same of tickets whose rules changed after a version: what a delta is built from.
+    fn manifest_rows_since(&mut self, event_id: &EventId, version: u64) -> Result<Vec<(BarcodeHash, TicketRecord)>>;
+    /// Number of tickets and of persons they admit.
+    fn count_tickets(&mut self, event_id: &EventId) -> Result<(u64, u64)>;
+    /// Tickets by import key, those that exist.
+    fn tickets_by_import_key(&mut self, event_id: &EventId, keys: &[String]) -> Result<Vec<TicketRecord>>;
+    /// Makes guests.
+    fn insert_guests(&mut self, guests: &[GuestRecord]) -> Result<()>;
+    /// Overwrites guests.
+    fn update_guests(&mut self, guests: &[GuestRecord]) -> Result<()>;
+    /// Guests by id, those that exist.
+    fn guests_by_id(&mut self, guest_ids: &[GuestId]) -> Result<Vec<GuestRecord>>;
+    /// A page of guests with the states of their tickets.
+    fn guests(
+        &mut self,
+        event_id: &EventId,
+        text: Option<&str>,
+        page: &Page,
+    ) -> Result<Listed<(GuestRecord, Option<StateRecord>)>>;
+}
+
+/// What to look for among scans.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ScanFilter {
+    /// Of one ticket.
+    pub ticket_id: Option<TicketId>,
+    /// Of one device.
+    pub device_id: Option<DeviceId>,
+    /// With one outcome (the server's).
+    pub outcome: Option<admit_core::scan::Outcome>,
+    /// With (or without) a conflict.
+    pub conflict: Option<bool>,
+}
+
+/// Scans and what follows from them.
+pub trait TxScans {
+    /// What is stored under these ids of one device, all contents, of any event.
+    fn known_scans(&mut self, device_id: &DeviceId, scan_ids: &[ScanId]) -> Result<Vec<KnownScan>>;
+    /// Which of these ids other devices of the organisation used too.
+    fn scan_ids_elsewhere(&mut self, device_id: &DeviceId, scan_ids: &[ScanId]) -> Result<Vec<(ScanId, DeviceId)>>;
+    /// Stores scans: facts, never changed.
+    fn insert_scans(&mut self, scans: &[NewScan]) -> Result<()>;
+    /// Stores what later deliveries prove.
+    fn insert_deliveries(&mut self, deliveries: &[NewDelivery]) -> Result<()>;
+    /// What the deliveries so far of these contents prove: (device, scan, digest) → best signature and offset.
+    #[allow(clippy::type_complexity, reason = "one row, named by its parts")]
+    fn proven(
+        &mut self,
+        device_id: &DeviceId,
+        scan_ids: &[ScanId],
+    ) -> Result<Vec<(ScanId, admit_core::scan::Digest, SignatureState, i64)>>;
+    /// Every fact of these subjects, deliveries merged, each with its subject; and every other content under the same
+    /// (device, scan id) wherever it resolves to.
+    fn facts(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<Resolved>>;
+    /// Subjects that manual scans of these tickets, or scans of these hashes, resolved to: for a ticket made late.
+    fn subjects_with_scans(&mut self, event_id: &EventId) -> Result<Vec<String>>;
+    /// Subjects with a scan whose canonical time lies outside `[from, to]`, or inside it when `inside`.
+    fn subjects_by_time(
+        &mut self,
+        event_id: &EventId,
+        from: Timestamp,
+        to: Timestamp,
+        inside: bool,
+    ) -> Result<Vec<String>>;
+    /// Subjects with scans of one device.
+    fn subjects_of_device(&mut self, event_id: &EventId, device_id: &DeviceId) -> Result<Vec<String>>;
+    /// Stores reviews.
+    fn insert_reviews(
+        &mut self,
+        event_id: &EventId,
+        user_id: &UserId,
+        note: &str,
+        at: Timestamp,
+        reviews: &[Review],
+    ) -> Result<()>;
+    /// Reviews of the scans of these subjects.
+    fn reviews(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<Review>>;
+    /// Stored states of these subjects.
+    fn states(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<StateRecord>>;
+    /// Every stored state, in order of key: for `rebuild`.
+    fn all_states(&mut self, event_id: &EventId) -> Result<Vec<StateRecord>>;
+    /// Stored verdicts of a subject, in the reducer's order.
+    fn verdicts(&mut self, event_id: &EventId, subject: &str) -> Result<Vec<ScanVerdict>>;
+    /// Overwrites states and verdicts, and notes the serial on their tickets. A state without scans is removed.
+    fn put_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()>;
+    /// A page of scans with verdicts, newest first by arrival.
+    fn scans(&mut self, event_id: &EventId, filter: &ScanFilter, page: &Page) -> Result<Listed<ScanRow>>;
+    /// Adds to the event's counters.
+    fn add_occupancy(&mut self, event_id: &EventId, delta: &Occupancy, serial: u64) -> Result<()>;
+    /// The event's counters.
+    fn occupancy(&mut self, event_id: &EventId) -> Result<Occupancy>;
+    /// Overwrites the event's counters: only for `rebuild`.
+    fn set_occupancy(&mut self, event_id: &EventId, occupancy: &Occupancy, serial: u64) -> Result<()>;
+    /// Persons by gate and minute since a moment.
+    fn flow(&mut self, event_id: &EventId, since: Timestamp) -> Result<Vec<MinuteFlow>>;
+    /// Tickets changed after `after` (serial, ticket id), oldest change first: `scans` = by scans, else by rules after
+    /// `rules_after`. For `changes`.
+    fn changed_tickets(
+        &mut self,
+        event_id: &EventId,
+        after: (u64, Option<&TicketId>),
+        rules_after: u64,
+        limit: usize,
+    ) -> Result<Vec<(TicketRecord, u64)>>;
+}
+
+/// Incidents.
+pub trait TxIncidents {
+    /// Incidents of these subjects.
+    fn incidents_of(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<IncidentRecord>>;
+    /// Makes or overwrites incidents; unique per (event, subject, kind).
+    fn put_incidents(&mut self, incidents: &[IncidentRecord]) -> Result<()>;
+    /// One incident, of any event.
+    fn incident(&mut self, incident_id: &IncidentId) -> Result<Option<IncidentRecord>>;
+    /// A page of incidents, newest first; `queued` leaves out kinds that never wait in the queue.
+    fn incidents(
+        &mut self,
+        event_id: &EventId,
+        status: Option<IncidentStatus>,
+        queued: bool,
+        page: &Page,
+    ) -> Result<Listed<IncidentRecord>>;
+    /// Every incident of an event: for `rebuild --check`.
+    fn all_incidents(&mut self, event_id: &EventId) -> Result<Vec<IncidentRecord>>;
+    /// Open ones by kind.
+    fn count_open_incidents(&mut self, event_id: &EventId) -> Result<Vec<(admit_core::incident::IncidentKind, u64)>>;
+}
+
+/// Devices, keys, pairing, logs, batches.
+pub trait TxDevices {
+    /// Makes a device.
+    fn insert_device(&mut self, device: &DeviceRecord) -> Result<()>;
+    /// Overwrites a device, health aside.
+    fn update_device(&mut self, device: &DeviceRecord) -> Result<()>;
+    /// Overwrites a device's health.
+    fn put_health(&mut self, device_id: &DeviceId, health: &DeviceHealth) -> Result<()>;
+    /// One device.
+    fn device(&mut self, device_id: &DeviceId) -> Result<Option<DeviceRecord>>;
+    /// Devices of an event, oldest first.
+    fn devices(&mut self, event_id: &EventId) -> Result<Vec<DeviceRecord>>;
+    /// Makes a key and what its secret opens.
+    fn insert_device_key(&mut self, key: &DeviceKeyRecord) -> Result<()>;
+    /// Overwrites a key's times; a revoked key's secret still opens its device (which then hears so).
+    fn update_device_key(&mut self, key: &DeviceKeyRecord) -> Result<()>;
+    /// Keys of a device, oldest first.
+    fn device_keys(&mut self, device_id: &DeviceId) -> Result<Vec<DeviceKeyRecord>>;
+    /// One key by its name.
+    fn device_key(&mut self, key_id: &KeyId) -> Result<Option<DeviceKeyRecord>>;
+    /// Makes a pairing token and what it opens.
+    fn insert_pairing_token(&mut self, token: &PairingTokenRecord) -> Result<()>;
+    /// A pairing token, locked against another use in another transaction.
+    fn pairing_token(&mut self, token_hash: &[u8; 32]) -> Result<Option<PairingTokenRecord>>;
+    /// Overwrites who used it.
+    fn update_pairing_token(&mut self, token: &PairingTokenRecord) -> Result<()>;
+    /// A log.
+    fn log(&mut self, device_id: &DeviceId, log_id: &LogId) -> Result<Option<LogRecord>>;
+    /// Logs of an event's devices.
+    fn logs(&mut self, event_id: &EventId) -> Result<Vec<LogRecord>>;
+    /// Makes or overwrites a log.
+    fn put_log(&mut self, log: &LogRecord) -> Result<()>;
+    /// `seq` numbers of a log with more than one content, those among `seqs`, counted with what is stored.
+    fn forked(&mut self, device_id: &DeviceId, log_id: &LogId, seqs: &[u64]) -> Result<Vec<u64>>;
+    /// A batch.
+    fn batch(&mut self, device_id: &DeviceId, endpoint: &str, batch_id: &BatchId) -> Result<Option<BatchRecord>>;
+    /// Stores a batch. `batch_exists`.
+    fn insert_batch(&mut self, batch: &BatchRecord) -> Result<()>;
+    /// Stores items that were refused for good.
+    fn insert_rejected(&mut self, event_id: &EventId, items: &[RejectedRecord]) -> Result<()>;
+    /// Unverified scans stored of a device after its revocation.
+    fn count_quarantined(&mut self, device_id: &DeviceId) -> Result<u64>;
+}
+
+/// A transaction: all nouns.
+pub trait Tx: TxAccounts + TxEvents + TxGates + TxTickets + TxScans + TxIncidents + TxDevices {
+    /// The organisation it is scoped to.
+    fn organization_id(&self) -> &OrganizationId;
+}

@@ -1,0 +1,103 @@
+//! Changing rules: the same three steps for a ticket, a gate, the event or a device. Rules are stored at the write's place
+//! in the event's order, the scans they touch are judged anew in the same transaction, and after commit whoever watches
+//! is woken (spec §3 "Rules are facts too").
+
+use std::collections::BTreeSet;
+
+use admit_core::ids::{EventId, OrganizationId};
+use admit_core::occupancy::Occupancy;
+use admit_core::rule::{Change, Effective, Rule};
+use admit_core::time::Timestamp;
+
+use crate::draw::Draw;
+use crate::error::Result;
+use crate::ports::{App, Hint, Topic, Tx};
+use crate::records::Stamp;
+use crate::scans::rejudge::{Rejudged, rejudge};
+
+/// What a write brought about, to be told after its commit.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Brought {
+    /// Serial of the write.
+    pub serial: u64,
+    /// Persons more (or fewer) let in.
+    pub entered: i64,
+    /// Counters changed.
+    pub moved: bool,
+    /// Incidents changed.
+    pub incidents: bool,
+}
+
+impl Brought {
+    /// From what a rejudging changed.
+    pub fn of(stamp: Stamp, rejudged: &Rejudged) -> Self {
+        Self {
+            serial: stamp.serial,
+            entered: rejudged.delta.entered,
+            moved: rejudged.delta != Occupancy::default(),
+            incidents: rejudged.incidents_changed,
+        }
+    }
+}
+
+/// From when the author wants a change to hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum From {
+    /// From this write on.
+    #[default]
+    Now,
+    /// For every scan, whenever taken.
+    Start,
+}
+
+impl From {
+    /// As a rule says it: "now" is the moment the store set for this write.
+    pub fn effective(self, stamp: Stamp) -> Effective {
+        match self {
+            Self::Now => Effective::At(stamp.effective_at),
+            Self::Start => Effective::Start,
+        }
+    }
+}
+
+/// Stores changes as rules of this write, then judges `subjects` anew.
+pub fn put(
+    tx: &mut dyn Tx,
+    event_id: &EventId,
+    stamp: Stamp,
+    changes: Vec<(Effective, Change)>,
+    subjects: &BTreeSet<String>,
+    now: Timestamp,
+    draw: &mut Draw,
+) -> Result<Brought> {
+    let rules: Vec<Rule> = (0..)
+        .zip(changes)
+        .map(|(ordinal, (effective_at, change))| Rule { serial: stamp.serial, ordinal, effective_at, change })
+        .collect();
+    if !rules.is_empty() {
+        tx.insert_rules(event_id, &rules)?;
+    }
+    let rejudged = rejudge(tx, event_id, subjects, stamp, now, draw)?;
+    Ok(Brought::of(stamp, &rejudged))
+}
+
+/// Every subject with scans: what a rule of the whole event or of a gate may touch.
+pub fn all_subjects(tx: &mut dyn Tx, event_id: &EventId) -> Result<BTreeSet<String>> {
+    Ok(tx.subjects_with_scans(event_id)?.into_iter().collect())
+}
+
+/// After commit: wakes those who watch the event. Loses nothing when it is lost (law 15).
+pub fn announce(app: &App, organization_id: &OrganizationId, event_id: &EventId, brought: &Brought) {
+    let say = |topic| {
+        let (organization_id, event_id) = (organization_id.clone(), event_id.clone());
+        app.hints.hint(Hint { organization_id, event_id, serial: Some(brought.serial), topic });
+    };
+    say(Topic::Rules);
+    if brought.moved {
+        let moved = serde_json::json!({ "event": "rejudged", "entered": brought.entered });
+        say(Topic::Occupancy(moved.to_string()));
+    }
+    if brought.incidents {
+        say(Topic::Incidents);
+    }
+}

@@ -1,0 +1,10 @@
+//! Scans: taking them in, judging them.
+
+pub mod rejudge;
+pub mod log;
+pub mod decode;
+pub mod answer;
+pub mod ingest_batch;
+pub mod rebuild;
+
+pub use ingest_batch::{IngestAnswer, ingest_batch};

@@ -1,0 +1,79 @@
+//! The answer to a batch: receipts, refusals, and what the upload brought to light (spec §5).
+
+use std::collections::BTreeSet;
+
+use admit_core::ids::ScanId;
+use admit_core::incident::{Cause, CauseScan, CauseSubject, IncidentKind, Role};
+use admit_core::reduce::ConflictReason;
+use admit_core::rule::Epoch;
+use admit_core::time::Timestamp;
+use admit_core::wire::scanning::{Conflict, ConflictScan, Cursor, Rejected, SyncAnswer};
+use admit_core::wire::stored::to_text;
+
+use super::decode::Batch;
+use super::rejudge::Rejudged;
+
+/// Findings caused by this upload: causes that are new or changed with it.
+pub fn conflicts(batch: &Batch, rejudged: &Rejudged) -> Vec<Conflict> {
+    let sent: BTreeSet<&ScanId> = batch.items.iter().map(|item| &item.fact.scan.scan_id).collect();
+    rejudged.new_causes.iter().filter_map(|cause| conflict(cause, &sent)).collect()
+}
+
+fn conflict(cause: &Cause, sent: &BTreeSet<&ScanId>) -> Option<Conflict> {
+    let reason = match cause.kind {
+        IncidentKind::DoubleEntry => ConflictReason::DoubleEntry,
+        IncidentKind::DuplicateScan => ConflictReason::DuplicateScan,
+        _ => return None,
+    };
+    let CauseSubject::Scans(subject) = &cause.subject else { return None };
+    // The uploaded scan it is about; a displaced one may be older than this upload.
+    let about = cause.scans.iter().rev().find(|scan| sent.contains(&scan.scan_id)).or(cause.scans.last())?;
+    let (result, severity) = Conflict::words(reason);
+    let of = |role: Role| cause.scans.iter().filter(move |scan| scan.role == role).map(part).collect::<Vec<_>>();
+    Some(Conflict {
+        scan_id: about.scan_id.clone(),
+        ticket_id: subject.ticket_id().cloned(),
+        result,
+        severity,
+        conflict_reason: reason,
+        entry_scans: of(Role::Entry),
+        double_entry_scans: of(Role::DoubleEntry),
+    })
+}
+
+fn part(scan: &CauseScan) -> ConflictScan {
+    ConflictScan {
+        device_id: scan.device_id.clone(),
+        scan_id: scan.scan_id.clone(),
+        gate_id: scan.gate_id.clone(),
+        at: scan.at,
+        uncertainty_ms: scan.uncertainty_ms,
+        count: scan.within + scan.over,
+    }
+}
+
+/// The answer as stored with the batch, byte for byte what repeats get.
+pub fn sync_answer(
+    batch: &Batch,
+    processed: &[ScanId],
+    conflicts: &[Conflict],
+    epoch: Epoch,
+    serial: u64,
+    server_time: Timestamp,
+) -> String {
+    let rejected = batch.rejected.iter().map(|item| Rejected {
+        scan_id: item.record.scan_id.clone(),
+        index: item.index,
+        reason: item.record.reason.clone(),
+        kept: true,
+    });
+    to_text(&SyncAnswer {
+        batch_id: batch.batch_id.clone(),
+        processed: processed.to_vec(),
+        skipped: Vec::new(),
+        rejected: rejected.collect(),
+        conflicts: conflicts.to_vec(),
+        cursor: Cursor::at(epoch, serial),
+        server_time,
+    })
+}

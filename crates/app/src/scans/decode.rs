@@ -1,0 +1,181 @@
+//! From a batch as sent to facts: shapes, digests, signatures. Needs no lock (architecture §5 walk 2 ②).
+//!
+//! Item by item: a malformed one is refused alone and its bytes kept; one poison scan never blocks a queue.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use admit_core::ids::{BatchId, DeviceId, EventId, KeyId, LogId};
+use admit_core::limits;
+use admit_core::scan::{Fact, Scan, SignatureState};
+use admit_core::sign::{content_digest, verify_v2};
+use admit_core::time::Timestamp;
+use admit_core::wire::problem::FieldError;
+use admit_core::wire::scanning::{Readable, ScanV1, ScanV2, SyncRequest};
+
+use crate::caller::DeviceCaller;
+use crate::error::{Error, Result};
+use crate::records::RejectedRecord;
+
+/// Keys by name: whose they are, and the key itself.
+pub type Keys = BTreeMap<KeyId, (DeviceId, [u8; 32])>;
+
+/// A scan of a batch.
+#[derive(Debug, Clone)]
+pub struct Item {
+    /// The fact.
+    pub fact: Fact,
+    /// Its signature as sent.
+    pub signature: Option<String>,
+}
+
+/// An item refused for good.
+#[derive(Debug, Clone)]
+pub struct Refused {
+    /// Place in the request.
+    pub index: usize,
+    /// What is stored of it.
+    pub record: RejectedRecord,
+}
+
+/// A batch, read.
+#[derive(Debug, Clone)]
+pub struct Batch {
+    /// Its id.
+    pub batch_id: BatchId,
+    /// Who carried it.
+    pub device_id: DeviceId,
+    /// `sync`.
+    pub endpoint: &'static str,
+    /// The one event it is about.
+    pub event_id: EventId,
+    /// v1's offset, seconds.
+    pub offset_seconds: i64,
+    /// The sender's own log and its head.
+    pub log: Option<(LogId, u64)>,
+    /// Scans in the order sent.
+    pub items: Vec<Item>,
+    /// Items refused for good.
+    pub rejected: Vec<Refused>,
+}
+
+/// What the sender's device is assigned to, and what the receipt is.
+#[derive(Debug, Clone)]
+pub struct Context {
+    /// The device's event: S1's scans name none.
+    pub event_id: EventId,
+    /// When the batch came.
+    pub received_at: Timestamp,
+    /// Most scans of S1's form, of ours.
+    pub most: (usize, usize),
+}
+
+/// The keys that signed items of ours name, to be read before the batch is.
+pub fn authors(request: &SyncRequest) -> Vec<KeyId> {
+    if !request.is_ours() {
+        return Vec::new();
+    }
+    let named = |raw: &str| serde_json::from_str::<KeyOnly>(raw).ok().map(|item| item.key_id);
+    let names: BTreeSet<KeyId> = request.scans.iter().filter_map(|raw| named(raw.get())).collect();
+    names.into_iter().collect()
+}
+
+#[derive(serde::Deserialize)]
+struct KeyOnly {
+    key_id: KeyId,
+}
+
+/// Reads a batch. Fails (400, nothing taken) where the envelope is malformed or an own-form batch holds two events.
+pub fn decode(request: &SyncRequest, caller: &DeviceCaller, keys: &Keys, context: &Context) -> Result<Batch> {
+    request.check(context.most.0, context.most.1).map_err(invalid)?;
+    let mut batch = Batch {
+        batch_id: request.sync_batch_id.clone(),
+        device_id: caller.device_id.clone(),
+        endpoint: "sync",
+        event_id: context.event_id.clone(),
+        offset_seconds: request.offset_seconds.unwrap_or(0),
+        log: request.log_id.clone().zip(request.head),
+        items: Vec::with_capacity(request.scans.len()),
+        rejected: Vec::new(),
+    };
+    if batch.offset_seconds.unsigned_abs() > MAX_OFFSET_SECONDS {
+        return Err(Error::invalid("offset_seconds", "must be within a hundred years"));
+    }
+    let mut events = BTreeSet::new();
+    for (index, raw) in request.scans.iter().enumerate() {
+        let read = if request.is_ours() {
+            read_v2(raw.get(), keys)
+        } else {
+            read_v1(raw.get(), caller, context, batch.offset_seconds)
+        };
+        match read {
+            Ok((scan, signature, state)) => {
+                events.insert(scan.event_id.clone());
+                batch.items.push(item(scan, signature, state, batch.offset_seconds, context.received_at));
+            }
+            Err(error) => batch.rejected.push(refuse(index, raw.get(), error, caller, context.received_at)),
+        }
+    }
+    if events.len() > 1 {
+        let message = "the scans of one batch must be of one event: send one batch per event";
+        return Err(Error::Invalid { code: "mixed_events", errors: vec![field("scans", message)] });
+    }
+    if let Some(event_id) = events.into_iter().next() {
+        batch.event_id = event_id;
+    }
+    Ok(batch)
+}
+
+/// A hundred years: beyond it no clock is merely wrong.
+const MAX_OFFSET_SECONDS: u64 = 100 * 366 * 86_400;
+
+fn field(path: &str, message: &str) -> crate::error::FieldError {
+    crate::error::FieldError { path: path.to_owned(), message: message.to_owned() }
+}
+
+fn invalid(error: FieldError) -> Error {
+    Error::invalid(error.path, error.message)
+}
+
+type Read = (Scan, String, SignatureState);
+
+fn read_v2(raw: &str, keys: &Keys) -> std::result::Result<Read, FieldError> {
+    let (scan, signature) = ScanV2::read(raw)?;
+    let key = scan.key_id.as_ref().and_then(|key_id| keys.get(key_id));
+    // The key must be the author's own: another device's key signs nothing for it.
+    let good = key.is_some_and(|(owner, key)| *owner == scan.device_id && verify_v2(key, &scan, &signature));
+    Ok((scan, signature, if good { SignatureState::Verified } else { SignatureState::Unverified }))
+}
+
+fn read_v1(raw: &str, caller: &DeviceCaller, context: &Context, offset: i64) -> std::result::Result<Read, FieldError> {
+    let item = ScanV1::read(raw)?;
+    if Timestamp::from_ms(item.scanned_at.at.ms().saturating_add(offset.saturating_mul(1_000))).is_err() {
+        return Err(FieldError::new("scanned_at", "must lie between 1970 and 9999 once the offset is added"));
+    }
+    let good = item.verify(&caller.api_key);
+    let signature = item.signature.clone();
+    let scan = item.into_scan(&caller.device_id, &context.event_id);
+    Ok((scan, signature, if good { SignatureState::Verified } else { SignatureState::Unverified }))
+}
+
+fn item(scan: Scan, signature: String, state: SignatureState, offset_seconds: i64, received_at: Timestamp) -> Item {
+    let digest = content_digest(&scan);
+    let signature = (signature.len() <= limits::NOTE_CHARS).then_some(signature);
+    let fact =
+        Fact { scan, digest, signature: state, after_revocation: false, offset_seconds, received_at, judged: None };
+    Item { fact, signature }
+}
+
+fn refuse(index: usize, raw: &str, error: FieldError, caller: &DeviceCaller, received_at: Timestamp) -> Refused {
+    let readable = Readable::of(raw);
+    Refused {
+        index,
+        record: RejectedRecord {
+            device_id: caller.device_id.clone(),
+            scan_id: readable.scan_id.map(|scan_id| scan_id.as_str().to_owned()),
+            log: readable.log_id.zip(readable.seq),
+            reason: error.to_string(),
+            body: raw.to_owned(),
+            received_at,
+        },
+    }
+}

@@ -1,0 +1,144 @@
+//! Recomputes everything derived from the facts, and compares or replaces (law 8, I7).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use admit_core::ids::{EventId, OrganizationId};
+use admit_core::occupancy::Occupancy;
+use admit_core::reduce::{REDUCER_VERSION, Reduced};
+
+use super::rejudge::{reduce_stored, rejudge, state_record};
+use crate::error::Result;
+use crate::ports::{App, Scope, Tx, read, write};
+use crate::records::{IncidentStatus, NewAudit, StateRecord};
+
+/// Subjects reduced in one go: bounds memory, not the result.
+const CHUNK: usize = 2_000;
+
+/// What a comparison found, in plain words; empty = derived rows are what the facts say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Differences {
+    /// One line each.
+    pub lines: Vec<String>,
+    /// Subjects looked at.
+    pub subjects: usize,
+}
+
+/// Compares every derived row of an event with a recomputation from its facts. Writes nothing.
+pub async fn check(app: &App, organization_id: &OrganizationId, event_id: &EventId) -> Result<Differences> {
+    let event_id = event_id.clone();
+    read(&*app.store, organization_id, move |tx| differences(tx, &event_id)).await
+}
+
+fn subjects(tx: &mut dyn Tx, event_id: &EventId, stored: &[StateRecord]) -> Result<Vec<String>> {
+    let mut keys: BTreeSet<String> = tx.subjects_with_scans(event_id)?.into_iter().collect();
+    keys.extend(stored.iter().map(|state| state.subject_key.clone()));
+    Ok(keys.into_iter().collect())
+}
+
+/// The comparison itself, also run by the simulator after every step it cares to.
+pub fn differences(tx: &mut dyn Tx, event_id: &EventId) -> Result<Differences> {
+    let stored = tx.all_states(event_id)?;
+    let keys = subjects(tx, event_id, &stored)?;
+    let held: BTreeMap<&str, &StateRecord> = stored.iter().map(|state| (state.subject_key.as_str(), state)).collect();
+    let mut out = Differences { subjects: keys.len(), ..Differences::default() };
+    let mut total = Occupancy::default();
+    let mut causes = BTreeMap::new();
+    for chunk in keys.chunks(CHUNK) {
+        for (key, reduced) in reduce_stored(tx, event_id, chunk)? {
+            total.add(&Occupancy::of(&reduced), 1);
+            compare(tx, event_id, &key, &reduced, held.get(key.as_str()).copied(), &mut out)?;
+            for cause in &reduced.causes {
+                causes.insert((key.clone(), cause.kind), cause.digest());
+            }
+        }
+    }
+    let counted = tx.occupancy(event_id)?;
+    if counted != total {
+        out.lines.push(format!("occupancy: stored {counted:?}, recomputed {total:?}"));
+    }
+    for incident in tx.all_incidents(event_id)? {
+        if !is_of_scans(&incident.subject_key) {
+            continue;
+        }
+        let cause = causes.remove(&(incident.subject_key.clone(), incident.kind));
+        let resolved = |digest| incident.resolved_digest == Some(digest);
+        let right = match cause {
+            Some(digest) if resolved(digest) => {
+                incident.status == IncidentStatus::Resolved && incident.digest == digest
+            }
+            Some(digest) => incident.status == IncidentStatus::Open && incident.digest == digest,
+            None => incident.status == IncidentStatus::Cleared,
+        };
+        if !right {
+            out.lines.push(format!(
+                "incident {} of {}: is {}",
+                incident.kind,
+                incident.subject_key,
+                incident.status.as_str()
+            ));
+        }
+    }
+    out.lines.extend(causes.into_keys().map(|(key, kind)| format!("incident {kind} of {key}: is missing")));
+    Ok(out)
+}
+
+/// Causes of logs, devices and batches are functions of deliveries, not of the fold.
+fn is_of_scans(subject_key: &str) -> bool {
+    subject_key.starts_with("ticket:") || subject_key.starts_with("unknown:")
+}
+
+fn compare(
+    tx: &mut dyn Tx,
+    event_id: &EventId,
+    key: &str,
+    reduced: &Reduced,
+    held: Option<&StateRecord>,
+    out: &mut Differences,
+) -> Result<()> {
+    let fresh = state_record(key, reduced, 0);
+    match held {
+        None if reduced.verdicts.is_empty() && reduced.causes.is_empty() => {}
+        None => out.lines.push(format!("{key}: no stored state")),
+        Some(held) => {
+            if held.digest != fresh.digest || held.state != fresh.state || held.effective != fresh.effective {
+                out.lines.push(format!("{key}: stored state differs"));
+            } else if tx.verdicts(event_id, key)? != reduced.verdicts {
+                out.lines.push(format!("{key}: stored verdicts differ"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Replaces every derived row of an event by a recomputation from its facts, in one transaction.
+pub async fn rebuild(app: &App, organization_id: &OrganizationId, event_id: &EventId) -> Result<usize> {
+    let (event_id, now, draw) = (event_id.clone(), app.clock.now(), app.draw());
+    write(&*app.store, Scope::event(organization_id, &event_id), move |tx| {
+        let mut draw = draw.clone();
+        let stored = tx.all_states(&event_id)?;
+        let keys = subjects(tx, &event_id, &stored)?;
+        let stamp = tx.stamp(&event_id)?;
+        let mut total = Occupancy::default();
+        for chunk in keys.chunks(CHUNK) {
+            let chunk: BTreeSet<String> = chunk.iter().cloned().collect();
+            let rejudged = rejudge(tx, &event_id, &chunk, stamp, now, &mut draw)?;
+            for reduced in rejudged.reduced.values() {
+                total.add(&Occupancy::of(reduced), 1);
+            }
+        }
+        tx.set_occupancy(&event_id, &total, stamp.serial)?;
+        tx.set_reducer_version(&event_id, REDUCER_VERSION)?;
+        tx.append_audit(NewAudit {
+            event_id: Some(event_id.clone()),
+            user_id: None,
+            device_id: None,
+            action: "event_rebuilt",
+            entity_type: "Event",
+            entity_id: event_id.as_str().to_owned(),
+            changes: serde_json::json!({ "subjects": keys.len() }).to_string(),
+            metadata: "{}".to_owned(),
+        })?;
+        Ok(keys.len())
+    })
+    .await
+}

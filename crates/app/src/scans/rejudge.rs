@@ -1,0 +1,245 @@
+//! Re-reduces subjects and writes what follows: states, verdicts, counters, incidents (architecture §5 walk 2 ⑥–⑧).
+//!
+//! Every change of rules, reviews or scans ends here, in its own transaction; so derived rows are always what `reduce`
+//! says of the stored facts (I7).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use admit_core::ids::{DeviceId, EventId, IncidentId, ScanId, TicketId};
+use admit_core::incident::{Cause, Subject};
+use admit_core::occupancy::Occupancy;
+use admit_core::reduce::{Reduced, Resolved, Rules, ScanVerdict, reduce};
+use admit_core::review::Review;
+use admit_core::rule::{Change, TicketBook};
+use admit_core::sign::token_hash;
+use admit_core::time::Timestamp;
+use admit_core::wire::stored;
+
+use crate::draw::Draw;
+use crate::error::{Error, Result};
+use crate::ports::Tx;
+use crate::records::*;
+
+/// What a rejudging changed.
+#[derive(Debug, Default)]
+pub struct Rejudged {
+    /// The reducer's word on every subject asked about, by key.
+    pub reduced: BTreeMap<String, Reduced>,
+    /// Causes that are new or changed, by subject key.
+    pub new_causes: Vec<Cause>,
+    /// How the counters changed.
+    pub delta: Occupancy,
+    /// Subjects whose state changed.
+    pub changed: BTreeSet<String>,
+    /// Whether any incident changed.
+    pub incidents_changed: bool,
+}
+
+/// Reduces `subjects` anew and writes the difference at `stamp`.
+pub fn rejudge(
+    tx: &mut dyn Tx,
+    event_id: &EventId,
+    subjects: &BTreeSet<String>,
+    stamp: Stamp,
+    now: Timestamp,
+    draw: &mut Draw,
+) -> Result<Rejudged> {
+    let mut out = Rejudged::default();
+    if subjects.is_empty() {
+        return Ok(out);
+    }
+    let keys: Vec<String> = subjects.iter().cloned().collect();
+    out.reduced = reduce_stored(tx, event_id, &keys)?;
+    let mut before: BTreeMap<String, StateRecord> =
+        tx.states(event_id, &keys)?.into_iter().map(|state| (state.subject_key.clone(), state)).collect();
+    let mut writes = Vec::new();
+    for (key, reduced) in &out.reduced {
+        let record = state_record(key, reduced, stamp.serial);
+        let old = before.remove(key);
+        if old.as_ref().is_some_and(|old| old.digest == record.digest) || old.is_none() && is_blank(reduced) {
+            continue;
+        }
+        if let Some(old) = &old {
+            out.delta.add(&old.occupancy, -1);
+        }
+        out.delta.add(&record.occupancy, 1);
+        out.changed.insert(key.clone());
+        writes.push((record, reduced.verdicts.clone()));
+    }
+    if !writes.is_empty() {
+        tx.put_states(event_id, &writes)?;
+    }
+    if out.delta != Occupancy::default() {
+        tx.add_occupancy(event_id, &out.delta, stamp.serial)?;
+    }
+    let held: BTreeMap<String, &[Cause]> =
+        out.reduced.iter().map(|(key, reduced)| (key.clone(), reduced.causes.as_slice())).collect();
+    let settled = settle_incidents(tx, event_id, &held, stamp, now, draw)?;
+    out.incidents_changed = settled.changed;
+    out.new_causes = settled.new_causes;
+    Ok(out)
+}
+
+/// What `reduce` says of the stored facts of these subjects, by key. Writes nothing.
+pub fn reduce_stored(tx: &mut dyn Tx, event_id: &EventId, keys: &[String]) -> Result<BTreeMap<String, Reduced>> {
+    let subjects: Vec<Subject> = keys.iter().map(|key| parse(key)).collect::<Result<_>>()?;
+    let ticket_ids: Vec<TicketId> = subjects.iter().filter_map(|subject| subject.ticket_id().cloned()).collect();
+    let rules = tx.load_rules(event_id, &ticket_ids)?;
+    let mut books: BTreeMap<TicketId, TicketBook> = BTreeMap::new();
+    for rule in &rules.tickets {
+        if let Change::Ticket(ticket_id, change) = &rule.change {
+            books.entry(ticket_id.clone()).or_default().add(rule, change);
+        }
+    }
+    let facts = by_subject(tx.facts(event_id, keys)?);
+    let reviews = tx.reviews(event_id, keys)?;
+    let mut out = BTreeMap::new();
+    for (key, subject) in keys.iter().zip(&subjects) {
+        let rules = Rules {
+            event: &rules.book,
+            ticket: subject.ticket_id().and_then(|ticket_id| books.get(ticket_id)),
+            newest: false,
+        };
+        let own = facts.get(subject).map_or(&[][..], Vec::as_slice);
+        out.insert(key.clone(), reduce(subject, rules, &reviews_of(&reviews, own), own));
+    }
+    Ok(out)
+}
+
+fn parse(key: &str) -> Result<Subject> {
+    Subject::from_key(key).ok_or_else(|| Error::Bug(format!("not a subject: {key}")))
+}
+
+/// Each subject's facts, and with them every other content under the same (device, scan id).
+fn by_subject(facts: Vec<Resolved>) -> BTreeMap<Subject, Vec<Resolved>> {
+    let mut contents: BTreeMap<(DeviceId, ScanId), Vec<Resolved>> = BTreeMap::new();
+    for resolved in facts {
+        let id = (resolved.1.scan.device_id.clone(), resolved.1.scan.scan_id.clone());
+        contents.entry(id).or_default().push(resolved);
+    }
+    let mut out: BTreeMap<Subject, Vec<Resolved>> = BTreeMap::new();
+    for group in contents.into_values() {
+        let subjects: BTreeSet<Subject> = group.iter().map(|(subject, _)| subject.clone()).collect();
+        for subject in subjects {
+            out.entry(subject).or_default().extend(group.iter().cloned());
+        }
+    }
+    out
+}
+
+fn reviews_of(reviews: &[Review], facts: &[Resolved]) -> Vec<Review> {
+    if reviews.is_empty() {
+        return Vec::new();
+    }
+    let ids: BTreeSet<(&DeviceId, &ScanId)> =
+        facts.iter().map(|(_, fact)| (&fact.scan.device_id, &fact.scan.scan_id)).collect();
+    reviews.iter().filter(|review| ids.contains(&(&review.device_id, &review.scan_id))).cloned().collect()
+}
+
+fn is_blank(reduced: &Reduced) -> bool {
+    reduced.verdicts.is_empty() && reduced.causes.is_empty()
+}
+
+/// The stored form of what the reducer said; its digest covers all of it.
+pub fn state_record(key: &str, reduced: &Reduced, serial: u64) -> StateRecord {
+    let mut said = stored::state_to_json(&reduced.state);
+    for verdict in &reduced.verdicts {
+        said.push('\n');
+        said.push_str(&stored::verdict_to_json(verdict));
+    }
+    for cause in &reduced.causes {
+        said.push('\n');
+        said.push_str(&admit_core::barcode::hex(&cause.digest()));
+        said.push(if cause.order_uncertain { '~' } else { '.' });
+    }
+    StateRecord {
+        subject_key: key.to_owned(),
+        state: reduced.state.clone(),
+        effective: reduced.effective.clone(),
+        occupancy: Occupancy::of(reduced),
+        digest: token_hash(&said),
+        serial,
+    }
+}
+
+/// How the incidents of some subjects changed.
+#[derive(Debug, Default)]
+pub struct Settled {
+    /// Causes that are new or changed.
+    pub new_causes: Vec<Cause>,
+    /// Whether any incident changed.
+    pub changed: bool,
+}
+
+/// Brings the incidents of these subjects in line with the causes that hold now (spec §3 "Incident"): open while the
+/// cause holds and its digest is not the one a person resolved; a vanished cause is cleared, a changed one reopens.
+pub fn settle_incidents(
+    tx: &mut dyn Tx,
+    event_id: &EventId,
+    held: &BTreeMap<String, &[Cause]>,
+    stamp: Stamp,
+    now: Timestamp,
+    draw: &mut Draw,
+) -> Result<Settled> {
+    let keys: Vec<String> = held.keys().cloned().collect();
+    let known = tx.incidents_of(event_id, &keys)?;
+    let mut out = Settled::default();
+    let mut writes = Vec::new();
+    for (key, causes) in held {
+        for cause in *causes {
+            let digest = cause.digest();
+            let incident = known.iter().find(|one| one.subject_key == *key && one.kind == cause.kind);
+            if incident.is_some_and(|one| one.digest == digest && one.status != IncidentStatus::Cleared) {
+                continue;
+            }
+            out.new_causes.push(cause.clone());
+            writes.push(opened(incident, key, event_id, cause, stamp, now, draw)?);
+        }
+        for incident in known.iter().filter(|one| one.subject_key == *key && one.status != IncidentStatus::Cleared) {
+            if !causes.iter().any(|cause| cause.kind == incident.kind) {
+                let status = IncidentStatus::Cleared;
+                writes.push(IncidentRecord { status, updated_at: now, serial: stamp.serial, ..incident.clone() });
+            }
+        }
+    }
+    if !writes.is_empty() {
+        out.changed = true;
+        tx.put_incidents(&writes)?;
+    }
+    Ok(out)
+}
+
+fn opened(
+    known: Option<&IncidentRecord>,
+    key: &str,
+    event_id: &EventId,
+    cause: &Cause,
+    stamp: Stamp,
+    now: Timestamp,
+    draw: &mut Draw,
+) -> Result<IncidentRecord> {
+    let digest = cause.digest();
+    let resolved_digest = known.and_then(|one| one.resolved_digest);
+    let status = if resolved_digest == Some(digest) { IncidentStatus::Resolved } else { IncidentStatus::Open };
+    let fresh = || IncidentId::new(draw.row_id(now)).map_err(|error| Error::Bug(error.to_string()));
+    Ok(IncidentRecord {
+        incident_id: known.map_or_else(fresh, |one| Ok(one.incident_id.clone()))?,
+        event_id: event_id.clone(),
+        kind: cause.kind,
+        severity: cause.kind.severity(),
+        subject_key: key.to_owned(),
+        digest,
+        cause: stored::cause_to_json(cause),
+        status,
+        resolved_digest,
+        resolution: known.and_then(|one| one.resolution.clone()),
+        opened_at: known.map_or(now, |one| one.opened_at),
+        updated_at: now,
+        serial: stamp.serial,
+    })
+}
+
+/// The verdict of one scan among a subject's.
+pub fn verdict_of<'a>(reduced: &'a Reduced, device_id: &DeviceId, scan_id: &ScanId) -> Option<&'a ScanVerdict> {
+    reduced.verdicts.iter().find(|verdict| verdict.device_id == *device_id && verdict.scan_id == *scan_id)
+}

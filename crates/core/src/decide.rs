@@ -1,0 +1,224 @@
+//! What the screen says to one code at one gate (S1 §9.1, completed by spec §4).
+//!
+//! The same function runs on the phone before the door opens and on the server when the scan is judged.
+
+use crate::event::{EventRules, ReEntry};
+use crate::gate::{EntryRule, GateRules};
+use crate::ids::{DeviceId, GateId};
+use crate::scan::{Outcome, ScanKind};
+use crate::ticket::{TicketRules, TicketStatus};
+use crate::time::Timestamp;
+use crate::words::words;
+
+words! {
+    /// Why an outcome is not `valid`.
+    Reason {
+        /// The code is in no list this decision saw.
+        UnknownCode = "unknown_code",
+        /// Status.
+        TicketVoided = "ticket_voided",
+        /// Status.
+        TicketRefunded = "ticket_refunded",
+        /// Status.
+        TicketAlreadyUsed = "ticket_already_used",
+        /// Neither its gates nor its zone admit here.
+        WrongGate = "wrong_gate",
+        /// All its persons are in.
+        AlreadyScanned = "already_scanned",
+        /// Re-entry is allowed, but its gap has not passed.
+        TooSoon = "too_soon",
+        /// After its window.
+        Expired = "expired",
+        /// Before its window.
+        NotYetValid = "not_yet_valid",
+    }
+    /// What else the screen says; never changes the outcome.
+    Advice {
+        /// The gate's area is full.
+        AreaFull = "area_full",
+    }
+}
+
+/// The entry a duplicate is measured against: where, when, which device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastEntry {
+    /// When.
+    pub at: Timestamp,
+    /// Where.
+    pub gate_id: GateId,
+    /// On which device.
+    pub device_id: DeviceId,
+}
+
+/// What counts against a ticket at the moment of a scan, already measured by the event's re-entry mode.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Persons counted against the limit now: all ever (`never`), those of the gap (`after_gap`), those inside
+    /// (`after_exit`).
+    pub used: u32,
+    /// Persons inside within the limit.
+    pub inside: u32,
+    /// The last entry.
+    pub last_entry: Option<LastEntry>,
+}
+
+/// The question put to [`decide`].
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    /// The event's rules.
+    pub event: &'a EventRules,
+    /// The ticket; `None` when the code is unknown.
+    pub ticket: Option<&'a TicketRules>,
+    /// What counts against it.
+    pub standing: &'a Standing,
+    /// The gate's id.
+    pub gate_id: &'a GateId,
+    /// The gate's rules; `None` when the gate is unknown, which admits only tickets that name it.
+    pub gate: Option<&'a GateRules>,
+    /// The scan's time.
+    pub at: Timestamp,
+    /// Entry or exit; a revert is asked as an entry.
+    pub kind: ScanKind,
+    /// Persons inside the gate's area, where known: only for advice.
+    pub area_inside: u32,
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// What the screen says.
+    pub outcome: Outcome,
+    /// Why, unless valid.
+    pub reason: Option<Reason>,
+    /// Persons who may still go in (entries), or who are inside (exits).
+    pub may_admit: u32,
+    /// The entry it collides with, for `duplicate`.
+    pub last_entry: Option<LastEntry>,
+    /// Advice beside the outcome.
+    pub advice: Option<Advice>,
+}
+
+impl Verdict {
+    fn refuse(outcome: Outcome, reason: Reason) -> Self {
+        Self { outcome, reason: Some(reason), may_admit: 0, last_entry: None, advice: None }
+    }
+}
+
+/// Decides, in this order: unknown, status, gate, limit and re-entry, window (S1 §9.1, spec §4). For an exit only
+/// unknown, status and gate apply. Total: every question has an answer (law 13).
+pub fn decide(question: Question<'_>) -> Verdict {
+    let Question { event, ticket, standing, gate_id, gate, at, kind, area_inside } = question;
+    let Some(ticket) = ticket else { return Verdict::refuse(Outcome::Invalid, Reason::UnknownCode) };
+    let checks = |rule| gate.is_none_or(|gate| gate.entry_rules.contains(&rule));
+    if checks(EntryRule::CheckTicketValid)
+        && let Some(reason) = status_reason(ticket.status)
+    {
+        return Verdict::refuse(Outcome::Invalid, reason);
+    }
+    if !gate_admits(ticket, gate_id, gate) {
+        return Verdict::refuse(Outcome::GateAccessDenied, Reason::WrongGate);
+    }
+    if kind == ScanKind::Exit {
+        return Verdict {
+            outcome: Outcome::Valid,
+            reason: None,
+            may_admit: standing.inside,
+            last_entry: None,
+            advice: None,
+        };
+    }
+    let free = ticket.entry_limit.saturating_sub(standing.used);
+    if free == 0 && checks(EntryRule::CheckNotDuplicate) {
+        let reason = if event.re_entry == ReEntry::AfterGap { Reason::TooSoon } else { Reason::AlreadyScanned };
+        let last_entry = standing.last_entry.clone();
+        return Verdict { last_entry, ..Verdict::refuse(Outcome::Duplicate, reason) };
+    }
+    if checks(EntryRule::CheckTicketValid)
+        && let Some(reason) = window_reason(ticket, at)
+    {
+        return Verdict::refuse(Outcome::Expired, reason);
+    }
+    let full = gate.and_then(|gate| gate.capacity).is_some_and(|capacity| area_inside >= capacity);
+    Verdict {
+        outcome: Outcome::Valid,
+        reason: None,
+        may_admit: if checks(EntryRule::CheckNotDuplicate) { free } else { ticket.entry_limit.max(1) },
+        last_entry: None,
+        advice: full.then_some(Advice::AreaFull),
+    }
+}
+
+fn status_reason(status: TicketStatus) -> Option<Reason> {
+    match status {
+        TicketStatus::Active => None,
+        TicketStatus::Voided => Some(Reason::TicketVoided),
+        TicketStatus::Refunded => Some(Reason::TicketRefunded),
+        TicketStatus::Used => Some(Reason::TicketAlreadyUsed),
+    }
+}
+
+fn window_reason(ticket: &TicketRules, at: Timestamp) -> Option<Reason> {
+    if ticket.expires_at.is_some_and(|end| at >= end) {
+        Some(Reason::Expired)
+    } else if ticket.valid_from.is_some_and(|from| at < from) {
+        Some(Reason::NotYetValid)
+    } else {
+        None
+    }
+}
+
+/// `gate_ids`, if any, decide alone; else the gate's zones must hold the ticket's.
+fn gate_admits(ticket: &TicketRules, gate_id: &GateId, gate: Option<&GateRules>) -> bool {
+    if ticket.gate_ids.is_empty() {
+        gate.is_some_and(|gate| gate.zones.contains(&ticket.zone))
+    } else {
+        ticket.gate_ids.contains(gate_id)
+    }
+}
+
+words! {
+    /// The verdict screens of the scanner (experience §8), by name.
+    Screen {
+        /// ADMIT.
+        Admit = "admit",
+        /// ADMIT PARTY: how many now?
+        AdmitParty = "admit_party",
+        /// EXIT.
+        Exit = "exit",
+        /// ALREADY IN.
+        AlreadyIn = "already_in",
+        /// CHECK: valid, but the guest carries a flag for the door.
+        Check = "check",
+        /// REFUSE.
+        Refuse = "refuse",
+        /// WRONG PLACE.
+        WrongPlace = "wrong_place",
+        /// WRONG TIME.
+        WrongTime = "wrong_time",
+        /// NOT IN LIST: unknown to this device's list, which is not "invalid".
+        NotInList = "not_in_list",
+        /// NOT A TICKET: text that can be no code of ours.
+        NotATicket = "not_a_ticket",
+        /// FULL: the area is full.
+        Full = "full",
+        /// SAME TICKET AGAIN, on the same device.
+        SameTicket = "same_ticket",
+    }
+}
+
+/// The table (outcome, reason) → screen (spec §4); `party` = more than one person may go in, `flagged` = the guest
+/// carries a flag for the door.
+pub fn screen(verdict: &Verdict, kind: ScanKind, party: bool, flagged: bool) -> Screen {
+    match (verdict.outcome, verdict.reason) {
+        (Outcome::Valid, _) if kind == ScanKind::Exit => Screen::Exit,
+        (Outcome::Valid, _) if verdict.advice == Some(Advice::AreaFull) => Screen::Full,
+        (Outcome::Valid, _) if flagged => Screen::Check,
+        (Outcome::Valid, _) if party => Screen::AdmitParty,
+        (Outcome::Valid, _) => Screen::Admit,
+        (Outcome::Duplicate, _) => Screen::AlreadyIn,
+        (Outcome::GateAccessDenied, _) => Screen::WrongPlace,
+        (Outcome::Expired, _) => Screen::WrongTime,
+        (Outcome::Invalid, None | Some(Reason::UnknownCode)) => Screen::NotInList,
+        (Outcome::Invalid, Some(_)) => Screen::Refuse,
+    }
+}

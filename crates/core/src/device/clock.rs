@@ -1,0 +1,204 @@
+//! The scanner's clock (spec §4 Time): server time from four-timestamp exchanges, carried on the monotonic clock, with
+//! an interval that is never falsely narrow.
+//!
+//! A phone's wall clock may be wrong or set at any time; its monotonic clock never runs back but stops while the phone
+//! sleeps (trust §2). So each input advances the estimate by the monotonic clock, and where the wall clock ran ahead
+//! of it, the phone slept or was set: nobody can tell, and the interval grows to hold both.
+
+use crate::limits;
+use crate::time::Timestamp;
+use crate::wire::engine::Now;
+
+/// What the clock says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reading {
+    /// Best estimate of true time, milliseconds since 1970.
+    pub at_ms: i64,
+    /// Half-width of the interval that holds it, milliseconds.
+    pub uncertainty_ms: u64,
+}
+
+/// A scan's time, as it is signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    /// Signed time.
+    pub at: Timestamp,
+    /// ± milliseconds.
+    pub uncertainty_ms: u64,
+    /// It was set back by more than can be slewed.
+    pub corrected: bool,
+}
+
+/// A wall clock reading and the estimate of true time that went with it: what outlives a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Anchor {
+    /// Wall clock, milliseconds.
+    pub wall_ms: i64,
+    /// Estimate at that moment, milliseconds.
+    pub at_ms: i64,
+    /// ± milliseconds.
+    pub uncertainty_ms: u64,
+}
+
+/// The four timestamps of one exchange, milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exchange {
+    /// Monotonic clock when the request left.
+    pub sent_mono_ms: i64,
+    /// Server's clock when it came in.
+    pub received_ms: i64,
+    /// Server's clock when the answer left.
+    pub answered_ms: i64,
+    /// [`Clock::gaps_ms`] when the request was made: a phone that slept meanwhile measured nothing.
+    pub gaps_ms: i64,
+}
+
+const NS: u64 = 1_000_000;
+/// Rounding of four timestamps to whole milliseconds.
+const ROUNDING_MS: i64 = 2;
+/// How far below zero the sum of small gaps may go: rounding of both clocks, not a reserve for later sleep.
+const HIDDEN_FLOOR_MS: i64 = -5;
+
+#[derive(Debug, Clone, Copy)]
+struct Carried {
+    wall_ms: i64,
+    mono_ms: i64,
+    at_ms: i64,
+    uncertainty_ns: u64,
+    /// Sum of gaps too small to be called a step: also widens the interval.
+    hidden_ms: i64,
+}
+
+/// The clock of one session.
+#[derive(Debug, Clone, Default)]
+pub struct Clock {
+    before: Option<Anchor>,
+    carried: Option<Carried>,
+    gaps_ms: i64,
+    exchanged: bool,
+}
+
+impl Clock {
+    /// While the journal is read: the newest anchor of former sessions.
+    pub fn remember(&mut self, anchor: Anchor) {
+        self.before = Some(anchor);
+    }
+
+    /// Takes in the clocks of an input; every input passes here first.
+    pub fn observe(&mut self, now: &Now) {
+        let Some(carried) = &mut self.carried else {
+            self.carried = Some(self.begin(now));
+            return;
+        };
+        let mono = now.mono_ms.saturating_sub(carried.mono_ms).max(0);
+        let wall = now.wall_ms.saturating_sub(carried.wall_ms);
+        let gap = wall.saturating_sub(mono);
+        let tolerance = limits::CLOCK_STEP_MS + mono.saturating_mul(limits::CLOCK_SLEW_PPM) / 1_000_000;
+        carried.uncertainty_ns = carried.uncertainty_ns.saturating_add(drift_ns(mono));
+        if gap > tolerance {
+            self.gaps_ms = self.gaps_ms.saturating_add(gap);
+            let slept = gap <= limits::CLOCK_SLEEP_MS;
+            carried.at_ms = carried.at_ms.saturating_add(if slept { wall } else { mono });
+            let wider = gap.min(limits::CLOCK_GAP_MS).unsigned_abs();
+            carried.uncertainty_ns = carried.uncertainty_ns.saturating_add(wider.saturating_mul(NS));
+        } else {
+            carried.at_ms = carried.at_ms.saturating_add(mono);
+            if gap >= -tolerance {
+                carried.hidden_ms = carried.hidden_ms.saturating_add(gap).max(HIDDEN_FLOOR_MS);
+            }
+        }
+        carried.wall_ms = now.wall_ms;
+        carried.mono_ms = carried.mono_ms.max(now.mono_ms);
+    }
+
+    /// A new session: carried over from the last by the wall clock alone, or nothing but the wall clock.
+    fn begin(&self, now: &Now) -> Carried {
+        let (at_ms, uncertainty_ms) = match self.before {
+            None => (now.wall_ms, limits::CLOCK_UNKNOWN_MS),
+            Some(before) => {
+                let wall = now.wall_ms.saturating_sub(before.wall_ms);
+                // A wall clock that went back says nothing of how long the app was closed.
+                let lost = wall.min(0).saturating_neg().min(limits::CLOCK_GAP_MS).unsigned_abs();
+                let drift = drift_ns(wall.max(0)) / NS;
+                let uncertainty = before.uncertainty_ms + limits::CLOCK_RESTART_MS + lost + drift;
+                (before.at_ms.saturating_add(wall.max(0)), uncertainty)
+            }
+        };
+        Carried {
+            wall_ms: now.wall_ms,
+            mono_ms: now.mono_ms,
+            at_ms,
+            uncertainty_ns: uncertainty_ms.saturating_mul(NS),
+            hidden_ms: 0,
+        }
+    }
+
+    /// Sum of the gaps seen so far, to be handed back in an [`Exchange`].
+    pub fn gaps_ms(&self) -> i64 {
+        self.gaps_ms
+    }
+
+    /// Whether this session has had an exchange.
+    pub fn exchanged(&self) -> bool {
+        self.exchanged
+    }
+
+    /// Takes an exchange whose answer is the present input. Gives the anchor to journal if it is better than what was
+    /// carried, or shows it wrong; `None` for one that measured nothing (the phone slept, impossible stamps).
+    pub fn exchange(&mut self, exchange: Exchange) -> Option<Anchor> {
+        let reading = self.read();
+        let gaps = self.gaps_ms;
+        let carried = self.carried.as_mut()?;
+        let round = carried.mono_ms.checked_sub(exchange.sent_mono_ms)?;
+        let served = exchange.answered_ms.checked_sub(exchange.received_ms)?;
+        let possible = round >= 0 && served >= 0 && served <= round + ROUNDING_MS && exchange.received_ms > 0;
+        if gaps != exchange.gaps_ms || !possible {
+            return None;
+        }
+        let at_ms = exchange.answered_ms.checked_add((round - served) / 2)?;
+        let uncertainty_ms = ((round - served).max(0) / 2 + ROUNDING_MS).unsigned_abs();
+        self.exchanged = true;
+        let apart = at_ms.abs_diff(reading.at_ms) > uncertainty_ms.saturating_add(reading.uncertainty_ms);
+        if uncertainty_ms > reading.uncertainty_ms && !apart {
+            return None;
+        }
+        carried.at_ms = at_ms;
+        carried.uncertainty_ns = uncertainty_ms.saturating_mul(NS);
+        carried.hidden_ms = 0;
+        Some(Anchor { wall_ms: carried.wall_ms, at_ms, uncertainty_ms })
+    }
+
+    /// True time at the present input, as well as it is known.
+    pub fn read(&self) -> Reading {
+        let Some(carried) = self.carried else { return Reading { at_ms: 0, uncertainty_ms: limits::CLOCK_UNKNOWN_MS } };
+        let hidden = carried.hidden_ms.max(0).unsigned_abs();
+        let uncertainty_ms = carried.uncertainty_ns.div_ceil(NS).saturating_add(hidden);
+        Reading { at_ms: carried.at_ms, uncertainty_ms }
+    }
+
+    /// Estimate − wall clock, milliseconds.
+    pub fn offset_ms(&self) -> Option<i64> {
+        self.carried.map(|carried| carried.at_ms.saturating_sub(carried.wall_ms))
+    }
+
+    /// The time of a scan that follows one at `last` in its log: rises strictly, a backward correction of at most
+    /// [`limits::SLEW_MS`] is slewed, a larger one applied and flagged.
+    pub fn stamp(&self, last: Option<Timestamp>) -> Stamp {
+        let Reading { at_ms, uncertainty_ms } = self.read();
+        let at = Timestamp::clamped(at_ms);
+        match last {
+            Some(last) if at <= last && last.since(at) <= limits::SLEW_MS => {
+                let slewed = last.plus_ms(1);
+                let moved = slewed.since(at).unsigned_abs();
+                Stamp { at: slewed, uncertainty_ms: uncertainty_ms.saturating_add(moved), corrected: false }
+            }
+            Some(last) if at <= last => Stamp { at, uncertainty_ms, corrected: true },
+            _ => Stamp { at, uncertainty_ms, corrected: false },
+        }
+    }
+}
+
+fn drift_ns(elapsed_ms: i64) -> u64 {
+    // A millisecond at one part per million is one nanosecond.
+    elapsed_ms.max(0).unsigned_abs().saturating_mul(limits::CLOCK_DRIFT_PPM)
+}

@@ -1,0 +1,167 @@
+//! What the server's `changes` told this device: newest rules and counting scans of every ticket that changed
+//! (spec §5). Kept in the cache page by page; a lost page only means asking again from the page before it.
+
+use std::collections::BTreeMap;
+
+use crate::barcode::BarcodeHash;
+use crate::ids::TicketId;
+use crate::limits;
+use crate::wire::journal::CachedPage;
+use crate::wire::scanning::{ChangedTicket, ChangesAnswer, Cursor};
+
+/// Everything learned from changes of one epoch.
+#[derive(Debug, Clone, Default)]
+struct Known {
+    cursor: Option<Cursor>,
+    tickets: BTreeMap<TicketId, ChangedTicket>,
+    codes: BTreeMap<BarcodeHash, TicketId>,
+}
+
+impl Known {
+    fn take(&mut self, answer: ChangesAnswer) {
+        for changed in answer.items {
+            for hash in &changed.barcode_hashes {
+                self.codes.insert(*hash, changed.ticket_id.clone());
+            }
+            self.tickets.insert(changed.ticket_id.clone(), changed);
+        }
+        self.cursor = Some(answer.cursor);
+    }
+}
+
+/// The feed of the present event.
+#[derive(Debug, Clone, Default)]
+pub struct Feed {
+    active: Known,
+    /// Being fetched anew after a change of epoch: what is active stays in use until this is whole.
+    incoming: Option<Known>,
+    pages: u64,
+    first_page: u64,
+    saved: Option<Cursor>,
+}
+
+/// What to write to the cache after a page.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PageWrites {
+    /// Pages to keep: number and text.
+    pub save: Vec<(u64, CachedPage)>,
+    /// Pages to remove.
+    pub forget: Vec<u64>,
+}
+
+impl Feed {
+    /// The cursor that the present view of tickets stands at.
+    pub fn cursor(&self) -> Option<Cursor> {
+        self.active.cursor
+    }
+    /// Where to ask from next; `None` = from the start.
+    pub fn ask_from(&self) -> Option<Cursor> {
+        self.incoming.as_ref().map_or(self.active.cursor, |incoming| incoming.cursor)
+    }
+    /// What changes said of a ticket: as it stands at [`Feed::cursor`], for a later change would have come again.
+    pub fn ticket(&self, ticket_id: &TicketId) -> Option<&ChangedTicket> {
+        self.active.tickets.get(ticket_id)
+    }
+    /// The ticket that holds a code, as far as changes tell.
+    pub fn by_code(&self, hash: &BarcodeHash) -> Option<&TicketId> {
+        self.active.codes.get(hash)
+    }
+
+    /// Takes in an answer to a question from [`Feed::ask_from`]. `body` is its text, for the cache.
+    pub fn take(&mut self, answer: ChangesAnswer, body: &str) -> PageWrites {
+        let (empty, resync, more) = (answer.items.is_empty(), answer.resync, answer.more);
+        if resync {
+            self.incoming = Some(Known::default());
+        }
+        if let Some(incoming) = &mut self.incoming {
+            incoming.take(answer);
+            if more {
+                return PageWrites::default();
+            }
+            self.active = self.incoming.take().unwrap_or_default();
+            return self.fold_pages();
+        }
+        self.active.take(answer);
+        if empty && self.pages > self.first_page {
+            return PageWrites::default(); // Nothing to keep: the next page is kept as following the last kept one.
+        }
+        let from = self.saved.map(|cursor| cursor.to_string()).unwrap_or_default();
+        let page = CachedPage { from, body: body.to_owned(), part: None };
+        self.saved = self.active.cursor;
+        self.pages += 1;
+        if self.pages - self.first_page > limits::CHANGES_PAGES && !more {
+            return self.fold_pages();
+        }
+        PageWrites { save: vec![(self.pages, page)], forget: Vec::new() }
+    }
+
+    /// Replaces all kept pages by few that say the same.
+    fn fold_pages(&mut self) -> PageWrites {
+        let Some(cursor) = self.active.cursor else { return PageWrites::default() };
+        let forget = (self.first_page + 1..=self.pages).collect();
+        let tickets: Vec<ChangedTicket> = self.active.tickets.values().cloned().collect();
+        let chunks: Vec<&[ChangedTicket]> = tickets.chunks(limits::CHANGES_ITEMS).collect();
+        let of = chunks.len().max(1) as u64;
+        let mut save = Vec::new();
+        for part in 0..of {
+            let answer = ChangesAnswer {
+                items: chunks.get(part as usize).map(|chunk| chunk.to_vec()).unwrap_or_default(),
+                event: None,
+                gates: None,
+                manifest_version: 0,
+                cursor,
+                more: part + 1 < of,
+                resync: part == 0,
+                server_time: crate::time::Timestamp::START,
+            };
+            let body = crate::wire::stored::to_text(&answer);
+            let page = CachedPage { from: String::new(), body, part: Some((part, of)) };
+            save.push((self.pages + 1 + part, page));
+        }
+        self.first_page = self.pages;
+        self.pages += of;
+        self.saved = Some(cursor);
+        PageWrites { save, forget }
+    }
+
+    /// Reads the cache back, pages in order of their number. Gives the pages that are of no use: after a gap nothing
+    /// is taken, for a cursor must never promise what was lost.
+    pub fn load(&mut self, pages: BTreeMap<u64, CachedPage>) -> Vec<u64> {
+        let mut useless = Vec::new();
+        let mut whole: Option<(u64, Known)> = None;
+        let mut first: Option<u64> = None;
+        for (number, page) in pages {
+            self.pages = self.pages.max(number);
+            let Ok(answer) = serde_json::from_str::<ChangesAnswer>(&page.body) else {
+                useless.push(number);
+                continue;
+            };
+            let fits = match page.part {
+                Some((0, of)) => {
+                    whole = Some((1, Known::default()));
+                    of > 0
+                }
+                Some((part, _)) => whole.as_ref().is_some_and(|(next, _)| *next == part),
+                None => page.from == self.active.cursor.map(|cursor| cursor.to_string()).unwrap_or_default(),
+            };
+            if !fits {
+                useless.push(number);
+                continue;
+            }
+            first.get_or_insert(number);
+            match (page.part, &mut whole) {
+                (Some((part, of)), Some((next, known))) => {
+                    known.take(answer);
+                    *next = part + 1;
+                    if part + 1 == of {
+                        self.active = whole.take().map(|(_, known)| known).unwrap_or_default();
+                    }
+                }
+                _ => self.active.take(answer),
+            }
+        }
+        self.first_page = first.map_or(self.pages, |first| first - 1);
+        self.saved = self.active.cursor;
+        useless
+    }
+}

@@ -1,0 +1,364 @@
+//! What the journal says: the state of a device is what its rows, read in order, add up to. The same function takes in
+//! a row at start and after its append, so a restart can never know more or less than was durable.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::clock::Anchor;
+use crate::barcode::BarcodeHash;
+use crate::gate::Direction;
+use crate::ids::{DeviceId, EventId, LogId, ScanId, TicketId};
+use crate::limits;
+use crate::rule::Epoch;
+use crate::scan::{Digest, Scan, ScanKind, Stage};
+use crate::sign::{ApiKey, content_digest, prev_of};
+use crate::time::Timestamp;
+use crate::wire::journal::{Entry, Paired, RejectedScan, Scanned, Shown};
+
+/// Where a scan is on its way to the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Delivery {
+    /// No receipt names it.
+    Waiting,
+    /// A former epoch had it; the new one has not said yet.
+    Asked,
+    /// The server cannot even read it: offered rarely.
+    Poison(String),
+    /// Receipt.
+    Sent,
+    /// Receipt; held until the organiser counts it.
+    Held,
+    /// Refused for good.
+    Rejected {
+        /// Why.
+        reason: String,
+        /// Whether the server keeps its bytes.
+        kept: bool,
+    },
+}
+
+/// A scan of this device.
+#[derive(Debug, Clone)]
+pub struct OwnScan {
+    /// Content.
+    pub scan: Scan,
+    /// Signature.
+    pub signature: String,
+    /// What was shown.
+    pub shown: Shown,
+    /// Where it is.
+    pub delivery: Delivery,
+    /// The last receipt: epoch, and the serial at or below which the server has it.
+    pub receipt: Option<(Option<Epoch>, u64)>,
+}
+
+/// The newest list this device ever decided by, per event (trust I15).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListMark {
+    /// Epoch.
+    pub epoch: Epoch,
+    /// Version.
+    pub version: u64,
+    /// Content hash; unknown where only a scan tells of the list.
+    pub content_hash: Option<String>,
+}
+
+/// Wrong PINs in a row.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PinTries {
+    /// Wrong ones since the last right one or pause.
+    pub wrong: u32,
+    /// The wrong one that began the pause, by the device's clock.
+    pub paused_at_ms: Option<i64>,
+}
+
+/// The state that the rows add up to.
+#[derive(Debug, Clone, Default)]
+pub struct Journal {
+    /// Number of the last row.
+    pub rows: u64,
+    /// This phone, as it named itself, and its log.
+    pub identity: Option<(DeviceId, LogId)>,
+    /// The pairing.
+    pub paired: Option<Paired>,
+    /// The key of the pairing before, until a list under the new one is active (spec D5).
+    pub old_key: Option<String>,
+    /// Revoked by the organiser.
+    pub revoked: bool,
+    /// The key is erased.
+    pub key_erased: bool,
+    /// Every scan; place = seq − 1.
+    pub scans: Vec<OwnScan>,
+    /// Digest of the last scan.
+    pub head: Option<Digest>,
+    /// Seqs no receipt names, poison aside.
+    pub waiting: BTreeSet<u64>,
+    /// Seqs offered rarely.
+    pub poison: BTreeSet<u64>,
+    /// Seqs whose former receipt the new epoch has not confirmed.
+    pub asked: BTreeSet<u64>,
+    /// Rows of the problem list that are hidden.
+    pub hidden: BTreeSet<ScanId>,
+    /// The server's epoch, as far as known.
+    pub epoch: Option<Epoch>,
+    /// Newest witness of each event.
+    pub witnesses: BTreeMap<EventId, String>,
+    /// Newest list of each event.
+    pub lists: BTreeMap<EventId, ListMark>,
+    /// Operator.
+    pub operator: String,
+    /// Direction at gates of both.
+    pub direction: Option<Direction>,
+    /// PIN tries.
+    pub pin: PinTries,
+    /// Newest pair of wall clock and true time.
+    pub anchor: Option<Anchor>,
+    /// Last receipt, server time.
+    pub last_receipt_ms: Option<i64>,
+    /// Persons let in, per event, reverts taken off.
+    pub admitted: BTreeMap<EventId, u32>,
+    /// A scan row could not be read or is out of place: no scan may be added.
+    pub damaged: bool,
+    by_id: BTreeMap<ScanId, Vec<usize>>,
+    by_ticket: BTreeMap<TicketId, Vec<usize>>,
+    by_hash: BTreeMap<BarcodeHash, Vec<usize>>,
+    keeps: BTreeMap<ScanId, u32>,
+}
+
+impl Journal {
+    /// Takes in one row.
+    pub fn apply(&mut self, entry: Entry) {
+        self.rows += 1;
+        match entry {
+            Entry::Log { device_id, log_id } => {
+                self.identity.get_or_insert((device_id, log_id));
+            }
+            Entry::Paired(paired) => self.pair(*paired),
+            Entry::Assigned { event_id, gate_id } => {
+                if let Some(paired) = &mut self.paired {
+                    (paired.event_id, paired.gate_id) = (event_id, gate_id);
+                }
+            }
+            Entry::Scan(scanned) => self.add_scan(*scanned),
+            Entry::Received { epoch, serial, seqs, held, at_ms } => {
+                self.last_receipt_ms = Some(at_ms);
+                for seq in seqs.into_iter().flat_map(|(from, to)| from..=to.min(self.scans.len() as u64)) {
+                    let to = if held { Delivery::Held } else { Delivery::Sent };
+                    self.settle(seq, to, Some((epoch, serial)));
+                }
+            }
+            Entry::Rejected { epoch, items } => {
+                for RejectedScan { seq, reason, kept } in items {
+                    let receipt = kept.then_some((epoch, u64::MAX));
+                    self.settle(seq, Delivery::Rejected { reason, kept }, receipt);
+                }
+            }
+            Entry::Poison { seq, reason } => self.settle(seq, Delivery::Poison(reason), None),
+            Entry::Epoch { epoch } => self.begin_epoch(epoch),
+            Entry::Witness { event_id, text } => {
+                self.witnesses.insert(event_id, text);
+            }
+            Entry::List { event_id, epoch, version, content_hash } => {
+                self.mark_list(event_id, epoch, version, Some(content_hash));
+                self.old_key = None;
+            }
+            Entry::Settings { operator, direction } => {
+                if let Some(operator) = operator {
+                    self.operator = operator;
+                }
+                self.direction = direction.or(self.direction);
+            }
+            Entry::Hidden { scan_id } => {
+                self.hidden.insert(scan_id);
+            }
+            Entry::Clock { wall_ms, at_ms, uncertainty_ms } => {
+                self.anchor = Some(Anchor { wall_ms, at_ms, uncertainty_ms });
+            }
+            Entry::Pin { ok, at_ms } => self.pin_tried(ok, at_ms),
+            Entry::Revoked { .. } => self.revoked = true,
+            Entry::KeyErased { .. } => {
+                self.key_erased = true;
+                self.old_key = None;
+                if let Some(paired) = &mut self.paired {
+                    paired.api_key.clear();
+                }
+            }
+            Entry::Probe {} | Entry::Unknown => {}
+        }
+    }
+
+    /// Takes in a row that this version cannot read.
+    pub fn pass_over(&mut self, was_scan: bool) {
+        self.rows += 1;
+        self.damaged |= was_scan;
+    }
+
+    fn pair(&mut self, paired: Paired) {
+        if self.epoch.is_none() {
+            self.epoch = paired.epoch;
+        }
+        self.old_key = self.paired.take().map(|before| before.api_key).filter(|key| !key.is_empty());
+        self.paired = Some(paired);
+        self.revoked = false;
+        self.key_erased = false;
+    }
+
+    fn add_scan(&mut self, scanned: Scanned) {
+        let Scanned { scan, signature, shown } = scanned;
+        let place = self.scans.len();
+        if scan.seq != Some(place as u64 + 1) {
+            self.damaged = true;
+            return;
+        }
+        if let Some(clock) = &scan.clock {
+            let at_ms = scan.at.ms();
+            self.anchor = Some(Anchor { wall_ms: clock.wall_ms, at_ms, uncertainty_ms: scan.uncertainty_ms });
+        }
+        if let (Some(epoch), true) = (scan.epoch, scan.manifest_version > 0) {
+            self.mark_list(scan.event_id.clone(), epoch, scan.manifest_version, None);
+        }
+        self.head = Some(content_digest(&scan));
+        self.by_id.entry(scan.scan_id.clone()).or_default().push(place);
+        if let Some(ticket) = &scan.ticket_id {
+            self.by_ticket.entry(ticket.clone()).or_default().push(place);
+        }
+        if let Some(hash) = scan.barcode_hash {
+            self.by_hash.entry(hash).or_default().push(place);
+        }
+        self.waiting.insert(place as u64 + 1);
+        self.scans.push(OwnScan { scan, signature, shown, delivery: Delivery::Waiting, receipt: None });
+        self.count(place);
+    }
+
+    /// Keeps the number of persons let in.
+    fn count(&mut self, place: usize) {
+        let scan = &self.scans[place].scan;
+        let entry = |scan: &Scan| scan.kind == ScanKind::Entry && scan.stage == Stage::Final && scan.opened;
+        if entry(scan) {
+            let admitted = self.admitted.entry(scan.event_id.clone()).or_default();
+            *admitted = admitted.saturating_add(scan.count);
+        }
+        if scan.kind == ScanKind::Revert
+            && let Some(target) = &scan.target_scan_id
+            && let Some(at) = self.last_of(target)
+        {
+            let (target, keep, source) = (target.clone(), scan.keep, &self.scans[at].scan);
+            let before = self.keeps.get(&target).copied().unwrap_or(u32::MAX).min(source.count);
+            let after = keep.min(before);
+            if entry(source) {
+                let admitted = self.admitted.entry(source.event_id.clone()).or_default();
+                *admitted = admitted.saturating_sub(before - after);
+            }
+            self.keeps.insert(target, after);
+        }
+    }
+
+    fn settle(&mut self, seq: u64, delivery: Delivery, receipt: Option<(Option<Epoch>, u64)>) {
+        let Some(own) = usize::try_from(seq).ok().and_then(|seq| self.scans.get_mut(seq.checked_sub(1)?)) else {
+            return;
+        };
+        self.waiting.remove(&seq);
+        self.asked.remove(&seq);
+        self.poison.remove(&seq);
+        match delivery {
+            Delivery::Waiting => self.waiting.insert(seq),
+            Delivery::Poison(_) => self.poison.insert(seq),
+            Delivery::Asked => self.asked.insert(seq),
+            Delivery::Sent | Delivery::Held | Delivery::Rejected { .. } => true,
+        };
+        own.delivery = delivery;
+        own.receipt = receipt.or(own.receipt);
+    }
+
+    /// A new epoch: every receipt of another is a question again. The receipts themselves stay, for as long as the
+    /// changes of their epoch are what this device knows.
+    fn begin_epoch(&mut self, epoch: Epoch) {
+        self.epoch = Some(epoch);
+        for seq in 1..=self.scans.len() as u64 {
+            let own = &self.scans[seq as usize - 1];
+            let settled = matches!(own.delivery, Delivery::Sent | Delivery::Held | Delivery::Rejected { .. });
+            if settled && own.receipt.is_none_or(|(of, _)| of != Some(epoch)) {
+                self.settle(seq, Delivery::Asked, None);
+            }
+        }
+    }
+
+    /// The server said which scans it lacks: they wait again. In memory only: a restart asks again.
+    pub fn lacking(&mut self, seq: u64) {
+        self.settle(seq, Delivery::Waiting, None);
+    }
+
+    fn mark_list(&mut self, event_id: EventId, epoch: Epoch, version: u64, content_hash: Option<String>) {
+        let mark = ListMark { epoch, version, content_hash };
+        match self.lists.get_mut(&event_id) {
+            Some(held) if (held.epoch, held.version) > (epoch, version) => {}
+            Some(held) if (held.epoch, held.version) == (epoch, version) => {
+                held.content_hash = mark.content_hash.or(held.content_hash.take());
+            }
+            _ => {
+                self.lists.insert(event_id, mark);
+            }
+        }
+    }
+
+    fn pin_tried(&mut self, ok: bool, at_ms: i64) {
+        if ok || self.pin.paused_at_ms.take().is_some() {
+            self.pin = PinTries::default();
+        }
+        if !ok {
+            self.pin.wrong += 1;
+            if self.pin.wrong >= limits::PIN_TRIES {
+                self.pin.paused_at_ms = Some(at_ms);
+            }
+        }
+    }
+
+    /// The bearer and signing key, unless erased.
+    pub fn api_key(&self) -> Option<ApiKey> {
+        ApiKey::parse(&self.paired.as_ref()?.api_key).ok()
+    }
+    /// The last scan's seq.
+    pub fn head_seq(&self) -> u64 {
+        self.scans.len() as u64
+    }
+    /// The next scan's `prev`: zeros for the first.
+    pub fn prev(&self) -> [u8; 16] {
+        self.head.as_ref().map_or([0; 16], prev_of)
+    }
+    /// The last scan's time.
+    pub fn last_at(&self) -> Option<Timestamp> {
+        self.scans.last().map(|own| own.scan.at)
+    }
+    /// The scan at a place in the log.
+    pub fn at_seq(&self, seq: u64) -> Option<&OwnScan> {
+        self.scans.get(usize::try_from(seq).ok()?.checked_sub(1)?)
+    }
+    /// Where the newest record of a scan is: its final, where it has one.
+    fn last_of(&self, scan_id: &ScanId) -> Option<usize> {
+        self.by_id.get(scan_id)?.last().copied()
+    }
+    /// The newest record of a scan: its final, where it has one.
+    pub fn find(&self, scan_id: &ScanId) -> Option<&OwnScan> {
+        self.last_of(scan_id).map(|at| &self.scans[at])
+    }
+    /// Whether a scan is in the log.
+    pub fn knows(&self, scan_id: &ScanId) -> bool {
+        self.by_id.contains_key(scan_id)
+    }
+    /// Persons of a scan that still count after this device's own reverts.
+    pub fn kept(&self, scan: &Scan) -> u32 {
+        self.keeps.get(&scan.scan_id).map_or(scan.count, |keep| scan.count.min(*keep))
+    }
+    /// This device's scans of a ticket in an event, by the ticket and by the code, in the order of the log.
+    pub fn of_ticket(&self, event_id: &EventId, ticket: Option<&TicketId>, hash: Option<BarcodeHash>) -> Vec<&OwnScan> {
+        let none = Vec::new();
+        let by_ticket = ticket.and_then(|id| self.by_ticket.get(id)).unwrap_or(&none);
+        let by_hash = hash.and_then(|hash| self.by_hash.get(&hash)).unwrap_or(&none);
+        let places: BTreeSet<usize> = by_ticket.iter().chain(by_hash).copied().collect();
+        let scans = places.into_iter().map(|place| &self.scans[place]);
+        scans.filter(|own| own.scan.event_id == *event_id).collect()
+    }
+    /// Scans no receipt names, whatever the reason.
+    pub fn unsent(&self) -> u64 {
+        (self.waiting.len() + self.asked.len() + self.poison.len()) as u64
+    }
+}

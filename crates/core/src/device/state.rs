@@ -1,0 +1,258 @@
+//! What the engine holds between two inputs, and the one way rows get into the journal.
+//!
+//! Nothing that is journalled changes the state before its append is durable: while one append is under way, further
+//! inputs that need one wait their turn and are decided after it, on the state it leaves.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use sha2::{Digest as _, Sha256};
+
+use super::clock::Clock;
+use super::feed::Feed;
+use super::journal::Journal;
+use super::lane::Lane;
+use super::list::List;
+use crate::gate::{Direction, GateRules};
+use crate::ids::{BatchId, EventId, ScanId};
+use crate::limits;
+use crate::rule::Epoch;
+use crate::wire::engine::{Effect, Input, Now, Row, VerdictView};
+use crate::wire::journal::{self as rows, Entry, Paired};
+use crate::wire::scanning::{DeviceType, Witness};
+
+/// What follows once an append is durable.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum After {
+    /// Show a verdict.
+    Show(Box<VerdictView>),
+    /// A scan was undone.
+    Undone {
+        /// Which.
+        scan_id: ScanId,
+        /// Persons taken back.
+        persons: u32,
+    },
+    /// Tell that the PIN was wrong.
+    PinRefused,
+    /// The phone has a name: the pairing may be asked for.
+    Pair,
+    /// A pairing or a new assignment holds: begin with the list.
+    Settled,
+}
+
+/// An append under way.
+#[derive(Debug, Clone)]
+pub(super) struct Flight {
+    pub append: u64,
+    pub entries: Vec<Entry>,
+    pub after: Vec<After>,
+}
+
+/// The journal's writer: one append at a time.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Writer {
+    pub appends: u64,
+    pub flight: Option<Flight>,
+    /// Rows that nobody waits for; they go with the next append.
+    pub rows: Vec<Entry>,
+    /// Inputs that wait for the append under way.
+    pub inputs: VecDeque<Input>,
+    /// Why storage refuses.
+    pub blocked: Option<String>,
+    /// Another tab is the writer now: this one never writes or uploads again.
+    pub lost: bool,
+    /// When to try storage again.
+    pub probe_at: i64,
+}
+
+/// What a request under way was about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Ask {
+    Pair,
+    Time { gaps_ms: i64 },
+    List { event_id: EventId, since: Option<u64> },
+    Changes { event_id: EventId },
+    Heartbeat,
+    Sync,
+    Status { head: u64 },
+}
+
+/// The lanes, one a kind.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Lanes {
+    pub pair: Lane,
+    pub time: Lane,
+    pub list: Lane,
+    pub changes: Lane,
+    pub heartbeat: Lane,
+    pub sync: Lane,
+    pub status: Lane,
+}
+
+impl Lanes {
+    pub fn of(&mut self, ask: &Ask) -> &mut Lane {
+        match ask {
+            Ask::Pair => &mut self.pair,
+            Ask::Time { .. } => &mut self.time,
+            Ask::List { .. } => &mut self.list,
+            Ask::Changes { .. } => &mut self.changes,
+            Ask::Heartbeat => &mut self.heartbeat,
+            Ask::Sync => &mut self.sync,
+            Ask::Status { .. } => &mut self.status,
+        }
+    }
+    pub fn all(&mut self) -> [&mut Lane; 7] {
+        let Self { pair, time, list, changes, heartbeat, sync, status } = self;
+        [pair, time, list, changes, heartbeat, sync, status]
+    }
+}
+
+/// A pairing under way.
+#[derive(Debug, Clone)]
+pub(super) struct Pairing {
+    pub token: String,
+    pub server: Option<String>,
+    pub name: String,
+}
+
+/// The upload under way: its id and content stay as they are until it is answered (spec D2).
+#[derive(Debug, Clone)]
+pub(super) struct Batch {
+    pub id: BatchId,
+    pub seqs: Vec<u64>,
+    pub body: String,
+}
+
+/// Everything.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    pub now: Option<Now>,
+    pub draws: u32,
+    pub out: Vec<Effect>,
+    pub started: bool,
+    pub session_id: String,
+    pub app_version: String,
+    pub device_type: Option<DeviceType>,
+    pub battery: Option<u8>,
+    pub clock: Clock,
+    pub journal: Journal,
+    pub writer: Writer,
+    pub list: Option<List>,
+    /// Versions of the deltas kept in the cache over the whole list.
+    pub deltas: Vec<u64>,
+    pub feed: Feed,
+    pub caches: BTreeMap<String, Vec<u8>>,
+    pub lanes: Lanes,
+    pub requests: BTreeMap<u64, Ask>,
+    pub next_request: u64,
+    pub pairing: Option<Pairing>,
+    pub message: Option<String>,
+    pub online: bool,
+    pub captive: bool,
+    pub suspended: bool,
+    pub key_unknown: bool,
+    /// The newest list the server spoke of.
+    pub named: Option<(Epoch, u64)>,
+    pub witness: Option<(Witness, String)>,
+    pub witness_kept_at: i64,
+    pub epoch_seen: Option<Epoch>,
+    pub batch: Option<Batch>,
+    /// Scans of the next batch; halved to isolate a poison scan.
+    pub chunk: usize,
+    /// Monotonic clock of the last minute's uploads.
+    pub uploads: VecDeque<i64>,
+    pub poison_at: i64,
+    pub wake: Option<i64>,
+}
+
+impl State {
+    pub fn mono(&self) -> i64 {
+        self.now.map_or(0, |now| now.mono_ms)
+    }
+
+    /// Fresh random bytes: as many draws an input as are needed from its 32.
+    pub fn draw(&mut self) -> [u8; 32] {
+        self.draws += 1;
+        let random = self.now.map(|now| now.random).unwrap_or_default();
+        Sha256::new().chain_update(random).chain_update(self.draws.to_be_bytes()).finalize().into()
+    }
+    pub fn draw_uuid(&mut self) -> String {
+        let mut half = [0; 16];
+        half.copy_from_slice(&self.draw()[..16]);
+        crate::ids::uuid_v4(half)
+    }
+    pub fn jitter(&mut self) -> u32 {
+        let drawn = self.draw();
+        u32::from_be_bytes([drawn[0], drawn[1], drawn[2], drawn[3]])
+    }
+
+    pub fn emit(&mut self, effect: Effect) {
+        self.out.push(effect);
+    }
+    pub fn refuse(&mut self, code: &str, message: &str) {
+        self.emit(Effect::Refused { code: code.to_owned(), message: message.to_owned() });
+    }
+
+    /// The pairing whose key still works for this device.
+    pub fn paired(&self) -> Option<&Paired> {
+        self.journal.paired.as_ref()
+    }
+    /// The gate this device stands at, by its list.
+    pub fn gate(&self) -> Option<&GateRules> {
+        self.list.as_ref()?.gates.get(&self.paired()?.gate_id)
+    }
+    /// Which way scans go now.
+    pub fn direction(&self) -> Direction {
+        match self.gate().map(|gate| gate.direction) {
+            Some(Direction::Both) => self.journal.direction.unwrap_or(Direction::In),
+            Some(direction) => direction,
+            None => Direction::In,
+        }
+    }
+
+    /// Writes rows, and those that waited before them. Nothing may be under way.
+    pub fn append(&mut self, entries: Vec<Entry>, after: Vec<After>) {
+        let mut all = std::mem::take(&mut self.writer.rows);
+        all.extend(entries);
+        if all.is_empty() {
+            return;
+        }
+        self.writer.appends += 1;
+        let append = self.writer.appends;
+        let first = self.journal.rows + 1;
+        let texts = all.iter().map(rows::write).zip(first..).map(|(text, n)| Row { n, text }).collect();
+        self.writer.flight = Some(Flight { append, entries: all, after });
+        self.emit(Effect::Append { append, rows: texts });
+    }
+
+    /// Writes a row that nobody waits for, with the next append.
+    pub fn note(&mut self, entry: Entry) {
+        if !self.writer.lost {
+            self.writer.rows.push(entry);
+        }
+    }
+
+    /// Takes an append's rows in. Gives what follows; `None` for an append that is not under way.
+    pub fn appended(&mut self, append: u64) -> Option<Vec<After>> {
+        let flight = self.writer.flight.take_if(|flight| flight.append == append)?;
+        for entry in flight.entries {
+            self.journal.apply(entry);
+        }
+        self.writer.blocked = None;
+        Some(flight.after)
+    }
+
+    /// An append did not happen: its rows are as if they had never been meant. Gives whether staff waited for it.
+    pub fn append_failed(&mut self, append: u64, reason: String) {
+        let Some(flight) = self.writer.flight.take_if(|flight| flight.append == append) else { return };
+        self.writer.lost |= reason == "lost_lock";
+        self.writer.probe_at = self.mono() + limits::STORAGE_PROBE_MS;
+        if !flight.after.is_empty() {
+            self.refuse("storage_blocked", "Nothing was recorded: this device's storage refuses. Admit nobody on it.");
+        }
+        self.writer.blocked = Some(reason);
+        // A scan that seemed received is simply offered again; an epoch is learned again from the next answer.
+        self.epoch_seen = self.journal.epoch;
+        self.batch = None;
+    }
+}

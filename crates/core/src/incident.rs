@@ -1,0 +1,211 @@
+//! What a person must look at (spec §3 "Incident").
+//!
+//! A cause is a pure function of the reducer's result (or of a log, or a device). Its digest names what exactly was
+//! found: an incident stays resolved only as long as the very digest holds that a person resolved.
+
+use sha2::{Digest as _, Sha256};
+
+use crate::barcode::BarcodeHash;
+use crate::decide::Reason;
+use crate::ids::{DeviceId, GateId, LogId, ScanId, TicketId};
+use crate::scan::Digest;
+use crate::time::Timestamp;
+use crate::words::words;
+
+words! {
+    /// Kinds of incidents.
+    IncidentKind {
+        /// Persons beyond the limit were let in.
+        DoubleEntry = "double_entry",
+        /// Someone was let in on a ticket the rules refuse.
+        AdmittedInError = "admitted_in_error",
+        /// Someone was refused on a ticket the rules admit.
+        RefusedInError = "refused_in_error",
+        /// A scan whose authorship is not proven waits for a decision.
+        UnverifiedScan = "unverified_scan",
+        /// A scan's time lies more than a day outside the event.
+        ImplausibleTime = "implausible_time",
+        /// A scan's time lies after its receipt.
+        FutureTime = "future_time",
+        /// A signed time lies after its receipt by more than the device claimed possible.
+        ClockSuspect = "clock_suspect",
+        /// One scan id stands for two contents.
+        ScanIdReused = "scan_id_reused",
+        /// Two scans claim one place in a log.
+        LogForked = "log_forked",
+        /// More persons left than were inside.
+        ExitWithoutEntry = "exit_without_entry",
+        /// A door stayed shut for someone who was in. Counted, never queued.
+        DuplicateScan = "duplicate_scan",
+        /// S2 §7: more than half of a batch failed.
+        HighErrorRate = "high_error_rate",
+        /// S2 §8: the newest scan of a batch was over 8 h old at receipt.
+        DelayedBatch = "delayed_batch",
+        /// S2 §7: a batch of abnormal size.
+        AbnormalBatch = "abnormal_batch",
+        /// S2 §7: five failed syncs in a row.
+        RepeatedFailures = "repeated_failures",
+    }
+    /// How bad.
+    Severity {
+        /// Good to know.
+        Low = "low",
+        /// Worth a look.
+        Medium = "medium",
+        /// Look today.
+        High = "high",
+        /// Look now.
+        Critical = "critical",
+    }
+    /// A scan's part in a cause.
+    Role {
+        /// Took the entry.
+        Entry = "entry",
+        /// Came on top.
+        DoubleEntry = "double_entry",
+        /// The scan the cause is about.
+        Subject = "subject",
+    }
+}
+
+impl IncidentKind {
+    /// How bad (S1 §5.2, spec D3).
+    pub fn severity(self) -> Severity {
+        match self {
+            Self::DoubleEntry => Severity::Critical,
+            Self::AdmittedInError | Self::UnverifiedScan | Self::ScanIdReused | Self::LogForked => Severity::High,
+            Self::RefusedInError | Self::ImplausibleTime | Self::FutureTime | Self::HighErrorRate => Severity::Medium,
+            Self::AbnormalBatch | Self::RepeatedFailures => Severity::Medium,
+            Self::ClockSuspect | Self::ExitWithoutEntry | Self::DuplicateScan | Self::DelayedBatch => Severity::Low,
+        }
+    }
+    /// Whether it waits in the review queue; `duplicate_scan` is only counted.
+    pub fn queued(self) -> bool {
+        self != Self::DuplicateScan
+    }
+}
+
+/// What scans are about: a ticket, or a code that no ticket ever held (spec §4 "Which ticket").
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subject {
+    /// A ticket.
+    Ticket(TicketId),
+    /// A code unknown so far.
+    Unknown(BarcodeHash),
+}
+
+impl Subject {
+    /// The subject as one text, as it is stored: the ticket's id, or `unknown:` + the hash.
+    pub fn key(&self) -> String {
+        match self {
+            Self::Ticket(ticket_id) => format!("ticket:{ticket_id}"),
+            Self::Unknown(hash) => format!("unknown:{hash}"),
+        }
+    }
+    /// Reads [`Subject::key`].
+    pub fn from_key(key: &str) -> Option<Self> {
+        if let Some(id) = key.strip_prefix("ticket:") {
+            TicketId::new(id).ok().map(Self::Ticket)
+        } else {
+            key.strip_prefix("unknown:")?.parse().ok().map(Self::Unknown)
+        }
+    }
+    /// The ticket, if it is one.
+    pub fn ticket_id(&self) -> Option<&TicketId> {
+        match self {
+            Self::Ticket(ticket_id) => Some(ticket_id),
+            Self::Unknown(_) => None,
+        }
+    }
+}
+
+/// What a cause is about.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CauseSubject {
+    /// A ticket or an unknown code.
+    Scans(Subject),
+    /// A log of a device.
+    Log(DeviceId, LogId),
+    /// A device.
+    Device(DeviceId),
+    /// A scan id seen from several devices.
+    ScanId(ScanId),
+}
+
+impl CauseSubject {
+    /// The subject as one text, as it is stored.
+    pub fn key(&self) -> String {
+        match self {
+            Self::Scans(subject) => subject.key(),
+            Self::Log(device_id, log_id) => format!("log:{device_id}:{log_id}"),
+            Self::Device(device_id) => format!("device:{device_id}"),
+            Self::ScanId(scan_id) => format!("scan:{scan_id}"),
+        }
+    }
+}
+
+/// A scan that has a part in a cause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CauseScan {
+    /// Author.
+    pub device_id: DeviceId,
+    /// Scan.
+    pub scan_id: ScanId,
+    /// Content.
+    pub digest: Digest,
+    /// Part.
+    pub role: Role,
+    /// Where.
+    pub gate_id: GateId,
+    /// When.
+    pub at: Timestamp,
+    /// How sure of when, ± milliseconds.
+    pub uncertainty_ms: u64,
+    /// Persons counted within the limit.
+    pub within: u32,
+    /// Persons beyond it (entries) or without an entry (exits).
+    pub over: u32,
+    /// The server's reason, where that is the cause.
+    pub reason: Option<Reason>,
+    /// The version of the list the device decided by.
+    pub manifest_version: u64,
+}
+
+/// Something a person must look at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cause {
+    /// What it is.
+    pub kind: IncidentKind,
+    /// What it is about.
+    pub subject: CauseSubject,
+    /// The scans it stands on, in the reducer's order.
+    pub scans: Vec<CauseScan>,
+    /// The winner's and a loser's times overlap within their uncertainties.
+    pub order_uncertain: bool,
+}
+
+impl Cause {
+    /// Names exactly what was found, so that a person's resolution holds for this and nothing else.
+    pub fn digest(&self) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        let mut put = |bytes: &[u8]| {
+            hash.update((bytes.len() as u32).to_be_bytes());
+            hash.update(bytes);
+        };
+        put(b"admit.cause.v1");
+        put(self.kind.as_str().as_bytes());
+        put(self.subject.key().as_bytes());
+        put(&[u8::from(self.order_uncertain)]);
+        for scan in &self.scans {
+            put(scan.device_id.as_str().as_bytes());
+            put(scan.scan_id.as_str().as_bytes());
+            put(&scan.digest.0);
+            put(scan.role.as_str().as_bytes());
+            put(&scan.at.ms().to_be_bytes());
+            put(&scan.within.to_be_bytes());
+            put(&scan.over.to_be_bytes());
+            put(scan.reason.map_or("", Reason::as_str).as_bytes());
+        }
+        hash.finalize().into()
+    }
+}

@@ -1,0 +1,28 @@
+//! The pure heart of Admit: no clock, no randomness, no IO, no async, no log (law 1).
+//!
+//! Modules in reading order; a file imports only from those above it (law 12).
+
+
+mod words;
+pub mod limits;
+pub mod time;
+pub mod barcode;
+pub mod ids;
+pub mod event;
+pub mod gate;
+pub mod ticket;
+pub mod rule;
+pub mod scan;
+pub mod review;
+pub mod decide;
+pub mod incident;
+pub mod reduce;
+pub mod occupancy;
+pub mod sign;
+pub mod idempotency;
+pub mod audit;
+pub mod access;
+pub mod rate;
+pub mod wire;
+
+pub use words::UnknownWord;

@@ -1,0 +1,137 @@
+//! Every bound, named (law 11). Those an organiser may set are settings of the server; these are their defaults.
+
+/// Longest identifier, in characters (spec D2).
+pub const ID_CHARS: usize = 128;
+/// Longest barcode, in bytes (spec D12).
+pub const BARCODE_BYTES: usize = 512;
+/// Longest name (event, gate, guest, device), in characters.
+pub const NAME_CHARS: usize = 200;
+/// Longest note, in characters.
+pub const NOTE_CHARS: usize = 2_000;
+/// Most zones of a gate, most gates of a ticket.
+pub const SET_ITEMS: usize = 64;
+/// Largest party and largest `count` of one scan, in persons.
+pub const PARTY: u32 = 10_000;
+/// Most scans of one `/api/scanning/sync` request in S1's form (S1 §4.4).
+pub const SYNC_V1_SCANS: usize = 50;
+/// Most scans of one `/api/scanning/sync` request with `"format": 2` (spec D1).
+pub const SYNC_V2_SCANS: usize = 1_000;
+/// Most scans of one `/api/scans/sync` request (S2 §3).
+pub const SYNC_S2_SCANS: usize = 10_000;
+/// Most items of one `changes` answer (spec §5).
+pub const CHANGES_ITEMS: usize = 1_000;
+/// Newest effective scans of a ticket in one `changes` item; the rest is a folded prefix (spec §5).
+pub const CHANGES_SCANS: usize = 16;
+/// Longest `changes` long poll, in seconds.
+pub const CHANGES_WAIT_SECONDS: u64 = 25;
+/// Largest page of a list.
+pub const PAGE_MAX: usize = 500;
+/// Default page of a list.
+pub const PAGE_DEFAULT: usize = 50;
+/// Largest request body as sent, in bytes.
+pub const BODY_ENCODED_BYTES: usize = 16 * 1024 * 1024;
+/// Largest request body after content decoding, in bytes.
+pub const BODY_DECODED_BYTES: usize = 64 * 1024 * 1024;
+/// Deepest JSON nesting of a request.
+pub const BODY_DEPTH: usize = 32;
+/// Syncs of a device in any 60 s (S1 §7.6).
+pub const SYNCS_PER_MINUTE: u32 = 10;
+/// A pairing token's life, in milliseconds (S1 §8.1).
+pub const PAIRING_TOKEN_MS: i64 = 5 * 60 * 1000;
+/// A device's full chunk: scans in one upload of ours (spec D1).
+pub const CHUNK_SCANS: usize = SYNC_V2_SCANS;
+/// Full chunks of a backlog a device sends in any 60 s (spec §5).
+pub const CHUNKS_PER_MINUTE: usize = 9;
+/// Time between two syncs of a device that has no backlog, in milliseconds (spec §5).
+pub const SYNC_EVERY_MS: i64 = 6_000;
+/// A device's heartbeat, in milliseconds (spec §5).
+pub const HEARTBEAT_MS: i64 = 30_000;
+/// Uncertainty of a v1 or S2 scan's time, in milliseconds (spec §4).
+pub const LEGACY_UNCERTAINTY_MS: u64 = 1_000;
+/// How far outside the event a scan's time is still plausible, in milliseconds (spec §4).
+pub const PLAUSIBLE_MARGIN_MS: i64 = 24 * 3_600_000;
+/// A scan this much after its receipt opens `future_time`, in milliseconds (spec §4).
+pub const FUTURE_MS: i64 = 120_000;
+/// Beyond its own uncertainty, how far a signed time may lie after receipt, in milliseconds (spec §4).
+pub const CLOCK_SUSPECT_MS: i64 = 2_000;
+/// A backward clock correction up to this is slewed, in milliseconds (spec §4).
+pub const SLEW_MS: i64 = 2_000;
+/// S2's double read: the same device within this, in milliseconds (spec §4 step 4).
+pub const DOUBLE_READ_MS: i64 = 300_000;
+/// Default `min_gap_seconds` of re-entry (spec D7).
+pub const MIN_GAP_SECONDS: u32 = 300;
+/// A manifest's default life after the event's end, in milliseconds (spec §4).
+pub const MANIFEST_AFTER_END_MS: i64 = 6 * 3_600_000;
+/// Unverified scans kept of a revoked device (spec D10).
+pub const QUARANTINE_SCANS: u64 = 20_000;
+/// Wrong PINs before a pause (spec D18).
+pub const PIN_TRIES: u32 = 5;
+/// The pause after too many wrong PINs, in milliseconds (spec D18).
+pub const PIN_PAUSE_MS: i64 = 30_000;
+/// Rounds of PBKDF2 for the staff PIN: a PIN of 4–8 digits falls to brute force whatever this is; it slows a thief with
+/// a phone in hand, and must stay quick on a cheap one (spec D18).
+pub const PIN_ITERATIONS: u32 = 60_000;
+/// Waiting requests folded into one transaction (architecture §4).
+pub const LANE_REQUESTS: usize = 32;
+/// Rows of one CSV import.
+pub const IMPORT_ROWS: usize = 200_000;
+/// Days an acknowledged scan stays in a device's journal after the event (spec §3).
+pub const JOURNAL_KEEP_DAYS: i64 = 30;
+
+// ------------------------------------------------------------------------------------- the scanner engine (`device`)
+
+/// Uncertainty of a phone's own wall clock while no exchange with the server ever happened, in milliseconds.
+pub const CLOCK_UNKNOWN_MS: u64 = 120_000;
+/// Added to the uncertainty of a clock carried over a restart by the wall clock alone, in milliseconds.
+pub const CLOCK_RESTART_MS: u64 = 60_000;
+/// How fast a phone's oscillator may run wrong, in parts per million.
+pub const CLOCK_DRIFT_PPM: u64 = 200;
+/// A wall clock ahead of the monotonic one by more than this between two inputs was stepped, or the phone slept, in
+/// milliseconds (plus [`CLOCK_SLEW_PPM`] of the time between).
+pub const CLOCK_STEP_MS: i64 = 50;
+/// How fast a system may slew its wall clock, in parts per million.
+pub const CLOCK_SLEW_PPM: i64 = 500;
+/// A gap up to this is taken for sleep, a larger one for a step of the wall clock, in milliseconds.
+pub const CLOCK_SLEEP_MS: i64 = 12 * 3_600_000;
+/// The most that one gap widens the uncertainty, in milliseconds: no tab sleeps longer and still scans the same event.
+pub const CLOCK_GAP_MS: i64 = 7 * 24 * 3_600_000;
+/// Time between two exchanges with the server's clock, in milliseconds.
+pub const CLOCK_EVERY_MS: i64 = 600_000;
+/// Inputs that wait while an append is under way; beyond it staff are told to read the code again.
+pub const WAITING_INPUTS: usize = 32;
+/// A repeat of an admitted code on the same device within this is the same ticket again, in milliseconds (experience §7.2).
+pub const SAME_TICKET_MS: i64 = 60_000;
+/// A party's next exit is taken only this long after the one before, in milliseconds: a held code is one exit.
+pub const NEXT_EXIT_MS: i64 = 5_000;
+/// A last scan younger than this is shown again at start, in milliseconds (architecture §5).
+pub const SHOW_AGAIN_MS: i64 = 300_000;
+/// Rows of the history and of the problem list that a view shows.
+pub const HISTORY_ROWS: usize = 50;
+/// First wait after a failed request, in milliseconds; doubles up to [`RETRY_MAX_MS`] (S1 §4.4).
+pub const RETRY_FIRST_MS: i64 = 1_000;
+/// Longest wait between two tries, in milliseconds (S1 §4.4).
+pub const RETRY_MAX_MS: i64 = 30_000;
+/// Tries of a round; after it every wait is the longest (S1 §4.4).
+pub const RETRY_ROUND: u32 = 5;
+/// Longest `Retry-After` that is believed, in milliseconds.
+pub const RETRY_AFTER_MAX_MS: i64 = 300_000;
+/// A scan that the server cannot even read is offered again this often, in milliseconds.
+pub const POISON_EVERY_MS: i64 = 3_600_000;
+/// While the server holds a suspended device's uploads unstored, they are offered again this often, in milliseconds.
+pub const SUSPENDED_EVERY_MS: i64 = 60_000;
+/// Storage that refused is tried again this often, in milliseconds.
+pub const STORAGE_PROBE_MS: i64 = 5_000;
+/// Time a device gives a request, in milliseconds.
+pub const REQUEST_MS: u64 = 20_000;
+/// Time a device gives a whole list, in milliseconds.
+pub const MANIFEST_MS: u64 = 120_000;
+/// Pause between two long polls of `changes`, in milliseconds.
+pub const CHANGES_PAUSE_MS: i64 = 500;
+/// Deltas laid over one whole list before a whole one is fetched again.
+pub const DELTAS: usize = 8;
+/// Pages of `changes` kept beside each other in the cache before they are folded into one.
+pub const CHANGES_PAGES: u64 = 64;
+/// Tries of a pairing whose answer is lost.
+pub const PAIRING_TRIES: u32 = 5;
+/// A witness is journalled at least this often while it changes, in milliseconds.
+pub const WITNESS_EVERY_MS: i64 = 600_000;

@@ -1,0 +1,78 @@
+//! Who is inside: what each subject adds to an event's counters (spec §3, architecture §4 "Counters change by Δ").
+
+use std::collections::BTreeMap;
+
+use crate::ids::GateId;
+use crate::reduce::Reduced;
+
+/// Persons through one gate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GateFlow {
+    /// Persons let in.
+    pub entered: i64,
+    /// Persons let out.
+    pub exited: i64,
+}
+
+/// Counters of an event, or one subject's part in them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Occupancy {
+    /// Persons inside now.
+    pub inside: i64,
+    /// Persons let in, ever.
+    pub entered: i64,
+    /// Of them beyond their ticket's limit.
+    pub over: i64,
+    /// Persons let out, ever.
+    pub exited: i64,
+    /// Tickets (or unknown codes) with at least one person let in.
+    pub subjects: i64,
+    /// By gate.
+    pub gates: BTreeMap<GateId, GateFlow>,
+}
+
+impl Occupancy {
+    /// What one subject adds.
+    pub fn of(reduced: &Reduced) -> Self {
+        let state = &reduced.state;
+        let mut out = Self {
+            inside: i64::from(state.inside()),
+            entered: i64::from(state.persons()),
+            over: i64::from(state.over),
+            exited: i64::from(state.exited),
+            subjects: i64::from(state.persons() > 0),
+            gates: BTreeMap::new(),
+        };
+        for verdict in &reduced.verdicts {
+            let flow = GateFlow {
+                entered: i64::from(verdict.within) + i64::from(verdict.over),
+                exited: i64::from(verdict.exited),
+            };
+            if flow != GateFlow::default() {
+                out.gate(&verdict.gate_id, flow, 1);
+            }
+        }
+        out
+    }
+
+    /// Adds (`sign` 1) or takes away (`sign` −1) another's counters.
+    pub fn add(&mut self, other: &Self, sign: i64) {
+        self.inside += sign * other.inside;
+        self.entered += sign * other.entered;
+        self.over += sign * other.over;
+        self.exited += sign * other.exited;
+        self.subjects += sign * other.subjects;
+        for (gate_id, flow) in &other.gates {
+            self.gate(gate_id, *flow, sign);
+        }
+    }
+
+    fn gate(&mut self, gate_id: &GateId, flow: GateFlow, sign: i64) {
+        let held = self.gates.entry(gate_id.clone()).or_default();
+        held.entered += sign * flow.entered;
+        held.exited += sign * flow.exited;
+        if *held == GateFlow::default() {
+            self.gates.remove(gate_id);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Steps 1 and 2: which content of a scan is taken, whether it counts, what reverts leave of it.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::{LeftOut, Resolved, Rules, merge_deliveries};
+use crate::ids::{DeviceId, ScanId};
+use crate::incident::{CauseScan, Role, Subject};
+use crate::review::{Decision, Review};
+use crate::scan::{Digest, Fact, Form, ScanKind, Stage};
+
+/// The content taken for one (device, scan id), and whether others stand beside it.
+pub(super) struct Chosen<'a> {
+    pub(super) subject: &'a Subject,
+    pub(super) fact: Cow<'a, Fact>,
+    /// Highest serial the server judged any content of this scan at.
+    pub(super) judged_serial: u64,
+    /// Other contents under the same id, a claim and its final aside.
+    pub(super) reused: bool,
+}
+
+impl Chosen<'_> {
+    pub(super) fn cause_scan(&self, role: Role) -> CauseScan {
+        let scan = &self.fact.scan;
+        CauseScan {
+            device_id: scan.device_id.clone(),
+            scan_id: scan.scan_id.clone(),
+            digest: self.fact.digest,
+            role,
+            gate_id: scan.gate_id.clone(),
+            at: self.fact.at(),
+            uncertainty_ms: scan.uncertainty_ms,
+            within: 0,
+            over: 0,
+            reason: None,
+            manifest_version: scan.manifest_version,
+        }
+    }
+}
+
+/// The contents under one (device, scan id), by digest; deliveries of one content merged.
+type Contents<'a> = BTreeMap<Digest, (&'a Subject, Cow<'a, Fact>)>;
+
+/// Takes one content per (device, scan id): verified, final over claim, opened over shut, smallest digest (spec D2).
+pub(super) fn choose(facts: &[Resolved]) -> Vec<Chosen<'_>> {
+    let mut by_digest: BTreeMap<(&DeviceId, &ScanId), Contents<'_>> = BTreeMap::new();
+    for (subject, fact) in facts {
+        let contents = by_digest.entry((&fact.scan.device_id, &fact.scan.scan_id)).or_default();
+        match contents.get_mut(&fact.digest) {
+            Some((_, known)) => merge_deliveries(known.to_mut(), fact),
+            None => {
+                contents.insert(fact.digest, (subject, Cow::Borrowed(fact)));
+            }
+        }
+    }
+    by_digest.into_values().filter_map(choose_one).collect()
+}
+
+fn choose_one(contents: Contents<'_>) -> Option<Chosen<'_>> {
+    let reused = reused(contents.values().map(|(_, fact)| &**fact));
+    let judged_serial = contents.values().filter_map(|(_, fact)| fact.judged).map(|judged| judged.serial).max();
+    let (subject, fact) = contents.into_values().min_by_key(|(_, fact)| {
+        (!fact.proven(), fact.scan.stage == Stage::Claim, !fact.opened(), fact.digest)
+    })?;
+    Some(Chosen { subject, fact, judged_serial: judged_serial.unwrap_or(0), reused })
+}
+
+/// Whether one scan id stands for two contents. A claim and its final are one scan by design; so is a scan of S2's form
+/// sent online and again in a batch, which differs in the answer alone (spec D2).
+fn reused<'a>(contents: impl Iterator<Item = &'a Fact>) -> bool {
+    let (mut claims, mut finals, mut s2) = (0, 0, BTreeMap::new());
+    for Fact { scan, .. } in contents {
+        match (scan.stage, scan.form) {
+            (Stage::Claim, _) => claims += 1,
+            (Stage::Final, Form::S2) => {
+                s2.insert((scan.barcode_hash, scan.at), ());
+            }
+            (Stage::Final, Form::V1 | Form::V2) => finals += 1,
+        }
+    }
+    claims > 1 || finals + s2.len() > 1
+}
+
+pub(super) type Decisions<'a> = BTreeMap<(&'a DeviceId, &'a ScanId, Digest), (u64, Decision)>;
+
+pub(super) fn decisions(reviews: &[Review]) -> Decisions<'_> {
+    let mut map = Decisions::new();
+    for review in reviews {
+        let key = (&review.device_id, &review.scan_id, review.digest);
+        let this = (review.serial, review.decision);
+        map.entry(key).and_modify(|held| *held = this.max(*held)).or_insert(this);
+    }
+    map
+}
+
+/// Step 1: what is left out.
+pub(super) fn left_out(chosen: &Chosen<'_>, reviewed: &Decisions<'_>, rules: Rules<'_>) -> Option<LeftOut> {
+    let Fact { scan, digest, .. } = &*chosen.fact;
+    let decision = reviewed.get(&(&scan.device_id, &scan.scan_id, *digest)).map(|(_, decision)| *decision);
+    if decision == Some(Decision::Exclude) {
+        return Some(LeftOut::Excluded);
+    }
+    let lost_since = rules.event.device(&scan.device_id).and_then(|device| *device.lost_since.newest()?);
+    let lost = lost_since.is_some_and(|since| chosen.fact.at() >= since);
+    let proven = chosen.fact.proven() && !lost;
+    (!proven && decision != Some(Decision::Accept)).then_some(LeftOut::Unverified)
+}
+
+/// Step 2: what each reverted scan keeps: min over every revert that names it, from any device (spec D9).
+pub(super) fn keeps<'a>(taken: &[&'a Chosen<'_>]) -> BTreeMap<(&'a DeviceId, &'a ScanId), u32> {
+    let mut keeps = BTreeMap::new();
+    for chosen in taken {
+        let scan = &chosen.fact.scan;
+        if scan.kind == ScanKind::Revert
+            && let (Some(device), Some(id)) = (&scan.target_device, &scan.target_scan_id)
+        {
+            keeps.entry((device, id)).and_modify(|keep: &mut u32| *keep = scan.keep.min(*keep)).or_insert(scan.keep);
+        }
+    }
+    keeps
+}
+

@@ -1,0 +1,275 @@
+//! Steps 3 and 4: the order, and the fold along it.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use super::choose::Chosen;
+use super::{ConflictReason, EffectiveScan, Entry, LeftOut, Rules, ScanVerdict, TicketState, implausible, within_gap};
+use crate::decide::{Question, Standing, Verdict, decide};
+use crate::event::{EventRules, ReEntry};
+use crate::gate::{Direction, EntryRule};
+use crate::ids::{DeviceId, ScanId};
+use crate::limits;
+use crate::rule::When;
+use crate::scan::{Fact, Form, Outcome, ScanKind};
+use crate::ticket::TicketRules;
+use crate::time::Timestamp;
+
+/// The verdict of a scan that counts nothing.
+pub(super) fn shut_out(
+    chosen: &Chosen<'_>,
+    why: LeftOut,
+    rules: Rules<'_>,
+    newest: Option<&EventRules>,
+) -> ScanVerdict {
+    let none = BTreeMap::new();
+    let scan = Folding::new(chosen, rules, newest, &none);
+    ScanVerdict { left_out: Some(why), count: 0, ..scan.blank() }
+}
+
+/// One scan on its way into the fold.
+pub(super) struct Folding<'a> {
+    pub(super) chosen: &'a Chosen<'a>,
+    pub(super) at: Timestamp,
+    implausible: bool,
+    when: When,
+    pub(super) kind: ScanKind,
+    count: u32,
+}
+
+impl<'a> Folding<'a> {
+    /// `newest` = the event's newest rules, read once for all scans.
+    pub(super) fn new(
+        chosen: &'a Chosen<'a>,
+        rules: Rules<'_>,
+        newest: Option<&EventRules>,
+        keeps: &BTreeMap<(&DeviceId, &ScanId), u32>,
+    ) -> Self {
+        let scan = &chosen.fact.scan;
+        let at = chosen.fact.at();
+        let known = rules.event.epochs.known(scan.epoch, scan.known_serial()).max(chosen.judged_serial);
+        let when = if rules.newest { When::Newest } else { When::Scan { at, known } };
+        let implausible = implausible(newest, at);
+        // S1 and S2 know no exits: at a gate that leads out, theirs are (spec §4).
+        let leads_out = scan.form != Form::V2
+            && rules.event.gate(&scan.gate_id, when).is_some_and(|gate| gate.direction == Direction::Out);
+        let kind = if leads_out && scan.kind == ScanKind::Entry { ScanKind::Exit } else { scan.kind };
+        let keep = keeps.get(&(&scan.device_id, &scan.scan_id)).copied();
+        let count = if kind == ScanKind::Revert { 0 } else { keep.map_or(scan.count, |keep| keep.min(scan.count)) };
+        Self { chosen, at, implausible, when, kind, count }
+    }
+
+    /// Step 3: (implausible, at, device, scan id). Uses no arrival data.
+    pub(super) fn order(&self, other: &Self) -> Ordering {
+        let key = |folding: &Self| (folding.implausible, folding.at);
+        let (a, b) = (&self.chosen.fact.scan, &other.chosen.fact.scan);
+        key(self).cmp(&key(other)).then_with(|| (&a.device_id, &a.scan_id).cmp(&(&b.device_id, &b.scan_id)))
+    }
+
+    fn blank(&self) -> ScanVerdict {
+        let Fact { scan, digest, .. } = &*self.chosen.fact;
+        ScanVerdict {
+            device_id: scan.device_id.clone(),
+            scan_id: scan.scan_id.clone(),
+            digest: *digest,
+            at: self.at,
+            implausible: self.implausible,
+            gate_id: scan.gate_id.clone(),
+            kind: self.kind,
+            left_out: None,
+            outcome: Outcome::Valid,
+            reason: None,
+            opened: self.chosen.fact.opened(),
+            count: self.count,
+            within: 0,
+            over: 0,
+            exited: 0,
+            exited_over: 0,
+            conflict: false,
+            conflict_reason: None,
+            admitted_in_error: false,
+            refused_in_error: false,
+            basis_mismatch: false,
+        }
+    }
+
+    pub(super) fn effective(&self, verdict: &ScanVerdict) -> Option<EffectiveScan> {
+        let scan = &self.chosen.fact.scan;
+        (verdict.opened && self.count > 0 && self.kind != ScanKind::Revert).then(|| EffectiveScan {
+            device_id: scan.device_id.clone(),
+            scan_id: scan.scan_id.clone(),
+            at: self.at,
+            uncertainty_ms: scan.uncertainty_ms,
+            implausible: self.implausible,
+            kind: self.kind,
+            count: self.count,
+            opened: verdict.opened,
+            gate_id: scan.gate_id.clone(),
+            s2: scan.form == Form::S2,
+        })
+    }
+}
+
+/// Step 4: the fold itself.
+pub(super) struct Fold<'a> {
+    rules: Rules<'a>,
+    pub(super) state: TicketState,
+    pub(super) verdicts: Vec<ScanVerdict>,
+    /// Of each entry of the state, the place of its verdict.
+    entry_verdicts: Vec<usize>,
+    /// Entries of the state before the last moment when nobody was inside.
+    left_again: usize,
+}
+
+impl<'a> Fold<'a> {
+    pub(super) fn new(rules: Rules<'a>) -> Self {
+        let state = TicketState::default();
+        Self { rules, state, verdicts: Vec::new(), entry_verdicts: Vec::new(), left_again: 0 }
+    }
+
+    pub(super) fn step(&mut self, scan: &Folding<'_>) {
+        let mut verdict = scan.blank();
+        let ticket = self.rules.ticket.and_then(|book| book.get(scan.when));
+        if let Some(event) = self.rules.event.event(scan.when)
+            && scan.kind != ScanKind::Revert
+        {
+            let standing = self.state.standing(&event, scan.at, scan.implausible);
+            let said = self.ask(scan, &event, ticket.as_ref(), &standing);
+            (verdict.outcome, verdict.reason) = (said.outcome, said.reason);
+            verdict.basis_mismatch = basis_mismatch(scan, self.rules);
+            if scan.kind == ScanKind::Exit {
+                self.exit(&mut verdict);
+            } else {
+                self.enter(scan, &mut verdict, &event, ticket.as_ref(), &standing);
+                // Only entries: who leaves by an exit was not let in by it, whatever the rules say of the ticket now.
+                let overdrawn = matches!(verdict.outcome, Outcome::Valid | Outcome::Duplicate);
+                verdict.admitted_in_error = verdict.opened && scan.count > 0 && !overdrawn;
+            }
+        }
+        self.verdicts.push(verdict);
+    }
+
+    fn ask(&self, scan: &Folding<'_>, event: &EventRules, ticket: Option<&TicketRules>, standing: &Standing) -> Verdict {
+        let gate_id = &scan.chosen.fact.scan.gate_id;
+        let gate = self.rules.event.gate(gate_id, scan.when);
+        let gate = gate.as_ref();
+        decide(Question { event, ticket, standing, gate_id, gate, at: scan.at, kind: scan.kind, area_inside: 0 })
+    }
+
+    fn enter(
+        &mut self,
+        scan: &Folding<'_>,
+        verdict: &mut ScanVerdict,
+        event: &EventRules,
+        ticket: Option<&TicketRules>,
+        standing: &Standing,
+    ) {
+        let source = &scan.chosen.fact.scan;
+        let free = ticket.map_or(u32::MAX, |ticket| ticket.entry_limit.saturating_sub(standing.used));
+        if source.form == Form::S2 && verdict.opened && free == 0 && self.double_read(scan) {
+            verdict.opened = false;
+            verdict.conflict = true;
+            verdict.conflict_reason = Some(ConflictReason::DuplicateScan);
+            return;
+        }
+        if !verdict.opened {
+            return;
+        }
+        verdict.within = scan.count.min(free);
+        verdict.over = scan.count - verdict.within;
+        if verdict.over > 0 && self.limit_is_checked(scan) {
+            self.mark_double_entry(scan, event, verdict);
+        }
+        if scan.count > 0 {
+            self.state.within = self.state.within.saturating_add(verdict.within);
+            self.state.over = self.state.over.saturating_add(verdict.over);
+            self.state.inside_within = self.state.inside_within.saturating_add(verdict.within);
+            self.state.inside_over = self.state.inside_over.saturating_add(verdict.over);
+            self.entry_verdicts.push(self.verdicts.len());
+            self.state.entries.push(Entry {
+                at: scan.at,
+                uncertainty_ms: source.uncertainty_ms,
+                device_id: source.device_id.clone(),
+                scan_id: source.scan_id.clone(),
+                gate_id: source.gate_id.clone(),
+                within: verdict.within,
+                over: verdict.over,
+            });
+        }
+    }
+
+    /// A gate told not to check duplicates counts persons beyond the limit but does not call them double entries.
+    fn limit_is_checked(&self, scan: &Folding<'_>) -> bool {
+        let gate = self.rules.event.gate(&scan.chosen.fact.scan.gate_id, scan.when);
+        gate.is_none_or(|gate| gate.entry_rules.contains(&EntryRule::CheckNotDuplicate))
+    }
+
+    /// S2: the same device read the same code again within five minutes of the ticket's last entry.
+    fn double_read(&self, scan: &Folding<'_>) -> bool {
+        self.state.entries.last().is_some_and(|entry| {
+            entry.device_id == scan.chosen.fact.scan.device_id
+                && scan.at.since(entry.at).abs() < limits::DOUBLE_READ_MS
+        })
+    }
+
+    /// Both carry `conflict`: the scan with persons beyond the limit, and the entries that used it up (spec D3).
+    fn mark_double_entry(&mut self, scan: &Folding<'_>, event: &EventRules, verdict: &mut ScanVerdict) {
+        verdict.conflict = true;
+        verdict.conflict_reason = Some(ConflictReason::DoubleEntry);
+        let from = if event.re_entry == ReEntry::AfterExit { self.left_again } else { 0 };
+        for (entry, place) in self.state.entries.iter().zip(&self.entry_verdicts).skip(from) {
+            let still_counts =
+                event.re_entry != ReEntry::AfterGap || scan.implausible || within_gap(event, entry.at, scan.at);
+            if entry.within > 0 && still_counts {
+                self.verdicts[*place].conflict = true;
+            }
+        }
+    }
+
+    /// Takes min(n, inside), over-admitted persons first; the rest left without an entry.
+    fn exit(&mut self, verdict: &mut ScanVerdict) {
+        if !verdict.opened {
+            return;
+        }
+        verdict.exited = verdict.count.min(self.state.inside());
+        verdict.exited_over = verdict.count - verdict.exited;
+        let over = verdict.exited.min(self.state.inside_over);
+        self.state.inside_over -= over;
+        self.state.inside_within -= verdict.exited - over;
+        self.state.exited = self.state.exited.saturating_add(verdict.exited);
+        if self.state.inside() == 0 {
+            self.left_again = self.state.entries.len();
+        }
+    }
+}
+
+/// I25: what the device showed must follow from the rules and the basis it says it had. Asked only of our own form, and
+/// only where the device decided alone: what the server was asked about shows the server's answer.
+fn basis_mismatch(scan: &Folding<'_>, rules: Rules<'_>) -> bool {
+    let Chosen { fact, judged_serial, .. } = scan.chosen;
+    let source = &fact.scan;
+    let (Form::V2, Some(basis), false, 0) = (source.form, &source.basis, rules.newest, *judged_serial) else {
+        return false;
+    };
+    let known = rules.event.epochs.known(source.epoch, source.known_serial());
+    if known != source.known_serial() {
+        return false; // It decided by rules of a lost future: nothing here can repeat that.
+    }
+    // Changes bring a ticket's rules; event and gates come with the list alone.
+    let list = When::Known(source.manifest_version);
+    let Some(event) = rules.event.event(list) else { return false };
+    let ticket = rules.ticket.and_then(|book| book.get(When::Known(known)));
+    let gate = rules.event.gate(&source.gate_id, list);
+    let standing = Standing { used: basis.within, inside: basis.inside, last_entry: None };
+    let question = Question {
+        event: &event,
+        ticket: ticket.as_ref(),
+        standing: &standing,
+        gate_id: &source.gate_id,
+        gate: gate.as_ref(),
+        at: source.at,
+        kind: source.kind,
+        area_inside: 0,
+    };
+    decide(question).outcome != source.outcome
+}

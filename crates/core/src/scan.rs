@@ -1,0 +1,238 @@
+//! The scan: what happened at a door. Written once by a device, never changed (spec §1, §4).
+
+use crate::barcode::BarcodeHash;
+use crate::ids::{DeviceId, EventId, GateId, KeyId, LogId, ScanId, TicketId};
+use crate::rule::Epoch;
+use crate::ticket::TicketStatus;
+use crate::time::Timestamp;
+use crate::words::words;
+
+words! {
+    /// What a scan does.
+    ScanKind {
+        /// Persons go in.
+        Entry = "entry",
+        /// Persons go out.
+        Exit = "exit",
+        /// Undoes another scan (spec D9).
+        Revert = "revert",
+    }
+    /// A scan asked of the server first is journalled twice under one id (spec §5).
+    Stage {
+        /// Asked, not yet decided.
+        Claim = "claim",
+        /// What was shown at the door.
+        Final = "final",
+    }
+    /// How the code was read.
+    Method {
+        /// From a code.
+        Qr = "qr",
+        /// Picked by a person.
+        Manual = "manual",
+        /// Brought by a file.
+        Import = "import",
+    }
+    /// What the screen said (S1 §6.2).
+    Outcome {
+        /// Go.
+        Valid = "valid",
+        /// Already in.
+        Duplicate = "duplicate",
+        /// Unknown, or its status forbids.
+        Invalid = "invalid",
+        /// Not at this gate.
+        GateAccessDenied = "gate_access_denied",
+        /// Outside its window, on either side.
+        Expired = "expired",
+    }
+    /// Which wire form brought the scan.
+    Form {
+        /// S1's.
+        V1 = "v1",
+        /// Ours, signed whole.
+        V2 = "v2",
+        /// S2's.
+        S2 = "s2",
+    }
+    /// The best proof of authorship over a scan's deliveries.
+    SignatureState {
+        /// Its signature verified, whoever carried it.
+        Verified = "verified",
+        /// S2's form under a live key: counts like verified.
+        Bearer = "bearer",
+        /// Neither: counts nothing until a person accepts it.
+        Unverified = "unverified",
+    }
+}
+
+/// A refusal set aside by staff with the PIN (spec D18).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Override {
+    /// Who.
+    pub by: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// The device's clocks at the scan: raw evidence, kept so that a better rule can recompute (spec §4 Time).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClockEvidence {
+    /// Wall clock, milliseconds since 1970.
+    pub wall_ms: i64,
+    /// Monotonic clock of the session, milliseconds.
+    pub mono_ms: i64,
+    /// The session the monotonic clock belongs to.
+    pub session_id: String,
+    /// The time was set back by more than can be slewed: it may not rise along `seq` here.
+    pub corrected: bool,
+}
+
+/// What the device held of the ticket when it decided: the server repeats the decision from it (I25).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Basis {
+    /// Persons already counted against the limit.
+    pub within: u32,
+    /// Persons inside within the limit.
+    pub inside: u32,
+    /// When the last entry was.
+    pub last_entry_at: Option<Timestamp>,
+    /// The ticket's status in the device's list.
+    pub status: Option<TicketStatus>,
+}
+
+/// A scan: every field of spec §4 "Scan, v2 fields". Of other forms the fields they lack are empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scan {
+    /// Which form it came in.
+    pub form: Form,
+    /// Its id within the device.
+    pub scan_id: ScanId,
+    /// Its author.
+    pub device_id: DeviceId,
+    /// The author's log.
+    pub log_id: Option<LogId>,
+    /// Place in the log, from 1.
+    pub seq: Option<u64>,
+    /// First 16 bytes of the content digest of the scan before; zeros for the first.
+    pub prev: Option<[u8; 16]>,
+    /// Key of the signature.
+    pub key_id: Option<KeyId>,
+    /// Event.
+    pub event_id: EventId,
+    /// Gate.
+    pub gate_id: GateId,
+    /// Entry, exit or revert.
+    pub kind: ScanKind,
+    /// Claim or final.
+    pub stage: Stage,
+    /// How it was read.
+    pub method: Method,
+    /// Hash of the code as matched in the list.
+    pub barcode_hash: Option<BarcodeHash>,
+    /// Hash of the code as read.
+    pub raw_hash: Option<BarcodeHash>,
+    /// The ticket the device took it for.
+    pub ticket_id: Option<TicketId>,
+    /// Persons.
+    pub count: u32,
+    /// What the screen said.
+    pub outcome: Outcome,
+    /// Whether the door opened.
+    pub opened: bool,
+    /// Staff set the refusal aside.
+    pub override_: Option<Override>,
+    /// Who operated the device.
+    pub operator: Option<String>,
+    /// Revert: author of the scan to undo.
+    pub target_device: Option<DeviceId>,
+    /// Revert: id of the scan to undo.
+    pub target_scan_id: Option<ScanId>,
+    /// Revert: persons that stay counted.
+    pub keep: u32,
+    /// Signed time (v2), or the time as sent (v1, S2: before its offset).
+    pub at: Timestamp,
+    /// Half-width of the interval the true time lies in, milliseconds.
+    pub uncertainty_ms: u64,
+    /// Raw clocks.
+    pub clock: Option<ClockEvidence>,
+    /// The epoch the next two fields belong to.
+    pub epoch: Option<Epoch>,
+    /// Version of the device's list.
+    pub manifest_version: u64,
+    /// Changes cursor of the device.
+    pub cursor: u64,
+    /// What the device held of the ticket.
+    pub basis: Option<Basis>,
+}
+
+impl Scan {
+    /// The highest serial its device knew, in its own epoch (spec §3 "Rules at a scan").
+    pub fn known_serial(&self) -> u64 {
+        self.manifest_version.max(self.cursor)
+    }
+}
+
+/// SHA-256 of a scan's content (spec D2): see [`crate::sign::content_digest`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest(pub [u8; 32]);
+
+impl std::fmt::Debug for Digest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&crate::barcode::hex(&self.0))
+    }
+}
+
+/// What the server answered when it was asked before the door opened (spec §3: "that serial and the answer are stored").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Judged {
+    /// The event's head when it was judged.
+    pub serial: u64,
+    /// The answer.
+    pub outcome: Outcome,
+}
+
+/// A scan as the server keeps it: the content, and what its deliveries together prove.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fact {
+    /// The content.
+    pub scan: Scan,
+    /// Its digest.
+    pub digest: Digest,
+    /// Best over deliveries.
+    pub signature: SignatureState,
+    /// First received after its device's key was revoked: unverified whoever carried it (spec D10).
+    pub after_revocation: bool,
+    /// v1: of several offsets seen the smallest by (|o|, o), seconds (spec §4 Time).
+    pub offset_seconds: i64,
+    /// When it was first received: used by causes that speak of receipt, never by the order.
+    pub received_at: Timestamp,
+    /// The server's answer, for a scan it was asked about.
+    pub judged: Option<Judged>,
+}
+
+impl Fact {
+    /// Canonical time: a function of the scan and its offset, never of its arrival (spec §4 Time).
+    pub fn at(&self) -> Timestamp {
+        match self.scan.form {
+            Form::V1 => self.scan.at.plus_ms(self.offset_seconds.saturating_mul(1_000)),
+            Form::V2 | Form::S2 => self.scan.at,
+        }
+    }
+    /// Whether the door opened: a claim without its final opened iff the server said valid (spec §5).
+    pub fn opened(&self) -> bool {
+        match self.scan.stage {
+            Stage::Claim => self.judged.is_some_and(|judged| judged.outcome == Outcome::Valid),
+            Stage::Final => self.scan.opened,
+        }
+    }
+    /// Whether its authorship is proven, revocation aside.
+    pub fn proven(&self) -> bool {
+        !self.after_revocation && self.signature != SignatureState::Unverified
+    }
+}
+
+/// The smaller of two v1 offsets by (|o|, o): the one rule that makes several deliveries agree (spec §4 Time).
+pub fn better_offset(a: i64, b: i64) -> i64 {
+    if (a.unsigned_abs(), a) <= (b.unsigned_abs(), b) { a } else { b }
+}

@@ -1,0 +1,149 @@
+//! A ticket as one device sees it (spec §4, the device's law): what the server folded and listed at the device's
+//! changes cursor, plus the device's own scans with no receipt at or below it, under the rules the device has now.
+//!
+//! The same fold as the reducer's, over what a device has: refused scans never change a count, so only open doors are
+//! here. `tests/device/view_law.rs` holds it against [`crate::reduce::reduce`].
+
+use std::collections::BTreeMap;
+
+use crate::event::EventRules;
+use crate::ids::{DeviceId, GateId, ScanId};
+use crate::limits;
+use crate::reduce::{EffectiveScan, Entry, TicketState, implausible};
+use crate::scan::{Scan, ScanKind, Stage};
+use crate::ticket::TicketRules;
+use crate::time::Timestamp;
+
+/// A place in the reducer's order (spec §4 step 3): implausible times last, then time, author, scan.
+type Place<'a> = (bool, Timestamp, &'a DeviceId, &'a ScanId);
+
+/// What the server says of a ticket: its older scans folded, the newest listed.
+#[derive(Debug, Clone, Copy)]
+pub struct Served<'a> {
+    /// The older scans, folded.
+    pub prefix: &'a TicketState,
+    /// The scans after them that let persons in or out, in the reducer's order.
+    pub scans: &'a [EffectiveScan],
+}
+
+/// One scan that opened a door, from either side.
+struct Step<'a> {
+    place: Place<'a>,
+    uncertainty_ms: u64,
+    kind: ScanKind,
+    count: u32,
+    gate_id: &'a GateId,
+    s2: bool,
+}
+
+/// Folds a device's view of one ticket. `own` are the device's scans of this ticket that no receipt at or below the
+/// cursor names, in any order, claims and reverts among them; `ticket` is `None` for a code in no list.
+///
+/// An own scan that the served list names too is one scan: the served count, which reverts from elsewhere may have
+/// lowered, is taken. An own revert acts on listed and own scans alike.
+pub fn fold_view(
+    event: &EventRules,
+    ticket: Option<&TicketRules>,
+    served: Served<'_>,
+    own: &[&Scan],
+) -> TicketState {
+    let keeps = keeps(own);
+    let keep = |device: &DeviceId, scan: &ScanId, count: u32| {
+        keeps.get(&(device, scan)).map_or(count, |keep| count.min(*keep))
+    };
+    let mut steps = Vec::with_capacity(served.scans.len() + own.len());
+    for scan in served.scans.iter().filter(|scan| scan.opened) {
+        steps.push(Step {
+            place: place(event, scan.at, &scan.device_id, &scan.scan_id),
+            uncertainty_ms: scan.uncertainty_ms,
+            kind: scan.kind,
+            count: keep(&scan.device_id, &scan.scan_id, scan.count),
+            gate_id: &scan.gate_id,
+            s2: scan.s2,
+        });
+    }
+    for scan in finals(own) {
+        let listed = served.scans.iter().any(|it| it.scan_id == scan.scan_id && it.device_id == scan.device_id);
+        if !listed && scan.opened && scan.kind != ScanKind::Revert {
+            steps.push(Step {
+                place: place(event, scan.at, &scan.device_id, &scan.scan_id),
+                uncertainty_ms: scan.uncertainty_ms,
+                kind: scan.kind,
+                count: keep(&scan.device_id, &scan.scan_id, scan.count),
+                gate_id: &scan.gate_id,
+                s2: false,
+            });
+        }
+    }
+    // Every listed scan follows the folded ones; so an own scan older than these sorts right after them.
+    steps.sort_by(|a, b| a.place.cmp(&b.place));
+    let mut state = served.prefix.clone();
+    for step in &steps {
+        fold(&mut state, event, ticket, step);
+    }
+    state
+}
+
+/// Of one scan's records the final over its claim; a claim alone opened no door that this device knows of.
+fn finals<'a>(own: &[&'a Scan]) -> Vec<&'a Scan> {
+    let mut chosen: BTreeMap<&ScanId, &Scan> = BTreeMap::new();
+    for scan in own.iter().filter(|scan| scan.stage == Stage::Final) {
+        chosen.entry(&scan.scan_id).or_insert(scan);
+    }
+    chosen.into_values().collect()
+}
+
+fn keeps<'a>(own: &[&'a Scan]) -> BTreeMap<(&'a DeviceId, &'a ScanId), u32> {
+    let mut keeps = BTreeMap::new();
+    for scan in own.iter().filter(|scan| scan.kind == ScanKind::Revert && scan.stage == Stage::Final) {
+        if let (Some(device), Some(id)) = (&scan.target_device, &scan.target_scan_id) {
+            keeps.entry((device, id)).and_modify(|keep: &mut u32| *keep = scan.keep.min(*keep)).or_insert(scan.keep);
+        }
+    }
+    keeps
+}
+
+fn place<'a>(event: &EventRules, at: Timestamp, device_id: &'a DeviceId, scan_id: &'a ScanId) -> Place<'a> {
+    (implausible(Some(event), at), at, device_id, scan_id)
+}
+
+fn fold(state: &mut TicketState, event: &EventRules, ticket: Option<&TicketRules>, step: &Step<'_>) {
+    if step.count == 0 {
+        return;
+    }
+    if step.kind == ScanKind::Exit {
+        let left = step.count.min(state.inside());
+        let over = left.min(state.inside_over);
+        state.inside_over -= over;
+        state.inside_within -= left - over;
+        state.exited = state.exited.saturating_add(left);
+        return;
+    }
+    let (implausible, at, device_id, scan_id) = step.place;
+    let used = state.standing(event, at, implausible).used;
+    let free = ticket.map_or(u32::MAX, |ticket| ticket.entry_limit.saturating_sub(used));
+    if step.s2 && free == 0 && double_read(state, device_id, at) {
+        return;
+    }
+    let within = step.count.min(free);
+    let over = step.count - within;
+    state.within = state.within.saturating_add(within);
+    state.over = state.over.saturating_add(over);
+    state.inside_within = state.inside_within.saturating_add(within);
+    state.inside_over = state.inside_over.saturating_add(over);
+    state.entries.push(Entry {
+        at,
+        uncertainty_ms: step.uncertainty_ms,
+        device_id: device_id.clone(),
+        scan_id: scan_id.clone(),
+        gate_id: step.gate_id.clone(),
+        within,
+        over,
+    });
+}
+
+fn double_read(state: &TicketState, device_id: &DeviceId, at: Timestamp) -> bool {
+    state.entries.last().is_some_and(|entry| {
+        entry.device_id == *device_id && at.since(entry.at).abs() < limits::DOUBLE_READ_MS
+    })
+}

@@ -1,0 +1,8 @@
+//! Wire shapes: the only `Serialize` of the crate (law 2). Wire v1 only grows.
+
+pub mod ids;
+pub mod engine;
+pub(crate) mod hex;
+pub mod problem;
+pub mod stored;
+pub mod scanning;

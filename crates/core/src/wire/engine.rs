@@ -1,0 +1,449 @@
+//! What goes into the scanner engine and what comes out: the contract with the page around it.
+//!
+//! The engine (`crate::device::engine`) is a state machine without IO: the engine worker of a browser tab (or the
+//! terminal scanner, or the simulator) feeds it inputs and carries out its effects **in order**. As JSON each input and
+//! effect is an object tagged by `type`, in snake_case.
+
+use serde::{Deserialize, Serialize};
+
+use crate::decide::Screen;
+use crate::gate::Direction;
+use crate::ids::{DeviceId, EventId, GateId, ScanId, TicketId};
+use crate::scan::{Method, Outcome, ScanKind};
+use crate::time::Timestamp;
+
+/// The clocks and randomness at an input: the engine has none of its own (law 1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Now {
+    /// Wall clock, milliseconds since 1970: what the phone believes.
+    pub wall_ms: i64,
+    /// Monotonic clock of this session, milliseconds (`performance.now()`, floored).
+    pub mono_ms: i64,
+    /// 32 fresh random bytes for this input; ids and jitter come from them.
+    pub random: [u8; 32],
+}
+
+/// A row of the journal: opaque text, numbered from 1 without holes. Kept for ever in the order of `n`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    /// Place in the journal.
+    pub n: u64,
+    /// Tagged content; only the engine reads it.
+    pub text: String,
+}
+
+/// What happened outside.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Input {
+    /// The first input, once: what storage holds. Caches follow as [`Input::Cache`], then [`Input::Started`].
+    Start {
+        /// Names this session's monotonic clock.
+        session_id: String,
+        /// The whole journal, in order.
+        rows: Vec<Row>,
+        /// Version of the app.
+        app_version: String,
+        /// `ipad | phone | desktop | terminal`.
+        device_type: String,
+    },
+    /// A cached body saved by [`Effect::Save`], given back at start; its bytes are passed beside the input.
+    Cache {
+        /// Its key.
+        key: String,
+    },
+    /// Storage is read: the engine verifies the list it has and says what to show.
+    Started,
+    /// Pair with the server: a pairing link, or the token alone (then `server` must be known: same origin).
+    Pair {
+        /// What was scanned or pasted: `https://host/scan/#pair=TOKEN`, or `TOKEN`.
+        code: String,
+        /// How staff call this device.
+        name: String,
+    },
+    /// A reader read a code.
+    Code {
+        /// The text, untouched.
+        text: String,
+        /// `qr` (camera or hardware scanner) or `manual`.
+        method: Method,
+    },
+    /// How many of a party go in now: answers the screen `admit_party` (or `full`).
+    Count {
+        /// The scan asked about.
+        scan_id: ScanId,
+        /// Persons; 0 = nobody, the door stays shut.
+        count: u32,
+    },
+    /// Staff set a refusal aside (spec D18). A wrong PIN is told by [`Effect::PinRefused`].
+    Override {
+        /// The scan that was refused.
+        scan_id: ScanId,
+        /// The digits.
+        pin: String,
+        /// Who.
+        by: String,
+        /// Why.
+        reason: String,
+        /// Persons.
+        count: u32,
+    },
+    /// Undo a scan of this device, or keep only some of its persons (spec D9).
+    Undo {
+        /// Which; `None` = the last one that let somebody in or out.
+        scan_id: Option<ScanId>,
+        /// Persons that stay counted.
+        keep: u32,
+    },
+    /// Which way a gate of direction `both` is used now.
+    Direction {
+        /// `in` or `out`.
+        direction: Direction,
+    },
+    /// Who operates the device now.
+    Operator {
+        /// Name, or empty for nobody.
+        name: String,
+    },
+    /// The append with this number is durable.
+    Appended {
+        /// [`Effect::Append::append`].
+        append: u64,
+    },
+    /// The append with this number did not happen: nothing of it may count.
+    AppendFailed {
+        /// [`Effect::Append::append`].
+        append: u64,
+        /// `quota`, `lost_lock`, `closed` or another word for staff.
+        reason: String,
+    },
+    /// An answer; its body's bytes are passed beside the input. Whatever is not a well-formed answer of ours
+    /// (a captive portal's page) is treated as not delivered.
+    Response {
+        /// [`Effect::Send::request`].
+        request: u64,
+        /// HTTP status.
+        status: u16,
+        /// Headers, names in lower case.
+        headers: Vec<(String, String)>,
+        /// Monotonic clock when the request was handed to the network.
+        sent_mono_ms: i64,
+    },
+    /// No answer: the network failed or the time ran out.
+    Failed {
+        /// [`Effect::Send::request`].
+        request: u64,
+    },
+    /// The system says there is a network again.
+    Online,
+    /// The time of [`Effect::Wake`] has come (earlier or later is harmless).
+    Tick,
+    /// Try now: staff pressed Sync.
+    SyncNow,
+    /// Battery level, percent.
+    Battery {
+        /// 0–100.
+        percent: u8,
+    },
+    /// Hide a row of the problem list; it stays in the journal.
+    HideProblem {
+        /// The scan.
+        scan_id: ScanId,
+    },
+    /// Staff want the unsent scans as a file: answered by [`Effect::Export`].
+    Export,
+}
+
+/// What to do, in order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Effect {
+    /// Write rows in one strict (flushed) transaction; answer with `appended` or `append_failed`.
+    Append {
+        /// Number of this append.
+        append: u64,
+        /// Rows; `n` continues the journal.
+        rows: Vec<Row>,
+    },
+    /// Keep a body in the cache database under a key; may be lost without harm.
+    Save {
+        /// Key.
+        key: String,
+        /// The text to keep; absent: the body of the answer being handled.
+        text: Option<String>,
+    },
+    /// Remove a cached body.
+    Forget {
+        /// Key.
+        key: String,
+    },
+    /// Send a request; answer with `response` or `failed`.
+    Send {
+        /// Number of this request.
+        request: u64,
+        /// `GET` or `POST`.
+        method: String,
+        /// Path and query on the paired server.
+        path: String,
+        /// Headers, `authorization` among them.
+        headers: Vec<(String, String)>,
+        /// JSON body; the page may compress it.
+        body: Option<String>,
+        /// Give up after this long, milliseconds.
+        timeout_ms: u64,
+    },
+    /// Give up waiting for an answer; its late arrival is ignored.
+    Cancel {
+        /// [`Effect::Send::request`].
+        request: u64,
+    },
+    /// Send [`Input::Tick`] when the monotonic clock reaches this; replaces the wake before.
+    Wake {
+        /// Monotonic clock, milliseconds.
+        at_mono_ms: i64,
+    },
+    /// Show a verdict. Comes only after its scan is durable.
+    Show {
+        /// The verdict.
+        verdict: Box<VerdictView>,
+    },
+    /// The state of the scanner changed: draw it.
+    View {
+        /// All of it.
+        view: Box<View>,
+    },
+    /// The PIN was wrong, or too many were.
+    PinRefused {
+        /// Tries left before the pause.
+        tries_left: u32,
+        /// Until when no PIN is taken (monotonic clock), if paused.
+        paused_until_mono_ms: Option<i64>,
+    },
+    /// Something staff asked for could not be done, in plain words; nothing was recorded.
+    Refused {
+        /// Stable word: `nothing_to_undo`, `not_paired`, `bad_pairing_code`, `no_list`, `no_pin`, `unknown_scan`,
+        /// `bad_count`, `storage_blocked`, `pairing_failed`.
+        code: String,
+        /// For staff.
+        message: String,
+    },
+    /// The unsent scans as a file.
+    Export {
+        /// File name.
+        name: String,
+        /// Content (JSON lines).
+        text: String,
+    },
+    /// Guest data must go now: delete every cached body (the journal stays) (spec D10).
+    WipeCaches,
+}
+
+/// A verdict as the screen needs it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VerdictView {
+    /// Which screen (experience §8).
+    pub screen: Screen,
+    /// Its scan; absent for `not_a_ticket` and `same_ticket`.
+    pub scan_id: Option<ScanId>,
+    /// Entry, exit or revert.
+    pub kind: ScanKind,
+    /// Outcome.
+    pub outcome: Outcome,
+    /// Reason, one word of [`crate::decide::Reason`].
+    pub reason: Option<String>,
+    /// Whether the door opened.
+    pub opened: bool,
+    /// Persons let in (or out) by this scan.
+    pub count: u32,
+    /// Persons who may go in now: the most `count` may be.
+    pub may_admit: u32,
+    /// The ticket's party size.
+    pub entry_limit: u32,
+    /// Persons of the ticket in before this scan.
+    pub already_in: u32,
+    /// Ticket, where known.
+    pub ticket_id: Option<TicketId>,
+    /// First characters of the code's hash, for talk between staff.
+    pub short_code: String,
+    /// The ticket's zone.
+    pub zone: Option<String>,
+    /// Guest name, where this gate may know it.
+    pub name: Option<String>,
+    /// Gates the ticket is good for, by name, for `wrong_place`.
+    pub right_gates: Vec<String>,
+    /// Window, for `wrong_time`.
+    pub valid_from: Option<Timestamp>,
+    /// Window, for `wrong_time`.
+    pub expires_at: Option<Timestamp>,
+    /// The entry it collides with.
+    pub last_entry: Option<LastEntryView>,
+    /// Scan time.
+    pub at: Timestamp,
+    /// `device` (decided here: amber edge, "stored, will sync") or `server` (confirmed).
+    pub decided_by: DecidedBy,
+    /// The list is past its expiry: never plainly green (spec §4).
+    pub list_expired: bool,
+    /// Version of the list decided by.
+    pub manifest_version: u64,
+    /// When that list was made.
+    pub list_at: Option<Timestamp>,
+    /// Staff with the PIN may set it aside.
+    pub can_override: bool,
+    /// It was an override.
+    pub overridden: bool,
+    /// Can be undone.
+    pub can_undo: bool,
+    /// For `same_ticket`: milliseconds since its verdict here.
+    pub same_ticket_ms: Option<i64>,
+}
+
+/// Who decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DecidedBy {
+    /// The device alone.
+    Device,
+    /// The server confirmed.
+    Server,
+}
+
+/// The entry a duplicate collides with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LastEntryView {
+    /// When.
+    pub at: Timestamp,
+    /// Where, by name.
+    pub gate: String,
+    /// Which device.
+    pub device_id: DeviceId,
+    /// It was this device.
+    pub own: bool,
+}
+
+/// Where the scanner stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Not paired.
+    Unpaired,
+    /// Pairing.
+    Pairing,
+    /// Paired, no list yet.
+    FirstSync,
+    /// Scanning.
+    Ready,
+    /// The organiser revoked this device: guest data is gone, the log is being handed over.
+    Revoked,
+    /// The server does not know the key: pair again; nothing is erased.
+    KeyUnknown,
+    /// Storage refuses: nothing can be recorded, so nothing is admitted.
+    Blocked,
+}
+
+/// The state of the scanner.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct View {
+    /// Where it stands.
+    pub phase: Phase,
+    /// For `blocked`, `first_sync` and failed pairing: why.
+    pub message: Option<String>,
+    /// This device.
+    pub device_id: Option<DeviceId>,
+    /// Its name.
+    pub device_name: String,
+    /// Event.
+    pub event_id: Option<EventId>,
+    /// Event's name.
+    pub event_name: String,
+    /// Gate.
+    pub gate_id: Option<GateId>,
+    /// Gate's name.
+    pub gate_name: String,
+    /// The gate's own direction.
+    pub gate_direction: Option<Direction>,
+    /// The direction in use: `in` or `out`.
+    pub direction: Direction,
+    /// Operator.
+    pub operator: String,
+    /// The list.
+    pub list: Option<ListView>,
+    /// The server answered lately.
+    pub online: bool,
+    /// Answers that were not ours came back: no real network.
+    pub captive: bool,
+    /// Scans no receipt names yet.
+    pub unsent: u64,
+    /// Scans in the upload under way.
+    pub sending: u64,
+    /// Next try, milliseconds from now, while waiting after a failure.
+    pub retry_in_ms: Option<i64>,
+    /// Last receipt.
+    pub last_sync_at: Option<Timestamp>,
+    /// Server time − wall clock, milliseconds.
+    pub clock_offset_ms: Option<i64>,
+    /// ± milliseconds.
+    pub clock_uncertainty_ms: Option<u64>,
+    /// Persons this device let in (reverts taken off).
+    pub own_admitted: u32,
+    /// The event has a staff PIN.
+    pub has_pin: bool,
+    /// Rows the server refused, and why.
+    pub problems: Vec<Problem>,
+    /// The last 50 scans, newest first.
+    pub history: Vec<HistoryRow>,
+}
+
+/// The list a scanner decides by.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ListView {
+    /// Version.
+    pub version: u64,
+    /// Codes in it.
+    pub tickets: u64,
+    /// When the server made it.
+    pub generated_at: Timestamp,
+    /// Past this its verdicts are amber.
+    pub expires_at: Timestamp,
+    /// It is past it.
+    pub expired: bool,
+}
+
+/// A scan the server refused for good; it stays in the journal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// The scan.
+    pub scan_id: ScanId,
+    /// The server's reason.
+    pub reason: String,
+    /// Whether the server keeps its bytes.
+    pub kept: bool,
+    /// When it was taken.
+    pub at: Timestamp,
+}
+
+/// A row of the history.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HistoryRow {
+    /// The scan.
+    pub scan_id: ScanId,
+    /// Entry, exit or revert.
+    pub kind: ScanKind,
+    /// The screen it showed.
+    pub screen: Screen,
+    /// When.
+    pub at: Timestamp,
+    /// Persons.
+    pub count: u32,
+    /// Whether the door opened.
+    pub opened: bool,
+    /// It was an override.
+    pub overridden: bool,
+    /// It was undone, by so many persons.
+    pub reverted: u32,
+    /// First characters of the code's hash.
+    pub short_code: String,
+    /// Ticket.
+    pub ticket_id: Option<TicketId>,
+    /// `waiting`, `sent`, `refused` or `held`.
+    pub sync: String,
+}

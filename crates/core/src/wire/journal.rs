@@ -1,0 +1,228 @@
+//! The rows of a device's journal: one JSON object each, tagged by `t`. The journal is the only truth of a device; what
+//! it has ever written it must be able to read for ever. Fields are only added, never renamed; a tag that this version
+//! does not know is kept and passed over.
+
+use serde::{Deserialize, Serialize};
+
+use crate::decide::{Reason, Screen};
+use crate::gate::Direction;
+use crate::ids::{DeviceId, EventId, GateId, KeyId, LogId, OrganizationId, ScanId};
+use crate::rule::Epoch;
+use crate::scan::Scan;
+
+/// One row.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "t", rename_all = "snake_case")]
+pub enum Entry {
+    /// This phone's identity and its log, made with an empty journal (spec §3 "Log").
+    Log {
+        /// Named by the phone itself, so that a pairing whose answer was lost can be repeated (spec D11).
+        device_id: DeviceId,
+        /// 128 random bits.
+        log_id: LogId,
+    },
+    /// Paired: a key, and where it scans.
+    Paired(Box<Paired>),
+    /// The organiser sent this device to another gate or event.
+    Assigned {
+        /// Event.
+        event_id: EventId,
+        /// Gate.
+        gate_id: GateId,
+    },
+    /// A scan, as it was signed, and what the screen needs to show it again.
+    Scan(Box<Scanned>),
+    /// A receipt: the server has these scans.
+    Received {
+        /// Epoch of the server's ledger.
+        epoch: Option<Epoch>,
+        /// Serial at or below which they are stored.
+        serial: u64,
+        /// Ranges of `seq`, both ends included.
+        seqs: Vec<(u64, u64)>,
+        /// Stored, but held until the organiser counts them (spec D10, D19).
+        #[serde(default)]
+        held: bool,
+        /// Server time of the receipt, milliseconds.
+        at_ms: i64,
+    },
+    /// Scans the server refused for good, one by one.
+    Rejected {
+        /// Epoch of the server's ledger.
+        epoch: Option<Epoch>,
+        /// Which, and why.
+        items: Vec<RejectedScan>,
+    },
+    /// A scan that no request gets past the server with: offered rarely, never dropped.
+    Poison {
+        /// Its place.
+        seq: u64,
+        /// What the server said.
+        reason: String,
+    },
+    /// The server began a new epoch: no receipt of an older one stands (spec §3).
+    Epoch {
+        /// The new one.
+        epoch: Epoch,
+    },
+    /// The server's newest witness for an event, as it gave it.
+    Witness {
+        /// Event.
+        event_id: EventId,
+        /// The header's text.
+        text: String,
+    },
+    /// The list scans are decided by: none older is ever taken again (trust I15).
+    List {
+        /// Event.
+        event_id: EventId,
+        /// Epoch.
+        epoch: Epoch,
+        /// Version.
+        version: u64,
+        /// Its content hash, as the list names it.
+        content_hash: String,
+    },
+    /// Settings of the operator.
+    Settings {
+        /// Who operates; empty for nobody.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        operator: Option<String>,
+        /// Which way a gate of both directions is used.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        direction: Option<Direction>,
+    },
+    /// A row of the problem list is hidden.
+    Hidden {
+        /// The scan.
+        scan_id: ScanId,
+    },
+    /// True time, as well as it was known, beside the wall clock.
+    Clock {
+        /// Wall clock, milliseconds.
+        wall_ms: i64,
+        /// Estimate, milliseconds.
+        at_ms: i64,
+        /// ± milliseconds.
+        uncertainty_ms: u64,
+    },
+    /// A PIN was tried.
+    Pin {
+        /// It was right.
+        ok: bool,
+        /// When, by the device's clock, milliseconds.
+        at_ms: i64,
+    },
+    /// The organiser revoked this device (spec D10).
+    Revoked {
+        /// When it was learned, milliseconds.
+        at_ms: i64,
+    },
+    /// The key is erased: the log is handed over, or no more of it is taken.
+    KeyErased {
+        /// When, milliseconds.
+        at_ms: i64,
+    },
+    /// Nothing: tries whether storage takes rows again.
+    Probe {},
+    /// Of a newer version.
+    #[serde(other)]
+    Unknown,
+}
+
+/// A pairing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Paired {
+    /// Origin of the server, where the pairing link named one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// As the server knows this device.
+    pub device_id: DeviceId,
+    /// How staff call it.
+    pub name: String,
+    /// Bearer and signing key.
+    pub api_key: String,
+    /// Its name in signatures.
+    pub key_id: KeyId,
+    /// Organisation.
+    pub organization_id: OrganizationId,
+    /// Event.
+    pub event_id: EventId,
+    /// Gate.
+    pub gate_id: GateId,
+    /// Epoch at pairing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<Epoch>,
+}
+
+/// A journalled scan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Scanned {
+    /// The signed content.
+    pub scan: Scan,
+    /// Its signature, as sent.
+    pub signature: String,
+    /// What was shown.
+    pub shown: Shown,
+}
+
+/// What a verdict showed beyond its scan's own fields.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shown {
+    /// Screen.
+    pub screen: Screen,
+    /// Reason, unless valid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+    /// Persons who could go in.
+    #[serde(default)]
+    pub may_admit: u32,
+    /// Party size.
+    #[serde(default)]
+    pub entry_limit: u32,
+    /// Persons in before it.
+    #[serde(default)]
+    pub already_in: u32,
+}
+
+/// A scan the server refused for good.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RejectedScan {
+    /// Its place in the log.
+    pub seq: u64,
+    /// The server's reason.
+    pub reason: String,
+    /// Whether the server keeps its bytes: then it is a receipt.
+    pub kept: bool,
+}
+
+/// A page of `changes` as the cache keeps it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CachedPage {
+    /// Cursor it was asked from; empty = the start.
+    pub from: String,
+    /// The answer's body.
+    pub body: String,
+    /// `(place, of how many)` of a page that belongs to a folded whole: counts only when all of them are there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<(u64, u64)>,
+}
+
+/// Reads a row. `None` = this version cannot read it.
+pub fn read(text: &str) -> Option<Entry> {
+    serde_json::from_str(text).ok()
+}
+
+/// Writes a row.
+pub fn write(entry: &Entry) -> String {
+    super::stored::to_text(entry)
+}
+
+/// Whether a row that cannot be read says it is a scan: then the log's end is not known, and no scan may be added.
+pub fn is_scan(text: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Tag {
+        t: String,
+    }
+    serde_json::from_str::<Tag>(text).is_ok_and(|tag| tag.t == "scan")
+}

@@ -1,0 +1,162 @@
+//! Problems as JSON (RFC 9457), and reading JSON so that an error names its field (spec §5).
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A field that is wrong, and how to mend it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{path}: {message}")]
+pub struct FieldError {
+    /// Path of the field, such as `scans[3].count`; empty for the document itself.
+    pub path: String,
+    /// What is wrong and what would be right, to be read after the field's name: "must be 1 to 10000".
+    pub message: String,
+}
+
+impl FieldError {
+    /// A problem of the field at `path`.
+    pub fn new(path: impl Into<String>, message: impl std::fmt::Display) -> Self {
+        Self { path: path.into(), message: message.to_string() }
+    }
+    /// The same problem seen from one level above: `count` under `scans[3]` is `scans[3].count`.
+    pub fn under(self, parent: &str) -> Self {
+        let path = if self.path.is_empty() { parent.to_owned() } else { format!("{parent}.{}", self.path) };
+        Self { path, ..self }
+    }
+}
+
+/// `application/problem+json`: what every error answer is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Problem {
+    /// A URI reference that names the kind of problem.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The kind in plain words, the same for every occurrence.
+    pub title: String,
+    /// HTTP status.
+    pub status: u16,
+    /// Stable word for programs, such as `batch_id_reused`.
+    pub code: String,
+    /// This occurrence in plain words.
+    pub detail: String,
+    /// The fields that are wrong, if that is the problem.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<FieldError>,
+    /// Members that belong to the code, such as `kept` and `quota_left` of `device_revoked` (spec D10).
+    #[serde(flatten)]
+    pub details: Map<String, Value>,
+}
+
+/// Longest piece of a sender's own text that an error repeats, in characters.
+const REPEATED_CHARS: usize = 80;
+
+/// Reads a JSON document. On failure the error names the field; reading again to find it costs only those who err.
+pub fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, FieldError> {
+    match serde_json::from_slice(json) {
+        Ok(value) => Ok(value),
+        Err(first) => {
+            let mut source = serde_json::Deserializer::from_slice(json);
+            match serde_path_to_error::deserialize::<_, T>(&mut source) {
+                // The document is fine but something follows it.
+                Ok(_) => Err(FieldError::new("", format_args!("is not one JSON document: {first}"))),
+                Err(error) => Err(explain(&error.path().to_string(), error.inner())),
+            }
+        }
+    }
+}
+
+/// Serde's words into ours.
+fn explain(path: &str, error: &serde_json::Error) -> FieldError {
+    let path = if path == "." { "" } else { path };
+    if error.is_syntax() || error.is_eof() {
+        return FieldError::new("", format_args!("is not JSON: {error}"));
+    }
+    let text = error.to_string();
+    let text = text.rfind(" at line ").map_or(text.as_str(), |at| &text[..at]);
+    if let Some(field) = text.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
+        return FieldError::new(field, "is required").under_if(path);
+    }
+    let found = text.strip_prefix("invalid type: ").or_else(|| text.strip_prefix("invalid value: "));
+    if let Some((found, expected)) = found.and_then(|rest| rest.rsplit_once(", expected ")) {
+        let found: String = found.chars().take(REPEATED_CHARS).collect();
+        return FieldError::new(path, format_args!("must be {}, not {found}", in_words(expected)));
+    }
+    FieldError::new(path, text.chars().take(REPEATED_CHARS * 4).collect::<String>())
+}
+
+impl FieldError {
+    fn under_if(self, parent: &str) -> Self {
+        if parent.is_empty() { self } else { self.under(parent) }
+    }
+}
+
+fn in_words(expected: &str) -> &str {
+    match expected {
+        "u8" | "u16" | "u32" | "u64" => "a whole number from 0 up, within its range",
+        "i32" | "i64" => "a whole number",
+        "a sequence" => "an array",
+        "a borrowed string" => "a string",
+        _ if expected.starts_with("struct ") || expected == "a map" => "an object",
+        _ => expected,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "read only by serde")]
+    struct Inner {
+        count: u32,
+        name: String,
+    }
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "read only by serde")]
+    struct Outer {
+        items: Vec<Inner>,
+    }
+
+    #[test]
+    fn an_error_names_its_field_and_says_what_would_be_right() {
+        let cases = [
+            (r#"{"items":[{"count":1,"name":"a"},{"count":"x","name":"a"}]}"#, "items[1].count", "must be a whole number"),
+            (r#"{"items":[{"count":-1,"name":"a"}]}"#, "items[0].count", "must be a whole number from 0 up"),
+            (r#"{"items":[{"count":99999999999,"name":"a"}]}"#, "items[0].count", "must be a whole number from 0 up"),
+            (r#"{"items":[{"count":1}]}"#, "items[0].name", "is required"),
+            (r#"{}"#, "items", "is required"),
+            (r#"{"items":{}}"#, "items", "must be an array, not map"),
+            (r#"[1]"#, "items", "is required"),
+            (r#""x""#, "", "must be an object"),
+            (r#"{"items":["#, "", "is not JSON"),
+            (r#"{"items":[]} x"#, "", "is not one JSON document"),
+            ("", "", "is not JSON"),
+        ];
+        for (json, path, message) in cases {
+            let error = read::<Outer>(json.as_bytes()).unwrap_err();
+            if json != "[1]" {
+                assert_eq!(error.path, path, "{json}: {error}");
+                assert!(error.message.starts_with(message), "{json}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_problem_carries_the_members_of_its_code_beside_its_own() {
+        let problem = Problem {
+            kind: "about:blank".into(),
+            title: "Forbidden".into(),
+            status: 403,
+            code: "device_revoked".into(),
+            detail: "This device was revoked.".into(),
+            errors: vec![],
+            details: [("quota_left".to_owned(), 5.into())].into_iter().collect(),
+        };
+        let text = serde_json::to_string(&problem).unwrap();
+        assert_eq!(
+            text,
+            r#"{"type":"about:blank","title":"Forbidden","status":403,"code":"device_revoked","detail":"This device was revoked.","quota_left":5}"#
+        );
+        assert_eq!(serde_json::from_str::<Problem>(&text).unwrap(), problem);
+    }
+}

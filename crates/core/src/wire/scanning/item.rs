@@ -1,0 +1,387 @@
+//! One scan on the wire: S1's form and ours, each read alone so that a malformed one is rejected alone.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::barcode::BarcodeHash;
+use crate::ids::{DeviceId, EventId, GateId, KeyId, LogId, ScanId, TicketId};
+use crate::limits;
+use crate::rule::Epoch;
+use crate::scan::{Basis, ClockEvidence, Form, Method, Outcome, Override, Scan, ScanKind, Stage};
+use crate::sign::{self, V1Fields};
+use crate::time::Timestamp;
+use crate::wire::hex;
+use crate::wire::problem::{self, FieldError};
+
+/// The largest whole number that every JSON reader keeps exactly: 2⁵³ − 1.
+const MAX_INTEGER: u64 = (1 << 53) - 1;
+
+/// A time with the very text it was sent as: S1's signature covers the text (spec D6).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SentTime {
+    /// As sent.
+    pub text: String,
+    /// What it says.
+    pub at: Timestamp,
+}
+
+impl Serialize for SentTime {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+impl<'de> Deserialize<'de> for SentTime {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let at = Timestamp::parse(&text).map_err(serde::de::Error::custom)?;
+        Ok(Self { text, at })
+    }
+}
+
+/// A scan in S1's form (S1 §4.2). Its texts are kept as sent, because its signature covers five of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScanV1 {
+    /// Id within the device.
+    pub scan_id: ScanId,
+    /// The ticket, where the device knew it.
+    #[serde(default)]
+    pub ticket_id: Option<TicketId>,
+    /// Hash of the code.
+    pub barcode_hash: BarcodeHash,
+    /// When, by the device's clock: before the batch's offset.
+    pub scanned_at: SentTime,
+    /// Where.
+    pub gate_id: GateId,
+    /// What the screen said.
+    pub outcome: Outcome,
+    /// `HMAC-SHA256=…` of five fields; a wrong one makes the scan unverified, not malformed.
+    pub signature: String,
+}
+
+impl ScanV1 {
+    /// Reads one item. The error's path starts at the item.
+    pub fn read(json: &str) -> Result<Self, FieldError> {
+        problem::read(json.as_bytes())
+    }
+    /// Calls `then` with the five signed texts.
+    fn with_fields<T>(&self, then: impl FnOnce(&V1Fields<'_>) -> T) -> T {
+        let barcode_hash = self.barcode_hash.to_string();
+        then(&V1Fields {
+            scan_id: self.scan_id.as_str(),
+            ticket_id: self.ticket_id.as_ref().map(TicketId::as_str),
+            barcode_hash: &barcode_hash,
+            scanned_at: &self.scanned_at.text,
+            gate_id: self.gate_id.as_str(),
+        })
+    }
+    /// Whether its signature is right under the bearer it came with.
+    pub fn verify(&self, api_key: &str) -> bool {
+        self.with_fields(|fields| sign::verify_v1(api_key, fields, &self.signature))
+    }
+    /// Signs it (clients, tests).
+    pub fn sign(&mut self, api_key: &str) {
+        self.signature = self.with_fields(|fields| sign::sign_v1(api_key, fields));
+    }
+    /// As a scan of `device_id`, whose assignment at that time was `event_id` (spec §4): an entry of one person that
+    /// opened the door iff its outcome is `valid`. The offset is not in it: it belongs to the delivery.
+    pub fn into_scan(self, device_id: &DeviceId, event_id: &EventId) -> Scan {
+        Scan {
+            form: Form::V1,
+            scan_id: self.scan_id,
+            device_id: device_id.clone(),
+            log_id: None,
+            seq: None,
+            prev: None,
+            key_id: None,
+            event_id: event_id.clone(),
+            gate_id: self.gate_id,
+            kind: ScanKind::Entry,
+            stage: Stage::Final,
+            method: Method::Qr,
+            barcode_hash: Some(self.barcode_hash),
+            raw_hash: None,
+            ticket_id: self.ticket_id,
+            count: 1,
+            outcome: self.outcome,
+            opened: self.outcome == Outcome::Valid,
+            override_: None,
+            operator: None,
+            target_device: None,
+            target_scan_id: None,
+            keep: 0,
+            at: self.scanned_at.at,
+            uncertainty_ms: limits::LEGACY_UNCERTAINTY_MS,
+            clock: None,
+            epoch: None,
+            manifest_version: 0,
+            cursor: 0,
+            basis: None,
+        }
+    }
+}
+
+/// A scan in our form, `"format": 2` (spec §4 "Scan, v2 fields"). Reading checks types; [`ScanV2::into_scan`] checks
+/// the rest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScanV2 {
+    /// Id within the device.
+    pub scan_id: ScanId,
+    /// Author.
+    pub device_id: DeviceId,
+    /// The author's log.
+    pub log_id: LogId,
+    /// Place in the log, from 1.
+    pub seq: u64,
+    /// First 16 bytes of the digest of the scan before, as 32 hexadecimal digits; zeros for the first.
+    #[serde(with = "hex")]
+    pub prev: [u8; 16],
+    /// Key of the signature.
+    pub key_id: KeyId,
+    /// Event.
+    pub event_id: EventId,
+    /// Gate.
+    pub gate_id: GateId,
+    /// `entry`, `exit` or `revert`.
+    pub kind: ScanKind,
+    /// `claim` or `final`.
+    pub stage: Stage,
+    /// `qr`, `manual` or `import`.
+    pub method: Method,
+    /// Hash of the code as matched in the list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub barcode_hash: Option<BarcodeHash>,
+    /// Hash of the code as read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw_hash: Option<BarcodeHash>,
+    /// The ticket the device took it for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ticket_id: Option<TicketId>,
+    /// Persons, 1 to 10,000; 1 when absent.
+    #[serde(default = "one")]
+    pub count: u32,
+    /// What the screen said.
+    pub outcome: Outcome,
+    /// Whether the door opened.
+    pub opened: bool,
+    /// `{by, reason}` of a refusal set aside.
+    #[serde(default, rename = "override", skip_serializing_if = "Option::is_none")]
+    pub override_: Option<Override>,
+    /// Who operated the device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operator: Option<String>,
+    /// Revert: author of the scan to undo.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_device: Option<DeviceId>,
+    /// Revert: id of the scan to undo.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_scan_id: Option<ScanId>,
+    /// Revert: persons that stay counted; 0 when absent.
+    #[serde(default)]
+    pub keep: u32,
+    /// Signed time, milliseconds since 1970.
+    pub at_ms: i64,
+    /// ± milliseconds.
+    pub uncertainty_ms: u64,
+    /// `{wall_ms, mono_ms, session_id, corrected}`.
+    pub clock: ClockEvidence,
+    /// The epoch of the next two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<Epoch>,
+    /// Version of the device's list; 0 without one.
+    #[serde(default)]
+    pub manifest_version: u64,
+    /// The device's changes cursor, its serial alone; 0 without one.
+    #[serde(default)]
+    pub cursor: u64,
+    /// `{within, inside, last_entry_at, status}` the device decided from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Basis>,
+    /// `HMAC-SHA256-V2=…` over everything above; a wrong one makes the scan unverified, not malformed.
+    pub signature: String,
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl ScanV2 {
+    /// Reads one item: its scan and its signature. The error's path starts at the item.
+    pub fn read(json: &str) -> Result<(Scan, String), FieldError> {
+        let mut item: Self = problem::read(json.as_bytes())?;
+        let signature = std::mem::take(&mut item.signature);
+        Ok((item.into_scan()?, signature))
+    }
+    /// The wire form of a scan of our form and its signature.
+    ///
+    /// Fails with the field's name where a scan lacks what our form always has.
+    pub fn of(scan: &Scan, signature: &str) -> Result<Self, FieldError> {
+        let missing = |path: &str| FieldError::new(path, "is required");
+        Ok(Self {
+            scan_id: scan.scan_id.clone(),
+            device_id: scan.device_id.clone(),
+            log_id: scan.log_id.clone().ok_or_else(|| missing("log_id"))?,
+            seq: scan.seq.ok_or_else(|| missing("seq"))?,
+            prev: scan.prev.ok_or_else(|| missing("prev"))?,
+            key_id: scan.key_id.clone().ok_or_else(|| missing("key_id"))?,
+            event_id: scan.event_id.clone(),
+            gate_id: scan.gate_id.clone(),
+            kind: scan.kind,
+            stage: scan.stage,
+            method: scan.method,
+            barcode_hash: scan.barcode_hash,
+            raw_hash: scan.raw_hash,
+            ticket_id: scan.ticket_id.clone(),
+            count: scan.count,
+            outcome: scan.outcome,
+            opened: scan.opened,
+            override_: scan.override_.clone(),
+            operator: scan.operator.clone(),
+            target_device: scan.target_device.clone(),
+            target_scan_id: scan.target_scan_id.clone(),
+            keep: scan.keep,
+            at_ms: scan.at.ms(),
+            uncertainty_ms: scan.uncertainty_ms,
+            clock: scan.clock.clone().ok_or_else(|| missing("clock"))?,
+            epoch: scan.epoch,
+            manifest_version: scan.manifest_version,
+            cursor: scan.cursor,
+            basis: scan.basis.clone(),
+            signature: signature.to_owned(),
+        })
+    }
+    /// The scan, once every bound is checked. The signature is not content: take it before.
+    pub fn into_scan(self) -> Result<Scan, FieldError> {
+        self.check()?;
+        let at = Timestamp::from_ms(self.at_ms)
+            .map_err(|_| FieldError::new("at_ms", "must be milliseconds since 1970, before the year 9999"))?;
+        Ok(Scan {
+            form: Form::V2,
+            scan_id: self.scan_id,
+            device_id: self.device_id,
+            log_id: Some(self.log_id),
+            seq: Some(self.seq),
+            prev: Some(self.prev),
+            key_id: Some(self.key_id),
+            event_id: self.event_id,
+            gate_id: self.gate_id,
+            kind: self.kind,
+            stage: self.stage,
+            method: self.method,
+            barcode_hash: self.barcode_hash,
+            raw_hash: self.raw_hash,
+            ticket_id: self.ticket_id,
+            count: self.count,
+            outcome: self.outcome,
+            opened: self.opened,
+            override_: self.override_,
+            operator: self.operator,
+            target_device: self.target_device,
+            target_scan_id: self.target_scan_id,
+            keep: self.keep,
+            at,
+            uncertainty_ms: self.uncertainty_ms,
+            clock: Some(self.clock),
+            epoch: self.epoch,
+            manifest_version: self.manifest_version,
+            cursor: self.cursor,
+            basis: self.basis,
+        })
+    }
+
+    fn check(&self) -> Result<(), FieldError> {
+        self.check_numbers()?;
+        self.check_subject()?;
+        let texts = [
+            ("clock.session_id", Some(self.clock.session_id.as_str()), limits::ID_CHARS),
+            ("operator", self.operator.as_deref(), limits::NAME_CHARS),
+            ("override.by", self.override_.as_ref().map(|set_aside| set_aside.by.as_str()), limits::NAME_CHARS),
+            ("override.reason", self.override_.as_ref().map(|set_aside| set_aside.reason.as_str()), limits::NOTE_CHARS),
+        ];
+        for (path, text, most) in texts {
+            let Some(text) = text else { continue };
+            if text.chars().count() > most {
+                return Err(FieldError::new(path, format_args!("must be at most {most} characters")));
+            }
+            if text.contains('\0') {
+                return Err(FieldError::new(path, "must not hold the character NUL"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_numbers(&self) -> Result<(), FieldError> {
+        if !(1..=limits::PARTY).contains(&self.count) {
+            return Err(FieldError::new("count", format_args!("must be 1 to {}", limits::PARTY)));
+        }
+        if self.keep > limits::PARTY {
+            return Err(FieldError::new("keep", format_args!("must be 0 to {}", limits::PARTY)));
+        }
+        if self.seq == 0 {
+            return Err(FieldError::new("seq", "must be 1 or more: the first scan of a log has 1"));
+        }
+        for (path, value) in [
+            ("seq", self.seq),
+            ("uncertainty_ms", self.uncertainty_ms),
+            ("manifest_version", self.manifest_version),
+            ("cursor", self.cursor),
+        ] {
+            if value > MAX_INTEGER {
+                return Err(FieldError::new(path, format_args!("must be at most {MAX_INTEGER}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the scan is about must be named: without it no ticket and no code could ever be found for it.
+    fn check_subject(&self) -> Result<(), FieldError> {
+        if self.kind == ScanKind::Revert {
+            if self.target_device.is_none() {
+                return Err(FieldError::new("target_device", "is required for a revert"));
+            }
+            if self.target_scan_id.is_none() {
+                return Err(FieldError::new("target_scan_id", "is required for a revert"));
+            }
+        }
+        if self.barcode_hash.is_some() || self.method == Method::Manual && self.ticket_id.is_some() {
+            return Ok(());
+        }
+        Err(FieldError::new("barcode_hash", "is required, unless the method is manual and ticket_id is given"))
+    }
+}
+
+impl TryFrom<ScanV2> for Scan {
+    type Error = FieldError;
+    fn try_from(item: ScanV2) -> Result<Self, FieldError> {
+        item.into_scan()
+    }
+}
+
+/// What of a malformed item can still be read: enough to list it and to know that its place in the log is not lost
+/// (spec §3 "Log": such an item counts as received, listed as rejected).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Readable {
+    /// Its id, if it is one.
+    pub scan_id: Option<ScanId>,
+    /// Its log, if it is one.
+    pub log_id: Option<LogId>,
+    /// Its place in the log.
+    pub seq: Option<u64>,
+}
+
+impl Readable {
+    /// Looks into an item that [`ScanV2::read`] or [`ScanV1::read`] refused.
+    pub fn of(json: &str) -> Self {
+        let value: serde_json::Value = serde_json::from_str(json).unwrap_or_default();
+        let text = |field: &str| value.get(field).and_then(serde_json::Value::as_str);
+        Self {
+            scan_id: text("scan_id").and_then(|text| text.parse().ok()),
+            log_id: text("log_id").and_then(|text| text.parse().ok()),
+            seq: value.get("seq").and_then(serde_json::Value::as_u64).filter(|seq| (1..=MAX_INTEGER).contains(seq)),
+        }
+    }
+}
+
+/// An item's JSON as it travels in an envelope. Fails only where the text is not one JSON value.
+pub fn raw_item(json: String) -> Result<Box<RawValue>, FieldError> {
+    RawValue::from_string(json).map_err(|error| FieldError::new("", format_args!("is not JSON: {error}")))
+}

@@ -1,0 +1,40 @@
+//! Closed vocabularies: an enum whose every value has one word, the same in Rust, SQL, JSON, UI and docs.
+
+/// Defines an enum with its words: `as_str`, `FromStr`, `ALL` and `Display`.
+macro_rules! words {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),* $(,)? })*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name { $($(#[$vdoc])* $variant),* }
+        impl $name {
+            /// Every value, in order.
+            pub const ALL: &'static [$name] = &[$($name::$variant),*];
+            /// Every word, in order.
+            pub const WORDS: &'static [&'static str] = &[$($word),*];
+            /// The word of this value.
+            pub const fn as_str(self) -> &'static str {
+                match self { $($name::$variant => $word),* }
+            }
+        }
+        impl std::str::FromStr for $name {
+            type Err = $crate::words::UnknownWord;
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                match text { $($word => Ok($name::$variant),)* _ => Err($crate::words::UnknownWord { expected: Self::WORDS }) }
+            }
+        }
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    )*};
+}
+pub(crate) use words;
+
+/// A word that the vocabulary does not have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("must be one of: {}", expected.join(", "))]
+pub struct UnknownWord {
+    /// The words that are known.
+    pub expected: &'static [&'static str],
+}

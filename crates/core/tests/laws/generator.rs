@@ -1,0 +1,281 @@
+//! Whole histories from a seed: everything spec §3 and §4 allow, ties and nonsense included. The seed is all that is
+//! needed to see one again.
+
+use admit_core::event::ReEntry;
+use admit_core::gate::Direction;
+use admit_core::review::Decision;
+use admit_core::rule::{Change, DeviceChange, Effective, Epoch, Epochs, EventChange, GateChange, TicketChange};
+use admit_core::scan::{Basis, Fact, Method, Outcome, ScanKind, SignatureState};
+use admit_core::ticket::TicketStatus;
+use admit_core::time::Timestamp;
+
+use crate::case::{Case, EPOCH, Scanned, at, device, entry, exit, gate, revert, ticket_id};
+
+/// splitmix64: the same numbers for a seed, everywhere.
+pub struct Rng(u64);
+
+impl Rng {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5bf0_3635)
+    }
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.next() % n.max(1)
+    }
+    pub fn percent(&mut self, p: u64) -> bool {
+        self.below(100) < p
+    }
+    pub fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+        &of[self.below(of.len() as u64) as usize]
+    }
+    pub fn shuffle<T>(&mut self, of: &mut [T]) {
+        for i in (1..of.len()).rev() {
+            of.swap(i, self.below(i as u64 + 1) as usize);
+        }
+    }
+}
+
+/// A history, and what is constant in it.
+pub struct History {
+    pub case: Case,
+    pub mode: ReEntry,
+    /// Mode, gap and the limits of all tickets never change: the counting laws hold in their plain form.
+    pub constant: bool,
+}
+
+const DEVICES: [&str; 4] = ["a", "b", "c", "d"];
+const GATES: [&str; 5] = ["north", "south", "vip", "free", "out"];
+/// The last is a code that mostly nobody sold.
+const CODES: [&str; 3] = ["t", "u", "late"];
+const NEXT_EPOCH: Epoch = Epoch { restored_at_ms: 2_000, random: 2 };
+
+struct Making {
+    rng: Rng,
+    case: Case,
+    /// All times of the history are multiples of this.
+    quantum_ms: i64,
+    constant: bool,
+    scans: Vec<(String, String, String)>,
+}
+
+/// The history of a seed.
+pub fn history(seed: u64) -> History {
+    let mut rng = Rng::new(seed);
+    let mode = *rng.pick(ReEntry::ALL);
+    let quantum_ms = *rng.pick(&[1, 1, 1_000, 5_000, 60_000, 600_000]);
+    let constant = rng.percent(40);
+    let mut case = Case::new(mode);
+    let limit = |rng: &mut Rng| if rng.percent(5) { 0 } else { 1 + rng.below(5) as u32 };
+    let (t, u) = (limit(&mut rng), limit(&mut rng));
+    case = case.ticket("t", t).ticket("u", u);
+    if rng.percent(30) {
+        case = case.ticket("late", 1);
+    }
+    let mut making = Making { rng, case, quantum_ms, constant, scans: Vec::new() };
+    let n = 1 + making.rng.below(16);
+    for i in 0..n {
+        match making.rng.below(100) {
+            0..18 => making.rule(),
+            18..28 => making.revert(i),
+            28..36 => making.variant(),
+            36..44 => making.delivery(),
+            _ => making.scan(i),
+        }
+    }
+    for _ in 0..making.rng.below(4) {
+        making.review();
+    }
+    if making.rng.percent(10) {
+        let base = making.rng.below(making.case.serial + 1);
+        making.case.epochs = Epochs::new(vec![(NEXT_EPOCH, base), (EPOCH, 0)]);
+    }
+    History { case: making.case, mode, constant }
+}
+
+impl Making {
+    fn time(&mut self) -> Timestamp {
+        let span = 9 * 3_600_000;
+        // Most scans of a ticket come close together, or nothing ever collides.
+        let ms = if self.rng.percent(60) { self.rng.below(900_000) } else { self.rng.below(span) } as i64;
+        let ms = at("19:00").ms() + ms;
+        let ms = match self.rng.below(100) {
+            0..3 => ms - 30 * 86_400_000,
+            3..5 => ms + 30 * 86_400_000,
+            5 => at("18:00").ms() - 86_400_000 - self.rng.below(2) as i64,
+            6 => self.rng.below(1_000) as i64,
+            _ => ms,
+        };
+        Timestamp::clamped(ms - ms.rem_euclid(self.quantum_ms))
+    }
+
+    fn rule(&mut self) {
+        let code = *self.rng.pick(&["t", "u"]);
+        let from = if self.rng.percent(20) { Effective::Start } else { Effective::At(self.time()) };
+        let change = match self.rng.below(12) {
+            0 | 1 => Change::Ticket(ticket_id(code), TicketChange::Status(*self.rng.pick(TicketStatus::ALL))),
+            2 if !self.constant => Change::Ticket(ticket_id(code), TicketChange::EntryLimit(self.rng.below(6) as u32)),
+            3 => Change::Ticket(ticket_id(code), TicketChange::GateIds(vec![gate(*self.rng.pick(&GATES))])),
+            4 => Change::Ticket(ticket_id(code), TicketChange::Zone("vip".into())),
+            5 => {
+                let (valid_from, expires_at) = (Some(self.time()), Some(self.time()));
+                Change::Ticket(ticket_id(code), TicketChange::Window { valid_from, expires_at })
+            }
+            6 => Change::Gate(gate(*self.rng.pick(&GATES)), GateChange::Zones(vec!["vip".into(), "general".into()])),
+            7 => Change::Gate(gate(*self.rng.pick(&GATES)), GateChange::Direction(*self.rng.pick(Direction::ALL))),
+            8 => {
+                let moved = at("18:00").plus_ms((self.rng.below(60) as i64 - 30) * 86_400_000);
+                Change::Event(if self.rng.percent(50) {
+                    EventChange::StartsAt(moved)
+                } else {
+                    EventChange::EndsAt(moved.plus_ms(8 * 3_600_000))
+                })
+            }
+            9 if !self.constant => Change::Event(EventChange::ReEntry(*self.rng.pick(ReEntry::ALL))),
+            10 if !self.constant => Change::Event(EventChange::MinGapSeconds(*self.rng.pick(&[0, 60, 300, 7_200]))),
+            _ => {
+                let since = Some(self.time()).filter(|_| !self.rng.percent(30));
+                Change::Device(device(*self.rng.pick(&DEVICES)), DeviceChange::LostSince(since))
+            }
+        };
+        self.case.rule(from, change);
+    }
+
+    fn scan(&mut self, i: u64) {
+        let author = *self.rng.pick(&DEVICES);
+        let code = if self.rng.percent(70) { "t" } else { *self.rng.pick(&CODES) };
+        let id = format!("s{}", if self.rng.percent(5) { self.rng.below(3) } else { i });
+        let time = self.time();
+        let made = if self.rng.percent(18) { exit(author, &id, time, code) } else { entry(author, &id, time, code) };
+        let made = self.dress(made);
+        self.scans.push((author.into(), id, code.into()));
+        if self.rng.percent(10) {
+            // Asked of the server first: the claim may be all that ever arrives.
+            let judged =
+                self.rng.percent(80).then(|| (self.rng.below(self.case.serial + 1), *self.rng.pick(Outcome::ALL)));
+            self.add(made.clone().claim(judged));
+            if self.rng.percent(40) {
+                return;
+            }
+        }
+        self.add(made);
+    }
+
+    /// Everything about a scan that its kind does not fix.
+    fn dress(&mut self, scan: Scanned) -> Scanned {
+        let rng = &mut self.rng;
+        let mut scan = scan.uncertainty(*rng.pick(&[0, 500, 5_000, 600_000]));
+        if !rng.percent(60) {
+            scan = scan.count(rng.below(6) as u32);
+        }
+        if rng.percent(30) {
+            scan = scan.gate(GATES[rng.below(5) as usize]);
+        }
+        let refused = *rng.pick(&[Outcome::Duplicate, Outcome::Duplicate, Outcome::Invalid, Outcome::Expired]);
+        scan = match rng.below(100) {
+            0..22 => scan.shut(refused),
+            22..28 => scan.overridden(refused),
+            28..31 => scan.shut(Outcome::Valid),
+            _ => scan,
+        };
+        let known = rng.below(self.case.serial + 2);
+        scan = match rng.below(10) {
+            0 | 1 => scan.v1(rng.below(20) as i64 - 10),
+            2 | 3 if scan.clone().build().scan.kind == ScanKind::Entry => scan.s2().count(1),
+            _ => scan.knowing(known),
+        };
+        scan.with(|fact| {
+            if rng.percent(6) {
+                fact.signature = SignatureState::Unverified;
+            }
+            fact.after_revocation = rng.percent(3);
+            fact.received_at = at("18:30").plus_ms(rng.below(9 * 3_600_000) as i64);
+            if rng.percent(10) {
+                (fact.scan.method, fact.scan.ticket_id) = (Method::Manual, Some(ticket_id("u")));
+            }
+            if fact.scan.epoch.is_some() && rng.percent(15) {
+                fact.scan.epoch = *rng.pick(&[None, Some(NEXT_EPOCH), Some(Epoch { restored_at_ms: 9, random: 9 })]);
+            }
+            if fact.scan.epoch.is_some() && rng.percent(30) {
+                fact.scan.cursor = rng.below(self.case.serial + 2);
+                let within = rng.below(4) as u32;
+                let status = Some(TicketStatus::Active);
+                fact.scan.basis = Some(Basis { within, inside: within, last_entry_at: None, status });
+            }
+        })
+    }
+
+    /// Undoes an earlier scan, one yet to come, or another revert; now and then with the wrong code.
+    fn revert(&mut self, i: u64) {
+        let author = *self.rng.pick(&DEVICES);
+        let target = if self.scans.is_empty() || self.rng.percent(15) {
+            (self.rng.pick(&DEVICES).to_string(), format!("s{}", self.rng.below(16)), "t".to_owned())
+        } else {
+            self.rng.pick(&self.scans).clone()
+        };
+        let code = if self.rng.percent(6) { "u" } else { target.2.as_str() };
+        let id = format!("r{i}");
+        let (keep, time) = (self.rng.below(3) as u32, self.time());
+        let keep = if self.rng.percent(50) { 0 } else { keep };
+        let made = revert(author, &id, time, code, (&target.0, &target.1)).keep(keep);
+        let unverified = self.rng.percent(6);
+        self.scans.push((author.into(), id, code.into()));
+        self.add(if unverified { made.unverified() } else { made });
+    }
+
+    /// Another content under the id of an earlier scan.
+    fn variant(&mut self) {
+        let Some(index) = self.any_fact() else { return };
+        let mut fact = self.case.facts[index].clone();
+        let rng = &mut self.rng;
+        match rng.below(6) {
+            0 => fact.scan.count = rng.below(6) as u32,
+            1 => fact.scan.opened = !fact.scan.opened,
+            2 => fact.scan.barcode_hash = Some(admit_core::barcode::BarcodeHash::of(CODES[rng.below(3) as usize])),
+            3 => fact.scan.at = fact.scan.at.plus_ms(60_000),
+            4 => fact.scan.outcome = *rng.pick(Outcome::ALL),
+            _ => fact.scan.gate_id = gate(*rng.pick(&GATES)),
+        }
+        if rng.percent(20) {
+            fact.signature = SignatureState::Unverified;
+        }
+        self.case.facts.push(rebuild(fact));
+    }
+
+    /// The same content again, with other proof, offset or time of receipt.
+    fn delivery(&mut self) {
+        let Some(index) = self.any_fact() else { return };
+        let mut fact = self.case.facts[index].clone();
+        fact.signature = *self.rng.pick(SignatureState::ALL);
+        fact.offset_seconds = self.rng.below(30) as i64 - 15;
+        fact.after_revocation = self.rng.percent(50);
+        fact.received_at = at("18:30").plus_ms(self.rng.below(9 * 3_600_000) as i64);
+        self.case.facts.push(fact);
+    }
+
+    fn review(&mut self) {
+        let Some(index) = self.any_fact() else { return };
+        let scan = self.case.facts[index].scan.clone();
+        let decision = *self.rng.pick(Decision::ALL);
+        self.case = self.case.clone().review(scan.device_id.as_str(), scan.scan_id.as_str(), decision);
+    }
+
+    fn any_fact(&mut self) -> Option<usize> {
+        let n = self.case.facts.len() as u64;
+        (n > 0).then(|| self.rng.below(n) as usize)
+    }
+
+    fn add(&mut self, scan: Scanned) {
+        self.case.facts.push(scan.build());
+    }
+}
+
+/// The fact with the digest its content has now.
+pub fn rebuild(fact: Fact) -> Fact {
+    Scanned::from(fact).build()
+}

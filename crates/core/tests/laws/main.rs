@@ -1,0 +1,10 @@
+//! The laws of `decide` and `reduce` (spec §3, §4): as sentences with one example each, and as properties over thousands
+//! of generated histories. `ADMIT_LAWS=100000` sets how many.
+
+mod case;
+mod decide;
+mod examples;
+mod generator;
+mod laws;
+mod refusals;
+mod variants;

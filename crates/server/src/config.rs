@@ -1,0 +1,88 @@
+//! Settings of the server, checked before anything starts.
+
+use admit_core::limits;
+use http::HeaderMap;
+use http::header::HOST;
+
+/// What an installation may set. The binary fills it from the environment (spec §8).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// `PUBLIC_URL`: scheme, host and port under which browsers and phones reach this server, without a slash at the
+    /// end. Absent: whatever address a request came to.
+    pub public_url: Option<String>,
+    /// `ADMIT_SYNCS_PER_MINUTE`: syncs of a device in any 60 s (S1 §7.6).
+    pub syncs_per_minute: u32,
+    /// Longest a request may take, in milliseconds; long polls and live streams aside.
+    pub request_ms: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { public_url: None, syncs_per_minute: limits::SYNCS_PER_MINUTE, request_ms: 60_000 }
+    }
+}
+
+/// A setting that cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name} {message}")]
+pub struct SettingError {
+    /// The setting's name in the environment.
+    pub name: &'static str,
+    /// What is wrong and what would be right.
+    pub message: String,
+}
+
+impl Settings {
+    /// Reads `PUBLIC_URL`: only scheme, host and port, because the apps live at the root.
+    pub fn with_public_url(mut self, url: &str) -> Result<Self, SettingError> {
+        let wrong = || SettingError {
+            name: "PUBLIC_URL",
+            message: format!("must be like https://tickets.example.org, without a path; it is {url:?}"),
+        };
+        let uri: http::Uri = url.trim().trim_end_matches('/').parse().map_err(|_| wrong())?;
+        let scheme = uri.scheme_str().filter(|scheme| matches!(*scheme, "http" | "https")).ok_or_else(wrong)?;
+        let authority = uri.authority().filter(|one| !one.as_str().contains('@')).ok_or_else(wrong)?;
+        if uri.path_and_query().is_some_and(|path| path.as_str() != "/") {
+            return Err(wrong());
+        }
+        self.public_url = Some(format!("{scheme}://{}", authority.as_str().to_ascii_lowercase()));
+        Ok(self)
+    }
+    /// Whether browsers reach us by TLS: then cookies are `Secure` and take the `__Host-` prefix.
+    pub fn is_https(&self) -> bool {
+        self.public_url.as_deref().is_some_and(|url| url.starts_with("https://"))
+    }
+    /// The address to put into links: `PUBLIC_URL`, else the one this request came to.
+    pub fn base_url(&self, headers: &HeaderMap) -> String {
+        if let Some(url) = &self.public_url {
+            return url.clone();
+        }
+        let host = headers.get(HOST).and_then(|value| value.to_str().ok());
+        let plain = |host: &&str| host.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_:[]".contains(&b));
+        format!("http://{}", host.filter(plain).unwrap_or("127.0.0.1"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_public_url_is_an_origin() {
+        let origin = |url: &str| Settings::default().with_public_url(url).map(|one| one.public_url.unwrap());
+        assert_eq!(origin("https://Tickets.example.org/").unwrap(), "https://tickets.example.org");
+        assert_eq!(origin("http://127.0.0.1:8080").unwrap(), "http://127.0.0.1:8080");
+        for wrong in ["", "tickets.example.org", "ftp://a.b", "https://a.b/admit", "https://me@a.b", "https://a.b?x"] {
+            assert!(origin(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn without_one_links_lead_where_the_request_came_to() {
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, "192.168.1.5:8080".parse().unwrap());
+        assert_eq!(Settings::default().base_url(&headers), "http://192.168.1.5:8080");
+        headers.insert(HOST, "a/b\"<".parse().unwrap());
+        assert_eq!(Settings::default().base_url(&headers), "http://127.0.0.1");
+    }
+}

@@ -1,0 +1,200 @@
+//! Every error becomes `application/problem+json` here, and nowhere else (spec §5, law 13).
+
+use admit_app::error::{Error, FieldError};
+use admit_core::wire::problem::{FieldError as WireFieldError, Problem};
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderValue, StatusCode};
+use serde_json::{Map, Value};
+
+/// The media type of every error answer (RFC 9457).
+pub const PROBLEM_JSON: &str = "application/problem+json";
+
+/// What a handler returns.
+pub type Result<T> = std::result::Result<T, ApiError>;
+
+/// An error on its way out. Handlers make one with `?` from [`admit_app::error::Error`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct ApiError(Box<Parts>);
+
+#[derive(Debug, Clone, PartialEq)]
+struct Parts {
+    status: StatusCode,
+    code: String,
+    detail: String,
+    errors: Vec<FieldError>,
+    details: Map<String, Value>,
+    retry_after_ms: Option<i64>,
+    /// For the log alone: never sent.
+    cause: Option<String>,
+}
+
+impl ApiError {
+    /// A problem with a status, a stable code and a sentence.
+    pub fn new(status: StatusCode, code: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self(Box::new(Parts {
+            status,
+            code: code.into(),
+            detail: detail.into(),
+            errors: Vec::new(),
+            details: Map::new(),
+            retry_after_ms: None,
+            cause: None,
+        }))
+    }
+    /// 400 with one wrong field; `path` is empty for the document itself.
+    pub fn field(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Error::invalid(path, message).into()
+    }
+    /// 413: one of the caps of [`admit_core::limits`].
+    pub fn too_large(code: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, code, detail)
+    }
+    /// The status it is answered with.
+    pub fn status(&self) -> StatusCode {
+        self.0.status
+    }
+    /// Its stable code.
+    pub fn code(&self) -> &str {
+        &self.0.code
+    }
+    /// The same with a member beside the problem's own.
+    pub fn with(mut self, member: &str, value: impl Into<Value>) -> Self {
+        self.0.details.insert(member.to_owned(), value.into());
+        self
+    }
+
+    fn problem(&self) -> Problem {
+        let errors = self.0.errors.iter();
+        Problem {
+            kind: "about:blank".to_owned(),
+            title: self.0.status.canonical_reason().unwrap_or("Error").to_owned(),
+            status: self.0.status.as_u16(),
+            code: self.0.code.clone(),
+            detail: self.0.detail.clone(),
+            errors: errors.map(|error| WireFieldError::new(error.path.clone(), &error.message)).collect(),
+            details: self.0.details.clone(),
+        }
+    }
+}
+
+impl From<Error> for ApiError {
+    fn from(error: Error) -> Self {
+        let text = error.to_string();
+        match error {
+            Error::Invalid { code, errors } => {
+                let mut out = Self::new(StatusCode::BAD_REQUEST, code, sentence(&errors));
+                out.0.errors = errors;
+                out
+            }
+            Error::Unauthenticated { code, message } => Self::new(StatusCode::UNAUTHORIZED, code, message),
+            Error::Denied { code, message, details } => {
+                let mut out = Self::new(StatusCode::FORBIDDEN, code, message);
+                if let Some(Value::Object(members)) = details.map(|value| *value) {
+                    out.0.details = members;
+                }
+                out
+            }
+            Error::NotFound { what } => {
+                Self::new(StatusCode::NOT_FOUND, "not_found", format!("there is no such {}", what.replace('_', " ")))
+            }
+            Error::Gone { code, message } => Self::new(StatusCode::GONE, code, message),
+            Error::Conflict { code, message } => Self::new(StatusCode::CONFLICT, code, message),
+            Error::Unprocessable { code, message } => Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, message),
+            Error::Later { code, retry_after_ms } => {
+                let status =
+                    if code == "rate_limited" { StatusCode::TOO_MANY_REQUESTS } else { StatusCode::SERVICE_UNAVAILABLE };
+                let mut out = Self::new(status, code, format!("try again in {} s", seconds(retry_after_ms)));
+                out.0.retry_after_ms = Some(retry_after_ms);
+                out
+            }
+            Error::Bug(_) => {
+                let mut out = Self::new(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "internal",
+                    "something went wrong here; the log names this request's id",
+                );
+                out.0.cause = Some(text);
+                out
+            }
+        }
+    }
+}
+
+/// `field: message; field: message`, as the log and plain readers want it.
+fn sentence(errors: &[FieldError]) -> String {
+    let one = |error: &FieldError| match error.path.as_str() {
+        "" => format!("the body {}", error.message),
+        path => format!("{path} {}", error.message),
+    };
+    errors.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+/// Whole seconds, rounded up, at least one: what `Retry-After` can say.
+fn seconds(ms: i64) -> i64 {
+    ms.max(1).saturating_add(999) / 1000
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        if let Some(cause) = &self.0.cause {
+            tracing::error!(code = self.0.code, cause, "request failed");
+        }
+        let body = serde_json::to_vec(&self.problem()).unwrap_or_default();
+        let mut response = Response::new(Body::from(body));
+        *response.status_mut() = self.0.status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Some(ms) = self.0.retry_after_ms {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds(ms)));
+        }
+        if self.0.status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"admit\""));
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(error: Error) -> (u16, String, Option<String>) {
+        let response = ApiError::from(error).into_response();
+        let retry = response.headers().get(RETRY_AFTER).map(|value| value.to_str().unwrap().to_owned());
+        (response.status().as_u16(), response.headers()[CONTENT_TYPE].to_str().unwrap().to_owned(), retry)
+    }
+
+    #[test]
+    fn every_kind_of_error_has_its_status_and_is_a_problem() {
+        let word = || "x".to_owned();
+        let cases = [
+            (Error::invalid("a", "is required"), 400),
+            (Error::Unauthenticated { code: "unknown_key", message: word() }, 401),
+            (Error::denied("forbidden", "x"), 403),
+            (Error::not_found("event"), 404),
+            (Error::conflict("event_exists", "x"), 409),
+            (Error::Gone { code: "pairing_token_used", message: word() }, 410),
+            (Error::Unprocessable { code: "event_not_live", message: word() }, 422),
+            (Error::Bug(word()), 500),
+        ];
+        for (error, status) in cases {
+            assert_eq!(answered(error), (status, PROBLEM_JSON.to_owned(), None));
+        }
+    }
+
+    #[test]
+    fn to_wait_is_said_in_whole_seconds_rounded_up() {
+        let later = |code, retry_after_ms| answered(Error::Later { code, retry_after_ms });
+        assert_eq!(later("rate_limited", 1_001), (429, PROBLEM_JSON.to_owned(), Some("2".to_owned())));
+        assert_eq!(later("busy", 0), (503, PROBLEM_JSON.to_owned(), Some("1".to_owned())));
+    }
+
+    #[test]
+    fn a_bug_tells_its_cause_to_the_log_alone() {
+        let error = ApiError::from(Error::Bug("row 7 has no head".into()));
+        assert!(!serde_json::to_string(&error.problem()).unwrap().contains("row 7"));
+    }
+}

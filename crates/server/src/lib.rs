@@ -1,0 +1,22 @@
+//! HTTP: routes, extractors, the live stream, adapters. The only crate that knows HTTP.
+//!
+//! Modules in reading order; a file imports only from those above it (law 12).
+
+pub mod config;
+pub mod telemetry;
+pub mod error;
+pub mod body;
+pub mod adapters;
+pub mod state;
+pub mod auth;
+pub mod stream;
+pub mod assets;
+pub mod docs;
+pub mod routes;
+pub mod openapi;
+pub mod router;
+pub mod listen;
+
+pub use config::Settings;
+pub use router::router;
+pub use state::AppState;

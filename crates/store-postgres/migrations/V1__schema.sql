@@ -1,0 +1,635 @@
+-- The PostgreSQL store's schema. The embedded store's migration of the same name holds the same tables and names.
+-- Text compares by bytes (COLLATE "C"), as it does there: orders and traces are equal.
+-- Every table and unique key starts with organization_id, save for the few found before an organisation is known.
+-- Times are milliseconds since 1970, UTC. Digests and hashes are raw bytes. JSON is text, written by core's wire.
+
+-- ---------------------------------------------------------------- found before an organisation is known
+CREATE TABLE settings (
+  name TEXT COLLATE "C" NOT NULL,
+  value TEXT COLLATE "C" NOT NULL,
+  CONSTRAINT settings_pk PRIMARY KEY (name)
+);
+
+-- The server's epochs, the newest by restored_at_ms is the present one.
+CREATE TABLE epochs (
+  restored_at_ms BIGINT NOT NULL,
+  random BIGINT NOT NULL,
+  CONSTRAINT epochs_pk PRIMARY KEY (restored_at_ms, random)
+);
+
+CREATE TABLE users (
+  user_id TEXT COLLATE "C" NOT NULL,
+  email TEXT COLLATE "C" NOT NULL,
+  name TEXT COLLATE "C" NOT NULL,
+  password_hash TEXT COLLATE "C" NOT NULL,
+  created_at BIGINT NOT NULL,
+  CONSTRAINT users_pk PRIMARY KEY (user_id),
+  CONSTRAINT users_email_taken UNIQUE (email)
+);
+
+CREATE TABLE credentials (
+  token_hash BYTEA NOT NULL,
+  organization_id TEXT COLLATE "C" NOT NULL,
+  kind TEXT COLLATE "C" NOT NULL,
+  holder TEXT COLLATE "C" NOT NULL,
+  expires_at BIGINT,
+  created_at BIGINT NOT NULL,
+  CONSTRAINT credentials_pk PRIMARY KEY (token_hash)
+);
+CREATE INDEX credentials_holder ON credentials (organization_id, kind, holder);
+
+-- ---------------------------------------------------------------- organisations
+CREATE TABLE organizations (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  name TEXT COLLATE "C" NOT NULL,
+  created_at BIGINT NOT NULL,
+  CONSTRAINT organizations_pk PRIMARY KEY (organization_id)
+);
+
+-- Head of the organisation's own ledger.
+CREATE TABLE organization_heads (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  audit_n BIGINT NOT NULL,
+  audit_head BYTEA NOT NULL,
+  last_at BIGINT NOT NULL,
+  CONSTRAINT organization_heads_pk PRIMARY KEY (organization_id)
+);
+
+CREATE TABLE members (
+  organization_id TEXT COLLATE "C" NOT NULL REFERENCES organizations (organization_id),
+  user_id TEXT COLLATE "C" NOT NULL REFERENCES users (user_id),
+  role TEXT COLLATE "C" NOT NULL,
+  created_at BIGINT NOT NULL,
+  CONSTRAINT members_pk PRIMARY KEY (organization_id, user_id)
+);
+CREATE INDEX members_of_user ON members (user_id, created_at);
+
+CREATE TABLE api_tokens (
+  organization_id TEXT COLLATE "C" NOT NULL REFERENCES organizations (organization_id),
+  api_token_id TEXT COLLATE "C" NOT NULL,
+  name TEXT COLLATE "C" NOT NULL,
+  user_id TEXT COLLATE "C" NOT NULL,
+  token_hash BYTEA NOT NULL,
+  created_at BIGINT NOT NULL,
+  revoked_at BIGINT,
+  CONSTRAINT api_tokens_pk PRIMARY KEY (organization_id, api_token_id)
+);
+
+-- ---------------------------------------------------------------- events and their order
+CREATE TABLE events (
+  organization_id TEXT COLLATE "C" NOT NULL REFERENCES organizations (organization_id),
+  event_id TEXT COLLATE "C" NOT NULL,
+  name TEXT COLLATE "C" NOT NULL,
+  venue TEXT COLLATE "C" NOT NULL,
+  time_zone TEXT COLLATE "C" NOT NULL,
+  starts_at BIGINT NOT NULL,
+  ends_at BIGINT NOT NULL,
+  status TEXT COLLATE "C" NOT NULL,
+  re_entry TEXT COLLATE "C" NOT NULL,
+  min_gap_seconds BIGINT NOT NULL,
+  has_pin BOOLEAN NOT NULL,
+  capacity BIGINT,
+  created_at BIGINT NOT NULL,
+  CONSTRAINT events_pk PRIMARY KEY (organization_id, event_id)
+);
+CREATE INDEX events_newest ON events (organization_id, created_at, event_id);
+
+-- One row orders everything of an event: locked by each write, moved on by those that take a place.
+CREATE TABLE event_heads (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  serial BIGINT NOT NULL,
+  last_effective_ms BIGINT NOT NULL,
+  audit_n BIGINT NOT NULL,
+  audit_head BYTEA NOT NULL,
+  rules_serial BIGINT NOT NULL,
+  event_rules_serial BIGINT NOT NULL,
+  reducer_version BIGINT NOT NULL,
+  CONSTRAINT event_heads_pk PRIMARY KEY (organization_id, event_id),
+  CONSTRAINT event_heads_event FOREIGN KEY (organization_id, event_id) REFERENCES events (organization_id, event_id)
+);
+
+-- The event's head serial when each epoch of the server began.
+CREATE TABLE event_epochs (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  restored_at_ms BIGINT NOT NULL,
+  random BIGINT NOT NULL,
+  base_serial BIGINT NOT NULL,
+  CONSTRAINT event_epochs_pk PRIMARY KEY (organization_id, event_id, restored_at_ms, random)
+);
+
+-- Facts. effective_at NULL: from the start.
+CREATE TABLE rules (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  serial BIGINT NOT NULL,
+  ordinal BIGINT NOT NULL,
+  effective_at BIGINT,
+  subject_kind TEXT COLLATE "C" NOT NULL,
+  subject_id TEXT COLLATE "C" NOT NULL,
+  field TEXT COLLATE "C" NOT NULL,
+  value TEXT COLLATE "C" NOT NULL,
+  CONSTRAINT rules_pk PRIMARY KEY (organization_id, event_id, serial, ordinal)
+);
+CREATE INDEX rules_of_subject ON rules (organization_id, event_id, subject_kind, subject_id, serial, ordinal);
+
+-- Facts. event_id is empty in the organisation's own ledger.
+CREATE TABLE audit (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  n BIGINT NOT NULL,
+  serial BIGINT NOT NULL,
+  at BIGINT NOT NULL,
+  user_id TEXT COLLATE "C",
+  device_id TEXT COLLATE "C",
+  action TEXT COLLATE "C" NOT NULL,
+  entity_type TEXT COLLATE "C" NOT NULL,
+  entity_id TEXT COLLATE "C" NOT NULL,
+  changes TEXT COLLATE "C" NOT NULL,
+  metadata TEXT COLLATE "C" NOT NULL,
+  head BYTEA NOT NULL,
+  CONSTRAINT audit_pk PRIMARY KEY (organization_id, event_id, n)
+);
+CREATE INDEX audit_at_serial ON audit (organization_id, event_id, serial, n);
+
+-- ---------------------------------------------------------------- gates, entry types, guest lists
+CREATE TABLE gates (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  gate_id TEXT COLLATE "C" NOT NULL,
+  created_at BIGINT NOT NULL,
+  CONSTRAINT gates_pk PRIMARY KEY (organization_id, event_id, gate_id),
+  CONSTRAINT gates_event FOREIGN KEY (organization_id, event_id) REFERENCES events (organization_id, event_id)
+);
+
+CREATE TABLE entry_types (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  entry_type_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  name TEXT COLLATE "C" NOT NULL,
+  zone TEXT COLLATE "C" NOT NULL,
+  position BIGINT NOT NULL,
+  CONSTRAINT entry_types_pk PRIMARY KEY (organization_id, entry_type_id),
+  CONSTRAINT entry_types_name UNIQUE (organization_id, event_id, name),
+  CONSTRAINT entry_types_event FOREIGN KEY (organization_id, event_id) REFERENCES events (organization_id, event_id)
+);
+
+CREATE TABLE guest_lists (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  guest_list_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  name TEXT COLLATE "C" NOT NULL,
+  promoter_id TEXT COLLATE "C",
+  created_at BIGINT NOT NULL,
+  CONSTRAINT guest_lists_pk PRIMARY KEY (organization_id, guest_list_id),
+  CONSTRAINT guest_lists_name UNIQUE (organization_id, event_id, name),
+  CONSTRAINT guest_lists_event FOREIGN KEY (organization_id, event_id) REFERENCES events (organization_id, event_id)
+);
+
+-- ---------------------------------------------------------------- tickets, codes, guests
+-- hashes: every hash the ticket ever held, 32 bytes each, first to newest; codes finds them.
+CREATE TABLE tickets (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  ticket_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  status TEXT COLLATE "C" NOT NULL,
+  entry_limit BIGINT NOT NULL,
+  gate_ids TEXT COLLATE "C" NOT NULL,
+  zone TEXT COLLATE "C" NOT NULL,
+  valid_from BIGINT,
+  expires_at BIGINT,
+  barcode TEXT COLLATE "C",
+  hashes BYTEA NOT NULL,
+  import_key TEXT COLLATE "C",
+  guest_id TEXT COLLATE "C",
+  rules_serial BIGINT NOT NULL,
+  state_serial BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  CONSTRAINT tickets_pk PRIMARY KEY (organization_id, ticket_id),
+  CONSTRAINT tickets_import_key UNIQUE (organization_id, event_id, import_key),
+  CONSTRAINT tickets_event FOREIGN KEY (organization_id, event_id) REFERENCES events (organization_id, event_id)
+);
+CREATE INDEX tickets_newest ON tickets (organization_id, event_id, created_at, ticket_id);
+CREATE INDEX tickets_by_rules ON tickets (organization_id, event_id, rules_serial, ticket_id);
+CREATE INDEX tickets_by_state ON tickets (organization_id, event_id, state_serial, ticket_id) WHERE state_serial > 0;
+
+-- Which ticket ever held a code. Never updated: a code given to a ticket is never given to another of the event.
+CREATE TABLE codes (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  barcode_hash BYTEA NOT NULL,
+  ticket_id TEXT COLLATE "C" NOT NULL,
+  CONSTRAINT codes_barcode_taken PRIMARY KEY (organization_id, event_id, barcode_hash),
+  CONSTRAINT codes_ticket FOREIGN KEY (organization_id, ticket_id) REFERENCES tickets (organization_id, ticket_id)
+);
+CREATE INDEX codes_of_ticket ON codes (organization_id, event_id, ticket_id);
+
+-- folded: the name, lower case, for searching.
+CREATE TABLE guests (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  guest_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  ticket_id TEXT COLLATE "C",
+  guest_list_id TEXT COLLATE "C",
+  entry_type_id TEXT COLLATE "C",
+  name TEXT COLLATE "C" NOT NULL,
+  folded TEXT COLLATE "C" NOT NULL,
+  email TEXT COLLATE "C",
+  phone TEXT COLLATE "C",
+  party_size BIGINT NOT NULL,
+  note TEXT COLLATE "C",
+  flag TEXT COLLATE "C",
+  external_id TEXT COLLATE "C",
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  CONSTRAINT guests_pk PRIMARY KEY (organization_id, guest_id),
+  CONSTRAINT guests_event FOREIGN KEY (organization_id, event_id) REFERENCES events (organization_id, event_id)
+);
+CREATE INDEX guests_newest ON guests (organization_id, event_id, created_at, guest_id);
+
+-- ---------------------------------------------------------------- devices, keys, pairing, logs, batches
+CREATE TABLE devices (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  device_id TEXT COLLATE "C" NOT NULL,
+  name TEXT COLLATE "C" NOT NULL,
+  device_type TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  gate_id TEXT COLLATE "C" NOT NULL,
+  state TEXT COLLATE "C" NOT NULL,
+  revoked_at BIGINT,
+  lost_since BIGINT,
+  created_at BIGINT NOT NULL,
+  last_seen_at BIGINT,
+  last_sync_at BIGINT,
+  pending BIGINT NOT NULL,
+  battery BIGINT,
+  app_version TEXT COLLATE "C" NOT NULL,
+  manifest_version BIGINT NOT NULL,
+  clock_offset_ms BIGINT,
+  failed_syncs BIGINT NOT NULL,
+  CONSTRAINT devices_pk PRIMARY KEY (organization_id, device_id)
+);
+CREATE INDEX devices_of_event ON devices (organization_id, event_id, created_at, device_id);
+
+CREATE TABLE device_keys (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  key_id TEXT COLLATE "C" NOT NULL,
+  device_id TEXT COLLATE "C" NOT NULL,
+  token_hash BYTEA NOT NULL,
+  sealed_scan_key BYTEA NOT NULL,
+  created_at BIGINT NOT NULL,
+  first_used_at BIGINT,
+  revoked_at BIGINT,
+  CONSTRAINT device_keys_pk PRIMARY KEY (organization_id, key_id)
+);
+CREATE INDEX device_keys_of_device ON device_keys (organization_id, device_id, created_at, key_id);
+
+CREATE TABLE pairing_tokens (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  token_hash BYTEA NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  gate_id TEXT COLLATE "C" NOT NULL,
+  device_id TEXT COLLATE "C",
+  uses BIGINT NOT NULL,
+  used_by TEXT COLLATE "C" NOT NULL,
+  expires_at BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  CONSTRAINT pairing_tokens_pk PRIMARY KEY (organization_id, token_hash)
+);
+
+CREATE TABLE logs (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  device_id TEXT COLLATE "C" NOT NULL,
+  log_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  head BIGINT NOT NULL,
+  received TEXT COLLATE "C" NOT NULL,
+  closed_at BIGINT,
+  CONSTRAINT logs_pk PRIMARY KEY (organization_id, device_id, log_id)
+);
+CREATE INDEX logs_of_event ON logs (organization_id, event_id, device_id, log_id);
+
+-- Facts.
+CREATE TABLE batches (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  device_id TEXT COLLATE "C" NOT NULL,
+  endpoint TEXT COLLATE "C" NOT NULL,
+  batch_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  digest BYTEA NOT NULL,
+  answer TEXT COLLATE "C" NOT NULL,
+  status TEXT COLLATE "C" NOT NULL,
+  batch_size BIGINT NOT NULL,
+  processed_count BIGINT NOT NULL,
+  error_count BIGINT NOT NULL,
+  offset_seconds BIGINT NOT NULL,
+  serial BIGINT NOT NULL,
+  synced_at BIGINT NOT NULL,
+  CONSTRAINT batches_pk PRIMARY KEY (organization_id, device_id, endpoint, batch_id)
+);
+
+-- Facts.
+CREATE TABLE rejected (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  device_id TEXT COLLATE "C" NOT NULL,
+  scan_id TEXT COLLATE "C",
+  log_id TEXT COLLATE "C",
+  seq BIGINT,
+  reason TEXT COLLATE "C" NOT NULL,
+  body TEXT COLLATE "C" NOT NULL,
+  received_at BIGINT NOT NULL
+);
+CREATE INDEX rejected_of_device ON rejected (organization_id, event_id, device_id, received_at);
+
+-- ---------------------------------------------------------------- scans: facts
+-- What a scan is about is not stored: a ticket may be made after its scan. manual_ticket_id is what a person picked;
+-- the code decides first (codes), then the pick, else the subject is the unknown code itself.
+CREATE TABLE scans (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  scan_id TEXT COLLATE "C" NOT NULL,
+  device_id TEXT COLLATE "C" NOT NULL,
+  digest BYTEA NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  barcode_hash BYTEA,
+  manual_ticket_id TEXT COLLATE "C",
+  log_id TEXT COLLATE "C",
+  seq BIGINT,
+  serial BIGINT NOT NULL,
+  n BIGINT NOT NULL,
+  signature_state TEXT COLLATE "C" NOT NULL,
+  after_revocation BOOLEAN NOT NULL,
+  offset_seconds BIGINT NOT NULL,
+  received_at BIGINT NOT NULL,
+  judged_serial BIGINT,
+  judged_outcome TEXT COLLATE "C",
+  batch_id TEXT COLLATE "C",
+  carrier TEXT COLLATE "C" NOT NULL,
+  signature TEXT COLLATE "C",
+  content TEXT COLLATE "C" NOT NULL,
+  CONSTRAINT scans_pk PRIMARY KEY (organization_id, scan_id, device_id, digest),
+  CONSTRAINT scans_have_a_subject CHECK (barcode_hash IS NOT NULL OR manual_ticket_id IS NOT NULL)
+);
+CREATE INDEX scans_of_code ON scans (organization_id, event_id, barcode_hash) WHERE barcode_hash IS NOT NULL;
+CREATE INDEX scans_of_pick ON scans (organization_id, event_id, manual_ticket_id) WHERE manual_ticket_id IS NOT NULL;
+CREATE INDEX scans_of_log ON scans (organization_id, device_id, log_id, seq);
+CREATE INDEX scans_by_arrival ON scans (organization_id, event_id, serial, n);
+
+-- What later deliveries of a stored content proved.
+CREATE TABLE deliveries (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  scan_id TEXT COLLATE "C" NOT NULL,
+  device_id TEXT COLLATE "C" NOT NULL,
+  digest BYTEA NOT NULL,
+  serial BIGINT NOT NULL,
+  signature_state TEXT COLLATE "C" NOT NULL,
+  after_revocation BOOLEAN NOT NULL,
+  offset_seconds BIGINT NOT NULL,
+  received_at BIGINT NOT NULL,
+  judged_serial BIGINT,
+  judged_outcome TEXT COLLATE "C",
+  carrier TEXT COLLATE "C" NOT NULL
+);
+CREATE INDEX deliveries_of_scan ON deliveries (organization_id, scan_id, device_id, digest);
+
+CREATE TABLE reviews (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  serial BIGINT NOT NULL,
+  device_id TEXT COLLATE "C" NOT NULL,
+  scan_id TEXT COLLATE "C" NOT NULL,
+  digest BYTEA NOT NULL,
+  decision TEXT COLLATE "C" NOT NULL,
+  user_id TEXT COLLATE "C" NOT NULL,
+  note TEXT COLLATE "C" NOT NULL,
+  at BIGINT NOT NULL,
+  CONSTRAINT reviews_pk PRIMARY KEY (organization_id, event_id, serial, device_id, scan_id, digest)
+);
+CREATE INDEX reviews_of_scan ON reviews (organization_id, scan_id, device_id, digest);
+
+-- ---------------------------------------------------------------- derived: `admit rebuild` makes these again
+CREATE TABLE states (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  subject TEXT COLLATE "C" NOT NULL,
+  serial BIGINT NOT NULL,
+  persons BIGINT NOT NULL,
+  digest BYTEA NOT NULL,
+  occupancy TEXT COLLATE "C" NOT NULL,
+  state TEXT COLLATE "C" NOT NULL,
+  effective TEXT COLLATE "C" NOT NULL,
+  CONSTRAINT states_pk PRIMARY KEY (organization_id, event_id, subject)
+);
+
+-- place: in the reducer's order within the subject.
+CREATE TABLE verdicts (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  scan_id TEXT COLLATE "C" NOT NULL,
+  device_id TEXT COLLATE "C" NOT NULL,
+  digest BYTEA NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  subject TEXT COLLATE "C" NOT NULL,
+  place BIGINT NOT NULL,
+  at BIGINT NOT NULL,
+  gate_id TEXT COLLATE "C" NOT NULL,
+  outcome TEXT COLLATE "C" NOT NULL,
+  conflict BOOLEAN NOT NULL,
+  entered BIGINT NOT NULL,
+  exited BIGINT NOT NULL,
+  refused BIGINT NOT NULL,
+  verdict TEXT COLLATE "C" NOT NULL,
+  CONSTRAINT verdicts_pk PRIMARY KEY (organization_id, scan_id, device_id, digest)
+);
+CREATE INDEX verdicts_of_subject ON verdicts (organization_id, event_id, subject, place);
+CREATE INDEX verdicts_by_time ON verdicts (organization_id, event_id, at);
+
+CREATE TABLE occupancy (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  serial BIGINT NOT NULL,
+  inside BIGINT NOT NULL,
+  entered BIGINT NOT NULL,
+  over BIGINT NOT NULL,
+  exited BIGINT NOT NULL,
+  subjects BIGINT NOT NULL,
+  CONSTRAINT occupancy_pk PRIMARY KEY (organization_id, event_id)
+);
+
+CREATE TABLE occupancy_gates (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  gate_id TEXT COLLATE "C" NOT NULL,
+  entered BIGINT NOT NULL,
+  exited BIGINT NOT NULL,
+  CONSTRAINT occupancy_gates_pk PRIMARY KEY (organization_id, event_id, gate_id)
+);
+
+-- Causes are derived; who resolved which digest is a person's act and survives a rebuild.
+CREATE TABLE incidents (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  incident_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  subject TEXT COLLATE "C" NOT NULL,
+  kind TEXT COLLATE "C" NOT NULL,
+  severity TEXT COLLATE "C" NOT NULL,
+  queued BOOLEAN NOT NULL,
+  digest BYTEA NOT NULL,
+  cause TEXT COLLATE "C" NOT NULL,
+  status TEXT COLLATE "C" NOT NULL,
+  resolved_digest BYTEA,
+  resolved_by TEXT COLLATE "C",
+  resolution TEXT COLLATE "C",
+  resolution_note TEXT COLLATE "C",
+  resolved_at BIGINT,
+  opened_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  serial BIGINT NOT NULL,
+  CONSTRAINT incidents_pk PRIMARY KEY (organization_id, incident_id),
+  CONSTRAINT incidents_subject_kind UNIQUE (organization_id, event_id, subject, kind)
+);
+CREATE INDEX incidents_newest ON incidents (organization_id, event_id, opened_at, incident_id);
+CREATE INDEX incidents_open ON incidents (organization_id, event_id, status, kind);
+
+-- ---------------------------------------------------------------- facts are insert-only
+CREATE FUNCTION facts_are_insert_only() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'facts are insert-only: %', TG_TABLE_NAME USING ERRCODE = 'integrity_constraint_violation';
+END $$;
+CREATE TRIGGER rules_insert_only BEFORE UPDATE OR DELETE ON rules FOR EACH ROW EXECUTE FUNCTION facts_are_insert_only();
+CREATE TRIGGER rules_no_truncate BEFORE TRUNCATE ON rules FOR EACH STATEMENT EXECUTE FUNCTION facts_are_insert_only();
+CREATE TRIGGER audit_insert_only BEFORE UPDATE OR DELETE ON audit FOR EACH ROW EXECUTE FUNCTION facts_are_insert_only();
+CREATE TRIGGER audit_no_truncate BEFORE TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION facts_are_insert_only();
+CREATE TRIGGER batches_insert_only BEFORE UPDATE OR DELETE ON batches FOR EACH ROW EXECUTE FUNCTION facts_are_insert_only();
+CREATE TRIGGER batches_no_truncate BEFORE TRUNCATE ON batches FOR EACH STATEMENT EXECUTE FUNCTION facts_are_insert_only();
+CREATE TRIGGER rejected_insert_only BEFORE UPDATE OR DELETE ON rejected FOR EACH ROW EXECUTE FUNCTION facts_are_insert_only();
+CREATE TRIGGER rejected_no_truncate BEFORE TRUNCATE ON rejected FOR EACH STATEMENT EXECUTE FUNCTION facts_are_insert_only();
+CREATE TRIGGER scans_insert_only BEFORE UPDATE OR DELETE ON scans FOR EACH ROW EXECUTE FUNCTION facts_are_insert_only();
+CREATE TRIGGER scans_no_truncate BEFORE TRUNCATE ON scans FOR EACH STATEMENT EXECUTE FUNCTION facts_are_insert_only();
+CREATE TRIGGER deliveries_insert_only BEFORE UPDATE OR DELETE ON deliveries FOR EACH ROW EXECUTE FUNCTION facts_are_insert_only();
+CREATE TRIGGER deliveries_no_truncate BEFORE TRUNCATE ON deliveries FOR EACH STATEMENT EXECUTE FUNCTION facts_are_insert_only();
+CREATE TRIGGER reviews_insert_only BEFORE UPDATE OR DELETE ON reviews FOR EACH ROW EXECUTE FUNCTION facts_are_insert_only();
+CREATE TRIGGER reviews_no_truncate BEFORE TRUNCATE ON reviews FOR EACH STATEMENT EXECUTE FUNCTION facts_are_insert_only();
+
+-- ---------------------------------------------------------------- one organisation sees its own rows only
+-- Without a policy: settings and epochs (of the server), users (sign-in e-mail) and credentials (token hash).
+-- organizations and members have a second way in, opened for one transaction by the few unscoped reads.
+ALTER TABLE organizations ENABLE ROW LEVEL SECURITY;
+ALTER TABLE organizations FORCE ROW LEVEL SECURITY;
+CREATE POLICY organizations_own ON organizations USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE organization_heads ENABLE ROW LEVEL SECURITY;
+ALTER TABLE organization_heads FORCE ROW LEVEL SECURITY;
+CREATE POLICY organization_heads_own ON organization_heads USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE members ENABLE ROW LEVEL SECURITY;
+ALTER TABLE members FORCE ROW LEVEL SECURITY;
+CREATE POLICY members_own ON members USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE api_tokens ENABLE ROW LEVEL SECURITY;
+ALTER TABLE api_tokens FORCE ROW LEVEL SECURITY;
+CREATE POLICY api_tokens_own ON api_tokens USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE events ENABLE ROW LEVEL SECURITY;
+ALTER TABLE events FORCE ROW LEVEL SECURITY;
+CREATE POLICY events_own ON events USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE event_heads ENABLE ROW LEVEL SECURITY;
+ALTER TABLE event_heads FORCE ROW LEVEL SECURITY;
+CREATE POLICY event_heads_own ON event_heads USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE event_epochs ENABLE ROW LEVEL SECURITY;
+ALTER TABLE event_epochs FORCE ROW LEVEL SECURITY;
+CREATE POLICY event_epochs_own ON event_epochs USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE rules ENABLE ROW LEVEL SECURITY;
+ALTER TABLE rules FORCE ROW LEVEL SECURITY;
+CREATE POLICY rules_own ON rules USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE audit ENABLE ROW LEVEL SECURITY;
+ALTER TABLE audit FORCE ROW LEVEL SECURITY;
+CREATE POLICY audit_own ON audit USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE gates ENABLE ROW LEVEL SECURITY;
+ALTER TABLE gates FORCE ROW LEVEL SECURITY;
+CREATE POLICY gates_own ON gates USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE entry_types ENABLE ROW LEVEL SECURITY;
+ALTER TABLE entry_types FORCE ROW LEVEL SECURITY;
+CREATE POLICY entry_types_own ON entry_types USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE guest_lists ENABLE ROW LEVEL SECURITY;
+ALTER TABLE guest_lists FORCE ROW LEVEL SECURITY;
+CREATE POLICY guest_lists_own ON guest_lists USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE tickets ENABLE ROW LEVEL SECURITY;
+ALTER TABLE tickets FORCE ROW LEVEL SECURITY;
+CREATE POLICY tickets_own ON tickets USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE codes ENABLE ROW LEVEL SECURITY;
+ALTER TABLE codes FORCE ROW LEVEL SECURITY;
+CREATE POLICY codes_own ON codes USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE guests ENABLE ROW LEVEL SECURITY;
+ALTER TABLE guests FORCE ROW LEVEL SECURITY;
+CREATE POLICY guests_own ON guests USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE devices ENABLE ROW LEVEL SECURITY;
+ALTER TABLE devices FORCE ROW LEVEL SECURITY;
+CREATE POLICY devices_own ON devices USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE device_keys ENABLE ROW LEVEL SECURITY;
+ALTER TABLE device_keys FORCE ROW LEVEL SECURITY;
+CREATE POLICY device_keys_own ON device_keys USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE pairing_tokens ENABLE ROW LEVEL SECURITY;
+ALTER TABLE pairing_tokens FORCE ROW LEVEL SECURITY;
+CREATE POLICY pairing_tokens_own ON pairing_tokens USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE logs ENABLE ROW LEVEL SECURITY;
+ALTER TABLE logs FORCE ROW LEVEL SECURITY;
+CREATE POLICY logs_own ON logs USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE batches ENABLE ROW LEVEL SECURITY;
+ALTER TABLE batches FORCE ROW LEVEL SECURITY;
+CREATE POLICY batches_own ON batches USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE rejected ENABLE ROW LEVEL SECURITY;
+ALTER TABLE rejected FORCE ROW LEVEL SECURITY;
+CREATE POLICY rejected_own ON rejected USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE scans ENABLE ROW LEVEL SECURITY;
+ALTER TABLE scans FORCE ROW LEVEL SECURITY;
+CREATE POLICY scans_own ON scans USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE deliveries ENABLE ROW LEVEL SECURITY;
+ALTER TABLE deliveries FORCE ROW LEVEL SECURITY;
+CREATE POLICY deliveries_own ON deliveries USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE reviews ENABLE ROW LEVEL SECURITY;
+ALTER TABLE reviews FORCE ROW LEVEL SECURITY;
+CREATE POLICY reviews_own ON reviews USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE states ENABLE ROW LEVEL SECURITY;
+ALTER TABLE states FORCE ROW LEVEL SECURITY;
+CREATE POLICY states_own ON states USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE verdicts ENABLE ROW LEVEL SECURITY;
+ALTER TABLE verdicts FORCE ROW LEVEL SECURITY;
+CREATE POLICY verdicts_own ON verdicts USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE occupancy ENABLE ROW LEVEL SECURITY;
+ALTER TABLE occupancy FORCE ROW LEVEL SECURITY;
+CREATE POLICY occupancy_own ON occupancy USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE occupancy_gates ENABLE ROW LEVEL SECURITY;
+ALTER TABLE occupancy_gates FORCE ROW LEVEL SECURITY;
+CREATE POLICY occupancy_gates_own ON occupancy_gates USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE incidents ENABLE ROW LEVEL SECURITY;
+ALTER TABLE incidents FORCE ROW LEVEL SECURITY;
+CREATE POLICY incidents_own ON incidents USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+CREATE POLICY organizations_all ON organizations FOR SELECT
+  USING (current_setting('app.every_organization', true) = 'on');
+CREATE POLICY members_of_user ON members FOR SELECT USING (user_id = current_setting('app.user_id', true));

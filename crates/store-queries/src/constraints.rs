@@ -1,0 +1,58 @@
+//! Named constraints and the conflicts they stand for (law 5).
+
+use admit_app::error::Error;
+
+/// A unique key and the conflict that breaking it is.
+#[derive(Debug)]
+pub struct Constraint {
+    /// Its name, as PostgreSQL reports it.
+    pub name: &'static str,
+    /// Its columns, as SQLite reports them.
+    pub columns: &'static str,
+    /// Code of the conflict.
+    pub code: &'static str,
+    /// In plain words.
+    pub message: &'static str,
+}
+
+macro_rules! constraints {
+    ($($name:literal on $columns:literal: $code:literal, $message:literal;)*) => {
+        /// Every unique key that a caller can break.
+        pub static CONSTRAINTS: &[Constraint] =
+            &[$(Constraint { name: $name, columns: $columns, code: $code, message: $message }),*];
+    };
+}
+constraints! {
+    "users_pk" on "users.user_id": "user_exists", "a user with this id exists";
+    "users_email_taken" on "users.email": "email_taken", "this e-mail address already signs in to an account";
+    "credentials_pk" on "credentials.token_hash": "token_exists", "this secret is already in use";
+    "organizations_pk" on "organizations.organization_id": "organization_exists", "an organisation with this id exists";
+    "members_pk" on "members.organization_id, members.user_id": "member_exists", "this person is already a member";
+    "api_tokens_pk" on "api_tokens.organization_id, api_tokens.api_token_id": "api_token_exists", "an API token with this id exists";
+    "events_pk" on "events.organization_id, events.event_id": "event_exists", "an event with this id exists";
+    "rules_pk" on "rules.organization_id, rules.event_id, rules.serial, rules.ordinal": "rule_exists", "two rules share a place";
+    "gates_pk" on "gates.organization_id, gates.event_id, gates.gate_id": "gate_exists", "the event has a gate with this id";
+    "entry_types_pk" on "entry_types.organization_id, entry_types.entry_type_id": "entry_type_exists", "an entry type with this id exists";
+    "entry_types_name" on "entry_types.organization_id, entry_types.event_id, entry_types.name": "entry_type_exists", "the event has an entry type with this name";
+    "guest_lists_pk" on "guest_lists.organization_id, guest_lists.guest_list_id": "guest_list_exists", "a guest list with this id exists";
+    "guest_lists_name" on "guest_lists.organization_id, guest_lists.event_id, guest_lists.name": "guest_list_exists", "the event has a guest list with this name";
+    "tickets_pk" on "tickets.organization_id, tickets.ticket_id": "ticket_exists", "a ticket with this id exists";
+    "tickets_import_key" on "tickets.organization_id, tickets.event_id, tickets.import_key": "ticket_exists", "a ticket with this import key exists";
+    "codes_barcode_taken" on "codes.organization_id, codes.event_id, codes.barcode_hash": "barcode_taken", "this barcode was given to another ticket of the event";
+    "guests_pk" on "guests.organization_id, guests.guest_id": "guest_exists", "a guest with this id exists";
+    "devices_pk" on "devices.organization_id, devices.device_id": "device_exists", "a device with this id exists";
+    "device_keys_pk" on "device_keys.organization_id, device_keys.key_id": "key_exists", "a key with this id exists";
+    "pairing_tokens_pk" on "pairing_tokens.organization_id, pairing_tokens.token_hash": "token_exists", "this pairing token exists";
+    "batches_pk" on "batches.organization_id, batches.device_id, batches.endpoint, batches.batch_id": "batch_exists", "this batch is stored";
+    "scans_pk" on "scans.organization_id, scans.scan_id, scans.device_id, scans.digest": "scan_exists", "this very scan is stored";
+    "reviews_pk" on "reviews.organization_id, reviews.event_id, reviews.serial, reviews.device_id, reviews.scan_id, reviews.digest": "review_exists", "this very review is stored";
+    "incidents_pk" on "incidents.organization_id, incidents.incident_id": "incident_exists", "an incident with this id exists";
+}
+
+/// The conflict a broken unique key stands for: by its name (PostgreSQL) or its columns (SQLite).
+pub fn conflict(name_or_columns: &str) -> Error {
+    match CONSTRAINTS.iter().find(|known| known.name == name_or_columns || known.columns == name_or_columns) {
+        Some(known) => Error::conflict(known.code, known.message),
+        None => Error::Bug(format!("a unique key was broken: {name_or_columns}")),
+    }
+}

@@ -1,0 +1,142 @@
+//! What a backend does for the one `SqlTx`: run statements. All SQL is in this crate, none of it in a backend.
+
+use std::borrow::Cow;
+
+use admit_app::error::Result;
+use admit_core::ids::{OrganizationId, UserId};
+use admit_core::time::Timestamp;
+
+use crate::value::{Kind, Row, Value};
+
+/// A statement. Parameters are `$1`, `$2`, …; the text is the same in both backends unless `postgres` says otherwise.
+///
+/// A list is written `IN ($n)`, with the highest number: SQLite runs the statement once for each item, PostgreSQL once
+/// with `= ANY($n)`.
+#[derive(Debug)]
+pub struct Stmt {
+    /// Its name, for errors and hooks.
+    pub name: &'static str,
+    /// The text.
+    pub sql: &'static str,
+    /// The text where PostgreSQL needs another.
+    pub postgres: Option<&'static str>,
+}
+
+impl Stmt {
+    /// As SQLite takes it: numbered parameters are `?1` there (`$1` would be a name, numbered by its appearance).
+    pub fn sqlite(&self) -> String {
+        self.sql.replace('$', "?")
+    }
+    /// As PostgreSQL takes it.
+    pub fn postgres(&self) -> Cow<'static, str> {
+        let sql = self.postgres.unwrap_or(self.sql);
+        let Some(start) = sql.find("IN ($") else { return Cow::Borrowed(sql) };
+        let (before, list) = (&sql[..start], &sql[start + 3..]);
+        Cow::Owned(format!("{before}= ANY{list}"))
+    }
+}
+
+/// An insert of many rows: SQLite runs it prepared in a loop, PostgreSQL once over whole columns (UNNEST).
+#[derive(Debug)]
+pub struct Bulk {
+    /// Its name, for errors and hooks.
+    pub name: &'static str,
+    /// Table.
+    pub table: &'static str,
+    /// Columns with their kinds, in the order of each row's values.
+    pub columns: &'static [(&'static str, Kind)],
+    /// What follows the values: empty, or `ON CONFLICT …`.
+    pub tail: &'static str,
+}
+
+impl Bulk {
+    fn names(&self) -> String {
+        self.columns.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+    }
+    /// One row, as SQLite takes it.
+    pub fn sqlite(&self) -> String {
+        let marks = vec!["?"; self.columns.len()].join(", ");
+        format!("INSERT INTO {} ({}) VALUES ({marks}) {}", self.table, self.names(), self.tail)
+    }
+    /// All rows, a parameter for each column, as PostgreSQL takes it.
+    pub fn postgres(&self) -> String {
+        let arrays: Vec<String> = self
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(i, (_, kind))| {
+                let kind = match kind {
+                    Kind::Int => "bigint",
+                    Kind::Text => "text",
+                    Kind::Blob => "bytea",
+                    Kind::Bool => "boolean",
+                };
+                format!("${}::{kind}[]", i + 1)
+            })
+            .collect();
+        let arrays = arrays.join(", ");
+        format!("INSERT INTO {} ({}) SELECT * FROM UNNEST({arrays}) {}", self.table, self.names(), self.tail)
+    }
+}
+
+/// For whom the statements of this transaction run, where the database enforces it (row level security).
+#[derive(Debug, Clone, Copy)]
+pub enum RunFor<'a> {
+    /// One organisation: every use case.
+    Organization(&'a OrganizationId),
+    /// One user's memberships in any organisation: sign-in.
+    User(&'a UserId),
+    /// The ids of all organisations: `rebuild`, backups, a new epoch.
+    EveryOrganization,
+}
+
+/// A connection inside a transaction.
+pub trait Driver {
+    /// From here on, for whom. The first statement of every transaction.
+    fn run_for(&mut self, whom: RunFor<'_>) -> Result<()>;
+    /// Runs a statement and gives its rows.
+    fn query(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<Vec<Row>>;
+    /// Runs a statement whose last parameter is a list, and gives its rows in any order.
+    fn query_each(&mut self, stmt: &'static Stmt, params: &[Value<'_>], list: &[Value<'_>]) -> Result<Vec<Row>>;
+    /// Runs a statement; gives the number of rows it changed.
+    fn execute(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<u64>;
+    /// Runs a statement whose last parameter is a list.
+    fn execute_each(&mut self, stmt: &'static Stmt, params: &[Value<'_>], list: &[Value<'_>]) -> Result<u64>;
+    /// Inserts rows; `values` holds them one after the other.
+    fn execute_many(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) -> Result<()>;
+    /// The database's clock.
+    fn now(&mut self) -> Result<Timestamp>;
+    /// A number for the first epoch, from the database's own randomness unless it was told one.
+    fn random(&mut self) -> Result<u64>;
+}
+
+/// Declares statements as statics, and `STATEMENTS` with all of them for the test that prepares each.
+macro_rules! statements {
+    ($($(#[$doc:meta])* $name:ident = $sql:expr $(, postgres = $postgres:expr)?;)*) => {
+        $($(#[$doc])* pub static $name: $crate::driver::Stmt = $crate::driver::Stmt {
+            name: stringify!($name),
+            sql: $sql,
+            postgres: statements!(@other $($postgres)?),
+        };)*
+        /// Every statement of this noun.
+        pub static STATEMENTS: &[&$crate::driver::Stmt] = &[$(&$name),*];
+    };
+    (@other) => { None };
+    (@other $postgres:expr) => { Some($postgres) };
+}
+/// Declares bulk inserts as statics, and `BULKS` with all of them.
+macro_rules! bulks {
+    ($($(#[$doc:meta])* $name:ident = $table:literal { $($column:ident: $kind:ident),* $(,)? } $(, $tail:expr)?;)*) => {
+        $($(#[$doc])* pub static $name: $crate::driver::Bulk = $crate::driver::Bulk {
+            name: stringify!($name),
+            table: $table,
+            columns: &[$((stringify!($column), $crate::value::Kind::$kind)),*],
+            tail: bulks!(@tail $($tail)?),
+        };)*
+        /// Every bulk insert of this noun.
+        pub static BULKS: &[&$crate::driver::Bulk] = &[$(&$name),*];
+    };
+    (@tail) => { "" };
+    (@tail $tail:expr) => { $tail };
+}
+pub(crate) use {bulks, statements};

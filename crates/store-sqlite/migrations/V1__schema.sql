@@ -1,0 +1,507 @@
+-- The embedded store's schema. The PostgreSQL migration of the same name holds the same tables and names.
+-- Every table and unique key starts with organization_id, save for the few found before an organisation is known.
+-- Times are milliseconds since 1970, UTC. Digests and hashes are raw bytes. JSON is text, written by core's wire.
+
+-- ---------------------------------------------------------------- found before an organisation is known
+CREATE TABLE settings (
+  name TEXT NOT NULL,
+  value TEXT NOT NULL,
+  CONSTRAINT settings_pk PRIMARY KEY (name)
+) STRICT, WITHOUT ROWID;
+
+-- The server's epochs, the newest by restored_at_ms is the present one.
+CREATE TABLE epochs (
+  restored_at_ms INTEGER NOT NULL,
+  random INTEGER NOT NULL,
+  CONSTRAINT epochs_pk PRIMARY KEY (restored_at_ms, random)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE users (
+  user_id TEXT NOT NULL,
+  email TEXT NOT NULL,
+  name TEXT NOT NULL,
+  password_hash TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  CONSTRAINT users_pk PRIMARY KEY (user_id),
+  CONSTRAINT users_email_taken UNIQUE (email)
+) STRICT;
+
+CREATE TABLE credentials (
+  token_hash BLOB NOT NULL,
+  organization_id TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  holder TEXT NOT NULL,
+  expires_at INTEGER,
+  created_at INTEGER NOT NULL,
+  CONSTRAINT credentials_pk PRIMARY KEY (token_hash)
+) STRICT;
+CREATE INDEX credentials_holder ON credentials (organization_id, kind, holder);
+
+-- ---------------------------------------------------------------- organisations
+CREATE TABLE organizations (
+  organization_id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  CONSTRAINT organizations_pk PRIMARY KEY (organization_id)
+) STRICT;
+
+-- Head of the organisation's own ledger.
+CREATE TABLE organization_heads (
+  organization_id TEXT NOT NULL,
+  audit_n INTEGER NOT NULL,
+  audit_head BLOB NOT NULL,
+  last_at INTEGER NOT NULL,
+  CONSTRAINT organization_heads_pk PRIMARY KEY (organization_id)
+) STRICT;
+
+CREATE TABLE members (
+  organization_id TEXT NOT NULL REFERENCES organizations (organization_id),
+  user_id TEXT NOT NULL REFERENCES users (user_id),
+  role TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  CONSTRAINT members_pk PRIMARY KEY (organization_id, user_id)
+) STRICT;
+CREATE INDEX members_of_user ON members (user_id, created_at);
+
+CREATE TABLE api_tokens (
+  organization_id TEXT NOT NULL REFERENCES organizations (organization_id),
+  api_token_id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  user_id TEXT NOT NULL,
+  token_hash BLOB NOT NULL,
+  created_at INTEGER NOT NULL,
+  revoked_at INTEGER,
+  CONSTRAINT api_tokens_pk PRIMARY KEY (organization_id, api_token_id)
+) STRICT;
+
+-- ---------------------------------------------------------------- events and their order
+CREATE TABLE events (
+  organization_id TEXT NOT NULL REFERENCES organizations (organization_id),
+  event_id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  venue TEXT NOT NULL,
+  time_zone TEXT NOT NULL,
+  starts_at INTEGER NOT NULL,
+  ends_at INTEGER NOT NULL,
+  status TEXT NOT NULL,
+  re_entry TEXT NOT NULL,
+  min_gap_seconds INTEGER NOT NULL,
+  has_pin INTEGER NOT NULL,
+  capacity INTEGER,
+  created_at INTEGER NOT NULL,
+  CONSTRAINT events_pk PRIMARY KEY (organization_id, event_id)
+) STRICT;
+CREATE INDEX events_newest ON events (organization_id, created_at, event_id);
+
+-- One row orders everything of an event: locked by each write, moved on by those that take a place.
+CREATE TABLE event_heads (
+  organization_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  serial INTEGER NOT NULL,
+  last_effective_ms INTEGER NOT NULL,
+  audit_n INTEGER NOT NULL,
+  audit_head BLOB NOT NULL,
+  rules_serial INTEGER NOT NULL,
+  event_rules_serial INTEGER NOT NULL,
+  reducer_version INTEGER NOT NULL,
+  CONSTRAINT event_heads_pk PRIMARY KEY (organization_id, event_id),
+  CONSTRAINT event_heads_event FOREIGN KEY (organization_id, event_id) REFERENCES events (organization_id, event_id)
+) STRICT, WITHOUT ROWID;
+
+-- The event's head serial when each epoch of the server began.
+CREATE TABLE event_epochs (
+  organization_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  restored_at_ms INTEGER NOT NULL,
+  random INTEGER NOT NULL,
+  base_serial INTEGER NOT NULL,
+  CONSTRAINT event_epochs_pk PRIMARY KEY (organization_id, event_id, restored_at_ms, random)
+) STRICT, WITHOUT ROWID;
+
+-- Facts. effective_at NULL: from the start.
+CREATE TABLE rules (
+  organization_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  serial INTEGER NOT NULL,
+  ordinal INTEGER NOT NULL,
+  effective_at INTEGER,
+  subject_kind TEXT NOT NULL,
+  subject_id TEXT NOT NULL,
+  field TEXT NOT NULL,
+  value TEXT NOT NULL,
+  CONSTRAINT rules_pk PRIMARY KEY (organization_id, event_id, serial, ordinal)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX rules_of_subject ON rules (organization_id, event_id, subject_kind, subject_id, serial, ordinal);
+
+-- Facts. event_id is empty in the organisation's own ledger.
+CREATE TABLE audit (
+  organization_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  serial INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  user_id TEXT,
+  device_id TEXT,
+  action TEXT NOT NULL,
+  entity_type TEXT NOT NULL,
+  entity_id TEXT NOT NULL,
+  changes TEXT NOT NULL,
+  metadata TEXT NOT NULL,
+  head BLOB NOT NULL,
+  CONSTRAINT audit_pk PRIMARY KEY (organization_id, event_id, n)
+) STRICT;
+CREATE INDEX audit_at_serial ON audit (organization_id, event_id, serial, n);
+
+-- ---------------------------------------------------------------- gates, entry types, guest lists
+CREATE TABLE gates (
+  organization_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  gate_id TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  CONSTRAINT gates_pk PRIMARY KEY (organization_id, event_id, gate_id),
+  CONSTRAINT gates_event FOREIGN KEY (organization_id, event_id) REFERENCES events (organization_id, event_id)
+) STRICT;
+
+CREATE TABLE entry_types (
+  organization_id TEXT NOT NULL,
+  entry_type_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  zone TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  CONSTRAINT entry_types_pk PRIMARY KEY (organization_id, entry_type_id),
+  CONSTRAINT entry_types_name UNIQUE (organization_id, event_id, name),
+  CONSTRAINT entry_types_event FOREIGN KEY (organization_id, event_id) REFERENCES events (organization_id, event_id)
+) STRICT;
+
+CREATE TABLE guest_lists (
+  organization_id TEXT NOT NULL,
+  guest_list_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  promoter_id TEXT,
+  created_at INTEGER NOT NULL,
+  CONSTRAINT guest_lists_pk PRIMARY KEY (organization_id, guest_list_id),
+  CONSTRAINT guest_lists_name UNIQUE (organization_id, event_id, name),
+  CONSTRAINT guest_lists_event FOREIGN KEY (organization_id, event_id) REFERENCES events (organization_id, event_id)
+) STRICT;
+
+-- ---------------------------------------------------------------- tickets, codes, guests
+-- hashes: every hash the ticket ever held, 32 bytes each, first to newest; codes finds them.
+CREATE TABLE tickets (
+  organization_id TEXT NOT NULL,
+  ticket_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  status TEXT NOT NULL,
+  entry_limit INTEGER NOT NULL,
+  gate_ids TEXT NOT NULL,
+  zone TEXT NOT NULL,
+  valid_from INTEGER,
+  expires_at INTEGER,
+  barcode TEXT,
+  hashes BLOB NOT NULL,
+  import_key TEXT,
+  guest_id TEXT,
+  rules_serial INTEGER NOT NULL,
+  state_serial INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  CONSTRAINT tickets_pk PRIMARY KEY (organization_id, ticket_id),
+  CONSTRAINT tickets_import_key UNIQUE (organization_id, event_id, import_key),
+  CONSTRAINT tickets_event FOREIGN KEY (organization_id, event_id) REFERENCES events (organization_id, event_id)
+) STRICT;
+CREATE INDEX tickets_newest ON tickets (organization_id, event_id, created_at, ticket_id);
+CREATE INDEX tickets_by_rules ON tickets (organization_id, event_id, rules_serial, ticket_id);
+CREATE INDEX tickets_by_state ON tickets (organization_id, event_id, state_serial, ticket_id) WHERE state_serial > 0;
+
+-- Which ticket ever held a code. Never updated: a code given to a ticket is never given to another of the event.
+CREATE TABLE codes (
+  organization_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  barcode_hash BLOB NOT NULL,
+  ticket_id TEXT NOT NULL,
+  CONSTRAINT codes_barcode_taken PRIMARY KEY (organization_id, event_id, barcode_hash),
+  CONSTRAINT codes_ticket FOREIGN KEY (organization_id, ticket_id) REFERENCES tickets (organization_id, ticket_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX codes_of_ticket ON codes (organization_id, event_id, ticket_id);
+
+-- folded: the name, lower case, for searching.
+CREATE TABLE guests (
+  organization_id TEXT NOT NULL,
+  guest_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  ticket_id TEXT,
+  guest_list_id TEXT,
+  entry_type_id TEXT,
+  name TEXT NOT NULL,
+  folded TEXT NOT NULL,
+  email TEXT,
+  phone TEXT,
+  party_size INTEGER NOT NULL,
+  note TEXT,
+  flag TEXT,
+  external_id TEXT,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  CONSTRAINT guests_pk PRIMARY KEY (organization_id, guest_id),
+  CONSTRAINT guests_event FOREIGN KEY (organization_id, event_id) REFERENCES events (organization_id, event_id)
+) STRICT;
+CREATE INDEX guests_newest ON guests (organization_id, event_id, created_at, guest_id);
+
+-- ---------------------------------------------------------------- devices, keys, pairing, logs, batches
+CREATE TABLE devices (
+  organization_id TEXT NOT NULL,
+  device_id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  device_type TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  gate_id TEXT NOT NULL,
+  state TEXT NOT NULL,
+  revoked_at INTEGER,
+  lost_since INTEGER,
+  created_at INTEGER NOT NULL,
+  last_seen_at INTEGER,
+  last_sync_at INTEGER,
+  pending INTEGER NOT NULL,
+  battery INTEGER,
+  app_version TEXT NOT NULL,
+  manifest_version INTEGER NOT NULL,
+  clock_offset_ms INTEGER,
+  failed_syncs INTEGER NOT NULL,
+  CONSTRAINT devices_pk PRIMARY KEY (organization_id, device_id)
+) STRICT;
+CREATE INDEX devices_of_event ON devices (organization_id, event_id, created_at, device_id);
+
+CREATE TABLE device_keys (
+  organization_id TEXT NOT NULL,
+  key_id TEXT NOT NULL,
+  device_id TEXT NOT NULL,
+  token_hash BLOB NOT NULL,
+  sealed_scan_key BLOB NOT NULL,
+  created_at INTEGER NOT NULL,
+  first_used_at INTEGER,
+  revoked_at INTEGER,
+  CONSTRAINT device_keys_pk PRIMARY KEY (organization_id, key_id)
+) STRICT;
+CREATE INDEX device_keys_of_device ON device_keys (organization_id, device_id, created_at, key_id);
+
+CREATE TABLE pairing_tokens (
+  organization_id TEXT NOT NULL,
+  token_hash BLOB NOT NULL,
+  event_id TEXT NOT NULL,
+  gate_id TEXT NOT NULL,
+  device_id TEXT,
+  uses INTEGER NOT NULL,
+  used_by TEXT NOT NULL,
+  expires_at INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  CONSTRAINT pairing_tokens_pk PRIMARY KEY (organization_id, token_hash)
+) STRICT;
+
+CREATE TABLE logs (
+  organization_id TEXT NOT NULL,
+  device_id TEXT NOT NULL,
+  log_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  head INTEGER NOT NULL,
+  received TEXT NOT NULL,
+  closed_at INTEGER,
+  CONSTRAINT logs_pk PRIMARY KEY (organization_id, device_id, log_id)
+) STRICT;
+CREATE INDEX logs_of_event ON logs (organization_id, event_id, device_id, log_id);
+
+-- Facts.
+CREATE TABLE batches (
+  organization_id TEXT NOT NULL,
+  device_id TEXT NOT NULL,
+  endpoint TEXT NOT NULL,
+  batch_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  digest BLOB NOT NULL,
+  answer TEXT NOT NULL,
+  status TEXT NOT NULL,
+  batch_size INTEGER NOT NULL,
+  processed_count INTEGER NOT NULL,
+  error_count INTEGER NOT NULL,
+  offset_seconds INTEGER NOT NULL,
+  serial INTEGER NOT NULL,
+  synced_at INTEGER NOT NULL,
+  CONSTRAINT batches_pk PRIMARY KEY (organization_id, device_id, endpoint, batch_id)
+) STRICT;
+
+-- Facts.
+CREATE TABLE rejected (
+  organization_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  device_id TEXT NOT NULL,
+  scan_id TEXT,
+  log_id TEXT,
+  seq INTEGER,
+  reason TEXT NOT NULL,
+  body TEXT NOT NULL,
+  received_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX rejected_of_device ON rejected (organization_id, event_id, device_id, received_at);
+
+-- ---------------------------------------------------------------- scans: facts
+-- What a scan is about is not stored: a ticket may be made after its scan. manual_ticket_id is what a person picked;
+-- the code decides first (codes), then the pick, else the subject is the unknown code itself.
+CREATE TABLE scans (
+  organization_id TEXT NOT NULL,
+  scan_id TEXT NOT NULL,
+  device_id TEXT NOT NULL,
+  digest BLOB NOT NULL,
+  event_id TEXT NOT NULL,
+  barcode_hash BLOB,
+  manual_ticket_id TEXT,
+  log_id TEXT,
+  seq INTEGER,
+  serial INTEGER NOT NULL,
+  n INTEGER NOT NULL,
+  signature_state TEXT NOT NULL,
+  after_revocation INTEGER NOT NULL,
+  offset_seconds INTEGER NOT NULL,
+  received_at INTEGER NOT NULL,
+  judged_serial INTEGER,
+  judged_outcome TEXT,
+  batch_id TEXT,
+  carrier TEXT NOT NULL,
+  signature TEXT,
+  content TEXT NOT NULL,
+  CONSTRAINT scans_pk PRIMARY KEY (organization_id, scan_id, device_id, digest),
+  CONSTRAINT scans_have_a_subject CHECK (barcode_hash IS NOT NULL OR manual_ticket_id IS NOT NULL)
+) STRICT;
+CREATE INDEX scans_of_code ON scans (organization_id, event_id, barcode_hash) WHERE barcode_hash IS NOT NULL;
+CREATE INDEX scans_of_pick ON scans (organization_id, event_id, manual_ticket_id) WHERE manual_ticket_id IS NOT NULL;
+CREATE INDEX scans_of_log ON scans (organization_id, device_id, log_id, seq);
+CREATE INDEX scans_by_arrival ON scans (organization_id, event_id, serial, n);
+
+-- What later deliveries of a stored content proved.
+CREATE TABLE deliveries (
+  organization_id TEXT NOT NULL,
+  scan_id TEXT NOT NULL,
+  device_id TEXT NOT NULL,
+  digest BLOB NOT NULL,
+  serial INTEGER NOT NULL,
+  signature_state TEXT NOT NULL,
+  after_revocation INTEGER NOT NULL,
+  offset_seconds INTEGER NOT NULL,
+  received_at INTEGER NOT NULL,
+  judged_serial INTEGER,
+  judged_outcome TEXT,
+  carrier TEXT NOT NULL
+) STRICT;
+CREATE INDEX deliveries_of_scan ON deliveries (organization_id, scan_id, device_id, digest);
+
+CREATE TABLE reviews (
+  organization_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  serial INTEGER NOT NULL,
+  device_id TEXT NOT NULL,
+  scan_id TEXT NOT NULL,
+  digest BLOB NOT NULL,
+  decision TEXT NOT NULL,
+  user_id TEXT NOT NULL,
+  note TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  CONSTRAINT reviews_pk PRIMARY KEY (organization_id, event_id, serial, device_id, scan_id, digest)
+) STRICT;
+CREATE INDEX reviews_of_scan ON reviews (organization_id, scan_id, device_id, digest);
+
+-- ---------------------------------------------------------------- derived: `admit rebuild` makes these again
+CREATE TABLE states (
+  organization_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  serial INTEGER NOT NULL,
+  persons INTEGER NOT NULL,
+  digest BLOB NOT NULL,
+  occupancy TEXT NOT NULL,
+  state TEXT NOT NULL,
+  effective TEXT NOT NULL,
+  CONSTRAINT states_pk PRIMARY KEY (organization_id, event_id, subject)
+) STRICT;
+
+-- place: in the reducer's order within the subject.
+CREATE TABLE verdicts (
+  organization_id TEXT NOT NULL,
+  scan_id TEXT NOT NULL,
+  device_id TEXT NOT NULL,
+  digest BLOB NOT NULL,
+  event_id TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  place INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  gate_id TEXT NOT NULL,
+  outcome TEXT NOT NULL,
+  conflict INTEGER NOT NULL,
+  entered INTEGER NOT NULL,
+  exited INTEGER NOT NULL,
+  refused INTEGER NOT NULL,
+  verdict TEXT NOT NULL,
+  CONSTRAINT verdicts_pk PRIMARY KEY (organization_id, scan_id, device_id, digest)
+) STRICT;
+CREATE INDEX verdicts_of_subject ON verdicts (organization_id, event_id, subject, place);
+CREATE INDEX verdicts_by_time ON verdicts (organization_id, event_id, at);
+
+CREATE TABLE occupancy (
+  organization_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  serial INTEGER NOT NULL,
+  inside INTEGER NOT NULL,
+  entered INTEGER NOT NULL,
+  over INTEGER NOT NULL,
+  exited INTEGER NOT NULL,
+  subjects INTEGER NOT NULL,
+  CONSTRAINT occupancy_pk PRIMARY KEY (organization_id, event_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE occupancy_gates (
+  organization_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  gate_id TEXT NOT NULL,
+  entered INTEGER NOT NULL,
+  exited INTEGER NOT NULL,
+  CONSTRAINT occupancy_gates_pk PRIMARY KEY (organization_id, event_id, gate_id)
+) STRICT, WITHOUT ROWID;
+
+-- Causes are derived; who resolved which digest is a person's act and survives a rebuild.
+CREATE TABLE incidents (
+  organization_id TEXT NOT NULL,
+  incident_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  severity TEXT NOT NULL,
+  queued INTEGER NOT NULL,
+  digest BLOB NOT NULL,
+  cause TEXT NOT NULL,
+  status TEXT NOT NULL,
+  resolved_digest BLOB,
+  resolved_by TEXT,
+  resolution TEXT,
+  resolution_note TEXT,
+  resolved_at INTEGER,
+  opened_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  serial INTEGER NOT NULL,
+  CONSTRAINT incidents_pk PRIMARY KEY (organization_id, incident_id),
+  CONSTRAINT incidents_subject_kind UNIQUE (organization_id, event_id, subject, kind)
+) STRICT;
+CREATE INDEX incidents_newest ON incidents (organization_id, event_id, opened_at, incident_id);
+CREATE INDEX incidents_open ON incidents (organization_id, event_id, status, kind);
+
+-- ---------------------------------------------------------------- facts are insert-only
+CREATE TRIGGER rules_no_update BEFORE UPDATE ON rules BEGIN SELECT RAISE(ABORT, 'facts are insert-only: rules'); END;
+CREATE TRIGGER rules_no_delete BEFORE DELETE ON rules BEGIN SELECT RAISE(ABORT, 'facts are insert-only: rules'); END;
+CREATE TRIGGER audit_no_update BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'facts are insert-only: audit'); END;
+CREATE TRIGGER audit_no_delete BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'facts are insert-only: audit'); END;
+CREATE TRIGGER batches_no_update BEFORE UPDATE ON batches BEGIN SELECT RAISE(ABORT, 'facts are insert-only: batches'); END;
+CREATE TRIGGER batches_no_delete BEFORE DELETE ON batches BEGIN SELECT RAISE(ABORT, 'facts are insert-only: batches'); END;
+CREATE TRIGGER rejected_no_update BEFORE UPDATE ON rejected BEGIN SELECT RAISE(ABORT, 'facts are insert-only: rejected'); END;
+CREATE TRIGGER rejected_no_delete BEFORE DELETE ON rejected BEGIN SELECT RAISE(ABORT, 'facts are insert-only: rejected'); END;
+CREATE TRIGGER scans_no_update BEFORE UPDATE ON scans BEGIN SELECT RAISE(ABORT, 'facts are insert-only: scans'); END;
+CREATE TRIGGER scans_no_delete BEFORE DELETE ON scans BEGIN SELECT RAISE(ABORT, 'facts are insert-only: scans'); END;
+CREATE TRIGGER deliveries_no_update BEFORE UPDATE ON deliveries BEGIN SELECT RAISE(ABORT, 'facts are insert-only: deliveries'); END;
+CREATE TRIGGER deliveries_no_delete BEFORE DELETE ON deliveries BEGIN SELECT RAISE(ABORT, 'facts are insert-only: deliveries'); END;
+CREATE TRIGGER reviews_no_update BEFORE UPDATE ON reviews BEGIN SELECT RAISE(ABORT, 'facts are insert-only: reviews'); END;
+CREATE TRIGGER reviews_no_delete BEFORE DELETE ON reviews BEGIN SELECT RAISE(ABORT, 'facts are insert-only: reviews'); END;

@@ -1,0 +1,148 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { freshFolder, root } from "./places.ts";
+import { until } from "./wait.ts";
+
+/** The one line that `admit demo --json` prints. */
+export interface DemoLine {
+  url: string;
+  email: string;
+  password: string;
+  api_token: string;
+  organization_id: string;
+  event_id: string;
+  gates: string[];
+  sample_barcodes: string[];
+}
+
+export interface AdmitOptions {
+  /** `demo` fills an event and prints a line about it; `serve` begins empty. */
+  command?: "demo" | "serve";
+  /** A fresh folder if absent. */
+  dataDir?: string;
+  /** A free one if absent. It stays the same over restarts, as a server's address does. */
+  port?: number;
+  /** More settings. */
+  env?: Record<string, string>;
+  /** The program and its first arguments: the harness's own test puts a stand-in here. */
+  program?: readonly string[];
+  /** How long it may take to be ready, in milliseconds. */
+  within?: number;
+}
+
+export function admitBinary(): string {
+  const path = process.env["ADMIT_BIN"] ?? join(root, "target/release/admit");
+  if (!existsSync(path)) throw new Error(`there is no ${path}: \`cargo xtask build\` makes it, ADMIT_BIN names another`);
+  return path;
+}
+
+/** A server process: the real binary on a folder and a port that outlive it. */
+export class Admit {
+  readonly dataDir: string;
+  readonly url: string;
+  #port: number;
+  #options: AdmitOptions;
+  #process: ChildProcess | undefined;
+  #demo: DemoLine | undefined;
+  #said: string[] = [];
+
+  private constructor(options: AdmitOptions, port: number) {
+    this.#options = options;
+    this.#port = port;
+    this.dataDir = options.dataDir ?? freshFolder("data");
+    this.url = `http://127.0.0.1:${port}`;
+  }
+
+  /** Starts it and waits until it says that it is ready. */
+  static async start(options: AdmitOptions = {}): Promise<Admit> {
+    const admit = new Admit(options, options.port ?? (await freePort()));
+    await admit.restart();
+    return admit;
+  }
+
+  /** What the demo said about itself, the last time it started. */
+  get demo(): DemoLine {
+    if (!this.#demo) throw new Error(`it printed no line of JSON:\n${this.log}`);
+    return this.#demo;
+  }
+
+  /** What it said, for the eyes of whoever reads a failed test. */
+  get log(): string {
+    return this.#said.join("\n");
+  }
+
+  get running(): boolean {
+    return this.#process !== undefined && this.#process.exitCode === null && this.#process.signalCode === null;
+  }
+
+  /** On the same port and folder. */
+  async restart(): Promise<void> {
+    if (this.running) throw new Error("it is still running");
+    const { command = "demo", env = {}, within = 60_000 } = this.#options;
+    const [program = "", ...first] = this.#options.program ?? [admitBinary()];
+    const place = ["--port", String(this.#port), "--data-dir", this.dataDir];
+    const child = spawn(program, [...first, command, ...(command === "demo" ? ["--json", ...place] : [])], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ADMIT_DATA_DIR: this.dataDir, ADMIT_LISTEN: `127.0.0.1:${this.#port}`, ...env },
+    });
+    this.#process = child;
+    this.#demo = undefined;
+    let failure: Error | undefined;
+    child.once("error", (error) => (failure = error));
+    if (child.stdout) createInterface({ input: child.stdout }).on("line", (line) => this.#heard(line));
+    if (child.stderr) createInterface({ input: child.stderr }).on("line", (line) => this.#heard(line));
+    const ended = new Promise<never>((_, failed) => {
+      child.once("exit", (code, signal) =>
+        failed(failure ?? new Error(`the server ended with ${code ?? signal} before it was ready:\n${this.log}`)),
+      );
+      child.once("error", failed);
+    });
+    const ready = until(
+      `the server at ${this.url}`,
+      async () => (await fetch(`${this.url}/readyz`)).ok && (command === "serve" || this.#demo !== undefined),
+      { within },
+    );
+    ended.catch(() => {});
+    ready.catch(() => {});
+    try {
+      await Promise.race([ready, ended]);
+    } catch (error) {
+      await this.kill("SIGKILL");
+      throw error;
+    }
+  }
+
+  /** Ends the process and waits until it is gone. `SIGKILL` is the power going out; `SIGTERM` asks it to finish. */
+  async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
+    const child = this.#process;
+    if (!child || !this.running) return;
+    const gone = new Promise<void>((done) => child.once("exit", () => done()));
+    child.kill(signal);
+    await gone;
+  }
+
+  #heard(line: string): void {
+    this.#said.push(line);
+    if (this.#said.length > 500) this.#said.shift();
+    if (!this.#demo && line.startsWith("{") && line.includes('"api_token"')) {
+      this.#demo = JSON.parse(line) as DemoLine;
+    }
+  }
+}
+
+/** A port that was free a moment ago. */
+export function freePort(): Promise<number> {
+  return new Promise((found, failed) => {
+    const probe = createServer();
+    probe.once("error", failed);
+    probe.listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      probe.close(() =>
+        typeof address === "object" && address ? found(address.port) : failed(new Error("no port was given")),
+      );
+    });
+  });
+}

@@ -1,0 +1,8 @@
+/** Everything a browser test needs; see ../README.md. */
+export { Admit, admitBinary, type AdmitOptions, type DemoLine, freePort } from "./admit.ts";
+export { canvasCamera, film, show, type Shot } from "./camera.ts";
+export { barriers, shot, wedge } from "./page.ts";
+export { Phone, type PhoneOptions } from "./phone.ts";
+export { folder, freshFolder, root } from "./places.ts";
+export { qrDataUrl, qrPng } from "./qr.ts";
+export { until } from "./wait.ts";

@@ -1,0 +1,184 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { canvasCamera } from "./camera.ts";
+import { freshFolder } from "./places.ts";
+
+const FLAGS = [
+  "--headless=new",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--disable-dev-shm-usage",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--no-first-run",
+  "--no-default-browser-check",
+  "--hide-scrollbars",
+  "--remote-debugging-port=0",
+];
+
+export interface PhoneOptions {
+  /** Shown in the names of its folder and in errors. */
+  name?: string;
+  /** A film from `film()` as the camera; without one the canvas camera of `show()`. */
+  film?: string;
+  /** `"none"`: there is no camera. `"denied"`: the person said no. */
+  camera?: "none" | "denied";
+  /** In CSS pixels. */
+  size?: { width: number; height: number };
+  /** Device pixels to a CSS pixel. */
+  scale?: number;
+  /** More flags for the browser. */
+  flags?: readonly string[];
+}
+
+function chromiumPath(): string {
+  const path = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+  if (!existsSync(path)) throw new Error(`there is no ${path}: \`cargo xtask setup\` installs it, CHROMIUM names another`);
+  return path;
+}
+
+/**
+ * A browser in a process of its own with a folder of its own, as a phone has: it can be killed in the middle of
+ * something and opened again, and finds what it had really written down.
+ */
+export class Phone {
+  readonly profile: string;
+  #options: PhoneOptions;
+  #process: ChildProcess | undefined;
+  #browser: Browser | undefined;
+  #context: BrowserContext | undefined;
+  #errors: string[] = [];
+
+  private constructor(options: PhoneOptions) {
+    this.#options = options;
+    this.profile = freshFolder(options.name ?? "phone");
+  }
+
+  static async open(options: PhoneOptions = {}): Promise<Phone> {
+    const phone = new Phone(options);
+    await phone.reopen();
+    return phone;
+  }
+
+  /** Starts the browser, again on the same folder after `kill` or `close`. */
+  async reopen(): Promise<void> {
+    const { width, height } = this.#size();
+    const camera = this.#cameraFlags();
+    const flags = [...FLAGS, ...camera, `--user-data-dir=${this.profile}`, `--window-size=${width},${height}`];
+    if (this.#options.scale) flags.push(`--force-device-scale-factor=${this.#options.scale}`);
+    const child = spawn(chromiumPath(), [...flags, ...(this.#options.flags ?? []), "about:blank"], {
+      stdio: ["ignore", "ignore", "pipe"],
+      // A group of its own: killing a phone takes its renderers with it.
+      detached: true,
+    });
+    this.#process = child;
+    try {
+      this.#browser = await chromium.connectOverCDP(await listening(child));
+    } catch (error) {
+      this.#signal("SIGKILL");
+      throw error;
+    }
+    const context = this.#browser.contexts()[0];
+    if (!context) throw new Error("the browser opened without a context");
+    this.#context = context;
+    context.setDefaultTimeout(20_000);
+    if (!this.#options.film && !this.#options.camera) await canvasCamera(context);
+    context.on("weberror", (error) => this.#errors.push(String(error.error())));
+  }
+
+  get context(): BrowserContext {
+    if (!this.#context) throw new Error("the phone is off: open it first");
+    return this.#context;
+  }
+
+  /** Errors that no script of any page caught. A test that ends with one has not passed. */
+  get errors(): readonly string[] {
+    return this.#errors;
+  }
+
+  /** A tab at an address. */
+  async visit(url: string): Promise<Page> {
+    if (this.#options.camera !== "denied") {
+      await this.context.grantPermissions(["camera"], { origin: new URL(url).origin });
+    }
+    const page = await this.context.newPage();
+    await page.setViewportSize(this.#size());
+    await page.goto(url);
+    return page;
+  }
+
+  /** The battery falls out: no page hears of it, nothing is flushed. */
+  async kill(): Promise<void> {
+    await this.#end("SIGKILL");
+  }
+
+  /** Switched off in peace. */
+  async close(): Promise<void> {
+    await this.#end("SIGTERM");
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#process;
+    if (!child) return;
+    this.#process = undefined;
+    const gone = child.exitCode !== null || child.signalCode !== null ? undefined : exited(child);
+    this.#signal(signal, child);
+    await gone;
+    // The renderers of a killed browser notice by themselves; the group makes it certain before the folder is used again.
+    this.#signal("SIGKILL", child);
+    await this.#browser?.close().catch(() => {});
+    this.#browser = undefined;
+    this.#context = undefined;
+  }
+
+  #signal(signal: NodeJS.Signals, child = this.#process): void {
+    if (child?.pid === undefined) return;
+    try {
+      process.kill(-child.pid, signal);
+    } catch {
+      // The group is gone already, which is what was asked for.
+    }
+  }
+
+  #size(): { width: number; height: number } {
+    return this.#options.size ?? { width: 390, height: 780 };
+  }
+
+  #cameraFlags(): string[] {
+    if (this.#options.film) {
+      return [
+        "--use-fake-ui-for-media-stream",
+        "--use-fake-device-for-media-stream",
+        `--use-file-for-fake-video-capture=${this.#options.film}`,
+      ];
+    }
+    if (this.#options.camera === "denied") {
+      return ["--use-fake-ui-for-media-stream=deny", "--use-fake-device-for-media-stream"];
+    }
+    return ["--use-fake-ui-for-media-stream"];
+  }
+}
+
+/** The address of the browser's remote control, which it says on its first lines. */
+function listening(child: ChildProcess): Promise<string> {
+  return new Promise((found, failed) => {
+    const said: string[] = [];
+    child.once("error", failed);
+    child.once("exit", (code) => failed(new Error(`the browser ended with ${code}:\n${said.join("\n")}`)));
+    if (!child.stderr) return failed(new Error("the browser's messages were not piped"));
+    createInterface({ input: child.stderr }).on("line", (line) => {
+      said.push(line);
+      if (said.length > 50) said.shift();
+      const address = /^DevTools listening on (ws:.*)$/.exec(line)?.[1];
+      if (address) found(address);
+    });
+  });
+}
+
+function exited(child: ChildProcess): Promise<void> {
+  return new Promise((done) => child.once("exit", () => done()));
+}

@@ -1,0 +1,13 @@
+import { toBuffer, toDataURL } from "qrcode";
+
+const LOOK = { errorCorrectionLevel: "M", margin: 4, width: 480 } as const;
+
+/** A QR code as the address of a picture, for a page. */
+export function qrDataUrl(text: string): Promise<string> {
+  return toDataURL(text, LOOK);
+}
+
+/** A QR code as the bytes of a PNG, for a file. */
+export function qrPng(text: string): Promise<Buffer> {
+  return toBuffer(text, LOOK);
+}

@@ -1,0 +1,179 @@
+import type { FromDecoder, ToDecoder } from "./messages.ts";
+
+export type CameraState = "off" | "starting" | "live" | "denied" | "none" | "lost" | "busy";
+
+export interface CameraEvents {
+  state(state: CameraState): void;
+  /** Two codes are in view. */
+  crowd(): void;
+  torch(available: boolean): void;
+  /** The decoder did not load. */
+  fault(message: string): void;
+}
+
+/** Without a code for this long, four frames a second are enough: phones get hot (experience §3). */
+const IDLE_AFTER_MS = 2 * 60_000;
+const IDLE_FRAME_MS = 250;
+
+/**
+ * One camera stream for the whole shift, and the loop that hands its frames to the decoder worker: at most one on its
+ * way, so that a slow phone drops frames instead of queueing them.
+ */
+export class Camera {
+  #stream: MediaStream | null = null;
+  #video: HTMLVideoElement | null = null;
+  #decoder: Worker;
+  #busy = true;
+  #lastFrame = 0;
+  #lastActivity = performance.now();
+  #run = 0;
+  #torch = false;
+
+  /** `engine` is the port on which the engine worker listens for codes. */
+  constructor(
+    engine: MessagePort,
+    private readonly events: CameraEvents,
+  ) {
+    this.#decoder = new Worker(new URL("./decoder.worker.ts", import.meta.url), { type: "module", name: "decoder" });
+    this.#decoder.onmessage = (event: MessageEvent<FromDecoder>) => this.#onDecoder(event.data);
+    this.#decoder.onerror = () => this.events.fault("the code reader did not start");
+    this.#decoder.postMessage({ kind: "boot", engine } satisfies ToDecoder, [engine]);
+  }
+
+  /** Opens the camera into `video`. Safe to call again after a failure. */
+  async open(video: HTMLVideoElement): Promise<void> {
+    this.#video = video;
+    if (this.#stream !== null) {
+      await this.#attach(video);
+      return;
+    }
+    if (navigator.mediaDevices?.getUserMedia === undefined) {
+      this.events.state("none");
+      return;
+    }
+    this.events.state("starting");
+    try {
+      this.#stream = await navigator.mediaDevices.getUserMedia({
+        audio: false,
+        video: { facingMode: { ideal: "environment" }, width: { ideal: 1280 }, height: { ideal: 720 } },
+      });
+    } catch (error) {
+      this.events.state(stateOf(error));
+      return;
+    }
+    const track = this.#stream.getVideoTracks()[0];
+    if (track !== undefined) track.onended = () => this.#lost();
+    this.events.torch(hasTorch(track));
+    await this.#attach(video);
+  }
+
+  /** Lets go of the camera: this tab no longer scans. */
+  close(): void {
+    this.#run += 1;
+    for (const track of this.#stream?.getTracks() ?? []) track.stop();
+    this.#stream = null;
+    this.#torch = false;
+    this.events.state("off");
+  }
+
+  /** Closes the camera and ends the decoder. */
+  end(): void {
+    this.close();
+    this.#decoder.terminate();
+  }
+
+  /** Somebody touched the screen or pressed a key: full speed again. */
+  wake(): void {
+    this.#lastActivity = performance.now();
+  }
+
+  /** Switches the lamp; resolves to what it is now. */
+  async toggleTorch(): Promise<boolean> {
+    const track = this.#stream?.getVideoTracks()[0];
+    if (track === undefined || !hasTorch(track)) return false;
+    const on = !this.#torch;
+    try {
+      await track.applyConstraints({ advanced: [{ torch: on } as MediaTrackConstraintSet] });
+      this.#torch = on;
+    } catch {
+      // The lamp stays as it is; the button shows that.
+    }
+    return this.#torch;
+  }
+
+  async #attach(video: HTMLVideoElement): Promise<void> {
+    if (video.srcObject !== this.#stream) video.srcObject = this.#stream;
+    try {
+      await video.play();
+    } catch {
+      // iOS refuses to play before the first tap; the frame loop starts with the first frame, whenever it comes.
+    }
+    this.events.state("live");
+    this.#run += 1;
+    this.#next(video, this.#run);
+  }
+
+  #next(video: HTMLVideoElement, run: number): void {
+    const step = () => {
+      if (run !== this.#run || video !== this.#video) return;
+      this.#next(video, run);
+      void this.#offer(video);
+    };
+    if ("requestVideoFrameCallback" in video) video.requestVideoFrameCallback(step);
+    else requestAnimationFrame(step);
+  }
+
+  async #offer(video: HTMLVideoElement): Promise<void> {
+    const now = performance.now();
+    const idle = now - this.#lastActivity > IDLE_AFTER_MS;
+    if (this.#busy || video.videoWidth === 0 || (idle && now - this.#lastFrame < IDLE_FRAME_MS)) return;
+    this.#busy = true;
+    this.#lastFrame = now;
+    try {
+      const frame = typeof VideoFrame === "function" ? new VideoFrame(video) : await createImageBitmap(video);
+      this.#decoder.postMessage({ kind: "frame", frame } satisfies ToDecoder, [frame]);
+    } catch {
+      // The video has no picture yet, or just lost it.
+      this.#busy = false;
+    }
+  }
+
+  #onDecoder(message: FromDecoder): void {
+    switch (message.kind) {
+      case "ready":
+        this.#busy = false;
+        return;
+      case "fault":
+        this.events.fault(message.message);
+        return;
+      case "done":
+        this.#busy = false;
+        if (message.found) this.wake();
+        return;
+      case "crowd":
+        this.events.crowd();
+        return;
+    }
+  }
+
+  #lost(): void {
+    this.#run += 1;
+    this.#stream = null;
+    this.#torch = false;
+    this.events.torch(false);
+    this.events.state("lost");
+  }
+}
+
+function hasTorch(track: MediaStreamTrack | undefined): boolean {
+  // The list of supported constraints says yes even without a lamp; the track itself knows.
+  const capabilities = track?.getCapabilities?.() as { torch?: boolean } | undefined;
+  return capabilities?.torch === true;
+}
+
+function stateOf(error: unknown): CameraState {
+  const name = error instanceof DOMException ? error.name : "";
+  if (name === "NotAllowedError" || name === "SecurityError") return "denied";
+  if (name === "NotReadableError" || name === "AbortError") return "busy";
+  return "none";
+}

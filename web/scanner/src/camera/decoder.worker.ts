@@ -1,0 +1,89 @@
+/** The decoder worker: frames in, codes out, straight to the engine worker. */
+import { prepareZXingModule, readBarcodes, type ReaderOptions } from "zxing-wasm/reader";
+import wasmUrl from "zxing-wasm/reader/zxing_reader.wasm?url";
+import type { ReaderAnswer, ReaderMessage } from "../engine/messages.ts";
+import type { FromDecoder, ToDecoder } from "./messages.ts";
+import { Presence } from "./presence.ts";
+
+const page = self as unknown as DedicatedWorkerGlobalScope;
+const post = (message: FromDecoder) => page.postMessage(message);
+
+// Measured choice (experience §3): inverted and dim codes are read, and two are enough to notice a second ticket.
+const OPTIONS: ReaderOptions = {
+  formats: ["QRCode"],
+  tryHarder: true,
+  tryInvert: true,
+  tryRotate: false,
+  maxNumberOfSymbols: 2,
+};
+/** Without a hit for this long the whole picture is tried as well, milliseconds. */
+const WIDEN_MS = 5000;
+
+const presence = new Presence();
+let engine: MessagePort | null = null;
+let canvas: OffscreenCanvas | null = null;
+let context: OffscreenCanvasRenderingContext2D | null = null;
+let lastHit = performance.now();
+let wide = false;
+
+// The file is ours: left alone, the library would fetch it from a public server.
+const loaded = prepareZXingModule({ overrides: { locateFile: () => wasmUrl }, fireImmediately: true });
+
+page.onmessage = (event: MessageEvent<ToDecoder>) => {
+  const message = event.data;
+  if (message.kind === "boot") {
+    engine = message.engine;
+    engine.onmessage = (answer: MessageEvent<ReaderAnswer>) => {
+      if (answer.data.kind === "verdict") presence.verdict(answer.data.text, performance.now());
+      else presence.declined(answer.data.text);
+    };
+    loaded.then(
+      () => post({ kind: "ready" }),
+      (error: unknown) => post({ kind: "fault", message: error instanceof Error ? error.message : String(error) }),
+    );
+    return;
+  }
+  void look(message.frame);
+};
+
+async function look(frame: VideoFrame | ImageBitmap): Promise<void> {
+  let found = false;
+  try {
+    const image = grab(frame);
+    frame.close();
+    const results = await readBarcodes(image, OPTIONS);
+    const texts = results.filter((result) => result.isValid).map((result) => result.text);
+    const now = performance.now();
+    found = texts.length > 0;
+    if (found) lastHit = now;
+    const sight = presence.see(texts, now);
+    if (sight.kind === "crowd") post({ kind: "crowd" });
+    if (sight.kind === "code") {
+      engine?.postMessage({ text: sight.text, readAt: performance.timeOrigin + now } satisfies ReaderMessage);
+    }
+  } catch {
+    // A frame that can't be read is a frame without a code; the next one is 30 ms away.
+  } finally {
+    frame.close();
+    post({ kind: "done", found });
+  }
+}
+
+/** The middle square, which is what the screen shows; every other frame whole when nothing was found for a while. */
+function grab(frame: VideoFrame | ImageBitmap): ImageData {
+  const width = "displayWidth" in frame ? frame.displayWidth : frame.width;
+  const height = "displayHeight" in frame ? frame.displayHeight : frame.height;
+  wide = performance.now() - lastHit > WIDEN_MS && !wide;
+  const side = Math.min(width, height);
+  const [w, h] = wide ? [width, height] : [side, side];
+  if (canvas === null || context === null) {
+    canvas = new OffscreenCanvas(w, h);
+    context = canvas.getContext("2d", { willReadFrequently: true, alpha: false });
+    if (context === null) throw new Error("this browser gives no drawing surface to a worker");
+  } else if (canvas.width !== w || canvas.height !== h) {
+    canvas.width = w;
+    canvas.height = h;
+  }
+  context.drawImage(frame, (width - w) / 2, (height - h) / 2, w, h, 0, 0, w, h);
+  return context.getImageData(0, 0, w, h);
+}

@@ -1,0 +1,49 @@
+import type { DeviceType } from "../../../shared/core/engine.ts";
+import type { Aim, FromEngine, PageInput, ToEngine } from "./messages.ts";
+
+/** The page's end of the engine worker. */
+export class EngineClient {
+  readonly #worker: Worker;
+
+  /** `reader` is handed to the worker: codes come in there. */
+  constructor(reader: MessagePort, steal: boolean, listen: (message: FromEngine) => void) {
+    this.#worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module", name: "engine" });
+    this.#worker.onmessage = (event: MessageEvent<FromEngine>) => listen(event.data);
+    this.#worker.onerror = (event) =>
+      listen({ kind: "fault", what: "core", message: event.message || "the scanner's engine did not start" });
+    this.#worker.postMessage({ kind: "boot", deviceType: deviceType(), steal, reader } satisfies ToEngine, [reader]);
+  }
+
+  /** `readAt`: for a code, when it was read, milliseconds since 1970. */
+  input(input: PageInput, readAt?: number): void {
+    this.#post(readAt === undefined ? { kind: "input", input } : { kind: "input", input, readAt });
+  }
+
+  aim(aim: Aim): void {
+    this.#post({ kind: "aim", aim });
+  }
+
+  hold(on: boolean): void {
+    this.#post({ kind: "hold", on });
+  }
+
+  next(): void {
+    this.#post({ kind: "next" });
+  }
+
+  /** Ends the worker; its writer lock goes with it. */
+  end(): void {
+    this.#worker.terminate();
+  }
+
+  #post(message: ToEngine): void {
+    this.#worker.postMessage(message);
+  }
+}
+
+function deviceType(): DeviceType {
+  const agent = navigator.userAgent;
+  // An iPad says it is a Mac; no Mac has a touch screen.
+  if (/iPad/.test(agent) || (/Macintosh/.test(agent) && navigator.maxTouchPoints > 1)) return "ipad";
+  return /Mobi|Android|iPhone/.test(agent) || matchMedia("(pointer: coarse)").matches ? "phone" : "desktop";
+}

@@ -1,0 +1,65 @@
+import type { DeviceType, Input, VerdictView, View } from "../../../shared/core/engine.ts";
+
+/** The inputs that the page may hand to the engine; the rest is the worker's own business. */
+export type PageInput = Extract<
+  Input,
+  {
+    type:
+      | "pair"
+      | "code"
+      | "count"
+      | "override"
+      | "undo"
+      | "direction"
+      | "operator"
+      | "online"
+      | "tick"
+      | "sync_now"
+      | "battery"
+      | "hide_problem"
+      | "export";
+  }
+>;
+
+/** What the codes the reader sees are for: a ticket to judge, or the pairing code to show on the page. */
+export type Aim = "tickets" | "pairing";
+
+export type ToEngine =
+  /** First of all; `reader` is where the decoder worker posts what it reads. */
+  | { kind: "boot"; deviceType: DeviceType; steal: boolean; reader: MessagePort }
+  | { kind: "input"; input: PageInput; readAt?: number }
+  | { kind: "aim"; aim: Aim }
+  /** A question is open on the page: no code may replace it. */
+  | { kind: "hold"; on: boolean }
+  /** Staff have seen the verdict and want the next code. */
+  | { kind: "next" };
+
+export type FromEngine =
+  /** Whether this tab is the one that scans. */
+  | { kind: "tab"; state: "writer" | "elsewhere" | "lost" }
+  | { kind: "view"; view: View }
+  /** `readAt`: when the code was read, milliseconds since 1970 with fractions; absent when no code led to this. */
+  | { kind: "show"; verdict: VerdictView; readAt?: number }
+  | { kind: "pin_refused"; triesLeft: number; pausedForMs: number }
+  | { kind: "refused"; code: string; message: string }
+  | { kind: "export"; name: string; text: string }
+  | { kind: "pairing_code"; text: string }
+  /** A code was read while a question was open. */
+  | { kind: "held" }
+  /** A download under way, to show that something moves; `total` is 0 when the server doesn't say. */
+  | { kind: "progress"; path: string; received: number; total: number }
+  /** Nothing works without this: the core did not load, or storage cannot be opened. */
+  | { kind: "fault"; what: "core" | "storage"; message: string };
+
+/** What the decoder worker tells the engine worker. */
+export interface ReaderMessage {
+  text: string;
+  readAt: number;
+}
+
+/** What the engine worker answers to the decoder worker. */
+export type ReaderAnswer =
+  /** Its verdict is on the screen. */
+  | { kind: "verdict"; text: string }
+  /** Not now; offer it again. */
+  | { kind: "declined"; text: string };

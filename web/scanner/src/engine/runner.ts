@@ -1,0 +1,173 @@
+import type { Effect, EngineDoor, Input, SendEffect, VerdictView, View } from "../../../shared/core/engine.ts";
+import { AppendError } from "../storage/journal.ts";
+import type { Row } from "../../../shared/core/engine.ts";
+import type { Clock } from "./clock.ts";
+import type { Answer } from "./http.ts";
+
+/** What the runner hands on; each is one thing the page or the reader must know. */
+export interface Listener {
+  view(view: View): void;
+  show(verdict: VerdictView, cause: CodeRead | undefined): void;
+  pinRefused(triesLeft: number, pausedForMs: number): void;
+  refused(code: string, message: string): void;
+  exported(name: string, text: string): void;
+  progress(path: string, received: number, total: number): void;
+  /** The engine refused our own input: a fault of the program, not of a person. */
+  broken(message: string): void;
+}
+
+/** The code behind a verdict, and when it was read (milliseconds since 1970, with fractions). */
+export interface CodeRead {
+  text: string;
+  readAt: number;
+}
+
+export interface Parts {
+  engine: EngineDoor;
+  clock: Clock;
+  journal: { append(rows: Row[]): Promise<void> };
+  cache: {
+    save(key: string, body: Uint8Array): Promise<void>;
+    forget(key: string): Promise<void>;
+    wipe(): Promise<void>;
+  };
+  send(effect: SendEffect, signal: AbortSignal, progress: (received: number, total: number) => void): Promise<Answer>;
+  timers: { set(run: () => void, ms: number): number; clear(timer: number): void };
+  listener: Listener;
+}
+
+/** Longest delay a timer takes; beyond it browsers fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/**
+ * Carries out the engine's effects in their order and brings back what came of them. Holds no rule: it neither reads
+ * journal rows nor knows what a ticket is.
+ */
+export class Runner {
+  readonly #requests = new Map<number, AbortController>();
+  readonly #causes = new Map<number, CodeRead>();
+  #wake: number | null = null;
+  #stopped = false;
+
+  constructor(private readonly parts: Parts) {}
+
+  /** Puts one input to the engine. `cause` names the code it came from. */
+  feed(input: Input, body?: Uint8Array, cause?: CodeRead): void {
+    if (this.#stopped) return;
+    const { engine, clock, listener } = this.parts;
+    let effects: Effect[];
+    try {
+      effects = JSON.parse(engine.handle(JSON.stringify(input), body, JSON.stringify(clock.now()))) as Effect[];
+    } catch (error) {
+      listener.broken(`${input.type}: ${error instanceof Error ? error.message : String(error)}`);
+      return;
+    }
+    for (const effect of effects) this.#carryOut(effect, body, cause);
+  }
+
+  /** Another tab writes now: nothing goes out and nothing comes in any more. */
+  stop(): void {
+    this.#stopped = true;
+    for (const controller of this.#requests.values()) controller.abort();
+    this.#requests.clear();
+    if (this.#wake !== null) this.parts.timers.clear(this.#wake);
+    this.#wake = null;
+  }
+
+  #carryOut(effect: Effect, body: Uint8Array | undefined, cause: CodeRead | undefined): void {
+    const { listener, cache, clock } = this.parts;
+    switch (effect.type) {
+      case "append":
+        if (cause !== undefined) this.#causes.set(effect.append, cause);
+        void this.#append(effect.append, effect.rows);
+        return;
+      case "send":
+        void this.#send(effect);
+        return;
+      case "cancel":
+        this.#requests.get(effect.request)?.abort();
+        this.#requests.delete(effect.request);
+        return;
+      case "wake":
+        this.#setWake(effect.at_mono_ms);
+        return;
+      case "show":
+        listener.show(effect.verdict, cause);
+        return;
+      case "view":
+        listener.view(effect.view);
+        return;
+      case "pin_refused": {
+        const until = effect.paused_until_mono_ms;
+        listener.pinRefused(effect.tries_left, until === null ? 0 : Math.max(0, until - clock.mono()));
+        return;
+      }
+      case "refused":
+        listener.refused(effect.code, effect.message);
+        return;
+      case "export":
+        listener.exported(effect.name, effect.text);
+        return;
+      // The cache may be lost without harm, so its failures stop nothing: the next start fetches again.
+      case "save": {
+        const bytes = effect.text === null ? body : new TextEncoder().encode(effect.text);
+        if (bytes !== undefined) cache.save(effect.key, bytes).catch(() => {});
+        return;
+      }
+      case "forget":
+        cache.forget(effect.key).catch(() => {});
+        return;
+      case "wipe_caches":
+        cache.wipe().catch(() => {});
+        return;
+    }
+  }
+
+  async #append(append: number, rows: Row[]): Promise<void> {
+    let failure: string | null = null;
+    try {
+      await this.parts.journal.append(rows);
+    } catch (error) {
+      failure = error instanceof AppendError ? error.reason : "closed";
+    }
+    const cause = this.#causes.get(append);
+    this.#causes.delete(append);
+    if (failure === null) this.feed({ type: "appended", append }, undefined, cause);
+    else this.feed({ type: "append_failed", append, reason: failure }, undefined, cause);
+  }
+
+  async #send(effect: SendEffect): Promise<void> {
+    const controller = new AbortController();
+    this.#requests.set(effect.request, controller);
+    const { clock, timers, send, listener } = this.parts;
+    const timer = timers.set(() => controller.abort(), effect.timeout_ms);
+    const sent_mono_ms = clock.mono();
+    let answer: Answer | null = null;
+    try {
+      answer = await send(effect, controller.signal, (received, total) =>
+        listener.progress(effect.path, received, total),
+      );
+    } catch {
+      // The network failed, the time ran out, or the engine gave up waiting.
+    }
+    timers.clear(timer);
+    // After a cancel the engine has forgotten the request; it would ignore the answer, so it is not fed.
+    if (this.#requests.get(effect.request) !== controller) return;
+    this.#requests.delete(effect.request);
+    if (answer === null) this.feed({ type: "failed", request: effect.request });
+    else {
+      const { status, headers, body } = answer;
+      this.feed({ type: "response", request: effect.request, status, headers, sent_mono_ms }, body);
+    }
+  }
+
+  #setWake(atMonoMs: number): void {
+    const { timers, clock } = this.parts;
+    if (this.#wake !== null) timers.clear(this.#wake);
+    const delay = Math.min(Math.max(0, atMonoMs - clock.mono()), LONGEST_TIMER_MS);
+    this.#wake = timers.set(() => {
+      this.#wake = null;
+      this.feed({ type: "tick" });
+    }, delay);
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * The engine worker: the one place of a tab that owns the core, the journal, the network and the clock. The decoder
+ * worker posts codes straight to it, so a busy page delays no verdict.
+ */
+import type { DeviceType, Input } from "../../../shared/core/engine.ts";
+import { loadCore } from "../../../shared/core/load.ts";
+import { Cache } from "../storage/cache.ts";
+import { Journal } from "../storage/journal.ts";
+import { systemClock } from "./clock.ts";
+import { CodeGate } from "./gate.ts";
+import { send } from "./http.ts";
+import { holdWriterLock } from "./lock.ts";
+import type { Aim, FromEngine, PageInput, ReaderAnswer, ReaderMessage, ToEngine } from "./messages.ts";
+import { Runner, type CodeRead, type Listener } from "./runner.ts";
+
+const page = self as unknown as DedicatedWorkerGlobalScope;
+const post = (message: FromEngine) => page.postMessage(message);
+
+const clock = systemClock();
+const gate = new CodeGate();
+/** The core is fetched and compiled while the lock and the journal are still on their way. */
+const core = loadCore();
+core.catch(() => {});
+
+let reader: MessagePort | null = null;
+let aim: Aim = "tickets";
+let runner: Runner | null = null;
+let ready = false;
+let stopped = false;
+/** What came before storage was read. */
+const early: { input: Input; cause: CodeRead | undefined }[] = [];
+
+page.onmessage = (event: MessageEvent<ToEngine>) => {
+  const message = event.data;
+  switch (message.kind) {
+    case "boot":
+      reader = message.reader;
+      reader.onmessage = (read: MessageEvent<ReaderMessage>) => onRead(read.data);
+      void holdWriterLock(message.steal, {
+        granted: () => void start(message.deviceType),
+        elsewhere: () => post({ kind: "tab", state: "elsewhere" }),
+        lost,
+      });
+      return;
+    case "input":
+      onPageInput(message.input, message.readAt);
+      return;
+    case "aim":
+      aim = message.aim;
+      return;
+    case "hold":
+      gate.hold(message.on);
+      return;
+    case "next":
+      gate.cleared();
+      return;
+  }
+};
+
+async function start(deviceType: DeviceType): Promise<void> {
+  post({ kind: "tab", state: "writer" });
+  const cache = new Cache();
+  const bodies = cache.all().catch(() => []);
+  let opened: Awaited<ReturnType<typeof Journal.open>>;
+  try {
+    opened = await Journal.open();
+  } catch (error) {
+    post({ kind: "fault", what: "storage", message: words(error) });
+    return;
+  }
+  let engine: InstanceType<Awaited<typeof core>>;
+  let appVersion: string;
+  try {
+    const ScannerEngine = await core;
+    engine = new ScannerEngine();
+    appVersion = ScannerEngine.version();
+  } catch (error) {
+    post({ kind: "fault", what: "core", message: words(error) });
+    return;
+  }
+  if (stopped) return;
+  runner = new Runner({
+    engine,
+    clock,
+    journal: opened.journal,
+    cache,
+    send,
+    timers: { set: (run, ms) => self.setTimeout(run, ms), clear: (timer) => self.clearTimeout(timer) },
+    listener,
+  });
+  runner.feed({
+    type: "start",
+    session_id: clock.sessionId,
+    rows: opened.rows,
+    app_version: appVersion,
+    device_type: deviceType,
+  });
+  for (const { key, body } of await bodies) runner.feed({ type: "cache", key }, body);
+  runner.feed({ type: "started" });
+  ready = true;
+  for (const { input, cause } of early.splice(0)) runner.feed(input, undefined, cause);
+}
+
+function feed(input: Input, cause?: CodeRead): void {
+  if (ready) runner?.feed(input, undefined, cause);
+  else early.push({ input, cause });
+}
+
+const listener: Listener = {
+  view: (view) => post({ kind: "view", view }),
+  show(verdict, cause) {
+    gate.shown(verdict.screen, clock.mono());
+    post(cause === undefined ? { kind: "show", verdict } : { kind: "show", verdict, readAt: cause.readAt });
+    if (cause !== undefined) answer({ kind: "verdict", text: cause.text });
+  },
+  pinRefused: (triesLeft, pausedForMs) => post({ kind: "pin_refused", triesLeft, pausedForMs }),
+  refused: (code, message) => post({ kind: "refused", code, message }),
+  exported: (name, text) => post({ kind: "export", name, text }),
+  progress: (path, received, total) => post({ kind: "progress", path, received, total }),
+  broken: (message) => post({ kind: "fault", what: "core", message }),
+};
+
+/** A code the camera sees. */
+function onRead({ text, readAt }: ReaderMessage): void {
+  if (aim === "pairing") {
+    post({ kind: "pairing_code", text });
+    return;
+  }
+  if (!gate.open(clock.mono())) {
+    answer({ kind: "declined", text });
+    if (gate.held) post({ kind: "held" });
+    return;
+  }
+  feed({ type: "code", text, method: "qr" }, { text, readAt });
+}
+
+/** A code of the hardware scanner, or something a person pressed. */
+function onPageInput(input: PageInput, readAt?: number): void {
+  if (input.type !== "code") {
+    feed(input);
+    return;
+  }
+  if (aim === "pairing") {
+    post({ kind: "pairing_code", text: input.text });
+    return;
+  }
+  if (gate.held) {
+    post({ kind: "held" });
+    return;
+  }
+  // The trigger of a hardware scanner was pulled by a person who has seen the screen: no minimum stay.
+  feed(input, { text: input.text, readAt: readAt ?? performance.timeOrigin + performance.now() });
+}
+
+function answer(message: ReaderAnswer): void {
+  reader?.postMessage(message);
+}
+
+function lost(): void {
+  stopped = true;
+  runner?.stop();
+  post({ kind: "tab", state: "lost" });
+}
+
+function words(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,48 @@
+import type { Scanner } from "./scanner.svelte.ts";
+import { asksCount } from "./words.ts";
+
+/**
+ * One key alone, outside text fields and bursts of the hardware scanner: Enter and Space next, digits how many of a
+ * party, U undo, T torch, H history, S sync, Esc back (experience §7, §9).
+ */
+export function onKey(scanner: Scanner, key: string): void {
+  const shown = scanner.verdict;
+  const question = shown !== null && asksCount(shown.verdict) ? shown.verdict : null;
+  if (scanner.sheet !== null) return;
+  if (/^[1-9]$/.test(key)) {
+    const persons = Number(key);
+    if (question !== null && persons <= question.may_admit) scanner.count(persons);
+    return;
+  }
+  switch (key.toLowerCase()) {
+    case "enter":
+    case " ":
+      scanner.next();
+      return;
+    case "escape":
+      if (question !== null) scanner.count(0);
+      else scanner.next();
+      return;
+    case "u":
+      if (question === null) undoNow(scanner);
+      return;
+    case "t":
+      void scanner.toggleTorch();
+      return;
+    case "h":
+      if (question === null && scanner.phase === "ready") scanner.open("history");
+      return;
+    case "s":
+      if (scanner.view?.device_id == null) return;
+      scanner.input({ type: "sync_now" });
+      scanner.say("Syncing");
+      return;
+  }
+}
+
+/** Within ten seconds at once; later from the history, with a question. */
+export function undoNow(scanner: Scanner): void {
+  const ready = scanner.undoable;
+  if (ready !== null && ready.until > Date.now()) scanner.undo(ready.scanId, 0);
+  else if (scanner.phase === "ready") scanner.open("history");
+}

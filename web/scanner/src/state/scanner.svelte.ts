@@ -1,0 +1,303 @@
+import { tick } from "svelte";
+import type { HistoryRow, VerdictView, View } from "../../../shared/core/engine.ts";
+import { Camera, type CameraState } from "../camera/camera.ts";
+import { EngineClient } from "../engine/client.ts";
+import type { Aim, FromEngine, PageInput } from "../engine/messages.ts";
+import { download } from "./download.ts";
+import { loadSettings, saveSettings, type Settings } from "./settings.ts";
+import { Signals } from "./signals.ts";
+import { asksCount, spoken } from "./words.ts";
+
+export type Sheet = "more" | "history" | "sync" | "settings" | "override" | "undo" | "pair" | null;
+
+/** A verdict on the screen. */
+export interface Shown {
+  verdict: VerdictView;
+  /** Grows with each; a repeat of the same verdict is another showing. */
+  key: number;
+  /** Wall clock, milliseconds. */
+  at: number;
+}
+
+/** How long Undo stands ready at the thumb, milliseconds. */
+export const UNDO_MS = 10_000;
+/** At a start, a scan younger than this is shown again with Undo, milliseconds. */
+const RECENT_MS = 5 * 60_000;
+const NOTICE_MS = 4000;
+const CROWD_MS = 1200;
+
+/** Everything the screens draw from, and everything they can ask for. No rule about tickets lives here. */
+export class Scanner {
+  tab = $state<"starting" | "writer" | "elsewhere" | "lost">("starting");
+  view = $state.raw<View | null>(null);
+  /** Fills the screen. */
+  verdict = $state.raw<Shown | null>(null);
+  /** The last verdict, as a strip on the home screen. */
+  strip = $state.raw<Shown | null>(null);
+  /** What Undo means right now, and until when (wall clock). */
+  undoable = $state.raw<{ scanId: string; until: number } | null>(null);
+  /** At a start: the last scan, if it is young. */
+  recent = $state.raw<HistoryRow | null>(null);
+  sheet = $state<Sheet>(null);
+  /** The history row the undo sheet is about. */
+  undoRow = $state.raw<HistoryRow | null>(null);
+  fault = $state.raw<{ what: "core" | "storage"; message: string } | null>(null);
+  /** A short sentence that goes by itself. */
+  notice = $state("");
+  crowd = $state(false);
+  progress = $state.raw<{ received: number; total: number } | null>(null);
+  pairingCode = $state("");
+  pairingError = $state("");
+  pin = $state.raw<{ triesLeft: number; pausedUntil: number } | null>(null);
+  sheetError = $state("");
+  /** An answer is on its way to the journal. */
+  busy = $state(false);
+  camera = $state<CameraState>("off");
+  readerFault = $state("");
+  torch = $state.raw<{ available: boolean; on: boolean }>({ available: false, on: false });
+  /** Whether the browser promised to keep our storage; null: not asked yet. */
+  persisted = $state<boolean | null>(null);
+  announcement = $state("");
+  settings = $state<Settings>(loadSettings());
+  /** Wall clock, milliseconds, refreshed each second for ages and countdowns. */
+  now = $state(Date.now());
+
+  readonly signals = new Signals();
+  #engine: EngineClient | null = null;
+  #camera: Camera | null = null;
+  #shown = 0;
+  #dwell: ReturnType<typeof setTimeout> | undefined;
+  #noticeTimer: ReturnType<typeof setTimeout> | undefined;
+  #crowdTimer: ReturnType<typeof setTimeout> | undefined;
+
+  /** The screen to draw, also on `body[data-phase]` for tests. */
+  get phase(): string {
+    if (this.tab === "elsewhere" || this.tab === "lost") return "other_tab";
+    if (this.fault !== null) return "fault";
+    return this.view?.phase ?? "starting";
+  }
+
+  /** Whether the screen asks something that no code may sweep away. */
+  get asking(): boolean {
+    return this.sheet !== null || (this.verdict !== null && asksCount(this.verdict.verdict));
+  }
+
+  start(steal: boolean): void {
+    this.#engine?.end();
+    this.#camera?.end();
+    this.tab = "starting";
+    this.view = null;
+    this.fault = null;
+    this.verdict = null;
+    const { port1, port2 } = new MessageChannel();
+    this.#engine = new EngineClient(port1, steal, (message) => this.#onEngine(message));
+    this.#camera = new Camera(port2, {
+      state: (state) => (this.camera = state),
+      crowd: () => this.#onCrowd(),
+      torch: (available) => (this.torch = { available, on: false }),
+      fault: (message) => (this.readerFault = message),
+    });
+  }
+
+  openCamera(video: HTMLVideoElement): void {
+    if (this.tab === "writer") void this.#camera?.open(video);
+  }
+
+  async toggleTorch(): Promise<void> {
+    const on = (await this.#camera?.toggleTorch()) ?? false;
+    this.torch = { ...this.torch, on };
+  }
+
+  /** Somebody touched or typed: sound may start, the camera runs at full speed. */
+  touched(): void {
+    this.signals.unlock();
+    this.#camera?.wake();
+  }
+
+  input(input: PageInput, readAt?: number): void {
+    this.#engine?.input(input, readAt);
+  }
+
+  aim(aim: Aim): void {
+    this.#engine?.aim(aim);
+  }
+
+  /** A code of the hardware scanner. */
+  code(text: string): void {
+    this.touched();
+    if (this.sheet !== null && this.sheet !== "override" && this.sheet !== "pair") this.closeSheet();
+    this.input({ type: "code", text, method: "qr" }, performance.timeOrigin + performance.now());
+  }
+
+  /** The verdict is seen: back to the camera. */
+  next(): void {
+    const shown = this.verdict;
+    if (shown === null || asksCount(shown.verdict)) return;
+    clearTimeout(this.#dwell);
+    this.verdict = null;
+    this.strip = shown;
+    this.#engine?.next();
+  }
+
+  /** Answers "how many now?". */
+  count(persons: number): void {
+    const id = this.verdict?.verdict.scan_id;
+    if (id === null || id === undefined || this.busy) return;
+    this.busy = true;
+    this.input({ type: "count", scan_id: id, count: persons });
+  }
+
+  undo(scanId: string, keep: number): void {
+    this.undoable = null;
+    this.recent = null;
+    this.input({ type: "undo", scan_id: scanId, keep });
+  }
+
+  open(sheet: Exclude<Sheet, null>): void {
+    this.sheetError = "";
+    this.sheet = sheet;
+    this.#hold();
+  }
+
+  closeSheet(): void {
+    this.sheet = null;
+    this.undoRow = null;
+    this.sheetError = "";
+    this.#hold();
+  }
+
+  pair(code: string, name: string): void {
+    this.pairingError = "";
+    // Asked on a tap: browsers then grant it more readily. Scans must outlive a full disk.
+    void navigator.storage?.persist?.().then((kept) => (this.persisted = kept), () => {});
+    this.input({ type: "pair", code, name });
+  }
+
+  setSettings(change: Partial<Settings>): void {
+    this.settings = { ...this.settings, ...change };
+    saveSettings(this.settings);
+  }
+
+  say(text: string): void {
+    this.notice = text;
+    this.announcement = text;
+    clearTimeout(this.#noticeTimer);
+    this.#noticeTimer = setTimeout(() => (this.notice = ""), NOTICE_MS);
+  }
+
+  #onEngine(message: FromEngine): void {
+    switch (message.kind) {
+      case "tab":
+        this.tab = message.state;
+        if (message.state === "lost") this.#camera?.close();
+        return;
+      case "view":
+        this.#onView(message.view);
+        return;
+      case "show":
+        this.#onShow(message.verdict, message.readAt);
+        return;
+      case "pin_refused":
+        this.busy = false;
+        this.pin = { triesLeft: message.triesLeft, pausedUntil: Date.now() + message.pausedForMs };
+        return;
+      case "refused":
+        this.#onRefused(message.code, message.message);
+        return;
+      case "export":
+        download(message.name, message.text);
+        return;
+      case "pairing_code":
+        this.pairingCode = message.text;
+        return;
+      case "held":
+        if (this.notice === "") this.say("Answer this first, then scan the next one.");
+        return;
+      case "progress":
+        this.progress = message;
+        return;
+      case "fault":
+        this.fault = { what: message.what, message: message.message };
+        return;
+    }
+  }
+
+  #onView(view: View): void {
+    const before = this.view;
+    this.view = view;
+    if (before === null) {
+      const last = view.history[0];
+      if (last !== undefined && Date.now() - Date.parse(last.at) < RECENT_MS) this.recent = last;
+    }
+    if (view.phase !== "first_sync") this.progress = null;
+    if (view.phase === "ready" && before?.phase !== "ready") {
+      navigator.serviceWorker?.controller?.postMessage({ kind: "ready" });
+      if (this.sheet === "pair") this.closeSheet();
+    }
+  }
+
+  #onShow(verdict: VerdictView, readAt: number | undefined): void {
+    this.busy = false;
+    this.recent = null;
+    this.#shown += 1;
+    const shown: Shown = { verdict, key: this.#shown, at: Date.now() };
+    this.announcement = spoken(verdict);
+    this.signals.play(verdict, this.settings);
+    if (verdict.screen === "same_ticket") {
+      this.strip = shown;
+    } else {
+      if (this.sheet === "override" || this.sheet === "undo") this.sheet = null;
+      this.pin = null;
+      this.#fill(shown);
+    }
+    if (verdict.can_undo && verdict.scan_id !== null) {
+      this.undoable = { scanId: verdict.scan_id, until: shown.at + UNDO_MS };
+    } else if (verdict.screen !== "same_ticket") {
+      this.undoable = null;
+    }
+    this.#hold();
+    void this.#measure(readAt);
+  }
+
+  #fill(shown: Shown): void {
+    clearTimeout(this.#dwell);
+    this.verdict = shown;
+    const { verdict } = shown;
+    const passes = verdict.kind === "revert" || verdict.screen === "exit" || verdict.screen === "admit";
+    if (passes) {
+      this.#dwell = setTimeout(() => {
+        if (this.verdict?.key === shown.key) this.next();
+      }, this.settings.dwellMs);
+    }
+  }
+
+  #onRefused(code: string, message: string): void {
+    this.busy = false;
+    if (code === "pairing_failed" || code === "bad_pairing_code") this.pairingError = message;
+    else if (this.sheet === "override" || this.sheet === "undo") this.sheetError = message;
+    else this.say(message);
+  }
+
+  #onCrowd(): void {
+    if (!this.crowd) this.announcement = "One ticket at a time";
+    this.crowd = true;
+    clearTimeout(this.#crowdTimer);
+    this.#crowdTimer = setTimeout(() => (this.crowd = false), CROWD_MS);
+  }
+
+  #hold(): void {
+    this.#engine?.hold(this.asking);
+  }
+
+  /** From the code's reading to the painted verdict, for tests and the benchmark. */
+  async #measure(readAt: number | undefined): Promise<void> {
+    if (readAt === undefined) return;
+    await tick();
+    await new Promise((done) => requestAnimationFrame(done));
+    // The frame is painted after its callbacks; a task queued now runs after the paint.
+    await new Promise((done) => setTimeout(done, 0));
+    performance.measure("decode→verdict painted", { start: readAt - performance.timeOrigin, end: performance.now() });
+  }
+}
+
+export const scanner = new Scanner();

@@ -1,0 +1,117 @@
+import type { VerdictView } from "../../../shared/core/engine.ts";
+import type { Settings } from "./settings.ts";
+
+/** One tone: from and to hertz, milliseconds long, after a pause. */
+interface Tone {
+  from: number;
+  to: number;
+  ms: number;
+  pauseMs?: number;
+  soft?: boolean;
+}
+
+interface Signal {
+  tones: Tone[];
+  /** As `navigator.vibrate` takes it. */
+  haptic: number[];
+}
+
+const RISING: Tone[] = [
+  { from: 660, to: 660, ms: 70 },
+  { from: 990, to: 990, ms: 90 },
+];
+const FALLING_SOFT: Tone[] = [
+  { from: 990, to: 990, ms: 70, soft: true },
+  { from: 660, to: 660, ms: 90, soft: true },
+];
+const TICK: Tone = { from: 1320, to: 1320, ms: 25, pauseMs: 55 };
+const TWICE: Tone[] = [
+  { from: 440, to: 440, ms: 100 },
+  { from: 440, to: 440, ms: 100, pauseMs: 60 },
+];
+const ASK: Tone[] = [
+  { from: 520, to: 520, ms: 90 },
+  { from: 520, to: 520, ms: 90, pauseMs: 40 },
+  { from: 780, to: 780, ms: 120, pauseMs: 40 },
+];
+const REFUSE: Tone[] = [{ from: 220, to: 160, ms: 350 }];
+const SHORT: Tone[] = [{ from: 300, to: 300, ms: 90 }];
+
+/** Sound and touch of each verdict (experience §8): each can be told from the others with the eyes on the guest. */
+export function signalOf(verdict: Pick<VerdictView, "screen" | "kind" | "may_admit">): Signal {
+  if (verdict.kind === "revert") return { tones: SHORT, haptic: [40] };
+  switch (verdict.screen) {
+    case "admit":
+      return { tones: RISING, haptic: [40] };
+    case "admit_party":
+      return { tones: [...RISING, ...Array<Tone>(Math.min(4, verdict.may_admit)).fill(TICK)], haptic: [40] };
+    case "exit":
+      return { tones: FALLING_SOFT, haptic: [40] };
+    case "already_in":
+    case "full":
+      return { tones: TWICE, haptic: [40, 60, 40] };
+    case "check":
+      return { tones: ASK, haptic: [60, 60, 60, 60, 60] };
+    case "refuse":
+      return { tones: REFUSE, haptic: [200, 80, 200] };
+    case "wrong_place":
+    case "wrong_time":
+      return { tones: REFUSE, haptic: [200] };
+    case "not_in_list":
+    case "not_a_ticket":
+      return { tones: SHORT, haptic: [] };
+    case "same_ticket":
+      return { tones: [], haptic: [] };
+  }
+}
+
+/** Plays the signals. Sound needs one tap first: browsers keep a page silent until then. */
+export class Signals {
+  #context: AudioContext | null = null;
+
+  /** Call on a tap or key press. */
+  unlock(): void {
+    try {
+      if (this.#context === null) {
+        // Without this an iPhone's silent switch also silences the door.
+        const session = (navigator as { audioSession?: { type: string } }).audioSession;
+        if (session !== undefined) session.type = "playback";
+        this.#context = new AudioContext();
+      }
+      if (this.#context.state !== "running") void this.#context.resume().catch(() => {});
+    } catch {
+      // No sound on this device: the screen and the vibration say the same.
+    }
+  }
+
+  play(verdict: Pick<VerdictView, "screen" | "kind" | "may_admit">, settings: Settings): void {
+    const signal = signalOf(verdict);
+    if (settings.vibration && signal.haptic.length > 0) navigator.vibrate?.(signal.haptic);
+    if (settings.sound) this.#tones(signal.tones, settings.volume);
+  }
+
+  #tones(tones: Tone[], volume: number): void {
+    const context = this.#context;
+    if (context === null || context.state !== "running") return;
+    let at = context.currentTime + 0.005;
+    for (const tone of tones) {
+      at += (tone.pauseMs ?? 0) / 1000;
+      const end = at + tone.ms / 1000;
+      const oscillator = context.createOscillator();
+      const gain = context.createGain();
+      oscillator.type = tone.soft === true ? "sine" : "triangle";
+      oscillator.frequency.setValueAtTime(tone.from, at);
+      oscillator.frequency.linearRampToValueAtTime(tone.to, end);
+      const level = volume * (tone.soft === true ? 0.35 : 0.7);
+      // Ramps at both ends: a tone that starts at full level clicks.
+      gain.gain.setValueAtTime(0, at);
+      gain.gain.linearRampToValueAtTime(level, at + 0.008);
+      gain.gain.setValueAtTime(level, Math.max(at + 0.008, end - 0.012));
+      gain.gain.linearRampToValueAtTime(0, end);
+      oscillator.connect(gain).connect(context.destination);
+      oscillator.start(at);
+      oscillator.stop(end);
+      at = end;
+    }
+  }
+}

@@ -1,0 +1,153 @@
+import { character } from "./layout.ts";
+
+/** A gap longer than this ends what was being typed, milliseconds. Real scanners were measured up to 91 ms. */
+export const GAP_MS = 500;
+/** Fewer characters are no code. */
+const SHORTEST = 4;
+/** In a text field only what is too long for a PIN and too fast for fingers is a scanner. */
+const SHORTEST_IN_FIELD = 9;
+const FASTEST_FINGERS_MS = 110;
+/** A single key is a shortcut only if nothing follows for this long, milliseconds: else it began a code. */
+const ALONE_MS = 250;
+
+export type Key = Pick<
+  KeyboardEvent,
+  "code" | "key" | "shiftKey" | "ctrlKey" | "altKey" | "metaKey" | "isComposing" | "preventDefault" | "target"
+> & { timeStamp: number };
+
+export interface WedgeEvents {
+  /** A whole code came. */
+  code(text: string): void;
+  /** One key alone, outside text fields: its character, or `Enter`. */
+  key(name: string): void;
+}
+
+interface Field {
+  element: HTMLInputElement | HTMLTextAreaElement;
+  before: string;
+}
+
+/**
+ * Hardware scanners that type ("keyboard wedge"): a run of characters ended by Enter or Tab with no gap over 500 ms
+ * (experience §7). One listener for the page, so that a scan counts wherever the focus is.
+ */
+export class Wedge {
+  #text = "";
+  #first = 0;
+  #last = -Infinity;
+  #field: Field | null = null;
+  #alone: ReturnType<typeof setTimeout> | null = null;
+
+  constructor(
+    private readonly events: WedgeEvents,
+    private readonly timers: Pick<typeof globalThis, "setTimeout" | "clearTimeout"> = globalThis,
+  ) {}
+
+  keydown(event: Key): void {
+    if (event.isComposing || event.ctrlKey || event.altKey || event.metaKey) return;
+    const now = event.timeStamp;
+    if (now - this.#last > GAP_MS) this.#reset();
+    if (event.key === "Enter" || event.code === "Enter" || event.code === "NumpadEnter" || event.key === "Tab") {
+      this.#terminator(event);
+      return;
+    }
+    const char = character(event);
+    if (char === null) return;
+    this.#take(char, now, event);
+  }
+
+  /** Text that came without keys (an Android scanner that acts as a keyboard app). `at` on the clock of events. */
+  input(text: string, at: number): void {
+    if (at - this.#last > GAP_MS) this.#reset();
+    this.#cancelAlone();
+    for (const char of text) {
+      if (char === "\n" || char === "\t") {
+        this.#finish();
+        continue;
+      }
+      if (this.#text === "") this.#first = at;
+      this.#text += char;
+      this.#last = at;
+    }
+  }
+
+  #take(char: string, now: number, event: Key): void {
+    const field = textField(event.target);
+    if (this.#text === "") {
+      this.#first = now;
+      this.#field = field === null ? null : { element: field, before: field.value };
+    }
+    this.#text += char;
+    this.#last = now;
+    this.#cancelAlone();
+    if (field !== null) return;
+    if (this.#text.length === 1) {
+      // Space presses the focused button; every other key alone may be a shortcut.
+      if (char === " " && isControl(event.target)) return;
+      if (char === " ") event.preventDefault();
+      this.#alone = this.timers.setTimeout(() => {
+        this.#alone = null;
+        this.#reset();
+        this.events.key(char);
+      }, ALONE_MS);
+    } else {
+      // Inside a code a space must not press a button, nor a slash open the browser's search.
+      event.preventDefault();
+    }
+  }
+
+  #terminator(event: Key): void {
+    if (this.#isCode(event.timeStamp)) {
+      event.preventDefault();
+      this.#finish();
+      return;
+    }
+    const nothing = this.#text === "";
+    this.#reset();
+    if (event.key !== "Tab" && nothing && textField(event.target) === null && !isControl(event.target)) {
+      this.events.key("Enter");
+    }
+  }
+
+  #isCode(now: number): boolean {
+    const length = [...this.#text].length;
+    if (this.#field === null) return length >= SHORTEST;
+    return length >= SHORTEST_IN_FIELD && (now - this.#first) / length <= FASTEST_FINGERS_MS;
+  }
+
+  #finish(): void {
+    const text = this.#text;
+    const field = this.#field;
+    this.#reset();
+    if (field !== null && field.element.value !== field.before) {
+      field.element.value = field.before;
+      field.element.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+    if (text.length >= SHORTEST) this.events.code(text);
+  }
+
+  #reset(): void {
+    this.#text = "";
+    this.#field = null;
+    this.#last = -Infinity;
+    this.#cancelAlone();
+  }
+
+  #cancelAlone(): void {
+    if (this.#alone !== null) this.timers.clearTimeout(this.#alone);
+    this.#alone = null;
+  }
+}
+
+function textField(target: EventTarget | null): HTMLInputElement | HTMLTextAreaElement | null {
+  const element = target as Partial<HTMLInputElement> | null;
+  const tag = element?.tagName?.toUpperCase();
+  if (tag === "TEXTAREA") return target as HTMLTextAreaElement;
+  if (tag !== "INPUT" || ["checkbox", "radio", "button", "submit", "range"].includes(element?.type ?? "")) return null;
+  return target as HTMLInputElement;
+}
+
+function isControl(target: EventTarget | null): boolean {
+  const tag = (target as Partial<Element> | null)?.tagName?.toUpperCase() ?? "";
+  return ["BUTTON", "A", "SUMMARY", "SELECT", "INPUT"].includes(tag);
+}

@@ -1,0 +1,189 @@
+import type { HistoryRow, Screen, VerdictView } from "../../../shared/core/engine.ts";
+import { day, span, time } from "./format.ts";
+
+/** The shapes of experience §8: a verdict can be told by shape alone. */
+export type Shape =
+  | "check-circle"
+  | "ring-segments"
+  | "door-out"
+  | "two-rings"
+  | "bang-square"
+  | "cross-octagon"
+  | "arrow-octagon"
+  | "clock-octagon"
+  | "question-diamond"
+  | "bars-top"
+  | "ring"
+  | "arrow-back";
+
+/** A verdict in words: what to say, why, and what to do next. */
+export interface Words {
+  headline: string;
+  lines: string[];
+  /** What staff do now; empty when the guest simply goes. */
+  next: string;
+  shape: Shape;
+}
+
+/** Screens that ask how many go in, until a count is given. */
+export function asksCount(verdict: VerdictView): boolean {
+  return (
+    verdict.scan_id !== null &&
+    !verdict.opened &&
+    verdict.kind === "entry" &&
+    verdict.may_admit > 0 &&
+    (verdict.screen === "admit_party" || verdict.screen === "full" || verdict.screen === "check")
+  );
+}
+
+export function wordsOf(verdict: VerdictView, now: number = Date.now()): Words {
+  if (verdict.kind === "revert") {
+    return { headline: "Undone", lines: [undone(verdict.count)], next: "", shape: "arrow-back" };
+  }
+  switch (verdict.screen) {
+    case "admit":
+      return {
+        headline: verdict.count > 1 ? `Admit ${verdict.count}` : "Admit",
+        lines: verdict.overridden ? ["Let in by staff", ...party(verdict)] : party(verdict),
+        next: "",
+        shape: "check-circle",
+      };
+    case "admit_party":
+      return { headline: "How many now?", lines: remaining(verdict), next: "", shape: "ring-segments" };
+    case "exit":
+      return { headline: "Exit recorded", lines: persons(verdict.count), next: "", shape: "door-out" };
+    case "already_in":
+      return { headline: "Already in", lines: collision(verdict, now), next: "Ask a supervisor.", shape: "two-rings" };
+    case "check":
+      return { headline: "Check the guest", lines: remaining(verdict), next: "Look first, then decide.", shape: "bang-square" };
+    case "refuse":
+      return { headline: "Do not admit", lines: [cause(verdict.reason)], next: "Send the guest to the ticket desk.", shape: "cross-octagon" };
+    case "wrong_place":
+      return wrongPlace(verdict);
+    case "wrong_time":
+      return wrongTime(verdict);
+    case "not_in_list":
+      return {
+        headline: "Not in this list",
+        lines: [`Not in this device's list (${listName(verdict, now)}).`],
+        next: "A ticket sold since then is not here. Ask a supervisor.",
+        shape: "question-diamond",
+      };
+    case "not_a_ticket":
+      return { headline: "Not one of our codes", lines: ["This is no ticket of any event here."], next: "Ask for the ticket.", shape: "question-diamond" };
+    case "full":
+      return { headline: "Area full", lines: ["Hold the queue."], next: "Let people in only as others leave.", shape: "bars-top" };
+    case "same_ticket":
+      return { headline: `Same ticket, ${span(verdict.same_ticket_ms ?? 0)} ago`, lines: ["On this device."], next: "", shape: "ring" };
+  }
+}
+
+/** One line for the strip and the history. */
+export function title(row: Pick<HistoryRow, "screen" | "kind" | "count" | "opened">): string {
+  if (row.kind === "revert") return "Undone";
+  if (row.kind === "exit" && row.opened) return row.count > 1 ? `Exit ${row.count}` : "Exit";
+  if (row.opened) return row.count > 1 ? `Admit ${row.count}` : "Admit";
+  return TITLES[row.screen];
+}
+
+const TITLES: Record<Screen, string> = {
+  admit: "Admit",
+  admit_party: "Nobody went in",
+  exit: "Exit",
+  already_in: "Already in",
+  check: "Not let in after a check",
+  refuse: "Do not admit",
+  wrong_place: "Wrong gate",
+  wrong_time: "Wrong time",
+  not_in_list: "Not in this list",
+  not_a_ticket: "Not one of our codes",
+  full: "Area full",
+  same_ticket: "Same ticket again",
+};
+
+/** What a screen reader says at once. */
+export function spoken(verdict: VerdictView): string {
+  const words = wordsOf(verdict);
+  return [words.headline, ...words.lines, verdict.name ?? ""].filter((part) => part !== "").join(", ");
+}
+
+/** A problem row's reason, for staff. */
+export function problemCause(reason: string): string {
+  return PROBLEMS[reason] ?? `The server refused it: ${reason.replaceAll("_", " ")}`;
+}
+
+const PROBLEMS: Record<string, string> = {
+  malformed: "The server could not read it",
+  mixed_events: "It belongs to another event",
+  device_mismatch: "It belongs to another device",
+  unknown_event: "The server does not know its event",
+  quota: "The server keeps no more scans of this device",
+};
+
+function party(verdict: VerdictView): string[] {
+  return verdict.entry_limit > 1 ? [`${verdict.already_in + verdict.count} of ${verdict.entry_limit}`] : [];
+}
+
+function remaining(verdict: VerdictView): string[] {
+  if (verdict.entry_limit <= 1) return [];
+  return verdict.already_in > 0
+    ? [`${verdict.may_admit} of ${verdict.entry_limit} may go in; ${verdict.already_in} already did`]
+    : [`A party of ${verdict.entry_limit}`];
+}
+
+function persons(count: number): string[] {
+  return count > 1 ? [`${count} persons`] : [];
+}
+
+function undone(kept: number): string {
+  return kept > 0 ? `${kept} of the party stay counted.` : "Nobody is counted for this scan.";
+}
+
+function collision(verdict: VerdictView, now: number): string[] {
+  const last = verdict.last_entry;
+  const lines: string[] = [];
+  if (verdict.entry_limit > 1) lines.push(`All ${verdict.entry_limit} of the party are in.`);
+  if (last !== null) {
+    lines.push(`${last.gate}, ${time(last.at, now)}, ${span(now - Date.parse(last.at))} ago`);
+    lines.push(last.own ? "Scanned on this device" : `Scanned on device ${last.device_id.slice(0, 8)}`);
+  }
+  if (verdict.reason === "too_soon") lines.push("Coming back is allowed, but not yet.");
+  return lines;
+}
+
+function cause(reason: string | null): string {
+  switch (reason) {
+    case "ticket_voided":
+      return "This ticket was cancelled.";
+    case "ticket_refunded":
+      return "This ticket was refunded.";
+    case "ticket_already_used":
+      return "This ticket is marked as used.";
+    default:
+      return reason === null ? "" : reason.replaceAll("_", " ");
+  }
+}
+
+function wrongPlace(verdict: VerdictView): Words {
+  const gates = verdict.right_gates;
+  const first = gates[0];
+  return {
+    headline: first === undefined ? "Wrong gate" : `Wrong gate: go to ${first}`,
+    lines: gates.length > 1 ? [`Also good: ${gates.slice(1, 4).join(", ")}`] : [],
+    next: first === undefined ? "No gate of this list takes this ticket. Send the guest to the ticket desk." : "",
+    shape: "arrow-octagon",
+  };
+}
+
+function wrongTime(verdict: VerdictView): Words {
+  const early = verdict.reason === "not_yet_valid";
+  const at = early ? verdict.valid_from : verdict.expires_at;
+  const headline = early ? "Too early" : "Too late";
+  const lines = at === null ? [] : [early ? `Valid from ${day(at)}` : `Was valid until ${day(at)}`];
+  return { headline, lines, next: early ? "Ask the guest to come back then." : "Send the guest to the ticket desk.", shape: "clock-octagon" };
+}
+
+function listName(verdict: VerdictView, now: number): string {
+  const made = verdict.list_at === null ? "" : `, ${time(verdict.list_at, now)}`;
+  return `version ${verdict.manifest_version}${made}`;
+}

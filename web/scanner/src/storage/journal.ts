@@ -1,0 +1,161 @@
+import type { Row } from "../../../shared/core/engine.ts";
+
+/** Schema 1 for ever: rows are opaque, so nothing the engine learns can ask for another one. */
+const NAME = "admit-journal";
+const VERSION = 1;
+const ROWS = "rows";
+const CONTROL = "control";
+const KEY = "writer";
+
+interface Control {
+  /** Raised by each tab that becomes the writer; an append of an older one aborts. */
+  writer_generation: number;
+  /** The `n` the next row must have. */
+  next_seq: number;
+}
+
+/** Why an append did not happen, one word for `append_failed`. */
+export type AppendFailure = "quota" | "lost_lock" | "out_of_step" | "closed";
+
+export class AppendError extends Error {
+  constructor(readonly reason: AppendFailure) {
+    super(`nothing was stored: ${reason}`);
+  }
+}
+
+/**
+ * The journal of this device: append only, each append one transaction that is on stable storage when it resolves.
+ * Only the tab whose generation is the newest can append.
+ */
+export class Journal {
+  #db: IDBDatabase | null;
+  #queue: Promise<unknown> = Promise.resolve();
+
+  private constructor(
+    db: IDBDatabase,
+    private readonly generation: number,
+    private readonly factory: IDBFactory,
+  ) {
+    this.#db = this.#watch(db);
+  }
+
+  /** Opens the journal as its new writer and reads all of it. */
+  static async open(factory: IDBFactory = indexedDB): Promise<{ journal: Journal; rows: Row[] }> {
+    const db = await openDatabase(factory);
+    const tx = db.transaction([ROWS, CONTROL], "readwrite", { durability: "strict" });
+    const committed = completion(tx);
+    // Each request hears of its own failure; what counts is whether the transaction is kept.
+    committed.catch(() => {});
+    const found = (await result(tx.objectStore(CONTROL).get(KEY))) as Control | undefined;
+    const control = { writer_generation: (found?.writer_generation ?? 0) + 1, next_seq: found?.next_seq ?? 1 };
+    tx.objectStore(CONTROL).put(control, KEY);
+    const rows = (await result(tx.objectStore(ROWS).getAll())) as Row[];
+    await committed;
+    return { journal: new Journal(db, control.writer_generation, factory), rows };
+  }
+
+  /** Writes rows after all earlier appends. Rejects with [`AppendError`], and then nothing of it is stored. */
+  append(rows: Row[]): Promise<void> {
+    const turn = this.#queue.then(() => this.#appendOnce(rows));
+    this.#queue = turn.catch(() => {});
+    return turn;
+  }
+
+  close(): void {
+    this.#db?.close();
+    this.#db = null;
+  }
+
+  async #appendOnce(rows: Row[]): Promise<void> {
+    try {
+      await this.#write(rows, false);
+    } catch (error) {
+      if (error instanceof AppendError) throw error;
+      if (isQuota(error)) throw new AppendError("quota");
+      // iOS drops connections of a page that slept. One fresh connection; a second failure is a failure.
+      try {
+        this.#db?.close();
+        this.#db = this.#watch(await openDatabase(this.factory));
+        await this.#write(rows, true);
+      } catch (again) {
+        if (again instanceof AppendError) throw again;
+        throw new AppendError(isQuota(again) ? "quota" : "closed");
+      }
+    }
+  }
+
+  async #write(rows: Row[], again: boolean): Promise<void> {
+    const first = rows[0];
+    if (first === undefined) return;
+    if (this.#db === null) throw new DOMException("the connection is closed", "InvalidStateError");
+    const tx = this.#db.transaction([ROWS, CONTROL], "readwrite", { durability: "strict" });
+    const committed = completion(tx);
+    committed.catch(() => {});
+    const refuse = (reason: AppendFailure): never => {
+      tx.abort();
+      throw new AppendError(reason);
+    };
+    const control = (await result(tx.objectStore(CONTROL).get(KEY))) as Control | undefined;
+    // No control row: the browser cleared this site's data under us, so this is no longer the journal we opened.
+    if (control === undefined) return refuse("closed");
+    if (control.writer_generation !== this.generation) return refuse("lost_lock");
+    const next = first.n + rows.length;
+    if (again && control.next_seq === next && (await this.#holds(tx, rows))) {
+      await committed;
+      return;
+    }
+    if (control.next_seq !== first.n || rows.some((row, i) => row.n !== first.n + i)) return refuse("out_of_step");
+    const store = tx.objectStore(ROWS);
+    for (const row of rows) store.add({ n: row.n, text: row.text });
+    tx.objectStore(CONTROL).put({ writer_generation: this.generation, next_seq: next } satisfies Control, KEY);
+    await committed;
+  }
+
+  /** The first try may have committed although its connection died before saying so. */
+  async #holds(tx: IDBTransaction, rows: Row[]): Promise<boolean> {
+    for (const row of rows) {
+      const stored = (await result(tx.objectStore(ROWS).get(row.n))) as Row | undefined;
+      if (stored?.text !== row.text) return false;
+    }
+    return true;
+  }
+
+  #watch(db: IDBDatabase): IDBDatabase {
+    db.onclose = () => {
+      if (this.#db === db) this.#db = null;
+    };
+    return db;
+  }
+}
+
+function openDatabase(factory: IDBFactory): Promise<IDBDatabase> {
+  return new Promise((resolve, reject) => {
+    const request = factory.open(NAME, VERSION);
+    request.onupgradeneeded = () => {
+      request.result.createObjectStore(ROWS, { keyPath: "n" });
+      request.result.createObjectStore(CONTROL);
+    };
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error ?? new Error("the journal cannot be opened"));
+    request.onblocked = () => reject(new Error("the journal is held by an older page"));
+  });
+}
+
+function result<T>(request: IDBRequest<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error ?? new Error("the journal cannot be read"));
+  });
+}
+
+function completion(tx: IDBTransaction): Promise<void> {
+  return new Promise((resolve, reject) => {
+    tx.oncomplete = () => resolve();
+    tx.onabort = () => reject(tx.error ?? new DOMException("the transaction was aborted", "AbortError"));
+    tx.onerror = () => reject(tx.error ?? new Error("the transaction failed"));
+  });
+}
+
+function isQuota(error: unknown): boolean {
+  return error instanceof DOMException && error.name === "QuotaExceededError";
+}

@@ -1,0 +1,203 @@
+/**
+ * What goes into the scanner engine and what comes out, as JSON.
+ *
+ * A mirror of `crates/core/src/wire/engine.rs`, field by field: that file is the source, this one only gives its
+ * shapes to TypeScript. Times (`Timestamp`) are RFC 3339 in UTC; `_ms` are milliseconds.
+ */
+
+export type Timestamp = string;
+export type Direction = "in" | "out" | "both";
+export type Method = "qr" | "manual" | "import";
+export type ScanKind = "entry" | "exit" | "revert";
+export type Outcome = "valid" | "duplicate" | "invalid" | "gate_access_denied" | "expired";
+
+/** The verdict screens (`crates/core/src/decide.rs`, `Screen`). */
+export type Screen =
+  | "admit"
+  | "admit_party"
+  | "exit"
+  | "already_in"
+  | "check"
+  | "refuse"
+  | "wrong_place"
+  | "wrong_time"
+  | "not_in_list"
+  | "not_a_ticket"
+  | "full"
+  | "same_ticket";
+
+/** The clocks and randomness at an input. */
+export interface Now {
+  wall_ms: number;
+  mono_ms: number;
+  /** 32 fresh random bytes. */
+  random: number[];
+}
+
+/** A row of the journal, numbered from 1 without holes; only the engine reads its text. */
+export interface Row {
+  n: number;
+  text: string;
+}
+
+export type Input =
+  | { type: "start"; session_id: string; rows: Row[]; app_version: string; device_type: DeviceType }
+  | { type: "cache"; key: string }
+  | { type: "started" }
+  | { type: "pair"; code: string; name: string }
+  | { type: "code"; text: string; method: Method }
+  | { type: "count"; scan_id: string; count: number }
+  | { type: "override"; scan_id: string; pin: string; by: string; reason: string; count: number }
+  | { type: "undo"; scan_id: string | null; keep: number }
+  | { type: "direction"; direction: Direction }
+  | { type: "operator"; name: string }
+  | { type: "appended"; append: number }
+  | { type: "append_failed"; append: number; reason: string }
+  | { type: "response"; request: number; status: number; headers: [string, string][]; sent_mono_ms: number }
+  | { type: "failed"; request: number }
+  | { type: "online" }
+  | { type: "tick" }
+  | { type: "sync_now" }
+  | { type: "battery"; percent: number }
+  | { type: "hide_problem"; scan_id: string }
+  | { type: "export" };
+
+export type DeviceType = "ipad" | "phone" | "desktop" | "terminal";
+
+export type Effect =
+  | { type: "append"; append: number; rows: Row[] }
+  | { type: "save"; key: string; text: string | null }
+  | { type: "forget"; key: string }
+  | SendEffect
+  | { type: "cancel"; request: number }
+  | { type: "wake"; at_mono_ms: number }
+  | { type: "show"; verdict: VerdictView }
+  | { type: "view"; view: View }
+  | { type: "pin_refused"; tries_left: number; paused_until_mono_ms: number | null }
+  | { type: "refused"; code: RefusedCode; message: string }
+  | { type: "export"; name: string; text: string }
+  | { type: "wipe_caches" };
+
+export interface SendEffect {
+  type: "send";
+  request: number;
+  method: string;
+  path: string;
+  headers: [string, string][];
+  body: string | null;
+  timeout_ms: number;
+}
+
+export type RefusedCode =
+  | "nothing_to_undo"
+  | "not_paired"
+  | "bad_pairing_code"
+  | "no_list"
+  | "no_pin"
+  | "unknown_scan"
+  | "bad_count"
+  | "storage_blocked"
+  | "pairing_failed";
+
+/** A verdict as the screen needs it. */
+export interface VerdictView {
+  screen: Screen;
+  scan_id: string | null;
+  kind: ScanKind;
+  outcome: Outcome;
+  reason: string | null;
+  opened: boolean;
+  count: number;
+  may_admit: number;
+  entry_limit: number;
+  already_in: number;
+  ticket_id: string | null;
+  short_code: string;
+  zone: string | null;
+  name: string | null;
+  right_gates: string[];
+  valid_from: Timestamp | null;
+  expires_at: Timestamp | null;
+  last_entry: LastEntryView | null;
+  at: Timestamp;
+  decided_by: "device" | "server";
+  list_expired: boolean;
+  manifest_version: number;
+  list_at: Timestamp | null;
+  can_override: boolean;
+  overridden: boolean;
+  can_undo: boolean;
+  same_ticket_ms: number | null;
+}
+
+export interface LastEntryView {
+  at: Timestamp;
+  gate: string;
+  device_id: string;
+  own: boolean;
+}
+
+export type Phase = "unpaired" | "pairing" | "first_sync" | "ready" | "revoked" | "key_unknown" | "blocked";
+
+/** The state of the scanner. */
+export interface View {
+  phase: Phase;
+  message: string | null;
+  device_id: string | null;
+  device_name: string;
+  event_id: string | null;
+  event_name: string;
+  gate_id: string | null;
+  gate_name: string;
+  gate_direction: Direction | null;
+  direction: Direction;
+  operator: string;
+  list: ListView | null;
+  online: boolean;
+  captive: boolean;
+  unsent: number;
+  sending: number;
+  retry_in_ms: number | null;
+  last_sync_at: Timestamp | null;
+  clock_offset_ms: number | null;
+  clock_uncertainty_ms: number | null;
+  own_admitted: number;
+  has_pin: boolean;
+  problems: Problem[];
+  history: HistoryRow[];
+}
+
+export interface ListView {
+  version: number;
+  tickets: number;
+  generated_at: Timestamp;
+  expires_at: Timestamp;
+  expired: boolean;
+}
+
+export interface Problem {
+  scan_id: string;
+  reason: string;
+  kept: boolean;
+  at: Timestamp;
+}
+
+export interface HistoryRow {
+  scan_id: string;
+  kind: ScanKind;
+  screen: Screen;
+  at: Timestamp;
+  count: number;
+  opened: boolean;
+  overridden: boolean;
+  reverted: number;
+  short_code: string;
+  ticket_id: string | null;
+  sync: "waiting" | "sent" | "refused" | "held";
+}
+
+/** The engine as the WASM door gives it: JSON in, JSON out, a body's bytes beside. */
+export interface EngineDoor {
+  /** Takes an `Input`, its body and a `Now`; gives an array of `Effect`. Throws on text it cannot read. */
+  handle(inputJson: string, body: Uint8Array | undefined, nowJson: string): string;
+}

@@ -1,0 +1,81 @@
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { build, type Plugin } from "vite";
+import { filesUnder } from "./files.ts";
+
+/**
+ * Builds `src/sw.ts` to an un-hashed `sw.js` at the app's root, after everything else is on disk, because its
+ * list of files to keep is everything else. In the source stand two constants:
+ *
+ *     declare const __PRECACHE__: readonly string[];  // paths under the base, the app's own "" first
+ *     declare const __BUILD_ID__: string;             // changes whenever any file or the worker itself does
+ *
+ * One cache per build id is what keeps a page, its workers and its WASM from ever mixing two builds.
+ */
+export function serviceWorker(): Plugin {
+  let root = "";
+  let outDir = "";
+  let failed = false;
+  return {
+    name: "admit-service-worker",
+    apply: "build",
+    configResolved(config) {
+      root = config.root;
+      outDir = join(config.root, config.build.outDir);
+    },
+    buildEnd(error) {
+      failed = error !== undefined;
+    },
+    closeBundle: {
+      order: "pre",
+      sequential: true,
+      async handler() {
+        if (failed) return;
+        const source = join(root, "src/sw.ts");
+        if (!existsSync(source)) {
+          this.warn("src/sw.ts is missing: this build does not start without a network");
+          return;
+        }
+        const files = filesUnder(outDir).filter((file) => file !== "sw.js" && !/\.(br|gz|map)$/.test(file));
+        const code = await compile(root, source);
+        const hash = createHash("sha256").update(code);
+        for (const file of files) hash.update(`\0${file}\0`).update(readFileSync(join(outDir, file)));
+        const id = hash.digest("hex").slice(0, 16);
+        // The start page is kept under the address people open, not under its file name.
+        const paths = files.map((file) => (file === "index.html" ? "" : file)).sort();
+        writeFileSync(join(outDir, "sw.js"), fill(code, paths, id));
+      },
+    },
+  };
+}
+
+async function compile(root: string, source: string): Promise<string> {
+  const result = await build({
+    root,
+    configFile: false,
+    publicDir: false,
+    logLevel: "warn",
+    build: {
+      write: false,
+      target: "es2022",
+      lib: { entry: source, formats: ["iife"], name: "sw", fileName: () => "sw.js" },
+    },
+  });
+  const outputs = Array.isArray(result) ? result : [result];
+  for (const output of outputs) {
+    if (!("output" in output)) continue;
+    for (const chunk of output.output) if (chunk.type === "chunk" && chunk.isEntry) return chunk.code;
+  }
+  throw new Error("the service worker produced no code");
+}
+
+/** The constants are put in after compiling, as text: the id hashes the code that they are put into. */
+export function fill(code: string, paths: readonly string[], id: string): string {
+  if (!code.includes("__PRECACHE__") || !code.includes("__BUILD_ID__")) {
+    throw new Error("src/sw.ts must use __PRECACHE__ and __BUILD_ID__: without them it cannot keep a build together");
+  }
+  return code
+    .replaceAll("__PRECACHE__", () => JSON.stringify(paths))
+    .replaceAll("__BUILD_ID__", () => JSON.stringify(id));
+}

@@ -1,0 +1,79 @@
+//! The project's own commands. `make` is the door, this is the room behind it.
+//!
+//! Reading order: `exec` starts programs, `stamp` remembers inputs, `setup` installs what a machine lacks,
+//! `wasm` and `web` build the browser's half, `tidy` holds the laws a compiler cannot, `suite` runs everything.
+
+mod exec;
+mod stamp;
+mod setup;
+mod wasm;
+mod web;
+mod tidy;
+mod suite;
+
+use anyhow::{Result, bail};
+use std::os::unix::process::CommandExt;
+
+const HELP: &str = "\
+cargo xtask <command>
+
+  setup          install what the builds and tests need (as root), or print the one line that does
+  wasm [--dev]   build crates/wasm for the browser into web/shared/core/generated
+  web            build the scanner and the organiser's app into web/*/dist
+  build          wasm, web, and the release binary target/release/admit
+  demo [...]     build, then `admit demo` with the arguments that follow
+  check          the quick look before a commit: format, tidy, clippy, types of the web code
+  tidy           the laws of the house that a compiler does not know
+  test           everything that must hold before a change lands
+  test-long      the same with far more generated histories, seeds and kills
+  bench [...]    the measurements, each beside the limit of this machine
+";
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let outcome = run(args.first().map_or("help", String::as_str), args.get(1..).unwrap_or_default());
+    if let Err(error) = outcome {
+        eprintln!("\nxtask: {error:#}");
+        // 2 says "this machine lacks something", as opposed to "the code is wrong".
+        std::process::exit(if error.is::<setup::Missing>() { 2 } else { 1 });
+    }
+}
+
+fn run(command: &str, args: &[String]) -> Result<()> {
+    match command {
+        "setup" => suite::setup(),
+        "wasm" => wasm::build(args.iter().any(|arg| arg == "--dev")),
+        "web" => web::build(),
+        "build" => build(),
+        "demo" => {
+            build()?;
+            // The demo takes this process's place, so that Ctrl-C and signals reach the server and nobody else.
+            Err(exec::command(exec::root().join("target/release/admit")).arg("demo").args(args).exec().into())
+        }
+        "check" => suite::check(),
+        "tidy" => tidy::run(),
+        "test" => suite::test(suite::Depth::Gate),
+        "test-long" => suite::test(suite::Depth::Long),
+        "bench" => bench(args),
+        "help" | "--help" | "-h" => {
+            print!("{HELP}");
+            Ok(())
+        }
+        other => bail!("there is no command `{other}`\n\n{HELP}"),
+    }
+}
+
+fn build() -> Result<()> {
+    wasm::build(false)?;
+    web::build()?;
+    exec::run(exec::cargo().args(["build", "--release", "--locked", "-p", "admit"]))
+}
+
+/// The measurements live in a crate of their own, so that what they need is never built into the product.
+fn bench(args: &[String]) -> Result<()> {
+    if !exec::root().join("crates/bench/Cargo.toml").exists() {
+        bail!("there is no crates/bench yet: nothing to measure");
+    }
+    build()?;
+    exec::run(exec::cargo().args(["run", "--release", "--locked", "-p", "admit-bench", "--"]).args(args))
+}

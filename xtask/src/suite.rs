@@ -1,0 +1,186 @@
+//! `check`, `test` and `test-long`: the steps in the order in which they find mistakes cheapest.
+
+mod tally;
+
+use crate::exec;
+use crate::setup;
+use crate::tidy;
+use crate::wasm;
+use crate::web;
+use anyhow::{Context, Result, bail};
+use std::process::Command;
+use std::time::{Duration, Instant};
+use tally::Tally;
+
+/// How much is generated, simulated and killed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Before every change lands.
+    Gate,
+    /// Before a release.
+    Long,
+}
+
+impl Depth {
+    /// What the tests read from the environment.
+    fn settings(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Depth::Gate => &[],
+            Depth::Long => &[("ADMIT_LONG", "1"), ("ADMIT_LAWS", "100000"), ("ADMIT_KILLS", "100")],
+        }
+    }
+
+    /// Seeds for the simulator's levels 0 and 1.
+    fn seeds(self) -> [&'static str; 2] {
+        match self {
+            Depth::Gate => ["2000", "300"],
+            Depth::Long => ["20000", "3000"],
+        }
+    }
+}
+
+/// One profile for all that is built here, so that every crate is built once; see `.cargo/config.toml`.
+const PROFILE: &str = "proof";
+/// crates/wasm is for another machine, and this crate is built already, in the profile that runs it.
+const PRODUCT: [&str; 5] = ["--workspace", "--exclude", "admit-wasm", "--exclude", "xtask"];
+
+struct Run {
+    tally: Tally,
+    times: Vec<(String, Duration)>,
+    depth: Depth,
+}
+
+/// `cargo xtask setup`: everything that `test` needs.
+pub fn setup() -> Result<()> {
+    setup::node()?;
+    setup::ensure(setup::TESTS)?;
+    wasm::toolchain().map(drop)
+}
+
+/// The quick look before a commit, in the profile that the editor builds in anyway.
+pub fn check() -> Result<()> {
+    let mut run = Run::new(Depth::Gate);
+    let outcome = (|| {
+        run.step("format", |_| format())?;
+        run.step("tidy", |_| tidy::run())?;
+        run.step("wasm and web", |_| wasm::build(false).and_then(|()| web::build()))?;
+        run.step("types of the web code", |_| exec::run(web::npm().args(["run", "--silent", "check"])))?;
+        run.step("clippy", |_| clippy(&["--workspace", "--exclude", "admit-wasm"], "dev"))
+    })();
+    run.times();
+    outcome
+}
+
+/// Everything. The last line is a total, and the exit code is its meaning.
+pub fn test(depth: Depth) -> Result<()> {
+    let mut run = Run::new(depth);
+    let outcome = run.all();
+    run.times();
+    if outcome.is_err() {
+        run.tally.failed = run.tally.failed.max(1);
+    }
+    if let Err(error) = &outcome {
+        println!("stopped: {error:#}");
+    }
+    println!("{}", run.tally);
+    outcome
+}
+
+impl Run {
+    fn new(depth: Depth) -> Run {
+        Run { tally: Tally::default(), times: Vec::new(), depth }
+    }
+
+    fn all(&mut self) -> Result<()> {
+        self.step("setup", |_| setup())?;
+        self.step("format", |_| format())?;
+        self.step("tidy", |_| tidy::run())?;
+        self.step("tests of the commands", |run| {
+            run.cargo_test(exec::cargo().args(["test", "--locked", "-p", "xtask"]))
+        })?;
+        self.step("wasm and web", |_| wasm::build(false).and_then(|()| web::build()))?;
+        self.step("types of the web code", |_| exec::run(web::npm().args(["run", "--silent", "check"])))?;
+        self.step("web unit tests", |run| run.vitest("test", &[]))?;
+        self.step("clippy", |_| {
+            clippy(&["-p", "xtask"], "dev")?;
+            clippy(&PRODUCT, PROFILE)
+        })?;
+        // All targets in one go: building the binary by itself would choose other features and build half of it again.
+        self.step("build", |_| {
+            exec::run(exec::cargo().args(["build", "--locked", "--profile", PROFILE, "--all-targets"]).args(PRODUCT))
+        })?;
+        self.step("Rust tests", |run| {
+            run.cargo_test(
+                exec::cargo().args(["test", "--locked", "--profile", PROFILE, "--no-fail-fast"]).args(PRODUCT),
+            )
+        })?;
+        let seeds = self.depth.seeds();
+        self.step("simulator, level 0", |run| run.simulate("0", seeds[0]))?;
+        self.step("simulator, level 1", |run| run.simulate("1", seeds[1]))?;
+        self.step("browser tests", |run| run.vitest("e2e", &[("ADMIT_BIN", &binary())]))
+    }
+
+    fn step(&mut self, name: &str, work: impl FnOnce(&mut Run) -> Result<()>) -> Result<()> {
+        println!("\n── {name}");
+        let start = Instant::now();
+        let outcome = work(self);
+        self.times.push((name.to_owned(), start.elapsed()));
+        outcome.with_context(|| name.to_owned())
+    }
+
+    fn times(&self) {
+        println!();
+        for (name, time) in &self.times {
+            println!("{:>7.1} s  {name}", time.as_secs_f64());
+        }
+        println!("{:>7.1} s  in all\n", self.times.iter().map(|(_, time)| time.as_secs_f64()).sum::<f64>());
+    }
+
+    fn cargo_test(&mut self, command: &mut Command) -> Result<()> {
+        command.envs(self.depth.settings().iter().copied());
+        let tally = &mut self.tally;
+        exec::run_reading(command, |line| tally.cargo_line(line))
+    }
+
+    fn simulate(&mut self, level: &str, seeds: &str) -> Result<()> {
+        exec::run(exec::command(binary()).args(["simulate", "--level", level, "--seeds", seeds]))?;
+        self.tally.passed += 1;
+        Ok(())
+    }
+
+    /// The counts come from the runner's own report: its screen is for people.
+    fn vitest(&mut self, script: &str, env: &[(&str, &str)]) -> Result<()> {
+        let report = exec::root().join("target/xtask").join(format!("{script}.json"));
+        if report.exists() {
+            std::fs::remove_file(&report)?;
+        }
+        let mut command = web::npm();
+        command
+            .args(["run", "--silent", script, "--", "--reporter=default", "--reporter=json"])
+            .arg(format!("--outputFile.json={}", report.display()))
+            .envs(self.depth.settings().iter().copied())
+            .envs(env.iter().copied());
+        let outcome = exec::run(&mut command);
+        match std::fs::read_to_string(&report) {
+            Ok(text) => self.tally.vitest_report(&text)?,
+            Err(_) if outcome.is_ok() => bail!("the runner left no report at {}", report.display()),
+            Err(_) => {}
+        }
+        outcome
+    }
+}
+
+fn format() -> Result<()> {
+    exec::run(exec::cargo().args(["fmt", "--all", "--check"])).context("`cargo fmt` puts this right")
+}
+
+fn clippy(packages: &[&str], profile: &str) -> Result<()> {
+    let mut command = exec::cargo();
+    command.args(["clippy", "--locked", "--all-targets", "--profile", profile]).args(packages);
+    command.args(["--", "-D", "warnings"]);
+    exec::run(&mut command)
+}
+
+fn binary() -> String {
+    exec::root().join("target").join(PROFILE).join("admit").display().to_string()
+}

@@ -1,0 +1,60 @@
+//! The laws of the house that neither the compiler nor clippy can hold. Each check is a function from text to
+//! complaints, so that a test can show it both silent and loud.
+//!
+//! A line that has to break one carries `tidy-allow: why` on itself or on the line above.
+
+mod complaint;
+mod source;
+mod text;
+mod layout;
+mod order;
+mod typescript;
+
+use crate::exec;
+use anyhow::{Context, Result, bail};
+use complaint::{Complaint, File};
+use std::fs;
+
+/// `cargo xtask tidy`.
+pub fn run() -> Result<()> {
+    let files = files()?;
+    let complaints = complaints(&files);
+    for Complaint { path, line, message } in &complaints {
+        match line {
+            0 => eprintln!("{path}: {message}"),
+            _ => eprintln!("{path}:{line}: {message}"),
+        }
+    }
+    match complaints.len() {
+        0 => Ok(()),
+        count => bail!("tidy has {count} complaint{}", if count == 1 { "" } else { "s" }),
+    }
+}
+
+fn complaints(files: &[File]) -> Vec<Complaint> {
+    let mut found = Vec::new();
+    for file in files {
+        text::check(file, &mut found);
+        layout::check(file, &mut found);
+    }
+    order::check(files, &mut found);
+    typescript::check(files, &mut found);
+    layout::map_is_true(files, &mut found);
+    found.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
+    found
+}
+
+/// Everything that is or will be committed; what is built or ignored is nobody's style.
+fn files() -> Result<Vec<File>> {
+    let mut git = exec::command("git");
+    git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+    let listed = exec::output(&mut git).context("`git ls-files` failed: tidy reads the files git knows")?;
+    let mut files = Vec::new();
+    for path in listed.split('\0').filter(|path| !path.is_empty()) {
+        // A picture is no text, and a file that is listed but deleted is no file.
+        if let Ok(text) = fs::read_to_string(exec::root().join(path)) {
+            files.push(File { path: path.to_owned(), text });
+        }
+    }
+    Ok(files)
+}
