@@ -11,16 +11,22 @@ const SMALLEST = 512;
 /** Puts a `.br` and a `.gz` beside every asset that shrinks, so that the server never compresses a file twice. */
 export function precompress(): Plugin {
   let outDir = "";
+  let written = false;
   return {
     name: "admit-precompress",
     apply: "build",
     configResolved(config) {
       outDir = join(config.root, config.build.outDir);
     },
+    writeBundle() {
+      written = true;
+    },
     closeBundle: {
       order: "post",
       sequential: true,
       handler() {
+        // A build that failed closes too, and must be allowed to say why.
+        if (!written) return;
         for (const file of filesUnder(outDir)) {
           const path = join(outDir, file);
           if (!TEXT.test(file) || statSync(path).size < SMALLEST) continue;

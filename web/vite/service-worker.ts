@@ -16,7 +16,7 @@ import { filesUnder } from "./files.ts";
 export function serviceWorker(): Plugin {
   let root = "";
   let outDir = "";
-  let failed = false;
+  let written = false;
   return {
     name: "admit-service-worker",
     apply: "build",
@@ -24,14 +24,15 @@ export function serviceWorker(): Plugin {
       root = config.root;
       outDir = join(config.root, config.build.outDir);
     },
-    buildEnd(error) {
-      failed = error !== undefined;
+    writeBundle() {
+      written = true;
     },
     closeBundle: {
       order: "pre",
       sequential: true,
       async handler() {
-        if (failed) return;
+        // A build that failed closes too, and must be allowed to say why.
+        if (!written) return;
         const source = join(root, "src/sw.ts");
         if (!existsSync(source)) {
           this.warn("src/sw.ts is missing: this build does not start without a network");

@@ -79,9 +79,6 @@ pub fn test(depth: Depth) -> Result<()> {
     if outcome.is_err() {
         run.tally.failed = run.tally.failed.max(1);
     }
-    if let Err(error) = &outcome {
-        println!("stopped: {error:#}");
-    }
     println!("{}", run.tally);
     outcome
 }

@@ -12,5 +12,5 @@ pub mod caller;
 pub mod scans;
 pub mod epochs;
 pub mod devices;
-// manifests
+pub mod manifests;
 pub mod changes;

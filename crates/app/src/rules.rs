@@ -42,7 +42,7 @@ impl Brought {
 
 /// From when the author wants a change to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum From {
+pub enum HoldsFrom {
     /// From this write on.
     #[default]
     Now,
@@ -50,7 +50,7 @@ pub enum From {
     Start,
 }
 
-impl From {
+impl HoldsFrom {
     /// As a rule says it: "now" is the moment the store set for this write.
     pub fn effective(self, stamp: Stamp) -> Effective {
         match self {

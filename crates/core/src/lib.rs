@@ -24,5 +24,8 @@ pub mod audit;
 pub mod access;
 pub mod rate;
 pub mod wire;
+pub mod manifest;
+#[cfg(feature = "vectors")]
+pub mod vectors;
 
 pub use words::UnknownWord;

@@ -73,6 +73,10 @@ pub const PIN_PAUSE_MS: i64 = 30_000;
 pub const PIN_ITERATIONS: u32 = 60_000;
 /// Waiting requests folded into one transaction (architecture §4).
 pub const LANE_REQUESTS: usize = 32;
+/// Tickets or guests made by one request.
+pub const TICKETS_PER_REQUEST: usize = 10_000;
+/// Wrong lines that the answer to an import lists; the rest are counted.
+pub const IMPORT_ERRORS: usize = 1_000;
 /// Rows of one CSV import.
 pub const IMPORT_ROWS: usize = 200_000;
 /// Days an acknowledged scan stays in a device's journal after the event (spec §3).

@@ -272,4 +272,3 @@ pub fn merge_deliveries(into: &mut Fact, other: &Fact) {
         (a, b) => a.or(b),
     };
 }
-

@@ -4,5 +4,7 @@ pub mod ids;
 pub mod engine;
 pub(crate) mod hex;
 pub mod problem;
+mod text;
 pub mod stored;
 pub mod scanning;
+pub mod manifest;

@@ -6,6 +6,7 @@ pub mod config;
 pub mod telemetry;
 pub mod error;
 pub mod body;
+pub mod encoding;
 pub mod adapters;
 pub mod state;
 pub mod auth;

@@ -11,6 +11,7 @@ use crate::adapters::hints_local::Hub;
 use crate::adapters::random::SystemRandom;
 use crate::adapters::sync_limit::SyncLimit;
 use crate::config::Settings;
+use crate::encoding::Squeezed;
 use crate::telemetry::Metrics;
 
 /// The use cases' parts, the settings, and what belongs to HTTP alone. Cheap to clone.
@@ -26,6 +27,8 @@ pub struct AppState {
     pub metrics: Arc<Metrics>,
     /// The sync limit.
     pub syncs: Arc<SyncLimit>,
+    /// Compressed forms of lists served lately; an answer's content is the same without them.
+    pub squeezed: Arc<Squeezed>,
     /// Cancelled when the server stops: every stream and long poll ends on it.
     pub shutdown: CancellationToken,
 }
@@ -41,6 +44,7 @@ impl AppState {
             settings: Arc::new(settings),
             live,
             metrics: Arc::default(),
+            squeezed: Arc::default(),
             shutdown: CancellationToken::new(),
         }
     }

@@ -206,6 +206,16 @@ impl Row {
         let text = self.text()?;
         admit_core::wire::stored::from_text(what, &text).map_err(|error| Error::Bug(error.to_string()))
     }
+    /// The next `columns` columns read by `read`, or `None` where the first is NULL: a row that an outer join may lack.
+    pub fn joined<T>(&mut self, columns: usize, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<Option<T>> {
+        match self.columns.as_slice().first() {
+            Some(Value::Null) => {
+                self.columns.by_ref().take(columns).for_each(drop);
+                Ok(None)
+            }
+            _ => read(self).map(Some),
+        }
+    }
     /// The next column read by `read`, or `None` where it is NULL.
     pub fn option<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<Option<T>> {
         match self.columns.as_slice().first() {

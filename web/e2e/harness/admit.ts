@@ -83,10 +83,13 @@ export class Admit {
     if (this.running) throw new Error("it is still running");
     const { command = "demo", env = {}, within = 60_000 } = this.#options;
     const [program = "", ...first] = this.#options.program ?? [admitBinary()];
-    const place = ["--port", String(this.#port), "--data-dir", this.dataDir];
-    const child = spawn(program, [...first, command, ...(command === "demo" ? ["--json", ...place] : [])], {
+    const demo = command === "demo";
+    // The demo is told by flags and the server by settings, as people do it.
+    const flags = demo ? ["--json", "--port", String(this.#port), "--data-dir", this.dataDir] : [];
+    const settings = demo ? {} : { ADMIT_DATA_DIR: this.dataDir, ADMIT_LISTEN: `127.0.0.1:${this.#port}` };
+    const child = spawn(program, [...first, command, ...flags], {
       stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, ADMIT_DATA_DIR: this.dataDir, ADMIT_LISTEN: `127.0.0.1:${this.#port}`, ...env },
+      env: { ...process.env, ...settings, ...env },
     });
     this.#process = child;
     this.#demo = undefined;
@@ -102,7 +105,7 @@ export class Admit {
     });
     const ready = until(
       `the server at ${this.url}`,
-      async () => (await fetch(`${this.url}/readyz`)).ok && (command === "serve" || this.#demo !== undefined),
+      async () => (await fetch(`${this.url}/readyz`)).ok && (!demo || this.#demo !== undefined),
       { within },
     );
     ended.catch(() => {});

@@ -9,21 +9,33 @@ use crate::limits;
 use crate::wire::journal::CachedPage;
 use crate::wire::scanning::{ChangedTicket, ChangesAnswer, Cursor};
 
+/// A changed ticket, and how new its rules are.
+#[derive(Debug, Clone)]
+pub struct FeedTicket {
+    /// As the server sent it.
+    pub changed: ChangedTicket,
+    /// Its rules are those of this serial, or newer. A list of a higher version knows better: the server leaves out
+    /// rule changes that the device's list has.
+    pub serial: u64,
+}
+
 /// Everything learned from changes of one epoch.
 #[derive(Debug, Clone, Default)]
 struct Known {
     cursor: Option<Cursor>,
-    tickets: BTreeMap<TicketId, ChangedTicket>,
+    tickets: BTreeMap<TicketId, FeedTicket>,
     codes: BTreeMap<BarcodeHash, TicketId>,
 }
 
 impl Known {
-    fn take(&mut self, answer: ChangesAnswer) {
-        for changed in answer.items {
+    /// `serials`, where given, are those of the items, in their order.
+    fn take(&mut self, answer: ChangesAnswer, serials: &[u64]) {
+        for (place, changed) in answer.items.into_iter().enumerate() {
             for hash in &changed.barcode_hashes {
                 self.codes.insert(*hash, changed.ticket_id.clone());
             }
-            self.tickets.insert(changed.ticket_id.clone(), changed);
+            let serial = serials.get(place).copied().unwrap_or(answer.cursor.serial);
+            self.tickets.insert(changed.ticket_id.clone(), FeedTicket { changed, serial });
         }
         self.cursor = Some(answer.cursor);
     }
@@ -51,15 +63,15 @@ pub struct PageWrites {
 
 impl Feed {
     /// The cursor that the present view of tickets stands at.
-    pub fn cursor(&self) -> Option<Cursor> {
-        self.active.cursor
+    pub fn cursor(&self) -> Option<&Cursor> {
+        self.active.cursor.as_ref()
     }
     /// Where to ask from next; `None` = from the start.
-    pub fn ask_from(&self) -> Option<Cursor> {
-        self.incoming.as_ref().map_or(self.active.cursor, |incoming| incoming.cursor)
+    pub fn ask_from(&self) -> Option<&Cursor> {
+        self.incoming.as_ref().unwrap_or(&self.active).cursor.as_ref()
     }
-    /// What changes said of a ticket: as it stands at [`Feed::cursor`], for a later change would have come again.
-    pub fn ticket(&self, ticket_id: &TicketId) -> Option<&ChangedTicket> {
+    /// What changes said of a ticket.
+    pub fn ticket(&self, ticket_id: &TicketId) -> Option<&FeedTicket> {
         self.active.tickets.get(ticket_id)
     }
     /// The ticket that holds a code, as far as changes tell.
@@ -67,27 +79,33 @@ impl Feed {
         self.active.codes.get(hash)
     }
 
+    /// Numbers of the pages that the cache keeps.
+    pub fn kept_pages(&self) -> std::ops::RangeInclusive<u64> {
+        self.first_page + 1..=self.pages
+    }
+
     /// Takes in an answer to a question from [`Feed::ask_from`]. `body` is its text, for the cache.
     pub fn take(&mut self, answer: ChangesAnswer, body: &str) -> PageWrites {
-        let (empty, resync, more) = (answer.items.is_empty(), answer.resync, answer.more);
-        if resync {
-            self.incoming = Some(Known::default());
+        let (empty, more) = (answer.items.is_empty(), answer.more);
+        if answer.resync {
+            self.incoming = Some(Known { cursor: Some(answer.cursor), ..Known::default() });
+            return PageWrites::default();
         }
         if let Some(incoming) = &mut self.incoming {
-            incoming.take(answer);
+            incoming.take(answer, &[]);
             if more {
                 return PageWrites::default();
             }
             self.active = self.incoming.take().unwrap_or_default();
             return self.fold_pages();
         }
-        self.active.take(answer);
-        if empty && self.pages > self.first_page {
+        self.active.take(answer, &[]);
+        if empty {
             return PageWrites::default(); // Nothing to keep: the next page is kept as following the last kept one.
         }
-        let from = self.saved.map(|cursor| cursor.to_string()).unwrap_or_default();
-        let page = CachedPage { from, body: body.to_owned(), part: None };
-        self.saved = self.active.cursor;
+        let from = self.saved.as_ref().map(Cursor::to_string).unwrap_or_default();
+        let page = CachedPage { from, body: body.to_owned(), part: None, serials: Vec::new() };
+        self.saved = self.active.cursor.clone();
         self.pages += 1;
         if self.pages - self.first_page > limits::CHANGES_PAGES && !more {
             return self.fold_pages();
@@ -97,25 +115,27 @@ impl Feed {
 
     /// Replaces all kept pages by few that say the same.
     fn fold_pages(&mut self) -> PageWrites {
-        let Some(cursor) = self.active.cursor else { return PageWrites::default() };
+        let Some(cursor) = self.active.cursor.clone() else { return PageWrites::default() };
         let forget = (self.first_page + 1..=self.pages).collect();
-        let tickets: Vec<ChangedTicket> = self.active.tickets.values().cloned().collect();
-        let chunks: Vec<&[ChangedTicket]> = tickets.chunks(limits::CHANGES_ITEMS).collect();
+        let tickets: Vec<&FeedTicket> = self.active.tickets.values().collect();
+        let chunks: Vec<&[&FeedTicket]> = tickets.chunks(limits::CHANGES_ITEMS).collect();
         let of = chunks.len().max(1) as u64;
         let mut save = Vec::new();
         for part in 0..of {
+            let items = chunks.get(part as usize).copied().unwrap_or_default();
             let answer = ChangesAnswer {
-                items: chunks.get(part as usize).map(|chunk| chunk.to_vec()).unwrap_or_default(),
+                items: items.iter().map(|item| item.changed.clone()).collect(),
                 event: None,
                 gates: None,
                 manifest_version: 0,
-                cursor,
+                cursor: cursor.clone(),
                 more: part + 1 < of,
-                resync: part == 0,
+                resync: false,
                 server_time: crate::time::Timestamp::START,
             };
             let body = crate::wire::stored::to_text(&answer);
-            let page = CachedPage { from: String::new(), body, part: Some((part, of)) };
+            let serials = items.iter().map(|item| item.serial).collect();
+            let page = CachedPage { from: String::new(), body, part: Some((part, of)), serials };
             save.push((self.pages + 1 + part, page));
         }
         self.first_page = self.pages;
@@ -142,7 +162,7 @@ impl Feed {
                     of > 0
                 }
                 Some((part, _)) => whole.as_ref().is_some_and(|(next, _)| *next == part),
-                None => page.from == self.active.cursor.map(|cursor| cursor.to_string()).unwrap_or_default(),
+                None => page.from == self.active.cursor.as_ref().map(Cursor::to_string).unwrap_or_default(),
             };
             if !fits {
                 useless.push(number);
@@ -151,17 +171,17 @@ impl Feed {
             first.get_or_insert(number);
             match (page.part, &mut whole) {
                 (Some((part, of)), Some((next, known))) => {
-                    known.take(answer);
+                    known.take(answer, &page.serials);
                     *next = part + 1;
                     if part + 1 == of {
                         self.active = whole.take().map(|(_, known)| known).unwrap_or_default();
                     }
                 }
-                _ => self.active.take(answer),
+                _ => self.active.take(answer, &[]),
             }
         }
         self.first_page = first.map_or(self.pages, |first| first - 1);
-        self.saved = self.active.cursor;
+        self.saved = self.active.cursor.clone();
         useless
     }
 }

@@ -349,11 +349,10 @@ impl Journal {
         self.keeps.get(&scan.scan_id).map_or(scan.count, |keep| scan.count.min(*keep))
     }
     /// This device's scans of a ticket in an event, by the ticket and by the code, in the order of the log.
-    pub fn of_ticket(&self, event_id: &EventId, ticket: Option<&TicketId>, hash: Option<BarcodeHash>) -> Vec<&OwnScan> {
-        let none = Vec::new();
-        let by_ticket = ticket.and_then(|id| self.by_ticket.get(id)).unwrap_or(&none);
-        let by_hash = hash.and_then(|hash| self.by_hash.get(&hash)).unwrap_or(&none);
-        let places: BTreeSet<usize> = by_ticket.iter().chain(by_hash).copied().collect();
+    pub fn of_ticket(&self, event_id: &EventId, ticket: Option<&TicketId>, hashes: &[BarcodeHash]) -> Vec<&OwnScan> {
+        let by_ticket = ticket.and_then(|id| self.by_ticket.get(id)).into_iter().flatten();
+        let by_code = hashes.iter().filter_map(|hash| self.by_hash.get(hash)).flatten();
+        let places: BTreeSet<usize> = by_ticket.chain(by_code).copied().collect();
         let scans = places.into_iter().map(|place| &self.scans[place]);
         scans.filter(|own| own.scan.event_id == *event_id).collect()
     }

@@ -3,7 +3,7 @@
 //! Nothing that is journalled changes the state before its append is durable: while one append is under way, further
 //! inputs that need one wait their turn and are decided after it, on the state it leaves.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use sha2::{Digest as _, Sha256};
 
@@ -45,6 +45,8 @@ pub(super) enum After {
 pub(super) struct Flight {
     pub append: u64,
     pub entries: Vec<Entry>,
+    /// How many of them, from the first, nobody waited for.
+    pub noted: usize,
     pub after: Vec<After>,
 }
 
@@ -157,6 +159,8 @@ pub(super) struct State {
     pub witness_kept_at: i64,
     pub epoch_seen: Option<Epoch>,
     pub batch: Option<Batch>,
+    /// Seqs whose receipt is on its way into the journal: not to be offered again meanwhile.
+    pub settling: BTreeSet<u64>,
     /// Scans of the next batch; halved to isolate a poison scan.
     pub chunk: usize,
     /// Monotonic clock of the last minute's uploads.
@@ -213,6 +217,7 @@ impl State {
     /// Writes rows, and those that waited before them. Nothing may be under way.
     pub fn append(&mut self, entries: Vec<Entry>, after: Vec<After>) {
         let mut all = std::mem::take(&mut self.writer.rows);
+        let noted = all.len();
         all.extend(entries);
         if all.is_empty() {
             return;
@@ -221,7 +226,7 @@ impl State {
         let append = self.writer.appends;
         let first = self.journal.rows + 1;
         let texts = all.iter().map(rows::write).zip(first..).map(|(text, n)| Row { n, text }).collect();
-        self.writer.flight = Some(Flight { append, entries: all, after });
+        self.writer.flight = Some(Flight { append, entries: all, noted, after });
         self.emit(Effect::Append { append, rows: texts });
     }
 
@@ -242,17 +247,18 @@ impl State {
         Some(flight.after)
     }
 
-    /// An append did not happen: its rows are as if they had never been meant. Gives whether staff waited for it.
+    /// An append did not happen: what staff waited for is as if it had never been meant; what only went with it is
+    /// tried again.
     pub fn append_failed(&mut self, append: u64, reason: String) {
-        let Some(flight) = self.writer.flight.take_if(|flight| flight.append == append) else { return };
+        let Some(mut flight) = self.writer.flight.take_if(|flight| flight.append == append) else { return };
         self.writer.lost |= reason == "lost_lock";
+        flight.entries.truncate(flight.noted);
+        flight.entries.append(&mut self.writer.rows);
+        self.writer.rows = flight.entries;
         self.writer.probe_at = self.mono() + limits::STORAGE_PROBE_MS;
         if !flight.after.is_empty() {
             self.refuse("storage_blocked", "Nothing was recorded: this device's storage refuses. Admit nobody on it.");
         }
         self.writer.blocked = Some(reason);
-        // A scan that seemed received is simply offered again; an epoch is learned again from the next answer.
-        self.epoch_seen = self.journal.epoch;
-        self.batch = None;
     }
 }

@@ -59,9 +59,9 @@ pub(super) fn choose(facts: &[Resolved]) -> Vec<Chosen<'_>> {
 fn choose_one(contents: Contents<'_>) -> Option<Chosen<'_>> {
     let reused = reused(contents.values().map(|(_, fact)| &**fact));
     let judged_serial = contents.values().filter_map(|(_, fact)| fact.judged).map(|judged| judged.serial).max();
-    let (subject, fact) = contents.into_values().min_by_key(|(_, fact)| {
-        (!fact.proven(), fact.scan.stage == Stage::Claim, !fact.opened(), fact.digest)
-    })?;
+    let (subject, fact) = contents
+        .into_values()
+        .min_by_key(|(_, fact)| (!fact.proven(), fact.scan.stage == Stage::Claim, !fact.opened(), fact.digest))?;
     Some(Chosen { subject, fact, judged_serial: judged_serial.unwrap_or(0), reused })
 }
 
@@ -119,4 +119,3 @@ pub(super) fn keeps<'a>(taken: &[&'a Chosen<'_>]) -> BTreeMap<(&'a DeviceId, &'a
     }
     keeps
 }
-

@@ -149,7 +149,13 @@ impl<'a> Fold<'a> {
         self.verdicts.push(verdict);
     }
 
-    fn ask(&self, scan: &Folding<'_>, event: &EventRules, ticket: Option<&TicketRules>, standing: &Standing) -> Verdict {
+    fn ask(
+        &self,
+        scan: &Folding<'_>,
+        event: &EventRules,
+        ticket: Option<&TicketRules>,
+        standing: &Standing,
+    ) -> Verdict {
         let gate_id = &scan.chosen.fact.scan.gate_id;
         let gate = self.rules.event.gate(gate_id, scan.when);
         let gate = gate.as_ref();
@@ -207,8 +213,7 @@ impl<'a> Fold<'a> {
     /// S2: the same device read the same code again within five minutes of the ticket's last entry.
     fn double_read(&self, scan: &Folding<'_>) -> bool {
         self.state.entries.last().is_some_and(|entry| {
-            entry.device_id == scan.chosen.fact.scan.device_id
-                && scan.at.since(entry.at).abs() < limits::DOUBLE_READ_MS
+            entry.device_id == scan.chosen.fact.scan.device_id && scan.at.since(entry.at).abs() < limits::DOUBLE_READ_MS
         })
     }
 

@@ -206,6 +206,9 @@ pub struct CachedPage {
     /// `(place, of how many)` of a page that belongs to a folded whole: counts only when all of them are there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<(u64, u64)>,
+    /// Of such a page: how new the rules of each item are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub serials: Vec<u64>,
 }
 
 /// Reads a row. `None` = this version cannot read it.

@@ -18,9 +18,14 @@ impl FieldError {
     pub fn new(path: impl Into<String>, message: impl std::fmt::Display) -> Self {
         Self { path: path.into(), message: message.to_string() }
     }
-    /// The same problem seen from one level above: `count` under `scans[3]` is `scans[3].count`.
+    /// The same problem seen from one level above: `count` under `scans[3]` is `scans[3].count`, `[3].count` under
+    /// `scans` too.
     pub fn under(self, parent: &str) -> Self {
-        let path = if self.path.is_empty() { parent.to_owned() } else { format!("{parent}.{}", self.path) };
+        let path = match self.path.as_str() {
+            own if own.is_empty() || parent.is_empty() => format!("{parent}{own}"),
+            own if own.starts_with('[') => format!("{parent}{own}"),
+            own => format!("{parent}.{own}"),
+        };
         Self { path, ..self }
     }
 }
@@ -74,7 +79,7 @@ fn explain(path: &str, error: &serde_json::Error) -> FieldError {
     let text = error.to_string();
     let text = text.rfind(" at line ").map_or(text.as_str(), |at| &text[..at]);
     if let Some(field) = text.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
-        return FieldError::new(field, "is required").under_if(path);
+        return FieldError::new(field, "is required").under(path);
     }
     let found = text.strip_prefix("invalid type: ").or_else(|| text.strip_prefix("invalid value: "));
     if let Some((found, expected)) = found.and_then(|rest| rest.rsplit_once(", expected ")) {
@@ -82,12 +87,6 @@ fn explain(path: &str, error: &serde_json::Error) -> FieldError {
         return FieldError::new(path, format_args!("must be {}, not {found}", in_words(expected)));
     }
     FieldError::new(path, text.chars().take(REPEATED_CHARS * 4).collect::<String>())
-}
-
-impl FieldError {
-    fn under_if(self, parent: &str) -> Self {
-        if parent.is_empty() { self } else { self.under(parent) }
-    }
 }
 
 fn in_words(expected: &str) -> &str {

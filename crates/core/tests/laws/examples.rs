@@ -5,7 +5,7 @@ use admit_core::event::ReEntry;
 use admit_core::incident::{IncidentKind, Role, Severity};
 use admit_core::reduce::{ConflictReason, Reduced};
 use admit_core::review::Decision;
-use admit_core::rule::{Change, Effective, EventChange, GateChange, TicketChange};
+use admit_core::rule::{Change, Effective, EventChange, GateChange, TicketChange, When};
 use admit_core::scan::Outcome;
 use admit_core::ticket::TicketStatus;
 
@@ -151,6 +151,9 @@ fn what_a_device_knew_of_a_lost_future_is_not_known_here() {
     case.epochs = admit_core::rule::Epochs::new(vec![(crate::case::EPOCH, 0), (next, 2)]);
     let refused = entry("a", "1", at("19:59:58"), "t").shut(Outcome::Invalid).knowing(3);
     assert_eq!(kinds(&case.clone().scan(refused.clone()).t()), [IncidentKind::RefusedInError]);
+    let never_ours = admit_core::rule::Epoch { restored_at_ms: 1_500, random: 9 };
+    let strange = refused.clone().with(|fact| fact.scan.epoch = Some(never_ours));
+    assert_eq!(kinds(&case.clone().scan(strange).t()), [IncidentKind::RefusedInError]);
     let now = refused.with(|fact| fact.scan.epoch = Some(next));
     assert_eq!(kinds(&case.scan(now).t()), []);
 }
@@ -202,6 +205,23 @@ fn of_several_reverts_the_smallest_keep_holds_and_no_revert_adds_persons() {
         .scan(revert("c", "r3", at("19:03"), "t", ("a", "1")).keep(9))
         .t();
     assert_eq!(reduced.state.within, 2);
+    let more = one(ReEntry::Never, 9)
+        .scan(entry("a", "1", at("19:00"), "t").count(4))
+        .scan(revert("c", "r3", at("19:03"), "t", ("a", "1")).keep(9));
+    assert_eq!(more.t().state.within, 4);
+}
+
+#[test]
+fn persons_beyond_the_limit_do_not_use_up_a_limit_that_is_raised_later() {
+    for mode in [ReEntry::Never, ReEntry::AfterExit, ReEntry::AfterGap] {
+        let reduced = one(mode, 1)
+            .change("t", at("19:02"), TicketChange::EntryLimit(2))
+            .scan(entry("a", "1", at("19:00"), "t"))
+            .scan(entry("b", "2", at("19:01"), "t"))
+            .scan(entry("a", "3", at("19:03"), "t"))
+            .t();
+        assert_eq!((reduced.state.within, reduced.state.over), (2, 1), "{mode}");
+    }
 }
 
 #[test]
@@ -257,6 +277,18 @@ fn plausible_is_within_a_day_of_the_events_newest_start_and_end() {
     let case = one(ReEntry::Never, 9).scan(entry("a", "1", last.plus_ms(1), "t"));
     let later = case.change_event(at("30:00"), EventChange::EndsAt(at("27:00")));
     assert!(cause(&later.t(), IncidentKind::ImplausibleTime).is_none());
+}
+
+#[test]
+fn for_start_and_end_the_newest_value_holds_and_a_rule_twice_is_a_rule_once() {
+    let mut case = one(ReEntry::Never, 1).change_event(at("20:00"), EventChange::EndsAt(at("27:00")));
+    let early = When::Scan { at: at("18:30"), known: 1 };
+    let rules = case.book().event(early).unwrap();
+    assert_eq!((rules.starts_at, rules.ends_at), (at("18:00"), at("27:00")));
+    assert_eq!(case.book().event(When::Known(1)).unwrap().ends_at, at("26:00"), "what a device had stays what it had");
+    let once = case.book();
+    case.rules.extend(case.rules.clone());
+    assert_eq!(case.book(), once);
 }
 
 #[test]

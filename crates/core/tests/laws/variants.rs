@@ -1,7 +1,8 @@
 //! Which content of a scan is taken, what deliveries prove, and what a person's review does.
 
+use admit_core::decide::Reason;
 use admit_core::event::ReEntry;
-use admit_core::incident::IncidentKind;
+use admit_core::incident::{Cause, CauseSubject, IncidentKind, Role};
 use admit_core::reduce::{LeftOut, Reduced};
 use admit_core::review::Decision;
 use admit_core::scan::{Outcome, SignatureState};
@@ -152,4 +153,28 @@ fn an_incident_reopens_only_when_what_was_found_changed() {
     // A v1 scan's time is corrected by a later delivery: when it happened is part of what was found.
     let v1 = |offset| case.clone().scan(entry("z", "9", at("19:10"), "t").v1(offset));
     assert_ne!(digest(&v1(5)), digest(&v1(4)));
+}
+
+#[test]
+fn a_digest_names_kind_subject_scans_roles_times_persons_and_how_sure() {
+    let reduced =
+        one(ReEntry::Never, 1).scan(entry("a", "1", at("19:00"), "t")).scan(entry("b", "2", at("19:01"), "t")).t();
+    let cause = cause(&reduced, IncidentKind::DoubleEntry).unwrap();
+    let changes: [fn(&mut Cause); 9] = [
+        |cause| cause.kind = IncidentKind::DuplicateScan,
+        |cause| cause.subject = CauseSubject::Scans(ticket("u")),
+        |cause| cause.order_uncertain = true,
+        |cause| cause.scans.truncate(1),
+        |cause| cause.scans[0].role = Role::Subject,
+        |cause| cause.scans[0].at = at("18:59"),
+        |cause| cause.scans[0].within = 2,
+        |cause| cause.scans[0].over = 1,
+        |cause| cause.scans[0].reason = Some(Reason::WrongGate),
+    ];
+    for (i, change) in changes.iter().enumerate() {
+        let mut other = cause.clone();
+        change(&mut other);
+        assert_ne!(other.digest(), cause.digest(), "change {i}");
+    }
+    assert_eq!(cause.clone().digest(), cause.digest());
 }

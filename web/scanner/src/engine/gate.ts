@@ -1,8 +1,7 @@
-import type { Screen } from "../../../shared/core/engine.ts";
+import type { VerdictView } from "../../../shared/core/engine.ts";
 
 /** A verdict other than "go" keeps the screen at least this long before another code may replace it, milliseconds. */
 const STAY_MS = 1000;
-const PASSING: ReadonlySet<Screen> = new Set<Screen>(["admit", "exit", "same_ticket"]);
 
 /**
  * Whether the next code may be looked at now. This is about the screen, not about tickets: staff must have had the
@@ -10,7 +9,7 @@ const PASSING: ReadonlySet<Screen> = new Set<Screen>(["admit", "exit", "same_tic
  */
 export class CodeGate {
   #held = false;
-  #screen: Screen | null = null;
+  #stays = false;
   #shownAt = 0;
 
   /** A question is open. */
@@ -22,19 +21,18 @@ export class CodeGate {
     this.#held = on;
   }
 
-  shown(screen: Screen, monoMs: number): void {
-    this.#screen = screen;
+  shown(verdict: Pick<VerdictView, "screen" | "opened">, monoMs: number): void {
+    this.#stays = !verdict.opened && verdict.screen !== "same_ticket";
     this.#shownAt = monoMs;
   }
 
-  /** `nextPressed`: staff asked for the next one, so nothing need stay. */
+  /** Staff asked for the next one: nothing need stay. */
   cleared(): void {
-    this.#screen = null;
+    this.#stays = false;
   }
 
   open(monoMs: number): boolean {
     if (this.#held) return false;
-    if (this.#screen === null || PASSING.has(this.#screen)) return true;
-    return monoMs - this.#shownAt >= STAY_MS;
+    return !this.#stays || monoMs - this.#shownAt >= STAY_MS;
   }
 }

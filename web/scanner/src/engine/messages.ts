@@ -38,8 +38,11 @@ export type FromEngine =
   /** Whether this tab is the one that scans. */
   | { kind: "tab"; state: "writer" | "elsewhere" | "lost" }
   | { kind: "view"; view: View }
-  /** `readAt`: when the code was read, milliseconds since 1970 with fractions; absent when no code led to this. */
-  | { kind: "show"; verdict: VerdictView; readAt?: number }
+  /**
+   * `readAt`: when the code was read, milliseconds since 1970 with fractions; absent when no code led to this.
+   * `again`: a verdict of before this start, shown so that staff can still act on it.
+   */
+  | { kind: "show"; verdict: VerdictView; readAt?: number; again: boolean }
   | { kind: "pin_refused"; triesLeft: number; pausedForMs: number }
   | { kind: "refused"; code: string; message: string }
   | { kind: "export"; name: string; text: string }

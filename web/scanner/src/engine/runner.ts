@@ -46,6 +46,9 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 export class Runner {
   readonly #requests = new Map<number, AbortController>();
   readonly #causes = new Map<number, CodeRead>();
+  /** Codes that wait for the append under way, so that each verdict can be told from whose code it is. */
+  readonly #waiting: { input: Input; cause: CodeRead }[] = [];
+  #appending = 0;
   #wake: number | null = null;
   #stopped = false;
 
@@ -54,6 +57,10 @@ export class Runner {
   /** Puts one input to the engine. `cause` names the code it came from. */
   feed(input: Input, body?: Uint8Array, cause?: CodeRead): void {
     if (this.#stopped) return;
+    if (cause !== undefined && input.type === "code" && this.#appending > 0) {
+      this.#waiting.push({ input, cause });
+      return;
+    }
     const { engine, clock, listener } = this.parts;
     let effects: Effect[];
     try {
@@ -62,7 +69,7 @@ export class Runner {
       listener.broken(`${input.type}: ${error instanceof Error ? error.message : String(error)}`);
       return;
     }
-    for (const effect of effects) this.#carryOut(effect, body, cause);
+    for (const effect of effects) this.#carryOut(effect, body, input.type === "appended" && effect.type === "append" ? undefined : cause);
   }
 
   /** Another tab writes now: nothing goes out and nothing comes in any more. */
@@ -125,15 +132,22 @@ export class Runner {
 
   async #append(append: number, rows: Row[]): Promise<void> {
     let failure: string | null = null;
+    this.#appending += 1;
     try {
       await this.parts.journal.append(rows);
     } catch (error) {
       failure = error instanceof AppendError ? error.reason : "closed";
     }
+    this.#appending -= 1;
     const cause = this.#causes.get(append);
     this.#causes.delete(append);
     if (failure === null) this.feed({ type: "appended", append }, undefined, cause);
     else this.feed({ type: "append_failed", append, reason: failure }, undefined, cause);
+    while (this.#appending === 0) {
+      const next = this.#waiting.shift();
+      if (next === undefined) return;
+      this.feed(next.input, undefined, next.cause);
+    }
   }
 
   async #send(effect: SendEffect): Promise<void> {

@@ -109,8 +109,9 @@ function feed(input: Input, cause?: CodeRead): void {
 const listener: Listener = {
   view: (view) => post({ kind: "view", view }),
   show(verdict, cause) {
-    gate.shown(verdict.screen, clock.mono());
-    post(cause === undefined ? { kind: "show", verdict } : { kind: "show", verdict, readAt: cause.readAt });
+    const again = !ready;
+    if (!again) gate.shown(verdict, clock.mono());
+    post(cause === undefined ? { kind: "show", verdict, again } : { kind: "show", verdict, again, readAt: cause.readAt });
     if (cause !== undefined) answer({ kind: "verdict", text: cause.text });
   },
   pinRefused: (triesLeft, pausedForMs) => post({ kind: "pin_refused", triesLeft, pausedForMs }),

@@ -6,7 +6,7 @@ import type { Aim, FromEngine, PageInput } from "../engine/messages.ts";
 import { download } from "./download.ts";
 import { loadSettings, saveSettings, type Settings } from "./settings.ts";
 import { Signals } from "./signals.ts";
-import { asksCount, spoken } from "./words.ts";
+import { asksCount, faceOf, spoken, type Face } from "./words.ts";
 
 export type Sheet = "more" | "history" | "sync" | "settings" | "override" | "undo" | "pair" | null;
 
@@ -17,12 +17,14 @@ export interface Shown {
   key: number;
   /** Wall clock, milliseconds. */
   at: number;
+  /** It was taken before this start. */
+  again: boolean;
 }
 
 /** How long Undo stands ready at the thumb, milliseconds. */
 export const UNDO_MS = 10_000;
-/** At a start, a scan younger than this is shown again with Undo, milliseconds. */
-const RECENT_MS = 5 * 60_000;
+/** Verdicts that make way by themselves: nobody has to act on them. */
+const PASSING: ReadonlySet<Face> = new Set<Face>(["admit", "exit", "nobody", "undone"]);
 const NOTICE_MS = 4000;
 const CROWD_MS = 1200;
 
@@ -36,8 +38,6 @@ export class Scanner {
   strip = $state.raw<Shown | null>(null);
   /** What Undo means right now, and until when (wall clock). */
   undoable = $state.raw<{ scanId: string; until: number } | null>(null);
-  /** At a start: the last scan, if it is young. */
-  recent = $state.raw<HistoryRow | null>(null);
   sheet = $state<Sheet>(null);
   /** The history row the undo sheet is about. */
   undoRow = $state.raw<HistoryRow | null>(null);
@@ -149,7 +149,6 @@ export class Scanner {
 
   undo(scanId: string, keep: number): void {
     this.undoable = null;
-    this.recent = null;
     this.input({ type: "undo", scan_id: scanId, keep });
   }
 
@@ -195,7 +194,8 @@ export class Scanner {
         this.#onView(message.view);
         return;
       case "show":
-        this.#onShow(message.verdict, message.readAt);
+        if (message.again) this.#onShowAgain(message.verdict);
+        else this.#onShow(message.verdict, message.readAt);
         return;
       case "pin_refused":
         this.busy = false;
@@ -225,10 +225,6 @@ export class Scanner {
   #onView(view: View): void {
     const before = this.view;
     this.view = view;
-    if (before === null) {
-      const last = view.history[0];
-      if (last !== undefined && Date.now() - Date.parse(last.at) < RECENT_MS) this.recent = last;
-    }
     if (view.phase !== "first_sync") this.progress = null;
     if (view.phase === "ready" && before?.phase !== "ready") {
       navigator.serviceWorker?.controller?.postMessage({ kind: "ready" });
@@ -238,11 +234,10 @@ export class Scanner {
 
   #onShow(verdict: VerdictView, readAt: number | undefined): void {
     this.busy = false;
-    this.recent = null;
     this.#shown += 1;
-    const shown: Shown = { verdict, key: this.#shown, at: Date.now() };
+    const shown: Shown = { verdict, key: this.#shown, at: Date.now(), again: false };
     this.announcement = spoken(verdict);
-    this.signals.play(verdict, this.settings);
+    this.signals.play(faceOf(verdict), verdict.may_admit, this.settings);
     if (verdict.screen === "same_ticket") {
       this.strip = shown;
     } else {
@@ -259,12 +254,19 @@ export class Scanner {
     void this.#measure(readAt);
   }
 
+  /** The last verdict before this start: only a question fills the screen, or an old "go" would meet a new guest. */
+  #onShowAgain(verdict: VerdictView): void {
+    this.#shown += 1;
+    const shown: Shown = { verdict, key: this.#shown, at: Date.now(), again: true };
+    if (asksCount(verdict)) this.verdict = shown;
+    else this.strip = shown;
+    this.#hold();
+  }
+
   #fill(shown: Shown): void {
     clearTimeout(this.#dwell);
     this.verdict = shown;
-    const { verdict } = shown;
-    const passes = verdict.kind === "revert" || verdict.screen === "exit" || verdict.screen === "admit";
-    if (passes) {
+    if (PASSING.has(faceOf(shown.verdict))) {
       this.#dwell = setTimeout(() => {
         if (this.verdict?.key === shown.key) this.next();
       }, this.settings.dwellMs);

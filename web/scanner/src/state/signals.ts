@@ -1,5 +1,5 @@
-import type { VerdictView } from "../../../shared/core/engine.ts";
 import type { Settings } from "./settings.ts";
+import type { Face } from "./words.ts";
 
 /** One tone: from and to hertz, milliseconds long, after a pause. */
 interface Tone {
@@ -37,14 +37,16 @@ const ASK: Tone[] = [
 const REFUSE: Tone[] = [{ from: 220, to: 160, ms: 350 }];
 const SHORT: Tone[] = [{ from: 300, to: 300, ms: 90 }];
 
-/** Sound and touch of each verdict (experience §8): each can be told from the others with the eyes on the guest. */
-export function signalOf(verdict: Pick<VerdictView, "screen" | "kind" | "may_admit">): Signal {
-  if (verdict.kind === "revert") return { tones: SHORT, haptic: [40] };
-  switch (verdict.screen) {
+/** Sound and touch of each verdict (experience §8; `persons` may go in): each can be told from the others with the eyes on the guest. */
+export function signalOf(face: Face, persons: number): Signal {
+  switch (face) {
+    case "undone":
+    case "nobody":
+      return { tones: SHORT, haptic: [40] };
     case "admit":
       return { tones: RISING, haptic: [40] };
     case "admit_party":
-      return { tones: [...RISING, ...Array<Tone>(Math.min(4, verdict.may_admit)).fill(TICK)], haptic: [40] };
+      return { tones: [...RISING, ...Array<Tone>(Math.min(4, persons)).fill(TICK)], haptic: [40] };
     case "exit":
       return { tones: FALLING_SOFT, haptic: [40] };
     case "already_in":
@@ -84,8 +86,8 @@ export class Signals {
     }
   }
 
-  play(verdict: Pick<VerdictView, "screen" | "kind" | "may_admit">, settings: Settings): void {
-    const signal = signalOf(verdict);
+  play(face: Face, persons: number, settings: Settings): void {
+    const signal = signalOf(face, persons);
     if (settings.vibration && signal.haptic.length > 0) navigator.vibrate?.(signal.haptic);
     if (settings.sound) this.#tones(signal.tones, settings.volume);
   }

@@ -36,6 +36,8 @@ export class Wedge {
   #first = 0;
   #last = -Infinity;
   #field: Field | null = null;
+  /** The one character typed so far was already taken as a key. */
+  #fired = false;
   #alone: ReturnType<typeof setTimeout> | null = null;
 
   constructor(
@@ -87,7 +89,8 @@ export class Wedge {
       if (char === " ") event.preventDefault();
       this.#alone = this.timers.setTimeout(() => {
         this.#alone = null;
-        this.#reset();
+        // Kept all the same: a scanner slower than any we saw may still go on with its code.
+        this.#fired = true;
         this.events.key(char);
       }, ALONE_MS);
     } else {
@@ -102,7 +105,7 @@ export class Wedge {
       this.#finish();
       return;
     }
-    const nothing = this.#text === "";
+    const nothing = this.#text === "" || (this.#fired && this.#text.length === 1);
     this.#reset();
     if (event.key !== "Tab" && nothing && textField(event.target) === null && !isControl(event.target)) {
       this.events.key("Enter");
@@ -130,6 +133,7 @@ export class Wedge {
     this.#text = "";
     this.#field = null;
     this.#last = -Infinity;
+    this.#fired = false;
     this.#cancelAlone();
   }
 

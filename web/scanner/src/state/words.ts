@@ -36,11 +36,24 @@ export function asksCount(verdict: VerdictView): boolean {
   );
 }
 
+/** What a verdict looks like now: its screen, until the question it asked is answered. */
+export type Face = Screen | "undone" | "nobody";
+
+export function faceOf(verdict: VerdictView): Face {
+  if (verdict.kind === "revert") return "undone";
+  if (verdict.screen === "same_ticket" || verdict.screen === "exit" || asksCount(verdict)) return verdict.screen;
+  if (verdict.opened) return "admit";
+  return ANSWERED.has(verdict.screen) ? "nobody" : verdict.screen;
+}
+
+const ANSWERED: ReadonlySet<Screen> = new Set<Screen>(["admit", "admit_party", "full", "check"]);
+
 export function wordsOf(verdict: VerdictView, now: number = Date.now()): Words {
-  if (verdict.kind === "revert") {
-    return { headline: "Undone", lines: [undone(verdict.count)], next: "", shape: "arrow-back" };
-  }
-  switch (verdict.screen) {
+  switch (faceOf(verdict)) {
+    case "undone":
+      return { headline: "Undone", lines: [undone(verdict.count)], next: "", shape: "arrow-back" };
+    case "nobody":
+      return { headline: "Nobody went in", lines: ["Recorded. The ticket stays good."], next: "", shape: "ring" };
     case "admit":
       return {
         headline: verdict.count > 1 ? `Admit ${verdict.count}` : "Admit",

@@ -78,6 +78,10 @@ impl ScanV1 {
     pub fn verify(&self, api_key: &str) -> bool {
         self.with_fields(|fields| sign::verify_v1(api_key, fields, &self.signature))
     }
+    /// The signed text.
+    pub fn signed_text(&self) -> String {
+        self.with_fields(|fields| fields.text())
+    }
     /// Signs it (clients, tests).
     pub fn sign(&mut self, api_key: &str) {
         self.signature = self.with_fields(|fields| sign::sign_v1(api_key, fields));

@@ -1,0 +1,150 @@
+//! Changing a guest; their party size is their ticket's limit.
+
+use admit_core::access::{Action, can};
+use admit_core::ids::{GuestId, GuestListId};
+use admit_core::ticket::TicketRules;
+use serde_json::{Map, Value, json};
+
+use crate::audits::line;
+use crate::caller::UserCaller;
+use crate::checks::Checks;
+use crate::error::{Error, Result};
+use crate::guest_lists;
+use crate::ports::{App, Scope, Tx, read, write};
+use crate::records::*;
+use crate::rules::announce;
+use crate::tickets::{TicketPatch, apply};
+
+/// The fields to change; `None` leaves one as it is, `Some(None)` clears it.
+#[derive(Debug, Clone, Default)]
+pub struct GuestPatch {
+    /// Name.
+    pub name: Option<String>,
+    /// E-mail.
+    pub email: Option<Option<String>>,
+    /// Phone.
+    pub phone: Option<Option<String>>,
+    /// Persons; their ticket's limit follows.
+    pub party_size: Option<u32>,
+    /// Note for the door.
+    pub note: Option<Option<String>>,
+    /// Flag for the door.
+    pub flag: Option<Option<String>>,
+    /// The organiser's own id.
+    pub external_id: Option<Option<String>>,
+    /// List they are on.
+    pub guest_list_id: Option<Option<GuestListId>>,
+}
+
+/// Changes a guest. A patch that changes nothing leaves no trace.
+pub async fn update(app: &App, caller: &UserCaller, guest_id: GuestId, patch: GuestPatch) -> Result<GuestRecord> {
+    if !can(caller.role, Action::ManageGuests) {
+        caller.must(Action::ManageOwnGuests)?;
+    }
+    let now = app.clock.now();
+    let draw = app.draw();
+    // 1. The guest's event: its head must be known before the write begins.
+    let id = guest_id.clone();
+    let guest = read(&*app.store, &caller.organization_id, move |tx| find(tx, &id)).await?;
+    let event_id = guest.event_id;
+    let by = caller.clone();
+    let (guest, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
+        let mut draw = draw.clone();
+        // 2. The new values; a promoter may only move guests among their own lists.
+        let before = find(tx, &guest_id)?;
+        guest_lists::must_fill(tx, &by, &before.event_id, before.guest_list_id.as_ref())
+            .map_err(|error| if matches!(error, Error::Invalid { .. }) { Error::not_found("guest") } else { error })?;
+        let after = applied(&before, &patch)?;
+        if after.guest_list_id != before.guest_list_id {
+            guest_lists::must_fill(tx, &by, &before.event_id, after.guest_list_id.as_ref())?;
+        }
+        if after == before {
+            return Ok((before, None));
+        }
+        // 3. Row, the ticket's limit, line.
+        let after = GuestRecord { updated_at: now, ..after };
+        tx.stamp(&before.event_id)?;
+        tx.update_guests(std::slice::from_ref(&after))?;
+        let brought = match party_ticket(tx, &before, &after)? {
+            Some(ticket) => {
+                let rules = TicketRules { entry_limit: after.party_size, ..ticket.rules.clone() };
+                apply(tx, &by, ticket, rules, &TicketPatch::default(), now, &mut draw)?.map(|(_, brought)| brought)
+            }
+            None => None,
+        };
+        let entity = ("Guest", guest_id.as_str());
+        let said = Value::Object(differences(&before, &after));
+        tx.append_audit(line::of(&by, Some(&before.event_id), "guest_updated", entity, said))?;
+        Ok((after, brought))
+    })
+    .await?;
+    if let Some(brought) = brought {
+        announce(app, &caller.organization_id, &event_id, &brought);
+    }
+    Ok(guest)
+}
+
+fn find(tx: &mut dyn Tx, guest_id: &GuestId) -> Result<GuestRecord> {
+    tx.guests_by_id(std::slice::from_ref(guest_id))?.into_iter().next().ok_or_else(|| Error::not_found("guest"))
+}
+
+fn applied(before: &GuestRecord, patch: &GuestPatch) -> Result<GuestRecord> {
+    let mut checks = Checks::default();
+    let after = GuestRecord {
+        name: patch.name.as_ref().map_or_else(|| before.name.clone(), |name| checks.name("name", name)),
+        email: match &patch.email {
+            Some(email) => checks.optional_email("email", email.as_deref()),
+            None => before.email.clone(),
+        },
+        phone: match &patch.phone {
+            Some(phone) => checks.phone("phone", phone.as_deref()),
+            None => before.phone.clone(),
+        },
+        party_size: patch.party_size.map_or(before.party_size, |persons| checks.party("party_size", persons)),
+        note: match &patch.note {
+            Some(note) => checks.note("note", note.as_deref()),
+            None => before.note.clone(),
+        },
+        flag: match &patch.flag {
+            Some(flag) => checks.flag("flag", flag.as_deref()),
+            None => before.flag.clone(),
+        },
+        external_id: match &patch.external_id {
+            Some(id) => checks.external_id("external_id", id.as_deref()),
+            None => before.external_id.clone(),
+        },
+        guest_list_id: patch.guest_list_id.clone().unwrap_or_else(|| before.guest_list_id.clone()),
+        ..before.clone()
+    };
+    checks.finish()?;
+    Ok(after)
+}
+
+fn party_ticket(tx: &mut dyn Tx, before: &GuestRecord, after: &GuestRecord) -> Result<Option<TicketRecord>> {
+    match &before.ticket_id {
+        Some(ticket_id) if after.party_size != before.party_size => tx.ticket(ticket_id),
+        _ => Ok(None),
+    }
+}
+
+/// What changed, as the ledger tells it: which personal data, but not what it says, so that it can be erased.
+fn differences(before: &GuestRecord, after: &GuestRecord) -> Map<String, Value> {
+    let mut out = Map::new();
+    let personal = [
+        ("name", before.name != after.name),
+        ("email", before.email != after.email),
+        ("phone", before.phone != after.phone),
+        ("note", before.note != after.note),
+        ("flag", before.flag != after.flag),
+        ("external_id", before.external_id != after.external_id),
+    ];
+    out.extend(personal.into_iter().filter(|(_, changed)| *changed).map(|(field, _)| (field.to_owned(), json!("changed"))));
+    if before.party_size != after.party_size {
+        out.insert("party_size".to_owned(), json!({ "from": before.party_size, "to": after.party_size }));
+    }
+    if before.guest_list_id != after.guest_list_id {
+        let id = |guest: &GuestRecord| json!(guest.guest_list_id.as_ref().map(GuestListId::as_str));
+        out.insert("guest_list_id".to_owned(), json!({ "from": id(before), "to": id(after) }));
+    }
+    out
+}

@@ -1,0 +1,169 @@
+//! `GET /api/scanning/events/{id}/manifest`: the whole list, or what changed since a version (S1 §2, spec §5, D5).
+
+use std::sync::Arc;
+
+use admit_core::gate::GateRules;
+use admit_core::ids::{EventId, GateId, OrganizationId};
+use admit_core::limits::MANIFEST_AFTER_END_MS;
+use admit_core::manifest::build::{Code, Input, Large, delta_part, large_part, signed_tail};
+use admit_core::manifest::index::IndexError;
+use admit_core::rule::{EventBook, When};
+use admit_core::time::Timestamp;
+use admit_core::wire::manifest::ManifestTail;
+
+use crate::cache::LargePart;
+use crate::caller::DeviceCaller;
+use crate::error::{Error, Result};
+use crate::ports::{App, Tx, read};
+use crate::records::{DeviceState, Head, TicketRecord};
+
+/// What a device asks.
+#[derive(Debug, Clone, Default)]
+pub struct FetchCommand {
+    /// Its `If-None-Match`.
+    pub if_none_match: Option<String>,
+    /// The version it has: then only what changed is sent, where that can be told.
+    pub since: Option<u64>,
+    /// Its wall clock: answered as `offset_seconds`.
+    pub device_time: Option<Timestamp>,
+}
+
+/// The answer: a body in two pieces, so that the large one is never copied or compressed again.
+#[derive(Debug, Clone)]
+pub enum FetchedManifest {
+    /// What the device has is the newest.
+    NotModified {
+        /// `W/"epoch.version"`.
+        etag: String,
+    },
+    /// A list or a delta: the body is `large.bytes` and then `tail`.
+    Body {
+        /// `W/"epoch.version"`.
+        etag: String,
+        /// The same for every device.
+        large: Arc<LargePart>,
+        /// For this device, its signature in it.
+        tail: Vec<u8>,
+        /// `X-Signature` of the whole body.
+        signature: String,
+    },
+}
+
+/// Serves the list of the device's event. 404 unless it is assigned to it; a revoked device gets none.
+pub async fn fetch(
+    app: &App,
+    caller: &DeviceCaller,
+    event_id: &EventId,
+    command: FetchCommand,
+) -> Result<FetchedManifest> {
+    let now = app.clock.now();
+    let (caller, event_id, app_) = (caller.clone(), event_id.clone(), app.clone());
+    let organization_id = caller.organization_id.clone();
+    read(&*app.store, &organization_id, move |tx| serve(tx, &app_, &caller, &event_id, &command, now)).await
+}
+
+fn serve(
+    tx: &mut dyn Tx,
+    app: &App,
+    caller: &DeviceCaller,
+    event_id: &EventId,
+    command: &FetchCommand,
+    now: Timestamp,
+) -> Result<FetchedManifest> {
+    let device = tx.device(&caller.device_id)?.ok_or_else(|| Error::Bug("a key without a device".into()))?;
+    if device.state == DeviceState::Revoked {
+        return Err(Error::denied("device_revoked", "this device was revoked"));
+    }
+    if device.event_id != *event_id {
+        return Err(Error::not_found("event"));
+    }
+    let head = tx.head(event_id)?;
+    let version = tx.rules_serial(event_id)?;
+    let etag = format!("W/\"{}.{version}\"", head.epoch);
+    let matches = |given: &String| given.split(',').any(|one| one.trim() == etag);
+    if command.if_none_match.as_ref().is_some_and(matches) {
+        return Ok(FetchedManifest::NotModified { etag });
+    }
+    let book = tx.load_rules(event_id, &[])?.book;
+    let event = book.event(When::Newest).ok_or_else(|| Error::Bug("an event without rules".into()))?;
+    let whole = whole(tx, app, caller, event_id, version, &book)?;
+    let large = match command.since {
+        Some(since) if since > 0 && since <= version => {
+            delta(tx, &caller.organization_id, event_id, version, &book, since, whole.content_hash)?
+        }
+        _ => whole,
+    };
+    let tail = tail(&head, event.ends_at, command.device_time, now);
+    let (tail, signature) = signed_tail(&large.bytes, &tail, &caller.api_key);
+    Ok(FetchedManifest::Body { etag, large, tail, signature })
+}
+
+fn tail(head: &Head, ends_at: Timestamp, device_time: Option<Timestamp>, now: Timestamp) -> ManifestTail {
+    let offset_ms = device_time.map_or(0, |device_time| now.since(device_time));
+    ManifestTail {
+        generated_at: now,
+        expires_at: ends_at.plus_ms(MANIFEST_AFTER_END_MS),
+        offset_seconds: (offset_ms + 500).div_euclid(1_000),
+        epoch: head.epoch,
+        serial: head.serial,
+    }
+}
+
+/// The whole list at this version: from the cache, or built now. Same version, same content, for ever.
+fn whole(
+    tx: &mut dyn Tx,
+    app: &App,
+    caller: &DeviceCaller,
+    event_id: &EventId,
+    version: u64,
+    book: &EventBook,
+) -> Result<Arc<LargePart>> {
+    let organization_id = &caller.organization_id;
+    if let Some(kept) = app.manifests.get(organization_id, event_id, version) {
+        return Ok(kept);
+    }
+    let rows = tx.manifest_rows(event_id)?;
+    let built = build(organization_id, event_id, version, book, &rows, |input| large_part(input))?;
+    app.manifests.put(organization_id, event_id, built.clone());
+    Ok(built)
+}
+
+/// What changed after `since`. Codes are never taken from a ticket, so nothing is ever gone.
+fn delta(
+    tx: &mut dyn Tx,
+    organization_id: &OrganizationId,
+    event_id: &EventId,
+    version: u64,
+    book: &EventBook,
+    since: u64,
+    content_hash: [u8; 32],
+) -> Result<Arc<LargePart>> {
+    let rows = tx.manifest_rows_since(event_id, since)?;
+    build(organization_id, event_id, version, book, &rows, |input| delta_part(input, since, &[], content_hash))
+}
+
+fn build(
+    organization_id: &OrganizationId,
+    event_id: &EventId,
+    version: u64,
+    book: &EventBook,
+    rows: &[(admit_core::barcode::BarcodeHash, TicketRecord)],
+    make: impl FnOnce(&Input<'_>) -> std::result::Result<Large, IndexError>,
+) -> Result<Arc<LargePart>> {
+    let event = book.event(When::Newest).ok_or_else(|| Error::Bug("an event without rules".into()))?;
+    let gates: Vec<(GateId, GateRules)> =
+        book.gate_ids().filter_map(|gate_id| Some((gate_id.clone(), book.gate(gate_id, When::Newest)?))).collect();
+    let codes: Vec<Code<'_>> = rows
+        .iter()
+        .map(|(hash, ticket)| Code { hash: *hash, ticket_id: &ticket.ticket_id, rules: &ticket.rules })
+        .collect();
+    let large = make(&Input { organization_id, event_id, event: &event, version, gates: &gates, codes: &codes })
+        .map_err(|error| Error::Bug(format!("the list cannot be built: {error}")))?;
+    Ok(Arc::new(LargePart {
+        bytes: large.bytes,
+        content_hash: large.content_hash,
+        version,
+        codes: codes.len(),
+        zstd: std::sync::OnceLock::new(),
+    }))
+}

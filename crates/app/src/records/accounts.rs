@@ -1,0 +1,112 @@
+//! Organisations, users and what their secrets open.
+
+use admit_core::ids::*;
+use admit_core::time::Timestamp;
+
+use super::Role;
+
+/// An organisation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrganizationRecord {
+    /// Id.
+    pub organization_id: OrganizationId,
+    /// Name.
+    pub name: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// A person who signs in; the e-mail is unique over all organisations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserRecord {
+    /// Id.
+    pub user_id: UserId,
+    /// Sign-in e-mail, lower case.
+    pub email: String,
+    /// Name.
+    pub name: String,
+    /// argon2id, PHC text.
+    pub password_hash: String,
+    /// When made.
+    pub created_at: Timestamp,
+}
+
+/// A user's part in an organisation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemberRecord {
+    /// Who.
+    pub user_id: UserId,
+    /// Sign-in e-mail.
+    pub email: String,
+    /// Name.
+    pub name: String,
+    /// Role.
+    pub role: Role,
+    /// Since when.
+    pub created_at: Timestamp,
+}
+
+/// What a secret opens. Found by the secret's SHA-256 alone: one of the three tables without a tenant policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CredentialRecord {
+    /// SHA-256 of the secret's text.
+    pub token_hash: [u8; 32],
+    /// Organisation it opens.
+    pub organization_id: OrganizationId,
+    /// What it is.
+    pub kind: CredentialKind,
+    /// User (session, API token), device (key) or event (pairing token) it stands for.
+    pub holder: String,
+    /// After this it is over; `None` = never.
+    pub expires_at: Option<Timestamp>,
+    /// When made.
+    pub created_at: Timestamp,
+}
+
+/// Kinds of secrets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CredentialKind {
+    /// A browser's session.
+    Session,
+    /// A user's API token.
+    ApiToken,
+    /// A device's API key.
+    DeviceKey,
+    /// A pairing token.
+    PairingToken,
+}
+
+impl CredentialKind {
+    /// The word it is stored as.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::ApiToken => "api_token",
+            Self::DeviceKey => "device_key",
+            Self::PairingToken => "pairing_token",
+        }
+    }
+    /// Reads [`CredentialKind::as_str`].
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Session, Self::ApiToken, Self::DeviceKey, Self::PairingToken]
+            .into_iter()
+            .find(|kind| kind.as_str() == word)
+    }
+}
+
+/// An API token as a list shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiTokenRecord {
+    /// Id.
+    pub api_token_id: String,
+    /// Name.
+    pub name: String,
+    /// Whose.
+    pub user_id: UserId,
+    /// SHA-256 of its text.
+    pub token_hash: [u8; 32],
+    /// When made.
+    pub created_at: Timestamp,
+    /// When withdrawn.
+    pub revoked_at: Option<Timestamp>,
+}

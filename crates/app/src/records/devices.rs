@@ -1,0 +1,181 @@
+//! Devices, keys, pairing, logs and batches.
+
+use admit_core::ids::*;
+use admit_core::time::Timestamp;
+
+/// A pairing token (spec D11 way (a)).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PairingTokenRecord {
+    /// SHA-256 of its text.
+    pub token_hash: [u8; 32],
+    /// Event it pairs to.
+    pub event_id: EventId,
+    /// Gate it pairs to.
+    pub gate_id: GateId,
+    /// A rotation's token is bound to this device.
+    pub device_id: Option<DeviceId>,
+    /// How many devices may use it.
+    pub uses: u32,
+    /// Devices that did, and when.
+    pub used_by: Vec<(DeviceId, Timestamp)>,
+    /// Its end.
+    pub expires_at: Timestamp,
+    /// When made.
+    pub created_at: Timestamp,
+}
+
+/// A device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceRecord {
+    /// Id, chosen by the device.
+    pub device_id: DeviceId,
+    /// Name.
+    pub name: String,
+    /// `ipad | phone | desktop | terminal`.
+    pub device_type: String,
+    /// Event it scans for now.
+    pub event_id: EventId,
+    /// Gate it scans at now.
+    pub gate_id: GateId,
+    /// Where its key stands.
+    pub state: DeviceState,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+    /// Since when it is thought lost.
+    pub lost_since: Option<Timestamp>,
+    /// When paired.
+    pub created_at: Timestamp,
+    /// What it last told about itself.
+    pub health: DeviceHealth,
+}
+
+/// Where a device's key stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeviceState {
+    /// May sync.
+    Active,
+    /// Uploads are stored and held (spec D19).
+    Suspended,
+    /// Withdrawn (spec D10).
+    Revoked,
+}
+
+impl DeviceState {
+    /// The word it is stored as.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Suspended => "suspended",
+            Self::Revoked => "revoked",
+        }
+    }
+    /// Reads [`DeviceState::as_str`].
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Active, Self::Suspended, Self::Revoked].into_iter().find(|state| state.as_str() == word)
+    }
+}
+
+/// What a device told about itself; not a fact, overwritten.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeviceHealth {
+    /// Last heard.
+    pub last_seen_at: Option<Timestamp>,
+    /// Last batch.
+    pub last_sync_at: Option<Timestamp>,
+    /// Scans it says it has not sent.
+    pub pending: u64,
+    /// Percent.
+    pub battery: Option<u8>,
+    /// App version.
+    pub app_version: String,
+    /// Version of its list.
+    pub manifest_version: u64,
+    /// Server clock − its wall clock, milliseconds.
+    pub clock_offset_ms: Option<i64>,
+    /// Failed syncs in a row.
+    pub failed_syncs: u32,
+}
+
+/// A device's key (spec D4).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceKeyRecord {
+    /// Names the key.
+    pub key_id: KeyId,
+    /// Device.
+    pub device_id: DeviceId,
+    /// SHA-256 of its text.
+    pub token_hash: [u8; 32],
+    /// `scan_key`, sealed with the server's secret.
+    pub sealed_scan_key: Vec<u8>,
+    /// When made.
+    pub created_at: Timestamp,
+    /// First use.
+    pub first_used_at: Option<Timestamp>,
+    /// When withdrawn or replaced.
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// A device's log (spec §3 "Log").
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogRecord {
+    /// Device.
+    pub device_id: DeviceId,
+    /// Log.
+    pub log_id: LogId,
+    /// Event of its newest scan.
+    pub event_id: EventId,
+    /// Highest `seq` the device spoke of.
+    pub head: u64,
+    /// `seq` numbers received, as ascending ranges `[from, to]`.
+    pub received: Vec<(u64, u64)>,
+    /// Closed by a person.
+    pub closed_at: Option<Timestamp>,
+}
+
+/// A stored batch (S2's BatchSync plus S1's SyncBatch).
+#[derive(Debug, Clone, PartialEq)]
+pub struct BatchRecord {
+    /// Batch id, unique per device and endpoint.
+    pub batch_id: BatchId,
+    /// Device.
+    pub device_id: DeviceId,
+    /// `sync` (`/api/scanning/sync`) or `scans_sync` (`/api/scans/sync`).
+    pub endpoint: String,
+    /// Event.
+    pub event_id: EventId,
+    /// Over device, endpoint and the sorted (scan id, content digest) pairs (spec D2).
+    pub digest: [u8; 32],
+    /// The answer, byte for byte what repeats get.
+    pub answer: String,
+    /// `completed` or `partial_success`.
+    pub status: String,
+    /// Scans in it.
+    pub batch_size: u32,
+    /// Scans stored by it.
+    pub processed_count: u32,
+    /// Scans refused.
+    pub error_count: u32,
+    /// v1's offset, seconds.
+    pub offset_seconds: i64,
+    /// Serial.
+    pub serial: u64,
+    /// When it committed.
+    pub synced_at: Timestamp,
+}
+
+/// An item a batch lost for good: its bytes are kept (spec §5 "rejected").
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RejectedRecord {
+    /// Device.
+    pub device_id: DeviceId,
+    /// Its id, if it could be read.
+    pub scan_id: Option<String>,
+    /// Its log place, if it could be read.
+    pub log: Option<(LogId, u64)>,
+    /// Why.
+    pub reason: String,
+    /// The item as sent.
+    pub body: String,
+    /// When.
+    pub received_at: Timestamp,
+}

@@ -1,0 +1,184 @@
+//! Events, their order, their ledgers, and pages of lists.
+
+use admit_core::event::{EventStatus, ReEntry};
+use admit_core::ids::*;
+use admit_core::rule::{Epoch, EventBook, Rule};
+use admit_core::time::Timestamp;
+
+/// An event: identity, and its rules' newest values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventRecord {
+    /// Id.
+    pub event_id: EventId,
+    /// Name.
+    pub name: String,
+    /// Place.
+    pub venue: String,
+    /// IANA time zone.
+    pub time_zone: String,
+    /// Start.
+    pub starts_at: Timestamp,
+    /// End.
+    pub ends_at: Timestamp,
+    /// Status.
+    pub status: EventStatus,
+    /// Re-entry mode.
+    pub re_entry: ReEntry,
+    /// Gap of `after_gap`, seconds.
+    pub min_gap_seconds: u32,
+    /// A staff PIN is set.
+    pub has_pin: bool,
+    /// Persons expected at once; for the live page.
+    pub capacity: Option<u32>,
+    /// When made.
+    pub created_at: Timestamp,
+}
+
+/// An entry type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryTypeRecord {
+    /// Id.
+    pub entry_type_id: EntryTypeId,
+    /// Event.
+    pub event_id: EventId,
+    /// Name.
+    pub name: String,
+    /// Zone its tickets get.
+    pub zone: String,
+    /// Place in the order; the first is the default.
+    pub position: i64,
+}
+
+/// A guest list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuestListRecord {
+    /// Id.
+    pub guest_list_id: GuestListId,
+    /// Event.
+    pub event_id: EventId,
+    /// Name.
+    pub name: String,
+    /// Whose.
+    pub promoter_id: Option<UserId>,
+    /// When made.
+    pub created_at: Timestamp,
+}
+
+/// A line of an audit ledger, about to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewAudit {
+    /// Ledger: an event's, or the organisation's when absent.
+    pub event_id: Option<EventId>,
+    /// User; absent for the system and devices.
+    pub user_id: Option<UserId>,
+    /// Device, where one acted.
+    pub device_id: Option<DeviceId>,
+    /// What was done, such as `batch_sync_completed`.
+    pub action: &'static str,
+    /// What it was done to, such as `BatchSync`.
+    pub entity_type: &'static str,
+    /// Its id.
+    pub entity_id: String,
+    /// What changed, JSON.
+    pub changes: String,
+    /// What else is worth keeping, JSON.
+    pub metadata: String,
+}
+
+/// A line of an audit ledger.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditRecord {
+    /// Place in its ledger, from 1.
+    pub n: u64,
+    /// Serial of the event's change; for the organisation's ledger equal to `n`.
+    pub serial: u64,
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    pub line: NewAuditOwned,
+    /// Chain head after it.
+    pub head: [u8; 32],
+}
+
+/// [`NewAudit`] as read back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewAuditOwned {
+    /// Ledger.
+    pub event_id: Option<EventId>,
+    /// User.
+    pub user_id: Option<UserId>,
+    /// Device.
+    pub device_id: Option<DeviceId>,
+    /// Action.
+    pub action: String,
+    /// Entity type.
+    pub entity_type: String,
+    /// Entity id.
+    pub entity_id: String,
+    /// Changes, JSON.
+    pub changes: String,
+    /// Metadata, JSON.
+    pub metadata: String,
+}
+
+/// An event's head: the one number that orders everything (architecture §4 "Event head").
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// Serial of the last committed change.
+    pub serial: u64,
+    /// Head of the event's audit chain.
+    pub audit_head: [u8; 32],
+    /// The server's epoch.
+    pub epoch: Epoch,
+}
+
+/// A place taken in the event's order by a write (law 6: the store sets it).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    /// Serial of this write.
+    pub serial: u64,
+    /// The one `effective_at` of this write's rules: max(database clock, last + 1 ms).
+    pub effective_at: Timestamp,
+}
+
+/// The rules of an event as loaded for a fold.
+#[derive(Debug, Clone, Default)]
+pub struct LoadedRules {
+    /// Event, gates, devices, epochs.
+    pub book: EventBook,
+    /// Rules of the asked tickets.
+    pub tickets: Vec<Rule>,
+}
+
+/// Persons through a gate in a minute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MinuteFlow {
+    /// The minute's start.
+    pub at: Timestamp,
+    /// Gate.
+    pub gate_id: GateId,
+    /// Persons let in.
+    pub entered: i64,
+    /// Persons let out.
+    pub exited: i64,
+    /// Scans that stayed shut.
+    pub refused: i64,
+}
+
+/// A page of a list: newest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// At most so many.
+    pub limit: usize,
+    /// After this item, as a previous page named it.
+    pub cursor: Option<String>,
+}
+
+/// Items and the cursor of the next page.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed<T> {
+    /// Items.
+    pub items: Vec<T>,
+    /// Next page, if there is one.
+    pub next_cursor: Option<String>,
+}

@@ -1,0 +1,147 @@
+//! Scans and what follows from them.
+
+use admit_core::ids::*;
+use admit_core::incident::{IncidentKind, Severity};
+use admit_core::occupancy::Occupancy;
+use admit_core::reduce::{EffectiveScan, ScanVerdict, TicketState};
+use admit_core::scan::{Digest, Fact};
+use admit_core::time::Timestamp;
+
+/// A scan about to be stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewScan {
+    /// The fact: content, digest, signature state, receipt, judgement.
+    pub fact: Fact,
+    /// Serial it came in with.
+    pub serial: u64,
+    /// Batch that brought it.
+    pub batch_id: Option<BatchId>,
+    /// Device that carried it.
+    pub carrier: DeviceId,
+    /// The signature as sent, kept as evidence.
+    pub signature: Option<String>,
+}
+
+/// A later delivery of a known content that proves more than the ones before.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewDelivery {
+    /// The fact with what this delivery proves.
+    pub fact: Fact,
+    /// Serial it came in with.
+    pub serial: u64,
+    /// Device that carried it.
+    pub carrier: DeviceId,
+}
+
+/// A stored scan as lists show it: the content and what the reducer said.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScanRow {
+    /// The fact.
+    pub fact: Fact,
+    /// What it is about, as the key of [`admit_core::incident::Subject`].
+    pub subject_key: String,
+    /// The verdict, absent for a content that was not taken.
+    pub verdict: Option<ScanVerdict>,
+    /// Serial it came in with.
+    pub serial: u64,
+}
+
+/// A subject's stored state.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StateRecord {
+    /// Key of its [`admit_core::incident::Subject`].
+    pub subject_key: String,
+    /// State.
+    pub state: TicketState,
+    /// Scans that count, in order.
+    pub effective: Vec<EffectiveScan>,
+    /// What it adds to the counters.
+    pub occupancy: Occupancy,
+    /// SHA-256 over everything the reducer said: equal means nothing changed.
+    pub digest: [u8; 32],
+    /// Serial of the last change.
+    pub serial: u64,
+}
+
+/// An incident.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IncidentRecord {
+    /// Id.
+    pub incident_id: IncidentId,
+    /// Event.
+    pub event_id: EventId,
+    /// Kind.
+    pub kind: IncidentKind,
+    /// Severity.
+    pub severity: Severity,
+    /// Key of its [`admit_core::incident::CauseSubject`].
+    pub subject_key: String,
+    /// Digest of the cause that holds, or held last.
+    pub digest: [u8; 32],
+    /// The cause as JSON (`wire::stored`).
+    pub cause: String,
+    /// Where it stands.
+    pub status: IncidentStatus,
+    /// The digest a person resolved.
+    pub resolved_digest: Option<[u8; 32]>,
+    /// Who resolved it, when, and what they wrote.
+    pub resolution: Option<Resolution>,
+    /// First seen.
+    pub opened_at: Timestamp,
+    /// Last change.
+    pub updated_at: Timestamp,
+    /// Serial of the last change.
+    pub serial: u64,
+}
+
+/// A person's answer to an incident.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolution {
+    /// Who.
+    pub user_id: UserId,
+    /// `accept | exclude | restore | note`.
+    pub decision: String,
+    /// What they wrote.
+    pub note: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Where an incident stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IncidentStatus {
+    /// The cause holds and nobody resolved this very digest.
+    Open,
+    /// A person resolved this very digest.
+    Resolved,
+    /// The cause is gone.
+    Cleared,
+}
+
+impl IncidentStatus {
+    /// The word it is stored as.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Resolved => "resolved",
+            Self::Cleared => "cleared",
+        }
+    }
+    /// Reads [`IncidentStatus::as_str`].
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Open, Self::Resolved, Self::Cleared].into_iter().find(|status| status.as_str() == word)
+    }
+}
+
+/// Another content, or the same, under an id that is already stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownScan {
+    /// Author.
+    pub device_id: DeviceId,
+    /// Scan.
+    pub scan_id: ScanId,
+    /// Content.
+    pub digest: Digest,
+    /// What it is about, as it resolves now.
+    pub subject_key: String,
+}

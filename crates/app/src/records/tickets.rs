@@ -1,0 +1,64 @@
+//! Tickets and guests.
+
+use admit_core::barcode::BarcodeHash;
+use admit_core::ids::*;
+use admit_core::ticket::TicketRules;
+use admit_core::time::Timestamp;
+
+/// A guest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuestRecord {
+    /// Id.
+    pub guest_id: GuestId,
+    /// Event.
+    pub event_id: EventId,
+    /// Their ticket.
+    pub ticket_id: Option<TicketId>,
+    /// List they are on.
+    pub guest_list_id: Option<GuestListId>,
+    /// Entry type.
+    pub entry_type_id: Option<EntryTypeId>,
+    /// Name.
+    pub name: String,
+    /// E-mail.
+    pub email: Option<String>,
+    /// Phone.
+    pub phone: Option<String>,
+    /// Party size.
+    pub party_size: u32,
+    /// Note for the door.
+    pub note: Option<String>,
+    /// Flag for the door.
+    pub flag: Option<String>,
+    /// The organiser's own id or order number.
+    pub external_id: Option<String>,
+    /// When made.
+    pub created_at: Timestamp,
+    /// When changed.
+    pub updated_at: Timestamp,
+}
+
+/// A ticket: identity, its rules' newest values and where they stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TicketRecord {
+    /// Id.
+    pub ticket_id: TicketId,
+    /// Event.
+    pub event_id: EventId,
+    /// Newest values.
+    pub rules: TicketRules,
+    /// The barcode we made or were given, as text where we may know it (an import may bring only hashes).
+    pub barcode: Option<String>,
+    /// Every hash this ticket ever held, first to newest.
+    pub barcode_hashes: Vec<BarcodeHash>,
+    /// Row identity for repeated imports (spec §5): unique per event.
+    pub import_key: Option<String>,
+    /// Holder.
+    pub guest_id: Option<GuestId>,
+    /// Serial of the last change of its rules or codes.
+    pub rules_serial: u64,
+    /// Serial of the last change of its state by scans, 0 if none.
+    pub state_serial: u64,
+    /// When made.
+    pub created_at: Timestamp,
+}

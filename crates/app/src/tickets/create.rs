@@ -1,0 +1,265 @@
+//! New tickets, one or many, with or without a guest.
+
+use admit_core::access::Action;
+use admit_core::barcode::{BarcodeHash, check_barcode};
+use admit_core::ids::{EntryTypeId, EventId, GateId, GuestListId};
+use admit_core::limits::TICKETS_PER_REQUEST;
+use admit_core::ticket::{TicketRules, TicketStatus};
+use admit_core::time::Timestamp;
+use serde_json::json;
+
+use super::put::{Fresh, put_new};
+use crate::audits::line;
+use crate::caller::UserCaller;
+use crate::checks::{Checks, path};
+use crate::draw::Draw;
+use crate::error::{Error, Result};
+use crate::events;
+use crate::guest_lists;
+use crate::ports::{App, Scope, Tx, write};
+use crate::records::*;
+use crate::rules::announce;
+
+/// A ticket to be.
+#[derive(Debug, Clone, Default)]
+pub struct NewTicket {
+    /// Its code; a fresh UUID v4 where absent.
+    pub barcode: Option<String>,
+    /// Its zone; that of its entry type where absent.
+    pub zone: Option<String>,
+    /// Its entry type; the event's first where absent (spec §3).
+    pub entry_type_id: Option<EntryTypeId>,
+    /// Gates it admits at; any whose zones hold its zone where empty.
+    pub gate_ids: Vec<GateId>,
+    /// Persons; the guest's party where absent, else 1.
+    pub entry_limit: Option<u32>,
+    /// `active` where absent.
+    pub status: Option<TicketStatus>,
+    /// Good from.
+    pub valid_from: Option<Timestamp>,
+    /// Good until, exclusive.
+    pub expires_at: Option<Timestamp>,
+    /// Who holds it.
+    pub guest: Option<NewGuest>,
+}
+
+/// A guest to be.
+#[derive(Debug, Clone, Default)]
+pub struct NewGuest {
+    /// Name.
+    pub name: String,
+    /// E-mail.
+    pub email: Option<String>,
+    /// Phone.
+    pub phone: Option<String>,
+    /// Persons; the ticket's limit where absent, else 1.
+    pub party_size: Option<u32>,
+    /// Note for the door.
+    pub note: Option<String>,
+    /// Flag for the door.
+    pub flag: Option<String>,
+    /// The organiser's own id.
+    pub external_id: Option<String>,
+    /// List they are on.
+    pub guest_list_id: Option<GuestListId>,
+}
+
+/// What tickets of an event may refer to.
+pub(crate) struct Known {
+    pub gate_ids: Vec<GateId>,
+    pub entry_types: Vec<EntryTypeRecord>,
+}
+
+impl Known {
+    pub(crate) fn load(tx: &mut dyn Tx, event_id: &EventId) -> Result<Self> {
+        Ok(Self { gate_ids: tx.gate_ids(event_id)?, entry_types: tx.entry_types(event_id)? })
+    }
+}
+
+/// Makes tickets: all or none. Fails with `barcode_taken` where a code was ever given to another ticket of the event.
+/// `many` = the request was an array, so that errors name the item.
+pub async fn create(
+    app: &App,
+    caller: &UserCaller,
+    event_id: EventId,
+    new: Vec<NewTicket>,
+    many: bool,
+) -> Result<Vec<(TicketRecord, Option<GuestRecord>)>> {
+    if !new.iter().all(|ticket| ticket.guest.as_ref().is_some_and(|guest| guest.guest_list_id.is_some())) {
+        caller.must(Action::ManageGuests)?;
+    }
+    if new.is_empty() || new.len() > TICKETS_PER_REQUEST {
+        return Err(Error::invalid("", format!("must hold 1 to {TICKETS_PER_REQUEST} tickets, not {}", new.len())));
+    }
+    let now = app.clock.now();
+    let draw = app.draw();
+    let by = caller.clone();
+    let id = event_id.clone();
+    let (made, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
+        let mut draw = draw.clone();
+        // 1. Check against what the event has.
+        events::require(tx, &id)?;
+        let known = Known::load(tx, &id)?;
+        let mut checks = Checks::default();
+        let mut fresh = Vec::with_capacity(new.len());
+        for (i, ticket) in new.iter().enumerate() {
+            let at = if many { format!("[{i}]") } else { String::new() };
+            if let Some(guest) = &ticket.guest {
+                guest_lists::must_fill(tx, &by, &id, guest.guest_list_id.as_ref())?;
+            }
+            fresh.push(build(&mut checks, &at, ticket, &known, &id, now, &mut draw)?);
+        }
+        no_code_twice(&mut checks, &fresh, many);
+        checks.finish()?;
+        // 2. Store, judge the scans that waited, one line.
+        let stamp = tx.stamp(&id)?;
+        let made: Vec<_> = fresh
+            .iter()
+            .map(|one| (TicketRecord { rules_serial: stamp.serial, ..one.ticket.clone() }, one.guest.clone()))
+            .collect();
+        let brought = put_new(tx, &id, fresh, Default::default(), stamp, now, &mut draw)?;
+        let (action, entity, said) = told(&made);
+        tx.append_audit(line::of(&by, Some(&id), action, ("Ticket", &entity), said))?;
+        Ok((made, brought))
+    })
+    .await?;
+    announce(app, &caller.organization_id, &event_id, &brought);
+    Ok(made)
+}
+
+fn told(made: &[(TicketRecord, Option<GuestRecord>)]) -> (&'static str, String, serde_json::Value) {
+    match made {
+        [(ticket, guest)] => {
+            let hashes: Vec<String> = ticket.barcode_hashes.iter().map(ToString::to_string).collect();
+            let guest = guest.as_ref().map(|guest| guest.guest_id.as_str());
+            let said = json!({ "barcode_hashes": hashes, "guest_id": guest, "entry_limit": ticket.rules.entry_limit });
+            ("ticket_created", ticket.ticket_id.as_str().to_owned(), said)
+        }
+        many => {
+            let ids: Vec<&str> = many.iter().map(|(ticket, _)| ticket.ticket_id.as_str()).collect();
+            ("tickets_created", String::new(), json!({ "count": many.len(), "ticket_ids": ids }))
+        }
+    }
+}
+
+fn no_code_twice(checks: &mut Checks, fresh: &[Fresh], many: bool) {
+    let mut seen = std::collections::BTreeMap::new();
+    for (i, one) in fresh.iter().enumerate() {
+        for hash in &one.ticket.barcode_hashes {
+            if let Some(first) = seen.insert(*hash, i)
+                && many
+            {
+                checks.fail(format!("[{i}].barcode"), format!("is the same as [{first}].barcode"));
+            }
+        }
+    }
+}
+
+/// One ticket and its guest, checked, as rows.
+pub(crate) fn build(
+    checks: &mut Checks,
+    at: &str,
+    new: &NewTicket,
+    known: &Known,
+    event_id: &EventId,
+    now: Timestamp,
+    draw: &mut Draw,
+) -> Result<Fresh> {
+    let entry_type = match &new.entry_type_id {
+        None => known.entry_types.first(),
+        Some(asked) => {
+            let found = known.entry_types.iter().find(|one| one.entry_type_id == *asked);
+            if found.is_none() {
+                checks.fail(path(at, "entry_type_id"), "is not an entry type of this event");
+            }
+            found
+        }
+    };
+    let zone = match &new.zone {
+        Some(zone) => checks.zone(&path(at, "zone"), zone),
+        None => entry_type.map_or_else(|| "general".to_owned(), |one| one.zone.clone()),
+    };
+    let party = new.guest.as_ref().and_then(|guest| guest.party_size);
+    let entry_limit = checks.party(&path(at, "entry_limit"), new.entry_limit.or(party).unwrap_or(1));
+    checks.window(&path(at, "expires_at"), new.valid_from, new.expires_at);
+    let barcode = match &new.barcode {
+        Some(text) => {
+            checked_barcode(checks, &path(at, "barcode"), text);
+            text.clone()
+        }
+        None => draw.uuid(),
+    };
+    let ticket_id = super::ticket_id(draw, now)?;
+    // An explicit zone of another entry type makes the guest one of that type.
+    let type_id = entry_type
+        .filter(|one| one.zone == zone)
+        .or_else(|| known.entry_types.iter().find(|one| one.zone == zone))
+        .map(|one| one.entry_type_id.clone());
+    let guest = match &new.guest {
+        None => None,
+        Some(guest) => {
+            let id = super::guest_id(draw, now)?;
+            let mut row = build_guest(checks, &path(at, "guest"), guest, id, event_id, now);
+            row.party_size = checks.party(&path(at, "guest.party_size"), guest.party_size.unwrap_or(entry_limit));
+            row.ticket_id = Some(ticket_id.clone());
+            row.entry_type_id = type_id;
+            Some(row)
+        }
+    };
+    let ticket = TicketRecord {
+        ticket_id,
+        event_id: event_id.clone(),
+        rules: TicketRules {
+            status: new.status.unwrap_or(TicketStatus::Active),
+            entry_limit,
+            gate_ids: checks.gate_ids(&path(at, "gate_ids"), &new.gate_ids, &known.gate_ids),
+            zone,
+            valid_from: new.valid_from,
+            expires_at: new.expires_at,
+        },
+        barcode_hashes: vec![BarcodeHash::of(&barcode)],
+        barcode: Some(barcode),
+        import_key: None,
+        guest_id: guest.as_ref().map(|guest| guest.guest_id.clone()),
+        rules_serial: 0,
+        state_serial: 0,
+        created_at: now,
+    };
+    Ok(Fresh { ticket, guest })
+}
+
+/// A code that a reader can give back: no outer white space, which readers trim.
+pub(crate) fn checked_barcode(checks: &mut Checks, path: &str, text: &str) {
+    if let Err(error) = check_barcode(text) {
+        checks.fail(path, error.to_string());
+    } else if text.trim() != text {
+        checks.fail(path, "must not begin or end with white space: readers cut it off");
+    }
+}
+
+/// A guest's row without ticket, entry type and party.
+pub(crate) fn build_guest(
+    checks: &mut Checks,
+    at: &str,
+    new: &NewGuest,
+    guest_id: admit_core::ids::GuestId,
+    event_id: &EventId,
+    now: Timestamp,
+) -> GuestRecord {
+    GuestRecord {
+        guest_id,
+        event_id: event_id.clone(),
+        ticket_id: None,
+        guest_list_id: new.guest_list_id.clone(),
+        entry_type_id: None,
+        name: checks.name(&path(at, "name"), &new.name),
+        email: checks.optional_email(&path(at, "email"), new.email.as_deref()),
+        phone: checks.phone(&path(at, "phone"), new.phone.as_deref()),
+        party_size: 1,
+        note: checks.note(&path(at, "note"), new.note.as_deref()),
+        flag: checks.flag(&path(at, "flag"), new.flag.as_deref()),
+        external_id: checks.external_id(&path(at, "external_id"), new.external_id.as_deref()),
+        created_at: now,
+        updated_at: now,
+    }
+}

@@ -1,0 +1,166 @@
+//! Importing guests and tickets from a CSV file (spec §5): the whole file in one transaction, the same file twice
+//! changes nothing.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use admit_core::access::Action;
+use admit_core::ids::{EventId, TicketId};
+use admit_core::incident::Subject;
+use admit_core::limits::IMPORT_ROWS;
+use admit_core::rule::{Change, Effective};
+use admit_core::time::Timestamp;
+use serde_json::json;
+
+pub mod columns;
+mod plan;
+mod rows;
+
+use self::columns::Columns;
+use self::plan::{Plan, plan};
+use super::put::put_new;
+use crate::audits::line;
+use crate::caller::UserCaller;
+use crate::draw::Draw;
+use crate::error::Result;
+use crate::events;
+use crate::ports::{App, Scope, Tx, read, write};
+use crate::records::*;
+use crate::rules::{Brought, announce};
+use crate::sheet;
+
+/// A wrong field of a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowError {
+    /// Line of the file, from 1.
+    pub line: u64,
+    /// Column by its own name, such as `party_size`.
+    pub field: String,
+    /// What is wrong and what would be right.
+    pub message: String,
+}
+
+/// What an import did, or would do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ImportReport {
+    /// Rows that made a ticket.
+    pub created: usize,
+    /// Rows that changed a ticket or its guest.
+    pub updated: usize,
+    /// Rows that are stored already as they say.
+    pub unchanged: usize,
+    /// Lines left out because a field is wrong; the first thousand fields are in `errors`.
+    pub wrong_lines: usize,
+    /// Wrong fields by line.
+    pub errors: Vec<RowError>,
+    /// Columns that mean nothing here, as the file names them.
+    pub ignored_columns: Vec<String>,
+    /// Nothing was written.
+    pub dry_run: bool,
+}
+
+/// Imports a file, or with `dry_run` says what importing it would do. Lines with a wrong field are told and left out, the
+/// others go in together: mend the file and import it again, what is in already stays as it is. Reading a large file
+/// takes a second of a core. Fails for a file that cannot be read at all: see [`sheet::read`] and [`Columns::of`].
+pub async fn import(
+    app: &App,
+    caller: &UserCaller,
+    event_id: EventId,
+    file: &[u8],
+    dry_run: bool,
+) -> Result<ImportReport> {
+    caller.must(Action::ManageGuests)?;
+    let now = app.clock.now();
+    let draw = app.draw();
+    // 1. Read the file.
+    let sheet = sheet::read(file, IMPORT_ROWS)?;
+    let columns = Columns::of(&sheet)?;
+    let ignored_columns = columns.ignored.clone();
+    let file = Arc::new((sheet, columns));
+    // 2. Plan; a dry run ends here.
+    let (mut report, brought) = if dry_run {
+        let mut draw = draw.clone();
+        let report = read(&*app.store, &caller.organization_id, move |tx| {
+            events::require(tx, &event_id)?;
+            Ok(report(&plan(tx, &event_id, &file.0, &file.1, now, &mut draw)?))
+        });
+        (report.await?, None)
+    } else {
+        let by = caller.clone();
+        let done = write(&*app.store, Scope::event(&caller.organization_id, &event_id), {
+            let event_id = event_id.clone();
+            move |tx| {
+                let mut draw = draw.clone();
+                events::require(tx, &event_id)?;
+                let plan = plan(tx, &event_id, &file.0, &file.1, now, &mut draw)?;
+                let report = report(&plan);
+                // 3. Carry it out, unless the file says what is stored already.
+                let brought = if plan.writes() { Some(carry_out(tx, &by, &event_id, plan, now, &mut draw)?) } else { None };
+                Ok((report, brought))
+            }
+        })
+        .await?;
+        (done.0, done.1.map(|brought| (event_id, brought)))
+    };
+    if let Some((event_id, brought)) = brought {
+        announce(app, &caller.organization_id, &event_id, &brought);
+    }
+    report.ignored_columns = ignored_columns;
+    report.dry_run = dry_run;
+    Ok(report)
+}
+
+fn report(plan: &Plan) -> ImportReport {
+    ImportReport {
+        created: plan.create.len(),
+        updated: plan.updated,
+        unchanged: plan.unchanged,
+        wrong_lines: plan.wrong_lines,
+        errors: plan.errors.clone(),
+        ..ImportReport::default()
+    }
+}
+
+fn carry_out(
+    tx: &mut dyn Tx,
+    by: &UserCaller,
+    event_id: &EventId,
+    plan: Plan,
+    now: Timestamp,
+    draw: &mut Draw,
+) -> Result<Brought> {
+    let said = json!({
+        "created": plan.create.len(),
+        "updated": plan.updated,
+        "unchanged": plan.unchanged,
+        "wrong_lines": plan.wrong_lines,
+    });
+    let stamp = tx.stamp(event_id)?;
+    for list in &plan.new_lists {
+        tx.insert_guest_list(list)?;
+    }
+    // Changed guests and tickets: newest values, and rules from this write on.
+    if !plan.new_guests.is_empty() {
+        tx.insert_guests(&plan.new_guests)?;
+    }
+    if !plan.guests.is_empty() {
+        tx.update_guests(&plan.guests)?;
+    }
+    let ruled: BTreeSet<&TicketId> = plan.changes.iter().map(|(ticket_id, _)| ticket_id).collect();
+    let stamped = |ticket: TicketRecord| match ruled.contains(&ticket.ticket_id) {
+        true => TicketRecord { rules_serial: stamp.serial, ..ticket },
+        false => ticket,
+    };
+    let tickets: Vec<TicketRecord> = plan.tickets.into_iter().map(stamped).collect();
+    if !tickets.is_empty() {
+        tx.update_tickets(&tickets)?;
+    }
+    let keys: Vec<String> = ruled.into_iter().map(|ticket_id| Subject::Ticket(ticket_id.clone()).key()).collect();
+    let scanned = tx.states(event_id, &keys)?.into_iter().map(|state| state.subject_key).collect();
+    let when = Effective::At(stamp.effective_at);
+    let changes = plan.changes.into_iter().map(|(ticket_id, change)| (when, Change::Ticket(ticket_id, change))).collect();
+    // New tickets, and with all of it the scans that are touched or waited for their codes.
+    let brought = put_new(tx, event_id, plan.create, (changes, scanned), stamp, now, draw)?;
+    tx.append_audit(line::of(by, Some(event_id), "tickets_imported", ("Event", event_id.as_str()), said))?;
+    Ok(brought)
+}

@@ -1,0 +1,365 @@
+//! What an import would do: every row against what is stored. Reads only; the same plan is counted by a dry run and
+//! carried out by an import.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use admit_core::barcode::BarcodeHash;
+use admit_core::ids::{EventId, GuestId, GuestListId, TicketId};
+use admit_core::limits::IMPORT_ERRORS;
+use admit_core::rule::TicketChange;
+use admit_core::ticket::{TicketRules, TicketStatus};
+use admit_core::time::Timestamp;
+
+use super::columns::Columns;
+use super::rows::{self, Identity, Wanted, WantedGuest};
+use super::RowError;
+use crate::checks::{Checks, folded};
+use crate::draw::Draw;
+use crate::error::{Error, Result};
+use crate::ports::Tx;
+use crate::records::*;
+use crate::sheet::Sheet;
+use crate::tickets::create::Known;
+use crate::tickets::put::Fresh;
+
+/// What is to be written.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// New tickets with their guests.
+    pub create: Vec<Fresh>,
+    /// Tickets with new values.
+    pub tickets: Vec<TicketRecord>,
+    /// Guests with new values.
+    pub guests: Vec<GuestRecord>,
+    /// Guests for tickets that had none.
+    pub new_guests: Vec<GuestRecord>,
+    /// What changed of tickets' rules.
+    pub changes: Vec<(TicketId, TicketChange)>,
+    /// Guest lists that the file names first.
+    pub new_lists: Vec<GuestListRecord>,
+    /// Rows whose ticket or guest changes.
+    pub updated: usize,
+    /// Rows that are stored already as they say.
+    pub unchanged: usize,
+    /// The first wrong fields, by line.
+    pub errors: Vec<RowError>,
+    /// Lines with a wrong field.
+    pub wrong_lines: usize,
+}
+
+impl Plan {
+    /// Whether there is anything to write.
+    pub fn writes(&self) -> bool {
+        !self.create.is_empty() || self.updated > 0
+    }
+}
+
+/// Everything rows are held against.
+struct Stored {
+    tickets: BTreeMap<Identity, TicketRecord>,
+    guests: BTreeMap<GuestId, GuestRecord>,
+    lists: BTreeMap<String, GuestListId>,
+}
+
+/// Plans the import of a file into an event.
+pub fn plan(
+    tx: &mut dyn Tx,
+    event_id: &EventId,
+    sheet: &Sheet,
+    columns: &Columns,
+    now: Timestamp,
+    draw: &mut Draw,
+) -> Result<Plan> {
+    let known = Known::load(tx, event_id)?;
+    let mut plan = Plan::default();
+    // 1. Read every row; wrong ones are told and left out.
+    let wanted = read_rows(sheet, columns, &known, &mut plan);
+    // 2. What is stored under the same identities.
+    let mut stored = load(tx, event_id, &wanted)?;
+    // 3. Row by row: new, changed or the same.
+    for row in &wanted {
+        let at = Planning { event_id, known: &known, now };
+        match stored.tickets.get(&row.identity).cloned() {
+            None => at.create(row, &mut stored, &mut plan, draw)?,
+            Some(ticket) => at.update(row, ticket, &mut stored, &mut plan, draw)?,
+        }
+    }
+    Ok(plan)
+}
+
+fn read_rows(sheet: &Sheet, columns: &Columns, known: &Known, plan: &mut Plan) -> Vec<Wanted> {
+    let mut wanted = Vec::with_capacity(sheet.lines.len());
+    let mut seen: BTreeMap<Identity, u64> = BTreeMap::new();
+    for line in &sheet.lines {
+        let mut checks = Checks::default();
+        let row = rows::read(line, columns, known, &mut checks);
+        if let Some(row) = &row {
+            match seen.get(&row.identity) {
+                Some(first) => same_row(&mut checks, &row.identity, *first),
+                None => {
+                    seen.insert(row.identity.clone(), line.number);
+                }
+            }
+        }
+        if checks.errors().is_empty() {
+            wanted.extend(row);
+        } else {
+            plan.wrong_lines += 1;
+            let room = IMPORT_ERRORS.saturating_sub(plan.errors.len());
+            plan.errors.extend(checks.errors().iter().take(room).map(|error| RowError {
+                line: line.number,
+                field: error.path.clone(),
+                message: error.message.clone(),
+            }));
+        }
+    }
+    wanted
+}
+
+fn same_row(checks: &mut Checks, identity: &Identity, first: u64) {
+    match identity {
+        Identity::Code(_) => checks.fail("barcode", format!("is the same as in line {first}")),
+        Identity::Key(key) if key.starts_with("id:") => checks.fail("external_id", format!("is the same as in line {first}")),
+        Identity::Key(key) if key.starts_with("order:") => checks.fail("position", format!("is the same as in line {first}")),
+        Identity::Key(_) => checks.fail(
+            "name",
+            format!("is the same guest as in line {first}: tell them apart by barcode, external_id or position"),
+        ),
+    }
+}
+
+fn load(tx: &mut dyn Tx, event_id: &EventId, wanted: &[Wanted]) -> Result<Stored> {
+    let mut hashes: Vec<BarcodeHash> = Vec::new();
+    let mut keys: Vec<String> = Vec::new();
+    for row in wanted {
+        match &row.identity {
+            Identity::Code(hash) => hashes.push(*hash),
+            Identity::Key(key) => keys.push(key.clone()),
+        }
+    }
+    let codes = tx.find_codes(event_id, &hashes)?;
+    let ids: BTreeSet<TicketId> = codes.iter().map(|(_, ticket_id)| ticket_id.clone()).collect();
+    let by_code = tx.tickets_by_id(event_id, &ids.into_iter().collect::<Vec<_>>())?;
+    let by_id: BTreeMap<&TicketId, &TicketRecord> = by_code.iter().map(|one| (&one.ticket_id, one)).collect();
+    let mut tickets: BTreeMap<Identity, TicketRecord> = BTreeMap::new();
+    for (hash, ticket_id) in &codes {
+        if let Some(ticket) = by_id.get(ticket_id) {
+            tickets.insert(Identity::Code(*hash), (*ticket).clone());
+        }
+    }
+    for ticket in tx.tickets_by_import_key(event_id, &keys)? {
+        if let Some(key) = &ticket.import_key {
+            tickets.insert(Identity::Key(key.clone()), ticket);
+        }
+    }
+    let guest_ids: BTreeSet<GuestId> = tickets.values().filter_map(|ticket| ticket.guest_id.clone()).collect();
+    let guests = tx.guests_by_id(&guest_ids.into_iter().collect::<Vec<_>>())?;
+    Ok(Stored {
+        tickets,
+        guests: guests.into_iter().map(|guest| (guest.guest_id.clone(), guest)).collect(),
+        lists: tx.guest_lists(event_id)?.into_iter().map(|list| (folded(&list.name), list.guest_list_id)).collect(),
+    })
+}
+
+struct Planning<'a> {
+    event_id: &'a EventId,
+    known: &'a Known,
+    now: Timestamp,
+}
+
+impl Planning<'_> {
+    fn create(&self, row: &Wanted, stored: &mut Stored, plan: &mut Plan, draw: &mut Draw) -> Result<()> {
+        let first = self.known.entry_types.first();
+        let blank = TicketRules {
+            status: TicketStatus::Active,
+            entry_limit: 1,
+            gate_ids: Vec::new(),
+            zone: first.map_or_else(|| "general".to_owned(), |one| one.zone.clone()),
+            valid_from: None,
+            expires_at: None,
+        };
+        let rules = wanted_rules(row, &blank);
+        let ticket_id = super::super::ticket_id(draw, self.now)?;
+        let barcode = row.barcode.clone().unwrap_or_else(|| draw.uuid());
+        let guest = match &row.guest {
+            Some(wanted) => {
+                let blank = self.blank_guest(draw)?;
+                let mut guest = self.wanted_guest(row, wanted, &blank, rules.entry_limit, stored, plan, draw)?;
+                guest.ticket_id = Some(ticket_id.clone());
+                Some(guest)
+            }
+            None => None,
+        };
+        let ticket = TicketRecord {
+            ticket_id,
+            event_id: self.event_id.clone(),
+            rules,
+            barcode_hashes: vec![BarcodeHash::of(&barcode)],
+            barcode: Some(barcode),
+            import_key: match &row.identity {
+                Identity::Key(key) => Some(key.clone()),
+                Identity::Code(_) => None,
+            },
+            guest_id: guest.as_ref().map(|guest| guest.guest_id.clone()),
+            rules_serial: 0,
+            state_serial: 0,
+            created_at: self.now,
+        };
+        plan.create.push(Fresh { ticket, guest });
+        Ok(())
+    }
+
+    fn update(
+        &self,
+        row: &Wanted,
+        before: TicketRecord,
+        stored: &mut Stored,
+        plan: &mut Plan,
+        draw: &mut Draw,
+    ) -> Result<()> {
+        let rules = wanted_rules(row, &before.rules);
+        if let (Some(from), Some(until)) = (rules.valid_from, rules.expires_at)
+            && until <= from
+        {
+            let message = format!("must be after {from}, the beginning that is stored");
+            plan.errors.push(RowError { line: row.line, field: "expires_at".into(), message });
+            plan.wrong_lines += 1;
+            return Ok(());
+        }
+        let changes = differences(&before.rules, &rules);
+        let held = before.guest_id.as_ref().and_then(|id| stored.guests.get(id)).cloned();
+        let (guest, is_new) = match (&row.guest, held.clone()) {
+            (Some(wanted), Some(held)) => {
+                (Some(self.wanted_guest(row, wanted, &held, rules.entry_limit, stored, plan, draw)?), false)
+            }
+            (Some(wanted), None) => {
+                let blank = self.blank_guest(draw)?;
+                let mut guest = self.wanted_guest(row, wanted, &blank, rules.entry_limit, stored, plan, draw)?;
+                guest.ticket_id = Some(before.ticket_id.clone());
+                (Some(guest), true)
+            }
+            (None, Some(held)) => (Some(GuestRecord { party_size: rules.entry_limit, ..held }), false),
+            (None, None) => (None, false),
+        };
+        if changes.is_empty() && guest == held {
+            plan.unchanged += 1;
+            return Ok(());
+        }
+        plan.updated += 1;
+        let guest_id = guest.as_ref().map(|guest| guest.guest_id.clone());
+        if !changes.is_empty() || is_new {
+            plan.changes.extend(changes.into_iter().map(|change| (before.ticket_id.clone(), change)));
+            plan.tickets.push(TicketRecord { rules, guest_id, ..before });
+        }
+        if let Some(guest) = guest.filter(|guest| Some(guest) != held.as_ref()) {
+            let guest = GuestRecord { updated_at: self.now, ..guest };
+            if is_new { plan.new_guests.push(guest) } else { plan.guests.push(guest) }
+        }
+        Ok(())
+    }
+
+    fn blank_guest(&self, draw: &mut Draw) -> Result<GuestRecord> {
+        Ok(GuestRecord {
+            guest_id: super::super::guest_id(draw, self.now)?,
+            event_id: self.event_id.clone(),
+            ticket_id: None,
+            guest_list_id: None,
+            entry_type_id: self.known.entry_types.first().map(|one| one.entry_type_id.clone()),
+            name: String::new(),
+            email: None,
+            phone: None,
+            party_size: 1,
+            note: None,
+            flag: None,
+            external_id: None,
+            created_at: self.now,
+            updated_at: self.now,
+        })
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "one row, what it is held against, and where the plan goes")]
+    fn wanted_guest(
+        &self,
+        row: &Wanted,
+        wanted: &WantedGuest,
+        before: &GuestRecord,
+        party_size: u32,
+        stored: &mut Stored,
+        plan: &mut Plan,
+        draw: &mut Draw,
+    ) -> Result<GuestRecord> {
+        let guest_list_id = match &wanted.guest_list {
+            rows::Cell::Value(name) => Some(self.list(name, stored, plan, draw)?),
+            rows::Cell::Empty => None,
+            rows::Cell::Absent => before.guest_list_id.clone(),
+        };
+        Ok(GuestRecord {
+            guest_list_id,
+            entry_type_id: match &row.entry_type_id {
+                rows::Cell::Value(id) => Some(id.clone()),
+                rows::Cell::Empty => None,
+                rows::Cell::Absent => before.entry_type_id.clone(),
+            },
+            name: wanted.name.clone(),
+            email: wanted.email.or_clear(&before.email),
+            phone: wanted.phone.or_clear(&before.phone),
+            party_size,
+            note: wanted.note.or_clear(&before.note),
+            flag: wanted.flag.or_clear(&before.flag),
+            external_id: wanted.external_id.or_clear(&before.external_id),
+            ..before.clone()
+        })
+    }
+
+    /// A guest list by its name; the file may name new ones.
+    fn list(&self, name: &str, stored: &mut Stored, plan: &mut Plan, draw: &mut Draw) -> Result<GuestListId> {
+        if let Some(id) = stored.lists.get(&folded(name)) {
+            return Ok(id.clone());
+        }
+        let guest_list_id = GuestListId::new(draw.row_id(self.now)).map_err(|error| Error::Bug(error.to_string()))?;
+        stored.lists.insert(folded(name), guest_list_id.clone());
+        plan.new_lists.push(GuestListRecord {
+            guest_list_id: guest_list_id.clone(),
+            event_id: self.event_id.clone(),
+            name: name.to_owned(),
+            promoter_id: None,
+            created_at: self.now,
+        });
+        Ok(guest_list_id)
+    }
+}
+
+fn wanted_rules(row: &Wanted, before: &TicketRules) -> TicketRules {
+    TicketRules {
+        status: row.status.or_keep(&before.status),
+        entry_limit: row.party_size.or_keep(&before.entry_limit),
+        gate_ids: match &row.gate_ids {
+            rows::Cell::Absent => before.gate_ids.clone(),
+            rows::Cell::Empty => Vec::new(),
+            rows::Cell::Value(gate_ids) => gate_ids.clone(),
+        },
+        zone: row.zone.or_keep(&before.zone),
+        valid_from: row.valid_from.or_clear(&before.valid_from),
+        expires_at: row.expires_at.or_clear(&before.expires_at),
+    }
+}
+
+fn differences(before: &TicketRules, after: &TicketRules) -> Vec<TicketChange> {
+    let mut out = Vec::new();
+    if after.status != before.status {
+        out.push(TicketChange::Status(after.status));
+    }
+    if after.entry_limit != before.entry_limit {
+        out.push(TicketChange::EntryLimit(after.entry_limit));
+    }
+    if after.gate_ids != before.gate_ids {
+        out.push(TicketChange::GateIds(after.gate_ids.clone()));
+    }
+    if after.zone != before.zone {
+        out.push(TicketChange::Zone(after.zone.clone()));
+    }
+    if (after.valid_from, after.expires_at) != (before.valid_from, before.expires_at) {
+        out.push(TicketChange::Window { valid_from: after.valid_from, expires_at: after.expires_at });
+    }
+    out
+}

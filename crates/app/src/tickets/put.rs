@@ -1,0 +1,73 @@
+//! Storing new tickets: rows, codes, guests, first rules, and the scans that waited for their codes. Creating, importing
+//! and the demo all end here.
+
+use std::collections::BTreeSet;
+
+use admit_core::ids::EventId;
+use admit_core::incident::Subject;
+use admit_core::rule::{Change, Effective, TicketChange};
+use admit_core::time::Timestamp;
+
+use crate::draw::Draw;
+use crate::error::Result;
+use crate::ports::Tx;
+use crate::records::*;
+use crate::rules::{Brought, put};
+
+/// A ticket about to be stored, and its holder.
+#[derive(Debug, Clone)]
+pub(crate) struct Fresh {
+    pub ticket: TicketRecord,
+    pub guest: Option<GuestRecord>,
+}
+
+/// Stores tickets; their first values hold from the start, so a scan that came before its ticket finds it now (spec §3).
+/// `also` holds rules of other tickets changed by the same write, and the subjects they touch. Fails with
+/// `barcode_taken` when a code was ever given to another ticket of the event.
+pub(crate) fn put_new(
+    tx: &mut dyn Tx,
+    event_id: &EventId,
+    fresh: Vec<Fresh>,
+    also: (Vec<(Effective, Change)>, BTreeSet<String>),
+    stamp: Stamp,
+    now: Timestamp,
+    draw: &mut Draw,
+) -> Result<Brought> {
+    let (mut rules, mut subjects) = also;
+    subjects.extend(waiting(tx, event_id, &fresh)?);
+    let mut tickets = Vec::with_capacity(fresh.len());
+    let mut guests = Vec::new();
+    for one in fresh {
+        guests.extend(one.guest);
+        tickets.push(TicketRecord { rules_serial: stamp.serial, ..one.ticket });
+    }
+    rules.extend(tickets.iter().map(|ticket| {
+        let first = TicketChange::First(ticket.rules.clone());
+        (Effective::Start, Change::Ticket(ticket.ticket_id.clone(), first))
+    }));
+    if !tickets.is_empty() {
+        tx.insert_tickets(&tickets)?;
+    }
+    if !guests.is_empty() {
+        tx.insert_guests(&guests)?;
+    }
+    put(tx, event_id, stamp, rules, &subjects, now, draw)
+}
+
+/// The unknown codes with scans that these tickets turn out to hold, and those tickets: both must be judged anew. Looks
+/// only at the new codes, never at the event's history.
+fn waiting(tx: &mut dyn Tx, event_id: &EventId, fresh: &[Fresh]) -> Result<BTreeSet<String>> {
+    let codes: Vec<(String, &Fresh)> = fresh
+        .iter()
+        .flat_map(|one| one.ticket.barcode_hashes.iter().map(move |hash| (Subject::Unknown(*hash).key(), one)))
+        .collect();
+    let keys: Vec<String> = codes.iter().map(|(key, _)| key.clone()).collect();
+    let scanned: BTreeSet<String> =
+        tx.states(event_id, &keys)?.into_iter().map(|state| state.subject_key).collect();
+    let mut out = BTreeSet::new();
+    for (key, one) in codes.into_iter().filter(|(key, _)| scanned.contains(key)) {
+        out.insert(key);
+        out.insert(Subject::Ticket(one.ticket.ticket_id.clone()).key());
+    }
+    Ok(out)
+}

@@ -1,0 +1,170 @@
+//! Changing a ticket: each changed field is a rule, and the ticket's scans are judged anew.
+
+use std::collections::BTreeSet;
+
+use admit_core::access::Action;
+use admit_core::ids::{EventId, GateId, OrganizationId, TicketId};
+use admit_core::incident::Subject;
+use admit_core::rule::{Change, TicketChange};
+use admit_core::ticket::{TicketRules, TicketStatus};
+use admit_core::time::Timestamp;
+use serde_json::{Map, Value, json};
+
+use crate::audits::line;
+use crate::caller::UserCaller;
+use crate::checks::Checks;
+use crate::draw::Draw;
+use crate::error::{Error, Result};
+use crate::ports::{App, Scope, Tx, read, write};
+use crate::records::*;
+use crate::rules::{Brought, HoldsFrom, announce, put};
+
+/// The fields to change; `None` leaves one as it is.
+#[derive(Debug, Clone, Default)]
+pub struct TicketPatch {
+    /// Administrative status.
+    pub status: Option<TicketStatus>,
+    /// Persons admitted; the holder's party size follows.
+    pub entry_limit: Option<u32>,
+    /// Gates; empty = any whose zones hold its zone.
+    pub gate_ids: Option<Vec<GateId>>,
+    /// Zone.
+    pub zone: Option<String>,
+    /// Good from; `Some(None)` for always.
+    pub valid_from: Option<Option<Timestamp>>,
+    /// Good until; `Some(None)` for ever.
+    pub expires_at: Option<Option<Timestamp>>,
+    /// From when the changes hold: from now on, or for every scan.
+    pub effective: HoldsFrom,
+}
+
+/// Changes a ticket. What changes nothing leaves no trace, except that "from the start" may still widen a rule that so
+/// far held only from its own time on.
+pub async fn update(app: &App, caller: &UserCaller, ticket_id: TicketId, patch: TicketPatch) -> Result<TicketRecord> {
+    caller.must(Action::ManageGuests)?;
+    let now = app.clock.now();
+    let draw = app.draw();
+    // 1. The ticket's event: its head must be known before the write begins.
+    let event_id = must_hold(app, &caller.organization_id, &ticket_id).await?;
+    let by = caller.clone();
+    let id = event_id.clone();
+    let (ticket, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
+        let mut draw = draw.clone();
+        // 2. The new values.
+        let ticket = tx.ticket(&ticket_id)?.ok_or_else(|| Error::not_found("ticket"))?;
+        let mut checks = Checks::default();
+        let known = tx.gate_ids(&id)?;
+        let rules = applied(&mut checks, &ticket.rules, &patch, &known);
+        checks.finish()?;
+        // 3. Newest values, rules, scans, line.
+        let Some((ticket, brought)) = apply(tx, &by, ticket, rules, &patch, now, &mut draw)? else {
+            let unchanged = tx.ticket(&ticket_id)?.ok_or_else(|| Error::not_found("ticket"))?;
+            return Ok((unchanged, None));
+        };
+        follow(tx, &ticket, now)?;
+        Ok((ticket, Some(brought)))
+    })
+    .await?;
+    if let Some(brought) = brought {
+        announce(app, &caller.organization_id, &event_id, &brought);
+    }
+    Ok(ticket)
+}
+
+/// The event a ticket of this organisation belongs to, or `NotFound`.
+pub(crate) async fn must_hold(app: &App, organization_id: &OrganizationId, ticket_id: &TicketId) -> Result<EventId> {
+    let id = ticket_id.clone();
+    let ticket = read(&*app.store, organization_id, move |tx| tx.ticket(&id)).await?;
+    Ok(ticket.ok_or_else(|| Error::not_found("ticket"))?.event_id)
+}
+
+fn applied(checks: &mut Checks, before: &TicketRules, patch: &TicketPatch, known: &[GateId]) -> TicketRules {
+    let rules = TicketRules {
+        status: patch.status.unwrap_or(before.status),
+        entry_limit: patch.entry_limit.map_or(before.entry_limit, |limit| checks.party("entry_limit", limit)),
+        gate_ids: match &patch.gate_ids {
+            Some(gate_ids) => checks.gate_ids("gate_ids", gate_ids, known),
+            None => before.gate_ids.clone(),
+        },
+        zone: patch.zone.as_ref().map_or_else(|| before.zone.clone(), |zone| checks.zone("zone", zone)),
+        valid_from: patch.valid_from.unwrap_or(before.valid_from),
+        expires_at: patch.expires_at.unwrap_or(before.expires_at),
+    };
+    checks.window("expires_at", rules.valid_from, rules.expires_at);
+    rules
+}
+
+/// Stores a ticket's new values, with their rules, scans and line; `None` when nothing changed. Where the patch says
+/// "from the start", the fields it names become rules even at their present value.
+pub(crate) fn apply(
+    tx: &mut dyn Tx,
+    by: &UserCaller,
+    before: TicketRecord,
+    rules: TicketRules,
+    patch: &TicketPatch,
+    now: Timestamp,
+    draw: &mut Draw,
+) -> Result<Option<(TicketRecord, Brought)>> {
+    let event_id = before.event_id.clone();
+    let (changes, said) = differences(&before.rules, &rules, patch);
+    if changes.is_empty() {
+        return Ok(None);
+    }
+    let stamp = tx.stamp(&event_id)?;
+    let effective = patch.effective.effective(stamp);
+    let ticket = TicketRecord { rules, rules_serial: stamp.serial, ..before };
+    tx.update_tickets(std::slice::from_ref(&ticket))?;
+    let changes =
+        changes.into_iter().map(|change| (effective, Change::Ticket(ticket.ticket_id.clone(), change))).collect();
+    let subjects = BTreeSet::from([Subject::Ticket(ticket.ticket_id.clone()).key()]);
+    let brought = put(tx, &event_id, stamp, changes, &subjects, now, draw)?;
+    let entity = ("Ticket", ticket.ticket_id.as_str());
+    tx.append_audit(line::of(by, Some(&event_id), "ticket_updated", entity, Value::Object(said)))?;
+    Ok(Some((ticket, brought)))
+}
+
+/// The holder's party size is the ticket's limit (spec D8).
+fn follow(tx: &mut dyn Tx, ticket: &TicketRecord, now: Timestamp) -> Result<()> {
+    let ids: Vec<_> = ticket.guest_id.iter().cloned().collect();
+    let Some(guest) = tx.guests_by_id(&ids)?.into_iter().next() else { return Ok(()) };
+    if guest.party_size == ticket.rules.entry_limit {
+        return Ok(());
+    }
+    tx.update_guests(&[GuestRecord { party_size: ticket.rules.entry_limit, updated_at: now, ..guest }])
+}
+
+fn differences(before: &TicketRules, after: &TicketRules, patch: &TicketPatch) -> (Vec<TicketChange>, Map<String, Value>) {
+    let widens = patch.effective == HoldsFrom::Start;
+    let mut changes = Vec::new();
+    let mut said = Map::new();
+    if widens {
+        said.insert("effective".to_owned(), json!("start"));
+    }
+    let mut say = |field: &str, named: bool, from: Value, to: Value| {
+        let counts = from != to || widens && named;
+        if counts {
+            said.insert(field.to_owned(), json!({ "from": from, "to": to }));
+        }
+        counts
+    };
+    if say("status", patch.status.is_some(), json!(before.status.as_str()), json!(after.status.as_str())) {
+        changes.push(TicketChange::Status(after.status));
+    }
+    if say("entry_limit", patch.entry_limit.is_some(), json!(before.entry_limit), json!(after.entry_limit)) {
+        changes.push(TicketChange::EntryLimit(after.entry_limit));
+    }
+    let ids = |rules: &TicketRules| json!(rules.gate_ids.iter().map(GateId::as_str).collect::<Vec<_>>());
+    if say("gate_ids", patch.gate_ids.is_some(), ids(before), ids(after)) {
+        changes.push(TicketChange::GateIds(after.gate_ids.clone()));
+    }
+    if say("zone", patch.zone.is_some(), json!(before.zone), json!(after.zone)) {
+        changes.push(TicketChange::Zone(after.zone.clone()));
+    }
+    let time = |at: Option<Timestamp>| json!(at.map(|at| at.to_string()));
+    let from = say("valid_from", patch.valid_from.is_some(), time(before.valid_from), time(after.valid_from));
+    let until = say("expires_at", patch.expires_at.is_some(), time(before.expires_at), time(after.expires_at));
+    if from || until {
+        changes.push(TicketChange::Window { valid_from: after.valid_from, expires_at: after.expires_at });
+    }
+    (changes, said)
+}

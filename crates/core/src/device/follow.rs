@@ -1,0 +1,338 @@
+//! Following the server: pairing, its clock, the list, the changes, the heartbeat (spec D11, §4 Time, §5).
+
+use super::clock::Exchange;
+use super::feed::{Feed, PageWrites};
+use super::list::{Download, List, delta_key, page_key, whole_key};
+use super::net::Answer;
+use super::state::{After, Ask, Pairing, State};
+use crate::ids::{DeviceId, EventId, LogId};
+use crate::limits;
+use crate::manifest::verify::{Expected, ManifestError};
+use crate::sign::ApiKey;
+use crate::wire::engine::Effect;
+use crate::wire::journal::{Entry, Paired};
+use crate::wire::scanning::{
+    ChangesAnswer, HeartbeatAnswer, HeartbeatRequest, PairAnswer, PairRequest, SIGNATURE_HEADER, TimeAnswer,
+};
+use crate::wire::stored::to_text;
+
+impl State {
+    // ----------------------------------------------------------------------------------------------------- pairing
+
+    /// Staff scanned or pasted a pairing link. The phone names itself first, durably: so a pairing whose answer is
+    /// lost can be repeated as the same device (spec D11).
+    pub fn begin_pairing(&mut self, code: &str, name: &str) {
+        let Some((server, token)) = pairing_code(code) else {
+            return self.refuse("bad_pairing_code", "This is no pairing code. Ask for one on the organiser's screen.");
+        };
+        let name = super::door::words(name, limits::NAME_CHARS);
+        if let Some(request) = self.lanes.pair.drop_request() {
+            self.requests.remove(&request);
+            self.emit(Effect::Cancel { request });
+        }
+        self.lanes.pair = super::lane::Lane::default();
+        self.pairing = Some(Pairing { token, server, name });
+        self.message = None;
+        if self.journal.identity.is_some() {
+            return;
+        }
+        let (device, log) = (DeviceId::new(self.draw_uuid()), LogId::new(crate::barcode::hex(&self.draw()[..16])));
+        if let (Ok(device_id), Ok(log_id)) = (device, log) {
+            self.append(vec![Entry::Log { device_id, log_id }], vec![After::Pair]);
+        }
+    }
+
+    /// Asks to be paired.
+    pub fn ask_pairing(&mut self) {
+        let (Some(pairing), Some((device_id, _))) = (&self.pairing, &self.journal.identity) else { return };
+        let request = PairRequest {
+            pairing_token: pairing.token.clone(),
+            device_id: device_id.clone(),
+            claim_secret: None,
+            name: Some(pairing.name.clone()).filter(|name| !name.is_empty()),
+            device_type: self.device_type,
+            app_version: Some(self.app_version.clone()).filter(|version| !version.is_empty()),
+        };
+        self.send(Ask::Pair, "POST", "/api/scanning/pair".to_owned(), Some(to_text(&request)), limits::REQUEST_MS);
+    }
+
+    /// The answer to it.
+    pub fn pairing_answered(&mut self, answer: &Answer<'_>) {
+        let Some(pairing) = self.pairing.clone() else { return };
+        let paired = answer.read::<PairAnswer>().filter(|paired| ApiKey::parse(&paired.api_key).is_ok());
+        let Some(paired) = paired else {
+            let problem = answer.problem().filter(|_| (400..500).contains(&answer.status) && answer.status != 429);
+            self.refused_by_server(&Ask::Pair, answer);
+            return match problem {
+                Some(problem) => self.pairing_failed(&problem.detail),
+                None => self.pairing_lost(),
+            };
+        };
+        if self.writer.flight.is_some() {
+            // Its turn comes: a key is not taken before it is durable.
+            self.lanes.pair = super::lane::Lane::default();
+            return;
+        }
+        self.done(&Ask::Pair, 0);
+        let entry = Paired {
+            server: pairing.server,
+            device_id: paired.device_id,
+            name: pairing.name,
+            api_key: paired.api_key,
+            key_id: paired.key_id,
+            organization_id: paired.organization_id,
+            event_id: paired.event_id,
+            gate_id: paired.gate_id,
+            epoch: Some(paired.epoch),
+        };
+        self.append(vec![Entry::Paired(Box::new(entry))], vec![After::Settled]);
+    }
+
+    /// A pairing's answer did not come: tried again a few times, for the token lives five minutes.
+    pub fn pairing_lost(&mut self) {
+        if self.lanes.pair.failures() >= limits::PAIRING_TRIES {
+            self.pairing_failed("The server does not answer. Is there a network?");
+        }
+    }
+
+    fn pairing_failed(&mut self, why: &str) {
+        self.pairing = None;
+        self.message = Some(why.to_owned());
+        self.refuse("pairing_failed", why);
+    }
+
+    /// A pairing or an assignment holds now: what belonged to another event goes, everything is asked for at once.
+    pub fn settled(&mut self, before: Option<EventId>) {
+        self.pairing = None;
+        self.message = None;
+        self.key_unknown = false;
+        self.suspended = false;
+        self.named = None;
+        for request in self.requests.keys().copied().collect::<Vec<_>>() {
+            self.emit(Effect::Cancel { request });
+        }
+        self.requests.clear();
+        self.lanes = super::state::Lanes::default();
+        self.batch = None;
+        let event = self.paired().map(|paired| paired.event_id.clone());
+        if before != event || self.list.is_none() {
+            if let Some(before) = before.filter(|before| Some(before) != event.as_ref()) {
+                self.forget_event(&before);
+            }
+            self.list = None;
+            self.deltas.clear();
+            self.feed = Feed::default();
+        }
+    }
+
+    fn forget_event(&mut self, event_id: &EventId) {
+        self.emit(Effect::Forget { key: whole_key(event_id) });
+        for version in std::mem::take(&mut self.deltas) {
+            self.emit(Effect::Forget { key: delta_key(event_id, version) });
+        }
+        for number in self.feed.kept_pages() {
+            self.emit(Effect::Forget { key: page_key(event_id, number) });
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------------------- clock
+
+    /// Asks the server's time.
+    pub fn ask_time(&mut self) {
+        let gaps_ms = self.clock.gaps_ms();
+        self.send(Ask::Time { gaps_ms }, "GET", "/api/scanning/time".to_owned(), None, limits::REQUEST_MS);
+    }
+
+    /// The answer to it: four timestamps.
+    pub fn time_answered(&mut self, gaps_ms: i64, answer: &Answer<'_>) {
+        let ask = Ask::Time { gaps_ms };
+        let Some(time) = answer.read::<TimeAnswer>() else { return self.refused_by_server(&ask, answer) };
+        let before = self.clock.exchanged();
+        let anchor = self.clock.exchange(Exchange {
+            sent_mono_ms: answer.sent_mono_ms,
+            received_ms: time.received_at_ms,
+            answered_ms: time.sent_at_ms,
+            gaps_ms,
+        });
+        if let Some(anchor) = anchor {
+            let (wall_ms, at_ms) = (anchor.wall_ms, anchor.at_ms);
+            self.note(Entry::Clock { wall_ms, at_ms, uncertainty_ms: anchor.uncertainty_ms });
+        } else if !before && !self.clock.exchanged() {
+            return self.failed(&ask);
+        }
+        self.done(&ask, limits::CLOCK_EVERY_MS);
+    }
+
+    // -------------------------------------------------------------------------------------------------------- list
+
+    /// Whether a newer list than the active one is known to exist, or there is none.
+    pub fn wants_list(&self) -> bool {
+        match (&self.list, self.named) {
+            (None, _) => true,
+            (Some(list), Some(named)) => named > (list.epoch, list.version),
+            (Some(_), None) => false,
+        }
+    }
+
+    /// Asks for the list: for what changed since the active one, where that is worth it.
+    pub fn ask_list(&mut self) {
+        let Some(event_id) = self.paired().map(|paired| paired.event_id.clone()) else { return };
+        let fresh_epoch = |list: &List| self.named.is_none_or(|(epoch, _)| epoch == list.epoch);
+        let few = self.deltas.len() < limits::DELTAS && self.lanes.list.failures() == 0;
+        let since = self.list.as_ref().filter(|list| few && fresh_epoch(list)).map(|list| list.version);
+        let query = since.map(|since| format!("?since={since}")).unwrap_or_default();
+        let path = format!("/api/scanning/events/{event_id}/manifest{query}");
+        self.send(Ask::List { event_id, since }, "GET", path, None, limits::MANIFEST_MS);
+    }
+
+    /// The answer to it. A list that does not verify, is older, or is of somebody else is refused and the active one
+    /// stays (trust faults 18–20).
+    pub fn list_answered(&mut self, ask: &Ask, event_id: &EventId, answer: &Answer<'_>) {
+        let Some(paired) = self.paired().filter(|paired| paired.event_id == *event_id).cloned() else { return };
+        let (200, Some(signature)) = (answer.status, answer.header(SIGNATURE_HEADER)) else {
+            return self.refused_by_server(ask, answer);
+        };
+        let expected = Expected { organization_id: &paired.organization_id, event_id };
+        let mark = self.journal.lists.get(event_id);
+        let read = List::download(answer.body, signature, &paired.api_key, expected, self.list.as_ref(), mark);
+        match read {
+            Ok(Download::Newer { list, whole }) => self.swap(event_id, *list, whole),
+            Ok(Download::Same) => self.named = None,
+            Err(error) => return self.list_refused(ask, answer, &error),
+        }
+        self.message = None;
+        self.done(ask, 0);
+    }
+
+    /// The swap: kept, marked in the journal, and from now on decided by.
+    fn swap(&mut self, event_id: &EventId, list: List, whole: bool) {
+        if whole {
+            self.emit(Effect::Save { key: whole_key(event_id), text: None });
+            for version in std::mem::take(&mut self.deltas) {
+                self.emit(Effect::Forget { key: delta_key(event_id, version) });
+            }
+        } else {
+            self.emit(Effect::Save { key: delta_key(event_id, list.version), text: None });
+            self.deltas.push(list.version);
+        }
+        if self.named.is_some_and(|named| named <= (list.epoch, list.version)) {
+            self.named = None;
+        }
+        let (epoch, version, content_hash) = (list.epoch, list.version, list.content_hash());
+        self.note(Entry::List { event_id: event_id.clone(), epoch, version, content_hash });
+        self.list = Some(list);
+    }
+
+    fn list_refused(&mut self, ask: &Ask, answer: &Answer<'_>, error: &ManifestError) {
+        let ours = serde_json::from_slice::<serde::de::IgnoredAny>(answer.body).is_ok();
+        self.captive |= !ours;
+        self.online &= ours;
+        self.message = Some(format!("A list was refused: {error}."));
+        self.failed(ask);
+        if matches!(error, ManifestError::WrongBase { .. } | ManifestError::ContentHash) {
+            // Changes that do not fit what is here: the next try asks for the whole (its lane has a failure).
+            let now = self.mono();
+            self.lanes.list.hurry(now);
+        }
+    }
+
+    // ----------------------------------------------------------------------------------------------------- changes
+
+    /// Asks what changed; waits for news where nothing is known to be left.
+    pub fn ask_changes(&mut self) {
+        let Some(event_id) = self.paired().map(|paired| paired.event_id.clone()) else { return };
+        let version = self.list.as_ref().map_or(0, |list| list.version);
+        let query = match self.feed.ask_from() {
+            Some(cursor) => format!("?cursor={cursor}&manifest_version={version}&wait={}", limits::CHANGES_WAIT_SECONDS),
+            None => format!("?manifest_version={version}"),
+        };
+        let path = format!("/api/scanning/events/{event_id}/changes{query}");
+        let timeout_ms = limits::REQUEST_MS + limits::CHANGES_WAIT_SECONDS * 1_000;
+        self.send(Ask::Changes { event_id }, "GET", path, None, timeout_ms);
+    }
+
+    /// The answer to it.
+    pub fn changes_answered(&mut self, ask: &Ask, event_id: &EventId, answer: &Answer<'_>) {
+        let Some(changes) = answer.read::<ChangesAnswer>() else { return self.refused_by_server(ask, answer) };
+        if !self.heed_epoch(changes.cursor.epoch) {
+            return self.failed(ask);
+        }
+        let again = changes.more || changes.resync;
+        let manifest = (changes.cursor.epoch, changes.manifest_version);
+        if self.list.as_ref().is_none_or(|list| manifest > (list.epoch, list.version)) {
+            self.named = self.named.max(Some(manifest));
+        }
+        let body = String::from_utf8_lossy(answer.body).into_owned();
+        let PageWrites { save, forget } = self.feed.take(changes, &body);
+        for (number, page) in save {
+            self.emit(Effect::Save { key: page_key(event_id, number), text: Some(to_text(&page)) });
+        }
+        for number in forget {
+            self.emit(Effect::Forget { key: page_key(event_id, number) });
+        }
+        self.done(ask, if again { 0 } else { limits::CHANGES_PAUSE_MS });
+    }
+
+    // --------------------------------------------------------------------------------------------------- heartbeat
+
+    /// Tells the server how this device is.
+    pub fn ask_heartbeat(&mut self) {
+        let Some((_, log_id)) = &self.journal.identity else { return };
+        let request = HeartbeatRequest {
+            log_id: log_id.clone(),
+            head: self.journal.head_seq(),
+            pending: self.journal.unsent(),
+            battery: self.battery,
+            app_version: Some(self.app_version.clone()).filter(|version| !version.is_empty()),
+            manifest_version: self.list.as_ref().map_or(0, |list| list.version),
+            clock_offset_ms: self.clock.offset_ms().filter(|_| self.clock.exchanged()),
+        };
+        let path = "/api/scanning/heartbeat".to_owned();
+        self.send(Ask::Heartbeat, "POST", path, Some(to_text(&request)), limits::REQUEST_MS);
+    }
+
+    /// The answer to it: where this device stands now, and whether there is news.
+    pub fn heartbeat_answered(&mut self, answer: &Answer<'_>) {
+        let Some(beat) = answer.read::<HeartbeatAnswer>() else {
+            return self.refused_by_server(&Ask::Heartbeat, answer);
+        };
+        if !self.heed_epoch(beat.cursor.epoch) {
+            return self.failed(&Ask::Heartbeat);
+        }
+        self.done(&Ask::Heartbeat, limits::HEARTBEAT_MS);
+        self.suspended &= self.lanes.sync.failures() > 0;
+        let now = self.mono();
+        if self.feed.cursor().is_none_or(|cursor| *cursor < beat.cursor) {
+            self.lanes.changes.hurry(now);
+        }
+        let manifest = (beat.cursor.epoch, beat.manifest_version);
+        if self.list.as_ref().is_some_and(|list| manifest > (list.epoch, list.version)) {
+            self.named = self.named.max(Some(manifest));
+        }
+        let moved = self.paired().is_some_and(|paired| {
+            paired.event_id != beat.event_id || paired.gate_id != beat.gate_id
+        });
+        if moved && self.writer.flight.is_none() && self.pairing.is_none() {
+            let entry = Entry::Assigned { event_id: beat.event_id, gate_id: beat.gate_id };
+            self.append(vec![entry], vec![After::Settled]);
+        }
+    }
+}
+
+/// Server and token of a pairing link `https://host/scan/#pair=TOKEN`; or a token alone.
+fn pairing_code(code: &str) -> Option<(Option<String>, String)> {
+    let code = code.trim();
+    let token_of = |token: &str| {
+        let fits = (8..=limits::BARCODE_BYTES).contains(&token.len());
+        let plain = token.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.~".contains(&b));
+        (fits && plain).then(|| token.to_owned())
+    };
+    let Some((scheme, rest)) = code.split_once("://") else { return Some((None, token_of(code)?)) };
+    if !matches!(scheme, "https" | "http") {
+        return None;
+    }
+    let (place, fragment) = rest.split_once('#')?;
+    let host = place.split(['/', '?']).next().filter(|host| !host.is_empty())?;
+    let token = fragment.split('&').find_map(|pair| pair.strip_prefix("pair="))?;
+    Some((Some(format!("{scheme}://{host}")), token_of(token)?))
+}

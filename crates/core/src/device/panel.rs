@@ -1,0 +1,163 @@
+//! What the page draws: the whole state of the scanner, and when it changed.
+
+use super::door::short_code;
+use super::journal::{Delivery, OwnScan};
+use super::state::State;
+use crate::limits;
+use crate::scan::{ScanKind, Stage};
+use crate::time::Timestamp;
+use crate::wire::engine::{HistoryRow, ListView, Phase, Problem, View};
+use crate::wire::journal::Paired;
+
+/// Steps in which clock figures are shown: finer ones would redraw for nothing.
+const CLOCK_STEP_MS: i64 = 100;
+
+impl State {
+    /// Where the scanner stands.
+    pub fn phase(&self) -> Phase {
+        if self.writer.blocked.is_some() || self.journal.damaged {
+            return Phase::Blocked;
+        }
+        if self.pairing.is_some() {
+            return Phase::Pairing;
+        }
+        match (self.paired(), &self.list) {
+            (None, _) => Phase::Unpaired,
+            (Some(_), _) if self.journal.revoked => Phase::Revoked,
+            (Some(_), _) if self.key_unknown => Phase::KeyUnknown,
+            (Some(_), None) => Phase::FirstSync,
+            (Some(_), Some(_)) => Phase::Ready,
+        }
+    }
+
+    /// All of it. `retry_in_ms` counts from now.
+    pub fn view(&self) -> View {
+        let paired = self.paired();
+        let list = self.list.as_ref();
+        let now = Timestamp::clamped(self.clock.read().at_ms);
+        let settled = self.clock.exchanged();
+        let event_id = paired.map(|paired| paired.event_id.clone());
+        let admitted = event_id.as_ref().and_then(|event| self.journal.admitted.get(event));
+        View {
+            phase: self.phase(),
+            message: self.why(),
+            device_id: paired.map(|paired| paired.device_id.clone()),
+            device_name: paired.map(|paired| paired.name.clone()).unwrap_or_default(),
+            event_name: list.map(|list| list.event.name.clone()).unwrap_or_default(),
+            gate_id: paired.map(|paired| paired.gate_id.clone()),
+            gate_name: paired.map(|paired: &Paired| self.gate_name(&paired.gate_id)).unwrap_or_default(),
+            gate_direction: self.gate().map(|gate| gate.direction),
+            direction: self.direction(),
+            operator: self.journal.operator.clone(),
+            list: list.map(|list| ListView {
+                version: list.version,
+                tickets: list.codes(),
+                generated_at: list.generated_at,
+                expires_at: list.expires_at,
+                expired: now >= list.expires_at,
+            }),
+            online: self.online,
+            captive: self.captive,
+            unsent: self.journal.unsent(),
+            sending: self.sending(),
+            retry_in_ms: self.retry_at().map(|at| (at - self.mono()).max(0)),
+            last_sync_at: self.journal.last_receipt_ms.map(Timestamp::clamped),
+            clock_offset_ms: self.clock.offset_ms().filter(|_| settled).map(|ms| stepped(ms)),
+            clock_uncertainty_ms: settled.then(|| stepped_up(self.clock.read().uncertainty_ms)),
+            own_admitted: admitted.copied().unwrap_or(0),
+            has_pin: list.is_some_and(|list| list.event.staff_pin.is_some()),
+            problems: self.problems(),
+            history: self.history(),
+            event_id,
+        }
+    }
+
+    fn why(&self) -> Option<String> {
+        if self.journal.damaged {
+            return Some("A row of this device's log cannot be read. Export the log; nothing was deleted.".to_owned());
+        }
+        self.writer.blocked.clone().or_else(|| self.message.clone())
+    }
+
+    fn sending(&self) -> u64 {
+        self.batch.as_ref().filter(|_| self.lanes.sync.busy()).map_or(0, |batch| batch.seqs.len() as u64)
+    }
+
+    /// When the upload is tried again, while it waits after a failure.
+    pub fn retry_at(&self) -> Option<i64> {
+        let waits = self.lanes.sync.failures() > 0 && !self.lanes.sync.busy();
+        self.upload_at().filter(|_| waits)
+    }
+
+    fn problems(&self) -> Vec<Problem> {
+        let problem = |own: &OwnScan| {
+            let (reason, kept) = match &own.delivery {
+                Delivery::Rejected { reason, kept } => (reason.clone(), *kept),
+                Delivery::Poison(reason) => (reason.clone(), false),
+                Delivery::Waiting | Delivery::Asked | Delivery::Sent | Delivery::Held => return None,
+            };
+            let hidden = self.journal.hidden.contains(&own.scan.scan_id);
+            (!hidden).then(|| Problem { scan_id: own.scan.scan_id.clone(), reason, kept, at: own.scan.at })
+        };
+        let troubled = self.journal.troubled().filter_map(problem);
+        troubled.take(limits::HISTORY_ROWS).collect()
+    }
+
+    fn history(&self) -> Vec<HistoryRow> {
+        let scans = self.journal.scans.iter().rev();
+        // Of a party the final stands for its claim; a revert shows on what it undid.
+        let shown = scans.filter(|own| {
+            let last = self.journal.find(&own.scan.scan_id).is_some_and(|last| last.scan.seq == own.scan.seq);
+            own.scan.kind != ScanKind::Revert && (own.scan.stage == Stage::Final || last)
+        });
+        shown.take(limits::HISTORY_ROWS).map(|own| self.history_row(own)).collect()
+    }
+
+    fn history_row(&self, own: &OwnScan) -> HistoryRow {
+        let scan = &own.scan;
+        let count = if scan.opened { scan.count } else { 0 };
+        let sync = match own.delivery {
+            Delivery::Waiting | Delivery::Asked => "waiting",
+            Delivery::Sent => "sent",
+            Delivery::Held => "held",
+            Delivery::Rejected { .. } | Delivery::Poison(_) => "refused",
+        };
+        HistoryRow {
+            scan_id: scan.scan_id.clone(),
+            kind: scan.kind,
+            screen: own.shown.screen,
+            at: scan.at,
+            count,
+            opened: scan.opened,
+            overridden: scan.override_.is_some(),
+            reverted: if scan.opened { scan.count - self.journal.kept(scan) } else { 0 },
+            short_code: short_code(scan),
+            ticket_id: scan.ticket_id.clone(),
+            sync: sync.to_owned(),
+        }
+    }
+
+    /// The log as a file: what no receipt names, or all of it where nothing is left or the device was revoked.
+    pub fn export(&self) -> (String, String) {
+        let device = self.journal.identity.as_ref().map(|(device, _)| device.to_string()).unwrap_or_default();
+        let all = self.journal.unsent() == 0 || self.journal.revoked;
+        let open = |own: &&OwnScan| {
+            all || matches!(own.delivery, Delivery::Waiting | Delivery::Asked | Delivery::Poison(_))
+        };
+        let mut text = String::new();
+        for own in self.journal.scans.iter().filter(open) {
+            if let Ok(item) = crate::wire::scanning::ScanV2::of(&own.scan, &own.signature) {
+                text.push_str(&crate::wire::stored::to_text(&item));
+                text.push('\n');
+            }
+        }
+        (format!("admit-scans-{device}.jsonl"), text)
+    }
+}
+
+fn stepped(ms: i64) -> i64 {
+    (ms + CLOCK_STEP_MS / 2).div_euclid(CLOCK_STEP_MS) * CLOCK_STEP_MS
+}
+fn stepped_up(ms: u64) -> u64 {
+    ms.div_ceil(CLOCK_STEP_MS.unsigned_abs()) * CLOCK_STEP_MS.unsigned_abs()
+}

@@ -1,0 +1,267 @@
+//! Uploads: which scans next, when, and what an answer means for them (spec D1, D2, D13, §5; trust promise 2).
+//!
+//! Only a well-formed answer of ours to this very batch is a receipt. A batch keeps its id and its bytes until it is
+//! answered; nothing but a receipt takes a scan off the list.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::net::Answer;
+use super::state::{Ask, Batch, State};
+use crate::ids::{BatchId, ScanId};
+use crate::limits;
+use crate::wire::journal::{Entry, RejectedScan};
+use crate::wire::problem::Problem;
+use crate::wire::scanning::{RevokedDetails, ScanV2, SyncAnswer, SyncRequest, raw_item};
+
+const MINUTE_MS: i64 = 60_000;
+const PATH: &str = "/api/scanning/sync";
+
+impl State {
+    /// Whether there is anything to upload.
+    fn upload_waits(&self) -> bool {
+        self.batch.is_some() || self.journal.waiting.iter().any(|seq| !self.settling.contains(seq))
+    }
+
+    /// When the next upload may leave, by the monotonic clock; `None` when there is nothing to send.
+    pub fn upload_at(&self) -> Option<i64> {
+        let poison = self.journal.poison.iter().any(|seq| !self.settling.contains(seq)).then_some(self.poison_at);
+        let wanted = if self.upload_waits() { Some(self.upload_paced_at()) } else { poison }?;
+        let minute_full = self.uploads.len() >= limits::CHUNKS_PER_MINUTE;
+        let freed = self.uploads.front().filter(|_| minute_full).map_or(i64::MIN, |first| first + MINUTE_MS);
+        Some(wanted.max(freed).max(self.lanes.sync.due_at()))
+    }
+
+    /// The rhythm: the first at once, then one every 6 s; full chunks of a backlog follow at once.
+    fn upload_paced_at(&self) -> i64 {
+        let Some(last) = self.uploads.back() else { return i64::MIN };
+        let retry = self.lanes.sync.failures() > 0;
+        let full = self.batch.is_none() && self.next_chunk().len() >= self.chunk;
+        if retry || full { i64::MIN } else { last + limits::SYNC_EVERY_MS }
+    }
+
+    /// The oldest waiting scans of one event (a batch holds one), in the order of the log.
+    fn next_chunk(&self) -> Vec<u64> {
+        let open = || self.journal.waiting.iter().copied().filter(|seq| !self.settling.contains(seq));
+        let event_of = |seq| self.journal.at_seq(seq).map(|own| &own.scan.event_id);
+        let Some(event) = open().next().and_then(event_of) else { return Vec::new() };
+        open().filter(|seq| event_of(*seq) == Some(event)).take(self.chunk.max(1)).collect()
+    }
+
+    /// Sends the next upload, or the one under way again.
+    pub fn upload(&mut self) {
+        let now = self.mono();
+        while self.uploads.front().is_some_and(|first| first + MINUTE_MS <= now) {
+            self.uploads.pop_front();
+        }
+        if self.batch.is_none() {
+            let mut seqs = self.next_chunk();
+            if seqs.is_empty() {
+                let poison = self.journal.poison.iter().copied().find(|seq| !self.settling.contains(seq));
+                seqs.extend(poison);
+                self.poison_at = now + limits::POISON_EVERY_MS;
+            }
+            self.batch = self.wrap(seqs);
+        }
+        let Some(body) = self.batch.as_ref().map(|batch| batch.body.clone()) else { return };
+        self.uploads.push_back(now);
+        self.send(Ask::Sync, "POST", PATH.to_owned(), Some(body), limits::REQUEST_MS);
+    }
+
+    /// A batch of these scans under a fresh id.
+    fn wrap(&mut self, seqs: Vec<u64>) -> Option<Batch> {
+        let id = BatchId::new(self.draw_uuid()).ok()?;
+        let (_, log_id) = self.journal.identity.clone()?;
+        let own = seqs.iter().filter_map(|seq| self.journal.at_seq(*seq));
+        let items = own.map(|own| {
+            let item = ScanV2::of(&own.scan, &own.signature).ok()?;
+            raw_item(crate::wire::stored::to_text(&item)).ok()
+        });
+        let request = SyncRequest {
+            device_id: self.paired()?.device_id.clone(),
+            sync_batch_id: id.clone(),
+            format: Some(2),
+            // Left out: a batch that waits out a day without network would be refused for it, and is the same batch.
+            batch_created_at: None,
+            offset_seconds: None,
+            log_id: Some(log_id),
+            head: Some(self.journal.head_seq()),
+            scans: items.collect::<Option<Vec<_>>>()?,
+        };
+        let body = crate::wire::stored::to_text(&request);
+        (!seqs.is_empty()).then_some(Batch { id, seqs, body })
+    }
+
+    /// The answer to an upload.
+    pub fn upload_answered(&mut self, answer: &Answer<'_>) {
+        let Some(batch) = self.batch.clone() else { return };
+        let receipt = answer.read::<SyncAnswer>().filter(|receipt| receipt.batch_id == batch.id);
+        if let Some(receipt) = receipt {
+            return self.upload_received(&batch, receipt);
+        }
+        let problem = answer.problem();
+        match (answer.status, problem.as_ref().map(|problem| problem.code.as_str())) {
+            (409, Some("batch_id_reused")) | (400, Some("batch_too_old")) => self.batch = None,
+            (400 | 413 | 422, Some(_)) => {
+                if let Some(problem) = &problem {
+                    self.upload_refused(&batch, problem);
+                }
+            }
+            // A proxy's limit, in its own words: smaller batches may pass; nothing is said of any scan.
+            (413, None) if batch.seqs.len() > 1 => {
+                self.chunk = (batch.seqs.len() / 2).max(1);
+                self.batch = None;
+            }
+            _ => {}
+        }
+        self.refused_by_server(&Ask::Sync, answer);
+        if self.batch.is_none() {
+            // What was wrong is put right: the smaller or re-wrapped batch need not wait for a retry.
+            let now = self.mono();
+            self.lanes.sync.hurry(now);
+        }
+    }
+
+    fn upload_received(&mut self, batch: &Batch, receipt: SyncAnswer) {
+        if !self.heed_epoch(receipt.cursor.epoch) {
+            return self.failed(&Ask::Sync);
+        }
+        let epoch = Some(receipt.cursor.epoch);
+        let mut rejected = BTreeMap::new();
+        for item in receipt.rejected {
+            if let Some(seq) = batch.seqs.get(item.index) {
+                rejected.insert(*seq, RejectedScan { seq: *seq, reason: item.reason, kept: item.kept });
+            }
+        }
+        let named: BTreeSet<&ScanId> = receipt.processed.iter().collect();
+        let stored = self.named_of(batch, &named, |seq| !rejected.contains_key(seq));
+        let told = stored.len() + rejected.len();
+        self.settling.extend(stored.iter().chain(rejected.keys()));
+        if !stored.is_empty() {
+            let at_ms = receipt.server_time.ms();
+            let seqs = ranges(&stored);
+            self.note(Entry::Received { epoch, serial: receipt.cursor.serial, seqs, held: false, at_ms });
+        }
+        if !rejected.is_empty() {
+            self.note(Entry::Rejected { epoch, items: rejected.into_values().collect() });
+        }
+        self.keep_witness();
+        self.batch = None;
+        self.suspended = false;
+        self.chunk = (self.chunk * 2).min(limits::CHUNK_SCANS);
+        if told == 0 {
+            // Well-formed, and yet says nothing of what was sent: not delivered.
+            return self.failed(&Ask::Sync);
+        }
+        self.done(&Ask::Sync, 0);
+    }
+
+    fn named_of(&self, batch: &Batch, named: &BTreeSet<&ScanId>, take: impl Fn(&u64) -> bool) -> Vec<u64> {
+        let seqs = batch.seqs.iter().copied().filter(|seq| take(seq));
+        let is_named = |seq: &u64| self.journal.at_seq(*seq).is_some_and(|own| named.contains(&own.scan.scan_id));
+        seqs.filter(is_named).collect()
+    }
+
+    /// The server cannot read the batch: the scan it names, or the half of it, is set apart; one alone is poison.
+    fn upload_refused(&mut self, batch: &Batch, problem: &Problem) {
+        self.batch = None;
+        let named = problem.errors.iter().find_map(|error| item_index(&error.path));
+        let poison = named.and_then(|at| batch.seqs.get(at)).or(batch.seqs.first().filter(|_| batch.seqs.len() == 1));
+        match poison {
+            Some(seq) => {
+                if !self.journal.poison.contains(seq) {
+                    self.settling.insert(*seq);
+                    let reason: String = problem.detail.chars().take(limits::NAME_CHARS).collect();
+                    self.note(Entry::Poison { seq: *seq, reason });
+                }
+            }
+            None => self.chunk = (batch.seqs.len() / 2).max(1),
+        }
+    }
+
+    /// A revoked device's scans, kept for review: receipts. When all are handed over, or no more is taken, the key
+    /// goes; the log stays (spec D10).
+    pub fn handed_over(&mut self, details: &RevokedDetails) {
+        let named: BTreeSet<&ScanId> = details.kept.iter().collect();
+        let kept = self.batch.take().map(|batch| self.named_of(&batch, &named, |_| true)).unwrap_or_default();
+        if !kept.is_empty() {
+            self.settling.extend(&kept);
+            let epoch = self.epoch_seen.or(self.journal.epoch);
+            let at_ms = self.clock.read().at_ms;
+            self.note(Entry::Received { epoch, serial: u64::MAX, seqs: ranges(&kept), held: true, at_ms });
+            let now = self.mono();
+            self.lanes.sync.done(now, 0);
+        }
+        if details.quota_left == 0 {
+            self.erase_key();
+        }
+    }
+
+    /// Erases a revoked device's key once nothing is left to hand over.
+    pub fn erase_key_if_done(&mut self) {
+        let done = self.journal.waiting.is_empty() && self.journal.asked.is_empty();
+        if self.journal.revoked && done {
+            self.erase_key();
+        }
+    }
+
+    fn erase_key(&mut self) {
+        let noted = self.writer.rows.iter().any(|row| matches!(row, Entry::KeyErased { .. }));
+        if !self.journal.key_erased && !noted {
+            let at_ms = self.clock.read().at_ms;
+            self.note(Entry::KeyErased { at_ms });
+        }
+    }
+
+    /// A new epoch: asks which of the scans with an older receipt the server lacks.
+    pub fn ask_status(&mut self) {
+        let Some((_, log_id)) = &self.journal.identity else { return };
+        let head = self.journal.head_seq();
+        let request = crate::wire::scanning::LogStatusRequest { log_id: log_id.clone(), head };
+        let body = crate::wire::stored::to_text(&request);
+        let path = "/api/scanning/log-status".to_owned();
+        self.send(Ask::Status { head }, "POST", path, Some(body), limits::REQUEST_MS);
+    }
+
+    /// The answer to it: what is missing waits again, the rest has its receipt.
+    pub fn status_answered(&mut self, head: u64, answer: &Answer<'_>) {
+        let ask = Ask::Status { head };
+        let Some(status) = answer.read::<crate::wire::scanning::LogStatusAnswer>() else {
+            return self.refused_by_server(&ask, answer);
+        };
+        // Which epoch answered, and how far its ledger is, the witness beside the answer says; without one nothing
+        // can be called received, and everything is offered again.
+        let witness = self.witness.as_ref().map(|(witness, _)| (witness.epoch, witness.serial));
+        let serial = witness.filter(|(epoch, _)| Some(*epoch) == self.journal.epoch).map(|(_, serial)| serial);
+        let missing = |seq: u64| status.missing.iter().any(|(from, to)| (*from..=*to).contains(&seq));
+        let asked: Vec<u64> = self.journal.asked.iter().copied().filter(|seq| *seq <= head).collect();
+        let (lacking, there): (Vec<u64>, Vec<u64>) =
+            asked.into_iter().partition(|seq| serial.is_none() || missing(*seq));
+        for seq in lacking {
+            self.journal.lacking(seq);
+        }
+        if let Some(serial) = serial.filter(|_| !there.is_empty()) {
+            let (epoch, at_ms) = (self.journal.epoch, self.clock.read().at_ms);
+            self.settling.extend(&there);
+            self.note(Entry::Received { epoch, serial, seqs: ranges(&there), held: false, at_ms });
+        }
+        self.done(&ask, 0);
+    }
+}
+
+/// Rising numbers as ranges, both ends included.
+fn ranges(seqs: &[u64]) -> Vec<(u64, u64)> {
+    let mut out: Vec<(u64, u64)> = Vec::new();
+    for seq in seqs {
+        match out.last_mut() {
+            Some((_, to)) if *to + 1 == *seq => *to = *seq,
+            _ => out.push((*seq, *seq)),
+        }
+    }
+    out
+}
+
+/// The index in a path such as `scans[17].count`.
+fn item_index(path: &str) -> Option<usize> {
+    let rest = path.strip_prefix("scans[")?;
+    rest.split(']').next()?.parse().ok()
+}

@@ -1,0 +1,140 @@
+//! Building a list: the large part once for all devices, the small signed rest for each (spec §5, D5).
+
+use super::index::{IndexError, Prefix, content_hash};
+use crate::barcode::BarcodeHash;
+use crate::event::EventRules;
+use crate::gate::GateRules;
+use crate::ids::{EventId, GateId, OrganizationId, TicketId};
+use crate::sign::body_signature_parts;
+use crate::ticket::TicketRules;
+use crate::wire::manifest::{ContentHash, ManifestGate, ManifestHead, ManifestTail, ManifestTicket};
+use crate::wire::stored::to_text;
+
+/// A code, its ticket and the ticket's newest rules.
+#[derive(Debug, Clone, Copy)]
+pub struct Code<'a> {
+    /// Hash of the code.
+    pub hash: BarcodeHash,
+    /// Ticket.
+    pub ticket_id: &'a TicketId,
+    /// Its newest rules.
+    pub rules: &'a TicketRules,
+}
+
+/// What a list is built from.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    /// Organisation.
+    pub organization_id: &'a OrganizationId,
+    /// Event.
+    pub event_id: &'a EventId,
+    /// Its newest rules.
+    pub event: &'a EventRules,
+    /// Serial of the last rule change in the event: same version, same content, for ever.
+    pub version: u64,
+    /// Gates and their newest rules, in order of id.
+    pub gates: &'a [(GateId, GateRules)],
+    /// All codes of the event in any order; for a delta those new or changed.
+    pub codes: &'a [Code<'a>],
+}
+
+/// The part that is the same for every device: JSON up to and with the codes, without the closing brace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Large {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// The hash it names.
+    pub content_hash: [u8; 32],
+}
+
+/// Builds the large part of a whole list. Fails if two codes share a prefix, which making tickets refuses.
+pub fn large_part(input: &Input<'_>) -> Result<Large, IndexError> {
+    let codes = sorted(input.codes)?;
+    let content_hash = content_hash(codes.iter().map(|code| record(code)));
+    let mut bytes = head(input, content_hash);
+    bytes.extend_from_slice(b",\"tickets\":");
+    put_codes(&mut bytes, &codes);
+    Ok(Large { bytes, content_hash })
+}
+
+/// Builds the large part of a delta from version `since`: `input.codes` are the codes that are new or changed,
+/// `tombstones` those that are gone, `content_hash` names the whole list after it.
+pub fn delta_part(
+    input: &Input<'_>,
+    since: u64,
+    tombstones: &[BarcodeHash],
+    content_hash: [u8; 32],
+) -> Result<Large, IndexError> {
+    let codes = sorted(input.codes)?;
+    let mut gone = tombstones.to_vec();
+    gone.sort_unstable();
+    let mut bytes = head(input, content_hash);
+    bytes.extend_from_slice(format!(",\"since\":{since},\"upserts\":").as_bytes());
+    put_codes(&mut bytes, &codes);
+    bytes.extend_from_slice(b",\"tombstones\":");
+    bytes.extend_from_slice(to_text(&gone).as_bytes());
+    Ok(Large { bytes, content_hash })
+}
+
+/// The rest of the body for one device, its signature in it, and the value of `X-Signature` for the whole. The body is
+/// `large` and then this: two pieces, so that the large one is never copied or compressed again.
+pub fn signed_tail(large: &[u8], tail: &ManifestTail, api_key: &str) -> (Vec<u8>, String) {
+    // A tail is never empty: its object's opening brace becomes the comma after the large part.
+    let object = to_text(tail);
+    let members = object.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
+    let unsigned = format!(",{members}");
+    let signature = body_signature_parts(api_key, &[large, unsigned.as_bytes(), b"}"]);
+    let rest = format!("{unsigned},\"signature\":\"{signature}\"}}").into_bytes();
+    let header = body_signature_parts(api_key, &[large, &rest]);
+    (rest, header)
+}
+
+/// [`signed_tail`] put behind the large part: the whole body, and the value of `X-Signature`.
+pub fn envelope(large: &[u8], tail: &ManifestTail, api_key: &str) -> (Vec<u8>, String) {
+    let (rest, header) = signed_tail(large, tail, api_key);
+    ([large, &rest].concat(), header)
+}
+
+fn record<'a>(code: &Code<'a>) -> (Prefix, &'a str, &'a TicketRules) {
+    (code.hash.prefix(), code.ticket_id.as_str(), code.rules)
+}
+
+fn sorted<'a>(codes: &[Code<'a>]) -> Result<Vec<Code<'a>>, IndexError> {
+    let mut codes = codes.to_vec();
+    codes.sort_by_key(|code| code.hash);
+    match codes.windows(2).find(|pair| pair[0].hash.prefix() == pair[1].hash.prefix()) {
+        Some(pair) => Err(IndexError::DuplicatePrefix(pair[0].hash.prefix())),
+        None => Ok(codes),
+    }
+}
+
+/// The members before the codes, without the closing brace.
+fn head(input: &Input<'_>, content_hash: [u8; 32]) -> Vec<u8> {
+    let head = ManifestHead {
+        event_id: input.event_id.clone(),
+        event_name: input.event.name.clone(),
+        manifest_version: input.version,
+        organization_id: input.organization_id.clone(),
+        content_hash: ContentHash(content_hash),
+        starts_at: input.event.starts_at,
+        ends_at: input.event.ends_at,
+        staff_pin: input.event.staff_pin.clone(),
+        re_entry: input.event.re_entry,
+        min_gap_seconds: input.event.min_gap_seconds,
+        gates: input.gates.iter().map(|(gate_id, rules)| ManifestGate::of(gate_id, rules)).collect(),
+    };
+    let mut bytes = to_text(&head).into_bytes();
+    bytes.pop();
+    bytes
+}
+
+fn put_codes(bytes: &mut Vec<u8>, codes: &[Code<'_>]) {
+    bytes.push(b'[');
+    for (i, code) in codes.iter().enumerate() {
+        if i > 0 {
+            bytes.push(b',');
+        }
+        bytes.extend_from_slice(to_text(&ManifestTicket::of(code.hash, code.ticket_id, code.rules)).as_bytes());
+    }
+    bytes.push(b']');
+}

@@ -1,0 +1,330 @@
+//! Every code of an event in a few flat arrays: what a device looks a code up in.
+//!
+//! A code is its hash's first 16 bytes; two codes of one event that share them are refused wherever they meet. Tickets
+//! of the same rules share one class. At a million codes: about 70 bytes each, a look-up well under 2 µs.
+
+use std::collections::BTreeMap;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::barcode::{BarcodeHash, hex};
+use crate::sign::Encoder;
+use crate::ticket::TicketRules;
+
+/// First 16 bytes of a barcode hash.
+pub type Prefix = [u8; 16];
+
+/// Why codes make no index.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IndexError {
+    /// Two codes share the first 16 bytes of their hashes: one of them cannot be told from the other.
+    #[error("two codes begin with the same 16 bytes: {}", hex(.0))]
+    DuplicatePrefix(Prefix),
+    /// More identifiers than fit (4 GiB of text).
+    #[error("the list is too long for this device")]
+    TooLarge,
+}
+
+/// What is known of a code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found<'a> {
+    /// The code.
+    pub prefix: Prefix,
+    /// Its ticket.
+    pub ticket_id: &'a str,
+    /// The ticket's rules.
+    pub rules: &'a TicketRules,
+}
+
+/// Rules that many tickets share, and the bytes that name them.
+#[derive(Debug, Clone)]
+struct Class {
+    rules: TicketRules,
+    bytes: Vec<u8>,
+}
+
+/// Every code of an event, sorted.
+#[derive(Debug, Clone)]
+pub struct Index {
+    prefixes: Vec<Prefix>,
+    /// Class of each code.
+    class_of: Vec<u32>,
+    /// Ticket ids one behind the other; `id_ends[i]` is where that of code i ends.
+    ids: String,
+    id_ends: Vec<u32>,
+    /// (hash of the ticket id, code), sorted: finds the codes of a ticket.
+    by_ticket: Vec<(u32, u32)>,
+    classes: Vec<Class>,
+    /// Hash of the records whose first byte is i.
+    buckets: Vec<[u8; 32]>,
+}
+
+impl Default for Index {
+    fn default() -> Self {
+        Builder::default().finish_sorted(None)
+    }
+}
+
+impl Index {
+    /// Builds from codes in any order. Fails on two codes with one prefix.
+    pub fn from_records<'a>(
+        records: impl IntoIterator<Item = (Prefix, &'a str, &'a TicketRules)>,
+    ) -> Result<Self, IndexError> {
+        let mut builder = Builder::default();
+        for (prefix, ticket_id, rules) in records {
+            builder.push(prefix, ticket_id, rules)?;
+        }
+        builder.finish()
+    }
+
+    /// The index after a delta: upserts replace or add, tombstones take away (a code that is in both is replaced).
+    /// This one stays as it is, so that a delta that turns out wrong changes nothing.
+    pub fn apply_delta<'a>(
+        &self,
+        upserts: impl IntoIterator<Item = (Prefix, &'a str, &'a TicketRules)>,
+        tombstones: &[Prefix],
+    ) -> Result<Self, IndexError> {
+        let mut changed: Vec<_> = upserts.into_iter().collect();
+        changed.sort_by_key(|(prefix, ..)| *prefix);
+        if let Some(pair) = changed.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            return Err(IndexError::DuplicatePrefix(pair[0].0));
+        }
+        let mut gone: Vec<Prefix> = tombstones.to_vec();
+        gone.sort_unstable();
+        let mut touched = [false; 256];
+        for prefix in changed.iter().map(|(prefix, ..)| prefix).chain(&gone) {
+            touched[usize::from(prefix[0])] = true;
+        }
+        let mut builder = Builder::like(self);
+        let mut upserts = changed.into_iter().peekable();
+        for i in 0..self.len() {
+            let prefix = self.prefixes[i];
+            while let Some((new, ticket_id, rules)) = upserts.next_if(|(new, ..)| *new < prefix) {
+                builder.push(new, ticket_id, rules)?;
+            }
+            if let Some((_, ticket_id, rules)) = upserts.next_if(|(new, ..)| *new == prefix) {
+                builder.push(prefix, ticket_id, rules)?;
+            } else if gone.binary_search(&prefix).is_err() {
+                builder.push_class(prefix, self.ticket_id(i), self.class_of[i])?;
+            }
+        }
+        for (prefix, ticket_id, rules) in upserts {
+            builder.push(prefix, ticket_id, rules)?;
+        }
+        Ok(builder.finish_sorted(Some((&self.buckets, &touched))))
+    }
+
+    /// Number of codes.
+    pub fn len(&self) -> usize {
+        self.prefixes.len()
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.prefixes.is_empty()
+    }
+    /// Looks a code up.
+    pub fn find(&self, hash: &BarcodeHash) -> Option<Found<'_>> {
+        let at = self.prefixes.binary_search(&hash.prefix()).ok()?;
+        self.at(at)
+    }
+    /// A ticket by its id (the first of its codes).
+    pub fn by_ticket(&self, ticket_id: &str) -> Option<Found<'_>> {
+        self.codes_of(ticket_id).next()
+    }
+    /// Every code of a ticket.
+    pub fn codes_of(&self, ticket_id: &str) -> impl Iterator<Item = Found<'_>> {
+        let key = short_hash(ticket_id);
+        let from = self.by_ticket.partition_point(|(hash, _)| *hash < key);
+        let same = self.by_ticket[from..].iter().take_while(move |(hash, _)| *hash == key);
+        same.filter_map(|(_, at)| self.at(*at as usize)).filter(move |found| found.ticket_id == ticket_id)
+    }
+    /// Every code, in order of hash.
+    pub fn iter(&self) -> impl Iterator<Item = Found<'_>> {
+        (0..self.len()).filter_map(|at| self.at(at))
+    }
+    /// What a list of exactly these codes is named by: the hash of 256 bucket hashes over records sorted by hash
+    /// (spec §5).
+    pub fn content_hash(&self) -> [u8; 32] {
+        hash_of_buckets(&self.buckets)
+    }
+
+    fn at(&self, at: usize) -> Option<Found<'_>> {
+        let class = self.classes.get(*self.class_of.get(at)? as usize)?;
+        Some(Found { prefix: self.prefixes[at], ticket_id: self.ticket_id(at), rules: &class.rules })
+    }
+    fn ticket_id(&self, at: usize) -> &str {
+        let from = if at == 0 { 0 } else { self.id_ends[at - 1] as usize };
+        &self.ids[from..self.id_ends[at] as usize]
+    }
+}
+
+/// FNV-1a: only spreads ticket ids over a sorted array; a collision costs one comparison.
+fn short_hash(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+/// A class's canonical bytes: the same whatever form the list came in. Gates count as a set.
+fn class_bytes(rules: &TicketRules) -> Vec<u8> {
+    let mut gates: Vec<&str> = rules.gate_ids.iter().map(|id| id.as_str()).collect();
+    gates.sort_unstable();
+    gates.dedup();
+    let mut to = Encoder::default();
+    to.text(rules.status.as_str());
+    to.unsigned(u64::from(rules.entry_limit));
+    to.unsigned(gates.len() as u64);
+    for gate in gates {
+        to.text(gate);
+    }
+    to.text(&rules.zone);
+    to.option(rules.valid_from, |to, at| to.signed(at.ms()));
+    to.option(rules.expires_at, |to, at| to.signed(at.ms()));
+    to.finish()
+}
+
+/// Hashes records that come sorted by prefix, bucket by bucket.
+struct BucketHasher {
+    hash: Sha256,
+    bucket: usize,
+    done: Vec<[u8; 32]>,
+}
+
+impl BucketHasher {
+    fn new() -> Self {
+        Self { hash: Sha256::new(), bucket: 0, done: Vec::with_capacity(256) }
+    }
+    /// A record: the prefix, then ticket id and class bytes, each after its length in 4 bytes.
+    fn add(&mut self, prefix: &Prefix, ticket_id: &str, class: &[u8]) {
+        while self.bucket < usize::from(prefix[0]) {
+            self.close();
+        }
+        self.hash.update(prefix);
+        for part in [ticket_id.as_bytes(), class] {
+            self.hash.update((part.len() as u32).to_be_bytes());
+            self.hash.update(part);
+        }
+    }
+    fn close(&mut self) {
+        self.done.push(self.hash.finalize_reset().into());
+        self.bucket += 1;
+    }
+    fn finish(mut self) -> Vec<[u8; 32]> {
+        while self.bucket < 256 {
+            self.close();
+        }
+        self.done
+    }
+}
+
+fn hash_of_buckets(buckets: &[[u8; 32]]) -> [u8; 32] {
+    let mut to = Encoder::with("admit.manifest.v1");
+    for bucket in buckets {
+        to.bytes(bucket);
+    }
+    to.sha256()
+}
+
+/// The content hash of codes that come sorted by hash, without building an index: the server's half of
+/// [`Index::content_hash`].
+pub fn content_hash<'a>(sorted: impl IntoIterator<Item = (Prefix, &'a str, &'a TicketRules)>) -> [u8; 32] {
+    let mut hasher = BucketHasher::new();
+    for (prefix, ticket_id, rules) in sorted {
+        hasher.add(&prefix, ticket_id, &class_bytes(rules));
+    }
+    hash_of_buckets(&hasher.finish())
+}
+
+/// Takes codes one by one.
+#[derive(Debug, Default)]
+pub struct Builder {
+    prefixes: Vec<Prefix>,
+    class_of: Vec<u32>,
+    ids: String,
+    id_ends: Vec<u32>,
+    classes: Vec<Class>,
+    class_at: BTreeMap<Vec<u8>, u32>,
+}
+
+impl Builder {
+    /// A builder that has another index's classes already, under the same numbers.
+    fn like(index: &Index) -> Self {
+        let class_at = index.classes.iter().zip(0..).map(|(class, at)| (class.bytes.clone(), at)).collect();
+        let mut builder = Self { classes: index.classes.clone(), class_at, ..Self::default() };
+        builder.prefixes.reserve(index.len());
+        builder.class_of.reserve(index.len());
+        builder.id_ends.reserve(index.len());
+        builder.ids.reserve(index.ids.len());
+        builder
+    }
+    /// Takes a code.
+    pub fn push(&mut self, prefix: Prefix, ticket_id: &str, rules: &TicketRules) -> Result<(), IndexError> {
+        let bytes = class_bytes(rules);
+        let class = match self.class_at.get(&bytes) {
+            Some(class) => *class,
+            None => {
+                let class = u32::try_from(self.classes.len()).map_err(|_| IndexError::TooLarge)?;
+                self.classes.push(Class { rules: rules.clone(), bytes: bytes.clone() });
+                self.class_at.insert(bytes, class);
+                class
+            }
+        };
+        self.push_class(prefix, ticket_id, class)
+    }
+    fn push_class(&mut self, prefix: Prefix, ticket_id: &str, class: u32) -> Result<(), IndexError> {
+        self.ids.push_str(ticket_id);
+        self.id_ends.push(u32::try_from(self.ids.len()).map_err(|_| IndexError::TooLarge)?);
+        self.prefixes.push(prefix);
+        self.class_of.push(class);
+        Ok(())
+    }
+    /// The index. Fails on two codes with one prefix.
+    pub fn finish(self) -> Result<Index, IndexError> {
+        // A list comes sorted; only where it does not are the columns laid anew.
+        let sorted = self.prefixes.is_sorted();
+        let builder = if sorted { self } else { self.sorted() };
+        match builder.prefixes.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(IndexError::DuplicatePrefix(pair[0])),
+            None => Ok(builder.finish_sorted(None)),
+        }
+    }
+    fn sorted(self) -> Self {
+        let mut order: Vec<usize> = (0..self.prefixes.len()).collect();
+        order.sort_by_key(|at| self.prefixes[*at]);
+        let mut to = Self { ids: String::with_capacity(self.ids.len()), ..Self::default() };
+        for at in order {
+            let from = if at == 0 { 0 } else { self.id_ends[at - 1] as usize };
+            to.ids.push_str(&self.ids[from..self.id_ends[at] as usize]);
+            to.id_ends.push(to.ids.len() as u32);
+            to.prefixes.push(self.prefixes[at]);
+            to.class_of.push(self.class_of[at]);
+        }
+        Self { classes: self.classes, class_at: self.class_at, ..to }
+    }
+    /// The columns are sorted and without duplicates. `known`: buckets of which only the touched ones changed.
+    fn finish_sorted(self, known: Option<(&[[u8; 32]], &[bool; 256])>) -> Index {
+        let mut index = Index {
+            prefixes: self.prefixes,
+            class_of: self.class_of,
+            ids: self.ids,
+            id_ends: self.id_ends,
+            by_ticket: Vec::new(),
+            classes: self.classes,
+            buckets: Vec::new(),
+        };
+        index.by_ticket = (0..index.len()).map(|at| (short_hash(index.ticket_id(at)), at as u32)).collect();
+        index.by_ticket.sort_unstable();
+        let mut hasher = BucketHasher::new();
+        for at in 0..index.len() {
+            let prefix = &index.prefixes[at];
+            if known.is_none_or(|(_, touched)| touched[usize::from(prefix[0])]) {
+                hasher.add(prefix, index.ticket_id(at), &index.classes[index.class_of[at] as usize].bytes);
+            }
+        }
+        index.buckets = hasher.finish();
+        if let Some((old, touched)) = known {
+            for bucket in (0..256).filter(|bucket| !touched[*bucket]) {
+                index.buckets[bucket] = old[bucket];
+            }
+        }
+        index
+    }
+}

@@ -1,0 +1,283 @@
+//! Reading a list: nothing of it is believed before its signatures hold over the very bytes received (spec D5).
+
+use std::collections::BTreeMap;
+
+use sha2::{Digest as _, Sha256};
+
+use super::index::{Builder, Index, IndexError, Prefix};
+use crate::event::EventRules;
+use crate::gate::GateRules;
+use crate::ids::{EventId, GateId, OrganizationId};
+use crate::rule::Epoch;
+use crate::sign::{V1_PREFIX, check_body_signature, check_body_signature_parts};
+use crate::ticket::TicketRules;
+use crate::time::Timestamp;
+use crate::wire::manifest::{ManifestHead, ManifestJson, each_code};
+use crate::wire::problem::{self, FieldError};
+use crate::wire::stored::to_text;
+
+/// Most PBKDF2 rounds a list may ask a phone for; far above what any server of ours sets.
+const MOST_PIN_ITERATIONS: u32 = 5_000_000;
+
+/// Why a list is refused. The one in use stays in use (trust §5, faults 18–20).
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ManifestError {
+    /// `X-Signature` is not the body's.
+    #[error("the header's signature does not fit the list: it was changed on the way, or is for another device")]
+    HeaderSignature,
+    /// The body's own signature is missing or not the body's.
+    #[error("the list's own signature does not fit it: it was changed, cut off, or is for another device")]
+    BodySignature,
+    /// Signed, and yet not a list this version can read.
+    #[error("the list cannot be read: {0}")]
+    Malformed(FieldError),
+    /// Signed, but of another organisation.
+    #[error("the list belongs to another organisation")]
+    WrongOrganization,
+    /// Signed, but of another event.
+    #[error("the list belongs to another event ({0})")]
+    WrongEvent(EventId),
+    /// Its codes are not those that its content hash names.
+    #[error("the list's codes do not hash to what it names")]
+    ContentHash,
+    /// Two codes cannot be told apart, or there are too many.
+    #[error("the list cannot be indexed: {0}")]
+    Index(#[from] IndexError),
+    /// A delta from another version than the one here.
+    #[error("the changes start from version {since}, this device has version {have}")]
+    WrongBase {
+        /// Version it starts from.
+        since: u64,
+        /// Version here.
+        have: u64,
+    },
+    /// Older than the one in use: a replay (fault 18).
+    #[error("the list is older (version {incoming}) than the one in use (version {active})")]
+    Older {
+        /// Version refused.
+        incoming: u64,
+        /// Version in use.
+        active: u64,
+    },
+    /// The version in use with other content: somebody lies, or a server broke its word (fault 19).
+    #[error("version {0} came with other content than the version {0} in use")]
+    SameVersionOtherContent(u64),
+}
+
+/// Whose list it must be.
+#[derive(Debug, Clone, Copy)]
+pub struct Expected<'a> {
+    /// The device's organisation.
+    pub organization_id: &'a OrganizationId,
+    /// The device's event.
+    pub event_id: &'a EventId,
+}
+
+/// A list whose signatures hold.
+#[derive(Debug, Clone)]
+pub struct Manifest {
+    /// Organisation.
+    pub organization_id: OrganizationId,
+    /// Event.
+    pub event_id: EventId,
+    /// Serial of the last rule change in it.
+    pub version: u64,
+    /// The event's rules.
+    pub event: EventRules,
+    /// Gates.
+    pub gates: BTreeMap<GateId, GateRules>,
+    /// What its codes (of a delta: after applying it) hash to.
+    pub content_hash: [u8; 32],
+    /// When it was handed out.
+    pub generated_at: Timestamp,
+    /// Past this, verdicts by it are amber.
+    pub expires_at: Timestamp,
+    /// Server time − device time when it was handed out, seconds.
+    pub offset_seconds: i64,
+    /// The server's epoch.
+    pub epoch: Epoch,
+    /// The event's head when it was handed out.
+    pub serial: u64,
+    /// Its codes.
+    pub content: Content,
+    /// Over everything but codes and per-request members.
+    rules_hash: [u8; 32],
+}
+
+/// The codes of a list.
+#[derive(Debug, Clone)]
+pub enum Content {
+    /// All of them, indexed, and checked against the content hash.
+    Full(Index),
+    /// What changed since another version.
+    Delta(Delta),
+}
+
+/// Changed codes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delta {
+    /// The version they start from.
+    pub since: u64,
+    /// New or changed: code, ticket, rules.
+    pub upserts: Vec<(Prefix, String, TicketRules)>,
+    /// Gone.
+    pub tombstones: Vec<Prefix>,
+}
+
+/// What tells two lists apart. Compare only those read by the same version of this code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    /// The server's epoch.
+    pub epoch: Epoch,
+    /// Version.
+    pub version: u64,
+    /// Of the codes.
+    pub content_hash: [u8; 32],
+    /// Of event and gates.
+    pub rules_hash: [u8; 32],
+}
+
+impl Manifest {
+    /// What tells it apart from another.
+    pub fn identity(&self) -> Identity {
+        let Self { epoch, version, content_hash, rules_hash, .. } = *self;
+        Identity { epoch, version, content_hash, rules_hash }
+    }
+    /// The index that this list stands for: its own, or `active` (at version `active_version`) with the delta applied
+    /// and checked against the content hash.
+    pub fn into_index(self, active: Option<(&Index, u64)>) -> Result<Index, ManifestError> {
+        let delta = match self.content {
+            Content::Full(index) => return Ok(index),
+            Content::Delta(delta) => delta,
+        };
+        let (base, have) = active.ok_or(ManifestError::WrongBase { since: delta.since, have: 0 })?;
+        if have != delta.since {
+            return Err(ManifestError::WrongBase { since: delta.since, have });
+        }
+        let upserts = delta.upserts.iter().map(|(prefix, id, rules)| (*prefix, id.as_str(), rules));
+        let index = base.apply_delta(upserts, &delta.tombstones)?;
+        if index.content_hash() == self.content_hash { Ok(index) } else { Err(ManifestError::ContentHash) }
+    }
+}
+
+/// How an incoming list stands to the one in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Newer by (epoch, version): take it.
+    Newer,
+    /// The same: nothing to do but to note that it is fresh.
+    Same,
+}
+
+/// Orders lists by (epoch, version); a device never goes back (I15).
+pub fn compare(active: &Identity, incoming: &Identity) -> Result<Standing, ManifestError> {
+    let place = |identity: &Identity| (identity.epoch, identity.version);
+    match place(incoming).cmp(&place(active)) {
+        std::cmp::Ordering::Greater => Ok(Standing::Newer),
+        std::cmp::Ordering::Less => {
+            Err(ManifestError::Older { incoming: incoming.version, active: active.version })
+        }
+        std::cmp::Ordering::Equal if incoming == active => Ok(Standing::Same),
+        std::cmp::Ordering::Equal => Err(ManifestError::SameVersionOtherContent(active.version)),
+    }
+}
+
+/// Verifies and reads a list. `body` is what was received after content decoding, to the byte; `header` is the value of
+/// `X-Signature`, given at download (at later starts the body's own signature stands alone).
+pub fn read(
+    body: &[u8],
+    header: Option<&str>,
+    api_key: &str,
+    expected: Expected<'_>,
+) -> Result<Manifest, ManifestError> {
+    if header.is_some_and(|header| !check_body_signature(api_key, body, header)) {
+        return Err(ManifestError::HeaderSignature);
+    }
+    let (signed, signature) = cut_signature(body).ok_or(ManifestError::BodySignature)?;
+    if !check_body_signature_parts(api_key, &[signed, b"}"], signature) {
+        return Err(ManifestError::BodySignature);
+    }
+    let json: ManifestJson<'_> = problem::read(body).map_err(ManifestError::Malformed)?;
+    let content = read_codes(&json)?;
+    let (head, tail) = json.into_head_and_tail();
+    check_head(&head, expected)?;
+    if let Content::Full(index) = &content
+        && index.content_hash() != head.content_hash.0
+    {
+        return Err(ManifestError::ContentHash);
+    }
+    Ok(Manifest {
+        rules_hash: rules_hash(&head),
+        event: head.event_rules(),
+        organization_id: head.organization_id,
+        event_id: head.event_id,
+        version: head.manifest_version,
+        gates: head.gates.into_iter().map(|gate| gate.into_rules()).collect(),
+        content_hash: head.content_hash.0,
+        generated_at: tail.generated_at,
+        expires_at: tail.expires_at,
+        offset_seconds: tail.offset_seconds,
+        epoch: tail.epoch,
+        serial: tail.serial,
+        content,
+    })
+}
+
+/// Cuts `,"signature":"…"` out by position: the signed bytes are what stands before it, and then `}`.
+fn cut_signature(body: &[u8]) -> Option<(&[u8], &str)> {
+    const OPEN: &[u8] = b",\"signature\":\"";
+    let value_len = V1_PREFIX.len() + 64;
+    let from = body.len().checked_sub(OPEN.len() + value_len + 2)?;
+    let (signed, rest) = body.split_at(from);
+    let value = rest.strip_prefix(OPEN)?.strip_suffix(b"\"}")?;
+    Some((signed, std::str::from_utf8(value).ok()?))
+}
+
+fn read_codes(json: &ManifestJson<'_>) -> Result<Content, ManifestError> {
+    let malformed = |path: &str, message: &str| ManifestError::Malformed(FieldError::new(path, message));
+    match (json.tickets, json.upserts, json.since, &json.tombstones) {
+        (Some(tickets), None, None, None) => {
+            let mut builder = Builder::default();
+            let mut failed = None;
+            each_code("tickets", tickets, |ticket| {
+                builder.push(ticket.barcode_hash.prefix(), ticket.ticket_id.as_str(), &ticket.rules()).map_err(|error| {
+                    let shown = FieldError::new("", &error);
+                    failed = Some(error);
+                    shown
+                })
+            })
+            .map_err(|error| failed.take().map_or(ManifestError::Malformed(error), ManifestError::Index))?;
+            Ok(Content::Full(builder.finish()?))
+        }
+        (None, Some(upserts), Some(since), Some(tombstones)) => {
+            let mut list = Vec::new();
+            each_code("upserts", upserts, |ticket| {
+                list.push((ticket.barcode_hash.prefix(), ticket.ticket_id.as_str().to_owned(), ticket.rules()));
+                Ok(())
+            })
+            .map_err(ManifestError::Malformed)?;
+            let tombstones = tombstones.iter().map(|hash| hash.prefix()).collect();
+            Ok(Content::Delta(Delta { since, upserts: list, tombstones }))
+        }
+        _ => Err(malformed("tickets", "is required, or else since, upserts and tombstones together")),
+    }
+}
+
+fn check_head(head: &ManifestHead, expected: Expected<'_>) -> Result<(), ManifestError> {
+    if head.organization_id != *expected.organization_id {
+        return Err(ManifestError::WrongOrganization);
+    }
+    if head.event_id != *expected.event_id {
+        return Err(ManifestError::WrongEvent(head.event_id.clone()));
+    }
+    if head.staff_pin.as_ref().is_some_and(|pin| !(1..=MOST_PIN_ITERATIONS).contains(&pin.iterations)) {
+        let message = format!("must be 1 to {MOST_PIN_ITERATIONS}");
+        return Err(ManifestError::Malformed(FieldError::new("staff_pin.iterations", message)));
+    }
+    Ok(())
+}
+
+/// Over event and gates as read. Whole lists and deltas of one version agree in it.
+fn rules_hash(head: &ManifestHead) -> [u8; 32] {
+    Sha256::digest(to_text(head)).into()
+}

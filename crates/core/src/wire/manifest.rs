@@ -1,0 +1,321 @@
+//! The signed list as JSON: S1 §2.2, with the members of spec §5 added before `signature`.
+//!
+//! Member order is part of the format: the large part (up to and with `tickets`) is the same for every device and is
+//! built, hashed and compressed once; the per-request members follow it; `signature` is last (spec D5).
+
+use std::borrow::Cow;
+
+use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::problem::{self, FieldError};
+use crate::barcode::BarcodeHash;
+use crate::event::{EventRules, EventStatus, ReEntry, StaffPin};
+use crate::gate::{Direction, EntryRule, GateRules};
+use crate::ids::{EventId, GateId, OrganizationId, TicketId};
+use crate::rule::Epoch;
+use crate::ticket::{TicketRules, TicketStatus};
+use crate::time::Timestamp;
+
+/// The members before `tickets` (or, of a delta, before `since`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ManifestHead {
+    /// Event.
+    pub event_id: EventId,
+    /// Its name.
+    pub event_name: String,
+    /// Serial of the last rule change in it.
+    pub manifest_version: u64,
+    /// Whose it is.
+    pub organization_id: OrganizationId,
+    /// `sha256:` + hash over all codes: what an index made of them must hash to.
+    pub content_hash: ContentHash,
+    /// Start.
+    pub starts_at: Timestamp,
+    /// End.
+    pub ends_at: Timestamp,
+    /// The staff PIN, where one is set.
+    pub staff_pin: Option<StaffPin>,
+    /// Re-entry mode.
+    pub re_entry: ReEntry,
+    /// Gap of `after_gap`, seconds.
+    pub min_gap_seconds: u32,
+    /// Gates, in order of id.
+    pub gates: Vec<ManifestGate>,
+}
+
+impl ManifestHead {
+    /// The event's rules as a device needs them. A list says nothing of the event's status, because nothing is decided
+    /// by it (spec D17); it reads as live.
+    pub fn event_rules(&self) -> EventRules {
+        EventRules {
+            name: self.event_name.clone(),
+            starts_at: self.starts_at,
+            ends_at: self.ends_at,
+            status: EventStatus::Live,
+            re_entry: self.re_entry,
+            min_gap_seconds: self.min_gap_seconds,
+            staff_pin: self.staff_pin.clone(),
+        }
+    }
+}
+
+/// A content hash, written `sha256:` + 64 hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContentHash(pub [u8; 32]);
+
+impl Serialize for ContentHash {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&BarcodeHash(self.0))
+    }
+}
+impl<'de> Deserialize<'de> for ContentHash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        BarcodeHash::deserialize(deserializer).map(|hash| Self(hash.0))
+    }
+}
+
+/// A gate in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ManifestGate {
+    /// Gate.
+    pub gate_id: GateId,
+    /// Its name.
+    pub name: String,
+    /// S1's part.
+    pub access_rules: AccessRules,
+    /// Which way it leads; S1's gates lead in.
+    #[serde(default = "leads_in")]
+    pub direction: Direction,
+    /// Whether devices here may carry guest names.
+    #[serde(default)]
+    pub names_on_devices: bool,
+}
+
+/// S1's rules of a gate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AccessRules {
+    /// Zones it admits.
+    pub zones: Vec<String>,
+    /// Persons its area holds; advice only.
+    pub max_concurrent: Option<u32>,
+    /// Which checks it makes.
+    pub entry_rules: Vec<EntryRule>,
+}
+
+fn leads_in() -> Direction {
+    Direction::In
+}
+
+impl ManifestGate {
+    /// A gate's rules as the list has them.
+    pub fn of(gate_id: &GateId, rules: &GateRules) -> Self {
+        Self {
+            gate_id: gate_id.clone(),
+            name: rules.name.clone(),
+            access_rules: AccessRules {
+                zones: rules.zones.clone(),
+                max_concurrent: rules.capacity,
+                entry_rules: rules.entry_rules.clone(),
+            },
+            direction: rules.direction,
+            names_on_devices: rules.names_on_devices,
+        }
+    }
+    /// Back to the gate and its rules.
+    pub fn into_rules(self) -> (GateId, GateRules) {
+        let rules = GateRules {
+            name: self.name,
+            zones: self.access_rules.zones,
+            direction: self.direction,
+            capacity: self.access_rules.max_concurrent,
+            names_on_devices: self.names_on_devices,
+            entry_rules: self.access_rules.entry_rules,
+        };
+        (self.gate_id, rules)
+    }
+}
+
+/// A code in a list; a ticket with several codes stands once for each.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ManifestTicket<'a> {
+    /// Ticket.
+    pub ticket_id: Cow<'a, TicketId>,
+    /// Hash of the code.
+    pub barcode_hash: BarcodeHash,
+    /// Zone.
+    #[serde(borrow)]
+    pub zone: Cow<'a, str>,
+    /// Gates it admits at; empty = any whose zones hold its zone.
+    pub gate_ids: Cow<'a, [GateId]>,
+    /// Persons it admits.
+    pub entry_limit: u32,
+    /// S1's: its status is `active`.
+    pub is_valid: bool,
+    /// Good until, exclusive.
+    pub expires_at: Option<Timestamp>,
+    /// Status; of a list without it, from `is_valid`.
+    #[serde(default)]
+    pub status: Option<TicketStatus>,
+    /// Good from.
+    #[serde(default)]
+    pub valid_from: Option<Timestamp>,
+}
+
+impl<'a> ManifestTicket<'a> {
+    /// A code and its ticket's rules as the list has them.
+    pub fn of(barcode_hash: BarcodeHash, ticket_id: &'a TicketId, rules: &'a TicketRules) -> Self {
+        Self {
+            ticket_id: Cow::Borrowed(ticket_id),
+            barcode_hash,
+            zone: Cow::Borrowed(&rules.zone),
+            gate_ids: Cow::Borrowed(&rules.gate_ids),
+            entry_limit: rules.entry_limit,
+            is_valid: rules.status == TicketStatus::Active,
+            expires_at: rules.expires_at,
+            status: Some(rules.status),
+            valid_from: rules.valid_from,
+        }
+    }
+    /// The ticket's rules.
+    pub fn rules(&self) -> TicketRules {
+        let said = if self.is_valid { TicketStatus::Active } else { TicketStatus::Voided };
+        TicketRules {
+            status: self.status.unwrap_or(said),
+            entry_limit: self.entry_limit,
+            gate_ids: self.gate_ids.to_vec(),
+            zone: self.zone.clone().into_owned(),
+            valid_from: self.valid_from,
+            expires_at: self.expires_at,
+        }
+    }
+}
+
+/// The members made anew for each request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ManifestTail {
+    /// When it was handed out.
+    pub generated_at: Timestamp,
+    /// Past this, verdicts by it are amber (spec §4).
+    pub expires_at: Timestamp,
+    /// Server time − the device's `X-Device-Time`, seconds; 0 without.
+    pub offset_seconds: i64,
+    /// The server's epoch.
+    pub epoch: Epoch,
+    /// The event's head when it was handed out.
+    pub serial: u64,
+}
+
+/// A list as read: the codes stay text until [`each_code`] looks at one after the other, so that a list of a million
+/// never stands twice in memory.
+#[derive(Debug, Deserialize)]
+pub struct ManifestJson<'a> {
+    event_id: EventId,
+    event_name: String,
+    manifest_version: u64,
+    organization_id: OrganizationId,
+    content_hash: ContentHash,
+    starts_at: Timestamp,
+    ends_at: Timestamp,
+    staff_pin: Option<StaffPin>,
+    re_entry: ReEntry,
+    min_gap_seconds: u32,
+    gates: Vec<ManifestGate>,
+    generated_at: Timestamp,
+    expires_at: Timestamp,
+    offset_seconds: i64,
+    epoch: Epoch,
+    serial: u64,
+    /// All codes, of a whole list.
+    #[serde(borrow, default)]
+    pub tickets: Option<&'a RawValue>,
+    /// The version that a delta starts from.
+    #[serde(default)]
+    pub since: Option<u64>,
+    /// Codes that are new or changed since.
+    #[serde(borrow, default)]
+    pub upserts: Option<&'a RawValue>,
+    /// Codes that are gone since.
+    #[serde(default)]
+    pub tombstones: Option<Vec<BarcodeHash>>,
+}
+
+impl ManifestJson<'_> {
+    /// Takes out the members that every list has.
+    pub fn into_head_and_tail(self) -> (ManifestHead, ManifestTail) {
+        let head = ManifestHead {
+            event_id: self.event_id,
+            event_name: self.event_name,
+            manifest_version: self.manifest_version,
+            organization_id: self.organization_id,
+            content_hash: self.content_hash,
+            starts_at: self.starts_at,
+            ends_at: self.ends_at,
+            staff_pin: self.staff_pin,
+            re_entry: self.re_entry,
+            min_gap_seconds: self.min_gap_seconds,
+            gates: self.gates,
+        };
+        let tail = ManifestTail {
+            generated_at: self.generated_at,
+            expires_at: self.expires_at,
+            offset_seconds: self.offset_seconds,
+            epoch: self.epoch,
+            serial: self.serial,
+        };
+        (head, tail)
+    }
+}
+
+/// Calls `take` with every code of a `tickets` or `upserts` array, in its order. `member` names the array in errors.
+pub fn each_code(
+    member: &str,
+    array: &RawValue,
+    mut take: impl FnMut(ManifestTicket<'_>) -> Result<(), FieldError>,
+) -> Result<(), FieldError> {
+    let mut own_error = None;
+    let mut source = serde_json::Deserializer::from_str(array.get());
+    let seed = Codes { take: &mut take, own_error: &mut own_error };
+    match seed.deserialize(&mut source) {
+        Ok(()) => Ok(()),
+        Err(error) => Err(match own_error {
+            Some(own) => own.under(member),
+            // Read again the slow way: it names the field.
+            None => match problem::read::<Vec<ManifestTicket<'_>>>(array.get().as_bytes()) {
+                Err(named) => named.under(member),
+                Ok(_) => FieldError::new(member, error),
+            },
+        }),
+    }
+}
+
+/// Walks the array without keeping it.
+struct Codes<'a, F> {
+    take: &'a mut F,
+    own_error: &'a mut Option<FieldError>,
+}
+
+impl<'de, F: FnMut(ManifestTicket<'_>) -> Result<(), FieldError>> DeserializeSeed<'de> for Codes<'_, F> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de, F: FnMut(ManifestTicket<'_>) -> Result<(), FieldError>> Visitor<'de> for Codes<'_, F> {
+    type Value = ();
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an array of tickets")
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        while let Some(ticket) = seq.next_element::<ManifestTicket<'de>>()? {
+            if let Err(error) = (self.take)(ticket) {
+                let shown = serde::de::Error::custom(&error);
+                *self.own_error = Some(error);
+                return Err(shown);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,120 @@
+//! `vectors/*.json` against the core, and against an independent implementation (`tests/python/verify.py`).
+//!
+//! `ADMIT_WRITE_VECTORS=1 cargo test -p admit-core --test vectors write` writes the files anew from the inputs in
+//! `tests/vectors/`. A changed `out` is a changed wire: every device and binding in the field would have to change too.
+
+#[path = "vectors/cases.rs"]
+mod cases;
+#[path = "vectors/manifests.rs"]
+mod manifests;
+#[path = "vectors/reductions.rs"]
+mod reductions;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use admit_core::vectors::{self, FILES};
+use serde_json::{Value, json};
+
+/// A case without its answer: name, kind, input.
+pub type Given = (String, &'static str, Value);
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../vectors")
+}
+
+fn read(name: &str) -> String {
+    let path = folder().join(format!("{name}.json"));
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn every_vector_holds() {
+    for name in FILES {
+        let cases = vectors::run(name, &read(name)).unwrap_or_else(|wrong| panic!("{wrong}"));
+        assert!(cases >= 5, "{name}.json has only {cases} cases");
+    }
+}
+
+#[test]
+fn the_files_hold_the_cases_that_the_inputs_here_make() {
+    for (name, _, given) in inputs() {
+        let file: Value = serde_json::from_str(&read(name)).unwrap();
+        let held: Vec<_> = file["cases"].as_array().unwrap().iter().map(|case| (&case["name"], &case["in"])).collect();
+        assert_eq!(held.len(), given.len(), "{name}.json");
+        for ((held_name, held_in), (name_here, _, given)) in held.into_iter().zip(&given) {
+            assert_eq!((held_name, held_in), (&json!(name_here), given), "{name}.json");
+        }
+    }
+}
+
+#[test]
+fn a_wrong_vector_is_found() {
+    let mut file: Value = serde_json::from_str(&read("signatures")).unwrap();
+    let case = file["cases"].as_array_mut().unwrap().iter_mut().find(|case| case["what"] == "verify_v2").unwrap();
+    case["out"] = json!(!case["out"].as_bool().unwrap());
+    let wrong = vectors::run("signatures", &file.to_string()).unwrap_err();
+    assert_eq!(wrong.lines().count(), 1, "{wrong}");
+    assert!(vectors::run("signatures", r#"{"cases":[]}"#).is_err());
+}
+
+/// Spec §8: an implementation that shares no code with ours signs the same bytes the same way.
+#[test]
+fn an_independent_implementation_agrees() {
+    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/python/verify.py");
+    let output = Command::new("python3").arg(&script).arg(folder()).output();
+    let output = output.unwrap_or_else(|error| {
+        panic!("python3 is needed to check signatures independently (Debian: apt-get install python3): {error}")
+    });
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{out}{err}");
+    // It counts what it checked, so that it can't pass by checking nothing.
+    let counts: Value = serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}"));
+    let wanted = [
+        ("scan_bytes", 6),
+        ("v2", 4),
+        ("v2_refused", 3),
+        ("v1", 3),
+        ("v1_refused", 3),
+        ("manifest_bodies", 3),
+        ("content_hashes", 2),
+        ("scan_keys", 1),
+        ("pins", 1),
+    ];
+    for (what, least) in wanted {
+        assert!(counts[what].as_u64().unwrap_or(0) >= least, "{what}: {out}");
+    }
+}
+
+/// Name, description and inputs of each file.
+fn inputs() -> Vec<(&'static str, &'static str, Vec<Given>)> {
+    vec![
+        ("barcodes", "From what a reader reads to the texts that are tried, in order (spec D12).", cases::barcodes()),
+        ("hashes", "Digests: codes, scans (with their exact bytes), batches, keys, PIN, ledgers.", cases::hashes()),
+        ("signatures", "Scan signatures v1 and v2 (spec D6), good and bad.", cases::signatures()),
+        ("manifests", "Signed lists: built, read, refused (spec D5, §5).", manifests::manifests()),
+        ("verdicts", "decide, and the table from (outcome, reason) to the screen (spec §4).", cases::verdicts()),
+        ("reductions", "reduce: a ticket's state from its rules, reviews and scans (spec §4).", reductions::reductions()),
+    ]
+}
+
+#[test]
+fn write() {
+    if std::env::var_os("ADMIT_WRITE_VECTORS").is_none() {
+        return; // Only on demand: what is written here is checked by the tests above.
+    }
+    std::fs::create_dir_all(folder()).unwrap();
+    for (name, about, given) in inputs() {
+        let cases: Vec<_> = given
+            .into_iter()
+            .map(|(name, what, given)| {
+                let out = vectors::answer(what, &given).unwrap_or_else(|error| panic!("{name}: {error}"));
+                json!({ "name": name, "what": what, "in": given, "out": out })
+            })
+            .collect();
+        // One case a line: a change is seen in a diff.
+        let lines: Vec<String> = cases.iter().map(Value::to_string).collect();
+        let text = format!("{{\"about\":{},\n\"cases\":[\n{}\n]}}\n", json!(about), lines.join(",\n"));
+        std::fs::write(folder().join(format!("{name}.json")), text).unwrap();
+    }
+}

@@ -1,0 +1,90 @@
+//! A device: its API key as bearer. The frame around every device route authenticates, looks at the witness the device
+//! brought before anything is answered, and puts the newest witness on every answer (spec §3 "Epoch and witness").
+
+use admit_app::caller::DeviceCaller;
+use admit_app::error::Error;
+use admit_app::ports::read;
+use admit_app::{devices, epochs};
+use admit_core::ids::{EventId, OrganizationId};
+use admit_core::wire::scanning::{WITNESS_HEADER, Witness};
+use axum::extract::{FromRequestParts, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+use super::token;
+use crate::error::{ApiError, Result};
+use crate::state::AppState;
+
+/// Extractor: the device that asks. Only behind [`frame`].
+#[derive(Debug, Clone)]
+pub struct Device(pub DeviceCaller);
+
+impl FromRequestParts<AppState> for Device {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &AppState) -> Result<Self> {
+        let missing = || Error::Bug("a device route outside the device frame".into());
+        Ok(parts.extensions.get::<Device>().cloned().ok_or_else(missing)?)
+    }
+}
+
+/// Put into an answer's extensions by a handler: the event whose witness the answer brings. Without it, the event the
+/// device is assigned to.
+#[derive(Debug, Clone)]
+pub struct WitnessOf(pub EventId);
+
+/// Who brings this key; 401 `unknown_key` for anything else.
+pub async fn authenticate(state: &AppState, headers: &HeaderMap) -> Result<DeviceCaller> {
+    let missing = || Error::Unauthenticated { code: "no_key", message: "send the device's API key as bearer".into() };
+    let key = token::bearer(headers).ok_or_else(missing)?;
+    Ok(devices::authenticate(&state.app, key).await?)
+}
+
+/// The middleware around every route that takes [`Device`].
+pub async fn frame(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
+    let caller = match authenticate(&state, request.headers()).await {
+        Ok(caller) => caller,
+        Err(error) => return error.into_response(),
+    };
+    let organization_id = caller.organization_id.clone();
+    let device_id = caller.device_id.clone();
+    if let Err(error) = look_at_witness(&state, &organization_id, request.headers()).await {
+        return error.into_response();
+    }
+    request.extensions_mut().insert(Device(caller));
+    let mut response = next.run(request).await;
+    let named = response.extensions().get::<WitnessOf>().map(|one| one.0.clone());
+    let event_id = match named {
+        Some(event_id) => Some(event_id),
+        None => {
+            let device = read(&*state.app.store, &organization_id, move |tx| tx.device(&device_id)).await;
+            device.ok().flatten().map(|device| device.event_id)
+        }
+    };
+    if let Some(event_id) = event_id {
+        add_witness(&state, &organization_id, &event_id, response.headers_mut()).await;
+    }
+    response
+}
+
+/// What is no witness at all is passed over, like one of another server.
+async fn look_at_witness(state: &AppState, organization_id: &OrganizationId, headers: &HeaderMap) -> Result<()> {
+    let text = headers.get(WITNESS_HEADER).and_then(|value| value.to_str().ok());
+    match text.and_then(|text| text.parse::<Witness>().ok()) {
+        Some(witness) => Ok(epochs::check_witness(&state.app, organization_id, &witness).await?),
+        None => Ok(()),
+    }
+}
+
+/// Puts the event's newest witness on an answer. An answer without one is still an answer.
+pub async fn add_witness(state: &AppState, org: &OrganizationId, event_id: &EventId, headers: &mut HeaderMap) {
+    let value = match epochs::witness(&state.app, org, event_id).await {
+        Ok(witness) => HeaderValue::from_str(&witness.to_string()).ok(),
+        Err(_) => None,
+    };
+    if let Some(value) = value {
+        headers.insert(HeaderName::from_static(WITNESS_HEADER), value);
+    }
+}

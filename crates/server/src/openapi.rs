@@ -1,0 +1,75 @@
+//! `/openapi.json`: what every route says about itself, put together.
+
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::{Modify, OpenApi, ToSchema};
+
+/// The document's frame; [`crate::router`] adds the routes.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Admit",
+        description = "Offline-first event check-in. JSON in snake_case, times in RFC 3339 UTC, every error an \
+                       `application/problem+json` with a stable `code` and the path of the field. Unknown fields are \
+                       ignored. Bodies may be gzip or zstd."
+    ),
+    components(schemas(ProblemDoc, FieldErrorDoc)),
+    modifiers(&Credentials),
+    tags(
+        (name = "devices", description = "What scanners ask. Bearer: the device's API key."),
+        (name = "live", description = "The live stream (server-sent events)."),
+        (name = "watching", description = "Health and metrics."),
+    )
+)]
+pub struct Frame;
+
+/// `application/problem+json` (RFC 9457): every error.
+#[derive(ToSchema)]
+#[schema(as = Problem)]
+#[expect(dead_code, reason = "describes `admit_core::wire::problem::Problem`, which is what is sent")]
+pub struct ProblemDoc {
+    /// Names the kind of problem.
+    #[schema(rename = "type", example = "about:blank")]
+    kind: String,
+    /// The kind in plain words.
+    #[schema(example = "Bad Request")]
+    title: String,
+    /// HTTP status.
+    #[schema(example = 400)]
+    status: u16,
+    /// Stable word for programs.
+    #[schema(example = "invalid_request")]
+    code: String,
+    /// This occurrence in plain words.
+    detail: String,
+    /// The fields that are wrong, if that is the problem.
+    errors: Option<Vec<FieldErrorDoc>>,
+}
+
+/// A field that is wrong, and how to mend it.
+#[derive(ToSchema)]
+#[schema(as = FieldError)]
+#[expect(dead_code, reason = "describes `admit_core::wire::problem::FieldError`, which is what is sent")]
+pub struct FieldErrorDoc {
+    /// Path of the field; empty for the document itself.
+    #[schema(example = "scans[3].count")]
+    path: String,
+    /// What is wrong and what would be right.
+    #[schema(example = "must be 1 to 10000")]
+    message: String,
+}
+
+struct Credentials;
+
+impl Modify for Credentials {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        let components = document.components.get_or_insert_default();
+        let bearer = |format| {
+            let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format(format);
+            SecurityScheme::Http(bearer.build())
+        };
+        components.add_security_scheme("device_key", bearer("the device's API key, given once when it is paired"));
+        components.add_security_scheme("api_token", bearer("an organiser's API token"));
+        let cookie = ApiKey::Cookie(ApiKeyValue::new("admit_session"));
+        components.add_security_scheme("session", SecurityScheme::ApiKey(cookie));
+    }
+}

@@ -1,0 +1,177 @@
+//! All routes, and the frame around them: request ids, headers, limits, and problems for whatever else went wrong.
+//!
+//! # Adding a noun
+//! 1. `routes/<noun>.rs` with `pub fn routes() -> OpenApiRouter<AppState>`: one `#[utoipa::path]` handler per verb, put
+//!    in with `OpenApiRouter::new().routes(routes!(list, create))` (one `routes!` per path).
+//! 2. `pub mod <noun>;` in `routes.rs`, and one `.merge(routes::<noun>::routes())` in [`organisers`] below.
+//! 3. A handler takes what it needs as extractors, in this order: `State(state): State<AppState>`,
+//!    [`User(caller)`](crate::auth::user::User) (or [`Device`](crate::auth::device::Device)),
+//!    [`Path`](crate::body::Path), [`Query`](crate::body::Query), and last the body,
+//!    [`JsonBody`](crate::body::JsonBody) or [`CsvBody`](crate::body::CsvBody). It calls one use case with `&state.app`
+//!    and answers [`Result<Json<…>>`](crate::error::Result): `?` turns [`admit_app::error::Error`] into a problem.
+//! 4. Limits, media types, depth, NUL and UTF-8 are the extractors' work; the meaning of a field is the use case's.
+
+use std::any::Any;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use admit_core::wire::scanning::SERVER_TIME_HEADER;
+use axum::Router;
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
+};
+use http::{Extensions, HeaderMap, StatusCode, Version};
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{DefaultPredicate, Predicate, SizeAbove};
+use tower_http::csrf::{CsrfLayer, ProtectionError};
+use tracing::Instrument;
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::encoding::AsItIs;
+use crate::error::ApiError;
+use crate::state::AppState;
+use crate::telemetry::{RequestLabel, RouteLabel};
+use crate::{assets, docs, openapi, routes};
+
+/// Answers smaller than this are not compressed, in bytes: nothing is gained, and a small answer with a secret in it
+/// tells nothing by its length.
+const COMPRESS_FROM: u16 = 1024;
+
+/// What an API answer may do in a browser: nothing.
+const API_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The organiser's nouns.
+fn organisers() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+}
+
+/// Everything under `/api` and what watches the server, with its description.
+fn api(state: &AppState) -> OpenApiRouter<AppState> {
+    OpenApiRouter::with_openapi(openapi::Frame::openapi())
+        .merge(routes::time::routes())
+        .merge(routes::scanning::routes(state))
+        .merge(organisers())
+        .merge(routes::stream::routes())
+        .merge(routes::health::routes())
+}
+
+/// The document of `/openapi.json`.
+pub fn document(state: &AppState) -> utoipa::openapi::OpenApi {
+    api(state).into_openapi()
+}
+
+/// The whole server: API, documents, both web apps, inside the frame.
+pub fn router(state: AppState) -> Router {
+    let (routes, document) = api(&state).split_for_parts();
+    let csrf = csrf(&state);
+    let compress = DefaultPredicate::new().and(SizeAbove::new(COMPRESS_FROM)).and(not_finished);
+    routes
+        .merge(docs::routes(&document))
+        .fallback(assets::serve)
+        .method_not_allowed_fallback(method_not_allowed)
+        .layer(csrf)
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(CompressionLayer::new().compress_when(compress))
+        .layer(from_fn_with_state(state.clone(), frame))
+        .with_state(state)
+}
+
+/// Whether an answer still wants compressing: a list is already, an image would only grow.
+fn not_finished(_status: StatusCode, _version: Version, _headers: &HeaderMap, extensions: &Extensions) -> bool {
+    extensions.get::<AsItIs>().is_none()
+}
+
+type CsrfAnswer = fn(ProtectionError) -> Response;
+
+/// Cookies only count for requests from our own pages (`Sec-Fetch-Site`, else `Origin`).
+fn csrf(state: &AppState) -> CsrfLayer<CsrfAnswer> {
+    let refused: CsrfAnswer = |_| {
+        let detail = "this request comes from another site's page; browsers may change things only from ours";
+        ApiError::new(StatusCode::FORBIDDEN, "cross_site_request", detail).into_response()
+    };
+    let layer = CsrfLayer::new().with_rejection_response(refused);
+    let Some(origin) = &state.settings.public_url else { return layer };
+    // Behind a proxy the Host may be another: what browsers call us is PUBLIC_URL, checked to be an origin.
+    layer.clone().add_trusted_origin(origin).unwrap_or(layer)
+}
+
+async fn method_not_allowed() -> ApiError {
+    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this path does not take this method")
+}
+
+fn panicked(cause: Box<dyn Any + Send + 'static>) -> Response {
+    let text = cause.downcast_ref::<String>().map(String::as_str).or(cause.downcast_ref::<&str>().copied());
+    ApiError::from(admit_app::error::Error::Bug(format!("panic: {}", text.unwrap_or("?")))).into_response()
+}
+
+/// A request's id: unique within a process, and unlikely to meet one of another.
+fn request_id(state: &AppState) -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let started = state.app.clock.now().ms() - state.app.clock.monotonic_ms();
+    format!("{started:x}-{:x}", COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// The outermost layer: an id, a span, a time limit, the headers of every answer, the metrics.
+async fn frame(State(state): State<AppState>, request: Request, next: Next) -> Response {
+    let started = state.app.clock.monotonic_ms();
+    let id = request_id(&state);
+    let method = request.method().as_str().to_owned();
+    let route = request.extensions().get::<MatchedPath>().map_or("other", MatchedPath::as_str).to_owned();
+    let span = tracing::info_span!("request", id, method, route);
+    let limit = Duration::from_millis(state.settings.request_ms);
+    let mut response = match tokio::time::timeout(limit, next.run(request).instrument(span.clone())).await {
+        Ok(response) => response,
+        Err(_) => {
+            let detail = "the request took too long; whether it was carried out is not known";
+            ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", detail).into_response()
+        }
+    };
+    let took_ms = state.app.clock.monotonic_ms() - started;
+    let status = response.status();
+    span.in_scope(|| {
+        if status.is_server_error() {
+            tracing::error!(status = status.as_u16(), took_ms, "answered");
+        } else {
+            tracing::debug!(status = status.as_u16(), took_ms, "answered");
+        }
+    });
+    count(&state, method, route, status, took_ms);
+    add_headers(&state, &id, response.headers_mut());
+    response
+}
+
+fn count(state: &AppState, method: String, route: String, status: StatusCode, took_ms: i64) {
+    const CLASSES: [&str; 6] = ["other", "1xx", "2xx", "3xx", "4xx", "5xx"];
+    let status = CLASSES.get(usize::from(status.as_u16() / 100)).copied().unwrap_or("other");
+    let label = RouteLabel { route: route.clone() };
+    state.metrics.request_seconds.get_or_create(&label).observe(took_ms as f64 / 1_000.0);
+    // Methods are the caller's to invent: anything unusual is one label.
+    let method = if matches!(method.as_str(), "GET" | "POST" | "PATCH" | "DELETE" | "HEAD") { method } else { "other".into() };
+    state.metrics.requests.get_or_create(&RequestLabel { method, route, status }).inc();
+}
+
+fn add_headers(state: &AppState, id: &str, headers: &mut HeaderMap) {
+    if let Ok(value) = HeaderValue::from_str(id) {
+        headers.insert(REQUEST_ID, value);
+    }
+    if let Ok(value) = HeaderValue::from_str(&state.app.clock.now().to_string()) {
+        headers.insert(HeaderName::from_static(SERVER_TIME_HEADER), value);
+    }
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.entry(CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(API_POLICY));
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    if state.settings.is_https() {
+        let a_year = HeaderValue::from_static("max-age=31536000");
+        headers.insert(http::header::STRICT_TRANSPORT_SECURITY, a_year);
+    }
+}

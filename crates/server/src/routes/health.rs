@@ -1,0 +1,44 @@
+//! `/healthz`, `/readyz`, `/metrics`: for machines that watch. They tell nothing about guests.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::header::CONTENT_TYPE;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::error::{ApiError, Result};
+use crate::state::AppState;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(healthz)).routes(routes!(readyz)).routes(routes!(metrics))
+}
+
+/// The process answers.
+#[utoipa::path(get, path = "/healthz", tag = "watching", responses((status = 200, description = "Alive", body = String)))]
+async fn healthz() -> &'static str {
+    "ok\n"
+}
+
+/// The store answers and the server is not stopping: traffic may come.
+#[utoipa::path(get, path = "/readyz", tag = "watching", responses(
+    (status = 200, description = "Ready", body = String),
+    (status = 503, description = "Not ready", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn readyz(State(state): State<AppState>) -> Result<&'static str> {
+    let not_ready = |code: &'static str, detail: &str| {
+        ApiError::new(http::StatusCode::SERVICE_UNAVAILABLE, code, detail)
+    };
+    if state.shutdown.is_cancelled() {
+        return Err(not_ready("stopping", "the server is stopping"));
+    }
+    state.app.store.epoch().await.map_err(|_| not_ready("store_unavailable", "the store does not answer"))?;
+    Ok("ready\n")
+}
+
+/// Metrics in Prometheus' text form.
+#[utoipa::path(get, path = "/metrics", tag = "watching", responses((status = 200, description = "Metrics", body = String)))]
+async fn metrics(State(state): State<AppState>) -> Response {
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    ([(CONTENT_TYPE, kind)], state.metrics.text()).into_response()
+}

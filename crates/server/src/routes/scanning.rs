@@ -1,0 +1,24 @@
+//! What devices ask (S1 §2, §4, §8; spec §5 "Devices").
+
+pub mod doc;
+pub mod pair;
+pub mod manifest;
+pub mod changes;
+pub mod health;
+pub mod sync;
+
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::auth::device::frame;
+use crate::state::AppState;
+
+/// The routes; all but pairing lie behind the device frame.
+pub fn routes(state: &AppState) -> OpenApiRouter<AppState> {
+    let framed = OpenApiRouter::new()
+        .merge(manifest::routes())
+        .merge(changes::routes())
+        .merge(health::routes())
+        .merge(sync::routes())
+        .route_layer(axum::middleware::from_fn_with_state(state.clone(), frame));
+    OpenApiRouter::new().merge(pair::routes()).merge(framed)
+}

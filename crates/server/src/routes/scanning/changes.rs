@@ -1,0 +1,103 @@
+//! `GET …/changes?cursor=`: what changed, with a long poll (spec §5).
+
+use std::time::Duration;
+
+use admit_app::changes;
+use admit_core::ids::EventId;
+use admit_core::limits::CHANGES_WAIT_SECONDS;
+use admit_core::wire::scanning::{ChangesAnswer, Cursor};
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::Instant;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::doc;
+use crate::auth::device::{Device, WitnessOf};
+use crate::body::{Path, Query};
+use crate::error::{ApiError, Result};
+use crate::state::AppState;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(changes))
+}
+
+/// Pause after a hint before looking: a batch under way brings more than one.
+const SETTLE: Duration = Duration::from_millis(50);
+
+#[derive(Debug, Deserialize)]
+struct Asked {
+    cursor: Option<Cursor>,
+    /// Version of the list the device has: rule changes up to it are no news.
+    #[serde(default)]
+    manifest_version: u64,
+    #[serde(default)]
+    wait: u64,
+}
+
+/// Tickets, gates and event values that changed after a cursor, at most 1,000 tickets at a time.
+///
+/// With `wait` the answer is held back up to so many seconds until there is news. A cursor of another epoch answers
+/// `resync`.
+#[utoipa::path(get, path = "/api/scanning/events/{id}/changes", tag = "devices",
+    params(
+        ("id" = String, Path, description = "Event"),
+        ("cursor" = Option<String>, Query, description = "As the last answer gave it; absent: from the start"),
+        ("manifest_version" = Option<u64>, Query, description = "Version of the device's list"),
+        ("wait" = Option<u64>, Query, description = "Seconds to wait for news, at most 25"),
+    ), security(("device_key" = [])), responses(
+    (status = 200, description = "Changes", body = doc::ChangesAnswer),
+    (status = 404, description = "Not this device's event", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn changes(
+    State(state): State<AppState>,
+    Device(caller): Device,
+    Path(event_id): Path<EventId>,
+    Query(asked): Query<Asked>,
+) -> Result<Response> {
+    if asked.wait > CHANGES_WAIT_SECONDS {
+        return Err(ApiError::field("wait", format!("must be 0 to {CHANGES_WAIT_SECONDS}")));
+    }
+    let until = Instant::now() + Duration::from_secs(asked.wait);
+    // Heard from before the first look on, so that nothing falls between looking and waiting.
+    let mut hints = state.live.subscribe(&caller.organization_id, &event_id);
+    loop {
+        let command = changes::ChangesCommand {
+            cursor: asked.cursor.clone(),
+            manifest_version: asked.manifest_version,
+        };
+        let answer = changes::poll(&state.app, &caller, &event_id, command).await?;
+        let over = Instant::now() >= until || state.shutdown.is_cancelled();
+        if over || is_news(&answer, asked.manifest_version) {
+            let mut response = Json(answer).into_response();
+            response.extensions_mut().insert(WitnessOf(event_id));
+            return Ok(response);
+        }
+        tokio::select! {
+            () = tokio::time::sleep_until(until) => {}
+            () = state.shutdown.cancelled() => {}
+            hint = hints.recv() => match hint {
+                // A closed hub hints no more; the deadline still ends the wait.
+                Err(RecvError::Closed) => tokio::time::sleep_until(until).await,
+                Ok(_) | Err(RecvError::Lagged(_)) => {
+                    tokio::time::sleep(SETTLE).await;
+                    while hints.try_recv().is_ok() {}
+                }
+            }
+        }
+    }
+}
+
+/// Whether a device learns anything from it. A cursor that moved alone is none: heartbeats would end every wait.
+fn is_news(answer: &ChangesAnswer, manifest_version: u64) -> bool {
+    !answer.items.is_empty()
+        || answer.event.is_some()
+        || answer.gates.is_some()
+        || answer.more
+        || answer.resync
+        || answer.manifest_version > manifest_version
+}

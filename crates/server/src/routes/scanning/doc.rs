@@ -1,0 +1,357 @@
+//! The wire shapes of `admit_core::wire::{scanning, manifest}` as `/openapi.json` describes them. Core knows no OpenAPI;
+//! a test reads an example of each shape into core's own type, so that the two cannot drift apart unseen.
+#![expect(dead_code, reason = "described, never made: what is sent are core's types")]
+
+use utoipa::ToSchema;
+
+/// `POST /api/scanning/pair`.
+#[derive(ToSchema)]
+pub struct PairRequest {
+    /// From the organiser's screen.
+    pairing_token: String,
+    /// The device's own id, kept over re-pairing; printable ASCII, 1–128 characters.
+    device_id: String,
+    /// How staff call it.
+    name: Option<String>,
+    /// `ipad`, `phone`, `desktop` or `terminal`.
+    device_type: Option<String>,
+    /// Version of its app.
+    app_version: Option<String>,
+}
+
+/// The answer to a pairing.
+#[derive(ToSchema)]
+pub struct PairAnswer {
+    device_id: String,
+    /// Shown this once.
+    api_key: String,
+    /// The key's name, for v2 signatures.
+    key_id: String,
+    organization_id: String,
+    event_id: String,
+    gate_id: String,
+    /// The server's epoch.
+    epoch: String,
+}
+
+/// A device tells how it is.
+#[derive(ToSchema)]
+pub struct HeartbeatRequest {
+    log_id: String,
+    /// Highest `seq` of the log; 0 = empty.
+    head: u64,
+    /// Scans no receipt names yet.
+    pending: u64,
+    /// Percent.
+    #[schema(minimum = 0, maximum = 100)]
+    battery: Option<u8>,
+    app_version: Option<String>,
+    /// Version of the list it decides by; 0 without one.
+    manifest_version: Option<u64>,
+    /// Server time − device wall clock, milliseconds.
+    clock_offset_ms: Option<i64>,
+}
+
+/// What a device should know without asking.
+#[derive(ToSchema)]
+pub struct HeartbeatAnswer {
+    server_time: String,
+    /// The device's event now.
+    event_id: String,
+    /// The device's gate now.
+    gate_id: String,
+    manifest_version: u64,
+    cursor: String,
+}
+
+/// The server's times, by the database's clock.
+#[derive(ToSchema)]
+pub struct TimeAnswer {
+    /// Milliseconds since 1970.
+    received_at_ms: i64,
+    /// Milliseconds since 1970.
+    sent_at_ms: i64,
+    server_time: String,
+}
+
+/// `{log_id, head}`.
+#[derive(ToSchema)]
+pub struct LogStatusRequest {
+    log_id: String,
+    /// Highest `seq`; 0 = empty.
+    head: u64,
+}
+
+/// What of a log the server lacks.
+#[derive(ToSchema)]
+pub struct LogStatusAnswer {
+    /// Ranges `[from, to]`, both included, rising.
+    missing: Vec<Vec<u64>>,
+}
+
+/// An upload.
+#[derive(ToSchema)]
+pub struct SyncRequest {
+    /// Must be the authenticated device.
+    device_id: String,
+    /// Idempotency key of the batch.
+    sync_batch_id: String,
+    /// Absent or 1: S1's items; 2: items with every field of ours.
+    format: Option<u8>,
+    /// When this attempt was made.
+    batch_created_at: Option<String>,
+    /// S1: server time − device time, seconds.
+    offset_seconds: Option<i64>,
+    /// Ours: the sender's log.
+    log_id: Option<String>,
+    /// Ours: highest `seq` of that log.
+    head: Option<u64>,
+    scans: Vec<SyncItem>,
+}
+
+/// An item of an upload: S1's form, or with `"format": 2` ours. Each is read alone.
+#[derive(ToSchema)]
+#[schema(untagged)]
+pub enum SyncItem {
+    /// Ours.
+    V2(Box<ScanV2>),
+    /// S1's.
+    V1(ScanV1),
+}
+
+/// A scan in S1's form (S1 §4.2).
+#[derive(ToSchema)]
+pub struct ScanV1 {
+    scan_id: String,
+    ticket_id: Option<String>,
+    /// `sha256:` and 64 hexadecimal digits.
+    barcode_hash: String,
+    /// RFC 3339, the device's clock.
+    scanned_at: String,
+    gate_id: String,
+    /// `valid`, `duplicate`, `invalid`, `gate_access_denied` or `expired`.
+    outcome: String,
+    /// `HMAC-SHA256=` and 64 hexadecimal digits.
+    signature: String,
+}
+
+/// A scan in our form.
+#[derive(ToSchema)]
+pub struct ScanV2 {
+    scan_id: String,
+    device_id: String,
+    log_id: String,
+    /// Place in the log, from 1.
+    seq: u64,
+    /// First 16 bytes of the digest of the scan before, hexadecimal.
+    prev: String,
+    key_id: String,
+    event_id: String,
+    gate_id: String,
+    /// `entry`, `exit` or `revert`.
+    kind: String,
+    /// `claim` or `final`.
+    stage: String,
+    /// `qr`, `manual` or `import`.
+    method: String,
+    barcode_hash: Option<String>,
+    raw_hash: Option<String>,
+    ticket_id: Option<String>,
+    /// Persons; 1 when absent.
+    #[schema(minimum = 1, maximum = 10000)]
+    count: Option<u32>,
+    outcome: String,
+    opened: bool,
+    #[schema(rename = "override")]
+    override_: Option<OverrideDoc>,
+    operator: Option<String>,
+    target_device: Option<String>,
+    target_scan_id: Option<String>,
+    keep: Option<u32>,
+    /// Signed time, milliseconds since 1970.
+    at_ms: i64,
+    /// ± milliseconds.
+    uncertainty_ms: u64,
+    clock: ClockDoc,
+    epoch: Option<String>,
+    manifest_version: Option<u64>,
+    cursor: Option<u64>,
+    #[schema(value_type = Option<Object>)]
+    basis: Option<()>,
+    /// `HMAC-SHA256-V2=` and 64 hexadecimal digits.
+    signature: String,
+}
+
+/// A refusal set aside by staff.
+#[derive(ToSchema)]
+#[schema(as = Override)]
+pub struct OverrideDoc {
+    by: String,
+    reason: String,
+}
+
+/// A device's raw clock evidence.
+#[derive(ToSchema)]
+#[schema(as = ClockEvidence)]
+pub struct ClockDoc {
+    wall_ms: i64,
+    mono_ms: i64,
+    session_id: String,
+    corrected: Option<bool>,
+}
+
+/// Receipts, refusals, findings.
+#[derive(ToSchema)]
+pub struct SyncAnswer {
+    batch_id: String,
+    /// Every scan now stored, new or known.
+    processed: Vec<String>,
+    /// Always empty.
+    skipped: Vec<String>,
+    rejected: Vec<Rejected>,
+    conflicts: Vec<Conflict>,
+    cursor: String,
+    server_time: String,
+}
+
+/// An item refused for good.
+#[derive(ToSchema)]
+pub struct Rejected {
+    scan_id: Option<String>,
+    /// Place in the request, from 0.
+    index: usize,
+    reason: String,
+    /// Whether the server keeps its bytes: then this is a receipt.
+    kept: bool,
+}
+
+/// A finding caused by an upload.
+#[derive(ToSchema)]
+pub struct Conflict {
+    scan_id: String,
+    ticket_id: Option<String>,
+    /// `DOUBLE_ENTRY` or `DUPLICATE_SCAN`.
+    result: String,
+    /// `CRITICAL` or `LOW`.
+    severity: String,
+    conflict_reason: String,
+    entry_scans: Vec<ConflictScan>,
+    double_entry_scans: Vec<ConflictScan>,
+}
+
+/// A scan's part in a conflict.
+#[derive(ToSchema)]
+pub struct ConflictScan {
+    device_id: String,
+    scan_id: String,
+    gate_id: String,
+    at: String,
+    uncertainty_ms: u64,
+    count: u32,
+}
+
+/// What changed after a cursor.
+#[derive(ToSchema)]
+pub struct ChangesAnswer {
+    items: Vec<ChangedTicket>,
+    /// The event's values, when one of them changed.
+    #[schema(value_type = Option<Object>)]
+    event: Option<()>,
+    /// All gates, when one of them changed.
+    gates: Option<Vec<ChangedGate>>,
+    manifest_version: u64,
+    /// Ask from here next.
+    cursor: String,
+    /// There is more: ask again at once.
+    more: bool,
+    /// The cursor was of another epoch: begin anew.
+    resync: Option<bool>,
+    server_time: String,
+}
+
+/// A ticket that changed.
+#[derive(ToSchema)]
+pub struct ChangedTicket {
+    ticket_id: String,
+    #[schema(value_type = Object)]
+    rules: (),
+    barcode_hashes: Vec<String>,
+    /// What the scans before those of `scans` add up to.
+    #[schema(value_type = Object)]
+    prefix: (),
+    /// The newest scans that count, at most 16.
+    #[schema(value_type = Vec<Object>)]
+    scans: (),
+}
+
+/// A gate and its newest rules.
+#[derive(ToSchema)]
+pub struct ChangedGate {
+    gate_id: String,
+    #[schema(value_type = Object)]
+    rules: (),
+}
+
+/// The signed list (S1 §2.2 and the members of spec §5).
+#[derive(ToSchema)]
+pub struct Manifest {
+    event_id: String,
+    event_name: String,
+    manifest_version: u64,
+    organization_id: String,
+    /// `sha256:` over all codes.
+    content_hash: String,
+    starts_at: String,
+    ends_at: String,
+    #[schema(value_type = Option<Object>)]
+    staff_pin: Option<()>,
+    /// `never`, `after_gap` or `after_exit`.
+    re_entry: String,
+    min_gap_seconds: u32,
+    gates: Vec<ManifestGate>,
+    /// All of them; a delta has `since`, `upserts` and `tombstones` instead.
+    tickets: Option<Vec<ManifestTicket>>,
+    since: Option<u64>,
+    upserts: Option<Vec<ManifestTicket>>,
+    tombstones: Option<Vec<String>>,
+    generated_at: String,
+    expires_at: String,
+    offset_seconds: i64,
+    epoch: String,
+    serial: u64,
+    /// HMAC of the body with this member cut out.
+    signature: String,
+}
+
+/// A gate in a list.
+#[derive(ToSchema)]
+pub struct ManifestGate {
+    gate_id: String,
+    name: String,
+    access_rules: AccessRules,
+    /// `in`, `out` or `both`.
+    direction: String,
+    names_on_devices: bool,
+}
+
+/// S1's rules of a gate.
+#[derive(ToSchema)]
+pub struct AccessRules {
+    zones: Vec<String>,
+    max_concurrent: Option<u32>,
+    entry_rules: Vec<String>,
+}
+
+/// A code in a list.
+#[derive(ToSchema)]
+pub struct ManifestTicket {
+    ticket_id: String,
+    barcode_hash: String,
+    zone: String,
+    gate_ids: Vec<String>,
+    entry_limit: u32,
+    is_valid: bool,
+    status: String,
+    valid_from: Option<String>,
+    expires_at: Option<String>,
+}

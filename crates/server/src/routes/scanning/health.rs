@@ -1,0 +1,74 @@
+//! `POST …/heartbeat` and `POST /api/scanning/log-status`: what a device tells about itself and its log.
+
+use admit_app::devices;
+use admit_core::ids::EventId;
+use admit_core::limits::NAME_CHARS;
+use admit_core::wire::scanning::{HeartbeatAnswer, HeartbeatRequest, LogStatusAnswer, LogStatusRequest};
+use axum::Json;
+use axum::extract::State;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::doc;
+use crate::auth::device::Device;
+use crate::body::{JsonBody, Path};
+use crate::error::{ApiError, Result};
+use crate::state::AppState;
+
+/// Largest count or place in a log that JSON readers everywhere agree on: 2^53 − 1.
+const MAX_INTEGER: u64 = (1 << 53) - 1;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(heartbeat)).routes(routes!(log_status))
+}
+
+/// A device tells how it is, every 30 s while online; it hears what it should know without asking.
+///
+/// The event of the path is the one the device believes to be assigned to; the answer names the one it is.
+#[utoipa::path(post, path = "/api/scanning/events/{id}/heartbeat", tag = "devices",
+    params(("id" = String, Path, description = "Event")), security(("device_key" = [])),
+    request_body = doc::HeartbeatRequest, responses(
+    (status = 200, description = "Noted", body = doc::HeartbeatAnswer),
+    (status = 403, description = "`device_revoked`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn heartbeat(
+    State(state): State<AppState>,
+    Device(caller): Device,
+    Path(_event_id): Path<EventId>,
+    JsonBody(beat): JsonBody<HeartbeatRequest>,
+) -> Result<Json<HeartbeatAnswer>> {
+    check(&beat)?;
+    Ok(Json(devices::heartbeat(&state.app, &caller, beat).await?))
+}
+
+/// What of a device's log the server lacks: asked after the server's epoch changed.
+#[utoipa::path(post, path = "/api/scanning/log-status", tag = "devices", security(("device_key" = [])),
+    request_body = doc::LogStatusRequest, responses(
+    (status = 200, description = "Missing ranges, both ends included", body = doc::LogStatusAnswer),
+))]
+async fn log_status(
+    State(state): State<AppState>,
+    Device(caller): Device,
+    JsonBody(request): JsonBody<LogStatusRequest>,
+) -> Result<Json<LogStatusAnswer>> {
+    at_most("head", request.head)?;
+    Ok(Json(devices::log_status(&state.app, &caller, request).await?))
+}
+
+fn check(beat: &HeartbeatRequest) -> Result<()> {
+    at_most("head", beat.head)?;
+    at_most("pending", beat.pending)?;
+    at_most("manifest_version", beat.manifest_version)?;
+    if beat.battery.is_some_and(|percent| percent > 100) {
+        return Err(ApiError::field("battery", "must be 0 to 100"));
+    }
+    if beat.app_version.as_ref().is_some_and(|text| text.chars().count() > NAME_CHARS) {
+        return Err(ApiError::field("app_version", format!("must be at most {NAME_CHARS} characters")));
+    }
+    Ok(())
+}
+
+fn at_most(path: &str, value: u64) -> Result<()> {
+    if value > MAX_INTEGER { Err(ApiError::field(path, format!("must be at most {MAX_INTEGER}"))) } else { Ok(()) }
+}

@@ -1,0 +1,104 @@
+//! `GET …/manifest`: the signed list (S1 §2, spec D5 and §5).
+
+use admit_app::error::Error;
+use admit_app::manifests::{self, FetchCommand, FetchedManifest};
+use admit_core::ids::EventId;
+use admit_core::time::Timestamp;
+use admit_core::wire::scanning::{DEVICE_TIME_HEADER, SIGNATURE_HEADER};
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use serde::Deserialize;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::doc;
+use crate::auth::device::{Device, WitnessOf};
+use crate::body::{Path, Query};
+use crate::encoding::{AsItIs, Encoding};
+use crate::error::{ApiError, Result};
+use crate::state::AppState;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(manifest))
+}
+
+#[derive(Debug, Deserialize)]
+struct Asked {
+    since: Option<u64>,
+}
+
+/// The signed list of a device's event: every ticket's code as a hash, gates, times, the staff PIN's hash.
+///
+/// `signature`, the body's last member, is the HMAC of the body with `,"signature":"…"` cut out; `X-Signature` is that
+/// of the whole body after content decoding; both under the API key. With `since` only what changed after that version
+/// is sent, as `upserts` and `tombstones`, unless the version is unknown.
+#[utoipa::path(get, path = "/api/scanning/events/{id}/manifest", tag = "devices",
+    params(
+        ("id" = String, Path, description = "Event"),
+        ("since" = Option<u64>, Query, description = "Version the device has"),
+        ("If-None-Match" = Option<String>, Header, description = "ETag of the list the device has"),
+        ("X-Device-Time" = Option<String>, Header, description = "The device's wall clock, RFC 3339: answered as `offset_seconds`"),
+    ), security(("device_key" = [])), responses(
+    (status = 200, description = "The list", body = doc::Manifest, headers(
+        ("ETag" = String, description = "`W/\"epoch.version\"`"),
+        ("X-Signature" = String, description = "HMAC-SHA256= and 64 hexadecimal digits"),
+    )),
+    (status = 304, description = "The device has the newest"),
+    (status = 403, description = "`device_revoked`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "Not this device's event", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn manifest(
+    State(state): State<AppState>,
+    Device(caller): Device,
+    Path(event_id): Path<EventId>,
+    Query(asked): Query<Asked>,
+    headers: HeaderMap,
+) -> Result<Response> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let device_time = match text(DEVICE_TIME_HEADER) {
+        Some(time) => Some(Timestamp::parse(&time).map_err(|error| ApiError::field("X-Device-Time", error.to_string()))?),
+        None => None,
+    };
+    let if_none_match = text(IF_NONE_MATCH.as_str());
+    let command = FetchCommand { if_none_match, since: asked.since, device_time };
+    let fetched = manifests::fetch(&state.app, &caller, &event_id, command).await?;
+    let mut response = match fetched {
+        FetchedManifest::NotModified { etag } => {
+            let mut response = StatusCode::NOT_MODIFIED.into_response();
+            response.headers_mut().insert(ETAG, value(&etag)?);
+            response
+        }
+        FetchedManifest::Body { etag, large, tail, signature } => {
+            let encoding = Encoding::of(&headers);
+            let (squeezed, codes) = (state.squeezed.clone(), large.codes);
+            // Compressing is slow the first time: not on the threads that answer everybody else.
+            let body = tokio::task::spawn_blocking(move || squeezed.join(&large, &tail, encoding)).await;
+            let body = body.map_err(|error| Error::Bug(error.to_string()))?;
+            let body = body.map_err(|error| Error::Bug(format!("the list cannot be compressed: {error}")))?;
+            state.metrics.manifests.inc();
+            tracing::info!(event = "manifest.download", event_id = %event_id, codes, bytes = body.len(), "list sent");
+            let mut response = body.into_response();
+            let headers = response.headers_mut();
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            headers.insert(ETAG, value(&etag)?);
+            headers.insert(HeaderName::from_static(SIGNATURE_HEADER), value(&signature)?);
+            if let Some(word) = encoding.word() {
+                headers.insert(CONTENT_ENCODING, HeaderValue::from_static(word));
+            }
+            response
+        }
+    };
+    let headers = response.headers_mut();
+    headers.insert(VARY, HeaderValue::from_static("accept-encoding, authorization"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    response.extensions_mut().insert(AsItIs);
+    response.extensions_mut().insert(WitnessOf(event_id));
+    Ok(response)
+}
+
+fn value(text: &str) -> Result<HeaderValue> {
+    Ok(HeaderValue::from_str(text).map_err(|error| Error::Bug(error.to_string()))?)
+}

@@ -1,0 +1,96 @@
+//! `POST /api/scanning/sync`: scans arrive (S1 §4; architecture §5 walk 2).
+
+use admit_app::scans;
+use admit_core::limits::{SYNC_V1_SCANS, SYNC_V2_SCANS};
+use admit_core::wire::problem;
+use admit_core::wire::scanning::SyncRequest;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::header::{CONTENT_TYPE, HeaderValue};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::doc;
+use crate::auth::device::{Device, WitnessOf};
+use crate::body::RawJson;
+use crate::error::{ApiError, Result};
+use crate::state::AppState;
+use crate::telemetry::{OutcomeLabel, StatusLabel};
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(sync))
+}
+
+/// Uploads scans: at most 50 of S1's form, or 1,000 with `"format": 2`.
+///
+/// `processed` names every scan that is now stored, new or known: a receipt. A malformed envelope is refused whole, a
+/// malformed item alone. The same batch again gets the same bytes; the same id with other content gets 409
+/// `batch_id_reused`.
+#[utoipa::path(post, path = "/api/scanning/sync", tag = "devices", security(("device_key" = [])),
+    request_body = doc::SyncRequest, responses(
+    (status = 200, description = "Stored", body = doc::SyncAnswer),
+    (status = 401, description = "`device_mismatch`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 403, description = "`device_revoked` with `kept` and `quota_left`; `device_suspended`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 409, description = "`batch_id_reused`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 429, description = "`rate_limited`, with Retry-After", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn sync(State(state): State<AppState>, Device(caller): Device, RawJson(body): RawJson) -> Result<Response> {
+    let started = state.app.clock.monotonic_ms();
+    let result = take_in(&state, &caller, &body).await;
+    let took_ms = state.app.clock.monotonic_ms() - started;
+    state.metrics.sync_seconds.observe(took_ms as f64 / 1_000.0);
+    let status = match &result {
+        Ok(_) => "success",
+        Err(error) if error.status().is_server_error() => "failed",
+        Err(_) => "refused",
+    };
+    state.metrics.syncs.get_or_create(&StatusLabel { status }).inc();
+    match &result {
+        Ok(answer) => {
+            let scans::IngestAnswer { processed, rejected, conflicts, repeated, .. } = answer;
+            tracing::info!(event = "sync.success", processed, rejected, conflicts, repeated, took_ms, "batch stored");
+            if *conflicts > 0 {
+                tracing::warn!(event = "conflict.detected", conflicts, event_id = %answer.event_id, "conflicts");
+            }
+        }
+        Err(error) => {
+            tracing::warn!(event = "sync.failed", status = error.status().as_u16(), code = error.code(), took_ms, "sync");
+        }
+    }
+    let answer = result?;
+    let mut response = answer.body.into_response();
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response.extensions_mut().insert(WitnessOf(answer.event_id));
+    Ok(response)
+}
+
+async fn take_in(
+    state: &AppState,
+    caller: &admit_app::caller::DeviceCaller,
+    body: &[u8],
+) -> Result<scans::IngestAnswer> {
+    tracing::debug!(event = "sync.attempt", bytes = body.len(), "sync");
+    state.syncs.take(&caller.organization_id, &caller.device_id, state.app.clock.monotonic_ms())?;
+    let request: SyncRequest =
+        problem::read(body).map_err(|error| ApiError::field(error.path, error.message))?;
+    request.check(SYNC_V1_SCANS, SYNC_V2_SCANS).map_err(|error| ApiError::field(error.path, error.message))?;
+    let outcomes: Vec<&'static str> = request.scans.iter().map(|item| outcome_of(item.get())).collect();
+    let answer = scans::ingest_batch(&state.app, caller, request).await?;
+    if !answer.repeated {
+        for outcome in outcomes {
+            state.metrics.scans.get_or_create(&OutcomeLabel { outcome }).inc();
+        }
+        state.metrics.conflicts.inc_by(answer.conflicts as u64);
+    }
+    Ok(answer)
+}
+
+/// An item's outcome for the metric alone: a word of the vocabulary, else `other`, so that no sender grows the labels.
+fn outcome_of(item: &str) -> &'static str {
+    #[derive(serde::Deserialize)]
+    struct Only {
+        outcome: admit_core::scan::Outcome,
+    }
+    serde_json::from_str::<Only>(item).map_or("other", |only| only.outcome.as_str())
+}

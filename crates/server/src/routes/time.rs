@@ -1,0 +1,31 @@
+//! `GET /api/scanning/time`: the second and third of the four timestamps (spec §4 "Time", §5).
+
+use admit_core::wire::scanning::TimeAnswer;
+use axum::Json;
+use axum::extract::State;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::error::Result;
+use crate::state::AppState;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(time))
+}
+
+/// When the request came and when the answer left, by the database's clock. Needs no key: a device asks before it is
+/// paired.
+///
+/// A device notes its own clock before and after; the four times give its offset and how uncertain that is.
+#[utoipa::path(get, path = "/api/scanning/time", tag = "devices", responses(
+    (status = 200, description = "The server's times", body = super::scanning::doc::TimeAnswer),
+))]
+async fn time(State(state): State<AppState>) -> Result<Json<TimeAnswer>> {
+    let asked_ms = state.app.clock.monotonic_ms();
+    let server_time = state.app.store.now().await?;
+    // The request came this much before the database was asked and answered: never claim to have read it later.
+    let waited_ms = state.app.clock.monotonic_ms() - asked_ms;
+    let received_at_ms = server_time.plus_ms(-waited_ms).ms();
+    Ok(Json(TimeAnswer { received_at_ms, sent_at_ms: server_time.ms(), server_time }))
+}

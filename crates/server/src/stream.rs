@@ -1,0 +1,214 @@
+//! Server-sent events to one client: a bounded queue, coalescing, heartbeats, and an end from outside (spec §5).
+//!
+//! A hint says that something changed; the snapshot is read again and sent whole, at most twice a second. So a lost
+//! hint costs time, never truth, and what a client sees cannot drift.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use admit_app::error::Result;
+use admit_app::ports::Hint;
+use axum::response::Sse;
+use axum::response::sse::Event;
+use futures_util::Stream;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+use tokio::sync::{broadcast, mpsc};
+use tokio::time::{Instant, MissedTickBehavior};
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
+
+/// Messages a client may fall behind before its connection is closed.
+pub const QUEUE: usize = 64;
+/// Least time between two snapshots of one stream: two a second.
+const COALESCE: Duration = Duration::from_millis(500);
+/// Pause before the first look after a quiet time: a batch brings several hints.
+const SETTLE: Duration = Duration::from_millis(20);
+/// A heartbeat at least this often: a client that hears nothing for longer knows the connection is dead.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// The connection a request came by; closing it ends whatever is still being written to a client that doesn't read.
+#[derive(Debug, Clone)]
+pub struct Connection(CancellationToken);
+
+impl Connection {
+    /// A connection that this token ends.
+    pub fn new(kill: CancellationToken) -> Self {
+        Self(kill)
+    }
+    /// Drops the connection.
+    pub fn close(&self) {
+        self.0.cancel();
+    }
+}
+
+/// A message to a client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// Its kind: a topic's first word, `resync` or `heartbeat`.
+    pub event: &'static str,
+    /// `epoch.serial`, if it has a place in the event's order.
+    pub id: Option<String>,
+    /// JSON.
+    pub data: String,
+}
+
+/// What a stream shows. `Part` is one of the things it may have to read again.
+pub trait Source: Send + 'static {
+    /// A thing that is read and sent whole.
+    type Part: Ord + Clone + Send + Sync;
+
+    /// Everything, in the order it is first sent.
+    fn parts(&self) -> Vec<Self::Part>;
+    /// What a hint makes stale, and what of it is sent as it is.
+    fn take(&mut self, hint: &Hint) -> (Vec<Self::Part>, Option<Message>);
+    /// What may have been missed while the stream fell behind.
+    fn missed(&mut self) {}
+    /// Reads a part anew.
+    fn read(&mut self, part: &Self::Part) -> impl Future<Output = Result<Message>> + Send;
+    /// The client was closed for not keeping up.
+    fn dropped(&mut self) {}
+}
+
+/// Opens a stream: first `opening`, then every part, then parts as hints make them stale. It ends with the server, with
+/// the client, when a read fails (the client asks again), or when the client does not keep up.
+pub fn open<S: Source>(
+    source: S,
+    hints: broadcast::Receiver<Arc<Hint>>,
+    opening: Vec<Message>,
+    connection: Option<Connection>,
+    shutdown: CancellationToken,
+) -> Sse<impl Stream<Item = std::result::Result<Event, Infallible>>> {
+    let (queue, messages) = mpsc::channel::<std::result::Result<Event, Infallible>>(QUEUE);
+    let mut client = Client { queue, source, connection };
+    tokio::spawn(async move {
+        tokio::select! {
+            () = shutdown.cancelled() => {}
+            () = client.queue.clone().closed_() => {}
+            _ = client.run(hints, opening) => {}
+        }
+    });
+    Sse::new(ReceiverStream::new(messages))
+}
+
+trait Closed {
+    fn closed_(self) -> impl Future<Output = ()> + Send;
+}
+impl<T: Send> Closed for mpsc::Sender<T> {
+    async fn closed_(self) {
+        self.closed().await;
+    }
+}
+
+struct Client<S> {
+    queue: mpsc::Sender<std::result::Result<Event, Infallible>>,
+    source: S,
+    connection: Option<Connection>,
+}
+
+/// Why a stream ends.
+struct Over;
+
+impl<S: Source> Client<S> {
+    async fn run(
+        &mut self,
+        mut hints: broadcast::Receiver<Arc<Hint>>,
+        opening: Vec<Message>,
+    ) -> std::result::Result<(), Over> {
+        for message in opening {
+            self.send(message)?;
+        }
+        let mut stale: BTreeMap<S::Part, ()> = BTreeMap::new();
+        for part in self.source.parts() {
+            self.read(&part).await?;
+        }
+        let mut sent = Instant::now();
+        let mut heartbeat = tokio::time::interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let due = (sent + COALESCE).max(Instant::now() + SETTLE);
+            tokio::select! {
+                _ = heartbeat.tick() => {
+                    self.send(Message { event: "heartbeat", id: None, data: "{}".into() })?;
+                }
+                hint = hints.recv() => {
+                    self.hear(hint, &mut stale)?;
+                }
+                () = tokio::time::sleep_until(due), if !stale.is_empty() => {
+                    self.drain(&mut hints, &mut stale)?;
+                    for part in std::mem::take(&mut stale).into_keys() {
+                        self.read(&part).await?;
+                    }
+                    sent = Instant::now();
+                }
+            }
+        }
+    }
+
+    fn hear(
+        &mut self,
+        hint: std::result::Result<Arc<Hint>, RecvError>,
+        stale: &mut BTreeMap<S::Part, ()>,
+    ) -> std::result::Result<(), Over> {
+        match hint {
+            Ok(hint) => {
+                let (parts, message) = self.source.take(&hint);
+                stale.extend(parts.into_iter().map(|part| (part, ())));
+                message.map_or(Ok(()), |message| self.send(message))
+            }
+            Err(RecvError::Lagged(_)) => {
+                self.source.missed();
+                stale.extend(self.source.parts().into_iter().map(|part| (part, ())));
+                Ok(())
+            }
+            Err(RecvError::Closed) => Err(Over),
+        }
+    }
+
+    /// Takes in what came meanwhile, so that it is read once.
+    fn drain(
+        &mut self,
+        hints: &mut broadcast::Receiver<Arc<Hint>>,
+        stale: &mut BTreeMap<S::Part, ()>,
+    ) -> std::result::Result<(), Over> {
+        loop {
+            match hints.try_recv() {
+                Ok(hint) => self.hear(Ok(hint), stale)?,
+                Err(TryRecvError::Lagged(missed)) => self.hear(Err(RecvError::Lagged(missed)), stale)?,
+                Err(TryRecvError::Empty | TryRecvError::Closed) => return Ok(()),
+            }
+        }
+    }
+
+    async fn read(&mut self, part: &S::Part) -> std::result::Result<(), Over> {
+        match self.source.read(part).await {
+            Ok(message) => self.send(message),
+            Err(error) => {
+                tracing::warn!(%error, "a live stream ends: its snapshot cannot be read");
+                Err(Over)
+            }
+        }
+    }
+
+    /// Never waits: a full queue means that the client doesn't read, and its connection is closed under it.
+    fn send(&mut self, message: Message) -> std::result::Result<(), Over> {
+        let event = Event::default().event(message.event).data(message.data);
+        let event = match message.id {
+            Some(id) => event.id(id),
+            None => event,
+        };
+        match self.queue.try_send(Ok(event)) {
+            Ok(()) => Ok(()),
+            Err(mpsc::error::TrySendError::Closed(_)) => Err(Over),
+            Err(mpsc::error::TrySendError::Full(_)) => {
+                self.source.dropped();
+                if let Some(connection) = &self.connection {
+                    connection.close();
+                }
+                Err(Over)
+            }
+        }
+    }
+}

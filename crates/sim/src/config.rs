@@ -1,0 +1,156 @@
+//! The swarm configuration: each seed draws which faults there are and how strong, so that rare combinations come up
+//! that no average configuration would ever meet.
+
+use std::fmt;
+
+use admit_core::event::ReEntry;
+
+use crate::rng::Rng;
+
+/// What one seed's world is like. Chances are per thousand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// Organisations beside each other, with colliding ids: 1 or 2.
+    pub orgs: u64,
+    /// Devices of ours in each.
+    pub devices: u64,
+    /// S1 clients in each: no engine, the plain v1 form.
+    pub legacy: u64,
+    /// Tickets sold before the doors open.
+    pub tickets: u64,
+    /// Largest party.
+    pub party: u32,
+    /// Re-entry mode at the start.
+    pub re_entry: ReEntry,
+    /// `min_gap_seconds`.
+    pub gap_seconds: u32,
+    /// Persons who come to a door while the faults last.
+    pub visits: u64,
+    /// Length of the faulty time, milliseconds.
+    pub chaos_ms: i64,
+    /// All moments are multiples of this, milliseconds: ties happen.
+    pub quantum_ms: i64,
+    /// A request or its answer is lost.
+    pub drop: u32,
+    /// A request arrives twice.
+    pub duplicate: u32,
+    /// An answer is cut short.
+    pub truncate: u32,
+    /// A portal answers 200 with its own page.
+    pub captive: u32,
+    /// Longest way of a message, milliseconds.
+    pub delay_ms: i64,
+    /// A device's network is off for a while.
+    pub offline: u32,
+    /// A device's app is killed, each minute.
+    pub crash: u32,
+    /// A device's storage is cleared by its owner, each minute.
+    pub clear: u32,
+    /// An append fails.
+    pub disk_full: u32,
+    /// Cached bodies are lost in a crash.
+    pub cache_lost: u32,
+    /// A device sleeps, each minute.
+    pub sleep: u32,
+    /// A wall clock is set, each minute.
+    pub clock_step: u32,
+    /// Largest initial offset of a wall clock, milliseconds.
+    pub clock_offset_ms: i64,
+    /// Drift of the clocks, parts per million, either way.
+    pub drift_ppm: i64,
+    /// An organiser changes a rule, each minute.
+    pub rules: u32,
+    /// An organiser reviews a scan, each minute.
+    pub reviews: u32,
+    /// A device is revoked, each minute.
+    pub revoke: u32,
+    /// A stranger sends a forged scan, each minute.
+    pub forge: u32,
+    /// The server is restored from a backup that so many milliseconds old, this often.
+    pub restores: u64,
+    /// One of them by copying files, without the proper command.
+    pub improper: bool,
+    /// The server process is killed, each minute.
+    pub server_crash: u32,
+}
+
+impl Config {
+    /// Draws the configuration of a seed.
+    pub fn draw(seed: u64) -> Self {
+        let rng = &mut Rng::of(seed, "config", 0);
+        // Each fault is off in half the worlds: what two faults together would hide, one alone shows.
+        fn fault(rng: &mut Rng, most: u32) -> u32 {
+            if rng.per_mille(500) { 0 } else { rng.below(u64::from(most)) as u32 + 1 }
+        }
+        Self {
+            orgs: 1 + rng.below(2),
+            devices: 1 + rng.below(4),
+            legacy: rng.below(2),
+            tickets: 2 + rng.below(7),
+            party: *rng.pick(&[1, 1, 2, 4]),
+            re_entry: *rng.pick(ReEntry::ALL),
+            gap_seconds: *rng.pick(&[0, 10, 60, 300]),
+            visits: 6 + rng.below(30),
+            chaos_ms: rng.between(60, 400) * 1_000,
+            quantum_ms: *rng.pick(&[1, 1, 1, 1, 1_000, 5_000]),
+            drop: fault(rng, 300),
+            duplicate: fault(rng, 150),
+            truncate: fault(rng, 100),
+            captive: fault(rng, 150),
+            delay_ms: *rng.pick(&[40, 400, 5_000, 30_000]),
+            offline: fault(rng, 400),
+            crash: fault(rng, 300),
+            clear: fault(rng, 40),
+            disk_full: fault(rng, 60),
+            cache_lost: fault(rng, 500),
+            sleep: fault(rng, 200),
+            clock_step: fault(rng, 300),
+            clock_offset_ms: *rng.pick(&[0, 2_000, 90_000, 86_400_000]),
+            drift_ppm: *rng.pick(&[0, 20, 150]),
+            rules: fault(rng, 700),
+            reviews: fault(rng, 300),
+            revoke: fault(rng, 60),
+            forge: fault(rng, 200),
+            restores: if rng.per_mille(700) { 0 } else { 1 + rng.below(2) },
+            improper: rng.per_mille(500),
+            server_crash: fault(rng, 200),
+        }
+    }
+}
+
+impl fmt::Display for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { orgs, devices, legacy, tickets, party, re_entry, visits, quantum_ms, .. } = self;
+        write!(f, "{orgs} orgs x {devices}+{legacy} devices, {tickets} tickets to {party}, {re_entry}, {visits} visits")?;
+        write!(f, " in {} s", self.chaos_ms / 1_000)?;
+        if *quantum_ms > 1 {
+            write!(f, ", all moments multiples of {quantum_ms} ms")?;
+        }
+        let faults = [
+            ("drop", self.drop),
+            ("duplicate", self.duplicate),
+            ("truncate", self.truncate),
+            ("captive", self.captive),
+            ("offline", self.offline),
+            ("crash", self.crash),
+            ("clear", self.clear),
+            ("disk_full", self.disk_full),
+            ("cache_lost", self.cache_lost),
+            ("sleep", self.sleep),
+            ("clock_step", self.clock_step),
+            ("rules", self.rules),
+            ("reviews", self.reviews),
+            ("revoke", self.revoke),
+            ("forge", self.forge),
+            ("server_crash", self.server_crash),
+        ];
+        for (name, chance) in faults.into_iter().filter(|(_, chance)| *chance > 0) {
+            write!(f, ", {name} {chance}")?;
+        }
+        write!(f, ", delay {} ms, offset {} ms, drift {} ppm", self.delay_ms, self.clock_offset_ms, self.drift_ppm)?;
+        if self.restores > 0 {
+            write!(f, ", {} restores{}", self.restores, if self.improper { " without the command" } else { "" })?;
+        }
+        Ok(())
+    }
+}

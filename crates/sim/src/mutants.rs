@@ -1,0 +1,89 @@
+//! Planted bugs: each proves that a checker can fail. Chosen at run time, and only where the feature `mutants` is on;
+//! without it every question is answered no at compile time.
+
+macro_rules! mutants {
+    ($($(#[$doc:meta])* $name:ident = $word:literal),* $(,)?) => {
+        /// A planted bug.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Mutant { $($(#[$doc])* $name),* }
+        impl Mutant {
+            /// Every one.
+            pub const ALL: &'static [Mutant] = &[$(Mutant::$name),*];
+            /// Its name on the command line.
+            pub fn word(self) -> &'static str {
+                match self { $(Mutant::$name => $word),* }
+            }
+        }
+    };
+}
+
+mutants! {
+    /// The server orders scans by their arrival.
+    ArrivalOrder = "arrival_order",
+    /// The server acknowledges before it commits; a kill loses what it acknowledged last.
+    AckBeforeCommit = "ack_before_commit",
+    /// A scan id taken by one organisation is taken for all.
+    ScanIdAcrossTenants = "scan_id_across_tenants",
+    /// A repeated batch is worked on again instead of answered again.
+    BatchForgotten = "batch_forgotten",
+    /// A batch id with other content is answered as if it were the same.
+    BatchReuseAnswered = "batch_reuse_answered",
+    /// A batch id is not scoped to its device.
+    BatchUnscoped = "batch_unscoped",
+    /// A wrong signature verifies.
+    SignatureUnchecked = "signature_unchecked",
+    /// Scans of a revoked device count.
+    RevokedCounts = "revoked_counts",
+    /// A witness of a lost future is ignored.
+    WitnessIgnored = "witness_ignored",
+    /// `log-status` lacks nothing.
+    NothingMissing = "nothing_missing",
+    /// Now and then a scan is acknowledged but not stored.
+    AckWithoutStore = "ack_without_store",
+    /// A rule changes no ticket that was scanned before it.
+    RuleWithoutRefold = "rule_without_refold",
+    /// A ticket made late does not take the scans of its code.
+    ImportWithoutRefold = "import_without_refold",
+    /// The server counts a scan's persons once too often when it arrives twice.
+    RepeatCounts = "repeat_counts",
+    /// A resolved incident never opens again.
+    ResolvedForEver = "resolved_for_ever",
+    /// Received sequence numbers are taken up to the highest.
+    GapsForgotten = "gaps_forgotten",
+    /// The phone's journal is committed relaxed: reported, not flushed.
+    RelaxedJournal = "relaxed_journal",
+    /// The phone shows before the journal has it.
+    ShowBeforeDurable = "show_before_durable",
+    /// The phone takes any 4xx for a receipt.
+    DeleteOn4xx = "delete_on_4xx",
+    /// The phone takes a portal's page for a receipt.
+    PortalIsReceipt = "portal_is_receipt",
+    /// The journal's last row is gone after a restart.
+    LastRowLost = "last_row_lost",
+    /// The same phone alters a scan on its way out.
+    ScanAltered = "scan_altered",
+    /// Two runs of one seed differ.
+    HiddenRandomness = "hidden_randomness",
+}
+
+impl Mutant {
+    /// The mutant of a name.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|mutant| mutant.word() == word)
+    }
+}
+
+/// Which bug is planted, if any.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Planted(Option<Mutant>);
+
+impl Planted {
+    /// Plants a bug. Without the feature nothing can be planted.
+    pub fn new(mutant: Option<Mutant>) -> Self {
+        if cfg!(feature = "mutants") { Self(mutant) } else { Self(None) }
+    }
+    /// Whether this bug is planted.
+    pub fn is(self, mutant: Mutant) -> bool {
+        cfg!(feature = "mutants") && self.0 == Some(mutant)
+    }
+}

@@ -1,0 +1,67 @@
+//! Which rare paths a run went through (trust I28): what is never reached is never tested.
+
+use std::collections::BTreeMap;
+
+/// Names and how often.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reach(BTreeMap<&'static str, u64>);
+
+impl Reach {
+    /// It happened.
+    pub fn hit(&mut self, name: &'static str) {
+        *self.0.entry(name).or_default() += 1;
+    }
+    /// It happened if so.
+    pub fn hit_if(&mut self, happened: bool, name: &'static str) {
+        if happened {
+            self.hit(name);
+        }
+    }
+    /// Adds another run's.
+    pub fn add(&mut self, other: &Self) {
+        for (name, n) in &other.0 {
+            *self.0.entry(name).or_default() += n;
+        }
+    }
+    /// How often.
+    pub fn get(&self, name: &str) -> u64 {
+        self.0.get(name).copied().unwrap_or(0)
+    }
+    /// All, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        self.0.iter().map(|(name, n)| (*name, *n))
+    }
+}
+
+/// What a long enough run must have reached.
+pub const MUST_REACH: &[&str] = &[
+    "ack lost after commit",
+    "answer cut short",
+    "append failed",
+    "batch repeated",
+    "batch id reused",
+    "captive portal",
+    "clock set back",
+    "clock set forward",
+    "crash with an append under way",
+    "crash with unsent scans",
+    "entry moved to another scan",
+    "epoch changed",
+    "equal times",
+    "forged scan",
+    "incident reopened",
+    "late import of a scanned code",
+    "override",
+    "party in parts",
+    "request arrived twice",
+    "restore",
+    "revert",
+    "revoked with unsent scans",
+    "rollback found by a witness",
+    "rule changed between scan and arrival",
+    "rule changed for a scanned ticket",
+    "scan excluded",
+    "server killed",
+    "sleep",
+    "storage cleared with unsent scans",
+];

@@ -1,0 +1,205 @@
+//! The server as the world sees it: requests in, answers out, an organiser's acts, and what a checker may look at.
+//! Level 0 is bare fact sets ([`crate::l0`]); level 1 the real use cases.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use admit_core::incident::{Cause, IncidentKind, Subject};
+use admit_core::reduce::{Reduced, Resolved};
+use admit_core::review::{Decision, Review};
+use admit_core::rule::{Change, Epoch, Epochs, Rule};
+use admit_core::scan::Digest;
+use admit_core::ids::{DeviceId, GateId, LogId, ScanId, TicketId};
+use admit_core::ticket::TicketRules;
+
+use crate::reach::Reach;
+
+/// A request on the wire.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// `GET` or `POST`.
+    pub method: String,
+    /// Path and query.
+    pub path: String,
+    /// Headers, names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// Body.
+    pub body: Option<String>,
+}
+
+impl Request {
+    /// A header's value.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+    /// The path without its query.
+    pub fn route(&self) -> &str {
+        self.path.split('?').next().unwrap_or(&self.path)
+    }
+    /// A parameter of the query, percent-decoded.
+    pub fn query(&self, name: &str) -> Option<String> {
+        let (_, query) = self.path.split_once('?')?;
+        let value = query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))?;
+        let mut bytes = Vec::new();
+        let mut rest = value.as_bytes();
+        while let Some((first, tail)) = rest.split_first() {
+            let hex = tail.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+            match (first, hex.and_then(|hex| u8::from_str_radix(hex, 16).ok())) {
+                (b'%', Some(byte)) => {
+                    bytes.push(byte);
+                    rest = &tail[2..];
+                }
+                _ => {
+                    bytes.push(*first);
+                    rest = tail;
+                }
+            }
+        }
+        String::from_utf8(bytes).ok()
+    }
+}
+
+/// An answer on the wire.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Response {
+    /// HTTP status.
+    pub status: u16,
+    /// Headers, names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// Body.
+    pub body: Vec<u8>,
+}
+
+/// What became of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// Answered.
+    Answer(Response),
+    /// A long poll with nothing new: ask again until its time is over.
+    Hold,
+}
+
+/// What an organiser does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Act {
+    /// Makes a pairing token for a gate.
+    Token(GateId),
+    /// Changes a rule, from now on or from the start.
+    Rule {
+        /// What.
+        change: Change,
+        /// For every scan, whenever taken.
+        from_start: bool,
+    },
+    /// Imports a ticket.
+    Import {
+        /// Id.
+        ticket_id: TicketId,
+        /// Its code.
+        code: String,
+        /// First rules.
+        rules: TicketRules,
+    },
+    /// Decides about a scan, which resolves the incident it was seen in.
+    Review {
+        /// Author.
+        device_id: DeviceId,
+        /// Scan.
+        scan_id: ScanId,
+        /// Content.
+        digest: Digest,
+        /// Decision.
+        decision: Decision,
+    },
+    /// Resolves an incident with a note.
+    Note(Subject, IncidentKind),
+    /// Revokes a device.
+    Revoke(DeviceId),
+}
+
+/// A log as the server has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LogTruth {
+    /// Highest `seq` heard of.
+    pub head: u64,
+    /// Received, rejected items among them.
+    pub received: BTreeSet<u64>,
+    /// What the server says is missing.
+    pub missing: Vec<(u64, u64)>,
+}
+
+/// Where an incident stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IncidentTruth {
+    /// What was found last.
+    pub digest: [u8; 32],
+    /// Waiting for a person.
+    pub open: bool,
+    /// The cause holds.
+    pub holds: bool,
+    /// The digest that a person resolved.
+    pub resolved: Option<[u8; 32]>,
+}
+
+/// Everything an organisation's event holds, for the checkers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Truth {
+    /// Every stored content with its subject; deliveries merged.
+    pub facts: Vec<Resolved>,
+    /// Rules.
+    pub rules: Vec<Rule>,
+    /// Reviews.
+    pub reviews: Vec<Review>,
+    /// Epochs.
+    pub epochs: Epochs,
+    /// Derived state, as stored.
+    pub derived: BTreeMap<Subject, Reduced>,
+    /// Open and closed incidents of scans.
+    pub incidents: BTreeMap<(Subject, IncidentKind), IncidentTruth>,
+    /// Logs.
+    pub logs: BTreeMap<(DeviceId, LogId), LogTruth>,
+    /// Revoked devices.
+    pub revoked: BTreeSet<DeviceId>,
+    /// Head of the audit chain after each serial from 0.
+    pub audit: Vec<[u8; 32]>,
+    /// The epoch now.
+    pub epoch: Option<Epoch>,
+    /// Whether every device's key is known: after a restore some must pair anew.
+    pub serial: u64,
+}
+
+impl Truth {
+    /// The causes of every subject, as stored.
+    pub fn causes(&self) -> impl Iterator<Item = (&Subject, &Cause)> {
+        self.derived.iter().flat_map(|(subject, reduced)| reduced.causes.iter().map(move |cause| (subject, cause)))
+    }
+}
+
+/// A server under test.
+pub trait Server {
+    /// Takes a request at true time `now_ms`.
+    fn handle(&mut self, now_ms: i64, request: &Request) -> Reply;
+    /// An organiser's act in organisation `org`; a pairing token where one is made.
+    fn act(&mut self, now_ms: i64, org: u64, act: &Act) -> Option<String>;
+    /// The process is killed and started again.
+    fn kill(&mut self);
+    /// Takes a backup.
+    fn backup(&mut self);
+    /// Goes back to the last backup: by the proper command, which begins an epoch, or by copying files.
+    fn restore(&mut self, now_ms: i64, proper: bool);
+    /// What an organisation holds.
+    fn truth(&self, org: u64) -> Truth;
+    /// Rare paths reached inside the server.
+    fn reach(&self) -> &Reach;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_is_percent_decoded() {
+        let request = Request { method: "GET".into(), path: "/a?x=1&cursor=7%2Fab".into(), headers: vec![], body: None };
+        assert_eq!((request.route(), request.query("cursor")), ("/a", Some("7/ab".to_owned())));
+        assert_eq!(request.query("wait"), None);
+    }
+}

@@ -1,0 +1,343 @@
+//! Events, their order, their rules, their ledger.
+
+use admit_app::error::{Error, Result};
+use admit_app::ports::TxEvents;
+use admit_app::records::*;
+use admit_core::audit::{self, AuditEntry};
+use admit_core::ids::{EventId, TicketId};
+use admit_core::rule::{Change, Effective, Epochs, EventBook, Rule};
+use admit_core::time::Timestamp;
+use admit_core::wire::stored;
+
+use crate::driver::{Driver, bulks, statements};
+use crate::heads::{self, EVENT_EPOCHS, EventHead, INSERT_HEAD, OrganizationHead};
+use crate::page;
+use crate::tx::SqlTx;
+use crate::value::{Row, Value, check_text};
+
+macro_rules! event_columns {
+    () => {
+        "event_id, name, venue, time_zone, starts_at, ends_at, status, re_entry, min_gap_seconds, has_pin, capacity, created_at"
+    };
+}
+macro_rules! audit_columns {
+    () => {
+        "event_id, n, serial, at, user_id, device_id, action, entity_type, entity_id, changes, metadata, head"
+    };
+}
+
+statements! {
+    /// Makes an event.
+    INSERT_EVENT = "INSERT INTO events (organization_id, event_id, name, venue, time_zone, starts_at, ends_at, status, re_entry,
+        min_gap_seconds, has_pin, capacity, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+    /// Overwrites an event's newest values.
+    UPDATE_EVENT = "UPDATE events SET name = $3, venue = $4, time_zone = $5, starts_at = $6, ends_at = $7, status = $8, re_entry = $9,
+        min_gap_seconds = $10, has_pin = $11, capacity = $12 WHERE organization_id = $1 AND event_id = $2";
+    /// One event.
+    EVENT = concat!("SELECT ", event_columns!(), " FROM events WHERE organization_id = $1 AND event_id = $2");
+    /// A page of events, newest first.
+    EVENTS = concat!("SELECT ", event_columns!(), " FROM events WHERE organization_id = $1 AND (created_at, event_id) < ($2, $3)
+        ORDER BY created_at DESC, event_id DESC LIMIT $4");
+    /// Ids of all events of an organisation.
+    EVENT_IDS = "SELECT event_id FROM events WHERE organization_id = $1 ORDER BY event_id";
+    /// Rules of the event, its gates and its devices.
+    EVENT_RULES = "SELECT serial, ordinal, effective_at, subject_kind, subject_id, field, value FROM rules
+        WHERE organization_id = $1 AND event_id = $2 AND subject_kind IN ('event', 'gate', 'device')";
+    /// Rules of tickets.
+    TICKET_RULES = "SELECT serial, ordinal, effective_at, subject_kind, subject_id, field, value FROM rules
+        WHERE organization_id = $1 AND event_id = $2 AND subject_kind = 'ticket' AND subject_id IN ($3)";
+    /// Adds a line to a ledger.
+    INSERT_AUDIT = "INSERT INTO audit (organization_id, event_id, n, serial, at, user_id, device_id, action, entity_type, entity_id,
+        changes, metadata, head) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+    /// A page of a ledger, newest first.
+    AUDIT = concat!("SELECT ", audit_columns!(), " FROM audit WHERE organization_id = $1 AND event_id = $2 AND n < $3
+        ORDER BY n DESC LIMIT $4");
+    /// A ledger from a place on.
+    AUDIT_FROM = concat!("SELECT ", audit_columns!(), " FROM audit WHERE organization_id = $1 AND event_id = $2 AND n >= $3
+        ORDER BY n LIMIT $4");
+    /// A ledger's head as it stood after a serial.
+    AUDIT_HEAD_AT = "SELECT head FROM audit WHERE organization_id = $1 AND event_id = $2 AND serial <= $3
+        ORDER BY serial DESC, n DESC LIMIT 1";
+}
+bulks! {
+    /// Stores rules.
+    INSERT_RULES = "rules" {
+        organization_id: Text, event_id: Text, serial: Int, ordinal: Int, effective_at: Int, subject_kind: Text,
+        subject_id: Text, field: Text, value: Text,
+    };
+}
+
+fn read_event(row: &mut Row) -> Result<EventRecord> {
+    Ok(EventRecord {
+        event_id: row.parsed()?,
+        name: row.text()?,
+        venue: row.text()?,
+        time_zone: row.text()?,
+        starts_at: row.at()?,
+        ends_at: row.at()?,
+        status: row.parsed()?,
+        re_entry: row.parsed()?,
+        min_gap_seconds: row.count()?,
+        has_pin: row.bool()?,
+        capacity: row.option(Row::count)?,
+        created_at: row.at()?,
+    })
+}
+/// The values of an event's row but for `created_at`.
+fn event_values<'a>(organization_id: Value<'a>, event: &'a EventRecord) -> Vec<Value<'a>> {
+    vec![
+        organization_id,
+        (&event.event_id).into(),
+        (&event.name).into(),
+        (&event.venue).into(),
+        (&event.time_zone).into(),
+        event.starts_at.into(),
+        event.ends_at.into(),
+        event.status.as_str().into(),
+        event.re_entry.as_str().into(),
+        event.min_gap_seconds.into(),
+        event.has_pin.into(),
+        event.capacity.into(),
+    ]
+}
+fn read_rule(row: &mut Row) -> Result<Rule> {
+    let serial = row.count()?;
+    let ordinal = row.count()?;
+    let effective_at = row.option(Row::at)?.map_or(Effective::Start, Effective::At);
+    let (kind, subject_id, field, value) = (row.text()?, row.text()?, row.text()?, row.text()?);
+    let change = stored::change_from_parts(&kind, &subject_id, &field, &value);
+    Ok(Rule { serial, ordinal, effective_at, change: change.map_err(|error| Error::Bug(error.to_string()))? })
+}
+fn read_audit(row: &mut Row) -> Result<AuditRecord> {
+    let event_id = row.text()?;
+    let event_id = if event_id.is_empty() { None } else { event_id.parse().ok() };
+    let (n, serial, at) = (row.count()?, row.count()?, row.at()?);
+    let line = NewAuditOwned {
+        event_id,
+        user_id: row.option(Row::parsed)?,
+        device_id: row.option(Row::parsed)?,
+        action: row.text()?,
+        entity_type: row.text()?,
+        entity_id: row.text()?,
+        changes: row.text()?,
+        metadata: row.text()?,
+    };
+    Ok(AuditRecord { n, serial, at, line, head: row.hash()? })
+}
+/// Who acted, as the chain hashes it.
+fn actor(line: &NewAudit) -> String {
+    match (&line.user_id, &line.device_id) {
+        (Some(user), Some(device)) => format!("user:{user} device:{device}"),
+        (Some(user), None) => format!("user:{user}"),
+        (None, Some(device)) => format!("device:{device}"),
+        (None, None) => "system".to_owned(),
+    }
+}
+/// The ledger's name in its column: the event's id, or nothing for the organisation's own.
+fn ledger(event_id: Option<&EventId>) -> Value<'_> {
+    event_id.map_or_else(|| Value::from(""), Value::from)
+}
+
+/// A line's place in its ledger.
+struct Place {
+    n: u64,
+    serial: u64,
+    at: Timestamp,
+    prev: [u8; 32],
+}
+
+impl<D: Driver> SqlTx<'_, D> {
+    fn organization_head(&mut self) -> Result<OrganizationHead> {
+        if let Some(head) = &self.organization_head {
+            return Ok(head.clone());
+        }
+        self.change(heads::lock_organization)
+    }
+    fn place(&mut self, event_id: Option<&EventId>) -> Result<Place> {
+        if let Some(event_id) = event_id {
+            let stamp = self.stamp(event_id)?;
+            let head = self.held_head(event_id)?;
+            return Ok(Place {
+                n: head.audit_n + 1,
+                serial: stamp.serial,
+                at: stamp.effective_at,
+                prev: head.audit_head,
+            });
+        }
+        let head = self.organization_head()?;
+        let now = self.with(|driver, _| driver.now())?;
+        let (n, at) = (head.audit_n + 1, now.max(Timestamp::clamped(head.last_at)));
+        Ok(Place { n, serial: n, at, prev: head.audit_head })
+    }
+}
+
+impl<D: Driver> TxEvents for SqlTx<'_, D> {
+    fn insert_event(&mut self, event: &EventRecord) -> Result<()> {
+        let id = self.organization_id.clone();
+        let mut values = event_values((&id).into(), event);
+        values.push(event.created_at.into());
+        self.execute(&INSERT_EVENT, &values)?;
+        let new = EventHead::new();
+        self.execute(&INSERT_HEAD, &[(&id).into(), (&event.event_id).into(), (&new.audit_head).into()])?;
+        let epoch = self.present_epoch()?;
+        self.change(|driver, organization_id| {
+            heads::insert_event_epoch(driver, organization_id, &event.event_id, epoch, 0)
+        })?;
+        self.heads.insert(event.event_id.clone(), new);
+        Ok(())
+    }
+    fn event(&mut self, event_id: &EventId) -> Result<Option<EventRecord>> {
+        let id = self.organization_id.clone();
+        self.one(&EVENT, &[(&id).into(), event_id.into()], read_event)
+    }
+    fn events(&mut self, page: &Page) -> Result<Listed<EventRecord>> {
+        let id = self.organization_id.clone();
+        let from = page::from(page)?;
+        let values = [(&id).into(), from.number.into(), from.id.into(), page::limit(page).into()];
+        let events = self.all(&EVENTS, &values, read_event)?;
+        Ok(page::listed(page, events, |event| (event.created_at.ms(), event.event_id.to_string())))
+    }
+    fn update_event(&mut self, event: &EventRecord) -> Result<()> {
+        let id = self.organization_id.clone();
+        let changed = self.execute(&UPDATE_EVENT, &event_values((&id).into(), event))?;
+        if changed == 1 { Ok(()) } else { Err(Error::NotFound { what: "event" }) }
+    }
+    fn head(&mut self, event_id: &EventId) -> Result<Head> {
+        let head = self.event_head(event_id)?;
+        Ok(Head { serial: head.serial, audit_head: head.audit_head, epoch: self.present_epoch()? })
+    }
+    fn stamp(&mut self, event_id: &EventId) -> Result<Stamp> {
+        if let Some(stamp) = self.held_head(event_id)?.stamp {
+            return Ok(stamp);
+        }
+        let now = self.with(|driver, _| driver.now())?;
+        self.held_head(event_id)?.stamp(|| Ok(now))
+    }
+    fn insert_rules(&mut self, event_id: &EventId, rules: &[Rule]) -> Result<()> {
+        if rules.is_empty() {
+            return Ok(());
+        }
+        let stamp = self.held_head(event_id)?.stamp;
+        let stamp = stamp.ok_or_else(|| Error::Bug("rules without a place in the event's order".into()))?;
+        if rules.iter().any(|rule| rule.serial != stamp.serial) {
+            return Err(Error::Bug("a rule's serial is not its write's".into()));
+        }
+        let id = self.organization_id.clone();
+        let mut values = Vec::with_capacity(rules.len() * 9);
+        for rule in rules {
+            let parts = stored::change_to_parts(&rule.change);
+            let effective_at = match rule.effective_at {
+                Effective::Start => Value::Null,
+                Effective::At(at) => at.into(),
+            };
+            values.extend([
+                (&id).into(),
+                event_id.into(),
+                rule.serial.into(),
+                rule.ordinal.into(),
+                effective_at,
+                parts.subject_kind.into(),
+                parts.subject_id.into(),
+                parts.field.into(),
+                parts.value.into(),
+            ]);
+        }
+        self.execute_many(&INSERT_RULES, &values)?;
+        let of_event = rules.iter().any(|rule| !matches!(rule.change, Change::Ticket(..)));
+        let head = self.held_head(event_id)?;
+        head.rules_serial = stamp.serial;
+        if of_event {
+            head.event_rules_serial = stamp.serial;
+        }
+        Ok(())
+    }
+    fn load_rules(&mut self, event_id: &EventId, tickets: &[TicketId]) -> Result<LoadedRules> {
+        let id = self.organization_id.clone();
+        let key = [(&id).into(), event_id.into()];
+        let rules = self.all(&EVENT_RULES, &key, read_rule)?;
+        let epochs = self.all(&EVENT_EPOCHS, &key, |row| Ok((heads::read_epoch(row)?, row.count()?)))?;
+        let list: Vec<Value<'_>> = tickets.iter().map(Value::from).collect();
+        let mut of_tickets = self.each(&TICKET_RULES, &key, &list, read_rule)?;
+        of_tickets.sort_by_key(|rule| (rule.serial, rule.ordinal));
+        Ok(LoadedRules { book: EventBook::new(&rules, Epochs::new(epochs)), tickets: of_tickets })
+    }
+    fn rules_serial(&mut self, event_id: &EventId) -> Result<u64> {
+        self.event_head(event_id).map(|head| head.rules_serial)
+    }
+    fn event_rules_serial(&mut self, event_id: &EventId) -> Result<u64> {
+        self.event_head(event_id).map(|head| head.event_rules_serial)
+    }
+    fn reducer_version(&mut self, event_id: &EventId) -> Result<u32> {
+        self.event_head(event_id).map(|head| head.reducer_version)
+    }
+    fn set_reducer_version(&mut self, event_id: &EventId, version: u32) -> Result<()> {
+        let head = self.held_head(event_id)?;
+        head.reducer_version = version;
+        head.changed = true;
+        Ok(())
+    }
+    fn append_audit(&mut self, line: NewAudit) -> Result<()> {
+        check_text(&line.entity_id)?;
+        let place = self.place(line.event_id.as_ref())?;
+        let entry = AuditEntry {
+            serial: place.serial,
+            n: place.n,
+            at: place.at,
+            actor: &actor(&line),
+            action: line.action,
+            entity_type: line.entity_type,
+            entity_id: &line.entity_id,
+            changes: &line.changes,
+            metadata: &line.metadata,
+        };
+        let head = audit::chain(place.prev, &entry);
+        let id = self.organization_id.clone();
+        let values = [
+            (&id).into(),
+            ledger(line.event_id.as_ref()),
+            place.n.into(),
+            place.serial.into(),
+            place.at.into(),
+            line.user_id.as_ref().into(),
+            line.device_id.as_ref().into(),
+            line.action.into(),
+            line.entity_type.into(),
+            (&line.entity_id).into(),
+            (&line.changes).into(),
+            (&line.metadata).into(),
+            (&head).into(),
+        ];
+        self.execute(&INSERT_AUDIT, &values)?;
+        match &line.event_id {
+            Some(event_id) => {
+                let held = self.held_head(event_id)?;
+                (held.audit_n, held.audit_head) = (place.n, head);
+            }
+            None => {
+                let last_at = place.at.ms();
+                self.organization_head = Some(OrganizationHead { audit_n: place.n, audit_head: head, last_at });
+            }
+        }
+        Ok(())
+    }
+    fn audit(&mut self, event_id: Option<&EventId>, page: &Page) -> Result<Listed<AuditRecord>> {
+        let id = self.organization_id.clone();
+        let from = page::from(page)?;
+        let values = [(&id).into(), ledger(event_id), from.number.into(), page::limit(page).into()];
+        let lines = self.all(&AUDIT, &values, read_audit)?;
+        Ok(page::listed(page, lines, |line| (line.n as i64, String::new())))
+    }
+    fn audit_from(&mut self, event_id: Option<&EventId>, from: u64, limit: usize) -> Result<Vec<AuditRecord>> {
+        let id = self.organization_id.clone();
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.all(&AUDIT_FROM, &[(&id).into(), ledger(event_id), from.into(), limit.into()], read_audit)
+    }
+    fn audit_head_at(&mut self, event_id: &EventId, serial: u64) -> Result<Option<[u8; 32]>> {
+        if serial > self.event_head(event_id)?.serial {
+            return Ok(None);
+        }
+        let id = self.organization_id.clone();
+        let head = self.one(&AUDIT_HEAD_AT, &[(&id).into(), event_id.into(), serial.into()], Row::hash)?;
+        Ok(Some(head.unwrap_or(audit::GENESIS)))
+    }
+}

@@ -1,0 +1,314 @@
+//! Scans as facts: stored once, merged with what later deliveries prove, resolved to what they are about when read.
+
+use std::collections::BTreeMap;
+
+use admit_app::error::{Error, Result};
+use admit_app::records::*;
+use admit_core::barcode::BarcodeHash;
+use admit_core::ids::{DeviceId, EventId, ScanId, TicketId};
+use admit_core::incident::Subject;
+use admit_core::reduce::{Resolved, merge_deliveries};
+use admit_core::scan::{Digest, Fact, Judged, Method, Scan, SignatureState, better_offset};
+use admit_core::wire::stored;
+
+use crate::driver::{Driver, Stmt, bulks, statements};
+use crate::tx::SqlTx;
+use crate::value::{Row, Value};
+
+/// Columns of a fact `o` with its code's ticket `oc`: see [`read_fact`].
+macro_rules! fact_columns {
+    () => {
+        "o.content, o.digest, o.signature_state, o.after_revocation, o.offset_seconds, o.received_at, o.judged_serial, \
+         o.judged_outcome, oc.ticket_id, o.manual_ticket_id, o.barcode_hash"
+    };
+}
+pub(crate) use fact_columns;
+/// From scans `s` to every content `o` under the same (device, scan id), each with its code and its deliveries `d`.
+macro_rules! with_variants {
+    () => {
+        " JOIN scans o ON o.organization_id = s.organization_id AND o.scan_id = s.scan_id AND o.device_id = s.device_id
+        LEFT JOIN codes oc ON oc.organization_id = o.organization_id AND oc.event_id = o.event_id AND oc.barcode_hash = o.barcode_hash
+        LEFT JOIN deliveries d ON d.organization_id = o.organization_id AND d.scan_id = o.scan_id AND d.device_id = o.device_id
+            AND d.digest = o.digest "
+    };
+}
+macro_rules! facts_from {
+    ($from:literal, $where:literal) => {
+        concat!(
+            "SELECT ",
+            fact_columns!(),
+            ", d.signature_state, d.after_revocation, d.offset_seconds, d.received_at, d.judged_serial, d.judged_outcome FROM ",
+            $from,
+            with_variants!(),
+            "WHERE ",
+            $where
+        )
+    };
+}
+
+statements! {
+    /// Facts of tickets, by the codes they ever held.
+    FACTS_BY_CODE = facts_from!("codes c JOIN scans s ON s.organization_id = c.organization_id AND s.event_id = c.event_id
+        AND s.barcode_hash = c.barcode_hash", "c.organization_id = $1 AND c.event_id = $2 AND c.ticket_id IN ($3)");
+    /// Facts of tickets, by a person's pick, where the code (if there was one) is nobody's.
+    FACTS_BY_PICK = facts_from!("scans s", "s.organization_id = $1 AND s.event_id = $2 AND s.manual_ticket_id IN ($3)
+        AND NOT EXISTS (SELECT 1 FROM codes c WHERE c.organization_id = s.organization_id AND c.event_id = s.event_id
+            AND c.barcode_hash = s.barcode_hash)");
+    /// Facts of codes that are nobody's.
+    FACTS_OF_UNKNOWN = facts_from!("scans s", "s.organization_id = $1 AND s.event_id = $2 AND s.barcode_hash IN ($3)
+        AND s.manual_ticket_id IS NULL AND NOT EXISTS (SELECT 1 FROM codes c WHERE c.organization_id = s.organization_id
+            AND c.event_id = s.event_id AND c.barcode_hash = s.barcode_hash)");
+    /// What is stored under a device's scan ids.
+    KNOWN_SCANS = "SELECT o.scan_id, o.digest, oc.ticket_id, o.manual_ticket_id, o.barcode_hash FROM scans o
+        LEFT JOIN codes oc ON oc.organization_id = o.organization_id AND oc.event_id = o.event_id AND oc.barcode_hash = o.barcode_hash
+        WHERE o.organization_id = $1 AND o.device_id = $2 AND o.scan_id IN ($3)";
+    /// Scan ids that other devices used.
+    IDS_ELSEWHERE = "SELECT DISTINCT scan_id, device_id FROM scans WHERE organization_id = $1 AND device_id <> $2 AND scan_id IN ($3)";
+    /// What the first deliveries of a device's scans proved.
+    PROVEN = "SELECT scan_id, digest, signature_state, offset_seconds FROM scans
+        WHERE organization_id = $1 AND device_id = $2 AND scan_id IN ($3)";
+    /// What later ones did.
+    PROVEN_LATER = "SELECT scan_id, digest, signature_state, offset_seconds FROM deliveries
+        WHERE organization_id = $1 AND device_id = $2 AND scan_id IN ($3)";
+    /// Every subject with a scan: its code's ticket, a person's pick, or the code itself.
+    SUBJECTS = "SELECT DISTINCT oc.ticket_id, o.manual_ticket_id, o.barcode_hash FROM scans o
+        LEFT JOIN codes oc ON oc.organization_id = o.organization_id AND oc.event_id = o.event_id AND oc.barcode_hash = o.barcode_hash
+        WHERE o.organization_id = $1 AND o.event_id = $2";
+    /// Every subject with a scan of one device.
+    SUBJECTS_OF_DEVICE = "SELECT DISTINCT oc.ticket_id, o.manual_ticket_id, o.barcode_hash FROM scans o
+        LEFT JOIN codes oc ON oc.organization_id = o.organization_id AND oc.event_id = o.event_id AND oc.barcode_hash = o.barcode_hash
+        WHERE o.organization_id = $1 AND o.event_id = $2 AND o.device_id = $3";
+}
+bulks! {
+    /// Stores scans.
+    INSERT_SCANS = "scans" {
+        organization_id: Text, scan_id: Text, device_id: Text, digest: Blob, event_id: Text, barcode_hash: Blob,
+        manual_ticket_id: Text, log_id: Text, seq: Int, serial: Int, n: Int, signature_state: Text, after_revocation: Bool,
+        offset_seconds: Int, received_at: Int, judged_serial: Int, judged_outcome: Text, batch_id: Text, carrier: Text,
+        signature: Text, content: Text,
+    };
+    /// Stores what later deliveries prove.
+    INSERT_DELIVERIES = "deliveries" {
+        organization_id: Text, scan_id: Text, device_id: Text, digest: Blob, serial: Int, signature_state: Text,
+        after_revocation: Bool, offset_seconds: Int, received_at: Int, judged_serial: Int, judged_outcome: Text, carrier: Text,
+    };
+}
+
+/// The code a scan is resolved by: as matched, else as read.
+fn code(scan: &Scan) -> Option<&BarcodeHash> {
+    scan.barcode_hash.as_ref().or(scan.raw_hash.as_ref())
+}
+/// The ticket a person picked.
+fn pick(scan: &Scan) -> Option<&TicketId> {
+    scan.ticket_id.as_ref().filter(|_| scan.method == Method::Manual)
+}
+/// What a scan is about (spec §4 "Which ticket"), from three columns: its code's ticket, the pick, the code.
+pub(crate) fn read_subject(row: &mut Row) -> Result<Subject> {
+    let of_code = row.option(Row::parsed::<TicketId>)?;
+    let picked = row.option(Row::parsed::<TicketId>)?;
+    let code = row.option(Row::hash)?;
+    match (of_code.or(picked), code) {
+        (Some(ticket_id), _) => Ok(Subject::Ticket(ticket_id)),
+        (None, Some(hash)) => Ok(Subject::Unknown(BarcodeHash(hash))),
+        (None, None) => Err(Error::Bug("a stored scan has neither a code nor a picked ticket".into())),
+    }
+}
+fn read_judged(row: &mut Row) -> Result<Option<Judged>> {
+    let serial = row.option(Row::count)?;
+    let outcome = row.option(Row::parsed)?;
+    Ok(serial.zip(outcome).map(|(serial, outcome)| Judged { serial, outcome }))
+}
+/// A fact as first delivered and its subject, from [`fact_columns`].
+pub(crate) fn read_fact(row: &mut Row) -> Result<Resolved> {
+    let scan: Scan = row.json("scan")?;
+    let fact = Fact {
+        scan,
+        digest: Digest(row.hash()?),
+        signature: row.parsed()?,
+        after_revocation: row.bool()?,
+        offset_seconds: row.int()?,
+        received_at: row.at()?,
+        judged: read_judged(row)?,
+    };
+    Ok((read_subject(row)?, fact))
+}
+/// The same fact with what one later delivery proved, if the row has one.
+pub(crate) fn read_delivery(row: &mut Row, fact: &Fact) -> Result<Option<Fact>> {
+    let Some(signature) = row.option(Row::parsed::<SignatureState>)? else { return Ok(None) };
+    let later = Fact {
+        signature,
+        after_revocation: row.bool()?,
+        offset_seconds: row.int()?,
+        received_at: row.at()?,
+        judged: read_judged(row)?,
+        ..fact.clone()
+    };
+    Ok(Some(later))
+}
+fn proof<'a>(fact: &'a Fact) -> [Value<'a>; 6] {
+    [
+        fact.signature.as_str().into(),
+        fact.after_revocation.into(),
+        fact.offset_seconds.into(),
+        fact.received_at.into(),
+        fact.judged.map(|judged| judged.serial).into(),
+        fact.judged.map(|judged| judged.outcome.as_str()).into(),
+    ]
+}
+
+impl<D: Driver> SqlTx<'_, D> {
+    pub(crate) fn put_scans(&mut self, scans: &[NewScan]) -> Result<()> {
+        let id = self.organization_id.clone();
+        let mut values: Vec<Value<'_>> = Vec::with_capacity(scans.len() * 21);
+        for (n, new) in scans.iter().enumerate() {
+            let scan = &new.fact.scan;
+            if code(scan).is_none() && pick(scan).is_none() {
+                return Err(Error::Bug(format!("scan {} has neither a code nor a picked ticket", scan.scan_id)));
+            }
+            values.extend([
+                (&id).into(),
+                (&scan.scan_id).into(),
+                (&scan.device_id).into(),
+                (&new.fact.digest).into(),
+                (&scan.event_id).into(),
+                code(scan).into(),
+                pick(scan).into(),
+                scan.log_id.as_ref().into(),
+                scan.seq.into(),
+                new.serial.into(),
+                Value::Int(n as i64),
+            ]);
+            values.extend(proof(&new.fact));
+            values.extend([
+                new.batch_id.as_ref().into(),
+                (&new.carrier).into(),
+                new.signature.as_ref().into(),
+                stored::to_text(scan).into(),
+            ]);
+        }
+        self.execute_many(&INSERT_SCANS, &values)
+    }
+    pub(crate) fn put_deliveries(&mut self, deliveries: &[NewDelivery]) -> Result<()> {
+        let id = self.organization_id.clone();
+        let mut values: Vec<Value<'_>> = Vec::with_capacity(deliveries.len() * 12);
+        for new in deliveries {
+            let scan = &new.fact.scan;
+            values.extend([
+                (&id).into(),
+                (&scan.scan_id).into(),
+                (&scan.device_id).into(),
+                (&new.fact.digest).into(),
+                new.serial.into(),
+            ]);
+            values.extend(proof(&new.fact));
+            values.push((&new.carrier).into());
+        }
+        self.execute_many(&INSERT_DELIVERIES, &values)
+    }
+    pub(crate) fn load_known(&mut self, device_id: &DeviceId, scan_ids: &[ScanId]) -> Result<Vec<KnownScan>> {
+        let id = self.organization_id.clone();
+        let list: Vec<Value<'_>> = scan_ids.iter().map(Value::from).collect();
+        let mut known = self.each(&KNOWN_SCANS, &[(&id).into(), device_id.into()], &list, |row| {
+            let (scan_id, digest) = (row.parsed()?, Digest(row.hash()?));
+            let subject_key = read_subject(row)?.key();
+            Ok(KnownScan { device_id: device_id.clone(), scan_id, digest, subject_key })
+        })?;
+        known.sort_by(|a, b| (&a.scan_id, a.digest).cmp(&(&b.scan_id, b.digest)));
+        known.dedup();
+        Ok(known)
+    }
+    pub(crate) fn load_elsewhere(
+        &mut self,
+        device_id: &DeviceId,
+        scan_ids: &[ScanId],
+    ) -> Result<Vec<(ScanId, DeviceId)>> {
+        let id = self.organization_id.clone();
+        let list: Vec<Value<'_>> = scan_ids.iter().map(Value::from).collect();
+        let read = |row: &mut Row| Ok((row.parsed()?, row.parsed()?));
+        let mut found = self.each(&IDS_ELSEWHERE, &[(&id).into(), device_id.into()], &list, read)?;
+        found.sort();
+        found.dedup();
+        Ok(found)
+    }
+    pub(crate) fn load_proven(
+        &mut self,
+        device_id: &DeviceId,
+        scan_ids: &[ScanId],
+    ) -> Result<Vec<(ScanId, Digest, SignatureState, i64)>> {
+        let id = self.organization_id.clone();
+        let list: Vec<Value<'_>> = scan_ids.iter().map(Value::from).collect();
+        let mut best: BTreeMap<(ScanId, Digest), (SignatureState, i64)> = BTreeMap::new();
+        for stmt in [&PROVEN, &PROVEN_LATER] {
+            let rows = self.each(stmt, &[(&id).into(), device_id.into()], &list, |row| {
+                Ok(((row.parsed()?, Digest(row.hash()?)), (row.parsed::<SignatureState>()?, row.int()?)))
+            })?;
+            for (key, (signature, offset)) in rows {
+                let held = best.entry(key).or_insert((signature, offset));
+                *held = (held.0.min(signature), better_offset(held.1, offset));
+            }
+        }
+        Ok(best.into_iter().map(|((scan, digest), (signature, offset))| (scan, digest, signature, offset)).collect())
+    }
+    /// See `TxScans::facts`.
+    pub(crate) fn load_facts(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<Resolved>> {
+        let (tickets, codes) = split_subjects(subjects)?;
+        let tickets: Vec<Value<'_>> = tickets.iter().map(Value::from).collect();
+        let codes: Vec<Value<'_>> = codes.iter().map(Value::from).collect();
+        let mut facts: BTreeMap<(DeviceId, ScanId, Digest), Resolved> = BTreeMap::new();
+        self.collect_facts(&FACTS_BY_CODE, event_id, &tickets, &mut facts)?;
+        self.collect_facts(&FACTS_BY_PICK, event_id, &tickets, &mut facts)?;
+        self.collect_facts(&FACTS_OF_UNKNOWN, event_id, &codes, &mut facts)?;
+        Ok(facts.into_values().collect())
+    }
+    fn collect_facts(
+        &mut self,
+        stmt: &'static Stmt,
+        event_id: &EventId,
+        list: &[Value<'_>],
+        into: &mut BTreeMap<(DeviceId, ScanId, Digest), Resolved>,
+    ) -> Result<()> {
+        let id = self.organization_id.clone();
+        self.each(stmt, &[(&id).into(), event_id.into()], list, |row| {
+            let (subject, fact) = read_fact(row)?;
+            let later = read_delivery(row, &fact)?;
+            let key = (fact.scan.device_id.clone(), fact.scan.scan_id.clone(), fact.digest);
+            let (_, held) = into.entry(key).or_insert((subject, fact));
+            if let Some(later) = later {
+                merge_deliveries(held, &later);
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+    pub(crate) fn load_subjects(&mut self, event_id: &EventId) -> Result<Vec<String>> {
+        let id = self.organization_id.clone();
+        let subjects = self.all(&SUBJECTS, &[(&id).into(), event_id.into()], read_subject)?;
+        Ok(sorted_keys(subjects))
+    }
+    pub(crate) fn load_subjects_of_device(&mut self, event_id: &EventId, device_id: &DeviceId) -> Result<Vec<String>> {
+        let id = self.organization_id.clone();
+        let key = [(&id).into(), event_id.into(), device_id.into()];
+        let subjects = self.all(&SUBJECTS_OF_DEVICE, &key, read_subject)?;
+        Ok(sorted_keys(subjects))
+    }
+}
+
+/// Subjects as tickets and as unknown codes.
+pub(crate) fn split_subjects(subjects: &[String]) -> Result<(Vec<TicketId>, Vec<BarcodeHash>)> {
+    let (mut tickets, mut codes) = (Vec::new(), Vec::new());
+    for key in subjects {
+        match Subject::from_key(key) {
+            Some(Subject::Ticket(ticket_id)) => tickets.push(ticket_id),
+            Some(Subject::Unknown(hash)) => codes.push(hash),
+            None => return Err(Error::Bug(format!("not a subject of scans: {key}"))),
+        }
+    }
+    Ok((tickets, codes))
+}
+
+fn sorted_keys(subjects: Vec<Subject>) -> Vec<String> {
+    let mut keys: Vec<String> = subjects.iter().map(Subject::key).collect();
+    keys.sort();
+    keys.dedup();
+    keys
+}

@@ -1,0 +1,151 @@
+//! Incidents.
+
+use admit_app::error::{Error, Result};
+use admit_app::ports::TxIncidents;
+use admit_app::records::*;
+use admit_core::ids::{EventId, IncidentId};
+use admit_core::incident::IncidentKind;
+
+use crate::driver::{Driver, bulks, statements};
+use crate::page;
+use crate::tx::SqlTx;
+use crate::value::{Row, Value};
+
+macro_rules! incident_columns {
+    () => {
+        "incident_id, event_id, kind, severity, subject, digest, cause, status, resolved_digest, resolved_by, resolution, \
+         resolution_note, resolved_at, opened_at, updated_at, serial"
+    };
+}
+
+statements! {
+    /// Incidents of subjects.
+    INCIDENTS_OF = concat!("SELECT ", incident_columns!(), " FROM incidents WHERE organization_id = $1 AND event_id = $2 AND subject IN ($3)");
+    /// One incident of any event.
+    INCIDENT = concat!("SELECT ", incident_columns!(), " FROM incidents WHERE organization_id = $1 AND incident_id = $2");
+    /// A page of incidents. $5: status, $6: only those that wait in the queue.
+    INCIDENTS = concat!("SELECT ", incident_columns!(), " FROM incidents WHERE organization_id = $1 AND event_id = $2
+        AND (opened_at, incident_id) < ($3, $4) AND (CAST($5 AS TEXT) IS NULL OR status = $5) AND (queued OR NOT CAST($6 AS BOOLEAN))
+        ORDER BY opened_at DESC, incident_id DESC LIMIT $7");
+    /// All incidents, by subject and kind.
+    ALL_INCIDENTS = concat!("SELECT ", incident_columns!(), " FROM incidents WHERE organization_id = $1 AND event_id = $2 ORDER BY subject, kind");
+    /// Open ones by kind.
+    COUNT_OPEN = "SELECT kind, COUNT(*) FROM incidents WHERE organization_id = $1 AND event_id = $2 AND status = 'open' GROUP BY kind ORDER BY kind";
+}
+bulks! {
+    /// Makes or overwrites incidents; the first id stays.
+    PUT_INCIDENTS = "incidents" {
+        organization_id: Text, incident_id: Text, event_id: Text, kind: Text, severity: Text, subject: Text, queued: Bool,
+        digest: Blob, cause: Text, status: Text, resolved_digest: Blob, resolved_by: Text, resolution: Text,
+        resolution_note: Text, resolved_at: Int, opened_at: Int, updated_at: Int, serial: Int,
+    }, "ON CONFLICT (organization_id, event_id, subject, kind) DO UPDATE SET severity = excluded.severity,
+        queued = excluded.queued, digest = excluded.digest, cause = excluded.cause, status = excluded.status,
+        resolved_digest = excluded.resolved_digest, resolved_by = excluded.resolved_by, resolution = excluded.resolution,
+        resolution_note = excluded.resolution_note, resolved_at = excluded.resolved_at, opened_at = excluded.opened_at,
+        updated_at = excluded.updated_at, serial = excluded.serial";
+}
+
+fn read_incident(row: &mut Row) -> Result<IncidentRecord> {
+    let incident_id = row.parsed()?;
+    let event_id = row.parsed()?;
+    let kind = row.parsed()?;
+    let severity = row.parsed()?;
+    let subject_key = row.text()?;
+    let digest = row.hash()?;
+    let cause = row.text()?;
+    let status = row.text()?;
+    let status =
+        IncidentStatus::parse(&status).ok_or_else(|| Error::Bug(format!("unknown status of an incident: {status}")))?;
+    let resolved_digest = row.option(Row::hash)?;
+    let (user_id, decision) = (row.option(Row::parsed)?, row.option(Row::text)?);
+    let (note, at) = (row.option(Row::text)?, row.option(Row::at)?);
+    let resolution = user_id.zip(decision).zip(note.zip(at));
+    let resolution = resolution.map(|((user_id, decision), (note, at))| Resolution { user_id, decision, note, at });
+    Ok(IncidentRecord {
+        incident_id,
+        event_id,
+        kind,
+        severity,
+        subject_key,
+        digest,
+        cause,
+        status,
+        resolved_digest,
+        resolution,
+        opened_at: row.at()?,
+        updated_at: row.at()?,
+        serial: row.count()?,
+    })
+}
+
+impl<D: Driver> TxIncidents for SqlTx<'_, D> {
+    fn incidents_of(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<IncidentRecord>> {
+        let id = self.organization_id.clone();
+        let list: Vec<Value<'_>> = subjects.iter().map(Value::from).collect();
+        let mut found = self.each(&INCIDENTS_OF, &[(&id).into(), event_id.into()], &list, read_incident)?;
+        found.sort_by(|a, b| (&a.subject_key, a.kind).cmp(&(&b.subject_key, b.kind)));
+        found.dedup_by(|a, b| a.incident_id == b.incident_id);
+        Ok(found)
+    }
+    fn put_incidents(&mut self, incidents: &[IncidentRecord]) -> Result<()> {
+        let id = self.organization_id.clone();
+        let mut values: Vec<Value<'_>> = Vec::with_capacity(incidents.len() * 18);
+        for incident in incidents {
+            let resolution = incident.resolution.as_ref();
+            values.extend([
+                (&id).into(),
+                (&incident.incident_id).into(),
+                (&incident.event_id).into(),
+                incident.kind.as_str().into(),
+                incident.severity.as_str().into(),
+                (&incident.subject_key).into(),
+                incident.kind.queued().into(),
+                (&incident.digest).into(),
+                (&incident.cause).into(),
+                incident.status.as_str().into(),
+                incident.resolved_digest.as_ref().into(),
+                resolution.map(|resolution| &resolution.user_id).into(),
+                resolution.map(|resolution| &resolution.decision).into(),
+                resolution.map(|resolution| &resolution.note).into(),
+                resolution.map(|resolution| resolution.at).into(),
+                incident.opened_at.into(),
+                incident.updated_at.into(),
+                incident.serial.into(),
+            ]);
+        }
+        self.execute_many(&PUT_INCIDENTS, &values)
+    }
+    fn incident(&mut self, incident_id: &IncidentId) -> Result<Option<IncidentRecord>> {
+        let id = self.organization_id.clone();
+        self.one(&INCIDENT, &[(&id).into(), incident_id.into()], read_incident)
+    }
+    fn incidents(
+        &mut self,
+        event_id: &EventId,
+        status: Option<IncidentStatus>,
+        queued: bool,
+        page: &Page,
+    ) -> Result<Listed<IncidentRecord>> {
+        let id = self.organization_id.clone();
+        let from = page::from(page)?;
+        let values = [
+            (&id).into(),
+            event_id.into(),
+            from.number.into(),
+            from.id.into(),
+            status.map(IncidentStatus::as_str).into(),
+            queued.into(),
+            page::limit(page).into(),
+        ];
+        let items = self.all(&INCIDENTS, &values, read_incident)?;
+        Ok(page::listed(page, items, |incident| (incident.opened_at.ms(), incident.incident_id.to_string())))
+    }
+    fn all_incidents(&mut self, event_id: &EventId) -> Result<Vec<IncidentRecord>> {
+        let id = self.organization_id.clone();
+        self.all(&ALL_INCIDENTS, &[(&id).into(), event_id.into()], read_incident)
+    }
+    fn count_open_incidents(&mut self, event_id: &EventId) -> Result<Vec<(IncidentKind, u64)>> {
+        let id = self.organization_id.clone();
+        self.all(&COUNT_OPEN, &[(&id).into(), event_id.into()], |row| Ok((row.parsed()?, row.count()?)))
+    }
+}

@@ -1,0 +1,281 @@
+//! Scans, reviews and what follows from them: the noun's trait, its lists and its changes.
+
+use std::collections::BTreeMap;
+
+use admit_app::error::Result;
+use admit_app::ports::{ScanFilter, TxScans};
+use admit_app::records::*;
+use admit_core::ids::{DeviceId, EventId, ScanId, TicketId, UserId};
+use admit_core::occupancy::Occupancy;
+use admit_core::reduce::{Resolved, ScanVerdict, merge_deliveries};
+use admit_core::review::Review;
+use admit_core::scan::{Digest, SignatureState};
+use admit_core::time::Timestamp;
+
+use crate::driver::{Driver, Stmt, bulks, statements};
+use crate::facts::{fact_columns, read_delivery, read_fact, split_subjects};
+use crate::page;
+use crate::tickets::{CHANGED_BY_RULES, CHANGED_BY_SCANS, read_ticket};
+use crate::tx::SqlTx;
+use crate::value::{Row, Value};
+
+/// From scans `o` of a list to their code's ticket `oc` and their verdict `v`.
+macro_rules! with_verdicts {
+    () => {
+        " LEFT JOIN codes oc ON oc.organization_id = o.organization_id AND oc.event_id = o.event_id AND oc.barcode_hash = o.barcode_hash
+        LEFT JOIN verdicts v ON v.organization_id = o.organization_id AND v.scan_id = o.scan_id AND v.device_id = o.device_id
+            AND v.digest = o.digest "
+    };
+}
+/// What both lists filter by: below (serial, place) $3 $4, device $5, outcome $6, conflict $7; limit $8.
+macro_rules! filters {
+    () => {
+        "WHERE o.organization_id = $1 AND o.event_id = $2 AND (o.serial, o.n) < ($3, $4)
+        AND (CAST($5 AS TEXT) IS NULL OR o.device_id = $5) AND (CAST($6 AS TEXT) IS NULL OR v.outcome = $6)
+        AND (CAST($7 AS BOOLEAN) IS NULL OR COALESCE(v.conflict, FALSE) = $7)
+        ORDER BY o.serial DESC, o.n DESC LIMIT $8"
+    };
+}
+macro_rules! reviews_from {
+    ($from:literal, $where:literal) => {
+        concat!(
+            "SELECT r.serial, r.device_id, r.scan_id, r.digest, r.decision FROM ",
+            $from,
+            " JOIN reviews r ON r.organization_id = s.organization_id AND r.scan_id = s.scan_id AND r.device_id = s.device_id WHERE ",
+            $where
+        )
+    };
+}
+
+statements! {
+    /// A page of scans, newest first by arrival.
+    SCANS = concat!("SELECT o.serial, o.n, v.verdict, ", fact_columns!(), " FROM scans o", with_verdicts!(), filters!());
+    /// The same of one ticket ($9).
+    SCANS_OF_TICKET = concat!("WITH found AS (
+            SELECT s.scan_id, s.device_id, s.digest FROM codes c JOIN scans s ON s.organization_id = c.organization_id
+                AND s.event_id = c.event_id AND s.barcode_hash = c.barcode_hash
+                WHERE c.organization_id = $1 AND c.event_id = $2 AND c.ticket_id = $9
+            UNION ALL
+            SELECT s.scan_id, s.device_id, s.digest FROM scans s WHERE s.organization_id = $1 AND s.event_id = $2
+                AND s.manual_ticket_id = $9 AND NOT EXISTS (SELECT 1 FROM codes c WHERE c.organization_id = s.organization_id
+                    AND c.event_id = s.event_id AND c.barcode_hash = s.barcode_hash)
+        ) SELECT o.serial, o.n, v.verdict, ", fact_columns!(), " FROM found
+        JOIN scans o ON o.organization_id = $1 AND o.scan_id = found.scan_id AND o.device_id = found.device_id AND o.digest = found.digest",
+        with_verdicts!(), filters!());
+    /// Later deliveries of scans.
+    DELIVERIES = "SELECT scan_id, device_id, digest, signature_state, after_revocation, offset_seconds, received_at, judged_serial,
+        judged_outcome FROM deliveries WHERE organization_id = $1 AND scan_id IN ($2)";
+    /// Whether an event has any review.
+    ANY_REVIEW = "SELECT 1 FROM reviews WHERE organization_id = $1 LIMIT 1";
+    /// Reviews of tickets' scans, by the codes they ever held.
+    REVIEWS_BY_CODE = reviews_from!("codes c JOIN scans s ON s.organization_id = c.organization_id AND s.event_id = c.event_id
+        AND s.barcode_hash = c.barcode_hash", "c.organization_id = $1 AND c.event_id = $2 AND c.ticket_id IN ($3)");
+    /// Reviews of tickets' scans, by a person's pick.
+    REVIEWS_BY_PICK = reviews_from!("scans s", "s.organization_id = $1 AND s.event_id = $2 AND s.manual_ticket_id IN ($3)");
+    /// Reviews of scans of unknown codes.
+    REVIEWS_OF_UNKNOWN = reviews_from!("scans s", "s.organization_id = $1 AND s.event_id = $2 AND s.barcode_hash IN ($3)");
+}
+bulks! {
+    /// Stores reviews.
+    INSERT_REVIEWS = "reviews" {
+        organization_id: Text, event_id: Text, serial: Int, device_id: Text, scan_id: Text, digest: Blob, decision: Text,
+        user_id: Text, note: Text, at: Int,
+    };
+}
+
+fn read_review(row: &mut Row) -> Result<Review> {
+    Ok(Review {
+        serial: row.count()?,
+        device_id: row.parsed()?,
+        scan_id: row.parsed()?,
+        digest: Digest(row.hash()?),
+        decision: row.parsed()?,
+    })
+}
+fn read_scan_row(row: &mut Row) -> Result<(ScanRow, i64)> {
+    let (serial, n) = (row.count()?, row.int()?);
+    let verdict = row.option(|row| row.json::<ScanVerdict>("verdict"))?;
+    let (subject, fact) = read_fact(row)?;
+    Ok((ScanRow { fact, subject_key: subject.key(), verdict, serial }, n))
+}
+
+impl<D: Driver> SqlTx<'_, D> {
+    /// Merges later deliveries into a page of scans.
+    fn merge_later(&mut self, rows: &mut [(ScanRow, i64)]) -> Result<()> {
+        let id = self.organization_id.clone();
+        let scan_ids: Vec<ScanId> = rows.iter().map(|(row, _)| row.fact.scan.scan_id.clone()).collect();
+        let list: Vec<Value<'_>> = scan_ids.iter().map(Value::from).collect();
+        let mut at: BTreeMap<(ScanId, DeviceId, Digest), usize> = BTreeMap::new();
+        for (i, (row, _)) in rows.iter().enumerate() {
+            at.insert((row.fact.scan.scan_id.clone(), row.fact.scan.device_id.clone(), row.fact.digest), i);
+        }
+        self.each(&DELIVERIES, &[(&id).into()], &list, |row| {
+            let key = (row.parsed()?, row.parsed()?, Digest(row.hash()?));
+            if let Some((held, _)) = at.get(&key).and_then(|i| rows.get_mut(*i))
+                && let Some(later) = read_delivery(row, &held.fact)?
+            {
+                merge_deliveries(&mut held.fact, &later);
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+    fn reviews_with(&mut self, stmt: &'static Stmt, event_id: &EventId, list: &[Value<'_>]) -> Result<Vec<Review>> {
+        let id = self.organization_id.clone();
+        self.each(stmt, &[(&id).into(), event_id.into()], list, read_review)
+    }
+}
+
+impl<D: Driver> TxScans for SqlTx<'_, D> {
+    fn known_scans(&mut self, device_id: &DeviceId, scan_ids: &[ScanId]) -> Result<Vec<KnownScan>> {
+        self.load_known(device_id, scan_ids)
+    }
+    fn scan_ids_elsewhere(&mut self, device_id: &DeviceId, scan_ids: &[ScanId]) -> Result<Vec<(ScanId, DeviceId)>> {
+        self.load_elsewhere(device_id, scan_ids)
+    }
+    fn insert_scans(&mut self, scans: &[NewScan]) -> Result<()> {
+        self.put_scans(scans)
+    }
+    fn insert_deliveries(&mut self, deliveries: &[NewDelivery]) -> Result<()> {
+        self.put_deliveries(deliveries)
+    }
+    fn proven(
+        &mut self,
+        device_id: &DeviceId,
+        scan_ids: &[ScanId],
+    ) -> Result<Vec<(ScanId, Digest, SignatureState, i64)>> {
+        self.load_proven(device_id, scan_ids)
+    }
+    fn facts(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<Resolved>> {
+        self.load_facts(event_id, subjects)
+    }
+    fn subjects_with_scans(&mut self, event_id: &EventId) -> Result<Vec<String>> {
+        self.load_subjects(event_id)
+    }
+    fn subjects_by_time(
+        &mut self,
+        event_id: &EventId,
+        from: Timestamp,
+        to: Timestamp,
+        inside: bool,
+    ) -> Result<Vec<String>> {
+        self.load_subjects_by_time(event_id, from, to, inside)
+    }
+    fn subjects_of_device(&mut self, event_id: &EventId, device_id: &DeviceId) -> Result<Vec<String>> {
+        self.load_subjects_of_device(event_id, device_id)
+    }
+    fn insert_reviews(
+        &mut self,
+        event_id: &EventId,
+        user_id: &UserId,
+        note: &str,
+        at: Timestamp,
+        reviews: &[Review],
+    ) -> Result<()> {
+        let id = self.organization_id.clone();
+        let mut values: Vec<Value<'_>> = Vec::with_capacity(reviews.len() * 10);
+        for review in reviews {
+            values.extend([
+                (&id).into(),
+                event_id.into(),
+                review.serial.into(),
+                (&review.device_id).into(),
+                (&review.scan_id).into(),
+                (&review.digest).into(),
+                review.decision.as_str().into(),
+                user_id.into(),
+                note.into(),
+                at.into(),
+            ]);
+        }
+        self.execute_many(&INSERT_REVIEWS, &values)
+    }
+    fn reviews(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<Review>> {
+        let id = self.organization_id.clone();
+        // Most events never see a review: one look instead of one for each subject.
+        if self.one(&ANY_REVIEW, &[(&id).into()], |_| Ok(()))?.is_none() {
+            return Ok(Vec::new());
+        }
+        let (tickets, codes) = split_subjects(subjects)?;
+        let tickets: Vec<Value<'_>> = tickets.iter().map(Value::from).collect();
+        let codes: Vec<Value<'_>> = codes.iter().map(Value::from).collect();
+        let mut reviews = self.reviews_with(&REVIEWS_BY_CODE, event_id, &tickets)?;
+        reviews.extend(self.reviews_with(&REVIEWS_BY_PICK, event_id, &tickets)?);
+        reviews.extend(self.reviews_with(&REVIEWS_OF_UNKNOWN, event_id, &codes)?);
+        let place = |review: &Review| (review.serial, review.device_id.clone(), review.scan_id.clone(), review.digest);
+        reviews.sort_by_key(place);
+        reviews.dedup_by_key(|review| place(review));
+        Ok(reviews)
+    }
+    fn states(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<StateRecord>> {
+        self.load_states(event_id, subjects)
+    }
+    fn all_states(&mut self, event_id: &EventId) -> Result<Vec<StateRecord>> {
+        self.load_all_states(event_id)
+    }
+    fn verdicts(&mut self, event_id: &EventId, subject: &str) -> Result<Vec<ScanVerdict>> {
+        self.load_verdicts(event_id, subject)
+    }
+    fn put_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()> {
+        self.replace_states(event_id, states)
+    }
+    fn scans(&mut self, event_id: &EventId, filter: &ScanFilter, page: &Page) -> Result<Listed<ScanRow>> {
+        let id = self.organization_id.clone();
+        let from = page::from(page)?;
+        let mut values = vec![
+            (&id).into(),
+            event_id.into(),
+            from.number.into(),
+            from.id.parse::<i64>().unwrap_or(i64::MAX).into(),
+            filter.device_id.as_ref().into(),
+            filter.outcome.map(|outcome| outcome.as_str()).into(),
+            filter.conflict.into(),
+            page::limit(page).into(),
+        ];
+        let stmt = match &filter.ticket_id {
+            Some(ticket_id) => {
+                values.push(ticket_id.into());
+                &SCANS_OF_TICKET
+            }
+            None => &SCANS,
+        };
+        let mut rows = self.all(stmt, &values, read_scan_row)?;
+        self.merge_later(&mut rows)?;
+        let listed = page::listed(page, rows, |(row, n)| (row.serial as i64, n.to_string()));
+        Ok(Listed { items: listed.items.into_iter().map(|(row, _)| row).collect(), next_cursor: listed.next_cursor })
+    }
+    fn add_occupancy(&mut self, event_id: &EventId, delta: &Occupancy, serial: u64) -> Result<()> {
+        self.add_counters(event_id, delta, serial)
+    }
+    fn occupancy(&mut self, event_id: &EventId) -> Result<Occupancy> {
+        self.load_counters(event_id)
+    }
+    fn set_occupancy(&mut self, event_id: &EventId, occupancy: &Occupancy, serial: u64) -> Result<()> {
+        self.replace_counters(event_id, occupancy, serial)
+    }
+    fn flow(&mut self, event_id: &EventId, since: Timestamp) -> Result<Vec<MinuteFlow>> {
+        self.load_flow(event_id, since)
+    }
+    fn changed_tickets(
+        &mut self,
+        event_id: &EventId,
+        after: (u64, Option<&TicketId>),
+        rules_after: u64,
+        limit: usize,
+    ) -> Result<Vec<(TicketRecord, u64)>> {
+        let id = self.organization_id.clone();
+        // Identifiers are printable ASCII: DEL sorts after all of them, "all of this serial is known".
+        let after_id = after.1.map_or("\u{7f}", |ticket_id| ticket_id.as_str());
+        let limit_value = Value::Int(i64::try_from(limit).unwrap_or(i64::MAX));
+        let values =
+            [(&id).into(), event_id.into(), after.0.into(), after_id.into(), rules_after.into(), limit_value];
+        let by_scans = self.all(&CHANGED_BY_SCANS, &values, read_ticket)?;
+        let by_rules = self.all(&CHANGED_BY_RULES, &values, read_ticket)?;
+        let mut changed: Vec<(TicketRecord, u64)> = Vec::with_capacity(by_scans.len() + by_rules.len());
+        changed.extend(by_scans.into_iter().map(|ticket| (ticket.state_serial, ticket)).map(|(at, ticket)| (ticket, at)));
+        changed.extend(by_rules.into_iter().map(|ticket| (ticket.rules_serial, ticket)).map(|(at, ticket)| (ticket, at)));
+        changed.sort_by(|(a, a_at), (b, b_at)| (a_at, &a.ticket_id).cmp(&(b_at, &b.ticket_id)));
+        changed.truncate(limit);
+        Ok(changed)
+    }
+}

@@ -1,0 +1,19 @@
+//! Searching text the same way in both backends.
+
+/// Letters of one case.
+pub(crate) fn folded(text: &str) -> String {
+    text.to_lowercase()
+}
+
+/// A LIKE pattern (ESCAPE '!') that finds the text anywhere.
+pub(crate) fn contains(text: &str) -> String {
+    let mut pattern = String::from("%");
+    for c in text.chars() {
+        if matches!(c, '%' | '_' | '!') {
+            pattern.push('!');
+        }
+        pattern.push(c);
+    }
+    pattern.push('%');
+    pattern
+}

@@ -1,0 +1,271 @@
+//! Tickets and their codes.
+
+use std::collections::BTreeMap;
+
+use admit_app::error::{Error, Result};
+use admit_app::ports::{TicketFilter, TxTickets};
+use admit_app::records::*;
+use admit_core::barcode::BarcodeHash;
+use admit_core::ids::{EventId, GateId, GuestId, TicketId};
+use admit_core::ticket::TicketRules;
+use admit_core::wire::stored;
+
+use crate::driver::{Driver, bulks, statements};
+use crate::guests::{self, guest_columns};
+use crate::page;
+use crate::states::{self, state_columns};
+use crate::text::{contains, folded};
+use crate::tx::SqlTx;
+use crate::value::{Row, Value};
+
+macro_rules! ticket_columns {
+    () => {
+        "t.ticket_id, t.event_id, t.status, t.entry_limit, t.gate_ids, t.zone, t.valid_from, t.expires_at, t.barcode, t.hashes, \
+         t.import_key, t.guest_id, t.rules_serial, t.state_serial, t.created_at"
+    };
+}
+pub(crate) use ticket_columns;
+
+statements! {
+    /// One ticket of any event.
+    TICKET = concat!("SELECT ", ticket_columns!(), " FROM tickets t WHERE t.organization_id = $1 AND t.ticket_id = $2");
+    /// Tickets of one event.
+    TICKETS_BY_ID = concat!("SELECT ", ticket_columns!(), " FROM tickets t
+        WHERE t.organization_id = $1 AND t.event_id = $2 AND t.ticket_id IN ($3)");
+    /// Tickets by import key.
+    TICKETS_BY_IMPORT_KEY = concat!("SELECT ", ticket_columns!(), " FROM tickets t
+        WHERE t.organization_id = $1 AND t.event_id = $2 AND t.import_key IN ($3)");
+    /// A page of tickets with guests and states. $5: text to find, $6: the same as a LIKE pattern, $7: status,
+    /// $8: whether anybody was let in.
+    TICKETS = concat!("SELECT ", ticket_columns!(), ", ", guest_columns!(), ", ", state_columns!(), " FROM tickets t
+        LEFT JOIN guests g ON g.organization_id = t.organization_id AND g.guest_id = t.guest_id
+        LEFT JOIN states s ON s.organization_id = t.organization_id AND s.event_id = t.event_id AND s.subject = 'ticket:' || t.ticket_id
+        WHERE t.organization_id = $1 AND t.event_id = $2 AND (t.created_at, t.ticket_id) < ($3, $4)
+        AND (CAST($5 AS TEXT) IS NULL OR g.folded LIKE $6 ESCAPE '!' OR substr(t.ticket_id, 1, length($5)) = $5
+            OR substr(t.barcode, 1, length($5)) = $5 OR substr(g.external_id, 1, length($5)) = $5)
+        AND (CAST($7 AS TEXT) IS NULL OR t.status = $7)
+        AND (CAST($8 AS BOOLEAN) IS NULL OR (COALESCE(s.persons, 0) > 0) = $8)
+        ORDER BY t.created_at DESC, t.ticket_id DESC LIMIT $9");
+    /// Which tickets ever held codes.
+    FIND_CODES = "SELECT barcode_hash, ticket_id FROM codes WHERE organization_id = $1 AND event_id = $2 AND barcode_hash IN ($3)";
+    /// Every code with its ticket, by hash.
+    MANIFEST_ROWS = concat!("SELECT c.barcode_hash, ", ticket_columns!(), " FROM codes c
+        JOIN tickets t ON t.organization_id = c.organization_id AND t.ticket_id = c.ticket_id
+        WHERE c.organization_id = $1 AND c.event_id = $2 ORDER BY c.barcode_hash");
+    /// The same of tickets whose rules or codes changed after a serial.
+    MANIFEST_ROWS_SINCE = concat!("SELECT c.barcode_hash, ", ticket_columns!(), " FROM tickets t
+        JOIN codes c ON c.organization_id = t.organization_id AND c.event_id = t.event_id AND c.ticket_id = t.ticket_id
+        WHERE t.organization_id = $1 AND t.event_id = $2 AND t.rules_serial > $3 ORDER BY c.barcode_hash");
+    /// Tickets and the persons they admit.
+    COUNT_TICKETS = "SELECT COUNT(*), CAST(COALESCE(SUM(entry_limit), 0) AS BIGINT) FROM tickets WHERE organization_id = $1 AND event_id = $2";
+    /// Tickets whose newest change is by scans, after (serial, id). $5: rules up to here don't count as change.
+    CHANGED_BY_SCANS = concat!("SELECT ", ticket_columns!(), " FROM tickets t
+        WHERE t.organization_id = $1 AND t.event_id = $2 AND t.state_serial > 0 AND t.state_serial >= $3
+        AND (t.state_serial, t.ticket_id) > ($3, $4) AND (t.rules_serial <= t.state_serial OR t.rules_serial <= $5)
+        ORDER BY t.state_serial, t.ticket_id LIMIT $6");
+    /// Tickets whose newest change is by rules, after (serial, id) and after the rules of $5.
+    CHANGED_BY_RULES = concat!("SELECT ", ticket_columns!(), " FROM tickets t
+        WHERE t.organization_id = $1 AND t.event_id = $2 AND t.rules_serial >= $3
+        AND (t.rules_serial, t.ticket_id) > ($3, $4) AND t.rules_serial > $5 AND t.rules_serial > t.state_serial
+        ORDER BY t.rules_serial, t.ticket_id LIMIT $6");
+}
+bulks! {
+    /// Makes tickets.
+    INSERT_TICKETS = "tickets" {
+        organization_id: Text, ticket_id: Text, event_id: Text, status: Text, entry_limit: Int, gate_ids: Text, zone: Text,
+        valid_from: Int, expires_at: Int, barcode: Text, hashes: Blob, import_key: Text, guest_id: Text,
+        rules_serial: Int, state_serial: Int, created_at: Int,
+    };
+    /// Overwrites tickets; what scans say of them (`state_serial`) stays.
+    UPDATE_TICKETS = "tickets" {
+        organization_id: Text, ticket_id: Text, event_id: Text, status: Text, entry_limit: Int, gate_ids: Text, zone: Text,
+        valid_from: Int, expires_at: Int, barcode: Text, hashes: Blob, import_key: Text, guest_id: Text,
+        rules_serial: Int, state_serial: Int, created_at: Int,
+    }, "ON CONFLICT (organization_id, ticket_id) DO UPDATE SET status = excluded.status, entry_limit = excluded.entry_limit,
+        gate_ids = excluded.gate_ids, zone = excluded.zone, valid_from = excluded.valid_from, expires_at = excluded.expires_at,
+        barcode = excluded.barcode, hashes = excluded.hashes, import_key = excluded.import_key, guest_id = excluded.guest_id,
+        rules_serial = excluded.rules_serial";
+    /// Gives codes to tickets.
+    INSERT_CODES = "codes" { organization_id: Text, event_id: Text, barcode_hash: Blob, ticket_id: Text };
+}
+
+pub(crate) fn read_ticket(row: &mut Row) -> Result<TicketRecord> {
+    Ok(TicketRecord {
+        ticket_id: row.parsed()?,
+        event_id: row.parsed()?,
+        rules: TicketRules {
+            status: row.parsed()?,
+            entry_limit: row.count()?,
+            gate_ids: row.json::<Vec<GateId>>("gate_ids")?,
+            zone: row.text()?,
+            valid_from: row.option(Row::at)?,
+            expires_at: row.option(Row::at)?,
+        },
+        barcode: row.option(Row::text)?,
+        barcode_hashes: row.blob().and_then(|bytes| split_hashes(&bytes))?,
+        import_key: row.option(Row::text)?,
+        guest_id: row.option(Row::parsed)?,
+        rules_serial: row.count()?,
+        state_serial: row.count()?,
+        created_at: row.at()?,
+    })
+}
+fn split_hashes(bytes: &[u8]) -> Result<Vec<BarcodeHash>> {
+    let (hashes, rest) = bytes.as_chunks::<32>();
+    if rest.is_empty() {
+        Ok(hashes.iter().copied().map(BarcodeHash).collect())
+    } else {
+        Err(Error::Bug("a ticket's hashes are damaged".into()))
+    }
+}
+fn ticket_values<'a>(organization_id: Value<'a>, ticket: &'a TicketRecord) -> [Value<'a>; 16] {
+    let hashes: Vec<u8> = ticket.barcode_hashes.iter().flat_map(|hash| hash.0).collect();
+    [
+        organization_id,
+        (&ticket.ticket_id).into(),
+        (&ticket.event_id).into(),
+        ticket.rules.status.as_str().into(),
+        ticket.rules.entry_limit.into(),
+        stored::to_text(&ticket.rules.gate_ids).into(),
+        (&ticket.rules.zone).into(),
+        ticket.rules.valid_from.into(),
+        ticket.rules.expires_at.into(),
+        ticket.barcode.as_ref().into(),
+        hashes.into(),
+        ticket.import_key.as_ref().into(),
+        ticket.guest_id.as_ref().into(),
+        ticket.rules_serial.into(),
+        ticket.state_serial.into(),
+        ticket.created_at.into(),
+    ]
+}
+fn read_code(row: &mut Row) -> Result<(BarcodeHash, TicketId)> {
+    Ok((BarcodeHash(row.hash()?), row.parsed()?))
+}
+fn read_manifest_row(row: &mut Row) -> Result<(BarcodeHash, TicketRecord)> {
+    Ok((BarcodeHash(row.hash()?), read_ticket(row)?))
+}
+
+impl<D: Driver> SqlTx<'_, D> {
+    fn put_tickets(&mut self, bulk: &'static crate::driver::Bulk, tickets: &[TicketRecord]) -> Result<()> {
+        let id = self.organization_id.clone();
+        let mut values = Vec::with_capacity(tickets.len() * 16);
+        for ticket in tickets {
+            values.extend(ticket_values((&id).into(), ticket));
+        }
+        self.execute_many(bulk, &values)
+    }
+    fn put_codes<'t>(&mut self, codes: impl IntoIterator<Item = (&'t TicketRecord, &'t BarcodeHash)>) -> Result<()> {
+        let id = self.organization_id.clone();
+        let mut values = Vec::new();
+        for (ticket, hash) in codes {
+            values.extend([(&id).into(), (&ticket.event_id).into(), hash.into(), (&ticket.ticket_id).into()]);
+        }
+        self.execute_many(&INSERT_CODES, &values)
+    }
+}
+
+impl<D: Driver> TxTickets for SqlTx<'_, D> {
+    fn insert_tickets(&mut self, tickets: &[TicketRecord]) -> Result<()> {
+        self.put_tickets(&INSERT_TICKETS, tickets)?;
+        self.put_codes(tickets.iter().flat_map(|ticket| ticket.barcode_hashes.iter().map(move |hash| (ticket, hash))))
+    }
+    fn update_tickets(&mut self, tickets: &[TicketRecord]) -> Result<()> {
+        let mut by_event: BTreeMap<&EventId, Vec<&TicketRecord>> = BTreeMap::new();
+        for ticket in tickets {
+            by_event.entry(&ticket.event_id).or_default().push(ticket);
+        }
+        self.put_tickets(&UPDATE_TICKETS, tickets)?;
+        for (event_id, tickets) in by_event {
+            let hashes: Vec<BarcodeHash> = tickets.iter().flat_map(|ticket| ticket.barcode_hashes.clone()).collect();
+            let known: BTreeMap<BarcodeHash, TicketId> = self.find_codes(event_id, &hashes)?.into_iter().collect();
+            let held = tickets.iter().flat_map(|ticket| ticket.barcode_hashes.iter().map(move |hash| (*ticket, hash)));
+            // A code of another ticket is left among the new ones: the unique key refuses it by its name.
+            let new = held.filter(|(ticket, hash)| known.get(hash) != Some(&ticket.ticket_id));
+            self.put_codes(new.collect::<Vec<_>>())?;
+        }
+        Ok(())
+    }
+    fn ticket(&mut self, ticket_id: &TicketId) -> Result<Option<TicketRecord>> {
+        let id = self.organization_id.clone();
+        self.one(&TICKET, &[(&id).into(), ticket_id.into()], read_ticket)
+    }
+    fn tickets_by_id(&mut self, event_id: &EventId, ticket_ids: &[TicketId]) -> Result<Vec<TicketRecord>> {
+        let id = self.organization_id.clone();
+        let list: Vec<Value<'_>> = ticket_ids.iter().map(Value::from).collect();
+        let mut tickets = self.each(&TICKETS_BY_ID, &[(&id).into(), event_id.into()], &list, read_ticket)?;
+        tickets.sort_by(|a, b| a.ticket_id.cmp(&b.ticket_id));
+        tickets.dedup_by(|a, b| a.ticket_id == b.ticket_id);
+        Ok(tickets)
+    }
+    fn tickets(
+        &mut self,
+        event_id: &EventId,
+        filter: &TicketFilter,
+        page: &Page,
+    ) -> Result<Listed<(TicketRecord, Option<GuestRecord>, Option<StateRecord>)>> {
+        let id = self.organization_id.clone();
+        let from = page::from(page)?;
+        let values = [
+            (&id).into(),
+            event_id.into(),
+            from.number.into(),
+            from.id.into(),
+            filter.text.as_ref().into(),
+            filter.text.as_ref().map(|text| contains(&folded(text))).into(),
+            filter.status.map(|status| status.as_str()).into(),
+            filter.entered.into(),
+            page::limit(page).into(),
+        ];
+        let items = self.all(&TICKETS, &values, |row| {
+            Ok((read_ticket(row)?, guests::read_joined(row)?, states::read_joined(row)?))
+        })?;
+        Ok(page::listed(page, items, |(ticket, _, _)| (ticket.created_at.ms(), ticket.ticket_id.to_string())))
+    }
+    fn find_codes(&mut self, event_id: &EventId, hashes: &[BarcodeHash]) -> Result<Vec<(BarcodeHash, TicketId)>> {
+        let id = self.organization_id.clone();
+        let list: Vec<Value<'_>> = hashes.iter().map(Value::from).collect();
+        let mut codes = self.each(&FIND_CODES, &[(&id).into(), event_id.into()], &list, read_code)?;
+        codes.sort();
+        codes.dedup();
+        Ok(codes)
+    }
+    fn manifest_rows(&mut self, event_id: &EventId) -> Result<Vec<(BarcodeHash, TicketRecord)>> {
+        let id = self.organization_id.clone();
+        self.all(&MANIFEST_ROWS, &[(&id).into(), event_id.into()], read_manifest_row)
+    }
+    fn manifest_rows_since(&mut self, event_id: &EventId, version: u64) -> Result<Vec<(BarcodeHash, TicketRecord)>> {
+        let id = self.organization_id.clone();
+        self.all(&MANIFEST_ROWS_SINCE, &[(&id).into(), event_id.into(), version.into()], read_manifest_row)
+    }
+    fn count_tickets(&mut self, event_id: &EventId) -> Result<(u64, u64)> {
+        let id = self.organization_id.clone();
+        let counts = self.one(&COUNT_TICKETS, &[(&id).into(), event_id.into()], |row| Ok((row.count()?, row.count()?)))?;
+        Ok(counts.unwrap_or_default())
+    }
+    fn tickets_by_import_key(&mut self, event_id: &EventId, keys: &[String]) -> Result<Vec<TicketRecord>> {
+        let id = self.organization_id.clone();
+        let list: Vec<Value<'_>> = keys.iter().map(Value::from).collect();
+        let mut tickets = self.each(&TICKETS_BY_IMPORT_KEY, &[(&id).into(), event_id.into()], &list, read_ticket)?;
+        tickets.sort_by(|a, b| a.ticket_id.cmp(&b.ticket_id));
+        tickets.dedup_by(|a, b| a.ticket_id == b.ticket_id);
+        Ok(tickets)
+    }
+    fn insert_guests(&mut self, guests: &[GuestRecord]) -> Result<()> {
+        self.put_guests(&guests::INSERT_GUESTS, guests)
+    }
+    fn update_guests(&mut self, guests: &[GuestRecord]) -> Result<()> {
+        self.put_guests(&guests::UPDATE_GUESTS, guests)
+    }
+    fn guests_by_id(&mut self, guest_ids: &[GuestId]) -> Result<Vec<GuestRecord>> {
+        self.load_guests(guest_ids)
+    }
+    fn guests(
+        &mut self,
+        event_id: &EventId,
+        text: Option<&str>,
+        page: &Page,
+    ) -> Result<Listed<(GuestRecord, Option<StateRecord>)>> {
+        self.page_of_guests(event_id, text, page)
+    }
+}

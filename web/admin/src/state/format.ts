@@ -1,0 +1,49 @@
+/** Numbers and times as people read them, in the reader's language. */
+
+const whole = new Intl.NumberFormat();
+export const number = (value: number): string => whole.format(value);
+
+export function time(at: string | null, zone?: string): string {
+  if (!at) return "never";
+  return new Date(at).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZone: zone });
+}
+
+export function dateTime(at: string, zone?: string): string {
+  return new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short", timeZone: zone });
+}
+
+const steps: [Intl.RelativeTimeFormatUnit, number][] = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+  ["second", 1_000],
+];
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
+export function ago(at: string | null, now: number): string {
+  if (!at) return "never";
+  const passed = Date.parse(at) - now;
+  const [unit, size] = steps.find(([, size]) => Math.abs(passed) >= size) ?? ["second", 1_000];
+  return relative.format(Math.round(passed / size), unit);
+}
+
+/** A value for `<input type="datetime-local">` in the browser's own zone, and back. */
+export function toLocalInput(at: string): string {
+  const date = new Date(at);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+export const fromLocalInput = (value: string): string => new Date(value).toISOString();
+
+const kinds: Record<string, string> = {
+  double_entry: "Entered twice",
+  admitted_in_error: "Admitted in error",
+  refused_in_error: "Refused in error",
+  unverified_scan: "Unverified scan",
+  implausible_time: "Implausible time",
+  future_time: "Time in the future",
+  clock_suspect: "Clock is suspect",
+  scan_id_reused: "Scan id used twice",
+  log_forked: "Two scans in one place of a log",
+  exit_without_entry: "Left without having entered",
+  duplicate_scan: "Scanned again",
+};
+export const kindName = (kind: string): string => kinds[kind] ?? kind;

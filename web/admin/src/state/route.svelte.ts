@@ -1,0 +1,23 @@
+/** Where the app is: the path, and nothing else. Links are plain links; this keeps the page from reloading. */
+
+export const route = $state({ path: location.pathname });
+
+export function go(path: string): void {
+  if (path !== route.path) history.pushState(null, "", path);
+  route.path = path;
+  window.scrollTo(0, 0);
+}
+
+window.addEventListener("popstate", () => {
+  route.path = location.pathname;
+});
+
+/** Lets plain clicks on links within the app change the path without a reload. */
+export function followLinks(event: MouseEvent): void {
+  const link = (event.target as Element | null)?.closest("a");
+  const plain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
+  if (!link || !plain || link.target || link.origin !== location.origin || link.hasAttribute("download")) return;
+  if (/^\/(api|scan|docs|openapi)/.test(link.pathname)) return;
+  event.preventDefault();
+  go(link.pathname);
+}

@@ -1,0 +1,200 @@
+import { beforeEach, expect, test } from "vitest";
+import type { Effect, Input, Row, SendEffect, VerdictView } from "../../../shared/core/engine.ts";
+import { AppendError } from "../storage/journal.ts";
+import type { Answer } from "./http.ts";
+import { Runner, type CodeRead } from "./runner.ts";
+
+/** An engine that answers each input with what the test wrote for it, and remembers what it was given. */
+class ScriptedEngine {
+  readonly inputs: Input[] = [];
+  readonly bodies: (Uint8Array | undefined)[] = [];
+  readonly script = new Map<Input["type"], Effect[]>();
+  handle(input: string, body: Uint8Array | undefined): string {
+    const parsed = JSON.parse(input) as Input;
+    this.inputs.push(parsed);
+    this.bodies.push(body);
+    const effects = this.script.get(parsed.type) ?? [];
+    this.script.delete(parsed.type);
+    return JSON.stringify(effects);
+  }
+  get types(): string[] {
+    return this.inputs.map((input) => input.type);
+  }
+}
+
+let engine: ScriptedEngine;
+let log: string[];
+let mono: number;
+let timers: { run: () => void; ms: number; dead: boolean }[];
+let appends: { rows: Row[]; done: () => void; fail: (error: unknown) => void }[];
+let sends: { effect: SendEffect; signal: AbortSignal; done: (answer: Answer) => void; fail: () => void }[];
+let shown: { verdict: VerdictView; cause: CodeRead | undefined }[];
+let runner: Runner;
+
+beforeEach(() => {
+  engine = new ScriptedEngine();
+  log = [];
+  mono = 1000;
+  timers = [];
+  appends = [];
+  sends = [];
+  shown = [];
+  runner = new Runner({
+    engine,
+    clock: { sessionId: "s", mono: () => mono, now: () => ({ wall_ms: 0, mono_ms: mono, random: [] }) },
+    journal: {
+      append: (rows) => {
+        log.push(`append ${rows.length}`);
+        return new Promise((done, fail) => appends.push({ rows, done, fail }));
+      },
+    },
+    cache: {
+      save: async (key, body) => void log.push(`save ${key} ${new TextDecoder().decode(body)}`),
+      forget: async (key) => void log.push(`forget ${key}`),
+      wipe: async () => void log.push("wipe"),
+    },
+    send: (effect, signal) => {
+      log.push(`send ${effect.request}`);
+      return new Promise((done, reject) => {
+        const fail = () => reject(new Error("no network"));
+        signal.addEventListener("abort", fail);
+        sends.push({ effect, signal, done, fail });
+      });
+    },
+    timers: {
+      set: (run, ms) => timers.push({ run, ms, dead: false }) - 1,
+      clear: (timer) => {
+        const found = timers[timer];
+        if (found !== undefined) found.dead = true;
+      },
+    },
+    listener: {
+      view: () => log.push("view"),
+      show: (verdict, cause) => shown.push({ verdict, cause }),
+      pinRefused: (left, paused) => log.push(`pin ${left} ${paused}`),
+      refused: (code) => log.push(`refused ${code}`),
+      exported: (name) => log.push(`export ${name}`),
+      progress: () => {},
+      broken: (message) => log.push(`broken ${message}`),
+    },
+  });
+});
+
+const settle = () => new Promise((done) => setTimeout(done, 0));
+const append = (n: number): Effect => ({ type: "append", append: n, rows: [{ n, text: "x" }] });
+const verdict = { screen: "admit" } as VerdictView;
+const request = (n: number): Effect => ({ type: "send", request: n, method: "POST", path: "/api/x", headers: [], body: null, timeout_ms: 5000 });
+const answer: Answer = { status: 200, headers: [["x-a", "1"]], body: new Uint8Array([7]) };
+
+test("effects are carried out in the order the engine gave them", () => {
+  engine.script.set("tick", [append(1), request(1), { type: "save", key: "k", text: "t" }, { type: "forget", key: "o" }, { type: "wipe_caches" }]);
+  runner.feed({ type: "tick" });
+  expect(log).toEqual(["append 1", "send 1", "save k t", "forget o", "wipe"]);
+});
+
+test("a verdict is shown only after its rows are durable, and names the code it came from", async () => {
+  const cause = { text: "A", readAt: 42 };
+  engine.script.set("code", [append(1)]);
+  engine.script.set("appended", [{ type: "show", verdict }]);
+  runner.feed({ type: "code", text: "A", method: "qr" }, undefined, cause);
+  await settle();
+  expect(shown).toEqual([]);
+  appends[0]?.done();
+  await settle();
+  expect(engine.inputs[1]).toEqual({ type: "appended", append: 1 });
+  expect(shown).toEqual([{ verdict, cause }]);
+});
+
+test("a code that comes during an append is put to the engine after it; each verdict keeps its own cause", async () => {
+  engine.script.set("code", [append(1)]);
+  runner.feed({ type: "code", text: "A", method: "qr" }, undefined, { text: "A", readAt: 1 });
+  runner.feed({ type: "code", text: "B", method: "qr" }, undefined, { text: "B", readAt: 2 });
+  expect(engine.types).toEqual(["code"]);
+  engine.script.set("appended", [{ type: "show", verdict }]);
+  engine.script.set("code", [append(2)]);
+  appends[0]?.done();
+  await settle();
+  engine.script.set("appended", [{ type: "show", verdict }]);
+  appends[1]?.done();
+  await settle();
+  expect(engine.types).toEqual(["code", "appended", "code", "appended"]);
+  expect(shown.map((one) => one.cause?.text)).toEqual(["A", "B"]);
+});
+
+test("an append that did not happen is told with its word", async () => {
+  engine.script.set("code", [append(5)]);
+  runner.feed({ type: "code", text: "A", method: "qr" });
+  appends[0]?.fail(new AppendError("lost_lock"));
+  await settle();
+  expect(engine.inputs[1]).toEqual({ type: "append_failed", append: 5, reason: "lost_lock" });
+});
+
+test("an answer comes back with its bytes, its headers and the time it was sent at", async () => {
+  engine.script.set("tick", [request(3)]);
+  engine.script.set("response", [{ type: "save", key: "list", text: null }]);
+  runner.feed({ type: "tick" });
+  mono = 1234;
+  sends[0]?.done({ ...answer, body: new TextEncoder().encode("bytes") });
+  await settle();
+  expect(engine.inputs[1]).toEqual({ type: "response", request: 3, status: 200, headers: [["x-a", "1"]], sent_mono_ms: 1000 });
+  expect(log, "the body of the answer being handled").toContain("save list bytes");
+  expect(timers[0]?.dead, "its timer is gone").toBe(true);
+});
+
+test("no answer, or none in time, is a failure", async () => {
+  engine.script.set("tick", [request(1), request(2)]);
+  runner.feed({ type: "tick" });
+  sends[0]?.fail();
+  expect(timers[1]?.ms).toBe(5000);
+  timers[1]?.run();
+  await settle();
+  expect(engine.inputs.slice(1)).toEqual([{ type: "failed", request: 1 }, { type: "failed", request: 2 }]);
+});
+
+test("a cancelled request is aborted and never heard of again", async () => {
+  engine.script.set("tick", [request(1), { type: "cancel", request: 1 }]);
+  runner.feed({ type: "tick" });
+  sends[0]?.done(answer);
+  await settle();
+  expect(sends[0]?.signal.aborted).toBe(true);
+  expect(engine.types).toEqual(["tick"]);
+});
+
+test("a later wake replaces the earlier one", () => {
+  engine.script.set("online", [{ type: "wake", at_mono_ms: 1500 }, { type: "wake", at_mono_ms: 1200 }]);
+  runner.feed({ type: "online" });
+  expect(timers.map(({ ms, dead }) => [ms, dead])).toEqual([[500, true], [200, false]]);
+  timers[1]?.run();
+  expect(engine.types).toEqual(["online", "tick"]);
+});
+
+test("the pause after wrong PINs is told as a length: the page has another clock", () => {
+  engine.script.set("tick", [{ type: "pin_refused", tries_left: 0, paused_until_mono_ms: 31_000 }]);
+  runner.feed({ type: "tick" });
+  expect(log).toEqual(["pin 0 30000"]);
+});
+
+test("after the lock is lost nothing goes in or out", async () => {
+  engine.script.set("tick", [request(1), append(1), { type: "wake", at_mono_ms: 2000 }]);
+  runner.feed({ type: "tick" });
+  runner.stop();
+  appends[0]?.done();
+  sends[0]?.done(answer);
+  await settle();
+  runner.feed({ type: "code", text: "A", method: "qr" });
+  expect(engine.types).toEqual(["tick"]);
+  expect(sends[0]?.signal.aborted).toBe(true);
+  expect(timers.every((timer) => timer.dead)).toBe(true);
+});
+
+test("an input the engine cannot read is reported, and the next one still works", () => {
+  const handle = engine.handle.bind(engine);
+  engine.handle = () => {
+    throw new Error("count: must be a number");
+  };
+  runner.feed({ type: "tick" });
+  engine.handle = handle;
+  runner.feed({ type: "online" });
+  expect(log).toEqual(["broken tick: count: must be a number"]);
+  expect(engine.types).toEqual(["online"]);
+});

@@ -1,0 +1,188 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { character } from "./layout.ts";
+import { Wedge, type Key } from "./wedge.ts";
+
+let codes: string[];
+let keys: string[];
+let wedge: Wedge;
+let clock: number;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  codes = [];
+  keys = [];
+  clock = 1000;
+  wedge = new Wedge({ code: (text) => codes.push(text), key: (name) => keys.push(name) });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const BODY = { tagName: "BODY" } as unknown as EventTarget;
+
+interface Press {
+  code: string;
+  key?: string;
+  shiftKey?: boolean;
+  target?: EventTarget;
+  ctrlKey?: boolean;
+}
+
+/** One key press after `gap` milliseconds; tells whether the page kept the browser from acting on it. */
+function press({ code, key = "?", shiftKey = false, target = BODY, ctrlKey = false }: Press, gap = 3): boolean {
+  vi.advanceTimersByTime(gap);
+  clock += gap;
+  let prevented = false;
+  const event: Key = {
+    code,
+    key,
+    shiftKey,
+    ctrlKey,
+    altKey: false,
+    metaKey: false,
+    isComposing: false,
+    target,
+    timeStamp: clock,
+    preventDefault: () => (prevented = true),
+  };
+  wedge.keydown(event);
+  return prevented;
+}
+
+/** Types letters, digits and dashes as a US scanner would. */
+function type(text: string, gap = 3, target: EventTarget = BODY): void {
+  for (const char of text) {
+    const upper = char >= "A" && char <= "Z";
+    const code = /[a-z]/i.test(char) ? `Key${char.toUpperCase()}` : /\d/.test(char) ? `Digit${char}` : "Minus";
+    press({ code, shiftKey: upper, target }, gap);
+    if ("value" in target) (target as HTMLInputElement).value += char;
+  }
+}
+
+const enter = (gap = 3, target: EventTarget = BODY) => press({ code: "Enter", key: "Enter", target }, gap);
+
+function field(value = "", type = "text") {
+  const events: string[] = [];
+  const element = {
+    tagName: "INPUT",
+    type,
+    value,
+    dispatchEvent: (event: Event) => events.push(event.type),
+  } as unknown as HTMLInputElement;
+  return { element, events };
+}
+
+test.each([0, 3, 15, 60, 91, 240])("a code typed with gaps of %i ms is one code, and no key", (gap) => {
+  type("TOKEN-A-0001", gap);
+  const prevented = enter(gap);
+  expect(codes).toEqual(["TOKEN-A-0001"]);
+  expect(prevented).toBe(true);
+  expect(keys).toEqual([]);
+});
+
+test("even at 480 ms a key it is one code", () => {
+  type("TOKEN-A-0001", 480);
+  enter(480);
+  expect(codes).toEqual(["TOKEN-A-0001"]);
+});
+
+test("a key and then Enter: both count", () => {
+  press({ code: "KeyU" });
+  enter(400);
+  expect(keys).toEqual(["u", "Enter"]);
+});
+
+test("Tab ends a code as Enter does", () => {
+  type("TOKEN-A-0001");
+  press({ code: "Tab", key: "Tab" });
+  expect(codes).toEqual(["TOKEN-A-0001"]);
+});
+
+test("a gap over half a second ends what was being typed: only what follows is the code", () => {
+  type("LOST");
+  vi.advanceTimersByTime(501);
+  clock += 501;
+  type("TOKEN-A-0001");
+  enter();
+  expect(codes).toEqual(["TOKEN-A-0001"]);
+});
+
+test("without its Enter nothing is a code", () => {
+  type("TOKEN-A-0001");
+  vi.advanceTimersByTime(2000);
+  clock += 2000;
+  enter(0);
+  expect(codes).toEqual([]);
+});
+
+test("keys are read as a US layout, whatever the phone's language or Caps Lock makes of them", () => {
+  expect(character({ code: "KeyY", key: "z", shiftKey: false })).toBe("y");
+  expect(character({ code: "KeyA", key: "Q", shiftKey: false })).toBe("a");
+  expect(character({ code: "Digit1", key: "&", shiftKey: false })).toBe("1");
+  expect(character({ code: "Minus", key: "ß", shiftKey: false })).toBe("-");
+  expect(character({ code: "Slash", key: "-", shiftKey: true })).toBe("?");
+  expect(character({ code: "Semicolon", key: "ö", shiftKey: true })).toBe(":");
+  expect(character({ code: "", key: "é", shiftKey: false })).toBe("é");
+  expect(character({ code: "", key: "Unidentified", shiftKey: false })).toBeNull();
+  expect(character({ code: "ShiftLeft", key: "Shift", shiftKey: true })).toBeNull();
+});
+
+test("a digit alone is a key; a digit that begins a code is not", () => {
+  press({ code: "Digit2" });
+  expect(keys, "it waits to see whether a code follows").toEqual([]);
+  vi.advanceTimersByTime(250);
+  expect(keys).toEqual(["2"]);
+  clock += 1000;
+  type("2024-ABCD", 91);
+  enter();
+  vi.advanceTimersByTime(1000);
+  expect(keys).toEqual(["2"]);
+  expect(codes).toEqual(["2024-ABCD"]);
+});
+
+test("Enter alone means next; on a button or in a field it is theirs", () => {
+  enter();
+  expect(keys).toEqual(["Enter"]);
+  enter(1000, { tagName: "BUTTON" } as unknown as EventTarget);
+  enter(1000, field().element);
+  expect(keys).toEqual(["Enter"]);
+});
+
+test("Enter that ends a code does not press the focused button", () => {
+  type("TOKEN-A-0001", 3, { tagName: "BUTTON" } as unknown as EventTarget);
+  expect(enter(3, { tagName: "BUTTON" } as unknown as EventTarget)).toBe(true);
+  expect(codes).toEqual(["TOKEN-A-0001"]);
+});
+
+test.each([0, 15, 60])("a burst in a text field (%i ms) is swallowed and the old text comes back", (gap) => {
+  const { element, events } = field("Anna");
+  type("TOKEN-A-0001", gap, element);
+  expect(element.value).toBe("AnnaTOKEN-A-0001");
+  expect(enter(gap, element)).toBe(true);
+  expect(codes).toEqual(["TOKEN-A-0001"]);
+  expect(element.value).toBe("Anna");
+  expect(events).toEqual(["input"]);
+});
+
+test("a person typing in a field stays a person", () => {
+  const name = field();
+  type("north-gate-one", 160, name.element);
+  expect(enter(160, name.element)).toBe(false);
+  const pin = field("", "password");
+  type("12345678", 60, pin.element);
+  expect(enter(60, pin.element)).toBe(false);
+  expect(codes).toEqual([]);
+  expect(pin.element.value).toBe("12345678");
+});
+
+test("shortcuts of the browser are left alone", () => {
+  press({ code: "KeyS", key: "s", ctrlKey: true });
+  vi.advanceTimersByTime(1000);
+  expect(keys).toEqual([]);
+});
+
+test("text that came without keys is a code as well", () => {
+  wedge.input("TOKEN-", 5000);
+  wedge.input("A-0001\n", 5100);
+  expect(codes).toEqual(["TOKEN-A-0001"]);
+});

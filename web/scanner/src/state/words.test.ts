@@ -1,0 +1,119 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import type { Screen, VerdictView } from "../../../shared/core/engine.ts";
+import { signalOf } from "./signals.ts";
+import { asksCount, faceOf, problemCause, spoken, title, wordsOf } from "./words.ts";
+
+const source = readFileSync(new URL("../../../../crates/core/src/decide.rs", import.meta.url), "utf8");
+const SCREENS = [...(/Screen \{([\s\S]*?)\n {4}\}/.exec(source)?.[1] ?? "").matchAll(/= "(\w+)"/g)].map((m) => m[1] as Screen);
+
+export const base: VerdictView = {
+  screen: "admit",
+  scan_id: "s1",
+  kind: "entry",
+  outcome: "valid",
+  reason: null,
+  opened: true,
+  count: 1,
+  may_admit: 1,
+  entry_limit: 1,
+  already_in: 0,
+  ticket_id: "t1",
+  short_code: "3f9a21",
+  zone: "general",
+  name: null,
+  right_gates: [],
+  valid_from: null,
+  expires_at: null,
+  last_entry: null,
+  at: "2026-06-07T19:42:00Z",
+  decided_by: "device",
+  list_expired: false,
+  manifest_version: 7,
+  list_at: "2026-06-07T18:02:00Z",
+  can_override: false,
+  overridden: false,
+  can_undo: true,
+  same_ticket_ms: null,
+};
+
+test("the screens here are the screens of the core", () => {
+  expect(SCREENS.length).toBeGreaterThanOrEqual(12);
+});
+
+describe.each(SCREENS)("screen %s", (screen) => {
+  const verdict: VerdictView = { ...base, screen, opened: screen === "admit" || screen === "exit" };
+  test("has a headline, a shape and a signal", () => {
+    const words = wordsOf(verdict);
+    expect(words.headline).not.toBe("");
+    expect(words.shape).toBeTruthy();
+    expect(signalOf(screen, 1).tones).toBeInstanceOf(Array);
+    expect(title({ screen, kind: "entry", count: 1, opened: false })).not.toBe("");
+  });
+  test("a shut door never says Admit", () => {
+    expect(wordsOf({ ...verdict, opened: false, count: 0 }).headline).not.toMatch(/^Admit/);
+  });
+});
+
+test("an answered question looks like its answer", () => {
+  const party: VerdictView = { ...base, screen: "admit_party", opened: false, count: 0, may_admit: 3, entry_limit: 4 };
+  expect(faceOf(party)).toBe("admit_party");
+  expect(faceOf({ ...party, opened: true, count: 2 })).toBe("admit");
+  expect(faceOf({ ...party, screen: "admit" })).toBe("nobody");
+  expect(faceOf({ ...party, screen: "full", may_admit: 1, opened: true })).toBe("admit");
+  expect(faceOf({ ...base, screen: "already_in", opened: true, overridden: true })).toBe("admit");
+  expect(faceOf({ ...base, kind: "revert", opened: false })).toBe("undone");
+});
+
+test("go and stop sound apart: rising against falling", () => {
+  const pitches = (screen: Screen) => signalOf(screen, 1).tones.flatMap((tone) => [tone.from, tone.to]);
+  const [admit, refuse] = [pitches("admit"), pitches("refuse")];
+  expect(admit.at(-1)).toBeGreaterThan(admit[0] ?? 0);
+  expect(refuse.at(-1)).toBeLessThan(refuse[0] ?? 0);
+});
+
+test("a party sounds one tick a person, four at most", () => {
+  const ticks = (may_admit: number) => signalOf("admit_party", may_admit).tones.length - 2;
+  expect([ticks(2), ticks(4), ticks(9)]).toEqual([2, 4, 4]);
+});
+
+test("an unknown code is never called invalid: the list is named", () => {
+  const words = wordsOf({ ...base, screen: "not_in_list", opened: false });
+  expect(words.lines[0]).toMatch(/Not in this device's list \(version 7, .*\)/);
+  expect(JSON.stringify(words).toLowerCase()).not.toContain("invalid");
+});
+
+test("a duplicate says where, when and on which device", () => {
+  const last_entry = { at: "2026-06-07T19:38:00Z", gate: "North", device_id: "d-12345678-x", own: false };
+  const lines = wordsOf({ ...base, screen: "already_in", opened: false, last_entry }, Date.parse("2026-06-07T19:42:00Z")).lines.join(" ");
+  expect(lines).toContain("North");
+  expect(lines).toContain("4 min ago");
+  expect(lines).toContain("d-123456");
+});
+
+test("the wrong gate names the right one", () => {
+  expect(wordsOf({ ...base, opened: false, screen: "wrong_place", right_gates: ["C", "D"] }).headline).toBe("Wrong gate: go to C");
+  expect(wordsOf({ ...base, opened: false, screen: "wrong_place", right_gates: [] }).headline).toBe("Wrong gate");
+});
+
+test("too early and too late are told apart", () => {
+  const early = wordsOf({ ...base, opened: false, screen: "wrong_time", reason: "not_yet_valid", valid_from: "2026-06-08T10:00:00Z" });
+  const late = wordsOf({ ...base, opened: false, screen: "wrong_time", reason: "expired", expires_at: "2026-06-06T10:00:00Z" });
+  expect(early.lines[0]).toMatch(/^Valid from .*8 June/);
+  expect(late.lines[0]).toMatch(/^Was valid until .*6 June/);
+});
+
+test("the announcement carries verdict, party and name", () => {
+  expect(spoken({ ...base, count: 2, entry_limit: 4, name: "Amélie Brânză" })).toBe("Admit 2, 2 of 4, Amélie Brânză");
+});
+
+test("only an open question asks for a count", () => {
+  const party: VerdictView = { ...base, screen: "admit_party", opened: false, count: 0, may_admit: 3, entry_limit: 4 };
+  expect(asksCount(party)).toBe(true);
+  expect(asksCount({ ...party, opened: true })).toBe(false);
+  expect(asksCount({ ...party, screen: "already_in", may_admit: 0 })).toBe(false);
+});
+
+test("a problem without a text of its own still says the server's word", () => {
+  expect(problemCause("seq_out_of_range")).toContain("seq out of range");
+});

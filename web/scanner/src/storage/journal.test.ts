@@ -1,0 +1,127 @@
+import { IDBDatabase as FakeDatabase, IDBFactory, IDBObjectStore as FakeStore } from "fake-indexeddb";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { AppendError, Journal } from "./journal.ts";
+
+let factory: IDBFactory;
+beforeEach(() => {
+  factory = new IDBFactory();
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const row = (n: number) => ({ n, text: `row ${n}` });
+const failure = (promise: Promise<void>) =>
+  promise.then(
+    () => null,
+    (error: unknown) => (error instanceof AppendError ? error.reason : error),
+  );
+const open = () => Journal.open(factory as unknown as globalThis.IDBFactory);
+
+test("what was appended is read back in order by the next start", async () => {
+  const { journal, rows } = await open();
+  expect(rows).toEqual([]);
+  await journal.append([row(1), row(2)]);
+  await journal.append([row(3)]);
+  journal.close();
+  expect((await open()).rows).toEqual([row(1), row(2), row(3)]);
+});
+
+test("every append is one transaction that asks for strict durability", async () => {
+  const { journal } = await open();
+  const transaction = vi.spyOn(FakeDatabase.prototype, "transaction");
+  await journal.append([row(1), row(2), row(3)]);
+  expect(transaction).toHaveBeenCalledTimes(1);
+  expect(transaction.mock.calls[0]?.[2]).toEqual({ durability: "strict" });
+});
+
+test("after another tab took over, the old tab's append aborts and leaves nothing", async () => {
+  const old = await open();
+  await old.journal.append([row(1)]);
+  const next = await open();
+  expect(await failure(old.journal.append([row(2)]))).toBe("lost_lock");
+  await next.journal.append([{ n: 2, text: "of the new tab" }]);
+  expect((await open()).rows).toEqual([row(1), { n: 2, text: "of the new tab" }]);
+});
+
+test("a row that does not continue the journal is refused whole", async () => {
+  const { journal } = await open();
+  await journal.append([row(1)]);
+  expect(await failure(journal.append([row(3)]))).toBe("out_of_step");
+  expect(await failure(journal.append([row(2), row(4)]))).toBe("out_of_step");
+  expect((await open()).rows).toEqual([row(1)]);
+});
+
+test("appends started together are stored one after the other", async () => {
+  const { journal } = await open();
+  await Promise.all([journal.append([row(1)]), journal.append([row(2)]), journal.append([row(3)])]);
+  expect((await open()).rows).toHaveLength(3);
+});
+
+test("after a failed append the ones behind it fail too: no hole", async () => {
+  const { journal } = await open();
+  const add = vi.spyOn(FakeStore.prototype, "add").mockImplementationOnce(() => {
+    throw new DOMException("disk full", "QuotaExceededError");
+  });
+  const results = await Promise.all([failure(journal.append([row(1)])), failure(journal.append([row(2)]))]);
+  expect(results).toEqual(["quota", "out_of_step"]);
+  add.mockRestore();
+  expect((await open()).rows).toEqual([]);
+});
+
+test("a dropped connection is opened once more and the append goes through", async () => {
+  const { journal } = await open();
+  await journal.append([row(1)]);
+  // What iOS does to a page that slept: every transaction on the old connection throws.
+  const dead = new DOMException("Connection to Indexed Database server lost", "UnknownError");
+  vi.spyOn(FakeDatabase.prototype, "transaction").mockImplementationOnce(() => {
+    throw dead;
+  });
+  await journal.append([row(2)]);
+  expect((await open()).rows).toEqual([row(1), row(2)]);
+});
+
+test("a storage that stays away is told as closed", async () => {
+  const { journal } = await open();
+  journal.close();
+  vi.spyOn(factory, "open").mockImplementation(() => {
+    throw new DOMException("gone", "UnknownError");
+  });
+  expect(await failure(journal.append([row(1)]))).toBe("closed");
+});
+
+test("a commit whose answer was lost with the connection is not written twice", async () => {
+  const { journal } = await open();
+  const add = vi.spyOn(FakeStore.prototype, "add").mockImplementationOnce(function (this: InstanceType<typeof FakeStore>, value) {
+    const transaction = this.transaction as unknown as IDBTransaction;
+    // The transaction commits, but the page hears of a failure: its connection died in between.
+    queueMicrotask(() => {
+      const abort = transaction.onabort;
+      transaction.oncomplete = () => abort?.call(transaction, new Event("abort"));
+    });
+    add.mockRestore();
+    return this.add(value);
+  });
+  await journal.append([row(1)]);
+  await journal.append([row(2)]);
+  expect((await open()).rows).toEqual([row(1), row(2)]);
+});
+
+test("site data cleared under us: no append pretends to continue", async () => {
+  const { journal } = await open();
+  await journal.append([row(1)]);
+  const db = await rawConnection();
+  const tx = db.transaction(["rows", "control"], "readwrite");
+  tx.objectStore("rows").clear();
+  tx.objectStore("control").clear();
+  await new Promise((done) => (tx.oncomplete = done));
+  expect(await failure(journal.append([row(2)]))).toBe("closed");
+});
+
+function rawConnection(): Promise<IDBDatabase> {
+  return new Promise((resolve, reject) => {
+    const request = factory.open("admit-journal", 1) as unknown as IDBOpenDBRequest;
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}

@@ -1,0 +1,83 @@
+/**
+ * The one way the organiser's app talks to the server: JSON in, JSON out, every failure a `Problem` with words a person
+ * can act on.
+ */
+
+/** A field that is wrong, and how to mend it. */
+export interface FieldProblem {
+  path: string;
+  message: string;
+}
+
+/** `application/problem+json`, or the network's own failure (`code: "offline"`). */
+export class Problem extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly errors: FieldProblem[] = [],
+  ) {
+    super(message);
+  }
+  /** The message for one field, if it is among those that are wrong. */
+  field(path: string): string | undefined {
+    return this.errors.find((error) => error.path === path)?.message;
+  }
+}
+
+/** Called on 401, so that the app can show the sign-in. */
+export let onSignedOut: () => void = () => {};
+export function whenSignedOut(then: () => void): void {
+  onSignedOut = then;
+}
+
+async function problemOf(response: Response): Promise<Problem> {
+  const plain = `The server answered ${response.status}.`;
+  try {
+    const body = await response.json();
+    const errors = (body.errors ?? []) as FieldProblem[];
+    const words = body.detail ?? errors.map((error) => `${error.path}: ${error.message}`).join("; ");
+    return new Problem(response.status, body.code ?? "unknown", words || body.title || plain, errors);
+  } catch {
+    return new Problem(response.status, "unknown", plain);
+  }
+}
+
+async function send(method: string, path: string, body?: BodyInit, type?: string): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(path, {
+      method,
+      body,
+      credentials: "same-origin",
+      headers: type ? { "content-type": type, accept: "application/json" } : { accept: "application/json" },
+    });
+  } catch {
+    throw new Problem(0, "offline", "The server can't be reached. What you see may be old.");
+  }
+  if (response.ok) return response;
+  if (response.status === 401 && path !== "/api/session") onSignedOut();
+  throw await problemOf(response);
+}
+
+async function json<T>(response: Response): Promise<T> {
+  if (response.status === 204) return undefined as T;
+  const text = await response.text();
+  return (text ? JSON.parse(text) : undefined) as T;
+}
+
+export const api = {
+  get: async <T>(path: string): Promise<T> => json<T>(await send("GET", path)),
+  post: async <T>(path: string, body: unknown = {}): Promise<T> =>
+    json<T>(await send("POST", path, JSON.stringify(body), "application/json")),
+  patch: async <T>(path: string, body: unknown): Promise<T> =>
+    json<T>(await send("PATCH", path, JSON.stringify(body), "application/json")),
+  remove: async <T>(path: string, body?: unknown): Promise<T> =>
+    json<T>(
+      body === undefined
+        ? await send("DELETE", path)
+        : await send("DELETE", path, JSON.stringify(body), "application/json"),
+    ),
+  upload: async <T>(path: string, body: Blob | string, type: string): Promise<T> =>
+    json<T>(await send("POST", path, body, type)),
+};

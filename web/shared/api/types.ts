@@ -1,0 +1,146 @@
+/** The server's JSON, as `/openapi.json` describes it. Times are RFC 3339, UTC. */
+
+export interface Listed<T> {
+  items: T[];
+  next_cursor: string | null;
+}
+
+export interface Session {
+  user_id: string;
+  email: string;
+  name: string;
+  role: "owner" | "manager" | "promoter" | "door" | "viewer";
+  organization_id: string;
+  organization_name: string;
+}
+
+export type EventStatus = "draft" | "live" | "ended" | "archived";
+export interface EventView {
+  id: string;
+  name: string;
+  venue: string;
+  time_zone: string;
+  starts_at: string;
+  ends_at: string;
+  status: EventStatus;
+  re_entry: "never" | "after_gap" | "after_exit";
+  min_gap_seconds: number;
+  has_staff_pin: boolean;
+  capacity: number | null;
+}
+
+export interface GateView {
+  id: string;
+  name: string;
+  zones: string[];
+  direction: "in" | "out" | "both";
+  capacity: number | null;
+  names_on_devices: boolean;
+}
+
+export interface TicketView {
+  id: string;
+  barcode: string | null;
+  barcode_hash: string;
+  zone: string;
+  gate_ids: string[];
+  entry_limit: number;
+  status: "active" | "used" | "voided" | "refunded";
+  valid_from: string | null;
+  expires_at: string | null;
+  guest: { name: string; email: string | null; phone: string | null } | null;
+  scan_count: number;
+  scanned_at: string | null;
+}
+
+export interface ImportResult {
+  created: number;
+  updated: number;
+  unchanged: number;
+  errors: { line: number; field: string; message: string }[];
+  dry_run: boolean;
+}
+
+export interface PairingToken {
+  pairing_token: string;
+  url: string;
+  expires_at: string;
+}
+
+export interface LogView {
+  log_id: string;
+  head: number;
+  missing: [number, number][];
+  missing_count: number;
+}
+export interface DeviceView {
+  id: string;
+  name: string;
+  device_type: string;
+  gate_id: string;
+  state: "active" | "suspended" | "revoked";
+  last_seen_at: string | null;
+  last_sync_at: string | null;
+  pending: number;
+  battery: number | null;
+  app_version: string;
+  manifest_version: number;
+  clock_offset_ms: number | null;
+  logs: LogView[];
+  missing_count: number;
+}
+
+export interface GateOccupancy {
+  gate_id: string;
+  name: string;
+  entered: number;
+  exited: number;
+}
+export interface Occupancy {
+  event_id: string;
+  inside: number;
+  entered: number;
+  exited: number;
+  over: number;
+  tickets: number;
+  expected: number;
+  capacity: number | null;
+  gates: GateOccupancy[];
+}
+
+export interface MinuteRow {
+  at: string;
+  gate_id: string;
+  entered: number;
+  exited: number;
+  refused: number;
+}
+export interface Statistics {
+  minutes: MinuteRow[];
+}
+
+export interface IncidentScan {
+  device_id: string;
+  scan_id: string;
+  role: "entry" | "double_entry" | "subject";
+  gate_id: string;
+  at: string;
+  uncertainty_ms: number;
+  within: number;
+  over: number;
+  reason: string | null;
+  manifest_version: number;
+}
+export interface IncidentView {
+  id: string;
+  kind: string;
+  severity: "low" | "medium" | "high" | "critical";
+  status: "open" | "resolved" | "cleared";
+  ticket_id: string | null;
+  subject: string;
+  order_uncertain: boolean;
+  scans: IncidentScan[];
+  resolution: { decision: string; note: string; at: string } | null;
+  opened_at: string;
+  updated_at: string;
+}
