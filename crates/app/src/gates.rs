@@ -1,5 +1,6 @@
 //! Gates: where persons go in and out.
 
+pub mod find;
 pub mod create;
 pub mod list;
 pub mod update;
@@ -7,37 +8,4 @@ pub mod update;
 pub use create::{NewGate, create};
 pub use list::list;
 pub use update::{GatePatch, update};
-
-use admit_core::gate::GateRules;
-use admit_core::ids::{EventId, GateId};
-use admit_core::rule::When;
-
-use crate::error::{Error, Result};
-use crate::ports::Tx;
-
-/// A gate with its newest values.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gate {
-    /// Slug.
-    pub gate_id: GateId,
-    /// Newest values.
-    pub rules: GateRules,
-}
-
-/// Gates of an event with their newest values, in order of id.
-pub fn all(tx: &mut dyn Tx, event_id: &EventId) -> Result<Vec<Gate>> {
-    let book = tx.load_rules(event_id, &[])?.book;
-    let gate_ids = tx.gate_ids(event_id)?;
-    gate_ids
-        .into_iter()
-        .map(|gate_id| match book.gate(&gate_id, When::Newest) {
-            Some(rules) => Ok(Gate { gate_id, rules }),
-            None => Err(Error::Bug(format!("gate {gate_id} has no rules"))),
-        })
-        .collect()
-}
-
-/// One gate, or `NotFound`.
-pub fn require(tx: &mut dyn Tx, event_id: &EventId, gate_id: &GateId) -> Result<Gate> {
-    all(tx, event_id)?.into_iter().find(|gate| gate.gate_id == *gate_id).ok_or_else(|| Error::not_found("gate"))
-}
+pub use find::{Gate, all, require};

@@ -1,5 +1,6 @@
 //! Members: people with a role in the organisation.
 
+pub mod find;
 pub mod create;
 pub mod delete;
 pub mod list;
@@ -9,23 +10,3 @@ pub use create::{NewMember, create};
 pub use delete::delete;
 pub use list::list;
 pub use update::update;
-
-use admit_core::ids::UserId;
-
-use crate::error::{Error, Result};
-use crate::ports::Tx;
-use crate::records::{MemberRecord, Role};
-
-/// One member, or `NotFound`.
-fn require(tx: &mut dyn Tx, user_id: &UserId) -> Result<MemberRecord> {
-    tx.member(user_id)?.ok_or_else(|| Error::not_found("member"))
-}
-
-/// Fails with `last_owner` if the organisation would be left without one.
-fn keep_an_owner(tx: &mut dyn Tx, leaving: &UserId) -> Result<()> {
-    if tx.members()?.iter().any(|one| one.role == Role::Owner && one.user_id != *leaving) {
-        Ok(())
-    } else {
-        Err(Error::conflict("last_owner", "an organisation keeps at least one owner: make another member owner first"))
-    }
-}

@@ -6,5 +6,6 @@ pub mod decode;
 pub mod answer;
 pub mod ingest_batch;
 pub mod rebuild;
+pub mod list;
 
 pub use ingest_batch::{IngestAnswer, ingest_batch};

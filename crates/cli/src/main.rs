@@ -1,2 +1,96 @@
-//! stub
-fn main() {}
+//! The one binary. The only place that names concrete parts: which store, which clock, which web apps.
+
+mod settings;
+mod parts;
+mod acting;
+mod serve;
+mod commands;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::settings::Place;
+
+/// Admit: check people in at doors where the network can't be trusted.
+#[derive(Debug, Parser)]
+#[command(name = "admit", version, about, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the server.
+    Serve {
+        #[command(flatten)]
+        place: Place,
+        #[command(flatten)]
+        listen: settings::Listen,
+    },
+    /// Run a server with a live demo event: 20,000 tickets, four gates, doors open.
+    Demo(commands::demo::Demo),
+    /// Organisations and members.
+    #[command(subcommand)]
+    User(commands::user::User),
+    /// API tokens.
+    #[command(subcommand)]
+    Token(commands::token::Token),
+    /// Import guests and tickets from a CSV file. The same file twice changes nothing.
+    Import(commands::csv::Import),
+    /// Write all guests and tickets of an event as a CSV file.
+    Export(commands::csv::Export),
+    /// Recompute everything derived from the stored scans, rules and reviews.
+    Rebuild(commands::rebuild::Rebuild),
+    /// The audit ledgers.
+    #[command(subcommand)]
+    Audit(commands::audit::Audit),
+    /// Virtual devices on a faulty network, checked against the invariants.
+    Simulate(commands::simulate::Simulate),
+    /// Print the OpenAPI document.
+    Openapi,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let as_json = std::env::var("ADMIT_LOG").is_ok_and(|form| form == "json");
+    admit_server::telemetry::init(as_json);
+    // The simulator is one thread and needs no runtime.
+    if let Command::Simulate(simulate) = cli.command {
+        return simulate.run();
+    }
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("admit: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let result = runtime.block_on(run(cli.command));
+    // Whatever still blocks must not hold the process: it was acknowledged or it was not.
+    runtime.shutdown_timeout(std::time::Duration::from_secs(5));
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("admit: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Serve { place, listen } => serve::run(place, listen).await?,
+        Command::Demo(demo) => demo.run().await?,
+        Command::User(user) => user.run().await?,
+        Command::Token(token) => token.run().await?,
+        Command::Import(import) => return import.run().await,
+        Command::Export(export) => export.run().await?,
+        Command::Rebuild(rebuild) => return rebuild.run().await,
+        Command::Audit(audit) => return audit.run().await,
+        Command::Simulate(simulate) => return Ok(simulate.run()),
+        Command::Openapi => commands::openapi::run().await?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

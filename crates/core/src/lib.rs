@@ -18,6 +18,7 @@ pub mod decide;
 pub mod incident;
 pub mod reduce;
 pub mod occupancy;
+pub mod view;
 pub mod sign;
 pub mod idempotency;
 pub mod audit;
@@ -25,6 +26,7 @@ pub mod access;
 pub mod rate;
 pub mod wire;
 pub mod manifest;
+pub mod device;
 #[cfg(feature = "vectors")]
 pub mod vectors;
 

@@ -73,6 +73,8 @@ pub const PIN_PAUSE_MS: i64 = 30_000;
 pub const PIN_ITERATIONS: u32 = 60_000;
 /// Waiting requests folded into one transaction (architecture §4).
 pub const LANE_REQUESTS: usize = 32;
+/// Devices that one pairing token may pair.
+pub const PAIRING_TOKEN_USES: u32 = 500;
 /// Tickets or guests made by one request.
 pub const TICKETS_PER_REQUEST: usize = 10_000;
 /// Wrong lines that the answer to an import lists; the rest are counted.

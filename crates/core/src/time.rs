@@ -11,8 +11,8 @@ pub struct Timestamp(i64);
 #[error("must be an RFC 3339 time such as 2026-06-07T19:30:00Z, between the years 1970 and 9999")]
 pub struct TimeError;
 
-/// 9999-12-31T00:00:00Z: above it RFC 3339 has no form.
-const MAX_MS: i64 = 253_402_214_400_000;
+/// 9999-12-30T22:00:00Z: above it some offset has no RFC 3339 form, so that `jiff` writes none.
+const MAX_MS: i64 = 253_402_207_200_000;
 
 impl Timestamp {
     /// The beginning of time: what "holds from the start" means.
@@ -70,6 +70,14 @@ mod tests {
             assert_eq!(Timestamp::parse(text).unwrap().to_string(), text);
         }
         assert_eq!(Timestamp::parse("2025-12-07T21:30:00+02:00").unwrap(), Timestamp::parse("2025-12-07T19:30:00Z").unwrap());
+    }
+
+    #[test]
+    fn the_first_and_the_last_moment_have_a_form() {
+        for moment in [Timestamp::START, Timestamp::clamped(i64::MAX)] {
+            assert_eq!(Timestamp::parse(&moment.to_string()), Ok(moment));
+        }
+        assert!(Timestamp::from_ms(Timestamp::clamped(i64::MAX).ms() + 1).is_err());
     }
 
     #[test]

@@ -7,4 +7,5 @@ pub mod problem;
 mod text;
 pub mod stored;
 pub mod scanning;
+pub mod journal;
 pub mod manifest;

@@ -41,7 +41,7 @@ use crate::{assets, docs, openapi, routes};
 
 /// Answers smaller than this are not compressed, in bytes: nothing is gained, and a small answer with a secret in it
 /// tells nothing by its length.
-const COMPRESS_FROM: u16 = 1024;
+const COMPRESS_FROM: u64 = 1024;
 
 /// What an API answer may do in a browser: nothing.
 const API_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";

@@ -3,7 +3,7 @@
 //! A hint says that something changed; the snapshot is read again and sent whole, at most twice a second. So a lost
 //! hint costs time, never truth, and what a client sees cannot drift.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
@@ -66,8 +66,8 @@ pub trait Source: Send + 'static {
     fn take(&mut self, hint: &Hint) -> (Vec<Self::Part>, Option<Message>);
     /// What may have been missed while the stream fell behind.
     fn missed(&mut self) {}
-    /// Reads a part anew.
-    fn read(&mut self, part: &Self::Part) -> impl Future<Output = Result<Message>> + Send;
+    /// Reads a part anew; `None` if it is not for this client.
+    fn read(&mut self, part: &Self::Part) -> impl Future<Output = Result<Option<Message>>> + Send;
     /// The client was closed for not keeping up.
     fn dropped(&mut self) {}
 }
@@ -82,24 +82,16 @@ pub fn open<S: Source>(
     shutdown: CancellationToken,
 ) -> Sse<impl Stream<Item = std::result::Result<Event, Infallible>>> {
     let (queue, messages) = mpsc::channel::<std::result::Result<Event, Infallible>>(QUEUE);
+    let left = queue.clone();
     let mut client = Client { queue, source, connection };
     tokio::spawn(async move {
         tokio::select! {
             () = shutdown.cancelled() => {}
-            () = client.queue.clone().closed_() => {}
+            () = left.closed() => {}
             _ = client.run(hints, opening) => {}
         }
     });
     Sse::new(ReceiverStream::new(messages))
-}
-
-trait Closed {
-    fn closed_(self) -> impl Future<Output = ()> + Send;
-}
-impl<T: Send> Closed for mpsc::Sender<T> {
-    async fn closed_(self) {
-        self.closed().await;
-    }
 }
 
 struct Client<S> {
@@ -120,7 +112,7 @@ impl<S: Source> Client<S> {
         for message in opening {
             self.send(message)?;
         }
-        let mut stale: BTreeMap<S::Part, ()> = BTreeMap::new();
+        let mut stale = BTreeSet::new();
         for part in self.source.parts() {
             self.read(&part).await?;
         }
@@ -138,7 +130,7 @@ impl<S: Source> Client<S> {
                 }
                 () = tokio::time::sleep_until(due), if !stale.is_empty() => {
                     self.drain(&mut hints, &mut stale)?;
-                    for part in std::mem::take(&mut stale).into_keys() {
+                    for part in std::mem::take(&mut stale) {
                         self.read(&part).await?;
                     }
                     sent = Instant::now();
@@ -150,17 +142,17 @@ impl<S: Source> Client<S> {
     fn hear(
         &mut self,
         hint: std::result::Result<Arc<Hint>, RecvError>,
-        stale: &mut BTreeMap<S::Part, ()>,
+        stale: &mut BTreeSet<S::Part>,
     ) -> std::result::Result<(), Over> {
         match hint {
             Ok(hint) => {
                 let (parts, message) = self.source.take(&hint);
-                stale.extend(parts.into_iter().map(|part| (part, ())));
+                stale.extend(parts);
                 message.map_or(Ok(()), |message| self.send(message))
             }
             Err(RecvError::Lagged(_)) => {
                 self.source.missed();
-                stale.extend(self.source.parts().into_iter().map(|part| (part, ())));
+                stale.extend(self.source.parts());
                 Ok(())
             }
             Err(RecvError::Closed) => Err(Over),
@@ -171,7 +163,7 @@ impl<S: Source> Client<S> {
     fn drain(
         &mut self,
         hints: &mut broadcast::Receiver<Arc<Hint>>,
-        stale: &mut BTreeMap<S::Part, ()>,
+        stale: &mut BTreeSet<S::Part>,
     ) -> std::result::Result<(), Over> {
         loop {
             match hints.try_recv() {
@@ -184,7 +176,7 @@ impl<S: Source> Client<S> {
 
     async fn read(&mut self, part: &S::Part) -> std::result::Result<(), Over> {
         match self.source.read(part).await {
-            Ok(message) => self.send(message),
+            Ok(message) => message.map_or(Ok(()), |message| self.send(message)),
             Err(error) => {
                 tracing::warn!(%error, "a live stream ends: its snapshot cannot be read");
                 Err(Over)

@@ -1,1 +1,23 @@
-//! stub
+//! The simulator (trust §3): virtual devices on the real engine, a faulty network, wrong clocks, disks that lose what
+//! was not flushed, crashes anywhere, restores of the server. One thread a seed, virtual time, no randomness but the
+//! seed's: chaos, then healing, then quiet, then the checks.
+
+pub mod rng;
+pub mod config;
+pub mod trace;
+pub mod clock;
+pub mod disk;
+pub mod reach;
+pub mod mutants;
+pub mod server;
+pub mod l0;
+pub mod ledger;
+pub mod phone;
+mod legacy;
+mod net;
+mod people;
+pub mod world;
+mod check;
+mod run;
+
+pub use run::{Options, Outcome, REGRESSIONS, Report, run, run_seed};

@@ -1,6 +1,6 @@
 //! What a backend does for the one `SqlTx`: run statements. All SQL is in this crate, none of it in a backend.
 
-use std::borrow::Cow;
+use std::sync::OnceLock;
 
 use admit_app::error::Result;
 use admit_core::ids::{OrganizationId, UserId};
@@ -20,19 +20,37 @@ pub struct Stmt {
     pub sql: &'static str,
     /// The text where PostgreSQL needs another.
     pub postgres: Option<&'static str>,
+    /// The text as a backend takes it, made once.
+    pub made: Made,
+}
+
+/// A statement's texts as the backends take them, made when first needed.
+#[derive(Debug)]
+pub struct Made {
+    sqlite: OnceLock<String>,
+    postgres: OnceLock<String>,
+}
+
+impl Made {
+    /// Not made yet.
+    pub const fn new() -> Self {
+        Self { sqlite: OnceLock::new(), postgres: OnceLock::new() }
+    }
+}
+impl Default for Made {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Stmt {
     /// As SQLite takes it: numbered parameters are `?1` there (`$1` would be a name, numbered by its appearance).
-    pub fn sqlite(&self) -> String {
-        self.sql.replace('$', "?")
+    pub fn sqlite(&'static self) -> &'static str {
+        self.made.sqlite.get_or_init(|| self.sql.replace('$', "?"))
     }
     /// As PostgreSQL takes it.
-    pub fn postgres(&self) -> Cow<'static, str> {
-        let sql = self.postgres.unwrap_or(self.sql);
-        let Some(start) = sql.find("IN ($") else { return Cow::Borrowed(sql) };
-        let (before, list) = (&sql[..start], &sql[start + 3..]);
-        Cow::Owned(format!("{before}= ANY{list}"))
+    pub fn postgres(&'static self) -> &'static str {
+        self.made.postgres.get_or_init(|| self.postgres.unwrap_or(self.sql).replace("IN ($", "= ANY($"))
     }
 }
 
@@ -47,6 +65,8 @@ pub struct Bulk {
     pub columns: &'static [(&'static str, Kind)],
     /// What follows the values: empty, or `ON CONFLICT …`.
     pub tail: &'static str,
+    /// The text as a backend takes it, made once.
+    pub made: Made,
 }
 
 impl Bulk {
@@ -54,17 +74,16 @@ impl Bulk {
         self.columns.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
     }
     /// One row, as SQLite takes it.
-    pub fn sqlite(&self) -> String {
-        let marks = vec!["?"; self.columns.len()].join(", ");
-        format!("INSERT INTO {} ({}) VALUES ({marks}) {}", self.table, self.names(), self.tail)
+    pub fn sqlite(&'static self) -> &'static str {
+        self.made.sqlite.get_or_init(|| {
+            let marks = vec!["?"; self.columns.len()].join(", ");
+            format!("INSERT INTO {} ({}) VALUES ({marks}) {}", self.table, self.names(), self.tail)
+        })
     }
     /// All rows, a parameter for each column, as PostgreSQL takes it.
-    pub fn postgres(&self) -> String {
-        let arrays: Vec<String> = self
-            .columns
-            .iter()
-            .enumerate()
-            .map(|(i, (_, kind))| {
+    pub fn postgres(&'static self) -> &'static str {
+        self.made.postgres.get_or_init(|| {
+            let array = |(i, (_, kind)): (usize, &(&str, Kind))| {
                 let kind = match kind {
                     Kind::Int => "bigint",
                     Kind::Text => "text",
@@ -72,10 +91,10 @@ impl Bulk {
                     Kind::Bool => "boolean",
                 };
                 format!("${}::{kind}[]", i + 1)
-            })
-            .collect();
-        let arrays = arrays.join(", ");
-        format!("INSERT INTO {} ({}) SELECT * FROM UNNEST({arrays}) {}", self.table, self.names(), self.tail)
+            };
+            let arrays = self.columns.iter().enumerate().map(array).collect::<Vec<_>>().join(", ");
+            format!("INSERT INTO {} ({}) SELECT * FROM UNNEST({arrays}) {}", self.table, self.names(), self.tail)
+        })
     }
 }
 
@@ -117,6 +136,7 @@ macro_rules! statements {
             name: stringify!($name),
             sql: $sql,
             postgres: statements!(@other $($postgres)?),
+            made: $crate::driver::Made::new(),
         };)*
         /// Every statement of this noun.
         pub static STATEMENTS: &[&$crate::driver::Stmt] = &[$(&$name),*];
@@ -132,6 +152,7 @@ macro_rules! bulks {
             table: $table,
             columns: &[$((stringify!($column), $crate::value::Kind::$kind)),*],
             tail: bulks!(@tail $($tail)?),
+            made: $crate::driver::Made::new(),
         };)*
         /// Every bulk insert of this noun.
         pub static BULKS: &[&$crate::driver::Bulk] = &[$(&$name),*];

@@ -160,7 +160,9 @@ impl<D: Driver> SqlTx<'_, D> {
     pub(crate) fn put_scans(&mut self, scans: &[NewScan]) -> Result<()> {
         let id = self.organization_id.clone();
         let mut values: Vec<Value<'_>> = Vec::with_capacity(scans.len() * 21);
-        for (n, new) in scans.iter().enumerate() {
+        for new in scans {
+            let n = self.scans_stored;
+            self.scans_stored += 1;
             let scan = &new.fact.scan;
             if code(scan).is_none() && pick(scan).is_none() {
                 return Err(Error::Bug(format!("scan {} has neither a code nor a picked ticket", scan.scan_id)));
@@ -176,7 +178,7 @@ impl<D: Driver> SqlTx<'_, D> {
                 scan.log_id.as_ref().into(),
                 scan.seq.into(),
                 new.serial.into(),
-                Value::Int(n as i64),
+                n.into(),
             ]);
             values.extend(proof(&new.fact));
             values.extend([

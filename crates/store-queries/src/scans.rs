@@ -65,7 +65,7 @@ statements! {
     /// Later deliveries of scans.
     DELIVERIES = "SELECT scan_id, device_id, digest, signature_state, after_revocation, offset_seconds, received_at, judged_serial,
         judged_outcome FROM deliveries WHERE organization_id = $1 AND scan_id IN ($2)";
-    /// Whether an event has any review.
+    /// Whether there is any review at all.
     ANY_REVIEW = "SELECT 1 FROM reviews WHERE organization_id = $1 LIMIT 1";
     /// Reviews of tickets' scans, by the codes they ever held.
     REVIEWS_BY_CODE = reviews_from!("codes c JOIN scans s ON s.organization_id = c.organization_id AND s.event_id = c.event_id

@@ -24,7 +24,6 @@ macro_rules! ticket_columns {
          t.import_key, t.guest_id, t.rules_serial, t.state_serial, t.created_at"
     };
 }
-pub(crate) use ticket_columns;
 
 statements! {
     /// One ticket of any event.

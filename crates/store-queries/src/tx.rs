@@ -20,6 +20,8 @@ pub struct SqlTx<'a, D: Driver> {
     pub(crate) heads: BTreeMap<EventId, EventHead>,
     pub(crate) organization_head: Option<OrganizationHead>,
     epoch: Option<Epoch>,
+    /// Scans stored so far by this write: their order within its serial.
+    pub(crate) scans_stored: i64,
     failed: Option<Error>,
 }
 
@@ -35,6 +37,7 @@ pub fn run_write<D: Driver>(driver: &mut D, scope: &Scope, op: &mut WriteOp) -> 
         heads,
         organization_head: None,
         epoch: None,
+        scans_stored: 0,
         failed: None,
     };
     let result = op(&mut tx);
@@ -55,6 +58,7 @@ pub fn run_read<D: Driver>(driver: &mut D, organization_id: &OrganizationId, op:
         heads: BTreeMap::new(),
         organization_head: None,
         epoch: None,
+        scans_stored: 0,
         failed: None,
     };
     let result = op(&mut tx);
@@ -140,6 +144,10 @@ impl<D: Driver> SqlTx<'_, D> {
         self.change(|driver, _| driver.execute_many(bulk, values))
     }
 
+    /// Whether this is a write, not a read snapshot.
+    pub(crate) fn writes(&self) -> bool {
+        self.writes
+    }
     /// The present epoch, asked once a transaction.
     pub(crate) fn present_epoch(&mut self) -> Result<Epoch> {
         if let Some(epoch) = self.epoch {

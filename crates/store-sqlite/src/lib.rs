@@ -1,1 +1,197 @@
-//! stub
+//! The embedded store: SQLite on one writer thread, with readers beside it, or in place for the simulator.
+//!
+//! Modules in reading order; a file imports only from those above it (law 12).
+
+mod options;
+mod driver;
+mod connect;
+mod group;
+mod threads;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use admit_app::error::{Error, Result};
+use admit_app::ports::{ReadOp, Scope, Store, WriteOp};
+use admit_app::records::{CredentialRecord, OrganizationRecord, UserRecord};
+use admit_core::ids::{EventId, OrganizationId};
+use admit_core::rule::Epoch;
+use admit_core::time::Timestamp;
+use admit_store_queries::directory;
+use futures_util::future::{BoxFuture, FutureExt, ready};
+use tokio::sync::oneshot;
+
+use driver::{SqliteDriver, meaning, unavailable};
+use group::{Job, ServerOp, Work, Writer};
+pub use options::{ClockHook, CommitFault, CommitHook, Options, StatementFault, StatementHook, StopHook};
+use threads::Threads;
+
+/// The embedded store. Cloning gives another handle to the same one.
+#[derive(Clone)]
+pub struct Sqlite {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    options: Options,
+    path: Option<PathBuf>,
+    mode: Mode,
+}
+
+enum Mode {
+    /// Everything on the calling thread.
+    Inline(Mutex<Writer>),
+    /// Everything on threads of its own.
+    Threads(Threads),
+}
+
+impl Sqlite {
+    /// Opens the database in a file, makes it if there is none, brings it up to date. Fails when its durability settings
+    /// do not hold, when a newer version wrote it, or when the file cannot be opened.
+    pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self> {
+        Self::start(Some(path.as_ref()), options)
+    }
+    /// A database in memory: for tests and the simulator.
+    pub fn memory(options: Options) -> Result<Self> {
+        Self::start(None, options)
+    }
+    fn start(path: Option<&Path>, options: Options) -> Result<Self> {
+        let conn = connect::writer(path, &options)?;
+        let writer = Writer { conn, options: options.clone(), stopped: false };
+        let mode = if options.inline {
+            Mode::Inline(Mutex::new(writer))
+        } else {
+            Mode::Threads(Threads::start(writer, path)?)
+        };
+        Ok(Self { inner: Arc::new(Inner { options, path: path.map(Path::to_owned), mode }) })
+    }
+
+    /// The last committed image of an inline store in memory. Fails on others: [`Sqlite::backup`] serves them.
+    pub fn snapshot(&self) -> Result<Vec<u8>> {
+        let mut writer = self.inline()?;
+        let image = writer.conn.serialize(rusqlite::MAIN_DB).map_err(|error| meaning("snapshot", &error).0)?;
+        Ok(image.to_vec())
+    }
+    /// Puts an image of [`Sqlite::snapshot`] in place of an inline store's present content: restoring an old backup.
+    pub fn restore(&self, image: &[u8]) -> Result<()> {
+        let mut writer = self.inline()?;
+        writer.conn = connect::from_image(image, &self.inner.options)?;
+        writer.stopped = false;
+        Ok(())
+    }
+    /// The process of an inline store dies and starts again on what was committed last: whatever was open is rolled
+    /// back, caches are gone, a store that stopped itself runs again.
+    pub fn crash(&self) -> Result<()> {
+        let image = self.snapshot()?;
+        self.restore(&image)
+    }
+    fn inline(&self) -> Result<MutexGuard<'_, Writer>> {
+        match &self.inner.mode {
+            Mode::Inline(writer) => {
+                let writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+                if self.inner.path.is_some() || !writer.conn.is_autocommit() {
+                    return Err(Error::Bug("images are of a database in memory, between transactions".into()));
+                }
+                Ok(writer)
+            }
+            Mode::Threads(_) => Err(Error::Bug("only an inline store has images".into())),
+        }
+    }
+
+    /// Copies the database, as committed now, into a new file, and has it on the disk when it returns. Others go on
+    /// reading and writing meanwhile. Blocks: call it from a thread that may.
+    pub fn backup(&self, to: &Path) -> Result<()> {
+        let path = self.inner.path.as_ref();
+        let path = path.ok_or_else(|| Error::Bug("a database in memory has no backup".into()))?;
+        let failed = |error: std::io::Error| Error::Bug(format!("writing the backup: {error}"));
+        let target = to.to_str().ok_or_else(|| Error::invalid("path", "must be UTF-8"))?;
+        if to.exists() {
+            return Err(Error::invalid("path", "must not exist yet"));
+        }
+        let conn = connect::checkpointer(path)?;
+        conn.execute("VACUUM INTO ?1", [target]).map_err(|error| meaning("backup", &error).0)?;
+        std::fs::File::open(to).and_then(|file| file.sync_all()).map_err(failed)?;
+        let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        std::fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
+    }
+
+    fn run(&self, work: Work, urgent: bool) -> BoxFuture<'static, Result<()>> {
+        match &self.inner.mode {
+            // At once, not when polled: a caller that leaves cancels nothing, in either mode.
+            Mode::Inline(writer) => {
+                ready(writer.lock().unwrap_or_else(PoisonError::into_inner).run_one(work)).boxed()
+            }
+            Mode::Threads(threads) => {
+                let (reply, answer) = oneshot::channel();
+                let reads = matches!(work, Work::Read(..) | Work::Look(_));
+                let queue = if reads { &threads.reads } else { &threads.writes };
+                queue.push(Job { work, reply }, urgent);
+                answer.map(|answer| answer.unwrap_or_else(|_| Err(unavailable()))).boxed()
+            }
+        }
+    }
+    /// Runs a statement or two of the whole server, and gives back what they answered.
+    fn server<T: Send + 'static>(
+        &self,
+        writes: bool,
+        mut op: impl FnMut(&mut SqliteDriver<'_>) -> Result<T> + Send + 'static,
+    ) -> BoxFuture<'static, Result<T>> {
+        let slot = Arc::new(Mutex::new(None));
+        let into = Arc::clone(&slot);
+        let op: ServerOp = Box::new(move |driver| {
+            let value = op(driver)?;
+            *into.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+            Ok(())
+        });
+        let done = self.run(if writes { Work::Server(op) } else { Work::Look(op) }, true);
+        done.map(move |result| {
+            result?;
+            let value = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+            value.ok_or_else(|| Error::Bug("the store said done without running the operation".into()))
+        })
+        .boxed()
+    }
+}
+
+impl Store for Sqlite {
+    fn write_op(&self, scope: Scope, op: WriteOp) -> BoxFuture<'static, Result<()>> {
+        let urgent = scope.urgent;
+        self.run(Work::Write(scope, op), urgent)
+    }
+    fn read_op(&self, organization_id: OrganizationId, op: ReadOp) -> BoxFuture<'static, Result<()>> {
+        self.run(Work::Read(organization_id, op), false)
+    }
+    fn credential(&self, token_hash: [u8; 32]) -> BoxFuture<'static, Result<Option<CredentialRecord>>> {
+        self.server(false, move |driver| directory::credential(driver, &token_hash))
+    }
+    fn sign_in(&self, email: String) -> BoxFuture<'static, Result<Option<(UserRecord, Vec<OrganizationId>)>>> {
+        self.server(false, move |driver| directory::sign_in(driver, &email))
+    }
+    fn all_events(&self) -> BoxFuture<'static, Result<Vec<(OrganizationId, EventId)>>> {
+        self.server(false, |driver| directory::all_events(driver))
+    }
+    fn create_organization(
+        &self,
+        organization: OrganizationRecord,
+        owner: UserRecord,
+    ) -> BoxFuture<'static, Result<()>> {
+        self.server(true, move |driver| directory::create_organization(driver, &organization, &owner))
+    }
+    fn epoch(&self) -> BoxFuture<'static, Result<Epoch>> {
+        self.server(false, |driver| {
+            directory::epoch(driver)?.ok_or_else(|| Error::Bug("the store has no epoch".into()))
+        })
+    }
+    fn begin_epoch(&self, seen: Epoch, next: Epoch) -> BoxFuture<'static, Result<()>> {
+        self.server(true, move |driver| directory::begin_epoch(driver, seen, next))
+    }
+    fn setting(&self, name: String) -> BoxFuture<'static, Result<Option<String>>> {
+        self.server(false, move |driver| directory::setting(driver, &name))
+    }
+    fn settle(&self, name: String, value: String) -> BoxFuture<'static, Result<String>> {
+        self.server(true, move |driver| directory::settle(driver, &name, &value))
+    }
+    fn now(&self) -> BoxFuture<'static, Result<Timestamp>> {
+        ready(Ok(driver::now(&self.inner.options))).boxed()
+    }
+}

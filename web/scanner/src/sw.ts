@@ -10,6 +10,8 @@ const worker = self as unknown as ServiceWorkerGlobalScope;
 const PREFIX = "admit-scan-";
 /** One cache per build: page, workers and WASM never mix two builds. */
 const CACHE = PREFIX + __BUILD_ID__;
+/** Kept beside the files: the names of older builds' caches. */
+const OLDER = "older-builds";
 
 worker.addEventListener("install", (event) => {
   event.waitUntil(
@@ -21,10 +23,12 @@ worker.addEventListener("install", (event) => {
   );
 });
 
+worker.addEventListener("activate", (event) => event.waitUntil(rememberOlder()));
+
 worker.addEventListener("message", (event) => {
   // A page of this build reached Ready once: only now are older builds no longer needed.
   const data = event.data as { kind?: unknown } | null;
-  if (data?.kind === "ready") event.waitUntil(forgetOthers());
+  if (data?.kind === "ready") event.waitUntil(forgetOlder());
 });
 
 worker.addEventListener("fetch", (event) => {
@@ -41,12 +45,25 @@ async function fromCache(request: Request): Promise<Response> {
   return (await cache.match(wanted, { ignoreSearch: request.mode === "navigate" })) ?? fetch(request);
 }
 
-async function forgetOthers(): Promise<void> {
-  for (const name of await caches.keys()) {
-    if (name.startsWith(PREFIX) && name !== CACHE) await caches.delete(name);
-  }
+/** Which caches are older than this build: known when it takes over, no longer when a newer one is on its way. */
+async function rememberOlder(): Promise<void> {
+  const older = (await caches.keys()).filter((name) => name.startsWith(PREFIX) && name !== CACHE);
+  const cache = await caches.open(CACHE);
+  await cache.put(address(OLDER), new Response(JSON.stringify(older)));
+}
+
+async function forgetOlder(): Promise<void> {
+  // A build going back to an earlier one waits under that one's name.
+  if (worker.registration.waiting !== null || worker.registration.installing !== null) return;
+  const cache = await caches.open(CACHE);
+  const noted = await cache.match(address(OLDER));
+  if (noted === undefined) return;
+  for (const name of (await noted.json()) as string[]) await caches.delete(name);
+  await cache.delete(address(OLDER));
 }
 
 function address(path: string): string {
   return new URL(path, worker.registration.scope).href;
 }
+
+export {};

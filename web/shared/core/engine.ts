@@ -72,6 +72,7 @@ export type Effect =
   | { type: "cancel"; request: number }
   | { type: "wake"; at_mono_ms: number }
   | { type: "show"; verdict: VerdictView }
+  | { type: "undone"; scan_id: string; count: number }
   | { type: "view"; view: View }
   | { type: "pin_refused"; tries_left: number; paused_until_mono_ms: number | null }
   | { type: "refused"; code: RefusedCode; message: string }
@@ -86,6 +87,8 @@ export interface SendEffect {
   headers: [string, string][];
   body: string | null;
   timeout_ms: number;
+  /** Origin of the paired server where the pairing link named one; absent: the page's own. */
+  server?: string;
 }
 
 export type RefusedCode =
@@ -96,6 +99,8 @@ export type RefusedCode =
   | "no_pin"
   | "unknown_scan"
   | "bad_count"
+  | "bad_direction"
+  | "busy"
   | "storage_blocked"
   | "pairing_failed";
 
@@ -155,6 +160,8 @@ export interface View {
   list: ListView | null;
   online: boolean;
   captive: boolean;
+  /** The server holds this device's uploads until the organiser counts them; scanning goes on. */
+  suspended: boolean;
   unsent: number;
   sending: number;
   retry_in_ms: number | null;
@@ -198,6 +205,6 @@ export interface HistoryRow {
 
 /** The engine as the WASM door gives it: JSON in, JSON out, a body's bytes beside. */
 export interface EngineDoor {
-  /** Takes an `Input`, its body and a `Now`; gives an array of `Effect`. Throws on text it cannot read. */
+  /** Takes an `Input`, its body and a `Now`; gives an array of `Effect`. Throws on text it can't read. */
   handle(inputJson: string, body: Uint8Array | undefined, nowJson: string): string;
 }

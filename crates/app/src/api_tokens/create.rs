@@ -25,7 +25,7 @@ pub struct NewApiToken {
 
 /// Makes a token that acts as the caller, with whatever role they have at the time.
 pub async fn create(app: &App, caller: &UserCaller, name: &str) -> Result<NewApiToken> {
-    caller.must(Action::ManageApiTokens)?;
+    caller.must(Action::ManageTokens)?;
     let now = app.clock.now();
     let mut checks = Checks::default();
     let name = checks.name("name", name);

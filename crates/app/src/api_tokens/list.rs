@@ -9,6 +9,6 @@ use crate::records::ApiTokenRecord;
 
 /// API tokens of the organisation, newest first, withdrawn ones included.
 pub async fn list(app: &App, caller: &UserCaller) -> Result<Vec<ApiTokenRecord>> {
-    caller.must(Action::ManageApiTokens)?;
+    caller.must(Action::ManageTokens)?;
     read(&*app.store, &caller.organization_id, move |tx| tx.api_tokens()).await
 }

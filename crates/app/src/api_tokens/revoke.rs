@@ -10,7 +10,7 @@ use crate::ports::{App, Scope, write};
 
 /// Withdraws a token at once. Once more changes nothing.
 pub async fn revoke(app: &App, caller: &UserCaller, api_token_id: &str) -> Result<()> {
-    caller.must(Action::ManageApiTokens)?;
+    caller.must(Action::ManageTokens)?;
     let now = app.clock.now();
     let by = caller.clone();
     let id = api_token_id.to_owned();

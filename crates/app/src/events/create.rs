@@ -8,6 +8,7 @@ use admit_core::rule::{Change, Effective, EventChange, Rule};
 use admit_core::time::Timestamp;
 use serde_json::json;
 
+use super::pin::staff_pin;
 use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::checks::Checks;
@@ -51,7 +52,7 @@ pub async fn create(app: &App, caller: &UserCaller, new: NewEvent) -> Result<Eve
     // 1. Check.
     let event_id = EventId::new(draw.row_id(now)).map_err(|error| Error::Bug(error.to_string()))?;
     let event = checked(&new, event_id, now)?;
-    let staff_pin = new.staff_pin.as_deref().map(|digits| super::staff_pin(digits, &mut draw));
+    let staff_pin = new.staff_pin.as_deref().map(|digits| staff_pin(digits, &mut draw));
     let entry_type = EntryTypeRecord {
         entry_type_id: EntryTypeId::new(draw.row_id(now)).map_err(|error| Error::Bug(error.to_string()))?,
         event_id: event.event_id.clone(),

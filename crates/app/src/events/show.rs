@@ -3,6 +3,7 @@
 use admit_core::access::Action;
 use admit_core::ids::EventId;
 
+use super::find;
 use crate::caller::UserCaller;
 use crate::error::Result;
 use crate::ports::{App, read};
@@ -11,5 +12,5 @@ use crate::records::EventRecord;
 /// The newest values of an event.
 pub async fn show(app: &App, caller: &UserCaller, event_id: EventId) -> Result<EventRecord> {
     caller.must(Action::ReadEvents)?;
-    read(&*app.store, &caller.organization_id, move |tx| super::require(tx, &event_id)).await
+    read(&*app.store, &caller.organization_id, move |tx| find::require(tx, &event_id)).await
 }

@@ -10,6 +10,8 @@ use admit_core::rule::{Change, Effective, EventChange};
 use admit_core::time::Timestamp;
 use serde_json::{Map, Value, json};
 
+use super::find;
+use super::pin::staff_pin;
 use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::checks::Checks;
@@ -54,13 +56,13 @@ pub async fn update(app: &App, caller: &UserCaller, event_id: EventId, patch: Ev
     let mut checks = Checks::default();
     let patch = checked(&mut checks, patch);
     checks.finish()?;
-    let pin = patch.staff_pin.as_ref().map(|pin| pin.as_deref().map(|digits| super::staff_pin(digits, &mut draw)));
+    let pin = patch.staff_pin.as_ref().map(|pin| pin.as_deref().map(|digits| staff_pin(digits, &mut draw)));
     let by = caller.clone();
     let id = event_id.clone();
     let (event, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
         let mut draw = draw.clone();
         // 2. The new values, and what changed.
-        let before = super::require(tx, &id)?;
+        let before = find::require(tx, &id)?;
         let after = applied(&before, &patch)?;
         let changed = differences(&before, &after, pin.is_some());
         if changed.is_empty() {

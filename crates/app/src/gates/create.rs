@@ -6,7 +6,7 @@ use admit_core::ids::{EventId, GateId};
 use admit_core::rule::{Change, Effective, GateChange};
 use serde_json::json;
 
-use super::Gate;
+use super::find::Gate;
 use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::checks::Checks;
@@ -42,7 +42,7 @@ pub async fn create(app: &App, caller: &UserCaller, event_id: EventId, new: NewG
     let draw = app.draw();
     // 1. Check.
     let mut checks = Checks::default();
-    checks.gate_slug("gate_id", &new.gate_id);
+    checks.gate_slug("id", &new.gate_id);
     let name = checks.name("name", new.name.as_deref().unwrap_or(new.gate_id.as_str()));
     let zones = new.zones.as_ref().map(|zones| checks.zones("zones", zones));
     let capacity = checks.capacity("capacity", new.capacity);

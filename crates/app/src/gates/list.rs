@@ -3,7 +3,7 @@
 use admit_core::access::Action;
 use admit_core::ids::EventId;
 
-use super::Gate;
+use super::find::{self, Gate};
 use crate::caller::UserCaller;
 use crate::error::Result;
 use crate::events;
@@ -14,7 +14,7 @@ pub async fn list(app: &App, caller: &UserCaller, event_id: EventId) -> Result<V
     caller.must(Action::ReadEvents)?;
     read(&*app.store, &caller.organization_id, move |tx| {
         events::require(tx, &event_id)?;
-        super::all(tx, &event_id)
+        find::all(tx, &event_id)
     })
     .await
 }

@@ -8,7 +8,7 @@ use admit_core::ids::{EventId, GateId};
 use admit_core::rule::{Change, Effective, GateChange};
 use serde_json::{Map, Value, json};
 
-use super::Gate;
+use super::find::{self, Gate};
 use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::checks::Checks;
@@ -52,7 +52,7 @@ pub async fn update(app: &App, caller: &UserCaller, event_id: EventId, gate_id: 
         let mut draw = draw.clone();
         // 2. What changed.
         events::require(tx, &id)?;
-        let before = super::require(tx, &id, &gate_id)?;
+        let before = find::require(tx, &id, &gate_id)?;
         let after = applied(&before.rules, &patch);
         let (changes, said) = differences(&before.rules, &after);
         if changes.is_empty() {

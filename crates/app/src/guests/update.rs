@@ -65,16 +65,17 @@ pub async fn update(app: &App, caller: &UserCaller, guest_id: GuestId, patch: Gu
         let after = GuestRecord { updated_at: now, ..after };
         tx.stamp(&before.event_id)?;
         tx.update_guests(std::slice::from_ref(&after))?;
-        let brought = match party_ticket(tx, &before, &after)? {
-            Some(ticket) => {
-                let rules = TicketRules { entry_limit: after.party_size, ..ticket.rules.clone() };
-                apply(tx, &by, ticket, rules, &TicketPatch::default(), now, &mut draw)?.map(|(_, brought)| brought)
+        let mut said = differences(&before, &after);
+        let mut brought = None;
+        if let Some(ticket) = party_ticket(tx, &before, &after)? {
+            let rules = TicketRules { entry_limit: after.party_size, ..ticket.rules.clone() };
+            if let Some(applied) = apply(tx, &ticket, rules, &TicketPatch::default(), now, &mut draw)? {
+                said.insert("ticket".to_owned(), Value::Object(applied.said));
+                brought = Some(applied.brought);
             }
-            None => None,
-        };
+        }
         let entity = ("Guest", guest_id.as_str());
-        let said = Value::Object(differences(&before, &after));
-        tx.append_audit(line::of(&by, Some(&before.event_id), "guest_updated", entity, said))?;
+        tx.append_audit(line::of(&by, Some(&before.event_id), "guest_updated", entity, Value::Object(said)))?;
         Ok((after, brought))
     })
     .await?;

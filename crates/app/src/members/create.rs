@@ -3,6 +3,7 @@
 use admit_core::access::Action;
 use serde_json::json;
 
+use super::find;
 use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::checks::Checks;
@@ -44,7 +45,7 @@ pub async fn create(app: &App, caller: &UserCaller, new: NewMember) -> Result<Me
         tx.insert_member(&user, role)?;
         let said = json!({ "email": user.email, "role": role.as_str() });
         tx.append_audit(line::of(&by, None, "member_created", ("User", user.user_id.as_str()), said))?;
-        super::require(tx, &user.user_id)
+        find::require(tx, &user.user_id)
     })
     .await
 }

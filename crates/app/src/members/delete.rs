@@ -4,6 +4,7 @@ use admit_core::access::Action;
 use admit_core::ids::UserId;
 use serde_json::json;
 
+use super::find;
 use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::error::Result;
@@ -15,9 +16,9 @@ pub async fn delete(app: &App, caller: &UserCaller, user_id: UserId) -> Result<(
     caller.must(Action::ManageMembers)?;
     let by = caller.clone();
     write(&*app.store, Scope::organization(&caller.organization_id), move |tx| {
-        let before = super::require(tx, &user_id)?;
+        let before = find::require(tx, &user_id)?;
         if before.role == Role::Owner {
-            super::keep_an_owner(tx, &user_id)?;
+            find::keep_an_owner(tx, &user_id)?;
         }
         tx.remove_member(&user_id)?;
         let said = json!({ "email": before.email, "role": before.role.as_str() });

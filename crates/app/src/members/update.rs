@@ -4,6 +4,7 @@ use admit_core::access::Action;
 use admit_core::ids::UserId;
 use serde_json::json;
 
+use super::find;
 use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::error::Result;
@@ -15,17 +16,17 @@ pub async fn update(app: &App, caller: &UserCaller, user_id: UserId, role: Role)
     caller.must(Action::ManageMembers)?;
     let by = caller.clone();
     write(&*app.store, Scope::organization(&caller.organization_id), move |tx| {
-        let before = super::require(tx, &user_id)?;
+        let before = find::require(tx, &user_id)?;
         if before.role == role {
             return Ok(before);
         }
         if before.role == Role::Owner {
-            super::keep_an_owner(tx, &user_id)?;
+            find::keep_an_owner(tx, &user_id)?;
         }
         tx.set_member_role(&user_id, role)?;
         let said = json!({ "role": { "from": before.role.as_str(), "to": role.as_str() } });
         tx.append_audit(line::of(&by, None, "member_updated", ("User", user_id.as_str()), said))?;
-        super::require(tx, &user_id)
+        find::require(tx, &user_id)
     })
     .await
 }

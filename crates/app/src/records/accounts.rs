@@ -3,7 +3,7 @@
 use admit_core::ids::*;
 use admit_core::time::Timestamp;
 
-use super::Role;
+use admit_core::access::Role;
 
 /// An organisation.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,6 +8,7 @@ use admit_core::ticket::{TicketRules, TicketStatus};
 use admit_core::time::Timestamp;
 use serde_json::json;
 
+use super::ids;
 use super::put::{Fresh, put_new};
 use crate::audits::line;
 use crate::caller::UserCaller;
@@ -189,7 +190,7 @@ pub(crate) fn build(
         }
         None => draw.uuid(),
     };
-    let ticket_id = super::ticket_id(draw, now)?;
+    let ticket_id = ids::ticket_id(draw, now)?;
     // An explicit zone of another entry type makes the guest one of that type.
     let type_id = entry_type
         .filter(|one| one.zone == zone)
@@ -198,7 +199,7 @@ pub(crate) fn build(
     let guest = match &new.guest {
         None => None,
         Some(guest) => {
-            let id = super::guest_id(draw, now)?;
+            let id = ids::guest_id(draw, now)?;
             let mut row = build_guest(checks, &path(at, "guest"), guest, id, event_id, now);
             row.party_size = checks.party(&path(at, "guest.party_size"), guest.party_size.unwrap_or(entry_limit));
             row.ticket_id = Some(ticket_id.clone());

@@ -36,7 +36,7 @@ const HEADER: [&str; 17] = [
 
 /// The file, newest ticket first, from one snapshot.
 pub async fn export(app: &App, caller: &UserCaller, event_id: EventId) -> Result<Vec<u8>> {
-    caller.must(Action::Export)?;
+    caller.must(Action::ManageGuests)?;
     read(&*app.store, &caller.organization_id, move |tx| {
         events::require(tx, &event_id)?;
         let lists = tx.guest_lists(&event_id)?;

@@ -12,9 +12,11 @@ use admit_core::rule::{Change, Effective};
 use admit_core::time::Timestamp;
 use serde_json::json;
 
-pub mod columns;
-mod plan;
+mod columns;
 mod rows;
+mod plan;
+
+pub use rows::RowError;
 
 use self::columns::Columns;
 use self::plan::{Plan, plan};
@@ -28,17 +30,6 @@ use crate::ports::{App, Scope, Tx, read, write};
 use crate::records::*;
 use crate::rules::{Brought, announce};
 use crate::sheet;
-
-/// A wrong field of a row.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RowError {
-    /// Line of the file, from 1.
-    pub line: u64,
-    /// Column by its own name, such as `party_size`.
-    pub field: String,
-    /// What is wrong and what would be right.
-    pub message: String,
-}
 
 /// What an import did, or would do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

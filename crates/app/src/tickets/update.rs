@@ -57,12 +57,11 @@ pub async fn update(app: &App, caller: &UserCaller, ticket_id: TicketId, patch: 
         let rules = applied(&mut checks, &ticket.rules, &patch, &known);
         checks.finish()?;
         // 3. Newest values, rules, scans, line.
-        let Some((ticket, brought)) = apply(tx, &by, ticket, rules, &patch, now, &mut draw)? else {
-            let unchanged = tx.ticket(&ticket_id)?.ok_or_else(|| Error::not_found("ticket"))?;
-            return Ok((unchanged, None));
-        };
-        follow(tx, &ticket, now)?;
-        Ok((ticket, Some(brought)))
+        let Some(applied) = apply(tx, &ticket, rules, &patch, now, &mut draw)? else { return Ok((ticket, None)) };
+        follow(tx, &applied.ticket, now)?;
+        let entity = ("Ticket", ticket_id.as_str());
+        tx.append_audit(line::of(&by, Some(&id), "ticket_updated", entity, Value::Object(applied.said)))?;
+        Ok((applied.ticket, Some(applied.brought)))
     })
     .await?;
     if let Some(brought) = brought {
@@ -72,7 +71,7 @@ pub async fn update(app: &App, caller: &UserCaller, ticket_id: TicketId, patch: 
 }
 
 /// The event a ticket of this organisation belongs to, or `NotFound`.
-pub(crate) async fn must_hold(app: &App, organization_id: &OrganizationId, ticket_id: &TicketId) -> Result<EventId> {
+async fn must_hold(app: &App, organization_id: &OrganizationId, ticket_id: &TicketId) -> Result<EventId> {
     let id = ticket_id.clone();
     let ticket = read(&*app.store, organization_id, move |tx| tx.ticket(&id)).await?;
     Ok(ticket.ok_or_else(|| Error::not_found("ticket"))?.event_id)
@@ -94,33 +93,37 @@ fn applied(checks: &mut Checks, before: &TicketRules, patch: &TicketPatch, known
     rules
 }
 
-/// Stores a ticket's new values, with their rules, scans and line; `None` when nothing changed. Where the patch says
-/// "from the start", the fields it names become rules even at their present value.
+/// A ticket as changed, what that brought about, and what the ledger is to say.
+pub(crate) struct Applied {
+    pub ticket: TicketRecord,
+    pub brought: Brought,
+    pub said: Map<String, Value>,
+}
+
+/// Stores a ticket's new values with their rules, and judges its scans; `None` when nothing changed. Where the patch
+/// says "from the start", the fields it names become rules even at their present value.
 pub(crate) fn apply(
     tx: &mut dyn Tx,
-    by: &UserCaller,
-    before: TicketRecord,
+    before: &TicketRecord,
     rules: TicketRules,
     patch: &TicketPatch,
     now: Timestamp,
     draw: &mut Draw,
-) -> Result<Option<(TicketRecord, Brought)>> {
-    let event_id = before.event_id.clone();
+) -> Result<Option<Applied>> {
+    let event_id = &before.event_id;
     let (changes, said) = differences(&before.rules, &rules, patch);
     if changes.is_empty() {
         return Ok(None);
     }
-    let stamp = tx.stamp(&event_id)?;
+    let stamp = tx.stamp(event_id)?;
     let effective = patch.effective.effective(stamp);
-    let ticket = TicketRecord { rules, rules_serial: stamp.serial, ..before };
+    let ticket = TicketRecord { rules, rules_serial: stamp.serial, ..before.clone() };
     tx.update_tickets(std::slice::from_ref(&ticket))?;
     let changes =
         changes.into_iter().map(|change| (effective, Change::Ticket(ticket.ticket_id.clone(), change))).collect();
     let subjects = BTreeSet::from([Subject::Ticket(ticket.ticket_id.clone()).key()]);
-    let brought = put(tx, &event_id, stamp, changes, &subjects, now, draw)?;
-    let entity = ("Ticket", ticket.ticket_id.as_str());
-    tx.append_audit(line::of(by, Some(&event_id), "ticket_updated", entity, Value::Object(said)))?;
-    Ok(Some((ticket, brought)))
+    let brought = put(tx, event_id, stamp, changes, &subjects, now, draw)?;
+    Ok(Some(Applied { ticket, brought, said }))
 }
 
 /// The holder's party size is the ticket's limit (spec D8).

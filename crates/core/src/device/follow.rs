@@ -85,7 +85,8 @@ impl State {
             gate_id: paired.gate_id,
             epoch: Some(paired.epoch),
         };
-        self.append(vec![Entry::Paired(Box::new(entry))], vec![After::Settled]);
+        let before = self.paired().map(|paired| paired.event_id.clone());
+        self.append(vec![Entry::Paired(Box::new(entry))], vec![After::Settled(before)]);
     }
 
     /// A pairing's answer did not come: tried again a few times, for the token lives five minutes.
@@ -114,6 +115,7 @@ impl State {
         self.requests.clear();
         self.lanes = super::state::Lanes::default();
         self.batch = None;
+        self.whole_next = self.journal.old_key.is_some();
         let event = self.paired().map(|paired| paired.event_id.clone());
         if before != event || self.list.is_none() {
             if let Some(before) = before.filter(|before| Some(before) != event.as_ref()) {
@@ -168,6 +170,7 @@ impl State {
     /// Whether a newer list than the active one is known to exist, or there is none.
     pub fn wants_list(&self) -> bool {
         match (&self.list, self.named) {
+            _ if self.whole_next => true,
             (None, _) => true,
             (Some(list), Some(named)) => named > (list.epoch, list.version),
             (Some(_), None) => false,
@@ -179,7 +182,7 @@ impl State {
         let Some(event_id) = self.paired().map(|paired| paired.event_id.clone()) else { return };
         let fresh_epoch = |list: &List| self.named.is_none_or(|(epoch, _)| epoch == list.epoch);
         let few = self.deltas.len() < limits::DELTAS && self.lanes.list.failures() == 0;
-        let since = self.list.as_ref().filter(|list| few && fresh_epoch(list)).map(|list| list.version);
+        let since = self.list.as_ref().filter(|list| few && !self.whole_next && fresh_epoch(list)).map(|list| list.version);
         let query = since.map(|since| format!("?since={since}")).unwrap_or_default();
         let path = format!("/api/scanning/events/{event_id}/manifest{query}");
         self.send(Ask::List { event_id, since }, "GET", path, None, limits::MANIFEST_MS);
@@ -197,7 +200,15 @@ impl State {
         let read = List::download(answer.body, signature, &paired.api_key, expected, self.list.as_ref(), mark);
         match read {
             Ok(Download::Newer { list, whole }) => self.swap(event_id, *list, whole),
-            Ok(Download::Same) => self.named = None,
+            Ok(Download::Same { generated_at, expires_at, whole }) => {
+                self.named = None;
+                if let Some(list) = &mut self.list {
+                    (list.generated_at, list.expires_at) = (generated_at, expires_at);
+                }
+                if whole && let Some(list) = self.list.clone() {
+                    self.swap(event_id, list, whole);
+                }
+            }
             Err(error) => return self.list_refused(ask, answer, &error),
         }
         self.message = None;
@@ -207,6 +218,7 @@ impl State {
     /// The swap: kept, marked in the journal, and from now on decided by.
     fn swap(&mut self, event_id: &EventId, list: List, whole: bool) {
         if whole {
+            self.whole_next = false;
             self.emit(Effect::Save { key: whole_key(event_id), text: None });
             for version in std::mem::take(&mut self.deltas) {
                 self.emit(Effect::Forget { key: delta_key(event_id, version) });
@@ -313,8 +325,9 @@ impl State {
             paired.event_id != beat.event_id || paired.gate_id != beat.gate_id
         });
         if moved && self.writer.flight.is_none() && self.pairing.is_none() {
+            let before = self.paired().map(|paired| paired.event_id.clone());
             let entry = Entry::Assigned { event_id: beat.event_id, gate_id: beat.gate_id };
-            self.append(vec![entry], vec![After::Settled]);
+            self.append(vec![entry], vec![After::Settled(before)]);
         }
     }
 }

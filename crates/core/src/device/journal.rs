@@ -96,6 +96,8 @@ pub struct Journal {
     pub poison: BTreeSet<u64>,
     /// Seqs whose former receipt the new epoch has not confirmed.
     pub asked: BTreeSet<u64>,
+    /// Seqs rejected or poison: the problem list.
+    pub troubled: BTreeSet<u64>,
     /// Rows of the problem list that are hidden.
     pub hidden: BTreeSet<ScanId>,
     /// The server's epoch, as far as known.
@@ -141,7 +143,8 @@ impl Journal {
             Entry::Scan(scanned) => self.add_scan(*scanned),
             Entry::Received { epoch, serial, seqs, held, at_ms } => {
                 self.last_receipt_ms = Some(at_ms);
-                for seq in seqs.into_iter().flat_map(|(from, to)| from..=to.min(self.scans.len() as u64)) {
+                let head = self.scans.len() as u64;
+                for seq in seqs.into_iter().flat_map(|(from, to)| from..=to.min(head)) {
                     let to = if held { Delivery::Held } else { Delivery::Sent };
                     self.settle(seq, to, Some((epoch, serial)));
                 }
@@ -259,6 +262,10 @@ impl Journal {
         self.waiting.remove(&seq);
         self.asked.remove(&seq);
         self.poison.remove(&seq);
+        self.troubled.remove(&seq);
+        if matches!(delivery, Delivery::Poison(_) | Delivery::Rejected { .. }) {
+            self.troubled.insert(seq);
+        }
         match delivery {
             Delivery::Waiting => self.waiting.insert(seq),
             Delivery::Poison(_) => self.poison.insert(seq),
@@ -355,6 +362,10 @@ impl Journal {
         let places: BTreeSet<usize> = by_ticket.chain(by_code).copied().collect();
         let scans = places.into_iter().map(|place| &self.scans[place]);
         scans.filter(|own| own.scan.event_id == *event_id).collect()
+    }
+    /// The scans of the problem list, newest first.
+    pub fn troubled(&self) -> impl Iterator<Item = &OwnScan> {
+        self.troubled.iter().rev().filter_map(|seq| self.at_seq(*seq))
     }
     /// Scans no receipt names, whatever the reason.
     pub fn unsent(&self) -> u64 {

@@ -46,7 +46,14 @@ pub enum Download {
         whole: bool,
     },
     /// The one in use, handed out anew.
-    Same,
+    Same {
+        /// When.
+        generated_at: Timestamp,
+        /// Its new end.
+        expires_at: Timestamp,
+        /// It came whole.
+        whole: bool,
+    },
 }
 
 impl List {
@@ -71,12 +78,13 @@ impl List {
     ) -> Result<Download, ManifestError> {
         let manifest = verify::read(body, Some(signature), api_key, expected)?;
         check_mark(&manifest, mark)?;
+        let whole = matches!(manifest.content, Content::Full(_));
         if let Some(list) = active
             && verify::compare(&list.identity, &manifest.identity())? == Standing::Same
         {
-            return Ok(Download::Same);
+            let (generated_at, expires_at) = (manifest.generated_at, manifest.expires_at);
+            return Ok(Download::Same { generated_at, expires_at, whole });
         }
-        let whole = matches!(manifest.content, Content::Full(_));
         Ok(Download::Newer { list: Box::new(Self::new(manifest, active)?), whole })
     }
 

@@ -58,6 +58,7 @@ impl State {
             }),
             online: self.online,
             captive: self.captive,
+            suspended: self.suspended,
             unsent: self.journal.unsent(),
             sending: self.sending(),
             retry_in_ms: self.retry_at().map(|at| (at - self.mono()).max(0)),

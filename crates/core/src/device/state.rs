@@ -16,7 +16,7 @@ use crate::gate::{Direction, GateRules};
 use crate::ids::{BatchId, EventId, ScanId};
 use crate::limits;
 use crate::rule::Epoch;
-use crate::wire::engine::{Effect, Input, Now, Row, VerdictView};
+use crate::wire::engine::{Effect, Input, Now, Row, VerdictView, View};
 use crate::wire::journal::{self as rows, Entry, Paired};
 use crate::wire::scanning::{DeviceType, Witness};
 
@@ -36,8 +36,8 @@ pub(super) enum After {
     PinRefused,
     /// The phone has a name: the pairing may be asked for.
     Pair,
-    /// A pairing or a new assignment holds: begin with the list.
-    Settled,
+    /// A pairing or a new assignment holds: begin with the list. The event before it.
+    Settled(Option<EventId>),
 }
 
 /// An append under way.
@@ -166,6 +166,11 @@ pub(super) struct State {
     /// Monotonic clock of the last minute's uploads.
     pub uploads: VecDeque<i64>,
     pub poison_at: i64,
+    /// Staff pressed Sync: the next upload does not wait for its rhythm.
+    pub rush: bool,
+    /// The list must be fetched whole: the kept one is signed under a key that is rotated out.
+    pub whole_next: bool,
+    pub last_view: Option<(View, Option<i64>)>,
     pub wake: Option<i64>,
 }
 
@@ -244,6 +249,9 @@ impl State {
             self.journal.apply(entry);
         }
         self.writer.blocked = None;
+        if self.writer.rows.is_empty() {
+            self.settling.clear();
+        }
         Some(flight.after)
     }
 

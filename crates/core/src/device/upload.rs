@@ -36,7 +36,7 @@ impl State {
         let Some(last) = self.uploads.back() else { return i64::MIN };
         let retry = self.lanes.sync.failures() > 0;
         let full = self.batch.is_none() && self.next_chunk().len() >= self.chunk;
-        if retry || full { i64::MIN } else { last + limits::SYNC_EVERY_MS }
+        if retry || full || self.rush { i64::MIN } else { last + limits::SYNC_EVERY_MS }
     }
 
     /// The oldest waiting scans of one event (a batch holds one), in the order of the log.
@@ -63,6 +63,7 @@ impl State {
             self.batch = self.wrap(seqs);
         }
         let Some(body) = self.batch.as_ref().map(|batch| batch.body.clone()) else { return };
+        self.rush = false;
         self.uploads.push_back(now);
         self.send(Ask::Sync, "POST", PATH.to_owned(), Some(body), limits::REQUEST_MS);
     }
@@ -145,6 +146,9 @@ impl State {
             self.note(Entry::Rejected { epoch, items: rejected.into_values().collect() });
         }
         self.keep_witness();
+        if batch.seqs.iter().any(|seq| self.journal.poison.contains(seq)) {
+            self.poison_at = self.mono(); // The server can read it now: so it may read the next.
+        }
         self.batch = None;
         self.suspended = false;
         self.chunk = (self.chunk * 2).min(limits::CHUNK_SCANS);

@@ -165,7 +165,8 @@ pub enum Effect {
         /// Rows; `n` continues the journal.
         rows: Vec<Row>,
     },
-    /// Keep a body in the cache database under a key; may be lost without harm.
+    /// Keep a body in the cache database under a key. May be lost without harm to any scan; flush it before the effects
+    /// after it all the same: a device whose list is older than one it used before refuses it, and waits for a network.
     Save {
         /// Key.
         key: String,
@@ -191,6 +192,9 @@ pub enum Effect {
         body: Option<String>,
         /// Give up after this long, milliseconds.
         timeout_ms: u64,
+        /// Origin of the paired server where the pairing link named one, such as `https://host`; absent: the page's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        server: Option<String>,
     },
     /// Give up waiting for an answer; its late arrival is ignored.
     Cancel {
@@ -207,6 +211,13 @@ pub enum Effect {
         /// The verdict.
         verdict: Box<VerdictView>,
     },
+    /// A scan was undone, wholly or in part; durable.
+    Undone {
+        /// Which.
+        scan_id: ScanId,
+        /// Persons taken back.
+        count: u32,
+    },
     /// The state of the scanner changed: draw it.
     View {
         /// All of it.
@@ -222,7 +233,7 @@ pub enum Effect {
     /// Something staff asked for could not be done, in plain words; nothing was recorded.
     Refused {
         /// Stable word: `nothing_to_undo`, `not_paired`, `bad_pairing_code`, `no_list`, `no_pin`, `unknown_scan`,
-        /// `bad_count`, `storage_blocked`, `pairing_failed`.
+        /// `bad_count`, `bad_direction`, `storage_blocked`, `pairing_failed`, `busy` (too many inputs wait: again).
         code: String,
         /// For staff.
         message: String,
@@ -371,6 +382,9 @@ pub struct View {
     pub online: bool,
     /// Answers that were not ours came back: no real network.
     pub captive: bool,
+    /// The server holds this device's uploads until the organiser counts them (spec D19); scanning goes on.
+    #[serde(default)]
+    pub suspended: bool,
     /// Scans no receipt names yet.
     pub unsent: u64,
     /// Scans in the upload under way.

@@ -120,7 +120,7 @@ fn items() -> Vec<(&'static str, Value)> {
             with(
                 &base,
                 json!({ "seq": 9_007_199_254_740_991_u64, "count": 10_000, "uncertainty_ms": 9_007_199_254_740_991_u64,
-                    "at_ms": 253_402_214_400_000_i64, "manifest_version": 9_007_199_254_740_991_u64,
+                    "at_ms": 253_402_207_200_000_i64, "manifest_version": 9_007_199_254_740_991_u64,
                     "cursor": 9_007_199_254_740_991_u64, "epoch": "9223372036854775807-ffffffffffffffff",
                     "basis": { "within": 4_294_967_295_u32, "inside": 4_294_967_295_u32 } }),
             ),

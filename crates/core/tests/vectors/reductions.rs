@@ -161,7 +161,8 @@ fn ruled(first: &Value) -> Vec<Given> {
     let knew = fact("s1", "2025-12-07T19:30:00Z", json!({ "manifest_version": 6, "outcome": "invalid", "opened": false,
         "basis": { "within": 0, "inside": 0, "status": "voided" } }));
     let from_start = [rules("never", 1), vec![rule(6, None, ("ticket", "tkt-001"), "status", json!("refunded"))]].concat();
-    let overridden = fact("s1", "2025-12-07T19:30:00Z", json!({ "outcome": "invalid", "override": { "by": "Ann", "reason": "paid" },
+    // Its list was a version too old to have the ticket.
+    let overridden = fact("s1", "2025-12-07T19:30:00Z", json!({ "manifest_version": 4, "cursor": 4, "outcome": "invalid", "override": { "by": "Ann", "reason": "paid" },
         "basis": { "within": 0, "inside": 0 } }));
     vec![
         story("voided after the entry: the entry was right", voided("2025-12-07T19:30:00.001Z"), vec![], vec![first.clone()]),

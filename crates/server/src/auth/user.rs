@@ -19,7 +19,14 @@ impl FromRequestParts<AppState> for User {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self> {
-        let secret = secret(state, &parts.headers).ok_or_else(|| Error::Unauthenticated {
+        Self::of(state, &parts.headers).await
+    }
+}
+
+impl User {
+    /// Who these headers come from.
+    pub async fn of(state: &AppState, headers: &HeaderMap) -> Result<Self> {
+        let secret = secret(state, headers).ok_or_else(|| Error::Unauthenticated {
             code: "not_signed_in",
             message: "sign in, or send an API token as bearer".into(),
         })?;

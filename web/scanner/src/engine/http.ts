@@ -28,7 +28,7 @@ export async function send(
       headers.set("content-encoding", "gzip");
     }
   }
-  const response = await fetch(effect.path, {
+  const response = await fetch((effect.server ?? "") + effect.path, {
     method: effect.method,
     headers,
     ...(body === undefined ? {} : { body }),

@@ -43,6 +43,8 @@ export type FromEngine =
    * `again`: a verdict of before this start, shown so that staff can still act on it.
    */
   | { kind: "show"; verdict: VerdictView; readAt?: number; again: boolean }
+  /** `count` persons of a scan were taken back. */
+  | { kind: "undone"; scanId: string; count: number }
   | { kind: "pin_refused"; triesLeft: number; pausedForMs: number }
   | { kind: "refused"; code: string; message: string }
   | { kind: "export"; name: string; text: string }

@@ -29,6 +29,7 @@ let timers: { run: () => void; ms: number; dead: boolean }[];
 let appends: { rows: Row[]; done: () => void; fail: (error: unknown) => void }[];
 let sends: { effect: SendEffect; signal: AbortSignal; done: (answer: Answer) => void; fail: () => void }[];
 let shown: { verdict: VerdictView; cause: CodeRead | undefined }[];
+let saving: Promise<void>;
 let runner: Runner;
 
 beforeEach(() => {
@@ -39,6 +40,7 @@ beforeEach(() => {
   appends = [];
   sends = [];
   shown = [];
+  saving = Promise.resolve();
   runner = new Runner({
     engine,
     clock: { sessionId: "s", mono: () => mono, now: () => ({ wall_ms: 0, mono_ms: mono, random: [] }) },
@@ -49,7 +51,10 @@ beforeEach(() => {
       },
     },
     cache: {
-      save: async (key, body) => void log.push(`save ${key} ${new TextDecoder().decode(body)}`),
+      save: (key, body) => {
+        log.push(`save ${key} ${new TextDecoder().decode(body)}`);
+        return saving;
+      },
       forget: async (key) => void log.push(`forget ${key}`),
       wipe: async () => void log.push("wipe"),
     },
@@ -71,6 +76,7 @@ beforeEach(() => {
     listener: {
       view: () => log.push("view"),
       show: (verdict, cause) => shown.push({ verdict, cause }),
+      undone: (_, count) => log.push(`undone ${count}`),
       pinRefused: (left, paused) => log.push(`pin ${left} ${paused}`),
       refused: (code) => log.push(`refused ${code}`),
       exported: (name) => log.push(`export ${name}`),
@@ -86,10 +92,32 @@ const verdict = { screen: "admit" } as VerdictView;
 const request = (n: number): Effect => ({ type: "send", request: n, method: "POST", path: "/api/x", headers: [], body: null, timeout_ms: 5000 });
 const answer: Answer = { status: 200, headers: [["x-a", "1"]], body: new Uint8Array([7]) };
 
-test("effects are carried out in the order the engine gave them", () => {
-  engine.script.set("tick", [append(1), request(1), { type: "save", key: "k", text: "t" }, { type: "forget", key: "o" }, { type: "wipe_caches" }]);
+test("effects are carried out in the order the engine gave them, at once", () => {
+  engine.script.set("tick", [append(1), request(1), { type: "undone", scan_id: "s", count: 2 }, { type: "forget", key: "o" }, { type: "wipe_caches" }]);
   runner.feed({ type: "tick" });
-  expect(log).toEqual(["append 1", "send 1", "save k t", "forget o", "wipe"]);
+  expect(log).toEqual(["append 1", "send 1", "undone 2", "forget o", "wipe"]);
+});
+
+test("a save is flushed before anything after it, also before what a later input brings", async () => {
+  let flushed = () => {};
+  saving = new Promise((done) => (flushed = done));
+  engine.script.set("tick", [{ type: "save", key: "k", text: "t" }, append(1)]);
+  engine.script.set("online", [request(1)]);
+  runner.feed({ type: "tick" });
+  runner.feed({ type: "online" });
+  await settle();
+  expect(log).toEqual(["save k t"]);
+  flushed();
+  await settle();
+  expect(log).toEqual(["save k t", "append 1", "send 1"]);
+});
+
+test("a save that fails stops nothing", async () => {
+  saving = Promise.reject(new Error("full"));
+  engine.script.set("tick", [{ type: "save", key: "k", text: "t" }, append(1)]);
+  runner.feed({ type: "tick" });
+  await settle();
+  expect(log).toEqual(["save k t", "append 1"]);
 });
 
 test("a verdict is shown only after its rows are durable, and names the code it came from", async () => {
@@ -131,7 +159,7 @@ test("an append that did not happen is told with its word", async () => {
 
 test("an answer comes back with its bytes, its headers and the time it was sent at", async () => {
   engine.script.set("tick", [request(3)]);
-  engine.script.set("response", [{ type: "save", key: "list", text: null }]);
+  engine.script.set("response", [{ type: "save", key: "list", text: null }, { type: "wake", at_mono_ms: 9000 }]);
   runner.feed({ type: "tick" });
   mono = 1234;
   sends[0]?.done({ ...answer, body: new TextEncoder().encode("bytes") });

@@ -8,6 +8,7 @@ import type { Answer } from "./http.ts";
 export interface Listener {
   view(view: View): void;
   show(verdict: VerdictView, cause: CodeRead | undefined): void;
+  undone(scanId: string, count: number): void;
   pinRefused(triesLeft: number, pausedForMs: number): void;
   refused(code: string, message: string): void;
   exported(name: string, text: string): void;
@@ -45,6 +46,8 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
  */
 export class Runner {
   readonly #requests = new Map<number, AbortController>();
+  readonly #effects: { effect: Effect; body: Uint8Array | undefined; cause: CodeRead | undefined }[] = [];
+  #running = false;
   readonly #causes = new Map<number, CodeRead>();
   /** Codes that wait for the append under way, so that each verdict can be told from whose code it is. */
   readonly #waiting: { input: Input; cause: CodeRead }[] = [];
@@ -57,7 +60,7 @@ export class Runner {
   /** Puts one input to the engine. `cause` names the code it came from. */
   feed(input: Input, body?: Uint8Array, cause?: CodeRead): void {
     if (this.#stopped) return;
-    if (cause !== undefined && input.type === "code" && this.#appending > 0) {
+    if (cause !== undefined && input.type === "code" && (this.#appending > 0 || this.#running)) {
       this.#waiting.push({ input, cause });
       return;
     }
@@ -69,7 +72,31 @@ export class Runner {
       listener.broken(`${input.type}: ${error instanceof Error ? error.message : String(error)}`);
       return;
     }
-    for (const effect of effects) this.#carryOut(effect, body, input.type === "appended" && effect.type === "append" ? undefined : cause);
+    for (const effect of effects) {
+      const own = input.type === "appended" && effect.type === "append" ? undefined : cause;
+      this.#effects.push({ effect, body, cause: own });
+    }
+    void this.#run();
+  }
+
+  /** Works off the effects; a save is flushed before what comes after it. */
+  async #run(): Promise<void> {
+    if (this.#running) return;
+    this.#running = true;
+    for (let next = this.#effects.shift(); next !== undefined; next = this.#effects.shift()) {
+      if (this.#stopped) break;
+      const { effect, body, cause } = next;
+      if (effect.type === "save") await this.#save(effect.key, effect.text, body);
+      else this.#carryOut(effect, cause);
+    }
+    this.#running = false;
+    this.#nextCode();
+  }
+
+  /** The cache may be lost without harm, so a failure stops nothing: the next start fetches again. */
+  async #save(key: string, text: string | null, body: Uint8Array | undefined): Promise<void> {
+    const bytes = text === null ? body : new TextEncoder().encode(text);
+    if (bytes !== undefined) await this.parts.cache.save(key, bytes).catch(() => {});
   }
 
   /** Another tab writes now: nothing goes out and nothing comes in any more. */
@@ -81,7 +108,7 @@ export class Runner {
     this.#wake = null;
   }
 
-  #carryOut(effect: Effect, body: Uint8Array | undefined, cause: CodeRead | undefined): void {
+  #carryOut(effect: Exclude<Effect, { type: "save" }>, cause: CodeRead | undefined): void {
     const { listener, cache, clock } = this.parts;
     switch (effect.type) {
       case "append":
@@ -101,6 +128,9 @@ export class Runner {
       case "show":
         listener.show(effect.verdict, cause);
         return;
+      case "undone":
+        listener.undone(effect.scan_id, effect.count);
+        return;
       case "view":
         listener.view(effect.view);
         return;
@@ -115,12 +145,6 @@ export class Runner {
       case "export":
         listener.exported(effect.name, effect.text);
         return;
-      // The cache may be lost without harm, so its failures stop nothing: the next start fetches again.
-      case "save": {
-        const bytes = effect.text === null ? body : new TextEncoder().encode(effect.text);
-        if (bytes !== undefined) cache.save(effect.key, bytes).catch(() => {});
-        return;
-      }
       case "forget":
         cache.forget(effect.key).catch(() => {});
         return;
@@ -143,7 +167,11 @@ export class Runner {
     this.#causes.delete(append);
     if (failure === null) this.feed({ type: "appended", append }, undefined, cause);
     else this.feed({ type: "append_failed", append, reason: failure }, undefined, cause);
-    while (this.#appending === 0) {
+    this.#nextCode();
+  }
+
+  #nextCode(): void {
+    while (this.#appending === 0 && !this.#running) {
       const next = this.#waiting.shift();
       if (next === undefined) return;
       this.feed(next.input, undefined, next.cause);

@@ -114,6 +114,7 @@ const listener: Listener = {
     post(cause === undefined ? { kind: "show", verdict, again } : { kind: "show", verdict, again, readAt: cause.readAt });
     if (cause !== undefined) answer({ kind: "verdict", text: cause.text });
   },
+  undone: (scanId, count) => post({ kind: "undone", scanId, count }),
   pinRefused: (triesLeft, pausedForMs) => post({ kind: "pin_refused", triesLeft, pausedForMs }),
   refused: (code, message) => post({ kind: "refused", code, message }),
   exported: (name, text) => post({ kind: "export", name, text }),

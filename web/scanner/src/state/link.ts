@@ -1,8 +1,6 @@
 /** What a pairing code says about where it belongs. */
 export interface PairingCode {
-  /** What the engine takes: the link or the token, as it came. */
-  code: string;
-  /** The token alone, for people to see that something was read. */
+  /** What the engine takes. */
   token: string;
   /** Set when the link leads to another server than this page's. */
   elsewhere: string | null;
@@ -16,12 +14,12 @@ export function readPairingCode(text: string, origin: string): PairingCode | nul
   try {
     url = new URL(code);
   } catch {
-    return /\s/.test(code) ? null : { code, token: code, elsewhere: null };
+    return /\s/.test(code) ? null : { token: code, elsewhere: null };
   }
-  if (url.protocol !== "https:" && url.protocol !== "http:") return { code, token: code, elsewhere: null };
+  if (url.protocol !== "https:" && url.protocol !== "http:") return { token: code, elsewhere: null };
   const token = /^#pair=(.+)$/.exec(url.hash)?.[1];
   if (token === undefined) return null;
-  return { code, token, elsewhere: url.origin === origin ? null : code };
+  return { token, elsewhere: url.origin === origin ? null : code };
 }
 
 /** The pairing link this page was opened by, taken out of the address bar: a token isn't left lying about. */

@@ -6,7 +6,7 @@ import type { Aim, FromEngine, PageInput } from "../engine/messages.ts";
 import { download } from "./download.ts";
 import { loadSettings, saveSettings, type Settings } from "./settings.ts";
 import { Signals } from "./signals.ts";
-import { asksCount, faceOf, spoken, type Face } from "./words.ts";
+import { asksCount, faceOf, spoken, undoneWords, type Face } from "./words.ts";
 
 export type Sheet = "more" | "history" | "sync" | "settings" | "override" | "undo" | "pair" | null;
 
@@ -24,7 +24,7 @@ export interface Shown {
 /** How long Undo stands ready at the thumb, milliseconds. */
 export const UNDO_MS = 10_000;
 /** Verdicts that make way by themselves: nobody has to act on them. */
-const PASSING: ReadonlySet<Face> = new Set<Face>(["admit", "exit", "nobody", "undone"]);
+const PASSING: ReadonlySet<Face> = new Set<Face>(["admit", "exit", "nobody"]);
 const NOTICE_MS = 4000;
 const CROWD_MS = 1200;
 
@@ -32,10 +32,14 @@ const CROWD_MS = 1200;
 export class Scanner {
   tab = $state<"starting" | "writer" | "elsewhere" | "lost">("starting");
   view = $state.raw<View | null>(null);
+  /** When it came, wall clock: its `retry_in_ms` counts from here. */
+  viewAt = $state(0);
   /** Fills the screen. */
   verdict = $state.raw<Shown | null>(null);
   /** The last verdict, as a strip on the home screen. */
   strip = $state.raw<Shown | null>(null);
+  /** What was undone just now, in place of the strip: persons taken back. */
+  undone = $state.raw<{ count: number; at: number } | null>(null);
   /** What Undo means right now, and until when (wall clock). */
   undoable = $state.raw<{ scanId: string; until: number } | null>(null);
   sheet = $state<Sheet>(null);
@@ -75,6 +79,12 @@ export class Scanner {
     if (this.tab === "elsewhere" || this.tab === "lost") return "other_tab";
     if (this.fault !== null) return "fault";
     return this.view?.phase ?? "starting";
+  }
+
+  /** How long Undo still stands ready, whole seconds. */
+  get undoSeconds(): number {
+    const left = this.undoable === null ? 0 : this.undoable.until - this.now;
+    return Math.min(UNDO_MS / 1000, Math.max(0, Math.ceil(left / 1000)));
   }
 
   /** Whether the screen asks something that no code may sweep away. */
@@ -197,9 +207,12 @@ export class Scanner {
         if (message.again) this.#onShowAgain(message.verdict);
         else this.#onShow(message.verdict, message.readAt);
         return;
+      case "undone":
+        this.#onUndone(message.scanId, message.count);
+        return;
       case "pin_refused":
         this.busy = false;
-        this.pin = { triesLeft: message.triesLeft, pausedUntil: Date.now() + message.pausedForMs };
+        this.pin = { triesLeft: message.triesLeft, pausedUntil: message.pausedForMs > 0 ? Date.now() + message.pausedForMs : 0 };
         return;
       case "refused":
         this.#onRefused(message.code, message.message);
@@ -225,6 +238,7 @@ export class Scanner {
   #onView(view: View): void {
     const before = this.view;
     this.view = view;
+    this.viewAt = Date.now();
     if (view.phase !== "first_sync") this.progress = null;
     if (view.phase === "ready" && before?.phase !== "ready") {
       navigator.serviceWorker?.controller?.postMessage({ kind: "ready" });
@@ -234,6 +248,7 @@ export class Scanner {
 
   #onShow(verdict: VerdictView, readAt: number | undefined): void {
     this.busy = false;
+    this.undone = null;
     this.#shown += 1;
     const shown: Shown = { verdict, key: this.#shown, at: Date.now(), again: false };
     this.announcement = spoken(verdict);
@@ -252,6 +267,15 @@ export class Scanner {
     }
     this.#hold();
     void this.#measure(readAt);
+  }
+
+  #onUndone(scanId: string, count: number): void {
+    if (this.verdict?.verdict.scan_id === scanId) this.next();
+    if (this.sheet === "undo") this.closeSheet();
+    this.undoable = null;
+    this.undone = { count, at: Date.now() };
+    this.announcement = undoneWords(count);
+    this.signals.play("undone", count, this.settings);
   }
 
   /** The last verdict before this start: only a question fills the screen, or an old "go" would meet a new guest. */

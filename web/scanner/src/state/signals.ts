@@ -38,7 +38,7 @@ const REFUSE: Tone[] = [{ from: 220, to: 160, ms: 350 }];
 const SHORT: Tone[] = [{ from: 300, to: 300, ms: 90 }];
 
 /** Sound and touch of each verdict (experience §8; `persons` may go in): each can be told from the others with the eyes on the guest. */
-export function signalOf(face: Face, persons: number): Signal {
+export function signalOf(face: Face | "undone", persons: number): Signal {
   switch (face) {
     case "undone":
     case "nobody":
@@ -86,7 +86,7 @@ export class Signals {
     }
   }
 
-  play(face: Face, persons: number, settings: Settings): void {
+  play(face: Face | "undone", persons: number, settings: Settings): void {
     const signal = signalOf(face, persons);
     if (settings.vibration && signal.haptic.length > 0) navigator.vibrate?.(signal.haptic);
     if (settings.sound) this.#tones(signal.tones, settings.volume);

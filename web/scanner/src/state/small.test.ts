@@ -8,8 +8,8 @@ import { DEFAULTS, loadSettings, merge } from "./settings.ts";
 const ORIGIN = "https://door.example";
 
 test("a pairing link, a bare token, and what is neither", () => {
-  expect(readPairingCode(`${ORIGIN}/scan/#pair=abc-DEF_1`, ORIGIN)).toEqual({ code: `${ORIGIN}/scan/#pair=abc-DEF_1`, token: "abc-DEF_1", elsewhere: null });
-  expect(readPairingCode("  abc-DEF_1 ", ORIGIN)).toEqual({ code: "abc-DEF_1", token: "abc-DEF_1", elsewhere: null });
+  expect(readPairingCode(`${ORIGIN}/scan/#pair=abc-DEF_1`, ORIGIN)).toEqual({ token: "abc-DEF_1", elsewhere: null });
+  expect(readPairingCode("  abc-DEF_1 ", ORIGIN)).toEqual({ token: "abc-DEF_1", elsewhere: null });
   expect(readPairingCode("https://door.example/passes?token=1", ORIGIN)).toBeNull();
   expect(readPairingCode("two words", ORIGIN)).toBeNull();
   expect(readPairingCode("", ORIGIN)).toBeNull();

@@ -62,7 +62,6 @@ test("an answered question looks like its answer", () => {
   expect(faceOf({ ...party, screen: "admit" })).toBe("nobody");
   expect(faceOf({ ...party, screen: "full", may_admit: 1, opened: true })).toBe("admit");
   expect(faceOf({ ...base, screen: "already_in", opened: true, overridden: true })).toBe("admit");
-  expect(faceOf({ ...base, kind: "revert", opened: false })).toBe("undone");
 });
 
 test("go and stop sound apart: rising against falling", () => {

@@ -13,12 +13,13 @@ export type Shape =
   | "clock-octagon"
   | "question-diamond"
   | "bars-top"
-  | "ring"
-  | "arrow-back";
+  | "ring";
 
 /** A verdict in words: what to say, why, and what to do next. */
 export interface Words {
   headline: string;
+  /** `2 of 4`: persons in (or who may go in now) of a party; null for one person. */
+  party: string | null;
   lines: string[];
   /** What staff do now; empty when the guest simply goes. */
   next: string;
@@ -37,10 +38,9 @@ export function asksCount(verdict: VerdictView): boolean {
 }
 
 /** What a verdict looks like now: its screen, until the question it asked is answered. */
-export type Face = Screen | "undone" | "nobody";
+export type Face = Screen | "nobody";
 
 export function faceOf(verdict: VerdictView): Face {
-  if (verdict.kind === "revert") return "undone";
   if (verdict.screen === "same_ticket" || verdict.screen === "exit" || asksCount(verdict)) return verdict.screen;
   if (verdict.opened) return "admit";
   return ANSWERED.has(verdict.screen) ? "nobody" : verdict.screen;
@@ -49,15 +49,23 @@ export function faceOf(verdict: VerdictView): Face {
 const ANSWERED: ReadonlySet<Screen> = new Set<Screen>(["admit", "admit_party", "full", "check"]);
 
 export function wordsOf(verdict: VerdictView, now: number = Date.now()): Words {
+  return { ...said(verdict, now), party: partyOf(verdict) };
+}
+
+function partyOf(verdict: VerdictView): string | null {
+  if (verdict.entry_limit <= 1) return null;
+  if (asksCount(verdict)) return `${verdict.may_admit} of ${verdict.entry_limit}`;
+  return faceOf(verdict) === "admit" ? `${verdict.already_in + verdict.count} of ${verdict.entry_limit}` : null;
+}
+
+function said(verdict: VerdictView, now: number): Omit<Words, "party"> {
   switch (faceOf(verdict)) {
-    case "undone":
-      return { headline: "Undone", lines: [undone(verdict.count)], next: "", shape: "arrow-back" };
     case "nobody":
       return { headline: "Nobody went in", lines: ["Recorded. The ticket stays good."], next: "", shape: "ring" };
     case "admit":
       return {
         headline: verdict.count > 1 ? `Admit ${verdict.count}` : "Admit",
-        lines: verdict.overridden ? ["Let in by staff", ...party(verdict)] : party(verdict),
+        lines: verdict.overridden ? ["Let in by staff"] : [],
         next: "",
         shape: "check-circle",
       };
@@ -114,10 +122,15 @@ const TITLES: Record<Screen, string> = {
   same_ticket: "Same ticket again",
 };
 
+/** What Undo did. */
+export function undoneWords(count: number): string {
+  return count === 1 ? "Undone: one person taken back" : `Undone: ${count} persons taken back`;
+}
+
 /** What a screen reader says at once. */
 export function spoken(verdict: VerdictView): string {
   const words = wordsOf(verdict);
-  return [words.headline, ...words.lines, verdict.name ?? ""].filter((part) => part !== "").join(", ");
+  return [words.headline, words.party ?? "", ...words.lines, verdict.name ?? ""].filter((part) => part !== "").join(", ");
 }
 
 /** A problem row's reason, for staff. */
@@ -133,23 +146,12 @@ const PROBLEMS: Record<string, string> = {
   quota: "The server keeps no more scans of this device",
 };
 
-function party(verdict: VerdictView): string[] {
-  return verdict.entry_limit > 1 ? [`${verdict.already_in + verdict.count} of ${verdict.entry_limit}`] : [];
-}
-
 function remaining(verdict: VerdictView): string[] {
-  if (verdict.entry_limit <= 1) return [];
-  return verdict.already_in > 0
-    ? [`${verdict.may_admit} of ${verdict.entry_limit} may go in; ${verdict.already_in} already did`]
-    : [`A party of ${verdict.entry_limit}`];
+  return verdict.already_in > 0 ? [`${verdict.already_in} already in`] : [];
 }
 
 function persons(count: number): string[] {
   return count > 1 ? [`${count} persons`] : [];
-}
-
-function undone(kept: number): string {
-  return kept > 0 ? `${kept} of the party stay counted.` : "Nobody is counted for this scan.";
 }
 
 function collision(verdict: VerdictView, now: number): string[] {
@@ -177,7 +179,7 @@ function cause(reason: string | null): string {
   }
 }
 
-function wrongPlace(verdict: VerdictView): Words {
+function wrongPlace(verdict: VerdictView): Omit<Words, "party"> {
   const gates = verdict.right_gates;
   const first = gates[0];
   return {
@@ -188,7 +190,7 @@ function wrongPlace(verdict: VerdictView): Words {
   };
 }
 
-function wrongTime(verdict: VerdictView): Words {
+function wrongTime(verdict: VerdictView): Omit<Words, "party"> {
   const early = verdict.reason === "not_yet_valid";
   const at = early ? verdict.valid_from : verdict.expires_at;
   const headline = early ? "Too early" : "Too late";

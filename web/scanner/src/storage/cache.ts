@@ -67,7 +67,8 @@ export class Cache {
     this.#db ??= this.#open();
     const db = await this.#db;
     return await new Promise<T>((resolve, reject) => {
-      const tx = db.transaction(BODIES, mode);
+      // A list that was in use must be there after a power cut: a device refuses to go back to an older one.
+      const tx = db.transaction(BODIES, mode, { durability: "strict" });
       const finish = work(tx.objectStore(BODIES));
       tx.oncomplete = () => resolve(finish());
       tx.onabort = () => reject(tx.error ?? new Error("the cache refused"));

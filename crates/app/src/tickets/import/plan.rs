@@ -11,8 +11,7 @@ use admit_core::ticket::{TicketRules, TicketStatus};
 use admit_core::time::Timestamp;
 
 use super::columns::Columns;
-use super::rows::{self, Identity, Wanted, WantedGuest};
-use super::RowError;
+use super::rows::{self, Identity, RowError, Wanted, WantedGuest};
 use crate::checks::{Checks, folded};
 use crate::draw::Draw;
 use crate::error::{Error, Result};
@@ -20,6 +19,7 @@ use crate::ports::Tx;
 use crate::records::*;
 use crate::sheet::Sheet;
 use crate::tickets::create::Known;
+use crate::tickets::ids;
 use crate::tickets::put::Fresh;
 
 /// What is to be written.
@@ -179,7 +179,7 @@ impl Planning<'_> {
             expires_at: None,
         };
         let rules = wanted_rules(row, &blank);
-        let ticket_id = super::super::ticket_id(draw, self.now)?;
+        let ticket_id = ids::ticket_id(draw, self.now)?;
         let barcode = row.barcode.clone().unwrap_or_else(|| draw.uuid());
         let guest = match &row.guest {
             Some(wanted) => {
@@ -260,7 +260,7 @@ impl Planning<'_> {
 
     fn blank_guest(&self, draw: &mut Draw) -> Result<GuestRecord> {
         Ok(GuestRecord {
-            guest_id: super::super::guest_id(draw, self.now)?,
+            guest_id: ids::guest_id(draw, self.now)?,
             event_id: self.event_id.clone(),
             ticket_id: None,
             guest_list_id: None,

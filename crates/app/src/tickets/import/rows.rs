@@ -11,6 +11,17 @@ use crate::records::EntryTypeRecord;
 use crate::sheet::Line;
 use crate::tickets::create::{Known, checked_barcode};
 
+/// A wrong field of a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowError {
+    /// Line of the file, from 1.
+    pub line: u64,
+    /// Column by its own name, such as `party_size`.
+    pub field: String,
+    /// What is wrong and what would be right.
+    pub message: String,
+}
+
 /// What a row names its ticket by (spec §5 "row identity").
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Identity {

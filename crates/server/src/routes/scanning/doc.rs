@@ -110,8 +110,8 @@ pub struct SyncRequest {
 }
 
 /// An item of an upload: S1's form, or with `"format": 2` ours. Each is read alone.
-#[derive(ToSchema)]
-#[schema(untagged)]
+#[derive(ToSchema, serde::Deserialize)]
+#[serde(untagged)]
 pub enum SyncItem {
     /// Ours.
     V2(Box<ScanV2>),
@@ -120,7 +120,7 @@ pub enum SyncItem {
 }
 
 /// A scan in S1's form (S1 §4.2).
-#[derive(ToSchema)]
+#[derive(ToSchema, serde::Deserialize)]
 pub struct ScanV1 {
     scan_id: String,
     ticket_id: Option<String>,
@@ -136,7 +136,7 @@ pub struct ScanV1 {
 }
 
 /// A scan in our form.
-#[derive(ToSchema)]
+#[derive(ToSchema, serde::Deserialize)]
 pub struct ScanV2 {
     scan_id: String,
     device_id: String,
@@ -162,7 +162,7 @@ pub struct ScanV2 {
     count: Option<u32>,
     outcome: String,
     opened: bool,
-    #[schema(rename = "override")]
+    #[serde(rename = "override")]
     override_: Option<OverrideDoc>,
     operator: Option<String>,
     target_device: Option<String>,
@@ -183,7 +183,7 @@ pub struct ScanV2 {
 }
 
 /// A refusal set aside by staff.
-#[derive(ToSchema)]
+#[derive(ToSchema, serde::Deserialize)]
 #[schema(as = Override)]
 pub struct OverrideDoc {
     by: String,
@@ -191,7 +191,7 @@ pub struct OverrideDoc {
 }
 
 /// A device's raw clock evidence.
-#[derive(ToSchema)]
+#[derive(ToSchema, serde::Deserialize)]
 #[schema(as = ClockEvidence)]
 pub struct ClockDoc {
     wall_ms: i64,

@@ -1,0 +1,7 @@
+//! The demo: a live event with 20,000 tickets (spec §8).
+
+mod names;
+mod guests;
+pub mod seed;
+
+pub use seed::{Seeded, seed};

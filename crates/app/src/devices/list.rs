@@ -1,0 +1,50 @@
+//! Which devices an event has, and what each has not handed over (spec §3 "Log").
+
+use admit_core::access::Action;
+use admit_core::ids::EventId;
+
+use crate::caller::UserCaller;
+use crate::error::Result;
+use crate::events;
+use crate::ports::{App, read};
+use crate::records::*;
+use crate::scans::log::{count_missing, missing};
+
+/// A device and its logs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listing {
+    /// The device.
+    pub device: DeviceRecord,
+    /// Its logs, closed ones included.
+    pub logs: Vec<LogListing>,
+}
+
+/// A log, and which of its scans have not come in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogListing {
+    /// The log.
+    pub log: LogRecord,
+    /// `seq` numbers not received, as ascending ranges `[from, to]`.
+    pub missing: Vec<(u64, u64)>,
+    /// How many those are.
+    pub missing_count: u64,
+}
+
+/// Devices of an event, oldest first.
+pub async fn list(app: &App, caller: &UserCaller, event_id: EventId) -> Result<Vec<Listing>> {
+    caller.must(Action::ReadScans)?;
+    read(&*app.store, &caller.organization_id, move |tx| {
+        events::require(tx, &event_id)?;
+        let logs = tx.logs(&event_id)?;
+        let devices = tx.devices(&event_id)?;
+        let of = |device: &DeviceRecord| {
+            logs.iter().filter(|log| log.device_id == device.device_id).cloned().map(listed).collect()
+        };
+        Ok(devices.into_iter().map(|device| Listing { logs: of(&device), device }).collect())
+    })
+    .await
+}
+
+fn listed(log: LogRecord) -> LogListing {
+    LogListing { missing: missing(&log), missing_count: count_missing(&log), log }
+}

@@ -1,0 +1,114 @@
+//! Withdrawing a device (spec D10): its key opens nothing but the door to hand over its log, and from `lost_since` on
+//! its scans count nothing until a person accepts them.
+
+use std::collections::BTreeSet;
+
+use admit_core::access::Action;
+use admit_core::ids::{DeviceId, EventId};
+use admit_core::limits::PAGE_MAX;
+use admit_core::rule::{Change, DeviceChange, Effective};
+use admit_core::time::Timestamp;
+use serde_json::json;
+
+use crate::audits::line;
+use crate::caller::UserCaller;
+use crate::draw::Draw;
+use crate::error::{Error, Result};
+use crate::ports::{App, Hint, Scope, Topic, Tx, read, write};
+use crate::records::*;
+use crate::rules::{Brought, announce, put};
+
+/// Revokes a device. `lost_since`: since when it is thought lost; scans at or after it are treated as unverified until
+/// reviewed. Once more changes only `lost_since`, where a new one is given.
+pub async fn revoke(
+    app: &App,
+    caller: &UserCaller,
+    device_id: DeviceId,
+    lost_since: Option<Timestamp>,
+) -> Result<DeviceRecord> {
+    caller.must(Action::ManageDevices)?;
+    let now = app.clock.now();
+    let draw = app.draw();
+    // 1. Every event the device scanned for: its loss touches scans of them all.
+    let id = device_id.clone();
+    let (home, events) = read(&*app.store, &caller.organization_id, move |tx| events_of(tx, &id)).await?;
+    let scope = Scope { organization_id: caller.organization_id.clone(), events: events.clone(), urgent: true };
+    let by = caller.clone();
+    let touched = events.clone();
+    let (device, brought) = write(&*app.store, scope, move |tx| {
+        let mut draw = draw.clone();
+        // 2. The device and its keys.
+        let before = tx.device(&device_id)?.ok_or_else(|| Error::not_found("device"))?;
+        let fresh_loss = lost_since.filter(|since| before.lost_since != Some(*since));
+        if before.state == DeviceState::Revoked && fresh_loss.is_none() {
+            return Ok((before, Vec::new()));
+        }
+        let after = DeviceRecord {
+            state: DeviceState::Revoked,
+            revoked_at: before.revoked_at.or(Some(now)),
+            lost_since: lost_since.or(before.lost_since),
+            ..before
+        };
+        tx.update_device(&after)?;
+        for key in tx.device_keys(&device_id)?.into_iter().filter(|key| key.revoked_at.is_none()) {
+            tx.update_device_key(&DeviceKeyRecord { revoked_at: Some(now), ..key })?;
+        }
+        // 3. The rule and the scans it touches, event by event; one line where the device stands.
+        let mut brought = Vec::new();
+        if let Some(since) = fresh_loss {
+            for event_id in &touched {
+                brought.push((event_id.clone(), lose(tx, event_id, &device_id, since, now, &mut draw)?));
+            }
+        }
+        tx.stamp(&home)?;
+        let said = json!({ "lost_since": after.lost_since.map(|since| since.to_string()) });
+        tx.append_audit(line::of(&by, Some(&home), "device_revoked", ("Device", device_id.as_str()), said))?;
+        for event_id in touched.iter().filter(|event_id| fresh_loss.is_some() && **event_id != home) {
+            let said = json!({ "lost_since": after.lost_since.map(|since| since.to_string()) });
+            tx.append_audit(line::of(&by, Some(event_id), "device_lost", ("Device", device_id.as_str()), said))?;
+        }
+        Ok((after, brought))
+    })
+    .await?;
+    for (event_id, brought) in &brought {
+        announce(app, &caller.organization_id, event_id, brought);
+    }
+    for event_id in events {
+        let organization_id = caller.organization_id.clone();
+        app.hints.hint(Hint { organization_id, event_id, serial: None, topic: Topic::Devices });
+    }
+    Ok(device)
+}
+
+/// The event the device scans for now, and with it every other that holds scans of it.
+fn events_of(tx: &mut dyn Tx, device_id: &DeviceId) -> Result<(EventId, Vec<EventId>)> {
+    let device = tx.device(device_id)?.ok_or_else(|| Error::not_found("device"))?;
+    let mut events = BTreeSet::from([device.event_id.clone()]);
+    let mut page = Page { limit: PAGE_MAX, cursor: None };
+    loop {
+        let listed = tx.events(&page)?;
+        for event in listed.items {
+            if !tx.subjects_of_device(&event.event_id, device_id)?.is_empty() {
+                events.insert(event.event_id);
+            }
+        }
+        page.cursor = listed.next_cursor;
+        if page.cursor.is_none() {
+            return Ok((device.event_id, events.into_iter().collect()));
+        }
+    }
+}
+
+fn lose(
+    tx: &mut dyn Tx,
+    event_id: &EventId,
+    device_id: &DeviceId,
+    since: Timestamp,
+    now: Timestamp,
+    draw: &mut Draw,
+) -> Result<Brought> {
+    let stamp = tx.stamp(event_id)?;
+    let subjects: BTreeSet<String> = tx.subjects_of_device(event_id, device_id)?.into_iter().collect();
+    let change = Change::Device(device_id.clone(), DeviceChange::LostSince(Some(since)));
+    put(tx, event_id, stamp, vec![(Effective::Start, change)], &subjects, now, draw)
+}

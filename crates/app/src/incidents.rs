@@ -1,0 +1,7 @@
+//! Incidents: what a person must look at, and what they decided.
+
+pub mod list;
+pub mod resolve;
+
+pub use list::{list, show};
+pub use resolve::{Resolve, resolve};

@@ -1,0 +1,7 @@
+//! Who is inside, and how fast they come.
+
+pub mod flow;
+pub mod show;
+
+pub use flow::{Flow, flow};
+pub use show::{Inside, show};

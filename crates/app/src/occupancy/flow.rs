@@ -1,0 +1,57 @@
+//! Persons a minute through each gate, for the last hour.
+
+use admit_core::access::Action;
+use admit_core::ids::EventId;
+use admit_core::time::Timestamp;
+
+use crate::caller::UserCaller;
+use crate::error::Result;
+use crate::events;
+use crate::gates::{self, Gate};
+use crate::ports::{App, read};
+use crate::records::MinuteFlow;
+
+/// How far back it looks, in minutes.
+pub const MINUTES: i64 = 60;
+const MINUTE_MS: i64 = 60_000;
+
+/// Minutes and what went through each gate in them.
+#[derive(Debug, Clone)]
+pub struct Flow {
+    /// The first minute's start; the last is the running one.
+    pub from: Timestamp,
+    /// Every gate, with one item a minute, oldest first.
+    pub gates: Vec<(Gate, Vec<MinuteFlow>)>,
+}
+
+/// The last hour, minute by minute, by the scans' own times.
+pub async fn flow(app: &App, caller: &UserCaller, event_id: EventId) -> Result<Flow> {
+    caller.must(Action::ReadEvents)?;
+    let now = app.clock.now();
+    let from = Timestamp::clamped((now.ms() / MINUTE_MS - (MINUTES - 1)) * MINUTE_MS);
+    read(&*app.store, &caller.organization_id, move |tx| {
+        events::require(tx, &event_id)?;
+        let found = tx.flow(&event_id, from)?;
+        let gates = gates::all(tx, &event_id)?;
+        let gates = gates.into_iter().map(|gate| (gate.clone(), minutes(&gate, from, &found))).collect();
+        Ok(Flow { from, gates })
+    })
+    .await
+}
+
+/// One item a minute, zeros where nothing happened. Scans that a fast clock dated past the running minute stay out.
+fn minutes(gate: &Gate, from: Timestamp, found: &[MinuteFlow]) -> Vec<MinuteFlow> {
+    let of_gate: Vec<&MinuteFlow> = found.iter().filter(|flow| flow.gate_id == gate.gate_id).collect();
+    (0..MINUTES)
+        .map(|minute| {
+            let at = from.plus_ms(minute * MINUTE_MS);
+            let mut sum = MinuteFlow { at, gate_id: gate.gate_id.clone(), entered: 0, exited: 0, refused: 0 };
+            for flow in of_gate.iter().filter(|flow| (0..MINUTE_MS).contains(&flow.at.since(at))) {
+                sum.entered += flow.entered;
+                sum.exited += flow.exited;
+                sum.refused += flow.refused;
+            }
+            sum
+        })
+        .collect()
+}

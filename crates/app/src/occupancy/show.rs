@@ -1,0 +1,48 @@
+//! The event's counters, gate by gate.
+
+use admit_core::access::Action;
+use admit_core::ids::EventId;
+use admit_core::incident::IncidentKind;
+use admit_core::occupancy::{GateFlow, Occupancy};
+
+use crate::caller::UserCaller;
+use crate::error::Result;
+use crate::events;
+use crate::gates::{self, Gate};
+use crate::ports::{App, read};
+use crate::records::EventRecord;
+
+/// Who is inside, and of how many.
+#[derive(Debug, Clone)]
+pub struct Inside {
+    /// The event.
+    pub event: EventRecord,
+    /// Its counters.
+    pub occupancy: Occupancy,
+    /// Every gate with its flow, gates without any included.
+    pub gates: Vec<(Gate, GateFlow)>,
+    /// Tickets.
+    pub tickets: u64,
+    /// Persons the tickets admit.
+    pub expected_persons: u64,
+    /// Open incidents by kind.
+    pub open_incidents: Vec<(IncidentKind, u64)>,
+    /// Serial of the event's last change: what the live stream's ids count.
+    pub serial: u64,
+}
+
+/// One consistent snapshot.
+pub async fn show(app: &App, caller: &UserCaller, event_id: EventId) -> Result<Inside> {
+    caller.must(Action::ReadEvents)?;
+    read(&*app.store, &caller.organization_id, move |tx| {
+        let event = events::require(tx, &event_id)?;
+        let occupancy = tx.occupancy(&event_id)?;
+        let flow_of = |gate: &Gate| occupancy.gates.get(&gate.gate_id).copied().unwrap_or_default();
+        let gates = gates::all(tx, &event_id)?.into_iter().map(|gate| (gate.clone(), flow_of(&gate))).collect();
+        let (tickets, expected_persons) = tx.count_tickets(&event_id)?;
+        let open_incidents = tx.count_open_incidents(&event_id)?;
+        let serial = tx.head(&event_id)?.serial;
+        Ok(Inside { event, gates, tickets, expected_persons, open_incidents, serial, occupancy })
+    })
+    .await
+}

@@ -1,0 +1,69 @@
+//! A new pairing token for the organiser's screen.
+
+use admit_core::access::Action;
+use admit_core::ids::{EventId, GateId};
+use admit_core::limits::{PAIRING_TOKEN_MS, PAIRING_TOKEN_USES};
+use admit_core::sign::token_hash;
+use admit_core::time::Timestamp;
+use serde_json::json;
+
+use crate::audits::line;
+use crate::caller::UserCaller;
+use crate::error::{Error, Result};
+use crate::events;
+use crate::gates;
+use crate::ports::{App, Scope, write};
+use crate::records::PairingTokenRecord;
+
+/// What every pairing token's text begins with.
+pub const PAIRING_TOKEN_PREFIX: &str = "admit_pt_";
+
+/// A new pairing token.
+#[derive(Debug, Clone)]
+pub struct NewPairingToken {
+    /// Its text, for a URL's fragment; shown this once.
+    pub pairing_token: String,
+    /// Its end: five minutes from now.
+    pub expires_at: Timestamp,
+}
+
+/// Makes a token that pairs `uses` devices (one where absent) to a gate.
+pub async fn create(
+    app: &App,
+    caller: &UserCaller,
+    event_id: EventId,
+    gate_id: GateId,
+    uses: Option<u32>,
+) -> Result<NewPairingToken> {
+    caller.must(Action::ManageDevices)?;
+    let uses = uses.unwrap_or(1);
+    if !(1..=PAIRING_TOKEN_USES).contains(&uses) {
+        return Err(Error::invalid("uses", format!("must be 1 to {PAIRING_TOKEN_USES}, not {uses}")));
+    }
+    let now = app.clock.now();
+    let expires_at = now.plus_ms(PAIRING_TOKEN_MS);
+    // 128 random bits are enough for five minutes, and keep the QR small.
+    let pairing_token = format!("{PAIRING_TOKEN_PREFIX}{}", admit_core::barcode::hex(&app.ids.random()[..16]));
+    let record = PairingTokenRecord {
+        token_hash: token_hash(&pairing_token),
+        event_id: event_id.clone(),
+        gate_id,
+        device_id: None,
+        uses,
+        used_by: Vec::new(),
+        expires_at,
+        created_at: now,
+    };
+    let by = caller.clone();
+    write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
+        events::require(tx, &event_id)?;
+        gates::require(tx, &event_id, &record.gate_id)
+            .map_err(|_| Error::invalid("gate_id", "is not a gate of this event"))?;
+        tx.stamp(&event_id)?;
+        tx.insert_pairing_token(&record)?;
+        let said = json!({ "gate_id": record.gate_id.as_str(), "uses": record.uses });
+        tx.append_audit(line::of(&by, Some(&event_id), "pairing_token_created", ("PairingToken", ""), said))
+    })
+    .await?;
+    Ok(NewPairingToken { pairing_token, expires_at })
+}

@@ -1,0 +1,59 @@
+//! The store contract: what every backend must do, run by each store crate's tests (architecture §1).
+//!
+//! Each function takes an empty store. [`crate::store_suite!`] makes one test of each.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a contract fails by panicking")]
+
+pub mod fixture;
+pub mod accounts;
+pub mod events;
+pub mod rules;
+pub mod tickets;
+pub mod scans;
+pub mod states;
+pub mod incidents;
+pub mod devices;
+pub mod tenants;
+pub mod transactions;
+
+/// Makes a test of every contract. `$run` is a function that opens an empty store and drives what it is given:
+/// `fn run(contract: impl FnOnce(Arc<dyn Store>) -> BoxFuture<'static, ()>)`.
+#[macro_export]
+macro_rules! store_suite {
+    ($run:path) => {
+        $crate::store_suite! { @each $run
+            accounts: an_organization_begins_with_its_owner, an_email_signs_in_once_in_the_whole_server,
+                a_member_who_leaves_leaves_no_key_behind, a_secret_is_found_by_its_hash_alone,
+                api_tokens_are_listed_and_withdrawn;
+            events: events_are_listed_newest_first, a_write_takes_one_place, a_write_without_a_change_takes_no_place,
+                places_have_no_holes_and_time_never_goes_back, a_ledger_is_one_chain, the_organization_has_its_own_ledger,
+                a_witness_is_checked_against_what_the_ledger_said, an_epoch_begins_once_and_notes_every_head,
+                gates_and_lists_are_named_once, a_setting_is_settled_once;
+            rules: rules_come_back_as_they_were_made, versions_follow_what_changed, rules_need_the_writes_own_place;
+            tickets: tickets_come_back_as_they_were_made, a_code_is_never_given_to_another_ticket,
+                a_ticket_keeps_every_code_it_held, tickets_are_found_by_text_status_and_entry, tickets_are_paged_without_a_gap,
+                an_import_key_is_unique, guests_are_found_and_changed, a_manifest_is_in_order_of_hash;
+            scans: a_scan_comes_back_as_it_was_sent, a_scan_resolves_to_whoever_held_its_code,
+                a_ticket_made_late_finds_its_scans, variants_come_along_wherever_they_resolve, deliveries_are_merged,
+                ids_are_known_by_device, reviews_follow_their_scans, scans_are_listed_newest_first,
+                a_scan_stored_twice_is_a_conflict;
+            states: states_are_replaced_whole, counters_change_by_their_difference, flow_counts_by_minute_and_gate,
+                changed_tickets_are_paged_in_order_of_change, rules_a_device_has_are_no_change;
+            incidents: an_incident_is_one_per_subject_and_kind, incidents_are_listed_by_status;
+            devices: a_device_and_its_keys_come_back, a_pairing_token_remembers_who_used_it, logs_are_overwritten,
+                forks_are_places_with_two_contents, a_batch_is_stored_once, quarantine_is_counted;
+            tenants: two_organizations_with_the_same_ids_do_not_meet, another_organizations_event_cannot_be_written;
+            transactions: a_failed_operation_leaves_nothing, others_of_its_group_are_kept,
+                an_operation_that_goes_on_after_a_failure_is_not_kept, a_panic_ends_only_its_operation,
+                a_read_cannot_write, a_read_sees_one_moment, concurrent_writes_commit_in_order;
+        }
+    };
+    (@each $run:path $($noun:ident: $($name:ident),* $(,)?;)*) => {$(
+        mod $noun {
+            $(#[test]
+            fn $name() {
+                $run(|store| Box::pin($crate::store_suite::$noun::$name(store)));
+            })*
+        }
+    )*};
+}

@@ -1,0 +1,124 @@
+//! Organisations, users, members, secrets.
+
+use admit_core::ids::UserId;
+
+use super::fixture::*;
+use crate::error::Error;
+use crate::ports::{Scope, read, write};
+use crate::records::*;
+
+fn credential(kind: CredentialKind, holder: &str, byte: u8) -> CredentialRecord {
+    CredentialRecord {
+        token_hash: hash(byte),
+        organization_id: id("o"),
+        kind,
+        holder: holder.into(),
+        expires_at: Some(at(9_000)),
+        created_at: at(8_000),
+    }
+}
+
+/// An organisation begins with its owner, who signs in.
+pub async fn an_organization_begins_with_its_owner(store: TestStore) {
+    with_organization(&store, "o").await;
+    assert_eq!(look(&store, |tx| tx.organization()).await, organization("o"));
+    let members = look(&store, |tx| tx.members()).await;
+    assert_eq!(members.len(), 1);
+    assert_eq!((members[0].user_id.as_str(), members[0].role), ("o-owner", Role::Owner));
+    let (owner, organizations) = store.sign_in("o-owner@example.org".into()).await.unwrap().unwrap();
+    assert_eq!((owner, organizations), (user("o-owner"), vec![id("o")]));
+    assert_eq!(store.sign_in("nobody@example.org".into()).await.unwrap(), None);
+    let again = store.create_organization(organization("o"), user("another")).await;
+    assert_eq!(conflict(again), "organization_exists");
+    assert_eq!(store.sign_in("another@example.org".into()).await.unwrap(), None, "nothing of it was kept");
+}
+
+/// An e-mail signs in once in the whole server.
+pub async fn an_email_signs_in_once_in_the_whole_server(store: TestStore) {
+    with_organization(&store, "o").await;
+    with_organization(&store, "p").await;
+    let taken = UserRecord { email: "p-owner@example.org".into(), ..user("new") };
+    let result = write(&*store, Scope::organization(&id("o")), move |tx| tx.insert_member(&taken, Role::Door)).await;
+    assert_eq!(conflict(result), "email_taken");
+    assert_eq!(look(&store, |tx| tx.members()).await.len(), 1);
+    let taken = UserRecord { email: "p-owner@example.org".into(), ..user("new") };
+    assert_eq!(conflict(store.create_organization(organization("q"), taken).await), "email_taken");
+}
+
+/// A member who leaves leaves no key behind, and their address is free again.
+pub async fn a_member_who_leaves_leaves_no_key_behind(store: TestStore) {
+    with_organization(&store, "o").await;
+    write(&*store, Scope::organization(&id("o")), |tx| {
+        tx.insert_member(&user("door"), Role::Door)?;
+        tx.insert_credential(&credential(CredentialKind::Session, "door", 1))?;
+        tx.insert_credential(&credential(CredentialKind::ApiToken, "door", 2))?;
+        tx.insert_credential(&credential(CredentialKind::DeviceKey, "door", 3))?;
+        tx.insert_credential(&credential(CredentialKind::Session, "o-owner", 4))?;
+        tx.set_member_role(&id("door"), Role::Viewer)
+    })
+    .await
+    .unwrap();
+    assert_eq!(look(&store, |tx| tx.member(&id("door"))).await.unwrap().role, Role::Viewer);
+    write(&*store, Scope::organization(&id("o")), |tx| tx.remove_member(&id("door"))).await.unwrap();
+    assert_eq!(look(&store, |tx| tx.member(&id("door"))).await, None);
+    for (byte, stays) in [(1, false), (2, false), (3, true), (4, true)] {
+        assert_eq!(store.credential(hash(byte)).await.unwrap().is_some(), stays, "secret {byte}");
+    }
+    assert_eq!(store.sign_in("door@example.org".into()).await.unwrap(), None);
+    let again = |tx: &mut dyn crate::ports::Tx| tx.insert_member(&user("door"), Role::Manager);
+    write(&*store, Scope::organization(&id("o")), again).await.unwrap();
+    let nobody: UserId = id("nobody");
+    let result = write(&*store, Scope::organization(&id("o")), move |tx| tx.remove_member(&nobody)).await;
+    assert_eq!(result, Err(Error::NotFound { what: "member" }));
+}
+
+/// A secret is found by its hash alone, and forgotten by its own organisation only.
+pub async fn a_secret_is_found_by_its_hash_alone(store: TestStore) {
+    with_organization(&store, "o").await;
+    with_organization(&store, "p").await;
+    let session = credential(CredentialKind::Session, "o-owner", 1);
+    let stored = session.clone();
+    write(&*store, Scope::organization(&id("o")), move |tx| tx.insert_credential(&stored)).await.unwrap();
+    assert_eq!(store.credential(hash(1)).await.unwrap(), Some(session));
+    assert_eq!(store.credential(hash(2)).await.unwrap(), None);
+    write(&*store, Scope::organization(&id("p")), |tx| tx.delete_credential(&hash(1))).await.unwrap();
+    assert!(store.credential(hash(1)).await.unwrap().is_some(), "another organisation cannot forget it");
+    write(&*store, Scope::organization(&id("o")), |tx| tx.delete_credential(&hash(1))).await.unwrap();
+    assert_eq!(store.credential(hash(1)).await.unwrap(), None);
+}
+
+/// API tokens are listed newest first, and withdrawn once.
+pub async fn api_tokens_are_listed_and_withdrawn(store: TestStore) {
+    with_organization(&store, "o").await;
+    let token = |name: &str, byte: u8| ApiTokenRecord {
+        api_token_id: name.into(),
+        name: name.to_uppercase(),
+        user_id: id("o-owner"),
+        token_hash: hash(byte),
+        created_at: at(i64::from(byte)),
+        revoked_at: None,
+    };
+    let (old, new) = (token("old", 1), token("new", 2));
+    let both = [old.clone(), new.clone()];
+    write(&*store, Scope::organization(&id("o")), move |tx| {
+        for token in &both {
+            tx.insert_api_token(token)?;
+            tx.insert_credential(&CredentialRecord {
+                token_hash: token.token_hash,
+                ..credential(CredentialKind::ApiToken, "o-owner", 0)
+            })?;
+        }
+        Ok(())
+    })
+    .await
+    .unwrap();
+    assert_eq!(look(&store, |tx| tx.api_tokens()).await, [new.clone(), old.clone()]);
+    for moment in [50, 60] {
+        let at = at(moment);
+        write(&*store, Scope::organization(&id("o")), move |tx| tx.revoke_api_token("old", at)).await.unwrap();
+    }
+    let tokens = read(&*store, &id("o"), |tx| tx.api_tokens()).await.unwrap();
+    assert_eq!(tokens, [new, ApiTokenRecord { revoked_at: Some(at(50)), ..old }]);
+    assert_eq!(store.credential(hash(1)).await.unwrap(), None);
+    assert!(store.credential(hash(2)).await.unwrap().is_some());
+}

@@ -1,0 +1,241 @@
+//! Events, heads, places in the order, ledgers, epochs, gates and lists.
+
+use admit_core::audit::GENESIS;
+use admit_core::event::EventStatus;
+use admit_core::rule::Epoch;
+
+use super::fixture::*;
+use crate::error::Error;
+use crate::ports::{Scope, read, write};
+use crate::records::*;
+
+fn line(event_id: Option<&str>, entity_id: &str) -> NewAudit {
+    NewAudit {
+        event_id: event_id.map(id),
+        user_id: Some(id("o-owner")),
+        device_id: None,
+        action: "ticket_voided",
+        entity_type: "Ticket",
+        entity_id: entity_id.into(),
+        changes: "{\"status\":\"voided\"}".into(),
+        metadata: "{}".into(),
+    }
+}
+
+/// Events are listed newest first, page by page, and changed.
+pub async fn events_are_listed_newest_first(store: TestStore) {
+    with_organization(&store, "o").await;
+    for (name, created_at) in [("a", 10), ("b", 30), ("c", 20), ("d", 20)] {
+        make_event(&store, "o", event(name, created_at)).await;
+    }
+    let mut names = Vec::new();
+    let mut next = page(3);
+    loop {
+        let listed = {
+            let asked = next.clone();
+            look(&store, move |tx| tx.events(&asked)).await
+        };
+        names.extend(listed.items.iter().map(|event| event.event_id.to_string()));
+        let Some(cursor) = listed.next_cursor else { break };
+        next.cursor = Some(cursor);
+    }
+    assert_eq!(names, ["b", "d", "c", "a"]);
+    let changed = EventRecord { name: "Renamed".into(), status: EventStatus::Ended, capacity: None, ..event("a", 10) };
+    let stored = changed.clone();
+    write(&*store, scope("o", "a"), move |tx| tx.update_event(&stored)).await.unwrap();
+    assert_eq!(look(&store, |tx| tx.event(&id("a"))).await, Some(changed));
+    assert_eq!(look(&store, |tx| tx.event(&id("zzz"))).await, None);
+    let again = write(&*store, Scope::organization(&id("o")), |tx| tx.insert_event(&event("a", 1))).await;
+    assert_eq!(conflict(again), "event_exists");
+    let cursor = Page { limit: 1, cursor: Some("nonsense".into()) };
+    let result = read(&*store, &id("o"), move |tx| tx.events(&cursor)).await;
+    assert!(matches!(result, Err(Error::Invalid { .. })), "{result:?}");
+}
+
+/// A write takes one place, however often it asks.
+pub async fn a_write_takes_one_place(store: TestStore) {
+    with_event(&store).await;
+    let (first, again, head) = on_event(&store, |tx| {
+        let first = tx.stamp(&id("e"))?;
+        Ok((first, tx.stamp(&id("e"))?, tx.head(&id("e"))?))
+    })
+    .await
+    .unwrap();
+    assert_eq!(first, again);
+    assert_eq!((first.serial, head.serial), (1, 1));
+    let head = look(&store, |tx| tx.head(&id("e"))).await;
+    assert_eq!((head.serial, head.audit_head), (1, GENESIS));
+    assert_eq!(head.epoch, store.epoch().await.unwrap());
+    let result = read(&*store, &id("o"), |tx| tx.head(&id("nowhere"))).await;
+    assert_eq!(result, Err(Error::NotFound { what: "event" }));
+}
+
+/// A write that asks for no place takes none.
+pub async fn a_write_without_a_change_takes_no_place(store: TestStore) {
+    with_event(&store).await;
+    on_event(&store, |tx| tx.insert_gate(&id("e"), &id("north"), at(1))).await.unwrap();
+    assert_eq!(look(&store, |tx| tx.head(&id("e"))).await.serial, 0);
+}
+
+/// Places have no holes, failed writes take none, and time never goes back.
+pub async fn places_have_no_holes_and_time_never_goes_back(store: TestStore) {
+    with_event(&store).await;
+    let mut last = Stamp { serial: 0, effective_at: at(0) };
+    for round in 0..20 {
+        let failing = round % 3 == 1;
+        let result = on_event(&store, move |tx| {
+            let stamp = tx.stamp(&id("e"))?;
+            if failing { Err(Error::not_found("luck")) } else { Ok(stamp) }
+        })
+        .await;
+        if failing {
+            assert_eq!(result, Err(Error::NotFound { what: "luck" }));
+            continue;
+        }
+        let stamp = result.unwrap();
+        assert_eq!(stamp.serial, last.serial + 1);
+        assert!(stamp.effective_at > last.effective_at, "{stamp:?} after {last:?}");
+        last = stamp;
+    }
+    assert_eq!(look(&store, |tx| tx.head(&id("e"))).await.serial, last.serial);
+}
+
+/// A ledger is one chain: place after place, each head made of the one before.
+pub async fn a_ledger_is_one_chain(store: TestStore) {
+    with_event(&store).await;
+    for name in ["t1", "t2"] {
+        on_event(&store, move |tx| {
+            tx.append_audit(line(Some("e"), name))?;
+            tx.append_audit(line(Some("e"), &format!("{name}-more")))
+        })
+        .await
+        .unwrap();
+    }
+    let lines = look(&store, |tx| tx.audit_from(Some(&id("e")), 1, 100)).await;
+    let places: Vec<(u64, u64, &str)> =
+        lines.iter().map(|line| (line.n, line.serial, line.line.entity_id.as_str())).collect();
+    assert_eq!(places, [(1, 1, "t1"), (2, 1, "t1-more"), (3, 2, "t2"), (4, 2, "t2-more")]);
+    let mut prev = GENESIS;
+    for line in &lines {
+        let entry = admit_core::audit::AuditEntry {
+            serial: line.serial,
+            n: line.n,
+            at: line.at,
+            actor: "user:o-owner",
+            action: &line.line.action,
+            entity_type: &line.line.entity_type,
+            entity_id: &line.line.entity_id,
+            changes: &line.line.changes,
+            metadata: &line.line.metadata,
+        };
+        prev = admit_core::audit::chain(prev, &entry);
+        assert_eq!(line.head, prev, "line {}", line.n);
+    }
+    assert_eq!(look(&store, |tx| tx.head(&id("e"))).await.audit_head, prev);
+    let newest = look(&store, |tx| tx.audit(Some(&id("e")), &page(3))).await;
+    assert_eq!(newest.items.iter().map(|line| line.n).collect::<Vec<_>>(), [4, 3, 2]);
+    let rest = Page { limit: 3, cursor: newest.next_cursor };
+    let rest = look(&store, move |tx| tx.audit(Some(&id("e")), &rest)).await;
+    assert_eq!((rest.items.len(), rest.items[0].n, rest.next_cursor), (1, 1, None));
+}
+
+/// The organisation has its own ledger, apart from its events'.
+pub async fn the_organization_has_its_own_ledger(store: TestStore) {
+    with_event(&store).await;
+    for name in ["m1", "m2"] {
+        write(&*store, Scope::organization(&id("o")), move |tx| tx.append_audit(line(None, name))).await.unwrap();
+    }
+    on_event(&store, |tx| tx.append_audit(line(Some("e"), "t"))).await.unwrap();
+    let lines = look(&store, |tx| tx.audit_from(None, 2, 100)).await;
+    assert_eq!(lines.len(), 1);
+    assert_eq!((lines[0].n, lines[0].serial, lines[0].line.entity_id.as_str()), (2, 2, "m2"));
+    assert_eq!(look(&store, |tx| tx.audit_from(Some(&id("e")), 1, 100)).await.len(), 1);
+}
+
+/// A witness of a serial is checked against what the ledger said then; of a serial not reached nothing is known.
+pub async fn a_witness_is_checked_against_what_the_ledger_said(store: TestStore) {
+    with_event(&store).await;
+    on_event(&store, |tx| tx.stamp(&id("e")).map(|_| ())).await.unwrap();
+    on_event(&store, |tx| tx.append_audit(line(Some("e"), "t"))).await.unwrap();
+    on_event(&store, |tx| tx.stamp(&id("e")).map(|_| ())).await.unwrap();
+    let head = look(&store, |tx| tx.head(&id("e"))).await.audit_head;
+    for (serial, said) in [(0, Some(GENESIS)), (1, Some(GENESIS)), (2, Some(head)), (3, Some(head)), (4, None)] {
+        assert_eq!(look(&store, move |tx| tx.audit_head_at(&id("e"), serial)).await, said, "serial {serial}");
+    }
+}
+
+/// An epoch begins once, notes every event's head, and later events begin in it.
+pub async fn an_epoch_begins_once_and_notes_every_head(store: TestStore) {
+    with_event(&store).await;
+    with_organization(&store, "p").await;
+    make_event(&store, "p", event("e", 1)).await;
+    on_event(&store, |tx| tx.stamp(&id("e")).map(|_| ())).await.unwrap();
+    let first = store.epoch().await.unwrap();
+    let next = Epoch { restored_at_ms: first.restored_at_ms + 5_000, random: u64::MAX };
+    store.begin_epoch(first, next).await.unwrap();
+    let late = Epoch { restored_at_ms: next.restored_at_ms + 5_000, random: 1 };
+    store.begin_epoch(first, late).await.unwrap();
+    assert_eq!(store.epoch().await.unwrap(), next, "whoever saw the first epoch came too late");
+    make_event(&store, "o", event("later", 1)).await;
+    for (organization, name, base) in [("o", "e", 1), ("p", "e", 0)] {
+        let rules = read(&*store, &id(organization), move |tx| tx.load_rules(&id(name), &[])).await.unwrap();
+        assert_eq!(rules.book.epochs.known(Some(first), 99), base, "{organization}");
+        assert_eq!(rules.book.epochs.known(Some(next), 99), 99, "{organization}");
+    }
+    let later = look(&store, |tx| tx.load_rules(&id("later"), &[])).await;
+    assert_eq!(later.book.epochs.known(Some(next), 7), 7);
+    assert_eq!(later.book.epochs.known(Some(first), 7), 0);
+    let all = store.all_events().await.unwrap();
+    assert_eq!(all, [(id("o"), id("e")), (id("o"), id("later")), (id("p"), id("e"))]);
+}
+
+/// Gates, entry types and guest lists are named once an event.
+pub async fn gates_and_lists_are_named_once(store: TestStore) {
+    with_event(&store).await;
+    make_event(&store, "o", event("f", 1)).await;
+    let entry_type = |name: &str, position: i64| EntryTypeRecord {
+        entry_type_id: id(&format!("et-{name}")),
+        event_id: id("e"),
+        name: name.into(),
+        zone: "vip".into(),
+        position,
+    };
+    let list = |name: &str| GuestListRecord {
+        guest_list_id: id(&format!("gl-{name}")),
+        event_id: id("e"),
+        name: name.into(),
+        promoter_id: Some(id("o-owner")),
+        created_at: at(1),
+    };
+    let types = [entry_type("vip", 2), entry_type("general", 1)];
+    let lists = [list("b"), list("a")];
+    let (made_types, made_lists) = (types.clone(), lists.clone());
+    on_event(&store, move |tx| {
+        tx.insert_gate(&id("e"), &id("south"), at(1))?;
+        tx.insert_gate(&id("e"), &id("north"), at(2))?;
+        tx.insert_gate(&id("f"), &id("north"), at(2))?;
+        made_types.iter().try_for_each(|entry_type| tx.insert_entry_type(entry_type))?;
+        made_lists.iter().try_for_each(|list| tx.insert_guest_list(list))
+    })
+    .await
+    .unwrap();
+    assert_eq!(look(&store, |tx| tx.gate_ids(&id("e"))).await, [id("north"), id("south")]);
+    let [vip, general] = types;
+    assert_eq!(look(&store, |tx| tx.entry_types(&id("e"))).await, [general, vip]);
+    let [b, a] = lists;
+    assert_eq!(look(&store, |tx| tx.guest_lists(&id("e"))).await, [a, b]);
+    let result = on_event(&store, |tx| tx.insert_gate(&id("e"), &id("north"), at(3))).await;
+    assert_eq!(conflict(result), "gate_exists");
+    let twin = EntryTypeRecord { entry_type_id: id("other"), ..entry_type("vip", 3) };
+    assert_eq!(conflict(on_event(&store, move |tx| tx.insert_entry_type(&twin)).await), "entry_type_exists");
+    let twin = GuestListRecord { guest_list_id: id("other"), ..list("a") };
+    assert_eq!(conflict(on_event(&store, move |tx| tx.insert_guest_list(&twin)).await), "guest_list_exists");
+}
+
+/// A setting of the server is settled once.
+pub async fn a_setting_is_settled_once(store: TestStore) {
+    assert_eq!(store.setting("probe".into()).await.unwrap(), None);
+    assert_eq!(store.settle("probe".into(), "one".into()).await.unwrap(), "one");
+    assert_eq!(store.settle("probe".into(), "two".into()).await.unwrap(), "one");
+    assert_eq!(store.setting("probe".into()).await.unwrap().as_deref(), Some("one"));
+}

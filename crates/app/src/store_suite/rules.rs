@@ -1,0 +1,109 @@
+//! Rules as facts.
+
+use admit_core::event::{EventRules, EventStatus, ReEntry, StaffPin};
+use admit_core::gate::{Direction, EntryRule, GateRules};
+use admit_core::rule::*;
+use admit_core::ticket::TicketStatus;
+
+use super::fixture::*;
+use crate::error::{Error, Result};
+use crate::ports::Tx;
+
+fn rules_at(serial: u64, changes: Vec<(Effective, Change)>) -> Vec<Rule> {
+    let rule = |(ordinal, (effective_at, change)): (usize, (Effective, Change))| Rule {
+        serial,
+        ordinal: ordinal as u32,
+        effective_at,
+        change,
+    };
+    changes.into_iter().enumerate().map(rule).collect()
+}
+fn put(tx: &mut dyn Tx, changes: Vec<(Effective, Change)>) -> Result<Vec<Rule>> {
+    let stamp = tx.stamp(&id("e"))?;
+    let rules = rules_at(stamp.serial, changes);
+    tx.insert_rules(&id("e"), &rules)?;
+    Ok(rules)
+}
+fn every_kind() -> Vec<(Effective, Change)> {
+    let event = EventRules {
+        name: "Fête".into(),
+        starts_at: at(1_000),
+        ends_at: at(2_000),
+        status: EventStatus::Draft,
+        re_entry: ReEntry::AfterGap,
+        min_gap_seconds: 60,
+        staff_pin: Some(StaffPin { salt: [1; 16], hash: hash(2), iterations: 3 }),
+    };
+    let gate = GateRules {
+        name: "North".into(),
+        zones: vec!["vip".into(), "general".into()],
+        direction: Direction::Both,
+        capacity: Some(20),
+        names_on_devices: true,
+        entry_rules: EntryRule::ALL.to_vec(),
+    };
+    vec![
+        (Effective::Start, Change::Event(EventChange::First(event))),
+        (Effective::Start, Change::Gate(id("north"), GateChange::First(gate))),
+        (Effective::Start, Change::Ticket(id("t1"), TicketChange::First(ticket("e", "t1").rules))),
+        (Effective::Start, Change::Ticket(id("t2"), TicketChange::First(ticket("e", "t2").rules))),
+        (
+            Effective::At(at(5)),
+            Change::Device(id("d1"), DeviceChange::Assignment { event_id: id("e"), gate_id: id("north") }),
+        ),
+        (Effective::At(at(6)), Change::Device(id("d1"), DeviceChange::LostSince(Some(at(7))))),
+        (Effective::At(at(8)), Change::Ticket(id("t1"), TicketChange::Status(TicketStatus::Refunded))),
+    ]
+}
+
+/// Rules come back as they were made: the event's in its book, those of the asked tickets beside it.
+pub async fn rules_come_back_as_they_were_made(store: TestStore) {
+    with_event(&store).await;
+    let rules = on_event(&store, |tx| put(tx, every_kind())).await.unwrap();
+    let loaded = look(&store, |tx| tx.load_rules(&id("e"), &[id("t1"), id("missing")])).await;
+    let of_t1: Vec<Rule> = rules
+        .iter()
+        .filter(|rule| matches!(&rule.change, Change::Ticket(ticket_id, _) if ticket_id.as_str() == "t1"))
+        .cloned()
+        .collect();
+    assert_eq!(loaded.tickets, of_t1);
+    let expected = EventBook::new(&rules, loaded.book.epochs.clone());
+    assert_eq!(loaded.book, expected);
+    assert!(loaded.book.event(When::Newest).is_some() && loaded.book.gate(&id("north"), When::Newest).is_some());
+}
+
+/// The manifest's version follows every rule, the event's version only its own, its gates' and its devices'.
+pub async fn versions_follow_what_changed(store: TestStore) {
+    with_event(&store).await;
+    let versions = |store: TestStore| async move {
+        look(&store, |tx| Ok((tx.rules_serial(&id("e"))?, tx.event_rules_serial(&id("e"))?))).await
+    };
+    assert_eq!(versions(store.clone()).await, (0, 0));
+    on_event(&store, |tx| put(tx, every_kind()).map(|_| ())).await.unwrap();
+    assert_eq!(versions(store.clone()).await, (1, 1));
+    on_event(&store, |tx| tx.stamp(&id("e")).map(|_| ())).await.unwrap();
+    assert_eq!(versions(store.clone()).await, (1, 1));
+    let void = || vec![(Effective::Start, Change::Ticket(id("t1"), TicketChange::Status(TicketStatus::Voided)))];
+    on_event(&store, move |tx| put(tx, void()).map(|_| ())).await.unwrap();
+    assert_eq!(versions(store.clone()).await, (3, 1));
+    let rename = || vec![(Effective::Start, Change::Gate(id("north"), GateChange::Name("N".into())))];
+    on_event(&store, move |tx| put(tx, rename()).map(|_| ())).await.unwrap();
+    assert_eq!(versions(store.clone()).await, (4, 4));
+    assert_eq!(look(&store, |tx| tx.reducer_version(&id("e"))).await, 0);
+    on_event(&store, |tx| tx.set_reducer_version(&id("e"), 7)).await.unwrap();
+    assert_eq!(look(&store, |tx| tx.reducer_version(&id("e"))).await, 7);
+}
+
+/// A rule without its write's own place is refused.
+pub async fn rules_need_the_writes_own_place(store: TestStore) {
+    with_event(&store).await;
+    let no_place = on_event(&store, |tx| tx.insert_rules(&id("e"), &rules_at(1, every_kind()))).await;
+    assert!(matches!(no_place, Err(Error::Bug(_))), "{no_place:?}");
+    let wrong = on_event(&store, |tx| {
+        let stamp = tx.stamp(&id("e"))?;
+        tx.insert_rules(&id("e"), &rules_at(stamp.serial + 1, every_kind()))
+    })
+    .await;
+    assert!(matches!(wrong, Err(Error::Bug(_))), "{wrong:?}");
+    assert_eq!(look(&store, |tx| tx.head(&id("e"))).await.serial, 0);
+}

@@ -1,0 +1,131 @@
+//! `make bench`: every figure of this project beside the raw limit of this machine in the same run.
+//!
+//! Each measurement is a module with one `measure`: it takes the circumstances and gives rows. Nothing here asserts a
+//! time; a figure that misses its target is a line that says so.
+
+mod row;
+mod table;
+mod sample;
+mod run;
+mod list;
+mod decide;
+mod manifest;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::{Parser, Subcommand};
+
+use row::Row;
+use run::Run;
+
+type Measure = fn(&Run) -> Result<Vec<Row>>;
+
+/// The measurements, in the order of the table.
+const MEASUREMENTS: &[(&str, Measure)] = &[("decide", decide::measure), ("manifest", manifest::measure)];
+
+/// The measurements of Admit.
+#[derive(Parser)]
+#[command(name = "cargo xtask bench")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// Only these measurements, by name and with commas.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// Small sizes and few repeats: shows that everything works, says nothing about speed.
+    #[arg(long)]
+    quick: bool,
+    /// Where the rows go.
+    #[arg(long, default_value = "target/bench/latest.json")]
+    out: PathBuf,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Puts two runs beside each other.
+    Compare {
+        /// Rows of the earlier run.
+        old: PathBuf,
+        /// Rows of the later one.
+        new: PathBuf,
+    },
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse() {
+        Arguments { command: Some(Command::Compare { old, new }), .. } => compare(&old, &new).map(|()| true),
+        arguments => measure(&arguments),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs what was asked for, prints the table, keeps the rows. `false` if a measurement could not be made; a missed
+/// target is no failure of the measurement.
+fn measure(arguments: &Arguments) -> Result<bool> {
+    let root = root();
+    let admit = std::env::var_os("ADMIT_BIN").map_or_else(|| root.join("target/release/admit"), PathBuf::from);
+    let run = Run { root, admit, quick: arguments.quick };
+    let wanted = chosen(&arguments.only)?;
+    let (mut rows, mut failed) = (Vec::new(), Vec::new());
+    for (name, work) in wanted {
+        eprintln!("── {name}");
+        match work(&run) {
+            Ok(more) => rows.extend(more),
+            Err(error) => {
+                eprintln!("{name} was not measured: {error:#}");
+                failed.push(format!("{name} was not measured: {error:#}"));
+            }
+        }
+    }
+    println!("\n{}", table::table(&rows));
+    if run.quick {
+        println!("A quick run: these figures show that the measurements work, and nothing else.");
+    }
+    for line in &failed {
+        println!("{line}");
+    }
+    let out = run.root.join(&arguments.out);
+    keep(&rows, &out)?;
+    println!("kept in {}", arguments.out.display());
+    Ok(failed.is_empty())
+}
+
+fn chosen(names: &[String]) -> Result<Vec<(&'static str, Measure)>> {
+    let known: Vec<&str> = MEASUREMENTS.iter().map(|(name, _)| *name).collect();
+    if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {
+        bail!("there is no measurement {unknown:?}; there are {}", known.join(", "));
+    }
+    let wanted = |name: &str| names.is_empty() || names.iter().any(|asked| asked == name);
+    Ok(MEASUREMENTS.iter().copied().filter(|(name, _)| wanted(name)).collect())
+}
+
+fn keep(rows: &[Row], out: &Path) -> Result<()> {
+    if let Some(folder) = out.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::write(out, serde_json::to_string_pretty(rows)? + "\n").with_context(|| format!("writing {}", out.display()))
+}
+
+fn compare(old: &Path, new: &Path) -> Result<()> {
+    let rows = |path: &Path| -> Result<Vec<Row>> {
+        let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+        serde_json::from_str(&text).with_context(|| format!("{} does not hold the rows of a run", path.display()))
+    };
+    println!("{}", table::comparison(&rows(old)?, &rows(new)?));
+    Ok(())
+}
+
+/// The repository: this crate lies two folders below.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).map_or_else(|| here.to_path_buf(), Path::to_path_buf)
+}

@@ -1,0 +1,10 @@
+//! The commands, a file each.
+
+pub mod audit;
+pub mod csv;
+pub mod demo;
+pub mod openapi;
+pub mod rebuild;
+pub mod simulate;
+pub mod token;
+pub mod user;

@@ -1,0 +1,139 @@
+//! `admit demo`: a live event to try everything on (spec §8).
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use admit_app::caller::UserCaller;
+use admit_app::demo::{Seeded, seed};
+use admit_app::pairing_tokens;
+use admit_core::limits::SYNCS_PER_MINUTE;
+use admit_server::AppState;
+use clap::Args;
+use fast_qr::qr::QRBuilder;
+use serde_json::json;
+
+use crate::settings::{Listen, Place};
+use crate::{acting, parts, serve};
+
+/// `admit demo`.
+#[derive(Debug, Args)]
+pub struct Demo {
+    /// Port to listen on; 0 takes a free one.
+    #[arg(long, default_value_t = 8080)]
+    port: u16,
+    /// Address to listen on. Only this machine reaches 127.0.0.1; with 0.0.0.0 phones in the same network do.
+    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    listen: IpAddr,
+    /// Folder of the demo's data: kept, and found again at the next start.
+    #[arg(long, env = "ADMIT_DATA_DIR", default_value = "./data/demo")]
+    data_dir: PathBuf,
+    /// Address under which browsers and phones reach the server.
+    #[arg(long, env = "PUBLIC_URL")]
+    public_url: Option<String>,
+    /// Syncs of a device in any 60 s.
+    #[arg(long, env = "ADMIT_SYNCS_PER_MINUTE", default_value_t = SYNCS_PER_MINUTE,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    syncs_per_minute: u32,
+    /// Print one line of JSON instead of words.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Demo {
+    /// Seeds, prints, serves until stopped.
+    pub async fn run(self) -> anyhow::Result<()> {
+        let place = Place { data_dir: self.data_dir.clone(), database_url: None, secret: None };
+        let listen = Listen {
+            listen: SocketAddr::new(self.listen, self.port),
+            public_url: self.public_url.clone(),
+            syncs_per_minute: self.syncs_per_minute,
+        };
+        let settings = listen.settings()?;
+        // The port first: seeding for a while only to find it taken would be a poor greeting.
+        let listener = serve::bind(listen.listen).await?;
+        let url = settings.public_url.clone().unwrap_or_else(|| reached_at(listener.local_addr().unwrap_or(listen.listen)));
+        let state = parts::open(&place, settings).await?;
+        let seeded = seed(&state.app).await?;
+        if self.json {
+            println!("{}", line(&seeded, &url));
+        } else {
+            self.tell(&state, &seeded, &url).await?;
+        }
+        serve::until_stopped(state, listener).await
+    }
+
+    async fn tell(&self, state: &AppState, seeded: &Seeded, url: &str) -> anyhow::Result<()> {
+        let Seeded { email, password, api_token, event_id, staff_pin, .. } = seeded;
+        println!("\nAdmit's demo is open: 20,000 tickets, doors open since two hours.\n");
+        println!("  Organiser   {url}/");
+        println!("  E-mail      {email}");
+        println!("  Password    {password}");
+        println!("  Event       {event_id}");
+        println!("  API token   {api_token}");
+        println!("  Staff PIN   {staff_pin}\n");
+        let owner: UserCaller = acting::owner(&state.app, &seeded.organization_id).await?;
+        if let Some(gate_id) = seeded.gates.first() {
+            let token =
+                pairing_tokens::create(&state.app, &owner, event_id.clone(), gate_id.clone(), Some(PAIRED_DEVICES)).await?;
+            let link = format!("{url}/scan/#pair={}", token.pairing_token);
+            println!("Scan this with a phone, or open it in a browser, to make it a scanner of gate \"{gate_id}\"");
+            println!("(good for five minutes; the organiser's page makes more):\n");
+            if let Ok(code) = QRBuilder::new(link.as_str()).build() {
+                println!("{}", code.to_str());
+            }
+            println!("  {link}\n");
+        }
+        if let Some(code) = seeded.sample_barcodes.first() {
+            println!("A code that lets one person in: {code}\n");
+        }
+        if self.listen.is_loopback() && self.public_url.is_none() {
+            println!("Only this machine reaches it. For phones in the same network: admit demo --listen 0.0.0.0");
+            println!("(their cameras need https: put a TLS proxy before it and say so with PUBLIC_URL).\n");
+        }
+        println!("Stop with Ctrl-C; the data stay in {}.", self.data_dir.display());
+        Ok(())
+    }
+}
+
+/// Devices that the printed code may pair.
+const PAIRED_DEVICES: u32 = 5;
+
+/// The line of `--json` (spec §8).
+fn line(seeded: &Seeded, url: &str) -> serde_json::Value {
+    json!({
+        "url": url,
+        "email": seeded.email,
+        "password": seeded.password,
+        "api_token": seeded.api_token,
+        "organization_id": seeded.organization_id,
+        "event_id": seeded.event_id,
+        "gates": seeded.gates,
+        "sample_barcodes": seeded.sample_barcodes,
+    })
+}
+
+/// The address to print: of "every network", one that leads somewhere.
+fn reached_at(address: SocketAddr) -> String {
+    if !address.ip().is_unspecified() {
+        return format!("http://{address}");
+    }
+    // No packet is sent: connecting a UDP socket only chooses the address it would go out from.
+    let outgoing = std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).and_then(|socket| {
+        socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9))?;
+        socket.local_addr()
+    });
+    let ip = outgoing.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |one| one.ip());
+    format!("http://{}", SocketAddr::new(ip, address.port()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_to_print_leads_somewhere() {
+        assert_eq!(reached_at(([127, 0, 0, 1], 8080).into()), "http://127.0.0.1:8080");
+        let any = reached_at(([0, 0, 0, 0], 8080).into());
+        assert!(!any.contains("0.0.0.0") && any.ends_with(":8080"), "{any}");
+    }
+}

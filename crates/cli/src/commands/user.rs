@@ -1,0 +1,93 @@
+//! `admit user add`: a new organisation with its first owner, or another member of one.
+
+use std::io::BufRead;
+
+use admit_app::members::{self, NewMember};
+use admit_app::organizations::{self, NewOrganization};
+use admit_core::access::Role;
+use admit_core::ids::OrganizationId;
+use anyhow::Context;
+use clap::{Args, Subcommand};
+
+use crate::settings::Place;
+use crate::{acting, parts};
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum User {
+    /// Add a user: the owner of a new organisation, or a member of one there is.
+    Add(Add),
+}
+
+#[derive(Debug, Args)]
+pub struct Add {
+    #[command(flatten)]
+    place: Place,
+    /// Sign-in e-mail.
+    #[arg(long)]
+    email: String,
+    /// Name; the e-mail when absent.
+    #[arg(long)]
+    name: Option<String>,
+    /// Makes a new organisation of this name, with the user as its owner.
+    #[arg(long, conflicts_with = "organization_id", required_unless_present = "organization_id")]
+    organization: Option<String>,
+    /// Adds the user to this organisation.
+    #[arg(long)]
+    organization_id: Option<String>,
+    /// Role in an organisation there is: owner, manager, promoter, door or viewer.
+    #[arg(long, default_value = "manager", conflicts_with = "organization")]
+    role: Role,
+    /// Reads the password from standard input, one line. Without it one is made and printed.
+    #[arg(long)]
+    password_stdin: bool,
+}
+
+impl User {
+    /// Does it.
+    pub async fn run(self) -> anyhow::Result<()> {
+        let Self::Add(add) = self;
+        let app = parts::open_app(&add.place).await?;
+        let (password, made) = if add.password_stdin { (read_line()?, false) } else { (random()?, true) };
+        let name = add.name.unwrap_or_else(|| add.email.clone());
+        let organization_id = match (add.organization, add.organization_id) {
+            (Some(organization), _) => {
+                let new = NewOrganization {
+                    name: organization,
+                    email: add.email.clone(),
+                    owner_name: name,
+                    password: password.clone(),
+                };
+                organizations::create(&app, new).await?.organization_id
+            }
+            (None, id) => {
+                let id = OrganizationId::new(id.unwrap_or_default()).context("--organization-id")?;
+                let owner = acting::owner(&app, &id).await?;
+                let new = NewMember { email: add.email.clone(), name, password: password.clone(), role: add.role };
+                members::create(&app, &owner, new).await?;
+                id
+            }
+        };
+        println!("organization_id: {organization_id}");
+        println!("email: {}", add.email);
+        if made {
+            println!("password: {password}");
+        }
+        Ok(())
+    }
+}
+
+fn read_line() -> anyhow::Result<String> {
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line).context("reading the password")?;
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+/// 100 random bits in letters and digits that are hard to mistake.
+fn random() -> anyhow::Result<String> {
+    const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    let mut bytes = [0; 20];
+    getrandom::fill(&mut bytes).map_err(|error| anyhow::anyhow!("the system gives no randomness: {error}"))?;
+    let letters: Vec<char> = bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect();
+    Ok(letters.chunks(5).map(|chunk| chunk.iter().collect::<String>()).collect::<Vec<_>>().join("-"))
+}

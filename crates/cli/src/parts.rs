@@ -1,0 +1,72 @@
+//! Puts the concrete parts together: the store of this place, its secret, the server's state around both.
+
+use std::sync::Arc;
+
+use admit_app::error::Error;
+use admit_app::ports::{App, Store};
+use admit_app::secret::Secret;
+use admit_server::{AppState, Settings};
+use admit_store_sqlite::{Options, Sqlite};
+use anyhow::{Context, bail};
+
+use crate::settings::Place;
+
+/// Name of the setting that holds the probe, and what the probe says.
+const PROBE: &str = "secret_probe";
+const PROBE_TEXT: &[u8] = b"admit.secret.probe.v1";
+
+/// Opens everything. Fails, with the way out, when the secret isn't the one the database was sealed with.
+pub async fn open(place: &Place, settings: Settings) -> anyhow::Result<AppState> {
+    let secret = place.secret()?;
+    let store = store(place).await?;
+    let state = AppState::new(store, secret, settings);
+    check_secret(&state.app).await?;
+    Ok(state)
+}
+
+/// The same for a command that serves nothing.
+pub async fn open_app(place: &Place) -> anyhow::Result<App> {
+    Ok(open(place, Settings::default()).await?.app)
+}
+
+/// An empty store in memory, for what only needs the routes.
+pub async fn blank() -> anyhow::Result<AppState> {
+    let store = Sqlite::in_memory(Options::inline())?;
+    Ok(AppState::new(Arc::new(store), Secret::new(&"0".repeat(64))?, Settings::default()))
+}
+
+async fn store(place: &Place) -> anyhow::Result<Arc<dyn Store>> {
+    if place.database_url.is_some() {
+        bail!("DATABASE_URL is set, but this build serves from the embedded database only");
+    }
+    std::fs::create_dir_all(&place.data_dir).with_context(|| format!("making {}", place.data_dir.display()))?;
+    let path = place.data_dir.join("admit.db");
+    let options = Options {
+        on_stop: Some(Arc::new(|why: &str| {
+            // What was committed is not known any more: only a fresh start can look (trust.md §2).
+            tracing::error!(why, "the store stopped itself; ending the process");
+            eprintln!("admit: the store stopped itself: {why}");
+            std::process::exit(1);
+        })),
+        ..Options::default()
+    };
+    let store = Sqlite::open(&path, options).with_context(|| format!("opening {}", path.display()))?;
+    Ok(Arc::new(store))
+}
+
+/// A probe sealed on the first start must open at every later one (spec D4).
+async fn check_secret(app: &App) -> anyhow::Result<()> {
+    let sealed = app.secret.seal(app.ids.random(), PROBE, PROBE_TEXT)?;
+    let hex: String = sealed.iter().map(|byte| format!("{byte:02x}")).collect();
+    let kept = app.store.settle(PROBE.into(), hex).await?;
+    let bytes = (0..kept.len() / 2).map(|at| u8::from_str_radix(&kept[2 * at..2 * at + 2], 16));
+    let bytes: Vec<u8> = bytes.collect::<Result<_, _>>().context("the database's secret probe is not readable")?;
+    match app.secret.open(PROBE, &bytes) {
+        Ok(text) if text == PROBE_TEXT => Ok(()),
+        Ok(_) | Err(Error::Bug(_)) => bail!(
+            "ADMIT_SECRET is not the one this database was sealed with: devices' keys would not open. Start with the \
+             right one; it is kept apart from backups of the database"
+        ),
+        Err(error) => Err(error.into()),
+    }
+}

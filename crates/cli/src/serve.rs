@@ -1,0 +1,75 @@
+//! `admit serve`: listens until SIGTERM or SIGINT, then lets open requests finish.
+
+use std::net::SocketAddr;
+
+use admit_server::{AppState, listen, router};
+use anyhow::Context;
+use tokio::net::TcpListener;
+
+use crate::parts;
+use crate::settings::{Listen, Place};
+
+/// Runs the server.
+pub async fn run(place: Place, wanted: Listen) -> anyhow::Result<()> {
+    let state = parts::open(&place, wanted.settings()?).await?;
+    let listener = bind(wanted.listen).await?;
+    let address = listener.local_addr()?;
+    tracing::info!(target: "admit", %address, data_dir = %place.data_dir.display(), "serving");
+    eprintln!("admit: serving on http://{address}");
+    until_stopped(state, listener).await
+}
+
+/// Takes the address, or says who to ask for another.
+pub async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address).await.with_context(|| format!("listening on {address} (choose another with --listen)"))
+}
+
+/// Serves until a signal; a second one ends the process at once.
+pub async fn until_stopped(state: AppState, listener: TcpListener) -> anyhow::Result<()> {
+    let shutdown = state.shutdown.clone();
+    let (mut first, mut second) = (Signals::new()?, Signals::new()?);
+    let stop = shutdown.clone();
+    tokio::spawn(async move {
+        first.received().await;
+        eprintln!("admit: stopping");
+        stop.cancel();
+    });
+    let serving = listen::serve(listener, router(state), shutdown.clone());
+    tokio::select! {
+        () = serving => Ok(()),
+        () = async { shutdown.cancelled().await; second.received().await } => Ok(()),
+    }
+}
+
+#[cfg(unix)]
+struct Signals {
+    terminate: tokio::signal::unix::Signal,
+    interrupt: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> anyhow::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+    async fn received(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> anyhow::Result<Self> {
+        Ok(Self)
+    }
+    async fn received(&mut self) {
+        let _ = tokio::signal::ctrl_c().await;
+    }
+}

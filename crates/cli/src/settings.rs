@@ -1,0 +1,139 @@
+//! Settings from arguments and the environment (spec §8), and the server's secret (spec D4).
+
+use std::fs;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use admit_app::secret::Secret;
+use anyhow::{Context, bail};
+use clap::Args;
+
+/// Where the data are.
+#[derive(Debug, Clone, Args)]
+pub struct Place {
+    /// Folder of the database and the secret.
+    #[arg(long, env = "ADMIT_DATA_DIR", default_value = "./data")]
+    pub data_dir: PathBuf,
+    /// PostgreSQL to use instead of the embedded database.
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
+    pub database_url: Option<String>,
+    /// Seals device keys: at least 32 characters. Made in the data folder when absent; must be given with DATABASE_URL.
+    #[arg(long, env = "ADMIT_SECRET", hide_env_values = true)]
+    pub secret: Option<String>,
+}
+
+/// How the server is reached.
+#[derive(Debug, Clone, Args)]
+pub struct Listen {
+    /// Address and port to listen on. Only this machine reaches 127.0.0.1; 0.0.0.0 is every network it is in.
+    #[arg(long, env = "ADMIT_LISTEN", default_value = "127.0.0.1:8080")]
+    pub listen: SocketAddr,
+    /// Address under which browsers and phones reach the server, such as https://tickets.example.org.
+    #[arg(long, env = "PUBLIC_URL")]
+    pub public_url: Option<String>,
+    /// Syncs of a device in any 60 s.
+    #[arg(long, env = "ADMIT_SYNCS_PER_MINUTE", default_value_t = admit_core::limits::SYNCS_PER_MINUTE,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub syncs_per_minute: u32,
+}
+
+impl Listen {
+    /// The server's settings.
+    pub fn settings(&self) -> anyhow::Result<admit_server::Settings> {
+        let settings =
+            admit_server::Settings { syncs_per_minute: self.syncs_per_minute, ..admit_server::Settings::default() };
+        match &self.public_url {
+            Some(url) => Ok(settings.with_public_url(url)?),
+            None => Ok(settings),
+        }
+    }
+}
+
+/// File of the secret in the data folder.
+const SECRET_FILE: &str = "secret";
+
+impl Place {
+    /// The server's secret: given, or of the data folder, where it is made on the first start.
+    pub fn secret(&self) -> anyhow::Result<Secret> {
+        let text = match &self.secret {
+            Some(text) => text.clone(),
+            None if self.database_url.is_some() => {
+                bail!("ADMIT_SECRET must be given with DATABASE_URL: every node needs the same one, and it must outlive this machine")
+            }
+            None => secret_of(&self.data_dir)?,
+        };
+        Ok(Secret::new(&text)?)
+    }
+}
+
+fn secret_of(folder: &Path) -> anyhow::Result<String> {
+    let path = folder.join(SECRET_FILE);
+    let shown = path.display();
+    match fs::read_to_string(&path) {
+        Ok(text) => return Ok(text.trim().to_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error).with_context(|| format!("reading {shown}")),
+    }
+    fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|error| anyhow::anyhow!("the system gives no randomness: {error}"))?;
+    let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    // Made complete beside its place, then given its name: a half-written secret would lock every device out.
+    let draft = folder.join(format!("{SECRET_FILE}.{}", std::process::id()));
+    let written = write_private(&draft, &text).and_then(|()| match fs::hard_link(&draft, &path) {
+        Ok(()) => fs::File::open(folder)?.sync_all(),
+        // Another process made it meanwhile: its secret is the one.
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    });
+    let _ = fs::remove_file(&draft);
+    written.with_context(|| format!("making {shown}"))?;
+    let text = fs::read_to_string(&path).with_context(|| format!("reading {shown}"))?;
+    Ok(text.trim().to_owned())
+}
+
+fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    writeln!(file, "{text}")?;
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("admit-settings-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        folder
+    }
+
+    #[test]
+    fn a_secret_is_made_once_and_only_its_owner_reads_it() {
+        let folder = folder("made");
+        let first = secret_of(&folder).unwrap();
+        assert_eq!(first.len(), 64);
+        assert_eq!(secret_of(&folder).unwrap(), first);
+        #[cfg(unix)]
+        {
+            let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(folder.join(SECRET_FILE)).unwrap().permissions());
+            assert_eq!(mode & 0o777, 0o600);
+        }
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing is left beside it");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn with_a_database_elsewhere_the_secret_must_be_given() {
+        let folder = folder("given");
+        let place = Place { data_dir: folder.clone(), database_url: Some("postgres://x".into()), secret: None };
+        assert!(place.secret().unwrap_err().to_string().contains("ADMIT_SECRET"));
+        assert!(Place { secret: Some("0".repeat(32)), ..place }.secret().is_ok());
+        assert!(!folder.exists());
+    }
+}

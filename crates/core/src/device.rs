@@ -1,0 +1,21 @@
+//! The scanner without IO (spec §3 Log, §4, §5; architecture §5 walk 1).
+//!
+//! [`Engine::handle`] takes what happened outside ([`crate::wire::engine::Input`]) and answers with what to do
+//! ([`crate::wire::engine::Effect`]). Its journal is the only truth: the state after a restart is its rows, read in
+//! order. In reading order: the clock, what the rows add up to, what the server told, when to ask it, the list, the
+//! state, the door, requests, uploads, following the server, the panel, and the engine that ties them.
+
+pub mod clock;
+pub mod journal;
+mod feed;
+mod lane;
+pub mod list;
+mod state;
+mod door;
+mod net;
+mod upload;
+mod follow;
+mod panel;
+mod engine;
+
+pub use self::engine::Engine;

@@ -1,0 +1,336 @@
+//! The scanner: one input in, effects out, in order. Without clock, randomness or IO of its own; the same inputs give
+//! the same effects (law 1, trust I27).
+
+use super::list::List;
+use super::net::Answer;
+use super::state::{After, Ask, State};
+use crate::gate::Direction;
+use crate::limits;
+use crate::manifest::verify::Expected;
+use crate::wire::engine::{Effect, Input, Now, Row};
+use crate::wire::journal::{self as rows, CachedPage, Entry};
+
+/// A scanner without hands: the worker of a browser tab, the terminal scanner or the simulator feeds it and does what
+/// it says.
+#[derive(Debug)]
+pub struct Engine(State);
+
+impl Default for Engine {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Engine {
+    /// A scanner that knows nothing; the first input is [`Input::Start`].
+    pub fn new() -> Self {
+        Self(State { chunk: limits::CHUNK_SCANS, ..State::default() })
+    }
+
+    /// Takes an input. `body` is the content of a cached body or of an answer, empty otherwise. The effects are to be
+    /// carried out in order. Inputs before [`Input::Start`] do nothing.
+    pub fn handle(&mut self, input: Input, body: &[u8], now: &Now) -> Vec<Effect> {
+        let state = &mut self.0;
+        state.now = Some(*now);
+        state.draws = 0;
+        if let Input::Start { session_id, rows, app_version, device_type } = input {
+            state.session_id = session_id;
+            state.app_version = app_version;
+            state.device_type = device_type.parse().ok();
+            state.start(rows);
+            return Vec::new();
+        }
+        if state.session_id.is_empty() {
+            return Vec::new();
+        }
+        state.clock.observe(now);
+        if state.wake.is_some_and(|wake| wake <= now.mono_ms) {
+            state.wake = None;
+        }
+        state.take(input, body);
+        if state.started {
+            state.pump();
+            state.probe();
+            state.schedule();
+            state.draw_view();
+        }
+        std::mem::take(&mut state.out)
+    }
+}
+
+impl State {
+    fn start(&mut self, rows: Vec<Row>) {
+        for row in rows {
+            self.journal.damaged |= row.n != self.journal.rows + 1;
+            match rows::read(&row.text) {
+                Some(entry) => self.journal.apply(entry),
+                None => self.journal.pass_over(rows::is_scan(&row.text)),
+            }
+        }
+        if let Some(anchor) = self.journal.anchor {
+            self.clock.remember(anchor);
+        }
+        if let Some(now) = self.now {
+            self.clock.observe(&now);
+        }
+    }
+
+    fn take(&mut self, input: Input, body: &[u8]) {
+        match input {
+            Input::Start { .. } => {}
+            Input::Cache { key } => {
+                self.caches.insert(key, body.to_vec());
+            }
+            Input::Started => self.storage_read(),
+            Input::Appended { append } => self.durable(append),
+            Input::AppendFailed { append, reason } => self.append_failed(append, reason),
+            Input::Response { request, status, headers, sent_mono_ms } => {
+                self.answered(request, &Answer { status, headers: &headers, body, sent_mono_ms });
+            }
+            Input::Failed { request } => self.unanswered(request),
+            Input::Online => self.hurry(),
+            Input::SyncNow => {
+                self.rush = true;
+                self.poison_at = self.mono();
+                self.hurry();
+            }
+            Input::Tick => {}
+            Input::Battery { percent } => self.battery = Some(percent.min(100)),
+            Input::Export => {
+                let (name, text) = self.export();
+                self.emit(Effect::Export { name, text });
+            }
+            staff => self.enqueue(staff),
+        }
+    }
+
+    /// Storage is read: verify the list, show what staff may not have seen.
+    fn storage_read(&mut self) {
+        if self.started {
+            return;
+        }
+        self.started = true;
+        let caches = std::mem::take(&mut self.caches);
+        if self.journal.revoked {
+            self.emit(Effect::WipeCaches);
+            self.after_append();
+        } else if let Some(paired) = self.paired().cloned() {
+            let keys: Vec<&str> =
+                [Some(&paired.api_key), self.journal.old_key.as_ref()].into_iter().flatten().map(String::as_str).collect();
+            let expected = Expected { organization_id: &paired.organization_id, event_id: &paired.event_id };
+            match List::open(&caches, &keys, expected, self.journal.lists.get(&paired.event_id)) {
+                Ok(Some((list, deltas))) => (self.list, self.deltas) = (Some(list), deltas),
+                Ok(None) => {}
+                Err(error) => self.message = Some(format!("The kept list was refused: {error}.")),
+            }
+            self.whole_next = self.journal.old_key.is_some();
+            let prefix = super::list::page_key(&paired.event_id, "");
+            let pages = caches.range(prefix.clone()..).take_while(|(key, _)| key.starts_with(&prefix));
+            let pages = pages.filter_map(|(key, body)| {
+                let page: CachedPage = serde_json::from_slice(body).ok()?;
+                Some((key[prefix.len()..].parse().ok()?, page))
+            });
+            for number in self.feed.load(pages.collect()) {
+                let key = super::list::page_key(&paired.event_id, number);
+                self.emit(Effect::Forget { key });
+            }
+        }
+        self.show_again();
+    }
+
+    /// Staff's inputs wait while an append is under way: they are decided on the state it leaves.
+    fn enqueue(&mut self, input: Input) {
+        if self.writer.inputs.len() >= limits::WAITING_INPUTS {
+            return self.refuse("busy", "Storage is slow: nothing was recorded. Read the code again.");
+        }
+        self.writer.inputs.push_back(input);
+    }
+
+    fn pump(&mut self) {
+        while self.writer.flight.is_none() {
+            if self.writer.blocked.is_some() {
+                for _ in std::mem::take(&mut self.writer.inputs) {
+                    self.refuse("storage_blocked", "This device's storage refuses: nothing can be recorded.");
+                }
+                return;
+            }
+            match self.writer.inputs.pop_front() {
+                Some(input) => self.staff(input),
+                None if self.writer.rows.is_empty() => return,
+                None => self.append(Vec::new(), Vec::new()),
+            }
+        }
+    }
+
+    fn staff(&mut self, input: Input) {
+        let scans = matches!(
+            input,
+            Input::Code { .. } | Input::Count { .. } | Input::Override { .. } | Input::Undo { .. }
+        );
+        if scans && self.journal.damaged {
+            return self.refuse("storage_blocked", "A row of this device's log cannot be read: it records no more scans.");
+        }
+        match input {
+            Input::Pair { code, name } => self.begin_pairing(&code, &name),
+            Input::Code { text, method } => self.read_code(&text, method),
+            Input::Count { scan_id, count } => self.count_party(&scan_id, count),
+            Input::Override { scan_id, pin, by, reason, count } => self.set_aside(&scan_id, &pin, &by, &reason, count),
+            Input::Undo { scan_id, keep } => self.undo(scan_id.as_ref(), keep),
+            Input::Direction { direction: Direction::Both } => {
+                self.refuse("bad_direction", "Choose in or out.");
+            }
+            Input::Direction { direction } => {
+                self.append(vec![Entry::Settings { operator: None, direction: Some(direction) }], Vec::new());
+            }
+            Input::Operator { name } => {
+                let operator = Some(super::door::words(&name, limits::NAME_CHARS));
+                self.append(vec![Entry::Settings { operator, direction: None }], Vec::new());
+            }
+            Input::HideProblem { scan_id } if self.journal.knows(&scan_id) => {
+                self.append(vec![Entry::Hidden { scan_id }], Vec::new());
+            }
+            Input::HideProblem { .. } => self.refuse("unknown_scan", "There is no such scan on this device."),
+            _ => {}
+        }
+    }
+
+    fn durable(&mut self, append: u64) {
+        let Some(after) = self.appended(append) else { return };
+        for after in after {
+            match after {
+                After::Show(verdict) => self.emit(Effect::Show { verdict }),
+                After::Undone { scan_id, persons } => self.emit(Effect::Undone { scan_id, count: persons }),
+                After::PinRefused => self.pin_refused(),
+                After::Pair => {}
+                After::Settled(before) => self.settled(before),
+            }
+        }
+        self.after_append();
+    }
+
+    fn after_append(&mut self) {
+        if self.journal.revoked {
+            // A revoked device is asked nothing: what a former epoch had is simply handed over again.
+            for seq in self.journal.asked.clone() {
+                self.journal.lacking(seq);
+            }
+            self.erase_key_if_done();
+        }
+    }
+
+    /// Storage that refused is tried again now and then, except where another tab is the writer now.
+    fn probe(&mut self) {
+        let due = self.writer.blocked.is_some() && self.mono() >= self.writer.probe_at;
+        if due && !self.writer.lost && self.writer.flight.is_none() {
+            self.append(vec![Entry::Probe {}], Vec::new());
+        }
+    }
+
+    fn hurry(&mut self) {
+        let now = self.mono();
+        for lane in self.lanes.all() {
+            if lane.failures() > 0 {
+                lane.hurry(now);
+            }
+        }
+        self.lanes.heartbeat.hurry(now);
+    }
+
+    fn answered(&mut self, request: u64, answer: &Answer<'_>) {
+        let Some(ask) = self.requests.remove(&request) else { return };
+        if self.lanes.of(&ask).request() == Some(request) {
+            self.lanes.of(&ask).drop_request();
+        }
+        if !self.heed(answer) {
+            return self.failed(&ask); // An answer out of a past epoch.
+        }
+        match &ask {
+            Ask::Pair => self.pairing_answered(answer),
+            Ask::Time { gaps_ms } => self.time_answered(*gaps_ms, answer),
+            Ask::List { event_id, .. } => self.list_answered(&ask, event_id, answer),
+            Ask::Changes { event_id } => self.changes_answered(&ask, event_id, answer),
+            Ask::Heartbeat => self.heartbeat_answered(answer),
+            Ask::Sync => self.upload_answered(answer),
+            Ask::Status { head } => self.status_answered(*head, answer),
+        }
+    }
+
+    fn unanswered(&mut self, request: u64) {
+        let Some(ask) = self.requests.remove(&request) else { return };
+        self.failed(&ask);
+        self.online = false;
+        if ask == Ask::Pair {
+            self.pairing_lost();
+        }
+    }
+
+    /// Sends what is due, and asks to be woken for what will be.
+    fn schedule(&mut self) {
+        if self.writer.lost {
+            return;
+        }
+        let now = self.mono();
+        let mut next: Option<i64> = self.writer.blocked.as_ref().map(|_| self.writer.probe_at);
+        for (at, ask) in self.due() {
+            if at <= now {
+                ask(self);
+            } else {
+                next = Some(next.map_or(at, |next| next.min(at)));
+            }
+        }
+        // What was sent just now may have left more to send: an upload's next chunk has its own time.
+        if let Some(at) = next.filter(|at| *at > now)
+            && self.wake != Some(at)
+        {
+            self.wake = Some(at);
+            self.emit(Effect::Wake { at_mono_ms: at });
+        }
+    }
+
+    /// Every request that is wanted and not under way, and when.
+    fn due(&self) -> Vec<(i64, fn(&mut State))> {
+        let mut due: Vec<(i64, fn(&mut State))> = Vec::new();
+        let lanes = &self.lanes;
+        let named = self.pairing.is_some() && self.journal.identity.is_some() && self.writer.flight.is_none();
+        if named && !lanes.pair.busy() {
+            due.push((lanes.pair.due_at(), State::ask_pairing));
+        }
+        if self.journal.api_key().is_none() {
+            return due;
+        }
+        let live = !self.journal.revoked;
+        if live && !lanes.time.busy() {
+            due.push((lanes.time.due_at(), State::ask_time));
+        }
+        // At pairing the clock comes first: the first scan is to have a true time.
+        let timed = self.clock.exchanged() || lanes.time.failures() > 0;
+        if live && timed && !lanes.list.busy() && self.wants_list() {
+            due.push((lanes.list.due_at(), State::ask_list));
+        }
+        if live && !lanes.changes.busy() && self.list.is_some() {
+            due.push((lanes.changes.due_at(), State::ask_changes));
+        }
+        if live && !lanes.heartbeat.busy() {
+            due.push((lanes.heartbeat.due_at(), State::ask_heartbeat));
+        }
+        if live && !lanes.status.busy() && self.journal.asked.iter().any(|seq| !self.settling.contains(seq)) {
+            due.push((lanes.status.due_at(), State::ask_status));
+        }
+        if let Some(at) = self.upload_at().filter(|_| !lanes.sync.busy()) {
+            due.push((at, State::upload));
+        }
+        due
+    }
+
+    fn draw_view(&mut self) {
+        let mut view = self.view();
+        let (retry_in_ms, retry_at) = (view.retry_in_ms.take(), self.retry_at());
+        let held = self.last_view.as_ref();
+        if held.is_some_and(|(held, at)| *at == retry_at && *held == view) {
+            return;
+        }
+        self.last_view = Some((view.clone(), retry_at));
+        view.retry_in_ms = retry_in_ms;
+        self.emit(Effect::View { view: Box::new(view) });
+    }
+}

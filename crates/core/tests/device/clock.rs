@@ -1,0 +1,229 @@
+//! The clock: true time within its own interval, whatever the phone's clocks do (spec §4 Time; trust faults 8–10).
+
+use admit_core::device::clock::{Anchor, Clock, Exchange};
+use admit_core::scan::Scan;
+use admit_core::time::Timestamp;
+use admit_core::wire::engine::Now;
+
+use super::phone::{EVENING, Phone};
+use super::server::Server;
+
+/// A phone's clocks around a true time.
+struct Clocks {
+    clock: Clock,
+    at_ms: i64,
+    wall_off_ms: i64,
+    mono_ms: i64,
+}
+
+impl Clocks {
+    fn new(wall_off_ms: i64) -> Self {
+        let mut clocks = Self { clock: Clock::default(), at_ms: EVENING, wall_off_ms, mono_ms: 5_000 };
+        clocks.observe();
+        clocks
+    }
+    fn observe(&mut self) {
+        let now = Now { wall_ms: self.at_ms + self.wall_off_ms, mono_ms: self.mono_ms, random: [0; 32] };
+        self.clock.observe(&now);
+    }
+    fn pass(&mut self, ms: i64) {
+        self.at_ms += ms;
+        self.mono_ms += ms;
+        self.observe();
+    }
+    fn sleep(&mut self, ms: i64) {
+        self.at_ms += ms;
+        self.observe();
+    }
+    /// An exchange whose request and answer took so long.
+    fn exchange(&mut self, out_ms: i64, back_ms: i64) -> Option<Anchor> {
+        let (sent_mono_ms, gaps_ms) = (self.mono_ms, self.clock.gaps_ms());
+        self.pass(out_ms);
+        let served = self.at_ms;
+        self.pass(back_ms);
+        self.clock.exchange(Exchange { sent_mono_ms, received_ms: served, answered_ms: served, gaps_ms })
+    }
+    fn honest(&self) -> bool {
+        let reading = self.clock.read();
+        reading.at_ms.abs_diff(self.at_ms) <= reading.uncertainty_ms
+    }
+    fn uncertainty(&self) -> u64 {
+        self.clock.read().uncertainty_ms
+    }
+}
+
+#[test]
+fn an_exchange_gives_true_time_within_half_its_round() {
+    for (out, back) in [(0, 0), (20, 20), (5, 395), (400, 0)] {
+        let mut clocks = Clocks::new(-3_600_000);
+        assert!(clocks.exchange(out, back).is_some());
+        assert!(clocks.honest(), "{out} + {back}");
+        assert!(clocks.uncertainty() <= (out + back) as u64 / 2 + 3);
+        assert_eq!(clocks.clock.offset_ms().map(|ms| (ms - 3_600_000).abs() < 300), Some(true));
+    }
+}
+
+#[test]
+fn the_interval_grows_with_the_drift_and_stays_honest_between_exchanges() {
+    let mut clocks = Clocks::new(0);
+    clocks.exchange(20, 20);
+    for _ in 0..600 {
+        clocks.at_ms += 1_000;
+        clocks.mono_ms += 1_000;
+        if clocks.mono_ms % 10_000 == 0 {
+            clocks.mono_ms += 1; // 100 ppm fast
+        }
+        clocks.observe();
+    }
+    assert!(clocks.honest());
+    assert!((60..300).contains(&clocks.uncertainty()), "{}", clocks.uncertainty());
+}
+
+#[test]
+fn a_wall_clock_set_back_changes_nothing() {
+    let mut clocks = Clocks::new(0);
+    clocks.exchange(10, 10);
+    clocks.wall_off_ms = -7_200_000;
+    clocks.pass(1_000);
+    assert!(clocks.honest() && clocks.uncertainty() < 50);
+}
+
+#[test]
+fn a_sleep_is_carried_by_the_wall_clock_and_the_interval_says_so() {
+    let mut clocks = Clocks::new(500);
+    clocks.exchange(10, 10);
+    clocks.sleep(2_400_000);
+    assert!(clocks.clock.read().at_ms.abs_diff(clocks.at_ms) < 50, "centred on what most likely happened");
+    assert!(clocks.uncertainty() >= 2_400_000, "never a false narrow interval");
+    // A step of the wall clock looks the same, and lies within the same interval.
+    let mut stepped = Clocks::new(0);
+    stepped.exchange(10, 10);
+    stepped.wall_off_ms = 2_400_000;
+    stepped.pass(10);
+    assert!(stepped.honest());
+}
+
+#[test]
+fn a_wall_clock_a_year_ahead_is_not_believed() {
+    let mut clocks = Clocks::new(0);
+    clocks.exchange(10, 10);
+    clocks.wall_off_ms = 365 * 86_400_000;
+    clocks.pass(1_000);
+    assert!(clocks.honest());
+    assert!(clocks.clock.read().at_ms.abs_diff(clocks.at_ms) < 50, "the monotonic clock carries on");
+}
+
+#[test]
+fn many_small_sleeps_are_not_overlooked() {
+    let mut clocks = Clocks::new(0);
+    clocks.exchange(10, 10);
+    for _ in 0..100 {
+        clocks.sleep(30);
+        clocks.pass(1_000);
+    }
+    assert!(clocks.honest(), "3 s lost in pieces: ± {}", clocks.uncertainty());
+}
+
+#[test]
+fn an_exchange_during_which_the_phone_slept_measures_nothing() {
+    let mut clocks = Clocks::new(0);
+    let (sent_mono_ms, gaps_ms) = (clocks.mono_ms, clocks.clock.gaps_ms());
+    let served = clocks.at_ms + 10;
+    clocks.pass(20);
+    clocks.sleep(600_000);
+    let exchange = Exchange { sent_mono_ms, received_ms: served, answered_ms: served, gaps_ms };
+    assert_eq!(clocks.clock.exchange(exchange), None);
+    assert!(clocks.honest());
+}
+
+#[test]
+fn a_worse_exchange_does_not_replace_a_better_one_unless_it_proves_it_wrong() {
+    let mut clocks = Clocks::new(0);
+    clocks.exchange(5, 5);
+    assert!(clocks.exchange(2_000, 2_000).is_none());
+    assert!(clocks.uncertainty() < 20);
+    // Impossible stamps are no exchange at all.
+    let exchange =
+        Exchange { sent_mono_ms: clocks.mono_ms, received_ms: EVENING, answered_ms: EVENING + 9_000, gaps_ms: 0 };
+    assert_eq!(clocks.clock.exchange(exchange), None);
+}
+
+#[test]
+fn without_any_exchange_it_is_the_wall_clock_and_two_minutes() {
+    let clocks = Clocks::new(90_000);
+    assert_eq!(clocks.uncertainty(), 120_000);
+    assert!(clocks.honest());
+}
+
+#[test]
+fn a_new_session_carries_on_by_the_wall_clock_with_more_doubt() {
+    let mut first = Clocks::new(-3_000);
+    let anchor = first.exchange(10, 10).unwrap();
+    let mut second = Clocks { clock: Clock::default(), at_ms: first.at_ms + 600_000, wall_off_ms: -3_000, mono_ms: 7 };
+    second.clock.remember(anchor);
+    second.observe();
+    assert!(second.honest() && second.clock.read().at_ms.abs_diff(second.at_ms) < 50);
+    assert!(second.uncertainty() >= 60_000);
+    // A wall clock that went back while the app was closed: time does not.
+    let mut third = Clocks { clock: Clock::default(), at_ms: first.at_ms + 1_000, wall_off_ms: -7_200_000, mono_ms: 7 };
+    third.clock.remember(anchor);
+    third.observe();
+    assert!(third.honest() && third.clock.read().at_ms >= anchor.at_ms);
+}
+
+#[test]
+fn a_small_step_back_is_slewed_a_large_one_applied_and_flagged() {
+    let mut clocks = Clocks::new(0);
+    clocks.exchange(10, 10);
+    let last = Timestamp::clamped(clocks.clock.read().at_ms + 1_500);
+    let stamp = clocks.clock.stamp(Some(last));
+    assert_eq!((stamp.at, stamp.corrected), (last.plus_ms(1), false));
+    assert!(stamp.uncertainty_ms > 1_500, "the slew is in the interval");
+    let far = Timestamp::clamped(clocks.clock.read().at_ms + 60_000);
+    let stamp = clocks.clock.stamp(Some(far));
+    assert_eq!((stamp.at.ms(), stamp.corrected), (clocks.clock.read().at_ms, true));
+}
+
+fn check_log(scans: &[Scan]) {
+    for pair in scans.windows(2) {
+        let corrected = pair[1].clock.as_ref().is_some_and(|clock| clock.corrected);
+        assert!(pair[0].at < pair[1].at || corrected, "at rises along seq, or says that it was corrected");
+    }
+}
+
+#[test]
+fn scan_times_are_true_and_rise_under_a_clock_set_back_two_hours_and_over_a_restart() {
+    let mut server = Server::new();
+    let mut phone = Phone::ready(1, &mut server);
+    phone.scan("A-1");
+    phone.wall_off_ms = -7_200_000;
+    phone.pass(10);
+    for code in ["A-2", "A-3"] {
+        phone.scan(code); // within one millisecond
+    }
+    phone.sleep(2_400_000);
+    phone.scan("A-4");
+    phone.start();
+    phone.scan("A-5");
+    phone.pass_online(&mut server, 7_000);
+    phone.scan("A-6");
+    let scans = phone.scans();
+    check_log(&scans);
+    assert_eq!(scans.len(), 6);
+    assert!(scans[1].at.since(scans[0].at) < 100, "the monotonic clock orders them");
+    assert!(scans[3].uncertainty_ms >= 2_400_000);
+    assert_eq!(scans[1].clock.as_ref().unwrap().wall_ms, scans[1].at.ms() - 7_200_000, "the raw clocks are kept");
+    assert!(scans[5].uncertainty_ms < 1_000, "the next exchange makes it narrow again");
+}
+
+#[test]
+fn the_clock_is_asked_first_at_pairing_and_about_every_ten_minutes() {
+    let mut server = Server::new();
+    let mut phone = Phone::ready(1, &mut server);
+    let order: Vec<&str> = phone.log.iter().map(|sent| sent.path.as_str()).collect();
+    let place = |path: &str| order.iter().position(|sent| sent.contains(path)).unwrap();
+    assert!(place("/time") < place("/manifest"), "{order:?}");
+    phone.pass_online(&mut server, 1_900_000);
+    let asked = phone.log.iter().filter(|sent| sent.is("/api/scanning/time")).count();
+    assert_eq!(asked, 4);
+}

@@ -1,0 +1,243 @@
+//! No verdict before its row is durable; the state after a restart is the rows that were (trust I1, promises 1 and 2).
+
+use admit_core::decide::Screen;
+use admit_core::scan::Method;
+use admit_core::wire::engine::{Effect, Input, Phase, Row};
+
+use super::phone::Phone;
+use super::server::Server;
+
+fn ready() -> (Phone, Server) {
+    let mut server = Server::new();
+    (Phone::ready(1, &mut server), server)
+}
+fn code(phone: &mut Phone, text: &str) {
+    phone.input(Input::Code { text: text.into(), method: Method::Qr });
+}
+
+#[test]
+fn a_verdict_is_shown_only_after_its_append_is_durable() {
+    let (mut phone, _) = ready();
+    phone.flushes = false;
+    code(&mut phone, "A-1");
+    assert!(phone.shown.is_empty(), "nothing is shown while the append is under way");
+    assert_eq!(phone.view().own_admitted, 0);
+    phone.pass(1_000);
+    assert!(phone.shown.is_empty());
+    phone.flush_one();
+    assert_eq!(phone.last_shown().screen, Screen::Admit);
+    assert_eq!(phone.view().own_admitted, 1);
+}
+
+#[test]
+fn a_failed_append_shows_no_verdict_blocks_and_leaves_no_trace() {
+    let (mut phone, mut server) = ready();
+    phone.flushes = false;
+    code(&mut phone, "A-1");
+    phone.fail_one("quota");
+    assert!(phone.shown.is_empty());
+    assert_eq!((phone.view().phase, phone.refused()), (Phase::Blocked, Some("storage_blocked")));
+    assert_eq!(phone.view().message.as_deref(), Some("quota"));
+    code(&mut phone, "A-2");
+    assert!(phone.appends.is_empty() && phone.shown.is_empty(), "while blocked nothing is admitted");
+    // Storage is tried again by itself; the next scan takes the place of the one that never was.
+    phone.pass(5_000);
+    phone.flush_one();
+    assert_eq!(phone.view().phase, Phase::Ready);
+    phone.flushes = true;
+    assert_eq!(phone.screen("A-1"), Screen::Admit);
+    assert_eq!(phone.scans()[0].seq, Some(1));
+    phone.pass_online(&mut server, 7_000);
+    assert_eq!(server.ids().len(), 1);
+}
+
+#[test]
+fn a_tab_that_lost_the_lock_never_writes_or_uploads_again() {
+    let (mut phone, _) = ready();
+    phone.scan("A-1");
+    phone.requests.clear();
+    phone.flushes = false;
+    code(&mut phone, "A-2");
+    phone.fail_one("lost_lock");
+    let sent = phone.log.len();
+    phone.pass(600_000);
+    code(&mut phone, "A-3");
+    assert!(phone.appends.is_empty());
+    assert_eq!(phone.log.len(), sent, "one uploader");
+    assert_eq!(phone.view().phase, Phase::Blocked);
+}
+
+#[test]
+fn two_codes_in_quick_succession_are_both_decided_the_second_on_what_the_first_left() {
+    let (mut phone, _) = ready();
+    phone.flushes = false;
+    code(&mut phone, "A-1");
+    code(&mut phone, "A-1");
+    code(&mut phone, "A-2");
+    assert_eq!(phone.appends.len(), 1, "one append at a time");
+    phone.flushes = true;
+    phone.flush_one();
+    let screens: Vec<Screen> = phone.shown.iter().map(|shown| shown.screen).collect();
+    assert_eq!(screens, [Screen::Admit, Screen::SameTicket, Screen::Admit]);
+    let seqs: Vec<_> = phone.scans().iter().map(|scan| scan.seq).collect();
+    assert_eq!(seqs, [Some(1), Some(2)]);
+}
+
+#[test]
+fn when_too_many_inputs_wait_staff_are_told() {
+    let (mut phone, _) = ready();
+    phone.flushes = false;
+    for n in 0..40 {
+        code(&mut phone, &format!("A-{n}"));
+    }
+    let told = phone.effects.iter().filter(|it| matches!(it, Effect::Refused { code, .. } if code == "busy")).count();
+    phone.flushes = true;
+    phone.flush_one();
+    assert_eq!(phone.shown.len() + told, 40, "every code is decided or refused aloud");
+    assert!(told > 0);
+}
+
+/// Drives a phone through an evening, killing it after the n-th input, with a disk that has or has not flushed the
+/// append under way; checks what must hold of every such moment.
+fn killed_after(n: usize, flushed: bool) -> bool {
+    let (mut phone, mut server) = ready();
+    phone.flushes = false;
+    let codes = ["A-1", "V-1", "P-4", "A-2", "unknown", "A-1"];
+    let mut steps = 0;
+    let mut ran_out = true;
+    'evening: for text in codes {
+        code(&mut phone, text);
+        for _ in 0..3 {
+            steps += 1;
+            if steps > n {
+                ran_out = false;
+                break 'evening;
+            }
+            if !phone.appends.is_empty() {
+                phone.flush_one();
+            } else if let Some(sent) = phone.requests.iter().position(|sent| sent.is("/api/scanning/sync")) {
+                let sent = phone.requests.remove(sent);
+                let reply = server.answer(&sent, phone.at_ms).unwrap();
+                phone.answer(&sent, &reply);
+            }
+            phone.pass(700);
+        }
+    }
+    let shown: Vec<_> = phone.shown.iter().filter_map(|shown| shown.scan_id.clone()).collect();
+    if flushed && let Some((_, rows)) = phone.appends.first().cloned() {
+        phone.rows.extend(rows); // Durable, and the phone died before it heard so.
+    }
+    phone.flushes = true;
+    phone.start();
+    let durable: Vec<_> = phone.scans().into_iter().map(|scan| scan.scan_id).collect();
+    assert!(shown.iter().all(|id| durable.contains(id)), "kill after {n}: a verdict was shown and is not durable");
+    let unsent = phone.view().unsent as usize;
+    phone.pass_online(&mut server, 30_000);
+    let mut expected: Vec<String> = durable.iter().map(|id| id.to_string()).collect();
+    expected.sort();
+    expected.dedup();
+    let ids = server.ids();
+    assert!(expected.iter().all(|id| ids.contains(id)), "kill after {n}: a durable scan is missing ({unsent} unsent)");
+    assert_eq!(phone.view().unsent, 0);
+    let seqs: Vec<u64> = phone.scans().iter().filter_map(|scan| scan.seq).collect();
+    assert_eq!(seqs, (1..=seqs.len() as u64).collect::<Vec<_>>());
+    ran_out
+}
+
+#[test]
+fn killed_at_any_effect_the_phone_knows_exactly_what_was_durable() {
+    for flushed in [false, true] {
+        let reached_the_end = (0..30).any(|n| killed_after(n, flushed));
+        assert!(reached_the_end, "the whole evening was covered");
+    }
+}
+
+#[test]
+fn the_state_after_a_restart_is_the_state_before_it() {
+    let (mut phone, mut server) = ready();
+    let id = phone.id_of("P-4");
+    phone.input(Input::Count { scan_id: id, count: 3 });
+    phone.scan("A-1");
+    phone.pass_online(&mut server, 7_000);
+    phone.pass_offline(500);
+    phone.scan("A-2");
+    phone.input(Input::Undo { scan_id: None, keep: 0 });
+    phone.input(Input::Operator { name: "Ana".into() });
+    let before = phone.view().clone();
+    phone.start();
+    let after = phone.view().clone();
+    assert_eq!((after.unsent, after.own_admitted, after.operator), (before.unsent, before.own_admitted, before.operator));
+    assert_eq!((after.history, after.list, after.phase), (before.history, before.list, before.phase));
+    assert_eq!(phone.scan("P-4").already_in, 3, "what the server told is in the cache");
+    assert_eq!(phone.screen("A-1"), Screen::SameTicket);
+}
+
+#[test]
+fn a_last_scan_younger_than_five_minutes_is_shown_again_with_undo() {
+    let (mut phone, _) = ready();
+    let admitted = phone.scan("A-1");
+    phone.at_ms += 240_000;
+    phone.start();
+    let shown = phone.last_shown();
+    assert_eq!((shown.screen, &shown.scan_id, shown.can_undo), (Screen::Admit, &admitted.scan_id, true));
+    phone.at_ms += 90_000;
+    phone.start();
+    assert!(phone.shown.is_empty(), "after five minutes it is history");
+    assert_eq!(phone.view().history.len(), 1);
+}
+
+#[test]
+fn rows_of_a_newer_version_are_kept_and_passed_over() {
+    let (mut phone, mut server) = ready();
+    phone.scan("A-1");
+    let n = phone.rows.len() as u64 + 1;
+    phone.rows.push(Row { n, text: r#"{"t":"hologram","shape":[1,2]}"#.into() });
+    phone.start();
+    assert_eq!(phone.view().phase, Phase::Ready);
+    assert_eq!(phone.screen("A-2"), Screen::Admit);
+    phone.pass_online(&mut server, 7_000);
+    assert_eq!(server.ids().len(), 2);
+}
+
+#[test]
+fn a_log_with_an_unreadable_scan_takes_no_more_scans_and_is_still_handed_over() {
+    let (mut phone, mut server) = ready();
+    phone.scan("A-1");
+    let n = phone.rows.len() as u64 + 1;
+    phone.rows.push(Row { n, text: r#"{"t":"scan","scan":{"colour":"red"}}"#.into() });
+    phone.start();
+    assert_eq!(phone.view().phase, Phase::Blocked);
+    code(&mut phone, "A-2");
+    assert_eq!(phone.refused(), Some("storage_blocked"));
+    phone.pass_online(&mut server, 7_000);
+    assert_eq!(server.ids().len(), 1);
+}
+
+#[test]
+fn the_same_inputs_give_the_same_effects() {
+    let run = || {
+        let (mut phone, mut server) = ready();
+        for text in ["A-1", "P-4", "V-1"] {
+            code(&mut phone, text);
+        }
+        phone.pass_online(&mut server, 20_000);
+        (phone.effects, phone.rows)
+    };
+    assert_eq!(run(), run());
+}
+
+#[test]
+fn receipts_that_storage_refuses_are_kept_in_mind_and_written_when_it_takes_rows_again() {
+    let (mut phone, mut server) = ready();
+    phone.scan("A-1");
+    phone.flushes = false;
+    let sent = phone.take("/api/scanning/sync");
+    let reply = server.answer(&sent, phone.at_ms).unwrap();
+    phone.answer(&sent, &reply);
+    phone.fail_one("quota");
+    phone.pass(3_000);
+    assert!(!phone.asks("/api/scanning/sync"), "what the server has is not sent again and again");
+    phone.flushes = true;
+    phone.pass(6_000);
+    assert_eq!((phone.view().phase, phone.view().unsent), (Phase::Ready, 0));
+}

@@ -1,0 +1,16 @@
+//! The scanner engine by its rules: a phone with a disk that may lose what was not flushed, a clock that may lie, a
+//! network that may fail, and a server that is the bare fact sets and `reduce`.
+
+mod phone;
+mod server;
+mod clock;
+mod door;
+mod party;
+mod overrides;
+mod durability;
+mod uploads;
+mod epochs;
+mod lists;
+mod following;
+mod revoked;
+mod view_law;

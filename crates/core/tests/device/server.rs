@@ -1,0 +1,438 @@
+//! A server that is the bare sets of facts and `reduce`: no store, no roles, one event.
+
+use std::collections::BTreeMap;
+
+use admit_core::barcode::BarcodeHash;
+use admit_core::event::{EventRules, EventStatus, ReEntry, StaffPin};
+use admit_core::gate::{Direction, EntryRule, GateRules};
+use admit_core::ids::{BatchId, DeviceId, EventId, GateId, KeyId, OrganizationId, TicketId};
+use admit_core::incident::Subject;
+use admit_core::manifest::build::{Code, Input, envelope, large_part};
+use admit_core::reduce::{Reduced, Resolved, Rules, reduce};
+use admit_core::rule::{
+    Change, Effective, Epoch, Epochs, EventBook, EventChange, GateChange, Rule, TicketBook, TicketChange,
+};
+use admit_core::scan::{Fact, Scan, SignatureState};
+use admit_core::sign::{ApiKey, content_digest, pin_hash, verify_v2};
+use admit_core::ticket::{TicketRules, TicketStatus};
+use admit_core::time::Timestamp;
+use admit_core::wire::manifest::ManifestTail;
+use admit_core::wire::scanning::*;
+use admit_core::wire::stored::to_text;
+
+use super::phone::{EVENING, Sent};
+
+#[derive(Debug, Clone)]
+pub struct Reply {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+impl Reply {
+    pub fn json(status: u16, body: &impl serde::Serialize) -> Self {
+        Self { status, headers: Vec::new(), body: to_text(body).into_bytes() }
+    }
+    pub fn html(status: u16) -> Self {
+        Self { status, headers: Vec::new(), body: b"<html>Sign in to the Wi-Fi".to_vec() }
+    }
+    pub fn problem(status: u16, code: &str) -> Self {
+        Self::problem_with(status, code, serde_json::json!({}))
+    }
+    pub fn problem_with(status: u16, code: &str, more: serde_json::Value) -> Self {
+        let mut body = serde_json::json!({
+            "type": "about:blank", "title": code, "status": status, "code": code, "detail": format!("It is {code}."),
+        });
+        for (name, value) in more.as_object().into_iter().flatten() {
+            body[name] = value.clone();
+        }
+        Self { status, headers: Vec::new(), body: body.to_string().into_bytes() }
+    }
+    pub fn with(mut self, name: &str, value: impl ToString) -> Self {
+        self.headers.push((name.to_owned(), value.to_string()));
+        self
+    }
+}
+
+/// What the server made of one scan.
+#[derive(Debug, Clone)]
+pub struct Stored {
+    pub fact: Fact,
+    pub serial: u64,
+}
+
+pub struct Server {
+    pub organization_id: OrganizationId,
+    pub event_id: EventId,
+    pub gate_id: GateId,
+    pub rules: Vec<Rule>,
+    pub codes: BTreeMap<BarcodeHash, TicketId>,
+    pub epoch: Epoch,
+    pub epochs: Vec<(Epoch, u64)>,
+    pub serial: u64,
+    pub version: u64,
+    pub keys: BTreeMap<String, (DeviceId, KeyId)>,
+    pub stored: Vec<Stored>,
+    pub answers: BTreeMap<BatchId, Reply>,
+    /// Serial of each ticket's last change.
+    pub changed: BTreeMap<TicketId, u64>,
+    pub revoked: bool,
+    pairings: u64,
+}
+
+pub fn ticket(limit: u32) -> TicketRules {
+    TicketRules {
+        status: TicketStatus::Active,
+        entry_limit: limit,
+        gate_ids: Vec::new(),
+        zone: "general".into(),
+        valid_from: None,
+        expires_at: None,
+    }
+}
+
+impl Server {
+    /// An event of one evening: gates `north` (in), `east` (vip only), `exit` (out) and `both`; twenty single tickets
+    /// `A-1`…`A-20`, a party of four `P-4`, a voided one `V-1`, one of the VIP gate `VIP-1`, and one over at eight
+    /// `OLD-1`. The staff PIN is 4711.
+    pub fn new() -> Self {
+        let mut server = Self {
+            organization_id: OrganizationId::new("org").unwrap(),
+            event_id: EventId::new("event").unwrap(),
+            gate_id: GateId::new("north").unwrap(),
+            rules: Vec::new(),
+            codes: BTreeMap::new(),
+            epoch: Epoch { restored_at_ms: 1, random: 1 },
+            epochs: vec![(Epoch { restored_at_ms: 1, random: 1 }, 0)],
+            serial: 0,
+            version: 0,
+            keys: BTreeMap::new(),
+            stored: Vec::new(),
+            answers: BTreeMap::new(),
+            changed: BTreeMap::new(),
+            revoked: false,
+            pairings: 0,
+        };
+        server.first(Change::Event(EventChange::First(EventRules {
+            name: "Spring Gala".into(),
+            starts_at: Timestamp::clamped(EVENING - 3_600_000),
+            ends_at: Timestamp::clamped(EVENING + 6 * 3_600_000),
+            status: EventStatus::Live,
+            re_entry: ReEntry::Never,
+            min_gap_seconds: 300,
+            staff_pin: Some(StaffPin { salt: [7; 16], hash: pin_hash("4711", &[7; 16], 2), iterations: 2 }),
+        })));
+        for (id, zones, direction) in [
+            ("north", vec!["general", "vip"], Direction::In),
+            ("east", vec!["vip"], Direction::In),
+            ("exit", vec!["general", "vip"], Direction::Out),
+            ("both", vec!["general", "vip"], Direction::Both),
+        ] {
+            let rules = GateRules {
+                name: format!("Gate {id}"),
+                zones: zones.into_iter().map(str::to_owned).collect(),
+                direction,
+                capacity: None,
+                names_on_devices: false,
+                entry_rules: EntryRule::ALL.to_vec(),
+            };
+            server.first(Change::Gate(GateId::new(id).unwrap(), GateChange::First(rules)));
+        }
+        for n in 1..=20 {
+            server.add_ticket(&format!("A-{n}"), ticket(1));
+        }
+        server.add_ticket("P-4", ticket(4));
+        server.add_ticket("V-1", TicketRules { status: TicketStatus::Voided, ..ticket(1) });
+        server.add_ticket("VIP-1", TicketRules { gate_ids: vec![GateId::new("east").unwrap()], ..ticket(1) });
+        let over = Some(Timestamp::clamped(EVENING - 1_000));
+        server.add_ticket("OLD-1", TicketRules { expires_at: over, ..ticket(1) });
+        server
+    }
+
+    fn first(&mut self, change: Change) {
+        self.rule(change, Effective::Start);
+    }
+    fn rule(&mut self, change: Change, effective_at: Effective) {
+        self.serial += 1;
+        self.version = self.serial;
+        if let Change::Ticket(id, _) = &change {
+            self.changed.insert(id.clone(), self.serial);
+        }
+        self.rules.push(Rule { serial: self.serial, ordinal: 0, effective_at, change });
+    }
+    /// A ticket whose id is `t-` and its code.
+    pub fn add_ticket(&mut self, code: &str, rules: TicketRules) {
+        let id = TicketId::new(format!("t-{code}")).unwrap();
+        self.codes.insert(BarcodeHash::of(code), id.clone());
+        self.first(Change::Ticket(id, TicketChange::First(rules)));
+    }
+    pub fn change_ticket(&mut self, code: &str, change: TicketChange, at_ms: i64) {
+        let id = self.codes[&BarcodeHash::of(code)].clone();
+        self.rule(Change::Ticket(id, change), Effective::At(Timestamp::clamped(at_ms)));
+    }
+    pub fn change_event(&mut self, change: EventChange, at_ms: i64) {
+        self.rule(Change::Event(change), Effective::At(Timestamp::clamped(at_ms)));
+    }
+    pub fn re_entry(&mut self, mode: ReEntry) {
+        self.first(Change::Event(EventChange::ReEntry(mode)));
+    }
+    /// The ledger is put back to an older state, and a new epoch begins.
+    pub fn roll_back(&mut self, serial: u64) {
+        self.stored.retain(|stored| stored.serial <= serial);
+        self.answers.clear();
+        self.serial = serial.max(self.version);
+        self.epoch = Epoch { restored_at_ms: self.epoch.restored_at_ms + 1_000, random: 9 };
+        self.epochs.push((self.epoch, self.serial));
+    }
+
+    pub fn pairing_link(&mut self) -> String {
+        format!("https://tickets.example/scan/#pair=pairing-token-{}", self.pairings)
+    }
+
+    pub fn book(&self) -> EventBook {
+        EventBook::new(&self.rules, Epochs::new(self.epochs.clone()))
+    }
+    pub fn ticket_book(&self, id: &TicketId) -> TicketBook {
+        let mut book = TicketBook::default();
+        for rule in &self.rules {
+            if let Change::Ticket(of, change) = &rule.change
+                && of == id
+            {
+                book.add(rule, change);
+            }
+        }
+        book
+    }
+    fn subject(&self, scan: &Scan) -> Subject {
+        let held = scan.barcode_hash.and_then(|hash| self.codes.get(&hash));
+        match held.or(scan.ticket_id.as_ref()) {
+            Some(id) => Subject::Ticket(id.clone()),
+            None => Subject::Unknown(scan.barcode_hash.unwrap_or(BarcodeHash([0; 32]))),
+        }
+    }
+    pub fn facts(&self, id: &TicketId) -> Vec<Resolved> {
+        let subject = Subject::Ticket(id.clone());
+        let all = self.stored.iter().map(|stored| (self.subject(&stored.fact.scan), stored.fact.clone()));
+        all.filter(|(of, _)| *of == subject).collect()
+    }
+    pub fn reduced(&self, id: &TicketId, newest: bool) -> Reduced {
+        let (event, ticket) = (self.book(), self.ticket_book(id));
+        let rules = Rules { event: &event, ticket: Some(&ticket), newest };
+        reduce(&Subject::Ticket(id.clone()), rules, &[], &self.facts(id))
+    }
+    pub fn reduced_code(&self, code: &str) -> Reduced {
+        self.reduced(&self.codes[&BarcodeHash::of(code)], false)
+    }
+    /// Scan ids stored, without repetition.
+    pub fn ids(&self) -> Vec<String> {
+        let mut ids: Vec<String> = self.stored.iter().map(|stored| stored.fact.scan.scan_id.to_string()).collect();
+        ids.sort();
+        ids.dedup();
+        ids
+    }
+
+    /// `None`: a long poll without news.
+    pub fn answer(&mut self, sent: &Sent, at_ms: i64) -> Option<Reply> {
+        let key = sent.headers.get("authorization").and_then(|bearer| bearer.strip_prefix("Bearer ")).map(str::to_owned);
+        let reply = if sent.is("/api/scanning/pair") {
+            self.pair(sent)
+        } else {
+            let Some((device, _)) = key.as_ref().and_then(|key| self.keys.get(key)).cloned() else {
+                return Some(Reply::problem(401, "unknown_key"));
+            };
+            let key = key.unwrap();
+            if sent.is("/api/scanning/time") {
+                let now = Timestamp::clamped(at_ms);
+                Reply::json(200, &TimeAnswer { received_at_ms: at_ms, sent_at_ms: at_ms, server_time: now })
+            } else if sent.is("/api/scanning/sync") {
+                self.sync(sent, &device, at_ms)
+            } else if sent.is("/api/scanning/log-status") {
+                self.status(sent, &device)
+            } else if sent.is("/api/scanning/heartbeat") {
+                Reply::json(200, &self.beat(at_ms))
+            } else if sent.path.contains("/manifest") {
+                self.manifest(&key, at_ms)
+            } else if sent.path.contains("/changes") {
+                self.changes(sent, at_ms)?
+            } else {
+                Reply::problem(404, "not_found")
+            }
+        };
+        Some(reply.with(WITNESS_HEADER, self.witness()))
+    }
+
+    pub fn witness(&self) -> Witness {
+        Witness::new(b"secret", self.epoch, &self.event_id, self.serial, [1; 32])
+    }
+    fn pair(&mut self, sent: &Sent) -> Reply {
+        let request: PairRequest = serde_json::from_str(sent.body.as_ref().unwrap()).unwrap();
+        self.pairings += 1;
+        let mut random = [0; 32];
+        random[..8].copy_from_slice(&self.pairings.to_be_bytes());
+        let key = ApiKey::from_random(random);
+        let key_id = KeyId::new(format!("key-{}", self.pairings)).unwrap();
+        self.keys.insert(key.as_str().to_owned(), (request.device_id.clone(), key_id.clone()));
+        Reply::json(
+            200,
+            &PairAnswer {
+                device_id: request.device_id,
+                api_key: key.as_str().to_owned(),
+                key_id,
+                organization_id: self.organization_id.clone(),
+                event_id: self.event_id.clone(),
+                gate_id: self.gate_id.clone(),
+                epoch: self.epoch,
+            },
+        )
+    }
+    fn beat(&self, at_ms: i64) -> HeartbeatAnswer {
+        HeartbeatAnswer {
+            server_time: Timestamp::clamped(at_ms),
+            event_id: self.event_id.clone(),
+            gate_id: self.gate_id.clone(),
+            manifest_version: self.version,
+            cursor: Cursor::at(self.epoch, self.serial),
+        }
+    }
+
+    pub fn manifest(&self, key: &str, at_ms: i64) -> Reply {
+        let newest = admit_core::rule::When::Newest;
+        let book = self.book();
+        let event = book.event(newest).unwrap();
+        let gates: Vec<(GateId, GateRules)> =
+            book.gate_ids().map(|id| (id.clone(), book.gate(id, newest).unwrap())).collect();
+        let rules: BTreeMap<&TicketId, TicketRules> =
+            self.codes.values().map(|id| (id, self.ticket_book(id).get(newest).unwrap())).collect();
+        let codes: Vec<Code<'_>> =
+            self.codes.iter().map(|(hash, id)| Code { hash: *hash, ticket_id: id, rules: &rules[id] }).collect();
+        let large = large_part(&Input {
+            organization_id: &self.organization_id,
+            event_id: &self.event_id,
+            event: &event,
+            version: self.version,
+            gates: &gates,
+            codes: &codes,
+        });
+        let tail = ManifestTail {
+            generated_at: Timestamp::clamped(at_ms),
+            expires_at: event.ends_at.plus_ms(6 * 3_600_000),
+            offset_seconds: 0,
+            epoch: self.epoch,
+            serial: self.serial,
+        };
+        let (body, signature) = envelope(&large.unwrap().bytes, &tail, key);
+        Reply { status: 200, headers: Vec::new(), body }.with(SIGNATURE_HEADER, signature)
+    }
+
+    fn changes(&self, sent: &Sent, at_ms: i64) -> Option<Reply> {
+        let query = sent.path.split_once('?').map_or("", |(_, query)| query);
+        let param = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
+        let cursor: Option<Cursor> = param("cursor").map(|text| text.parse().unwrap());
+        let version: u64 = param("manifest_version").map_or(0, |text| text.parse().unwrap());
+        let mut answer = ChangesAnswer {
+            items: Vec::new(),
+            event: None,
+            gates: None,
+            manifest_version: self.version,
+            cursor: Cursor::at(self.epoch, 0),
+            more: false,
+            resync: false,
+            server_time: Timestamp::clamped(at_ms),
+        };
+        let from = cursor.as_ref().map_or(0, |cursor| cursor.serial);
+        if cursor.as_ref().is_some_and(|cursor| cursor.epoch != self.epoch) {
+            answer.resync = true;
+            return Some(Reply::json(200, &answer));
+        }
+        if from == self.serial && param("wait").is_some() {
+            return None;
+        }
+        for (id, serial) in &self.changed {
+            let by_rule = self.rules.iter().any(|rule| {
+                rule.serial > from.max(version) && matches!(&rule.change, Change::Ticket(of, _) if of == id)
+            });
+            let by_scan = *serial > from && self.stored.iter().any(|it| {
+                it.serial > from && self.subject(&it.fact.scan) == Subject::Ticket(id.clone())
+            });
+            if by_rule || by_scan {
+                let reduced = self.reduced(id, false);
+                answer.items.push(ChangedTicket {
+                    ticket_id: id.clone(),
+                    rules: self.ticket_book(id).get(admit_core::rule::When::Newest).unwrap(),
+                    barcode_hashes: self.codes.iter().filter(|(_, of)| *of == id).map(|(hash, _)| *hash).collect(),
+                    prefix: Default::default(),
+                    scans: reduced.effective,
+                });
+            }
+        }
+        answer.cursor.serial = self.serial;
+        Some(Reply::json(200, &answer))
+    }
+
+    /// Stores a batch, or gives the stored answer again.
+    pub fn sync(&mut self, sent: &Sent, device: &DeviceId, at_ms: i64) -> Reply {
+        let request: SyncRequest = serde_json::from_str(sent.body.as_ref().unwrap()).unwrap();
+        assert_eq!(request.device_id, *device);
+        if let Some(reply) = self.answers.get(&request.sync_batch_id) {
+            return reply.clone();
+        }
+        let scans: Vec<(Scan, String)> = request.scans.iter().map(|raw| ScanV2::read(raw.get()).unwrap()).collect();
+        assert!(scans.windows(2).all(|pair| pair[0].0.event_id == pair[1].0.event_id), "a batch holds one event");
+        let mut processed = Vec::new();
+        self.serial += 1;
+        for (scan, signature) in scans {
+            let key = self.keys.iter().find(|(_, (_, id))| Some(id) == scan.key_id.as_ref()).map(|(key, _)| key.clone());
+            let key = ApiKey::parse(&key.expect("a known key")).unwrap();
+            assert!(verify_v2(&key.scan_key(), &scan, &signature), "every scan is signed");
+            if let Subject::Ticket(id) = self.subject(&scan) {
+                self.changed.insert(id, self.serial);
+            }
+            processed.push(scan.scan_id.clone());
+            self.store(scan, at_ms);
+        }
+        if self.revoked {
+            let details = RevokedDetails { kept: processed, quota_left: 20_000 };
+            return Reply::problem_with(403, "device_revoked", serde_json::to_value(details).unwrap());
+        }
+        let answer = SyncAnswer {
+            batch_id: request.sync_batch_id.clone(),
+            processed,
+            skipped: Vec::new(),
+            rejected: Vec::new(),
+            conflicts: Vec::new(),
+            cursor: Cursor::at(self.epoch, self.serial),
+            server_time: Timestamp::clamped(at_ms),
+        };
+        let reply = Reply::json(200, &answer);
+        self.answers.insert(request.sync_batch_id, reply.clone());
+        reply
+    }
+    /// Keeps a scan, once.
+    pub fn store(&mut self, scan: Scan, at_ms: i64) {
+        let digest = content_digest(&scan);
+        if self.stored.iter().any(|stored| stored.fact.digest == digest) {
+            return;
+        }
+        let fact = Fact {
+            scan,
+            digest,
+            signature: SignatureState::Verified,
+            after_revocation: self.revoked,
+            offset_seconds: 0,
+            received_at: Timestamp::clamped(at_ms),
+            judged: None,
+        };
+        self.stored.push(Stored { fact, serial: self.serial });
+    }
+    fn status(&self, sent: &Sent, device: &DeviceId) -> Reply {
+        let request: LogStatusRequest = serde_json::from_str(sent.body.as_ref().unwrap()).unwrap();
+        let have = |seq: u64| {
+            self.stored.iter().any(|stored| {
+                let scan = &stored.fact.scan;
+                scan.device_id == *device && scan.log_id == Some(request.log_id.clone()) && scan.seq == Some(seq)
+            })
+        };
+        let missing = (1..=request.head).filter(|seq| !have(*seq)).map(|seq| (seq, seq)).collect();
+        Reply::json(200, &LogStatusAnswer { missing })
+    }
+}

@@ -1,0 +1,7 @@
+//! Wire shapes: what is written is read back, what is malformed is refused by the name of its field, and the bytes of
+//! each shape are pinned, because devices in the field hold the other end.
+
+mod manifest;
+mod sample;
+mod scanning;
+mod stored;

@@ -1,0 +1,250 @@
+//! The signed list and the index made of it.
+
+use std::collections::BTreeMap;
+
+use admit_core::barcode::BarcodeHash;
+use admit_core::event::EventRules;
+use admit_core::gate::GateRules;
+use admit_core::ids::{EventId, GateId, OrganizationId, TicketId};
+use admit_core::manifest::index::Prefix;
+use admit_core::manifest::*;
+use admit_core::sign::ApiKey;
+use admit_core::ticket::{TicketRules, TicketStatus};
+use admit_core::wire::manifest::ManifestTail;
+use proptest::prelude::*;
+
+use crate::sample::*;
+
+/// Everything a list is made of, owned.
+struct Made {
+    organization_id: OrganizationId,
+    event_id: EventId,
+    event: EventRules,
+    gates: Vec<(GateId, GateRules)>,
+    codes: Vec<(BarcodeHash, TicketId, TicketRules)>,
+    key: String,
+}
+
+fn made(codes: usize) -> Made {
+    let rules = |i: usize| TicketRules { entry_limit: 1 + i as u32 % 3, ..ticket_rules() };
+    Made {
+        organization_id: id("org-1"),
+        event_id: id("event-1"),
+        event: event_rules(),
+        gates: vec![(id("north-main"), gate_rules())],
+        codes: (0..codes).map(|i| (BarcodeHash::of(&format!("TOKEN-{i}")), id(&format!("tkt-{i}")), rules(i))).collect(),
+        key: ApiKey::from_random([9; 32]).as_str().to_owned(),
+    }
+}
+
+impl Made {
+    fn large(&self, version: u64) -> Large {
+        let codes: Vec<_> =
+            self.codes.iter().map(|(hash, ticket_id, rules)| Code { hash: *hash, ticket_id, rules }).collect();
+        let input = Input {
+            organization_id: &self.organization_id,
+            event_id: &self.event_id,
+            event: &self.event,
+            version,
+            gates: &self.gates,
+            codes: &codes,
+        };
+        large_part(&input).unwrap()
+    }
+    fn body(&self, version: u64) -> (Vec<u8>, String) {
+        envelope(&self.large(version).bytes, &tail(), &self.key)
+    }
+    fn read(&self, body: &[u8], header: Option<&str>) -> Result<Manifest, ManifestError> {
+        read(body, header, &self.key, Expected { organization_id: &self.organization_id, event_id: &self.event_id })
+    }
+}
+
+fn tail() -> ManifestTail {
+    ManifestTail {
+        generated_at: at("2025-12-07T17:45:00Z"),
+        expires_at: at("2025-12-08T05:00:00Z"),
+        offset_seconds: -5,
+        epoch: epoch(),
+        serial: 9,
+    }
+}
+
+#[test]
+fn a_list_reads_back_as_built() {
+    let made = made(50);
+    let (body, header) = made.body(7);
+    let read = made.read(&body, Some(&header)).unwrap();
+    assert_eq!((read.version, read.serial, read.epoch, read.offset_seconds), (7, 9, epoch(), -5));
+    assert_eq!((read.generated_at, read.expires_at), (tail().generated_at, tail().expires_at));
+    assert_eq!(read.event, made.event);
+    assert_eq!(read.gates, made.gates.iter().cloned().collect::<BTreeMap<_, _>>());
+    let index = read.into_index(None).unwrap();
+    assert_eq!(index.len(), 50);
+    for (hash, ticket_id, rules) in &made.codes {
+        let found = index.find(hash).unwrap();
+        assert_eq!((found.ticket_id, found.rules), (ticket_id.as_str(), rules));
+        assert_eq!(index.by_ticket(ticket_id.as_str()).unwrap().prefix, hash.prefix());
+    }
+    assert_eq!(index.find(&BarcodeHash::of("TOKEN-50")), None);
+    assert_eq!(index.by_ticket("tkt-50"), None);
+}
+
+/// The members stand in the order that the format fixes: the large part first, the signature last.
+#[test]
+fn the_members_stand_in_their_order() {
+    let (body, _) = made(1).body(7);
+    let text = String::from_utf8(body).unwrap();
+    let members = [
+        "event_id", "event_name", "manifest_version", "organization_id", "content_hash", "starts_at", "ends_at", "staff_pin",
+        "re_entry", "min_gap_seconds", "gates", "tickets", "generated_at", "expires_at", "offset_seconds", "epoch", "serial",
+        "signature",
+    ];
+    let mut from = 0;
+    for member in members {
+        // A ticket has an `expires_at` of its own: each is looked for behind the one before, the tail's behind the codes.
+        if member == "generated_at" {
+            from = text.rfind("\"generated_at\":").unwrap();
+        }
+        from += text[from..].find(&format!("\"{member}\":")).unwrap_or_else(|| panic!("{member} is out of its order"));
+    }
+    let ticket = r#"{"ticket_id":"tkt-0","barcode_hash":"#;
+    assert!(text.contains(ticket), "{text}");
+    assert!(text.contains(r#""zone":"vip","gate_ids":["north-main","south"],"entry_limit":1,"is_valid":true,"expires_at":null,"status":"active","valid_from":"2025-12-07T18:00:00Z"}"#));
+    assert!(text.contains(r#""gates":[{"gate_id":"north-main","name":"North","access_rules":{"zones":["general","vip"],"max_concurrent":1000,"entry_rules":["check_ticket_valid","check_not_duplicate"]},"direction":"both","names_on_devices":true}]"#));
+}
+
+#[test]
+fn no_single_flipped_bit_is_believed() {
+    let made = made(3);
+    let (body, header) = made.body(7);
+    for at in 0..body.len() {
+        let mut flipped = body.clone();
+        flipped[at] ^= 1 << (at % 8);
+        assert_eq!(made.read(&flipped, Some(&header)).unwrap_err(), ManifestError::HeaderSignature, "byte {at}");
+        assert_eq!(made.read(&flipped, None).unwrap_err(), ManifestError::BodySignature, "byte {at}, at a later start");
+    }
+}
+
+#[test]
+fn no_cut_list_is_believed() {
+    let made = made(3);
+    let (body, header) = made.body(7);
+    for len in 0..body.len() {
+        assert!(made.read(&body[..len], Some(&header)).is_err());
+        assert!(made.read(&body[..len], None).is_err());
+    }
+    for garbage in [&b""[..], b"{}", b"null", &[0xff; 300], b",\"signature\":\"HMAC-SHA256=\"}"] {
+        assert!(made.read(garbage, None).is_err());
+    }
+}
+
+#[test]
+fn a_signature_inside_the_list_is_not_its_signature() {
+    let mut made = made(1);
+    made.event.name = r#"x","signature":"HMAC-SHA256=00"#.to_owned();
+    let (body, header) = made.body(7);
+    assert_eq!(made.read(&body, Some(&header)).unwrap().event.name, made.event.name);
+}
+
+#[test]
+fn the_same_version_is_the_same_bytes_whatever_order_codes_come_in() {
+    let mut made = made(40);
+    let first = made.large(7);
+    made.codes.reverse();
+    assert_eq!(made.large(7), first);
+    made.codes[0].2.gate_ids.reverse();
+    assert_eq!(made.large(7).content_hash, first.content_hash, "a ticket's gates are a set");
+    made.codes[0].2.status = TicketStatus::Voided;
+    assert_ne!(made.large(7).content_hash, first.content_hash);
+}
+
+#[test]
+fn two_codes_with_one_prefix_are_refused_wherever_they_meet() {
+    let mut twin = BarcodeHash::of("TOKEN-1");
+    twin.0[31] ^= 1;
+    let made = made(3);
+    let rules = ticket_rules();
+    let codes = [BarcodeHash::of("TOKEN-1"), twin].map(|hash| (hash.prefix(), "t", &rules));
+    assert_eq!(Index::from_records(codes).unwrap_err(), IndexError::DuplicatePrefix(twin.prefix()));
+    let index = Index::from_records([codes[0]]).unwrap();
+    assert!(index.apply_delta(codes, &[]).is_err());
+    let ticket = id::<TicketId>("t");
+    let listed = codes.map(|_| Code { hash: twin, ticket_id: &ticket, rules: &rules });
+    let input = Input {
+        organization_id: &made.organization_id,
+        event_id: &made.event_id,
+        event: &made.event,
+        version: 1,
+        gates: &[],
+        codes: &listed,
+    };
+    assert!(large_part(&input).is_err());
+    assert!(delta_part(&input, 0, &[], [0; 32]).is_err());
+}
+
+#[test]
+fn a_ticket_has_all_its_codes() {
+    let rules = ticket_rules();
+    let prefix = |text: &str| BarcodeHash::of(text).prefix();
+    let codes = [(prefix("a"), "t-1", &rules), (prefix("b"), "t-2", &rules), (prefix("c"), "t-1", &rules)];
+    let index = Index::from_records(codes).unwrap();
+    let mut found: Vec<Prefix> = index.codes_of("t-1").map(|found| found.prefix).collect();
+    let mut wanted = vec![prefix("a"), prefix("c")];
+    found.sort_unstable();
+    wanted.sort_unstable();
+    assert_eq!(found, wanted);
+    assert_eq!(index.codes_of("t-3").count(), 0);
+    assert!(Index::default().is_empty() && Index::default().find(&BarcodeHash::of("a")).is_none());
+}
+
+/// A small world of codes, so that upserts and tombstones really meet what is there.
+fn codes() -> impl Strategy<Value = BTreeMap<u8, (u8, u8)>> {
+    prop::collection::btree_map(0_u8..40, (0_u8..12, 0_u8..4), 0..40)
+}
+
+fn rules_of(class: u8) -> TicketRules {
+    TicketRules { entry_limit: u32::from(class), ..ticket_rules() }
+}
+
+fn record(code: u8, ticket: u8) -> (Prefix, String) {
+    (BarcodeHash::of(&format!("TOKEN-{code}")).prefix(), format!("tkt-{ticket}"))
+}
+
+fn index_of(codes: &BTreeMap<u8, (u8, u8)>) -> Index {
+    let rules: Vec<_> = (0..4).map(rules_of).collect();
+    let records: Vec<_> = codes.iter().map(|(code, (ticket, class))| (record(*code, *ticket), *class)).collect();
+    Index::from_records(records.iter().map(|((prefix, id), class)| (*prefix, id.as_str(), &rules[usize::from(*class)]))).unwrap()
+}
+
+proptest! {
+    /// A delta upon a list is the list that the server would build whole: same codes, same hash.
+    #[test]
+    fn a_delta_leads_to_the_very_list_built_whole(before in codes(), changed in codes(), gone in prop::collection::btree_set(0_u8..40, 0..10)) {
+        let mut after = before.clone();
+        after.retain(|code, _| !gone.contains(code));
+        after.extend(changed.iter().map(|(code, held)| (*code, *held)));
+        let rules: Vec<_> = (0..4).map(rules_of).collect();
+        let upserts: Vec<_> = changed.iter().map(|(code, (ticket, class))| (record(*code, *ticket), *class)).collect();
+        let tombstones: Vec<_> = gone.iter().map(|code| record(*code, 0).0).collect();
+        let upserts = upserts.iter().map(|((prefix, id), class)| (*prefix, id.as_str(), &rules[usize::from(*class)]));
+        let (old, whole) = (index_of(&before), index_of(&after));
+        let by_delta = old.apply_delta(upserts, &tombstones).unwrap();
+        prop_assert_eq!(by_delta.content_hash(), whole.content_hash());
+        prop_assert!(by_delta.iter().eq(whole.iter()));
+        prop_assert_eq!(old.content_hash(), index_of(&before).content_hash(), "the old one stays as it was");
+        for (code, (ticket, class)) in &after {
+            let (prefix, ticket_id) = record(*code, *ticket);
+            prop_assert!(by_delta.codes_of(&ticket_id).any(|found| found.prefix == prefix && *found.rules == rules_of(*class)));
+        }
+        let streamed = content_hash(whole.iter().map(|found| (found.prefix, found.ticket_id, found.rules)));
+        prop_assert_eq!(streamed, whole.content_hash(), "the server's half agrees");
+    }
+
+    /// Whatever is on the line, reading says yes or no, and never stops the program.
+    #[test]
+    fn no_bytes_make_reading_panic(body in prop::collection::vec(any::<u8>(), 0..400), header in ".{0,90}") {
+        let made = made(0);
+        prop_assert!(made.read(&body, Some(&header)).is_err());
+        prop_assert!(made.read(&body, None).is_err());
+    }
+}

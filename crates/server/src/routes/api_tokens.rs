@@ -1,0 +1,101 @@
+//! `/api/api-tokens`: keys for programs.
+
+use admit_app::api_tokens;
+use admit_app::records::ApiTokenRecord;
+use admit_core::time::Timestamp;
+use axum::Json;
+use axum::extract::State;
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::shape::List;
+use crate::auth::user::User;
+use crate::body::{JsonBody, Path};
+use crate::error::Result;
+use crate::openapi::ProblemDoc;
+use crate::state::AppState;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(revoke))
+}
+
+/// An API token, without its text.
+#[derive(Serialize, ToSchema)]
+struct ApiTokenView {
+    id: String,
+    name: String,
+    /// As whom it acts.
+    user_id: String,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// When it was withdrawn.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    revoked_at: Option<Timestamp>,
+}
+
+impl From<ApiTokenRecord> for ApiTokenView {
+    fn from(one: ApiTokenRecord) -> Self {
+        Self {
+            id: one.api_token_id,
+            name: one.name,
+            user_id: one.user_id.to_string(),
+            created_at: one.created_at,
+            revoked_at: one.revoked_at,
+        }
+    }
+}
+
+/// A token to be.
+#[derive(Deserialize, ToSchema)]
+struct ApiTokenRequest {
+    /// What it is for.
+    name: String,
+}
+
+/// A new token.
+#[derive(Serialize, ToSchema)]
+struct NewApiTokenView {
+    /// Its text, shown this once.
+    token: String,
+    #[serde(flatten)]
+    view: ApiTokenView,
+}
+
+/// API tokens of the organisation, newest first, withdrawn ones included.
+#[utoipa::path(get, path = "/api/api-tokens", tag = "organisers", security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "All of them", body = List<ApiTokenView>),
+))]
+async fn list(State(state): State<AppState>, User(caller): User) -> Result<Json<List<ApiTokenView>>> {
+    let tokens = api_tokens::list(&state.app, &caller).await?;
+    Ok(Json(List::whole(tokens.into_iter().map(ApiTokenView::from).collect())))
+}
+
+/// Makes a token that acts as the caller.
+#[utoipa::path(post, path = "/api/api-tokens", tag = "organisers", request_body = ApiTokenRequest,
+    security(("session" = []), ("api_token" = [])), responses(
+    (status = 201, description = "Made; its text is shown this once", body = NewApiTokenView),
+    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn create(
+    State(state): State<AppState>,
+    User(caller): User,
+    JsonBody(request): JsonBody<ApiTokenRequest>,
+) -> Result<(StatusCode, Json<NewApiTokenView>)> {
+    let made = api_tokens::create(&state.app, &caller, &request.name).await?;
+    Ok((StatusCode::CREATED, Json(NewApiTokenView { token: made.token, view: made.record.into() })))
+}
+
+/// Withdraws a token at once.
+#[utoipa::path(delete, path = "/api/api-tokens/{id}", tag = "organisers",
+    params(("id" = String, Path, description = "API token")), security(("session" = []), ("api_token" = [])), responses(
+    (status = 204, description = "Withdrawn"),
+    (status = 404, description = "No such token", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn revoke(State(state): State<AppState>, User(caller): User, Path(id): Path<String>) -> Result<StatusCode> {
+    api_tokens::revoke(&state.app, &caller, &id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

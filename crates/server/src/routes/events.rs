@@ -1,0 +1,205 @@
+//! `/api/events`.
+
+use admit_app::events::{self, EventPatch, NewEvent};
+use admit_app::records::EventRecord;
+use admit_core::event::{EventStatus, ReEntry};
+use admit_core::ids::EventId;
+use admit_core::time::Timestamp;
+use axum::Json;
+use axum::extract::State;
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::shape::{List, PageQuery, present};
+use crate::auth::user::User;
+use crate::body::{JsonBody, Path, Query};
+use crate::error::Result;
+use crate::openapi::ProblemDoc;
+use crate::state::AppState;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, update))
+}
+
+/// An event.
+#[derive(Serialize, ToSchema)]
+struct EventView {
+    id: String,
+    name: String,
+    venue: String,
+    /// IANA name.
+    time_zone: String,
+    #[schema(value_type = String, format = DateTime)]
+    starts_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    ends_at: Timestamp,
+    /// `draft`, `live`, `ended` or `archived`.
+    #[schema(value_type = String)]
+    status: EventStatus,
+    /// `never`, `after_gap` or `after_exit`.
+    #[schema(value_type = String)]
+    re_entry: ReEntry,
+    /// Gap of `after_gap`.
+    min_gap_seconds: u32,
+    /// Staff may override with a PIN.
+    has_staff_pin: bool,
+    /// Persons expected at once.
+    capacity: Option<u32>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+impl From<EventRecord> for EventView {
+    fn from(one: EventRecord) -> Self {
+        Self {
+            id: one.event_id.to_string(),
+            name: one.name,
+            venue: one.venue,
+            time_zone: one.time_zone,
+            starts_at: one.starts_at,
+            ends_at: one.ends_at,
+            status: one.status,
+            re_entry: one.re_entry,
+            min_gap_seconds: one.min_gap_seconds,
+            has_staff_pin: one.has_pin,
+            capacity: one.capacity,
+            created_at: one.created_at,
+        }
+    }
+}
+
+/// An event to be.
+#[derive(Deserialize, ToSchema)]
+struct EventRequest {
+    name: String,
+    venue: Option<String>,
+    /// IANA name; `UTC` where absent.
+    time_zone: Option<String>,
+    #[schema(value_type = String, format = DateTime)]
+    starts_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    ends_at: Timestamp,
+    /// `draft` (default) or `live`.
+    #[schema(value_type = Option<String>)]
+    status: Option<EventStatus>,
+    /// `never` (default), `after_gap` or `after_exit`.
+    #[schema(value_type = Option<String>)]
+    re_entry: Option<ReEntry>,
+    /// 300 by default.
+    min_gap_seconds: Option<u32>,
+    /// 4–8 digits.
+    staff_pin: Option<String>,
+    /// Persons expected at once.
+    capacity: Option<u32>,
+}
+
+/// What to change; absent fields stay.
+#[derive(Deserialize, ToSchema)]
+struct EventPatchRequest {
+    name: Option<String>,
+    venue: Option<String>,
+    time_zone: Option<String>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    starts_at: Option<Timestamp>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    ends_at: Option<Timestamp>,
+    /// draft → live → ended → archived; ended may go live again.
+    #[schema(value_type = Option<String>)]
+    status: Option<EventStatus>,
+    #[schema(value_type = Option<String>)]
+    re_entry: Option<ReEntry>,
+    min_gap_seconds: Option<u32>,
+    /// 4–8 digits; null takes the PIN away.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>)]
+    staff_pin: Option<Option<String>>,
+    /// Null for no limit.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<u32>)]
+    capacity: Option<Option<u32>>,
+}
+
+/// Events, newest first.
+#[utoipa::path(get, path = "/api/events", tag = "organisers",
+    params(("limit" = Option<usize>, Query, description = "1–500, 50 by default"), ("cursor" = Option<String>, Query)),
+    security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "A page", body = List<EventView>),
+))]
+async fn list(
+    State(state): State<AppState>,
+    User(caller): User,
+    Query(query): Query<PageQuery>,
+) -> Result<Json<List<EventView>>> {
+    let listed = events::list(&state.app, &caller, query.page()?).await?;
+    Ok(Json(List::of(listed, EventView::from)))
+}
+
+/// Makes an event, with the entry type "General".
+#[utoipa::path(post, path = "/api/events", tag = "organisers", request_body = EventRequest,
+    security(("session" = []), ("api_token" = [])), responses(
+    (status = 201, description = "Made", body = EventView),
+    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn create(
+    State(state): State<AppState>,
+    User(caller): User,
+    JsonBody(request): JsonBody<EventRequest>,
+) -> Result<(StatusCode, Json<EventView>)> {
+    let new = NewEvent {
+        name: request.name,
+        venue: request.venue.unwrap_or_default(),
+        time_zone: request.time_zone.unwrap_or_else(|| "UTC".to_owned()),
+        starts_at: request.starts_at,
+        ends_at: request.ends_at,
+        status: request.status,
+        re_entry: request.re_entry,
+        min_gap_seconds: request.min_gap_seconds,
+        staff_pin: request.staff_pin,
+        capacity: request.capacity,
+    };
+    let made = events::create(&state.app, &caller, new).await?;
+    Ok((StatusCode::CREATED, Json(made.into())))
+}
+
+/// One event.
+#[utoipa::path(get, path = "/api/events/{id}", tag = "organisers", params(("id" = String, Path, description = "Event")),
+    security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "The event", body = EventView),
+    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn show(State(state): State<AppState>, User(caller): User, Path(event_id): Path<EventId>) -> Result<Json<EventView>> {
+    Ok(Json(events::show(&state.app, &caller, event_id).await?.into()))
+}
+
+/// Changes an event. Going live holds from the start, `ended` and `archived` from now on.
+#[utoipa::path(patch, path = "/api/events/{id}", tag = "organisers", request_body = EventPatchRequest,
+    params(("id" = String, Path, description = "Event")), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "Changed", body = EventView),
+    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 409, description = "`status_order`", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn update(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(event_id): Path<EventId>,
+    JsonBody(request): JsonBody<EventPatchRequest>,
+) -> Result<Json<EventView>> {
+    let patch = EventPatch {
+        name: request.name,
+        venue: request.venue,
+        time_zone: request.time_zone,
+        starts_at: request.starts_at,
+        ends_at: request.ends_at,
+        status: request.status,
+        re_entry: request.re_entry,
+        min_gap_seconds: request.min_gap_seconds,
+        staff_pin: request.staff_pin,
+        capacity: request.capacity,
+    };
+    Ok(Json(events::update(&state.app, &caller, event_id, patch).await?.into()))
+}

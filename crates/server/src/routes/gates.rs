@@ -1,0 +1,157 @@
+//! `/api/events/{id}/gates`.
+
+use admit_app::gates::{self, Gate, GatePatch, NewGate};
+use admit_core::gate::{Direction, EntryRule};
+use admit_core::ids::{EventId, GateId};
+use axum::Json;
+use axum::extract::State;
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::shape::{List, present};
+use crate::auth::user::User;
+use crate::body::{JsonBody, Path};
+use crate::error::Result;
+use crate::openapi::ProblemDoc;
+use crate::state::AppState;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(update))
+}
+
+/// A gate.
+#[derive(Serialize, ToSchema)]
+struct GateView {
+    /// Slug.
+    id: String,
+    name: String,
+    /// Zones it admits.
+    zones: Vec<String>,
+    /// `in`, `out` or `both`.
+    #[schema(value_type = String)]
+    direction: Direction,
+    /// Persons its area holds; advice only.
+    capacity: Option<u32>,
+    /// Devices here may carry guest names.
+    names_on_devices: bool,
+    /// `check_ticket_valid`, `check_not_duplicate`.
+    #[schema(value_type = Vec<String>)]
+    entry_rules: Vec<EntryRule>,
+}
+
+impl From<Gate> for GateView {
+    fn from(one: Gate) -> Self {
+        Self {
+            id: one.gate_id.to_string(),
+            name: one.rules.name,
+            zones: one.rules.zones,
+            direction: one.rules.direction,
+            capacity: one.rules.capacity,
+            names_on_devices: one.rules.names_on_devices,
+            entry_rules: one.rules.entry_rules,
+        }
+    }
+}
+
+/// A gate to be.
+#[derive(Deserialize, ToSchema)]
+struct GateRequest {
+    /// Slug: lower-case letters and digits with dashes between them. Also read as `gate_id`.
+    #[serde(alias = "gate_id")]
+    #[schema(value_type = String)]
+    id: GateId,
+    /// The slug where absent.
+    name: Option<String>,
+    /// Those of the event's entry types where absent.
+    zones: Option<Vec<String>>,
+    /// `in` where absent.
+    #[schema(value_type = Option<String>)]
+    direction: Option<Direction>,
+    capacity: Option<u32>,
+    names_on_devices: Option<bool>,
+    /// Both where absent; cannot be changed later.
+    #[schema(value_type = Option<Vec<String>>)]
+    entry_rules: Option<Vec<EntryRule>>,
+}
+
+/// What to change; absent fields stay.
+#[derive(Deserialize, ToSchema)]
+struct GatePatchRequest {
+    name: Option<String>,
+    zones: Option<Vec<String>>,
+    #[schema(value_type = Option<String>)]
+    direction: Option<Direction>,
+    /// Null for no limit.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<u32>)]
+    capacity: Option<Option<u32>>,
+    names_on_devices: Option<bool>,
+}
+
+/// Gates of an event, by id.
+#[utoipa::path(get, path = "/api/events/{id}/gates", tag = "organisers", params(("id" = String, Path, description = "Event")),
+    security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "All of them", body = List<GateView>),
+    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn list(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(event_id): Path<EventId>,
+) -> Result<Json<List<GateView>>> {
+    let gates = gates::list(&state.app, &caller, event_id).await?;
+    Ok(Json(List::whole(gates.into_iter().map(GateView::from).collect())))
+}
+
+/// Makes a gate.
+#[utoipa::path(post, path = "/api/events/{id}/gates", tag = "organisers", request_body = GateRequest,
+    params(("id" = String, Path, description = "Event")), security(("session" = []), ("api_token" = [])), responses(
+    (status = 201, description = "Made", body = GateView),
+    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 409, description = "`gate_exists`", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn create(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(event_id): Path<EventId>,
+    JsonBody(request): JsonBody<GateRequest>,
+) -> Result<(StatusCode, Json<GateView>)> {
+    let new = NewGate {
+        gate_id: request.id,
+        name: request.name,
+        zones: request.zones,
+        direction: request.direction,
+        capacity: request.capacity,
+        names_on_devices: request.names_on_devices,
+        entry_rules: request.entry_rules,
+    };
+    let made = gates::create(&state.app, &caller, event_id, new).await?;
+    Ok((StatusCode::CREATED, Json(made.into())))
+}
+
+/// Changes a gate from now on.
+#[utoipa::path(patch, path = "/api/events/{id}/gates/{gate_id}", tag = "organisers", request_body = GatePatchRequest,
+    params(("id" = String, Path, description = "Event"), ("gate_id" = String, Path, description = "Gate")),
+    security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "Changed", body = GateView),
+    (status = 404, description = "No such gate", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn update(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path((event_id, gate_id)): Path<(EventId, GateId)>,
+    JsonBody(request): JsonBody<GatePatchRequest>,
+) -> Result<Json<GateView>> {
+    let patch = GatePatch {
+        name: request.name,
+        zones: request.zones,
+        direction: request.direction,
+        capacity: request.capacity,
+        names_on_devices: request.names_on_devices,
+    };
+    Ok(Json(gates::update(&state.app, &caller, event_id, gate_id, patch).await?.into()))
+}

@@ -1,0 +1,89 @@
+//! `/api/events/{id}/guest-lists`.
+
+use admit_app::guest_lists::{self, NewGuestList};
+use admit_app::records::GuestListRecord;
+use admit_core::ids::{EventId, UserId};
+use admit_core::time::Timestamp;
+use axum::Json;
+use axum::extract::State;
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::shape::List;
+use crate::auth::user::User;
+use crate::body::{JsonBody, Path};
+use crate::error::Result;
+use crate::openapi::ProblemDoc;
+use crate::state::AppState;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(list, create))
+}
+
+/// A guest list.
+#[derive(Serialize, ToSchema)]
+struct GuestListView {
+    id: String,
+    name: String,
+    /// The promoter whose it is.
+    promoter_id: Option<String>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+impl From<GuestListRecord> for GuestListView {
+    fn from(one: GuestListRecord) -> Self {
+        Self {
+            id: one.guest_list_id.to_string(),
+            name: one.name,
+            promoter_id: one.promoter_id.map(|id| id.to_string()),
+            created_at: one.created_at,
+        }
+    }
+}
+
+/// A guest list to be.
+#[derive(Deserialize, ToSchema)]
+struct GuestListRequest {
+    name: String,
+    /// A member: with the role `promoter` they see and fill this list and no other.
+    #[schema(value_type = Option<String>)]
+    promoter_id: Option<UserId>,
+}
+
+/// Guest lists of an event, oldest first; a promoter sees their own.
+#[utoipa::path(get, path = "/api/events/{id}/guest-lists", tag = "organisers",
+    params(("id" = String, Path, description = "Event")), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "All of them", body = List<GuestListView>),
+    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn list(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(event_id): Path<EventId>,
+) -> Result<Json<List<GuestListView>>> {
+    let lists = guest_lists::list(&state.app, &caller, event_id).await?;
+    Ok(Json(List::whole(lists.into_iter().map(GuestListView::from).collect())))
+}
+
+/// Makes a guest list.
+#[utoipa::path(post, path = "/api/events/{id}/guest-lists", tag = "organisers", request_body = GuestListRequest,
+    params(("id" = String, Path, description = "Event")), security(("session" = []), ("api_token" = [])), responses(
+    (status = 201, description = "Made", body = GuestListView),
+    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 409, description = "`guest_list_exists`", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn create(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(event_id): Path<EventId>,
+    JsonBody(request): JsonBody<GuestListRequest>,
+) -> Result<(StatusCode, Json<GuestListView>)> {
+    let new = NewGuestList { name: request.name, promoter_id: request.promoter_id };
+    let made = guest_lists::create(&state.app, &caller, event_id, new).await?;
+    Ok((StatusCode::CREATED, Json(made.into())))
+}

@@ -1,0 +1,126 @@
+//! `/api/members`: people with a role in the organisation.
+
+use admit_app::members::{self, NewMember};
+use admit_app::records::{MemberRecord, Role};
+use admit_core::ids::UserId;
+use admit_core::time::Timestamp;
+use axum::Json;
+use axum::extract::State;
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::shape::{List, blocking, word};
+use crate::auth::user::User;
+use crate::body::{JsonBody, Path};
+use crate::error::Result;
+use crate::openapi::ProblemDoc;
+use crate::state::AppState;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(update, delete))
+}
+
+/// A member.
+#[derive(Serialize, ToSchema)]
+struct MemberView {
+    /// User.
+    id: String,
+    email: String,
+    name: String,
+    /// `owner`, `manager`, `promoter`, `door` or `viewer`.
+    role: String,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+impl From<MemberRecord> for MemberView {
+    fn from(one: MemberRecord) -> Self {
+        Self {
+            id: one.user_id.to_string(),
+            email: one.email,
+            name: one.name,
+            role: one.role.to_string(),
+            created_at: one.created_at,
+        }
+    }
+}
+
+/// A member to be.
+#[derive(Deserialize, ToSchema)]
+struct MemberRequest {
+    /// Sign-in e-mail, nobody's yet.
+    email: String,
+    name: String,
+    /// First password: 10 characters or more.
+    password: String,
+    /// `owner`, `manager`, `promoter`, `door` or `viewer`.
+    role: String,
+}
+
+/// What to change.
+#[derive(Deserialize, ToSchema)]
+struct RoleRequest {
+    /// `owner`, `manager`, `promoter`, `door` or `viewer`.
+    role: String,
+}
+
+/// Members, oldest first.
+#[utoipa::path(get, path = "/api/members", tag = "organisers", security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "All of them", body = List<MemberView>),
+))]
+async fn list(State(state): State<AppState>, User(caller): User) -> Result<Json<List<MemberView>>> {
+    let members = members::list(&state.app, &caller).await?;
+    Ok(Json(List::whole(members.into_iter().map(MemberView::from).collect())))
+}
+
+/// Makes a member. Owners only.
+#[utoipa::path(post, path = "/api/members", tag = "organisers", request_body = MemberRequest,
+    security(("session" = []), ("api_token" = [])), responses(
+    (status = 201, description = "Made", body = MemberView),
+    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 409, description = "`email_taken`", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn create(
+    State(state): State<AppState>,
+    User(caller): User,
+    JsonBody(request): JsonBody<MemberRequest>,
+) -> Result<(StatusCode, Json<MemberView>)> {
+    let role: Role = word("role", &request.role)?;
+    let new = NewMember { email: request.email, name: request.name, password: request.password, role };
+    let app = state.app.clone();
+    let made = blocking(async move { members::create(&app, &caller, new).await }).await?;
+    Ok((StatusCode::CREATED, Json(made.into())))
+}
+
+/// Changes a member's role. Owners only; the last owner stays one.
+#[utoipa::path(patch, path = "/api/members/{id}", tag = "organisers", request_body = RoleRequest,
+    params(("id" = String, Path, description = "User")), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "Changed", body = MemberView),
+    (status = 404, description = "No such member", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 409, description = "`last_owner`", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn update(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(user_id): Path<UserId>,
+    JsonBody(request): JsonBody<RoleRequest>,
+) -> Result<Json<MemberView>> {
+    let role: Role = word("role", &request.role)?;
+    Ok(Json(members::update(&state.app, &caller, user_id, role).await?.into()))
+}
+
+/// Removes a member with their sessions and API tokens here. Owners only; the last owner stays.
+#[utoipa::path(delete, path = "/api/members/{id}", tag = "organisers",
+    params(("id" = String, Path, description = "User")), security(("session" = []), ("api_token" = [])), responses(
+    (status = 204, description = "Removed"),
+    (status = 404, description = "No such member", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 409, description = "`last_owner`", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn delete(State(state): State<AppState>, User(caller): User, Path(user_id): Path<UserId>) -> Result<StatusCode> {
+    members::delete(&state.app, &caller, user_id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,113 @@
+//! `/api/session`: signing in and out (spec §5).
+
+use admit_app::caller::UserCaller;
+use admit_app::sessions;
+use admit_core::ids::OrganizationId;
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::header::SET_COOKIE;
+use http::{HeaderMap, StatusCode};
+use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::shape::blocking;
+use crate::auth::session;
+use crate::auth::user::{self, User};
+use crate::body::JsonBody;
+use crate::error::{ApiError, Result};
+use crate::openapi::ProblemDoc;
+use crate::state::AppState;
+
+/// Passwords hashed at once: each takes a core and 19 MiB, and whoever waits here costs nothing.
+static HASHING: Semaphore = Semaphore::const_new(2);
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(show, create, delete))
+}
+
+/// Who wants to sign in.
+#[derive(Deserialize, ToSchema)]
+struct SignIn {
+    /// E-mail.
+    email: String,
+    /// Password.
+    password: String,
+    /// One of theirs; the one they joined first where absent.
+    #[schema(value_type = Option<String>)]
+    organization_id: Option<OrganizationId>,
+}
+
+/// Who is signed in, and for whom.
+#[derive(Serialize, ToSchema)]
+struct Session {
+    user_id: String,
+    email: String,
+    name: String,
+    /// `owner`, `manager`, `promoter`, `door` or `viewer`.
+    role: String,
+    organization_id: String,
+    organization_name: String,
+}
+
+/// Who is signed in.
+#[utoipa::path(get, path = "/api/session", tag = "organisers", security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "The caller", body = Session),
+    (status = 401, description = "Nobody", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn show(State(state): State<AppState>, User(caller): User) -> Result<Json<Session>> {
+    Ok(Json(me(&state, &caller).await?))
+}
+
+/// Signs in: the session is a cookie, HttpOnly, good for 14 days.
+///
+/// An unknown e-mail and a wrong password are answered alike, in the same time.
+#[utoipa::path(post, path = "/api/session", tag = "organisers", request_body = SignIn, responses(
+    (status = 200, description = "Signed in; `Set-Cookie` holds the session", body = Session),
+    (status = 401, description = "`wrong_credentials`", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn create(State(state): State<AppState>, JsonBody(request): JsonBody<SignIn>) -> Result<Response> {
+    let candidate = sessions::look_up(&state.app, &request.email).await?;
+    let turn = HASHING.acquire().await.map_err(|_| ApiError::from(admit_app::error::Error::Bug("closed".into())))?;
+    let candidate = blocking(async move {
+        sessions::check(&candidate, &request.password)?;
+        Ok(candidate)
+    })
+    .await?;
+    drop(turn);
+    let made = sessions::create(&state.app, candidate, request.organization_id).await?;
+    let seconds = made.expires_at.since(state.app.clock.now()) / 1_000;
+    let mut response = Json(me(&state, &made.caller).await?).into_response();
+    response.headers_mut().insert(SET_COOKIE, session::set(&state.settings, &made.token, seconds));
+    Ok(response)
+}
+
+/// Signs out. An API token is withdrawn at `/api/api-tokens`, not here.
+#[utoipa::path(delete, path = "/api/session", tag = "organisers", security(("session" = [])), responses(
+    (status = 204, description = "Signed out"),
+    (status = 401, description = "Nobody was", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn delete(State(state): State<AppState>, User(caller): User, headers: HeaderMap) -> Result<Response> {
+    if let Some(secret) = user::secret(&state, &headers) {
+        sessions::delete(&state.app, &caller, &secret).await?;
+    }
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    response.headers_mut().insert(SET_COOKIE, session::clear(&state.settings));
+    Ok(response)
+}
+
+async fn me(state: &AppState, caller: &UserCaller) -> Result<Session> {
+    let me = sessions::show(&state.app, caller).await?;
+    Ok(Session {
+        user_id: me.member.user_id.to_string(),
+        email: me.member.email,
+        name: me.member.name,
+        role: me.member.role.to_string(),
+        organization_id: me.organization.organization_id.to_string(),
+        organization_name: me.organization.name,
+    })
+}

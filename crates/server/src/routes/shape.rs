@@ -1,0 +1,89 @@
+//! Shapes that every list and every patch of the organiser's routes share (spec §5).
+
+use std::future::Future;
+
+use admit_app::records::{Listed, Page};
+use admit_core::limits::{PAGE_DEFAULT, PAGE_MAX};
+use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::ToSchema;
+
+use crate::error::{ApiError, Result};
+
+/// A page of a list.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct List<T> {
+    /// Items.
+    pub items: Vec<T>,
+    /// `?cursor=` of the next page; null on the last.
+    pub next_cursor: Option<String>,
+}
+
+impl<T> List<T> {
+    /// A list that is always whole.
+    pub fn whole(items: Vec<T>) -> Self {
+        Self { items, next_cursor: None }
+    }
+    /// A page of the store's, each item converted.
+    pub fn of<R>(listed: Listed<R>, item: impl FnMut(R) -> T) -> Self {
+        Self { items: listed.items.into_iter().map(item).collect(), next_cursor: listed.next_cursor }
+    }
+}
+
+/// The page asked for. Fails for a limit outside 1–500.
+pub fn page(limit: Option<usize>, cursor: Option<String>) -> Result<Page> {
+    let limit = limit.unwrap_or(PAGE_DEFAULT);
+    if !(1..=PAGE_MAX).contains(&limit) {
+        return Err(ApiError::field("limit", format!("must be 1 to {PAGE_MAX}, not {limit}")));
+    }
+    Ok(Page { limit, cursor })
+}
+
+/// `?limit=&cursor=`.
+#[derive(Debug, Default, Deserialize)]
+pub struct PageQuery {
+    limit: Option<usize>,
+    cursor: Option<String>,
+}
+
+impl PageQuery {
+    /// The page asked for.
+    pub fn page(self) -> Result<Page> {
+        page(self.limit, self.cursor)
+    }
+}
+
+/// A field of a patch that may be null: absent is `None`, null is `Some(None)`.
+pub fn present<'de, D, T>(deserializer: D) -> std::result::Result<Option<Option<T>>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Option::<T>::deserialize(deserializer).map(Some)
+}
+
+/// `?dry_run=1`: `1`, `true` or nothing after the name is yes.
+pub fn flag(name: &str, text: Option<&str>) -> Result<bool> {
+    match text {
+        None | Some("0" | "false") => Ok(false),
+        Some("" | "1" | "true") => Ok(true),
+        Some(_) => Err(ApiError::field(name, "must be 1 or 0")),
+    }
+}
+
+/// Reads one of a vocabulary's words.
+pub fn word<T: std::str::FromStr<Err: std::fmt::Display>>(path: &str, text: &str) -> Result<T> {
+    text.parse().map_err(|error: T::Err| ApiError::field(path, error.to_string()))
+}
+
+/// Runs a use case that keeps a core busy (a password's hash, a large file) where that blocks nobody else. Whoever
+/// leaves does not stop it halfway.
+pub async fn blocking<T, F>(work: F) -> Result<T>
+where
+    T: Send + 'static,
+    F: Future<Output = admit_app::error::Result<T>> + Send + 'static,
+{
+    let here = tokio::runtime::Handle::current();
+    let done = tokio::task::spawn_blocking(move || here.block_on(work)).await;
+    let done = done.unwrap_or_else(|error| Err(admit_app::error::Error::Bug(format!("a busy task: {error}"))));
+    Ok(done?)
+}

@@ -1,0 +1,371 @@
+//! The checkers: one function an invariant of trust §3. They look at what a server holds, at what is on the phones, and
+//! at the book of what really happened.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use admit_core::event::ReEntry;
+use admit_core::ids::{DeviceId, ScanId};
+use admit_core::incident::Subject;
+use admit_core::reduce::{LeftOut, Reduced, Resolved, Rules, ScanVerdict, reduce};
+use admit_core::rule::{Change, EventBook, EventChange, TicketBook, TicketChange};
+use admit_core::scan::{Digest, ScanKind, SignatureState};
+use admit_core::wire::engine::Phase;
+use admit_core::wire::scanning::{SyncRequest, Witness, raw_item};
+
+use crate::phone::Phone;
+use crate::rng::Rng;
+use crate::server::{Reply, Request, Server, Truth};
+use crate::world::{Side, World};
+
+type Found = Vec<(&'static str, String)>;
+
+impl<S: Server> World<S> {
+    /// Everything that must hold once nothing is left to send.
+    pub fn check(&mut self) {
+        for side in 0..self.sides.len() {
+            let truth = self.server.truth(self.sides[side].org);
+            let held = &self.sides[side];
+            let mut found = Found::new();
+            acknowledged_is_stored(&truth, held, &mut found);
+            shown_is_stored(&truth, held, &mut found);
+            nothing_made_up(&truth, held, &mut found);
+            derived_is_reduced(&truth, &mut Rng::of(held.rng.clone().next(), "shuffle", 0), &mut found);
+            counts_hold(&truth, &mut found);
+            order_follows_the_log(held, &mut found);
+            incidents_follow_causes(&truth, &mut found);
+            lists_never_go_back(held, &mut found);
+            gaps_are_reported(&truth, held, &mut found);
+            every_scan_is_somewhere(held, &mut found);
+            verdicts_follow_from_lists(&truth, &mut found);
+            witnesses_hold(&truth, held, &mut found);
+            self.note_ties(&truth);
+            self.sides[side].ledger.violations.extend(
+                found.into_iter().take(10).map(|(invariant, what)| crate::ledger::Violation { invariant, what }),
+            );
+            self.repeats_change_nothing(side, &truth);
+        }
+    }
+
+    fn note_ties(&mut self, truth: &Truth) {
+        let mut times: Vec<_> = truth.derived.values().flat_map(|it| it.state.entries.windows(2)).collect();
+        times.retain(|pair| pair[0].at == pair[1].at);
+        self.reach.hit_if(!times.is_empty(), "equal times");
+    }
+
+    /// I5: any repetition of what was sent changes nothing and is answered by the same bytes; the same id with other
+    /// content is refused.
+    fn repeats_change_nothing(&mut self, side: usize, truth: &Truth) {
+        let org = self.sides[side].org;
+        let sent: Vec<Request> = self.sides[side].ledger.sent.iter().rev().take(6).cloned().collect();
+        for wire in sent {
+            let Ok(batch) = serde_json::from_str::<SyncRequest>(wire.body.as_deref().unwrap_or_default()) else { continue };
+            let key = (batch.device_id.clone(), batch.sync_batch_id.to_string());
+            let Some(first) = self.sides[side].ledger.batches.get(&key).cloned() else { continue };
+            let Reply::Answer(again) = self.server.handle(self.now_ms, &wire) else { continue };
+            if matches!(again.status, 401 | 403) {
+                continue; // Its key is another's by now, or revoked.
+            }
+            if again.status != 200 || again.body != first {
+                let what = format!("batch {} repeated: {} and other bytes", batch.sync_batch_id, again.status);
+                self.sides[side].ledger.broken("I5", what);
+            }
+            let altered = Request { body: altered(&batch), ..wire };
+            let Reply::Answer(other) = self.server.handle(self.now_ms, &altered) else { continue };
+            if other.status != 409 {
+                let what = format!("batch {} with other content: {}", batch.sync_batch_id, other.status);
+                self.sides[side].ledger.broken("I5", what);
+            }
+            self.reach.hit("batch id reused");
+        }
+        let after = self.server.truth(org);
+        // A repeat from a device may tell the server of its log; nothing that counts may have moved.
+        if (&after.facts, &after.derived, &after.incidents) != (&truth.facts, &truth.derived, &truth.incidents) {
+            self.sides[side].ledger.broken("I5", "repeating batches changed the state".into());
+        }
+    }
+}
+
+/// The batch with one item more: other content under the same id.
+fn altered(batch: &SyncRequest) -> Option<String> {
+    let mut other = batch.clone();
+    other.scans.push(raw_item("{\"scan_id\":\"not-a-scan\"}".into()).ok()?);
+    serde_json::to_string(&other).ok()
+}
+
+fn stored(truth: &Truth) -> BTreeSet<(&DeviceId, &ScanId)> {
+    truth.facts.iter().map(|(_, fact)| (&fact.scan.device_id, &fact.scan.scan_id)).collect()
+}
+
+/// I2: acknowledged is stored, for ever (a restore aside, which I3 and I11 see to).
+fn acknowledged_is_stored(truth: &Truth, side: &Side, found: &mut Found) {
+    let stored = stored(truth);
+    for (device_id, scan_id) in &side.ledger.acked {
+        if !stored.contains(&(device_id, scan_id)) {
+            found.push(("I2", format!("{scan_id} of {device_id} has a receipt and is not stored")));
+        }
+    }
+}
+
+/// Whether everything on this phone must have reached the server by now.
+fn settled(phone: &Phone) -> bool {
+    matches!(phone.phase(), Phase::Ready | Phase::FirstSync)
+}
+
+/// I3, I11: no shown scan of a surviving journal is missing, restores or not; nothing that is durable is, either.
+fn shown_is_stored(truth: &Truth, side: &Side, found: &mut Found) {
+    let contents: BTreeSet<Digest> = truth.facts.iter().map(|(_, fact)| fact.digest).collect();
+    let ids = stored(truth);
+    let restored = side.ledger.restores > 0;
+    for (n, phone) in side.phones.iter().enumerate() {
+        let revoked = phone.identity.as_ref().is_some_and(|(id, _)| side.ledger.revoked.contains(id));
+        if revoked && restored {
+            continue; // Its key may be erased, or known to nobody: the log is left on the phone.
+        }
+        if !revoked && !settled(phone) {
+            found.push(("Q", format!("phone {n} is not at rest: {:?}, {} unsent", phone.phase(), phone.unsent())));
+        }
+        for kept in &phone.kept {
+            if !contents.contains(&kept.digest) {
+                let name = if restored { "I11" } else { "I3" };
+                found.push((name, format!("{} of phone {n} is not on the server", kept.scanned.scan.scan_id)));
+            }
+        }
+        for scan_id in &phone.shown {
+            if !phone.kept.iter().any(|kept| kept.scanned.scan.scan_id == *scan_id)
+                && !ids.iter().any(|(_, held)| *held == scan_id)
+            {
+                found.push(("I3", format!("{scan_id} was shown by phone {n} and is nowhere")));
+            }
+        }
+    }
+}
+
+/// I4, I14: no phantom, no altered scan; verified only what its author wrote.
+fn nothing_made_up(truth: &Truth, side: &Side, found: &mut Found) {
+    for (_, fact) in &truth.facts {
+        let ledger = &side.ledger;
+        let id = (fact.scan.device_id.clone(), fact.scan.scan_id.clone());
+        let ours = ledger.made.get(&fact.digest) == Some(&id);
+        let forged = ledger.forged.contains(&fact.digest);
+        if !ours && !forged && !ledger.legacy.contains(&fact.digest) {
+            found.push(("I4", format!("{} of {} was never made so", fact.scan.scan_id, fact.scan.device_id)));
+        }
+        if forged && fact.signature != SignatureState::Unverified {
+            found.push(("I14", format!("{} was forged and counts as {}", fact.scan.scan_id, fact.signature)));
+        }
+        if ours && fact.signature == SignatureState::Unverified && side.ledger.restores == 0 {
+            found.push(("I14", format!("{} is its author's and does not verify", fact.scan.scan_id)));
+        }
+    }
+}
+
+/// I7, and the order half of I12: what is stored as derived is what the sets reduce to, in whatever order.
+fn derived_is_reduced(truth: &Truth, rng: &mut Rng, found: &mut Found) {
+    let mut facts = truth.facts.clone();
+    let (mut rules, mut reviews) = (truth.rules.clone(), truth.reviews.clone());
+    rng.shuffle(&mut facts);
+    rng.shuffle(&mut rules);
+    rng.shuffle(&mut reviews);
+    let event = EventBook::new(&rules, truth.epochs.clone());
+    let subjects: BTreeSet<&Subject> = facts.iter().map(|(subject, _)| subject).chain(truth.derived.keys()).collect();
+    for subject in subjects {
+        let mut ticket = None;
+        for rule in &rules {
+            if let Change::Ticket(id, change) = &rule.change
+                && subject.ticket_id() == Some(id)
+            {
+                ticket.get_or_insert_with(TicketBook::default).add(rule, change);
+            }
+        }
+        let own = with_variants(subject, &facts);
+        let reduced = reduce(subject, Rules { event: &event, ticket: ticket.as_ref(), newest: false }, &reviews, &own);
+        let empty = Reduced::default();
+        let held = truth.derived.get(subject).unwrap_or(&empty);
+        if *held != reduced {
+            let what = format!("{}: stored {:?}, reduced {:?}", subject.key(), held.state, reduced.state);
+            found.push(("I7", what));
+        }
+    }
+}
+
+fn with_variants(subject: &Subject, facts: &[Resolved]) -> Vec<Resolved> {
+    let ids: BTreeSet<_> = facts
+        .iter()
+        .filter(|(of, _)| of == subject)
+        .map(|(_, fact)| (&fact.scan.device_id, &fact.scan.scan_id))
+        .collect();
+    let own = facts.iter().filter(|(_, fact)| ids.contains(&(&fact.scan.device_id, &fact.scan.scan_id)));
+    own.cloned().collect()
+}
+
+/// I8: within + over = persons let in; and with a constant limit each mode keeps its promise. I17: what first came from
+/// a device after its revocation counts only by a person's act.
+fn counts_hold(truth: &Truth, found: &mut Found) {
+    let accepted: BTreeSet<Digest> = truth.reviews.iter().map(|review| review.digest).collect();
+    for (subject, reduced) in &truth.derived {
+        for verdict in &reduced.verdicts {
+            let let_in = verdict.within + verdict.over;
+            let expected = if verdict.opened && verdict.left_out.is_none() { verdict.count } else { 0 };
+            if verdict.kind == ScanKind::Entry && let_in != expected {
+                found.push(("I8", format!("{}: {} let in {let_in} of {expected}", subject.key(), verdict.scan_id)));
+            }
+            let fact = truth.facts.iter().find(|(_, fact)| fact.digest == verdict.digest);
+            let after = fact.is_some_and(|(_, fact)| fact.after_revocation) && !accepted.contains(&verdict.digest);
+            if after && verdict.left_out != Some(LeftOut::Unverified) {
+                found.push(("I17", format!("{} came after its device's revocation and counts", verdict.scan_id)));
+            }
+        }
+        if reduced.state.persons() != sum(reduced, |verdict| verdict.within + verdict.over) {
+            found.push(("I8", format!("{}: the state's persons are not the scans' persons", subject.key())));
+        }
+        if let Some((mode, gap_ms, limit)) = constants(truth, subject) {
+            mode_holds(subject, reduced, mode, gap_ms, limit, found);
+        }
+    }
+}
+
+fn sum(reduced: &Reduced, of: impl Fn(&ScanVerdict) -> u32) -> u32 {
+    reduced.verdicts.iter().map(of).sum()
+}
+
+fn mode_holds(subject: &Subject, reduced: &Reduced, mode: ReEntry, gap_ms: i64, limit: u32, found: &mut Found) {
+    let state = &reduced.state;
+    let holds = match mode {
+        ReEntry::Never => state.within == limit.min(state.persons()),
+        ReEntry::AfterExit => state.inside_within <= limit,
+        ReEntry::AfterGap => state.entries.iter().all(|end| {
+            let near = state.entries.iter().filter(|entry| (0..gap_ms).contains(&end.at.since(entry.at)));
+            near.map(|entry| entry.within).sum::<u32>() <= limit
+        }),
+    };
+    if !holds {
+        found.push(("I8", format!("{}: {mode} with limit {limit}: {state:?}", subject.key())));
+    }
+}
+
+/// Mode, gap and limit of a ticket, if none of them ever changed.
+fn constants(truth: &Truth, subject: &Subject) -> Option<(ReEntry, i64, u32)> {
+    let id = subject.ticket_id()?;
+    let (mut event, mut limit) = (None, None);
+    for rule in &truth.rules {
+        match &rule.change {
+            Change::Event(EventChange::First(first)) => event = Some((first.re_entry, first.min_gap_seconds)),
+            Change::Event(EventChange::ReEntry(_) | EventChange::MinGapSeconds(_)) => return None,
+            Change::Ticket(of, TicketChange::First(first)) if of == id => limit = Some(first.entry_limit),
+            Change::Ticket(of, TicketChange::EntryLimit(_)) if of == id => return None,
+            _ => {}
+        }
+    }
+    let (mode, gap) = event?;
+    Some((mode, i64::from(gap) * 1_000, limit?))
+}
+
+/// I9: in one log time follows `seq`, except where the clock says it was corrected; and each scan names the one before.
+fn order_follows_the_log(side: &Side, found: &mut Found) {
+    for phone in &side.phones {
+        for pair in phone.kept.windows(2) {
+            let (before, scan) = (&pair[0].scanned.scan, &pair[1].scanned.scan);
+            let corrected = scan.clock.as_ref().is_some_and(|clock| clock.corrected);
+            if scan.at <= before.at && !corrected {
+                found.push(("I9", format!("{} is not after {} in its log", scan.scan_id, before.scan_id)));
+            }
+            let linked = scan.prev == Some(admit_core::sign::prev_of(&pair[0].digest));
+            if scan.seq != before.seq.map(|seq| seq + 1) || !linked {
+                found.push(("I9", format!("{} does not follow {} in the chain", scan.scan_id, before.scan_id)));
+            }
+        }
+    }
+}
+
+/// I12: an incident is open iff its cause holds and isn't the one a person resolved.
+fn incidents_follow_causes(truth: &Truth, found: &mut Found) {
+    let causes: BTreeMap<_, _> = truth
+        .causes()
+        .filter(|(_, cause)| cause.kind.queued())
+        .map(|(subject, cause)| ((subject.clone(), cause.kind), cause.digest()))
+        .collect();
+    for (key, digest) in &causes {
+        let right = truth.incidents.get(key).is_some_and(|incident| {
+            incident.holds && incident.digest == *digest && incident.open == (incident.resolved != Some(*digest))
+        });
+        if !right {
+            found.push(("I12", format!("{} {}: {:?}", key.0.key(), key.1, truth.incidents.get(key))));
+        }
+    }
+    for (key, incident) in truth.incidents.iter().filter(|(key, _)| !causes.contains_key(key)) {
+        if incident.open || incident.holds {
+            found.push(("I12", format!("{} {} is open without a cause", key.0.key(), key.1)));
+        }
+    }
+}
+
+/// I15: along a log the list decided by never goes back.
+fn lists_never_go_back(side: &Side, found: &mut Found) {
+    for phone in &side.phones {
+        for pair in phone.kept.windows(2) {
+            let place = |at: usize| (pair[at].scanned.scan.epoch, pair[at].scanned.scan.manifest_version);
+            if place(0) > place(1) {
+                found.push(("I15", format!("a list went from {:?} to {:?}", place(0), place(1))));
+            }
+        }
+    }
+}
+
+/// I20: every missing `seq` is reported, and nothing that is there.
+fn gaps_are_reported(truth: &Truth, side: &Side, found: &mut Found) {
+    for (key, head) in &side.ledger.heads {
+        let received: BTreeSet<u64> = truth
+            .facts
+            .iter()
+            .filter(|(_, fact)| fact.scan.device_id == key.0 && fact.scan.log_id.as_ref() == Some(&key.1))
+            .filter_map(|(_, fact)| fact.scan.seq)
+            .collect();
+        let top = received.last().copied().unwrap_or(0).max(*head);
+        let lacking: BTreeSet<u64> = (1..=top).filter(|seq| !received.contains(seq)).collect();
+        let log = truth.logs.get(key).cloned().unwrap_or_default();
+        let reported: BTreeSet<u64> = log.missing.iter().flat_map(|(from, to)| *from..=*to).collect();
+        if reported != lacking {
+            found.push(("I20", format!("log {} of {}: lacks {lacking:?}, says {reported:?}", key.1, key.0)));
+        }
+    }
+}
+
+/// I23: created = unsent + acked + rejected + held, on every device.
+fn every_scan_is_somewhere(side: &Side, found: &mut Found) {
+    use admit_core::wire::journal::{Entry, read};
+    for (n, phone) in side.phones.iter().enumerate() {
+        let Some(view) = &phone.view else { continue };
+        let (mut done, mut asked): (BTreeSet<u64>, BTreeSet<u64>) = Default::default();
+        for row in phone.disk.rows() {
+            match read(&row.text) {
+                Some(Entry::Received { seqs, .. }) => done.extend(seqs.iter().flat_map(|(from, to)| *from..=*to)),
+                Some(Entry::Rejected { items, .. }) => done.extend(items.iter().map(|item| item.seq)),
+                Some(Entry::Epoch { .. }) => asked.append(&mut done),
+                _ => {}
+            }
+        }
+        let unsent = (1..=phone.kept.len() as u64).filter(|seq| !done.contains(seq)).count() as u64;
+        if phone.writing.is_empty() && view.unsent != unsent {
+            let what = format!("phone {n}: {} made, {} done, {} said unsent", phone.kept.len(), done.len(), view.unsent);
+            found.push(("I23", what));
+        }
+    }
+}
+
+/// I25: every device's verdict follows from the rules and the basis it had.
+fn verdicts_follow_from_lists(truth: &Truth, found: &mut Found) {
+    for verdict in truth.derived.values().flat_map(|reduced| &reduced.verdicts).filter(|it| it.basis_mismatch) {
+        found.push(("I25", format!("{} of {} does not follow from its list", verdict.scan_id, verdict.device_id)));
+    }
+}
+
+/// I26: a witness that a device holds stays in its epoch's ledger, or the epoch changed.
+fn witnesses_hold(truth: &Truth, side: &Side, found: &mut Found) {
+    for phone in side.phones.iter().filter(|phone| settled(phone)) {
+        let Some(Ok(witness)) = phone.witness.as_ref().map(|text| text.parse::<Witness>()) else { continue };
+        let held = usize::try_from(witness.serial).ok().and_then(|serial| truth.audit.get(serial));
+        if Some(witness.epoch) == truth.epoch && held != Some(&witness.audit_head) {
+            found.push(("I26", format!("the ledger has no {} at {}", witness.epoch, witness.serial)));
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! Level 0: a server that is nothing but fact sets and `reduce` (trust §3). No store, no use case: what goes wrong here
+//! is wrong in the engine, the wire or the reducer itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use admit_core::audit;
+use admit_core::barcode::BarcodeHash;
+use admit_core::ids::{BatchId, DeviceId, EventId, GateId, LogId, OrganizationId, ScanId, TicketId};
+use admit_core::incident::{IncidentKind, Subject};
+use admit_core::reduce::{Reduced, Resolved, Rules, reduce};
+use admit_core::review::Review;
+use admit_core::rule::{Change, Effective, Epoch, Epochs, EventBook, Rule, TicketBook, TicketChange};
+use admit_core::scan::{Digest, Fact, Method};
+use admit_core::sign::ApiKey;
+use admit_core::time::Timestamp;
+
+use crate::config::Config;
+use crate::mutants::{Mutant, Planted};
+use crate::reach::Reach;
+use crate::rng::Rng;
+use crate::server::{Act, IncidentTruth, LogTruth, Reply, Request, Server, Truth};
+
+mod acts;
+pub(crate) use acts::{GATES, PIN, ticket_rules};
+mod lists;
+mod routes;
+mod sync;
+
+/// The secret witnesses are made under.
+const SECRET: &[u8] = b"a server's own secret";
+
+/// A device as the server knows it.
+#[derive(Debug, Clone)]
+struct Device {
+    /// Keys ever given, the present one last: old ones still prove who wrote a scan.
+    keys: Vec<ApiKey>,
+    key_ids: Vec<String>,
+    gate_id: GateId,
+    revoked: bool,
+    quota_left: u64,
+}
+
+/// A pairing token.
+#[derive(Debug, Clone)]
+struct Token {
+    gate_id: GateId,
+    used_by: Option<DeviceId>,
+}
+
+/// A log.
+#[derive(Debug, Clone, Default)]
+struct Log {
+    head: u64,
+    received: BTreeMap<u64, BTreeSet<Digest>>,
+    /// Places whose item could not be read: received, listed as rejected.
+    rejected: BTreeSet<u64>,
+}
+
+/// One organisation with its one event.
+#[derive(Debug, Clone)]
+struct Org {
+    id: OrganizationId,
+    event_id: EventId,
+    rng: Rng,
+    serial: u64,
+    last_effective_ms: i64,
+    audit: Vec<[u8; 32]>,
+    rules: Vec<Rule>,
+    reviews: Vec<Review>,
+    facts: BTreeMap<(DeviceId, ScanId), BTreeMap<Digest, Fact>>,
+    derived: BTreeMap<Subject, Reduced>,
+    incidents: BTreeMap<(Subject, IncidentKind), IncidentTruth>,
+    codes: BTreeMap<BarcodeHash, TicketId>,
+    /// Serial of the last rule change of each ticket, and of anything of it.
+    ruled_at: BTreeMap<TicketId, u64>,
+    changed_at: BTreeMap<TicketId, u64>,
+    /// Serial of the last change of event or gates, and of any rule.
+    event_at: u64,
+    version: u64,
+    devices: BTreeMap<DeviceId, Device>,
+    tokens: BTreeMap<String, Token>,
+    batches: BTreeMap<(DeviceId, BatchId), ([u8; 32], Vec<u8>)>,
+    logs: BTreeMap<(DeviceId, LogId), Log>,
+    epochs: Vec<(Epoch, u64)>,
+}
+
+/// Everything a backup holds.
+#[derive(Debug, Clone)]
+struct State {
+    orgs: Vec<Org>,
+    epoch: Epoch,
+}
+
+/// The server of level 0.
+#[derive(Debug)]
+pub struct L0 {
+    state: State,
+    backup: Option<State>,
+    /// A planted bug only: what a kill goes back to.
+    committed: Option<State>,
+    uncommitted: u32,
+    /// Draws what no organisation sees: epochs.
+    rng: Rng,
+    reach: Reach,
+    planted: Planted,
+}
+
+impl L0 {
+    /// A server with its organisations, each with the same ids as the other.
+    pub fn new(seed: u64, config: &Config, now_ms: i64, planted: Planted) -> Self {
+        let epoch = Epoch { restored_at_ms: now_ms - 1_000, random: 1 };
+        let orgs = (0..config.orgs).map(|org| Org::new(seed, org, config, now_ms, epoch)).collect();
+        let state = State { orgs, epoch };
+        let rng = Rng::of(seed, "server", 0);
+        let committed = planted.is(Mutant::AckBeforeCommit).then(|| state.clone());
+        Self { state, backup: None, committed, uncommitted: 0, rng, reach: Reach::default(), planted }
+    }
+
+    /// Begins a new epoch: what devices knew of the old one's lost future is known no more (spec §3).
+    fn begin_epoch(&mut self, now_ms: i64, after: Epoch) {
+        let restored_at_ms = now_ms.max(after.restored_at_ms + 1).max(self.state.epoch.restored_at_ms + 1);
+        self.state.epoch = Epoch { restored_at_ms, random: self.rng.next() };
+        for org in &mut self.state.orgs {
+            org.epochs.push((self.state.epoch, org.serial));
+        }
+        self.reach.hit("epoch changed");
+    }
+
+    /// A planted bug: commits only every third request.
+    fn commit(&mut self) {
+        if let Some(committed) = &mut self.committed {
+            self.uncommitted += 1;
+            if self.uncommitted.is_multiple_of(3) {
+                *committed = self.state.clone();
+            }
+        }
+    }
+}
+
+impl Org {
+    /// Takes the event head: every write has its own serial and its line in the ledger.
+    fn take_head(&mut self, now_ms: i64, action: &str, entity_id: &str) -> u64 {
+        self.serial += 1;
+        let line = audit::AuditEntry {
+            serial: self.serial,
+            n: self.serial,
+            at: Timestamp::clamped(now_ms),
+            actor: "system",
+            action,
+            entity_type: "",
+            entity_id,
+            changes: "{}",
+            metadata: "{}",
+        };
+        let head = self.audit.last().copied().unwrap_or(audit::GENESIS);
+        self.audit.push(audit::chain(head, &line));
+        self.serial
+    }
+
+    /// Which subject a scan is about: the ticket that ever held its code; else, if picked by hand, the one it names.
+    fn subject_of(&self, fact: &Fact) -> Subject {
+        let scan = &fact.scan;
+        let held = scan.barcode_hash.and_then(|hash| self.codes.get(&hash)).cloned();
+        let by_hand = || scan.ticket_id.clone().filter(|id| scan.method == Method::Manual && self.ruled_at.contains_key(id));
+        match held.or_else(by_hand) {
+            Some(id) => Subject::Ticket(id),
+            None => Subject::Unknown(scan.barcode_hash.unwrap_or(BarcodeHash([0; 32]))),
+        }
+    }
+
+    /// Every stored content with its subject.
+    fn resolved(&self) -> Vec<Resolved> {
+        let all = self.facts.values().flat_map(BTreeMap::values);
+        all.map(|fact| (self.subject_of(fact), fact.clone())).collect()
+    }
+
+    fn event_book(&self) -> EventBook {
+        EventBook::new(&self.rules, Epochs::new(self.epochs.clone()))
+    }
+
+    fn ticket_book(&self, subject: &Subject) -> Option<TicketBook> {
+        let id = subject.ticket_id()?;
+        let mut book = None;
+        for rule in &self.rules {
+            if let Change::Ticket(of, change) = &rule.change
+                && of == id
+            {
+                book.get_or_insert_with(TicketBook::default).add(rule, change);
+            }
+        }
+        book
+    }
+
+    /// The subjects of every content under the scan ids of these subjects: a variant may move a scan between them.
+    fn with_variants(&self, touched: &BTreeSet<Subject>) -> BTreeSet<Subject> {
+        let mut all = touched.clone();
+        for contents in self.facts.values().filter(|contents| contents.len() > 1) {
+            let subjects: BTreeSet<Subject> = contents.values().map(|fact| self.subject_of(fact)).collect();
+            if subjects.iter().any(|subject| touched.contains(subject)) {
+                all.extend(subjects);
+            }
+        }
+        all
+    }
+
+    /// Folds the touched subjects again and keeps what came out, with the incidents it opens, closes or changes.
+    fn refold(&mut self, touched: &BTreeSet<Subject>, reach: &mut Reach, planted: Planted) {
+        let facts = self.resolved();
+        let event = self.event_book();
+        for subject in self.with_variants(touched) {
+            let ticket = self.ticket_book(&subject);
+            let rules = Rules { event: &event, ticket: ticket.as_ref(), newest: false };
+            let own: Vec<Resolved> = self.facts_for(&subject, &facts, planted);
+            let reduced = reduce(&subject, rules, &self.reviews, &own);
+            self.note_changes(&subject, &reduced, reach, planted);
+            if let Some(id) = subject.ticket_id() {
+                self.changed_at.insert(id.clone(), self.serial);
+            }
+            if reduced == Reduced::default() {
+                self.derived.remove(&subject);
+            } else {
+                self.derived.insert(subject, reduced);
+            }
+        }
+    }
+
+    /// The facts of a subject and every other content under their ids.
+    fn facts_for(&self, subject: &Subject, facts: &[Resolved], planted: Planted) -> Vec<Resolved> {
+        let ids: BTreeSet<(&DeviceId, &ScanId)> = facts
+            .iter()
+            .filter(|(of, _)| of == subject)
+            .map(|(_, fact)| (&fact.scan.device_id, &fact.scan.scan_id))
+            .collect();
+        let mut own: Vec<Resolved> = facts
+            .iter()
+            .filter(|(_, fact)| ids.contains(&(&fact.scan.device_id, &fact.scan.scan_id)))
+            .cloned()
+            .collect();
+        for (_, fact) in &mut own {
+            if planted.is(Mutant::ArrivalOrder) {
+                fact.scan.at = fact.received_at;
+            }
+            fact.after_revocation &= !planted.is(Mutant::RevokedCounts);
+        }
+        own
+    }
+
+    /// Opens, clears and reopens incidents.
+    fn note_changes(&mut self, subject: &Subject, reduced: &Reduced, reach: &mut Reach, planted: Planted) {
+        let empty = Reduced::default();
+        let before = self.derived.get(subject).unwrap_or(&empty);
+        for entry in &before.state.entries {
+            let now = reduced.state.entries.iter().find(|it| (&it.device_id, &it.scan_id) == (&entry.device_id, &entry.scan_id));
+            reach.hit_if(now.is_some_and(|now| now.within < entry.within), "entry moved to another scan");
+        }
+        let known = self.incidents.keys().filter(|(of, _)| of == subject).map(|(_, kind)| *kind);
+        let kinds: BTreeSet<IncidentKind> = known.chain(reduced.causes.iter().map(|cause| cause.kind)).collect();
+        for kind in kinds.into_iter().filter(|kind| kind.queued()) {
+            let cause = reduced.causes.iter().find(|cause| cause.kind == kind);
+            let key = (subject.clone(), kind);
+            let fresh = IncidentTruth { digest: [0; 32], open: false, holds: false, resolved: None };
+            let incident = self.incidents.entry(key).or_insert(fresh);
+            let was_open = incident.open;
+            incident.holds = cause.is_some();
+            if let Some(cause) = cause {
+                incident.digest = cause.digest();
+            }
+            let resolved = incident.resolved == Some(incident.digest)
+                || planted.is(Mutant::ResolvedForEver) && incident.resolved.is_some();
+            incident.open = incident.holds && !resolved;
+            reach.hit_if(incident.open && !was_open && incident.resolved.is_some(), "incident reopened");
+        }
+    }
+}
+
+impl Server for L0 {
+    fn handle(&mut self, now_ms: i64, request: &Request) -> Reply {
+        let reply = self.route(now_ms, request);
+        self.commit();
+        reply
+    }
+
+    fn act(&mut self, now_ms: i64, org: u64, act: &Act) -> Option<String> {
+        let out = self.do_act(now_ms, org as usize, act);
+        self.commit();
+        out
+    }
+
+    fn kill(&mut self) {
+        if let Some(committed) = &self.committed {
+            self.state = committed.clone();
+        }
+        self.reach.hit("server killed");
+    }
+
+    fn backup(&mut self) {
+        self.backup = Some(self.state.clone());
+    }
+
+    fn restore(&mut self, now_ms: i64, proper: bool) {
+        let Some(backup) = self.backup.clone() else { return };
+        let before = self.state.epoch;
+        self.state = backup;
+        self.reach.hit("restore");
+        if proper {
+            self.begin_epoch(now_ms, before);
+        }
+        if let Some(committed) = &mut self.committed {
+            *committed = self.state.clone();
+        }
+    }
+
+    fn truth(&self, org: u64) -> Truth {
+        let org = &self.state.orgs[org as usize];
+        let logs = org.logs.iter().map(|(key, log)| {
+            let received = log.received.keys().chain(&log.rejected).copied().collect();
+            (key.clone(), LogTruth { head: log.head, received, missing: log.missing(self.planted) })
+        });
+        Truth {
+            facts: org.resolved(),
+            rules: org.rules.clone(),
+            reviews: org.reviews.clone(),
+            epochs: Epochs::new(org.epochs.clone()),
+            derived: org.derived.clone(),
+            incidents: org.incidents.clone(),
+            logs: logs.collect(),
+            revoked: org.devices.iter().filter(|(_, device)| device.revoked).map(|(id, _)| id.clone()).collect(),
+            audit: org.audit.clone(),
+            epoch: Some(self.state.epoch),
+            serial: org.serial,
+        }
+    }
+
+    fn reach(&self) -> &Reach {
+        &self.reach
+    }
+}
+
+impl Log {
+    /// 1…highest head heard of, less what was received (spec §3 "Log").
+    fn missing(&self, planted: Planted) -> Vec<(u64, u64)> {
+        let top = self.received.keys().chain(&self.rejected).max().copied().unwrap_or(0);
+        if planted.is(Mutant::NothingMissing) {
+            return Vec::new();
+        }
+        let from = if planted.is(Mutant::GapsForgotten) { top + 1 } else { 1 };
+        let mut out: Vec<(u64, u64)> = Vec::new();
+        for seq in (from..=self.head.max(top)).filter(|seq| !self.received.contains_key(seq) && !self.rejected.contains(seq)) {
+            match out.last_mut() {
+                Some((_, to)) if *to + 1 == seq => *to = seq,
+                _ => out.push((seq, seq)),
+            }
+        }
+        out
+    }
+}
+
+/// A ticket's first rule.
+fn first_of(rule: &Rule) -> bool {
+    matches!(rule.change, Change::Ticket(_, TicketChange::First(_))) && rule.effective_at == Effective::Start
+}

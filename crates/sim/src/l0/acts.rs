@@ -1,0 +1,184 @@
+//! What organisers do: rules, imports, reviews, tokens, revocation.
+
+use std::collections::BTreeSet;
+
+use admit_core::barcode::BarcodeHash;
+use admit_core::event::{EventRules, EventStatus, StaffPin};
+use admit_core::gate::{Direction, EntryRule, GateRules};
+use admit_core::ids::{EventId, GateId, OrganizationId, TicketId};
+use admit_core::incident::Subject;
+use admit_core::review::{Decision, Review};
+use admit_core::rule::{Change, Effective, Epoch, EventChange, GateChange, Rule, TicketChange};
+use admit_core::sign;
+use admit_core::ticket::{TicketRules, TicketStatus};
+use admit_core::time::Timestamp;
+
+use super::{L0, Org, Token, first_of};
+use crate::config::Config;
+use crate::mutants::Mutant;
+use crate::rng::Rng;
+use crate::server::Act;
+
+/// The digits of the staff PIN of every event.
+pub(crate) const PIN: &str = "2468";
+/// The gates of every event.
+pub(crate) const GATES: [(&str, Direction); 4] =
+    [("north", Direction::In), ("south", Direction::In), ("both", Direction::Both), ("out", Direction::Out)];
+
+impl Org {
+    pub(super) fn new(seed: u64, org: u64, config: &Config, now_ms: i64, epoch: Epoch) -> Self {
+        let mut new = Self {
+            // All names by ids that both organisations could have drawn; only the organisation's own differs.
+            id: OrganizationId::new(format!("org-{org}")).unwrap_or_else(|_| unreachable!("printable")),
+            event_id: EventId::new("event").unwrap_or_else(|_| unreachable!("printable")),
+            rng: Rng::of(seed, "org", org),
+            serial: 0,
+            last_effective_ms: 0,
+            audit: vec![admit_core::audit::GENESIS],
+            rules: Vec::new(),
+            reviews: Vec::new(),
+            facts: Default::default(),
+            derived: Default::default(),
+            incidents: Default::default(),
+            codes: Default::default(),
+            ruled_at: Default::default(),
+            changed_at: Default::default(),
+            event_at: 0,
+            version: 0,
+            devices: Default::default(),
+            tokens: Default::default(),
+            batches: Default::default(),
+            logs: Default::default(),
+            epochs: vec![(epoch, 0)],
+        };
+        let starts_at = Timestamp::clamped(now_ms);
+        let salt = [7; 16];
+        let event = EventRules {
+            name: "Fest".into(),
+            starts_at,
+            ends_at: starts_at.plus_ms(6 * 3_600_000),
+            status: EventStatus::Live,
+            re_entry: config.re_entry,
+            min_gap_seconds: config.gap_seconds,
+            staff_pin: Some(StaffPin { salt, hash: sign::pin_hash(PIN, &salt, 1), iterations: 1 }),
+        };
+        let mut first = vec![Change::Event(EventChange::First(event))];
+        for (id, direction) in GATES {
+            let rules = GateRules {
+                name: id.into(),
+                zones: vec!["general".into()],
+                direction,
+                capacity: None,
+                names_on_devices: false,
+                entry_rules: vec![EntryRule::CheckTicketValid, EntryRule::CheckNotDuplicate],
+            };
+            let gate_id = GateId::new(id).unwrap_or_else(|_| unreachable!("printable"));
+            first.push(Change::Gate(gate_id, GateChange::First(rules)));
+        }
+        new.add_rules(now_ms, first, true);
+        for n in 0..config.tickets {
+            let entry_limit = 1 + (n as u32) % config.party;
+            let id = TicketId::new(format!("ticket-{n}")).unwrap_or_else(|_| unreachable!("printable"));
+            new.add_ticket(now_ms, &id, &format!("CODE-{n}"), ticket_rules(entry_limit));
+        }
+        new
+    }
+
+    /// Adds rules in one transaction; they hold from the start, or from the moment the store gives them.
+    fn add_rules(&mut self, now_ms: i64, changes: Vec<Change>, from_start: bool) {
+        let serial = self.take_head(now_ms, "rules_changed", "");
+        self.last_effective_ms = now_ms.max(self.last_effective_ms + 1);
+        let later = Effective::At(Timestamp::clamped(self.last_effective_ms));
+        for (ordinal, change) in (0..).zip(changes) {
+            match &change {
+                Change::Ticket(id, _) => {
+                    self.ruled_at.insert(id.clone(), serial);
+                    self.changed_at.insert(id.clone(), serial);
+                }
+                Change::Event(_) | Change::Gate(..) => self.event_at = serial,
+                Change::Device(..) => {}
+            }
+            let effective_at = if from_start { Effective::Start } else { later };
+            self.rules.push(Rule { serial, ordinal, effective_at, change });
+        }
+        self.version = serial;
+    }
+
+    fn add_ticket(&mut self, now_ms: i64, id: &TicketId, code: &str, rules: TicketRules) {
+        self.add_rules(now_ms, vec![Change::Ticket(id.clone(), TicketChange::First(rules))], true);
+        self.codes.insert(BarcodeHash::of(code), id.clone());
+    }
+}
+
+/// A good ticket of the zone `general`.
+pub(crate) fn ticket_rules(entry_limit: u32) -> TicketRules {
+    TicketRules {
+        status: TicketStatus::Active,
+        entry_limit,
+        gate_ids: vec![],
+        zone: "general".into(),
+        valid_from: None,
+        expires_at: None,
+    }
+}
+
+impl L0 {
+    pub(super) fn do_act(&mut self, now_ms: i64, org: usize, act: &Act) -> Option<String> {
+        let planted = self.planted;
+        let (org, reach) = (&mut self.state.orgs[org], &mut self.reach);
+        match act {
+            Act::Token(gate_id) => {
+                let token = admit_core::ids::uuid_v4(org.rng.bytes());
+                org.tokens.insert(token.clone(), Token { gate_id: gate_id.clone(), used_by: None });
+                return Some(token);
+            }
+            Act::Rule { change, from_start } => {
+                org.add_rules(now_ms, vec![change.clone()], *from_start);
+                // A ticket's rule touches that ticket; one of event, gate or device every ticket that was scanned.
+                let touched: BTreeSet<Subject> = match change {
+                    Change::Ticket(id, _) => [Subject::Ticket(id.clone())].into(),
+                    _ => org.derived.keys().cloned().collect(),
+                };
+                reach.hit_if(touched.iter().any(|it| org.derived.contains_key(it)), "rule changed for a scanned ticket");
+                if !planted.is(Mutant::RuleWithoutRefold) {
+                    org.refold(&touched, reach, planted);
+                }
+            }
+            Act::Import { ticket_id, code, rules } => {
+                let hash = BarcodeHash::of(code);
+                if org.codes.contains_key(&hash) || org.rules.iter().any(|rule| is_first(rule, ticket_id)) {
+                    return None;
+                }
+                org.add_ticket(now_ms, ticket_id, code, rules.clone());
+                let unknown = Subject::Unknown(hash);
+                reach.hit_if(org.derived.contains_key(&unknown), "late import of a scanned code");
+                if !planted.is(Mutant::ImportWithoutRefold) {
+                    org.refold(&[unknown, Subject::Ticket(ticket_id.clone())].into(), reach, planted);
+                }
+            }
+            Act::Review { device_id, scan_id, digest, decision } => {
+                let fact = org.facts.get(&(device_id.clone(), scan_id.clone()))?.get(digest)?;
+                let subject = org.subject_of(fact);
+                let serial = org.take_head(now_ms, "scan_reviewed", scan_id.as_str());
+                let (device_id, scan_id) = (device_id.clone(), scan_id.clone());
+                org.reviews.push(Review { serial, device_id, scan_id, digest: *digest, decision: *decision });
+                reach.hit_if(*decision == Decision::Exclude, "scan excluded");
+                org.refold(&[subject].into(), reach, planted);
+            }
+            Act::Note(subject, kind) => {
+                let incident = org.incidents.get_mut(&(subject.clone(), *kind))?;
+                (incident.resolved, incident.open) = (Some(incident.digest), false);
+                org.take_head(now_ms, "incident_resolved", kind.as_str());
+            }
+            Act::Revoke(device_id) => {
+                org.devices.get_mut(device_id)?.revoked = true;
+                org.take_head(now_ms, "device_revoked", device_id.as_str());
+            }
+        }
+        None
+    }
+}
+
+fn is_first(rule: &Rule, ticket_id: &TicketId) -> bool {
+    first_of(rule) && matches!(&rule.change, Change::Ticket(id, _) if id == ticket_id)
+}

@@ -1,0 +1,141 @@
+//! The signed list and the changes, made with core's own builders.
+
+use std::collections::BTreeMap;
+
+use admit_core::barcode::BarcodeHash;
+use admit_core::gate::GateRules;
+use admit_core::ids::{GateId, TicketId};
+use admit_core::incident::Subject;
+use admit_core::limits;
+use admit_core::manifest::build::{self, Code, Input};
+use admit_core::rule::{EventBook, When};
+use admit_core::ticket::TicketRules;
+use admit_core::time::Timestamp;
+use admit_core::wire::manifest::ManifestTail;
+use admit_core::wire::scanning::{
+    ChangedGate, ChangedTicket, ChangesAnswer, Cursor, DEVICE_TIME_HEADER, SIGNATURE_HEADER,
+};
+
+use super::routes::{Caller, ok, problem, raw};
+use super::{L0, Org};
+use crate::server::{Reply, Request, Response};
+
+/// Tickets of one answer to `changes`: few, so that pages follow each other.
+const PAGE: usize = 4;
+
+impl Org {
+    /// Every ticket's newest rules.
+    fn newest_tickets(&self) -> BTreeMap<TicketId, TicketRules> {
+        let newest = |id: &TicketId| self.ticket_book(&Subject::Ticket(id.clone()))?.get(When::Newest);
+        self.ruled_at.keys().filter_map(|id| Some((id.clone(), newest(id)?))).collect()
+    }
+
+    fn newest_gates(&self, book: &EventBook) -> Vec<(GateId, GateRules)> {
+        book.gate_ids().filter_map(|id| Some((id.clone(), book.gate(id, When::Newest)?))).collect()
+    }
+
+    fn codes_of(&self, ticket_id: &TicketId) -> Vec<BarcodeHash> {
+        self.codes.iter().filter(|(_, id)| *id == ticket_id).map(|(hash, _)| *hash).collect()
+    }
+
+    fn changed_ticket(&self, ticket_id: &TicketId) -> Option<ChangedTicket> {
+        let subject = Subject::Ticket(ticket_id.clone());
+        Some(ChangedTicket {
+            ticket_id: ticket_id.clone(),
+            rules: self.ticket_book(&subject)?.get(When::Newest)?,
+            barcode_hashes: self.codes_of(ticket_id),
+            prefix: Default::default(),
+            scans: self.derived.get(&subject).map(|reduced| reduced.effective.clone()).unwrap_or_default(),
+        })
+    }
+}
+
+impl L0 {
+    pub(super) fn manifest(&mut self, now_ms: i64, caller: &Caller, request: &Request) -> Response {
+        let epoch = self.state.epoch;
+        let org = &self.state.orgs[caller.org];
+        let book = org.event_book();
+        let (Some(event), gates, tickets) = (book.event(When::Newest), org.newest_gates(&book), org.newest_tickets())
+        else {
+            return problem(404, "not_found", "There is no such event.");
+        };
+        let codes: Vec<Code<'_>> = org
+            .codes
+            .iter()
+            .filter_map(|(hash, id)| Some(Code { hash: *hash, ticket_id: id, rules: tickets.get(id)? }))
+            .collect();
+        let whole = Input {
+            organization_id: &org.id,
+            event_id: &org.event_id,
+            event: &event,
+            version: org.version,
+            gates: &gates,
+            codes: &codes,
+        };
+        let since = request.query("since").and_then(|since| since.parse::<u64>().ok());
+        let known = since.filter(|since| *since <= org.version);
+        let large = match (build::large_part(&whole), known) {
+            (Ok(large), Some(since)) => {
+                let newer = |code: &&Code<'_>| org.ruled_at.get(code.ticket_id).is_some_and(|at| *at > since);
+                let upserts: Vec<Code<'_>> = codes.iter().filter(newer).copied().collect();
+                let input = Input { codes: &upserts, ..whole };
+                build::delta_part(&input, since, &[], large.content_hash)
+            }
+            (large, _) => large,
+        };
+        let Ok(large) = large else { return problem(500, "bug", "The list could not be built.") };
+        let wall = request.header(DEVICE_TIME_HEADER).and_then(|text| Timestamp::parse(text).ok());
+        let tail = ManifestTail {
+            generated_at: Timestamp::clamped(now_ms),
+            expires_at: event.ends_at.plus_ms(limits::MANIFEST_AFTER_END_MS),
+            offset_seconds: wall.map_or(0, |wall| (now_ms - wall.ms()) / 1_000),
+            epoch,
+            serial: org.serial,
+        };
+        let (body, signature) = build::envelope(&large.bytes, &tail, &caller.key);
+        let mut answer = raw(200, body);
+        answer.headers.push((SIGNATURE_HEADER.into(), signature));
+        answer
+    }
+
+    pub(super) fn changes(&mut self, now_ms: i64, caller: &Caller, request: &Request) -> Reply {
+        let epoch = self.state.epoch;
+        let org = &self.state.orgs[caller.org];
+        let asked = request.query("cursor").filter(|text| !text.is_empty());
+        let cursor = match asked.as_deref().map(str::parse::<Cursor>) {
+            Some(Err(_)) => return Reply::Answer(problem(400, "invalid_cursor", "This is no cursor.")),
+            Some(Ok(cursor)) => Some(cursor),
+            None => None,
+        };
+        let resync = cursor.as_ref().is_some_and(|cursor| cursor.epoch != epoch || cursor.serial > org.serial);
+        let from = cursor.filter(|_| !resync).map_or(0, |cursor| cursor.serial);
+        let mut changed: Vec<(u64, &TicketId)> =
+            org.changed_at.iter().filter(|(_, at)| **at > from).map(|(id, at)| (*at, id)).collect();
+        changed.sort();
+        // A page ends between two serials: what shares one is never cut apart.
+        let more = changed.len() > PAGE && changed.last().map(|it| it.0) != changed.get(PAGE - 1).map(|it| it.0);
+        let last = if more { changed[PAGE - 1].0 } else { org.serial };
+        changed.retain(|(at, _)| *at <= last);
+        let version = request.query("manifest_version").and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+        let news = !changed.is_empty() || resync || org.version > version;
+        if !news && request.query("wait").is_some() {
+            return Reply::Hold;
+        }
+        let book = org.event_book();
+        let rules_changed = org.event_at > from;
+        let gates = || {
+            let rules = org.newest_gates(&book).into_iter();
+            rules.map(|(gate_id, rules)| ChangedGate { gate_id, rules }).collect()
+        };
+        Reply::Answer(ok(&ChangesAnswer {
+            items: changed.iter().filter_map(|(_, id)| org.changed_ticket(id)).collect(),
+            event: book.event(When::Newest).filter(|_| rules_changed),
+            gates: rules_changed.then(gates),
+            manifest_version: org.version,
+            cursor: Cursor::at(epoch, last),
+            more,
+            resync,
+            server_time: Timestamp::clamped(now_ms),
+        }))
+    }
+}

@@ -1,0 +1,108 @@
+//! What really happened, as nobody inside the world can know it: the checkers' own book.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use admit_core::ids::{DeviceId, LogId, ScanId};
+use admit_core::scan::Digest;
+use admit_core::wire::scanning::{RevokedDetails, SyncAnswer, SyncRequest};
+
+use crate::server::{Request, Response};
+
+/// A broken promise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// Which invariant of trust §3.
+    pub invariant: &'static str,
+    /// What was found.
+    pub what: String,
+}
+
+/// One organisation's book.
+#[derive(Debug, Clone, Default)]
+pub struct Ledger {
+    /// Contents that a device of ours had on stable storage, ever; and whose.
+    pub made: BTreeMap<Digest, (DeviceId, ScanId)>,
+    /// Contents a plain S1 client sent.
+    pub legacy: BTreeSet<Digest>,
+    /// Contents a stranger sent.
+    pub forged: BTreeSet<Digest>,
+    /// Scans named by a receipt since the last restore.
+    pub acked: BTreeSet<(DeviceId, ScanId)>,
+    /// Highest head each log was said to have, since the last restore (and before the backup it went back to).
+    pub heads: BTreeMap<(DeviceId, LogId), u64>,
+    heads_at_backup: BTreeMap<(DeviceId, LogId), u64>,
+    /// First answer to each batch since the last restore.
+    pub batches: BTreeMap<(DeviceId, String), Vec<u8>>,
+    /// Batches as they were sent, to be sent again.
+    pub sent: Vec<Request>,
+    /// Devices an organiser revoked, ever.
+    pub revoked: BTreeSet<DeviceId>,
+    /// Logs whose storage was cleared.
+    pub cleared: BTreeSet<(DeviceId, LogId)>,
+    /// What broke.
+    pub violations: Vec<Violation>,
+    /// Restores so far.
+    pub restores: u64,
+}
+
+impl Ledger {
+    /// Notes a broken promise.
+    pub fn broken(&mut self, invariant: &'static str, what: String) {
+        if self.violations.len() < 20 {
+            self.violations.push(Violation { invariant, what });
+        }
+    }
+
+    /// A backup was taken.
+    pub fn backup(&mut self) {
+        self.heads_at_backup = self.heads.clone();
+    }
+
+    /// The server went back: what it said since may be gone.
+    pub fn restore(&mut self) {
+        self.acked.clear();
+        self.batches.clear();
+        self.heads = self.heads_at_backup.clone();
+        self.restores += 1;
+    }
+
+    /// The server answered a request: what it promised by that.
+    pub fn answered(&mut self, author: Option<&DeviceId>, request: &Request, answer: &Response) {
+        let body = request.body.as_deref().unwrap_or_default();
+        let route = request.route();
+        if let (200, Some(device_id)) = (answer.status, author) {
+            self.hear_of(device_id, body);
+        }
+        if route != "/api/scanning/sync" {
+            return;
+        }
+        let Ok(sent) = serde_json::from_str::<SyncRequest>(body) else { return };
+        if answer.status == 200
+            && let Ok(receipt) = serde_json::from_slice::<SyncAnswer>(&answer.body)
+        {
+            self.acked.extend(receipt.processed.iter().map(|scan_id| (sent.device_id.clone(), scan_id.clone())));
+            let key = (sent.device_id.clone(), sent.sync_batch_id.to_string());
+            let first = self.batches.entry(key).or_insert_with(|| answer.body.clone());
+            if *first != answer.body {
+                let what = format!("batch {} of {} was answered twice, differently", sent.sync_batch_id, sent.device_id);
+                self.broken("I5", what);
+            }
+            if self.sent.len() < 200 {
+                self.sent.push(request.clone());
+            }
+        } else if let Ok(kept) = serde_json::from_slice::<RevokedDetails>(&answer.body) {
+            self.acked.extend(kept.kept.iter().map(|scan_id| (sent.device_id.clone(), scan_id.clone())));
+        }
+    }
+
+    /// A device said how far its log goes.
+    fn hear_of(&mut self, device_id: &DeviceId, body: &str) {
+        let Ok(value) = serde_json::from_str::<serde_json::Value>(body) else { return };
+        let log_id = value.get("log_id").and_then(serde_json::Value::as_str).and_then(|text| LogId::new(text).ok());
+        let head = value.get("head").and_then(serde_json::Value::as_u64);
+        if let (Some(log_id), Some(head)) = (log_id, head) {
+            let held = self.heads.entry((device_id.clone(), log_id)).or_default();
+            *held = head.max(*held);
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The network: delay, loss, repetition, cut answers, portals, answers out of the past.
+
+use admit_core::ids::ScanId;
+use admit_core::time::Timestamp;
+use admit_core::wire::engine::Input;
+use admit_core::wire::scanning::{Cursor, SyncAnswer, SyncRequest};
+
+use crate::mutants::Mutant;
+use crate::server::{Reply, Request, Response, Server};
+use crate::trace::short;
+use crate::world::{BEGINNING_MS, Ev, World};
+
+/// How long a long poll is held at most, milliseconds.
+const HOLD_MS: i64 = 25_000;
+/// How often a held poll looks again, milliseconds.
+const LOOK_MS: i64 = 2_000;
+
+/// Which phone, which run of its app, which request.
+pub(crate) type Asker = (usize, u64, u64);
+
+impl<S: Server> World<S> {
+    fn delay(&mut self, side: usize) -> i64 {
+        let most = if self.chaos() { self.config.delay_ms } else { 40 };
+        // Where all moments are multiples of a quantum, messages mostly take no time: ties need that.
+        if self.config.quantum_ms > 1 && self.sides[side].rng.per_mille(700) {
+            return 0;
+        }
+        self.sides[side].rng.between(1, most)
+    }
+
+    /// A request leaves a phone.
+    pub(crate) fn send(&mut self, side: usize, asker: Asker, mut wire: Request, timeout_ms: u64) {
+        let (now_ms, chaos) = (self.now_ms, self.chaos());
+        let (phone, generation, request) = asker;
+        if self.planted.is(Mutant::ScanAltered)
+            && let Some(body) = &mut wire.body
+        {
+            *body = body.replace("\"opened\":true", "\"opened\":false");
+        }
+        let line = format_args!("{phone} > {request} {} {}", wire.method, wire.path);
+        self.sides[side].trace.line(now_ms - BEGINNING_MS, line);
+        let failed = Input::Failed { request };
+        if self.sides[side].phones[phone].offline_until > now_ms {
+            return self.later(side, asker, now_ms + 50, failed, Vec::new());
+        }
+        let config = self.config.clone();
+        self.later(side, asker, now_ms + timeout_ms as i64, failed, Vec::new());
+        let rng = &mut self.sides[side].rng;
+        let (drop, captive, twice) =
+            (rng.per_mille(config.drop), rng.per_mille(config.captive), rng.per_mille(config.duplicate));
+        let there = now_ms + self.delay(side);
+        if chaos && captive {
+            self.reach.hit("captive portal");
+            let page = Response {
+                status: 200,
+                headers: vec![("content-type".into(), "text/html".into())],
+                body: b"<html>Welcome to the stadium network. Please accept our terms.</html>".to_vec(),
+            };
+            let page = self.as_receipt(&wire, page, Mutant::PortalIsReceipt);
+            return self.answer(side, asker, there, page);
+        }
+        if chaos && drop {
+            return;
+        }
+        let held_until = now_ms + HOLD_MS;
+        let first = Ev::Arrives { phone, generation, request, wire: Box::new(wire.clone()), held_until, echo: false };
+        self.at(side, there, first);
+        if chaos && twice {
+            let again = there + self.delay(side);
+            let echo = Ev::Arrives { phone, generation, request, wire: Box::new(wire), held_until, echo: true };
+            self.at(side, again, echo);
+        }
+    }
+
+    /// A request is at the server.
+    pub(crate) fn arrives(&mut self, side: usize, asker: Asker, mut wire: Request, held_until: i64, echo: bool) {
+        let (now_ms, chaos) = (self.now_ms, self.chaos());
+        let (phone, generation, request) = asker;
+        if now_ms >= held_until {
+            wire.path = wire.path.split("&wait=").next().unwrap_or_default().to_owned();
+        }
+        let answer = match self.server.handle(now_ms, &wire) {
+            Reply::Answer(answer) => answer,
+            Reply::Hold => {
+                let held = Ev::Arrives { phone, generation, request, wire: Box::new(wire), held_until, echo };
+                return self.at(side, now_ms + LOOK_MS, held);
+            }
+        };
+        self.heard(side, phone, &wire, &answer);
+        if echo {
+            return self.reach.hit("request arrived twice");
+        }
+        let answer = self.as_receipt(&wire, answer, Mutant::DeleteOn4xx);
+        let back = now_ms + self.delay(side);
+        let config = self.config.clone();
+        let rng = &mut self.sides[side].rng;
+        if chaos && rng.per_mille(config.drop) {
+            self.reach.hit_if(wire.route() == "/api/scanning/sync" && answer.status == 200, "ack lost after commit");
+            return;
+        }
+        let mut answer = answer;
+        if chaos && rng.per_mille(config.truncate) && !answer.body.is_empty() {
+            let keep = rng.below(answer.body.len() as u64) as usize;
+            answer.body.truncate(keep);
+            self.reach.hit("answer cut short");
+        } else if wire.route().ends_with("/manifest") && answer.status == 200 {
+            answer = self.maybe_old_list(side, phone, answer);
+        }
+        self.answer(side, asker, back, answer);
+    }
+
+    /// The checkers listen at the server's door.
+    fn heard(&mut self, side: usize, phone: usize, wire: &Request, answer: &Response) {
+        let now_ms = self.now_ms;
+        let held = &mut self.sides[side];
+        let author = held.phones[phone].identity.as_ref().map(|(device_id, _)| device_id.clone());
+        held.ledger.answered(author.as_ref(), wire, answer);
+        let line = format_args!("server {} {} {:08x}", answer.status, wire.route(), short(&answer.body));
+        held.trace.line(now_ms - BEGINNING_MS, line);
+    }
+
+    /// Now and then somebody replays the list that this phone was given before (trust §5, fault 18).
+    fn maybe_old_list(&mut self, side: usize, phone: usize, answer: Response) -> Response {
+        let chaos = self.chaos();
+        let held = &mut self.sides[side];
+        let fresh = (answer.headers.clone(), answer.body.clone());
+        let old = held.phones[phone].old_list.replace(fresh);
+        match old {
+            Some((headers, body)) if chaos && held.rng.per_mille(self.config.truncate) => {
+                self.reach.hit("old list replayed");
+                Response { status: 200, headers, body }
+            }
+            _ => answer,
+        }
+    }
+
+    /// A planted bug of a phone: it takes for a receipt what is none. Seen from outside, that is as if one had come.
+    fn as_receipt(&self, wire: &Request, answer: Response, bug: Mutant) -> Response {
+        let wrong = answer.status >= 400 && answer.status < 500 || bug == Mutant::PortalIsReceipt;
+        if !self.planted.is(bug) || !wrong || wire.route() != "/api/scanning/sync" {
+            return answer;
+        }
+        let Ok(sent) = serde_json::from_str::<SyncRequest>(wire.body.as_deref().unwrap_or_default()) else {
+            return answer;
+        };
+        let id_of = |item: &str| {
+            let value: serde_json::Value = serde_json::from_str(item).ok()?;
+            value.get("scan_id")?.as_str().and_then(|id| ScanId::new(id).ok())
+        };
+        let witness = wire.header(admit_core::wire::scanning::WITNESS_HEADER);
+        let epoch = witness.and_then(|text| text.parse::<admit_core::wire::scanning::Witness>().ok()).map(|it| it.epoch);
+        let receipt = SyncAnswer {
+            batch_id: sent.sync_batch_id.clone(),
+            processed: sent.scans.iter().filter_map(|item| id_of(item.get())).collect(),
+            skipped: vec![],
+            rejected: vec![],
+            conflicts: vec![],
+            cursor: Cursor::at(epoch.unwrap_or(admit_core::rule::Epoch { restored_at_ms: 0, random: 0 }), 0),
+            server_time: Timestamp::clamped(self.now_ms),
+        };
+        Response { status: 200, headers: vec![], body: serde_json::to_vec(&receipt).unwrap_or_default() }
+    }
+
+    fn answer(&mut self, side: usize, asker: Asker, at_ms: i64, answer: Response) {
+        let (phone, _, request) = asker;
+        let sent_mono_ms = self.sides[side].phones[phone].requests.get(&request).copied().unwrap_or(0);
+        let Response { status, headers, body } = answer;
+        self.later(side, asker, at_ms, Input::Response { request, status, headers, sent_mono_ms }, body);
+    }
+
+    fn later(&mut self, side: usize, asker: Asker, at_ms: i64, input: Input, body: Vec<u8>) {
+        let (phone, generation, _) = asker;
+        self.at(side, at_ms, Ev::Input { phone, generation, input: Box::new(input), body });
+    }
+}

@@ -1,0 +1,346 @@
+//! People: guests at doors, staff with phones, organisers, a stranger; and what befalls their phones.
+
+use admit_core::event::ReEntry;
+use admit_core::gate::Direction;
+use admit_core::ids::{GateId, ScanId, TicketId};
+use admit_core::incident::IncidentKind;
+use admit_core::review::Decision;
+use admit_core::rule::{Change, EventChange, GateChange, TicketChange};
+use admit_core::scan::{Method, Outcome};
+use admit_core::sign;
+use admit_core::ticket::TicketStatus;
+use admit_core::time::Timestamp;
+use admit_core::wire::engine::{Input, Phase, VerdictView};
+use admit_core::wire::scanning::{ScanV2, SyncRequest};
+
+use crate::l0::{GATES, PIN, ticket_rules};
+use crate::server::{Act, Reply, Request, Server};
+use crate::world::{BEGINNING_MS, Ev, World};
+
+/// Codes that are sold only while the event runs.
+const LATE: u64 = 3;
+
+fn gate_id(name: &str) -> GateId {
+    GateId::new(name).unwrap_or_else(|_| unreachable!("printable"))
+}
+fn ticket_id(n: u64) -> TicketId {
+    TicketId::new(format!("ticket-{n}")).unwrap_or_else(|_| unreachable!("printable"))
+}
+
+impl<S: Server> World<S> {
+    /// Phones start, people set out.
+    pub(crate) fn set_the_scene(&mut self, side: usize) {
+        let (now_ms, config) = (self.now_ms, self.config.clone());
+        for phone in 0..config.devices as usize {
+            self.at(side, now_ms + phone as i64, Ev::Start { phone });
+            self.pair(side, phone, now_ms + 100);
+        }
+        for client in 0..config.legacy as usize {
+            self.at(side, now_ms + 5_000, Ev::Legacy { client });
+        }
+        for _ in 0..config.visits {
+            let at = now_ms + self.sides[side].rng.between(8_000, config.chaos_ms);
+            self.at(side, at, Ev::Visit);
+        }
+        // Faults and acts come by the minute; a short world has its own, shorter minutes.
+        self.at(side, now_ms + 20_000, Ev::Minute);
+    }
+
+    /// Staff pair a phone with a code from the organiser's screen.
+    fn pair(&mut self, side: usize, phone: usize, at_ms: i64) {
+        let gate = gate_id(GATES[phone % GATES.len()].0);
+        let org = self.sides[side].org;
+        if let Some(code) = self.server.act(self.now_ms, org, &Act::Token(gate)) {
+            let generation = self.sides[side].phones[phone].generation.max(1);
+            let input = Box::new(Input::Pair { code, name: format!("Phone {phone}") });
+            self.at(side, at_ms, Ev::Input { phone, generation, input, body: Vec::new() });
+        }
+    }
+
+    /// Faults end: every phone runs, is awake, has a network and room.
+    pub(crate) fn heal(&mut self, side: usize) {
+        let now_ms = self.now_ms;
+        for phone in 0..self.sides[side].phones.len() {
+            let held = &mut self.sides[side].phones[phone];
+            held.offline_until = now_ms;
+            if held.engine.is_none() {
+                self.at(side, now_ms + 10, Ev::Start { phone });
+            }
+        }
+        for client in 0..self.sides[side].legacy.len() {
+            self.at(side, now_ms + 1_000, Ev::Legacy { client });
+        }
+    }
+
+    // --------------------------------------------------------------------------------------------------- the door
+
+    /// A person shows a code to one of the phones.
+    pub(crate) fn visit(&mut self, side: usize) {
+        let (tickets, devices) = (self.config.tickets, self.config.devices);
+        let rng = &mut self.sides[side].rng;
+        let phone = rng.below(devices) as usize;
+        // Few tickets come often: that is where doors disagree.
+        let text = match rng.below(100) {
+            0..70 => format!("CODE-{}", rng.below(tickets.min(3))),
+            70..88 => format!("CODE-{}", rng.below(tickets)),
+            88..94 => format!("LATE-{}", rng.below(LATE)),
+            94..97 => "somebody else's code".to_owned(),
+            97 => "\u{1f39f} ünïcode".to_owned(),
+            _ => "bad\u{0}code".to_owned(),
+        };
+        let input = Input::Code { text, method: Method::Qr };
+        let switch = rng.per_mille(150);
+        let direction = if rng.per_mille(500) { Direction::In } else { Direction::Out };
+        let generation = self.sides[side].phones[phone].generation;
+        if switch {
+            self.input(side, phone, generation, Input::Direction { direction }, Vec::new());
+        }
+        self.input(side, phone, generation, input, Vec::new());
+    }
+
+    /// A verdict is on a screen: it must have been durable (I1). Then staff do something with it.
+    pub(crate) fn shown(&mut self, side: usize, phone: usize, verdict: VerdictView) {
+        let now_ms = self.now_ms;
+        let held = &mut self.sides[side];
+        let line = format_args!("{phone} shows {} {:?}", verdict.screen.as_str(), verdict.scan_id);
+        held.trace.line(now_ms - BEGINNING_MS, line);
+        let generation = held.phones[phone].generation;
+        if let Some(scan_id) = &verdict.scan_id {
+            let kept = &held.phones[phone].kept;
+            let durable = kept.iter().any(|kept| kept.scanned.scan.scan_id == *scan_id)
+                && kept.len() as u64 <= held.phones[phone].disk.durable();
+            if !durable {
+                held.ledger.broken("I1", format!("{scan_id} was shown before it was on stable storage"));
+            }
+            held.phones[phone].shown.insert(scan_id.clone());
+        }
+        let Some(scan_id) = verdict.scan_id.clone() else { return };
+        let rng = &mut held.rng;
+        let waits = matches!(verdict.screen.as_str(), "admit_party" | "full" | "check");
+        let next = if waits && rng.per_mille(880) {
+            let least = u64::from(rng.per_mille(900));
+            let count = least + rng.below(u64::from(verdict.may_admit).max(1));
+            Some(Input::Count { scan_id, count: count as u32 })
+        } else if verdict.can_override && rng.per_mille(250) {
+            let pin = if rng.per_mille(850) { PIN } else { "0000" }.to_owned();
+            let count = 1 + rng.below(2) as u32;
+            Some(Input::Override { scan_id, pin, by: "Ada".into(), reason: "knows the guest".into(), count })
+        } else if verdict.can_undo && rng.per_mille(90) {
+            let keep = rng.below(u64::from(verdict.count)) as u32;
+            let scan_id = Some(scan_id).filter(|_| rng.per_mille(700));
+            Some(Input::Undo { scan_id, keep })
+        } else {
+            None
+        };
+        self.reach.hit_if(matches!(next, Some(Input::Count { .. })), "party in parts");
+        self.reach.hit_if(verdict.overridden, "override");
+        if let Some(input) = next {
+            let at = now_ms + self.sides[side].rng.between(500, 4_000);
+            self.at(side, at, Ev::Input { phone, generation, input: Box::new(input), body: Vec::new() });
+        }
+    }
+
+    // -------------------------------------------------------------------------------------------------- by the minute
+
+    /// A while went by: faults befall phones, organisers act, staff look at phones that stand still.
+    pub(crate) fn minute(&mut self, side: usize) {
+        let now_ms = self.now_ms;
+        self.at(side, now_ms + 20_000, Ev::Minute);
+        for phone in 0..self.sides[side].phones.len() {
+            if self.chaos() {
+                self.befall(side, phone);
+            }
+            self.look_after(side, phone);
+        }
+        if self.chaos() {
+            self.organise(side);
+            self.review(side);
+        }
+    }
+
+    /// Staff pair again what lost its pairing, and start what stopped.
+    fn look_after(&mut self, side: usize, phone: usize) {
+        let now_ms = self.now_ms;
+        let held = &self.sides[side].phones[phone];
+        if held.engine.is_none() || held.asleep_until > now_ms {
+            return;
+        }
+        let known = held.identity.as_ref().is_some_and(|(id, _)| self.sides[side].ledger.revoked.contains(id));
+        match held.phase() {
+            Phase::Unpaired | Phase::KeyUnknown if !known => self.pair(side, phone, now_ms + 200),
+            _ => {}
+        }
+    }
+
+    fn befall(&mut self, side: usize, phone: usize) {
+        let (now_ms, config) = (self.now_ms, self.config.clone());
+        let held = &mut self.sides[side];
+        let rng = &mut held.rng;
+        if rng.per_mille(config.offline) {
+            held.phones[phone].offline_until = now_ms + rng.between(1_000, 120_000);
+        }
+        if rng.per_mille(config.sleep) && held.phones[phone].engine.is_some() {
+            let ms = rng.between(1_000, 90_000);
+            let phone = &mut held.phones[phone];
+            if phone.asleep_until <= now_ms {
+                phone.asleep_until = now_ms + ms;
+                phone.clock.slept(ms);
+                self.reach.hit("sleep");
+            }
+        }
+        if rng.per_mille(config.clock_step) {
+            let by = *rng.pick(&[-7_200_000, -60_000, -1_500, 1_500, 60_000, 31_536_000_000]);
+            let phone = &mut held.phones[phone];
+            phone.clock.step(now_ms, by);
+            // A step while nobody runs looks like time gone by: no clock can tell, and none is held to it.
+            phone.clock_doubtful |= phone.engine.is_none() || phone.asleep_until > now_ms || by.abs() > 43_200_000;
+            self.reach.hit(if by < 0 { "clock set back" } else { "clock set forward" });
+        }
+        let (crash, clear) = (rng.per_mille(config.crash), rng.per_mille(config.clear));
+        let asleep = held.phones[phone].asleep_until > now_ms;
+        if (crash || clear) && !asleep && held.phones[phone].engine.is_some() {
+            self.kill(side, phone, clear);
+        }
+    }
+
+    /// The app is killed, or the storage cleared with it. What was being written is on the disk, or is not.
+    fn kill(&mut self, side: usize, phone: usize, clear: bool) {
+        let now_ms = self.now_ms;
+        let held = &mut self.sides[side];
+        let unsent = held.phones[phone].unsent() > 0;
+        let writing: Vec<_> = std::mem::take(&mut held.phones[phone].writing).into_values().collect();
+        self.reach.hit_if(!writing.is_empty(), "crash with an append under way");
+        self.reach.hit_if(unsent && !clear, "crash with unsent scans");
+        self.reach.hit_if(unsent && clear, "storage cleared with unsent scans");
+        for writing in writing {
+            if self.sides[side].rng.per_mille(500) {
+                self.make_durable(side, phone, &writing);
+            }
+        }
+        let held = &mut self.sides[side];
+        held.trace.line(now_ms - BEGINNING_MS, format_args!("{phone} dies, storage cleared: {clear}"));
+        if clear {
+            held.ledger.cleared.extend(held.phones[phone].identity.clone());
+            held.phones[phone].clear();
+        } else {
+            held.phones[phone].kill();
+            let keys: Vec<String> = held.phones[phone].disk.cached().keys().cloned().collect();
+            for key in keys {
+                if held.rng.per_mille(self.config.cache_lost) {
+                    held.phones[phone].disk.forget(&key);
+                }
+            }
+        }
+        let at = now_ms + self.sides[side].rng.between(200, 40_000);
+        self.at(side, at, Ev::Start { phone });
+    }
+
+    // ------------------------------------------------------------------------------------------------- the organiser
+
+    fn organise(&mut self, side: usize) {
+        let (now_ms, config) = (self.now_ms, self.config.clone());
+        let held = &mut self.sides[side];
+        let org = held.org;
+        let rng = &mut held.rng;
+        if rng.per_mille(config.rules) {
+            let from_start = rng.per_mille(150);
+            let id = ticket_id(rng.below(config.tickets));
+            let change = match rng.below(12) {
+                0..4 => Change::Ticket(id, TicketChange::Status(*rng.pick(TicketStatus::ALL))),
+                4 | 5 => Change::Ticket(id, TicketChange::EntryLimit(rng.below(4) as u32)),
+                6 => Change::Ticket(id, TicketChange::GateIds(vec![gate_id(GATES[rng.below(4) as usize].0)])),
+                7 => {
+                    let expires_at = Some(Timestamp::clamped(now_ms + rng.between(-60_000, 60_000)));
+                    Change::Ticket(id, TicketChange::Window { valid_from: None, expires_at })
+                }
+                8 => {
+                    let zones = if rng.per_mille(500) { vec![] } else { vec!["general".into()] };
+                    Change::Gate(gate_id(GATES[rng.below(4) as usize].0), GateChange::Zones(zones))
+                }
+                9 => Change::Event(EventChange::ReEntry(*rng.pick(ReEntry::ALL))),
+                10 => Change::Event(EventChange::MinGapSeconds(rng.below(120) as u32)),
+                _ => Change::Ticket(id, TicketChange::Status(TicketStatus::Active)),
+            };
+            self.server.act(now_ms, org, &Act::Rule { change, from_start });
+        }
+        let held = &mut self.sides[side];
+        if held.imported < LATE && held.rng.per_mille(150) {
+            let n = held.imported;
+            held.imported += 1;
+            let rules = ticket_rules(1 + held.rng.below(2) as u32);
+            let act = Act::Import { ticket_id: ticket_id(100 + n), code: format!("LATE-{n}"), rules };
+            self.server.act(now_ms, org, &act);
+        }
+        let held = &mut self.sides[side];
+        if held.rng.per_mille(config.revoke) {
+            let phone = held.rng.below(config.devices) as usize;
+            if let Some((device_id, _)) = held.phones[phone].identity.clone() {
+                self.reach.hit_if(held.phones[phone].unsent() > 0, "revoked with unsent scans");
+                held.ledger.revoked.insert(device_id.clone());
+                self.server.act(now_ms, org, &Act::Revoke(device_id));
+            }
+        }
+        if self.sides[side].rng.per_mille(config.forge) {
+            self.forge(side);
+        }
+    }
+
+    /// A person reviews scans and resolves incidents.
+    fn review(&mut self, side: usize) {
+        let (now_ms, config) = (self.now_ms, self.config.clone());
+        let held = &mut self.sides[side];
+        if !held.rng.per_mille(config.reviews) {
+            return;
+        }
+        let truth = self.server.truth(held.org);
+        if !truth.facts.is_empty() && held.rng.per_mille(600) {
+            let (_, fact) = held.rng.pick(&truth.facts).clone();
+            let decision = *held.rng.pick(Decision::ALL);
+            let (device_id, scan_id) = (fact.scan.device_id, fact.scan.scan_id);
+            // Nobody accepts what a stranger wrote: then it would count by a person's act.
+            if !held.ledger.forged.contains(&fact.digest) {
+                let act = Act::Review { device_id, scan_id, digest: fact.digest, decision };
+                self.server.act(now_ms, held.org, &act);
+            }
+        }
+        let open: Vec<_> = truth.incidents.iter().filter(|(_, incident)| incident.open).map(|(key, _)| key.clone()).collect();
+        if !open.is_empty() {
+            let (subject, kind): (_, IncidentKind) = held.rng.pick(&open).clone();
+            self.server.act(now_ms, held.org, &Act::Note(subject, kind));
+        }
+    }
+
+    /// A stranger with one phone's bearer writes a scan in another's name, or alters one: it must prove nothing.
+    fn forge(&mut self, side: usize) {
+        let now_ms = self.now_ms;
+        let held = &mut self.sides[side];
+        let made: Vec<_> = held.phones.iter().flat_map(|phone| &phone.kept).map(|kept| kept.scanned.clone()).collect();
+        let Some(bearer) = held.ledger.sent.last().cloned() else { return };
+        if made.is_empty() {
+            return;
+        }
+        let mut scan = held.rng.pick(&made).scan.clone();
+        scan.scan_id = ScanId::new(format!("forged-{}", held.rng.next())).unwrap_or(scan.scan_id);
+        (scan.opened, scan.outcome, scan.count) = (true, Outcome::Valid, 2);
+        (scan.seq, scan.log_id) = (scan.seq.map(|seq| seq + 1_000), Some(forged_log()));
+        let digest = sign::content_digest(&scan);
+        let signature = sign::sign_v2(&held.rng.bytes(), &scan);
+        let item = ScanV2::of(&scan, &signature).ok().and_then(|item| serde_json::to_string(&item).ok());
+        let Some(item) = item.and_then(|json| admit_core::wire::scanning::raw_item(json).ok()) else { return };
+        let Ok(mut sync) = serde_json::from_str::<SyncRequest>(bearer.body.as_deref().unwrap_or_default()) else { return };
+        sync.sync_batch_id = match admit_core::ids::BatchId::new(format!("forged-{}", held.rng.next())) {
+            Ok(id) => id,
+            Err(_) => return,
+        };
+        (sync.format, sync.scans, sync.log_id, sync.head) = (Some(2), vec![item], None, None);
+        held.ledger.forged.insert(digest);
+        let wire = Request { body: serde_json::to_string(&sync).ok(), ..bearer };
+        if let Reply::Answer(answer) = self.server.handle(now_ms, &wire) {
+            self.reach.hit_if(answer.status == 200, "forged scan");
+        }
+    }
+}
+
+fn forged_log() -> admit_core::ids::LogId {
+    admit_core::ids::LogId::new("forged").unwrap_or_else(|_| unreachable!("printable"))
+}

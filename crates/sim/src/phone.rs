@@ -1,0 +1,192 @@
+//! One virtual phone: the real engine between a disk, a clock and a network, as the page around it would be.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use admit_core::device::Engine;
+use admit_core::ids::{DeviceId, LogId, ScanId};
+use admit_core::rule::Epoch;
+use admit_core::scan::Digest;
+use admit_core::sign;
+use admit_core::wire::engine::{Effect, Input, Now, Phase, Row, View};
+use admit_core::wire::journal::{self, Entry, Scanned};
+
+use crate::clock::PhoneClock;
+use crate::disk::Disk;
+use crate::rng::Rng;
+
+/// An append under way.
+#[derive(Debug, Clone)]
+pub struct Writing {
+    /// Its rows.
+    pub rows: Vec<Row>,
+    /// True time when its scan was stamped.
+    pub at_ms: i64,
+}
+
+/// A scan on stable storage.
+#[derive(Debug, Clone)]
+pub struct Kept {
+    /// As journalled.
+    pub scanned: Scanned,
+    /// Its digest.
+    pub digest: Digest,
+    /// True time when it was stamped; `None` where nobody may hold the clock to its word.
+    pub true_ms: Option<i64>,
+}
+
+/// A phone.
+#[derive(Debug)]
+pub struct Phone {
+    /// The engine, while the app runs.
+    pub engine: Option<Engine>,
+    /// Storage.
+    pub disk: Disk,
+    /// Clocks.
+    pub clock: PhoneClock,
+    /// Counts starts: what was under way before the last one is nobody's any more.
+    pub generation: u64,
+    /// Appends under way.
+    pub writing: BTreeMap<u64, Writing>,
+    /// Requests under way, and the monotonic clock when each left.
+    pub requests: BTreeMap<u64, i64>,
+    /// The last wake asked for.
+    pub wake: u64,
+    /// No network until then.
+    pub offline_until: i64,
+    /// Asleep until then.
+    pub asleep_until: i64,
+    /// The last view drawn.
+    pub view: Option<View>,
+    /// Scans on stable storage, in the order of the log.
+    pub kept: Vec<Kept>,
+    /// Verdicts shown, by scan.
+    pub shown: BTreeSet<ScanId>,
+    /// This storage's name and log, once journalled.
+    pub identity: Option<(DeviceId, LogId)>,
+    /// The newest list this journal names.
+    pub list: Option<(Epoch, u64)>,
+    /// The witness of the last request.
+    pub witness: Option<String>,
+    /// The wall clock was set while the engine could not see it, or in ways it cannot tell from sleep.
+    pub clock_doubtful: bool,
+    /// The list it was last given, for replays.
+    pub old_list: Option<(Vec<(String, String)>, Vec<u8>)>,
+    random: Rng,
+    sessions: u64,
+}
+
+/// What reading rows off the disk found out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WentBack(pub String);
+
+impl Phone {
+    /// A phone out of the box. Its random numbers do not depend on its organisation: ids collide (trust §3).
+    pub fn new(seed: u64, index: u64, clock: PhoneClock) -> Self {
+        Self {
+            engine: None,
+            disk: Disk::default(),
+            clock,
+            generation: 0,
+            writing: BTreeMap::new(),
+            requests: BTreeMap::new(),
+            wake: 0,
+            offline_until: 0,
+            asleep_until: 0,
+            view: None,
+            kept: Vec::new(),
+            shown: BTreeSet::new(),
+            identity: None,
+            list: None,
+            witness: None,
+            clock_doubtful: false,
+            old_list: None,
+            random: Rng::of(seed, "phone", index),
+            sessions: 0,
+        }
+    }
+
+    /// Where the scanner stands, by its last view.
+    pub fn phase(&self) -> Phase {
+        self.view.as_ref().map_or(Phase::Unpaired, |view| view.phase)
+    }
+    /// Scans no receipt names, by its last view.
+    pub fn unsent(&self) -> u64 {
+        self.view.as_ref().map_or(0, |view| view.unsent)
+    }
+
+    /// One input into the engine at true time `now_ms`.
+    pub fn feed(&mut self, now_ms: i64, input: Input, body: &[u8]) -> Vec<Effect> {
+        let now = Now {
+            wall_ms: self.clock.wall_ms(now_ms),
+            mono_ms: self.clock.mono_ms(now_ms),
+            random: self.random.bytes(),
+        };
+        self.engine.as_mut().map(|engine| engine.handle(input, body, &now)).unwrap_or_default()
+    }
+
+    /// The app starts: storage is read, the engine begins. Gives the effects of it.
+    pub fn start(&mut self, now_ms: i64, lose_last_row: bool) -> Vec<Effect> {
+        self.generation += 1;
+        self.sessions += 1;
+        self.clock.restart(now_ms);
+        self.engine = Some(Engine::new());
+        self.requests.clear();
+        let mut rows = self.disk.rows().to_vec();
+        if lose_last_row && rows.last().is_some_and(|row| row.text.contains("\"t\":\"scan\"")) {
+            rows.pop();
+        }
+        let start = Input::Start {
+            session_id: format!("session-{}", self.sessions),
+            rows,
+            app_version: "1.0.0".into(),
+            device_type: "phone".into(),
+        };
+        let mut effects = self.feed(now_ms, start, &[]);
+        for (key, body) in self.disk.cached().clone() {
+            effects.extend(self.feed(now_ms, Input::Cache { key }, &body));
+        }
+        effects.extend(self.feed(now_ms, Input::Started, &[]));
+        effects
+    }
+
+    /// The app is gone, and with it whatever was in memory.
+    pub fn kill(&mut self) {
+        self.generation += 1;
+        self.engine = None;
+        self.requests.clear();
+        self.view = None;
+        self.disk.lose_power();
+    }
+
+    /// The owner clears all site data: another phone, as far as anybody can tell.
+    pub fn clear(&mut self) {
+        self.kill();
+        self.disk.clear();
+        self.writing.clear();
+        self.kept.clear();
+        self.shown.clear();
+        (self.identity, self.list, self.witness, self.old_list) = (None, None, None, None);
+    }
+
+    /// Rows became durable: notes what they say.
+    pub fn note(&mut self, rows: &[Row], at_ms: i64) -> Result<(), WentBack> {
+        for row in rows {
+            match journal::read(&row.text) {
+                Some(Entry::Log { device_id, log_id }) => self.identity = Some((device_id, log_id)),
+                Some(Entry::Scan(scanned)) => {
+                    let digest = sign::content_digest(&scanned.scan);
+                    let true_ms = Some(at_ms).filter(|_| !self.clock_doubtful);
+                    self.kept.push(Kept { scanned: *scanned, digest, true_ms });
+                }
+                Some(Entry::List { epoch, version, .. }) => {
+                    if self.list.is_some_and(|held| held > (epoch, version)) {
+                        return Err(WentBack(format!("from {:?} to {epoch}.{version}", self.list)));
+                    }
+                    self.list = Some((epoch, version));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,176 @@
+//! Running seeds: one, or many on several threads, each seed by itself.
+
+use std::fmt;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::config::Config;
+use crate::l0::L0;
+use crate::ledger::Violation;
+use crate::mutants::{Mutant, Planted};
+use crate::reach::{MUST_REACH, Reach};
+use crate::server::{Server, Truth};
+use crate::world::{BEGINNING_MS, World};
+
+/// How to run.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// The bug to plant, if any.
+    pub mutant: Option<Mutant>,
+    /// Keep the trace's lines.
+    pub keep_trace: bool,
+    /// Run each seed twice and compare (I27), and two-organisation seeds once more with one of them alone (I13); else
+    /// every sixteenth.
+    pub thorough: bool,
+}
+
+/// What one seed came to.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// The seed.
+    pub seed: u64,
+    /// Its configuration.
+    pub config: Config,
+    /// Broken promises; empty = the seed passes.
+    pub violations: Vec<Violation>,
+    /// The trace's number.
+    pub trace_hash: u64,
+    /// Rare paths.
+    pub reach: Reach,
+    /// The trace, if it was kept.
+    pub trace: Vec<String>,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "seed {}: {}", self.seed, self.config)?;
+        writeln!(f, "trace {:016x}", self.trace_hash)?;
+        for violation in &self.violations {
+            writeln!(f, "VIOLATION {}: {}", violation.invariant, violation.what)?;
+        }
+        Ok(())
+    }
+}
+
+/// What many seeds came to.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// Seeds run.
+    pub seeds: u64,
+    /// Those that broke a promise, by seed, at most 20.
+    pub failed: Vec<Outcome>,
+    /// How many did.
+    pub failures: u64,
+    /// Rare paths of all.
+    pub reach: Reach,
+}
+
+impl Report {
+    /// Paths that a long run must reach and this one did not (I28).
+    pub fn unreached(&self) -> Vec<&'static str> {
+        MUST_REACH.iter().copied().filter(|name| self.reach.get(name) == 0).collect()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for outcome in &self.failed {
+            writeln!(f, "{outcome}")?;
+        }
+        for (name, n) in self.reach.iter() {
+            writeln!(f, "{n:>10} {name}")?;
+        }
+        for name in self.unreached() {
+            writeln!(f, "{:>10} {name}", "never")?;
+        }
+        writeln!(f, "{} seeds, {} with a violation", self.seeds, self.failures)
+    }
+}
+
+/// Seeds that broke a promise once: run first, for ever. Level and seed a line, `#` begins a comment.
+pub const REGRESSIONS: &str = include_str!("../regressions.txt");
+
+/// Runs one seed at a level.
+///
+/// # Panics
+/// At a level that does not exist; callers check it.
+pub fn run_seed(level: u8, seed: u64, options: &Options) -> Outcome {
+    assert!(level == 0, "there is no level {level} yet");
+    let config = Config::draw(seed);
+    let planted = Planted::new(options.mutant);
+    let (mut outcome, truths) = once(seed, &config, planted, options.keep_trace);
+    let again = options.thorough || seed.is_multiple_of(16);
+    if again && once(seed, &config, planted, false).0.trace_hash != outcome.trace_hash {
+        outcome.violations.push(Violation { invariant: "I27", what: "the same seed ran differently".into() });
+    }
+    // A copy of files back rolls both organisations back at once, and either one's device may be who finds out.
+    if again && config.orgs > 1 && !(config.improper && config.restores > 0) {
+        let alone = once(seed, &Config { orgs: 1, ..config.clone() }, planted, false).1;
+        if sets(&alone[0]) != sets(&truths[0]) {
+            let what = "an organisation's state depends on whether another one exists".into();
+            outcome.violations.push(Violation { invariant: "I13", what });
+        }
+    }
+    outcome
+}
+
+/// What must not depend on anybody else.
+fn sets(truth: &Truth) -> impl PartialEq + '_ {
+    (&truth.facts, &truth.rules, &truth.reviews, &truth.derived, &truth.incidents, &truth.logs)
+}
+
+fn once(seed: u64, config: &Config, planted: Planted, keep_trace: bool) -> (Outcome, Vec<Truth>) {
+    let server = L0::new(seed, config, BEGINNING_MS, planted);
+    let mut world = World::new(seed, config, server, planted, keep_trace);
+    world.run();
+    let truths = world.sides.iter().map(|side| world.server.truth(side.org)).collect();
+    world.check();
+    let mut reach = world.reach.clone();
+    reach.add(world.server.reach());
+    let trace_hash = world.trace_hash() ^ hidden(planted);
+    let violations = world.sides.iter_mut().flat_map(|side| std::mem::take(&mut side.ledger.violations)).collect();
+    let trace = world.sides.into_iter().flat_map(|side| side.trace.into_lines()).collect();
+    (Outcome { seed, config: config.clone(), violations, trace_hash, reach, trace }, truths)
+}
+
+/// A planted bug: randomness that no seed knows of.
+fn hidden(planted: Planted) -> u64 {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    if planted.is(Mutant::HiddenRandomness) { COUNTER.fetch_add(1, Ordering::Relaxed) } else { 0 }
+}
+
+/// Runs `n` seeds from `from` at a level, on `jobs` threads.
+pub fn run(level: u8, from: u64, n: u64, jobs: usize, options: &Options) -> Report {
+    let next = AtomicU64::new(from);
+    let report = Mutex::new(Report::default());
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.max(1) {
+            scope.spawn(|| {
+                let mut mine = Report::default();
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= from.saturating_add(n) {
+                        break;
+                    }
+                    let outcome = run_seed(level, seed, options);
+                    mine.seeds += 1;
+                    mine.reach.add(&outcome.reach);
+                    if !outcome.violations.is_empty() {
+                        mine.failures += 1;
+                        mine.failed.push(outcome);
+                    }
+                }
+                if let Ok(mut all) = report.lock() {
+                    all.seeds += mine.seeds;
+                    all.failures += mine.failures;
+                    all.reach.add(&mine.reach);
+                    all.failed.append(&mut mine.failed);
+                }
+            });
+        }
+    });
+    let mut report = report.into_inner().unwrap_or_default();
+    report.failed.sort_by_key(|outcome| outcome.seed);
+    report.failed.truncate(20);
+    report
+}

@@ -1,0 +1,381 @@
+//! The world of one seed: events in virtual time, phones, people, network, server.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use admit_core::wire::engine::{Effect, Input};
+
+use crate::clock::PhoneClock;
+use crate::config::Config;
+use crate::ledger::Ledger;
+use crate::mutants::{Mutant, Planted};
+use crate::phone::{Phone, Writing};
+use crate::reach::Reach;
+use crate::rng::Rng;
+use crate::server::{Request, Server};
+use crate::trace::{Trace, short};
+
+/// True time at the beginning of every world: 2026-06-07T16:00:00Z.
+pub const BEGINNING_MS: i64 = 1_780_848_000_000;
+/// Quiet time after the faults, milliseconds: long enough for every retry, pause and re-pairing.
+const QUIET_MS: i64 = 20 * 60_000;
+
+/// Something that will happen.
+#[derive(Debug, Clone)]
+pub(crate) enum Ev {
+    /// Into an engine, if it is still the same run of the app.
+    Input { phone: usize, generation: u64, input: Box<Input>, body: Vec<u8> },
+    /// The monotonic clock reached a wake.
+    Wake { phone: usize, generation: u64, wake: u64 },
+    /// A write reaches the disk.
+    DiskDone { phone: usize, generation: u64, append: u64, fails: bool },
+    /// A request reaches the server; until then a long poll may be held.
+    Arrives { phone: usize, generation: u64, request: u64, wire: Box<Request>, held_until: i64, echo: bool },
+    /// The app starts.
+    Start { phone: usize },
+    /// A person stands at a door.
+    Visit,
+    /// A minute went by.
+    Minute,
+    /// The S1 client has something to send.
+    Legacy { client: usize },
+}
+
+/// When: time, then organisation, then order within it. So one organisation's events keep their order whether or not
+/// there is another (trust I13).
+type When = (i64, u64, u64);
+
+/// One organisation's side of the world.
+pub(crate) struct Side {
+    pub org: u64,
+    pub rng: Rng,
+    pub phones: Vec<Phone>,
+    pub legacy: Vec<crate::legacy::Client>,
+    pub ledger: Ledger,
+    pub trace: Trace,
+    pub imported: u64,
+    events: u64,
+}
+
+/// The world.
+pub struct World<S> {
+    pub(crate) server: S,
+    pub(crate) config: Config,
+    pub(crate) planted: Planted,
+    pub(crate) sides: Vec<Side>,
+    pub(crate) now_ms: i64,
+    pub(crate) reach: Reach,
+    heap: BinaryHeap<Reverse<(When, usize)>>,
+    pending: BTreeMap<usize, Ev>,
+    next_pending: usize,
+    own: Rng,
+}
+
+impl<S: Server> World<S> {
+    /// A world of a seed around a server that was made for it.
+    pub fn new(seed: u64, config: &Config, server: S, planted: Planted, keep_trace: bool) -> Self {
+        let side = |org| {
+            let rng = Rng::of(seed, "side", org);
+            let clock = |index| {
+                PhoneClock::new(
+                    &mut Rng::of(seed, "clock", index),
+                    BEGINNING_MS,
+                    config.clock_offset_ms,
+                    config.drift_ppm,
+                )
+            };
+            Side {
+                org,
+                rng,
+                phones: (0..config.devices).map(|index| Phone::new(seed, index, clock(index))).collect(),
+                legacy: (0..config.legacy).map(|index| crate::legacy::Client::new(seed, index)).collect(),
+                ledger: Ledger::default(),
+                trace: Trace::new(keep_trace),
+                imported: 0,
+                events: 0,
+            }
+        };
+        Self {
+            server,
+            config: config.clone(),
+            planted,
+            sides: (0..config.orgs).map(side).collect(),
+            now_ms: BEGINNING_MS,
+            reach: Reach::default(),
+            heap: BinaryHeap::new(),
+            pending: BTreeMap::new(),
+            next_pending: 0,
+            own: Rng::of(seed, "world", 0),
+        }
+    }
+
+    /// Whether faults still happen.
+    pub(crate) fn chaos(&self) -> bool {
+        self.now_ms < BEGINNING_MS + self.config.chaos_ms
+    }
+
+    /// Rounds a moment up to one that this world has.
+    pub(crate) fn quantised(&self, at_ms: i64) -> i64 {
+        let quantum = self.config.quantum_ms;
+        at_ms + (-at_ms).rem_euclid(quantum)
+    }
+
+    /// Lets something happen at a time.
+    pub(crate) fn at(&mut self, side: usize, at_ms: i64, event: Ev) {
+        let at_ms = self.quantised(at_ms.max(self.now_ms));
+        let side = &mut self.sides[side];
+        side.events += 1;
+        self.next_pending += 1;
+        self.pending.insert(self.next_pending, event);
+        self.heap.push(Reverse(((at_ms, side.org, side.events), self.next_pending)));
+    }
+
+    /// Chaos, healing, quiet.
+    pub fn run(&mut self) {
+        let (end_of_chaos, end) =
+            (BEGINNING_MS + self.config.chaos_ms, BEGINNING_MS + self.config.chaos_ms + QUIET_MS);
+        for side in 0..self.sides.len() {
+            self.set_the_scene(side);
+        }
+        let mut faults = self.server_faults();
+        let mut healed = false;
+        while let Some(Reverse(((at_ms, org, _), place))) = self.heap.pop() {
+            if at_ms > end || self.quiet() && healed {
+                break;
+            }
+            while faults.last().is_some_and(|(fault_ms, _)| *fault_ms <= at_ms) {
+                let fault = faults.pop().map(|(_, fault)| fault);
+                self.server_fault(fault);
+            }
+            self.now_ms = at_ms;
+            if !healed && at_ms >= end_of_chaos {
+                healed = true;
+                (0..self.sides.len()).for_each(|side| self.heal(side));
+            }
+            if let Some(event) = self.pending.remove(&place) {
+                self.happen(org as usize, event);
+            }
+        }
+    }
+
+    /// Nothing is left to send anywhere, and has been for long enough that nothing will be.
+    fn quiet(&self) -> bool {
+        let since_ms = self.now_ms - BEGINNING_MS - self.config.chaos_ms;
+        let settled = |phone: &Phone| phone.unsent() == 0 && phone.writing.is_empty() && phone.view.is_some();
+        since_ms > 150_000 && self.sides.iter().all(|side| side.phones.iter().all(settled))
+    }
+
+    fn happen(&mut self, side: usize, event: Ev) {
+        match event {
+            Ev::Input { phone, generation, input, body } => self.input(side, phone, generation, *input, body),
+            Ev::Wake { phone, generation, wake } => {
+                if self.sides[side].phones[phone].wake == wake {
+                    self.input(side, phone, generation, Input::Tick, Vec::new());
+                }
+            }
+            Ev::DiskDone { phone, generation, append, fails } => self.written(side, phone, generation, append, fails),
+            Ev::Arrives { phone, generation, request, wire, held_until, echo } => {
+                self.arrives(side, (phone, generation, request), *wire, held_until, echo);
+            }
+            Ev::Start { phone } => self.start(side, phone),
+            Ev::Visit => self.visit(side),
+            Ev::Minute => self.minute(side),
+            Ev::Legacy { client } => self.legacy(side, client),
+        }
+    }
+
+    // ---------------------------------------------------------------------------------------------------- phones
+
+    /// The app of a phone starts.
+    pub(crate) fn start(&mut self, side: usize, phone: usize) {
+        if self.sides[side].phones[phone].engine.is_some() {
+            return;
+        }
+        let lose = self.planted.is(Mutant::LastRowLost);
+        let now_ms = self.now_ms;
+        let effects = self.sides[side].phones[phone].start(now_ms, lose);
+        self.sides[side].trace.line(now_ms - BEGINNING_MS, format_args!("{phone} starts"));
+        self.carry_out(side, phone, effects, &[]);
+    }
+
+    /// An input; later, if the phone sleeps; never, if the app has gone since.
+    pub(crate) fn input(&mut self, side: usize, phone: usize, generation: u64, input: Input, body: Vec<u8>) {
+        let now_ms = self.now_ms;
+        let Side { phones, trace, .. } = &mut self.sides[side];
+        let held = &mut phones[phone];
+        if held.generation != generation || held.engine.is_none() {
+            return;
+        }
+        if held.asleep_until > now_ms {
+            let until = held.asleep_until;
+            return self.at(side, until, Ev::Input { phone, generation, input: Box::new(input), body });
+        }
+        match &input {
+            Input::Response { request, .. } | Input::Failed { request } if held.requests.remove(request).is_none() => {
+                return; // Answered or given up already: a fetch ends once.
+            }
+            Input::Response { request, status, .. } => {
+                trace.line(now_ms - BEGINNING_MS, format_args!("{phone} < {request} {status} {:08x}", short(&body)));
+            }
+            Input::Tick | Input::Appended { .. } => {}
+            other => trace.line(now_ms - BEGINNING_MS, format_args!("{phone} {other:?}")),
+        }
+        let effects = held.feed(now_ms, input, &body);
+        self.carry_out(side, phone, effects, &body);
+    }
+
+    /// Does what the engine says, in its order.
+    fn carry_out(&mut self, side: usize, phone: usize, effects: Vec<Effect>, body: &[u8]) {
+        let now_ms = self.now_ms;
+        for effect in effects {
+            let held = &mut self.sides[side].phones[phone];
+            let generation = held.generation;
+            match effect {
+                Effect::Append { append, rows } => self.write(side, phone, append, rows),
+                Effect::Save { key, text } => {
+                    held.disk.save(&key, text.map_or_else(|| body.to_vec(), String::into_bytes));
+                }
+                Effect::Forget { key } => held.disk.forget(&key),
+                Effect::WipeCaches => held.disk.wipe_caches(),
+                Effect::Send { request, method, path, headers, body, timeout_ms, .. } => {
+                    held.requests.insert(request, held.clock.mono_ms(now_ms));
+                    held.witness = headers
+                        .iter()
+                        .find(|(name, _)| name == admit_core::wire::scanning::WITNESS_HEADER)
+                        .map(|(_, text)| text.clone());
+                    let wire = Request { method, path, headers, body };
+                    self.send(side, (phone, generation, request), wire, timeout_ms);
+                }
+                Effect::Cancel { request } => {
+                    held.requests.remove(&request);
+                }
+                Effect::Wake { at_mono_ms } => {
+                    held.wake += 1;
+                    let (wake, at) = (held.wake, held.clock.true_at_mono(at_mono_ms));
+                    self.at(side, at, Ev::Wake { phone, generation, wake });
+                }
+                Effect::Show { verdict } => self.shown(side, phone, *verdict),
+                Effect::View { view } => held.view = Some(*view),
+                Effect::Undone { scan_id, count } => {
+                    self.reach.hit("revert");
+                    let trace = &mut self.sides[side].trace;
+                    trace.line(now_ms - BEGINNING_MS, format_args!("{phone} undone {scan_id} {count}"));
+                }
+                Effect::PinRefused { .. } => self.reach.hit("pin refused"),
+                Effect::Refused { code, .. } => {
+                    let trace = &mut self.sides[side].trace;
+                    trace.line(now_ms - BEGINNING_MS, format_args!("{phone} refused {code}"));
+                }
+                Effect::Export { .. } => self.reach.hit("export"),
+            }
+        }
+    }
+
+    /// Rows on their way to the disk.
+    fn write(&mut self, side: usize, phone: usize, append: u64, rows: Vec<admit_core::wire::engine::Row>) {
+        let (now_ms, chaos) = (self.now_ms, self.chaos());
+        let full = if chaos { self.config.disk_full } else { 0 };
+        let Side { phones, rng, .. } = &mut self.sides[side];
+        let fails = rng.per_mille(full);
+        let at = now_ms + if chaos { rng.between(1, 30) } else { 2 };
+        let held = &mut phones[phone];
+        held.writing.insert(append, Writing { rows, at_ms: now_ms });
+        let generation = held.generation;
+        self.at(side, at, Ev::DiskDone { phone, generation, append, fails });
+        if self.planted.is(Mutant::ShowBeforeDurable) {
+            self.input(side, phone, generation, Input::Appended { append }, Vec::new());
+        }
+    }
+
+    /// A write ended.
+    fn written(&mut self, side: usize, phone: usize, generation: u64, append: u64, fails: bool) {
+        let held = &mut self.sides[side].phones[phone];
+        if held.generation != generation {
+            return;
+        }
+        let Some(writing) = held.writing.remove(&append) else { return };
+        let input = if fails {
+            self.reach.hit("append failed");
+            Input::AppendFailed { append, reason: "quota".into() }
+        } else if self.make_durable(side, phone, &writing) {
+            Input::Appended { append }
+        } else {
+            Input::AppendFailed { append, reason: "lost_lock".into() }
+        };
+        self.input(side, phone, generation, input, Vec::new());
+    }
+
+    /// Puts rows on stable storage and into the book.
+    pub(crate) fn make_durable(&mut self, side: usize, phone: usize, writing: &Writing) -> bool {
+        let strict = !self.planted.is(Mutant::RelaxedJournal);
+        let Side { phones, ledger, .. } = &mut self.sides[side];
+        let held = &mut phones[phone];
+        if held.disk.append(&writing.rows, strict).is_err() {
+            return false;
+        }
+        let before = held.kept.len();
+        if let Err(back) = held.note(&writing.rows, writing.at_ms) {
+            ledger.broken("I15", format!("a list went back: {}", back.0));
+        }
+        for kept in &held.kept[before..] {
+            let scan = &kept.scanned.scan;
+            ledger.made.insert(kept.digest, (scan.device_id.clone(), scan.scan_id.clone()));
+            if let Some(true_ms) = kept.true_ms
+                && scan.at.ms().abs_diff(true_ms) > scan.uncertainty_ms
+            {
+                let what = format!("{} says {} ± {}, true is {}", scan.scan_id, scan.at.ms(), scan.uncertainty_ms, true_ms);
+                ledger.broken("I10", what);
+            }
+        }
+        true
+    }
+
+    // ---------------------------------------------------------------------------------------------------- server
+
+    /// The server's own faults, last first: drawn apart from what any organisation does.
+    fn server_faults(&mut self) -> Vec<(i64, ServerFault)> {
+        let Config { chaos_ms, restores, improper, server_crash, .. } = self.config;
+        let mut faults = Vec::new();
+        for n in 0..restores {
+            let backup = self.own.between(chaos_ms / 10, chaos_ms * 6 / 10);
+            let restore = self.own.between(backup + 1, chaos_ms - 1);
+            faults.push((BEGINNING_MS + backup, ServerFault::Backup));
+            faults.push((BEGINNING_MS + restore, ServerFault::Restore { proper: !(improper && n == 0) }));
+        }
+        for minute in 0..chaos_ms / 60_000 {
+            if self.own.per_mille(server_crash) {
+                let at = minute * 60_000 + self.own.between(0, 59_999);
+                faults.push((BEGINNING_MS + at, ServerFault::Kill));
+            }
+        }
+        faults.sort_by_key(|(at, _)| Reverse(*at));
+        faults
+    }
+
+    fn server_fault(&mut self, fault: Option<ServerFault>) {
+        match fault {
+            Some(ServerFault::Backup) => {
+                self.server.backup();
+                self.sides.iter_mut().for_each(|side| side.ledger.backup());
+            }
+            Some(ServerFault::Restore { proper }) => {
+                self.server.restore(self.now_ms, proper);
+                self.sides.iter_mut().for_each(|side| side.ledger.restore());
+            }
+            Some(ServerFault::Kill) => self.server.kill(),
+            None => {}
+        }
+    }
+
+    /// The trace's number: every organisation's, in their order.
+    pub fn trace_hash(&self) -> u64 {
+        self.sides.iter().fold(0, |hash: u64, side| hash.rotate_left(1) ^ side.trace.hash())
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum ServerFault {
+    Backup,
+    Restore { proper: bool },
+    Kill,
+}

@@ -1,0 +1,156 @@
+//! Logs, batches, rejected items.
+
+use admit_app::error::Result;
+use admit_app::records::*;
+use admit_core::ids::{BatchId, DeviceId, EventId, LogId};
+
+use crate::driver::{Driver, bulks, statements};
+use crate::tx::SqlTx;
+use crate::value::{Row, Value};
+
+statements! {
+    /// One log.
+    LOG = "SELECT device_id, log_id, event_id, head, received, closed_at FROM logs
+        WHERE organization_id = $1 AND device_id = $2 AND log_id = $3";
+    /// Logs whose newest scan is of an event.
+    LOGS = "SELECT device_id, log_id, event_id, head, received, closed_at FROM logs
+        WHERE organization_id = $1 AND event_id = $2 ORDER BY device_id, log_id";
+    /// Makes or overwrites a log.
+    PUT_LOG = "INSERT INTO logs (organization_id, device_id, log_id, event_id, head, received, closed_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (organization_id, device_id, log_id) DO UPDATE SET
+        event_id = excluded.event_id, head = excluded.head, received = excluded.received, closed_at = excluded.closed_at";
+    /// Places of a log with more than one content.
+    FORKED = "SELECT seq FROM scans WHERE organization_id = $1 AND device_id = $2 AND log_id = $3 AND seq IN ($4)
+        GROUP BY seq HAVING COUNT(*) > 1";
+    /// One batch.
+    BATCH = "SELECT batch_id, device_id, endpoint, event_id, digest, answer, status, batch_size, processed_count, error_count,
+        offset_seconds, serial, synced_at FROM batches
+        WHERE organization_id = $1 AND device_id = $2 AND endpoint = $3 AND batch_id = $4";
+    /// Stores a batch.
+    INSERT_BATCH = "INSERT INTO batches (organization_id, batch_id, device_id, endpoint, event_id, digest, answer, status, batch_size,
+        processed_count, error_count, offset_seconds, serial, synced_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
+    /// Scans first received after their device was revoked.
+    COUNT_QUARANTINED = "SELECT COUNT(*) FROM scans WHERE organization_id = $1 AND device_id = $2 AND after_revocation";
+}
+bulks! {
+    /// Stores items that were refused for good.
+    INSERT_REJECTED = "rejected" {
+        organization_id: Text, event_id: Text, device_id: Text, scan_id: Text, log_id: Text, seq: Int, reason: Text, body: Text,
+        received_at: Int,
+    };
+}
+
+fn read_log(row: &mut Row) -> Result<LogRecord> {
+    Ok(LogRecord {
+        device_id: row.parsed()?,
+        log_id: row.parsed()?,
+        event_id: row.parsed()?,
+        head: row.count()?,
+        received: row.json("received places of a log")?,
+        closed_at: row.option(Row::at)?,
+    })
+}
+fn read_batch(row: &mut Row) -> Result<BatchRecord> {
+    Ok(BatchRecord {
+        batch_id: row.parsed()?,
+        device_id: row.parsed()?,
+        endpoint: row.text()?,
+        event_id: row.parsed()?,
+        digest: row.hash()?,
+        answer: row.text()?,
+        status: row.text()?,
+        batch_size: row.count()?,
+        processed_count: row.count()?,
+        error_count: row.count()?,
+        offset_seconds: row.int()?,
+        serial: row.count()?,
+        synced_at: row.at()?,
+    })
+}
+
+impl<D: Driver> SqlTx<'_, D> {
+    pub(crate) fn load_log(&mut self, device_id: &DeviceId, log_id: &LogId) -> Result<Option<LogRecord>> {
+        let id = self.organization_id.clone();
+        self.one(&LOG, &[(&id).into(), device_id.into(), log_id.into()], read_log)
+    }
+    pub(crate) fn load_logs(&mut self, event_id: &EventId) -> Result<Vec<LogRecord>> {
+        let id = self.organization_id.clone();
+        self.all(&LOGS, &[(&id).into(), event_id.into()], read_log)
+    }
+    pub(crate) fn replace_log(&mut self, log: &LogRecord) -> Result<()> {
+        let id = self.organization_id.clone();
+        let values = [
+            (&id).into(),
+            (&log.device_id).into(),
+            (&log.log_id).into(),
+            (&log.event_id).into(),
+            log.head.into(),
+            admit_core::wire::stored::to_text(&log.received).into(),
+            log.closed_at.into(),
+        ];
+        self.execute(&PUT_LOG, &values).map(|_| ())
+    }
+    pub(crate) fn load_forked(&mut self, device_id: &DeviceId, log_id: &LogId, seqs: &[u64]) -> Result<Vec<u64>> {
+        let id = self.organization_id.clone();
+        let list: Vec<Value<'_>> = seqs.iter().map(|seq| Value::from(*seq)).collect();
+        let key = [(&id).into(), device_id.into(), log_id.into()];
+        let mut forked: Vec<u64> = self.each(&FORKED, &key, &list, Row::count)?;
+        forked.sort_unstable();
+        forked.dedup();
+        Ok(forked)
+    }
+    pub(crate) fn load_batch(
+        &mut self,
+        device_id: &DeviceId,
+        endpoint: &str,
+        batch_id: &BatchId,
+    ) -> Result<Option<BatchRecord>> {
+        let id = self.organization_id.clone();
+        self.one(&BATCH, &[(&id).into(), device_id.into(), endpoint.into(), batch_id.into()], read_batch)
+    }
+    pub(crate) fn put_batch(&mut self, batch: &BatchRecord) -> Result<()> {
+        let id = self.organization_id.clone();
+        let values = [
+            (&id).into(),
+            (&batch.batch_id).into(),
+            (&batch.device_id).into(),
+            (&batch.endpoint).into(),
+            (&batch.event_id).into(),
+            (&batch.digest).into(),
+            (&batch.answer).into(),
+            (&batch.status).into(),
+            batch.batch_size.into(),
+            batch.processed_count.into(),
+            batch.error_count.into(),
+            batch.offset_seconds.into(),
+            batch.serial.into(),
+            batch.synced_at.into(),
+        ];
+        self.execute(&INSERT_BATCH, &values).map(|_| ())
+    }
+    pub(crate) fn put_rejected(&mut self, event_id: &EventId, items: &[RejectedRecord]) -> Result<()> {
+        let id = self.organization_id.clone();
+        let mut values: Vec<Value<'_>> = Vec::with_capacity(items.len() * 9);
+        for item in items {
+            let log = item.log.as_ref();
+            values.extend([
+                (&id).into(),
+                event_id.into(),
+                (&item.device_id).into(),
+                item.scan_id.as_ref().into(),
+                log.map(|(log_id, _)| log_id).into(),
+                log.map(|(_, seq)| *seq).into(),
+                (&item.reason).into(),
+                (&item.body).into(),
+                item.received_at.into(),
+            ]);
+        }
+        self.execute_many(&INSERT_REJECTED, &values)
+    }
+    pub(crate) fn load_quarantined(&mut self, device_id: &DeviceId) -> Result<u64> {
+        let id = self.organization_id.clone();
+        let count = self.one(&COUNT_QUARANTINED, &[(&id).into(), device_id.into()], Row::count)?;
+        Ok(count.unwrap_or(0))
+    }
+}

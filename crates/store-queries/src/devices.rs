@@ -1,0 +1,278 @@
+//! Devices, keys, pairing tokens.
+
+use admit_app::error::{Error, Result};
+use admit_app::ports::TxDevices;
+use admit_app::records::*;
+use admit_core::ids::{BatchId, DeviceId, EventId, KeyId, LogId};
+
+use crate::driver::{Driver, statements};
+use crate::tx::SqlTx;
+use crate::value::Row;
+
+macro_rules! device_columns {
+    () => {
+        "device_id, name, device_type, event_id, gate_id, state, revoked_at, lost_since, created_at, last_seen_at, last_sync_at, \
+         pending, battery, app_version, manifest_version, clock_offset_ms, failed_syncs"
+    };
+}
+macro_rules! key_columns {
+    () => {
+        "key_id, device_id, token_hash, sealed_scan_key, created_at, first_used_at, revoked_at"
+    };
+}
+
+statements! {
+    /// Makes a device.
+    INSERT_DEVICE = "INSERT INTO devices (organization_id, device_id, name, device_type, event_id, gate_id, state, revoked_at,
+        lost_since, created_at, pending, app_version, manifest_version, failed_syncs)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, '', 0, 0)";
+    /// Overwrites a device, health aside.
+    UPDATE_DEVICE = "UPDATE devices SET name = $3, device_type = $4, event_id = $5, gate_id = $6, state = $7, revoked_at = $8,
+        lost_since = $9 WHERE organization_id = $1 AND device_id = $2";
+    /// Overwrites a device's health.
+    PUT_HEALTH = "UPDATE devices SET last_seen_at = $3, last_sync_at = $4, pending = $5, battery = $6, app_version = $7,
+        manifest_version = $8, clock_offset_ms = $9, failed_syncs = $10 WHERE organization_id = $1 AND device_id = $2";
+    /// One device.
+    DEVICE = concat!("SELECT ", device_columns!(), " FROM devices WHERE organization_id = $1 AND device_id = $2");
+    /// Devices of an event, oldest first.
+    DEVICES = concat!("SELECT ", device_columns!(), " FROM devices WHERE organization_id = $1 AND event_id = $2 ORDER BY created_at, device_id");
+    /// Makes a key.
+    INSERT_KEY = "INSERT INTO device_keys (organization_id, key_id, device_id, token_hash, sealed_scan_key, created_at, first_used_at,
+        revoked_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    /// Overwrites a key's times.
+    UPDATE_KEY = "UPDATE device_keys SET first_used_at = $3, revoked_at = $4 WHERE organization_id = $1 AND key_id = $2";
+    /// Keys of a device, oldest first.
+    KEYS = concat!("SELECT ", key_columns!(), " FROM device_keys WHERE organization_id = $1 AND device_id = $2 ORDER BY created_at, key_id");
+    /// One key.
+    KEY = concat!("SELECT ", key_columns!(), " FROM device_keys WHERE organization_id = $1 AND key_id = $2");
+    /// Makes a pairing token.
+    INSERT_PAIRING_TOKEN = "INSERT INTO pairing_tokens (organization_id, token_hash, event_id, gate_id, device_id, uses, used_by,
+        expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    /// A pairing token, locked until the end of the transaction.
+    PAIRING_TOKEN = "SELECT token_hash, event_id, gate_id, device_id, uses, used_by, expires_at, created_at FROM pairing_tokens
+        WHERE organization_id = $1 AND token_hash = $2",
+        postgres = "SELECT token_hash, event_id, gate_id, device_id, uses, used_by, expires_at, created_at FROM pairing_tokens
+        WHERE organization_id = $1 AND token_hash = $2 FOR UPDATE";
+    /// The same on a read snapshot, which locks nothing.
+    READ_PAIRING_TOKEN = "SELECT token_hash, event_id, gate_id, device_id, uses, used_by, expires_at, created_at FROM pairing_tokens
+        WHERE organization_id = $1 AND token_hash = $2";
+    /// Overwrites who used a pairing token.
+    UPDATE_PAIRING_TOKEN = "UPDATE pairing_tokens SET uses = $3, used_by = $4, expires_at = $5, device_id = $6
+        WHERE organization_id = $1 AND token_hash = $2";
+}
+
+fn read_device(row: &mut Row) -> Result<DeviceRecord> {
+    let (device_id, name, device_type) = (row.parsed()?, row.text()?, row.text()?);
+    let (event_id, gate_id) = (row.parsed()?, row.parsed()?);
+    let state = row.text()?;
+    let state = DeviceState::parse(&state).ok_or_else(|| Error::Bug(format!("unknown state of a device: {state}")))?;
+    Ok(DeviceRecord {
+        device_id,
+        name,
+        device_type,
+        event_id,
+        gate_id,
+        state,
+        revoked_at: row.option(Row::at)?,
+        lost_since: row.option(Row::at)?,
+        created_at: row.at()?,
+        health: DeviceHealth {
+            last_seen_at: row.option(Row::at)?,
+            last_sync_at: row.option(Row::at)?,
+            pending: row.count()?,
+            battery: row.option(Row::count)?,
+            app_version: row.text()?,
+            manifest_version: row.count()?,
+            clock_offset_ms: row.option(Row::int)?,
+            failed_syncs: row.count()?,
+        },
+    })
+}
+fn read_key(row: &mut Row) -> Result<DeviceKeyRecord> {
+    Ok(DeviceKeyRecord {
+        key_id: row.parsed()?,
+        device_id: row.parsed()?,
+        token_hash: row.hash()?,
+        sealed_scan_key: row.blob()?,
+        created_at: row.at()?,
+        first_used_at: row.option(Row::at)?,
+        revoked_at: row.option(Row::at)?,
+    })
+}
+fn read_pairing_token(row: &mut Row) -> Result<PairingTokenRecord> {
+    Ok(PairingTokenRecord {
+        token_hash: row.hash()?,
+        event_id: row.parsed()?,
+        gate_id: row.parsed()?,
+        device_id: row.option(Row::parsed)?,
+        uses: row.count()?,
+        used_by: row.json("used_by")?,
+        expires_at: row.at()?,
+        created_at: row.at()?,
+    })
+}
+fn used_by_text(token: &PairingTokenRecord) -> String {
+    admit_core::wire::stored::to_text(&token.used_by)
+}
+
+impl<D: Driver> TxDevices for SqlTx<'_, D> {
+    fn insert_device(&mut self, device: &DeviceRecord) -> Result<()> {
+        let id = self.organization_id.clone();
+        let values = [
+            (&id).into(),
+            (&device.device_id).into(),
+            (&device.name).into(),
+            (&device.device_type).into(),
+            (&device.event_id).into(),
+            (&device.gate_id).into(),
+            device.state.as_str().into(),
+            device.revoked_at.into(),
+            device.lost_since.into(),
+            device.created_at.into(),
+        ];
+        self.execute(&INSERT_DEVICE, &values)?;
+        self.put_health(&device.device_id, &device.health)
+    }
+    fn update_device(&mut self, device: &DeviceRecord) -> Result<()> {
+        let id = self.organization_id.clone();
+        let values = [
+            (&id).into(),
+            (&device.device_id).into(),
+            (&device.name).into(),
+            (&device.device_type).into(),
+            (&device.event_id).into(),
+            (&device.gate_id).into(),
+            device.state.as_str().into(),
+            device.revoked_at.into(),
+            device.lost_since.into(),
+        ];
+        let changed = self.execute(&UPDATE_DEVICE, &values)?;
+        if changed == 1 { Ok(()) } else { Err(Error::NotFound { what: "device" }) }
+    }
+    fn put_health(&mut self, device_id: &DeviceId, health: &DeviceHealth) -> Result<()> {
+        let id = self.organization_id.clone();
+        let values = [
+            (&id).into(),
+            device_id.into(),
+            health.last_seen_at.into(),
+            health.last_sync_at.into(),
+            health.pending.into(),
+            health.battery.into(),
+            (&health.app_version).into(),
+            health.manifest_version.into(),
+            health.clock_offset_ms.into(),
+            health.failed_syncs.into(),
+        ];
+        let changed = self.execute(&PUT_HEALTH, &values)?;
+        if changed == 1 { Ok(()) } else { Err(Error::NotFound { what: "device" }) }
+    }
+    fn device(&mut self, device_id: &DeviceId) -> Result<Option<DeviceRecord>> {
+        let id = self.organization_id.clone();
+        self.one(&DEVICE, &[(&id).into(), device_id.into()], read_device)
+    }
+    fn devices(&mut self, event_id: &EventId) -> Result<Vec<DeviceRecord>> {
+        let id = self.organization_id.clone();
+        self.all(&DEVICES, &[(&id).into(), event_id.into()], read_device)
+    }
+    fn insert_device_key(&mut self, key: &DeviceKeyRecord) -> Result<()> {
+        let id = self.organization_id.clone();
+        let values = [
+            (&id).into(),
+            (&key.key_id).into(),
+            (&key.device_id).into(),
+            (&key.token_hash).into(),
+            key.sealed_scan_key.as_slice().into(),
+            key.created_at.into(),
+            key.first_used_at.into(),
+            key.revoked_at.into(),
+        ];
+        self.execute(&INSERT_KEY, &values)?;
+        self.put_credential(&CredentialRecord {
+            token_hash: key.token_hash,
+            organization_id: id.clone(),
+            kind: CredentialKind::DeviceKey,
+            holder: key.device_id.to_string(),
+            expires_at: None,
+            created_at: key.created_at,
+        })
+    }
+    fn update_device_key(&mut self, key: &DeviceKeyRecord) -> Result<()> {
+        let id = self.organization_id.clone();
+        let values = [(&id).into(), (&key.key_id).into(), key.first_used_at.into(), key.revoked_at.into()];
+        let changed = self.execute(&UPDATE_KEY, &values)?;
+        if changed == 1 { Ok(()) } else { Err(Error::NotFound { what: "device key" }) }
+    }
+    fn device_keys(&mut self, device_id: &DeviceId) -> Result<Vec<DeviceKeyRecord>> {
+        let id = self.organization_id.clone();
+        self.all(&KEYS, &[(&id).into(), device_id.into()], read_key)
+    }
+    fn device_key(&mut self, key_id: &KeyId) -> Result<Option<DeviceKeyRecord>> {
+        let id = self.organization_id.clone();
+        self.one(&KEY, &[(&id).into(), key_id.into()], read_key)
+    }
+    fn insert_pairing_token(&mut self, token: &PairingTokenRecord) -> Result<()> {
+        let id = self.organization_id.clone();
+        let values = [
+            (&id).into(),
+            (&token.token_hash).into(),
+            (&token.event_id).into(),
+            (&token.gate_id).into(),
+            token.device_id.as_ref().into(),
+            token.uses.into(),
+            used_by_text(token).into(),
+            token.expires_at.into(),
+            token.created_at.into(),
+        ];
+        self.execute(&INSERT_PAIRING_TOKEN, &values)?;
+        self.put_credential(&CredentialRecord {
+            token_hash: token.token_hash,
+            organization_id: id.clone(),
+            kind: CredentialKind::PairingToken,
+            holder: token.event_id.to_string(),
+            expires_at: Some(token.expires_at),
+            created_at: token.created_at,
+        })
+    }
+    fn pairing_token(&mut self, token_hash: &[u8; 32]) -> Result<Option<PairingTokenRecord>> {
+        let id = self.organization_id.clone();
+        let stmt = if self.writes() { &PAIRING_TOKEN } else { &READ_PAIRING_TOKEN };
+        self.one(stmt, &[(&id).into(), token_hash.into()], read_pairing_token)
+    }
+    fn update_pairing_token(&mut self, token: &PairingTokenRecord) -> Result<()> {
+        let id = self.organization_id.clone();
+        let values = [
+            (&id).into(),
+            (&token.token_hash).into(),
+            token.uses.into(),
+            used_by_text(token).into(),
+            token.expires_at.into(),
+            token.device_id.as_ref().into(),
+        ];
+        let changed = self.execute(&UPDATE_PAIRING_TOKEN, &values)?;
+        if changed == 1 { Ok(()) } else { Err(Error::NotFound { what: "pairing token" }) }
+    }
+    fn log(&mut self, device_id: &DeviceId, log_id: &LogId) -> Result<Option<LogRecord>> {
+        self.load_log(device_id, log_id)
+    }
+    fn logs(&mut self, event_id: &EventId) -> Result<Vec<LogRecord>> {
+        self.load_logs(event_id)
+    }
+    fn put_log(&mut self, log: &LogRecord) -> Result<()> {
+        self.replace_log(log)
+    }
+    fn forked(&mut self, device_id: &DeviceId, log_id: &LogId, seqs: &[u64]) -> Result<Vec<u64>> {
+        self.load_forked(device_id, log_id, seqs)
+    }
+    fn batch(&mut self, device_id: &DeviceId, endpoint: &str, batch_id: &BatchId) -> Result<Option<BatchRecord>> {
+        self.load_batch(device_id, endpoint, batch_id)
+    }
+    fn insert_batch(&mut self, batch: &BatchRecord) -> Result<()> {
+        self.put_batch(batch)
+    }
+    fn insert_rejected(&mut self, event_id: &EventId, items: &[RejectedRecord]) -> Result<()> {
+        self.put_rejected(event_id, items)
+    }
+    fn count_quarantined(&mut self, device_id: &DeviceId) -> Result<u64> {
+        self.load_quarantined(device_id)
+    }
+}

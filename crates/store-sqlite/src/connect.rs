@@ -1,0 +1,116 @@
+//! Opening a database: settings read back, migrations, the first epoch.
+
+use std::path::Path;
+use std::time::Duration;
+
+use admit_app::error::{Error, Result};
+use admit_store_queries::directory;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use crate::driver::{SqliteDriver, meaning};
+use crate::options::Options;
+
+mod embedded {
+    #![allow(missing_docs, reason = "written by refinery")]
+    refinery::embed_migrations!("migrations");
+}
+
+/// The WAL-reset corruption bug is fixed from here on.
+const OLDEST_SQLITE: i32 = 3_051_003;
+/// How long another process on the same file may hold the write lock.
+const BUSY: Duration = Duration::from_secs(10);
+/// Prepared statements kept by each connection: all of them.
+const STATEMENTS: usize = 256;
+
+fn check<T>(what: &str, result: rusqlite::Result<T>) -> Result<T> {
+    result.map_err(|error| match meaning(what, &error).0 {
+        Error::Bug(why) => Error::Bug(format!("opening the database: {why}")),
+        other => other,
+    })
+}
+
+/// Sets a pragma and reads it back: SQLite ignores what it cannot do.
+fn pragma(conn: &Connection, name: &str, value: &str, must_read: &str) -> Result<()> {
+    // Some pragmas answer with a row when set, some don't.
+    check(name, conn.execute_batch(&format!("PRAGMA {name} = {value}")))?;
+    let read = conn.query_row(&format!("PRAGMA {name}"), [], |row| {
+        Ok(match row.get_ref(0)? {
+            rusqlite::types::ValueRef::Integer(number) => number.to_string(),
+            other => other.as_str().unwrap_or_default().to_owned(),
+        })
+    });
+    let read = check(name, read)?;
+    if read.eq_ignore_ascii_case(must_read) {
+        Ok(())
+    } else {
+        Err(Error::Bug(format!("the database's {name} is {read}, it must be {must_read}: scans would not be safe")))
+    }
+}
+
+fn settle(conn: &Connection, in_memory: bool) -> Result<()> {
+    if rusqlite::version_number() < OLDEST_SQLITE {
+        let version = rusqlite::version();
+        return Err(Error::Bug(format!("SQLite {version} may corrupt a database: 3.51.3 or newer is needed")));
+    }
+    check("busy_timeout", conn.busy_timeout(BUSY))?;
+    conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    if in_memory {
+        pragma(conn, "journal_mode", "memory", "memory")?;
+    } else {
+        pragma(conn, "journal_mode", "wal", "wal")?;
+        pragma(conn, "synchronous", "FULL", "2")?;
+        // A commit that finds the journal long folds it back itself; usually the checkpointer was first.
+        pragma(conn, "wal_autocheckpoint", "20000", "20000")?;
+        pragma(conn, "cache_size", "-65536", "-65536")?;
+    }
+    pragma(conn, "foreign_keys", "ON", "1")?;
+    pragma(conn, "recursive_triggers", "ON", "1")?;
+    pragma(conn, "temp_store", "MEMORY", "2")
+}
+
+/// A connection that writes, on a database whose schema is up to date.
+pub(crate) fn writer(path: Option<&Path>, options: &Options) -> Result<Connection> {
+    let conn = match path {
+        Some(path) => Connection::open(path),
+        None => Connection::open_in_memory(),
+    };
+    let mut conn = check("open", conn)?;
+    settle(&conn, path.is_none())?;
+    migrate(&mut conn, options)?;
+    Ok(conn)
+}
+
+/// A connection in memory, from an image.
+pub(crate) fn from_image(image: &[u8], options: &Options) -> Result<Connection> {
+    let mut conn = check("open", Connection::open_in_memory())?;
+    check("restore", conn.deserialize_read_exact(rusqlite::MAIN_DB, image, image.len(), false))?;
+    settle(&conn, true)?;
+    migrate(&mut conn, options)?;
+    Ok(conn)
+}
+
+fn migrate(conn: &mut Connection, options: &Options) -> Result<()> {
+    embedded::migrations::runner()
+        .run(conn)
+        .map_err(|error| Error::Bug(format!("bringing the database up to date: {error}")))?;
+    let transaction = check("begin", conn.transaction_with_behavior(TransactionBehavior::Immediate))?;
+    let mut driver = SqliteDriver::new(&transaction, options, false, None);
+    directory::begin_first_epoch(&mut driver, options.first_epoch)?;
+    check("commit", transaction.commit())
+}
+
+/// A connection that cannot write.
+pub(crate) fn reader(path: &Path) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = check("open", Connection::open_with_flags(path, flags))?;
+    settle(&conn, false)?;
+    pragma(&conn, "query_only", "ON", "1")?;
+    Ok(conn)
+}
+
+/// A connection that only folds the journal back.
+pub(crate) fn checkpointer(path: &Path) -> Result<Connection> {
+    let conn = check("open", Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE))?;
+    settle(&conn, false)?;
+    Ok(conn)
+}

@@ -1,0 +1,218 @@
+//! Statements on one SQLite connection, and what its errors mean.
+
+use std::time::Instant;
+
+use admit_app::error::{Error, Result};
+use admit_core::time::Timestamp;
+use admit_store_queries::constraints::conflict;
+use admit_store_queries::driver::{Bulk, Driver, RunFor, Stmt};
+use admit_store_queries::value::{Row, Value, check_text};
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{CachedStatement, Connection, ErrorCode, ffi};
+
+use crate::options::{Options, StatementFault};
+
+/// How bad an error is for the whole store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Harm {
+    /// Only this operation failed.
+    None,
+    /// The disk is full: nothing can be written until it isn't.
+    Full,
+    /// The file or the disk is failing: what is committed is unknown. The store stops.
+    Fatal,
+}
+
+/// The answer to everything once the store stopped.
+pub(crate) fn unavailable() -> Error {
+    Error::Later { code: "store_unavailable", retry_after_ms: 5_000 }
+}
+/// The answer while the disk is full.
+pub(crate) fn storage_full() -> Error {
+    Error::Later { code: "storage_full", retry_after_ms: 30_000 }
+}
+
+/// What an SQLite error means to the caller and to the store.
+pub(crate) fn meaning(what: &str, error: &rusqlite::Error) -> (Error, Harm) {
+    let bug = || Error::Bug(format!("{what}: {error}"));
+    let rusqlite::Error::SqliteFailure(failure, message) = error else { return (bug(), Harm::None) };
+    match failure.code {
+        ErrorCode::DiskFull => (storage_full(), Harm::Full),
+        ErrorCode::SystemIoFailure
+        | ErrorCode::DatabaseCorrupt
+        | ErrorCode::NotADatabase
+        | ErrorCode::CannotOpen
+        | ErrorCode::OutOfMemory => {
+            tracing::error!(what, %error, "store failing");
+            (unavailable(), Harm::Fatal)
+        }
+        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
+            (Error::Later { code: "store_busy", retry_after_ms: 1_000 }, Harm::None)
+        }
+        ErrorCode::OperationInterrupted => (Error::Later { code: "read_too_long", retry_after_ms: 1_000 }, Harm::None),
+        ErrorCode::ConstraintViolation
+            if matches!(failure.extended_code, ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY) =>
+        {
+            let message = message.as_deref().unwrap_or_default();
+            (conflict(message.strip_prefix("UNIQUE constraint failed: ").unwrap_or(message)), Harm::None)
+        }
+        _ => (bug(), Harm::None),
+    }
+}
+
+/// A connection inside a transaction.
+pub(crate) struct SqliteDriver<'c> {
+    conn: &'c Connection,
+    options: &'c Options,
+    /// Writes go through the simulator's hook.
+    hooked: bool,
+    deadline: Option<Instant>,
+    /// The worst that happened so far.
+    pub harm: Harm,
+}
+
+struct Bind<'a>(&'a Value<'a>);
+impl rusqlite::ToSql for Bind<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self.0 {
+            Value::Null => ValueRef::Null,
+            Value::Int(number) => ValueRef::Integer(*number),
+            Value::Text(text) => ValueRef::Text(text.as_bytes()),
+            Value::Blob(bytes) => ValueRef::Blob(bytes),
+            Value::Bool(truth) => ValueRef::Integer(i64::from(*truth)),
+        }))
+    }
+}
+
+fn read_rows(statement: &mut CachedStatement<'_>, into: &mut Vec<Row>) -> rusqlite::Result<()> {
+    let columns = statement.column_count();
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next()? {
+        let mut values = Vec::with_capacity(columns);
+        for column in 0..columns {
+            values.push(match row.get_ref(column)? {
+                ValueRef::Null => Value::Null,
+                ValueRef::Integer(number) => Value::Int(number),
+                ValueRef::Text(bytes) => Value::Text(String::from_utf8_lossy(bytes).into_owned().into()),
+                ValueRef::Blob(bytes) => Value::Blob(bytes.to_vec().into()),
+                // No column holds a fraction (STRICT tables).
+                ValueRef::Real(_) => return Err(rusqlite::Error::InvalidQuery),
+            });
+        }
+        into.push(Row::new(values));
+    }
+    Ok(())
+}
+
+impl<'c> SqliteDriver<'c> {
+    /// On a connection whose transaction has begun.
+    pub fn new(conn: &'c Connection, options: &'c Options, hooked: bool, deadline: Option<Instant>) -> Self {
+        Self { conn, options, hooked, deadline, harm: Harm::None }
+    }
+    fn enter(&mut self, name: &'static str) -> Result<()> {
+        if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            return Err(Error::Later { code: "read_too_long", retry_after_ms: 1_000 });
+        }
+        if let Some(hook) = self.options.before_statement.as_ref().filter(|_| self.hooked)
+            && hook(name) == StatementFault::Crash
+        {
+            return Err(unavailable());
+        }
+        Ok(())
+    }
+    fn mapped<T>(&mut self, name: &'static str, result: rusqlite::Result<T>) -> Result<T> {
+        result.map_err(|error| {
+            let (error, harm) = meaning(name, &error);
+            self.harm = self.harm.max(harm);
+            error
+        })
+    }
+    fn prepared(&mut self, name: &'static str, sql: &'static str, params: &[Value<'_>]) -> Result<CachedStatement<'c>> {
+        self.enter(name)?;
+        let prepared = self.conn.prepare_cached(sql);
+        let mut statement = self.mapped(name, prepared)?;
+        for (i, value) in params.iter().enumerate() {
+            self.bind(name, &mut statement, i + 1, value)?;
+        }
+        Ok(statement)
+    }
+    fn bind(
+        &mut self,
+        name: &'static str,
+        statement: &mut CachedStatement<'_>,
+        place: usize,
+        value: &Value<'_>,
+    ) -> Result<()> {
+        if let Value::Text(text) = value {
+            check_text(text)?;
+        }
+        let bound = statement.raw_bind_parameter(place, Bind(value));
+        self.mapped(name, bound)
+    }
+}
+
+impl Driver for SqliteDriver<'_> {
+    fn run_for(&mut self, _whom: RunFor<'_>) -> Result<()> {
+        Ok(())
+    }
+    fn query(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<Vec<Row>> {
+        let mut statement = self.prepared(stmt.name, stmt.sqlite(), params)?;
+        let mut rows = Vec::new();
+        let result = read_rows(&mut statement, &mut rows);
+        self.mapped(stmt.name, result).map(|()| rows)
+    }
+    fn query_each(&mut self, stmt: &'static Stmt, params: &[Value<'_>], list: &[Value<'_>]) -> Result<Vec<Row>> {
+        let mut statement = self.prepared(stmt.name, stmt.sqlite(), params)?;
+        let mut rows = Vec::new();
+        for item in list {
+            self.bind(stmt.name, &mut statement, params.len() + 1, item)?;
+            let result = read_rows(&mut statement, &mut rows);
+            self.mapped(stmt.name, result)?;
+        }
+        Ok(rows)
+    }
+    fn execute(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<u64> {
+        let mut statement = self.prepared(stmt.name, stmt.sqlite(), params)?;
+        let changed = statement.raw_execute();
+        self.mapped(stmt.name, changed).map(|changed| changed as u64)
+    }
+    fn execute_each(&mut self, stmt: &'static Stmt, params: &[Value<'_>], list: &[Value<'_>]) -> Result<u64> {
+        let mut statement = self.prepared(stmt.name, stmt.sqlite(), params)?;
+        let mut total = 0;
+        for item in list {
+            self.bind(stmt.name, &mut statement, params.len() + 1, item)?;
+            let changed = statement.raw_execute();
+            total += self.mapped(stmt.name, changed)? as u64;
+        }
+        Ok(total)
+    }
+    fn execute_many(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) -> Result<()> {
+        let mut statement = self.prepared(bulk.name, bulk.sqlite(), &[])?;
+        for row in values.chunks_exact(bulk.columns.len()) {
+            for (i, value) in row.iter().enumerate() {
+                self.bind(bulk.name, &mut statement, i + 1, value)?;
+            }
+            let changed = statement.raw_execute();
+            self.mapped(bulk.name, changed)?;
+        }
+        Ok(())
+    }
+    fn now(&mut self) -> Result<Timestamp> {
+        Ok(now(self.options))
+    }
+    fn random(&mut self) -> Result<u64> {
+        let drawn = self.conn.query_row("SELECT random()", [], |row| row.get::<_, i64>(0));
+        self.mapped("random", drawn).map(i64::cast_unsigned)
+    }
+}
+
+/// The database's clock.
+pub(crate) fn now(options: &Options) -> Timestamp {
+    let ms = match &options.clock {
+        Some(clock) => clock(),
+        None => std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX)),
+    };
+    Timestamp::clamped(ms)
+}

@@ -1,0 +1,254 @@
+//! Group commit: waiting operations share one transaction and one commit, each in its own savepoint.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use admit_app::error::{Error, Result};
+use admit_app::ports::{ReadOp, Scope, WriteOp};
+use admit_core::ids::OrganizationId;
+use admit_store_queries::{run_read, run_write};
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use crate::driver::{Harm, SqliteDriver, meaning, storage_full, unavailable};
+use crate::options::{CommitFault, Options};
+
+/// A statement or two of the whole server, outside any organisation.
+pub(crate) type ServerOp = Box<dyn FnMut(&mut SqliteDriver<'_>) -> Result<()> + Send>;
+
+/// What a job does.
+pub(crate) enum Work {
+    /// A use case's write.
+    Write(Scope, WriteOp),
+    /// A use case's read.
+    Read(OrganizationId, ReadOp),
+    /// A write of the whole server.
+    Server(ServerOp),
+    /// A read of the whole server.
+    Look(ServerOp),
+}
+
+/// A waiting operation.
+pub(crate) struct Job {
+    pub work: Work,
+    pub reply: oneshot::Sender<Result<()>>,
+}
+
+impl Job {
+    /// Answers; a caller that left does not matter.
+    pub fn answer(self, result: Result<()>) {
+        let _ = self.reply.send(result);
+    }
+}
+
+/// The connection that writes.
+pub(crate) struct Writer {
+    pub conn: Connection,
+    pub options: Options,
+    /// Why the store stopped itself.
+    pub stopped: bool,
+}
+
+/// What became of one operation inside the group's transaction.
+enum Ran {
+    /// It stays or it was taken back; the others are untouched.
+    Answer(Result<()>),
+    /// SQLite rolled the whole transaction back: nobody of the group is kept.
+    AllLost(Error),
+}
+
+/// Longest time operations are folded into one transaction (architecture §4).
+const FOLDING: Duration = Duration::from_millis(20);
+
+impl Writer {
+    /// Runs jobs in as few transactions as can be, and answers each after its commit.
+    pub fn run(&mut self, jobs: impl IntoIterator<Item = Job>) {
+        let mut waiting = jobs.into_iter().peekable();
+        while waiting.peek().is_some() {
+            if self.stopped {
+                waiting.by_ref().for_each(|job| job.answer(Err(unavailable())));
+                return;
+            }
+            self.transaction(&mut waiting);
+        }
+    }
+
+    /// One operation in its own transaction: the simulator's way.
+    pub fn run_one(&mut self, mut work: Work) -> Result<()> {
+        if self.stopped {
+            return Err(unavailable());
+        }
+        if matches!(work, Work::Read(..) | Work::Look(_)) {
+            return self.read(work);
+        }
+        self.statement("BEGIN IMMEDIATE")?;
+        match self.attempt(&mut work) {
+            Ok(()) => {
+                let mut results = [Ok(())];
+                self.commit(&mut results);
+                let [result] = results;
+                result
+            }
+            Err(error) => {
+                self.roll_back();
+                Err(error)
+            }
+        }
+    }
+
+    fn transaction(&mut self, waiting: &mut impl Iterator<Item = Job>) {
+        let begun = Instant::now();
+        let (mut jobs, mut results) = (Vec::new(), Vec::new());
+        let start = self.statement("BEGIN IMMEDIATE");
+        while let Some(mut job) = waiting.next() {
+            if let Err(error) = &start {
+                job.answer(Err(error.clone()));
+                return;
+            }
+            if matches!(job.work, Work::Read(..) | Work::Look(_)) {
+                // Reads share the writer's connection only in memory: they see what the group did so far, so they wait
+                // for its commit like everybody else.
+                let result = self.read_inside(&mut job.work);
+                results.push(result);
+                jobs.push(job);
+                continue;
+            }
+            match self.in_savepoint(&mut job.work) {
+                Ran::Answer(result) => {
+                    results.push(result);
+                    jobs.push(job);
+                }
+                Ran::AllLost(error) => {
+                    let lost = if error == storage_full() { storage_full() } else { unavailable() };
+                    job.answer(Err(error));
+                    for (job, result) in jobs.into_iter().zip(results) {
+                        job.answer(result.and(Err(lost.clone())));
+                    }
+                    return;
+                }
+            }
+            if begun.elapsed() > FOLDING {
+                break;
+            }
+        }
+        self.commit(&mut results);
+        for (job, result) in jobs.into_iter().zip(results) {
+            job.answer(result);
+        }
+    }
+
+    fn in_savepoint(&mut self, work: &mut Work) -> Ran {
+        if let Err(error) = self.statement("SAVEPOINT op") {
+            return self.ended(error);
+        }
+        match self.attempt(work) {
+            Ok(()) => match self.statement("RELEASE op") {
+                Ok(()) => Ran::Answer(Ok(())),
+                Err(error) => self.ended(error),
+            },
+            Err(error) => {
+                // After FULL, IOERR, NOMEM SQLite may have rolled back everything by itself.
+                if self.conn.is_autocommit() || self.stopped {
+                    return self.ended(error);
+                }
+                match self.statement("ROLLBACK TO op").and_then(|()| self.statement("RELEASE op")) {
+                    Ok(()) => Ran::Answer(Err(error)),
+                    Err(_) => self.ended(error),
+                }
+            }
+        }
+    }
+    fn ended(&mut self, error: Error) -> Ran {
+        self.roll_back();
+        Ran::AllLost(error)
+    }
+
+    /// Runs one write. An operation that panics is an operation that failed.
+    fn attempt(&mut self, work: &mut Work) -> Result<()> {
+        let mut driver = SqliteDriver::new(&self.conn, &self.options, true, None);
+        let result = catch_unwind(AssertUnwindSafe(|| match work {
+            Work::Write(scope, op) => run_write(&mut driver, scope, op),
+            Work::Server(op) | Work::Look(op) => op(&mut driver),
+            Work::Read(..) => Err(Error::Bug("a read among the writes".into())),
+        }));
+        let harm = driver.harm;
+        self.note(harm);
+        result.unwrap_or_else(|_| Err(Error::Bug("an operation panicked".into())))
+    }
+    fn read(&mut self, mut work: Work) -> Result<()> {
+        self.statement("BEGIN DEFERRED")?;
+        let result = self.read_inside(&mut work);
+        self.roll_back();
+        result
+    }
+    fn read_inside(&mut self, work: &mut Work) -> Result<()> {
+        let mut driver = SqliteDriver::new(&self.conn, &self.options, false, None);
+        let result = catch_unwind(AssertUnwindSafe(|| read_with(&mut driver, work)));
+        let harm = driver.harm;
+        self.note(harm);
+        result.unwrap_or_else(|_| Err(Error::Bug("an operation panicked".into())))
+    }
+
+    /// Commits; whoever succeeded until now is told what became of it.
+    fn commit(&mut self, results: &mut [Result<()>]) {
+        let fault = self.options.before_commit.as_ref().map_or(CommitFault::Proceed, |hook| hook());
+        let committed = match fault {
+            _ if self.stopped => Err(unavailable()),
+            CommitFault::Lose => Err(unavailable()),
+            CommitFault::Proceed | CommitFault::LostAck => self.commit_now(),
+        };
+        let answered = if fault == CommitFault::LostAck { committed.and(Err(unavailable())) } else { committed };
+        if let Err(error) = answered {
+            self.roll_back();
+            for result in results.iter_mut().filter(|result| result.is_ok()) {
+                *result = Err(error.clone());
+            }
+        }
+    }
+    fn commit_now(&mut self) -> Result<()> {
+        let Err(error) = self.conn.execute_batch("COMMIT") else { return Ok(()) };
+        let (error, harm) = meaning("COMMIT", &error);
+        // A full disk and a busy file leave the transaction open: it certainly did not commit. Anything else at a commit
+        // is unknown (trust §2): stop, start again, look.
+        let known = harm == Harm::Full || matches!(error, Error::Later { code: "store_busy", .. });
+        self.note(if known { harm } else { Harm::Fatal });
+        if known { Err(error) } else { Err(unavailable()) }
+    }
+    fn statement(&mut self, sql: &str) -> Result<()> {
+        let Err(error) = self.conn.execute_batch(sql) else { return Ok(()) };
+        let (error, harm) = meaning(sql, &error);
+        self.note(harm);
+        Err(error)
+    }
+    fn roll_back(&mut self) {
+        if !self.conn.is_autocommit()
+            && let Err(error) = self.conn.execute_batch("ROLLBACK")
+        {
+            tracing::error!(%error, "rolling back failed");
+            self.note(Harm::Fatal);
+        }
+    }
+    fn note(&mut self, harm: Harm) {
+        if harm < Harm::Fatal || self.stopped {
+            return;
+        }
+        self.stopped = true;
+        tracing::error!("the database is failing: the store stopped, nothing more is acknowledged");
+        if let Some(hook) = &self.options.on_stop {
+            hook("the database is failing");
+        }
+    }
+}
+
+/// Runs a read inside the connection's transaction.
+pub(crate) fn read_with(driver: &mut SqliteDriver<'_>, work: &mut Work) -> Result<()> {
+    match work {
+        Work::Read(organization_id, op) => {
+            // A read runs once: what it was is taken out of its box.
+            let taken = std::mem::replace(op, Box::new(|_| Err(Error::Bug("a read ran twice".into()))));
+            run_read(driver, organization_id, taken)
+        }
+        Work::Look(op) => op(driver),
+        Work::Write(..) | Work::Server(_) => Err(Error::Bug("a write among the reads".into())),
+    }
+}
