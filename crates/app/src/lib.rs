@@ -33,3 +33,7 @@ pub mod changes;
 pub mod incidents;
 pub mod occupancy;
 pub mod demo;
+
+/// The store contract, run by each store crate.
+#[cfg(feature = "suite")]
+pub mod store_suite;

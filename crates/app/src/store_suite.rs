@@ -21,7 +21,7 @@ pub mod transactions;
 #[macro_export]
 macro_rules! store_suite {
     ($run:path) => {
-        $crate::store_suite! { @each $run
+        $crate::store_suite! { @each $run;
             accounts: an_organization_begins_with_its_owner, an_email_signs_in_once_in_the_whole_server,
                 a_member_who_leaves_leaves_no_key_behind, a_secret_is_found_by_its_hash_alone,
                 api_tokens_are_listed_and_withdrawn;
@@ -48,7 +48,7 @@ macro_rules! store_suite {
                 a_read_cannot_write, a_read_sees_one_moment, concurrent_writes_commit_in_order;
         }
     };
-    (@each $run:path $($noun:ident: $($name:ident),* $(,)?;)*) => {$(
+    (@each $run:path; $($noun:ident: $($name:ident),* $(,)?;)*) => {$(
         mod $noun {
             $(#[test]
             fn $name() {

@@ -8,11 +8,12 @@ pub mod update;
 pub mod export;
 pub mod import;
 
-pub use create::{NewGuest, NewTicket, create};
+pub use create::{NewGuest, NewTicket, create, create_one};
 pub use export::export;
 pub use import::{ImportReport, RowError, import};
 pub use list::{Listing, list, show};
 pub use update::{TicketPatch, update};
 
+pub(crate) use create::below;
 pub(crate) use put::{Fresh, put_new};
 pub(crate) use update::apply;

@@ -10,6 +10,18 @@ mod run;
 mod list;
 mod decide;
 mod manifest;
+mod http;
+mod server;
+mod organiser;
+mod phone;
+mod seed;
+mod bare;
+mod ingest;
+mod fetch;
+mod memory;
+mod simulator;
+mod sizes;
+mod browser;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,7 +35,18 @@ use run::Run;
 type Measure = fn(&Run) -> Result<Vec<Row>>;
 
 /// The measurements, in the order of the table.
-const MEASUREMENTS: &[(&str, Measure)] = &[("decide", decide::measure), ("manifest", manifest::measure)];
+const MEASUREMENTS: &[(&str, Measure)] = &[
+    ("decide", decide::measure),
+    ("decide-browser", browser::decide),
+    ("verdict", browser::verdict),
+    ("cold-start", browser::cold_start),
+    ("ingest", ingest::measure),
+    ("list", manifest::measure),
+    ("fetch", fetch::measure),
+    ("memory", memory::measure),
+    ("sizes", sizes::measure),
+    ("simulator", simulator::measure),
+];
 
 /// The measurements of Admit.
 #[derive(Parser)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 
 /// The circumstances of a run.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Run {
     /// The repository.
     pub root: PathBuf,

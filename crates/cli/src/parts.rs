@@ -31,7 +31,7 @@ pub async fn open_app(place: &Place) -> anyhow::Result<App> {
 
 /// An empty store in memory, for what only needs the routes.
 pub async fn blank() -> anyhow::Result<AppState> {
-    let store = Sqlite::in_memory(Options::inline())?;
+    let store = Sqlite::memory(Options::inline())?;
     Ok(AppState::new(Arc::new(store), Secret::new(&"0".repeat(64))?, Settings::default()))
 }
 

@@ -104,9 +104,11 @@ pub fn candidates(read: &str) -> Result<Vec<String>, BarcodeError> {
     if text != trimmed {
         list.push(trimmed.to_owned());
     }
-    for form in [dashed(&text), Some(undashed(&text)).filter(|plain| dashed(plain).is_some())].into_iter().flatten() {
-        if !list.contains(&form) {
-            list.push(form);
+    if let Some(spelled) = dashed(&text) {
+        for form in [spelled, undashed(&text)] {
+            if !list.contains(&form) {
+                list.push(form);
+            }
         }
     }
     Ok(list)

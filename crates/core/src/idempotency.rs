@@ -18,7 +18,8 @@ pub fn batch_digest<'a>(
 ) -> [u8; 32] {
     let mut sorted: Vec<&(ScanId, Digest)> = scans.iter().collect();
     sorted.sort();
-    let mut malformed: Vec<[u8; 32]> = malformed.into_iter().map(|item| Sha256::digest(item.as_bytes()).into()).collect();
+    let mut malformed: Vec<[u8; 32]> =
+        malformed.into_iter().map(|item| Sha256::digest(item.as_bytes()).into()).collect();
     malformed.sort_unstable();
     let mut to = Encoder::with("admit.batch.v1");
     to.text(device_id.as_str());

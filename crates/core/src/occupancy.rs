@@ -17,11 +17,14 @@ pub struct GateFlow {
 /// Counters of an event, or one subject's part in them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Occupancy {
-    /// Persons inside now.
+    /// Persons inside now, within their tickets' limits. With `inside_over` the honest range of who is inside: how many
+    /// of those who came on top are really there only a person can tell.
     pub inside: i64,
-    /// Persons let in, ever.
+    /// Persons inside now beyond their tickets' limits.
+    pub inside_over: i64,
+    /// Persons let in within their tickets' limits, ever. With `over`, all persons let in.
     pub entered: i64,
-    /// Of them beyond their ticket's limit.
+    /// Persons let in beyond their tickets' limits, ever.
     pub over: i64,
     /// Persons let out, ever.
     pub exited: i64,
@@ -36,8 +39,9 @@ impl Occupancy {
     pub fn of(reduced: &Reduced) -> Self {
         let state = &reduced.state;
         let mut out = Self {
-            inside: i64::from(state.inside()),
-            entered: i64::from(state.persons()),
+            inside: i64::from(state.inside_within),
+            inside_over: i64::from(state.inside_over),
+            entered: i64::from(state.within),
             over: i64::from(state.over),
             exited: i64::from(state.exited),
             subjects: i64::from(state.persons() > 0),
@@ -58,6 +62,7 @@ impl Occupancy {
     /// Adds (`sign` 1) or takes away (`sign` −1) another's counters.
     pub fn add(&mut self, other: &Self, sign: i64) {
         self.inside += sign * other.inside;
+        self.inside_over += sign * other.inside_over;
         self.entered += sign * other.entered;
         self.over += sign * other.over;
         self.exited += sign * other.exited;

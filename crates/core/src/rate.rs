@@ -28,7 +28,7 @@ pub fn decide_rate(taken_ms: &[i64], now_ms: i64, limit: u32) -> RateDecision {
         return RateDecision::Allowed;
     }
     // Room is there once all but `limit − 1` of the log have left the window.
-    let leaves = recent.get(recent.len() - limit.max(1)).copied().unwrap_or(now_ms);
+    let leaves = recent.len().checked_sub(limit.max(1)).map_or(now_ms, |at| recent[at]);
     let wait_ms = leaves.saturating_add(WINDOW_MS).saturating_sub(now_ms).clamp(1, WINDOW_MS);
     RateDecision::Refused { retry_after_seconds: (wait_ms as u64).div_ceil(1_000) }
 }

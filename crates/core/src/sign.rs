@@ -27,21 +27,47 @@ pub fn hmac_sha256(key: &[u8], bytes: &[u8]) -> [u8; 32] {
     hmac_sha256_parts(key, &[bytes])
 }
 
-/// HMAC-SHA256 of the concatenation of `parts`: what lets a signature be cut out of a body without copying the body.
+/// HMAC-SHA256 of the concatenation of `parts`.
 pub fn hmac_sha256_parts(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
-    // RFC 2104's own preparation of the key: hashed if longer than a block, then filled up with zeros. Done here, the
-    // construction cannot fail, so there is no error to invent an answer for.
-    let mut block = [0_u8; 64];
-    if key.len() > block.len() {
-        block[..32].copy_from_slice(&Sha256::digest(key));
-    } else {
-        block[..key.len()].copy_from_slice(key);
+    let mut mac = Authenticator::new(key);
+    parts.iter().for_each(|part| mac.update(part));
+    mac.finish()
+}
+
+/// An HMAC-SHA256 under way. A clone goes on by itself: two signatures over bodies that begin alike, as a manifest's
+/// two do, read the common megabytes once.
+#[derive(Clone)]
+pub struct Authenticator(Hmac<Sha256>);
+
+impl Authenticator {
+    /// Begins under a key of any length.
+    pub fn new(key: &[u8]) -> Self {
+        // RFC 2104's own preparation of the key: hashed if longer than a block, then filled up with zeros. Done here,
+        // the construction cannot fail, so there is no error to invent an answer for.
+        let mut block = [0_u8; 64];
+        if key.len() > block.len() {
+            block[..32].copy_from_slice(&Sha256::digest(key));
+        } else {
+            block[..key.len()].copy_from_slice(key);
+        }
+        Self(Hmac::<Sha256>::new(&block.into()))
     }
-    let mut mac = Hmac::<Sha256>::new(&block.into());
-    for part in parts {
-        mac.update(part);
+    /// Takes in more bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
     }
-    mac.finalize().into_bytes().into()
+    /// The code over all bytes.
+    pub fn finish(self) -> [u8; 32] {
+        self.0.finalize().into_bytes().into()
+    }
+    /// The code as a body's signature: `HMAC-SHA256=` + 64 hex digits (spec D5).
+    pub fn signature(self) -> String {
+        format!("{V1_PREFIX}{}", hex(&self.finish()))
+    }
+    /// Whether `signature` is the bytes' so far; in constant time.
+    pub fn check(self, signature: &str) -> bool {
+        same_text(&self.signature(), signature)
+    }
 }
 
 /// Compares two texts in a time that tells nothing but their lengths.
@@ -61,6 +87,10 @@ impl Encoder {
         let mut encoder = Self(Vec::with_capacity(640));
         encoder.text(domain);
         encoder
+    }
+    /// Writes on behind what a buffer holds.
+    pub(crate) fn behind(buffer: Vec<u8>) -> Self {
+        Self(buffer)
     }
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         // No text of ours comes near 4 GiB: bodies are capped at 64 MiB.
@@ -284,22 +314,14 @@ pub fn verify_v1(api_key: &str, fields: &V1Fields<'_>, signature: &str) -> bool 
 
 /// `HMAC-SHA256=` + 64 hex digits of a body under the API key's text (spec D5).
 pub fn body_signature(api_key: &str, body: &[u8]) -> String {
-    body_signature_parts(api_key, &[body])
-}
-
-/// [`body_signature`] of a body given in parts.
-pub fn body_signature_parts(api_key: &str, parts: &[&[u8]]) -> String {
-    format!("{V1_PREFIX}{}", hex(&hmac_sha256_parts(api_key.as_bytes(), parts)))
+    let mut mac = Authenticator::new(api_key.as_bytes());
+    mac.update(body);
+    mac.signature()
 }
 
 /// Whether `signature` is this body's under this key; in constant time.
 pub fn check_body_signature(api_key: &str, body: &[u8], signature: &str) -> bool {
-    check_body_signature_parts(api_key, &[body], signature)
-}
-
-/// [`check_body_signature`] of a body given in parts.
-pub fn check_body_signature_parts(api_key: &str, parts: &[&[u8]], signature: &str) -> bool {
-    same_text(&body_signature_parts(api_key, parts), signature)
+    same_text(&body_signature(api_key, body), signature)
 }
 
 // -------------------------------------------------------------------------------------------------- PIN and witness
@@ -372,17 +394,22 @@ mod tests {
 
     #[test]
     fn the_v1_text_is_what_json_stringify_writes() {
-        let fields =
-            V1Fields { scan_id: "s\"1\\", ticket_id: None, barcode_hash: "a\u{1}\n", scanned_at: "ü\u{7f}", gate_id: "g" };
-        let expected =
-            "{\"scan_id\":\"s\\\"1\\\\\",\"ticket_id\":null,\"barcode_hash\":\"a\\u0001\\n\",\"scanned_at\":\"ü\u{7f}\",\"gate_id\":\"g\"}";
+        let fields = V1Fields {
+            scan_id: "s\"1\\",
+            ticket_id: None,
+            barcode_hash: "a\u{1}\n",
+            scanned_at: "ü\u{7f}",
+            gate_id: "g",
+        };
+        let expected = "{\"scan_id\":\"s\\\"1\\\\\",\"ticket_id\":null,\"barcode_hash\":\"a\\u0001\\n\",\"scanned_at\":\"ü\u{7f}\",\"gate_id\":\"g\"}";
         assert_eq!(fields.text(), expected);
         assert_eq!(serde_json::from_str::<serde_json::Value>(&fields.text()).unwrap()["scan_id"], "s\"1\\");
     }
 
     #[test]
     fn a_v1_signature_holds_for_its_fields_and_its_key_alone() {
-        let fields = V1Fields { scan_id: "s", ticket_id: Some("t"), barcode_hash: "h", scanned_at: "now", gate_id: "g" };
+        let fields =
+            V1Fields { scan_id: "s", ticket_id: Some("t"), barcode_hash: "h", scanned_at: "now", gate_id: "g" };
         let signature = sign_v1("key", &fields);
         assert!(verify_v1("key", &fields, &signature));
         assert!(!verify_v1("kez", &fields, &signature));

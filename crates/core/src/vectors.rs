@@ -69,9 +69,10 @@ pub fn answer(what: &str, given: &Value) -> Result<Value, String> {
     match what {
         "candidates" => one(given, codes_to_try),
         "barcode_hash" => one(given, |text: String| json!(BarcodeHash::of(&text))),
-        "scan" => one(given, |scan: Scan| {
-            json!({ "bytes": hex(&sign::scan_bytes(&scan)), "digest": sign::content_digest(&scan) })
-        }),
+        "scan" => one(
+            given,
+            |scan: Scan| json!({ "bytes": hex(&sign::scan_bytes(&scan)), "digest": sign::content_digest(&scan) }),
+        ),
         "batch" => one(given, batch),
         "api_key" => api_key(given),
         "pin" => pin(given),
@@ -138,7 +139,8 @@ fn pin(given: &Value) -> Result<Value, String> {
     }
     let case: PinCase = parse(given)?;
     let salt = bytes(&case.salt)?;
-    let pin = StaffPin { salt, hash: sign::pin_hash(&case.digits, &salt, case.iterations), iterations: case.iterations };
+    let pin =
+        StaffPin { salt, hash: sign::pin_hash(&case.digits, &salt, case.iterations), iterations: case.iterations };
     if !sign::check_pin(&pin, &case.digits) {
         return Err("its own digits do not open the PIN".to_owned());
     }
@@ -437,11 +439,8 @@ fn reduce_case(given: &Value) -> Result<Value, String> {
             return Err(format!("the digest of scan {} is not its content's", fact.fact.scan.scan_id));
         }
     }
-    let facts: Vec<_> = case
-        .facts
-        .into_iter()
-        .map(|fact| (fact.subject.unwrap_or_else(|| case.subject.clone()), fact.fact))
-        .collect();
+    let facts: Vec<_> =
+        case.facts.into_iter().map(|fact| (fact.subject.unwrap_or_else(|| case.subject.clone()), fact.fact)).collect();
     let ticket = case.subject.ticket_id().and_then(|ticket_id| tickets.get(ticket_id));
     let reduced = reduce(&case.subject, Rules { event: &book, ticket, newest: false }, &case.reviews, &facts);
     Ok(json!({

@@ -41,13 +41,9 @@ struct Step<'a> {
 ///
 /// An own scan that the served list names too is one scan: the served count, which reverts from elsewhere may have
 /// lowered, is taken. An own revert acts on listed and own scans alike.
-pub fn fold_view(
-    event: &EventRules,
-    ticket: Option<&TicketRules>,
-    served: Served<'_>,
-    own: &[&Scan],
-) -> TicketState {
-    let keeps = keeps(own);
+pub fn fold_view(event: &EventRules, ticket: Option<&TicketRules>, served: Served<'_>, own: &[&Scan]) -> TicketState {
+    let own = chosen(own);
+    let keeps = keeps(&own);
     let keep = |device: &DeviceId, scan: &ScanId, count: u32| {
         keeps.get(&(device, scan)).map_or(count, |keep| count.min(*keep))
     };
@@ -62,9 +58,11 @@ pub fn fold_view(
             s2: scan.s2,
         });
     }
-    for scan in finals(own) {
+    for scan in own {
         let listed = served.scans.iter().any(|it| it.scan_id == scan.scan_id && it.device_id == scan.device_id);
-        if !listed && scan.opened && scan.kind != ScanKind::Revert {
+        // A claim alone opened no door that this device knows of.
+        let opened = scan.opened && scan.stage == Stage::Final;
+        if !listed && opened && scan.kind != ScanKind::Revert {
             steps.push(Step {
                 place: place(event, scan.at, &scan.device_id, &scan.scan_id),
                 uncertainty_ms: scan.uncertainty_ms,
@@ -84,18 +82,22 @@ pub fn fold_view(
     state
 }
 
-/// Of one scan's records the final over its claim; a claim alone opened no door that this device knows of.
-fn finals<'a>(own: &[&'a Scan]) -> Vec<&'a Scan> {
+/// Of one scan's records the final over its claim (spec D2).
+fn chosen<'a>(own: &[&'a Scan]) -> Vec<&'a Scan> {
     let mut chosen: BTreeMap<&ScanId, &Scan> = BTreeMap::new();
-    for scan in own.iter().filter(|scan| scan.stage == Stage::Final) {
-        chosen.entry(&scan.scan_id).or_insert(scan);
+    for scan in own {
+        let held = chosen.entry(&scan.scan_id).or_insert(scan);
+        if held.stage == Stage::Claim && scan.stage == Stage::Final {
+            *held = scan;
+        }
     }
     chosen.into_values().collect()
 }
 
+/// What each reverted scan keeps: the least that any revert says.
 fn keeps<'a>(own: &[&'a Scan]) -> BTreeMap<(&'a DeviceId, &'a ScanId), u32> {
     let mut keeps = BTreeMap::new();
-    for scan in own.iter().filter(|scan| scan.kind == ScanKind::Revert && scan.stage == Stage::Final) {
+    for scan in own.iter().filter(|scan| scan.kind == ScanKind::Revert) {
         if let (Some(device), Some(id)) = (&scan.target_device, &scan.target_scan_id) {
             keeps.entry((device, id)).and_modify(|keep: &mut u32| *keep = scan.keep.min(*keep)).or_insert(scan.keep);
         }
@@ -143,7 +145,8 @@ fn fold(state: &mut TicketState, event: &EventRules, ticket: Option<&TicketRules
 }
 
 fn double_read(state: &TicketState, device_id: &DeviceId, at: Timestamp) -> bool {
-    state.entries.last().is_some_and(|entry| {
-        entry.device_id == *device_id && at.since(entry.at).abs() < limits::DOUBLE_READ_MS
-    })
+    state
+        .entries
+        .last()
+        .is_some_and(|entry| entry.device_id == *device_id && at.since(entry.at).abs() < limits::DOUBLE_READ_MS)
 }

@@ -94,7 +94,11 @@ fn inputs() -> Vec<(&'static str, &'static str, Vec<Given>)> {
         ("signatures", "Scan signatures v1 and v2 (spec D6), good and bad.", cases::signatures()),
         ("manifests", "Signed lists: built, read, refused (spec D5, §5).", manifests::manifests()),
         ("verdicts", "decide, and the table from (outcome, reason) to the screen (spec §4).", cases::verdicts()),
-        ("reductions", "reduce: a ticket's state from its rules, reviews and scans (spec §4).", reductions::reductions()),
+        (
+            "reductions",
+            "reduce: a ticket's state from its rules, reviews and scans (spec §4).",
+            reductions::reductions(),
+        ),
     ]
 }
 

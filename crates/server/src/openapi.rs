@@ -15,6 +15,7 @@ use utoipa::{Modify, OpenApi, ToSchema};
     components(schemas(ProblemDoc, FieldErrorDoc)),
     modifiers(&Credentials),
     tags(
+        (name = "organisers", description = "What organisers ask. A session's cookie, or an API token as bearer."),
         (name = "devices", description = "What scanners ask. Bearer: the device's API key."),
         (name = "live", description = "The live stream (server-sent events)."),
         (name = "watching", description = "Health and metrics."),

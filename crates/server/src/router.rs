@@ -51,6 +51,22 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The organiser's nouns.
 fn organisers() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
+        .merge(routes::session::routes())
+        .merge(routes::members::routes())
+        .merge(routes::api_tokens::routes())
+        .merge(routes::events::routes())
+        .merge(routes::gates::routes())
+        .merge(routes::entry_types::routes())
+        .merge(routes::guest_lists::routes())
+        .merge(routes::tickets::routes())
+        .merge(routes::guests::routes())
+        .merge(routes::pairing_tokens::routes())
+        .merge(routes::devices::routes())
+        .merge(routes::incidents::routes())
+        .merge(routes::occupancy::routes())
+        .merge(routes::statistics::routes())
+        .merge(routes::scans::routes())
+        .merge(routes::audit::routes())
 }
 
 /// Everything under `/api` and what watches the server, with its description.

@@ -1,6 +1,6 @@
 //! The network: delay, loss, repetition, cut answers, portals, answers out of the past.
 
-use admit_core::ids::ScanId;
+use admit_core::ids::{DeviceId, ScanId};
 use admit_core::time::Timestamp;
 use admit_core::wire::engine::Input;
 use admit_core::wire::scanning::{Cursor, SyncAnswer, SyncRequest};
@@ -15,8 +15,14 @@ const HOLD_MS: i64 = 25_000;
 /// How often a held poll looks again, milliseconds.
 const LOOK_MS: i64 = 2_000;
 
-/// Which phone, which run of its app, which request.
-pub(crate) type Asker = (usize, u64, u64);
+/// Who asks: which phone, which run of its app, which request, in whose name.
+#[derive(Debug, Clone)]
+pub(crate) struct Asker {
+    pub phone: usize,
+    pub generation: u64,
+    pub request: u64,
+    pub author: Option<DeviceId>,
+}
 
 impl<S: Server> World<S> {
     fn delay(&mut self, side: usize) -> i64 {
@@ -31,7 +37,7 @@ impl<S: Server> World<S> {
     /// A request leaves a phone.
     pub(crate) fn send(&mut self, side: usize, asker: Asker, mut wire: Request, timeout_ms: u64) {
         let (now_ms, chaos) = (self.now_ms, self.chaos());
-        let (phone, generation, request) = asker;
+        let Asker { phone, request, .. } = asker;
         if self.planted.is(Mutant::ScanAltered)
             && let Some(body) = &mut wire.body
         {
@@ -41,10 +47,10 @@ impl<S: Server> World<S> {
         self.sides[side].trace.line(now_ms - BEGINNING_MS, line);
         let failed = Input::Failed { request };
         if self.sides[side].phones[phone].offline_until > now_ms {
-            return self.later(side, asker, now_ms + 50, failed, Vec::new());
+            return self.later(side, &asker, now_ms + 50, failed, Vec::new());
         }
         let config = self.config.clone();
-        self.later(side, asker, now_ms + timeout_ms as i64, failed, Vec::new());
+        self.later(side, &asker, now_ms + timeout_ms as i64, failed, Vec::new());
         let rng = &mut self.sides[side].rng;
         let (drop, captive, twice) =
             (rng.per_mille(config.drop), rng.per_mille(config.captive), rng.per_mille(config.duplicate));
@@ -57,17 +63,17 @@ impl<S: Server> World<S> {
                 body: b"<html>Welcome to the stadium network. Please accept our terms.</html>".to_vec(),
             };
             let page = self.as_receipt(&wire, page, Mutant::PortalIsReceipt);
-            return self.answer(side, asker, there, page);
+            return self.answer(side, &asker, there, page);
         }
         if chaos && drop {
             return;
         }
         let held_until = now_ms + HOLD_MS;
-        let first = Ev::Arrives { phone, generation, request, wire: Box::new(wire.clone()), held_until, echo: false };
+        let first = Ev::Arrives { asker: asker.clone(), wire: Box::new(wire.clone()), held_until, echo: false };
         self.at(side, there, first);
         if chaos && twice {
             let again = there + self.delay(side);
-            let echo = Ev::Arrives { phone, generation, request, wire: Box::new(wire), held_until, echo: true };
+            let echo = Ev::Arrives { asker, wire: Box::new(wire), held_until, echo: true };
             self.at(side, again, echo);
         }
     }
@@ -75,18 +81,17 @@ impl<S: Server> World<S> {
     /// A request is at the server.
     pub(crate) fn arrives(&mut self, side: usize, asker: Asker, mut wire: Request, held_until: i64, echo: bool) {
         let (now_ms, chaos) = (self.now_ms, self.chaos());
-        let (phone, generation, request) = asker;
         if now_ms >= held_until {
             wire.path = wire.path.split("&wait=").next().unwrap_or_default().to_owned();
         }
         let answer = match self.server.handle(now_ms, &wire) {
             Reply::Answer(answer) => answer,
             Reply::Hold => {
-                let held = Ev::Arrives { phone, generation, request, wire: Box::new(wire), held_until, echo };
+                let held = Ev::Arrives { asker, wire: Box::new(wire), held_until, echo };
                 return self.at(side, now_ms + LOOK_MS, held);
             }
         };
-        self.heard(side, phone, &wire, &answer);
+        self.heard(side, &asker, &wire, &answer);
         if echo {
             return self.reach.hit("request arrived twice");
         }
@@ -104,17 +109,16 @@ impl<S: Server> World<S> {
             answer.body.truncate(keep);
             self.reach.hit("answer cut short");
         } else if wire.route().ends_with("/manifest") && answer.status == 200 {
-            answer = self.maybe_old_list(side, phone, answer);
+            answer = self.maybe_old_list(side, asker.phone, answer);
         }
-        self.answer(side, asker, back, answer);
+        self.answer(side, &asker, back, answer);
     }
 
     /// The checkers listen at the server's door.
-    fn heard(&mut self, side: usize, phone: usize, wire: &Request, answer: &Response) {
+    fn heard(&mut self, side: usize, asker: &Asker, wire: &Request, answer: &Response) {
         let now_ms = self.now_ms;
         let held = &mut self.sides[side];
-        let author = held.phones[phone].identity.as_ref().map(|(device_id, _)| device_id.clone());
-        held.ledger.answered(author.as_ref(), wire, answer);
+        held.ledger.answered(asker.author.as_ref(), wire, answer);
         let line = format_args!("server {} {} {:08x}", answer.status, wire.route(), short(&answer.body));
         held.trace.line(now_ms - BEGINNING_MS, line);
     }
@@ -161,15 +165,15 @@ impl<S: Server> World<S> {
         Response { status: 200, headers: vec![], body: serde_json::to_vec(&receipt).unwrap_or_default() }
     }
 
-    fn answer(&mut self, side: usize, asker: Asker, at_ms: i64, answer: Response) {
-        let (phone, _, request) = asker;
+    fn answer(&mut self, side: usize, asker: &Asker, at_ms: i64, answer: Response) {
+        let Asker { phone, request, .. } = *asker;
         let sent_mono_ms = self.sides[side].phones[phone].requests.get(&request).copied().unwrap_or(0);
         let Response { status, headers, body } = answer;
         self.later(side, asker, at_ms, Input::Response { request, status, headers, sent_mono_ms }, body);
     }
 
-    fn later(&mut self, side: usize, asker: Asker, at_ms: i64, input: Input, body: Vec<u8>) {
-        let (phone, generation, _) = asker;
+    fn later(&mut self, side: usize, asker: &Asker, at_ms: i64, input: Input, body: Vec<u8>) {
+        let Asker { phone, generation, .. } = *asker;
         self.at(side, at_ms, Ev::Input { phone, generation, input: Box::new(input), body });
     }
 }

@@ -166,9 +166,10 @@ impl<S: Server> World<S> {
             return;
         }
         let known = held.identity.as_ref().is_some_and(|(id, _)| self.sides[side].ledger.revoked.contains(id));
-        match held.phase() {
-            Phase::Unpaired | Phase::KeyUnknown if !known => self.pair(side, phone, now_ms + 200),
-            _ => {}
+        // Who waits for a pairing that does not come tries again.
+        let stuck = held.phase() == Phase::Pairing && self.sides[side].rng.per_mille(200);
+        if !known && (stuck || matches!(self.sides[side].phones[phone].phase(), Phase::Unpaired | Phase::KeyUnknown)) {
+            self.pair(side, phone, now_ms + 200);
         }
     }
 

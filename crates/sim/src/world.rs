@@ -9,6 +9,7 @@ use crate::clock::PhoneClock;
 use crate::config::Config;
 use crate::ledger::Ledger;
 use crate::mutants::{Mutant, Planted};
+use crate::net::Asker;
 use crate::phone::{Phone, Writing};
 use crate::reach::Reach;
 use crate::rng::Rng;
@@ -26,11 +27,11 @@ pub(crate) enum Ev {
     /// Into an engine, if it is still the same run of the app.
     Input { phone: usize, generation: u64, input: Box<Input>, body: Vec<u8> },
     /// The monotonic clock reached a wake.
-    Wake { phone: usize, generation: u64, wake: u64 },
+    Wake { phone: usize, generation: u64, wake: u64, at_mono_ms: i64 },
     /// A write reaches the disk.
     DiskDone { phone: usize, generation: u64, append: u64, fails: bool },
     /// A request reaches the server; until then a long poll may be held.
-    Arrives { phone: usize, generation: u64, request: u64, wire: Box<Request>, held_until: i64, echo: bool },
+    Arrives { asker: Asker, wire: Box<Request>, held_until: i64, echo: bool },
     /// The app starts.
     Start { phone: usize },
     /// A person stands at a door.
@@ -168,15 +169,9 @@ impl<S: Server> World<S> {
     fn happen(&mut self, side: usize, event: Ev) {
         match event {
             Ev::Input { phone, generation, input, body } => self.input(side, phone, generation, *input, body),
-            Ev::Wake { phone, generation, wake } => {
-                if self.sides[side].phones[phone].wake == wake {
-                    self.input(side, phone, generation, Input::Tick, Vec::new());
-                }
-            }
+            Ev::Wake { phone, generation, wake, at_mono_ms } => self.wake(side, phone, generation, wake, at_mono_ms),
             Ev::DiskDone { phone, generation, append, fails } => self.written(side, phone, generation, append, fails),
-            Ev::Arrives { phone, generation, request, wire, held_until, echo } => {
-                self.arrives(side, (phone, generation, request), *wire, held_until, echo);
-            }
+            Ev::Arrives { asker, wire, held_until, echo } => self.arrives(side, asker, *wire, held_until, echo),
             Ev::Start { phone } => self.start(side, phone),
             Ev::Visit => self.visit(side),
             Ev::Minute => self.minute(side),
@@ -244,7 +239,8 @@ impl<S: Server> World<S> {
                         .find(|(name, _)| name == admit_core::wire::scanning::WITNESS_HEADER)
                         .map(|(_, text)| text.clone());
                     let wire = Request { method, path, headers, body };
-                    self.send(side, (phone, generation, request), wire, timeout_ms);
+                    let author = held.identity.as_ref().map(|(device_id, _)| device_id.clone());
+                    self.send(side, Asker { phone, generation, request, author }, wire, timeout_ms);
                 }
                 Effect::Cancel { request } => {
                     held.requests.remove(&request);
@@ -252,7 +248,7 @@ impl<S: Server> World<S> {
                 Effect::Wake { at_mono_ms } => {
                     held.wake += 1;
                     let (wake, at) = (held.wake, held.clock.true_at_mono(at_mono_ms));
-                    self.at(side, at, Ev::Wake { phone, generation, wake });
+                    self.at(side, at, Ev::Wake { phone, generation, wake, at_mono_ms });
                 }
                 Effect::Show { verdict } => self.shown(side, phone, *verdict),
                 Effect::View { view } => held.view = Some(*view),
@@ -269,6 +265,19 @@ impl<S: Server> World<S> {
                 Effect::Export { .. } => self.reach.hit("export"),
             }
         }
+    }
+
+    /// A timer runs on the monotonic clock: what was set before a sleep goes off as much later.
+    fn wake(&mut self, side: usize, phone: usize, generation: u64, wake: u64, at_mono_ms: i64) {
+        let held = &self.sides[side].phones[phone];
+        if held.wake != wake || held.generation != generation {
+            return;
+        }
+        if held.clock.mono_ms(self.now_ms) < at_mono_ms {
+            let at = held.clock.true_at_mono(at_mono_ms);
+            return self.at(side, at, Ev::Wake { phone, generation, wake, at_mono_ms });
+        }
+        self.input(side, phone, generation, Input::Tick, Vec::new());
     }
 
     /// Rows on their way to the disk.
@@ -320,7 +329,9 @@ impl<S: Server> World<S> {
         for kept in &held.kept[before..] {
             let scan = &kept.scanned.scan;
             ledger.made.insert(kept.digest, (scan.device_id.clone(), scan.scan_id.clone()));
-            if let Some(true_ms) = kept.true_ms
+            // A phone that never had an exchange claims nothing but its own wall clock.
+            let claims = scan.uncertainty_ms < admit_core::limits::CLOCK_UNKNOWN_MS;
+            if let Some(true_ms) = kept.true_ms.filter(|_| claims)
                 && scan.at.ms().abs_diff(true_ms) > scan.uncertainty_ms
             {
                 let what = format!("{} says {} ± {}, true is {}", scan.scan_id, scan.at.ms(), scan.uncertainty_ms, true_ms);

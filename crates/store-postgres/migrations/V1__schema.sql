@@ -449,6 +449,7 @@ CREATE TABLE occupancy (
   event_id TEXT COLLATE "C" NOT NULL,
   serial BIGINT NOT NULL,
   inside BIGINT NOT NULL,
+  inside_over BIGINT NOT NULL,
   entered BIGINT NOT NULL,
   over BIGINT NOT NULL,
   exited BIGINT NOT NULL,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use admit_app::error::{Error, Result};
 use admit_app::records::*;
-use admit_core::ids::{EventId, GateId, TicketId};
+use admit_core::ids::{EventId, TicketId};
 use admit_core::incident::Subject;
 use admit_core::occupancy::{GateFlow, Occupancy};
 use admit_core::reduce::ScanVerdict;
@@ -47,13 +47,14 @@ statements! {
         FROM verdicts WHERE organization_id = $1 AND event_id = $2 AND at >= $3
         GROUP BY at / 60000, gate_id ORDER BY minute, gate_id";
     /// An event's counters.
-    OCCUPANCY = "SELECT inside, entered, over, exited, subjects FROM occupancy WHERE organization_id = $1 AND event_id = $2";
+    OCCUPANCY = "SELECT inside, inside_over, entered, over, exited, subjects FROM occupancy WHERE organization_id = $1 AND event_id = $2";
     /// Counters by gate.
     OCCUPANCY_GATES = "SELECT gate_id, entered, exited FROM occupancy_gates WHERE organization_id = $1 AND event_id = $2";
     /// Adds to an event's counters.
-    ADD_OCCUPANCY = "INSERT INTO occupancy (organization_id, event_id, serial, inside, entered, over, exited, subjects)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (organization_id, event_id) DO UPDATE SET serial = excluded.serial,
-        inside = occupancy.inside + excluded.inside, entered = occupancy.entered + excluded.entered,
+    ADD_OCCUPANCY = "INSERT INTO occupancy (organization_id, event_id, serial, inside, inside_over, entered, over, exited, subjects)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (organization_id, event_id) DO UPDATE SET serial = excluded.serial,
+        inside = occupancy.inside + excluded.inside,
+        inside_over = occupancy.inside_over + excluded.inside_over, entered = occupancy.entered + excluded.entered,
         over = occupancy.over + excluded.over, exited = occupancy.exited + excluded.exited,
         subjects = occupancy.subjects + excluded.subjects";
     /// Forgets an event's counters.
@@ -82,25 +83,12 @@ bulks! {
         exited = occupancy_gates.exited + excluded.exited";
 }
 
-/// A subject's part in the counters as text: five numbers, then gates with theirs, in order of id.
-fn occupancy_text(occupancy: &Occupancy) -> String {
-    let totals = [occupancy.inside, occupancy.entered, occupancy.over, occupancy.exited, occupancy.subjects];
-    let gates: Vec<(&str, i64, i64)> =
-        occupancy.gates.iter().map(|(gate_id, flow)| (gate_id.as_str(), flow.entered, flow.exited)).collect();
-    serde_json::to_string(&(totals, gates)).unwrap_or_default()
-}
-fn read_occupancy_text(row: &mut Row) -> Result<Occupancy> {
-    let ([inside, entered, over, exited, subjects], gates): ([i64; 5], Vec<(GateId, i64, i64)>) =
-        row.json("occupancy")?;
-    let gates = gates.into_iter().map(|(gate_id, entered, exited)| (gate_id, GateFlow { entered, exited })).collect();
-    Ok(Occupancy { inside, entered, over, exited, subjects, gates })
-}
 fn read_state(row: &mut Row) -> Result<StateRecord> {
     Ok(StateRecord {
         subject_key: row.text()?,
         state: row.json("state")?,
         effective: row.json("effective scans")?,
-        occupancy: read_occupancy_text(row)?,
+        occupancy: row.json("occupancy")?,
         digest: row.hash()?,
         serial: row.count()?,
     })
@@ -175,7 +163,7 @@ impl<D: Driver> SqlTx<'_, D> {
                 state.serial.into(),
                 state.state.persons().into(),
                 (&state.digest).into(),
-                occupancy_text(&state.occupancy).into(),
+                stored::to_text(&state.occupancy).into(),
                 stored::to_text(&state.state).into(),
                 stored::to_text(&state.effective).into(),
             ]);
@@ -227,6 +215,7 @@ impl<D: Driver> SqlTx<'_, D> {
             event_id.into(),
             serial.into(),
             delta.inside.into(),
+            delta.inside_over.into(),
             delta.entered.into(),
             delta.over.into(),
             delta.exited.into(),
@@ -251,6 +240,7 @@ impl<D: Driver> SqlTx<'_, D> {
         let totals = self.one(&OCCUPANCY, &key, |row| {
             Ok(Occupancy {
                 inside: row.int()?,
+                inside_over: row.int()?,
                 entered: row.int()?,
                 over: row.int()?,
                 exited: row.int()?,

@@ -448,6 +448,7 @@ CREATE TABLE occupancy (
   event_id TEXT NOT NULL,
   serial INTEGER NOT NULL,
   inside INTEGER NOT NULL,
+  inside_over INTEGER NOT NULL,
   entered INTEGER NOT NULL,
   over INTEGER NOT NULL,
   exited INTEGER NOT NULL,

@@ -51,7 +51,7 @@ fn handle(engine: &mut Engine, input: &str, body: &[u8], now: &str) -> Result<St
 }
 
 fn read<T: DeserializeOwned>(what: &str, json: &str) -> Result<T, String> {
-    serde_json::from_str(json).map_err(|error| format!("{what}: {error}"))
+    serde_json::from_slice(json.as_bytes()).map_err(|error| format!("{what}: {error}"))
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ export interface GateView {
 export interface TicketView {
   id: string;
   barcode: string | null;
-  barcode_hash: string;
+  barcode_hash: string | null;
   zone: string;
   gate_ids: string[];
   entry_limit: number;
@@ -50,6 +50,9 @@ export interface TicketView {
   expires_at: string | null;
   guest: { name: string; email: string | null; phone: string | null } | null;
   scan_count: number;
+  /** Persons let in, within the limit and beyond it. */
+  entered: number;
+  over: number;
   scanned_at: string | null;
 }
 
@@ -98,7 +101,9 @@ export interface GateOccupancy {
 }
 export interface Occupancy {
   event_id: string;
+  /** Within their tickets' limits. */
   inside: number;
+  inside_over: number;
   entered: number;
   exited: number;
   over: number;

@@ -78,13 +78,12 @@ impl Known {
 }
 
 /// Makes tickets: all or none. Fails with `barcode_taken` where a code was ever given to another ticket of the event.
-/// `many` = the request was an array, so that errors name the item.
+/// Errors name the item: `[3].entry_limit`.
 pub async fn create(
     app: &App,
     caller: &UserCaller,
     event_id: EventId,
     new: Vec<NewTicket>,
-    many: bool,
 ) -> Result<Vec<(TicketRecord, Option<GuestRecord>)>> {
     if !new.iter().all(|ticket| ticket.guest.as_ref().is_some_and(|guest| guest.guest_list_id.is_some())) {
         caller.must(Action::ManageGuests)?;
@@ -104,13 +103,13 @@ pub async fn create(
         let mut checks = Checks::default();
         let mut fresh = Vec::with_capacity(new.len());
         for (i, ticket) in new.iter().enumerate() {
-            let at = if many { format!("[{i}]") } else { String::new() };
+            let at = format!("[{i}]");
             if let Some(guest) = &ticket.guest {
                 guest_lists::must_fill(tx, &by, &id, guest.guest_list_id.as_ref())?;
             }
             fresh.push(build(&mut checks, &at, ticket, &known, &id, now, &mut draw)?);
         }
-        no_code_twice(&mut checks, &fresh, many);
+        no_code_twice(&mut checks, &fresh);
         checks.finish()?;
         // 2. Store, judge the scans that waited, one line.
         let stamp = tx.stamp(&id)?;
@@ -128,6 +127,28 @@ pub async fn create(
     Ok(made)
 }
 
+/// Makes one ticket; errors name its fields alone.
+pub async fn create_one(
+    app: &App,
+    caller: &UserCaller,
+    event_id: EventId,
+    new: NewTicket,
+) -> Result<(TicketRecord, Option<GuestRecord>)> {
+    let made = create(app, caller, event_id, vec![new]).await.map_err(|error| below(error, "[0]"))?;
+    made.into_iter().next().ok_or_else(|| Error::Bug("a ticket was to be made and was not".into()))
+}
+
+/// The same error seen from inside `parent`: there `[0].guest.name` is `guest.name`.
+pub(crate) fn below(error: Error, parent: &str) -> Error {
+    let Error::Invalid { code, mut errors } = error else { return error };
+    for error in &mut errors {
+        if let Some(rest) = error.path.strip_prefix(parent) {
+            error.path = rest.trim_start_matches('.').to_owned();
+        }
+    }
+    Error::Invalid { code, errors }
+}
+
 fn told(made: &[(TicketRecord, Option<GuestRecord>)]) -> (&'static str, String, serde_json::Value) {
     match made {
         [(ticket, guest)] => {
@@ -143,13 +164,11 @@ fn told(made: &[(TicketRecord, Option<GuestRecord>)]) -> (&'static str, String, 
     }
 }
 
-fn no_code_twice(checks: &mut Checks, fresh: &[Fresh], many: bool) {
+fn no_code_twice(checks: &mut Checks, fresh: &[Fresh]) {
     let mut seen = std::collections::BTreeMap::new();
     for (i, one) in fresh.iter().enumerate() {
         for hash in &one.ticket.barcode_hashes {
-            if let Some(first) = seen.insert(*hash, i)
-                && many
-            {
+            if let Some(first) = seen.insert(*hash, i) {
                 checks.fail(format!("[{i}].barcode"), format!("is the same as [{first}].barcode"));
             }
         }

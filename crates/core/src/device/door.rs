@@ -4,28 +4,18 @@
 
 use super::clock::Stamp;
 use super::journal::OwnScan;
+use super::lookup::About;
 use super::state::{After, State};
 use crate::barcode::{BarcodeHash, candidates};
-use crate::decide::{LastEntry, Question, Reason, Screen, Standing, Verdict, decide, screen};
+use crate::decide::{Question, Screen, Standing, Verdict, decide, screen};
 use crate::gate::Direction;
-use crate::ids::{ScanId, TicketId};
+use crate::ids::ScanId;
 use crate::limits;
-use crate::reduce::{TicketState, implausible};
+use crate::reduce::implausible;
 use crate::scan::{Basis, ClockEvidence, Form, Method, Outcome, Override, Scan, ScanKind, Stage};
 use crate::sign;
-use crate::ticket::TicketRules;
-use crate::time::Timestamp;
-use crate::view::{Served, fold_view};
-use crate::wire::engine::{DecidedBy, Effect, LastEntryView, VerdictView};
+use crate::wire::engine::Effect;
 use crate::wire::journal::{Entry, Scanned, Shown};
-
-/// Which ticket a code or a scan is about.
-#[derive(Debug, Clone)]
-struct About {
-    hash: Option<BarcodeHash>,
-    raw: Option<BarcodeHash>,
-    ticket: Option<(TicketId, TicketRules)>,
-}
 
 /// What was asked of `decide`, and its answer.
 struct Asked {
@@ -86,62 +76,6 @@ impl State {
         self.record(scan, shown, &about, &asked);
     }
 
-    /// The first spelling that a ticket holds; else the first spelling, known to nobody.
-    fn find(&self, read: &str, texts: &[String]) -> About {
-        let raw = Some(BarcodeHash::of(read));
-        for text in texts {
-            let hash = BarcodeHash::of(text);
-            if let Some(ticket) = self.ticket_of(&hash) {
-                return About { hash: Some(hash), raw, ticket: Some(ticket) };
-            }
-        }
-        About { hash: texts.first().map(|text| BarcodeHash::of(text)), raw, ticket: None }
-    }
-
-    /// The ticket that holds a code, by the newest of list and changes.
-    fn ticket_of(&self, hash: &BarcodeHash) -> Option<(TicketId, TicketRules)> {
-        let listed = self.list.as_ref().and_then(|list| list.find(hash));
-        let id = listed.as_ref().map(|(id, _)| id).or_else(|| self.feed.by_code(hash))?.clone();
-        let rules = self.rules_of(&id, listed.map(|(_, rules)| rules))?;
-        Some((id, rules))
-    }
-
-    /// A ticket's newest rules: from changes where they are ahead of the list, else from the list.
-    fn rules_of(&self, id: &TicketId, listed: Option<TicketRules>) -> Option<TicketRules> {
-        let list = self.list.as_ref()?;
-        let same_epoch = self.feed.cursor().is_some_and(|cursor| cursor.epoch == list.epoch);
-        let ahead = self.feed.ticket(id).filter(|item| same_epoch && item.serial > list.version);
-        ahead.map(|item| item.changed.rules.clone()).or(listed)
-    }
-
-    /// The changes cursor in the list's epoch; 0 where changes are of another.
-    fn cursor_serial(&self) -> u64 {
-        let epoch = self.list.as_ref().map(|list| list.epoch);
-        self.feed.cursor().filter(|cursor| Some(cursor.epoch) == epoch).map_or(0, |cursor| cursor.serial)
-    }
-
-    /// Whether the server's part of the view holds a scan already: its receipt is at or below the cursor.
-    fn covered(&self, own: &OwnScan) -> bool {
-        let (Some(cursor), Some((epoch, serial))) = (self.feed.cursor(), own.receipt) else { return false };
-        epoch == Some(cursor.epoch) && serial <= cursor.serial
-    }
-
-    /// A ticket's state as this device sees it (spec §4, the device's law).
-    pub fn state_of(&self, id: &TicketId, rules: &TicketRules, hash: Option<BarcodeHash>) -> TicketState {
-        let (Some(list), Some(paired)) = (&self.list, self.paired()) else { return TicketState::default() };
-        let nothing = TicketState::default();
-        let changed = self.feed.ticket(id).map(|item| &item.changed);
-        let served = Served {
-            prefix: changed.map_or(&nothing, |changed| &changed.prefix),
-            scans: changed.map_or(&[], |changed| &changed.scans),
-        };
-        let codes = changed.map_or(&[][..], |changed| &changed.barcode_hashes);
-        let hashes: Vec<BarcodeHash> = hash.into_iter().chain(codes.iter().copied()).collect();
-        let own = self.journal.of_ticket(&paired.event_id, Some(id), &hashes);
-        let own: Vec<&Scan> = own.into_iter().filter(|own| !self.covered(own)).map(|own| &own.scan).collect();
-        fold_view(&list.event, Some(rules), served, &own)
-    }
-
     fn ask(&self, about: &About, kind: ScanKind) -> Option<Asked> {
         let (list, paired) = (self.list.as_ref()?, self.paired()?);
         let stamp = self.clock.stamp(self.journal.last_at());
@@ -151,7 +85,7 @@ impl State {
         });
         let verdict = decide(Question {
             event: &list.event,
-            ticket: about.ticket.as_ref().map(|(_, rules)| rules),
+            ticket: about.rules(),
             standing: &standing,
             gate_id: &paired.gate_id,
             gate: self.gate(),
@@ -174,7 +108,7 @@ impl State {
             return false;
         }
         let (scan, shown) = (own.scan.clone(), own.shown.clone());
-        let mut view = self.verdict_view(&scan, &shown, None, about.ticket.as_ref().map(|(_, rules)| rules));
+        let mut view = self.verdict_view(&scan, &shown, None, about.rules());
         view.screen = Screen::SameTicket;
         view.scan_id = None;
         view.can_undo = false;
@@ -199,7 +133,7 @@ impl State {
         let now = self.now?;
         let (list, paired) = (self.list.as_ref()?, self.journal.paired.as_ref()?);
         let (_, log_id) = self.journal.identity.as_ref()?;
-        let rules = about.ticket.as_ref().map(|(_, rules)| rules);
+        let rules = about.rules();
         Some(Scan {
             form: Form::V2,
             scan_id,
@@ -246,7 +180,7 @@ impl State {
 
     /// Signs a scan and writes it; its verdict is shown once it is durable.
     fn record(&mut self, scan: Scan, shown: Shown, about: &About, asked: &Asked) {
-        let rules = about.ticket.as_ref().map(|(_, rules)| rules);
+        let rules = about.rules();
         let view = self.verdict_view(&scan, &shown, asked.standing.last_entry.as_ref(), rules);
         self.write_scan(scan, shown, Vec::new(), After::Show(Box::new(view)));
     }
@@ -283,21 +217,6 @@ impl State {
         self.record(scan, shown, &about, &asked);
     }
 
-    fn is_here(&self, scan: &Scan) -> bool {
-        self.paired().is_some_and(|paired| paired.event_id == scan.event_id)
-    }
-
-    /// What a scan of this device was about, by what is known now.
-    fn about(&self, scan: &Scan) -> About {
-        let held = scan.barcode_hash.and_then(|hash| self.ticket_of(&hash));
-        let ticket = held.or_else(|| {
-            let id = scan.ticket_id.clone()?;
-            let rules = self.rules_of(&id, self.list.as_ref().and_then(|list| list.by_ticket(&id)))?;
-            Some((id, rules))
-        });
-        About { hash: scan.barcode_hash, raw: scan.raw_hash, ticket }
-    }
-
     /// Staff set a refusal aside (spec D18): another scan, opened, which says what `decide` says and who took it upon
     /// themselves.
     pub fn set_aside(&mut self, scan_id: &ScanId, pin: &str, by: &str, reason: &str, count: u32) {
@@ -331,7 +250,7 @@ impl State {
             Some(Override { by: words(by, limits::NAME_CHARS), reason: words(reason, limits::NOTE_CHARS) });
         let screen = if refused.kind == ScanKind::Exit { Screen::Exit } else { Screen::Admit };
         let shown = shown(screen, &about, &asked);
-        let rules = about.ticket.as_ref().map(|(_, rules)| rules);
+        let rules = about.rules();
         let view = self.verdict_view(&scan, &shown, asked.standing.last_entry.as_ref(), rules);
         self.write_scan(scan, shown, vec![Entry::Pin { ok: true, at_ms }], After::Show(Box::new(view)));
     }
@@ -356,15 +275,15 @@ impl State {
         if self.paired().is_none() || self.journal.revoked {
             return self.refuse("not_paired", "This device is not paired with an event.");
         }
-        let counts = |own: &&OwnScan| {
-            own.scan.opened && own.scan.kind != ScanKind::Revert && self.journal.kept(&own.scan) > 0
-        };
+        let counts =
+            |own: &&OwnScan| own.scan.opened && own.scan.kind != ScanKind::Revert && self.journal.kept(&own.scan) > 0;
         let target = match scan_id {
             Some(id) => self.journal.find(id).filter(counts),
             None => self.journal.scans.iter().rev().find(counts).filter(|own| self.is_here(&own.scan)),
         };
         let Some(target) = target.map(|own| own.scan.clone()) else {
-            return self.refuse("nothing_to_undo", "Nothing of this device that let somebody in or out is left to undo.");
+            return self
+                .refuse("nothing_to_undo", "Nothing of this device that let somebody in or out is left to undo.");
         };
         let kept = self.journal.kept(&target);
         if keep >= kept {
@@ -377,7 +296,11 @@ impl State {
         let Some(mut revert) = self.draft(&about, &asked, Method::Manual) else {
             return self.refuse("no_list", "The list of this event is not on this device yet.");
         };
-        revert.event_id = target.event_id.clone();
+        if revert.event_id != target.event_id {
+            // Of the event before a re-pairing: what this device knows of the present one says nothing there.
+            (revert.event_id, revert.gate_id) = (target.event_id.clone(), target.gate_id.clone());
+            (revert.epoch, revert.manifest_version, revert.cursor) = (None, 0, 0);
+        }
         revert.ticket_id = target.ticket_id.clone();
         revert.target_device = Some(target.device_id.clone());
         revert.target_scan_id = Some(target.scan_id.clone());
@@ -386,106 +309,6 @@ impl State {
         let shown = shown(Screen::Admit, &about, &asked);
         let after = After::Undone { scan_id: target.scan_id, persons: kept - keep };
         self.write_scan(revert, shown, Vec::new(), after);
-    }
-
-    /// Whether staff with the PIN may set this refusal aside.
-    pub fn can_override(&self, own: &OwnScan) -> bool {
-        self.may_set_aside(&own.scan, &own.shown)
-    }
-
-    fn may_set_aside(&self, scan: &Scan, shown: &Shown) -> bool {
-        let refusal = scan.stage == Stage::Final && !scan.opened && scan.outcome != Outcome::Valid;
-        refusal && scan.kind != ScanKind::Revert && shown.screen != Screen::NotATicket
-    }
-
-    /// A scan of this device as the screen shows it.
-    pub fn view_of(&self, own: &OwnScan) -> VerdictView {
-        let about = self.about(&own.scan);
-        let rules = about.ticket.as_ref().map(|(_, rules)| rules);
-        let before = own.scan.basis.as_ref().and_then(|basis| basis.last_entry_at);
-        let last = about.ticket.as_ref().zip(before).and_then(|((id, rules), at)| {
-            let state = self.state_of(id, rules, about.hash);
-            let entry = state.entries.into_iter().rev().find(|entry| entry.at == at)?;
-            Some(LastEntry { at, gate_id: entry.gate_id, device_id: entry.device_id })
-        });
-        self.verdict_view(&own.scan, &own.shown, last.as_ref(), rules)
-    }
-
-    fn verdict_view(
-        &self,
-        scan: &Scan,
-        shown: &Shown,
-        last: Option<&LastEntry>,
-        ticket: Option<&TicketRules>,
-    ) -> VerdictView {
-        let list = self.list.as_ref();
-        let name = |gate_id| self.gate_name(gate_id);
-        let wrong_place = shown.screen == Screen::WrongPlace;
-        let wrong_time = shown.screen == Screen::WrongTime;
-        let admitted = if scan.opened { scan.count } else { 0 };
-        VerdictView {
-            screen: shown.screen,
-            scan_id: Some(scan.scan_id.clone()).filter(|_| shown.screen != Screen::NotATicket),
-            kind: scan.kind,
-            outcome: scan.outcome,
-            reason: shown.reason.map(|reason: Reason| reason.as_str().to_owned()),
-            opened: scan.opened,
-            count: admitted,
-            may_admit: shown.may_admit,
-            entry_limit: shown.entry_limit,
-            already_in: shown.already_in,
-            ticket_id: scan.ticket_id.clone(),
-            short_code: short_code(scan),
-            zone: ticket.map(|rules| rules.zone.clone()),
-            name: None,
-            right_gates: ticket.filter(|_| wrong_place).map(|rules| self.right_gates(rules)).unwrap_or_default(),
-            valid_from: ticket.filter(|_| wrong_time).and_then(|rules| rules.valid_from),
-            expires_at: ticket.filter(|_| wrong_time).and_then(|rules| rules.expires_at),
-            last_entry: last.filter(|_| scan.outcome == Outcome::Duplicate).map(|entry| LastEntryView {
-                at: entry.at,
-                gate: name(&entry.gate_id),
-                device_id: entry.device_id.clone(),
-                own: entry.device_id == scan.device_id,
-            }),
-            at: scan.at,
-            decided_by: DecidedBy::Device,
-            list_expired: list.is_some_and(|list| scan.at >= list.expires_at),
-            manifest_version: scan.manifest_version,
-            list_at: list.map(|list| list.generated_at),
-            can_override: self.may_set_aside(scan, shown) && list.is_some_and(|list| list.event.staff_pin.is_some()),
-            overridden: scan.override_.is_some(),
-            can_undo: scan.opened && scan.kind != ScanKind::Revert && self.journal.kept(scan) > 0,
-            same_ticket_ms: None,
-        }
-    }
-
-    /// A gate's name; its id where this list does not know it.
-    pub fn gate_name(&self, gate_id: &crate::ids::GateId) -> String {
-        let gate = self.list.as_ref().and_then(|list| list.gates.get(gate_id));
-        gate.map_or_else(|| gate_id.to_string(), |gate| gate.name.clone())
-    }
-
-    fn right_gates(&self, rules: &TicketRules) -> Vec<String> {
-        let Some(list) = &self.list else { return Vec::new() };
-        if rules.gate_ids.is_empty() {
-            list.gates.values().filter(|gate| gate.zones.contains(&rules.zone)).map(|gate| gate.name.clone()).collect()
-        } else {
-            rules.gate_ids.iter().map(|id| self.gate_name(id)).collect()
-        }
-    }
-
-    /// At start a young last verdict is shown again: staff may not have seen it (architecture §5).
-    pub fn show_again(&mut self) {
-        if self.list.is_none() || self.journal.revoked {
-            return;
-        }
-        let Some(own) = self.journal.scans.last() else { return };
-        let age = Timestamp::clamped(self.clock.read().at_ms).since(own.scan.at);
-        let silent = own.scan.kind == ScanKind::Revert || own.shown.screen == Screen::NotATicket;
-        if age < limits::SHOW_AGAIN_MS && !silent && self.is_here(&own.scan) {
-            let verdict = Box::new(self.view_of(own));
-            self.emit(Effect::Show { verdict });
-        }
     }
 }
 
@@ -497,11 +320,6 @@ fn shown(screen: Screen, about: &About, asked: &Asked) -> Shown {
         entry_limit: about.ticket.as_ref().map_or(0, |(_, rules)| rules.entry_limit),
         already_in: asked.standing.used,
     }
-}
-
-/// First characters of the code's hash, for talk between staff.
-pub(super) fn short_code(scan: &Scan) -> String {
-    scan.barcode_hash.map(|hash| crate::barcode::hex(&hash.0[..4]).to_uppercase()).unwrap_or_default()
 }
 
 /// Staff's own words, as the record may hold them.

@@ -34,6 +34,9 @@ impl Engine {
         state.now = Some(*now);
         state.draws = 0;
         if let Input::Start { session_id, rows, app_version, device_type } = input {
+            if !state.session_id.is_empty() {
+                return Vec::new(); // Once.
+            }
             state.session_id = session_id;
             state.app_version = app_version;
             state.device_type = device_type.parse().ok();
@@ -57,6 +60,9 @@ impl Engine {
         std::mem::take(&mut state.out)
     }
 }
+
+/// Sends one kind of request.
+type Send = fn(&mut State);
 
 impl State {
     fn start(&mut self, rows: Vec<Row>) {
@@ -115,8 +121,11 @@ impl State {
             self.emit(Effect::WipeCaches);
             self.after_append();
         } else if let Some(paired) = self.paired().cloned() {
-            let keys: Vec<&str> =
-                [Some(&paired.api_key), self.journal.old_key.as_ref()].into_iter().flatten().map(String::as_str).collect();
+            let keys: Vec<&str> = [Some(&paired.api_key), self.journal.old_key.as_ref()]
+                .into_iter()
+                .flatten()
+                .map(String::as_str)
+                .collect();
             let expected = Expected { organization_id: &paired.organization_id, event_id: &paired.event_id };
             match List::open(&caches, &keys, expected, self.journal.lists.get(&paired.event_id)) {
                 Ok(Some((list, deltas))) => (self.list, self.deltas) = (Some(list), deltas),
@@ -163,12 +172,11 @@ impl State {
     }
 
     fn staff(&mut self, input: Input) {
-        let scans = matches!(
-            input,
-            Input::Code { .. } | Input::Count { .. } | Input::Override { .. } | Input::Undo { .. }
-        );
+        let scans =
+            matches!(input, Input::Code { .. } | Input::Count { .. } | Input::Override { .. } | Input::Undo { .. });
         if scans && self.journal.damaged {
-            return self.refuse("storage_blocked", "A row of this device's log cannot be read: it records no more scans.");
+            return self
+                .refuse("storage_blocked", "A row of this device's log cannot be read: it records no more scans.");
         }
         match input {
             Input::Pair { code, name } => self.begin_pairing(&code, &name),
@@ -288,8 +296,8 @@ impl State {
     }
 
     /// Every request that is wanted and not under way, and when.
-    fn due(&self) -> Vec<(i64, fn(&mut State))> {
-        let mut due: Vec<(i64, fn(&mut State))> = Vec::new();
+    fn due(&self) -> Vec<(i64, Send)> {
+        let mut due: Vec<(i64, Send)> = Vec::new();
         let lanes = &self.lanes;
         let named = self.pairing.is_some() && self.journal.identity.is_some() && self.writer.flight.is_none();
         if named && !lanes.pair.busy() {

@@ -182,7 +182,8 @@ impl State {
         let Some(event_id) = self.paired().map(|paired| paired.event_id.clone()) else { return };
         let fresh_epoch = |list: &List| self.named.is_none_or(|(epoch, _)| epoch == list.epoch);
         let few = self.deltas.len() < limits::DELTAS && self.lanes.list.failures() == 0;
-        let since = self.list.as_ref().filter(|list| few && !self.whole_next && fresh_epoch(list)).map(|list| list.version);
+        let since =
+            self.list.as_ref().filter(|list| few && !self.whole_next && fresh_epoch(list)).map(|list| list.version);
         let query = since.map(|since| format!("?since={since}")).unwrap_or_default();
         let path = format!("/api/scanning/events/{event_id}/manifest{query}");
         self.send(Ask::List { event_id, since }, "GET", path, None, limits::MANIFEST_MS);
@@ -255,7 +256,9 @@ impl State {
         let Some(event_id) = self.paired().map(|paired| paired.event_id.clone()) else { return };
         let version = self.list.as_ref().map_or(0, |list| list.version);
         let query = match self.feed.ask_from() {
-            Some(cursor) => format!("?cursor={cursor}&manifest_version={version}&wait={}", limits::CHANGES_WAIT_SECONDS),
+            Some(cursor) => {
+                format!("?cursor={cursor}&manifest_version={version}&wait={}", limits::CHANGES_WAIT_SECONDS)
+            }
             None => format!("?manifest_version={version}"),
         };
         let path = format!("/api/scanning/events/{event_id}/changes{query}");
@@ -321,9 +324,8 @@ impl State {
         if self.list.as_ref().is_some_and(|list| manifest > (list.epoch, list.version)) {
             self.named = self.named.max(Some(manifest));
         }
-        let moved = self.paired().is_some_and(|paired| {
-            paired.event_id != beat.event_id || paired.gate_id != beat.gate_id
-        });
+        let moved =
+            self.paired().is_some_and(|paired| paired.event_id != beat.event_id || paired.gate_id != beat.gate_id);
         if moved && self.writer.flight.is_none() && self.pairing.is_none() {
             let before = self.paired().map(|paired| paired.event_id.clone());
             let entry = Entry::Assigned { event_id: beat.event_id, gate_id: beat.gate_id };

@@ -97,9 +97,10 @@ impl State {
             return false;
         }
         let place = |witness: &Witness| (witness.event_id.clone(), witness.epoch, witness.serial);
-        let newer = self.witness.as_ref().is_none_or(|(held, _)| {
-            held.event_id != witness.event_id || place(held) < place(&witness)
-        });
+        let newer = self
+            .witness
+            .as_ref()
+            .is_none_or(|(held, _)| held.event_id != witness.event_id || place(held) < place(&witness));
         if newer {
             self.witness = Some((witness, text.to_owned()));
             if self.mono() - self.witness_kept_at >= limits::WITNESS_EVERY_MS {

@@ -1,8 +1,8 @@
 //! What the page draws: the whole state of the scanner, and when it changed.
 
-use super::door::short_code;
 use super::journal::{Delivery, OwnScan};
 use super::state::State;
+use super::verdict::short_code;
 use crate::limits;
 use crate::scan::{ScanKind, Stage};
 use crate::time::Timestamp;
@@ -63,7 +63,7 @@ impl State {
             sending: self.sending(),
             retry_in_ms: self.retry_at().map(|at| (at - self.mono()).max(0)),
             last_sync_at: self.journal.last_receipt_ms.map(Timestamp::clamped),
-            clock_offset_ms: self.clock.offset_ms().filter(|_| settled).map(|ms| stepped(ms)),
+            clock_offset_ms: self.clock.offset_ms().filter(|_| settled).map(stepped),
             clock_uncertainty_ms: settled.then(|| stepped_up(self.clock.read().uncertainty_ms)),
             own_admitted: admitted.copied().unwrap_or(0),
             has_pin: list.is_some_and(|list| list.event.staff_pin.is_some()),
@@ -142,9 +142,8 @@ impl State {
     pub fn export(&self) -> (String, String) {
         let device = self.journal.identity.as_ref().map(|(device, _)| device.to_string()).unwrap_or_default();
         let all = self.journal.unsent() == 0 || self.journal.revoked;
-        let open = |own: &&OwnScan| {
-            all || matches!(own.delivery, Delivery::Waiting | Delivery::Asked | Delivery::Poison(_))
-        };
+        let open =
+            |own: &&OwnScan| all || matches!(own.delivery, Delivery::Waiting | Delivery::Asked | Delivery::Poison(_));
         let mut text = String::new();
         for own in self.journal.scans.iter().filter(open) {
             if let Ok(item) = crate::wire::scanning::ScanV2::of(&own.scan, &own.signature) {

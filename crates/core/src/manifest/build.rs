@@ -1,11 +1,13 @@
 //! Building a list: the large part once for all devices, the small signed rest for each (spec §5, D5).
 
-use super::index::{IndexError, Prefix, content_hash};
+use std::collections::BTreeMap;
+
+use super::index::{BucketHasher, IndexError, class_bytes};
 use crate::barcode::BarcodeHash;
 use crate::event::EventRules;
 use crate::gate::GateRules;
 use crate::ids::{EventId, GateId, OrganizationId, TicketId};
-use crate::sign::body_signature_parts;
+use crate::sign::Authenticator;
 use crate::ticket::TicketRules;
 use crate::wire::manifest::{ContentHash, ManifestGate, ManifestHead, ManifestTail, ManifestTicket};
 use crate::wire::stored::to_text;
@@ -49,11 +51,8 @@ pub struct Large {
 
 /// Builds the large part of a whole list. Fails if two codes share a prefix, which making tickets refuses.
 pub fn large_part(input: &Input<'_>) -> Result<Large, IndexError> {
-    let codes = sorted(input.codes)?;
-    let content_hash = content_hash(codes.iter().map(|code| record(code)));
-    let mut bytes = head(input, content_hash);
-    bytes.extend_from_slice(b",\"tickets\":");
-    put_codes(&mut bytes, &codes);
+    let (codes, content_hash) = put_codes(&sorted(input.codes)?);
+    let bytes = [&head(input, content_hash), b",\"tickets\":".as_slice(), &codes].concat();
     Ok(Large { bytes, content_hash })
 }
 
@@ -65,14 +64,12 @@ pub fn delta_part(
     tombstones: &[BarcodeHash],
     content_hash: [u8; 32],
 ) -> Result<Large, IndexError> {
-    let codes = sorted(input.codes)?;
+    let (codes, _) = put_codes(&sorted(input.codes)?);
     let mut gone = tombstones.to_vec();
     gone.sort_unstable();
-    let mut bytes = head(input, content_hash);
-    bytes.extend_from_slice(format!(",\"since\":{since},\"upserts\":").as_bytes());
-    put_codes(&mut bytes, &codes);
-    bytes.extend_from_slice(b",\"tombstones\":");
-    bytes.extend_from_slice(to_text(&gone).as_bytes());
+    let since = format!(",\"since\":{since},\"upserts\":");
+    let gone = format!(",\"tombstones\":{}", to_text(&gone));
+    let bytes = [&head(input, content_hash), since.as_bytes(), &codes, gone.as_bytes()].concat();
     Ok(Large { bytes, content_hash })
 }
 
@@ -83,20 +80,21 @@ pub fn signed_tail(large: &[u8], tail: &ManifestTail, api_key: &str) -> (Vec<u8>
     let object = to_text(tail);
     let members = object.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
     let unsigned = format!(",{members}");
-    let signature = body_signature_parts(api_key, &[large, unsigned.as_bytes(), b"}"]);
-    let rest = format!("{unsigned},\"signature\":\"{signature}\"}}").into_bytes();
-    let header = body_signature_parts(api_key, &[large, &rest]);
-    (rest, header)
+    // Both signatures begin with the same bytes, nearly all there are: they are read once.
+    let mut common = Authenticator::new(api_key.as_bytes());
+    common.update(large);
+    common.update(unsigned.as_bytes());
+    let mut own = common.clone();
+    own.update(b"}");
+    let end = format!(",\"signature\":\"{}\"}}", own.signature());
+    common.update(end.as_bytes());
+    ([unsigned, end].concat().into_bytes(), common.signature())
 }
 
 /// [`signed_tail`] put behind the large part: the whole body, and the value of `X-Signature`.
 pub fn envelope(large: &[u8], tail: &ManifestTail, api_key: &str) -> (Vec<u8>, String) {
     let (rest, header) = signed_tail(large, tail, api_key);
     ([large, &rest].concat(), header)
-}
-
-fn record<'a>(code: &Code<'a>) -> (Prefix, &'a str, &'a TicketRules) {
-    (code.hash.prefix(), code.ticket_id.as_str(), code.rules)
 }
 
 fn sorted<'a>(codes: &[Code<'a>]) -> Result<Vec<Code<'a>>, IndexError> {
@@ -128,13 +126,53 @@ fn head(input: &Input<'_>, content_hash: [u8; 32]) -> Vec<u8> {
     bytes
 }
 
-fn put_codes(bytes: &mut Vec<u8>, codes: &[Code<'_>]) {
-    bytes.push(b'[');
+/// The array of codes, which come sorted, and their content hash. All codes of a class end alike: that piece of JSON
+/// is made once a class, and a code costs little more than its hash and its ticket's id.
+fn put_codes(codes: &[Code<'_>]) -> (Vec<u8>, [u8; 32]) {
+    let mut out = Vec::with_capacity(codes.len() * 272 + 2);
+    let mut hasher = BucketHasher::new();
+    let mut classes: BTreeMap<Vec<u8>, Vec<u8>> = BTreeMap::new();
+    let mut class = Vec::new();
+    out.push(b'[');
     for (i, code) in codes.iter().enumerate() {
-        if i > 0 {
-            bytes.push(b',');
+        class_bytes(code.rules, &mut class);
+        hasher.add(&code.hash.prefix(), code.ticket_id.as_str(), &class);
+        if !classes.contains_key(&class) {
+            classes.insert(class.clone(), class_json(code));
         }
-        bytes.extend_from_slice(to_text(&ManifestTicket::of(code.hash, code.ticket_id, code.rules)).as_bytes());
+        if i > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(b"{\"ticket_id\":");
+        put_text(&mut out, code.ticket_id.as_str());
+        out.extend_from_slice(b",\"barcode_hash\":\"sha256:");
+        out.extend(
+            code.hash.0.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]),
+        );
+        out.push(b'"');
+        out.extend_from_slice(classes.get(&class).map_or(&[], Vec::as_slice));
     }
-    bytes.push(b']');
+    out.push(b']');
+    (out, hasher.content_hash())
+}
+
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
+/// An identifier as a JSON string: it is printable ASCII, so only two characters need care.
+fn put_text(out: &mut Vec<u8>, id: &str) {
+    out.push(b'"');
+    for byte in id.bytes() {
+        if matches!(byte, b'"' | b'\\') {
+            out.push(b'\\');
+        }
+        out.push(byte);
+    }
+    out.push(b'"');
+}
+
+/// A code's JSON from behind its hash on: what it shares with every code of its class.
+fn class_json(code: &Code<'_>) -> Vec<u8> {
+    let whole = to_text(&ManifestTicket::of(code.hash, code.ticket_id, code.rules));
+    let shared = whole.find(",\"zone\":").map_or("", |at| &whole[at..]);
+    shared.as_bytes().to_vec()
 }

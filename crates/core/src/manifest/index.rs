@@ -163,12 +163,14 @@ fn short_hash(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// A class's canonical bytes: the same whatever form the list came in. Gates count as a set.
-fn class_bytes(rules: &TicketRules) -> Vec<u8> {
+/// A class's canonical bytes: the same whatever form the list came in. Gates count as a set. Written into a buffer
+/// that is emptied first, so that a million codes don't make a million of them.
+pub(super) fn class_bytes(rules: &TicketRules, buffer: &mut Vec<u8>) {
     let mut gates: Vec<&str> = rules.gate_ids.iter().map(|id| id.as_str()).collect();
     gates.sort_unstable();
     gates.dedup();
-    let mut to = Encoder::default();
+    buffer.clear();
+    let mut to = Encoder::behind(std::mem::take(buffer));
     to.text(rules.status.as_str());
     to.unsigned(u64::from(rules.entry_limit));
     to.unsigned(gates.len() as u64);
@@ -178,22 +180,22 @@ fn class_bytes(rules: &TicketRules) -> Vec<u8> {
     to.text(&rules.zone);
     to.option(rules.valid_from, |to, at| to.signed(at.ms()));
     to.option(rules.expires_at, |to, at| to.signed(at.ms()));
-    to.finish()
+    *buffer = to.finish();
 }
 
 /// Hashes records that come sorted by prefix, bucket by bucket.
-struct BucketHasher {
+pub(super) struct BucketHasher {
     hash: Sha256,
     bucket: usize,
     done: Vec<[u8; 32]>,
 }
 
 impl BucketHasher {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { hash: Sha256::new(), bucket: 0, done: Vec::with_capacity(256) }
     }
     /// A record: the prefix, then ticket id and class bytes, each after its length in 4 bytes.
-    fn add(&mut self, prefix: &Prefix, ticket_id: &str, class: &[u8]) {
+    pub(super) fn add(&mut self, prefix: &Prefix, ticket_id: &str, class: &[u8]) {
         while self.bucket < usize::from(prefix[0]) {
             self.close();
         }
@@ -206,6 +208,9 @@ impl BucketHasher {
     fn close(&mut self) {
         self.done.push(self.hash.finalize_reset().into());
         self.bucket += 1;
+    }
+    pub(super) fn content_hash(self) -> [u8; 32] {
+        hash_of_buckets(&self.finish())
     }
     fn finish(mut self) -> Vec<[u8; 32]> {
         while self.bucket < 256 {
@@ -226,11 +231,12 @@ fn hash_of_buckets(buckets: &[[u8; 32]]) -> [u8; 32] {
 /// The content hash of codes that come sorted by hash, without building an index: the server's half of
 /// [`Index::content_hash`].
 pub fn content_hash<'a>(sorted: impl IntoIterator<Item = (Prefix, &'a str, &'a TicketRules)>) -> [u8; 32] {
-    let mut hasher = BucketHasher::new();
+    let (mut hasher, mut class) = (BucketHasher::new(), Vec::new());
     for (prefix, ticket_id, rules) in sorted {
-        hasher.add(&prefix, ticket_id, &class_bytes(rules));
+        class_bytes(rules, &mut class);
+        hasher.add(&prefix, ticket_id, &class);
     }
-    hash_of_buckets(&hasher.finish())
+    hasher.content_hash()
 }
 
 /// Takes codes one by one.
@@ -242,6 +248,7 @@ pub struct Builder {
     id_ends: Vec<u32>,
     classes: Vec<Class>,
     class_at: BTreeMap<Vec<u8>, u32>,
+    buffer: Vec<u8>,
 }
 
 impl Builder {
@@ -257,13 +264,13 @@ impl Builder {
     }
     /// Takes a code.
     pub fn push(&mut self, prefix: Prefix, ticket_id: &str, rules: &TicketRules) -> Result<(), IndexError> {
-        let bytes = class_bytes(rules);
-        let class = match self.class_at.get(&bytes) {
+        class_bytes(rules, &mut self.buffer);
+        let class = match self.class_at.get(&self.buffer) {
             Some(class) => *class,
             None => {
                 let class = u32::try_from(self.classes.len()).map_err(|_| IndexError::TooLarge)?;
-                self.classes.push(Class { rules: rules.clone(), bytes: bytes.clone() });
-                self.class_at.insert(bytes, class);
+                self.classes.push(Class { rules: rules.clone(), bytes: self.buffer.clone() });
+                self.class_at.insert(self.buffer.clone(), class);
                 class
             }
         };

@@ -11,7 +11,8 @@ pub(crate) fn serialize<S: Serializer, const N: usize>(bytes: &[u8; N], serializ
 
 pub(crate) fn deserialize<'de, D: Deserializer<'de>, const N: usize>(deserializer: D) -> Result<[u8; N], D::Error> {
     let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-    barcode::unhex(&text).ok_or_else(|| D::Error::custom(format_args!("must be {} lower-case hexadecimal digits", N * 2)))
+    barcode::unhex(&text)
+        .ok_or_else(|| D::Error::custom(format_args!("must be {} lower-case hexadecimal digits", N * 2)))
 }
 
 /// The same for `Option<[u8; N]>`; `null` or absent is `None`.

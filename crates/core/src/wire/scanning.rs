@@ -73,7 +73,8 @@ impl FromStr for Cursor {
         let (epoch, serial) = place.rsplit_once('.').ok_or(CursorError)?;
         let epoch = epoch.parse().map_err(|_| CursorError)?;
         let serial = serial.parse().map_err(|_| CursorError)?;
-        let after = after.map(|hex| unhex_text(hex).and_then(|id| TicketId::new(id).ok()).ok_or(CursorError)).transpose()?;
+        let after =
+            after.map(|hex| unhex_text(hex).and_then(|id| TicketId::new(id).ok()).ok_or(CursorError)).transpose()?;
         let cursor = Self { epoch, serial, after };
         if cursor.to_string() == text { Ok(cursor) } else { Err(CursorError) }
     }
@@ -349,7 +350,10 @@ pub struct PairAnswer {
 impl fmt::Debug for PairAnswer {
     /// Without the key: it never reaches a log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PairAnswer").field("device_id", &self.device_id).field("key_id", &self.key_id).finish_non_exhaustive()
+        f.debug_struct("PairAnswer")
+            .field("device_id", &self.device_id)
+            .field("key_id", &self.key_id)
+            .finish_non_exhaustive()
     }
 }
 

@@ -8,16 +8,16 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use self::rules::{ChangeParts, change_from_parts, change_to_parts};
-pub use super::text::{StoredError, from_text, to_text};
 use super::hex;
+pub use super::text::{StoredError, from_text, to_text};
 use crate::barcode::BarcodeHash;
 use crate::decide::{Advice, LastEntry, Reason, Standing, Verdict};
 use crate::event::{EventRules, EventStatus, ReEntry, StaffPin};
 use crate::gate::{Direction, EntryRule, GateRules};
 use crate::ids::{DeviceId, EventId, GateId, KeyId, LogId, ScanId, TicketId};
 use crate::incident::{Cause, CauseScan, CauseSubject, IncidentKind, Role, Subject};
-use crate::reduce::{ConflictReason, EffectiveScan, Entry, LeftOut, ScanVerdict, TicketState};
 use crate::occupancy::{GateFlow, Occupancy};
+use crate::reduce::{ConflictReason, EffectiveScan, Entry, LeftOut, ScanVerdict, TicketState};
 use crate::review::{Decision, Review};
 use crate::rule::Epoch;
 use crate::scan::{
@@ -103,9 +103,7 @@ json_of! {
         corrected: bool,
     }
     "Basis" = Basis {
-        #[serde(default)]
         within: u32,
-        #[serde(default)]
         inside: u32,
         #[serde(default, skip_serializing_if = "none")]
         last_entry_at: Option<Timestamp>,
@@ -281,6 +279,7 @@ json_of! {
     }
     "Occupancy" = Occupancy {
         inside: i64,
+        inside_over: i64,
         entered: i64,
         over: i64,
         exited: i64,

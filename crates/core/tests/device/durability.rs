@@ -166,7 +166,10 @@ fn the_state_after_a_restart_is_the_state_before_it() {
     let before = phone.view().clone();
     phone.start();
     let after = phone.view().clone();
-    assert_eq!((after.unsent, after.own_admitted, after.operator), (before.unsent, before.own_admitted, before.operator));
+    assert_eq!(
+        (after.unsent, after.own_admitted, after.operator),
+        (before.unsent, before.own_admitted, before.operator)
+    );
     assert_eq!((after.history, after.list, after.phase), (before.history, before.list, before.phase));
     assert_eq!(phone.scan("P-4").already_in, 3, "what the server told is in the cache");
     assert_eq!(phone.screen("A-1"), Screen::SameTicket);

@@ -1,1 +1,163 @@
-//! Soon.
+//! Following the server: pairing, heartbeat, changes and their cache (spec D11, §5).
+
+use admit_core::decide::Screen;
+use admit_core::ids::GateId;
+use admit_core::rule::TicketChange;
+use admit_core::ticket::TicketStatus;
+use admit_core::wire::engine::{Effect, Input, Phase};
+use admit_core::wire::scanning::{HeartbeatRequest, PairRequest};
+
+use super::phone::Phone;
+use super::server::{Reply, Server};
+
+#[test]
+fn a_phone_names_itself_durably_before_it_asks_to_be_paired() {
+    let mut phone = Phone::new(1);
+    phone.flushes = false;
+    phone.input(Input::Pair { code: "https://x.example/scan/#pair=a-pairing-token".into(), name: "North".into() });
+    assert_eq!(phone.view().phase, Phase::Pairing);
+    assert!(phone.requests.is_empty());
+    phone.flush_one();
+    let sent = phone.take("/api/scanning/pair");
+    let first: PairRequest = serde_json::from_str(sent.body.as_ref().unwrap()).unwrap();
+    assert_eq!((first.pairing_token.as_str(), first.name.as_deref()), ("a-pairing-token", Some("North")));
+    assert!(
+        phone
+            .effects
+            .iter()
+            .any(|it| { matches!(it, Effect::Send { server: Some(server), .. } if server == "https://x.example") })
+    );
+    // The answer is lost and the phone restarts: the same device asks again.
+    phone.start();
+    phone.input(Input::Pair { code: "a-pairing-token".into(), name: "North".into() });
+    let sent = phone.take("/api/scanning/pair");
+    let second: PairRequest = serde_json::from_str(sent.body.as_ref().unwrap()).unwrap();
+    assert_eq!(first.device_id, second.device_id);
+}
+
+#[test]
+fn what_is_no_pairing_code_is_refused() {
+    let mut phone = Phone::new(1);
+    for code in
+        ["", "short", "https://x.example/passes?token=abc", "ftp://x/#pair=a-pairing-token", "with spaces in it"]
+    {
+        phone.input(Input::Pair { code: code.into(), name: "x".into() });
+        assert_eq!(phone.refused(), Some("bad_pairing_code"), "{code}");
+        phone.effects.clear();
+    }
+    assert!(phone.rows.is_empty() && phone.log.is_empty());
+}
+
+#[test]
+fn a_used_or_expired_pairing_code_says_so_and_a_lost_answer_is_tried_again() {
+    let mut server = Server::new();
+    let mut phone = Phone::new(1);
+    phone.input(Input::Pair { code: "a-pairing-token".into(), name: "x".into() });
+    let sent = phone.take("/api/scanning/pair");
+    phone.answer(&sent, &Reply::problem(410, "pairing_token_used"));
+    assert_eq!((phone.view().phase, phone.refused()), (Phase::Unpaired, Some("pairing_failed")));
+    assert_eq!(phone.view().message.as_deref(), Some("It is pairing_token_used."));
+    phone.input(Input::Pair { code: "a-pairing-token".into(), name: "x".into() });
+    let sent = phone.take("/api/scanning/pair");
+    phone.lose(&sent);
+    assert_eq!(phone.view().phase, Phase::Pairing);
+    phone.pass(1_100);
+    phone.pass_online(&mut server, 2_000);
+    assert_eq!(phone.view().phase, Phase::Ready);
+}
+
+#[test]
+fn a_heartbeat_says_every_thirty_seconds_how_the_phone_is() {
+    let mut server = Server::new();
+    let mut phone = Phone::ready(1, &mut server);
+    phone.input(Input::Battery { percent: 41 });
+    phone.scan("A-1");
+    phone.pass_online(&mut server, 121_000);
+    let beats: Vec<_> = phone.log.iter().filter(|sent| sent.is("/api/scanning/heartbeat")).collect();
+    assert_eq!(beats.len(), 5);
+    let beat: HeartbeatRequest = serde_json::from_str(beats[4].body.as_ref().unwrap()).unwrap();
+    assert_eq!((beat.head, beat.pending, beat.battery, beat.manifest_version), (1, 0, Some(41), server.version));
+    assert_eq!(beat.clock_offset_ms, Some(0));
+}
+
+#[test]
+fn a_phone_that_is_sent_to_another_gate_scans_there() {
+    let mut server = Server::new();
+    let mut phone = Phone::ready(1, &mut server);
+    server.gate_id = GateId::new("east").unwrap();
+    phone.pass_online(&mut server, 31_000);
+    assert_eq!(phone.view().gate_name, "Gate east");
+    assert_eq!(phone.screen("VIP-1"), Screen::Admit);
+    phone.start();
+    assert_eq!(phone.view().gate_name, "Gate east");
+}
+
+#[test]
+fn a_void_reaches_a_phone_by_changes() {
+    let mut server = Server::new();
+    let mut phone = Phone::ready(1, &mut server);
+    server.change_ticket("A-1", TicketChange::Status(TicketStatus::Voided), phone.at_ms);
+    phone.pass_online(&mut server, 1_500);
+    assert_eq!(phone.screen("A-1"), Screen::Refuse);
+    server.change_ticket("A-1", TicketChange::Status(TicketStatus::Active), phone.at_ms);
+    phone.pass_online(&mut server, 1_500);
+    assert_eq!(phone.screen("A-1"), Screen::Admit, "and back");
+}
+
+#[test]
+fn what_changes_told_survives_a_restart_without_network_and_many_pages() {
+    let mut server = Server::new();
+    for n in 0..150 {
+        server.add_ticket(&format!("B-{n}"), super::server::ticket(1));
+    }
+    let mut phone = Phone::ready(1, &mut server);
+    let mut other = Phone::ready(2, &mut server);
+    for n in 0..150 {
+        other.scan(&format!("B-{n}"));
+        other.pass_online(&mut server, 6_000);
+        phone.at_ms = other.at_ms;
+        phone.pass_online(&mut server, 1_000);
+    }
+    let pages = phone.caches.keys().filter(|key| key.starts_with("changes:")).count();
+    assert!((1..80).contains(&pages), "pages are folded: {pages}");
+    phone.start();
+    for n in 0..150 {
+        assert_eq!(phone.screen(&format!("B-{n}")), Screen::AlreadyIn, "B-{n}");
+    }
+}
+
+#[test]
+fn after_a_lost_page_nothing_later_is_believed_and_it_is_asked_for_again() {
+    let mut server = Server::new();
+    let mut phone = Phone::ready(1, &mut server);
+    let mut other = Phone::ready(2, &mut server);
+    for n in 1..=6 {
+        other.scan(&format!("A-{n}"));
+        other.pass_online(&mut server, 6_000);
+        phone.at_ms = other.at_ms;
+        phone.pass_online(&mut server, 1_000);
+    }
+    let mut pages: Vec<String> = phone.caches.keys().filter(|key| key.starts_with("changes:")).cloned().collect();
+    pages.sort();
+    assert!(pages.len() >= 4, "{pages:?}");
+    phone.caches.remove(&pages[1]);
+    phone.start();
+    assert!(phone.caches.keys().filter(|key| key.starts_with("changes:")).count() <= 1);
+    phone.pass_online(&mut server, 2_000);
+    for n in 1..=6 {
+        assert_eq!(phone.screen(&format!("A-{n}")), Screen::AlreadyIn);
+    }
+}
+
+#[test]
+fn the_view_is_drawn_only_when_something_changed() {
+    let mut server = Server::new();
+    let mut phone = Phone::ready(1, &mut server);
+    phone.pass_online(&mut server, 31_000);
+    let drawn = |phone: &Phone| phone.effects.iter().filter(|it| matches!(it, Effect::View { .. })).count();
+    let before = drawn(&phone);
+    phone.pass_online(&mut server, 5_000);
+    assert_eq!(drawn(&phone), before);
+    phone.scan("A-1");
+    assert!(drawn(&phone) > before);
+}

@@ -33,7 +33,9 @@ fn pin_refused(phone: &Phone) -> Option<(u32, Option<i64>)> {
 #[test]
 fn an_override_is_another_scan_that_opens_and_says_what_decide_said() {
     let (mut phone, mut server) = ready();
-    for (code, outcome) in [("V-1", Outcome::Invalid), ("sold just now", Outcome::Invalid), ("VIP-1", Outcome::GateAccessDenied)] {
+    for (code, outcome) in
+        [("V-1", Outcome::Invalid), ("sold just now", Outcome::Invalid), ("VIP-1", Outcome::GateAccessDenied)]
+    {
         let refused = phone.id_of(code);
         set_aside(&mut phone, &refused, "4711");
         let shown = phone.last_shown().clone();

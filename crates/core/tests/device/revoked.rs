@@ -1,1 +1,104 @@
-//! Soon.
+//! A revoked device: guest data goes at once, the log is handed over, then the key goes (spec D10; trust fault 17, I18).
+
+use admit_core::scan::Method;
+use admit_core::wire::engine::{Effect, Input, Phase};
+use admit_core::wire::journal::Entry;
+
+use super::phone::Phone;
+use super::server::{Reply, Server};
+
+const SYNC: &str = "/api/scanning/sync";
+
+fn revoked_with(scans: usize) -> (Phone, Server) {
+    let mut server = Server::new();
+    let mut phone = Phone::ready(1, &mut server);
+    phone.requests.clear();
+    for n in 0..scans {
+        phone.scan(&format!("unknown {n}"));
+    }
+    server.revoked = true;
+    (phone, server)
+}
+
+fn hand_over(phone: &mut Phone, server: &mut Server, ms: i64) {
+    let end = phone.at_ms + ms;
+    while phone.at_ms < end {
+        while let Some(at) = phone.requests.iter().position(|sent| sent.is(SYNC)) {
+            let sent = phone.requests.remove(at);
+            let reply = server.answer(&sent, phone.at_ms).unwrap();
+            phone.answer(&sent, &reply);
+        }
+        phone.pass(500);
+    }
+}
+
+#[test]
+fn guest_data_goes_at_once_the_log_is_handed_over_and_then_the_key_goes() {
+    let (mut phone, mut server) = revoked_with(2_300);
+    hand_over(&mut phone, &mut server, 500);
+    assert_eq!(phone.view().phase, Phase::Revoked);
+    assert!(phone.caches.is_empty() && phone.view().list.is_none());
+    hand_over(&mut phone, &mut server, 60_000);
+    assert_eq!((server.ids().len(), phone.view().unsent), (2_300, 0), "the whole log");
+    assert!(phone.view().history.iter().all(|row| row.sync == "held"));
+    assert!(matches!(phone.entries().last(), Some(Entry::KeyErased { .. })));
+    let sent = phone.log.len();
+    phone.pass(600_000);
+    assert_eq!(phone.log.len(), sent, "and the phone is silent");
+    phone.input(Input::Code { text: "A-1".into(), method: Method::Qr });
+    assert_eq!(phone.refused(), Some("no_list"));
+    phone.input(Input::Export);
+    let lines = phone.effects.iter().rev().find_map(|it| match it {
+        Effect::Export { text, .. } => Some(text.lines().count()),
+        _ => None,
+    });
+    assert_eq!(lines, Some(2_300), "the log itself stays, and can be saved");
+}
+
+#[test]
+fn a_revoked_phone_that_restarts_wipes_again_and_goes_on_handing_over() {
+    let (mut phone, mut server) = revoked_with(3);
+    let sent = phone.take(SYNC);
+    let reply = server.answer(&sent, phone.at_ms).unwrap();
+    phone.answer(&sent, &reply);
+    assert_eq!(phone.view().unsent, 2);
+    phone.caches.insert("manifest:event".into(), b"left over".to_vec());
+    phone.start();
+    assert!(phone.caches.is_empty());
+    assert_eq!(phone.view().phase, Phase::Revoked);
+    hand_over(&mut phone, &mut server, 20_000);
+    assert_eq!((server.ids().len(), phone.view().unsent), (3, 0));
+}
+
+#[test]
+fn when_the_quota_ends_the_key_goes_and_the_rest_stays_in_the_log() {
+    let (mut phone, _) = revoked_with(3);
+    let sent = phone.take(SYNC);
+    let more = serde_json::json!({ "kept": [], "quota_left": 0 });
+    phone.answer(&sent, &Reply::problem_with(403, "device_revoked", more));
+    assert!(matches!(phone.entries().last(), Some(Entry::KeyErased { .. })));
+    assert_eq!(phone.view().unsent, 3, "never the unsent journal");
+    let log = phone.log.len();
+    phone.pass(100_000);
+    assert_eq!(phone.log.len(), log);
+}
+
+#[test]
+fn a_device_learns_it_from_any_answer() {
+    let mut server = Server::new();
+    let mut phone = Phone::ready(1, &mut server);
+    phone.pass(30_000);
+    let beat = phone.take("/api/scanning/heartbeat");
+    phone.answer(&beat, &Reply::problem(403, "device_revoked"));
+    assert_eq!(phone.view().phase, Phase::Revoked);
+    assert!(matches!(phone.entries().last(), Some(Entry::KeyErased { .. })), "nothing was left to hand over");
+}
+
+#[test]
+fn a_portal_page_with_403_revokes_nothing() {
+    let (mut phone, _) = revoked_with(1);
+    let sent = phone.take(SYNC);
+    phone.answer(&sent, &Reply::html(403));
+    assert_eq!((phone.view().phase, phone.view().unsent), (Phase::Ready, 1));
+    assert!(!phone.caches.is_empty());
+}

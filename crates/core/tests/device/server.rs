@@ -233,7 +233,9 @@ impl Server {
 
     /// `None`: a long poll without news.
     pub fn answer(&mut self, sent: &Sent, at_ms: i64) -> Option<Reply> {
-        let key = sent.headers.get("authorization").and_then(|bearer| bearer.strip_prefix("Bearer ")).map(str::to_owned);
+        assert_eq!(sent.method, if sent.body.is_some() { "POST" } else { "GET" }, "{}", sent.path);
+        let key =
+            sent.headers.get("authorization").and_then(|bearer| bearer.strip_prefix("Bearer ")).map(str::to_owned);
         let reply = if sent.is("/api/scanning/pair") {
             self.pair(sent)
         } else {
@@ -351,9 +353,11 @@ impl Server {
             let by_rule = self.rules.iter().any(|rule| {
                 rule.serial > from.max(version) && matches!(&rule.change, Change::Ticket(of, _) if of == id)
             });
-            let by_scan = *serial > from && self.stored.iter().any(|it| {
-                it.serial > from && self.subject(&it.fact.scan) == Subject::Ticket(id.clone())
-            });
+            let by_scan = *serial > from
+                && self
+                    .stored
+                    .iter()
+                    .any(|it| it.serial > from && self.subject(&it.fact.scan) == Subject::Ticket(id.clone()));
             if by_rule || by_scan {
                 let reduced = self.reduced(id, false);
                 answer.items.push(ChangedTicket {
@@ -381,7 +385,8 @@ impl Server {
         let mut processed = Vec::new();
         self.serial += 1;
         for (scan, signature) in scans {
-            let key = self.keys.iter().find(|(_, (_, id))| Some(id) == scan.key_id.as_ref()).map(|(key, _)| key.clone());
+            let key =
+                self.keys.iter().find(|(_, (_, id))| Some(id) == scan.key_id.as_ref()).map(|(key, _)| key.clone());
             let key = ApiKey::parse(&key.expect("a known key")).unwrap();
             assert!(verify_v2(&key.scan_key(), &scan, &signature), "every scan is signed");
             if let Subject::Ticket(id) = self.subject(&scan) {

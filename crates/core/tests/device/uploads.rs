@@ -235,7 +235,8 @@ fn a_poison_scan_is_isolated_listed_and_kept_and_the_rest_drains() {
         assert_eq!(phone.view().unsent, 1, "and the one is not deleted");
         let problems = &phone.view().problems;
         assert_eq!((problems.len(), &problems[0].scan_id, problems[0].kept), (1, &poison, false));
-        let refusals = syncs(&phone).iter().filter(|sent| sent.body.as_ref().unwrap().contains(poison.as_str())).count();
+        let refusals =
+            syncs(&phone).iter().filter(|sent| sent.body.as_ref().unwrap().contains(poison.as_str())).count();
         assert!(refusals <= 8, "by halves: {refusals}");
         // Offered again rarely, also after a restart; when the server can read it at last, it is delivered.
         phone.start();
@@ -327,9 +328,7 @@ fn an_export_holds_the_unsent_scans_signed_as_they_would_be_sent() {
         _ => None,
     });
     let text = text.unwrap();
-    let ids: Vec<_> = text
-        .lines()
-        .map(|line| admit_core::wire::scanning::ScanV2::read(line).unwrap().0.scan_id)
-        .collect();
+    let ids: Vec<_> =
+        text.lines().map(|line| admit_core::wire::scanning::ScanV2::read(line).unwrap().0.scan_id).collect();
     assert_eq!(ids, phone.scans().iter().map(|scan| scan.scan_id.clone()).collect::<Vec<_>>());
 }

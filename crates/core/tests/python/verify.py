@@ -70,7 +70,7 @@ def clock(value):
 
 
 def basis(value):
-    counts = whole(value.get("within", 0)) + whole(value.get("inside", 0))
+    counts = whole(value["within"]) + whole(value["inside"])
     last = maybe(value.get("last_entry_at"), lambda at: whole(milliseconds(at)))
     return counts + last + maybe(value.get("status"), text)
 

@@ -139,7 +139,11 @@ pub fn hashes() -> Vec<Given> {
         given("a code", "barcode_hash", json!("TOKEN-A-0001")),
         given("a code beyond ASCII", "barcode_hash", json!("🎟 Ünïcode")),
         given("a device key", "api_key", json!("00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff")),
-        given("a staff PIN", "pin", json!({ "digits": "4711", "salt": "000102030405060708090a0b0c0d0e0f", "iterations": 1000 })),
+        given(
+            "a staff PIN",
+            "pin",
+            json!({ "digits": "4711", "salt": "000102030405060708090a0b0c0d0e0f", "iterations": 1000 }),
+        ),
         given(
             "a witness",
             "witness",
@@ -164,7 +168,11 @@ pub fn hashes() -> Vec<Given> {
     let pair = |id: &str, byte: &str| json!([id, byte.repeat(32)]);
     let batch = json!({ "device_id": "device-1", "endpoint": "sync", "scans": [pair("a", "01"), pair("b", "02")], "malformed": [] });
     out.push(given("a batch", "batch", batch.clone()));
-    out.push(given("the same in another order", "batch", with(&batch, json!({ "scans": [pair("b", "02"), pair("a", "01")] }))));
+    out.push(given(
+        "the same in another order",
+        "batch",
+        with(&batch, json!({ "scans": [pair("b", "02"), pair("a", "01")] })),
+    ));
     out.push(given("with a malformed item", "batch", with(&batch, json!({ "malformed": ["{\"scan_id\":7}"] }))));
     out.push(given("at the other endpoint", "batch", with(&batch, json!({ "endpoint": "scans_sync" }))));
     out
@@ -186,7 +194,11 @@ pub fn signatures() -> Vec<Given> {
         given(format!("v2: {name}"), "verify_v2", json!({ "api_key": key.as_str(), "item": item }))
     };
     out.push(v2("a good signature", &key, good.clone()));
-    out.push(v2("members in another order and one unknown are the same scan", &key, with(&good, json!({ "unknown": 1 }))));
+    out.push(v2(
+        "members in another order and one unknown are the same scan",
+        &key,
+        with(&good, json!({ "unknown": 1 })),
+    ));
     out.push(v2("another key", &other, good.clone()));
     out.push(v2("another count", &key, with(&good, json!({ "count": 2 }))));
     out.push(v2("another time", &key, with(&good, json!({ "at_ms": 1_765_135_800_001_i64 }))));
@@ -206,7 +218,10 @@ fn signatures_v1(key: &ApiKey, other: &ApiKey) -> Vec<Given> {
         ("unknown ticket is signed as null", with(&base, json!({ "-ticket_id": null, "outcome": "invalid" }))),
         (
             "time as sent, with offset and fraction; quotes and backslashes in ids",
-            with(&base, json!({ "scanned_at": "2025-12-07T21:30:00.123456+02:00", "scan_id": "a\"b\\c", "gate_id": "</gate>&'" })),
+            with(
+                &base,
+                json!({ "scanned_at": "2025-12-07T21:30:00.123456+02:00", "scan_id": "a\"b\\c", "gate_id": "</gate>&'" }),
+            ),
         ),
     ];
     let mut out: Vec<Given> = items
@@ -256,7 +271,10 @@ pub fn verdicts() -> Vec<Given> {
         ("wrong zone", of(json!({ "zone": "backstage" }))),
         ("unknown gate", with(&base, json!({ "gate": null }))),
         ("all are in", with(&base, json!({ "standing": all_in }))),
-        ("all are in and it is too late: duplicate comes first", with(&base, json!({ "standing": all_in, "at": "2025-12-07T22:30:00Z" }))),
+        (
+            "all are in and it is too late: duplicate comes first",
+            with(&base, json!({ "standing": all_in, "at": "2025-12-07T22:30:00Z" })),
+        ),
         (
             "too soon",
             with(&base, json!({ "standing": all_in, "event": with(&event, json!({ "re_entry": "after_gap" })) })),
@@ -268,11 +286,17 @@ pub fn verdicts() -> Vec<Given> {
         ("window: open", of(json!({ "valid_from": null, "expires_at": null }))),
         ("the area is full: only advice", with(&base, json!({ "area_inside": 100 }))),
         ("the area is nearly full", with(&base, json!({ "area_inside": 99 }))),
-        ("exit: limit and window don't apply", with(&base, json!({ "kind": "exit", "standing": all_in, "at": "2025-12-08T03:00:00Z" }))),
+        (
+            "exit: limit and window don't apply",
+            with(&base, json!({ "kind": "exit", "standing": all_in, "at": "2025-12-08T03:00:00Z" })),
+        ),
         ("exit: status applies", with(&of(json!({ "status": "voided" })), json!({ "kind": "exit" }))),
         ("exit: gate applies", with(&of(json!({ "gate_ids": ["south"] })), json!({ "kind": "exit" }))),
         ("exit: unknown code", with(&base, json!({ "kind": "exit", "ticket": null }))),
-        ("a gate that checks nothing but the place", with(&of(json!({ "status": "voided" })), json!({ "gate": checks_nothing, "standing": all_in }))),
+        (
+            "a gate that checks nothing but the place",
+            with(&of(json!({ "status": "voided" })), json!({ "gate": checks_nothing, "standing": all_in })),
+        ),
     ];
     let mut out: Vec<Given> =
         cases.into_iter().map(|(name, question)| given(format!("decide: {name}"), "decide", question)).collect();
@@ -297,7 +321,9 @@ fn screens() -> Vec<Given> {
                             continue;
                         }
                         let reason_word = reason.map_or("no reason", Reason::as_str);
-                        let name = format!("screen: {outcome}, {reason_word}, {kind}, party {party}, flagged {flagged}, {advice:?}");
+                        let name = format!(
+                            "screen: {outcome}, {reason_word}, {kind}, party {party}, flagged {flagged}, {advice:?}"
+                        );
                         let question = json!({ "outcome": outcome, "reason": reason, "advice": advice, "kind": kind,
                             "party": party, "flagged": flagged });
                         out.push(given(name, "screen", question));

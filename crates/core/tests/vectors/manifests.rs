@@ -36,9 +36,17 @@ fn hash(code: &str) -> String {
 fn codes() -> Vec<Value> {
     vec![
         json!([hash("TOKEN-1"), "tkt-001", ticket(json!({}))]),
-        json!([hash("TOKEN-2"), "tkt-002", ticket(json!({ "entry_limit": 4, "zone": "vip", "gate_ids": ["south", "north-main"] }))]),
+        json!([
+            hash("TOKEN-2"),
+            "tkt-002",
+            ticket(json!({ "entry_limit": 4, "zone": "vip", "gate_ids": ["south", "north-main"] }))
+        ]),
         json!([hash("TOKEN-3"), "tkt-003", ticket(json!({ "status": "voided" }))]),
-        json!([hash("TOKEN-4"), "tkt-004", ticket(json!({ "valid_from": "2025-12-07T20:00:00.5Z", "expires_at": null }))]),
+        json!([
+            hash("TOKEN-4"),
+            "tkt-004",
+            ticket(json!({ "valid_from": "2025-12-07T20:00:00.5Z", "expires_at": null }))
+        ]),
         // A second code of the first ticket.
         json!([hash("TOKEN-1-REPRINT"), "tkt-001", ticket(json!({}))]),
     ]
@@ -142,7 +150,8 @@ fn whole(full: &Value, empty: &Value) -> Vec<Given> {
     add("signed, but its codes are not those it names", with(&base, json!({ "body": wrong, "header": wrong_header })));
     let (bad, bad_header) = resigned(&body, |body| body.replacen("\"entry_limit\":1", "\"entry_limit\":\"1\"", 1), key);
     add("signed, but malformed", with(&base, json!({ "body": bad, "header": bad_header })));
-    let (bad, bad_header) = resigned(&body, |body| body.replacen("\"iterations\":60000", "\"iterations\":4000000000", 1), key);
+    let (bad, bad_header) =
+        resigned(&body, |body| body.replacen("\"iterations\":60000", "\"iterations\":4000000000", 1), key);
     add("signed, but its PIN would take for ever", with(&base, json!({ "body": bad, "header": bad_header })));
     let again = codes()[0][0].as_str().unwrap().to_owned();
     let (bad, bad_header) = resigned(&body, |body| body.replace(&hash("TOKEN-2"), &again), key);

@@ -1,9 +1,9 @@
 //! Inputs: tickets, their rules, reviews and scans, each a story.
 
+use admit_core::scan::Scan;
 use admit_core::sign::content_digest;
 use admit_core::wire::scanning::ScanV2;
 use admit_core::wire::stored::from_text;
-use admit_core::scan::Scan;
 use serde_json::{Value, json};
 
 use super::Given;
@@ -38,14 +38,19 @@ fn rules(re_entry: &str, limit: u32) -> Vec<Value> {
 
 /// A scan of our form, verified, received a minute after it was taken.
 fn fact(scan_id: &str, at: &str, changes: Value) -> Value {
-    let base = with(&item(), json!({ "scan_id": scan_id, "at_ms": ms(at), "epoch": "1-0000000000000001", "manifest_version": 5, "cursor": 5 }));
-    let (scan, _) = ScanV2::read(&with(&base, changes).to_string()).unwrap_or_else(|error| panic!("{scan_id}: {error}"));
+    let base = with(
+        &item(),
+        json!({ "scan_id": scan_id, "at_ms": ms(at), "epoch": "1-0000000000000001", "manifest_version": 5, "cursor": 5 }),
+    );
+    let (scan, _) =
+        ScanV2::read(&with(&base, changes).to_string()).unwrap_or_else(|error| panic!("{scan_id}: {error}"));
     as_fact(&scan, json!({}))
 }
 
 fn as_fact(scan: &Scan, changes: Value) -> Value {
     let received = scan.at.plus_ms(60_000);
-    let fact = json!({ "scan": scan, "digest": content_digest(scan), "signature": "verified", "received_at": received });
+    let fact =
+        json!({ "scan": scan, "digest": content_digest(scan), "signature": "verified", "received_at": received });
     with(&fact, changes)
 }
 
@@ -78,23 +83,42 @@ pub fn reductions() -> Vec<Given> {
     let second = fact("s2", "2025-12-07T19:30:01Z", south.clone());
     let near = fact("s2", "2025-12-07T19:30:00.05Z", south.clone());
     let revert = |id: &str, target: &str, keep: u32| {
-        fact(id, "2025-12-07T19:31:00Z", json!({ "kind": "revert", "target_device": "device-north-1", "target_scan_id": target, "keep": keep }))
+        fact(
+            id,
+            "2025-12-07T19:31:00Z",
+            json!({ "kind": "revert", "target_device": "device-north-1", "target_scan_id": target, "keep": keep }),
+        )
     };
     let party = |id: &str, at: &str, count: u32| fact(id, at, json!({ "count": count }));
     let unverified = with(&second, json!({ "signature": "unverified" }));
     let mut out = vec![
         story("no scans", rules("never", 1), vec![], vec![]),
         story("one entry", rules("never", 1), vec![], vec![first.clone()]),
-        story("two phones, one ticket: the earlier takes the entry", rules("never", 1), vec![], vec![second.clone(), first.clone()]),
+        story(
+            "two phones, one ticket: the earlier takes the entry",
+            rules("never", 1),
+            vec![],
+            vec![second.clone(), first.clone()],
+        ),
         story("the same, too near to be sure who was first", rules("never", 1), vec![], vec![near, first.clone()]),
-        story("a scan delivered three times is one", rules("never", 1), vec![], vec![first.clone(), first.clone(), first.clone()]),
+        story(
+            "a scan delivered three times is one",
+            rules("never", 1),
+            vec![],
+            vec![first.clone(), first.clone(), first.clone()],
+        ),
         story(
             "three and three of four: the second has within 1, over 2",
             rules("never", 4),
             vec![],
             vec![party("p1", "2025-12-07T19:30:00Z", 3), party("p2", "2025-12-07T19:40:00Z", 3)],
         ),
-        story("undone: the second scan takes the entry", rules("never", 1), vec![], vec![first.clone(), second.clone(), revert("r1", "s1", 0)]),
+        story(
+            "undone: the second scan takes the entry",
+            rules("never", 1),
+            vec![],
+            vec![first.clone(), second.clone(), revert("r1", "s1", 0)],
+        ),
         story(
             "a party undone but for one, twice, the smaller holds",
             rules("never", 4),
@@ -103,7 +127,12 @@ pub fn reductions() -> Vec<Given> {
         ),
         story("a revert before its target does nothing", rules("never", 1), vec![], vec![revert("r1", "s9", 0)]),
         story("unverified counts nothing", rules("never", 1), vec![], vec![first.clone(), unverified.clone()]),
-        story("unverified, accepted", rules("never", 1), vec![review(8, &unverified, "accept")], vec![first.clone(), unverified.clone()]),
+        story(
+            "unverified, accepted",
+            rules("never", 1),
+            vec![review(8, &unverified, "accept")],
+            vec![first.clone(), unverified.clone()],
+        ),
         story("excluded", rules("never", 1), vec![review(8, &first, "exclude")], vec![first.clone(), second.clone()]),
         story(
             "excluded and restored: the highest serial wins",
@@ -120,7 +149,8 @@ pub fn reductions() -> Vec<Given> {
 
 fn re_entry(south: &Value) -> Vec<Given> {
     let at = |id: &str, at: &str| fact(id, at, json!({}));
-    let exit = |id: &str, at: &str, count: u32| fact(id, at, json!({ "kind": "exit", "gate_id": "out", "count": count }));
+    let exit =
+        |id: &str, at: &str, count: u32| fact(id, at, json!({ "kind": "exit", "gate_id": "out", "count": count }));
     vec![
         story(
             "again after the gap, and once too soon",
@@ -132,7 +162,11 @@ fn re_entry(south: &Value) -> Vec<Given> {
             "in, out, in again",
             rules("after_exit", 1),
             vec![],
-            vec![at("s1", "2025-12-07T19:30:00Z"), exit("x1", "2025-12-07T19:40:00Z", 1), at("s2", "2025-12-07T19:50:00Z")],
+            vec![
+                at("s1", "2025-12-07T19:30:00Z"),
+                exit("x1", "2025-12-07T19:40:00Z", 1),
+                at("s2", "2025-12-07T19:50:00Z"),
+            ],
         ),
         story(
             "over-admitted persons leave first, and one more than was in",
@@ -150,23 +184,48 @@ fn re_entry(south: &Value) -> Vec<Given> {
             vec![],
             vec![
                 at("s1", "2025-12-07T19:30:00Z"),
-                fact("s2", "2025-12-07T19:45:00Z", json!({ "outcome": "duplicate", "opened": false, "basis": { "within": 1, "inside": 1, "status": "active" } })),
+                fact(
+                    "s2",
+                    "2025-12-07T19:45:00Z",
+                    json!({ "outcome": "duplicate", "opened": false, "basis": { "within": 1, "inside": 1, "status": "active" } }),
+                ),
             ],
         ),
     ]
 }
 
 fn ruled(first: &Value) -> Vec<Given> {
-    let voided = |at: &str| [rules("never", 1), vec![rule(6, Some(at), ("ticket", "tkt-001"), "status", json!("voided"))]].concat();
-    let knew = fact("s1", "2025-12-07T19:30:00Z", json!({ "manifest_version": 6, "outcome": "invalid", "opened": false,
-        "basis": { "within": 0, "inside": 0, "status": "voided" } }));
-    let from_start = [rules("never", 1), vec![rule(6, None, ("ticket", "tkt-001"), "status", json!("refunded"))]].concat();
+    let voided = |at: &str| {
+        [rules("never", 1), vec![rule(6, Some(at), ("ticket", "tkt-001"), "status", json!("voided"))]].concat()
+    };
+    let knew = fact(
+        "s1",
+        "2025-12-07T19:30:00Z",
+        json!({ "manifest_version": 6, "outcome": "invalid", "opened": false,
+        "basis": { "within": 0, "inside": 0, "status": "voided" } }),
+    );
+    let from_start =
+        [rules("never", 1), vec![rule(6, None, ("ticket", "tkt-001"), "status", json!("refunded"))]].concat();
     // Its list was a version too old to have the ticket.
-    let overridden = fact("s1", "2025-12-07T19:30:00Z", json!({ "manifest_version": 4, "cursor": 4, "outcome": "invalid", "override": { "by": "Ann", "reason": "paid" },
-        "basis": { "within": 0, "inside": 0 } }));
+    let overridden = fact(
+        "s1",
+        "2025-12-07T19:30:00Z",
+        json!({ "manifest_version": 4, "cursor": 4, "outcome": "invalid", "override": { "by": "Ann", "reason": "paid" },
+        "basis": { "within": 0, "inside": 0 } }),
+    );
     vec![
-        story("voided after the entry: the entry was right", voided("2025-12-07T19:30:00.001Z"), vec![], vec![first.clone()]),
-        story("voided before the entry: it happened, and was an error", voided("2025-12-07T19:30:00Z"), vec![], vec![first.clone()]),
+        story(
+            "voided after the entry: the entry was right",
+            voided("2025-12-07T19:30:00.001Z"),
+            vec![],
+            vec![first.clone()],
+        ),
+        story(
+            "voided before the entry: it happened, and was an error",
+            voided("2025-12-07T19:30:00Z"),
+            vec![],
+            vec![first.clone()],
+        ),
         story("voided later, but the phone knew already", voided("2025-12-07T19:30:05Z"), vec![], vec![knew]),
         story("refunded from the start", from_start, vec![], vec![first.clone()]),
         story("an override of a ticket that the server finds good", rules("never", 1), vec![], vec![overridden]),
@@ -180,14 +239,28 @@ fn odd_times(first: &Value) -> Vec<Given> {
     let claim = fact("c1", "2025-12-07T19:30:00Z", json!({ "stage": "claim", "outcome": "valid", "opened": false }));
     let judged = with(&claim, json!({ "judged": { "serial": 5, "outcome": "valid" } }));
     vec![
-        story("an implausible time counts, after all plausible ones", rules("never", 1), vec![], vec![long_ago, first.clone()]),
+        story(
+            "an implausible time counts, after all plausible ones",
+            rules("never", 1),
+            vec![],
+            vec![long_ago, first.clone()],
+        ),
         story("a time after its receipt", rules("never", 1), vec![], vec![future]),
-        story("v1: the offset moves the time", rules("never", 1), vec![], vec![first.clone(), v1("v1", "2025-12-07T19:30:10Z", -20, "device-3")]),
+        story(
+            "v1: the offset moves the time",
+            rules("never", 1),
+            vec![],
+            vec![first.clone(), v1("v1", "2025-12-07T19:30:10Z", -20, "device-3")],
+        ),
         story(
             "v1: of several offsets the smallest holds",
             rules("never", 1),
             vec![],
-            vec![first.clone(), v1("v1", "2025-12-07T19:30:10Z", -20, "device-3"), v1("v1", "2025-12-07T19:30:10Z", 5, "device-3")],
+            vec![
+                first.clone(),
+                v1("v1", "2025-12-07T19:30:10Z", -20, "device-3"),
+                v1("v1", "2025-12-07T19:30:10Z", 5, "device-3"),
+            ],
         ),
         story("a claim without a final, and no answer", rules("never", 1), vec![], vec![claim]),
         story("a claim without a final that the server called valid", rules("never", 1), vec![], vec![judged]),

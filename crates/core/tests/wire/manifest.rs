@@ -32,7 +32,9 @@ fn made(codes: usize) -> Made {
         event_id: id("event-1"),
         event: event_rules(),
         gates: vec![(id("north-main"), gate_rules())],
-        codes: (0..codes).map(|i| (BarcodeHash::of(&format!("TOKEN-{i}")), id(&format!("tkt-{i}")), rules(i))).collect(),
+        codes: (0..codes)
+            .map(|i| (BarcodeHash::of(&format!("TOKEN-{i}")), id(&format!("tkt-{i}")), rules(i)))
+            .collect(),
         key: ApiKey::from_random([9; 32]).as_str().to_owned(),
     }
 }
@@ -95,8 +97,23 @@ fn the_members_stand_in_their_order() {
     let (body, _) = made(1).body(7);
     let text = String::from_utf8(body).unwrap();
     let members = [
-        "event_id", "event_name", "manifest_version", "organization_id", "content_hash", "starts_at", "ends_at", "staff_pin",
-        "re_entry", "min_gap_seconds", "gates", "tickets", "generated_at", "expires_at", "offset_seconds", "epoch", "serial",
+        "event_id",
+        "event_name",
+        "manifest_version",
+        "organization_id",
+        "content_hash",
+        "starts_at",
+        "ends_at",
+        "staff_pin",
+        "re_entry",
+        "min_gap_seconds",
+        "gates",
+        "tickets",
+        "generated_at",
+        "expires_at",
+        "offset_seconds",
+        "epoch",
+        "serial",
         "signature",
     ];
     let mut from = 0;
@@ -213,7 +230,8 @@ fn record(code: u8, ticket: u8) -> (Prefix, String) {
 fn index_of(codes: &BTreeMap<u8, (u8, u8)>) -> Index {
     let rules: Vec<_> = (0..4).map(rules_of).collect();
     let records: Vec<_> = codes.iter().map(|(code, (ticket, class))| (record(*code, *ticket), *class)).collect();
-    Index::from_records(records.iter().map(|((prefix, id), class)| (*prefix, id.as_str(), &rules[usize::from(*class)]))).unwrap()
+    Index::from_records(records.iter().map(|((prefix, id), class)| (*prefix, id.as_str(), &rules[usize::from(*class)])))
+        .unwrap()
 }
 
 proptest! {

@@ -140,7 +140,18 @@ fn an_entry_must_name_its_code_or_by_hand_its_ticket() {
 #[test]
 fn absent_optional_fields_and_unknown_ones_are_fine() {
     let mut item = v2();
-    for field in ["raw_hash", "ticket_id", "override", "operator", "epoch", "basis", "count", "keep", "manifest_version", "cursor"] {
+    for field in [
+        "raw_hash",
+        "ticket_id",
+        "override",
+        "operator",
+        "epoch",
+        "basis",
+        "count",
+        "keep",
+        "manifest_version",
+        "cursor",
+    ] {
         item = set(&item, field, None);
     }
     let (scan, _) = ScanV2::read(&set(&item, "made_up", Some(json!({ "a": [1] }))).to_string()).unwrap();
@@ -166,7 +177,10 @@ fn a_scan_of_s1s_form_opened_the_door_iff_it_was_valid() {
     let mut item = ScanV1::read(&json.to_string()).unwrap();
     item.sign("key");
     assert!(item.verify("key") && !item.verify("kez"));
-    assert!(item.signed_text().contains(r#""scanned_at":"2025-12-07T21:30:00.50+02:00""#), "the text is signed as sent");
+    assert!(
+        item.signed_text().contains(r#""scanned_at":"2025-12-07T21:30:00.50+02:00""#),
+        "the text is signed as sent"
+    );
     let scan = item.clone().into_scan(&id("d"), &id("e"));
     assert_eq!(scan.at, at("2025-12-07T19:30:00.5Z"));
     assert_eq!((scan.opened, scan.count, scan.uncertainty_ms), (true, 1, 1_000));
@@ -193,17 +207,18 @@ fn an_envelope_is_checked_and_its_items_are_left_as_they_are() {
     let base = json!({ "device_id": "d", "sync_batch_id": "b", "offset_seconds": 5, "scans": [{ "x": 1.50 }, "nonsense", null] });
     let read = |json: &Value| admit_core::wire::problem::read::<SyncRequest>(json.to_string().as_bytes());
     let request = read(&base).unwrap();
-    assert_eq!(request.scans.iter().map(|item| item.get()).collect::<Vec<_>>(), [r#"{"x":1.5}"#, "\"nonsense\"", "null"]);
+    assert_eq!(
+        request.scans.iter().map(|item| item.get()).collect::<Vec<_>>(),
+        [r#"{"x":1.5}"#, "\"nonsense\"", "null"]
+    );
     assert!(!request.is_ours());
     assert_eq!(request.check(2, 9).unwrap_err().path, "scans");
     assert!(request.check(3, 9).is_ok());
     let ours = read(&set(&base, "format", Some(json!(2)))).unwrap();
     assert!(ours.is_ours() && ours.check(2, 3).is_ok() && ours.check(3, 2).is_err());
-    for (path, value, wrong) in [
-        ("format", Some(json!(3)), "format"),
-        ("log_id", Some(json!("l")), "head"),
-        ("head", Some(json!(1)), "head"),
-    ] {
+    for (path, value, wrong) in
+        [("format", Some(json!(3)), "format"), ("log_id", Some(json!("l")), "head"), ("head", Some(json!(1)), "head")]
+    {
         assert_eq!(read(&set(&base, path, value)).unwrap().check(50, 1_000).unwrap_err().path, wrong);
     }
     for (path, value) in [
@@ -231,9 +246,19 @@ fn a_cursor_is_written_epoch_dot_serial_and_read_only_so() {
     assert_eq!(within.to_string(), "1765100000000-00000000deadbeef.42/742f312e2278");
     assert_eq!(within.to_string().parse(), Ok(within));
     for text in [
-        "", "42", "1765100000000-00000000deadbeef", "1765100000000-00000000deadbeef.042", "1-1.1", "x.1", "1765100000000-00000000deadbeef.-1",
-        "1765100000000-00000000deadbeef.42/", "1765100000000-00000000deadbeef.42/7", "1765100000000-00000000deadbeef.42/zz",
-        "1765100000000-00000000deadbeef.42/20", "1765100000000-00000000deadbeef.42/+f", "1765100000000-00000000deadbeef.42/ü",
+        "",
+        "42",
+        "1765100000000-00000000deadbeef",
+        "1765100000000-00000000deadbeef.042",
+        "1-1.1",
+        "x.1",
+        "1765100000000-00000000deadbeef.-1",
+        "1765100000000-00000000deadbeef.42/",
+        "1765100000000-00000000deadbeef.42/7",
+        "1765100000000-00000000deadbeef.42/zz",
+        "1765100000000-00000000deadbeef.42/20",
+        "1765100000000-00000000deadbeef.42/+f",
+        "1765100000000-00000000deadbeef.42/ü",
     ] {
         assert!(text.parse::<Cursor>().is_err(), "{text}");
     }
@@ -271,7 +296,12 @@ fn answers_look_as_written_here() {
         batch_id: id("b"),
         processed: vec![id("s1"), id("s2")],
         skipped: vec![],
-        rejected: vec![Rejected { scan_id: Some("s3".into()), index: 2, reason: "count: must be 1 to 10000".into(), kept: true }],
+        rejected: vec![Rejected {
+            scan_id: Some("s3".into()),
+            index: 2,
+            reason: "count: must be 1 to 10000".into(),
+            kept: true,
+        }],
         conflicts: vec![Conflict {
             scan_id: id("s2"),
             ticket_id: Some(id("t")),

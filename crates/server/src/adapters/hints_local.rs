@@ -27,6 +27,11 @@ impl Hub {
         let key = (organization_id.clone(), event_id.clone());
         senders.entry(key).or_insert_with(|| broadcast::channel(CAPACITY).0).subscribe()
     }
+    /// How many listen to an event now.
+    pub fn watchers(&self, organization_id: &OrganizationId, event_id: &EventId) -> usize {
+        let senders = self.senders.lock().unwrap_or_else(PoisonError::into_inner);
+        senders.get(&(organization_id.clone(), event_id.clone())).map_or(0, broadcast::Sender::receiver_count)
+    }
 }
 
 impl Hints for Hub {

@@ -271,6 +271,7 @@ fn occupancy(
         "total_occupancy": counters.inside,
         "timestamp": now,
         "inside": counters.inside,
+        "inside_over": counters.inside_over,
         "entered": counters.entered,
         "exited": counters.exited,
         "over": counters.over,

@@ -1,0 +1,197 @@
+//! Devices, keys, pairing, logs, batches.
+
+use admit_core::scan::Scan;
+
+use super::fixture::*;
+use crate::error::Error;
+use crate::records::*;
+
+fn device(name: &str, created_at: i64) -> DeviceRecord {
+    DeviceRecord {
+        device_id: id(name),
+        name: name.to_uppercase(),
+        device_type: "phone".into(),
+        event_id: id("e"),
+        gate_id: id("north"),
+        state: DeviceState::Active,
+        revoked_at: None,
+        lost_since: None,
+        created_at: at(created_at),
+        health: DeviceHealth::default(),
+    }
+}
+
+/// A device, its health and its keys come back; a key's text opens its device, also once revoked.
+pub async fn a_device_and_its_keys_come_back(store: TestStore) {
+    with_event(&store).await;
+    let key = |name: &str, byte: u8| DeviceKeyRecord {
+        key_id: id(name),
+        device_id: id("d1"),
+        token_hash: hash(byte),
+        sealed_scan_key: vec![byte; 60],
+        created_at: at(i64::from(byte)),
+        first_used_at: None,
+        revoked_at: None,
+    };
+    let (first, second) = (key("k-b", 1), key("k-a", 2));
+    let keys = [first.clone(), second.clone()];
+    on_event(&store, move |tx| {
+        tx.insert_device(&device("d1", 20))?;
+        tx.insert_device(&device("d0", 30))?;
+        keys.iter().try_for_each(|key| tx.insert_device_key(key))
+    })
+    .await
+    .unwrap();
+    let health = DeviceHealth {
+        last_seen_at: Some(at(5)),
+        last_sync_at: None,
+        pending: 7,
+        battery: Some(80),
+        app_version: "1.2".into(),
+        manifest_version: 3,
+        clock_offset_ms: Some(-40),
+        failed_syncs: 2,
+    };
+    let revoked = DeviceRecord {
+        state: DeviceState::Revoked,
+        revoked_at: Some(at(9)),
+        lost_since: Some(at(8)),
+        health: health.clone(),
+        ..device("d1", 20)
+    };
+    let used = DeviceKeyRecord { first_used_at: Some(at(6)), revoked_at: Some(at(9)), ..first.clone() };
+    let (stored, stored_key) = (DeviceRecord { health: DeviceHealth::default(), ..revoked.clone() }, used.clone());
+    on_event(&store, move |tx| {
+        tx.put_health(&id("d1"), &health)?;
+        tx.update_device(&stored)?;
+        tx.update_device_key(&stored_key)
+    })
+    .await
+    .unwrap();
+    assert_eq!(look(&store, |tx| tx.device(&id("d1"))).await, Some(revoked.clone()));
+    assert_eq!(look(&store, |tx| tx.devices(&id("e"))).await, [revoked, device("d0", 30)]);
+    assert_eq!(look(&store, |tx| tx.device_keys(&id("d1"))).await, [used.clone(), second]);
+    assert_eq!(look(&store, |tx| tx.device_key(&id("k-b"))).await, Some(used));
+    let opened = store.credential(hash(1)).await.unwrap().unwrap();
+    assert_eq!((opened.kind, opened.holder.as_str()), (CredentialKind::DeviceKey, "d1"));
+    let missing = on_event(&store, |tx| tx.put_health(&id("d9"), &DeviceHealth::default())).await;
+    assert_eq!(missing, Err(Error::NotFound { what: "device" }));
+    assert_eq!(conflict(on_event(&store, |tx| tx.insert_device(&device("d1", 1))).await), "device_exists");
+}
+
+/// A pairing token opens its event and remembers who used it.
+pub async fn a_pairing_token_remembers_who_used_it(store: TestStore) {
+    with_event(&store).await;
+    let token = PairingTokenRecord {
+        token_hash: hash(3),
+        event_id: id("e"),
+        gate_id: id("north"),
+        device_id: None,
+        uses: 2,
+        used_by: vec![],
+        expires_at: at(300_000),
+        created_at: at(0),
+    };
+    let stored = token.clone();
+    on_event(&store, move |tx| tx.insert_pairing_token(&stored)).await.unwrap();
+    let used = PairingTokenRecord { used_by: vec![(id("d1"), at(1)), (id("d2"), at(2))], ..token };
+    let stored = used.clone();
+    let before = on_event(&store, move |tx| {
+        let before = tx.pairing_token(&hash(3))?;
+        tx.update_pairing_token(&stored)?;
+        Ok(before.map(|token| token.used_by.len()))
+    })
+    .await
+    .unwrap();
+    assert_eq!(before, Some(0));
+    assert_eq!(look(&store, |tx| tx.pairing_token(&hash(3))).await, Some(used));
+    let opened = store.credential(hash(3)).await.unwrap().unwrap();
+    assert_eq!((opened.kind, opened.holder.as_str()), (CredentialKind::PairingToken, "e"));
+    assert_eq!(opened.expires_at, Some(at(300_000)));
+}
+
+/// A log is overwritten whole.
+pub async fn logs_are_overwritten(store: TestStore) {
+    with_event(&store).await;
+    let log = LogRecord {
+        device_id: id("d1"),
+        log_id: id("log1"),
+        event_id: id("e"),
+        head: 9,
+        received: vec![(1, 3), (5, 9)],
+        closed_at: None,
+    };
+    let other = LogRecord { log_id: id("log0"), received: vec![], ..log.clone() };
+    let stored = [log.clone(), other.clone()];
+    on_event(&store, move |tx| stored.iter().try_for_each(|log| tx.put_log(log))).await.unwrap();
+    let closed = LogRecord { head: 10, received: vec![(1, 10)], closed_at: Some(at(4)), ..log };
+    let stored = closed.clone();
+    on_event(&store, move |tx| tx.put_log(&stored)).await.unwrap();
+    assert_eq!(look(&store, |tx| tx.log(&id("d1"), &id("log1"))).await, Some(closed.clone()));
+    assert_eq!(look(&store, |tx| tx.logs(&id("e"))).await, [other, closed]);
+    assert_eq!(look(&store, |tx| tx.log(&id("d2"), &id("log1"))).await, None);
+}
+
+/// A place of a log with two contents is a fork, of this log only.
+pub async fn forks_are_places_with_two_contents(store: TestStore) {
+    with_event(&store).await;
+    let at_place = |scan_id: &str, seq: u64| Scan { seq: Some(seq), ..scan("e", scan_id, "t1") };
+    let other_log = Scan { log_id: Some(id("log2")), ..at_place("s9", 1) };
+    with_scans(&store, vec![at_place("s1", 1), at_place("s2", 2), at_place("s3", 2), other_log]).await;
+    let forked = look(&store, |tx| tx.forked(&id("d1"), &id("log1"), &[1, 2, 3])).await;
+    assert_eq!(forked, [2]);
+    assert_eq!(look(&store, |tx| tx.forked(&id("d1"), &id("log1"), &[])).await, Vec::<u64>::new());
+}
+
+/// A batch is stored once per device and endpoint, with the answer its repeats get.
+pub async fn a_batch_is_stored_once(store: TestStore) {
+    with_event(&store).await;
+    let batch = BatchRecord {
+        batch_id: id("b1"),
+        device_id: id("d1"),
+        endpoint: "sync".into(),
+        event_id: id("e"),
+        digest: hash(9),
+        answer: "{\"processed\": [\"é\"]}".into(),
+        status: "completed".into(),
+        batch_size: 3,
+        processed_count: 2,
+        error_count: 1,
+        offset_seconds: -2,
+        serial: 1,
+        synced_at: at(77),
+    };
+    let elsewhere = BatchRecord { endpoint: "scans_sync".into(), ..batch.clone() };
+    let other_device = BatchRecord { device_id: id("d2"), ..batch.clone() };
+    for stored in [batch.clone(), elsewhere, other_device] {
+        on_event(&store, move |tx| tx.insert_batch(&stored)).await.unwrap();
+    }
+    assert_eq!(look(&store, |tx| tx.batch(&id("d1"), "sync", &id("b1"))).await, Some(batch.clone()));
+    assert_eq!(look(&store, |tx| tx.batch(&id("d3"), "sync", &id("b1"))).await, None);
+    let again = BatchRecord { digest: hash(8), ..batch };
+    assert_eq!(conflict(on_event(&store, move |tx| tx.insert_batch(&again)).await), "batch_exists");
+    let lost = RejectedRecord {
+        device_id: id("d1"),
+        scan_id: None,
+        log: Some((id("log1"), 4)),
+        reason: "not a scan".into(),
+        body: "{\"scan_id\": 5}".into(),
+        received_at: at(1),
+    };
+    let twice = [lost.clone(), RejectedRecord { log: None, scan_id: Some("weird id".into()), ..lost }];
+    on_event(&store, move |tx| tx.insert_rejected(&id("e"), &twice)).await.unwrap();
+}
+
+/// Scans first received after their device's revocation are counted.
+pub async fn quarantine_is_counted(store: TestStore) {
+    with_event(&store).await;
+    on_event(&store, |tx| {
+        let mut late = new_scan(scan("e", "s1", "t1"), 1);
+        late.fact.after_revocation = true;
+        tx.insert_scans(&[late, new_scan(scan("e", "s2", "t1"), 1)])
+    })
+    .await
+    .unwrap();
+    assert_eq!(look(&store, |tx| tx.count_quarantined(&id("d1"))).await, 1);
+    assert_eq!(look(&store, |tx| tx.count_quarantined(&id("d2"))).await, 0);
+}

@@ -1,0 +1,82 @@
+//! Incidents.
+
+use admit_core::incident::IncidentKind;
+
+use super::fixture::*;
+use crate::records::*;
+
+fn incident(name: &str, subject: &str, kind: IncidentKind, opened_at: i64) -> IncidentRecord {
+    IncidentRecord {
+        incident_id: id(name),
+        event_id: id("e"),
+        kind,
+        severity: kind.severity(),
+        subject_key: subject.into(),
+        digest: hash(1),
+        cause: "{\"kind\":\"…\"}".into(),
+        status: IncidentStatus::Open,
+        resolved_digest: None,
+        resolution: None,
+        opened_at: at(opened_at),
+        updated_at: at(opened_at),
+        serial: 1,
+    }
+}
+
+/// An incident is one per subject and kind: put again it is overwritten and keeps its id.
+pub async fn an_incident_is_one_per_subject_and_kind(store: TestStore) {
+    with_event(&store).await;
+    let open = incident("i1", "ticket:t1", IncidentKind::DoubleEntry, 10);
+    let other_kind = incident("i2", "ticket:t1", IncidentKind::FutureTime, 10);
+    let stored = [open.clone(), other_kind.clone()];
+    on_event(&store, move |tx| tx.put_incidents(&stored)).await.unwrap();
+    let resolution =
+        Resolution { user_id: id("o-owner"), decision: "exclude".into(), note: "a child".into(), at: at(20) };
+    let resolved = IncidentRecord {
+        status: IncidentStatus::Resolved,
+        resolved_digest: Some(hash(1)),
+        resolution: Some(resolution),
+        updated_at: at(20),
+        serial: 2,
+        ..open.clone()
+    };
+    let stored = IncidentRecord { incident_id: id("another"), ..resolved.clone() };
+    on_event(&store, move |tx| tx.put_incidents(std::slice::from_ref(&stored))).await.unwrap();
+    assert_eq!(look(&store, |tx| tx.incident(&id("i1"))).await, Some(resolved.clone()));
+    assert_eq!(look(&store, |tx| tx.incident(&id("another"))).await, None);
+    let asked = ["ticket:t1".to_owned(), "ticket:none".to_owned()];
+    let found = look(&store, move |tx| tx.incidents_of(&id("e"), &asked)).await;
+    assert_eq!(found, [resolved.clone(), other_kind.clone()]);
+    assert_eq!(look(&store, |tx| tx.all_incidents(&id("e"))).await, [resolved, other_kind]);
+}
+
+/// Incidents are listed newest first, by status, the counted-only kinds left out of the queue.
+pub async fn incidents_are_listed_by_status(store: TestStore) {
+    with_event(&store).await;
+    let cleared = IncidentRecord {
+        status: IncidentStatus::Cleared,
+        ..incident("i3", "ticket:c", IncidentKind::DoubleEntry, 30)
+    };
+    let all = [
+        incident("i1", "ticket:a", IncidentKind::DoubleEntry, 10),
+        incident("i2", "ticket:b", IncidentKind::DuplicateScan, 20),
+        cleared,
+        incident("i4", "ticket:d", IncidentKind::DoubleEntry, 20),
+    ];
+    on_event(&store, move |tx| tx.put_incidents(&all)).await.unwrap();
+    let open = Some(IncidentStatus::Open);
+    for (status, queued, limit, expected) in [
+        (None, false, 9, vec!["i3", "i4", "i2", "i1"]),
+        (open, true, 9, vec!["i4", "i1"]),
+        (open, false, 9, vec!["i4", "i2", "i1"]),
+        (open, false, 2, vec!["i4", "i2"]),
+        (Some(IncidentStatus::Resolved), false, 9, vec![]),
+    ] {
+        let listed = look(&store, move |tx| tx.incidents(&id("e"), status, queued, &page(limit))).await;
+        let names: Vec<&str> = listed.items.iter().map(|incident| incident.incident_id.as_str()).collect();
+        assert_eq!(names, expected, "{status:?} {queued}");
+        assert_eq!(listed.next_cursor.is_some(), limit == 2);
+    }
+    let counts = look(&store, |tx| tx.count_open_incidents(&id("e"))).await;
+    assert_eq!(counts, [(IncidentKind::DoubleEntry, 2), (IncidentKind::DuplicateScan, 1)]);
+}

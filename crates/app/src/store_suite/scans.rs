@@ -1,0 +1,253 @@
+//! Scans as facts: stored whole, resolved when read, merged over deliveries.
+
+use admit_core::barcode::BarcodeHash;
+use admit_core::incident::Subject;
+use admit_core::reduce::Resolved;
+use admit_core::review::{Decision, Review};
+use admit_core::scan::*;
+
+use super::fixture::*;
+use crate::ports::ScanFilter;
+use crate::records::*;
+
+fn unknown(name: &str) -> String {
+    Subject::Unknown(code(name)).key()
+}
+fn ticket_key(name: &str) -> String {
+    format!("ticket:{name}")
+}
+async fn facts_of(store: &TestStore, subjects: &[String]) -> Vec<Resolved> {
+    let asked = subjects.to_vec();
+    look(store, move |tx| tx.facts(&id("e"), &asked)).await
+}
+/// Subject and scan id of each fact.
+fn names(facts: &[Resolved]) -> Vec<(String, String)> {
+    let mut names: Vec<_> = facts.iter().map(|(subject, fact)| (subject.key(), fact.scan.scan_id.to_string())).collect();
+    names.sort();
+    names
+}
+
+/// A scan comes back as it was sent, field by field.
+pub async fn a_scan_comes_back_as_it_was_sent(store: TestStore) {
+    with_event(&store).await;
+    with_tickets(&store, &["t1"]).await;
+    let mut new = new_scan(scan("e", "s1", "t1"), 1);
+    new.fact.signature = SignatureState::Bearer;
+    new.fact.after_revocation = true;
+    new.fact.offset_seconds = -3;
+    new.fact.judged = Some(Judged { serial: 8, outcome: Outcome::Expired });
+    let stored = new.clone();
+    on_event(&store, move |tx| tx.insert_scans(std::slice::from_ref(&stored))).await.unwrap();
+    assert_eq!(facts_of(&store, &[ticket_key("t1")]).await, [(Subject::Ticket(id("t1")), new.fact)]);
+}
+
+/// A scan is about whoever ever held its code, else about the ticket a person picked, else about the code itself.
+pub async fn a_scan_resolves_to_whoever_held_its_code(store: TestStore) {
+    with_event(&store).await;
+    with_tickets(&store, &["t1", "t2"]).await;
+    let by_code_and_pick = Scan { method: Method::Manual, ticket_id: Some(id("t2")), ..scan("e", "both", "t1") };
+    let pick_with_unknown_code =
+        Scan { method: Method::Manual, ticket_id: Some(id("t2")), ..scan("e", "pick", "nobody") };
+    let named_only = Scan { ticket_id: Some(id("t2")), ..scan("e", "named", "nobody") };
+    with_scans(
+        &store,
+        vec![
+            scan("e", "code", "t1"),
+            by_code_and_pick,
+            pick_with_unknown_code,
+            manual("e", "manual", "t2"),
+            manual("e", "missing", "t9"),
+            named_only,
+        ],
+    )
+    .await;
+    let subjects = [ticket_key("t1"), ticket_key("t2"), ticket_key("t9"), unknown("nobody")];
+    let own = |key: &str, scan: &str| (key.to_owned(), scan.to_owned());
+    for (subject, scans) in [
+        (&subjects[0], vec!["both", "code"]),
+        (&subjects[1], vec!["manual", "pick"]),
+        (&subjects[2], vec!["missing"]),
+        (&subjects[3], vec!["named"]),
+    ] {
+        let expected: Vec<_> = scans.into_iter().map(|scan| own(subject, scan)).collect();
+        assert_eq!(names(&facts_of(&store, std::slice::from_ref(subject)).await), expected);
+    }
+    assert_eq!(facts_of(&store, &subjects).await.len(), 6);
+    let mut all = subjects.to_vec();
+    all.sort();
+    assert_eq!(look(&store, |tx| tx.subjects_with_scans(&id("e"))).await, all);
+    assert_eq!(look(&store, |tx| tx.subjects_of_device(&id("e"), &id("d1"))).await, all);
+    assert_eq!(look(&store, |tx| tx.subjects_of_device(&id("e"), &id("d2"))).await, Vec::<String>::new());
+}
+
+/// A ticket made after its scan finds it; the unknown code then has none.
+pub async fn a_ticket_made_late_finds_its_scans(store: TestStore) {
+    with_event(&store).await;
+    with_scans(&store, vec![scan("e", "s1", "late"), scan("e", "s2", "late")]).await;
+    assert_eq!(facts_of(&store, &[unknown("late")]).await.len(), 2);
+    assert_eq!(facts_of(&store, &[ticket_key("late")]).await, []);
+    with_tickets(&store, &["late"]).await;
+    assert_eq!(facts_of(&store, &[unknown("late")]).await, []);
+    assert_eq!(facts_of(&store, &[ticket_key("late")]).await.len(), 2);
+    let known = look(&store, |tx| tx.known_scans(&id("d1"), &[id("s1")])).await;
+    assert_eq!(known[0].subject_key, ticket_key("late"));
+}
+
+/// Every other content under the same device and scan id comes along, wherever it resolves; another device's doesn't.
+pub async fn variants_come_along_wherever_they_resolve(store: TestStore) {
+    with_event(&store).await;
+    with_tickets(&store, &["t1", "t2"]).await;
+    let other_device = Scan { device_id: id("d2"), ..scan("e", "s1", "t2") };
+    with_scans(&store, vec![scan("e", "s1", "t1"), scan("e", "s1", "t2"), other_device, scan("e", "s9", "t2")]).await;
+    let facts = facts_of(&store, &[ticket_key("t1")]).await;
+    let pair = |subject: &str| (ticket_key(subject), "s1".to_owned());
+    assert_eq!(names(&facts), [pair("t1"), pair("t2")]);
+    assert!(facts.iter().all(|(_, fact)| fact.scan.device_id.as_str() == "d1"));
+    assert_eq!(facts_of(&store, &[ticket_key("t2")]).await.len(), 4);
+}
+
+/// What several deliveries of one content prove is merged: best signature, better offset, first receipt.
+pub async fn deliveries_are_merged(store: TestStore) {
+    with_event(&store).await;
+    with_tickets(&store, &["t1"]).await;
+    let content = Scan { form: Form::V1, ..scan("e", "s1", "t1") };
+    let mut first = new_scan(content.clone(), 1);
+    first.fact.signature = SignatureState::Unverified;
+    first.fact.offset_seconds = 9;
+    first.fact.after_revocation = true;
+    let (mut second, mut third) = (fact(content.clone()), fact(content.clone()));
+    second.signature = SignatureState::Verified;
+    second.offset_seconds = -9;
+    second.received_at = at(1_600_000_000);
+    third.signature = SignatureState::Unverified;
+    third.received_at = at(1_600_000_001);
+    third.judged = Some(Judged { serial: 3, outcome: Outcome::Valid });
+    let later = [second.clone(), third.clone()];
+    on_event(&store, move |tx| {
+        tx.insert_scans(std::slice::from_ref(&first))?;
+        let delivery = |fact: &Fact| NewDelivery { fact: fact.clone(), serial: 2, carrier: id("d7") };
+        tx.insert_deliveries(&later.iter().map(delivery).collect::<Vec<_>>())
+    })
+    .await
+    .unwrap();
+    let merged = Fact {
+        signature: SignatureState::Verified,
+        offset_seconds: -9,
+        after_revocation: false,
+        judged: third.judged,
+        ..fact(content.clone())
+    };
+    assert_eq!(facts_of(&store, &[ticket_key("t1")]).await, [(Subject::Ticket(id("t1")), merged.clone())]);
+    let proven = look(&store, |tx| tx.proven(&id("d1"), &[id("s1"), id("s2")])).await;
+    assert_eq!(proven, [(id("s1"), merged.digest, SignatureState::Verified, -9)]);
+    let listed = look(&store, |tx| tx.scans(&id("e"), &ScanFilter::default(), &page(5))).await;
+    assert_eq!(listed.items[0].fact, merged);
+}
+
+/// Ids are known by device: another device's same id is another scan, and is told apart.
+pub async fn ids_are_known_by_device(store: TestStore) {
+    with_event(&store).await;
+    with_tickets(&store, &["t1"]).await;
+    let other = Scan { device_id: id("d2"), ..scan("e", "s1", "t1") };
+    let variant = Scan { count: 2, ..scan("e", "s1", "t1") };
+    with_scans(&store, vec![scan("e", "s1", "t1"), variant.clone(), other, scan("e", "s2", "gone")]).await;
+    let known = look(&store, |tx| tx.known_scans(&id("d1"), &[id("s1"), id("s2"), id("s3")])).await;
+    let found: Vec<(&str, &str)> = known.iter().map(|known| (known.scan_id.as_str(), known.subject_key.as_str())).collect();
+    let gone = unknown("gone");
+    assert_eq!(found, [("s1", "ticket:t1"), ("s1", "ticket:t1"), ("s2", gone.as_str())]);
+    let mut digests = [fact(variant).digest, fact(scan("e", "s1", "t1")).digest];
+    digests.sort();
+    assert_eq!([known[0].digest, known[1].digest], digests);
+    let elsewhere = look(&store, |tx| tx.scan_ids_elsewhere(&id("d1"), &[id("s1"), id("s2")])).await;
+    assert_eq!(elsewhere, [(id("s1"), id("d2"))]);
+}
+
+/// Reviews follow the scans they are about, wherever these resolve.
+pub async fn reviews_follow_their_scans(store: TestStore) {
+    with_event(&store).await;
+    with_tickets(&store, &["t1"]).await;
+    with_scans(&store, vec![scan("e", "s1", "t1"), scan("e", "s2", "late"), manual("e", "s3", "t1")]).await;
+    assert_eq!(look(&store, |tx| tx.reviews(&id("e"), &[ticket_key("t1")])).await, []);
+    let review = |serial: u64, content: Scan, decision: Decision| Review {
+        serial,
+        device_id: content.device_id.clone(),
+        scan_id: content.scan_id.clone(),
+        digest: fact(content).digest,
+        decision,
+    };
+    let reviews = vec![
+        review(2, scan("e", "s1", "t1"), Decision::Exclude),
+        review(2, scan("e", "s2", "late"), Decision::Accept),
+        review(3, scan("e", "s1", "t1"), Decision::Restore),
+        review(3, manual("e", "s3", "t1"), Decision::Exclude),
+    ];
+    let stored = reviews.clone();
+    on_event(&store, move |tx| tx.insert_reviews(&id("e"), &id("o-owner"), "seen", at(9), &stored)).await.unwrap();
+    let of = |subject: String| {
+        let store = store.clone();
+        async move { look(&store, move |tx| tx.reviews(&id("e"), &[subject])).await }
+    };
+    let of_t1 = [reviews[0].clone(), reviews[2].clone(), reviews[3].clone()];
+    assert_eq!(of(ticket_key("t1")).await, of_t1);
+    assert_eq!(of(unknown("late")).await, [reviews[1].clone()]);
+    with_tickets(&store, &["late"]).await;
+    assert_eq!(of(ticket_key("late")).await, [reviews[1].clone()]);
+}
+
+/// Scans are listed newest first by arrival, with their verdicts, by ticket, device, outcome and conflict.
+pub async fn scans_are_listed_newest_first(store: TestStore) {
+    with_event(&store).await;
+    with_tickets(&store, &["t1", "t2"]).await;
+    let other = Scan { device_id: id("d2"), ..scan("e", "s3", "t2") };
+    with_scans(&store, vec![scan("e", "s1", "t1"), scan("e", "s2", "t2")]).await;
+    with_scans(&store, vec![other, manual("e", "s4", "t1")]).await;
+    on_event(&store, |tx| {
+        let mut verdict = super::states::verdict("s1", "t1");
+        verdict.digest = fact(scan("e", "s1", "t1")).digest;
+        verdict.conflict = true;
+        verdict.outcome = Outcome::Duplicate;
+        tx.put_states(&id("e"), &[(super::states::state("ticket:t1", 2), vec![verdict])])
+    })
+    .await
+    .unwrap();
+    let list = |filter: ScanFilter, limit: usize, cursor: Option<String>| {
+        let store = store.clone();
+        async move { look(&store, move |tx| tx.scans(&id("e"), &filter, &Page { limit, cursor })).await }
+    };
+    let ids = |listed: &Listed<ScanRow>| {
+        listed.items.iter().map(|row| row.fact.scan.scan_id.to_string()).collect::<Vec<_>>()
+    };
+    let first = list(ScanFilter::default(), 3, None).await;
+    assert_eq!(ids(&first), ["s4", "s3", "s2"]);
+    assert_eq!((first.items[0].serial, first.items[2].serial), (2, 1));
+    let rest = list(ScanFilter::default(), 3, first.next_cursor).await;
+    assert_eq!((ids(&rest), rest.next_cursor), (vec!["s1".to_owned()], None));
+    assert!(rest.items[0].verdict.is_some());
+    let by_ticket = ScanFilter { ticket_id: Some(id("t1")), ..ScanFilter::default() };
+    let by_device = ScanFilter { device_id: Some(id("d2")), ..ScanFilter::default() };
+    let by_outcome = ScanFilter { outcome: Some(Outcome::Duplicate), ..ScanFilter::default() };
+    let quiet = ScanFilter { conflict: Some(false), ..ScanFilter::default() };
+    for (filter, found) in [
+        (by_ticket, vec!["s4", "s1"]),
+        (by_device, vec!["s3"]),
+        (by_outcome, vec!["s1"]),
+        (quiet, vec!["s4", "s3", "s2"]),
+    ] {
+        assert_eq!(ids(&list(filter.clone(), 9, None).await), found, "{filter:?}");
+    }
+}
+
+/// The very same content cannot be stored twice, and one without a subject not at all.
+pub async fn a_scan_stored_twice_is_a_conflict(store: TestStore) {
+    with_event(&store).await;
+    with_scans(&store, vec![scan("e", "s1", "t1")]).await;
+    let again = on_event(&store, |tx| tx.insert_scans(&[new_scan(scan("e", "s1", "t1"), 2)])).await;
+    assert_eq!(conflict(again), "scan_exists");
+    let about_nothing = Scan { barcode_hash: None, raw_hash: None, ticket_id: None, ..scan("e", "s2", "t1") };
+    let result = on_event(&store, move |tx| tx.insert_scans(&[new_scan(about_nothing.clone(), 3)])).await;
+    assert!(matches!(result, Err(crate::error::Error::Bug(_))), "{result:?}");
+    let by_raw: BarcodeHash = code("raw");
+    let raw_only = Scan { barcode_hash: None, raw_hash: Some(by_raw), ..scan("e", "s3", "t1") };
+    with_scans(&store, vec![raw_only]).await;
+    assert_eq!(facts_of(&store, &[unknown("raw")]).await.len(), 1);
+}

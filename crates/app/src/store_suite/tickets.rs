@@ -1,0 +1,205 @@
+//! Tickets, codes, guests.
+
+use admit_core::barcode::BarcodeHash;
+use admit_core::ticket::TicketStatus;
+
+use super::fixture::*;
+use crate::ports::{TicketFilter, read, write};
+use crate::records::*;
+
+/// Tickets come back as they were made and changed.
+pub async fn tickets_come_back_as_they_were_made(store: TestStore) {
+    with_event(&store).await;
+    let bare = TicketRecord {
+        barcode: None,
+        import_key: None,
+        guest_id: Some(id("g")),
+        barcode_hashes: vec![code("x"), code("y")],
+        ..ticket("e", "bare")
+    };
+    let both = vec![ticket("e", "full"), bare.clone()];
+    let stored = both.clone();
+    on_event(&store, move |tx| tx.insert_tickets(&stored)).await.unwrap();
+    assert_eq!(look(&store, |tx| tx.ticket(&id("full"))).await, Some(both[0].clone()));
+    assert_eq!(look(&store, |tx| tx.ticket(&id("none"))).await, None);
+    let found = look(&store, |tx| tx.tickets_by_id(&id("e"), &[id("full"), id("none"), id("bare"), id("full")])).await;
+    assert_eq!(found, [bare.clone(), both[0].clone()]);
+    assert_eq!(look(&store, |tx| tx.tickets_by_id(&id("other"), &[id("full")])).await, []);
+    assert_eq!(look(&store, |tx| tx.count_tickets(&id("e"))).await, (2, 4));
+    let mut changed = bare;
+    changed.rules.status = TicketStatus::Voided;
+    changed.rules.entry_limit = 5;
+    changed.rules_serial = 9;
+    let stored = changed.clone();
+    on_event(&store, move |tx| tx.update_tickets(std::slice::from_ref(&stored))).await.unwrap();
+    assert_eq!(look(&store, |tx| tx.ticket(&id("bare"))).await, Some(changed));
+    assert_eq!(look(&store, |tx| tx.count_tickets(&id("e"))).await, (2, 7));
+    let twin = TicketRecord { barcode_hashes: vec![], import_key: None, ..ticket("e", "full") };
+    let result = on_event(&store, move |tx| tx.insert_tickets(std::slice::from_ref(&twin))).await;
+    assert_eq!(conflict(result), "ticket_exists");
+}
+
+/// A code given to a ticket is never given to another of the event; another event may use it.
+pub async fn a_code_is_never_given_to_another_ticket(store: TestStore) {
+    with_event(&store).await;
+    make_event(&store, "o", event("f", 1)).await;
+    with_tickets(&store, &["t1", "t2"]).await;
+    let thief = TicketRecord { barcode_hashes: vec![code("t1")], ..ticket("e", "t3") };
+    let inserted = thief.clone();
+    let result = on_event(&store, move |tx| tx.insert_tickets(std::slice::from_ref(&inserted))).await;
+    assert_eq!(conflict(result), "barcode_taken");
+    assert_eq!(look(&store, |tx| tx.ticket(&id("t3"))).await, None);
+    let changed = TicketRecord { barcode_hashes: vec![code("t2"), code("t1")], ..ticket("e", "t2") };
+    let result = on_event(&store, move |tx| tx.update_tickets(std::slice::from_ref(&changed))).await;
+    assert_eq!(conflict(result), "barcode_taken");
+    let elsewhere = TicketRecord { event_id: id("f"), ..thief };
+    let insert = move |tx: &mut dyn crate::ports::Tx| tx.insert_tickets(std::slice::from_ref(&elsewhere));
+    write(&*store, scope("o", "f"), insert).await.unwrap();
+    assert_eq!(look(&store, |tx| tx.find_codes(&id("f"), &[code("t1")])).await, [(code("t1"), id("t3"))]);
+}
+
+/// A ticket that is given a new code keeps the old ones.
+pub async fn a_ticket_keeps_every_code_it_held(store: TestStore) {
+    with_event(&store).await;
+    with_tickets(&store, &["t1"]).await;
+    let new = TicketRecord { barcode_hashes: vec![code("t1"), code("new")], ..ticket("e", "t1") };
+    let stored = new.clone();
+    on_event(&store, move |tx| tx.update_tickets(std::slice::from_ref(&stored))).await.unwrap();
+    assert_eq!(look(&store, |tx| tx.ticket(&id("t1"))).await, Some(new));
+    let mut expected = vec![(code("t1"), id("t1")), (code("new"), id("t1"))];
+    expected.sort();
+    let asked = [code("new"), code("t1"), code("unknown")];
+    assert_eq!(look(&store, move |tx| tx.find_codes(&id("e"), &asked)).await, expected);
+}
+
+/// Tickets are found by text, status and entry.
+pub async fn tickets_are_found_by_text_status_and_entry(store: TestStore) {
+    with_event(&store).await;
+    let mut tickets: Vec<TicketRecord> = ["t1", "t2", "x3"].iter().map(|name| ticket("e", name)).collect();
+    tickets[0].guest_id = Some(id("guest-t1"));
+    tickets[1].rules.status = TicketStatus::Refunded;
+    let named = guest("e", "t1", "Zoë 100% O'Brien_");
+    let stored = named.clone();
+    on_event(&store, move |tx| {
+        tx.insert_tickets(&tickets)?;
+        tx.insert_guests(std::slice::from_ref(&stored))?;
+        let mut state = super::states::state("ticket:x3", 1);
+        state.state.within = 1;
+        let verdict = super::states::verdict("s1", "x3");
+        tx.put_states(&id("e"), &[(state, vec![verdict])])
+    })
+    .await
+    .unwrap();
+    let find = |filter: TicketFilter| {
+        let store = store.clone();
+        async move {
+            let listed = look(&store, move |tx| tx.tickets(&id("e"), &filter, &page(10))).await;
+            listed.items.iter().map(|(ticket, _, _)| ticket.ticket_id.to_string()).collect::<Vec<_>>()
+        }
+    };
+    let text = |text: &str| TicketFilter { text: Some(text.into()), ..TicketFilter::default() };
+    for (asked, found) in [
+        ("zoë", vec!["t1"]),
+        ("o'brien", vec!["t1"]),
+        ("0%", vec!["t1"]),
+        ("n_", vec!["t1"]),
+        ("o_b", vec![]),
+        ("code-t", vec!["t2", "t1"]),
+        ("x", vec!["x3"]),
+        ("order-t1", vec!["t1"]),
+        ("3", vec![]),
+    ] {
+        assert_eq!(find(text(asked)).await, found, "{asked}");
+    }
+    let refunded = TicketFilter { status: Some(TicketStatus::Refunded), ..TicketFilter::default() };
+    assert_eq!(find(refunded).await, ["t2"]);
+    let entered = |entered| TicketFilter { entered: Some(entered), ..TicketFilter::default() };
+    assert_eq!(find(entered(true)).await, ["x3"]);
+    assert_eq!(find(entered(false)).await, ["t2", "t1"]);
+    let all = look(&store, |tx| tx.tickets(&id("e"), &TicketFilter::default(), &page(10))).await;
+    let parts: Vec<(bool, bool)> = all.items.iter().map(|(_, guest, state)| (guest.is_some(), state.is_some())).collect();
+    assert_eq!(parts, [(false, true), (false, false), (true, false)]);
+    assert_eq!(all.items[2].1, Some(named));
+}
+
+/// Pages of tickets follow each other without a gap, also where many were made at once.
+pub async fn tickets_are_paged_without_a_gap(store: TestStore) {
+    with_event(&store).await;
+    let names: Vec<String> = (0..23).map(|n| format!("t{n:02}")).collect();
+    let refs: Vec<&str> = names.iter().map(String::as_str).collect();
+    with_tickets(&store, &refs).await;
+    let (mut seen, mut cursor) = (Vec::new(), None);
+    loop {
+        let asked = Page { limit: 5, cursor };
+        let listed = look(&store, move |tx| tx.tickets(&id("e"), &TicketFilter::default(), &asked)).await;
+        seen.extend(listed.items.iter().map(|(ticket, _, _)| ticket.ticket_id.to_string()));
+        let Some(next) = listed.next_cursor else { break };
+        cursor = Some(next);
+    }
+    let mut expected = names;
+    expected.reverse();
+    assert_eq!(seen, expected);
+}
+
+/// An import key names one ticket of an event; tickets without one don't clash.
+pub async fn an_import_key_is_unique(store: TestStore) {
+    with_event(&store).await;
+    with_tickets(&store, &["t1", "t2"]).await;
+    let asked = ["key-t2".to_owned(), "key-none".to_owned(), "key-t1".to_owned()];
+    let found = look(&store, move |tx| tx.tickets_by_import_key(&id("e"), &asked)).await;
+    assert_eq!(found, [ticket("e", "t1"), ticket("e", "t2")]);
+    let twin = TicketRecord { import_key: Some("key-t1".into()), ..ticket("e", "t3") };
+    let result = on_event(&store, move |tx| tx.insert_tickets(std::slice::from_ref(&twin))).await;
+    assert_eq!(conflict(result), "ticket_exists");
+    let keyless: Vec<TicketRecord> =
+        ["t4", "t5"].iter().map(|name| TicketRecord { import_key: None, ..ticket("e", name) }).collect();
+    on_event(&store, move |tx| tx.insert_tickets(&keyless)).await.unwrap();
+}
+
+/// Guests are found, changed and listed with their tickets' states.
+pub async fn guests_are_found_and_changed(store: TestStore) {
+    with_event(&store).await;
+    let guests = vec![guest("e", "t1", "Ada Lovelace"), guest("e", "t2", "Grace Hopper")];
+    let stored = guests.clone();
+    on_event(&store, move |tx| tx.insert_guests(&stored)).await.unwrap();
+    let found = look(&store, |tx| tx.guests_by_id(&[id("guest-t2"), id("guest-none"), id("guest-t1")])).await;
+    assert_eq!(found, guests);
+    let renamed = GuestRecord { name: "Countess".into(), email: None, updated_at: at(7_000), ..guests[0].clone() };
+    let stored = renamed.clone();
+    on_event(&store, move |tx| tx.update_guests(std::slice::from_ref(&stored))).await.unwrap();
+    on_event(&store, |tx| {
+        let state = super::states::state("ticket:t1", 1);
+        tx.put_states(&id("e"), &[(state, vec![super::states::verdict("s1", "t1")])])
+    })
+    .await
+    .unwrap();
+    let listed = look(&store, |tx| tx.guests(&id("e"), None, &page(10))).await;
+    let states: Vec<bool> = listed.items.iter().map(|(_, state)| state.is_some()).collect();
+    assert_eq!(listed.items.iter().map(|(guest, _)| guest.clone()).collect::<Vec<_>>(), [guests[1].clone(), renamed]);
+    assert_eq!(states, [false, true]);
+    for (text, count) in [("COUNT", 1), ("lovelace", 0), ("t2@", 1), ("order-", 2)] {
+        let listed = read(&*store, &id("o"), move |tx| tx.guests(&id("e"), Some(text), &page(10))).await.unwrap();
+        assert_eq!(listed.items.len(), count, "{text}");
+    }
+}
+
+/// A manifest is built from every code in order of its hash; a delta from what changed after a version.
+pub async fn a_manifest_is_in_order_of_hash(store: TestStore) {
+    with_event(&store).await;
+    let mut tickets: Vec<TicketRecord> = ["t1", "t2", "t3"].iter().map(|name| ticket("e", name)).collect();
+    tickets[1].barcode_hashes.push(code("t2-new"));
+    tickets[1].rules_serial = 5;
+    let stored = tickets.clone();
+    on_event(&store, move |tx| tx.insert_tickets(&stored)).await.unwrap();
+    let rows = look(&store, |tx| tx.manifest_rows(&id("e"))).await;
+    let mut expected: Vec<(BarcodeHash, TicketRecord)> = tickets
+        .iter()
+        .flat_map(|ticket| ticket.barcode_hashes.iter().map(|hash| (*hash, ticket.clone())))
+        .collect();
+    expected.sort_by_key(|(hash, _)| *hash);
+    assert_eq!(rows, expected);
+    let since = look(&store, |tx| tx.manifest_rows_since(&id("e"), 1)).await;
+    expected.retain(|(_, ticket)| ticket.rules_serial == 5);
+    assert_eq!(since, expected);
+    assert_eq!(look(&store, |tx| tx.manifest_rows_since(&id("e"), 5)).await, []);
+}

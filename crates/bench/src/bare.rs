@@ -1,0 +1,78 @@
+//! The limit of a store that does nothing but store: the same scans inserted, their tickets' rows updated, in a bare
+//! loop on one connection with the server's own durability.
+
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use rusqlite::{Connection, params};
+use sha2::{Digest, Sha256};
+
+use crate::list::Random;
+use crate::organiser::Listed;
+
+// The columns and the key of the real table, none of its indices, triggers or checks.
+const SCHEMA: &str = "
+  -- tidy-allow: the bare limit is no store of ours
+  CREATE TABLE scans (
+    organization_id TEXT NOT NULL, scan_id TEXT NOT NULL, device_id TEXT NOT NULL, digest BLOB NOT NULL,
+    event_id TEXT NOT NULL, barcode_hash BLOB, serial INTEGER NOT NULL, content TEXT NOT NULL,
+    PRIMARY KEY (organization_id, scan_id, device_id, digest)
+  ) STRICT;
+  -- tidy-allow: the bare limit is no store of ours
+  CREATE TABLE tickets (
+    organization_id TEXT NOT NULL, ticket_id TEXT NOT NULL, persons INTEGER NOT NULL, state TEXT NOT NULL,
+    PRIMARY KEY (organization_id, ticket_id)
+  ) STRICT;";
+// tidy-allow: the bare limit is no store of ours
+const INSERT_TICKET: &str = "INSERT INTO tickets VALUES (?1, ?2, 0, '')";
+// tidy-allow: the bare limit is no store of ours
+const INSERT_SCAN: &str = "INSERT INTO scans VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+// tidy-allow: the bare limit is no store of ours
+const UPDATE_TICKET: &str = "UPDATE tickets SET persons = persons + 1, state = ?3 WHERE organization_id = ?1 AND ticket_id = ?2";
+
+/// Scans a second. `items` are the scans as they travel, each of the ticket beside it; the file is made in `folder`.
+pub fn rate(folder: &Path, tickets: &[Listed], items: &[String], per_transaction: usize) -> Result<f64> {
+    ensure!(tickets.len() >= items.len(), "each scan has a ticket of its own");
+    let path = folder.join("bare.sqlite");
+    for end in ["", "-wal", "-shm"] {
+        let file = folder.join(format!("bare.sqlite{end}"));
+        if file.exists() {
+            std::fs::remove_file(file)?;
+        }
+    }
+    let mut db = Connection::open(&path)?;
+    let mode: String = db.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
+    ensure!(mode == "wal", "the limit is one of WAL, not of {mode}");
+    db.execute_batch("PRAGMA synchronous = FULL")?;
+    let level: i64 = db.query_row("PRAGMA synchronous", [], |row| row.get(0))?;
+    ensure!(level == 2, "the limit is one of synchronous = FULL, not of {level}");
+    db.execute_batch(SCHEMA)?;
+    let mut random = Random(3);
+    let (organization_id, device_id, event_id) = (random.uuid(), random.uuid(), random.uuid());
+    let filling = db.transaction()?;
+    for ticket in tickets {
+        filling.prepare_cached(INSERT_TICKET)?.execute(params![organization_id, ticket.ticket_id])?;
+    }
+    filling.commit()?;
+    // Ids and digests are made beforehand: no store makes them.
+    let rows: Vec<(String, [u8; 32])> =
+        items.iter().map(|item| (random.uuid(), Sha256::digest(item.as_bytes()).into())).collect();
+    let state = r#"{"entries":1,"inside":1,"last_entry":{"at_ms":1780000000000,"gate_id":"north"}}"#;
+
+    let start = Instant::now();
+    for (batch, numbers) in (0..items.len()).collect::<Vec<_>>().chunks(per_transaction).enumerate() {
+        let work = db.transaction()?;
+        for &at in numbers {
+            let (scan_id, digest) = &rows[at];
+            let mut insert = work.prepare_cached(INSERT_SCAN)?;
+            insert.execute(params![
+                organization_id, scan_id, device_id, digest, event_id, digest, batch as i64, items[at]
+            ])?;
+            let mut update = work.prepare_cached(UPDATE_TICKET)?;
+            update.execute(params![organization_id, tickets[at].ticket_id, state])?;
+        }
+        work.commit()?;
+    }
+    Ok(items.len() as f64 / start.elapsed().as_secs_f64())
+}

@@ -1,0 +1,149 @@
+//! The organiser's side, by the real API: sign in, make an event, import its tickets, show pairing codes.
+
+use admit_core::wire::scanning::{PairAnswer, PairRequest};
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use crate::http::{Answer, Connection, request};
+use crate::list::Random;
+use crate::server::{Demo, Server};
+
+/// A signed-in organiser.
+#[derive(Debug)]
+pub struct Organiser {
+    connection: Connection,
+    cookie: String,
+}
+
+/// An event and the gate its phones stand at.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// Event.
+    pub event_id: String,
+    /// Gate.
+    pub gate_id: String,
+}
+
+/// A ticket as its list tells it: what phones need to scan it.
+#[derive(Debug, Clone, serde::Deserialize)]
+pub struct Listed {
+    /// Ticket.
+    pub ticket_id: String,
+    /// `sha256:` and 64 digits.
+    pub barcode_hash: String,
+    /// Whether its status is good.
+    pub is_valid: bool,
+}
+
+impl Organiser {
+    /// Signs in.
+    pub fn sign_in(server: &Server, demo: &Demo) -> Result<Organiser> {
+        let mut connection = server.connect()?;
+        let body = json!({ "email": demo.email, "password": demo.password }).to_string();
+        let json = [("content-type", "application/json")];
+        let answer = connection.send(&request("POST", "/api/session", &json, body.as_bytes()))?;
+        answer.json().context("signing in")?;
+        let set = answer.header("set-cookie").context("a session without a cookie")?;
+        let cookie = set.split(';').next().unwrap_or_default().to_owned();
+        Ok(Organiser { connection, cookie })
+    }
+
+    fn post(&mut self, path: &str, kind: &str, body: &[u8]) -> Result<Answer> {
+        let headers = [("content-type", kind), ("cookie", self.cookie.as_str())];
+        self.connection.send(&request("POST", path, &headers, body))
+    }
+    fn post_json(&mut self, path: &str, body: &Value) -> Result<Value> {
+        self.post(path, "application/json", body.to_string().as_bytes())?.json().with_context(|| format!("POST {path}"))
+    }
+
+    /// Makes a live event whose doors are open, with one gate.
+    pub fn event(&mut self, name: &str) -> Result<Place> {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?.as_millis() as i64;
+        let hours = |hours: i64| admit_core::time::Timestamp::clamped(now + hours * 3_600_000).to_string();
+        let event = json!({
+            "name": name, "venue": "", "time_zone": "UTC", "status": "live",
+            "starts_at": hours(-2), "ends_at": hours(10),
+        });
+        let made = self.post_json("/api/events", &event)?;
+        let event_id = made["id"].as_str().context("an event without an id")?.to_owned();
+        let gate = json!({ "id": "north", "name": "North", "zones": ["general"] });
+        self.post_json(&format!("/api/events/{event_id}/gates"), &gate)?;
+        Ok(Place { event_id, gate_id: "north".to_owned() })
+    }
+
+    /// Imports tickets with codes of their own; gives the codes.
+    pub fn import(&mut self, place: &Place, count: usize) -> Result<Vec<String>> {
+        let mut random = Random(count as u64);
+        let codes: Vec<String> = (0..count).map(|_| random.uuid()).collect();
+        let mut sheet = "barcode,zone\n".to_owned();
+        for code in &codes {
+            sheet.push_str(&format!("{code},general\n"));
+        }
+        let path = format!("/api/events/{}/tickets/import", place.event_id);
+        let report = self.post(&path, "text/csv", sheet.as_bytes())?.json().context("importing tickets")?;
+        ensure!(report["created"].as_u64() == Some(count as u64), "the import made other tickets: {report}");
+        Ok(codes)
+    }
+
+    /// Pairs phones with one token, as twenty volunteers would.
+    pub fn pair(&mut self, place: &Place, count: usize) -> Result<Vec<PairAnswer>> {
+        let asked = json!({ "gate_id": place.gate_id, "uses": count });
+        let token = self.post_json(&format!("/api/events/{}/pairing-tokens", place.event_id), &asked)?;
+        let token = token["pairing_token"].as_str().context("a pairing without a token")?.to_owned();
+        let mut random = Random(std::process::id().into());
+        let pair_one = |_| {
+            let asked = PairRequest {
+                pairing_token: token.clone(),
+                device_id: admit_core::ids::DeviceId::new(random.uuid())?,
+                claim_secret: None,
+                name: Some("Phone".to_owned()),
+                device_type: None,
+                app_version: None,
+            };
+            let headers = [("content-type", "application/json")];
+            let body = serde_json::to_vec(&asked)?;
+            let answer = self.connection.send(&request("POST", "/api/scanning/pair", &headers, &body))?;
+            Ok(serde_json::from_value(answer.json().context("pairing")?)?)
+        };
+        (0..count).map(pair_one).collect()
+    }
+
+    /// Codes of the event's newest tickets, by the page.
+    pub fn codes(&mut self, event_id: &str, count: usize) -> Result<Vec<String>> {
+        let mut codes = Vec::new();
+        let mut cursor: Option<String> = None;
+        while codes.len() < count {
+            let after = cursor.map_or(String::new(), |cursor| format!("&cursor={cursor}"));
+            let path = format!("/api/events/{event_id}/tickets?limit=500{after}");
+            let headers = [("cookie", self.cookie.as_str())];
+            let page = self.connection.send(&request("GET", &path, &headers, b""))?.json().context("listing tickets")?;
+            let items = page["items"].as_array().context("a list without items")?;
+            codes.extend(items.iter().filter_map(|item| item["barcode"].as_str()).map(str::to_owned));
+            cursor = page["next_cursor"].as_str().map(str::to_owned);
+            if cursor.is_none() {
+                break;
+            }
+        }
+        codes.truncate(count);
+        Ok(codes)
+    }
+}
+
+/// The request with which a phone asks for the whole list.
+pub fn list_request(phone: &PairAnswer, encoding: &str) -> Vec<u8> {
+    let path = format!("/api/scanning/events/{}/manifest", phone.event_id);
+    let bearer = format!("Bearer {}", phone.api_key);
+    request("GET", &path, &[("authorization", &bearer), ("accept-encoding", encoding)], b"")
+}
+
+/// The event's tickets, as a phone is told them.
+pub fn listed(server: &Server, phone: &PairAnswer) -> Result<Vec<Listed>> {
+    #[derive(serde::Deserialize)]
+    struct Whole {
+        tickets: Vec<Listed>,
+    }
+    let answer = server.connect()?.send(&list_request(phone, "identity"))?;
+    ensure!(answer.status == 200, "the list was answered with {}", answer.status);
+    let whole: Whole = serde_json::from_slice(&answer.body).context("reading a list")?;
+    Ok(whole.tickets)
+}

@@ -1,0 +1,76 @@
+//! A data folder as it is before the doors open, made once in a run and copied for every measurement.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use anyhow::{Context, Result};
+
+use crate::organiser::{Organiser, Place};
+use crate::run::Run;
+use crate::server::{Demo, Server};
+
+/// The folder and what is in it.
+#[derive(Debug, Clone)]
+pub struct Seed {
+    /// Of a server that was stopped in peace.
+    folder: PathBuf,
+    /// The demo: 20,000 tickets.
+    pub demo: Demo,
+    /// The demo's event, at its first gate.
+    pub demo_place: Place,
+    /// Codes of some of its tickets.
+    pub demo_codes: Vec<String>,
+    /// An event large enough that no measurement scans a ticket twice.
+    pub large_place: Place,
+    /// Its codes.
+    pub large_codes: Vec<String>,
+}
+
+static MADE: OnceLock<Seed> = OnceLock::new();
+
+impl Seed {
+    /// The one of this process: made when it is first asked for.
+    pub fn of(run: &Run) -> Result<&'static Seed> {
+        if MADE.get().is_none() {
+            let seed = Seed::make(run)?;
+            return Ok(MADE.get_or_init(|| seed));
+        }
+        MADE.get().context("made a moment ago")
+    }
+
+    /// The demo, and an imported event of 100,000 tickets beside it.
+    fn make(run: &Run) -> Result<Seed> {
+        eprintln!("   making the events to measure with");
+        let folder = run.fresh_folder("seed")?;
+        let (server, demo) = Server::demo(run, &folder)?;
+        let mut organiser = Organiser::sign_in(&server, &demo)?;
+        let gate_id = demo.gates.first().context("a demo without gates")?.clone();
+        let demo_place = Place { event_id: demo.event_id.clone(), gate_id };
+        let demo_codes = organiser.codes(&demo.event_id, 2_000)?;
+        let large_place = organiser.event("A large event")?;
+        let large_codes = organiser.import(&large_place, run.scaled(100_000, 20_000))?;
+        server.stop()?;
+        Ok(Seed { folder, demo, demo_place, demo_codes, large_place, large_codes })
+    }
+
+    /// A copy of the folder, to be changed at will.
+    pub fn copy(&self, run: &Run, name: &str) -> Result<PathBuf> {
+        let to = run.fresh_folder(name)?;
+        copy(&self.folder, &to).with_context(|| format!("copying {} to {}", self.folder.display(), to.display()))?;
+        Ok(to)
+    }
+}
+
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let place = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &place)?;
+        } else {
+            std::fs::copy(entry.path(), &place)?;
+        }
+    }
+    Ok(())
+}

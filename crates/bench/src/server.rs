@@ -1,0 +1,147 @@
+//! The real binary as a process of its own, on a folder and a port.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+use crate::http::{Connection, request};
+use crate::run::Run;
+
+/// How long it may take to be ready: the first start of the demo makes 20,000 tickets.
+const PATIENCE: Duration = Duration::from_secs(180);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// The one line that `admit demo --json` prints (spec §8).
+#[derive(Debug, Clone, Deserialize)]
+pub struct Demo {
+    /// Who signs in.
+    pub email: String,
+    /// With what.
+    pub password: String,
+    /// The demo's event.
+    pub event_id: String,
+    /// Ids of its gates.
+    pub gates: Vec<String>,
+}
+
+/// A running server; it ends with this value.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    /// Where it listens.
+    pub address: SocketAddr,
+}
+
+impl Server {
+    /// `admit demo --json` on a folder.
+    pub fn demo(run: &Run, folder: &Path) -> Result<(Server, Demo)> {
+        let address = free_address()?;
+        let port = address.port().to_string();
+        let mut command = command(run, folder)?;
+        command.args(["demo", "--json", "--port", &port, "--data-dir"]).arg(folder).stdout(Stdio::piped());
+        let mut child = command.spawn().context("starting the demo")?;
+        let stdout = child.stdout.take().context("the demo's output was piped")?;
+        let mut server = Server { child, address };
+        let mut said = None;
+        for line in BufReader::new(stdout).lines() {
+            let line = line?;
+            if line.starts_with('{') && line.contains("\"api_token\"") {
+                said = Some(serde_json::from_str(&line).context("the demo's line")?);
+                break;
+            }
+        }
+        let Some(demo) = said else { bail!("the demo printed no line about itself; see {}", log_of(folder).display()) };
+        server.wait_ready(folder)?;
+        Ok((server, demo))
+    }
+
+    /// `admit serve` on a folder.
+    pub fn serve(run: &Run, folder: &Path) -> Result<Server> {
+        let address = free_address()?;
+        let mut command = command(run, folder)?;
+        command.arg("serve").stdout(Stdio::null());
+        command.env("ADMIT_DATA_DIR", folder).env("ADMIT_LISTEN", address.to_string());
+        let child = command.spawn().context("starting the server")?;
+        let mut server = Server { child, address };
+        server.wait_ready(folder)?;
+        Ok(server)
+    }
+
+    fn wait_ready(&mut self, folder: &Path) -> Result<()> {
+        let deadline = Instant::now() + PATIENCE;
+        let ask = request("GET", "/readyz", &[], b"");
+        loop {
+            let answer = Connection::open(self.address).and_then(|mut connection| connection.send(&ask));
+            if answer.is_ok_and(|answer| answer.status == 200) {
+                return Ok(());
+            }
+            if let Some(status) = self.child.try_wait()? {
+                bail!("the server ended with {status}; see {}", log_of(folder).display());
+            }
+            if Instant::now() > deadline {
+                bail!("the server was not ready after {} s; see {}", PATIENCE.as_secs(), log_of(folder).display());
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// A new connection.
+    pub fn connect(&self) -> Result<Connection> {
+        Connection::open(self.address)
+    }
+
+    /// Resident memory now, and the most it ever was; MB.
+    pub fn memory_mb(&self) -> Result<(f64, f64)> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let field = |name: &str| -> Result<f64> {
+            let line = status.lines().find_map(|line| line.strip_prefix(name));
+            let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<f64>().ok());
+            Ok(kilobytes.with_context(|| format!("{name} is not told here"))? * 1024.0 / 1e6)
+        };
+        Ok((field("VmRSS:")?, field("VmHWM:")?))
+    }
+
+    /// Asks it to finish and waits until it has.
+    pub fn stop(mut self) -> Result<()> {
+        let asked = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status()?;
+        if asked.success() {
+            self.child.wait()?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Already gone after `stop`; after an error nobody else would end it.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The binary with nothing of this shell's settings, its words in a file beside the folder.
+fn command(run: &Run, folder: &Path) -> Result<Command> {
+    let mut command = Command::new(run.binary()?);
+    for name in ["DATABASE_URL", "REDIS_URL", "PUBLIC_URL", "ADMIT_SECRET", "ADMIT_DATA_DIR", "ADMIT_LISTEN"] {
+        command.env_remove(name);
+    }
+    let log = log_of(folder);
+    let log = File::create(&log).with_context(|| format!("making {}", log.display()))?;
+    command.env("ADMIT_SYNCS_PER_MINUTE", "1000000").stdin(Stdio::null()).stderr(log);
+    Ok(command)
+}
+
+fn log_of(folder: &Path) -> PathBuf {
+    folder.with_extension("log")
+}
+
+/// An address that was free a moment ago.
+fn free_address() -> Result<SocketAddr> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?)
+}

@@ -1,0 +1,36 @@
+//! Seeds of the simulator a second, on one core.
+
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::row::{Row, Target, number};
+use crate::run::Run;
+use crate::sample::median;
+
+/// Levels 0 and 1.
+pub fn measure(run: &Run) -> Result<Vec<Row>> {
+    [(0, 4_000, 2_000.0), (1, 1_000, 500.0)]
+        .into_iter()
+        .map(|(level, seeds, least)| {
+            let seeds = run.scaled(seeds, 100);
+            let rates: Result<Vec<f64>> = (0..run.runs(3)).map(|at| rate(run, level, seeds, at * seeds)).collect();
+            let input = format!("{} seeds by `admit simulate` on one core, its start included", number(seeds as f64));
+            let name = format!("simulator, level {level}");
+            Ok(Row::new(name, median(&rates?), "seeds/s", Target::AtLeast(least), input))
+        })
+        .collect()
+}
+
+fn rate(run: &Run, level: u8, seeds: usize, from: usize) -> Result<f64> {
+    let mut command = Command::new("taskset");
+    command.args(["--cpu-list", "0"]).arg(run.binary()?);
+    command.args(["simulate", "--level", &level.to_string(), "--seeds", &seeds.to_string(), "--from", &from.to_string()]);
+    let start = Instant::now();
+    let output = command.stdin(Stdio::null()).output().context("starting taskset, which keeps it to one core")?;
+    let seconds = start.elapsed().as_secs_f64();
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "the simulator ended with {}: {}", output.status, said.trim());
+    Ok(seeds as f64 / seconds)
+}

@@ -1,0 +1,97 @@
+//! What is known of a code: the ticket that holds it, its newest rules, its state as this device sees it (spec §4).
+
+use super::journal::OwnScan;
+use super::state::State;
+use crate::barcode::BarcodeHash;
+use crate::ids::TicketId;
+use crate::reduce::TicketState;
+use crate::scan::Scan;
+use crate::ticket::TicketRules;
+use crate::view::{Served, fold_view};
+
+/// Which ticket a code or a scan is about.
+#[derive(Debug, Clone)]
+pub(super) struct About {
+    pub hash: Option<BarcodeHash>,
+    pub raw: Option<BarcodeHash>,
+    pub ticket: Option<(TicketId, TicketRules)>,
+}
+
+impl About {
+    pub fn rules(&self) -> Option<&TicketRules> {
+        self.ticket.as_ref().map(|(_, rules)| rules)
+    }
+}
+
+impl State {
+    /// The first spelling that a ticket holds; else the first spelling, known to nobody.
+    pub fn find(&self, read: &str, texts: &[String]) -> About {
+        let raw = Some(BarcodeHash::of(read));
+        for text in texts {
+            let hash = BarcodeHash::of(text);
+            if let Some(ticket) = self.ticket_of(&hash) {
+                return About { hash: Some(hash), raw, ticket: Some(ticket) };
+            }
+        }
+        About { hash: texts.first().map(|text| BarcodeHash::of(text)), raw, ticket: None }
+    }
+
+    /// The ticket that holds a code, by the newest of list and changes.
+    fn ticket_of(&self, hash: &BarcodeHash) -> Option<(TicketId, TicketRules)> {
+        let listed = self.list.as_ref().and_then(|list| list.find(hash));
+        let id = listed.as_ref().map(|(id, _)| id).or_else(|| self.feed.by_code(hash))?.clone();
+        let rules = self.rules_of(&id, listed.map(|(_, rules)| rules))?;
+        Some((id, rules))
+    }
+
+    /// A ticket's newest rules: from changes where they are ahead of the list, else from the list.
+    fn rules_of(&self, id: &TicketId, listed: Option<TicketRules>) -> Option<TicketRules> {
+        let list = self.list.as_ref()?;
+        let same_epoch = self.feed.cursor().is_some_and(|cursor| cursor.epoch == list.epoch);
+        let ahead = self.feed.ticket(id).filter(|item| same_epoch && item.serial > list.version);
+        ahead.map(|item| item.changed.rules.clone()).or(listed)
+    }
+
+    /// The changes cursor in the list's epoch; 0 where changes are of another.
+    pub fn cursor_serial(&self) -> u64 {
+        let epoch = self.list.as_ref().map(|list| list.epoch);
+        self.feed.cursor().filter(|cursor| Some(cursor.epoch) == epoch).map_or(0, |cursor| cursor.serial)
+    }
+
+    /// Whether the server's part of the view holds a scan already: its receipt is at or below the cursor.
+    fn covered(&self, own: &OwnScan) -> bool {
+        let (Some(cursor), Some((epoch, serial))) = (self.feed.cursor(), own.receipt) else { return false };
+        epoch == Some(cursor.epoch) && serial <= cursor.serial
+    }
+
+    /// A ticket's state as this device sees it (spec §4, the device's law).
+    pub fn state_of(&self, id: &TicketId, rules: &TicketRules, hash: Option<BarcodeHash>) -> TicketState {
+        let (Some(list), Some(paired)) = (&self.list, self.paired()) else { return TicketState::default() };
+        let nothing = TicketState::default();
+        let changed = self.feed.ticket(id).map(|item| &item.changed);
+        let served = Served {
+            prefix: changed.map_or(&nothing, |changed| &changed.prefix),
+            scans: changed.map_or(&[], |changed| &changed.scans),
+        };
+        let codes = changed.map_or(&[][..], |changed| &changed.barcode_hashes);
+        let hashes: Vec<BarcodeHash> = hash.into_iter().chain(codes.iter().copied()).collect();
+        let own = self.journal.of_ticket(&paired.event_id, Some(id), &hashes);
+        let own: Vec<&Scan> = own.into_iter().filter(|own| !self.covered(own)).map(|own| &own.scan).collect();
+        fold_view(&list.event, Some(rules), served, &own)
+    }
+
+    pub fn is_here(&self, scan: &Scan) -> bool {
+        self.paired().is_some_and(|paired| paired.event_id == scan.event_id)
+    }
+
+    /// What a scan of this device was about, by what is known now.
+    pub fn about(&self, scan: &Scan) -> About {
+        let held = scan.barcode_hash.and_then(|hash| self.ticket_of(&hash));
+        let ticket = held.or_else(|| {
+            let id = scan.ticket_id.clone()?;
+            let rules = self.rules_of(&id, self.list.as_ref().and_then(|list| list.by_ticket(&id)))?;
+            Some((id, rules))
+        });
+        About { hash: scan.barcode_hash, raw: scan.raw_hash, ticket }
+    }
+}

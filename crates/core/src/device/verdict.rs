@@ -1,0 +1,119 @@
+//! A verdict as the screen needs it (experience §8).
+
+use super::journal::OwnScan;
+use super::state::State;
+use crate::decide::{LastEntry, Reason, Screen};
+use crate::ids::GateId;
+use crate::limits;
+use crate::scan::{Outcome, Scan, ScanKind, Stage};
+use crate::ticket::TicketRules;
+use crate::time::Timestamp;
+use crate::wire::engine::{DecidedBy, Effect, LastEntryView, VerdictView};
+use crate::wire::journal::Shown;
+
+impl State {
+    /// Whether staff with the PIN may set this refusal aside.
+    pub fn can_override(&self, own: &OwnScan) -> bool {
+        self.may_set_aside(&own.scan, &own.shown)
+    }
+
+    fn may_set_aside(&self, scan: &Scan, shown: &Shown) -> bool {
+        let refusal = scan.stage == Stage::Final && !scan.opened && scan.outcome != Outcome::Valid;
+        refusal && scan.kind != ScanKind::Revert && shown.screen != Screen::NotATicket
+    }
+
+    /// A scan of this device as the screen shows it.
+    pub fn view_of(&self, own: &OwnScan) -> VerdictView {
+        let about = self.about(&own.scan);
+        let rules = about.rules();
+        let before = own.scan.basis.as_ref().and_then(|basis| basis.last_entry_at);
+        let last = about.ticket.as_ref().zip(before).and_then(|((id, rules), at)| {
+            let state = self.state_of(id, rules, about.hash);
+            let entry = state.entries.into_iter().rev().find(|entry| entry.at == at)?;
+            Some(LastEntry { at, gate_id: entry.gate_id, device_id: entry.device_id })
+        });
+        self.verdict_view(&own.scan, &own.shown, last.as_ref(), rules)
+    }
+
+    pub fn verdict_view(
+        &self,
+        scan: &Scan,
+        shown: &Shown,
+        last: Option<&LastEntry>,
+        ticket: Option<&TicketRules>,
+    ) -> VerdictView {
+        let list = self.list.as_ref();
+        let name = |gate_id| self.gate_name(gate_id);
+        let wrong_place = shown.screen == Screen::WrongPlace;
+        let wrong_time = shown.screen == Screen::WrongTime;
+        let admitted = if scan.opened { scan.count } else { 0 };
+        VerdictView {
+            screen: shown.screen,
+            scan_id: Some(scan.scan_id.clone()).filter(|_| shown.screen != Screen::NotATicket),
+            kind: scan.kind,
+            outcome: scan.outcome,
+            reason: shown.reason.map(|reason: Reason| reason.as_str().to_owned()),
+            opened: scan.opened,
+            count: admitted,
+            may_admit: shown.may_admit,
+            entry_limit: shown.entry_limit,
+            already_in: shown.already_in,
+            ticket_id: scan.ticket_id.clone(),
+            short_code: short_code(scan),
+            zone: ticket.map(|rules| rules.zone.clone()),
+            name: None,
+            right_gates: ticket.filter(|_| wrong_place).map(|rules| self.right_gates(rules)).unwrap_or_default(),
+            valid_from: ticket.filter(|_| wrong_time).and_then(|rules| rules.valid_from),
+            expires_at: ticket.filter(|_| wrong_time).and_then(|rules| rules.expires_at),
+            last_entry: last.filter(|_| scan.outcome == Outcome::Duplicate).map(|entry| LastEntryView {
+                at: entry.at,
+                gate: name(&entry.gate_id),
+                device_id: entry.device_id.clone(),
+                own: entry.device_id == scan.device_id,
+            }),
+            at: scan.at,
+            decided_by: DecidedBy::Device,
+            list_expired: list.is_some_and(|list| scan.at >= list.expires_at),
+            manifest_version: scan.manifest_version,
+            list_at: list.map(|list| list.generated_at),
+            can_override: self.may_set_aside(scan, shown) && list.is_some_and(|list| list.event.staff_pin.is_some()),
+            overridden: scan.override_.is_some(),
+            can_undo: scan.opened && scan.kind != ScanKind::Revert && self.journal.kept(scan) > 0,
+            same_ticket_ms: None,
+        }
+    }
+
+    /// A gate's name; its id where this list does not know it.
+    pub fn gate_name(&self, gate_id: &GateId) -> String {
+        let gate = self.list.as_ref().and_then(|list| list.gates.get(gate_id));
+        gate.map_or_else(|| gate_id.to_string(), |gate| gate.name.clone())
+    }
+
+    fn right_gates(&self, rules: &TicketRules) -> Vec<String> {
+        let Some(list) = &self.list else { return Vec::new() };
+        if rules.gate_ids.is_empty() {
+            list.gates.values().filter(|gate| gate.zones.contains(&rules.zone)).map(|gate| gate.name.clone()).collect()
+        } else {
+            rules.gate_ids.iter().map(|id| self.gate_name(id)).collect()
+        }
+    }
+
+    /// At start a young last verdict is shown again: staff may not have seen it (architecture §5).
+    pub fn show_again(&mut self) {
+        if self.list.is_none() || self.journal.revoked {
+            return;
+        }
+        let Some(own) = self.journal.scans.last() else { return };
+        let age = Timestamp::clamped(self.clock.read().at_ms).since(own.scan.at);
+        let silent = own.scan.kind == ScanKind::Revert || own.shown.screen == Screen::NotATicket;
+        if age < limits::SHOW_AGAIN_MS && !silent && self.is_here(&own.scan) {
+            let verdict = Box::new(self.view_of(own));
+            self.emit(Effect::Show { verdict });
+        }
+    }
+}
+
+/// First characters of the code's hash, for talk between staff.
+pub(super) fn short_code(scan: &Scan) -> String {
+    scan.barcode_hash.map(|hash| crate::barcode::hex(&hash.0[..4]).to_uppercase()).unwrap_or_default()
+}

@@ -1,0 +1,97 @@
+//! `/api/audit`: who did what.
+
+use admit_app::audits;
+use admit_app::records::AuditRecord;
+use admit_core::barcode::hex;
+use admit_core::ids::EventId;
+use admit_core::time::Timestamp;
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::shape::{List, page};
+use crate::auth::user::User;
+use crate::body::Query;
+use crate::error::Result;
+use crate::openapi::ProblemDoc;
+use crate::state::AppState;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(list))
+}
+
+/// A line of the ledger.
+#[derive(Serialize, ToSchema)]
+struct AuditView {
+    /// Place in its ledger, from 1.
+    n: u64,
+    /// Serial of the event's change.
+    serial: u64,
+    #[schema(value_type = String, format = DateTime)]
+    at: Timestamp,
+    event_id: Option<String>,
+    /// Who; absent for devices and the system.
+    user_id: Option<String>,
+    device_id: Option<String>,
+    /// What was done, such as `ticket_updated`.
+    action: String,
+    /// To what kind of thing.
+    entity_type: String,
+    entity_id: String,
+    /// What changed.
+    changes: Value,
+    metadata: Value,
+    /// SHA-256 chain head after this line.
+    head: String,
+}
+
+impl From<AuditRecord> for AuditView {
+    fn from(one: AuditRecord) -> Self {
+        // What is no JSON is shown as the text it is: a ledger hides nothing.
+        let value = |text: String| serde_json::from_str(&text).unwrap_or(Value::String(text));
+        Self {
+            n: one.n,
+            serial: one.serial,
+            at: one.at,
+            event_id: one.line.event_id.map(|id| id.to_string()),
+            user_id: one.line.user_id.map(|id| id.to_string()),
+            device_id: one.line.device_id.map(|id| id.to_string()),
+            action: one.line.action,
+            entity_type: one.line.entity_type,
+            entity_id: one.line.entity_id,
+            changes: value(one.line.changes),
+            metadata: value(one.line.metadata),
+            head: hex(&one.head),
+        }
+    }
+}
+
+#[derive(Default, Deserialize)]
+struct AuditQuery {
+    limit: Option<usize>,
+    cursor: Option<String>,
+    event_id: Option<EventId>,
+}
+
+/// Lines of an event's ledger, or of the organisation's, newest first.
+#[utoipa::path(get, path = "/api/audit", tag = "organisers", params(
+        ("limit" = Option<usize>, Query, description = "1–500, 50 by default"),
+        ("cursor" = Option<String>, Query),
+        ("event_id" = Option<String>, Query, description = "The event's ledger; the organisation's own where absent"),
+    ), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "A page", body = List<AuditView>),
+    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn list(
+    State(state): State<AppState>,
+    User(caller): User,
+    Query(query): Query<AuditQuery>,
+) -> Result<Json<List<AuditView>>> {
+    let listed = audits::list(&state.app, &caller, query.event_id, page(query.limit, query.cursor)?).await?;
+    Ok(Json(List::of(listed, AuditView::from)))
+}

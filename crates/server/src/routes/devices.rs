@@ -1,0 +1,181 @@
+//! `/api/events/{id}/devices` and `DELETE /api/scanning/devices/{id}`.
+
+use admit_app::devices::{self, list::Listing};
+use admit_app::records::DeviceRecord;
+use admit_core::ids::{DeviceId, EventId};
+use admit_core::time::Timestamp;
+use axum::Json;
+use axum::extract::{FromRequest, Request, State};
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::shape::List;
+use crate::auth::user::User;
+use crate::body::{JsonBody, Path};
+use crate::error::Result;
+use crate::openapi::ProblemDoc;
+use crate::state::AppState;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(revoke))
+}
+
+/// A device, and what it last told about itself.
+#[derive(Serialize, ToSchema)]
+struct DeviceView {
+    id: String,
+    name: String,
+    /// `ipad`, `phone`, `desktop` or `terminal`.
+    device_type: String,
+    event_id: String,
+    gate_id: String,
+    /// `active`, `suspended` or `revoked`.
+    state: &'static str,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    revoked_at: Option<Timestamp>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    lost_since: Option<Timestamp>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    last_seen_at: Option<Timestamp>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    last_sync_at: Option<Timestamp>,
+    /// Scans it says it has not sent.
+    pending: u64,
+    /// Percent.
+    battery: Option<u8>,
+    app_version: String,
+    /// Version of its list.
+    manifest_version: u64,
+    /// Server clock − its wall clock.
+    clock_offset_ms: Option<i64>,
+    /// Its logs, closed ones included.
+    logs: Vec<LogView>,
+    /// Scans of its open logs that have not come in.
+    missing_count: u64,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+/// A log, and which of its scans have not come in.
+#[derive(Serialize, ToSchema)]
+struct LogView {
+    log_id: String,
+    /// Highest `seq` the device spoke of.
+    head: u64,
+    /// `seq` numbers not received, as ranges `[from, to]`.
+    missing: Vec<(u64, u64)>,
+    missing_count: u64,
+    /// Closed by a person.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    closed_at: Option<Timestamp>,
+}
+
+impl From<Listing> for DeviceView {
+    fn from(one: Listing) -> Self {
+        let log = |one: devices::list::LogListing| LogView {
+            log_id: one.log.log_id.to_string(),
+            head: one.log.head,
+            missing: one.missing,
+            missing_count: one.missing_count,
+            closed_at: one.log.closed_at,
+        };
+        let logs: Vec<LogView> = one.logs.into_iter().map(log).collect();
+        Self::of(one.device, logs)
+    }
+}
+
+impl DeviceView {
+    fn of(device: DeviceRecord, logs: Vec<LogView>) -> Self {
+        let health = device.health;
+        Self {
+            id: device.device_id.to_string(),
+            name: device.name,
+            device_type: device.device_type,
+            event_id: device.event_id.to_string(),
+            gate_id: device.gate_id.to_string(),
+            state: device.state.as_str(),
+            revoked_at: device.revoked_at,
+            lost_since: device.lost_since,
+            last_seen_at: health.last_seen_at,
+            last_sync_at: health.last_sync_at,
+            pending: health.pending,
+            battery: health.battery,
+            app_version: health.app_version,
+            manifest_version: health.manifest_version,
+            clock_offset_ms: health.clock_offset_ms,
+            missing_count: logs.iter().filter(|log| log.closed_at.is_none()).map(|log| log.missing_count).sum(),
+            logs,
+            created_at: device.created_at,
+        }
+    }
+}
+
+/// A withdrawn device.
+#[derive(Serialize, ToSchema)]
+struct RevokedView {
+    id: String,
+    /// `revoked`.
+    state: &'static str,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    revoked_at: Option<Timestamp>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    lost_since: Option<Timestamp>,
+}
+
+/// Since when a device is thought lost.
+#[derive(Default, Deserialize, ToSchema)]
+struct RevokeRequest {
+    /// Scans at or after it count nothing until reviewed.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    lost_since: Option<Timestamp>,
+}
+
+/// Devices of an event, oldest first, with the scans each has not handed over.
+#[utoipa::path(get, path = "/api/events/{id}/devices", tag = "organisers",
+    params(("id" = String, Path, description = "Event")), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "All of them", body = List<DeviceView>),
+    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn list(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(event_id): Path<EventId>,
+) -> Result<Json<List<DeviceView>>> {
+    let listed = devices::list(&state.app, &caller, event_id).await?;
+    Ok(Json(List::whole(listed.into_iter().map(DeviceView::from).collect())))
+}
+
+/// Withdraws a device: it wipes its guest data, and hands over its log; what it sends from now on counts nothing until
+/// reviewed.
+#[utoipa::path(delete, path = "/api/scanning/devices/{id}", tag = "organisers",
+    request_body(content = RevokeRequest, description = "May be left out"),
+    params(("id" = String, Path, description = "Device")), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "Withdrawn", body = RevokedView),
+    (status = 404, description = "No such device", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn revoke(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(device_id): Path<DeviceId>,
+    request: Request,
+) -> Result<Json<RevokedView>> {
+    let headers = request.headers();
+    let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    let empty = length.is_none_or(|length| length == "0") && !headers.contains_key(TRANSFER_ENCODING);
+    let body = if empty {
+        RevokeRequest::default()
+    } else {
+        JsonBody::<RevokeRequest>::from_request(request, &state).await?.0
+    };
+    let device = devices::revoke(&state.app, &caller, device_id, body.lost_since).await?;
+    Ok(Json(RevokedView {
+        id: device.device_id.to_string(),
+        state: device.state.as_str(),
+        revoked_at: device.revoked_at,
+        lost_since: device.lost_since,
+    }))
+}

@@ -1,0 +1,197 @@
+//! `/api/events/{id}/guests` and `/api/guests/{id}`.
+
+use admit_app::guests::{self, GuestPatch, Listing};
+use admit_app::records::GuestRecord;
+use admit_core::ids::{EventId, GuestId, GuestListId};
+use admit_core::time::Timestamp;
+use axum::Json;
+use axum::extract::State;
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::shape::{List, page, present};
+use super::tickets::{GuestRequest, TicketView};
+use crate::auth::user::User;
+use crate::body::{JsonBody, Path, Query};
+use crate::error::Result;
+use crate::openapi::ProblemDoc;
+use crate::state::AppState;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(update))
+}
+
+/// A guest.
+#[derive(Serialize, ToSchema)]
+struct GuestView {
+    id: String,
+    event_id: String,
+    name: String,
+    email: Option<String>,
+    phone: Option<String>,
+    party_size: u32,
+    /// Note for the door.
+    note: Option<String>,
+    /// Flag for the door.
+    flag: Option<String>,
+    /// The organiser's own id.
+    external_id: Option<String>,
+    guest_list_id: Option<String>,
+    entry_type_id: Option<String>,
+    ticket_id: Option<String>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+impl From<GuestRecord> for GuestView {
+    fn from(one: GuestRecord) -> Self {
+        Self {
+            id: one.guest_id.to_string(),
+            event_id: one.event_id.to_string(),
+            name: one.name,
+            email: one.email,
+            phone: one.phone,
+            party_size: one.party_size,
+            note: one.note,
+            flag: one.flag,
+            external_id: one.external_id,
+            guest_list_id: one.guest_list_id.map(|id| id.to_string()),
+            entry_type_id: one.entry_type_id.map(|id| id.to_string()),
+            ticket_id: one.ticket_id.map(|id| id.to_string()),
+            created_at: one.created_at,
+            updated_at: one.updated_at,
+        }
+    }
+}
+
+/// A guest, and where they stand.
+#[derive(Serialize, ToSchema)]
+struct StandingGuestView {
+    #[serde(flatten)]
+    guest: GuestView,
+    /// `pending`, `checked_in`, or after the event `no_show`: derived from the scans.
+    status: &'static str,
+    /// Persons let in.
+    actual_count: u32,
+}
+
+impl From<Listing> for StandingGuestView {
+    fn from(listing: Listing) -> Self {
+        let status = guests::list::status(&listing);
+        let (guest, state, _) = listing;
+        Self { guest: guest.into(), status, actual_count: state.map_or(0, |record| record.state.persons()) }
+    }
+}
+
+/// A new guest, and their ticket.
+#[derive(Serialize, ToSchema)]
+struct NewGuestView {
+    #[serde(flatten)]
+    guest: GuestView,
+    ticket: TicketView,
+}
+
+#[derive(Default, Deserialize)]
+struct GuestQuery {
+    limit: Option<usize>,
+    cursor: Option<String>,
+    q: Option<String>,
+}
+
+/// What to change; absent fields stay, null clears.
+#[derive(Deserialize, ToSchema)]
+struct GuestPatchRequest {
+    name: Option<String>,
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>)]
+    email: Option<Option<String>>,
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>)]
+    phone: Option<Option<String>>,
+    /// Their ticket's limit follows.
+    party_size: Option<u32>,
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>)]
+    note: Option<Option<String>>,
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>)]
+    flag: Option<Option<String>>,
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>)]
+    external_id: Option<Option<String>>,
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>)]
+    guest_list_id: Option<Option<GuestListId>>,
+}
+
+/// Guests of an event, newest first; a promoter sees those of their own lists.
+#[utoipa::path(get, path = "/api/events/{id}/guests", tag = "organisers", params(
+        ("id" = String, Path, description = "Event"),
+        ("limit" = Option<usize>, Query, description = "1–500, 50 by default"),
+        ("cursor" = Option<String>, Query),
+        ("q" = Option<String>, Query, description = "Part of a name"),
+    ), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "A page", body = List<StandingGuestView>),
+    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn list(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(event_id): Path<EventId>,
+    Query(query): Query<GuestQuery>,
+) -> Result<Json<List<StandingGuestView>>> {
+    let text = query.q.filter(|text| !text.trim().is_empty());
+    let listed = guests::list(&state.app, &caller, event_id, text, page(query.limit, query.cursor)?).await?;
+    Ok(Json(List::of(listed, StandingGuestView::from)))
+}
+
+/// Makes a guest with a ticket for the whole party.
+#[utoipa::path(post, path = "/api/events/{id}/guests", tag = "organisers", request_body = GuestRequest,
+    params(("id" = String, Path, description = "Event")), security(("session" = []), ("api_token" = [])), responses(
+    (status = 201, description = "Made", body = NewGuestView),
+    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such event or guest list", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn create(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(event_id): Path<EventId>,
+    JsonBody(mut request): JsonBody<GuestRequest>,
+) -> Result<(StatusCode, Json<NewGuestView>)> {
+    let entry_type_id = request.entry_type_id.take();
+    let (guest, ticket) = guests::create(&state.app, &caller, event_id, request.into(), entry_type_id).await?;
+    let view = NewGuestView { ticket: TicketView::from((ticket, Some(guest.clone()), None)), guest: guest.into() };
+    Ok((StatusCode::CREATED, Json(view)))
+}
+
+/// Changes a guest.
+#[utoipa::path(patch, path = "/api/guests/{id}", tag = "organisers", request_body = GuestPatchRequest,
+    params(("id" = String, Path, description = "Guest")), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "Changed", body = GuestView),
+    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such guest", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn update(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(guest_id): Path<GuestId>,
+    JsonBody(request): JsonBody<GuestPatchRequest>,
+) -> Result<Json<GuestView>> {
+    let patch = GuestPatch {
+        name: request.name,
+        email: request.email,
+        phone: request.phone,
+        party_size: request.party_size,
+        note: request.note,
+        flag: request.flag,
+        external_id: request.external_id,
+        guest_list_id: request.guest_list_id,
+    };
+    Ok(Json(guests::update(&state.app, &caller, guest_id, patch).await?.into()))
+}

@@ -1,0 +1,223 @@
+//! `/api/events/{id}/incidents` and `/api/incidents/{id}`.
+
+use admit_app::error::Error;
+use admit_app::incidents::{self, Resolve};
+use admit_app::records::{IncidentRecord, IncidentStatus};
+use admit_core::ids::{DeviceId, EventId, IncidentId, ScanId};
+use admit_core::incident::{CauseScan, CauseSubject, Subject};
+use admit_core::review::Decision;
+use admit_core::time::Timestamp;
+use admit_core::wire::stored;
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::shape::{List, page};
+use crate::auth::user::User;
+use crate::body::{JsonBody, Path, Query};
+use crate::error::{ApiError, Result};
+use crate::openapi::ProblemDoc;
+use crate::state::AppState;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(show)).routes(routes!(resolve))
+}
+
+/// Something a person must look at.
+#[derive(Serialize, ToSchema)]
+struct IncidentView {
+    id: String,
+    event_id: String,
+    kind: &'static str,
+    /// `low`, `medium`, `high` or `critical`.
+    severity: &'static str,
+    /// `open`; `resolved` for exactly what it says; `cleared` when its cause is gone.
+    status: &'static str,
+    /// What it is about: `ticket:…`, `unknown:…`, `log:…`, `device:…` or `scan:…`.
+    subject: String,
+    ticket_id: Option<String>,
+    barcode_hash: Option<String>,
+    device_id: Option<String>,
+    /// The winner's and a loser's times overlap within their uncertainties.
+    order_uncertain: bool,
+    /// The scans it stands on, in the order that counts.
+    scans: Vec<IncidentScanView>,
+    resolution: Option<ResolutionView>,
+    #[schema(value_type = String, format = DateTime)]
+    opened_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+/// A scan that has a part in an incident.
+#[derive(Serialize, ToSchema)]
+struct IncidentScanView {
+    device_id: String,
+    scan_id: String,
+    /// `entry` took the entry, `double_entry` came on top, `subject` is what it is about.
+    role: &'static str,
+    gate_id: String,
+    #[schema(value_type = String, format = DateTime)]
+    at: Timestamp,
+    /// ±.
+    uncertainty_ms: u64,
+    /// Persons within the limit.
+    within: u32,
+    /// Persons beyond it.
+    over: u32,
+    /// The server's reason, where that is the cause.
+    reason: Option<&'static str>,
+    /// Version of the list the device decided by.
+    manifest_version: u64,
+}
+
+/// A person's answer.
+#[derive(Serialize, ToSchema)]
+struct ResolutionView {
+    user_id: String,
+    /// `accept`, `exclude`, `restore` or `note`.
+    decision: String,
+    note: String,
+    #[schema(value_type = String, format = DateTime)]
+    at: Timestamp,
+}
+
+/// What a person says.
+#[derive(Deserialize, ToSchema)]
+struct ResolveRequest {
+    /// `accept` counts an unproven scan, `exclude` un-counts one, `restore` takes either back, `note` decides nothing.
+    decision: String,
+    /// The scans it is about; not for `note`.
+    #[serde(default)]
+    scans: Option<Vec<ScanName>>,
+    note: Option<String>,
+}
+
+/// Names a scan.
+#[derive(Deserialize, ToSchema)]
+struct ScanName {
+    #[schema(value_type = String)]
+    device_id: DeviceId,
+    #[schema(value_type = String)]
+    scan_id: ScanId,
+}
+
+#[derive(Default, Deserialize)]
+struct IncidentQuery {
+    limit: Option<usize>,
+    cursor: Option<String>,
+    status: Option<String>,
+}
+
+fn scan(one: CauseScan) -> IncidentScanView {
+    IncidentScanView {
+        device_id: one.device_id.to_string(),
+        scan_id: one.scan_id.to_string(),
+        role: one.role.as_str(),
+        gate_id: one.gate_id.to_string(),
+        at: one.at,
+        uncertainty_ms: one.uncertainty_ms,
+        within: one.within,
+        over: one.over,
+        reason: one.reason.map(|reason| reason.as_str()),
+        manifest_version: one.manifest_version,
+    }
+}
+
+fn view(one: IncidentRecord) -> Result<IncidentView> {
+    let cause = stored::cause_from_json(&one.cause).map_err(|error| Error::Bug(error.to_string()))?;
+    let (ticket_id, barcode_hash, device_id) = match &cause.subject {
+        CauseSubject::Scans(Subject::Ticket(id)) => (Some(id.to_string()), None, None),
+        CauseSubject::Scans(Subject::Unknown(hash)) => (None, Some(hash.to_string()), None),
+        CauseSubject::Log(id, _) | CauseSubject::Device(id) => (None, None, Some(id.to_string())),
+        CauseSubject::ScanId(_) => (None, None, None),
+    };
+    let resolution = one.resolution.map(|said| ResolutionView {
+        user_id: said.user_id.to_string(),
+        decision: said.decision,
+        note: said.note,
+        at: said.at,
+    });
+    Ok(IncidentView {
+        id: one.incident_id.to_string(),
+        event_id: one.event_id.to_string(),
+        kind: one.kind.as_str(),
+        severity: one.severity.as_str(),
+        status: one.status.as_str(),
+        subject: one.subject_key,
+        ticket_id,
+        barcode_hash,
+        device_id,
+        order_uncertain: cause.order_uncertain,
+        scans: cause.scans.into_iter().map(scan).collect(),
+        resolution,
+        opened_at: one.opened_at,
+        updated_at: one.updated_at,
+    })
+}
+
+/// The review queue, newest first.
+#[utoipa::path(get, path = "/api/events/{id}/incidents", tag = "organisers", params(
+        ("id" = String, Path, description = "Event"),
+        ("limit" = Option<usize>, Query, description = "1–500, 50 by default"),
+        ("cursor" = Option<String>, Query),
+        ("status" = Option<String>, Query, description = "`open`, `resolved` or `cleared`; all where absent"),
+    ), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "A page", body = List<IncidentView>),
+    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn list(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(event_id): Path<EventId>,
+    Query(query): Query<IncidentQuery>,
+) -> Result<Json<List<IncidentView>>> {
+    let unknown = || ApiError::field("status", "must be one of: open, resolved, cleared");
+    let status = query.status.map(|text| IncidentStatus::parse(&text).ok_or_else(unknown)).transpose()?;
+    let listed = incidents::list(&state.app, &caller, event_id, status, page(query.limit, query.cursor)?).await?;
+    let items = listed.items.into_iter().map(view).collect::<Result<_>>()?;
+    Ok(Json(List { items, next_cursor: listed.next_cursor }))
+}
+
+/// One incident.
+#[utoipa::path(get, path = "/api/incidents/{id}", tag = "organisers",
+    params(("id" = String, Path, description = "Incident")), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "The incident", body = IncidentView),
+    (status = 404, description = "No such incident", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn show(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(incident_id): Path<IncidentId>,
+) -> Result<Json<IncidentView>> {
+    Ok(Json(view(incidents::show(&state.app, &caller, incident_id).await?)?))
+}
+
+/// Answers an incident: it is resolved for exactly what it says now.
+#[utoipa::path(post, path = "/api/incidents/{id}/resolve", tag = "organisers", request_body = ResolveRequest,
+    params(("id" = String, Path, description = "Incident")), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "As it stands now", body = IncidentView),
+    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such incident", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 409, description = "`incident_cleared`", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn resolve(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(incident_id): Path<IncidentId>,
+    JsonBody(request): JsonBody<ResolveRequest>,
+) -> Result<Json<IncidentView>> {
+    let decision = match request.decision.as_str() {
+        "note" => None,
+        word => Some(word.parse::<Decision>().map_err(|_| {
+            ApiError::field("decision", "must be one of: accept, exclude, restore, note")
+        })?),
+    };
+    let scans = request.scans.unwrap_or_default().into_iter().map(|one| (one.device_id, one.scan_id)).collect();
+    let said = Resolve { decision, scans, note: request.note.unwrap_or_default() };
+    Ok(Json(view(incidents::resolve(&state.app, &caller, incident_id, said).await?)?))
+}

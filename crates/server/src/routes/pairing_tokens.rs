@@ -1,0 +1,63 @@
+//! `/api/events/{id}/pairing-tokens` (spec D11 way (a)).
+
+use admit_app::pairing_tokens;
+use admit_core::ids::{EventId, GateId};
+use admit_core::time::Timestamp;
+use axum::Json;
+use axum::extract::State;
+use http::{HeaderMap, StatusCode};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::auth::user::User;
+use crate::body::{JsonBody, Path};
+use crate::error::Result;
+use crate::openapi::ProblemDoc;
+use crate::state::AppState;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(create))
+}
+
+/// Where a device is to scan.
+#[derive(Deserialize, ToSchema)]
+struct PairingTokenRequest {
+    #[schema(value_type = String)]
+    gate_id: GateId,
+    /// Devices it may pair; 1 where absent.
+    uses: Option<u32>,
+}
+
+/// A pairing token.
+#[derive(Serialize, ToSchema)]
+struct PairingTokenView {
+    /// Its text, shown this once.
+    pairing_token: String,
+    /// The link for the QR; the token stands in its fragment, which no server sees.
+    url: String,
+    #[schema(value_type = String, format = DateTime)]
+    expires_at: Timestamp,
+}
+
+/// Makes a pairing token, good for five minutes.
+#[utoipa::path(post, path = "/api/events/{id}/pairing-tokens", tag = "organisers", request_body = PairingTokenRequest,
+    params(("id" = String, Path, description = "Event")), security(("session" = []), ("api_token" = [])), responses(
+    (status = 201, description = "Made", body = PairingTokenView),
+    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn create(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(event_id): Path<EventId>,
+    headers: HeaderMap,
+    JsonBody(request): JsonBody<PairingTokenRequest>,
+) -> Result<(StatusCode, Json<PairingTokenView>)> {
+    let made = pairing_tokens::create(&state.app, &caller, event_id, request.gate_id, request.uses).await?;
+    let url = format!("{}/scan/#pair={}", state.settings.base_url(&headers), made.pairing_token);
+    let view = PairingTokenView { pairing_token: made.pairing_token, url, expires_at: made.expires_at };
+    Ok((StatusCode::CREATED, Json(view)))
+}

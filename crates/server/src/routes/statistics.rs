@@ -1,0 +1,69 @@
+//! `/api/events/{id}/statistics`: persons a minute per gate, for the last hour.
+
+use admit_app::occupancy;
+use admit_core::ids::EventId;
+use admit_core::time::Timestamp;
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::auth::user::User;
+use crate::body::Path;
+use crate::error::Result;
+use crate::openapi::ProblemDoc;
+use crate::state::AppState;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(show))
+}
+
+/// The last hour.
+#[derive(Serialize, ToSchema)]
+struct StatisticsView {
+    /// The first minute's start; there are sixty, the last is the running one.
+    #[schema(value_type = String, format = DateTime)]
+    from: Timestamp,
+    /// One item a gate and minute, by gate, then by time; zeros included.
+    minutes: Vec<MinuteView>,
+}
+
+/// A minute at a gate.
+#[derive(Serialize, ToSchema)]
+struct MinuteView {
+    /// The minute's start.
+    #[schema(value_type = String, format = DateTime)]
+    at: Timestamp,
+    gate_id: String,
+    /// Persons let in.
+    entered: i64,
+    /// Persons let out.
+    exited: i64,
+    /// Scans whose door stayed shut.
+    refused: i64,
+}
+
+/// Persons a minute per gate, by the scans' own times.
+#[utoipa::path(get, path = "/api/events/{id}/statistics", tag = "live",
+    params(("id" = String, Path, description = "Event")), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "The last hour", body = StatisticsView),
+    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn show(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(event_id): Path<EventId>,
+) -> Result<Json<StatisticsView>> {
+    let flow = occupancy::flow(&state.app, &caller, event_id).await?;
+    let minutes = flow.gates.into_iter().flat_map(|(_, minutes)| minutes).map(|one| MinuteView {
+        at: one.at,
+        gate_id: one.gate_id.to_string(),
+        entered: one.entered,
+        exited: one.exited,
+        refused: one.refused,
+    });
+    Ok(Json(StatisticsView { from: flow.from, minutes: minutes.collect() }))
+}

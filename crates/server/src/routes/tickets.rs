@@ -1,0 +1,433 @@
+//! `/api/events/{id}/tickets` and `/api/tickets/{id}`.
+
+use admit_app::ports::TicketFilter;
+use admit_app::records::{GuestRecord, TicketRecord};
+use admit_app::rules::HoldsFrom;
+use admit_app::tickets::{self, Listing, NewGuest, NewTicket, TicketPatch};
+use admit_core::ids::{EntryTypeId, EventId, GateId, GuestListId, TicketId};
+use admit_core::ticket::TicketStatus;
+use admit_core::time::Timestamp;
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use http::{HeaderValue, StatusCode};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::shape::{List, blocking, flag, page, present};
+use crate::auth::user::User;
+use crate::body::{self, CsvBody, JsonBody, Path, Query, RawJson};
+use crate::error::{ApiError, Result};
+use crate::openapi::ProblemDoc;
+use crate::state::AppState;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(list, create))
+        .routes(routes!(import))
+        .routes(routes!(export))
+        .routes(routes!(show, update))
+}
+
+/// A ticket, its holder, and what its scans add up to.
+#[derive(Serialize, ToSchema)]
+pub(super) struct TicketView {
+    id: String,
+    event_id: String,
+    /// Its code as text, where we may know it.
+    barcode: Option<String>,
+    /// `sha256:` and 64 digits.
+    barcode_hash: Option<String>,
+    zone: String,
+    /// Gates it admits at; empty = any whose zones hold its zone.
+    #[schema(value_type = Vec<String>)]
+    gate_ids: Vec<GateId>,
+    /// Persons.
+    entry_limit: u32,
+    /// `active`, `used`, `voided` or `refunded`: set by people or import.
+    #[schema(value_type = String)]
+    status: TicketStatus,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    valid_from: Option<Timestamp>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    expires_at: Option<Timestamp>,
+    guest: Option<HolderView>,
+    /// Somebody was let in.
+    scanned: bool,
+    /// Scans that let somebody in.
+    scan_count: usize,
+    /// The last of them.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    scanned_at: Option<Timestamp>,
+    last_gate_id: Option<String>,
+    /// Persons let in.
+    entered: u32,
+    /// Of them beyond the limit.
+    over: u32,
+    /// Persons inside now.
+    inside: u32,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+/// Who holds a ticket.
+#[derive(Serialize, ToSchema)]
+struct HolderView {
+    id: String,
+    name: String,
+    email: Option<String>,
+    phone: Option<String>,
+    party_size: u32,
+    note: Option<String>,
+    flag: Option<String>,
+    external_id: Option<String>,
+    guest_list_id: Option<String>,
+}
+
+impl From<GuestRecord> for HolderView {
+    fn from(one: GuestRecord) -> Self {
+        Self {
+            id: one.guest_id.to_string(),
+            name: one.name,
+            email: one.email,
+            phone: one.phone,
+            party_size: one.party_size,
+            note: one.note,
+            flag: one.flag,
+            external_id: one.external_id,
+            guest_list_id: one.guest_list_id.map(|id| id.to_string()),
+        }
+    }
+}
+
+impl From<Listing> for TicketView {
+    fn from((ticket, guest, state): Listing) -> Self {
+        let state = state.map(|record| record.state).unwrap_or_default();
+        let last = state.entries.last();
+        Self {
+            id: ticket.ticket_id.to_string(),
+            event_id: ticket.event_id.to_string(),
+            barcode: ticket.barcode,
+            barcode_hash: ticket.barcode_hashes.last().map(ToString::to_string),
+            zone: ticket.rules.zone,
+            gate_ids: ticket.rules.gate_ids,
+            entry_limit: ticket.rules.entry_limit,
+            status: ticket.rules.status,
+            valid_from: ticket.rules.valid_from,
+            expires_at: ticket.rules.expires_at,
+            guest: guest.map(HolderView::from),
+            scanned: state.persons() > 0,
+            scan_count: state.entries.len(),
+            scanned_at: last.map(|entry| entry.at),
+            last_gate_id: last.map(|entry| entry.gate_id.to_string()),
+            entered: state.persons(),
+            over: state.over,
+            inside: state.inside(),
+            created_at: ticket.created_at,
+        }
+    }
+}
+
+/// A ticket to be.
+#[derive(Deserialize, ToSchema)]
+struct TicketRequest {
+    /// 1–512 bytes; a fresh UUID v4 where absent.
+    barcode: Option<String>,
+    /// That of the entry type where absent.
+    zone: Option<String>,
+    /// The event's first where absent.
+    #[schema(value_type = Option<String>)]
+    entry_type_id: Option<EntryTypeId>,
+    #[serde(default)]
+    #[schema(value_type = Option<Vec<String>>)]
+    gate_ids: Option<Vec<GateId>>,
+    /// The guest's party where absent, else 1.
+    entry_limit: Option<u32>,
+    /// `active` where absent.
+    #[schema(value_type = Option<String>)]
+    status: Option<TicketStatus>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    valid_from: Option<Timestamp>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    expires_at: Option<Timestamp>,
+    guest: Option<GuestRequest>,
+}
+
+/// A guest to be.
+#[derive(Deserialize, ToSchema)]
+pub(super) struct GuestRequest {
+    name: String,
+    email: Option<String>,
+    phone: Option<String>,
+    /// Persons; 1 where absent.
+    party_size: Option<u32>,
+    /// Note for the door.
+    note: Option<String>,
+    /// Flag for the door, such as `check ID`.
+    flag: Option<String>,
+    /// The organiser's own id.
+    external_id: Option<String>,
+    #[schema(value_type = Option<String>)]
+    guest_list_id: Option<GuestListId>,
+    /// The event's first where absent; not read inside a ticket, which has its own.
+    #[schema(value_type = Option<String>)]
+    pub(super) entry_type_id: Option<EntryTypeId>,
+}
+
+impl From<GuestRequest> for NewGuest {
+    fn from(one: GuestRequest) -> Self {
+        Self {
+            name: one.name,
+            email: one.email,
+            phone: one.phone,
+            party_size: one.party_size,
+            note: one.note,
+            flag: one.flag,
+            external_id: one.external_id,
+            guest_list_id: one.guest_list_id,
+        }
+    }
+}
+
+impl From<TicketRequest> for NewTicket {
+    fn from(one: TicketRequest) -> Self {
+        Self {
+            barcode: one.barcode,
+            zone: one.zone,
+            entry_type_id: one.entry_type_id,
+            gate_ids: one.gate_ids.unwrap_or_default(),
+            entry_limit: one.entry_limit,
+            status: one.status,
+            valid_from: one.valid_from,
+            expires_at: one.expires_at,
+            guest: one.guest.map(NewGuest::from),
+        }
+    }
+}
+
+/// One ticket or many.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "describes what `create` reads; which of the two it is shows in the first byte")]
+enum TicketsRequest {
+    One(TicketRequest),
+    Many(Vec<TicketRequest>),
+}
+
+/// What to change; absent fields stay.
+#[derive(Deserialize, ToSchema)]
+struct TicketPatchRequest {
+    /// `active`, `used`, `voided` or `refunded`.
+    #[schema(value_type = Option<String>)]
+    status: Option<TicketStatus>,
+    entry_limit: Option<u32>,
+    #[schema(value_type = Option<Vec<String>>)]
+    gate_ids: Option<Vec<GateId>>,
+    zone: Option<String>,
+    /// Null for always.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    valid_from: Option<Option<Timestamp>>,
+    /// Null for ever.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    expires_at: Option<Option<Timestamp>>,
+    /// `now` (default) or `start`: from when the changes hold.
+    effective: Option<String>,
+}
+
+/// What to look for.
+#[derive(Default, Deserialize)]
+struct TicketQuery {
+    limit: Option<usize>,
+    cursor: Option<String>,
+    q: Option<String>,
+    status: Option<TicketStatus>,
+    entered: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct ImportQuery {
+    dry_run: Option<String>,
+}
+
+/// What an import did, or would do.
+#[derive(Serialize, ToSchema)]
+struct ImportResult {
+    /// Rows that made a ticket.
+    created: usize,
+    /// Rows that changed a ticket or its guest.
+    updated: usize,
+    /// Rows that are stored already as they say.
+    unchanged: usize,
+    /// Lines left out because a field is wrong.
+    wrong_lines: usize,
+    /// Wrong fields by line, the first thousand.
+    errors: Vec<ImportError>,
+    /// Columns that mean nothing here.
+    ignored_columns: Vec<String>,
+    /// Nothing was written.
+    dry_run: bool,
+}
+
+/// A wrong field of a row.
+#[derive(Serialize, ToSchema)]
+struct ImportError {
+    /// Line of the file, from 1.
+    line: u64,
+    /// Column.
+    field: String,
+    /// What is wrong and what would be right.
+    message: String,
+}
+
+/// Tickets of an event, newest first.
+#[utoipa::path(get, path = "/api/events/{id}/tickets", tag = "organisers", params(
+        ("id" = String, Path, description = "Event"),
+        ("limit" = Option<usize>, Query, description = "1–500, 50 by default"),
+        ("cursor" = Option<String>, Query),
+        ("q" = Option<String>, Query, description = "Part of a guest's name, or the start of an id, barcode or external id"),
+        ("status" = Option<String>, Query, description = "`active`, `used`, `voided`, `refunded`"),
+        ("entered" = Option<bool>, Query, description = "Only those with (or without) anybody let in"),
+    ), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "A page", body = List<TicketView>),
+    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn list(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(event_id): Path<EventId>,
+    Query(query): Query<TicketQuery>,
+) -> Result<Json<List<TicketView>>> {
+    let entered = query.entered.as_deref().map(|text| flag("entered", Some(text))).transpose()?;
+    let filter = TicketFilter { text: query.q.filter(|text| !text.trim().is_empty()), status: query.status, entered };
+    let listed = tickets::list(&state.app, &caller, event_id, filter, page(query.limit, query.cursor)?).await?;
+    Ok(Json(List::of(listed, TicketView::from)))
+}
+
+/// Makes one ticket or many (an array, at most 10,000): all or none.
+#[utoipa::path(post, path = "/api/events/{id}/tickets", tag = "organisers", request_body = TicketsRequest,
+    params(("id" = String, Path, description = "Event")), security(("session" = []), ("api_token" = [])), responses(
+    (status = 201, description = "Made: a ticket for one, an array for an array", body = TicketView),
+    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 409, description = "`barcode_taken`", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn create(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(event_id): Path<EventId>,
+    RawJson(bytes): RawJson,
+) -> Result<Response> {
+    let many = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[');
+    let view = |(ticket, guest): (TicketRecord, Option<GuestRecord>)| TicketView::from((ticket, guest, None));
+    if many {
+        let requests: Vec<TicketRequest> = body::parse(&bytes)?;
+        let new = requests.into_iter().map(NewTicket::from).collect();
+        let made = tickets::create(&state.app, &caller, event_id, new).await?;
+        let views: Vec<TicketView> = made.into_iter().map(view).collect();
+        return Ok((StatusCode::CREATED, Json(views)).into_response());
+    }
+    let request: TicketRequest = body::parse(&bytes)?;
+    let made = tickets::create_one(&state.app, &caller, event_id, request.into()).await?;
+    Ok((StatusCode::CREATED, Json(view(made))).into_response())
+}
+
+/// Imports tickets and guests from CSV.
+///
+/// Columns (others are ignored): `barcode, name, email, phone, party_size, zone` or `entry_type`, `gate_ids` (with `|`
+/// between them), `guest_list, order_id, position, external_id, valid_from, expires_at, status, note, flag`. A row is
+/// known again by its barcode, else its external id, else order and position, else guest list, name and e-mail: the same
+/// file twice changes nothing. Lines with a wrong field are left out and told; the others go in together.
+#[utoipa::path(post, path = "/api/events/{id}/tickets/import", tag = "organisers",
+    request_body(content = String, content_type = "text/csv"), params(
+        ("id" = String, Path, description = "Event"),
+        ("dry_run" = Option<String>, Query, description = "`1`: only say what would happen"),
+    ), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "Done, or what would be done", body = ImportResult),
+    (status = 400, description = "The file cannot be read", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn import(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(event_id): Path<EventId>,
+    Query(query): Query<ImportQuery>,
+    CsvBody(file): CsvBody,
+) -> Result<Json<ImportResult>> {
+    let dry_run = flag("dry_run", query.dry_run.as_deref())?;
+    let app = state.app.clone();
+    let report = blocking(async move { tickets::import(&app, &caller, event_id, &file, dry_run).await }).await?;
+    let error = |one: tickets::RowError| ImportError { line: one.line, field: one.field, message: one.message };
+    Ok(Json(ImportResult {
+        created: report.created,
+        updated: report.updated,
+        unchanged: report.unchanged,
+        wrong_lines: report.wrong_lines,
+        errors: report.errors.into_iter().map(error).collect(),
+        ignored_columns: report.ignored_columns,
+        dry_run: report.dry_run,
+    }))
+}
+
+/// All tickets and guests as CSV. Imported again it changes nothing.
+#[utoipa::path(get, path = "/api/events/{id}/tickets/export", tag = "organisers",
+    params(("id" = String, Path, description = "Event")), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "The file", body = String, content_type = "text/csv"),
+    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn export(State(state): State<AppState>, User(caller): User, Path(event_id): Path<EventId>) -> Result<Response> {
+    let file = tickets::export(&state.app, &caller, event_id).await?;
+    let mut response = file.into_response();
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/csv; charset=utf-8"));
+    headers.insert(CONTENT_DISPOSITION, HeaderValue::from_static("attachment; filename=\"tickets.csv\""));
+    Ok(response)
+}
+
+/// One ticket.
+#[utoipa::path(get, path = "/api/tickets/{id}", tag = "organisers", params(("id" = String, Path, description = "Ticket")),
+    security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "The ticket", body = TicketView),
+    (status = 404, description = "No such ticket", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn show(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(ticket_id): Path<TicketId>,
+) -> Result<Json<TicketView>> {
+    Ok(Json(tickets::show(&state.app, &caller, ticket_id).await?.into()))
+}
+
+/// Changes a ticket, from now on or from the start; its scans are judged anew.
+#[utoipa::path(patch, path = "/api/tickets/{id}", tag = "organisers", request_body = TicketPatchRequest,
+    params(("id" = String, Path, description = "Ticket")), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "Changed", body = TicketView),
+    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such ticket", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn update(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(ticket_id): Path<TicketId>,
+    JsonBody(request): JsonBody<TicketPatchRequest>,
+) -> Result<Json<TicketView>> {
+    let effective = match request.effective.as_deref() {
+        None | Some("now") => HoldsFrom::Now,
+        Some("start") => HoldsFrom::Start,
+        Some(_) => return Err(ApiError::field("effective", "must be now or start")),
+    };
+    let patch = TicketPatch {
+        status: request.status,
+        entry_limit: request.entry_limit,
+        gate_ids: request.gate_ids,
+        zone: request.zone,
+        valid_from: request.valid_from,
+        expires_at: request.expires_at,
+        effective,
+    };
+    tickets::update(&state.app, &caller, ticket_id.clone(), patch).await?;
+    Ok(Json(tickets::show(&state.app, &caller, ticket_id).await?.into()))
+}

@@ -1,0 +1,82 @@
+//! Credentials: who gets in with what, and that one organisation is nothing to the other.
+
+use serde_json::json;
+
+use crate::device::Phone;
+use crate::server::{TestServer, json, problem};
+
+#[tokio::test]
+async fn a_device_route_wants_a_devices_key() {
+    let server = TestServer::start().await;
+    let path = format!("/api/scanning/events/{}/manifest", server.home.event_id);
+    problem(server.get(&path).send().await.unwrap(), 401, "no_key").await;
+    problem(server.get(&path).bearer_auth("nonsense").send().await.unwrap(), 401, "unknown_key").await;
+    // An organiser's token is no device's key.
+    problem(server.get(&path).bearer_auth(&server.home.token).send().await.unwrap(), 401, "unknown_key").await;
+    let basic = server.get(&path).header("authorization", "Basic YTpi").send().await.unwrap();
+    assert_eq!(basic.headers()["www-authenticate"], "Bearer realm=\"admit\"");
+    problem(basic, 401, "no_key").await;
+}
+
+#[tokio::test]
+async fn a_devices_key_opens_no_organisers_route() {
+    let server = TestServer::start().await;
+    let phone = Phone::pair(&server, &server.home, "a").await;
+    problem(phone.bearer(server.get("/api/events")).send().await.unwrap(), 401, "unknown_token").await;
+}
+
+#[tokio::test]
+async fn another_organisations_event_is_not_there() {
+    let server = TestServer::start().await;
+    let phone = Phone::pair(&server, &server.home, "a").await;
+    for rest in ["manifest", "changes"] {
+        let path = format!("/api/scanning/events/{}/{rest}", server.other.event_id);
+        problem(phone.bearer(server.get(&path)).send().await.unwrap(), 404, "not_found").await;
+    }
+    let path = format!("/api/events/{}/stream", server.other.event_id);
+    problem(phone.bearer(server.get(&path)).send().await.unwrap(), 404, "not_found").await;
+    problem(server.get(&path).bearer_auth(&server.home.token).send().await.unwrap(), 404, "not_found").await;
+}
+
+#[tokio::test]
+async fn pairing_needs_a_token_that_is_good_and_takes_it_once() {
+    let server = TestServer::start().await;
+    let pair = |token: &str, device: &str| {
+        server.post("/api/scanning/pair").json(&json!({ "pairing_token": token, "device_id": device })).send()
+    };
+    problem(pair("admit_pt_unknown", "d-1").await.unwrap(), 404, "not_found").await;
+    let token = server.pairing_token(&server.home).await;
+    let first = pair(&token, "d-1").await.unwrap();
+    assert!(first.headers().contains_key("x-admit-witness"));
+    let first = json(first, 200).await;
+    // The same device again, before its key's first use: a fresh key, and the former is dead.
+    let second = json(pair(&token, "d-1").await.unwrap(), 200).await;
+    assert_ne!(first["api_key"], second["api_key"]);
+    let path = format!("/api/scanning/events/{}/changes", server.home.event_id);
+    let with = |answer: &serde_json::Value| server.get(&path).bearer_auth(answer["api_key"].as_str().unwrap()).send();
+    problem(with(&first).await.unwrap(), 401, "unknown_key").await;
+    assert_eq!(with(&second).await.unwrap().status(), 200);
+    problem(pair(&token, "d-2").await.unwrap(), 410, "pairing_token_used").await;
+    // A known device's id needs its own key.
+    let token = server.pairing_token(&server.home).await;
+    problem(pair(&token, "d-1").await.unwrap(), 409, "device_id_taken").await;
+    let own = server.post("/api/scanning/pair").bearer_auth(second["api_key"].as_str().unwrap());
+    json(own.json(&json!({ "pairing_token": token, "device_id": "d-1" })).send().await.unwrap(), 200).await;
+}
+
+#[tokio::test]
+async fn every_answer_to_a_device_brings_a_witness_and_a_false_one_changes_nothing() {
+    let server = TestServer::start().await;
+    let phone = Phone::pair(&server, &server.home, "a").await;
+    let path = format!("/api/scanning/events/{}/changes", server.home.event_id);
+    let answer = phone.bearer(server.get(&path)).send().await.unwrap();
+    let witness = answer.headers()["x-admit-witness"].to_str().unwrap().to_owned();
+    let epoch = server.state.app.store.epoch().await.unwrap();
+    for header in [witness.clone(), "nonsense".to_owned(), witness.replace("\"serial\":", "\"serial\":9")] {
+        let answer = phone.bearer(server.get(&path)).header("x-admit-witness", header).send().await.unwrap();
+        assert_eq!(answer.status(), 200);
+    }
+    assert_eq!(server.state.app.store.epoch().await.unwrap(), epoch);
+    let refused = phone.bearer(server.get(&format!("{path}?wait=99"))).send().await.unwrap();
+    assert!(refused.headers().contains_key("x-admit-witness"), "also when the answer is a problem");
+}

@@ -1,0 +1,151 @@
+//! A server of its own for each test: temporary folder, free port, two organisations with the same names inside.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use admit_app::caller::UserCaller;
+use admit_app::events::{self, NewEvent};
+use admit_app::gates::{self, NewGate};
+use admit_app::organizations::{self, NewOrganization};
+use admit_app::secret::Secret;
+use admit_app::tickets::{self, NewTicket};
+use admit_app::{api_tokens, pairing_tokens};
+use admit_core::event::EventStatus;
+use admit_core::ids::{EventId, GateId};
+use admit_server::{AppState, Settings, listen, router};
+use admit_store_sqlite::{Options, Sqlite};
+use reqwest::{Client, Method, RequestBuilder, Response};
+use serde_json::Value;
+
+/// A running server and its two organisations.
+pub struct TestServer {
+    pub url: String,
+    pub client: Client,
+    pub state: AppState,
+    /// Whose event, gates and tickets are like those of `other`, name for name.
+    pub home: Org,
+    pub other: Org,
+    folder: PathBuf,
+}
+
+/// An organisation with a live event, two gates and ten tickets.
+pub struct Org {
+    pub owner: UserCaller,
+    pub email: String,
+    pub token: String,
+    pub event_id: EventId,
+    pub barcodes: Vec<String>,
+}
+
+pub const PASSWORD: &str = "correct horse battery";
+const HOUR_MS: i64 = 3_600_000;
+
+impl TestServer {
+    pub async fn start() -> Self {
+        Self::with(Settings::default()).await
+    }
+
+    pub async fn with(settings: Settings) -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let n = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("admit-it-{}-{n}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let store = Sqlite::open(&folder.join("admit.db"), Options::default()).unwrap();
+        let state = AppState::new(Arc::new(store), Secret::new(&"s".repeat(40)).unwrap(), settings);
+        let home = org(&state, "home").await;
+        let other = org(&state, "other").await;
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(listen::serve(listener, router(state.clone()), state.shutdown.clone()));
+        let client = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+        Self { url, client, state, home, other, folder }
+    }
+
+    /// A request to a path.
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.client.request(method, format!("{}{path}", self.url))
+    }
+    pub fn get(&self, path: &str) -> RequestBuilder {
+        self.request(Method::GET, path)
+    }
+    pub fn post(&self, path: &str) -> RequestBuilder {
+        self.request(Method::POST, path)
+    }
+    /// A fresh pairing token of an organisation's gate `main`.
+    pub async fn pairing_token(&self, org: &Org) -> String {
+        let gate_id = GateId::new("main").unwrap();
+        let made = pairing_tokens::create(&self.state.app, &org.owner, org.event_id.clone(), gate_id, None).await;
+        made.unwrap().pairing_token
+    }
+    /// Host and port.
+    pub fn address(&self) -> &str {
+        self.url.trim_start_matches("http://")
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        self.state.shutdown.cancel();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+async fn org(state: &AppState, name: &str) -> Org {
+    let email = format!("owner@{name}.example");
+    let new = NewOrganization {
+        name: name.into(),
+        email: email.clone(),
+        owner_name: "Owner".into(),
+        password: PASSWORD.into(),
+    };
+    let owner = organizations::create(&state.app, new).await.unwrap();
+    let now = state.app.clock.now();
+    let new = NewEvent {
+        name: "Festival".into(),
+        venue: "Harbour".into(),
+        time_zone: "Africa/Johannesburg".into(),
+        starts_at: now.plus_ms(-2 * HOUR_MS),
+        ends_at: now.plus_ms(10 * HOUR_MS),
+        status: Some(EventStatus::Live),
+        re_entry: None,
+        min_gap_seconds: None,
+        staff_pin: Some("2468".into()),
+        capacity: None,
+    };
+    let event = events::create(&state.app, &owner, new).await.unwrap();
+    for slug in ["main", "north"] {
+        let new = NewGate {
+            gate_id: GateId::new(slug).unwrap(),
+            name: None,
+            zones: Some(vec!["general".into()]),
+            direction: None,
+            capacity: None,
+            names_on_devices: None,
+            entry_rules: None,
+        };
+        gates::create(&state.app, &owner, event.event_id.clone(), new).await.unwrap();
+    }
+    let barcodes: Vec<String> = (1..=10).map(|n| format!("CODE-{n:04}")).collect();
+    let new = barcodes.iter().map(|code| NewTicket { barcode: Some(code.clone()), ..NewTicket::default() });
+    tickets::create(&state.app, &owner, event.event_id.clone(), new.collect()).await.unwrap();
+    let token = api_tokens::create(&state.app, &owner, "test").await.unwrap().token;
+    Org { owner, email, token, event_id: event.event_id, barcodes }
+}
+
+/// The JSON of an answer that must have this status.
+pub async fn json(response: Response, status: u16) -> Value {
+    let (got, text) = (response.status().as_u16(), response.text().await.unwrap());
+    assert_eq!(got, status, "{text}");
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// The problem of an answer that must be one, with this status and code.
+pub async fn problem(response: Response, status: u16, code: &str) -> Value {
+    assert_eq!(response.headers()["content-type"], "application/problem+json");
+    let body = json(response, status).await;
+    assert_eq!(body["code"], code, "{body}");
+    assert_eq!(body["status"], status);
+    assert!(body["detail"].as_str().is_some_and(|detail| !detail.is_empty()), "{body}");
+    body
+}

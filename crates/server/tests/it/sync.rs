@@ -1,0 +1,117 @@
+//! `POST /api/scanning/sync` over the wire.
+
+use admit_core::scan::Outcome;
+use admit_server::Settings;
+use serde_json::json;
+
+use crate::device::Phone;
+use crate::server::{TestServer, json, problem};
+
+#[tokio::test]
+async fn a_repeat_gets_the_same_bytes_and_another_content_a_conflict() {
+    let server = TestServer::start().await;
+    let mut phone = Phone::pair(&server, &server.home, "a").await;
+    let now = server.state.app.clock.now();
+    let scan = phone.scan(&server.home.barcodes[0], Outcome::Valid, now);
+    let batch = phone.batch(vec![scan.clone()]);
+    let first = phone.sync(&server, &batch).await;
+    assert_eq!(first.status(), 200);
+    assert!(first.headers().contains_key("x-admit-witness"));
+    let first = first.text().await.unwrap();
+    let answer: serde_json::Value = serde_json::from_str(&first).unwrap();
+    assert_eq!(answer["processed"], json!([scan["scan_id"]]));
+    assert_eq!(answer["skipped"], json!([]));
+    assert_eq!(phone.sync(&server, &batch).await.text().await.unwrap(), first);
+    let mut other = batch.clone();
+    other["scans"] = json!([phone.scan(&server.home.barcodes[1], Outcome::Valid, now.plus_ms(10))]);
+    problem(phone.sync(&server, &other).await, 409, "batch_id_reused").await;
+}
+
+#[tokio::test]
+async fn two_devices_admit_one_ticket_and_the_second_upload_says_so() {
+    let server = TestServer::start().await;
+    let (mut a, mut b) = (Phone::pair(&server, &server.home, "a").await, Phone::pair(&server, &server.home, "b").await);
+    let now = server.state.app.clock.now();
+    let code = &server.home.barcodes[0];
+    let (first, second) = (a.scan(code, Outcome::Valid, now.plus_ms(-9_000)), b.scan(code, Outcome::Valid, now));
+    let batch = a.batch(vec![first]);
+    assert_eq!(json(a.sync(&server, &batch).await, 200).await["conflicts"], json!([]));
+    let batch = b.batch(vec![second]);
+    let answer = json(b.sync(&server, &batch).await, 200).await;
+    assert_eq!(answer["conflicts"][0]["result"], "DOUBLE_ENTRY");
+    assert_eq!(answer["conflicts"][0]["severity"], "CRITICAL");
+}
+
+#[tokio::test]
+async fn a_malformed_item_is_refused_alone() {
+    let server = TestServer::start().await;
+    let mut phone = Phone::pair(&server, &server.home, "a").await;
+    let good = phone.scan(&server.home.barcodes[0], Outcome::Valid, server.state.app.clock.now());
+    let batch = phone.batch(vec![json!({ "scan_id": "poison", "count": "x" }), good.clone(), json!(7)]);
+    let answer = json(phone.sync(&server, &batch).await, 200).await;
+    assert_eq!(answer["processed"], json!([good["scan_id"]]));
+    assert_eq!(answer["rejected"][0]["scan_id"], "poison");
+    assert_eq!(answer["rejected"][1]["index"], 2);
+}
+
+#[tokio::test]
+async fn another_devices_name_in_the_body_is_refused_whole() {
+    let server = TestServer::start().await;
+    let (mut a, b) = (Phone::pair(&server, &server.home, "a").await, Phone::pair(&server, &server.home, "b").await);
+    let batch = a.batch(vec![]);
+    problem(b.sync(&server, &batch).await, 401, "device_mismatch").await;
+}
+
+#[tokio::test]
+async fn the_eleventh_sync_in_a_minute_waits_and_heartbeats_do_not_count() {
+    let server = TestServer::with(Settings { syncs_per_minute: 3, ..Settings::default() }).await;
+    let mut phone = Phone::pair(&server, &server.home, "a").await;
+    let mut sibling = Phone::pair(&server, &server.home, "b").await;
+    for _ in 0..3 {
+        let batch = phone.batch(vec![]);
+        assert_eq!(phone.sync(&server, &batch).await.status(), 200);
+    }
+    let batch = phone.batch(vec![]);
+    let refused = phone.sync(&server, &batch).await;
+    let wait: u64 = refused.headers()["retry-after"].to_str().unwrap().parse().unwrap();
+    assert!((1..=60).contains(&wait), "{wait}");
+    problem(refused, 429, "rate_limited").await;
+    let beat = json!({ "log_id": phone.log.log_id, "head": 0, "pending": 0, "battery": 80, "manifest_version": 0 });
+    let path = format!("/api/scanning/events/{}/heartbeat", phone.event_id());
+    let answer = json(phone.bearer(server.post(&path)).json(&beat).send().await.unwrap(), 200).await;
+    assert_eq!(answer["gate_id"], json!(phone.gate_id()));
+    let batch = sibling.batch(vec![]);
+    assert_eq!(sibling.sync(&server, &batch).await.status(), 200, "the limit is a device's own");
+}
+
+#[tokio::test]
+async fn the_log_status_names_what_never_came() {
+    let server = TestServer::start().await;
+    let mut phone = Phone::pair(&server, &server.home, "a").await;
+    let now = server.state.app.clock.now();
+    let scans: Vec<_> = (0..5).map(|i| phone.scan(&server.home.barcodes[i], Outcome::Valid, now.plus_ms(i as i64))).collect();
+    let batch = phone.batch(vec![scans[0].clone(), scans[3].clone()]);
+    assert_eq!(phone.sync(&server, &batch).await.status(), 200);
+    let request = phone.bearer(server.post("/api/scanning/log-status"));
+    let answer = request.json(&json!({ "log_id": phone.log.log_id, "head": 7 })).send().await.unwrap();
+    assert_eq!(json(answer, 200).await, json!({ "missing": [[2, 3], [5, 7]] }));
+}
+
+#[tokio::test]
+async fn uploads_are_counted_by_outcome() {
+    let server = TestServer::start().await;
+    let mut phone = Phone::pair(&server, &server.home, "a").await;
+    let now = server.state.app.clock.now();
+    let scans =
+        vec![phone.scan(&server.home.barcodes[0], Outcome::Valid, now), phone.scan("nobody's", Outcome::Invalid, now.plus_ms(1))];
+    let batch = phone.batch(scans);
+    phone.sync(&server, &batch).await;
+    phone.sync(&server, &batch).await;
+    let metrics = server.get("/metrics").send().await.unwrap().text().await.unwrap();
+    for line in
+        ["admit_scans_total{outcome=\"valid\"} 1", "admit_scans_total{outcome=\"invalid\"} 1", "admit_syncs_total{status=\"success\"} 2"]
+    {
+        assert!(metrics.contains(line), "{line} in {metrics}");
+    }
+    assert!(!metrics.contains(phone.device_id().as_str()) && !metrics.contains(phone.key_id().as_str()));
+}

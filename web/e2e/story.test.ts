@@ -1,0 +1,146 @@
+// The whole path as people walk it: a table of tickets, two phones at two gates, no network, a dead battery, and in the
+// end every scan once on the server, with the one double entry found, told and settled.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { afterAll, expect, test } from "vitest";
+import { Admit, freshFolder, Phone, shot, show, until } from "./harness/index.ts";
+
+const phones: Phone[] = [];
+let admit: Admit | undefined;
+afterAll(async () => {
+  await Promise.all(phones.map((phone) => phone.close()));
+  await admit?.kill("SIGTERM");
+});
+
+async function open(options: Parameters<typeof Phone.open>[0]): Promise<Phone> {
+  const phone = await Phone.open(options);
+  phones.push(phone);
+  return phone;
+}
+
+/** Codes of the story: nine for each phone alone, and one that both will see. */
+const SHARED = "STORY-SHARED";
+const own = (phone: string): string[] => Array.from({ length: 9 }, (_, at) => `STORY-${phone}-${at + 1}`);
+
+const isOpen = async (page: Page): Promise<void> => {
+  await page.locator('[data-testid="scan"]').waitFor({ timeout: 60_000 });
+};
+
+/** Holds a code before the camera until the scanner has spoken its verdict, then takes it away. */
+async function scan(page: Page, code: string, unsent: number): Promise<void> {
+  await show(page, code);
+  await until(`a verdict on ${code}`, () => page.locator(`[data-testid="pill"][data-unsent="${unsent}"]`).count());
+  expect(await page.locator('[data-testid="verdict"], [data-testid="strip"]').first().getAttribute("data-screen")).toBe(
+    "admit",
+  );
+  await show(page, null);
+}
+
+async function pair(organiser: Page, phone: Phone, gate: string, name: string): Promise<Page> {
+  await organiser.getByTestId("pair-gate").selectOption({ label: gate });
+  const before = await organiser.getByTestId("pairing-url").textContent().catch(() => null);
+  await organiser.getByTestId("pair").click();
+  const link = await until("a new pairing link", async () => {
+    const text = await organiser.getByTestId("pairing-url").textContent();
+    return text !== before && text;
+  });
+  const page = await phone.visit(link);
+  await page.getByTestId("device-name").fill(name);
+  await page.getByTestId("pair-submit").click();
+  await isOpen(page);
+  return page;
+}
+
+test("twenty scans with no network become nineteen persons and one double entry", async () => {
+  admit = await Admit.start({ env: { ADMIT_SYNCS_PER_MINUTE: "1000" } });
+  const desk = await open({ name: "desk", camera: "none", size: { width: 1180, height: 900 } });
+  const organiser = await desk.visit(admit.url);
+
+  // The organiser signs in, makes an event with two gates and imports a table.
+  await organiser.getByTestId("email").fill(admit.demo.email);
+  await organiser.getByTestId("password").fill(admit.demo.password);
+  await organiser.getByTestId("sign-in").click();
+  await organiser.getByTestId("new-event").click();
+  await organiser.getByLabel("Name").fill("The story");
+  const local = (ms: number): string => {
+    const at = new Date(Date.now() + ms);
+    return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  };
+  await organiser.getByLabel("Starts").fill(local(-3_600_000));
+  await organiser.getByLabel("Ends").fill(local(6 * 3_600_000));
+  await organiser.getByRole("button", { name: "Create" }).click();
+  for (const gate of ["North", "South"]) {
+    await organiser.getByTestId("gate-name").fill(gate);
+    await organiser.getByTestId("add-gate").click();
+    await organiser.getByRole("cell", { name: gate, exact: true }).waitFor();
+  }
+  await organiser.getByTestId("go-live").click();
+  await until("the event to be live", async () => (await organiser.getByTestId("event-status").textContent()) === "live");
+
+  const rows = [...own("A"), ...own("B"), SHARED].map((code, at) => `${code},"Guest, No ${at + 1}",1`);
+  const table = join(freshFolder("story"), "guests.csv");
+  writeFileSync(table, `barcode,name,party_size\n${rows.join("\n")}\n`);
+  await organiser.getByRole("link", { name: "Tickets" }).click();
+  await organiser.getByTestId("csv-file").setInputFiles(table);
+  await organiser.getByTestId("csv-check").click();
+  await until("the dry run", async () => (await organiser.getByTestId("csv-result").textContent())?.includes("Would create 19"));
+  await organiser.getByTestId("csv-import").click();
+  await until("the import", async () => (await organiser.getByTestId("csv-result").textContent())?.includes("Created 19"));
+
+  // Two phones are paired.
+  await organiser.getByRole("link", { name: "Devices" }).click();
+  const [phoneA, phoneB] = [await open({ name: "north" }), await open({ name: "south" })];
+  const pageA = await pair(organiser, phoneA, "North", "North 1");
+  let pageB = await pair(organiser, phoneB, "South", "South 1");
+
+  // The server goes away. Ten scans on each, one ticket on both.
+  await admit.kill("SIGKILL");
+  for (const [at, code] of [...own("A"), SHARED].entries()) await scan(pageA, code, at + 1);
+  for (const [at, code] of [SHARED, ...own("B").slice(0, 8)].entries()) await scan(pageB, code, at + 1);
+
+  // The tenth verdict on the second phone: at the moment it shows, the battery falls out.
+  await show(pageB, own("B")[8] ?? "");
+  await until("the tenth verdict", () => pageB.locator('[data-testid="pill"][data-unsent="10"]').count(), { every: 5 });
+  await phoneB.kill();
+  await phoneB.reopen();
+  pageB = await phoneB.visit(`${admit.url}/scan/`);
+  await isOpen(pageB);
+  expect(await pageB.getByTestId("pill").getAttribute("data-unsent")).toBe("10");
+  await shot(pageA, "scanner-offline");
+
+  // The server is back: by themselves both phones hand over everything.
+  await admit.restart();
+  for (const page of [pageA, pageB]) {
+    await until("all scans to be sent", () => page.locator('[data-testid="pill"][data-unsent="0"]').count(), { within: 90_000 });
+  }
+
+  // The live page: nineteen persons in on their tickets, and one who came on top at the other gate.
+  await organiser.getByRole("link", { name: "Live" }).click();
+  await until("nineteen persons in", async () => (await organiser.getByTestId("inside").textContent()) === "19");
+  expect(await organiser.getByTestId("inside-over").textContent()).toContain("1");
+  await until("one incident", async () => (await organiser.getByTestId("open-incidents").textContent()) === "1");
+  await shot(organiser, "live");
+  const scans = await organiser.evaluate(async (id) => {
+    const answer = await fetch(`/api/events/${id}/scans?limit=100`);
+    return ((await answer.json()) as { items: { opened: boolean }[] }).items;
+  }, /events\/([^/]+)/.exec(organiser.url())?.[1] ?? "");
+  expect(scans).toHaveLength(20);
+
+  await organiser.getByRole("link", { name: /Review/ }).click();
+  const incident = organiser.locator('[data-testid="incident"][data-kind="double_entry"]');
+  await incident.waitFor();
+  expect((await incident.getByTestId("incident-gate").allTextContents()).sort()).toEqual(["North", "South"]);
+  for (const time of await incident.getByTestId("incident-time").allTextContents()) expect(time).toMatch(/\d\d:\d\d:\d\d/);
+  await shot(organiser, "review");
+
+  // A person settles it: the one who came on top is not counted.
+  await incident.getByTestId("incident-note").fill("The same guest, sent to the other gate");
+  await incident.getByTestId("resolve-exclude").click();
+  await organiser.getByTestId("queue-empty").waitFor();
+  await organiser.getByRole("link", { name: "Live" }).click();
+  await until("nobody on top", async () => (await organiser.getByTestId("inside-over").count()) === 0);
+  expect(await organiser.getByTestId("inside").textContent()).toBe("19");
+
+  for (const phone of [desk, phoneA, phoneB]) expect(phone.errors).toEqual([]);
+}, 300_000);
