@@ -1,5 +1,5 @@
 # The door. Every line is one call into `cargo xtask`, which `cargo xtask help` describes.
-.PHONY: build demo test test-long check bench
+.PHONY: build demo test test-long check bench bench-compare
 
 build:
 	cargo xtask build
@@ -18,3 +18,14 @@ check:
 
 bench:
 	cargo xtask bench
+
+# `make bench-compare OLD NEW`: two runs kept by `bench`, such as copies of target/bench/latest.json.
+bench-compare:
+	cargo xtask bench compare $(RUNS)
+
+ifeq (bench-compare,$(firstword $(MAKECMDGOALS)))
+RUNS := $(wordlist 2,3,$(MAKECMDGOALS))
+.PHONY: $(RUNS)
+$(RUNS):
+	@:
+endif

@@ -1,7 +1,8 @@
 //! The project's own commands. `make` is the door, this is the room behind it.
 //!
 //! Reading order: `exec` starts programs, `stamp` remembers inputs, `setup` installs what a machine lacks,
-//! `wasm` and `web` build the browser's half, `tidy` holds the laws a compiler cannot, `suite` runs everything.
+//! `wasm` and `web` build the browser's half, `tidy` holds the laws a compiler cannot, `suite` runs everything,
+//! `bench` measures.
 
 mod exec;
 mod stamp;
@@ -10,6 +11,7 @@ mod wasm;
 mod web;
 mod tidy;
 mod suite;
+mod bench;
 
 use anyhow::{Result, bail};
 use std::os::unix::process::CommandExt;
@@ -26,7 +28,7 @@ cargo xtask <command>
   tidy           the laws of the house that a compiler does not know
   test           everything that must hold before a change lands
   test-long      the same with far more generated histories, seeds and kills
-  bench [...]    the measurements, each beside the limit of this machine
+  bench [...]    the measurements, each beside the limit of this machine: [--only a,b] [--quick], or compare OLD NEW
 ";
 
 fn main() {
@@ -54,7 +56,7 @@ fn run(command: &str, args: &[String]) -> Result<()> {
         "tidy" => tidy::run(),
         "test" => suite::test(suite::Depth::Gate),
         "test-long" => suite::test(suite::Depth::Long),
-        "bench" => bench(args),
+        "bench" => bench::run(args),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())
@@ -67,13 +69,4 @@ fn build() -> Result<()> {
     wasm::build(false)?;
     web::build()?;
     exec::run(exec::cargo().args(["build", "--release", "--locked", "-p", "admit"]))
-}
-
-/// The measurements live in a crate of their own, so that what they need is never built into the product.
-fn bench(args: &[String]) -> Result<()> {
-    if !exec::root().join("crates/bench/Cargo.toml").exists() {
-        bail!("there is no crates/bench yet: nothing to measure");
-    }
-    build()?;
-    exec::run(exec::cargo().args(["run", "--release", "--locked", "-p", "admit-bench", "--"]).args(args))
 }

@@ -87,7 +87,11 @@ impl Checks {
     pub fn email(&mut self, path: &str, text: &str) -> String {
         let text = text.trim().to_lowercase();
         let good = text.split_once('@').is_some_and(|(local, domain)| {
-            !local.is_empty() && !domain.is_empty() && !domain.contains('@') && !domain.starts_with('.') && !domain.ends_with('.')
+            !local.is_empty()
+                && !domain.is_empty()
+                && !domain.contains('@')
+                && !domain.starts_with('.')
+                && !domain.ends_with('.')
         });
         if !good || text.chars().count() > EMAIL_CHARS || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
             self.fail(path, "must be an e-mail address such as ana@example.org");
@@ -110,7 +114,10 @@ impl Checks {
     /// A password: 10 characters or more.
     pub fn password(&mut self, path: &str, text: &str) {
         if text.chars().count() < PASSWORD_CHARS || text.len() > PASSWORD_BYTES {
-            self.fail(path, format!("must have {PASSWORD_CHARS} characters or more, and at most {PASSWORD_BYTES} bytes"));
+            self.fail(
+                path,
+                format!("must have {PASSWORD_CHARS} characters or more, and at most {PASSWORD_BYTES} bytes"),
+            );
         }
     }
     /// Persons: 1–10,000.
@@ -164,7 +171,10 @@ impl Checks {
                 !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
             });
         if !good {
-            self.fail(path, "must be lower-case letters and digits, with single dashes between them, such as north-main");
+            self.fail(
+                path,
+                "must be lower-case letters and digits, with single dashes between them, such as north-main",
+            );
         }
     }
     /// The form of an IANA time zone name: `UTC` or `Area/Place`.
@@ -247,7 +257,10 @@ mod tests {
             assert!(!wrong(|c| c.gate_slug("gate_id", &GateId::new(good).unwrap())), "{good}");
         }
         for bad in ["North", "-a", "a-", "a--b", "a/b", "ä"] {
-            assert!(GateId::new(bad).is_err() || wrong(|c| c.gate_slug("gate_id", &GateId::new(bad).unwrap())), "{bad}");
+            assert!(
+                GateId::new(bad).is_err() || wrong(|c| c.gate_slug("gate_id", &GateId::new(bad).unwrap())),
+                "{bad}"
+            );
         }
     }
 
@@ -263,7 +276,9 @@ mod tests {
 
     #[test]
     fn a_pin_is_four_to_eight_digits() {
-        for (digits, good) in [("1234", true), ("12345678", true), ("123", false), ("123456789", false), ("12a4", false), ("١٢٣٤", false)] {
+        for (digits, good) in
+            [("1234", true), ("12345678", true), ("123", false), ("123456789", false), ("12a4", false), ("١٢٣٤", false)]
+        {
             assert_eq!(!wrong(|c| c.pin("staff_pin", digits)), good, "{digits}");
         }
     }

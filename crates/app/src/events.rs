@@ -8,7 +8,7 @@ pub mod show;
 pub mod update;
 
 pub use create::{NewEvent, create};
+pub use find::require;
 pub use list::list;
 pub use show::show;
 pub use update::{EventPatch, update};
-pub use find::require;

@@ -6,6 +6,6 @@ pub mod list;
 pub mod update;
 
 pub use create::{NewGate, create};
+pub use find::{Gate, all, require};
 pub use list::list;
 pub use update::{GatePatch, update};
-pub use find::{Gate, all, require};

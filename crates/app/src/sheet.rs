@@ -30,10 +30,10 @@ pub fn read(bytes: &[u8], most: usize) -> Result<Sheet> {
         csv::ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).from_reader(text.as_bytes());
     let mut header = None;
     let mut lines = Vec::new();
-    // The reader counts a file's lines as the bytes have them: a record's place is where it ends, less its own breaks.
+    let mut place = Place { text: text.as_bytes(), byte: 0, line: 1 };
     for record in reader.records() {
         let record = record.map_err(|error| Error::invalid("body", format!("is not CSV: {error}")))?;
-        let number = record.position().map_or(0, csv::Position::line);
+        let number = place.line_of(record.position().map_or(0, csv::Position::byte));
         let cells: Vec<String> = record.iter().map(|cell| unguarded(cell.trim()).to_owned()).collect();
         if cells.iter().all(String::is_empty) {
             continue;
@@ -49,6 +49,25 @@ pub fn read(bytes: &[u8], most: usize) -> Result<Sheet> {
     }
     let header = header.ok_or_else(|| Error::invalid("body", "is empty: its first line must name the columns"))?;
     Ok(Sheet { header, lines })
+}
+
+/// Which line a byte stands in, for bytes asked in rising order.
+struct Place<'a> {
+    text: &'a [u8],
+    byte: usize,
+    line: u64,
+}
+
+impl Place<'_> {
+    /// The line of the record that begins at `byte`: the line breaks that the reader passes over before it are not its.
+    fn line_of(&mut self, byte: u64) -> u64 {
+        let start = usize::try_from(byte).unwrap_or(usize::MAX).min(self.text.len());
+        let breaks = self.text[start..].iter().take_while(|b| matches!(b, b'\r' | b'\n')).count();
+        let passed = &self.text[self.byte.min(start)..start + breaks];
+        self.line += passed.iter().filter(|b| **b == b'\n').count() as u64;
+        self.byte = start + breaks;
+        self.line
+    }
 }
 
 fn utf8(bytes: &[u8]) -> Result<&str> {
@@ -132,7 +151,8 @@ pub struct Writer(csv::Writer<Vec<u8>>);
 impl Writer {
     /// A file that begins with these column names.
     pub fn new(header: &[&str]) -> Result<Self> {
-        let mut out = Self(csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(b"\xef\xbb\xbf".to_vec()));
+        let mut out =
+            Self(csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(b"\xef\xbb\xbf".to_vec()));
         out.row(header)?;
         Ok(out)
     }
@@ -188,7 +208,19 @@ mod tests {
 
     #[test]
     fn no_cell_is_a_formula_and_every_cell_reads_back() {
-        let texts = ["=HYPERLINK(\"x\")", "+49 30 1", "-1", "@x", "'=x", "''=x", "plain", "it's", "'quoted'", "a,b", "two\nlines"];
+        let texts = [
+            "=HYPERLINK(\"x\")",
+            "+49 30 1",
+            "-1",
+            "@x",
+            "'=x",
+            "''=x",
+            "plain",
+            "it's",
+            "'quoted'",
+            "a,b",
+            "two\nlines",
+        ];
         let mut writer = Writer::new(&["text"]).unwrap();
         for text in texts {
             writer.row(&[text]).unwrap();
@@ -196,7 +228,8 @@ mod tests {
         let bytes = writer.finish().unwrap();
         let raw = String::from_utf8(bytes.clone()).unwrap();
         assert!(raw.contains("'=HYPERLINK") && !raw.contains("\n=") && !raw.contains("\n+") && !raw.contains("\n@"));
-        let back: Vec<String> = read(&bytes, 20).unwrap().lines.into_iter().map(|mut line| line.cells.remove(0)).collect();
+        let back: Vec<String> =
+            read(&bytes, 20).unwrap().lines.into_iter().map(|mut line| line.cells.remove(0)).collect();
         assert_eq!(back, texts);
     }
 }

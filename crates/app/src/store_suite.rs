@@ -15,6 +15,7 @@ pub mod incidents;
 pub mod devices;
 pub mod tenants;
 pub mod transactions;
+pub mod throughput;
 
 /// Makes a test of every contract. `$run` is a function that opens an empty store and drives what it is given:
 /// `fn run(contract: impl FnOnce(Arc<dyn Store>) -> BoxFuture<'static, ()>)`.

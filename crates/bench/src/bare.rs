@@ -29,7 +29,8 @@ const INSERT_TICKET: &str = "INSERT INTO tickets VALUES (?1, ?2, 0, '')";
 // tidy-allow: the bare limit is no store of ours
 const INSERT_SCAN: &str = "INSERT INTO scans VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 // tidy-allow: the bare limit is no store of ours
-const UPDATE_TICKET: &str = "UPDATE tickets SET persons = persons + 1, state = ?3 WHERE organization_id = ?1 AND ticket_id = ?2";
+const UPDATE_TICKET: &str =
+    "UPDATE tickets SET persons = persons + 1, state = ?3 WHERE organization_id = ?1 AND ticket_id = ?2";
 
 /// Scans a second. `items` are the scans as they travel, each of the ticket beside it; the file is made in `folder`.
 pub fn rate(folder: &Path, tickets: &[Listed], items: &[String], per_transaction: usize) -> Result<f64> {
@@ -67,7 +68,14 @@ pub fn rate(folder: &Path, tickets: &[Listed], items: &[String], per_transaction
             let (scan_id, digest) = &rows[at];
             let mut insert = work.prepare_cached(INSERT_SCAN)?;
             insert.execute(params![
-                organization_id, scan_id, device_id, digest, event_id, digest, batch as i64, items[at]
+                organization_id,
+                scan_id,
+                device_id,
+                digest,
+                event_id,
+                digest,
+                batch as i64,
+                items[at]
             ])?;
             let mut update = work.prepare_cached(UPDATE_TICKET)?;
             update.execute(params![organization_id, tickets[at].ticket_id, state])?;

@@ -30,8 +30,7 @@ fn at(run: &Run, tickets: usize) -> Result<Row> {
     prefixes.sort_unstable();
     let mut random = Random(1);
     let asked = run.scaled(100_000, 10_000);
-    let texts: Vec<String> =
-        (0..asked).map(|_| list.tickets[random.below(list.tickets.len())].text.clone()).collect();
+    let texts: Vec<String> = (0..asked).map(|_| list.tickets[random.below(list.tickets.len())].text.clone()).collect();
     let (gate_id, gate) = &list.gates[0];
     let standing = Standing::default();
     let ours = || {

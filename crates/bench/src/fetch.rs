@@ -34,10 +34,14 @@ pub fn measure(run: &Run) -> Result<Vec<Row>> {
     let (cold_ms, zstd) = fetch("zstd")?;
     let tickets = count(&zstd)?;
     let of = format!("{} tickets", number(tickets as f64));
-    let cold_input = format!("the first request of a server's life: read, build, compress {of}; limit: the same bytes over loopback");
+    let cold_input = format!(
+        "the first request of a server's life: read, build, compress {of}; limit: the same bytes over loopback"
+    );
     let bare_ms = loopback_ms(run, &zstd)?;
-    let mut rows =
-        vec![Row::new(format!("list, first fetch, {of}"), cold_ms, "ms", Target::None, cold_input).beside(bare_ms, Target::None)];
+    let mut rows = vec![
+        Row::new(format!("list, first fetch, {of}"), cold_ms, "ms", Target::None, cold_input)
+            .beside(bare_ms, Target::None),
+    ];
     for encoding in ["zstd", "gzip"] {
         let (_, body) = fetch(encoding)?;
         let mut failed = None;
@@ -45,7 +49,10 @@ pub fn measure(run: &Run) -> Result<Vec<Row>> {
         if let Some(error) = failed {
             return Err(error);
         }
-        let input = format!("{} kB by HTTP from the real server; limit: the same bytes over loopback", number(body.len() as f64 / 1e3));
+        let input = format!(
+            "{} kB by HTTP from the real server; limit: the same bytes over loopback",
+            number(body.len() as f64 / 1e3)
+        );
         let row = Row::new(format!("list, fetch warm, {encoding}, {of}"), median(&times), "ms", Target::None, input);
         rows.push(row.beside(loopback_ms(run, &body)?, Target::AtMost(100.0)));
     }

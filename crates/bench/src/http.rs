@@ -166,8 +166,11 @@ mod tests {
     fn an_answer_is_read_whole_however_it_is_cut() {
         let answer = answered(&["HTTP/1.1 200 OK\r\nConte", "nt-Length: 5\r\n\r", "\n12", "345"]).unwrap();
         assert_eq!((answer.status, answer.body.as_slice()), (200, &b"12345"[..]));
-        let answer =
-            answered(&["HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\n123", "\r\n2\r\n45\r\n0\r", "\n\r\n"]);
+        let answer = answered(&[
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\n123",
+            "\r\n2\r\n45\r\n0\r",
+            "\n\r\n",
+        ]);
         assert_eq!(answer.unwrap().body, b"12345");
         assert_eq!(answered(&["HTTP/1.1 204 No Content\r\n\r\n"]).unwrap().status, 204);
     }

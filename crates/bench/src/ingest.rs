@@ -70,7 +70,11 @@ fn one(run: &Run, case: &Case) -> Result<Vec<Row>> {
         rates.push(per_run as f64 / seconds);
     }
     ensure!(!rates.is_empty(), "the event has too few tickets for {per_run} first scans");
-    let queued = if case.format == Format::V2 && case.phones == 1 { Some(queue(run, &server, &mut phones, &mut fresh)?) } else { None };
+    let queued = if case.format == Format::V2 && case.phones == 1 {
+        Some(queue(run, &server, &mut phones, &mut fresh)?)
+    } else {
+        None
+    };
     server.stop()?;
 
     // The limit, with the same scans, on the same disk, while nothing else runs.

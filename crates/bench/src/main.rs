@@ -135,7 +135,8 @@ fn keep(rows: &[Row], out: &Path) -> Result<()> {
     if let Some(folder) = out.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    std::fs::write(out, serde_json::to_string_pretty(rows)? + "\n").with_context(|| format!("writing {}", out.display()))
+    std::fs::write(out, serde_json::to_string_pretty(rows)? + "\n")
+        .with_context(|| format!("writing {}", out.display()))
 }
 
 fn compare(old: &Path, new: &Path) -> Result<()> {

@@ -40,7 +40,8 @@ pub fn measure(run: &Run) -> Result<Vec<Row>> {
     let load = format!("{count} phones × {batches} batches of 50 of v1, all at once");
     let row = |what: &str, value: f64, input: String| {
         let input = format!("{input}; limit: the same binary on an empty folder");
-        Row::new(format!("server memory, {what}"), value, "MB", Target::None, input).beside(floor, Target::AtMost(MOST_MB))
+        Row::new(format!("server memory, {what}"), value, "MB", Target::None, input)
+            .beside(floor, Target::AtMost(MOST_MB))
     };
     Ok(vec![
         row("idle", idle, format!("demo event of 20,000 tickets, {count} phones have its list")),

@@ -116,7 +116,8 @@ impl Organiser {
             let after = cursor.map_or(String::new(), |cursor| format!("&cursor={cursor}"));
             let path = format!("/api/events/{event_id}/tickets?limit=500{after}");
             let headers = [("cookie", self.cookie.as_str())];
-            let page = self.connection.send(&request("GET", &path, &headers, b""))?.json().context("listing tickets")?;
+            let page =
+                self.connection.send(&request("GET", &path, &headers, b""))?.json().context("listing tickets")?;
             let items = page["items"].as_array().context("a list without items")?;
             codes.extend(items.iter().filter_map(|item| item["barcode"].as_str()).map(str::to_owned));
             cursor = page["next_cursor"].as_str().map(str::to_owned);

@@ -110,7 +110,8 @@ impl Phone {
             Format::V2 => {
                 let scan = self.scan(ticket)?;
                 self.prev = prev_of(&content_digest(&scan));
-                let wire = ScanV2::of(&scan, &sign_v2(&self.scan_key, &scan)).map_err(|error| anyhow::anyhow!("{error}"))?;
+                let wire =
+                    ScanV2::of(&scan, &sign_v2(&self.scan_key, &scan)).map_err(|error| anyhow::anyhow!("{error}"))?;
                 Ok(serde_json::to_string(&wire)?)
             }
         }

@@ -103,7 +103,10 @@ mod tests {
     #[test]
     fn numbers_have_three_digits_that_mean_something() {
         let shown = |value| number(value);
-        assert_eq!([shown(0.0), shown(0.0712), shown(1.3), shown(12.0), shown(99.96)], ["0", "0.0712", "1.3", "12", "100"]);
+        assert_eq!(
+            [shown(0.0), shown(0.0712), shown(1.3), shown(12.0), shown(99.96)],
+            ["0", "0.0712", "1.3", "12", "100"]
+        );
         assert_eq!([shown(999.6), shown(24_000.4), shown(1_234_567.0)], ["1,000", "24,000", "1,234,567"]);
     }
 

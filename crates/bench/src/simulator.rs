@@ -26,7 +26,15 @@ pub fn measure(run: &Run) -> Result<Vec<Row>> {
 fn rate(run: &Run, level: u8, seeds: usize, from: usize) -> Result<f64> {
     let mut command = Command::new("taskset");
     command.args(["--cpu-list", "0"]).arg(run.binary()?);
-    command.args(["simulate", "--level", &level.to_string(), "--seeds", &seeds.to_string(), "--from", &from.to_string()]);
+    command.args([
+        "simulate",
+        "--level",
+        &level.to_string(),
+        "--seeds",
+        &seeds.to_string(),
+        "--from",
+        &from.to_string(),
+    ]);
     let start = Instant::now();
     let output = command.stdin(Stdio::null()).output().context("starting taskset, which keeps it to one core")?;
     let seconds = start.elapsed().as_secs_f64();

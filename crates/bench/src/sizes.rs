@@ -23,11 +23,26 @@ pub fn measure(run: &Run) -> Result<Vec<Row>> {
     };
     let first_route = first_route(&run.root.join("web/admin/dist"))?;
     Ok(vec![
-        kilobytes("scanner JS", sum(&|name| name.ends_with(".js") && !is_decoder(name)), 90.0, "page, engine worker, service worker")?,
+        kilobytes(
+            "scanner JS",
+            sum(&|name| name.ends_with(".js") && !is_decoder(name)),
+            90.0,
+            "page, engine worker, service worker",
+        )?,
         kilobytes("core WASM", sum(&|name| is_core(name) && name.ends_with(".wasm")), 120.0, "the engine")?,
         kilobytes("decoder", sum(&is_decoder), 440.0, "its worker and its WASM")?,
-        kilobytes("precache", sum(&|name| name != "sw.js"), 720.0, "all that the service worker keeps, fonts and icons too")?,
-        kilobytes("admin, first route", first_route as f64 / 1e3, 160.0, "JS of the start page and what it imports at once")?,
+        kilobytes(
+            "precache",
+            sum(&|name| name != "sw.js"),
+            720.0,
+            "all that the service worker keeps, fonts and icons too",
+        )?,
+        kilobytes(
+            "admin, first route",
+            first_route as f64 / 1e3,
+            160.0,
+            "JS of the start page and what it imports at once",
+        )?,
     ])
 }
 
@@ -73,7 +88,8 @@ fn first_route(folder: &Path) -> Result<usize> {
         if !seen.insert(name.clone()) {
             continue;
         }
-        let script = std::fs::read_to_string(folder.join("assets").join(&name)).with_context(|| format!("reading {name}"))?;
+        let script =
+            std::fs::read_to_string(folder.join("assets").join(&name)).with_context(|| format!("reading {name}"))?;
         sum += gzipped(script.as_bytes())?;
         open.extend(quoted_after(&script, &["from", "import"]).filter(|path| path.starts_with("./")));
     }

@@ -120,7 +120,8 @@ mod tests {
 
     #[test]
     fn a_comparison_names_what_changed_came_and_went() {
-        let text = comparison(&[row("a", 1.0, 0.5), row("gone", 1.0, 1.0)], &[row("a", 3.0, 0.75), row("new", 1.0, 1.0)]);
+        let text =
+            comparison(&[row("a", 1.0, 0.5), row("gone", 1.0, 1.0)], &[row("a", 3.0, 0.75), row("new", 1.0, 1.0)]);
         let line = text.lines().find(|line| line.starts_with("| a")).unwrap();
         assert!(line.contains("3.00×") && line.contains("2.00×") && line.contains("MISSED now"), "{text}");
         assert!(text.contains("only in the old run: gone"), "{text}");

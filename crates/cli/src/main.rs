@@ -55,7 +55,9 @@ enum Command {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let as_json = std::env::var("ADMIT_LOG").is_ok_and(|form| form == "json");
-    admit_server::telemetry::init(as_json);
+    // A demo's screen belongs to its welcome; only what went wrong interrupts it.
+    let standard = if matches!(cli.command, Command::Demo(_)) { "error" } else { "warn,admit=info,admit_server=info" };
+    admit_server::telemetry::init(as_json, standard);
     // The simulator is one thread and needs no runtime.
     if let Command::Simulate(simulate) = cli.command {
         return simulate.run();

@@ -6,6 +6,7 @@ use admit_app::error::Error;
 use admit_app::ports::{App, Store};
 use admit_app::secret::Secret;
 use admit_server::{AppState, Settings};
+use admit_store_postgres::Postgres;
 use admit_store_sqlite::{Options, Sqlite};
 use anyhow::{Context, bail};
 
@@ -36,8 +37,10 @@ pub async fn blank() -> anyhow::Result<AppState> {
 }
 
 async fn store(place: &Place) -> anyhow::Result<Arc<dyn Store>> {
-    if place.database_url.is_some() {
-        bail!("DATABASE_URL is set, but this build serves from the embedded database only");
+    if let Some(url) = place.database_url.clone() {
+        let opened =
+            tokio::task::spawn_blocking(move || Postgres::open(&url, admit_store_postgres::Options::default()));
+        return Ok(Arc::new(opened.await?.context("opening the database of DATABASE_URL")?));
     }
     std::fs::create_dir_all(&place.data_dir).with_context(|| format!("making {}", place.data_dir.display()))?;
     let path = place.data_dir.join("admit.db");

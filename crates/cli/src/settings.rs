@@ -59,7 +59,9 @@ impl Place {
         let text = match &self.secret {
             Some(text) => text.clone(),
             None if self.database_url.is_some() => {
-                bail!("ADMIT_SECRET must be given with DATABASE_URL: every node needs the same one, and it must outlive this machine")
+                bail!(
+                    "ADMIT_SECRET must be given with DATABASE_URL: every node needs the same one, and it must outlive this machine"
+                )
             }
             None => secret_of(&self.data_dir)?,
         };
@@ -121,7 +123,8 @@ mod tests {
         assert_eq!(secret_of(&folder).unwrap(), first);
         #[cfg(unix)]
         {
-            let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(folder.join(SECRET_FILE)).unwrap().permissions());
+            let mode =
+                std::os::unix::fs::PermissionsExt::mode(&fs::metadata(folder.join(SECRET_FILE)).unwrap().permissions());
             assert_eq!(mode & 0o777, 0o600);
         }
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing is left beside it");

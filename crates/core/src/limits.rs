@@ -133,6 +133,8 @@ pub const REQUEST_MS: u64 = 20_000;
 pub const MANIFEST_MS: u64 = 120_000;
 /// Pause between two long polls of `changes`, in milliseconds.
 pub const CHANGES_PAUSE_MS: i64 = 500;
+/// Pause after one that brought nothing sooner than this, in milliseconds.
+pub const CHANGES_IDLE_MS: i64 = 5_000;
 /// Deltas laid over one whole list before a whole one is fetched again.
 pub const DELTAS: usize = 8;
 /// Pages of `changes` kept beside each other in the cache before they are folded into one.

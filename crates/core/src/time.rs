@@ -24,7 +24,13 @@ impl Timestamp {
     }
     /// Like [`Timestamp::from_ms`], taking the nearest moment that has a form: for arithmetic, never for input.
     pub const fn clamped(ms: i64) -> Self {
-        Self(if ms < 0 { 0 } else if ms > MAX_MS { MAX_MS } else { ms })
+        Self(if ms < 0 {
+            0
+        } else if ms > MAX_MS {
+            MAX_MS
+        } else {
+            ms
+        })
     }
     /// Milliseconds since the Unix epoch.
     pub const fn ms(self) -> i64 {
@@ -69,7 +75,10 @@ mod tests {
         for text in ["2025-12-07T19:30:00Z", "2025-12-07T19:30:00.25Z", "1970-01-01T00:00:00Z"] {
             assert_eq!(Timestamp::parse(text).unwrap().to_string(), text);
         }
-        assert_eq!(Timestamp::parse("2025-12-07T21:30:00+02:00").unwrap(), Timestamp::parse("2025-12-07T19:30:00Z").unwrap());
+        assert_eq!(
+            Timestamp::parse("2025-12-07T21:30:00+02:00").unwrap(),
+            Timestamp::parse("2025-12-07T19:30:00Z").unwrap()
+        );
     }
 
     #[test]

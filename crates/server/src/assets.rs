@@ -52,10 +52,9 @@ pub async fn serve(request: Request) -> Response {
 fn answer(get: Get, file: &str, headers: &HeaderMap) -> Response {
     // The files beside a file are its encodings, not files of their own.
     let hidden = VARIANTS.iter().any(|(end, _)| file.ends_with(&format!(".{end}")));
-    if !file.is_empty() && !hidden {
-        if let Some(found) = get(file) {
-            return send(get, file, found, headers);
-        }
+    let found = if file.is_empty() || hidden { None } else { get(file) };
+    if let Some(found) = found {
+        return send(get, file, found, headers);
     }
     // A missing script must not be answered with a page: its browser would try to run it.
     let last = file.rsplit('/').next().unwrap_or_default();

@@ -5,6 +5,7 @@
 //! few kilobytes.
 
 use std::io::Read;
+use std::time::Duration;
 
 use admit_core::limits::{BODY_DECODED_BYTES, BODY_DEPTH, BODY_ENCODED_BYTES};
 use admit_core::wire::problem;
@@ -17,6 +18,7 @@ use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCO
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use serde::de::DeserializeOwned;
+use tokio::time::timeout;
 
 use crate::error::{ApiError, Result};
 
@@ -27,10 +29,12 @@ const RATIO: usize = 32;
 const RATIO_FREE_BYTES: usize = 4 * 1024 * 1024;
 /// Largest window a zstd frame may ask for, as a power of two: 8 MiB, what RFC 8878 asks every decoder to bear.
 const ZSTD_WINDOW_LOG: u32 = 23;
+/// Longest pause between two pieces of a body, in seconds: a sender that stops holds a connection, not for ever.
+const PAUSE_SECONDS: u64 = 30;
 /// Bytes decoded at a time.
 const CHUNK: usize = 64 * 1024;
 
-/// A JSON body as `T`. Everything that can be wrong with it is answered as a problem that names the field.
+/// A JSON object as `T`. Everything that can be wrong with it is answered as a problem that names the field.
 #[derive(Debug, Clone)]
 pub struct JsonBody<T>(pub T);
 
@@ -39,6 +43,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self> {
         let RawJson(bytes) = RawJson::from_request(request, state).await?;
+        is_object(&bytes)?;
         Ok(Self(parse(&bytes)?))
     }
 }
@@ -133,6 +138,14 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     problem::read(bytes).map_err(|error| ApiError::field(error.path, error.message))
 }
 
+/// Refuses an array where an object is meant: serde would take its items for the members, in the order of the code.
+pub fn is_object(bytes: &[u8]) -> Result<()> {
+    match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        Some(b'[') => Err(ApiError::field("", "must be an object, not an array")),
+        _ => Ok(()),
+    }
+}
+
 /// Where a text has a NUL, if one does. The document is walked only when the escape occurs at all.
 fn nul(bytes: &[u8]) -> Option<String> {
     if !bytes.windows(6).any(|six| six == b"\\u0000") {
@@ -199,8 +212,10 @@ async fn read_decoded(headers: &HeaderMap, body: axum::body::Body, json: bool) -
 async fn collect(body: axum::body::Body) -> Result<Bytes> {
     let mut stream = body.into_data_stream();
     let mut whole = BytesMut::new();
-    while let Some(chunk) = stream.next().await {
-        let chunk = chunk.map_err(|_| ApiError::new(StatusCode::BAD_REQUEST, "body_cut_off", "the body ended early"))?;
+    let too_slow = |_| ApiError::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", "the body stopped coming");
+    while let Some(chunk) = timeout(Duration::from_secs(PAUSE_SECONDS), stream.next()).await.map_err(too_slow)? {
+        let chunk =
+            chunk.map_err(|_| ApiError::new(StatusCode::BAD_REQUEST, "body_cut_off", "the body ended early"))?;
         if whole.len() + chunk.len() > BODY_ENCODED_BYTES {
             return Err(encoded_too_large());
         }
@@ -251,7 +266,7 @@ fn decode(coding: Coding, encoded: &[u8], json: bool) -> Result<Bytes> {
             Box::new(decoder)
         }
     };
-    let most = encoded.len().saturating_mul(RATIO).max(RATIO_FREE_BYTES).min(BODY_DECODED_BYTES);
+    let most = encoded.len().saturating_mul(RATIO).clamp(RATIO_FREE_BYTES, BODY_DECODED_BYTES);
     let (mut depth, mut whole, mut chunk) = (Depth::default(), BytesMut::new(), vec![0; CHUNK]);
     loop {
         let read = reader.read(&mut chunk).map_err(broken)?;

@@ -12,7 +12,8 @@ use serde_json::{Map, Value};
 
 use crate::state::AppState;
 
-const POLICY: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const POLICY: &str =
+    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const STYLE: &str = include_str!("docs.css");
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
@@ -108,7 +109,8 @@ fn operation(html: &mut String, path: &str, method: &str, operation: &Value) {
         prose(&operation["description"]),
     );
     if let Some(security) = operation["security"].as_array() {
-        let names: Vec<&str> = security.iter().filter_map(|one| one.as_object()?.keys().next()).map(String::as_str).collect();
+        let names: Vec<&str> =
+            security.iter().filter_map(|one| one.as_object()?.keys().next()).map(String::as_str).collect();
         let _ = write!(html, "<p>Credential: {}</p>", escape(&names.join(" or ")));
     }
     if let Some(parameters) = operation["parameters"].as_array().filter(|all| !all.is_empty()) {
@@ -166,7 +168,8 @@ fn kind(schema: &Value) -> String {
         }
     }
     if let Some(words) = schema["enum"].as_array() {
-        let words: Vec<String> = words.iter().filter_map(Value::as_str).map(|word| format!("<code>{}</code>", escape(word))).collect();
+        let words: Vec<String> =
+            words.iter().filter_map(Value::as_str).map(|word| format!("<code>{}</code>", escape(word))).collect();
         return words.join(", ");
     }
     let name = match &schema["type"] {
@@ -209,7 +212,14 @@ mod tests {
             "components": {"schemas": {"A": {"properties": {"n": {"type": ["integer", "null"]}}, "required": ["n"]}}}
         });
         let page = page(&document);
-        for part in ["T &lt;b&gt;", "<code>code</code>", "Reads &lt;script&gt;", "id=\"get-a--id-\"", "#schema-A", "integer or null"] {
+        for part in [
+            "T &lt;b&gt;",
+            "<code>code</code>",
+            "Reads &lt;script&gt;",
+            "id=\"get-a--id-\"",
+            "#schema-A",
+            "integer or null",
+        ] {
             assert!(page.contains(part), "{part} in {page}");
         }
         assert!(!page.contains("<script"));

@@ -103,8 +103,11 @@ impl From<Error> for ApiError {
             Error::Conflict { code, message } => Self::new(StatusCode::CONFLICT, code, message),
             Error::Unprocessable { code, message } => Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, message),
             Error::Later { code, retry_after_ms } => {
-                let status =
-                    if code == "rate_limited" { StatusCode::TOO_MANY_REQUESTS } else { StatusCode::SERVICE_UNAVAILABLE };
+                let status = if code == "rate_limited" {
+                    StatusCode::TOO_MANY_REQUESTS
+                } else {
+                    StatusCode::SERVICE_UNAVAILABLE
+                };
                 let mut out = Self::new(status, code, format!("try again in {} s", seconds(retry_after_ms)));
                 out.0.retry_after_ms = Some(retry_after_ms);
                 out

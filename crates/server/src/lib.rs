@@ -13,8 +13,8 @@ pub mod auth;
 pub mod stream;
 pub mod assets;
 pub mod docs;
-pub mod routes;
 pub mod openapi;
+pub mod routes;
 pub mod router;
 pub mod listen;
 

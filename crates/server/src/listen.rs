@@ -1,7 +1,6 @@
 //! Taking connections: each on its own task, which can be ended from outside. A client that stops reading holds up only
 //! itself: its stream's queue fills, and [`Connection::close`] drops the connection under it (stack.md §1).
 
-use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::Router;
@@ -57,8 +56,7 @@ async fn one(stream: TcpStream, router: Router, shutdown: CancellationToken, kil
     let connection = Connection::new(kill.clone());
     let service = tower::service_fn(move |mut request: http::Request<Incoming>| {
         request.extensions_mut().insert(connection.clone());
-        let router = router.clone();
-        async move { Ok::<_, Infallible>(router.oneshot(request.map(axum::body::Body::new) as Request).await?) }
+        router.clone().oneshot(request.map(axum::body::Body::new) as Request)
     });
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(Duration::from_millis(HEAD_MS));

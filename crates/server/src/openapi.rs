@@ -59,6 +59,27 @@ pub struct FieldErrorDoc {
     message: String,
 }
 
+/// Gives every operation a name of its own, made of its method and path: handlers of two nouns may share theirs, and a
+/// document must not name two operations alike.
+pub fn name_operations(document: &mut utoipa::openapi::OpenApi) {
+    for (path, item) in &mut document.paths.paths {
+        let words: Vec<&str> = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        let named = [
+            ("get", &mut item.get),
+            ("post", &mut item.post),
+            ("patch", &mut item.patch),
+            ("delete", &mut item.delete),
+            ("put", &mut item.put),
+            ("head", &mut item.head),
+        ];
+        for (method, operation) in named {
+            if let Some(operation) = operation {
+                operation.operation_id = Some(format!("{method}_{}", words.join("_")));
+            }
+        }
+    }
+}
+
 struct Credentials;
 
 impl Modify for Credentials {

@@ -81,12 +81,15 @@ fn api(state: &AppState) -> OpenApiRouter<AppState> {
 
 /// The document of `/openapi.json`.
 pub fn document(state: &AppState) -> utoipa::openapi::OpenApi {
-    api(state).into_openapi()
+    let mut document = api(state).into_openapi();
+    openapi::name_operations(&mut document);
+    document
 }
 
 /// The whole server: API, documents, both web apps, inside the frame.
 pub fn router(state: AppState) -> Router {
-    let (routes, document) = api(&state).split_for_parts();
+    let (routes, mut document) = api(&state).split_for_parts();
+    openapi::name_operations(&mut document);
     let csrf = csrf(&state);
     let compress = DefaultPredicate::new().and(SizeAbove::new(COMPRESS_FROM)).and(not_finished);
     routes
@@ -170,7 +173,8 @@ fn count(state: &AppState, method: String, route: String, status: StatusCode, to
     let label = RouteLabel { route: route.clone() };
     state.metrics.request_seconds.get_or_create(&label).observe(took_ms as f64 / 1_000.0);
     // Methods are the caller's to invent: anything unusual is one label.
-    let method = if matches!(method.as_str(), "GET" | "POST" | "PATCH" | "DELETE" | "HEAD") { method } else { "other".into() };
+    let method =
+        if matches!(method.as_str(), "GET" | "POST" | "PATCH" | "DELETE" | "HEAD") { method } else { "other".into() };
     state.metrics.requests.get_or_create(&RequestLabel { method, route, status }).inc();
 }
 

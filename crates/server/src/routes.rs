@@ -1,8 +1,8 @@
 //! Routes, a file a noun. A handler extracts, converts, calls one use case, converts (law 3).
 
 pub mod health;
-pub mod time;
 pub mod scanning;
+pub mod time;
 pub mod shape;
 pub mod session;
 pub mod members;

@@ -1,5 +1,6 @@
 //! Events and metrics (S1 §10, S2 §11, spec §7). Never labelled by device, ticket or token.
 
+use std::io::IsTerminal;
 use std::sync::atomic::AtomicI64;
 
 use prometheus_client::encoding::EncodeLabelSet;
@@ -123,11 +124,15 @@ impl Metrics {
     }
 }
 
-/// Turns on the log: `RUST_LOG` chooses what (default: our own at `info`), `json` how. Answers `false` if a log was on.
-pub fn init(json: bool) -> bool {
+/// Turns on the log on standard error: `RUST_LOG` chooses what (`standard` without it), `json` how. Answers `false` if a
+/// log was on.
+pub fn init(json: bool, standard: &str) -> bool {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn,admit=info"));
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(standard));
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_writer(std::io::stderr);
     if json { builder.json().try_init().is_ok() } else { builder.try_init().is_ok() }
 }
 
@@ -142,9 +147,11 @@ mod tests {
         metrics.syncs.get_or_create(&StatusLabel { status: "success" }).inc();
         metrics.conflicts.inc();
         let text = metrics.text();
-        for line in
-            ["admit_scans_total{outcome=\"valid\"} 1", "admit_syncs_total{status=\"success\"} 1", "admit_conflicts_total 1"]
-        {
+        for line in [
+            "admit_scans_total{outcome=\"valid\"} 1",
+            "admit_syncs_total{status=\"success\"} 1",
+            "admit_conflicts_total 1",
+        ] {
             assert!(text.contains(line), "{line} in {text}");
         }
     }

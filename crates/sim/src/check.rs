@@ -29,14 +29,18 @@ impl<S: Server> World<S> {
             acknowledged_is_stored(&truth, held, &mut found);
             shown_is_stored(&truth, held, &mut found);
             nothing_made_up(&truth, held, &mut found);
-            derived_is_reduced(&truth, &mut Rng::of(held.rng.clone().next(), "shuffle", 0), &mut found);
+            derived_is_reduced(&truth, &mut Rng::of(held.rng.clone().draw(), "shuffle", 0), &mut found);
             counts_hold(&truth, &mut found);
             order_follows_the_log(held, &mut found);
             incidents_follow_causes(&truth, &mut found);
             lists_never_go_back(held, &mut found);
             gaps_are_reported(&truth, held, &mut found);
             every_scan_is_somewhere(held, &mut found);
-            verdicts_follow_from_lists(&truth, &mut found);
+            // Until a roll-back without the command is found out, one epoch has two histories: a serial then names
+            // two sets of rules, and nobody can say which a device had.
+            if !(self.config.improper && self.config.restores > 0) {
+                verdicts_follow_from_lists(&truth, &mut found);
+            }
             witnesses_hold(&truth, held, &mut found);
             self.note_ties(&truth);
             self.sides[side].ledger.violations.extend(
@@ -58,7 +62,9 @@ impl<S: Server> World<S> {
         let org = self.sides[side].org;
         let sent: Vec<Request> = self.sides[side].ledger.sent.iter().rev().take(6).cloned().collect();
         for wire in sent {
-            let Ok(batch) = serde_json::from_str::<SyncRequest>(wire.body.as_deref().unwrap_or_default()) else { continue };
+            let Ok(batch) = serde_json::from_str::<SyncRequest>(wire.body.as_deref().unwrap_or_default()) else {
+                continue;
+            };
             let key = (batch.device_id.clone(), batch.sync_batch_id.to_string());
             let Some(first) = self.sides[side].ledger.batches.get(&key).cloned() else { continue };
             let Reply::Answer(again) = self.server.handle(self.now_ms, &wire) else { continue };
@@ -346,7 +352,8 @@ fn every_scan_is_somewhere(side: &Side, found: &mut Found) {
         }
         let unsent = (1..=phone.kept.len() as u64).filter(|seq| !done.contains(seq)).count() as u64;
         if phone.writing.is_empty() && view.unsent != unsent {
-            let what = format!("phone {n}: {} made, {} done, {} said unsent", phone.kept.len(), done.len(), view.unsent);
+            let what =
+                format!("phone {n}: {} made, {} done, {} said unsent", phone.kept.len(), done.len(), view.unsent);
             found.push(("I23", what));
         }
     }

@@ -121,7 +121,10 @@ impl Config {
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { orgs, devices, legacy, tickets, party, re_entry, visits, quantum_ms, .. } = self;
-        write!(f, "{orgs} orgs x {devices}+{legacy} devices, {tickets} tickets to {party}, {re_entry}, {visits} visits")?;
+        write!(
+            f,
+            "{orgs} orgs x {devices}+{legacy} devices, {tickets} tickets to {party}, {re_entry}, {visits} visits"
+        )?;
         write!(f, " in {} s", self.chaos_ms / 1_000)?;
         if *quantum_ms > 1 {
             write!(f, ", all moments multiples of {quantum_ms} ms")?;

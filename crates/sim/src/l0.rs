@@ -119,7 +119,7 @@ impl L0 {
     /// Begins a new epoch: what devices knew of the old one's lost future is known no more (spec §3).
     fn begin_epoch(&mut self, now_ms: i64, after: Epoch) {
         let restored_at_ms = now_ms.max(after.restored_at_ms + 1).max(self.state.epoch.restored_at_ms + 1);
-        self.state.epoch = Epoch { restored_at_ms, random: self.rng.next() };
+        self.state.epoch = Epoch { restored_at_ms, random: self.rng.draw() };
         for org in &mut self.state.orgs {
             org.epochs.push((self.state.epoch, org.serial));
         }
@@ -161,7 +161,8 @@ impl Org {
     fn subject_of(&self, fact: &Fact) -> Subject {
         let scan = &fact.scan;
         let held = scan.barcode_hash.and_then(|hash| self.codes.get(&hash)).cloned();
-        let by_hand = || scan.ticket_id.clone().filter(|id| scan.method == Method::Manual && self.ruled_at.contains_key(id));
+        let by_hand =
+            || scan.ticket_id.clone().filter(|id| scan.method == Method::Manual && self.ruled_at.contains_key(id));
         match held.or_else(by_hand) {
             Some(id) => Subject::Ticket(id),
             None => Subject::Unknown(scan.barcode_hash.unwrap_or(BarcodeHash([0; 32]))),
@@ -250,7 +251,11 @@ impl Org {
         let empty = Reduced::default();
         let before = self.derived.get(subject).unwrap_or(&empty);
         for entry in &before.state.entries {
-            let now = reduced.state.entries.iter().find(|it| (&it.device_id, &it.scan_id) == (&entry.device_id, &entry.scan_id));
+            let now = reduced
+                .state
+                .entries
+                .iter()
+                .find(|it| (&it.device_id, &it.scan_id) == (&entry.device_id, &entry.scan_id));
             reach.hit_if(now.is_some_and(|now| now.within < entry.within), "entry moved to another scan");
         }
         let known = self.incidents.keys().filter(|(of, _)| of == subject).map(|(_, kind)| *kind);
@@ -287,8 +292,11 @@ impl Server for L0 {
     }
 
     fn kill(&mut self) {
-        if let Some(committed) = &self.committed {
-            self.state = committed.clone();
+        if let Some(mut committed) = self.committed.clone() {
+            for (kept, org) in committed.orgs.iter_mut().zip(&self.state.orgs) {
+                kept.rng = org.rng.clone();
+            }
+            self.state = committed;
         }
         self.reach.hit("server killed");
     }
@@ -298,8 +306,12 @@ impl Server for L0 {
     }
 
     fn restore(&mut self, now_ms: i64, proper: bool) {
-        let Some(backup) = self.backup.clone() else { return };
+        let Some(mut backup) = self.backup.clone() else { return };
         let before = self.state.epoch;
+        // Randomness is the machine's, not the database's: a restored server does not draw old keys again.
+        for (restored, org) in backup.orgs.iter_mut().zip(&self.state.orgs) {
+            restored.rng = org.rng.clone();
+        }
         self.state = backup;
         self.reach.hit("restore");
         if proper {
@@ -345,7 +357,9 @@ impl Log {
         }
         let from = if planted.is(Mutant::GapsForgotten) { top + 1 } else { 1 };
         let mut out: Vec<(u64, u64)> = Vec::new();
-        for seq in (from..=self.head.max(top)).filter(|seq| !self.received.contains_key(seq) && !self.rejected.contains(seq)) {
+        for seq in
+            (from..=self.head.max(top)).filter(|seq| !self.received.contains_key(seq) && !self.rejected.contains(seq))
+        {
             match out.last_mut() {
                 Some((_, to)) if *to + 1 == seq => *to = seq,
                 _ => out.push((seq, seq)),

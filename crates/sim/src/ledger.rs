@@ -84,7 +84,8 @@ impl Ledger {
             let key = (sent.device_id.clone(), sent.sync_batch_id.to_string());
             let first = self.batches.entry(key).or_insert_with(|| answer.body.clone());
             if *first != answer.body {
-                let what = format!("batch {} of {} was answered twice, differently", sent.sync_batch_id, sent.device_id);
+                let what =
+                    format!("batch {} of {} was answered twice, differently", sent.sync_batch_id, sent.device_id);
                 self.broken("I5", what);
             }
             if self.sent.len() < 200 {

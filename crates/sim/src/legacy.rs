@@ -2,12 +2,12 @@
 //! measures then.
 
 use admit_core::barcode::BarcodeHash;
+use admit_core::ids::BatchId;
 use admit_core::ids::{DeviceId, GateId, ScanId, TicketId};
 use admit_core::scan::Outcome;
 use admit_core::sign;
 use admit_core::time::Timestamp;
 use admit_core::wire::scanning::{PairAnswer, PairRequest, ScanV1, SentTime, SyncRequest, raw_item};
-use admit_core::ids::BatchId;
 
 use crate::rng::Rng;
 use crate::server::{Act, Reply, Request, Server};
@@ -73,11 +73,7 @@ impl<S: Server> World<S> {
             offset_seconds: Some(3 + held.rng.between(-1, 1)),
             log_id: None,
             head: None,
-            scans: held
-                .unsent
-                .iter()
-                .filter_map(|item| raw_item(serde_json::to_string(item).ok()?).ok())
-                .collect(),
+            scans: held.unsent.iter().filter_map(|item| raw_item(serde_json::to_string(item).ok()?).ok()).collect(),
         };
         let items = held.unsent.clone();
         let again = held.rng.per_mille(300) && chaos;

@@ -20,4 +20,4 @@ pub mod world;
 mod check;
 mod run;
 
-pub use run::{Options, Outcome, REGRESSIONS, Report, run, run_seed};
+pub use run::{Options, Outcome, REGRESSIONS, Report, regressions, run, run_seed};

@@ -127,12 +127,11 @@ impl<S: Server> World<S> {
     fn maybe_old_list(&mut self, side: usize, phone: usize, answer: Response) -> Response {
         let chaos = self.chaos();
         let held = &mut self.sides[side];
-        let fresh = (answer.headers.clone(), answer.body.clone());
-        let old = held.phones[phone].old_list.replace(fresh);
+        let old = held.phones[phone].old_list.replace(answer.clone());
         match old {
-            Some((headers, body)) if chaos && held.rng.per_mille(self.config.truncate) => {
+            Some(old) if chaos && held.rng.per_mille(self.config.truncate) => {
                 self.reach.hit("old list replayed");
-                Response { status: 200, headers, body }
+                old
             }
             _ => answer,
         }
@@ -152,7 +151,8 @@ impl<S: Server> World<S> {
             value.get("scan_id")?.as_str().and_then(|id| ScanId::new(id).ok())
         };
         let witness = wire.header(admit_core::wire::scanning::WITNESS_HEADER);
-        let epoch = witness.and_then(|text| text.parse::<admit_core::wire::scanning::Witness>().ok()).map(|it| it.epoch);
+        let epoch =
+            witness.and_then(|text| text.parse::<admit_core::wire::scanning::Witness>().ok()).map(|it| it.epoch);
         let receipt = SyncAnswer {
             batch_id: sent.sync_batch_id.clone(),
             processed: sent.scans.iter().filter_map(|item| id_of(item.get())).collect(),

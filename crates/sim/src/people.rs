@@ -167,14 +167,14 @@ impl<S: Server> World<S> {
         }
         let known = held.identity.as_ref().is_some_and(|(id, _)| self.sides[side].ledger.revoked.contains(id));
         // Who waits for a pairing that does not come tries again.
-        let stuck = held.phase() == Phase::Pairing && self.sides[side].rng.per_mille(200);
+        let stuck = held.phase() == Phase::Pairing && self.sides[side].rng.per_mille(400);
         if !known && (stuck || matches!(self.sides[side].phones[phone].phase(), Phase::Unpaired | Phase::KeyUnknown)) {
             self.pair(side, phone, now_ms + 200);
         }
     }
 
     fn befall(&mut self, side: usize, phone: usize) {
-        let (now_ms, config) = (self.now_ms, self.config.clone());
+        let (now_ms, config, phone_no) = (self.now_ms, self.config.clone(), phone);
         let held = &mut self.sides[side];
         let rng = &mut held.rng;
         if rng.per_mille(config.offline) {
@@ -185,7 +185,10 @@ impl<S: Server> World<S> {
             let phone = &mut held.phones[phone];
             if phone.asleep_until <= now_ms {
                 phone.asleep_until = now_ms + ms;
+                phone.clock_doubtful |= phone.stepped_unseen;
+                phone.stepped_unseen = true;
                 phone.clock.slept(ms);
+                held.trace.line(now_ms - BEGINNING_MS, format_args!("{phone_no} sleeps {ms} ms"));
                 self.reach.hit("sleep");
             }
         }
@@ -194,7 +197,10 @@ impl<S: Server> World<S> {
             let phone = &mut held.phones[phone];
             phone.clock.step(now_ms, by);
             // A step while nobody runs looks like time gone by: no clock can tell, and none is held to it.
-            phone.clock_doubtful |= phone.engine.is_none() || phone.asleep_until > now_ms || by.abs() > 43_200_000;
+            let unseen = phone.engine.is_none() || phone.asleep_until > now_ms || phone.stepped_unseen;
+            phone.clock_doubtful |= unseen || by.abs() > 43_200_000;
+            phone.stepped_unseen = true;
+            held.trace.line(now_ms - BEGINNING_MS, format_args!("{phone_no}'s clock is set by {by} ms"));
             self.reach.hit(if by < 0 { "clock set back" } else { "clock set forward" });
         }
         let (crash, clear) = (rng.per_mille(config.crash), rng.per_mille(config.clear));
@@ -304,7 +310,8 @@ impl<S: Server> World<S> {
                 self.server.act(now_ms, held.org, &act);
             }
         }
-        let open: Vec<_> = truth.incidents.iter().filter(|(_, incident)| incident.open).map(|(key, _)| key.clone()).collect();
+        let open: Vec<_> =
+            truth.incidents.iter().filter(|(_, incident)| incident.open).map(|(key, _)| key.clone()).collect();
         if !open.is_empty() {
             let (subject, kind): (_, IncidentKind) = held.rng.pick(&open).clone();
             self.server.act(now_ms, held.org, &Act::Note(subject, kind));
@@ -321,15 +328,17 @@ impl<S: Server> World<S> {
             return;
         }
         let mut scan = held.rng.pick(&made).scan.clone();
-        scan.scan_id = ScanId::new(format!("forged-{}", held.rng.next())).unwrap_or(scan.scan_id);
+        scan.scan_id = ScanId::new(format!("forged-{}", held.rng.draw())).unwrap_or(scan.scan_id);
         (scan.opened, scan.outcome, scan.count) = (true, Outcome::Valid, 2);
         (scan.seq, scan.log_id) = (scan.seq.map(|seq| seq + 1_000), Some(forged_log()));
         let digest = sign::content_digest(&scan);
         let signature = sign::sign_v2(&held.rng.bytes(), &scan);
         let item = ScanV2::of(&scan, &signature).ok().and_then(|item| serde_json::to_string(&item).ok());
         let Some(item) = item.and_then(|json| admit_core::wire::scanning::raw_item(json).ok()) else { return };
-        let Ok(mut sync) = serde_json::from_str::<SyncRequest>(bearer.body.as_deref().unwrap_or_default()) else { return };
-        sync.sync_batch_id = match admit_core::ids::BatchId::new(format!("forged-{}", held.rng.next())) {
+        let Ok(mut sync) = serde_json::from_str::<SyncRequest>(bearer.body.as_deref().unwrap_or_default()) else {
+            return;
+        };
+        sync.sync_batch_id = match admit_core::ids::BatchId::new(format!("forged-{}", held.rng.draw())) {
             Ok(id) => id,
             Err(_) => return,
         };

@@ -13,6 +13,7 @@ use admit_core::wire::journal::{self, Entry, Scanned};
 use crate::clock::PhoneClock;
 use crate::disk::Disk;
 use crate::rng::Rng;
+use crate::server::Response;
 
 /// An append under way.
 #[derive(Debug, Clone)]
@@ -69,8 +70,10 @@ pub struct Phone {
     pub witness: Option<String>,
     /// The wall clock was set while the engine could not see it, or in ways it cannot tell from sleep.
     pub clock_doubtful: bool,
+    /// The wall clock was set, or the phone slept, since the engine last looked: a second such thing hides the first.
+    pub stepped_unseen: bool,
     /// The list it was last given, for replays.
-    pub old_list: Option<(Vec<(String, String)>, Vec<u8>)>,
+    pub old_list: Option<Response>,
     random: Rng,
     sessions: u64,
 }
@@ -99,6 +102,7 @@ impl Phone {
             list: None,
             witness: None,
             clock_doubtful: false,
+            stepped_unseen: false,
             old_list: None,
             random: Rng::of(seed, "phone", index),
             sessions: 0,
@@ -121,6 +125,7 @@ impl Phone {
             mono_ms: self.clock.mono_ms(now_ms),
             random: self.random.bytes(),
         };
+        self.stepped_unseen = false;
         self.engine.as_mut().map(|engine| engine.handle(input, body, &now)).unwrap_or_default()
     }
 
@@ -151,6 +156,7 @@ impl Phone {
 
     /// The app is gone, and with it whatever was in memory.
     pub fn kill(&mut self) {
+        self.clock_doubtful |= self.stepped_unseen;
         self.generation += 1;
         self.engine = None;
         self.requests.clear();

@@ -13,11 +13,11 @@ impl Rng {
             state = (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
         }
         let mut rng = Self(state);
-        rng.next();
+        rng.draw();
         rng
     }
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -26,7 +26,7 @@ impl Rng {
     }
     /// A number in `0..n`; 0 for `n` = 0.
     pub fn below(&mut self, n: u64) -> u64 {
-        if n == 0 { 0 } else { self.next() % n }
+        if n == 0 { 0 } else { self.draw() % n }
     }
     /// A number in `from..=to`.
     pub fn between(&mut self, from: i64, to: i64) -> i64 {
@@ -50,7 +50,7 @@ impl Rng {
     pub fn bytes<const N: usize>(&mut self) -> [u8; N] {
         let mut out = [0; N];
         for chunk in out.chunks_mut(8) {
-            chunk.copy_from_slice(&self.next().to_le_bytes()[..chunk.len()]);
+            chunk.copy_from_slice(&self.draw().to_le_bytes()[..chunk.len()]);
         }
         out
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::config::Config;
 use crate::l0::L0;
@@ -90,6 +90,18 @@ impl fmt::Display for Report {
 /// Seeds that broke a promise once: run first, for ever. Level and seed a line, `#` begins a comment.
 pub const REGRESSIONS: &str = include_str!("../regressions.txt");
 
+/// The seeds of [`REGRESSIONS`] at a level.
+pub fn regressions(level: u8) -> Vec<u64> {
+    let lines = REGRESSIONS.lines().map(|line| line.split('#').next().unwrap_or_default());
+    lines
+        .filter_map(|line| {
+            let mut words = line.split_whitespace();
+            let of: u8 = words.next()?.parse().ok()?;
+            words.next()?.parse().ok().filter(|_| of == level)
+        })
+        .collect()
+}
+
 /// Runs one seed at a level.
 ///
 /// # Panics
@@ -106,17 +118,25 @@ pub fn run_seed(level: u8, seed: u64, options: &Options) -> Outcome {
     // A copy of files back rolls both organisations back at once, and either one's device may be who finds out.
     if again && config.orgs > 1 && !(config.improper && config.restores > 0) {
         let alone = once(seed, &Config { orgs: 1, ..config.clone() }, planted, false).1;
-        if sets(&alone[0]) != sets(&truths[0]) {
-            let what = "an organisation's state depends on whether another one exists".into();
+        for part in differences(&alone[0], &truths[0]) {
+            let what = format!("an organisation's {part} depend on whether another one exists");
             outcome.violations.push(Violation { invariant: "I13", what });
         }
     }
     outcome
 }
 
-/// What must not depend on anybody else.
-fn sets(truth: &Truth) -> impl PartialEq + '_ {
-    (&truth.facts, &truth.rules, &truth.reviews, &truth.derived, &truth.incidents, &truth.logs)
+/// What of an organisation's sets differs, though only another organisation came or went.
+fn differences(alone: &Truth, beside: &Truth) -> Vec<&'static str> {
+    let parts = [
+        ("facts", alone.facts == beside.facts),
+        ("rules", alone.rules == beside.rules),
+        ("reviews", alone.reviews == beside.reviews),
+        ("states", alone.derived == beside.derived),
+        ("incidents", alone.incidents == beside.incidents),
+        ("logs", alone.logs == beside.logs),
+    ];
+    parts.into_iter().filter(|(_, same)| !same).map(|(name, _)| name).collect()
 }
 
 fn once(seed: u64, config: &Config, planted: Planted, keep_trace: bool) -> (Outcome, Vec<Truth>) {
@@ -139,20 +159,17 @@ fn hidden(planted: Planted) -> u64 {
     if planted.is(Mutant::HiddenRandomness) { COUNTER.fetch_add(1, Ordering::Relaxed) } else { 0 }
 }
 
-/// Runs `n` seeds from `from` at a level, on `jobs` threads.
+/// Runs `n` seeds from `from` at a level, on `jobs` threads; before them the seeds of [`REGRESSIONS`].
 pub fn run(level: u8, from: u64, n: u64, jobs: usize, options: &Options) -> Report {
-    let next = AtomicU64::new(from);
+    let seeds: Vec<u64> = regressions(level).into_iter().chain(from..from.saturating_add(n)).collect();
+    let next = AtomicUsize::new(0);
     let report = Mutex::new(Report::default());
     std::thread::scope(|scope| {
         for _ in 0..jobs.max(1) {
             scope.spawn(|| {
                 let mut mine = Report::default();
-                loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= from.saturating_add(n) {
-                        break;
-                    }
-                    let outcome = run_seed(level, seed, options);
+                while let Some(seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let outcome = run_seed(level, *seed, options);
                     mine.seeds += 1;
                     mine.reach.add(&outcome.reach);
                     if !outcome.violations.is_empty() {

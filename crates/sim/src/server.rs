@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use admit_core::ids::{DeviceId, GateId, LogId, ScanId, TicketId};
 use admit_core::incident::{Cause, IncidentKind, Subject};
 use admit_core::reduce::{Reduced, Resolved};
 use admit_core::review::{Decision, Review};
 use admit_core::rule::{Change, Epoch, Epochs, Rule};
 use admit_core::scan::Digest;
-use admit_core::ids::{DeviceId, GateId, LogId, ScanId, TicketId};
 use admit_core::ticket::TicketRules;
 
 use crate::reach::Reach;
@@ -198,7 +198,8 @@ mod tests {
 
     #[test]
     fn a_query_is_percent_decoded() {
-        let request = Request { method: "GET".into(), path: "/a?x=1&cursor=7%2Fab".into(), headers: vec![], body: None };
+        let request =
+            Request { method: "GET".into(), path: "/a?x=1&cursor=7%2Fab".into(), headers: vec![], body: None };
         assert_eq!((request.route(), request.query("cursor")), ("/a", Some("7/ab".to_owned())));
         assert_eq!(request.query("wait"), None);
     }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use admit_core::wire::engine::{Effect, Input};
+use admit_core::wire::engine::{Effect, Input, Phase};
 
 use crate::clock::PhoneClock;
 use crate::config::Config;
@@ -55,6 +55,8 @@ pub(crate) struct Side {
     pub ledger: Ledger,
     pub trace: Trace,
     pub imported: u64,
+    /// Nothing of it happens any more.
+    rests: bool,
     events: u64,
 }
 
@@ -93,6 +95,7 @@ impl<S: Server> World<S> {
                 ledger: Ledger::default(),
                 trace: Trace::new(keep_trace),
                 imported: 0,
+                rests: false,
                 events: 0,
             }
         };
@@ -133,25 +136,32 @@ impl<S: Server> World<S> {
 
     /// Chaos, healing, quiet.
     pub fn run(&mut self) {
-        let (end_of_chaos, end) =
-            (BEGINNING_MS + self.config.chaos_ms, BEGINNING_MS + self.config.chaos_ms + QUIET_MS);
+        let (end_of_chaos, end) = (BEGINNING_MS + self.config.chaos_ms, BEGINNING_MS + self.config.chaos_ms + QUIET_MS);
         for side in 0..self.sides.len() {
             self.set_the_scene(side);
         }
         let mut faults = self.server_faults();
         let mut healed = false;
         while let Some(Reverse(((at_ms, org, _), place))) = self.heap.pop() {
-            if at_ms > end || self.quiet() && healed {
+            if at_ms > end {
                 break;
             }
-            while faults.last().is_some_and(|(fault_ms, _)| *fault_ms <= at_ms) {
-                let fault = faults.pop().map(|(_, fault)| fault);
+            // Each side comes to rest by itself: what the other still does must not matter to it.
+            if healed && self.quiet(org as usize, at_ms) {
+                self.pending.remove(&place);
+                continue;
+            }
+            // At their own moments, whoever's event happens to come next.
+            while let Some((fault_ms, fault)) = faults.pop_if(|(fault_ms, _)| *fault_ms <= at_ms) {
+                self.now_ms = fault_ms;
                 self.server_fault(fault);
             }
             self.now_ms = at_ms;
             if !healed && at_ms >= end_of_chaos {
                 healed = true;
+                self.now_ms = end_of_chaos;
                 (0..self.sides.len()).for_each(|side| self.heal(side));
+                self.now_ms = at_ms;
             }
             if let Some(event) = self.pending.remove(&place) {
                 self.happen(org as usize, event);
@@ -159,11 +169,20 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// Nothing is left to send anywhere, and has been for long enough that nothing will be.
-    fn quiet(&self) -> bool {
-        let since_ms = self.now_ms - BEGINNING_MS - self.config.chaos_ms;
-        let settled = |phone: &Phone| phone.unsent() == 0 && phone.writing.is_empty() && phone.view.is_some();
-        since_ms > 150_000 && self.sides.iter().all(|side| side.phones.iter().all(settled))
+    /// Nothing is left to send on this side, and has been for long enough that nothing will be.
+    fn quiet(&mut self, side: usize, at_ms: i64) -> bool {
+        let side = &mut self.sides[side];
+        if side.rests {
+            return true;
+        }
+        let settled = |phone: &Phone| {
+            let gone = phone.identity.as_ref().is_some_and(|(id, _)| side.ledger.revoked.contains(id));
+            let paired = !matches!(phone.phase(), Phase::Unpaired | Phase::Pairing | Phase::KeyUnknown);
+            phone.unsent() == 0 && phone.writing.is_empty() && phone.view.is_some() && (gone || paired)
+        };
+        let since_ms = at_ms - BEGINNING_MS - self.config.chaos_ms;
+        side.rests = since_ms > 150_000 && side.phones.iter().all(settled);
+        side.rests
     }
 
     fn happen(&mut self, side: usize, event: Ev) {
@@ -334,7 +353,8 @@ impl<S: Server> World<S> {
             if let Some(true_ms) = kept.true_ms.filter(|_| claims)
                 && scan.at.ms().abs_diff(true_ms) > scan.uncertainty_ms
             {
-                let what = format!("{} says {} ± {}, true is {}", scan.scan_id, scan.at.ms(), scan.uncertainty_ms, true_ms);
+                let what =
+                    format!("{} says {} ± {}, true is {}", scan.scan_id, scan.at.ms(), scan.uncertainty_ms, true_ms);
                 ledger.broken("I10", what);
             }
         }
@@ -363,18 +383,17 @@ impl<S: Server> World<S> {
         faults
     }
 
-    fn server_fault(&mut self, fault: Option<ServerFault>) {
+    fn server_fault(&mut self, fault: ServerFault) {
         match fault {
-            Some(ServerFault::Backup) => {
+            ServerFault::Backup => {
                 self.server.backup();
                 self.sides.iter_mut().for_each(|side| side.ledger.backup());
             }
-            Some(ServerFault::Restore { proper }) => {
+            ServerFault::Restore { proper } => {
                 self.server.restore(self.now_ms, proper);
                 self.sides.iter_mut().for_each(|side| side.ledger.restore());
             }
-            Some(ServerFault::Kill) => self.server.kill(),
-            None => {}
+            ServerFault::Kill => self.server.kill(),
         }
     }
 

@@ -109,6 +109,16 @@ impl<'c> SqliteDriver<'c> {
     pub fn new(conn: &'c Connection, options: &'c Options, hooked: bool, deadline: Option<Instant>) -> Self {
         Self { conn, options, hooked, deadline, harm: Harm::None }
     }
+    /// As SQLite does by itself on some errors.
+    #[cfg(test)]
+    pub fn roll_back_for_test(&mut self) {
+        self.conn.execute_batch("ROLLBACK").unwrap_or_default();
+    }
+    /// Makes the group's own commit fail.
+    #[cfg(test)]
+    pub fn commit_for_test(&mut self) {
+        self.conn.execute_batch("COMMIT").unwrap_or_default();
+    }
     fn enter(&mut self, name: &'static str) -> Result<()> {
         if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
             return Err(Error::Later { code: "read_too_long", retry_after_ms: 1_000 });

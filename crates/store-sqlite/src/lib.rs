@@ -195,3 +195,6 @@ impl Store for Sqlite {
         ready(Ok(driver::now(&self.inner.options))).boxed()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,12 @@ use crate::ports::{App, read};
 use crate::records::{AuditRecord, Listed, Page};
 
 /// A page of an event's ledger, or of the organisation's when no event is named.
-pub async fn list(app: &App, caller: &UserCaller, event_id: Option<EventId>, page: Page) -> Result<Listed<AuditRecord>> {
+pub async fn list(
+    app: &App,
+    caller: &UserCaller,
+    event_id: Option<EventId>,
+    page: Page,
+) -> Result<Listed<AuditRecord>> {
     caller.must(Action::ReadAudit)?;
     read(&*app.store, &caller.organization_id, move |tx| {
         if let Some(event_id) = &event_id

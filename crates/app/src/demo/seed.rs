@@ -12,6 +12,7 @@ use admit_core::time::Timestamp;
 use serde_json::json;
 
 use super::guests::{self, Setting};
+use crate::api_tokens;
 use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::entry_types::{self, NewEntryType};
@@ -23,7 +24,6 @@ use crate::organizations::{self, NewOrganization};
 use crate::ports::{App, Scope, TicketFilter, read, write};
 use crate::records::*;
 use crate::tickets::put_new;
-use crate::api_tokens;
 
 /// The owner's sign-in: found by it again.
 const EMAIL: &str = "owner@demo.example";
@@ -93,8 +93,10 @@ fn password(app: &App) -> String {
 
 async fn owner(app: &App, password: &str) -> Result<UserCaller> {
     if let Some((user, organizations)) = app.store.sign_in(EMAIL.to_owned()).await? {
-        let organization_id =
-            organizations.into_iter().next().ok_or_else(|| Error::Bug("the demo's owner has no organisation".into()))?;
+        let organization_id = organizations
+            .into_iter()
+            .next()
+            .ok_or_else(|| Error::Bug("the demo's owner has no organisation".into()))?;
         return Ok(UserCaller { organization_id, user_id: user.user_id, role: Role::Owner });
     }
     let new = NewOrganization {

@@ -44,7 +44,13 @@ pub async fn create(app: &App, caller: &UserCaller, event_id: EventId, new: NewE
         };
         tx.insert_entry_type(&entry_type)?;
         let said = json!({ "name": name, "zone": zone });
-        tx.append_audit(line::of(&by, Some(&event_id), "entry_type_created", ("EntryType", entry_type_id.as_str()), said))?;
+        tx.append_audit(line::of(
+            &by,
+            Some(&event_id),
+            "entry_type_created",
+            ("EntryType", entry_type_id.as_str()),
+            said,
+        ))?;
         Ok(entry_type)
     })
     .await

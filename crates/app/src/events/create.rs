@@ -76,7 +76,10 @@ pub async fn create(app: &App, caller: &UserCaller, new: NewEvent) -> Result<Eve
         tx.insert_event(&made)?;
         let stamp = tx.stamp(&made.event_id)?;
         let change = Change::Event(EventChange::First(first.clone()));
-        tx.insert_rules(&made.event_id, &[Rule { serial: stamp.serial, ordinal: 0, effective_at: Effective::Start, change }])?;
+        tx.insert_rules(
+            &made.event_id,
+            &[Rule { serial: stamp.serial, ordinal: 0, effective_at: Effective::Start, change }],
+        )?;
         tx.insert_entry_type(&entry_type)?;
         let said = json!({ "name": made.name, "status": made.status.as_str() });
         tx.append_audit(line::of(&by, Some(&made.event_id), "event_created", ("Event", made.event_id.as_str()), said))

@@ -33,7 +33,13 @@ pub struct GatePatch {
 }
 
 /// Changes a gate. A patch that changes nothing leaves no trace.
-pub async fn update(app: &App, caller: &UserCaller, event_id: EventId, gate_id: GateId, patch: GatePatch) -> Result<Gate> {
+pub async fn update(
+    app: &App,
+    caller: &UserCaller,
+    event_id: EventId,
+    gate_id: GateId,
+    patch: GatePatch,
+) -> Result<Gate> {
     caller.must(Action::ManageEvents)?;
     let now = app.clock.now();
     let draw = app.draw();

@@ -29,8 +29,13 @@ pub async fn create(app: &App, caller: &UserCaller, event_id: EventId, new: NewG
     let name = checks.name("name", &new.name);
     checks.finish()?;
     let guest_list_id = GuestListId::new(app.draw().row_id(now)).map_err(|error| Error::Bug(error.to_string()))?;
-    let list =
-        GuestListRecord { guest_list_id, event_id: event_id.clone(), name, promoter_id: new.promoter_id, created_at: now };
+    let list = GuestListRecord {
+        guest_list_id,
+        event_id: event_id.clone(),
+        name,
+        promoter_id: new.promoter_id,
+        created_at: now,
+    };
     let by = caller.clone();
     write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
         events::require(tx, &event_id)?;

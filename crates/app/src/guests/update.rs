@@ -139,7 +139,9 @@ fn differences(before: &GuestRecord, after: &GuestRecord) -> Map<String, Value> 
         ("flag", before.flag != after.flag),
         ("external_id", before.external_id != after.external_id),
     ];
-    out.extend(personal.into_iter().filter(|(_, changed)| *changed).map(|(field, _)| (field.to_owned(), json!("changed"))));
+    out.extend(
+        personal.into_iter().filter(|(_, changed)| *changed).map(|(field, _)| (field.to_owned(), json!("changed"))),
+    );
     if before.party_size != after.party_size {
         out.insert("party_size".to_owned(), json!({ "from": before.party_size, "to": after.party_size }));
     }

@@ -41,7 +41,9 @@ pub async fn resolve(app: &App, caller: &UserCaller, incident_id: IncidentId, sa
     let mut checks = Checks::default();
     let note = checks.note("note", Some(&said.note)).unwrap_or_default();
     match said.decision {
-        None if !said.scans.is_empty() => checks.fail("scans", "must be left out for a note: it decides nothing about scans"),
+        None if !said.scans.is_empty() => {
+            checks.fail("scans", "must be left out for a note: it decides nothing about scans")
+        }
         Some(_) if said.scans.is_empty() => checks.fail("scans", "must name the scans that are decided about"),
         _ => {}
     }
@@ -63,7 +65,8 @@ pub async fn resolve(app: &App, caller: &UserCaller, incident_id: IncidentId, sa
         let reviews = reviews(tx, &id, &cause, &said, stamp)?;
         // 3. Resolved, for this digest; the decisions; what follows from them.
         let decision = said.decision.map_or("note", Decision::as_str).to_owned();
-        let resolution = Resolution { user_id: by.user_id.clone(), decision: decision.clone(), note: note.clone(), at: now };
+        let resolution =
+            Resolution { user_id: by.user_id.clone(), decision: decision.clone(), note: note.clone(), at: now };
         tx.put_incidents(&[IncidentRecord {
             status: IncidentStatus::Resolved,
             resolved_digest: Some(before.digest),
@@ -75,7 +78,8 @@ pub async fn resolve(app: &App, caller: &UserCaller, incident_id: IncidentId, sa
         let mut brought = Brought { serial: stamp.serial, ..Brought::default() };
         if !reviews.is_empty() {
             tx.insert_reviews(&id, &by.user_id, &note, now, &reviews)?;
-            let scan_ids: BTreeSet<_> = reviews.iter().map(|one| (one.device_id.clone(), one.scan_id.clone())).collect();
+            let scan_ids: BTreeSet<_> =
+                reviews.iter().map(|one| (one.device_id.clone(), one.scan_id.clone())).collect();
             let subjects = subjects(tx, &cause, &scan_ids)?;
             brought = Brought::of(stamp, &rejudge(tx, &id, &subjects, stamp, now, &mut draw)?);
         }
@@ -137,7 +141,11 @@ fn contents(
             return Ok(named);
         }
         let known = tx.known_scans(device_id, std::slice::from_ref(scan_id))?;
-        return Ok(known.into_iter().filter(|_| about(&cause.subject, device_id, scan_id)).map(|one| one.digest).collect());
+        return Ok(known
+            .into_iter()
+            .filter(|_| about(&cause.subject, device_id, scan_id))
+            .map(|one| one.digest)
+            .collect());
     };
     if !named.is_empty() {
         return Ok(named);

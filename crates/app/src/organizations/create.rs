@@ -38,7 +38,8 @@ pub async fn create(app: &App, new: NewOrganization) -> Result<UserCaller> {
     checks.password("password", &new.password);
     checks.finish()?;
     // 2. Both at once: an organisation is never without an owner.
-    let organization = OrganizationRecord { organization_id: new_organization_id(draw.row_id(now))?, name, created_at: now };
+    let organization =
+        OrganizationRecord { organization_id: new_organization_id(draw.row_id(now))?, name, created_at: now };
     let owner = new_user(draw.row_id(now), email, owner_name, password::hash(&new.password, draw.bytes())?, now)?;
     app.store.create_organization(organization.clone(), owner.clone()).await?;
     // 3. The first line of its ledger.
@@ -62,7 +63,13 @@ fn new_organization_id(text: String) -> Result<OrganizationId> {
 }
 
 /// A user's row.
-pub(crate) fn new_user(id: String, email: String, name: String, password_hash: String, now: Timestamp) -> Result<UserRecord> {
+pub(crate) fn new_user(
+    id: String,
+    email: String,
+    name: String,
+    password_hash: String,
+    now: Timestamp,
+) -> Result<UserRecord> {
     let user_id = UserId::new(id).map_err(|error| Error::Bug(error.to_string()))?;
     Ok(UserRecord { user_id, email, name, password_hash, created_at: now })
 }

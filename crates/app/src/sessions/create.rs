@@ -78,5 +78,8 @@ pub async fn create(app: &App, candidate: Candidate, organization_id: Option<Org
 }
 
 fn wrong() -> Error {
-    Error::Unauthenticated { code: "wrong_credentials", message: "e-mail and password do not match an account here".into() }
+    Error::Unauthenticated {
+        code: "wrong_credentials",
+        message: "e-mail and password do not match an account here".into(),
+    }
 }

@@ -12,9 +12,11 @@ use crate::records::CredentialKind;
 /// Ends a session. A token that is no session (or is gone already) changes nothing: an API token is withdrawn by name.
 pub async fn delete(app: &App, caller: &UserCaller, token: &str) -> Result<()> {
     let hash = token_hash(token);
-    let is_session = app.store.credential(hash).await?.is_some_and(|one| {
-        one.kind == CredentialKind::Session && one.organization_id == caller.organization_id
-    });
+    let is_session = app
+        .store
+        .credential(hash)
+        .await?
+        .is_some_and(|one| one.kind == CredentialKind::Session && one.organization_id == caller.organization_id);
     if !is_session {
         return Ok(());
     }

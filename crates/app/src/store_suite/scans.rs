@@ -120,6 +120,7 @@ pub async fn deliveries_are_merged(store: TestStore) {
     second.offset_seconds = -9;
     second.received_at = at(1_600_000_000);
     third.signature = SignatureState::Unverified;
+    third.offset_seconds = 20;
     third.received_at = at(1_600_000_001);
     third.judged = Some(Judged { serial: 3, outcome: Outcome::Valid });
     let later = [second.clone(), third.clone()];

@@ -86,7 +86,8 @@ pub async fn import(
                 let plan = plan(tx, &event_id, &file.0, &file.1, now, &mut draw)?;
                 let report = report(&plan);
                 // 3. Carry it out, unless the file says what is stored already.
-                let brought = if plan.writes() { Some(carry_out(tx, &by, &event_id, plan, now, &mut draw)?) } else { None };
+                let brought =
+                    if plan.writes() { Some(carry_out(tx, &by, &event_id, plan, now, &mut draw)?) } else { None };
                 Ok((report, brought))
             }
         })
@@ -149,7 +150,8 @@ fn carry_out(
     let keys: Vec<String> = ruled.into_iter().map(|ticket_id| Subject::Ticket(ticket_id.clone()).key()).collect();
     let scanned = tx.states(event_id, &keys)?.into_iter().map(|state| state.subject_key).collect();
     let when = Effective::At(stamp.effective_at);
-    let changes = plan.changes.into_iter().map(|(ticket_id, change)| (when, Change::Ticket(ticket_id, change))).collect();
+    let changes =
+        plan.changes.into_iter().map(|(ticket_id, change)| (when, Change::Ticket(ticket_id, change))).collect();
     // New tickets, and with all of it the scans that are touched or waited for their codes.
     let brought = put_new(tx, event_id, plan.create, (changes, scanned), stamp, now, draw)?;
     tx.append_audit(line::of(by, Some(event_id), "tickets_imported", ("Event", event_id.as_str()), said))?;

@@ -62,8 +62,7 @@ fn waiting(tx: &mut dyn Tx, event_id: &EventId, fresh: &[Fresh]) -> Result<BTree
         .flat_map(|one| one.ticket.barcode_hashes.iter().map(move |hash| (Subject::Unknown(*hash).key(), one)))
         .collect();
     let keys: Vec<String> = codes.iter().map(|(key, _)| key.clone()).collect();
-    let scanned: BTreeSet<String> =
-        tx.states(event_id, &keys)?.into_iter().map(|state| state.subject_key).collect();
+    let scanned: BTreeSet<String> = tx.states(event_id, &keys)?.into_iter().map(|state| state.subject_key).collect();
     let mut out = BTreeSet::new();
     for (key, one) in codes.into_iter().filter(|(key, _)| scanned.contains(key)) {
         out.insert(key);

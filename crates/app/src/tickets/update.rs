@@ -136,7 +136,11 @@ fn follow(tx: &mut dyn Tx, ticket: &TicketRecord, now: Timestamp) -> Result<()> 
     tx.update_guests(&[GuestRecord { party_size: ticket.rules.entry_limit, updated_at: now, ..guest }])
 }
 
-fn differences(before: &TicketRules, after: &TicketRules, patch: &TicketPatch) -> (Vec<TicketChange>, Map<String, Value>) {
+fn differences(
+    before: &TicketRules,
+    after: &TicketRules,
+    patch: &TicketPatch,
+) -> (Vec<TicketChange>, Map<String, Value>) {
     let widens = patch.effective == HoldsFrom::Start;
     let mut changes = Vec::new();
     let mut said = Map::new();

@@ -51,7 +51,8 @@ impl Demo {
         let settings = listen.settings()?;
         // The port first: seeding for a while only to find it taken would be a poor greeting.
         let listener = serve::bind(listen.listen).await?;
-        let url = settings.public_url.clone().unwrap_or_else(|| reached_at(listener.local_addr().unwrap_or(listen.listen)));
+        let url =
+            settings.public_url.clone().unwrap_or_else(|| reached_at(listener.local_addr().unwrap_or(listen.listen)));
         let state = parts::open(&place, settings).await?;
         let seeded = seed(&state.app).await?;
         if self.json {
@@ -74,7 +75,8 @@ impl Demo {
         let owner: UserCaller = acting::owner(&state.app, &seeded.organization_id).await?;
         if let Some(gate_id) = seeded.gates.first() {
             let token =
-                pairing_tokens::create(&state.app, &owner, event_id.clone(), gate_id.clone(), Some(PAIRED_DEVICES)).await?;
+                pairing_tokens::create(&state.app, &owner, event_id.clone(), gate_id.clone(), Some(PAIRED_DEVICES))
+                    .await?;
             let link = format!("{url}/scan/#pair={}", token.pairing_token);
             println!("Scan this with a phone, or open it in a browser, to make it a scanner of gate \"{gate_id}\"");
             println!("(good for five minutes; the organiser's page makes more):\n");

@@ -1,5 +1,7 @@
 //! `admit openapi`: the document of `/openapi.json`, without a server.
 
+use std::io::{ErrorKind, Write};
+
 use admit_server::{docs, router};
 
 use crate::parts;
@@ -7,6 +9,9 @@ use crate::parts;
 /// Prints it.
 pub async fn run() -> anyhow::Result<()> {
     let state = parts::blank().await?;
-    println!("{}", docs::json(&router::document(&state)));
-    Ok(())
+    match writeln!(std::io::stdout(), "{}", docs::json(&router::document(&state))) {
+        // Whoever reads it may stop early, as `head` does.
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
 }

@@ -47,8 +47,8 @@ impl Engine {
             return Vec::new();
         }
         state.clock.observe(now);
-        if state.wake.is_some_and(|wake| wake <= now.mono_ms) {
-            state.wake = None;
+        if matches!(input, Input::Tick) || state.wake.is_some_and(|wake| wake <= now.mono_ms) {
+            state.wake = None; // A timer may fire a little early: then it is set again.
         }
         state.take(input, body);
         if state.started {

@@ -273,6 +273,10 @@ impl State {
             return self.failed(ask);
         }
         let again = changes.more || changes.resync;
+        // A long poll that came back at once with nothing: the list it speaks of is fetched elsewhere; no hot loop.
+        let waited = self.feed.ask_from().is_none() || self.mono() - answer.sent_mono_ms >= limits::CHANGES_IDLE_MS;
+        let idle = changes.items.is_empty() && !waited;
+        let pause = if idle { limits::CHANGES_IDLE_MS } else { limits::CHANGES_PAUSE_MS };
         let manifest = (changes.cursor.epoch, changes.manifest_version);
         if self.list.as_ref().is_none_or(|list| manifest > (list.epoch, list.version)) {
             self.named = self.named.max(Some(manifest));
@@ -285,14 +289,15 @@ impl State {
         for number in forget {
             self.emit(Effect::Forget { key: page_key(event_id, number) });
         }
-        self.done(ask, if again { 0 } else { limits::CHANGES_PAUSE_MS });
+        self.done(ask, if again { 0 } else { pause });
     }
 
     // --------------------------------------------------------------------------------------------------- heartbeat
 
     /// Tells the server how this device is.
     pub fn ask_heartbeat(&mut self) {
-        let Some((_, log_id)) = &self.journal.identity else { return };
+        let (Some((_, log_id)), Some(paired)) = (&self.journal.identity, self.paired()) else { return };
+        let path = format!("/api/scanning/events/{}/heartbeat", paired.event_id);
         let request = HeartbeatRequest {
             log_id: log_id.clone(),
             head: self.journal.head_seq(),
@@ -302,7 +307,6 @@ impl State {
             manifest_version: self.list.as_ref().map_or(0, |list| list.version),
             clock_offset_ms: self.clock.offset_ms().filter(|_| self.clock.exchanged()),
         };
-        let path = "/api/scanning/heartbeat".to_owned();
         self.send(Ask::Heartbeat, "POST", path, Some(to_text(&request)), limits::REQUEST_MS);
     }
 
@@ -338,7 +342,7 @@ impl State {
 fn pairing_code(code: &str) -> Option<(Option<String>, String)> {
     let code = code.trim();
     let token_of = |token: &str| {
-        let fits = (8..=limits::BARCODE_BYTES).contains(&token.len());
+        let fits = (8..=limits::ID_CHARS).contains(&token.len());
         let plain = token.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.~".contains(&b));
         (fits && plain).then(|| token.to_owned())
     };

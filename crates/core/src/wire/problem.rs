@@ -81,6 +81,9 @@ fn explain(path: &str, error: &serde_json::Error) -> FieldError {
     if let Some(field) = text.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
         return FieldError::new(field, "is required").under(path);
     }
+    if let Some(field) = text.strip_prefix("duplicate field `").and_then(|rest| rest.strip_suffix('`')) {
+        return FieldError::new(field, "must be given once").under(path);
+    }
     let found = text.strip_prefix("invalid type: ").or_else(|| text.strip_prefix("invalid value: "));
     if let Some((found, expected)) = found.and_then(|rest| rest.rsplit_once(", expected ")) {
         let found: String = found.chars().take(REPEATED_CHARS).collect();
@@ -132,6 +135,8 @@ mod tests {
             (r#"{"items":[{"count":99999999999,"name":"a"}]}"#, "items[0].count", "must be a whole number from 0 up"),
             (r#"{"items":[{"count":1}]}"#, "items[0].name", "is required"),
             (r#"{}"#, "items", "is required"),
+            (r#"{"items":[],"items":[]}"#, "items", "must be given once"),
+            (r#"{"items":[{"count":1,"count":1}]}"#, "items[0].count", "must be given once"),
             (r#"{"items":{}}"#, "items", "must be an array, not map"),
             (r#"[]"#, "", "must be an object, not an array"),
             (r#"{"items":[[]]}"#, "items[0]", "must be an object, not an array"),

@@ -359,7 +359,7 @@ impl fmt::Debug for PairAnswer {
 
 // ------------------------------------------------------------------------------------- heartbeat, time, log, changes
 
-/// `POST /api/scanning/heartbeat`, every 30 s while online.
+/// `POST /api/scanning/events/{id}/heartbeat`, every 30 s while online.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeartbeatRequest {
     /// The device's log.

@@ -71,8 +71,8 @@ fn a_restart_between_the_new_epoch_and_the_servers_word_asks_again() {
     server.roll_back(0);
     let beat = loop {
         phone.pass(500);
-        if phone.asks("/api/scanning/heartbeat") {
-            break phone.take("/api/scanning/heartbeat");
+        if phone.asks("/api/scanning/events/event/heartbeat") {
+            break phone.take("/api/scanning/events/event/heartbeat");
         }
     };
     let reply = server.answer(&beat, phone.at_ms).unwrap();

@@ -73,7 +73,7 @@ fn a_heartbeat_says_every_thirty_seconds_how_the_phone_is() {
     phone.input(Input::Battery { percent: 41 });
     phone.scan("A-1");
     phone.pass_online(&mut server, 121_000);
-    let beats: Vec<_> = phone.log.iter().filter(|sent| sent.is("/api/scanning/heartbeat")).collect();
+    let beats: Vec<_> = phone.log.iter().filter(|sent| sent.path.contains("/heartbeat")).collect();
     assert_eq!(beats.len(), 5);
     let beat: HeartbeatRequest = serde_json::from_str(beats[4].body.as_ref().unwrap()).unwrap();
     assert_eq!((beat.head, beat.pending, beat.battery, beat.manifest_version), (1, 0, Some(41), server.version));
@@ -160,4 +160,41 @@ fn the_view_is_drawn_only_when_something_changed() {
     assert_eq!(drawn(&phone), before);
     phone.scan("A-1");
     assert!(drawn(&phone) > before);
+}
+
+#[test]
+fn a_newer_list_outranks_what_changes_told_before_it() {
+    let mut server = Server::new();
+    let mut phone = Phone::ready(1, &mut server);
+    let mut other = Phone::ready(2, &mut server);
+    other.scan("P-4");
+    other.pass_online(&mut server, 7_000);
+    phone.at_ms = other.at_ms;
+    phone.pass_online(&mut server, 2_000); // Changes told of P-4, as it was.
+    server.change_ticket("P-4", TicketChange::Status(TicketStatus::Voided), phone.at_ms);
+    // The list comes first; and of a change that a device's list has, the changes say nothing any more.
+    for _ in 0..80 {
+        for sent in std::mem::take(&mut phone.requests) {
+            match server.answer(&sent, phone.at_ms) {
+                Some(_) if sent.path.contains("/changes") => phone.lose(&sent),
+                Some(reply) => phone.answer(&sent, &reply),
+                None => phone.requests.push(sent),
+            }
+        }
+        phone.pass(500);
+    }
+    assert_eq!(phone.view().list.as_ref().unwrap().version, server.version);
+    assert_eq!(phone.screen("P-4"), Screen::Refuse);
+    phone.pass_online(&mut server, 31_000);
+    assert_eq!(phone.screen("P-4"), Screen::Refuse, "also when the cursor has passed it");
+}
+
+#[test]
+fn a_timer_that_fires_early_is_set_again() {
+    let mut server = Server::new();
+    let mut phone = Phone::ready(1, &mut server);
+    phone.pass_online(&mut server, 31_000);
+    phone.effects.clear();
+    phone.input(Input::Tick);
+    assert!(phone.effects.iter().any(|it| matches!(it, Effect::Wake { at_mono_ms } if *at_mono_ms > phone.mono_ms)));
 }

@@ -88,7 +88,7 @@ fn a_device_learns_it_from_any_answer() {
     let mut server = Server::new();
     let mut phone = Phone::ready(1, &mut server);
     phone.pass(30_000);
-    let beat = phone.take("/api/scanning/heartbeat");
+    let beat = phone.take("/api/scanning/events/event/heartbeat");
     phone.answer(&beat, &Reply::problem(403, "device_revoked"));
     assert_eq!(phone.view().phase, Phase::Revoked);
     assert!(matches!(phone.entries().last(), Some(Entry::KeyErased { .. })), "nothing was left to hand over");

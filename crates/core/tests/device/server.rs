@@ -250,7 +250,7 @@ impl Server {
                 self.sync(sent, &device, at_ms)
             } else if sent.is("/api/scanning/log-status") {
                 self.status(sent, &device)
-            } else if sent.is("/api/scanning/heartbeat") {
+            } else if sent.path.contains("/heartbeat") {
                 Reply::json(200, &self.beat(at_ms))
             } else if sent.path.contains("/manifest") {
                 self.manifest(&key, at_ms)

@@ -332,3 +332,23 @@ fn an_export_holds_the_unsent_scans_signed_as_they_would_be_sent() {
         text.lines().map(|line| admit_core::wire::scanning::ScanV2::read(line).unwrap().0.scan_id).collect();
     assert_eq!(ids, phone.scans().iter().map(|scan| scan.scan_id.clone()).collect::<Vec<_>>());
 }
+
+#[test]
+fn after_a_pairing_with_another_event_the_log_goes_on_and_each_batch_holds_one_event() {
+    let (mut phone, mut server) = ready();
+    phone.pass_offline(1_000);
+    for n in 1..=3 {
+        phone.scan(&format!("A-{n}"));
+        phone.offline();
+    }
+    server.event_id = admit_core::ids::EventId::new("second").unwrap();
+    phone.pair(&mut server);
+    assert_eq!(phone.view().event_id, Some(server.event_id.clone()));
+    assert!(phone.caches.keys().all(|key| key.contains("second")), "the former event's list is gone");
+    phone.scan("A-1");
+    phone.pass_online(&mut server, 61_000);
+    let events: Vec<_> = server.stored.iter().map(|stored| stored.fact.scan.event_id.to_string()).collect();
+    assert_eq!(events, ["event", "event", "event", "second"]);
+    assert_eq!(phone.scans().iter().map(|scan| scan.seq).collect::<Vec<_>>(), [Some(1), Some(2), Some(3), Some(4)]);
+    assert_eq!((phone.view().unsent, phone.view().own_admitted), (0, 1));
+}

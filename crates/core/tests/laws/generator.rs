@@ -34,6 +34,10 @@ impl Rng {
     pub fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
         &of[self.below(of.len() as u64) as usize]
     }
+    /// One of several words.
+    pub fn one_of<const N: usize>(&mut self, of: [&'static str; N]) -> &'static str {
+        of[self.below(N as u64) as usize]
+    }
     pub fn shuffle<T>(&mut self, of: &mut [T]) {
         for i in (1..of.len()).rev() {
             of.swap(i, self.below(i as u64 + 1) as usize);
@@ -120,14 +124,14 @@ impl Making {
         let change = match self.rng.below(12) {
             0 | 1 => Change::Ticket(ticket_id(code), TicketChange::Status(*self.rng.pick(TicketStatus::ALL))),
             2 if !self.constant => Change::Ticket(ticket_id(code), TicketChange::EntryLimit(self.rng.below(6) as u32)),
-            3 => Change::Ticket(ticket_id(code), TicketChange::GateIds(vec![gate(*self.rng.pick(&GATES))])),
+            3 => Change::Ticket(ticket_id(code), TicketChange::GateIds(vec![gate(self.rng.one_of(GATES))])),
             4 => Change::Ticket(ticket_id(code), TicketChange::Zone("vip".into())),
             5 => {
                 let (valid_from, expires_at) = (Some(self.time()), Some(self.time()));
                 Change::Ticket(ticket_id(code), TicketChange::Window { valid_from, expires_at })
             }
-            6 => Change::Gate(gate(*self.rng.pick(&GATES)), GateChange::Zones(vec!["vip".into(), "general".into()])),
-            7 => Change::Gate(gate(*self.rng.pick(&GATES)), GateChange::Direction(*self.rng.pick(Direction::ALL))),
+            6 => Change::Gate(gate(self.rng.one_of(GATES)), GateChange::Zones(vec!["vip".into(), "general".into()])),
+            7 => Change::Gate(gate(self.rng.one_of(GATES)), GateChange::Direction(*self.rng.pick(Direction::ALL))),
             8 => {
                 let moved = at("18:00").plus_ms((self.rng.below(60) as i64 - 30) * 86_400_000);
                 Change::Event(if self.rng.percent(50) {
@@ -140,14 +144,14 @@ impl Making {
             10 if !self.constant => Change::Event(EventChange::MinGapSeconds(*self.rng.pick(&[0, 60, 300, 7_200]))),
             _ => {
                 let since = Some(self.time()).filter(|_| !self.rng.percent(30));
-                Change::Device(device(*self.rng.pick(&DEVICES)), DeviceChange::LostSince(since))
+                Change::Device(device(self.rng.one_of(DEVICES)), DeviceChange::LostSince(since))
             }
         };
         self.case.rule(from, change);
     }
 
     fn scan(&mut self, i: u64) {
-        let author = *self.rng.pick(&DEVICES);
+        let author = self.rng.one_of(DEVICES);
         let code = if self.rng.percent(70) { "t" } else { *self.rng.pick(&CODES) };
         let id = format!("s{}", if self.rng.percent(5) { self.rng.below(3) } else { i });
         let time = self.time();
@@ -174,7 +178,7 @@ impl Making {
             scan = scan.count(rng.below(6) as u32);
         }
         if rng.percent(30) {
-            scan = scan.gate(GATES[rng.below(5) as usize]);
+            scan = scan.gate(rng.one_of(GATES));
         }
         let refused = *rng.pick(&[Outcome::Duplicate, Outcome::Duplicate, Outcome::Invalid, Outcome::Expired]);
         scan = match rng.below(100) {
@@ -212,7 +216,7 @@ impl Making {
 
     /// Undoes an earlier scan, one yet to come, or another revert; now and then with the wrong code.
     fn revert(&mut self, i: u64) {
-        let author = *self.rng.pick(&DEVICES);
+        let author = self.rng.one_of(DEVICES);
         let target = if self.scans.is_empty() || self.rng.percent(15) {
             (self.rng.pick(&DEVICES).to_string(), format!("s{}", self.rng.below(16)), "t".to_owned())
         } else {
@@ -236,10 +240,10 @@ impl Making {
         match rng.below(6) {
             0 => fact.scan.count = rng.below(6) as u32,
             1 => fact.scan.opened = !fact.scan.opened,
-            2 => fact.scan.barcode_hash = Some(admit_core::barcode::BarcodeHash::of(CODES[rng.below(3) as usize])),
+            2 => fact.scan.barcode_hash = Some(admit_core::barcode::BarcodeHash::of(rng.one_of(CODES))),
             3 => fact.scan.at = fact.scan.at.plus_ms(60_000),
             4 => fact.scan.outcome = *rng.pick(Outcome::ALL),
-            _ => fact.scan.gate_id = gate(*rng.pick(&GATES)),
+            _ => fact.scan.gate_id = gate(rng.one_of(GATES)),
         }
         if rng.percent(20) {
             fact.signature = SignatureState::Unverified;

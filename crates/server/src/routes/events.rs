@@ -171,7 +171,11 @@ async fn create(
     (status = 200, description = "The event", body = EventView),
     (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
-async fn show(State(state): State<AppState>, User(caller): User, Path(event_id): Path<EventId>) -> Result<Json<EventView>> {
+async fn show(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(event_id): Path<EventId>,
+) -> Result<Json<EventView>> {
     Ok(Json(events::show(&state.app, &caller, event_id).await?.into()))
 }
 

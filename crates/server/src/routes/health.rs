@@ -26,9 +26,8 @@ async fn healthz() -> &'static str {
     (status = 503, description = "Not ready", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
 ))]
 async fn readyz(State(state): State<AppState>) -> Result<&'static str> {
-    let not_ready = |code: &'static str, detail: &str| {
-        ApiError::new(http::StatusCode::SERVICE_UNAVAILABLE, code, detail)
-    };
+    let not_ready =
+        |code: &'static str, detail: &str| ApiError::new(http::StatusCode::SERVICE_UNAVAILABLE, code, detail);
     if state.shutdown.is_cancelled() {
         return Err(not_ready("stopping", "the server is stopping"));
     }

@@ -213,9 +213,10 @@ async fn resolve(
 ) -> Result<Json<IncidentView>> {
     let decision = match request.decision.as_str() {
         "note" => None,
-        word => Some(word.parse::<Decision>().map_err(|_| {
-            ApiError::field("decision", "must be one of: accept, exclude, restore, note")
-        })?),
+        word => Some(
+            word.parse::<Decision>()
+                .map_err(|_| ApiError::field("decision", "must be one of: accept, exclude, restore, note"))?,
+        ),
     };
     let scans = request.scans.unwrap_or_default().into_iter().map(|one| (one.device_id, one.scan_id)).collect();
     let said = Resolve { decision, scans, note: request.note.unwrap_or_default() };

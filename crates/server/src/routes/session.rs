@@ -1,6 +1,7 @@
 //! `/api/session`: signing in and out (spec §5).
 
 use admit_app::caller::UserCaller;
+use admit_app::error::Error;
 use admit_app::sessions;
 use admit_core::ids::OrganizationId;
 use axum::Json;
@@ -18,12 +19,14 @@ use super::shape::blocking;
 use crate::auth::session;
 use crate::auth::user::{self, User};
 use crate::body::JsonBody;
-use crate::error::{ApiError, Result};
+use crate::error::Result;
 use crate::openapi::ProblemDoc;
 use crate::state::AppState;
 
-/// Passwords hashed at once: each takes a core and 19 MiB, and whoever waits here costs nothing.
+/// Passwords hashed at once: each takes a core and 19 MiB.
 static HASHING: Semaphore = Semaphore::const_new(2);
+/// Sign-ins that may wait for their turn; more are sent away for a second, so that a flood of them holds nobody up.
+static WAITING: Semaphore = Semaphore::const_new(64);
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<AppState> {
@@ -72,13 +75,14 @@ async fn show(State(state): State<AppState>, User(caller): User) -> Result<Json<
 ))]
 async fn create(State(state): State<AppState>, JsonBody(request): JsonBody<SignIn>) -> Result<Response> {
     let candidate = sessions::look_up(&state.app, &request.email).await?;
-    let turn = HASHING.acquire().await.map_err(|_| ApiError::from(admit_app::error::Error::Bug("closed".into())))?;
+    let place = WAITING.try_acquire().map_err(|_| Error::Later { code: "busy", retry_after_ms: 1_000 })?;
+    let turn = HASHING.acquire().await.map_err(|error| Error::Bug(error.to_string()))?;
     let candidate = blocking(async move {
         sessions::check(&candidate, &request.password)?;
         Ok(candidate)
     })
     .await?;
-    drop(turn);
+    drop((turn, place));
     let made = sessions::create(&state.app, candidate, request.organization_id).await?;
     let seconds = made.expires_at.since(state.app.clock.now()) / 1_000;
     let mut response = Json(me(&state, &made.caller).await?).into_response();

@@ -9,9 +9,9 @@ use admit_core::access::Action;
 use admit_core::ids::{BatchId, DeviceId, EventId, OrganizationId};
 use admit_core::rule::{Epoch, When};
 use admit_core::wire::scanning::Cursor;
+use axum::extract::OptionalFromRequestParts;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use axum::extract::OptionalFromRequestParts;
 use http::HeaderMap;
 use http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 use http::request::Parts;
@@ -75,15 +75,7 @@ async fn stream(
         Some(_) => vec![Message { event: "resync", id: None, data: json!({ "epoch": epoch.to_string() }).to_string() }],
     };
     let open_streams = OpenStream::new(&state);
-    let live = Live {
-        app: state.app.clone(),
-        organization_id,
-        event_id,
-        device_id,
-        epoch,
-        moved: None,
-        open_streams,
-    };
+    let live = Live { app: state.app.clone(), organization_id, event_id, device_id, epoch, moved: None, open_streams };
     let connection = connection.map(|one| one.0);
     let mut response = open(live, hints, opening, connection, state.shutdown.clone()).into_response();
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -287,7 +279,9 @@ fn occupancy(
 fn incidents(tx: &mut dyn Tx, event_id: &EventId, now: String) -> AppResult<Value> {
     let open = tx.count_open_incidents(event_id)?;
     let by_kind: BTreeMap<&str, u64> = open.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
-    Ok(json!({ "topic": "incidents", "timestamp": now, "open": by_kind.values().sum::<u64>(), "open_by_kind": by_kind }))
+    Ok(
+        json!({ "topic": "incidents", "timestamp": now, "open": by_kind.values().sum::<u64>(), "open_by_kind": by_kind }),
+    )
 }
 
 fn devices(tx: &mut dyn Tx, event_id: &EventId, now: String) -> AppResult<Value> {

@@ -64,11 +64,11 @@ pub(super) struct TicketView {
     #[schema(value_type = Option<String>, format = DateTime)]
     scanned_at: Option<Timestamp>,
     last_gate_id: Option<String>,
-    /// Persons let in.
+    /// Persons let in within the limit.
     entered: u32,
-    /// Of them beyond the limit.
+    /// Persons let in beyond it.
     over: u32,
-    /// Persons inside now.
+    /// Persons inside now, within the limit.
     inside: u32,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
@@ -124,9 +124,9 @@ impl From<Listing> for TicketView {
             scan_count: state.entries.len(),
             scanned_at: last.map(|entry| entry.at),
             last_gate_id: last.map(|entry| entry.gate_id.to_string()),
-            entered: state.persons(),
+            entered: state.within,
             over: state.over,
-            inside: state.inside(),
+            inside: state.inside_within,
             created_at: ticket.created_at,
         }
     }
@@ -214,7 +214,7 @@ impl From<TicketRequest> for NewTicket {
 #[serde(untagged)]
 #[expect(dead_code, reason = "describes what `create` reads; which of the two it is shows in the first byte")]
 enum TicketsRequest {
-    One(TicketRequest),
+    One(Box<TicketRequest>),
     Many(Vec<TicketRequest>),
 }
 

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::device::Phone;
-use crate::server::{TestServer, json, problem};
+use crate::server::{PASSWORD, TestServer, json, problem};
 
 #[tokio::test]
 async fn a_device_route_wants_a_devices_key() {
@@ -79,4 +79,28 @@ async fn every_answer_to_a_device_brings_a_witness_and_a_false_one_changes_nothi
     assert_eq!(server.state.app.store.epoch().await.unwrap(), epoch);
     let refused = phone.bearer(server.get(&format!("{path}?wait=99"))).send().await.unwrap();
     assert!(refused.headers().contains_key("x-admit-witness"), "also when the answer is a problem");
+}
+
+#[tokio::test]
+async fn a_browser_signs_in_with_a_cookie_that_scripts_cannot_read() {
+    let server = TestServer::start().await;
+    let sign_in =
+        |password: &str| server.post("/api/session").json(&json!({ "email": server.home.email, "password": password }));
+    problem(sign_in("wrong").send().await.unwrap(), 401, "wrong_credentials").await;
+    let answer = sign_in(PASSWORD).send().await.unwrap();
+    let cookie = answer.headers()["set-cookie"].to_str().unwrap().to_owned();
+    assert!(
+        cookie.starts_with("admit_session=") && cookie.contains("HttpOnly") && cookie.contains("SameSite=Lax"),
+        "{cookie}"
+    );
+    json(answer, 200).await;
+    let pair = cookie.split(';').next().unwrap();
+    let me = json(server.get("/api/session").header("cookie", pair).send().await.unwrap(), 200).await;
+    assert_eq!((&me["email"], &me["role"]), (&json!(server.home.email), &json!("owner")));
+    // Another site's page may send the cookie; it changes nothing with it.
+    let forged = server.request(reqwest::Method::DELETE, "/api/session").header("cookie", pair);
+    problem(forged.header("sec-fetch-site", "cross-site").send().await.unwrap(), 403, "cross_site_request").await;
+    let out = server.request(reqwest::Method::DELETE, "/api/session").header("cookie", pair);
+    assert_eq!(out.header("sec-fetch-site", "same-origin").send().await.unwrap().status(), 204);
+    problem(server.get("/api/session").header("cookie", pair).send().await.unwrap(), 401, "unknown_token").await;
 }

@@ -86,7 +86,8 @@ async fn a_bomb_is_refused_at_once_and_the_server_goes_on() {
         brackets.write_all(&vec![b'['; 1024 * 1024]).unwrap();
         spaces.write_all(&vec![b' '; 1024 * 1024]).unwrap();
     }
-    let cases = [("gzip", brackets.finish().unwrap(), "body_too_deep"), ("zstd", spaces.finish().unwrap(), "body_too_large")];
+    let cases =
+        [("gzip", brackets.finish().unwrap(), "body_too_deep"), ("zstd", spaces.finish().unwrap(), "body_too_large")];
     for (encoding, body, code) in cases {
         let started = Instant::now();
         let request = phone.bearer(server.post("/api/scanning/sync")).header("content-type", "application/json");

@@ -10,3 +10,4 @@ mod sync;
 mod manifest;
 mod changes;
 mod stream;
+mod organiser;

@@ -51,7 +51,7 @@ impl TestServer {
         let n = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("admit-it-{}-{n}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let store = Sqlite::open(&folder.join("admit.db"), Options::default()).unwrap();
+        let store = Sqlite::open(folder.join("admit.db"), Options::default()).unwrap();
         let state = AppState::new(Arc::new(store), Secret::new(&"s".repeat(40)).unwrap(), settings);
         let home = org(&state, "home").await;
         let other = org(&state, "other").await;

@@ -32,8 +32,11 @@ impl Reader {
                     let line = whole.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
                     line.unwrap_or_default().to_owned()
                 };
-                let seen =
-                    Seen { event: field("event"), id: field("id"), data: serde_json::from_str(&field("data")).unwrap() };
+                let seen = Seen {
+                    event: field("event"),
+                    id: field("id"),
+                    data: serde_json::from_str(&field("data")).unwrap(),
+                };
                 self.text = rest.to_owned();
                 return Some(seen);
             }
@@ -85,7 +88,10 @@ async fn it_opens_with_whole_snapshots_and_follows_uploads() {
     assert_eq!(done.data["batch_id"], batch["sync_batch_id"]);
     let moved = reader.until("occupancy").await;
     assert_eq!(moved.data["event"], "batch_sync_completed");
-    assert_eq!(moved.data["topic"], format!("occupancy:{}:{}", server.home.owner.organization_id, server.home.event_id));
+    assert_eq!(
+        moved.data["topic"],
+        format!("occupancy:{}:{}", server.home.owner.organization_id, server.home.event_id)
+    );
     assert_eq!((&moved.data["scans_added"], &moved.data["total_occupancy"]), (&1.into(), &1.into()));
 }
 
@@ -132,10 +138,9 @@ async fn streams_end_with_the_server() {
 #[tokio::test]
 async fn a_client_that_does_not_read_is_closed_and_holds_nobody_up() {
     let server = TestServer::start().await;
-    let mut stuck = tokio::net::TcpSocket::new_v4().map(|socket| {
-        socket.set_recv_buffer_size(1024).unwrap();
-        socket
-    }).unwrap().connect(server.address().parse().unwrap()).await.unwrap();
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(1024).unwrap();
+    let mut stuck = socket.connect(server.address().parse().unwrap()).await.unwrap();
     let request = format!(
         "GET /api/events/{}/stream HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\r\n",
         server.home.event_id,
@@ -151,7 +156,9 @@ async fn a_client_that_does_not_read_is_closed_and_holds_nobody_up() {
         organization_id: server.home.owner.organization_id.clone(),
         event_id: server.home.event_id.clone(),
         serial: Some(n as u64),
-        topic: admit_app::ports::Topic::Batch(serde_json::json!({ "batch_id": format!("b-{n}"), "filler": filler }).to_string()),
+        topic: admit_app::ports::Topic::Batch(
+            serde_json::json!({ "batch_id": format!("b-{n}"), "filler": filler }).to_string(),
+        ),
     };
     let dropped = || server.state.metrics.streams_dropped.get();
     for n in 0..2_000 {

@@ -89,7 +89,8 @@ async fn the_log_status_names_what_never_came() {
     let server = TestServer::start().await;
     let mut phone = Phone::pair(&server, &server.home, "a").await;
     let now = server.state.app.clock.now();
-    let scans: Vec<_> = (0..5).map(|i| phone.scan(&server.home.barcodes[i], Outcome::Valid, now.plus_ms(i as i64))).collect();
+    let scans: Vec<_> =
+        (0..5).map(|i| phone.scan(&server.home.barcodes[i], Outcome::Valid, now.plus_ms(i as i64))).collect();
     let batch = phone.batch(vec![scans[0].clone(), scans[3].clone()]);
     assert_eq!(phone.sync(&server, &batch).await.status(), 200);
     let request = phone.bearer(server.post("/api/scanning/log-status"));
@@ -102,16 +103,64 @@ async fn uploads_are_counted_by_outcome() {
     let server = TestServer::start().await;
     let mut phone = Phone::pair(&server, &server.home, "a").await;
     let now = server.state.app.clock.now();
-    let scans =
-        vec![phone.scan(&server.home.barcodes[0], Outcome::Valid, now), phone.scan("nobody's", Outcome::Invalid, now.plus_ms(1))];
+    let scans = vec![
+        phone.scan(&server.home.barcodes[0], Outcome::Valid, now),
+        phone.scan("nobody's", Outcome::Invalid, now.plus_ms(1)),
+    ];
     let batch = phone.batch(scans);
     phone.sync(&server, &batch).await;
     phone.sync(&server, &batch).await;
     let metrics = server.get("/metrics").send().await.unwrap().text().await.unwrap();
-    for line in
-        ["admit_scans_total{outcome=\"valid\"} 1", "admit_scans_total{outcome=\"invalid\"} 1", "admit_syncs_total{status=\"success\"} 2"]
-    {
+    for line in [
+        "admit_scans_total{outcome=\"valid\"} 1",
+        "admit_scans_total{outcome=\"invalid\"} 1",
+        "admit_syncs_total{status=\"success\"} 2",
+    ] {
         assert!(metrics.contains(line), "{line} in {metrics}");
     }
     assert!(!metrics.contains(phone.device_id().as_str()) && !metrics.contains(phone.key_id().as_str()));
+}
+
+#[tokio::test]
+async fn the_same_ids_from_another_organisation_are_its_own() {
+    let server = TestServer::start().await;
+    let (mut a, mut b) =
+        (Phone::pair(&server, &server.home, "x").await, Phone::pair(&server, &server.other, "x").await);
+    assert_eq!(a.device_id(), b.device_id());
+    let now = server.state.app.clock.now();
+    let (ours, theirs) =
+        (a.scan(&server.home.barcodes[0], Outcome::Valid, now), b.scan(&server.other.barcodes[0], Outcome::Valid, now));
+    assert_eq!(ours["scan_id"], theirs["scan_id"]);
+    let (ours, theirs) = (a.batch(vec![ours]), b.batch(vec![theirs]));
+    let first = a.sync(&server, &ours).await.text().await.unwrap();
+    let answer = json(b.sync(&server, &theirs).await, 200).await;
+    assert_eq!(answer["conflicts"], json!([]), "no double entry: these are two tickets");
+    assert_eq!(a.sync(&server, &ours).await.text().await.unwrap(), first);
+    for org in [&server.home, &server.other] {
+        let path = format!("/api/events/{}/occupancy", org.event_id);
+        let counted = json(server.get(&path).bearer_auth(&org.token).send().await.unwrap(), 200).await;
+        assert_eq!(counted["inside"], 1);
+    }
+}
+
+#[tokio::test]
+async fn a_revoked_device_hears_so_and_what_it_brings_is_kept_without_counting() {
+    let server = TestServer::start().await;
+    let mut phone = Phone::pair(&server, &server.home, "a").await;
+    let now = server.state.app.clock.now();
+    let path = format!("/api/scanning/devices/{}", phone.device_id());
+    let revoke = server.request(reqwest::Method::DELETE, &path).bearer_auth(&server.home.token);
+    assert!(revoke.send().await.unwrap().status().is_success());
+    let list = format!("/api/scanning/events/{}/manifest", phone.event_id());
+    problem(phone.bearer(server.get(&list)).send().await.unwrap(), 403, "device_revoked").await;
+    let scan = phone.scan(&server.home.barcodes[0], Outcome::Valid, now);
+    let batch = phone.batch(vec![scan.clone()]);
+    let refused = phone.sync(&server, &batch).await;
+    assert!(refused.headers().contains_key("x-admit-witness"));
+    let refused = problem(refused, 403, "device_revoked").await;
+    assert_eq!(refused["kept"], json!([scan["scan_id"]]));
+    assert_eq!(refused["quota_left"], 19_999);
+    let path = format!("/api/events/{}/occupancy", phone.event_id());
+    let counted = json(server.get(&path).bearer_auth(&server.home.token).send().await.unwrap(), 200).await;
+    assert_eq!(counted["inside"], 0);
 }

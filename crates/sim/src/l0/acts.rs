@@ -139,7 +139,8 @@ impl L0 {
                     Change::Ticket(id, _) => [Subject::Ticket(id.clone())].into(),
                     _ => org.derived.keys().cloned().collect(),
                 };
-                reach.hit_if(touched.iter().any(|it| org.derived.contains_key(it)), "rule changed for a scanned ticket");
+                reach
+                    .hit_if(touched.iter().any(|it| org.derived.contains_key(it)), "rule changed for a scanned ticket");
                 if !planted.is(Mutant::RuleWithoutRefold) {
                     org.refold(&touched, reach, planted);
                 }

@@ -102,9 +102,12 @@ impl L0 {
 
     fn caller(&self, request: &Request) -> Result<Caller, Response> {
         let key = request.header("authorization").and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default();
-        let mut all = self.state.orgs.iter().enumerate().flat_map(|(org, held)| {
-            held.devices.iter().map(move |(device_id, device)| (org, device_id, device))
-        });
+        let mut all = self
+            .state
+            .orgs
+            .iter()
+            .enumerate()
+            .flat_map(|(org, held)| held.devices.iter().map(move |(device_id, device)| (org, device_id, device)));
         let found = all.find(|(_, _, device)| device.keys.last().is_some_and(|held| held.as_str() == key));
         match found {
             Some((org, device_id, _)) => Ok(Caller { org, device_id: device_id.clone(), key: key.to_owned() }),
@@ -126,7 +129,10 @@ impl L0 {
         let known = org.epochs.iter().any(|(epoch, _)| *epoch == witness.epoch);
         let held = usize::try_from(witness.serial).ok().and_then(|serial| org.audit.get(serial));
         let lacking = witness.epoch == self.state.epoch && held != Some(&witness.audit_head);
-        if lacking || !known {
+        // An epoch that was lost, but that the present one already follows, proves nothing new: what was acknowledged in
+        // it is offered again as soon as the device hears of the present one.
+        let lost = !known && witness.epoch > self.state.epoch;
+        if lacking || lost {
             self.reach.hit("rollback found by a witness");
             self.begin_epoch(now_ms, witness.epoch);
         }

@@ -1,6 +1,6 @@
 //! Batches: each item read alone, verified, merged into the sets, folded, acknowledged.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use admit_core::idempotency::batch_digest;
 use admit_core::ids::{BatchId, DeviceId, ScanId};
@@ -208,7 +208,7 @@ impl Org {
             let mut twin = fact.clone();
             twin.scan.scan_id = ScanId::new(format!("{}-again", scan.scan_id)).unwrap_or(scan.scan_id.clone());
             let key = (scan.device_id.clone(), twin.scan.scan_id.clone());
-            self.facts.entry(key).or_insert_with(BTreeMap::new).insert(fact.digest, twin);
+            self.facts.entry(key).or_default().insert(fact.digest, twin);
             return;
         }
         match contents.get_mut(&fact.digest) {

@@ -55,9 +55,9 @@ test("two tickets in view: neither is offered, and one that had its verdict gets
   const presence = new Presence();
   hold(presence, "A", 0, 500);
   for (let now = 550; now < 6000; now += 50) expect(presence.see(["A", "B"], now).kind).toBe("crowd");
-  expect(presence.see(["A"], 6050).kind).toBe("nothing");
   expect(presence.see(["B"], 6100).kind, "a frame that missed the other one").toBe("nothing");
-  expect(presence.see(["B"], 6500)).toEqual({ kind: "code", text: "B" });
+  expect(hold(presence, "A", 6150, 8000), "A was in view all the time").toEqual([]);
+  expect(presence.see(["B"], 8050)).toEqual({ kind: "code", text: "B" });
 });
 
 test("the same code twice in one picture is one ticket", () => {

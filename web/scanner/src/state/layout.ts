@@ -21,20 +21,30 @@ const PAIRS: Record<string, string> = {
 };
 const SHIFTED_DIGITS = ")!@#$%^&*(";
 
+/** A key press, as far as it says which character it is. */
+export type Press = Pick<KeyboardEvent, "code" | "key" | "shiftKey"> & Partial<Pick<KeyboardEvent, "getModifierState">>;
+
 /**
  * The character of a key press, read as a US layout: the phone's own language and Caps Lock do not matter. Falls back to
  * what the browser says when it doesn't name the key. `null`: not a character.
  */
-export function character(event: Pick<KeyboardEvent, "code" | "key" | "shiftKey">): string | null {
-  const { code, shiftKey } = event;
+export function character(event: Press): string | null {
+  const pair = pairOf(event.code);
+  if (pair === null) return event.code === "" && [...event.key].length === 1 ? event.key : null;
+  const [plain, shifted] = pair;
+  // Some scanners send capitals without holding Shift; then the key's own word counts, unless Caps Lock made it.
+  const sentShifted = event.key === shifted && event.getModifierState?.("CapsLock") !== true;
+  return event.shiftKey || sentShifted ? shifted : plain;
+}
+
+/** What a US key types, plain and with Shift. */
+function pairOf(code: string): [string, string] | null {
   const letter = /^Key([A-Z])$/.exec(code)?.[1];
-  if (letter !== undefined) return shiftKey ? letter : letter.toLowerCase();
+  if (letter !== undefined) return [letter.toLowerCase(), letter];
   const digit = /^Digit(\d)$/.exec(code)?.[1];
-  if (digit !== undefined) return shiftKey ? (SHIFTED_DIGITS[Number(digit)] ?? null) : digit;
+  if (digit !== undefined) return [digit, SHIFTED_DIGITS[Number(digit)] ?? digit];
   const numpad = /^Numpad(\d)$/.exec(code)?.[1];
-  if (numpad !== undefined) return numpad;
-  const pair = PAIRS[code];
-  if (pair !== undefined) return pair[shiftKey ? 1 : 0] ?? null;
-  if (code !== "") return null;
-  return [...event.key].length === 1 ? event.key : null;
+  if (numpad !== undefined) return [numpad, numpad];
+  const [plain, shifted] = PAIRS[code] ?? "";
+  return plain === undefined || shifted === undefined ? null : [plain, shifted];
 }

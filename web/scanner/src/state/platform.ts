@@ -1,11 +1,13 @@
-import type { Scanner } from "./scanner.svelte.ts";
+import type { PageInput } from "../engine/messages.ts";
+
+type Give = (input: PageInput) => void;
 
 /** Tells the engine of a returned network, and wakes it when the page comes back from sleep. */
-export function watchPage(scanner: Scanner): () => void {
-  const online = () => scanner.input({ type: "online" });
+export function watchPage(give: Give): () => void {
+  const online = () => give({ type: "online" });
   // Timers stand still while a phone sleeps: what was due is due now.
   const visible = () => {
-    if (document.visibilityState === "visible") scanner.input({ type: "tick" });
+    if (document.visibilityState === "visible") give({ type: "tick" });
   };
   window.addEventListener("online", online);
   document.addEventListener("visibilitychange", visible);
@@ -20,14 +22,14 @@ interface BatteryManager extends EventTarget {
 }
 
 /** Reports the battery level where the browser knows it. */
-export function watchBattery(scanner: Scanner): () => void {
+export function watchBattery(give: Give): () => void {
   const source = (navigator as { getBattery?: () => Promise<BatteryManager> }).getBattery;
   let ended = false;
   let stop = () => {};
   void source?.call(navigator).then(
     (battery) => {
       if (ended) return;
-      const report = () => scanner.input({ type: "battery", percent: Math.round(battery.level * 100) });
+      const report = () => give({ type: "battery", percent: Math.round(battery.level * 100) });
       battery.addEventListener("levelchange", report);
       stop = () => battery.removeEventListener("levelchange", report);
       report();
@@ -58,5 +60,25 @@ export function watchWakeLock(wanted: () => boolean): () => void {
     clearInterval(timer);
     document.removeEventListener("visibilitychange", visible);
     void held?.release().catch(() => {});
+  };
+}
+
+/** The browser's offer to install the app (Android, desktop); iOS has its own way, told on the pairing page. */
+export interface InstallOffer extends Event {
+  prompt(): Promise<unknown>;
+}
+
+/** Keeps the offer for a button, so that it comes up when staff ask and not in the middle of a queue. */
+export function watchInstall(keep: (offer: InstallOffer | null) => void): () => void {
+  const offered = (event: Event) => {
+    event.preventDefault();
+    keep(event as InstallOffer);
+  };
+  const installed = () => keep(null);
+  window.addEventListener("beforeinstallprompt", offered);
+  window.addEventListener("appinstalled", installed);
+  return () => {
+    window.removeEventListener("beforeinstallprompt", offered);
+    window.removeEventListener("appinstalled", installed);
   };
 }

@@ -4,6 +4,7 @@ import { Camera, type CameraState } from "../camera/camera.ts";
 import { EngineClient } from "../engine/client.ts";
 import type { Aim, FromEngine, PageInput } from "../engine/messages.ts";
 import { download } from "./download.ts";
+import type { InstallOffer } from "./platform.ts";
 import { loadSettings, saveSettings, type Settings } from "./settings.ts";
 import { Signals } from "./signals.ts";
 import { asksCount, faceOf, spoken, undoneWords, type Face } from "./words.ts";
@@ -61,6 +62,8 @@ export class Scanner {
   torch = $state.raw<{ available: boolean; on: boolean }>({ available: false, on: false });
   /** Whether the browser promised to keep our storage; null: not asked yet. */
   persisted = $state<boolean | null>(null);
+  /** Set while the browser offers to install the app. */
+  install = $state.raw<InstallOffer | null>(null);
   announcement = $state("");
   settings = $state<Settings>(loadSettings());
   /** Wall clock, milliseconds, refreshed each second for ages and countdowns. */
@@ -242,8 +245,9 @@ export class Scanner {
     if (view.phase !== "first_sync") this.progress = null;
     if (view.phase === "ready" && before?.phase !== "ready") {
       navigator.serviceWorker?.controller?.postMessage({ kind: "ready" });
-      if (this.sheet === "pair") this.closeSheet();
     }
+    const paired = before?.phase === "pairing" && view.phase !== "pairing" && this.pairingError === "";
+    if (paired && this.sheet === "pair") this.closeSheet();
   }
 
   #onShow(verdict: VerdictView, readAt: number | undefined): void {

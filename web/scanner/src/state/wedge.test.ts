@@ -20,7 +20,7 @@ afterEach(() => {
 
 const BODY = { tagName: "BODY" } as unknown as EventTarget;
 
-interface Press {
+interface Stroke {
   code: string;
   key?: string;
   shiftKey?: boolean;
@@ -29,7 +29,7 @@ interface Press {
 }
 
 /** One key press after `gap` milliseconds; tells whether the page kept the browser from acting on it. */
-function press({ code, key = "?", shiftKey = false, target = BODY, ctrlKey = false }: Press, gap = 3): boolean {
+function press({ code, key = "?", shiftKey = false, target = BODY, ctrlKey = false }: Stroke, gap = 3): boolean {
   vi.advanceTimersByTime(gap);
   clock += gap;
   let prevented = false;
@@ -125,6 +125,13 @@ test("keys are read as a US layout, whatever the phone's language or Caps Lock m
   expect(character({ code: "", key: "é", shiftKey: false })).toBe("é");
   expect(character({ code: "", key: "Unidentified", shiftKey: false })).toBeNull();
   expect(character({ code: "ShiftLeft", key: "Shift", shiftKey: true })).toBeNull();
+});
+
+test("capitals sent without Shift stay capitals; Caps Lock makes none", () => {
+  const press = (caps: boolean) => ({ code: "KeyT", key: "T", shiftKey: false, getModifierState: () => caps });
+  expect(character(press(false))).toBe("T");
+  expect(character(press(true))).toBe("t");
+  expect(character({ code: "Minus", key: "_", shiftKey: false })).toBe("_");
 });
 
 test("a digit alone is a key; a digit that begins a code is not", () => {

@@ -1,4 +1,4 @@
-import { character } from "./layout.ts";
+import { character, type Press } from "./layout.ts";
 
 /** A gap longer than this ends what was being typed, milliseconds. Real scanners were measured up to 91 ms. */
 export const GAP_MS = 500;
@@ -10,10 +10,8 @@ const FASTEST_FINGERS_MS = 110;
 /** A single key is a shortcut only if nothing follows for this long, milliseconds: else it began a code. */
 const ALONE_MS = 250;
 
-export type Key = Pick<
-  KeyboardEvent,
-  "code" | "key" | "shiftKey" | "ctrlKey" | "altKey" | "metaKey" | "isComposing" | "preventDefault" | "target"
-> & { timeStamp: number };
+export type Key = Press &
+  Pick<KeyboardEvent, "ctrlKey" | "altKey" | "metaKey" | "isComposing" | "preventDefault" | "target" | "timeStamp">;
 
 export interface WedgeEvents {
   /** A whole code came. */

@@ -58,17 +58,41 @@ impl Column {
 /// Every column, its name, and other names it goes by (letters and digits only, lower case).
 const NAMES: &[(Column, &str, &[&str])] = &[
     (Column::Barcode, "barcode", &["code", "ticketcode", "qr", "qrcode", "token", "ticketbarcode", "serial"]),
-    (Column::Name, "name", &["guest", "guestname", "fullname", "attendee", "attendeename", "holder", "ticketholder", "nom"]),
+    (
+        Column::Name,
+        "name",
+        &["guest", "guestname", "fullname", "attendee", "attendeename", "holder", "ticketholder", "nom"],
+    ),
     (Column::FirstName, "first_name", &["givenname", "forename", "vorname", "prenom", "attendeefirstname"]),
     (Column::LastName, "last_name", &["surname", "familyname", "nachname", "attendeelastname"]),
     (Column::Email, "email", &["emailaddress", "mail", "attendeeemail", "guestemail", "courriel"]),
     (Column::Phone, "phone", &["phonenumber", "mobile", "mobilephone", "tel", "telephone", "cell", "telefon"]),
-    (Column::PartySize, "party_size", &["party", "persons", "people", "pax", "guests", "admits", "quantity", "qty", "groupsize", "entrylimit", "count"]),
+    (
+        Column::PartySize,
+        "party_size",
+        &[
+            "party",
+            "persons",
+            "people",
+            "pax",
+            "guests",
+            "admits",
+            "quantity",
+            "qty",
+            "groupsize",
+            "entrylimit",
+            "count",
+        ],
+    ),
     (Column::Zone, "zone", &["area", "section", "accesszone"]),
     (Column::EntryType, "entry_type", &["tickettype", "type", "category", "product", "ticketname"]),
     (Column::GateIds, "gate_ids", &["gates", "gate", "gateid", "entrance", "entrances"]),
     (Column::GuestList, "guest_list", &["list", "listname", "guestlistname"]),
-    (Column::OrderId, "order_id", &["order", "ordernumber", "orderno", "ordercode", "bookingid", "booking", "reference"]),
+    (
+        Column::OrderId,
+        "order_id",
+        &["order", "ordernumber", "orderno", "ordercode", "bookingid", "booking", "reference"],
+    ),
     (Column::Position, "position", &["pos", "orderposition", "positionid", "item", "lineitem"]),
     (Column::ExternalId, "external_id", &["id", "guestid", "attendeeid", "externalref", "ref"]),
     (Column::ValidFrom, "valid_from", &["notbefore", "startsat", "validfromdate"]),
@@ -85,7 +109,10 @@ fn folded(name: &str) -> String {
 fn meaning(header: &str) -> Option<Column> {
     let header = folded(header);
     let same = |name: &str| folded(name) == header;
-    NAMES.iter().find(|(_, name, others)| same(name) || others.iter().any(|other| same(other))).map(|(column, ..)| *column)
+    NAMES
+        .iter()
+        .find(|(_, name, others)| same(name) || others.iter().any(|other| same(other)))
+        .map(|(column, ..)| *column)
 }
 
 /// Where each known column stands.
@@ -108,7 +135,10 @@ impl Columns {
                 continue;
             };
             if let Some(first) = out.places.insert(column, place) {
-                let (path, message) = (format!("header.{}", column.name()), format!("is there twice: as {} and as {header}", sheet.header[first]));
+                let (path, message) = (
+                    format!("header.{}", column.name()),
+                    format!("is there twice: as {} and as {header}", sheet.header[first]),
+                );
                 errors.push(FieldError { path, message });
             }
         }

@@ -119,8 +119,12 @@ fn read_rows(sheet: &Sheet, columns: &Columns, known: &Known, plan: &mut Plan) -
 fn same_row(checks: &mut Checks, identity: &Identity, first: u64) {
     match identity {
         Identity::Code(_) => checks.fail("barcode", format!("is the same as in line {first}")),
-        Identity::Key(key) if key.starts_with("id:") => checks.fail("external_id", format!("is the same as in line {first}")),
-        Identity::Key(key) if key.starts_with("order:") => checks.fail("position", format!("is the same as in line {first}")),
+        Identity::Key(key) if key.starts_with("id:") => {
+            checks.fail("external_id", format!("is the same as in line {first}"))
+        }
+        Identity::Key(key) if key.starts_with("order:") => {
+            checks.fail("position", format!("is the same as in line {first}"))
+        }
         Identity::Key(_) => checks.fail(
             "name",
             format!("is the same guest as in line {first}: tell them apart by barcode, external_id or position"),

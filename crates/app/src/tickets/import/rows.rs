@@ -152,7 +152,12 @@ impl<'a> Row<'a> {
     fn text(&self, column: Column) -> Option<&'a str> {
         Some(self.columns.get(self.line, column)).filter(|text| !text.is_empty())
     }
-    fn cell<T>(&self, column: Column, checks: &mut Checks, read: impl FnOnce(&str, &mut Checks) -> Option<T>) -> Cell<T> {
+    fn cell<T>(
+        &self,
+        column: Column,
+        checks: &mut Checks,
+        read: impl FnOnce(&str, &mut Checks) -> Option<T>,
+    ) -> Cell<T> {
         match self.text(column) {
             _ if !self.columns.has(column) => Cell::Absent,
             None => Cell::Empty,
@@ -227,7 +232,8 @@ fn guest(row: &Row<'_>, name: Option<&str>, checks: &mut Checks) -> Option<Wante
 fn zone(row: &Row<'_>, known: &Known, checks: &mut Checks) -> (Cell<String>, Cell<EntryTypeId>) {
     let named = row.cell(Column::Zone, checks, |text, checks| Some(checks.zone("zone", text)));
     let entry_type = row.cell(Column::EntryType, checks, |text, checks| entry_type(text, known, checks));
-    let by_zone = |zone: &str| known.entry_types.iter().find(|one| one.zone == zone).map(|one| one.entry_type_id.clone());
+    let by_zone =
+        |zone: &str| known.entry_types.iter().find(|one| one.zone == zone).map(|one| one.entry_type_id.clone());
     match (named, entry_type) {
         (Cell::Value(zone), Cell::Value(one)) => (Cell::Value(zone), Cell::Value(one.entry_type_id)),
         (Cell::Value(zone), _) => {
@@ -240,7 +246,8 @@ fn zone(row: &Row<'_>, known: &Known, checks: &mut Checks) -> (Cell<String>, Cel
 }
 
 fn entry_type(text: &str, known: &Known, checks: &mut Checks) -> Option<EntryTypeRecord> {
-    let found = known.entry_types.iter().find(|one| folded(&one.name) == folded(text) || one.entry_type_id.as_str() == text);
+    let found =
+        known.entry_types.iter().find(|one| folded(&one.name) == folded(text) || one.entry_type_id.as_str() == text);
     if found.is_none() {
         let names: Vec<&str> = known.entry_types.iter().map(|one| one.name.as_str()).collect();
         checks.fail("entry_type", format!("is not an entry type of this event, which has: {}", names.join(", ")));

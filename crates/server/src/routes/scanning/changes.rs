@@ -66,10 +66,8 @@ async fn changes(
     // Heard from before the first look on, so that nothing falls between looking and waiting.
     let mut hints = state.live.subscribe(&caller.organization_id, &event_id);
     loop {
-        let command = changes::ChangesCommand {
-            cursor: asked.cursor.clone(),
-            manifest_version: asked.manifest_version,
-        };
+        let command =
+            changes::ChangesCommand { cursor: asked.cursor.clone(), manifest_version: asked.manifest_version };
         let answer = changes::poll(&state.app, &caller, &event_id, command).await?;
         let over = Instant::now() >= until || state.shutdown.is_cancelled();
         if over || is_news(&answer, asked.manifest_version) {

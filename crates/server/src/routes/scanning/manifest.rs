@@ -59,7 +59,9 @@ async fn manifest(
 ) -> Result<Response> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let device_time = match text(DEVICE_TIME_HEADER) {
-        Some(time) => Some(Timestamp::parse(&time).map_err(|error| ApiError::field("X-Device-Time", error.to_string()))?),
+        Some(time) => {
+            Some(Timestamp::parse(&time).map_err(|error| ApiError::field("X-Device-Time", error.to_string()))?)
+        }
         None => None,
     };
     let if_none_match = text(IF_NONE_MATCH.as_str());

@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 
 use super::doc;
 use crate::auth::device::{Device, WitnessOf};
-use crate::body::RawJson;
+use crate::body::{RawJson, is_object};
 use crate::error::{ApiError, Result};
 use crate::state::AppState;
 use crate::telemetry::{OutcomeLabel, StatusLabel};
@@ -55,7 +55,13 @@ async fn sync(State(state): State<AppState>, Device(caller): Device, RawJson(bod
             }
         }
         Err(error) => {
-            tracing::warn!(event = "sync.failed", status = error.status().as_u16(), code = error.code(), took_ms, "sync");
+            tracing::warn!(
+                event = "sync.failed",
+                status = error.status().as_u16(),
+                code = error.code(),
+                took_ms,
+                "sync"
+            );
         }
     }
     let answer = result?;
@@ -72,9 +78,10 @@ async fn take_in(
 ) -> Result<scans::IngestAnswer> {
     tracing::debug!(event = "sync.attempt", bytes = body.len(), "sync");
     state.syncs.take(&caller.organization_id, &caller.device_id, state.app.clock.monotonic_ms())?;
-    let request: SyncRequest =
-        problem::read(body).map_err(|error| ApiError::field(error.path, error.message))?;
-    request.check(SYNC_V1_SCANS, SYNC_V2_SCANS).map_err(|error| ApiError::field(error.path, error.message))?;
+    is_object(body)?;
+    let wrong = |error: problem::FieldError| ApiError::field(error.path, error.message);
+    let request: SyncRequest = problem::read(body).map_err(wrong)?;
+    request.check(SYNC_V1_SCANS, SYNC_V2_SCANS).map_err(wrong)?;
     let outcomes: Vec<&'static str> = request.scans.iter().map(|item| outcome_of(item.get())).collect();
     let answer = scans::ingest_batch(&state.app, caller, request).await?;
     if !answer.repeated {

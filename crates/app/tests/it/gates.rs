@@ -1,0 +1,111 @@
+//! Gates, entry types, guest lists.
+
+use admit_app::entry_types::NewEntryType;
+use admit_app::gates::{self, GatePatch};
+use admit_app::guest_lists::NewGuestList;
+use admit_app::records::Role;
+use admit_app::{entry_types, guest_lists};
+use admit_core::gate::{Direction, EntryRule};
+
+use crate::world::*;
+
+#[test]
+fn a_gate_is_plain_and_its_id_is_taken_once() {
+    let world = World::new();
+    let create = |new| now(gates::create(&world.app, &world.owner, world.event.clone(), new));
+    let plain = gates::NewGate {
+        gate_id: gate("north"),
+        name: None,
+        zones: None,
+        direction: None,
+        capacity: None,
+        names_on_devices: None,
+        entry_rules: None,
+    };
+    let made = create(plain.clone()).unwrap();
+    assert_eq!((made.rules.name.as_str(), made.rules.direction), ("north", Direction::In));
+    assert_eq!(made.rules.zones, ["general"], "the zones of the event's entry types");
+    assert_eq!(made.rules.entry_rules, [EntryRule::CheckTicketValid, EntryRule::CheckNotDuplicate]);
+    assert!(!made.rules.names_on_devices);
+    assert_eq!(code(create(plain.clone())), "gate_exists");
+    assert_eq!(wrong_field(create(gates::NewGate { gate_id: gate("North!"), ..plain })), "id");
+    let listed = now(gates::list(&world.app, &world.owner, world.event.clone())).unwrap();
+    assert_eq!(listed.iter().map(|one| one.gate_id.as_str()).collect::<Vec<_>>(), ["main", "north", "out"]);
+    world.is_consistent();
+}
+
+#[test]
+fn a_gates_new_zones_hold_for_scans_from_then_on() {
+    let world = World::new();
+    world.tickets(&["A", "B"]);
+    let phone = world.phone("p", "main");
+    phone.scan("s1", "A", "valid", at(0));
+    world.pass(HOUR);
+    let vip = GatePatch { zones: Some(vec!["vip".into()]), ..GatePatch::default() };
+    now(gates::update(&world.app, &world.owner, world.event.clone(), gate("main"), vip)).unwrap();
+    assert_eq!(world.open(), Vec::<String>::new(), "A was right when it was let in");
+    phone.scan("s2", "B", "valid", at(HOUR + 1_000));
+    assert_eq!(world.open(), ["admitted_in_error"]);
+    assert_eq!(world.occupancy().inside, 2, "and still inside");
+    world.is_consistent();
+}
+
+#[test]
+fn a_gate_made_after_its_scans_is_found_by_them() {
+    let world = World::new();
+    world.tickets(&["A"]);
+    now(gates::create(&world.app, &world.owner, world.event.clone(), new_gate("side", Direction::In, &["vip"])))
+        .unwrap();
+    let side = world.phone("p", "side");
+    side.scan("s1", "A", "valid", at(0));
+    assert_eq!(world.open(), ["admitted_in_error"]);
+    let out = GatePatch { direction: Some(Direction::Out), name: Some("Side".into()), ..GatePatch::default() };
+    let changed = now(gates::update(&world.app, &world.owner, world.event.clone(), gate("side"), out)).unwrap();
+    assert_eq!((changed.rules.direction, changed.rules.name.as_str()), (Direction::Out, "Side"));
+    world.is_consistent();
+    let same = GatePatch { direction: Some(Direction::Out), ..GatePatch::default() };
+    let before = world.ledger().len();
+    now(gates::update(&world.app, &world.owner, world.event.clone(), gate("side"), same)).unwrap();
+    assert_eq!(world.ledger().len(), before);
+    let none = gates::update(&world.app, &world.owner, world.event.clone(), gate("none"), GatePatch::default());
+    assert_eq!(code(now(none)), "no gate");
+}
+
+#[test]
+fn entry_types_keep_their_order_and_names_once() {
+    let world = World::new();
+    let create = |name: &str| {
+        let new = NewEntryType { name: name.into(), zone: "vip".into() };
+        now(entry_types::create(&world.app, &world.owner, world.event.clone(), new))
+    };
+    create("VIP").unwrap();
+    create("Press").unwrap();
+    assert_eq!(code(create("VIP")), "entry_type_exists");
+    assert_eq!(wrong_field(create("")), "name");
+    let listed = now(entry_types::list(&world.app, &world.owner, world.event.clone())).unwrap();
+    assert_eq!(listed.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["General", "VIP", "Press"]);
+    world.is_consistent();
+}
+
+#[test]
+fn a_promoter_sees_their_own_lists() {
+    let world = World::new();
+    let promoter = world.member(Role::Promoter);
+    let create = |name: &str, promoter_id| {
+        let new = NewGuestList { name: name.into(), promoter_id };
+        now(guest_lists::create(&world.app, &world.owner, world.event.clone(), new))
+    };
+    create("House", None).unwrap();
+    world.pass(1);
+    create("Nightshift", Some(promoter.user_id.clone())).unwrap();
+    assert_eq!(code(create("House", None)), "guest_list_exists");
+    let stranger = admit_core::ids::UserId::new("nobody").unwrap();
+    assert_eq!(wrong_field(create("X", Some(stranger))), "promoter_id");
+    let names = |who| {
+        let lists = now(guest_lists::list(&world.app, who, world.event.clone())).unwrap();
+        lists.into_iter().map(|list| list.name).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&world.owner), ["House", "Nightshift"]);
+    assert_eq!(names(&promoter), ["Nightshift"]);
+    world.is_consistent();
+}

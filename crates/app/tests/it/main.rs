@@ -1,0 +1,14 @@
+//! The use cases on the embedded store in memory, one file a noun. Time is a number that a test sets.
+
+mod world;
+mod accounts;
+mod events;
+mod gates;
+mod tickets;
+mod import;
+mod guests;
+mod devices;
+mod incidents;
+mod occupancy;
+mod isolation;
+mod demo;

@@ -1,0 +1,90 @@
+//! What the live page and the review queue show after phones have scanned.
+
+use admit_core::scan::Outcome;
+use reqwest::Method;
+use serde_json::json;
+
+use super::{as_owner, get, post};
+use crate::device::Phone;
+use crate::server::{TestServer, problem};
+
+/// One ticket let in on two phones, another once.
+async fn evening(server: &TestServer) {
+    let now = server.state.app.clock.now();
+    let mut first = Phone::pair(server, &server.home, "a").await;
+    let mut second = Phone::pair(server, &server.home, "b").await;
+    let scans = vec![
+        first.scan(&server.home.barcodes[0], Outcome::Valid, now.plus_ms(-120_000)),
+        first.scan(&server.home.barcodes[1], Outcome::Valid, now.plus_ms(-60_000)),
+    ];
+    let batch = first.batch(scans);
+    assert_eq!(first.sync(server, &batch).await.status(), 200);
+    let scans = vec![second.scan(&server.home.barcodes[0], Outcome::Valid, now.plus_ms(-30_000))];
+    let batch = second.batch(scans);
+    assert_eq!(second.sync(server, &batch).await.status(), 200);
+}
+
+#[tokio::test]
+async fn occupancy_statistics_and_devices_follow_the_scans() {
+    let server = TestServer::start().await;
+    evening(&server).await;
+    let inside = get(&server, "/api/events/{event}/occupancy").await;
+    assert_eq!((&inside["inside"], &inside["entered"], &inside["over"]), (&json!(2), &json!(2), &json!(1)));
+    assert_eq!(
+        (&inside["tickets"], &inside["expected"], &inside["open_incidents"]),
+        (&json!(10), &json!(10), &json!(1))
+    );
+    assert_eq!((&inside["gates"][0]["gate_id"], &inside["gates"][0]["entered"]), (&json!("main"), &json!(3)));
+    let statistics = get(&server, "/api/events/{event}/statistics").await;
+    let minutes = statistics["minutes"].as_array().unwrap();
+    assert_eq!(minutes.len(), 120, "sixty minutes of two gates");
+    assert_eq!(minutes.iter().map(|one| one["entered"].as_i64().unwrap()).sum::<i64>(), 3);
+    let devices = get(&server, "/api/events/{event}/devices?limit=500").await;
+    assert_eq!(
+        (&devices["items"][0]["missing_count"], &devices["items"][0]["logs"][0]["head"]),
+        (&json!(0), &json!(2))
+    );
+    let scans = get(&server, "/api/events/{event}/scans?conflict=true").await;
+    assert_eq!(scans["items"].as_array().unwrap().len(), 2);
+    assert_eq!(scans["items"][0]["verdict"]["conflict_reason"], "double_entry");
+    let found = get(&server, "/api/events/{event}/scans?outcome=valid&device_id=device-b").await;
+    assert_eq!(found["items"], json!([]), "the server says duplicate to it");
+    let came = get(&server, "/api/events/{event}/tickets?entered=true").await;
+    assert_eq!(came["items"].as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn an_incident_is_looked_at_and_resolved() {
+    let server = TestServer::start().await;
+    evening(&server).await;
+    let queue = get(&server, "/api/events/{event}/incidents?status=open").await;
+    let incident = &queue["items"][0];
+    assert_eq!((&incident["kind"], &incident["severity"]), (&json!("double_entry"), &json!("critical")));
+    let roles: Vec<_> = incident["scans"].as_array().unwrap().iter().map(|scan| scan["role"].clone()).collect();
+    assert_eq!(roles, ["entry", "double_entry"]);
+    let path = format!("/api/incidents/{}", incident["id"].as_str().unwrap());
+    assert_eq!(get(&server, &path).await, *incident);
+    let resolve = format!("{path}/resolve");
+    let wrong = |body| as_owner(&server, &server.home, Method::POST, &resolve).json(&body).send();
+    for (body, field) in [
+        (json!({ "decision": "forget" }), "decision"),
+        (json!({ "decision": "exclude" }), "scans"),
+        (json!({ "decision": "exclude", "scans": [{ "device_id": "x", "scan_id": "y" }] }), "scans[0]"),
+        (json!({ "decision": "note", "scans": [{ "device_id": "x", "scan_id": "y" }] }), "scans"),
+    ] {
+        assert_eq!(problem(wrong(body).await.unwrap(), 400, "invalid_request").await["errors"][0]["path"], field);
+    }
+    let loser = &incident["scans"][1];
+    let body = json!({
+        "decision": "exclude", "note": "came back for a coat",
+        "scans": [{ "device_id": loser["device_id"], "scan_id": loser["scan_id"] }],
+    });
+    let resolved = post(&server, &resolve, body.clone(), 200).await;
+    assert_eq!((&resolved["status"], &resolved["resolution"]["decision"]), (&json!("cleared"), &json!("exclude")));
+    let inside = get(&server, "/api/events/{event}/occupancy").await;
+    assert_eq!((&inside["inside"], &inside["over"], &inside["open_incidents"]), (&json!(2), &json!(0), &json!(0)));
+    problem(wrong(body).await.unwrap(), 409, "incident_cleared").await;
+    for status in ["open", "resolved"] {
+        assert_eq!(get(&server, &format!("/api/events/{{event}}/incidents?status={status}")).await["items"], json!([]));
+    }
+}

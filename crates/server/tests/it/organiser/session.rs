@@ -1,0 +1,81 @@
+//! Signing in by cookie, members, API tokens.
+
+use reqwest::Method;
+use serde_json::json;
+
+use super::{as_owner, get, patch, post};
+use crate::server::{PASSWORD, TestServer, json, problem};
+
+#[tokio::test]
+async fn a_browser_signs_in_by_cookie_and_out_again() {
+    let server = TestServer::start().await;
+    let sign_in = |email: &str, password: &str| {
+        server.post("/api/session").json(&json!({ "email": email, "password": password })).send()
+    };
+    problem(sign_in(&server.home.email, "wrong password").await.unwrap(), 401, "wrong_credentials").await;
+    problem(sign_in("nobody@home.example", PASSWORD).await.unwrap(), 401, "wrong_credentials").await;
+    let answer = sign_in(&server.home.email, PASSWORD).await.unwrap();
+    let cookie = answer.headers()["set-cookie"].to_str().unwrap().to_owned();
+    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Lax"), "{cookie}");
+    let me = json(answer, 200).await;
+    assert_eq!((me["email"].as_str(), me["role"].as_str()), (Some(server.home.email.as_str()), Some("owner")));
+    assert_eq!(me["organization_id"], server.home.owner.organization_id.as_str());
+    assert!(!me.to_string().contains("admit_ss_"), "the session is in the cookie alone");
+    let cookie = cookie.split(';').next().unwrap().to_owned();
+    let with = |method, path: &str| server.request(method, path).header("cookie", &cookie).send();
+    assert_eq!(json(with(Method::GET, "/api/session").await.unwrap(), 200).await["organization_name"], "home");
+    assert_eq!(with(Method::DELETE, "/api/session").await.unwrap().status(), 204);
+    problem(with(Method::GET, "/api/session").await.unwrap(), 401, "unknown_token").await;
+}
+
+#[tokio::test]
+async fn a_session_is_only_for_an_organisation_of_ones_own() {
+    let server = TestServer::start().await;
+    let body = json!({
+        "email": server.home.email, "password": PASSWORD, "organization_id": server.other.owner.organization_id,
+    });
+    problem(server.post("/api/session").json(&body).send().await.unwrap(), 401, "wrong_credentials").await;
+}
+
+#[tokio::test]
+async fn members_come_and_go_and_their_roles_count() {
+    let server = TestServer::start().await;
+    let body = json!({ "email": "v@staff.example", "name": "V", "password": "long enough", "role": "viewer" });
+    let made = post(&server, "/api/members", body.clone(), 201).await;
+    let again = as_owner(&server, &server.home, Method::POST, "/api/members").json(&body).send().await.unwrap();
+    problem(again, 409, "email_taken").await;
+    let answer = server.post("/api/session").json(&json!({ "email": "v@staff.example", "password": "long enough" }));
+    let answer = answer.send().await.unwrap();
+    let cookie = answer.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+    let create = || {
+        let body = json!({ "name": "X", "starts_at": "2026-06-07T18:00:00Z", "ends_at": "2026-06-08T04:00:00Z" });
+        server.post("/api/events").header("cookie", &cookie).json(&body).send()
+    };
+    problem(create().await.unwrap(), 403, "forbidden").await;
+    let path = format!("/api/members/{}", made["id"].as_str().unwrap());
+    assert_eq!(patch(&server, &path, json!({ "role": "manager" })).await["role"], "manager");
+    assert_eq!(create().await.unwrap().status(), 201);
+    let wrong = as_owner(&server, &server.home, Method::PATCH, &path).json(&json!({ "role": "king" })).send();
+    assert_eq!(problem(wrong.await.unwrap(), 400, "invalid_request").await["errors"][0]["path"], "role");
+    let gone = as_owner(&server, &server.home, Method::DELETE, &path).send().await.unwrap();
+    assert_eq!(gone.status(), 204);
+    problem(create().await.unwrap(), 401, "unknown_token").await;
+    let me = format!("/api/members/{}", server.home.owner.user_id);
+    let last = as_owner(&server, &server.home, Method::DELETE, &me).send().await.unwrap();
+    problem(last, 409, "last_owner").await;
+    assert_eq!(get(&server, "/api/members").await["items"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn an_api_token_is_shown_once_and_withdrawn_at_once() {
+    let server = TestServer::start().await;
+    let made = post(&server, "/api/api-tokens", json!({ "name": "Box office" }), 201).await;
+    let token = made["token"].as_str().unwrap();
+    let with = || server.get("/api/session").bearer_auth(token).send();
+    assert_eq!(with().await.unwrap().status(), 200);
+    let listed = get(&server, "/api/api-tokens").await;
+    assert!(!listed.to_string().contains(token));
+    let path = format!("/api/api-tokens/{}", made["id"].as_str().unwrap());
+    assert_eq!(as_owner(&server, &server.home, Method::DELETE, &path).send().await.unwrap().status(), 204);
+    problem(with().await.unwrap(), 401, "unknown_token").await;
+}

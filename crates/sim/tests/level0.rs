@@ -1,0 +1,34 @@
+//! Level 0 keeps its promises: on seeds that once failed, on fresh ones, and the same seed is the same run.
+//! `ADMIT_SIM_SEEDS` sets how many fresh seeds, `ADMIT_SIM_FROM` where they begin.
+
+use admit_sim::{Options, regressions, run, run_seed};
+
+fn number(name: &str, or: u64) -> u64 {
+    std::env::var(name).map_or(or, |text| text.parse().expect("a whole number"))
+}
+
+#[test]
+fn seeds_that_once_broke_a_promise_keep_it() {
+    for seed in regressions(0) {
+        let outcome = run_seed(0, seed, &Options { thorough: true, ..Options::default() });
+        assert!(outcome.violations.is_empty(), "{outcome}");
+    }
+}
+
+#[test]
+fn no_seed_breaks_a_promise() {
+    let report = run(0, number("ADMIT_SIM_FROM", 0), number("ADMIT_SIM_SEEDS", 300), 2, &Options::default());
+    assert_eq!(report.failures, 0, "{report}");
+    println!("{report}");
+}
+
+#[test]
+fn the_same_seed_is_the_same_run() {
+    for seed in [1, 7, 40] {
+        let options = Options { keep_trace: true, ..Options::default() };
+        let (first, second) = (run_seed(0, seed, &options), run_seed(0, seed, &options));
+        assert_eq!(first.trace, second.trace);
+        assert_eq!((first.trace_hash, first.reach), (second.trace_hash, second.reach));
+        assert!(first.trace.len() > 50, "something happened");
+    }
+}

@@ -1,0 +1,22 @@
+//! Every planted bug is found: proof that the checkers can fail (trust §3 "Mutants").
+
+use admit_sim::mutants::Mutant;
+use admit_sim::{Options, run_seed};
+
+/// Seeds tried for each bug.
+const SEEDS: u64 = 600;
+
+#[test]
+fn no_planted_bug_survives() {
+    let survivors: Vec<&str> = Mutant::ALL
+        .iter()
+        .filter(|mutant| {
+            let options = Options { mutant: Some(**mutant), ..Options::default() };
+            let killed = (0..SEEDS).find_map(|seed| run_seed(0, seed, &options).violations.into_iter().next());
+            println!("{:<24} {:?}", mutant.word(), killed.as_ref().map(|violation| violation.invariant));
+            killed.is_none()
+        })
+        .map(|mutant| mutant.word())
+        .collect();
+    assert!(survivors.is_empty(), "not found in {SEEDS} seeds: {survivors:?}");
+}

@@ -1,0 +1,329 @@
+//! One lane per event folds what waits into one transaction (architecture §4 "Lanes"); readers beside.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use admit_app::error::{Error, Result};
+use admit_app::ports::{ReadOp, Scope, WriteOp};
+use admit_core::ids::OrganizationId;
+use admit_store_queries::{run_read, run_write};
+use tokio::sync::oneshot;
+use tokio_postgres::Config;
+
+use crate::connect;
+use crate::driver::{PgDriver, Trouble, busy, unavailable};
+
+/// Waiting operations folded into one transaction.
+const GROUP: usize = admit_core::limits::LANE_REQUESTS;
+/// Longest time operations are folded into one transaction.
+const FOLDING: Duration = Duration::from_millis(20);
+/// Most operations that wait; further ones are told to come again.
+const QUEUE: usize = 10_000;
+/// How often an operation is run again after standing in another's way.
+const TRIES: usize = 5;
+/// Pause before connecting again.
+const RECONNECT: Duration = Duration::from_millis(250);
+
+/// A statement or two of the whole server, outside any organisation.
+pub(crate) type ServerOp = Box<dyn FnMut(&mut PgDriver) -> Result<()> + Send>;
+
+/// What a job does.
+pub(crate) enum Work {
+    /// A use case's write.
+    Write(Scope, WriteOp),
+    /// A use case's read.
+    Read(OrganizationId, Option<ReadOp>),
+    /// A write of the whole server.
+    Server(ServerOp),
+    /// A read of the whole server.
+    Look(ServerOp),
+}
+
+/// A waiting operation.
+pub(crate) struct Job {
+    pub work: Work,
+    pub reply: oneshot::Sender<Result<()>>,
+}
+
+impl Job {
+    fn answer(self, result: Result<()>) {
+        let _ = self.reply.send(result);
+    }
+    /// Operations of the same organisation and events share a lane; every read is a lane of its own.
+    fn lane(&self, n: u64) -> (String, u64) {
+        match &self.work {
+            Work::Write(scope, _) => {
+                let mut key = scope.organization_id.to_string();
+                for event_id in &scope.events {
+                    key.push(' ');
+                    key.push_str(event_id.as_str());
+                }
+                (key, 0)
+            }
+            Work::Server(_) => (String::new(), 0),
+            Work::Read(..) | Work::Look(_) => (String::new(), n),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Lane {
+    urgent: VecDeque<Job>,
+    bulk: VecDeque<Job>,
+    busy: bool,
+}
+
+#[derive(Default)]
+struct Waiting {
+    lanes: BTreeMap<(String, u64), Lane>,
+    /// Lanes with work that nobody runs, in the order they got it.
+    ready: VecDeque<(String, u64)>,
+    count: usize,
+    numbered: u64,
+    closing: bool,
+}
+
+/// Jobs on their way to a connection.
+#[derive(Default)]
+pub(crate) struct Queue {
+    waiting: Mutex<Waiting>,
+    bell: Condvar,
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// Hands a job over; refused when too many wait or the store is closing.
+    pub fn push(&self, job: Job, urgent: bool) {
+        let mut guard = self.lock();
+        let waiting = &mut *guard;
+        if waiting.closing || waiting.count >= QUEUE {
+            drop(guard);
+            job.answer(Err(busy()));
+            return;
+        }
+        waiting.numbered += 1;
+        waiting.count += 1;
+        let key = job.lane(waiting.numbered);
+        let lane = waiting.lanes.entry(key.clone()).or_default();
+        let idle = !lane.busy && lane.urgent.is_empty() && lane.bulk.is_empty();
+        if urgent { &mut lane.urgent } else { &mut lane.bulk }.push_back(job);
+        if idle {
+            waiting.ready.push_back(key);
+            drop(guard);
+            self.bell.notify_one();
+        }
+    }
+    /// A lane's waiting jobs, urgent ones first; waits for some. `None` when closing and nothing is left.
+    fn take(&self) -> Option<((String, u64), Vec<Job>)> {
+        let mut guard = self.lock();
+        loop {
+            let waiting = &mut *guard;
+            if let Some(key) = waiting.ready.pop_front() {
+                let mut jobs = Vec::new();
+                if let Some(lane) = waiting.lanes.get_mut(&key) {
+                    lane.busy = true;
+                    while jobs.len() < GROUP {
+                        let next = lane.urgent.pop_front();
+                        let Some(job) = next.or_else(|| lane.bulk.pop_front()) else { break };
+                        jobs.push(job);
+                    }
+                }
+                waiting.count -= jobs.len();
+                return Some((key, jobs));
+            }
+            if waiting.closing {
+                return None;
+            }
+            guard = self.bell.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+    /// The lane is free again.
+    fn done(&self, key: (String, u64)) {
+        let mut guard = self.lock();
+        let waiting = &mut *guard;
+        let Some(lane) = waiting.lanes.get_mut(&key) else { return };
+        lane.busy = false;
+        if lane.urgent.is_empty() && lane.bulk.is_empty() {
+            waiting.lanes.remove(&key);
+        } else {
+            waiting.ready.push_back(key);
+            drop(guard);
+            self.bell.notify_one();
+        }
+    }
+    fn close(&self) {
+        self.lock().closing = true;
+        self.bell.notify_all();
+    }
+}
+
+/// The threads of an open store, each with its connection; dropping them finishes what waits.
+pub(crate) struct Threads {
+    pub writes: Arc<Queue>,
+    pub reads: Arc<Queue>,
+    handles: Vec<JoinHandle<()>>,
+}
+
+impl Threads {
+    /// Starts the threads; each connects when it first has work.
+    pub fn start(config: &Config, writers: usize, readers: usize) -> Result<Self> {
+        let mut threads = Self { writes: Arc::default(), reads: Arc::default(), handles: Vec::new() };
+        for (queue, count, reads) in [(&threads.writes, writers, false), (&threads.reads, readers, true)] {
+            for n in 0..count.max(1) {
+                let (queue, config) = (Arc::clone(queue), config.clone());
+                let name = format!("admit-pg-{}-{n}", if reads { "read" } else { "write" });
+                let work = move || {
+                    let mut connection = Connection { config, reads, driver: None };
+                    while let Some((key, jobs)) = queue.take() {
+                        connection.run(jobs);
+                        queue.done(key);
+                    }
+                };
+                let handle = std::thread::Builder::new().name(name).spawn(work);
+                threads.handles.push(handle.map_err(|error| Error::Bug(format!("starting a thread: {error}")))?);
+            }
+        }
+        Ok(threads)
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.writes.close();
+        self.reads.close();
+        for handle in self.handles.drain(..) {
+            // The last owner may be a thread of ours that just answered its caller: it cannot wait for itself.
+            if handle.thread().id() != std::thread::current().id() {
+                let _ = handle.join();
+            }
+        }
+    }
+}
+
+/// A thread's connection, made again whenever it is lost.
+struct Connection {
+    config: Config,
+    reads: bool,
+    driver: Option<PgDriver>,
+}
+
+/// What became of one run of an operation.
+enum Ran {
+    /// This is the answer.
+    Answer(Result<()>),
+    /// Certainly not committed, and worth another try.
+    Again(Error),
+}
+
+impl Connection {
+    fn run(&mut self, mut jobs: Vec<Job>) {
+        if jobs.len() > 1 {
+            jobs = self.together(jobs);
+        }
+        for mut job in jobs {
+            let result = self.singly(&mut job.work);
+            job.answer(result);
+        }
+    }
+
+    fn driver(&mut self) -> Result<&mut PgDriver> {
+        if self.driver.as_ref().is_some_and(PgDriver::is_lost) {
+            self.driver = None;
+        }
+        match &mut self.driver {
+            Some(driver) => Ok(driver),
+            empty => {
+                let driver = if self.reads { connect::reader(&self.config) } else { connect::connect(&self.config) };
+                Ok(empty.insert(driver?))
+            }
+        }
+    }
+
+    /// Folds jobs into one transaction. Gives back those that must run singly: all of them where one failed after it
+    /// wrote, or the rest where the time for folding was over.
+    fn together(&mut self, jobs: Vec<Job>) -> Vec<Job> {
+        let Ok(driver) = self.driver() else { return jobs };
+        let begun = Instant::now();
+        driver.begin("BEGIN");
+        let (mut done, mut waiting) = (Vec::new(), VecDeque::from(jobs));
+        while let Some(mut job) = waiting.pop_front() {
+            driver.wrote = false;
+            let result = attempt(driver, &mut job.work);
+            // A refusal that changed nothing stands beside the others; anything else takes all of them back.
+            if result.is_err() && (driver.wrote || driver.trouble > Trouble::None) {
+                driver.roll_back();
+                waiting.push_front(job);
+                let ran = done.into_iter().map(|(job, _)| job);
+                return ran.chain(waiting).collect();
+            }
+            done.push((job, result));
+            if begun.elapsed() > FOLDING {
+                break;
+            }
+        }
+        let committed = driver.commit();
+        if committed.is_err() && driver.trouble < Trouble::Lost {
+            // The server itself refused the commit: nothing of it is kept, each may try alone.
+            driver.roll_back();
+            return done.into_iter().map(|(job, _)| job).chain(waiting).collect();
+        }
+        for (job, result) in done {
+            // A connection lost at the commit leaves its outcome unknown: clients ask again, unique keys settle it.
+            job.answer(result.and_then(|()| committed.clone()));
+        }
+        waiting.into()
+    }
+
+    /// Runs one job in a transaction of its own, again where that is safe: before its commit was sent.
+    fn singly(&mut self, work: &mut Work) -> Result<()> {
+        let mut last = unavailable();
+        for round in 0..TRIES {
+            if round > 0 && last == unavailable() {
+                std::thread::sleep(RECONNECT);
+            }
+            match self.once(work) {
+                Ran::Answer(result) => return result,
+                Ran::Again(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+    fn once(&mut self, work: &mut Work) -> Ran {
+        let reads = self.reads;
+        let driver = match self.driver() {
+            Ok(driver) => driver,
+            Err(error @ Error::Later { .. }) => return Ran::Again(error),
+            Err(error) => return Ran::Answer(Err(error)),
+        };
+        driver.begin(if reads { "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" } else { "BEGIN" });
+        let result = attempt(driver, work);
+        let Err(error) = result else {
+            return Ran::Answer(driver.commit().inspect_err(|_| driver.roll_back()));
+        };
+        driver.roll_back();
+        // A read is given away when it begins; it can only be run again as long as it wasn't.
+        let again = driver.trouble >= Trouble::Again && !matches!(work, Work::Read(_, None));
+        if again { Ran::Again(error) } else { Ran::Answer(Err(error)) }
+    }
+}
+
+/// Runs one operation inside the transaction. An operation that panics is an operation that failed.
+fn attempt(driver: &mut PgDriver, work: &mut Work) -> Result<()> {
+    let result = catch_unwind(AssertUnwindSafe(|| match work {
+        Work::Write(scope, op) => run_write(driver, scope, op),
+        Work::Server(op) | Work::Look(op) => op(driver),
+        Work::Read(organization_id, op) => match op.take() {
+            Some(op) => run_read(driver, organization_id, op),
+            None => Err(Error::Bug("a read ran twice".into())),
+        },
+    }));
+    result.unwrap_or_else(|_| {
+        driver.wrote = true;
+        Err(Error::Bug("an operation panicked".into()))
+    })
+}

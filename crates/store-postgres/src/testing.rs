@@ -1,0 +1,187 @@
+//! A private PostgreSQL server for tests: its own data folder, its own socket, gone when the test process ends.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot have its server fails, loudly")]
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio_postgres::NoTls;
+
+/// A running server. Stops when dropped, and when the process that started it ends, however it ends.
+pub struct Server {
+    folder: PathBuf,
+    bin: PathBuf,
+    user: Option<String>,
+    fsync: bool,
+    process: Mutex<Option<Child>>,
+    databases: AtomicU32,
+}
+
+/// The test process's one shared server, without fsync.
+pub fn shared() -> &'static Server {
+    static SERVER: OnceLock<Server> = OnceLock::new();
+    SERVER.get_or_init(|| Server::start(false))
+}
+
+fn bin() -> PathBuf {
+    let in_path = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect::<Vec<_>>());
+    let debian = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut debian: Vec<PathBuf> = debian.map(|entry| entry.path().join("bin")).collect();
+    debian.sort();
+    let mut folders = debian.into_iter().rev().chain(in_path.into_iter().flatten());
+    let found = folders.find(|folder| folder.join("initdb").exists() && folder.join("postgres").exists());
+    found.expect("PostgreSQL's initdb and postgres are needed for these tests (Debian: postgresql)")
+}
+
+/// PostgreSQL refuses to run as root: another user then does it.
+fn other_user() -> Option<(String, u32)> {
+    let id = |args: &[&str]| -> Option<u32> {
+        let output = Command::new("id").args(args).stderr(Stdio::null()).output().ok()?;
+        String::from_utf8(output.stdout).ok()?.trim().parse().ok()
+    };
+    if id(&["-u"]) != Some(0) {
+        return None;
+    }
+    let user = ["postgres", "nobody"].into_iter().find_map(|name| Some((name.to_owned(), id(&["-u", name])?)));
+    Some(user.expect("as root, a user named postgres or nobody is needed to run PostgreSQL"))
+}
+
+impl Server {
+    /// Makes a data folder and starts a server on it.
+    pub fn start(fsync: bool) -> Self {
+        let folder = tempfile::Builder::new().prefix("admit-pg-").tempdir().expect("a folder").keep();
+        let user = other_user();
+        if let Some((_, uid)) = &user {
+            std::os::unix::fs::chown(&folder, Some(*uid), None).expect("giving the folder away");
+        }
+        let server = Self {
+            bin: bin(),
+            user: user.map(|(name, _)| name),
+            fsync,
+            process: Mutex::new(None),
+            databases: AtomicU32::new(0),
+            folder,
+        };
+        let data = server.folder.join("data");
+        let init = server
+            .command(&format!(
+                "{} -D {} -U admin -A trust -E UTF8 --locale=C.UTF-8 --no-sync",
+                server.bin.join("initdb").display(),
+                data.display()
+            ))
+            .stdout(Stdio::null())
+            .status()
+            .expect("running initdb");
+        assert!(init.success(), "initdb failed");
+        server.run();
+        server.admin("CREATE ROLE admit LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE");
+        server
+    }
+    fn command(&self, line: &str) -> Command {
+        let mut command = match &self.user {
+            Some(user) => {
+                let mut command = Command::new("runuser");
+                command.args(["-u", user, "--", "sh", "-c", line]);
+                command
+            }
+            None => {
+                let mut command = Command::new("sh");
+                command.args(["-c", line]);
+                command
+            }
+        };
+        command.current_dir(&self.folder);
+        command
+    }
+    fn run(&self) {
+        let fsync = if self.fsync { "on" } else { "off" };
+        // The shell waits for its input to end: it does when we stop it (saying that the data stays), and when this
+        // process dies.
+        let line = format!(
+            "{} -D {} -k {} -c listen_addresses='' -c fsync={fsync} -c full_page_writes={fsync} -c max_connections=300 \
+             -c shared_buffers=128MB >>{}/log 2>&1 & pid=$!; said=$(cat); kill -INT $pid; wait $pid; \
+             [ \"$said\" = keep ] || rm -rf {}",
+            self.bin.join("postgres").display(),
+            self.folder.join("data").display(),
+            self.folder.display(),
+            self.folder.display(),
+            self.folder.display()
+        );
+        let child = self.command(&line).stdin(Stdio::piped()).spawn().expect("starting PostgreSQL");
+        *self.process.lock().unwrap_or_else(PoisonError::into_inner) = Some(child);
+        let until = Instant::now() + Duration::from_secs(20);
+        while self.try_admin("SELECT 1").is_err() {
+            if Instant::now() > until {
+                let log = std::fs::read_to_string(self.folder.join("log")).unwrap_or_default();
+                panic!("PostgreSQL does not start:\n{log}");
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+    /// Stops the server, ending every connection.
+    pub fn stop(&self) {
+        let child = self.process.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(mut child) = child {
+            if let Some(mut input) = child.stdin.take() {
+                let _ = input.write_all(b"keep");
+            }
+            let _ = child.wait();
+        }
+    }
+    /// Starts it again after [`Server::stop`].
+    pub fn start_again(&self) {
+        self.run();
+    }
+    fn address(&self, user: &str, database: &str) -> String {
+        format!("host={} user={user} dbname={database}", self.folder.display())
+    }
+    /// Runs SQL as the superuser, in the database `postgres`.
+    pub fn admin(&self, sql: &str) {
+        self.try_admin(sql).expect("SQL as the superuser");
+    }
+    fn try_admin(&self, sql: &str) -> Result<(), tokio_postgres::Error> {
+        run_sql(&self.address("admin", "postgres"), sql)
+    }
+    /// Makes an empty database owned by a plain role, and gives its address.
+    pub fn database(&self) -> String {
+        let name = format!("admit_{}", self.databases.fetch_add(1, Ordering::Relaxed));
+        self.admin(&format!("CREATE DATABASE {name} OWNER admit"));
+        self.address("admit", &name)
+    }
+    /// The address of the same database for the superuser, whom the store refuses.
+    pub fn as_superuser(&self, address: &str) -> String {
+        address.replace("user=admit", "user=admin")
+    }
+    /// The folder with its data, its socket and its log.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+/// Runs SQL on a connection of its own. Not from inside an async runtime.
+pub fn run_sql(address: &str, sql: &str) -> Result<(), tokio_postgres::Error> {
+    let work = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let (client, connection) = tokio_postgres::connect(address, NoTls).await?;
+            let driving = tokio::spawn(connection);
+            let result = client.batch_execute(sql).await;
+            drop(client);
+            let _ = driving.await;
+            result
+        })
+    };
+    std::thread::scope(|scope| scope.spawn(work).join()).unwrap_or_else(|_| panic!("running SQL panicked"))
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop();
+        // Owned by another user where we are root, who may remove it all the same.
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}

@@ -1,0 +1,195 @@
+//! What only PostgreSQL does: its roles, its settings, its connections.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use admit_app::ports::write;
+use admit_app::store_suite::fixture::*;
+use admit_store_queries::driver::RunFor;
+use admit_store_queries::{bulks, statements};
+
+use super::*;
+use crate::testing::{Server, run_sql, shared};
+
+fn options() -> Options {
+    Options { writers: 3, readers: 2, require_fsync: false, ..Options::default() }
+}
+fn drive<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(work)
+}
+fn open(address: &str) -> TestStore {
+    Arc::new(Postgres::open(address, options()).unwrap())
+}
+async fn stamp(store: &TestStore) -> Result<u64> {
+    on_event(store, |tx| tx.stamp(&id("e")).map(|stamp| stamp.serial)).await
+}
+
+#[test]
+fn every_statement_fits_the_schema() {
+    let address = shared().database();
+    open(&address);
+    let mut driver = connect::connect(&connect::config(&address).unwrap()).unwrap();
+    for stmt in statements() {
+        let prepared = driver.try_prepare(stmt.name, stmt.postgres());
+        prepared.unwrap_or_else(|error| panic!("{}: {error}\n{}", stmt.name, stmt.postgres()));
+    }
+    for bulk in bulks() {
+        driver.try_prepare(bulk.name, bulk.postgres()).unwrap_or_else(|error| panic!("{}: {error}", bulk.name));
+    }
+}
+
+#[test]
+fn facts_can_be_neither_changed_nor_removed() {
+    let address = shared().database();
+    let store = open(&address);
+    drive(async {
+        with_event(&store).await;
+        with_scans(&store, vec![scan("e", "s1", "t1")]).await;
+    });
+    for change in ["UPDATE scans SET serial = 9", "DELETE FROM scans", "TRUNCATE scans"] {
+        let sql = format!("SELECT set_config('app.organization_id', 'o', false); {change}");
+        let error = run_sql(&address, &sql).unwrap_err();
+        let error = error.as_db_error().map(|error| error.message().to_owned()).unwrap_or_default();
+        assert!(error.contains("facts are insert-only"), "{change}: {error}");
+    }
+    for table in ["rules", "audit", "batches", "rejected", "scans", "deliveries", "reviews"] {
+        let count = format!(
+            "DO $$ BEGIN ASSERT (SELECT COUNT(*) = 2 FROM pg_trigger WHERE tgrelid = '{table}'::regclass AND NOT tgisinternal); END $$"
+        );
+        run_sql(&address, &count).unwrap();
+    }
+}
+
+#[test]
+fn every_table_but_four_is_closed_to_other_organizations() {
+    let address = shared().database();
+    open(&address);
+    let open_tables = "DO $$ DECLARE found TEXT; BEGIN
+        SELECT string_agg(relname::text, ' ' ORDER BY relname) INTO found FROM pg_class
+        WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND NOT (relrowsecurity AND relforcerowsecurity);
+        ASSERT found = 'credentials epochs refinery_schema_history settings users', found; END $$";
+    run_sql(&address, open_tables).unwrap();
+}
+
+#[test]
+fn the_database_itself_keeps_organizations_apart() {
+    let address = shared().database();
+    let store = open(&address);
+    drive(async {
+        with_event(&store).await;
+        with_organization(&store, "p").await;
+    });
+    let mut driver = connect::connect(&connect::config(&address).unwrap()).unwrap();
+    let count = |driver: &mut PgDriver, table: &str| driver.show(&format!("SELECT COUNT(*)::text FROM {table}")).unwrap();
+    assert_eq!(count(&mut driver, "events"), "0", "nothing is seen before it is said for whom");
+    driver.begin("BEGIN");
+    driver.run_for(RunFor::Organization(&id("p"))).unwrap();
+    assert_eq!((count(&mut driver, "events"), count(&mut driver, "organizations")), ("0".into(), "1".into()));
+    driver.run_for(RunFor::Organization(&id("o"))).unwrap();
+    assert_eq!(count(&mut driver, "events"), "1");
+    driver.run_for(RunFor::EveryOrganization).unwrap();
+    assert_eq!((count(&mut driver, "events"), count(&mut driver, "organizations")), ("1".into(), "2".into()));
+    let forged = driver.batch("INSERT INTO gates VALUES ('p', 'e', 'north', 1)");
+    assert!(forged.unwrap_err().to_string().contains("row-level security"));
+    driver.roll_back();
+    assert_eq!(count(&mut driver, "organizations"), "0", "what was said ends with the transaction");
+}
+
+#[test]
+fn an_identifier_with_a_quote_is_just_an_identifier() {
+    let store = open(&shared().database());
+    drive(async {
+        let name = "o';DROP--\\";
+        with_organization(&store, name).await;
+        make_event(&store, name, event("e", 1)).await;
+        let found = admit_app::ports::read(&*store, &id(name), |tx| tx.event(&id("e"))).await.unwrap();
+        assert!(found.is_some());
+    });
+}
+
+#[test]
+fn a_superuser_or_an_unsafe_server_is_refused() {
+    let server = shared();
+    let address = server.database();
+    let refused = |address: &str, options: Options, word: &str| {
+        let error = Postgres::open(address, options).err().unwrap().to_string();
+        assert!(error.contains(word), "{error}");
+    };
+    refused(&server.as_superuser(&address), options(), "superuser");
+    refused(&address, Options { require_fsync: true, ..options() }, "fsync");
+    let name = address.rsplit('=').next().unwrap().to_owned();
+    server.admin(&format!("ALTER DATABASE {name} SET synchronous_commit = off"));
+    refused(&address, options(), "synchronous_commit");
+    server.admin(&format!("ALTER DATABASE {name} RESET synchronous_commit"));
+    server.admin("CREATE ROLE sees_all LOGIN BYPASSRLS");
+    refused(&address.replace("user=admit", "user=sees_all"), options(), "BYPASSRLS");
+    for url in ["postgres://u@h/d?sslmode=require", "host=h sslmode=verify-full", "nonsense"] {
+        refused(url, options(), "DATABASE_URL");
+    }
+    Postgres::open(&address, options()).unwrap();
+}
+
+#[test]
+fn two_nodes_at_once_share_one_order() {
+    let address = shared().database();
+    let nodes: Vec<TestStore> = std::thread::scope(|scope| {
+        let opening: Vec<_> = (0..2).map(|_| scope.spawn(|| open(&address))).collect();
+        opening.into_iter().map(|node| node.join().unwrap()).collect()
+    });
+    drive(async {
+        with_event(&nodes[0]).await;
+        let writes = (0..60).map(|n| stamp(&nodes[n % 2]));
+        let mut serials: Vec<u64> =
+            futures_util::future::join_all(writes).await.into_iter().map(Result::unwrap).collect();
+        serials.sort_unstable();
+        assert_eq!(serials, (1..=60).collect::<Vec<u64>>());
+        assert_eq!(nodes[0].epoch().await.unwrap(), nodes[1].epoch().await.unwrap());
+    });
+}
+
+#[test]
+fn a_server_that_restarts_loses_nothing_that_was_acknowledged() {
+    let server = Server::start(true);
+    let store: TestStore = Arc::new(
+        Postgres::open(&server.database(), Options { writers: 2, readers: 1, ..Options::default() }).unwrap(),
+    );
+    drive(async {
+        with_event(&store).await;
+        assert_eq!(stamp(&store).await, Ok(1));
+    });
+    server.stop();
+    let down = drive(stamp(&store));
+    assert!(matches!(down, Err(Error::Later { code: "store_unavailable", .. })), "{down:?}");
+    server.start_again();
+    drive(async {
+        assert_eq!(stamp(&store).await, Ok(2), "the lane connects again by itself");
+        assert_eq!(look(&store, |tx| tx.head(&id("e"))).await.serial, 2);
+    });
+}
+
+#[test]
+fn an_operation_whose_connection_is_cut_runs_again_once() {
+    let server = shared();
+    let address = server.database();
+    let store = open(&address);
+    let name = address.rsplit('=').next().unwrap().to_owned();
+    let runs = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&runs);
+    drive(async {
+        with_event(&store).await;
+        let serial = write(&*store, scope("o", "e"), move |tx| {
+            let stamp = tx.stamp(&id("e"))?;
+            if counted.fetch_add(1, Ordering::Relaxed) == 0 {
+                shared().admin(&format!(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+                ));
+            }
+            tx.insert_gate(&id("e"), &id("north"), at(1))?;
+            Ok(stamp.serial)
+        })
+        .await;
+        assert_eq!(serial, Ok(1));
+        assert_eq!(runs.load(Ordering::Relaxed), 2);
+        assert_eq!(look(&store, |tx| tx.gate_ids(&id("e"))).await, [id("north")]);
+    });
+}

@@ -1,0 +1,325 @@
+//! What only SQLite does: its settings, its schema, its faults.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use admit_app::error::{Error, Result};
+use admit_app::ports::{read, write};
+use admit_app::store_suite::fixture::*;
+use admit_store_queries::{bulks, statements};
+
+use super::*;
+
+fn drive<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(work)
+}
+fn later(code: &'static str, result: Result<u64>) {
+    assert!(matches!(&result, Err(Error::Later { code: found, .. }) if *found == code), "{result:?}");
+}
+async fn stamp(store: &TestStore) -> Result<u64> {
+    on_event(store, |tx| tx.stamp(&id("e")).map(|stamp| stamp.serial)).await
+}
+
+#[test]
+fn every_statement_fits_the_schema() {
+    let conn = connect::writer(None, &Options::inline()).unwrap();
+    for stmt in statements() {
+        let prepared = conn.prepare(stmt.sqlite());
+        let prepared = prepared.unwrap_or_else(|error| panic!("{}: {error}", stmt.name));
+        let numbers = (1..=prepared.parameter_count()).map(|n| format!("${n}"));
+        assert!(numbers.into_iter().all(|n| stmt.sql.contains(&n)), "{}: a parameter number is left out", stmt.name);
+    }
+    for bulk in bulks() {
+        conn.prepare(bulk.sqlite()).unwrap_or_else(|error| panic!("{}: {error}", bulk.name));
+    }
+}
+
+#[test]
+fn no_hot_statement_reads_a_whole_table() {
+    let conn = connect::writer(None, &Options::inline()).unwrap();
+    let whole = ["PRESENT_EPOCH", "LOCK_EPOCHS", "ORGANIZATION_IDS"];
+    for stmt in statements().filter(|stmt| !whole.contains(&stmt.name)) {
+        let mut plan = conn.prepare(&format!("EXPLAIN QUERY PLAN {}", stmt.sqlite())).unwrap();
+        let mut rows = plan.raw_query();
+        while let Some(row) = rows.next().unwrap() {
+            let step: String = row.get("detail").unwrap();
+            let scans_table = step.starts_with("SCAN") && !step.contains("CONSTANT ROW") && !step.contains("found");
+            assert!(!scans_table, "{}: {step}", stmt.name);
+        }
+    }
+}
+
+#[test]
+fn facts_can_be_neither_changed_nor_removed() {
+    let store: TestStore = Arc::new(Sqlite::memory(Options::inline()).unwrap());
+    drive(async {
+        with_event(&store).await;
+        with_scans(&store, vec![scan("e", "s1", "t1")]).await;
+    });
+    let conn = connect::writer(None, &Options::inline()).unwrap();
+    conn.execute_batch("INSERT INTO rejected VALUES ('o', 'e', 'd', NULL, NULL, NULL, 'r', 'b', 1)").unwrap();
+    for change in ["UPDATE rejected SET reason = 'x'", "DELETE FROM rejected"] {
+        let error = conn.execute_batch(change).unwrap_err().to_string();
+        assert!(error.contains("facts are insert-only"), "{error}");
+    }
+    for table in ["rules", "audit", "batches", "rejected", "scans", "deliveries", "reviews"] {
+        let query = "SELECT COUNT(*) FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?1";
+        let triggers: i64 = conn.query_row(query, [table], |row| row.get(0)).unwrap();
+        assert_eq!(triggers, 2, "{table}");
+    }
+}
+
+#[test]
+fn what_was_acknowledged_is_there_after_opening_again_and_in_a_backup() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, copy) = (folder.path().join("admit.db"), folder.path().join("copy.db"));
+    {
+        let sqlite = Sqlite::open(&path, Options::default()).unwrap();
+        let store: TestStore = Arc::new(sqlite.clone());
+        drive(async {
+            with_event(&store).await;
+            assert_eq!(stamp(&store).await, Ok(1));
+        });
+        sqlite.backup(&copy).unwrap();
+        assert!(sqlite.backup(&copy).is_err(), "a backup never overwrites");
+        assert_eq!(drive(stamp(&store)), Ok(2));
+    }
+    for (path, serial) in [(path, 2), (copy, 1)] {
+        let store: TestStore = Arc::new(Sqlite::open(path, Options::default()).unwrap());
+        assert_eq!(drive(look(&store, |tx| tx.head(&id("e")))).serial, serial);
+    }
+}
+
+#[test]
+fn a_database_that_cannot_keep_its_journal_is_refused() {
+    let error = Sqlite::open("/nowhere/at/all/admit.db", Options::default()).err().unwrap();
+    assert!(!matches!(error, Error::Conflict { .. }), "{error}");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("not-a-database.db");
+    std::fs::write(&path, vec![7_u8; 8_192]).unwrap();
+    assert!(Sqlite::open(&path, Options::default()).is_err());
+}
+
+#[test]
+fn a_lost_commit_leaves_nothing_and_a_lost_answer_leaves_everything() {
+    let fault = Arc::new(std::sync::Mutex::new(CommitFault::Proceed));
+    let asked = Arc::clone(&fault);
+    let options = Options { before_commit: Some(Arc::new(move || *asked.lock().unwrap())), ..Options::inline() };
+    let sqlite = Sqlite::memory(options).unwrap();
+    let store: TestStore = Arc::new(sqlite.clone());
+    drive(async {
+        with_event(&store).await;
+        *fault.lock().unwrap() = CommitFault::Lose;
+        later("store_unavailable", stamp(&store).await);
+        *fault.lock().unwrap() = CommitFault::Proceed;
+        assert_eq!(look(&store, |tx| tx.head(&id("e"))).await.serial, 0);
+        *fault.lock().unwrap() = CommitFault::LostAck;
+        later("store_unavailable", stamp(&store).await);
+        *fault.lock().unwrap() = CommitFault::Proceed;
+        assert_eq!(look(&store, |tx| tx.head(&id("e"))).await.serial, 1);
+        sqlite.crash().unwrap();
+        assert_eq!(stamp(&store).await, Ok(2));
+    });
+}
+
+#[test]
+fn a_crash_between_any_two_statements_leaves_nothing() {
+    let left = Arc::new(AtomicUsize::new(usize::MAX));
+    let countdown = Arc::clone(&left);
+    let hook = move |_: &'static str| {
+        let now = countdown.load(Ordering::Relaxed);
+        countdown.store(now.saturating_sub(1), Ordering::Relaxed);
+        if now == 0 { StatementFault::Crash } else { StatementFault::Proceed }
+    };
+    let options = Options { before_statement: Some(Arc::new(hook)), ..Options::inline() };
+    let sqlite = Sqlite::memory(options).unwrap();
+    let store: TestStore = Arc::new(sqlite.clone());
+    drive(async {
+        with_event(&store).await;
+        let write = || {
+            on_event(&store, |tx| {
+                let stamp = tx.stamp(&id("e"))?;
+                tx.insert_tickets(&[ticket("e", "t1")])?;
+                tx.insert_scans(&[new_scan(scan("e", "s1", "t1"), stamp.serial)])?;
+                Ok(stamp.serial)
+            })
+        };
+        let mut crashes = 0;
+        loop {
+            left.store(crashes, Ordering::Relaxed);
+            let result = write().await;
+            left.store(usize::MAX, Ordering::Relaxed);
+            if result == Ok(1) {
+                break;
+            }
+            later("store_unavailable", result);
+            sqlite.crash().unwrap();
+            assert_eq!(look(&store, |tx| tx.head(&id("e"))).await.serial, 0, "crash {crashes}");
+            assert_eq!(look(&store, |tx| tx.ticket(&id("t1"))).await, None);
+            crashes += 1;
+        }
+        assert_eq!(crashes, 5, "heads, tickets, codes, scans, head");
+    });
+}
+
+#[test]
+fn an_older_image_is_put_back_whole() {
+    let sqlite = Sqlite::memory(Options::inline()).unwrap();
+    let store: TestStore = Arc::new(sqlite.clone());
+    drive(async {
+        with_event(&store).await;
+        assert_eq!(stamp(&store).await, Ok(1));
+        let image = sqlite.snapshot().unwrap();
+        let epoch = store.epoch().await.unwrap();
+        assert_eq!(stamp(&store).await, Ok(2));
+        sqlite.restore(&image).unwrap();
+        assert_eq!(look(&store, |tx| tx.head(&id("e"))).await.serial, 1);
+        assert_eq!(store.epoch().await.unwrap(), epoch);
+        assert_eq!(stamp(&store).await, Ok(2));
+        let later = sqlite.snapshot().unwrap();
+        sqlite.restore(&later).unwrap();
+        assert_eq!(stamp(&store).await, Ok(3));
+    });
+}
+
+#[test]
+fn the_clock_of_the_simulator_orders_rules() {
+    let options = Options { clock: Some(Arc::new(|| 5_000)), ..Options::inline() };
+    let store: TestStore = Arc::new(Sqlite::memory(options).unwrap());
+    drive(async {
+        with_event(&store).await;
+        let stamps = |store: TestStore| async move { on_event(&store, |tx| tx.stamp(&id("e"))).await.unwrap() };
+        assert_eq!(stamps(store.clone()).await.effective_at, at(5_000));
+        assert_eq!(stamps(store.clone()).await.effective_at, at(5_001));
+        assert_eq!(store.now().await, Ok(at(5_000)));
+        assert_eq!(store.epoch().await.unwrap().restored_at_ms, 5_000);
+    });
+}
+
+#[test]
+fn a_full_database_answers_so_and_works_again_by_itself() {
+    let sqlite = Sqlite::memory(Options::inline()).unwrap();
+    let store: TestStore = Arc::new(sqlite.clone());
+    drive(async {
+        with_event(&store).await;
+        let pages = |limit: i64| {
+            let writer = sqlite.inline().unwrap();
+            writer.conn.query_row(&format!("PRAGMA max_page_count = {limit}"), [], |row| row.get::<_, i64>(0)).unwrap()
+        };
+        let used = pages(1);
+        let fill = |n: usize| {
+            let store = store.clone();
+            async move {
+                let many = (0..500).map(|i| scan("e", &format!("s{n}-{i}"), "t1"));
+                let scans: Vec<_> = many.map(|scan| new_scan(scan, 1)).collect();
+                on_event(&store, move |tx| tx.insert_scans(&scans).map(|()| 0)).await
+            }
+        };
+        later("storage_full", fill(1).await);
+        assert_eq!(look(&store, |tx| tx.scans(&id("e"), &Default::default(), &page(5))).await.items, []);
+        assert!(pages(used + 100_000) > used);
+        assert_eq!(fill(1).await, Ok(0));
+    });
+}
+
+#[test]
+fn of_a_group_that_sqlite_rolled_back_nobody_is_acknowledged() {
+    let conn = connect::writer(None, &Options::default()).unwrap();
+    let mut writer = Writer { conn, options: Options::default(), stopped: false };
+    let ran = Arc::new(AtomicUsize::new(0));
+    let job = |kills: bool| {
+        let (reply, answer) = oneshot::channel();
+        let ran = Arc::clone(&ran);
+        let op: ServerOp = Box::new(move |driver| {
+            directory::settle(driver, &format!("n{}", ran.fetch_add(1, Ordering::Relaxed)), "x")?;
+            if kills {
+                driver.roll_back_for_test();
+                return Err(Error::Later { code: "storage_full", retry_after_ms: 1 });
+            }
+            Ok(())
+        });
+        (Job { work: Work::Server(op), reply }, answer)
+    };
+    let (jobs, answers): (Vec<_>, Vec<_>) = [false, true, false].map(job).into_iter().unzip();
+    writer.run(jobs);
+    let answers: Vec<Result<()>> = answers.into_iter().map(|mut answer| answer.try_recv().unwrap()).collect();
+    assert!(answers[0].is_err() && answers[1].is_err(), "{answers:?}");
+    assert_eq!(answers[2], Ok(()), "whoever had not begun gets a transaction of its own");
+    let kept: i64 = writer.conn.query_row("SELECT COUNT(*) FROM settings", [], |row| row.get(0)).unwrap();
+    assert_eq!(kept, 1);
+}
+
+#[test]
+fn a_store_that_stopped_answers_nothing_more_and_says_why_once() {
+    let told = Arc::new(AtomicUsize::new(0));
+    let teller = Arc::clone(&told);
+    let on_stop: StopHook = Arc::new(move |_| {
+        teller.fetch_add(1, Ordering::Relaxed);
+    });
+    let options = Options { on_stop: Some(on_stop), ..Options::inline() };
+    let sqlite = Sqlite::memory(options).unwrap();
+    let store: TestStore = Arc::new(sqlite.clone());
+    drive(async {
+        with_event(&store).await;
+        // A commit inside the operation: the group's own COMMIT then fails in a way that is neither full nor busy.
+        let broken = sqlite.server(true, |driver| {
+            driver.commit_for_test();
+            Ok(0_u64)
+        });
+        later("store_unavailable", broken.await);
+        later("store_unavailable", stamp(&store).await);
+        assert!(read(&*store, &id("o"), |tx| tx.members()).await.is_err());
+        assert_eq!(told.load(Ordering::Relaxed), 1);
+    });
+}
+
+#[test]
+fn a_reader_that_is_too_old_is_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { reader_limit: Duration::from_millis(50), readers: 1, ..Options::default() };
+    let store: TestStore = Arc::new(Sqlite::open(folder.path().join("admit.db"), options).unwrap());
+    drive(async {
+        with_event(&store).await;
+        let slow = read(&*store, &id("o"), |tx| {
+            tx.members()?;
+            std::thread::sleep(Duration::from_millis(120));
+            tx.members()
+        })
+        .await;
+        assert!(matches!(slow, Err(Error::Later { code: "read_too_long", .. })), "{slow:?}");
+        assert_eq!(look(&store, |tx| tx.members()).await.len(), 1);
+    });
+}
+
+#[test]
+fn a_caller_that_leaves_cancels_nothing() {
+    let store: TestStore = Arc::new(Sqlite::memory(Options::default()).unwrap());
+    drive(async {
+        with_event(&store).await;
+        let begun = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&begun);
+        let left = store.write_op(
+            scope("o", "e"),
+            Box::new(move |tx| {
+                seen.store(true, Ordering::Relaxed);
+                tx.stamp(&id("e")).map(|_| ())
+            }),
+        );
+        drop(left);
+        assert_eq!(stamp(&store).await, Ok(2));
+        assert!(begun.load(Ordering::Relaxed));
+    });
+}
+
+#[test]
+fn text_with_a_nul_character_is_refused_as_the_other_store_must() {
+    let store: TestStore = Arc::new(Sqlite::memory(Options::inline()).unwrap());
+    drive(async {
+        with_event(&store).await;
+        let result = write(&*store, scope("o", "e"), |tx| {
+            tx.insert_guests(&[guest("e", "t1", "a\0b")])
+        });
+        assert!(matches!(result.await, Err(Error::Invalid { .. })));
+    });
+}

@@ -1,3 +1,0 @@
-import { mergeConfig } from "vite";
-import base from "./scanner/vite.config.ts";
-export default mergeConfig(base, { build: { outDir: "../../../../tmp/fake/dist" }, plugins: [{ name: "fake", enforce: "pre", resolveId(id: string) { if (id.includes("generated/admit_wasm.js")) return "/tmp/fake/admit_wasm.js"; if (id.includes("admit_wasm_bg.wasm")) return "/tmp/fake/admit_wasm_bg.wasm" + (id.includes("?url") ? "?url" : ""); } }] , worker: { format: "es", plugins: () => [{ name: "fake", enforce: "pre", resolveId(id: string) { if (id.includes("generated/admit_wasm.js")) return "/tmp/fake/admit_wasm.js"; if (id.includes("admit_wasm_bg.wasm")) return "/tmp/fake/admit_wasm_bg.wasm" + (id.includes("?url") ? "?url" : ""); } }] } });

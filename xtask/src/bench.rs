@@ -1,0 +1,39 @@
+//! `bench`: the measurements live in a crate of their own, so that what they need is never built into the product.
+
+use crate::exec;
+use crate::setup;
+use crate::wasm;
+use crate::web;
+use anyhow::Result;
+use std::process::Command;
+
+/// Builds the product as it is released, and measures it. `compare OLD NEW` puts two runs beside each other instead;
+/// `--proof` measures the build of `test`, which is quicker to have and slower to run.
+pub fn run(args: &[String]) -> Result<()> {
+    if args.first().is_some_and(|arg| arg == "compare") {
+        return exec::run(cargo("run", "release").args(["-p", "admit-bench", "--"]).args(args));
+    }
+    let proof = args.iter().any(|arg| arg == "--proof");
+    let profile = if proof { "proof" } else { "release" };
+    setup::ensure(setup::TESTS)?;
+    wasm::build(false)?;
+    web::build()?;
+    if proof {
+        // The same selection as `test` makes: another one would choose other features and build half of it again.
+        let all = ["--workspace", "--exclude", "admit-wasm", "--exclude", "xtask", "--all-targets"];
+        exec::run(cargo("build", profile).args(all))?;
+    } else {
+        // One after the other: built together, the product would take on features that only the measurements need.
+        exec::run(cargo("build", profile).args(["-p", "admit"]))?;
+        exec::run(cargo("build", profile).args(["-p", "admit-bench"]))?;
+    }
+    let built = exec::root().join("target").join(profile);
+    let mut bench = exec::command(built.join("admit-bench"));
+    exec::run(bench.args(args.iter().filter(|arg| *arg != "--proof")).env("ADMIT_BIN", built.join("admit")))
+}
+
+fn cargo(verb: &str, profile: &str) -> Command {
+    let mut cargo = exec::cargo();
+    cargo.args([verb, "--locked", "--profile", profile]);
+    cargo
+}
