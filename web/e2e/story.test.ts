@@ -27,14 +27,23 @@ const isOpen = async (page: Page): Promise<void> => {
   await page.locator('[data-testid="scan"]').waitFor({ timeout: 60_000 });
 };
 
-/** Holds a code before the camera until the scanner has spoken its verdict, then takes it away. */
-async function scan(page: Page, code: string, unsent: number): Promise<void> {
+const VERDICT = '[data-testid="verdict"], [data-testid="strip"]';
+
+/** Holds a code before the camera until its verdict shows: until then nothing counts, for staff as for this test. */
+async function scan(page: Page, code: string): Promise<void> {
+  const said = page.locator(VERDICT).first();
+  const before = (await said.count()) > 0 ? await said.getAttribute("data-scan-id") : null;
   await show(page, code);
-  await until(`a verdict on ${code}`, () => page.locator(`[data-testid="pill"][data-unsent="${unsent}"]`).count());
-  expect(await page.locator('[data-testid="verdict"], [data-testid="strip"]').first().getAttribute("data-screen")).toBe(
-    "admit",
+  await until(
+    `a verdict on ${code}`,
+    async () => {
+      if ((await said.count()) === 0) return false;
+      const id = await said.getAttribute("data-scan-id");
+      return id !== null && id !== before;
+    },
+    { every: 10 },
   );
-  await show(page, null);
+  expect(await said.getAttribute("data-screen")).toBe("admit");
 }
 
 async function pair(organiser: Page, phone: Phone, gate: string, name: string): Promise<Page> {
@@ -96,12 +105,11 @@ test("twenty scans with no network become nineteen persons and one double entry"
 
   // The server goes away. Ten scans on each, one ticket on both.
   await admit.kill("SIGKILL");
-  for (const [at, code] of [...own("A"), SHARED].entries()) await scan(pageA, code, at + 1);
-  for (const [at, code] of [SHARED, ...own("B").slice(0, 8)].entries()) await scan(pageB, code, at + 1);
+  for (const code of [...own("A"), SHARED]) await scan(pageA, code);
+  for (const code of [SHARED, ...own("B").slice(0, 8)]) await scan(pageB, code);
 
   // The tenth verdict on the second phone: at the moment it shows, the battery falls out.
-  await show(pageB, own("B")[8] ?? "");
-  await until("the tenth verdict", () => pageB.locator('[data-testid="pill"][data-unsent="10"]').count(), { every: 5 });
+  await scan(pageB, own("B")[8] ?? "");
   await phoneB.kill();
   await phoneB.reopen();
   pageB = await phoneB.visit(`${admit.url}/scan/`);

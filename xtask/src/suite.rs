@@ -96,6 +96,7 @@ impl Run {
             run.cargo_test(exec::cargo().args(["test", "--locked", "-p", "xtask"]))
         })?;
         self.step("wasm and web", |_| wasm::build(false).and_then(|()| web::build()))?;
+        self.step("wasm that runs the vectors", |_| wasm::build_vectors())?;
         self.step("types of the web code", |_| exec::run(web::npm().args(["run", "--silent", "check"])))?;
         self.step("web unit tests", |run| run.vitest("test", &[]))?;
         self.step("clippy", |_| {

@@ -10,8 +10,23 @@ use std::process::Command;
 use wasm_bindgen_cli_support::Bindgen;
 
 const TARGET: &str = "wasm32-unknown-unknown";
-const OUT: &str = "web/shared/core/generated";
 const STEM: &str = "admit_wasm";
+
+/// What is built of the crate.
+struct Variant {
+    /// Where the bindings go.
+    out: &'static str,
+    /// Its own note of what it was built from.
+    stamp: &'static str,
+    /// Features of the crate.
+    features: &'static str,
+}
+
+/// What both apps ship.
+const SHIPPED: Variant = Variant { out: "web/shared/core/generated", stamp: "wasm.stamp", features: "" };
+/// With the door that runs `vectors/`: for tests only, no app imports it.
+const VECTORS: Variant =
+    Variant { out: "web/shared/core/generated-vectors", stamp: "wasm-vectors.stamp", features: "vectors" };
 
 /// Who compiles for the browser.
 pub enum Toolchain {
@@ -49,14 +64,24 @@ fn debian_is_ready() -> bool {
     setup::WASM.iter().all(setup::Need::met)
 }
 
-/// Builds, unless nothing that matters has changed. `dev` trades size and speed of the result for a quick build.
+/// Builds what the apps ship, unless nothing that matters has changed. `dev` trades size and speed of the result for a
+/// quick build.
 pub fn build(dev: bool) -> Result<()> {
+    build_variant(&SHIPPED, dev)
+}
+
+/// Builds the variant that runs `vectors/`.
+pub fn build_vectors() -> Result<()> {
+    build_variant(&VECTORS, false)
+}
+
+fn build_variant(variant: &Variant, dev: bool) -> Result<()> {
     let root = exec::root();
-    let out = root.join(OUT);
+    let out = root.join(variant.out);
     let optimiser = root.join("web/node_modules/binaryen/bin/wasm-opt");
     let profile = if dev { "dev" } else { "wasm" };
     let stamp = Stamp::of(
-        "wasm.stamp",
+        variant.stamp,
         &["Cargo.toml", "Cargo.lock", "crates/wasm", "crates/core/src", "crates/core/Cargo.toml", "xtask/src/wasm.rs"],
         &format!("{profile} {}", optimiser.exists()),
     )?;
@@ -72,6 +97,7 @@ pub fn build(dev: bool) -> Result<()> {
     exec::run(
         cargo
             .args(["build", "--locked", "-p", "admit-wasm", "--lib", "--target", TARGET, "--profile", profile])
+            .args(["--features", variant.features])
             // Names are removed when the bindings are made; stripping before would take the list of WASM features too.
             .args(["--config", r#"profile.wasm.strip="debuginfo""#])
             .arg("--target-dir")

@@ -14,9 +14,11 @@ pub async fn run(place: Place, wanted: Listen) -> anyhow::Result<()> {
     let state = parts::open(&place, wanted.settings()?).await?;
     let listener = bind(wanted.listen).await?;
     let address = listener.local_addr()?;
+    heed_signals(&state)?;
     tracing::info!(target: "admit", %address, data_dir = %place.data_dir.display(), "serving");
     eprintln!("admit: serving on http://{address}");
-    until_stopped(state, listener).await
+    until_stopped(state, listener).await;
+    Ok(())
 }
 
 /// Takes the address, or says who to ask for another.
@@ -24,21 +26,25 @@ pub async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
     TcpListener::bind(address).await.with_context(|| format!("listening on {address} (choose another with --listen)"))
 }
 
-/// Serves until a signal; a second one ends the process at once.
-pub async fn until_stopped(state: AppState, listener: TcpListener) -> anyhow::Result<()> {
+/// From now on the first SIGTERM or SIGINT begins an orderly stop, and a second one ends the process at once. Called
+/// before anything says that the server is there: whoever reads that may stop it right away.
+pub fn heed_signals(state: &AppState) -> anyhow::Result<()> {
+    let mut signals = Signals::new()?;
     let shutdown = state.shutdown.clone();
-    let (mut first, mut second) = (Signals::new()?, Signals::new()?);
-    let stop = shutdown.clone();
     tokio::spawn(async move {
-        first.received().await;
+        signals.received().await;
         eprintln!("admit: stopping");
-        stop.cancel();
+        shutdown.cancel();
+        signals.received().await;
+        std::process::exit(130);
     });
-    let serving = listen::serve(listener, router(state), shutdown.clone());
-    tokio::select! {
-        () = serving => Ok(()),
-        () = async { shutdown.cancelled().await; second.received().await } => Ok(()),
-    }
+    Ok(())
+}
+
+/// Serves until it is stopped; then lets open requests finish.
+pub async fn until_stopped(state: AppState, listener: TcpListener) {
+    let shutdown = state.shutdown.clone();
+    listen::serve(listener, router(state), shutdown).await;
 }
 
 #[cfg(unix)]

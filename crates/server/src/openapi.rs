@@ -63,7 +63,8 @@ pub struct FieldErrorDoc {
 /// document must not name two operations alike.
 pub fn name_operations(document: &mut utoipa::openapi::OpenApi) {
     for (path, item) in &mut document.paths.paths {
-        let words: Vec<&str> = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        let words: Vec<&str> =
+            path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
         let named = [
             ("get", &mut item.get),
             ("post", &mut item.post),

@@ -7,7 +7,7 @@ use admit_core::event::ReEntry;
 use admit_core::ids::{DeviceId, ScanId};
 use admit_core::incident::Subject;
 use admit_core::reduce::{LeftOut, Reduced, Resolved, Rules, ScanVerdict, reduce};
-use admit_core::rule::{Change, EventBook, EventChange, TicketBook, TicketChange};
+use admit_core::rule::{Change, TicketBook, TicketChange, When};
 use admit_core::scan::{Digest, ScanKind, SignatureState};
 use admit_core::wire::engine::Phase;
 use admit_core::wire::scanning::{SyncRequest, Witness, raw_item};
@@ -29,10 +29,11 @@ impl<S: Server> World<S> {
             acknowledged_is_stored(&truth, held, &mut found);
             shown_is_stored(&truth, held, &mut found);
             nothing_made_up(&truth, held, &mut found);
-            derived_is_reduced(&truth, &mut Rng::of(held.rng.clone().draw(), "shuffle", 0), &mut found);
+            let anew = reduced_anew(&truth, &mut Rng::of(held.rng.clone().draw(), "shuffle", 0));
+            derived_is_reduced(&truth, &anew, &mut found);
             counts_hold(&truth, &mut found);
             order_follows_the_log(held, &mut found);
-            incidents_follow_causes(&truth, &mut found);
+            incidents_follow_causes(&truth, &anew, &mut found);
             lists_never_go_back(held, &mut found);
             gaps_are_reported(&truth, held, &mut found);
             every_scan_is_somewhere(held, &mut found);
@@ -165,15 +166,15 @@ fn nothing_made_up(truth: &Truth, side: &Side, found: &mut Found) {
     }
 }
 
-/// I7, and the order half of I12: what is stored as derived is what the sets reduce to, in whatever order.
-fn derived_is_reduced(truth: &Truth, rng: &mut Rng, found: &mut Found) {
+/// The sets reduced anew, in another order: what must be stored, and the causes that incidents must follow.
+fn reduced_anew(truth: &Truth, rng: &mut Rng) -> BTreeMap<Subject, Reduced> {
     let mut facts = truth.facts.clone();
-    let (mut rules, mut reviews) = (truth.rules.clone(), truth.reviews.clone());
+    let (mut rules, mut reviews) = (truth.ticket_rules.clone(), truth.reviews.clone());
     rng.shuffle(&mut facts);
     rng.shuffle(&mut rules);
     rng.shuffle(&mut reviews);
-    let event = EventBook::new(&rules, truth.epochs.clone());
-    let subjects: BTreeSet<&Subject> = facts.iter().map(|(subject, _)| subject).chain(truth.derived.keys()).collect();
+    let subjects: BTreeSet<&Subject> = facts.iter().map(|(subject, _)| subject).collect();
+    let mut all = BTreeMap::new();
     for subject in subjects {
         let mut ticket = None;
         for rule in &rules {
@@ -184,14 +185,29 @@ fn derived_is_reduced(truth: &Truth, rng: &mut Rng, found: &mut Found) {
             }
         }
         let own = with_variants(subject, &facts);
-        let reduced = reduce(subject, Rules { event: &event, ticket: ticket.as_ref(), newest: false }, &reviews, &own);
-        let empty = Reduced::default();
-        let held = truth.derived.get(subject).unwrap_or(&empty);
-        if *held != reduced {
-            let what = format!("{}: stored {:?}, reduced {:?}", subject.key(), held.state, reduced.state);
-            found.push(("I7", what));
+        let rules = Rules { event: &truth.book, ticket: ticket.as_ref(), newest: false };
+        all.insert(subject.clone(), reduce(subject, rules, &reviews, &own));
+    }
+    all
+}
+
+/// I7: what is stored as derived is what the sets reduce to.
+fn derived_is_reduced(truth: &Truth, anew: &BTreeMap<Subject, Reduced>, found: &mut Found) {
+    let empty = Reduced::default();
+    let subjects: BTreeSet<&Subject> = anew.keys().chain(truth.derived.keys()).collect();
+    for subject in subjects {
+        let (held, right) = (truth.derived.get(subject), anew.get(subject));
+        let (held, right) = (held.unwrap_or(&empty), right.unwrap_or(&empty));
+        let sorted = |reduced: &Reduced| {
+            let mut verdicts = reduced.verdicts.clone();
+            verdicts.sort_by(|a, b| (&a.device_id, &a.scan_id).cmp(&(&b.device_id, &b.scan_id)));
+            verdicts
+        };
+        if (&held.state, &held.effective, sorted(held)) != (&right.state, &right.effective, sorted(right)) {
+            found.push(("I7", format!("{}: stored {held:?}, reduced {right:?}", subject.key())));
         }
     }
+    found.extend(truth.differences.iter().map(|line| ("I7", line.clone())));
 }
 
 fn with_variants(subject: &Subject, facts: &[Resolved]) -> Vec<Resolved> {
@@ -252,17 +268,18 @@ fn mode_holds(subject: &Subject, reduced: &Reduced, mode: ReEntry, gap_ms: i64, 
 /// Mode, gap and limit of a ticket, if none of them ever changed.
 fn constants(truth: &Truth, subject: &Subject) -> Option<(ReEntry, i64, u32)> {
     let id = subject.ticket_id()?;
-    let (mut event, mut limit) = (None, None);
-    for rule in &truth.rules {
+    let mut limit = None;
+    for rule in &truth.ticket_rules {
         match &rule.change {
-            Change::Event(EventChange::First(first)) => event = Some((first.re_entry, first.min_gap_seconds)),
-            Change::Event(EventChange::ReEntry(_) | EventChange::MinGapSeconds(_)) => return None,
             Change::Ticket(of, TicketChange::First(first)) if of == id => limit = Some(first.entry_limit),
             Change::Ticket(of, TicketChange::EntryLimit(_)) if of == id => return None,
             _ => {}
         }
     }
-    let (mode, gap) = event?;
+    let known = (0..=truth.serial).filter_map(|serial| truth.book.event(When::Known(serial)));
+    let mut modes: Vec<_> = known.map(|event| (event.re_entry, event.min_gap_seconds)).collect();
+    modes.dedup();
+    let [(mode, gap)] = modes[..] else { return None };
     Some((mode, i64::from(gap) * 1_000, limit?))
 }
 
@@ -284,9 +301,10 @@ fn order_follows_the_log(side: &Side, found: &mut Found) {
 }
 
 /// I12: an incident is open iff its cause holds and isn't the one a person resolved.
-fn incidents_follow_causes(truth: &Truth, found: &mut Found) {
-    let causes: BTreeMap<_, _> = truth
-        .causes()
+fn incidents_follow_causes(truth: &Truth, anew: &BTreeMap<Subject, Reduced>, found: &mut Found) {
+    let causes: BTreeMap<_, _> = anew
+        .iter()
+        .flat_map(|(subject, reduced)| reduced.causes.iter().map(move |cause| (subject, cause)))
         .filter(|(_, cause)| cause.kind.queued())
         .map(|(subject, cause)| ((subject.clone(), cause.kind), cause.digest()))
         .collect();

@@ -330,10 +330,11 @@ impl Server for L0 {
         });
         Truth {
             facts: org.resolved(),
-            rules: org.rules.clone(),
+            book: org.event_book(),
+            ticket_rules: org.rules.iter().filter(|rule| matches!(rule.change, Change::Ticket(..))).cloned().collect(),
             reviews: org.reviews.clone(),
-            epochs: Epochs::new(org.epochs.clone()),
             derived: org.derived.clone(),
+            differences: Vec::new(),
             incidents: org.incidents.clone(),
             logs: logs.collect(),
             revoked: org.devices.iter().filter(|(_, device)| device.revoked).map(|(id, _)| id.clone()).collect(),

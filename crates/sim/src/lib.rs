@@ -11,6 +11,7 @@ pub mod reach;
 pub mod mutants;
 pub mod server;
 pub mod l0;
+pub mod l1;
 pub mod ledger;
 pub mod phone;
 mod legacy;

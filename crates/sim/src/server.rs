@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::ids::{DeviceId, GateId, LogId, ScanId, TicketId};
-use admit_core::incident::{Cause, IncidentKind, Subject};
+use admit_core::incident::{IncidentKind, Subject};
 use admit_core::reduce::{Reduced, Resolved};
 use admit_core::review::{Decision, Review};
-use admit_core::rule::{Change, Epoch, Epochs, Rule};
+use admit_core::rule::{Change, Epoch, EventBook, Rule};
 use admit_core::scan::Digest;
 use admit_core::ticket::TicketRules;
 
@@ -145,14 +145,16 @@ pub struct IncidentTruth {
 pub struct Truth {
     /// Every stored content with its subject; deliveries merged.
     pub facts: Vec<Resolved>,
-    /// Rules.
-    pub rules: Vec<Rule>,
+    /// Rules of event, gates and devices, and the epochs.
+    pub book: EventBook,
+    /// Rules of tickets.
+    pub ticket_rules: Vec<Rule>,
     /// Reviews.
     pub reviews: Vec<Review>,
-    /// Epochs.
-    pub epochs: Epochs,
-    /// Derived state, as stored.
+    /// Derived state, as stored; causes aside, which incidents hold.
     pub derived: BTreeMap<Subject, Reduced>,
+    /// What the server itself finds wrong with what it derived.
+    pub differences: Vec<String>,
     /// Open and closed incidents of scans.
     pub incidents: BTreeMap<(Subject, IncidentKind), IncidentTruth>,
     /// Logs.
@@ -163,15 +165,8 @@ pub struct Truth {
     pub audit: Vec<[u8; 32]>,
     /// The epoch now.
     pub epoch: Option<Epoch>,
-    /// Whether every device's key is known: after a restore some must pair anew.
+    /// The event's head.
     pub serial: u64,
-}
-
-impl Truth {
-    /// The causes of every subject, as stored.
-    pub fn causes(&self) -> impl Iterator<Item = (&Subject, &Cause)> {
-        self.derived.iter().flat_map(|(subject, reduced)| reduced.causes.iter().map(move |cause| (subject, cause)))
-    }
 }
 
 /// A server under test.
@@ -182,6 +177,8 @@ pub trait Server {
     fn act(&mut self, now_ms: i64, org: u64, act: &Act) -> Option<String>;
     /// The process is killed and started again.
     fn kill(&mut self);
+    /// Its own faults end.
+    fn heal(&mut self) {}
     /// Takes a backup.
     fn backup(&mut self);
     /// Goes back to the last backup: by the proper command, which begins an epoch, or by copying files.

@@ -160,6 +160,7 @@ impl<S: Server> World<S> {
             if !healed && at_ms >= end_of_chaos {
                 healed = true;
                 self.now_ms = end_of_chaos;
+                self.server.heal();
                 (0..self.sides.len()).for_each(|side| self.heal(side));
                 self.now_ms = at_ms;
             }

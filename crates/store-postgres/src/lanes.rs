@@ -238,7 +238,7 @@ impl Connection {
         match &mut self.driver {
             Some(driver) => Ok(driver),
             empty => {
-                let driver = if self.reads { connect::reader(&self.config) } else { connect::connect(&self.config) };
+                let driver = if self.reads { connect::reader(&self.config) } else { connect::writer(&self.config) };
                 Ok(empty.insert(driver?))
             }
         }

@@ -40,9 +40,9 @@ statements! {
         ORDER BY created_at DESC, event_id DESC LIMIT $4");
     /// Ids of all events of an organisation.
     EVENT_IDS = "SELECT event_id FROM events WHERE organization_id = $1 ORDER BY event_id";
-    /// Rules of the event, its gates and its devices.
+    /// Rules of the event, its gates and its devices: by kind, never by way of all tickets' rules.
     EVENT_RULES = "SELECT serial, ordinal, effective_at, subject_kind, subject_id, field, value FROM rules
-        WHERE organization_id = $1 AND event_id = $2 AND subject_kind IN ('event', 'gate', 'device')";
+        WHERE organization_id = $1 AND event_id = $2 AND subject_kind IN ($3)";
     /// Rules of tickets.
     TICKET_RULES = "SELECT serial, ordinal, effective_at, subject_kind, subject_id, field, value FROM rules
         WHERE organization_id = $1 AND event_id = $2 AND subject_kind = 'ticket' AND subject_id IN ($3)";
@@ -254,7 +254,8 @@ impl<D: Driver> TxEvents for SqlTx<'_, D> {
     fn load_rules(&mut self, event_id: &EventId, tickets: &[TicketId]) -> Result<LoadedRules> {
         let id = self.organization_id.clone();
         let key = [(&id).into(), event_id.into()];
-        let rules = self.all(&EVENT_RULES, &key, read_rule)?;
+        let kinds = ["event", "gate", "device"].map(Value::from);
+        let rules = self.each(&EVENT_RULES, &key, &kinds, read_rule)?;
         let epochs = self.all(&EVENT_EPOCHS, &key, |row| Ok((heads::read_epoch(row)?, row.count()?)))?;
         let list: Vec<Value<'_>> = tickets.iter().map(Value::from).collect();
         let mut of_tickets = self.each(&TICKET_RULES, &key, &list, read_rule)?;

@@ -23,15 +23,9 @@ macro_rules! fact_columns {
     };
 }
 pub(crate) use fact_columns;
-/// From scans `s` to every content `o` under the same (device, scan id), each with its code and its deliveries `d`.
-macro_rules! with_variants {
-    () => {
-        " JOIN scans o ON o.organization_id = s.organization_id AND o.scan_id = s.scan_id AND o.device_id = s.device_id
-        LEFT JOIN codes oc ON oc.organization_id = o.organization_id AND oc.event_id = o.event_id AND oc.barcode_hash = o.barcode_hash
-        LEFT JOIN deliveries d ON d.organization_id = o.organization_id AND d.scan_id = o.scan_id AND d.device_id = o.device_id
-            AND d.digest = o.digest "
-    };
-}
+/// Facts found from `$from` (scans `s`, perhaps by way of their codes) where `$where`: every content `o` under the same
+/// (device, scan id), each with its code's ticket `oc` and its later deliveries `d`. CROSS JOIN fixes SQLite's order:
+/// it knows nothing of how many scans an event has, and would read all of them.
 macro_rules! facts_from {
     ($from:literal, $where:literal) => {
         concat!(
@@ -39,8 +33,11 @@ macro_rules! facts_from {
             fact_columns!(),
             ", d.signature_state, d.after_revocation, d.offset_seconds, d.received_at, d.judged_serial, d.judged_outcome FROM ",
             $from,
-            with_variants!(),
-            "WHERE ",
+            " CROSS JOIN scans o
+            LEFT JOIN codes oc ON oc.organization_id = o.organization_id AND oc.event_id = o.event_id AND oc.barcode_hash = o.barcode_hash
+            LEFT JOIN deliveries d ON d.organization_id = o.organization_id AND d.scan_id = o.scan_id AND d.device_id = o.device_id
+                AND d.digest = o.digest
+            WHERE o.organization_id = s.organization_id AND o.scan_id = s.scan_id AND o.device_id = s.device_id AND ",
             $where
         )
     };
@@ -48,8 +45,8 @@ macro_rules! facts_from {
 
 statements! {
     /// Facts of tickets, by the codes they ever held.
-    FACTS_BY_CODE = facts_from!("codes c JOIN scans s ON s.organization_id = c.organization_id AND s.event_id = c.event_id
-        AND s.barcode_hash = c.barcode_hash", "c.organization_id = $1 AND c.event_id = $2 AND c.ticket_id IN ($3)");
+    FACTS_BY_CODE = facts_from!("codes c CROSS JOIN scans s", "s.organization_id = c.organization_id AND s.event_id = c.event_id
+        AND s.barcode_hash = c.barcode_hash AND c.organization_id = $1 AND c.event_id = $2 AND c.ticket_id IN ($3)");
     /// Facts of tickets, by a person's pick, where the code (if there was one) is nobody's.
     FACTS_BY_PICK = facts_from!("scans s", "s.organization_id = $1 AND s.event_id = $2 AND s.manual_ticket_id IN ($3)
         AND NOT EXISTS (SELECT 1 FROM codes c WHERE c.organization_id = s.organization_id AND c.event_id = s.event_id

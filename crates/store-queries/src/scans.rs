@@ -29,8 +29,11 @@ macro_rules! with_verdicts {
 }
 /// What both lists filter by: below (serial, place) $3 $4, device $5, outcome $6, conflict $7; limit $8.
 macro_rules! filters {
+    ($also:literal) => {
+        concat!("WHERE ", $also, filters!())
+    };
     () => {
-        "WHERE o.organization_id = $1 AND o.event_id = $2 AND (o.serial, o.n) < ($3, $4)
+        "o.organization_id = $1 AND o.event_id = $2 AND (o.serial, o.n) < ($3, $4)
         AND (CAST($5 AS TEXT) IS NULL OR o.device_id = $5) AND (CAST($6 AS TEXT) IS NULL OR v.outcome = $6)
         AND (CAST($7 AS BOOLEAN) IS NULL OR COALESCE(v.conflict, FALSE) = $7)
         ORDER BY o.serial DESC, o.n DESC LIMIT $8"
@@ -41,7 +44,7 @@ macro_rules! reviews_from {
         concat!(
             "SELECT r.serial, r.device_id, r.scan_id, r.digest, r.decision FROM ",
             $from,
-            " JOIN reviews r ON r.organization_id = s.organization_id AND r.scan_id = s.scan_id AND r.device_id = s.device_id WHERE ",
+            " CROSS JOIN reviews r WHERE r.organization_id = s.organization_id AND r.scan_id = s.scan_id AND r.device_id = s.device_id AND ",
             $where
         )
     };
@@ -49,27 +52,26 @@ macro_rules! reviews_from {
 
 statements! {
     /// A page of scans, newest first by arrival.
-    SCANS = concat!("SELECT o.serial, o.n, v.verdict, ", fact_columns!(), " FROM scans o", with_verdicts!(), filters!());
+    SCANS = concat!("SELECT o.serial, o.n, v.verdict, ", fact_columns!(), " FROM scans o", with_verdicts!(), filters!(""));
     /// The same of one ticket ($9).
     SCANS_OF_TICKET = concat!("WITH found AS (
-            SELECT s.scan_id, s.device_id, s.digest FROM codes c JOIN scans s ON s.organization_id = c.organization_id
-                AND s.event_id = c.event_id AND s.barcode_hash = c.barcode_hash
-                WHERE c.organization_id = $1 AND c.event_id = $2 AND c.ticket_id = $9
+            SELECT s.scan_id, s.device_id, s.digest FROM codes c CROSS JOIN scans s
+                WHERE s.organization_id = c.organization_id AND s.event_id = c.event_id AND s.barcode_hash = c.barcode_hash
+                AND c.organization_id = $1 AND c.event_id = $2 AND c.ticket_id = $9
             UNION ALL
             SELECT s.scan_id, s.device_id, s.digest FROM scans s WHERE s.organization_id = $1 AND s.event_id = $2
                 AND s.manual_ticket_id = $9 AND NOT EXISTS (SELECT 1 FROM codes c WHERE c.organization_id = s.organization_id
                     AND c.event_id = s.event_id AND c.barcode_hash = s.barcode_hash)
-        ) SELECT o.serial, o.n, v.verdict, ", fact_columns!(), " FROM found
-        JOIN scans o ON o.organization_id = $1 AND o.scan_id = found.scan_id AND o.device_id = found.device_id AND o.digest = found.digest",
-        with_verdicts!(), filters!());
+        ) SELECT o.serial, o.n, v.verdict, ", fact_columns!(), " FROM found CROSS JOIN scans o",
+        with_verdicts!(), filters!("o.scan_id = found.scan_id AND o.device_id = found.device_id AND o.digest = found.digest AND "));
     /// Later deliveries of scans.
     DELIVERIES = "SELECT scan_id, device_id, digest, signature_state, after_revocation, offset_seconds, received_at, judged_serial,
         judged_outcome FROM deliveries WHERE organization_id = $1 AND scan_id IN ($2)";
     /// Whether there is any review at all.
     ANY_REVIEW = "SELECT 1 FROM reviews WHERE organization_id = $1 LIMIT 1";
     /// Reviews of tickets' scans, by the codes they ever held.
-    REVIEWS_BY_CODE = reviews_from!("codes c JOIN scans s ON s.organization_id = c.organization_id AND s.event_id = c.event_id
-        AND s.barcode_hash = c.barcode_hash", "c.organization_id = $1 AND c.event_id = $2 AND c.ticket_id IN ($3)");
+    REVIEWS_BY_CODE = reviews_from!("codes c CROSS JOIN scans s", "s.organization_id = c.organization_id AND s.event_id = c.event_id
+        AND s.barcode_hash = c.barcode_hash AND c.organization_id = $1 AND c.event_id = $2 AND c.ticket_id IN ($3)");
     /// Reviews of tickets' scans, by a person's pick.
     REVIEWS_BY_PICK = reviews_from!("scans s", "s.organization_id = $1 AND s.event_id = $2 AND s.manual_ticket_id IN ($3)");
     /// Reviews of scans of unknown codes.

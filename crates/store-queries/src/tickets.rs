@@ -48,13 +48,11 @@ statements! {
     /// Which tickets ever held codes.
     FIND_CODES = "SELECT barcode_hash, ticket_id FROM codes WHERE organization_id = $1 AND event_id = $2 AND barcode_hash IN ($3)";
     /// Every code with its ticket, by hash.
-    MANIFEST_ROWS = concat!("SELECT c.barcode_hash, ", ticket_columns!(), " FROM codes c
-        JOIN tickets t ON t.organization_id = c.organization_id AND t.ticket_id = c.ticket_id
-        WHERE c.organization_id = $1 AND c.event_id = $2 ORDER BY c.barcode_hash");
+    MANIFEST_ROWS = concat!("SELECT c.barcode_hash, ", ticket_columns!(), " FROM codes c CROSS JOIN tickets t
+        WHERE t.organization_id = c.organization_id AND t.ticket_id = c.ticket_id AND c.organization_id = $1 AND c.event_id = $2 ORDER BY c.barcode_hash");
     /// The same of tickets whose rules or codes changed after a serial.
-    MANIFEST_ROWS_SINCE = concat!("SELECT c.barcode_hash, ", ticket_columns!(), " FROM tickets t
-        JOIN codes c ON c.organization_id = t.organization_id AND c.event_id = t.event_id AND c.ticket_id = t.ticket_id
-        WHERE t.organization_id = $1 AND t.event_id = $2 AND t.rules_serial > $3 ORDER BY c.barcode_hash");
+    MANIFEST_ROWS_SINCE = concat!("SELECT c.barcode_hash, ", ticket_columns!(), " FROM tickets t CROSS JOIN codes c
+        WHERE c.organization_id = t.organization_id AND c.event_id = t.event_id AND c.ticket_id = t.ticket_id AND t.organization_id = $1 AND t.event_id = $2 AND t.rules_serial > $3 ORDER BY c.barcode_hash");
     /// Tickets and the persons they admit.
     COUNT_TICKETS = "SELECT COUNT(*), CAST(COALESCE(SUM(entry_limit), 0) AS BIGINT) FROM tickets WHERE organization_id = $1 AND event_id = $2";
     /// Tickets whose newest change is by scans, after (serial, id). $5: rules up to here don't count as change.

@@ -370,7 +370,7 @@ CREATE TABLE scans (
   CONSTRAINT scans_pk PRIMARY KEY (organization_id, scan_id, device_id, digest),
   CONSTRAINT scans_have_a_subject CHECK (barcode_hash IS NOT NULL OR manual_ticket_id IS NOT NULL)
 ) STRICT;
-CREATE INDEX scans_of_code ON scans (organization_id, event_id, barcode_hash) WHERE barcode_hash IS NOT NULL;
+CREATE INDEX scans_of_code ON scans (organization_id, event_id, barcode_hash);
 CREATE INDEX scans_of_pick ON scans (organization_id, event_id, manual_ticket_id) WHERE manual_ticket_id IS NOT NULL;
 CREATE INDEX scans_of_log ON scans (organization_id, device_id, log_id, seq);
 CREATE INDEX scans_by_arrival ON scans (organization_id, event_id, serial, n);

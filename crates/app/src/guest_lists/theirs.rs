@@ -13,20 +13,26 @@ pub fn is_theirs(caller: &UserCaller, list: &GuestListRecord) -> bool {
     can(caller.role, Action::ReadGuests) || list.promoter_id.as_ref() == Some(&caller.user_id)
 }
 
-/// The list that new guests of the caller go to. A promoter may only name one of their own, and must name one.
-pub fn must_fill(tx: &mut dyn Tx, caller: &UserCaller, event_id: &EventId, asked: Option<&GuestListId>) -> Result<()> {
-    let lists = tx.guest_lists(event_id)?;
-    let found = asked.and_then(|asked| lists.iter().find(|list| list.guest_list_id == *asked));
-    if asked.is_some() && found.is_none() {
-        return Err(Error::not_found("guest_list"));
+/// Whether the caller may put guests on this list: anybody's with `ManageGuests`, else one of their own, which they must
+/// name. `path` names the field in an error; a list of somebody else is the same to a promoter as none.
+pub fn must_fill(
+    tx: &mut dyn Tx,
+    caller: &UserCaller,
+    event_id: &EventId,
+    asked: Option<&GuestListId>,
+    path: &str,
+) -> Result<()> {
+    let fills_all = can(caller.role, Action::ManageGuests);
+    if !fills_all {
+        caller.must(Action::ManageOwnGuests)?;
     }
-    if can(caller.role, Action::ManageGuests) {
+    let Some(asked) = asked else {
+        return if fills_all { Ok(()) } else { Err(Error::invalid(path, "must be one of your own guest lists")) };
+    };
+    let own = |list: &GuestListRecord| fills_all || list.promoter_id.as_ref() == Some(&caller.user_id);
+    if tx.guest_lists(event_id)?.iter().any(|list| list.guest_list_id == *asked && own(list)) {
         return Ok(());
     }
-    caller.must(Action::ManageOwnGuests)?;
-    match found {
-        Some(list) if list.promoter_id.as_ref() == Some(&caller.user_id) => Ok(()),
-        Some(_) => Err(Error::not_found("guest_list")),
-        None => Err(Error::invalid("guest_list_id", "must be one of your own guest lists")),
-    }
+    let whose = if fills_all { "a guest list of this event" } else { "one of your own guest lists" };
+    Err(Error::invalid(path, format!("is not {whose}")))
 }

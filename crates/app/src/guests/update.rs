@@ -52,11 +52,11 @@ pub async fn update(app: &App, caller: &UserCaller, guest_id: GuestId, patch: Gu
         let mut draw = draw.clone();
         // 2. The new values; a promoter may only move guests among their own lists.
         let before = find(tx, &guest_id)?;
-        guest_lists::must_fill(tx, &by, &before.event_id, before.guest_list_id.as_ref())
-            .map_err(|error| if matches!(error, Error::Invalid { .. }) { Error::not_found("guest") } else { error })?;
+        guest_lists::must_fill(tx, &by, &before.event_id, before.guest_list_id.as_ref(), "guest_list_id")
+            .map_err(hidden)?;
         let after = applied(&before, &patch)?;
         if after.guest_list_id != before.guest_list_id {
-            guest_lists::must_fill(tx, &by, &before.event_id, after.guest_list_id.as_ref())?;
+            guest_lists::must_fill(tx, &by, &before.event_id, after.guest_list_id.as_ref(), "guest_list_id")?;
         }
         if after == before {
             return Ok((before, None));
@@ -83,6 +83,11 @@ pub async fn update(app: &App, caller: &UserCaller, guest_id: GuestId, patch: Gu
         announce(app, &caller.organization_id, &event_id, &brought);
     }
     Ok(guest)
+}
+
+/// A guest on somebody else's list is not there for a promoter.
+fn hidden(error: Error) -> Error {
+    if matches!(error, Error::Invalid { .. }) { Error::not_found("guest") } else { error }
 }
 
 fn find(tx: &mut dyn Tx, guest_id: &GuestId) -> Result<GuestRecord> {

@@ -1,5 +1,7 @@
 //! New tickets, one or many, with or without a guest.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use admit_core::access::Action;
 use admit_core::barcode::{BarcodeHash, check_barcode};
 use admit_core::ids::{EntryTypeId, EventId, GateId, GuestListId};
@@ -102,10 +104,14 @@ pub async fn create(
         let known = Known::load(tx, &id)?;
         let mut checks = Checks::default();
         let mut fresh = Vec::with_capacity(new.len());
+        let mut lists = BTreeSet::new();
         for (i, ticket) in new.iter().enumerate() {
             let at = format!("[{i}]");
-            if let Some(guest) = &ticket.guest {
-                guest_lists::must_fill(tx, &by, &id, guest.guest_list_id.as_ref())?;
+            if let Some(guest) = &ticket.guest
+                && lists.insert(guest.guest_list_id.clone())
+            {
+                let field = path(&at, "guest.guest_list_id");
+                guest_lists::must_fill(tx, &by, &id, guest.guest_list_id.as_ref(), &field)?;
             }
             fresh.push(build(&mut checks, &at, ticket, &known, &id, now, &mut draw)?);
         }
@@ -165,7 +171,7 @@ fn told(made: &[(TicketRecord, Option<GuestRecord>)]) -> (&'static str, String, 
 }
 
 fn no_code_twice(checks: &mut Checks, fresh: &[Fresh]) {
-    let mut seen = std::collections::BTreeMap::new();
+    let mut seen = BTreeMap::new();
     for (i, one) in fresh.iter().enumerate() {
         for hash in &one.ticket.barcode_hashes {
             if let Some(first) = seen.insert(*hash, i) {

@@ -114,15 +114,15 @@ fn a_promoter_fills_their_own_list_and_no_other() {
         now(guests::create(&world.app, &promoter, world.event.clone(), new, None))
     };
     let mine = add(Some(&own), "Mine").unwrap().0;
-    assert_eq!(code(add(Some(&house), "X")), "no guest_list");
+    assert_eq!(wrong_field(add(Some(&house), "X")), "guest_list_id");
     assert_eq!(code(add(None, "X")), "forbidden");
     let theirs = create(&world, NewGuest { guest_list_id: Some(house.clone()), ..named("Theirs") });
     let change = |guest: &GuestRecord, patch| now(guests::update(&world.app, &promoter, guest.guest_id.clone(), patch));
     let rename = || GuestPatch { name: Some("New name".into()), ..GuestPatch::default() };
     assert_eq!(change(&mine, rename()).unwrap().name, "New name");
-    assert_eq!(code(change(&theirs, rename())), "no guest_list");
+    assert_eq!(code(change(&theirs, rename())), "no guest");
     let away = GuestPatch { guest_list_id: Some(Some(house)), ..GuestPatch::default() };
-    assert_eq!(code(change(&mine, away)), "no guest_list");
+    assert_eq!(wrong_field(change(&mine, away)), "guest_list_id");
     let seen = now(guests::list(&world.app, &promoter, world.event.clone(), None, whole_page())).unwrap();
     assert_eq!(seen.items.into_iter().map(|one| one.0.name).collect::<Vec<_>>(), ["New name"]);
     for role in [Role::Door, Role::Viewer] {

@@ -54,13 +54,15 @@ impl Demo {
         let url =
             settings.public_url.clone().unwrap_or_else(|| reached_at(listener.local_addr().unwrap_or(listen.listen)));
         let state = parts::open(&place, settings).await?;
+        serve::heed_signals(&state)?;
         let seeded = seed(&state.app).await?;
         if self.json {
             println!("{}", line(&seeded, &url));
         } else {
             self.tell(&state, &seeded, &url).await?;
         }
-        serve::until_stopped(state, listener).await
+        serve::until_stopped(state, listener).await;
+        Ok(())
     }
 
     async fn tell(&self, state: &AppState, seeded: &Seeded, url: &str) -> anyhow::Result<()> {

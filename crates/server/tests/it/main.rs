@@ -8,6 +8,7 @@ mod auth;
 mod malformed;
 mod sync;
 mod manifest;
+mod independent;
 mod changes;
 mod stream;
 mod organiser;

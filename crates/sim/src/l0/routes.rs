@@ -73,7 +73,7 @@ impl L0 {
             Reply::Answer(ok(&TimeAnswer { received_at_ms: now_ms, sent_at_ms: now_ms, server_time }))
         } else if self.device(&caller).revoked {
             Reply::Answer(self.revoked(&caller, Vec::new()))
-        } else if route == "/api/scanning/heartbeat" {
+        } else if route.ends_with("/heartbeat") {
             Reply::Answer(self.heartbeat(now_ms, &caller, body))
         } else if route == "/api/scanning/log-status" {
             Reply::Answer(self.log_status(&caller, body))

@@ -1,8 +1,10 @@
 //! `GET …/changes?cursor=`: what changed, with a long poll (spec §5).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use admit_app::changes;
+use admit_app::ports::{Hint, Topic};
 use admit_core::ids::EventId;
 use admit_core::limits::CHANGES_WAIT_SECONDS;
 use admit_core::wire::scanning::{ChangesAnswer, Cursor};
@@ -10,6 +12,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
+use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;
 use utoipa_axum::router::OpenApiRouter;
@@ -78,14 +81,22 @@ async fn changes(
         tokio::select! {
             () = tokio::time::sleep_until(until) => {}
             () = state.shutdown.cancelled() => {}
-            hint = hints.recv() => match hint {
-                // A closed hub hints no more; the deadline still ends the wait.
-                Err(RecvError::Closed) => tokio::time::sleep_until(until).await,
-                Ok(_) | Err(RecvError::Lagged(_)) => {
-                    tokio::time::sleep(SETTLE).await;
-                    while hints.try_recv().is_ok() {}
-                }
+            () = stirred(&mut hints) => {
+                tokio::time::sleep(SETTLE).await;
+                while hints.try_recv().is_ok() {}
             }
+        }
+    }
+}
+
+/// Waits for a hint that may be news for a device: how other devices are, and what waits for review, is none.
+async fn stirred(hints: &mut Receiver<Arc<Hint>>) {
+    loop {
+        match hints.recv().await {
+            Ok(hint) if matches!(hint.topic, Topic::Devices | Topic::Batch(_) | Topic::Incidents) => {}
+            Ok(_) | Err(RecvError::Lagged(_)) => return,
+            // A closed hub hints no more; the deadline still ends the wait.
+            Err(RecvError::Closed) => std::future::pending().await,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The wire shapes of `admit_core::wire::{scanning, manifest}` as `/openapi.json` describes them. Core knows no OpenAPI;
-//! a test reads an example of each shape into core's own type, so that the two cannot drift apart unseen.
-#![expect(dead_code, reason = "described, never made: what is sent are core's types")]
+//! a test compares the members of each shape with those of core's own type, so that the two cannot drift apart.
+#![cfg_attr(not(test), expect(dead_code, reason = "described, never made: what is sent are core's types"))]
+#![cfg_attr(test, allow(dead_code))]
 
 use utoipa::ToSchema;
 
@@ -354,4 +355,96 @@ pub struct ManifestTicket {
     status: String,
     valid_from: Option<String>,
     expires_at: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use admit_core::wire::{manifest, scanning};
+    use serde::Serialize;
+    use serde::de::DeserializeOwned;
+    use serde_json::{Value, json};
+    use utoipa::PartialSchema;
+
+    use super::*;
+
+    fn keys(value: &Value) -> BTreeSet<String> {
+        value.as_object().unwrap().keys().cloned().collect()
+    }
+    fn described<D: PartialSchema>() -> BTreeSet<String> {
+        keys(&serde_json::to_value(D::schema()).unwrap()["properties"])
+    }
+    /// An example with every member: core reads it, writes it back, and the description names the same members.
+    fn same<C: Serialize + DeserializeOwned, D: PartialSchema>(example: Value) {
+        let core: C = serde_json::from_value(example.clone()).unwrap_or_else(|error| panic!("{error}: {example}"));
+        assert_eq!(keys(&serde_json::to_value(core).unwrap()), described::<D>(), "{}", std::any::type_name::<C>());
+    }
+
+    const HASH: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
+    const TIME: &str = "2026-06-07T19:30:00Z";
+    const EPOCH: &str = "1780860600000-00000000000000ab";
+
+    #[test]
+    fn requests_are_described_as_core_reads_them() {
+        same::<scanning::PairRequest, PairRequest>(json!({
+            "pairing_token": "t", "device_id": "d", "name": "n", "device_type": "phone", "app_version": "1",
+        }));
+        same::<scanning::HeartbeatRequest, HeartbeatRequest>(json!({
+            "log_id": "l", "head": 1, "pending": 1, "battery": 1, "app_version": "1", "manifest_version": 1,
+            "clock_offset_ms": 1,
+        }));
+        same::<scanning::LogStatusRequest, LogStatusRequest>(json!({ "log_id": "l", "head": 1 }));
+        same::<scanning::SyncRequest, SyncRequest>(json!({
+            "device_id": "d", "sync_batch_id": "b", "format": 2, "batch_created_at": TIME, "offset_seconds": 1,
+            "log_id": "l", "head": 1, "scans": [],
+        }));
+        same::<scanning::ScanV1, ScanV1>(json!({
+            "scan_id": "s", "ticket_id": "t", "barcode_hash": HASH, "scanned_at": TIME, "gate_id": "g",
+            "outcome": "valid", "signature": "x",
+        }));
+        same::<scanning::ScanV2, ScanV2>(json!({
+            "scan_id": "s", "device_id": "d", "log_id": "l", "seq": 1, "prev": "0".repeat(32), "key_id": "k",
+            "event_id": "e", "gate_id": "g", "kind": "revert", "stage": "final", "method": "qr", "barcode_hash": HASH,
+            "raw_hash": HASH, "ticket_id": "t", "count": 1, "outcome": "valid", "opened": true,
+            "override": { "by": "a", "reason": "b" }, "operator": "o", "target_device": "d", "target_scan_id": "s",
+            "keep": 1, "at_ms": 1, "uncertainty_ms": 1,
+            "clock": { "wall_ms": 1, "mono_ms": 1, "session_id": "s", "corrected": true }, "epoch": EPOCH,
+            "manifest_version": 1, "cursor": 1, "basis": { "within": 1, "inside": 1 }, "signature": "x",
+        }));
+    }
+
+    #[test]
+    fn answers_are_described_as_core_writes_them() {
+        let part = json!({
+            "device_id": "d", "scan_id": "s", "gate_id": "g", "at": TIME, "uncertainty_ms": 1, "count": 1,
+        });
+        let conflict = json!({
+            "scan_id": "s", "ticket_id": "t", "result": "DOUBLE_ENTRY", "severity": "CRITICAL",
+            "conflict_reason": "double_entry", "entry_scans": [part], "double_entry_scans": [],
+        });
+        let rejected = json!({ "scan_id": "s", "index": 0, "reason": "r", "kept": true });
+        same::<scanning::ConflictScan, ConflictScan>(part);
+        same::<scanning::Conflict, Conflict>(conflict.clone());
+        same::<scanning::Rejected, Rejected>(rejected.clone());
+        same::<scanning::SyncAnswer, SyncAnswer>(json!({
+            "batch_id": "b", "processed": ["s"], "skipped": [], "rejected": [rejected], "conflicts": [conflict],
+            "cursor": format!("{EPOCH}.1"), "server_time": TIME,
+        }));
+        same::<scanning::PairAnswer, PairAnswer>(json!({
+            "device_id": "d", "api_key": "k", "key_id": "k", "organization_id": "o", "event_id": "e", "gate_id": "g",
+            "epoch": EPOCH,
+        }));
+        same::<scanning::HeartbeatAnswer, HeartbeatAnswer>(json!({
+            "server_time": TIME, "event_id": "e", "gate_id": "g", "manifest_version": 1, "cursor": format!("{EPOCH}.1"),
+        }));
+        same::<scanning::LogStatusAnswer, LogStatusAnswer>(json!({ "missing": [[1, 2]] }));
+        same::<scanning::TimeAnswer, TimeAnswer>(json!({ "received_at_ms": 1, "sent_at_ms": 1, "server_time": TIME }));
+        let gate = json!({
+            "gate_id": "g", "name": "n", "access_rules": { "zones": [], "max_concurrent": 1, "entry_rules": [] },
+            "direction": "in", "names_on_devices": false,
+        });
+        same::<manifest::AccessRules, AccessRules>(gate["access_rules"].clone());
+        same::<manifest::ManifestGate, ManifestGate>(gate);
+    }
 }

@@ -1,0 +1,88 @@
+//! All four signatures against Python's own `hmac`, over bytes that went over the wire: what the server signs, Python
+//! verifies; what Python signs, the server counts.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use admit_core::scan::Outcome;
+use serde_json::{Value, json};
+
+use crate::device::Phone;
+use crate::server::{TestServer, json as read};
+
+/// Beside the vectors' own checker, whose functions it uses.
+const SCRIPT: &str = r#"
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import verify
+asked = json.load(sys.stdin)
+key = asked["api_key"]
+body = bytes.fromhex(asked["manifest"])
+manifest = json.loads(body)
+print(json.dumps({
+    "signatures": verify.body_signatures_hold(body, asked["header"], key),
+    "content": verify.content_hash(manifest["tickets"]) == manifest["content_hash"],
+    "v1": verify.sign_v1(key, asked["v1"])[1],
+    "v2": verify.sign_v2(key, asked["v2"]),
+}))
+"#;
+
+fn python(asked: &Value) -> Value {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/python");
+    let mut child = Command::new("python3")
+        .args(["-c", SCRIPT, folder])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("python3 is needed to check signatures independently (Debian: apt-get install python3)");
+    child.stdin.take().unwrap().write_all(asked.to_string().as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+async fn inside(server: &TestServer) -> Value {
+    let path = format!("/api/events/{}/occupancy", server.home.event_id);
+    read(server.get(&path).bearer_auth(&server.home.token).send().await.unwrap(), 200).await["inside"].clone()
+}
+
+#[tokio::test]
+async fn python_verifies_what_we_sign_and_we_verify_what_python_signs() {
+    let server = TestServer::start().await;
+    let mut phone = Phone::pair(&server, &server.home, "a").await;
+    let now = server.state.app.clock.now();
+    let path = format!("/api/scanning/events/{}/manifest", phone.event_id());
+    let answer = phone.bearer(server.get(&path)).send().await.unwrap();
+    let header = answer.headers()["x-signature"].to_str().unwrap().to_owned();
+    let body = answer.bytes().await.unwrap();
+    let hash = |n: usize| admit_core::barcode::BarcodeHash::of(&server.home.barcodes[n]).to_string();
+    let mut v1 = json!({
+        "scan_id": "v1-1", "ticket_id": null, "barcode_hash": hash(0), "scanned_at": now.to_string(),
+        "gate_id": phone.gate_id(), "outcome": "valid",
+    });
+    let mut v2 = phone.scan(&server.home.barcodes[1], Outcome::Valid, now);
+    let ours = v2["signature"].clone();
+    let said = python(&json!({
+        "api_key": phone.key(),
+        "manifest": body.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
+        "header": header,
+        "v1": v1,
+        "v2": v2,
+    }));
+    assert_eq!((&said["signatures"], &said["content"]), (&json!(true), &json!(true)));
+    assert_eq!(said["v2"], ours);
+
+    // A false signature is kept and counts nobody.
+    let envelope =
+        |id: &str, item: &Value| json!({ "device_id": phone.device_id(), "sync_batch_id": id, "scans": [item] });
+    v1["signature"] = json!(format!("HMAC-SHA256={}", "0".repeat(64)));
+    assert_eq!(phone.sync(&server, &envelope("false", &v1)).await.status(), 200);
+    assert_eq!(inside(&server).await, 0);
+    v1["signature"] = said["v1"].clone();
+    assert_eq!(phone.sync(&server, &envelope("v1", &v1)).await.status(), 200);
+    assert_eq!(inside(&server).await, 1);
+    v2["signature"] = said["v2"].clone();
+    let batch = phone.batch(vec![v2]);
+    assert_eq!(phone.sync(&server, &batch).await.status(), 200);
+    assert_eq!(inside(&server).await, 2);
+}

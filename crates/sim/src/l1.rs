@@ -1,0 +1,229 @@
+//! Level 1: the real use cases on SQLite in memory (trust §3). The store runs in place, so every future is ready when
+//! it is made: one seed is one schedule. Faults are planted at statements and at commits.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use admit_app::caller::UserCaller;
+use admit_app::error::Result;
+use admit_app::ports::{App, Clock, Hint, Hints, Ids};
+use admit_app::secret::Secret;
+use admit_core::ids::{EventId, TicketId};
+use admit_core::rule::Epoch;
+use admit_core::time::Timestamp;
+use admit_store_sqlite::{CommitFault, Options, Sqlite, StatementFault};
+use futures_util::FutureExt;
+
+use crate::config::Config;
+use crate::reach::Reach;
+use crate::rng::Rng;
+use crate::server::{Act, Reply, Request, Server, Truth};
+
+mod acts;
+mod routes;
+mod truth;
+
+/// What the ports of all processes of this server share: it outlives kills and restores.
+struct Machine {
+    now_ms: AtomicI64,
+    /// Whose request is being served: each organisation has its own stream of randomness, or the presence of one would
+    /// be seen in the ids of the other (trust I13).
+    org: AtomicUsize,
+    ids: Mutex<Vec<Rng>>,
+    faults: Mutex<Vec<Rng>>,
+    /// Chance of a fault at a statement or commit, per hundred thousand.
+    fault: AtomicU32,
+    died: AtomicU32,
+}
+
+impl Machine {
+    fn strikes(&self, weight: u32) -> bool {
+        let chance = self.fault.load(Ordering::Relaxed).saturating_mul(weight);
+        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        chance > 0 && faults[self.org.load(Ordering::Relaxed)].below(100_000) < u64::from(chance)
+    }
+}
+
+impl Clock for Machine {
+    fn now(&self) -> Timestamp {
+        Timestamp::clamped(self.now_ms.load(Ordering::Relaxed))
+    }
+    fn monotonic_ms(&self) -> i64 {
+        self.now_ms.load(Ordering::Relaxed)
+    }
+}
+impl Ids for Machine {
+    fn random(&self) -> [u8; 32] {
+        let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
+        ids[self.org.load(Ordering::Relaxed)].bytes()
+    }
+}
+impl Hints for Machine {
+    fn hint(&self, _: Hint) {}
+}
+
+/// One organisation as its owner knows it.
+struct Owner {
+    caller: UserCaller,
+    event_id: EventId,
+    /// The server's own ids of the tickets this world speaks of by other names.
+    tickets: BTreeMap<TicketId, TicketId>,
+}
+
+/// The server of level 1.
+pub struct L1 {
+    store: Sqlite,
+    app: App,
+    machine: Arc<Machine>,
+    owners: Vec<Owner>,
+    /// Whose key or token a text is: only to choose the stream of randomness before the server finds out itself.
+    texts: BTreeMap<String, usize>,
+    backup: Option<(Vec<u8>, Vec<BTreeMap<TicketId, TicketId>>)>,
+    reach: Reach,
+}
+
+/// Runs a future that never waits.
+fn now<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
+    let bug = || admit_app::error::Error::Bug("a future of the inline store was not ready".into());
+    future.now_or_never().unwrap_or_else(|| Err(bug()))
+}
+
+fn process(store: &Sqlite, machine: &Arc<Machine>) -> App {
+    let secret = Secret::new("a secret of the simulator, thirty-two characters").unwrap_or_else(|_| unreachable!("long"));
+    let (clock, ids, hints) = (machine.clone(), machine.clone(), machine.clone());
+    App::new(Arc::new(store.clone()), clock, ids, hints, secret)
+}
+
+impl L1 {
+    /// A server with its organisations; their events, gates and tickets have the same ids in each.
+    ///
+    /// # Panics
+    /// When the store cannot be opened or the scene cannot be set: then there is nothing to simulate.
+    pub fn new(seed: u64, config: &Config, now_ms: i64) -> Self {
+        let streams = |purpose| Mutex::new((0..=config.orgs).map(|org| Rng::of(seed, purpose, org)).collect());
+        let machine = Arc::new(Machine {
+            now_ms: AtomicI64::new(now_ms),
+            org: AtomicUsize::new(0),
+            ids: streams("server ids"),
+            faults: streams("server faults"),
+            fault: AtomicU32::new(0),
+            died: AtomicU32::new(0),
+        });
+        let (for_clock, for_commit, for_statement) = (machine.clone(), machine.clone(), machine.clone());
+        let options = Options {
+            clock: Some(Arc::new(move || for_clock.now_ms.load(Ordering::Relaxed))),
+            first_epoch: Some(Epoch { restored_at_ms: now_ms - 1_000, random: 1 }),
+            before_commit: Some(Arc::new(move || {
+                if for_commit.strikes(40) {
+                    for_commit.died.store(1, Ordering::Relaxed);
+                    CommitFault::LostAck
+                } else if for_commit.strikes(40) {
+                    CommitFault::Lose
+                } else {
+                    CommitFault::Proceed
+                }
+            })),
+            before_statement: Some(Arc::new(move |_| {
+                if for_statement.strikes(2) {
+                    for_statement.died.store(1, Ordering::Relaxed);
+                    StatementFault::Crash
+                } else {
+                    StatementFault::Proceed
+                }
+            })),
+            ..Options::inline()
+        };
+        let store = Sqlite::memory(options).unwrap_or_else(|error| panic!("the store does not open: {error}"));
+        let app = process(&store, &machine);
+        let mut server = Self {
+            store,
+            app,
+            machine,
+            owners: Vec::new(),
+            texts: BTreeMap::new(),
+            backup: None,
+            reach: Reach::default(),
+        };
+        for org in 0..config.orgs {
+            let owner = server.found(seed, org, config).unwrap_or_else(|error| panic!("no scene: {error}"));
+            server.owners.push(owner);
+        }
+        let fault = if config.server_crash > 0 { 1 + config.server_crash / 40 } else { 0 };
+        server.machine.fault.store(fault, Ordering::Relaxed);
+        server
+    }
+
+    fn serve(&mut self, now_ms: i64, org: usize) {
+        self.machine.now_ms.store(now_ms, Ordering::Relaxed);
+        self.machine.org.store(org, Ordering::Relaxed);
+    }
+
+    /// After a planted death the process starts again on what was committed.
+    fn revive(&mut self) {
+        if self.machine.died.swap(0, Ordering::Relaxed) > 0 {
+            self.reach.hit("died inside a transaction");
+            self.kill();
+        }
+    }
+}
+
+impl Server for L1 {
+    fn handle(&mut self, now_ms: i64, request: &Request) -> Reply {
+        let org = self.whose(request);
+        self.serve(now_ms, org);
+        let reply = self.route(request);
+        self.revive();
+        reply
+    }
+
+    fn act(&mut self, now_ms: i64, org: u64, act: &Act) -> Option<String> {
+        self.serve(now_ms, org as usize);
+        let done = self.do_act(org as usize, act);
+        self.revive();
+        done.unwrap_or_default()
+    }
+
+    fn kill(&mut self) {
+        if let Err(error) = self.store.crash() {
+            panic!("the store does not start again: {error}");
+        }
+        self.app = process(&self.store, &self.machine);
+        self.reach.hit("server killed");
+    }
+
+    fn heal(&mut self) {
+        self.machine.fault.store(0, Ordering::Relaxed);
+    }
+
+    fn backup(&mut self) {
+        let tickets = self.owners.iter().map(|owner| owner.tickets.clone()).collect();
+        self.backup = self.store.snapshot().ok().map(|image| (image, tickets));
+    }
+
+    fn restore(&mut self, now_ms: i64, proper: bool) {
+        let Some((image, tickets)) = self.backup.clone() else { return };
+        self.serve(now_ms, self.owners.len());
+        if let Err(error) = self.store.restore(&image) {
+            panic!("the backup does not open: {error}");
+        }
+        for (owner, tickets) in self.owners.iter_mut().zip(tickets) {
+            owner.tickets = tickets;
+        }
+        self.app = process(&self.store, &self.machine);
+        self.reach.hit("restore");
+        let faults = self.machine.fault.swap(0, Ordering::Relaxed);
+        if proper && let Ok(seen) = now(self.app.store.epoch()) {
+            self.reach.hit_if(now(admit_app::epochs::begin(&self.app, seen)).is_ok(), "epoch changed");
+        }
+        self.machine.fault.store(faults, Ordering::Relaxed);
+    }
+
+    fn truth(&self, org: u64) -> Truth {
+        self.read_truth(org as usize).unwrap_or_else(|error| panic!("the store cannot be read: {error}"))
+    }
+
+    fn reach(&self) -> &Reach {
+        &self.reach
+    }
+}

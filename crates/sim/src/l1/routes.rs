@@ -1,0 +1,204 @@
+//! Requests into use cases and back: what the HTTP layer does, without HTTP.
+
+use admit_app::caller::DeviceCaller;
+use admit_app::error::{Error, Result};
+use admit_app::manifests::fetch::{FetchCommand, FetchedManifest, fetch};
+use admit_app::changes::poll::{ChangesCommand, poll};
+use admit_app::{devices, epochs, scans};
+use admit_core::ids::EventId;
+use admit_core::time::Timestamp;
+use admit_core::wire::problem::{Problem, read};
+use admit_core::wire::scanning::{
+    Cursor, DEVICE_TIME_HEADER, HeartbeatRequest, LogStatusRequest, PairAnswer, PairRequest, SERVER_TIME_HEADER,
+    SIGNATURE_HEADER, SyncRequest, TimeAnswer, WITNESS_HEADER, Witness,
+};
+use serde_json::{Map, Value};
+
+use super::{L1, now};
+use crate::server::{Reply, Request, Response};
+
+fn ok<T: serde::Serialize>(body: &T) -> Response {
+    raw(200, serde_json::to_vec(body).unwrap_or_default())
+}
+fn raw(status: u16, body: Vec<u8>) -> Response {
+    Response { status, headers: vec![("content-type".into(), "application/json".into())], body }
+}
+
+fn body<'a, T: serde::Deserialize<'a>>(request: &'a Request) -> Result<T> {
+    let text = request.body.as_deref().unwrap_or_default();
+    read(text.as_bytes()).map_err(|error| Error::invalid(error.path, error.message))
+}
+
+/// The one map from errors to statuses, as the HTTP layer has it.
+fn refusal(error: &Error) -> Response {
+    let (status, code) = match error {
+        Error::Invalid { code, .. } => (400, *code),
+        Error::Unauthenticated { code, .. } => (401, *code),
+        Error::Denied { code, .. } => (403, *code),
+        Error::NotFound { .. } => (404, "not_found"),
+        Error::Gone { code, .. } => (410, *code),
+        Error::Conflict { code, .. } => (409, *code),
+        Error::Unprocessable { code, .. } => (422, *code),
+        Error::Later { code, .. } => (503, *code),
+        Error::Bug(_) => (500, "internal"),
+    };
+    let details = match error {
+        Error::Denied { details: Some(details), .. } => match &**details {
+            Value::Object(map) => map.clone(),
+            _ => Map::new(),
+        },
+        _ => Map::new(),
+    };
+    let problem = Problem {
+        kind: format!("/problems/{code}"),
+        title: code.into(),
+        status,
+        code: code.into(),
+        detail: error.to_string(),
+        errors: vec![],
+        details,
+    };
+    raw(status, serde_json::to_vec(&problem).unwrap_or_default())
+}
+
+impl L1 {
+    /// Whose stream of randomness serves this request.
+    pub(super) fn whose(&self, request: &Request) -> usize {
+        let token = body::<PairRequest>(request).map(|asked| asked.pairing_token).unwrap_or_default();
+        let text = bearer(request).unwrap_or(&token);
+        self.texts.get(text).or_else(|| self.texts.get(&token)).copied().unwrap_or(self.owners.len())
+    }
+
+    pub(super) fn route(&mut self, request: &Request) -> Reply {
+        if request.route() == "/api/scanning/pair" {
+            return Reply::Answer(self.pair(request).unwrap_or_else(|error| refusal(&error)));
+        }
+        let caller = match now(devices::authenticate(&self.app, bearer(request).unwrap_or_default())) {
+            Ok(caller) => caller,
+            Err(error) => return Reply::Answer(refusal(&error)),
+        };
+        if let Some(Ok(witness)) = request.header(WITNESS_HEADER).map(str::parse::<Witness>) {
+            let before = now(self.app.store.epoch()).ok();
+            if let Err(error) = now(epochs::check_witness(&self.app, &caller.organization_id, &witness)) {
+                return Reply::Answer(refusal(&error));
+            }
+            if now(self.app.store.epoch()).ok() != before {
+                self.reach.hit("rollback found by a witness");
+                self.reach.hit("epoch changed");
+            }
+        }
+        match self.ask(&caller, request) {
+            Ok(Some(answer)) => Reply::Answer(self.dress(&caller, answer)),
+            Ok(None) => Reply::Hold,
+            Err(error) => {
+                self.note(&error);
+                Reply::Answer(self.dress(&caller, refusal(&error)))
+            }
+        }
+    }
+
+    fn note(&mut self, error: &Error) {
+        self.reach.hit_if(matches!(error, Error::Conflict { code: "batch_id_reused", .. }), "batch id reused");
+        self.reach.hit_if(matches!(error, Error::Later { .. }), "server said later");
+    }
+
+    fn dress(&self, caller: &DeviceCaller, mut answer: Response) -> Response {
+        let Some(owner) = self.owners.iter().find(|it| it.caller.organization_id == caller.organization_id) else {
+            return answer;
+        };
+        if let Ok(witness) = now(epochs::witness(&self.app, &caller.organization_id, &owner.event_id)) {
+            answer.headers.push((WITNESS_HEADER.into(), witness.to_string()));
+        }
+        answer.headers.push((SERVER_TIME_HEADER.into(), self.app.clock.now().to_string()));
+        answer
+    }
+
+    fn pair(&mut self, request: &Request) -> Result<Response> {
+        let asked: PairRequest = body(request)?;
+        let org = self.texts.get(&asked.pairing_token).copied();
+        let command = devices::PairCommand {
+            pairing_token: asked.pairing_token,
+            device_id: asked.device_id,
+            name: asked.name,
+            device_type: asked.device_type.map(|kind| kind.as_str().to_owned()),
+            api_key: bearer(request).map(str::to_owned),
+        };
+        let paired = now(devices::pair(&self.app, command))?;
+        if let Some(org) = org {
+            self.texts.insert(paired.api_key.clone(), org);
+        }
+        Ok(ok(&PairAnswer {
+            device_id: paired.device_id,
+            api_key: paired.api_key,
+            key_id: paired.key_id,
+            organization_id: paired.organization_id,
+            event_id: paired.event_id,
+            gate_id: paired.gate_id,
+            epoch: paired.epoch,
+        }))
+    }
+
+    /// `None` = a long poll with nothing new.
+    fn ask(&mut self, caller: &DeviceCaller, request: &Request) -> Result<Option<Response>> {
+        let app = &self.app;
+        let route = request.route();
+        Ok(Some(match route {
+            "/api/scanning/time" => {
+                let server_time = now(app.store.now())?;
+                let ms = server_time.ms();
+                ok(&TimeAnswer { received_at_ms: ms, sent_at_ms: ms, server_time })
+            }
+            "/api/scanning/heartbeat" => ok(&now(devices::heartbeat(app, caller, body::<HeartbeatRequest>(request)?))?),
+            "/api/scanning/log-status" => ok(&now(devices::log_status(app, caller, body::<LogStatusRequest>(request)?))?),
+            "/api/scanning/sync" => {
+                let answer = now(scans::ingest_batch(app, caller, body::<SyncRequest>(request)?))?;
+                self.reach.hit_if(answer.repeated, "batch repeated");
+                raw(200, answer.body.into_bytes())
+            }
+            _ => {
+                let event = route.strip_prefix("/api/scanning/events/").and_then(|rest| rest.split_once('/'));
+                let Some((event_id, what)) = event else { return Err(Error::not_found("route")) };
+                let event_id = EventId::new(event_id).map_err(|_| Error::not_found("event"))?;
+                match what {
+                    "manifest" => self.manifest(caller, &event_id, request)?,
+                    "changes" => return self.changes(caller, &event_id, request),
+                    _ => return Err(Error::not_found("route")),
+                }
+            }
+        }))
+    }
+
+    fn manifest(&self, caller: &DeviceCaller, event_id: &EventId, request: &Request) -> Result<Response> {
+        let command = FetchCommand {
+            if_none_match: request.header("if-none-match").map(str::to_owned),
+            since: request.query("since").and_then(|since| since.parse().ok()),
+            device_time: request.header(DEVICE_TIME_HEADER).and_then(|text| Timestamp::parse(text).ok()),
+        };
+        Ok(match now(fetch(&self.app, caller, event_id, command))? {
+            FetchedManifest::NotModified { .. } => raw(304, Vec::new()),
+            FetchedManifest::Body { large, tail, signature, .. } => {
+                let mut answer = raw(200, [large.bytes.as_slice(), &tail].concat());
+                answer.headers.push((SIGNATURE_HEADER.into(), signature));
+                answer
+            }
+        })
+    }
+
+    fn changes(&self, caller: &DeviceCaller, event_id: &EventId, request: &Request) -> Result<Option<Response>> {
+        let cursor = match request.query("cursor").filter(|text| !text.is_empty()) {
+            Some(text) => {
+                Some(text.parse::<Cursor>().map_err(|error| Error::invalid("cursor", error.to_string()))?)
+            }
+            None => None,
+        };
+        let manifest_version = request.query("manifest_version").and_then(|text| text.parse().ok()).unwrap_or(0);
+        let command = ChangesCommand { cursor, manifest_version };
+        let answer = now(poll(&self.app, caller, event_id, command))?;
+        let news = !answer.items.is_empty() || answer.resync || answer.more || answer.manifest_version > manifest_version;
+        Ok((news || request.query("wait").is_none()).then(|| ok(&answer)))
+    }
+}
+
+fn bearer(request: &Request) -> Option<&str> {
+    request.header("authorization").and_then(|value| value.strip_prefix("Bearer "))
+}

@@ -1,0 +1,86 @@
+//! What the store holds, read whole.
+
+use std::collections::BTreeMap;
+
+use admit_app::error::{Error, Result};
+use admit_app::ports::{Tx, read};
+use admit_app::records::{DeviceState, IncidentStatus, LoadedRules, LogRecord};
+use admit_app::scans::{log, rebuild};
+use admit_core::audit;
+use admit_core::ids::{EventId, TicketId};
+use admit_core::incident::Subject;
+use admit_core::reduce::Reduced;
+
+use super::{L1, now};
+use crate::server::{IncidentTruth, LogTruth, Truth};
+
+impl L1 {
+    pub(super) fn read_truth(&self, org: usize) -> Result<Truth> {
+        let owner = &self.owners[org];
+        let event_id = owner.event_id.clone();
+        let tickets: Vec<TicketId> = owner.tickets.values().cloned().collect();
+        now(read(&*self.app.store, &owner.caller.organization_id, move |tx| collect(tx, &event_id, &tickets)))
+    }
+}
+
+fn collect(tx: &mut dyn Tx, event_id: &EventId, tickets: &[TicketId]) -> Result<Truth> {
+    let head = tx.head(event_id)?;
+    let LoadedRules { book, tickets: ticket_rules } = tx.load_rules(event_id, tickets)?;
+    let subjects = tx.subjects_with_scans(event_id)?;
+    let mut facts = tx.facts(event_id, &subjects)?;
+    facts.sort_by(|(_, a), (_, b)| {
+        (&a.scan.device_id, &a.scan.scan_id, a.digest).cmp(&(&b.scan.device_id, &b.scan.scan_id, b.digest))
+    });
+    // A content comes along with every subject that another content of its scan is about.
+    facts.dedup_by(|(_, a), (_, b)| {
+        (&a.scan.device_id, &a.scan.scan_id, a.digest) == (&b.scan.device_id, &b.scan.scan_id, b.digest)
+    });
+    let mut derived = BTreeMap::new();
+    for state in tx.all_states(event_id)? {
+        let subject = subject(&state.subject_key)?;
+        let verdicts = tx.verdicts(event_id, &state.subject_key)?;
+        let reduced = Reduced { state: state.state, verdicts, effective: state.effective, causes: Vec::new() };
+        derived.insert(subject, reduced);
+    }
+    let mut incidents = BTreeMap::new();
+    for incident in tx.all_incidents(event_id)? {
+        // Causes of logs, devices and ids have no subject of scans.
+        let Some(subject) = Subject::from_key(&incident.subject_key) else { continue };
+        let truth = IncidentTruth {
+            digest: incident.digest,
+            open: incident.status == IncidentStatus::Open,
+            holds: incident.status != IncidentStatus::Cleared,
+            resolved: incident.resolved_digest,
+        };
+        incidents.insert((subject, incident.kind), truth);
+    }
+    let mut audit = vec![audit::GENESIS];
+    for serial in 1..=head.serial {
+        audit.push(tx.audit_head_at(event_id, serial)?.unwrap_or([0xff; 32]));
+    }
+    let revoked = tx.devices(event_id)?.into_iter().filter(|device| device.state == DeviceState::Revoked);
+    Ok(Truth {
+        facts,
+        book,
+        ticket_rules,
+        reviews: tx.reviews(event_id, &subjects)?,
+        derived,
+        differences: rebuild::differences(tx, event_id)?.lines,
+        incidents,
+        logs: tx.logs(event_id)?.iter().map(log_truth).collect(),
+        revoked: revoked.map(|device| device.device_id).collect(),
+        audit,
+        epoch: Some(head.epoch),
+        serial: head.serial,
+    })
+}
+
+fn subject(key: &str) -> Result<Subject> {
+    Subject::from_key(key).ok_or_else(|| Error::Bug(format!("{key} is no subject")))
+}
+
+fn log_truth(record: &LogRecord) -> ((admit_core::ids::DeviceId, admit_core::ids::LogId), LogTruth) {
+    let received = record.received.iter().flat_map(|(from, to)| *from..=*to).collect();
+    let truth = LogTruth { head: record.head, received, missing: log::missing(record) };
+    ((record.device_id.clone(), record.log_id.clone()), truth)
+}
