@@ -9,7 +9,7 @@ pub mod revoke;
 
 pub use authenticate::authenticate;
 pub use heartbeat::heartbeat;
+pub use list::list;
 pub use log_status::log_status;
 pub use pair::{PairCommand, PairedDevice, pair};
-pub use list::list;
 pub use revoke::revoke;

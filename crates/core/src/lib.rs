@@ -2,7 +2,6 @@
 //!
 //! Modules in reading order; a file imports only from those above it (law 12).
 
-
 mod words;
 pub mod limits;
 pub mod time;

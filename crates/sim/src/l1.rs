@@ -90,7 +90,8 @@ fn now<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
 }
 
 fn process(store: &Sqlite, machine: &Arc<Machine>) -> App {
-    let secret = Secret::new("a secret of the simulator, thirty-two characters").unwrap_or_else(|_| unreachable!("long"));
+    let secret =
+        Secret::new("a secret of the simulator, thirty-two characters").unwrap_or_else(|_| unreachable!("long"));
     let (clock, ids, hints) = (machine.clone(), machine.clone(), machine.clone());
     App::new(Arc::new(store.clone()), clock, ids, hints, secret)
 }

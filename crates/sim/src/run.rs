@@ -144,13 +144,7 @@ fn differences(alone: &Truth, beside: &Truth) -> Vec<&'static str> {
     parts.into_iter().filter(|(_, same)| !same).map(|(name, _)| name).collect()
 }
 
-fn once<S: Server>(
-    seed: u64,
-    config: &Config,
-    server: S,
-    planted: Planted,
-    keep_trace: bool,
-) -> (Outcome, Vec<Truth>) {
+fn once<S: Server>(seed: u64, config: &Config, server: S, planted: Planted, keep_trace: bool) -> (Outcome, Vec<Truth>) {
     let mut world = World::new(seed, config, server, planted, keep_trace);
     world.run();
     let truths = world.sides.iter().map(|side| world.server.truth(side.org)).collect();

@@ -119,7 +119,9 @@ fn check(driver: &mut PgDriver, options: &Options) -> Result<()> {
                 FROM pg_roles WHERE rolname = current_user";
     let role = driver.show(role)?;
     if !role.is_empty() {
-        return wrong(format!("signs in as {role}: organisations would not be kept apart; use a plain role that owns the database"));
+        return wrong(format!(
+            "signs in as {role}: organisations would not be kept apart; use a plain role that owns the database"
+        ));
     }
     Ok(())
 }

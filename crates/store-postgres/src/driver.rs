@@ -126,7 +126,9 @@ fn column<'a>(kind: Kind, values: &'a [Value<'a>], first: usize, stride: usize) 
             column.map(|value| if let Value::Int(number) = value { Some(*number) } else { None }).collect::<Vec<_>>(),
         ),
         Kind::Text => Box::new(
-            column.map(|value| if let Value::Text(text) = value { Some(text.as_ref()) } else { None }).collect::<Vec<_>>(),
+            column
+                .map(|value| if let Value::Text(text) = value { Some(text.as_ref()) } else { None })
+                .collect::<Vec<_>>(),
         ),
         Kind::Blob => Box::new(
             column

@@ -80,7 +80,8 @@ fn the_database_itself_keeps_organizations_apart() {
         with_organization(&store, "p").await;
     });
     let mut driver = connect::connect(&connect::config(&address).unwrap()).unwrap();
-    let count = |driver: &mut PgDriver, table: &str| driver.show(&format!("SELECT COUNT(*)::text FROM {table}")).unwrap();
+    let count =
+        |driver: &mut PgDriver, table: &str| driver.show(&format!("SELECT COUNT(*)::text FROM {table}")).unwrap();
     assert_eq!(count(&mut driver, "events"), "0", "nothing is seen before it is said for whom");
     driver.begin("BEGIN");
     driver.run_for(RunFor::Organization(&id("p"))).unwrap();
@@ -150,9 +151,8 @@ fn two_nodes_at_once_share_one_order() {
 #[test]
 fn a_server_that_restarts_loses_nothing_that_was_acknowledged() {
     let server = Server::start(true);
-    let store: TestStore = Arc::new(
-        Postgres::open(&server.database(), Options { writers: 2, readers: 1, ..Options::default() }).unwrap(),
-    );
+    let store: TestStore =
+        Arc::new(Postgres::open(&server.database(), Options { writers: 2, readers: 1, ..Options::default() }).unwrap());
     drive(async {
         with_event(&store).await;
         assert_eq!(stamp(&store).await, Ok(1));
@@ -180,9 +180,8 @@ fn an_operation_whose_connection_is_cut_runs_again_once() {
         let serial = write(&*store, scope("o", "e"), move |tx| {
             let stamp = tx.stamp(&id("e"))?;
             if counted.fetch_add(1, Ordering::Relaxed) == 0 {
-                shared().admin(&format!(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
-                ));
+                shared()
+                    .admin(&format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"));
             }
             tx.insert_gate(&id("e"), &id("north"), at(1))?;
             Ok(stamp.serial)

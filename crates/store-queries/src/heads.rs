@@ -153,7 +153,10 @@ pub(crate) fn write<D: Driver>(
     driver.execute(&UPDATE_HEAD, &values).map(|_| ())
 }
 
-pub(crate) fn lock_organization<D: Driver>(driver: &mut D, organization_id: &OrganizationId) -> Result<OrganizationHead> {
+pub(crate) fn lock_organization<D: Driver>(
+    driver: &mut D,
+    organization_id: &OrganizationId,
+) -> Result<OrganizationHead> {
     let rows = driver.query(&LOCK_ORGANIZATION, &[organization_id.into()])?;
     let mut row = rows.into_iter().next().ok_or(Error::NotFound { what: "organization" })?;
     Ok(OrganizationHead { audit_n: row.count()?, audit_head: row.hash()?, last_at: row.int()? })

@@ -269,13 +269,14 @@ impl<D: Driver> TxScans for SqlTx<'_, D> {
         // Identifiers are printable ASCII: DEL sorts after all of them, "all of this serial is known".
         let after_id = after.1.map_or("\u{7f}", |ticket_id| ticket_id.as_str());
         let limit_value = Value::Int(i64::try_from(limit).unwrap_or(i64::MAX));
-        let values =
-            [(&id).into(), event_id.into(), after.0.into(), after_id.into(), rules_after.into(), limit_value];
+        let values = [(&id).into(), event_id.into(), after.0.into(), after_id.into(), rules_after.into(), limit_value];
         let by_scans = self.all(&CHANGED_BY_SCANS, &values, read_ticket)?;
         let by_rules = self.all(&CHANGED_BY_RULES, &values, read_ticket)?;
         let mut changed: Vec<(TicketRecord, u64)> = Vec::with_capacity(by_scans.len() + by_rules.len());
-        changed.extend(by_scans.into_iter().map(|ticket| (ticket.state_serial, ticket)).map(|(at, ticket)| (ticket, at)));
-        changed.extend(by_rules.into_iter().map(|ticket| (ticket.rules_serial, ticket)).map(|(at, ticket)| (ticket, at)));
+        changed
+            .extend(by_scans.into_iter().map(|ticket| (ticket.state_serial, ticket)).map(|(at, ticket)| (ticket, at)));
+        changed
+            .extend(by_rules.into_iter().map(|ticket| (ticket.rules_serial, ticket)).map(|(at, ticket)| (ticket, at)));
         changed.sort_by(|(a, a_at), (b, b_at)| (a_at, &a.ticket_id).cmp(&(b_at, &b.ticket_id)));
         changed.truncate(limit);
         Ok(changed)

@@ -175,16 +175,13 @@ impl<D: Driver> SqlTx<'_, D> {
         self.execute_many(&PUT_VERDICTS, &verdicts)?;
         self.mark_tickets(event_id, states.iter().map(|(state, _)| state))
     }
-    fn mark_tickets<'s>(
-        &mut self,
-        event_id: &EventId,
-        states: impl Iterator<Item = &'s StateRecord>,
-    ) -> Result<()> {
+    fn mark_tickets<'s>(&mut self, event_id: &EventId, states: impl Iterator<Item = &'s StateRecord>) -> Result<()> {
         let id = self.organization_id.clone();
         let mut by_serial: BTreeMap<u64, Vec<TicketId>> = BTreeMap::new();
         for state in states {
             let subject = Subject::from_key(&state.subject_key);
-            let subject = subject.ok_or_else(|| Error::Bug(format!("not a subject of scans: {}", state.subject_key)))?;
+            let subject =
+                subject.ok_or_else(|| Error::Bug(format!("not a subject of scans: {}", state.subject_key)))?;
             if let Subject::Ticket(ticket_id) = subject {
                 by_serial.entry(state.serial).or_default().push(ticket_id);
             }
@@ -224,13 +221,7 @@ impl<D: Driver> SqlTx<'_, D> {
         self.execute(&ADD_OCCUPANCY, &values)?;
         let mut gates: Vec<Value<'_>> = Vec::new();
         for (gate_id, flow) in &delta.gates {
-            gates.extend([
-                (&id).into(),
-                event_id.into(),
-                gate_id.into(),
-                flow.entered.into(),
-                flow.exited.into(),
-            ]);
+            gates.extend([(&id).into(), event_id.into(), gate_id.into(), flow.entered.into(), flow.exited.into()]);
         }
         self.execute_many(&ADD_OCCUPANCY_GATES, &gates)
     }

@@ -237,7 +237,8 @@ impl<D: Driver> TxTickets for SqlTx<'_, D> {
     }
     fn count_tickets(&mut self, event_id: &EventId) -> Result<(u64, u64)> {
         let id = self.organization_id.clone();
-        let counts = self.one(&COUNT_TICKETS, &[(&id).into(), event_id.into()], |row| Ok((row.count()?, row.count()?)))?;
+        let counts =
+            self.one(&COUNT_TICKETS, &[(&id).into(), event_id.into()], |row| Ok((row.count()?, row.count()?)))?;
         Ok(counts.unwrap_or_default())
     }
     fn tickets_by_import_key(&mut self, event_id: &EventId, keys: &[String]) -> Result<Vec<TicketRecord>> {

@@ -118,9 +118,7 @@ impl Sqlite {
     fn run(&self, work: Work, urgent: bool) -> BoxFuture<'static, Result<()>> {
         match &self.inner.mode {
             // At once, not when polled: a caller that leaves cancels nothing, in either mode.
-            Mode::Inline(writer) => {
-                ready(writer.lock().unwrap_or_else(PoisonError::into_inner).run_one(work)).boxed()
-            }
+            Mode::Inline(writer) => ready(writer.lock().unwrap_or_else(PoisonError::into_inner).run_one(work)).boxed(),
             Mode::Threads(threads) => {
                 let (reply, answer) = oneshot::channel();
                 let reads = matches!(work, Work::Read(..) | Work::Look(_));

@@ -37,11 +37,40 @@ fn every_statement_fits_the_schema() {
 
 /// Statements that are meant to read all of an event or an organisation: lists, rebuilds, the manifest.
 const WIDE: &[&str] = &[
-    "PRESENT_EPOCH", "LOCK_EPOCHS", "ORGANIZATION_IDS", "MEMBERS", "API_TOKENS", "DELETE_USER_CREDENTIALS", "EVENTS",
-    "EVENT_IDS", "EVENT_EPOCHS", "GATE_IDS", "ENTRY_TYPES", "GUEST_LISTS", "ALL_STATES", "SUBJECTS", "SUBJECTS_OUTSIDE",
-    "SUBJECTS_OF_DEVICE", "MANIFEST_ROWS", "COUNT_TICKETS", "TICKETS", "GUESTS", "SCANS", "INCIDENTS", "ALL_INCIDENTS",
-    "DEVICES", "LOGS", "AUDIT", "AUDIT_FROM", "COUNT_OPEN", "COUNT_QUARANTINED", "REVOKE_USER_API_TOKENS", "ANY_REVIEW",
-    "OCCUPANCY_GATES", "DELETE_OCCUPANCY_GATES", "KEYS",
+    "PRESENT_EPOCH",
+    "LOCK_EPOCHS",
+    "ORGANIZATION_IDS",
+    "MEMBERS",
+    "API_TOKENS",
+    "DELETE_USER_CREDENTIALS",
+    "EVENTS",
+    "EVENT_IDS",
+    "EVENT_EPOCHS",
+    "GATE_IDS",
+    "ENTRY_TYPES",
+    "GUEST_LISTS",
+    "ALL_STATES",
+    "SUBJECTS",
+    "SUBJECTS_OUTSIDE",
+    "SUBJECTS_OF_DEVICE",
+    "MANIFEST_ROWS",
+    "COUNT_TICKETS",
+    "TICKETS",
+    "GUESTS",
+    "SCANS",
+    "INCIDENTS",
+    "ALL_INCIDENTS",
+    "DEVICES",
+    "LOGS",
+    "AUDIT",
+    "AUDIT_FROM",
+    "COUNT_OPEN",
+    "COUNT_QUARANTINED",
+    "REVOKE_USER_API_TOKENS",
+    "ANY_REVIEW",
+    "OCCUPANCY_GATES",
+    "DELETE_OCCUPANCY_GATES",
+    "KEYS",
 ];
 
 #[test]
@@ -54,9 +83,9 @@ fn no_statement_of_a_write_reads_all_of_an_event() {
             let step: String = row.get("detail").unwrap();
             let scans_table = step.starts_with("SCAN") && !step.contains("CONSTANT ROW") && !step.contains("found");
             let by_event = step.ends_with("(organization_id=? AND event_id=?)");
-            let one_row = ["events", "event_heads", "occupancy"].iter().any(|table| {
-                step.starts_with(&format!("SEARCH {table} "))
-            });
+            let one_row = ["events", "event_heads", "occupancy"]
+                .iter()
+                .any(|table| step.starts_with(&format!("SEARCH {table} ")));
             assert!(!scans_table && (!by_event || one_row), "{}: {step}", stmt.name);
         }
     }
@@ -329,9 +358,7 @@ fn text_with_a_nul_character_is_refused_as_the_other_store_must() {
     let store: TestStore = Arc::new(Sqlite::memory(Options::inline()).unwrap());
     drive(async {
         with_event(&store).await;
-        let result = write(&*store, scope("o", "e"), |tx| {
-            tx.insert_guests(&[guest("e", "t1", "a\0b")])
-        });
+        let result = write(&*store, scope("o", "e"), |tx| tx.insert_guests(&[guest("e", "t1", "a\0b")]));
         assert!(matches!(result.await, Err(Error::Invalid { .. })));
     });
 }

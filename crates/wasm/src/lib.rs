@@ -70,7 +70,8 @@ mod tests {
     #[test]
     fn a_new_scanner_starts_unpaired() {
         let mut engine = Engine::new();
-        let start = json!({ "type": "start", "session_id": "s", "rows": [], "app_version": "1", "device_type": "phone" });
+        let start =
+            json!({ "type": "start", "session_id": "s", "rows": [], "app_version": "1", "device_type": "phone" });
         give(&mut engine, start).unwrap();
         let effects = give(&mut engine, json!({ "type": "started" })).unwrap();
         let view = effects.as_array().unwrap().iter().find(|effect| effect["type"] == "view").unwrap();

@@ -53,10 +53,8 @@ pub async fn an_incident_is_one_per_subject_and_kind(store: TestStore) {
 /// Incidents are listed newest first, by status, the counted-only kinds left out of the queue.
 pub async fn incidents_are_listed_by_status(store: TestStore) {
     with_event(&store).await;
-    let cleared = IncidentRecord {
-        status: IncidentStatus::Cleared,
-        ..incident("i3", "ticket:c", IncidentKind::DoubleEntry, 30)
-    };
+    let cleared =
+        IncidentRecord { status: IncidentStatus::Cleared, ..incident("i3", "ticket:c", IncidentKind::DoubleEntry, 30) };
     let all = [
         incident("i1", "ticket:a", IncidentKind::DoubleEntry, 10),
         incident("i2", "ticket:b", IncidentKind::DuplicateScan, 20),

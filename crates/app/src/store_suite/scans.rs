@@ -22,7 +22,8 @@ async fn facts_of(store: &TestStore, subjects: &[String]) -> Vec<Resolved> {
 }
 /// Subject and scan id of each fact.
 fn names(facts: &[Resolved]) -> Vec<(String, String)> {
-    let mut names: Vec<_> = facts.iter().map(|(subject, fact)| (subject.key(), fact.scan.scan_id.to_string())).collect();
+    let mut names: Vec<_> =
+        facts.iter().map(|(subject, fact)| (subject.key(), fact.scan.scan_id.to_string())).collect();
     names.sort();
     names
 }
@@ -153,7 +154,8 @@ pub async fn ids_are_known_by_device(store: TestStore) {
     let variant = Scan { count: 2, ..scan("e", "s1", "t1") };
     with_scans(&store, vec![scan("e", "s1", "t1"), variant.clone(), other, scan("e", "s2", "gone")]).await;
     let known = look(&store, |tx| tx.known_scans(&id("d1"), &[id("s1"), id("s2"), id("s3")])).await;
-    let found: Vec<(&str, &str)> = known.iter().map(|known| (known.scan_id.as_str(), known.subject_key.as_str())).collect();
+    let found: Vec<(&str, &str)> =
+        known.iter().map(|known| (known.scan_id.as_str(), known.subject_key.as_str())).collect();
     let gone = unknown("gone");
     assert_eq!(found, [("s1", "ticket:t1"), ("s1", "ticket:t1"), ("s2", gone.as_str())]);
     let mut digests = [fact(variant).digest, fact(scan("e", "s1", "t1")).digest];
@@ -215,9 +217,8 @@ pub async fn scans_are_listed_newest_first(store: TestStore) {
         let store = store.clone();
         async move { look(&store, move |tx| tx.scans(&id("e"), &filter, &Page { limit, cursor })).await }
     };
-    let ids = |listed: &Listed<ScanRow>| {
-        listed.items.iter().map(|row| row.fact.scan.scan_id.to_string()).collect::<Vec<_>>()
-    };
+    let ids =
+        |listed: &Listed<ScanRow>| listed.items.iter().map(|row| row.fact.scan.scan_id.to_string()).collect::<Vec<_>>();
     let first = list(ScanFilter::default(), 3, None).await;
     assert_eq!(ids(&first), ["s4", "s3", "s2"]);
     assert_eq!((first.items[0].serial, first.items[2].serial), (2, 1));

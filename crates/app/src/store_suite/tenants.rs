@@ -16,7 +16,10 @@ async fn fill(store: &dyn Store, organization: &'static str, scans: usize) {
         let facts: Vec<NewScan> =
             (0..scans).map(|n| new_scan(scan("e", &format!("s{n}"), "t1"), stamp.serial)).collect();
         tx.insert_scans(&facts)?;
-        tx.put_states(&id("e"), &[(super::states::state("ticket:t1", stamp.serial), vec![super::states::verdict("s0", "t1")])])?;
+        tx.put_states(
+            &id("e"),
+            &[(super::states::state("ticket:t1", stamp.serial), vec![super::states::verdict("s0", "t1")])],
+        )?;
         tx.add_occupancy(&id("e"), &Occupancy { inside: scans as i64, ..Occupancy::default() }, stamp.serial)
     })
     .await
@@ -53,7 +56,11 @@ pub async fn two_organizations_with_the_same_ids_do_not_meet(store: TestStore) {
     let guests: Vec<String> = Vec::new();
     assert_eq!(seen, (2, Some("o".to_owned()), guests, 1, 2, 2, 1));
     let other = read(&*store, &id("p"), |tx| {
-        Ok((tx.facts(&id("e"), &["ticket:t1".to_owned()])?.len(), tx.all_states(&id("e"))?.len(), tx.head(&id("e"))?.serial))
+        Ok((
+            tx.facts(&id("e"), &["ticket:t1".to_owned()])?.len(),
+            tx.all_states(&id("e"))?.len(),
+            tx.head(&id("e"))?.serial,
+        ))
     })
     .await
     .unwrap();

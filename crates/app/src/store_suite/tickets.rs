@@ -117,7 +117,8 @@ pub async fn tickets_are_found_by_text_status_and_entry(store: TestStore) {
     assert_eq!(find(entered(true)).await, ["x3"]);
     assert_eq!(find(entered(false)).await, ["t2", "t1"]);
     let all = look(&store, |tx| tx.tickets(&id("e"), &TicketFilter::default(), &page(10))).await;
-    let parts: Vec<(bool, bool)> = all.items.iter().map(|(_, guest, state)| (guest.is_some(), state.is_some())).collect();
+    let parts: Vec<(bool, bool)> =
+        all.items.iter().map(|(_, guest, state)| (guest.is_some(), state.is_some())).collect();
     assert_eq!(parts, [(false, true), (false, false), (true, false)]);
     assert_eq!(all.items[2].1, Some(named));
 }
@@ -192,10 +193,8 @@ pub async fn a_manifest_is_in_order_of_hash(store: TestStore) {
     let stored = tickets.clone();
     on_event(&store, move |tx| tx.insert_tickets(&stored)).await.unwrap();
     let rows = look(&store, |tx| tx.manifest_rows(&id("e"))).await;
-    let mut expected: Vec<(BarcodeHash, TicketRecord)> = tickets
-        .iter()
-        .flat_map(|ticket| ticket.barcode_hashes.iter().map(|hash| (*hash, ticket.clone())))
-        .collect();
+    let mut expected: Vec<(BarcodeHash, TicketRecord)> =
+        tickets.iter().flat_map(|ticket| ticket.barcode_hashes.iter().map(|hash| (*hash, ticket.clone()))).collect();
     expected.sort_by_key(|(hash, _)| *hash);
     assert_eq!(rows, expected);
     let since = look(&store, |tx| tx.manifest_rows_since(&id("e"), 1)).await;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::{LeftOut, Resolved, Rules, merge_deliveries};
+use super::shape::{LeftOut, Resolved, Rules, merge_deliveries};
 use crate::ids::{DeviceId, ScanId};
 use crate::incident::{CauseScan, Role, Subject};
 use crate::review::{Decision, Review};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::choose::Chosen;
 use super::fold::Folding;
-use super::{ConflictReason, Entry, IncidentKind, Role, ScanVerdict, Subject, TicketState};
-use crate::incident::{Cause, CauseScan, CauseSubject};
+use super::shape::{ConflictReason, Entry, ScanVerdict, TicketState};
+use crate::incident::{Cause, CauseScan, CauseSubject, IncidentKind, Role, Subject};
 use crate::limits;
 use crate::scan::{Form, Outcome, ScanKind, Stage};
 

@@ -4,7 +4,9 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::choose::Chosen;
-use super::{ConflictReason, EffectiveScan, Entry, LeftOut, Rules, ScanVerdict, TicketState, implausible, within_gap};
+use super::shape::{
+    ConflictReason, EffectiveScan, Entry, LeftOut, Rules, ScanVerdict, TicketState, implausible, within_gap,
+};
 use crate::decide::{Question, Standing, Verdict, decide};
 use crate::event::{EventRules, ReEntry};
 use crate::gate::{Direction, EntryRule};

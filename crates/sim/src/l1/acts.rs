@@ -32,7 +32,8 @@ impl L1 {
         let mine = std::mem::replace(&mut self.streams()[org as usize], Rng::of(seed, "colliding ids", 0));
         let organization_id = named(OrganizationId::new(format!("org-{org}")))?;
         let user_id = named(UserId::new(format!("owner-{org}")))?;
-        let organization = OrganizationRecord { organization_id: organization_id.clone(), name: "Org".into(), created_at: at };
+        let organization =
+            OrganizationRecord { organization_id: organization_id.clone(), name: "Org".into(), created_at: at };
         let owner = UserRecord {
             user_id: user_id.clone(),
             email: format!("owner-{org}@example.org"),
@@ -127,7 +128,8 @@ impl L1 {
                     let cause = stored::cause_from_json(&incident.cause);
                     let of_scans = |subject: &CauseSubject| matches!(subject, CauseSubject::Scans(_));
                     cause.is_ok_and(|cause| {
-                        let named = |it: &admit_core::incident::CauseScan| it.device_id == *device_id && it.scan_id == *scan_id;
+                        let named =
+                            |it: &admit_core::incident::CauseScan| it.device_id == *device_id && it.scan_id == *scan_id;
                         of_scans(&cause.subject) && cause.scans.iter().any(named)
                     })
                 };
@@ -139,7 +141,9 @@ impl L1 {
             }
             Act::Note(subject, kind) => {
                 let all = self.incidents(org)?;
-                let found = all.iter().find(|it| it.kind == *kind && Subject::from_key(&it.subject_key).as_ref() == Some(subject));
+                let found = all
+                    .iter()
+                    .find(|it| it.kind == *kind && Subject::from_key(&it.subject_key).as_ref() == Some(subject));
                 let Some(incident) = found else { return Ok(None) };
                 let said = incidents::Resolve { decision: None, scans: vec![], note: "seen".into() };
                 now(incidents::resolve(app, caller, incident.incident_id.clone(), said))?;

@@ -1,9 +1,9 @@
 //! Requests into use cases and back: what the HTTP layer does, without HTTP.
 
 use admit_app::caller::DeviceCaller;
+use admit_app::changes::poll::{ChangesCommand, poll};
 use admit_app::error::{Error, Result};
 use admit_app::manifests::fetch::{FetchCommand, FetchedManifest, fetch};
-use admit_app::changes::poll::{ChangesCommand, poll};
 use admit_app::{devices, epochs, scans};
 use admit_core::ids::EventId;
 use admit_core::time::Timestamp;
@@ -148,8 +148,9 @@ impl L1 {
                 let ms = server_time.ms();
                 ok(&TimeAnswer { received_at_ms: ms, sent_at_ms: ms, server_time })
             }
-            "/api/scanning/heartbeat" => ok(&now(devices::heartbeat(app, caller, body::<HeartbeatRequest>(request)?))?),
-            "/api/scanning/log-status" => ok(&now(devices::log_status(app, caller, body::<LogStatusRequest>(request)?))?),
+            "/api/scanning/log-status" => {
+                ok(&now(devices::log_status(app, caller, body::<LogStatusRequest>(request)?))?)
+            }
             "/api/scanning/sync" => {
                 let answer = now(scans::ingest_batch(app, caller, body::<SyncRequest>(request)?))?;
                 self.reach.hit_if(answer.repeated, "batch repeated");
@@ -160,6 +161,7 @@ impl L1 {
                 let Some((event_id, what)) = event else { return Err(Error::not_found("route")) };
                 let event_id = EventId::new(event_id).map_err(|_| Error::not_found("event"))?;
                 match what {
+                    "heartbeat" => ok(&now(devices::heartbeat(app, caller, body::<HeartbeatRequest>(request)?))?),
                     "manifest" => self.manifest(caller, &event_id, request)?,
                     "changes" => return self.changes(caller, &event_id, request),
                     _ => return Err(Error::not_found("route")),
@@ -186,15 +188,14 @@ impl L1 {
 
     fn changes(&self, caller: &DeviceCaller, event_id: &EventId, request: &Request) -> Result<Option<Response>> {
         let cursor = match request.query("cursor").filter(|text| !text.is_empty()) {
-            Some(text) => {
-                Some(text.parse::<Cursor>().map_err(|error| Error::invalid("cursor", error.to_string()))?)
-            }
+            Some(text) => Some(text.parse::<Cursor>().map_err(|error| Error::invalid("cursor", error.to_string()))?),
             None => None,
         };
         let manifest_version = request.query("manifest_version").and_then(|text| text.parse().ok()).unwrap_or(0);
         let command = ChangesCommand { cursor, manifest_version };
         let answer = now(poll(&self.app, caller, event_id, command))?;
-        let news = !answer.items.is_empty() || answer.resync || answer.more || answer.manifest_version > manifest_version;
+        let news =
+            !answer.items.is_empty() || answer.resync || answer.more || answer.manifest_version > manifest_version;
         Ok((news || request.query("wait").is_none()).then(|| ok(&answer)))
     }
 }

@@ -1,0 +1,220 @@
+//! What the reducer reads and says: shapes, and the small questions every step asks of them.
+
+use crate::decide::{LastEntry, Reason, Standing};
+use crate::event::{EventRules, ReEntry};
+use crate::ids::{DeviceId, GateId, ScanId};
+use crate::incident::{Cause, Subject};
+use crate::limits;
+use crate::rule::{EventBook, TicketBook};
+use crate::scan::{Digest, Fact, Outcome, ScanKind, better_offset};
+use crate::time::Timestamp;
+use crate::words::words;
+
+words! {
+    /// S1's and S2's name of a conflict between scans of one ticket (spec D3).
+    ConflictReason {
+        /// Persons beyond the limit were let in.
+        DoubleEntry = "double_entry",
+        /// A door stayed shut, or a code was read twice.
+        DuplicateScan = "duplicate_scan",
+    }
+    /// Why a scan was left out of the fold.
+    LeftOut {
+        /// A person excluded it.
+        Excluded = "excluded",
+        /// Its authorship is not proven and nobody accepted it.
+        Unverified = "unverified",
+    }
+}
+
+/// The rules a fold reads.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules<'a> {
+    /// Event, gates, devices.
+    pub event: &'a EventBook,
+    /// The ticket; `None` for a code no ticket ever held.
+    pub ticket: Option<&'a TicketBook>,
+    /// The server judges each scan by the rules at its time; a device by the newest it has.
+    pub newest: bool,
+}
+
+/// Persons let in by one scan, as the fold keeps them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// When.
+    pub at: Timestamp,
+    /// ± milliseconds.
+    pub uncertainty_ms: u64,
+    /// On which device.
+    pub device_id: DeviceId,
+    /// By which scan.
+    pub scan_id: ScanId,
+    /// Where.
+    pub gate_id: GateId,
+    /// Persons within the limit.
+    pub within: u32,
+    /// Persons beyond it.
+    pub over: u32,
+}
+
+/// A ticket's state: what its scans add up to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TicketState {
+    /// Persons ever let in within the limit.
+    pub within: u32,
+    /// Persons ever let in beyond it.
+    pub over: u32,
+    /// Persons inside, within the limit.
+    pub inside_within: u32,
+    /// Persons inside, beyond the limit.
+    pub inside_over: u32,
+    /// Persons who left.
+    pub exited: u32,
+    /// Entries that let persons in, in the reducer's order.
+    pub entries: Vec<Entry>,
+}
+
+impl TicketState {
+    /// Persons let in.
+    pub fn persons(&self) -> u32 {
+        self.within.saturating_add(self.over)
+    }
+    /// Persons inside.
+    pub fn inside(&self) -> u32 {
+        self.inside_within.saturating_add(self.inside_over)
+    }
+    /// What counts against the ticket for a scan at `at`, by the event's re-entry mode (spec §4 step 4). A scan of
+    /// implausible time satisfies no gap.
+    pub fn standing(&self, event: &EventRules, at: Timestamp, implausible: bool) -> Standing {
+        let used = match event.re_entry {
+            ReEntry::Never => self.within,
+            ReEntry::AfterExit => self.inside_within,
+            ReEntry::AfterGap if implausible => self.within,
+            ReEntry::AfterGap => {
+                let recent = self.entries.iter().filter(|entry| within_gap(event, entry.at, at));
+                recent.fold(0_u32, |sum, entry| sum.saturating_add(entry.within))
+            }
+        };
+        let last_entry = self.entries.last().map(|entry| LastEntry {
+            at: entry.at,
+            gate_id: entry.gate_id.clone(),
+            device_id: entry.device_id.clone(),
+        });
+        Standing { used, inside: self.inside_within, last_entry }
+    }
+}
+
+/// Whether an entry at `entry_at` still counts at `at` in the mode `after_gap`: it lies in `(at − gap, at]`.
+pub(super) fn within_gap(event: &EventRules, entry_at: Timestamp, at: Timestamp) -> bool {
+    (0..i64::from(event.min_gap_seconds) * 1_000).contains(&at.since(entry_at))
+}
+
+/// What the reducer found of one scan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScanVerdict {
+    /// Author.
+    pub device_id: DeviceId,
+    /// Scan.
+    pub scan_id: ScanId,
+    /// The content that was taken.
+    pub digest: Digest,
+    /// Canonical time.
+    pub at: Timestamp,
+    /// Its time lies outside the event by more than a day.
+    pub implausible: bool,
+    /// Where.
+    pub gate_id: GateId,
+    /// Entry, exit or revert, the gate's direction considered.
+    pub kind: ScanKind,
+    /// Why it was left out, if it was.
+    pub left_out: Option<LeftOut>,
+    /// What the server says to it by the rules at its time.
+    pub outcome: Outcome,
+    /// Why, unless valid.
+    pub reason: Option<Reason>,
+    /// Whether the door opened.
+    pub opened: bool,
+    /// Effective persons: after reverts.
+    pub count: u32,
+    /// Persons let in within the limit.
+    pub within: u32,
+    /// Persons let in beyond it.
+    pub over: u32,
+    /// Persons let out.
+    pub exited: u32,
+    /// Persons who left without an entry.
+    pub exited_over: u32,
+    /// S1's `conflict`: it collides with another scan (spec D3: both carry it).
+    pub conflict: bool,
+    /// Which conflict, on the scan that lost.
+    pub conflict_reason: Option<ConflictReason>,
+    /// Counted although the rules refuse.
+    pub admitted_in_error: bool,
+    /// Refused although the rules admit.
+    pub refused_in_error: bool,
+    /// The device's outcome does not follow from the rules and the basis it had (I25).
+    pub basis_mismatch: bool,
+}
+
+/// A scan that still counts, as other devices need it (spec §5 `changes`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EffectiveScan {
+    /// Author.
+    pub device_id: DeviceId,
+    /// Scan.
+    pub scan_id: ScanId,
+    /// Canonical time.
+    pub at: Timestamp,
+    /// ± milliseconds.
+    pub uncertainty_ms: u64,
+    /// Sorted after all plausible ones.
+    pub implausible: bool,
+    /// Entry or exit.
+    pub kind: ScanKind,
+    /// Effective persons, 0 where the door stayed shut.
+    pub count: u32,
+    /// Whether the door opened.
+    pub opened: bool,
+    /// Where.
+    pub gate_id: GateId,
+    /// Read by S2's form: its double reads fold away.
+    pub s2: bool,
+}
+
+/// Everything the reducer says of one subject.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reduced {
+    /// The state.
+    pub state: TicketState,
+    /// One verdict a scan, in the reducer's order; those left out first.
+    pub verdicts: Vec<ScanVerdict>,
+    /// The scans that still count, in the reducer's order.
+    pub effective: Vec<EffectiveScan>,
+    /// What a person must look at.
+    pub causes: Vec<Cause>,
+}
+
+/// A fact and the subject its code resolved to.
+pub type Resolved = (Subject, Fact);
+
+/// Whether a time lies outside the event by more than a day (spec §4 Time).
+pub fn implausible(event: Option<&EventRules>, at: Timestamp) -> bool {
+    event.is_some_and(|event| {
+        at < event.starts_at.plus_ms(-limits::PLAUSIBLE_MARGIN_MS)
+            || at > event.ends_at.plus_ms(limits::PLAUSIBLE_MARGIN_MS)
+    })
+}
+
+/// Merges what two deliveries of one content prove: the best signature, the better offset, the earlier receipt.
+pub fn merge_deliveries(into: &mut Fact, other: &Fact) {
+    into.signature = into.signature.min(other.signature);
+    into.offset_seconds = better_offset(into.offset_seconds, other.offset_seconds);
+    if other.received_at < into.received_at {
+        into.received_at = other.received_at;
+    }
+    into.after_revocation &= other.after_revocation;
+    into.judged = match (into.judged, other.judged) {
+        (Some(a), Some(b)) => Some(if (a.serial, a.outcome) <= (b.serial, b.outcome) { a } else { b }),
+        (a, b) => a.or(b),
+    };
+}
