@@ -11,7 +11,8 @@ use std::process::Command;
 /// `--proof` measures the build of `test`, which is quicker to have and slower to run.
 pub fn run(args: &[String]) -> Result<()> {
     if args.first().is_some_and(|arg| arg == "compare") {
-        return exec::run(cargo("run", "release").args(["-p", "admit-bench", "--"]).args(args));
+        // It only reads: whatever is built soonest will do.
+        return exec::run(cargo("run", "dev").args(["--quiet", "-p", "admit-bench", "--"]).args(args));
     }
     let proof = args.iter().any(|arg| arg == "--proof");
     let profile = if proof { "proof" } else { "release" };

@@ -93,6 +93,9 @@ pub type WriteOp = Box<dyn FnMut(&mut dyn Tx) -> Result<()> + Send>;
 /// An operation on one consistent snapshot.
 pub type ReadOp = Box<dyn FnOnce(&mut dyn Tx) -> Result<()> + Send>;
 
+/// A user, and the organisations they belong to, oldest membership first.
+pub type SignIn = (UserRecord, Vec<OrganizationId>);
+
 /// The store. Begin, savepoint, commit and retry are its own; a use case never commits (law 6).
 pub trait Store: Send + Sync {
     /// Runs the operation in a durable transaction; several waiting operations may share one commit. Resolves after the
@@ -103,7 +106,7 @@ pub trait Store: Send + Sync {
     /// Unscoped: what a secret opens, by its SHA-256 (allow-listed, law 6).
     fn credential(&self, token_hash: [u8; 32]) -> BoxFuture<'static, Result<Option<CredentialRecord>>>;
     /// Unscoped: a user by sign-in e-mail, with the organisations they belong to, oldest membership first.
-    fn sign_in(&self, email: String) -> BoxFuture<'static, Result<Option<(UserRecord, Vec<OrganizationId>)>>>;
+    fn sign_in(&self, email: String) -> BoxFuture<'static, Result<Option<SignIn>>>;
     /// Unscoped: every (organisation, event), for `rebuild` and backups.
     fn all_events(&self) -> BoxFuture<'static, Result<Vec<(OrganizationId, EventId)>>>;
     /// Unscoped: makes an organisation with its first owner, both new.

@@ -48,7 +48,7 @@ impl Seed {
         let demo_place = Place { event_id: demo.event_id.clone(), gate_id };
         let demo_codes = organiser.codes(&demo.event_id, 2_000)?;
         let large_place = organiser.event("A large event")?;
-        let large_codes = organiser.import(&large_place, run.scaled(100_000, 20_000))?;
+        let large_codes = organiser.import(&large_place, run.scaled(100_000, 30_000))?;
         server.stop()?;
         Ok(Seed { folder, demo, demo_place, demo_codes, large_place, large_codes })
     }

@@ -128,6 +128,9 @@ fn shown_is_stored(truth: &Truth, side: &Side, found: &mut Found) {
         if revoked && restored {
             continue; // Its key may be erased, or known to nobody: the log is left on the phone.
         }
+        if phone.taken > 2 && !settled(phone) {
+            continue; // Only an organiser's approval lets it in again (spec D11, the way not built yet).
+        }
         if !revoked && !settled(phone) {
             found.push(("Q", format!("phone {n} is not at rest: {:?}, {} unsent", phone.phase(), phone.unsent())));
         }
@@ -380,7 +383,13 @@ fn every_scan_is_somewhere(side: &Side, found: &mut Found) {
 /// I25: every device's verdict follows from the rules and the basis it had.
 fn verdicts_follow_from_lists(truth: &Truth, found: &mut Found) {
     for verdict in truth.derived.values().flat_map(|reduced| &reduced.verdicts).filter(|it| it.basis_mismatch) {
-        found.push(("I25", format!("{} of {} does not follow from its list", verdict.scan_id, verdict.device_id)));
+        let fact = truth.facts.iter().find(|(_, fact)| fact.digest == verdict.digest).map(|(_, fact)| fact);
+        let said = fact.map(|fact| {
+            let scan = &fact.scan;
+            (scan.outcome, scan.at, scan.gate_id.clone(), scan.manifest_version, scan.cursor, scan.basis.clone())
+        });
+        let what = format!("{} of {} does not follow from its list: {said:?}", verdict.scan_id, verdict.device_id);
+        found.push(("I25", what));
     }
 }
 

@@ -118,6 +118,10 @@ impl<S: Server> World<S> {
     fn heard(&mut self, side: usize, asker: &Asker, wire: &Request, answer: &Response) {
         let now_ms = self.now_ms;
         let held = &mut self.sides[side];
+        if wire.route() == "/api/scanning/pair" {
+            let taken = &mut held.phones[asker.phone].taken;
+            *taken = if answer.status == 409 { *taken + 1 } else { 0 };
+        }
         held.ledger.answered(asker.author.as_ref(), wire, answer);
         let line = format_args!("server {} {} {:08x}", answer.status, wire.route(), short(&answer.body));
         held.trace.line(now_ms - BEGINNING_MS, line);

@@ -166,6 +166,10 @@ impl<S: Server> World<S> {
             return;
         }
         let known = held.identity.as_ref().is_some_and(|(id, _)| self.sides[side].ledger.revoked.contains(id));
+        // The server knows this phone by a key whose only copy was lost with an answer: an empty one starts afresh.
+        if held.taken > 2 && held.kept.is_empty() {
+            return self.kill(side, phone, true);
+        }
         // Who waits for a pairing that does not come tries again.
         let stuck = held.phase() == Phase::Pairing && self.sides[side].rng.per_mille(400);
         if !known && (stuck || matches!(self.sides[side].phones[phone].phase(), Phase::Unpaired | Phase::KeyUnknown)) {
@@ -199,7 +203,7 @@ impl<S: Server> World<S> {
             // A step while nobody runs looks like time gone by: no clock can tell, and none is held to it.
             let unseen = phone.engine.is_none() || phone.asleep_until > now_ms || phone.stepped_unseen;
             phone.clock_doubtful |= unseen || by.abs() > 43_200_000;
-            phone.stepped_unseen = true;
+            (phone.stepped_unseen, phone.stepped) = (true, true);
             held.trace.line(now_ms - BEGINNING_MS, format_args!("{phone_no}'s clock is set by {by} ms"));
             self.reach.hit(if by < 0 { "clock set back" } else { "clock set forward" });
         }

@@ -72,6 +72,10 @@ pub struct Phone {
     pub clock_doubtful: bool,
     /// The wall clock was set, or the phone slept, since the engine last looked: a second such thing hides the first.
     pub stepped_unseen: bool,
+    /// The wall clock was ever set.
+    pub stepped: bool,
+    /// Pairings refused because the server knows this device under a key the phone does not have.
+    pub taken: u32,
     /// The list it was last given, for replays.
     pub old_list: Option<Response>,
     random: Rng,
@@ -103,6 +107,8 @@ impl Phone {
             witness: None,
             clock_doubtful: false,
             stepped_unseen: false,
+            stepped: false,
+            taken: 0,
             old_list: None,
             random: Rng::of(seed, "phone", index),
             sessions: 0,
@@ -156,7 +162,8 @@ impl Phone {
 
     /// The app is gone, and with it whatever was in memory.
     pub fn kill(&mut self) {
-        self.clock_doubtful |= self.stepped_unseen;
+        // What a session saw of steps is gone with it: the next one has the wall clock alone.
+        self.clock_doubtful |= self.stepped;
         self.generation += 1;
         self.engine = None;
         self.requests.clear();
@@ -172,6 +179,7 @@ impl Phone {
         self.kept.clear();
         self.shown.clear();
         (self.identity, self.list, self.witness, self.old_list) = (None, None, None, None);
+        self.taken = 0;
     }
 
     /// Rows became durable: notes what they say.

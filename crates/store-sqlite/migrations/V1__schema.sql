@@ -130,7 +130,7 @@ CREATE TABLE rules (
   field TEXT NOT NULL,
   value TEXT NOT NULL,
   CONSTRAINT rules_pk PRIMARY KEY (organization_id, event_id, serial, ordinal)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE INDEX rules_of_subject ON rules (organization_id, event_id, subject_kind, subject_id, serial, ordinal);
 
 -- Facts. event_id is empty in the organisation's own ledger.

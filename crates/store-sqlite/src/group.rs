@@ -100,7 +100,7 @@ impl Writer {
         let begun = Instant::now();
         let (mut jobs, mut results) = (Vec::new(), Vec::new());
         let start = self.statement("BEGIN IMMEDIATE");
-        while let Some(mut job) = waiting.next() {
+        for mut job in waiting.by_ref() {
             if let Err(error) = &start {
                 job.answer(Err(error.clone()));
                 return;

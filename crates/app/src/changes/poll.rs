@@ -146,6 +146,6 @@ fn prefix(tx: &mut dyn Tx, event_id: &EventId, ticket_id: &TicketId, older: &[Ef
         fact.scan.kind == ScanKind::Revert || wanted.contains(&(&fact.scan.device_id, &fact.scan.scan_id))
     });
     let reviews = tx.reviews(event_id, &keys)?;
-    let rules = Rules { event: &book, ticket: Some(&rules), newest: false };
+    let rules = Rules { event: &book, ticket: Some(&rules), newest: true };
     Ok(reduce(&subject, rules, &reviews, &facts).state)
 }

@@ -123,7 +123,7 @@ fn whole(
         return Ok(kept);
     }
     let rows = tx.manifest_rows(event_id)?;
-    let built = build(organization_id, event_id, version, book, &rows, |input| large_part(input))?;
+    let built = build(organization_id, event_id, version, book, &rows, large_part)?;
     app.manifests.put(organization_id, event_id, built.clone());
     Ok(built)
 }

@@ -63,7 +63,7 @@ impl L0 {
             Ok(caller) => caller,
             Err(refusal) => return Reply::Answer(refusal),
         };
-        self.heed_witness(now_ms, &caller, request);
+        self.heed_witness(now_ms, caller.org, request);
         let route = request.route();
         let body = request.body.as_deref().unwrap_or_default();
         let reply = if route == "/api/scanning/sync" {
@@ -120,9 +120,9 @@ impl L0 {
     }
 
     /// A valid witness that the ledger lacks proves that the server was rolled back (spec §3).
-    fn heed_witness(&mut self, now_ms: i64, caller: &Caller, request: &Request) {
+    fn heed_witness(&mut self, now_ms: i64, org: usize, request: &Request) {
         let Some(Ok(witness)) = request.header(WITNESS_HEADER).map(str::parse::<Witness>) else { return };
-        let org = &self.state.orgs[caller.org];
+        let org = &self.state.orgs[org];
         if !witness.is_ours(SECRET) || witness.event_id != org.event_id || self.planted.is(Mutant::WitnessIgnored) {
             return;
         }
@@ -142,9 +142,11 @@ impl L0 {
         let Ok(asked) = serde_json::from_str::<PairRequest>(request.body.as_deref().unwrap_or_default()) else {
             return problem(400, "invalid_body", "This is no pairing request.");
         };
-        let epoch = self.state.epoch;
         let found = self.state.orgs.iter().position(|org| org.tokens.contains_key(&asked.pairing_token));
         let Some(place) = found else { return problem(404, "unknown_token", "This pairing code is not known.") };
+        // A phone whose key a roll-back lost can show its witness here alone; and it believes no older epoch.
+        self.heed_witness(now_ms, place, request);
+        let epoch = self.state.epoch;
         let org = &mut self.state.orgs[place];
         let Some(token) = org.tokens.get_mut(&asked.pairing_token) else {
             return problem(404, "unknown_token", "This pairing code is not known.");

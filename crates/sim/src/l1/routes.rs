@@ -5,7 +5,7 @@ use admit_app::changes::poll::{ChangesCommand, poll};
 use admit_app::error::{Error, Result};
 use admit_app::manifests::fetch::{FetchCommand, FetchedManifest, fetch};
 use admit_app::{devices, epochs, scans};
-use admit_core::ids::EventId;
+use admit_core::ids::{EventId, OrganizationId};
 use admit_core::time::Timestamp;
 use admit_core::wire::problem::{Problem, read};
 use admit_core::wire::scanning::{
@@ -77,15 +77,8 @@ impl L1 {
             Ok(caller) => caller,
             Err(error) => return Reply::Answer(refusal(&error)),
         };
-        if let Some(Ok(witness)) = request.header(WITNESS_HEADER).map(str::parse::<Witness>) {
-            let before = now(self.app.store.epoch()).ok();
-            if let Err(error) = now(epochs::check_witness(&self.app, &caller.organization_id, &witness)) {
-                return Reply::Answer(refusal(&error));
-            }
-            if now(self.app.store.epoch()).ok() != before {
-                self.reach.hit("rollback found by a witness");
-                self.reach.hit("epoch changed");
-            }
+        if let Err(error) = self.heed_witness(&caller.organization_id, request) {
+            return Reply::Answer(refusal(&error));
         }
         match self.ask(&caller, request) {
             Ok(Some(answer)) => Reply::Answer(self.dress(&caller, answer)),
@@ -95,6 +88,18 @@ impl L1 {
                 Reply::Answer(self.dress(&caller, refusal(&error)))
             }
         }
+    }
+
+    /// Looks at the witness a device brought before anything is answered.
+    fn heed_witness(&mut self, organization_id: &OrganizationId, request: &Request) -> Result<()> {
+        let Some(Ok(witness)) = request.header(WITNESS_HEADER).map(str::parse::<Witness>) else { return Ok(()) };
+        let before = now(self.app.store.epoch())?;
+        now(epochs::check_witness(&self.app, organization_id, &witness))?;
+        if now(self.app.store.epoch())? != before {
+            self.reach.hit("rollback found by a witness");
+            self.reach.hit("epoch changed");
+        }
+        Ok(())
     }
 
     fn note(&mut self, error: &Error) {
@@ -116,6 +121,11 @@ impl L1 {
     fn pair(&mut self, request: &Request) -> Result<Response> {
         let asked: PairRequest = body(request)?;
         let org = self.texts.get(&asked.pairing_token).copied();
+        // A phone whose key a roll-back lost can show its witness here alone; and it believes no older epoch.
+        if let Some(org) = org {
+            let organization_id = self.owners[org].caller.organization_id.clone();
+            self.heed_witness(&organization_id, request)?;
+        }
         let command = devices::PairCommand {
             pairing_token: asked.pairing_token,
             device_id: asked.device_id,

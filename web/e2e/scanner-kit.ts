@@ -1,0 +1,191 @@
+// What the scanner's browser tests share: an event made through the organiser's API, and paired phones.
+import type { Page } from "playwright-core";
+import { expect } from "vitest";
+import { type Admit, Phone, until, wedge } from "./harness/index.ts";
+
+/** The staff PIN of every prepared event. */
+export const PIN = "4711";
+
+/** Persons in and out as the server counts them. */
+export interface Occupancy {
+  inside: number;
+  inside_over: number;
+  entered: number;
+  exited: number;
+  open_incidents: number;
+}
+
+/** A ticket to make; a barcode is all it needs. */
+export interface Ticket {
+  barcode: string;
+  entry_limit?: number;
+  gate_ids?: string[];
+  valid_from?: string;
+  expires_at?: string;
+}
+
+/** The moment so many hours from now, as the API reads it. */
+export const hours = (from: number): string => new Date(Date.now() + from * 3_600_000).toISOString();
+
+/** An event on a running server, driven with the demo's API token. */
+export class Doors {
+  private constructor(
+    readonly admit: Admit,
+    readonly id: string,
+    readonly token: string,
+  ) {}
+
+  /** A live event with the gates `north`, `south` and `way-out`, and these tickets. */
+  static async open(admit: Admit, tickets: readonly Ticket[], more: Record<string, unknown> = {}): Promise<Doors> {
+    const token = admit.demo.api_token;
+    const event = { name: "Doors", starts_at: hours(-1), ends_at: hours(8), staff_pin: PIN, status: "live", ...more };
+    const { id } = await call<{ id: string }>(admit.url, token, "POST", "/api/events", event);
+    const doors = new Doors(admit, id, token);
+    for (const [gate, name, direction] of [
+      ["north", "North", "in"],
+      ["south", "South", "in"],
+      ["way-out", "Way out", "out"],
+    ]) {
+      await doors.call("POST", `/api/events/${id}/gates`, { id: gate, name, direction });
+    }
+    if (tickets.length > 0) await doors.tickets(tickets);
+    return doors;
+  }
+
+  call<T = unknown>(method: string, path: string, body?: unknown): Promise<T> {
+    return call<T>(this.admit.url, this.token, method, path, body);
+  }
+
+  tickets(tickets: readonly Ticket[]): Promise<{ id: string; barcode: string }[]> {
+    return this.call("POST", `/api/events/${this.id}/tickets`, tickets);
+  }
+
+  occupancy(): Promise<Occupancy> {
+    return this.call("GET", `/api/events/${this.id}/occupancy`);
+  }
+
+  async scans(): Promise<{ scan_id: string }[]> {
+    return (await this.call<{ items: { scan_id: string }[] }>("GET", `/api/events/${this.id}/scans?limit=200`)).items;
+  }
+
+  async link(gate: string): Promise<string> {
+    return (await this.call<{ url: string }>("POST", `/api/events/${this.id}/pairing-tokens`, { gate_id: gate })).url;
+  }
+
+  /** Pairs a phone at a gate and waits until it scans. */
+  async pair(phone: Phone, gate: string, name = gate): Promise<Page> {
+    const page = await phone.visit(await this.link(gate));
+    await page.getByTestId("device-name").fill(name);
+    await page.getByTestId("pair-submit").click();
+    await ready(page);
+    return page;
+  }
+}
+
+async function call<T>(url: string, token: string, method: string, path: string, body?: unknown): Promise<T> {
+  const answer = await fetch(url + path, {
+    method,
+    headers: { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { "content-type": "application/json" }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  if (!answer.ok) throw new Error(`${method} ${path} gave ${answer.status}: ${await answer.text()}`);
+  return (await answer.json()) as T;
+}
+
+/** The scanner scans. */
+export async function ready(page: Page): Promise<void> {
+  await page.getByTestId("scan").waitFor({ timeout: 30_000 });
+}
+
+/** Types a code as a hardware scanner does and gives the verdict's screen, once a verdict that was not there shows. */
+export async function typed(page: Page, code: string, delay = 0): Promise<string> {
+  return answered(page, () => wedge(page, code, delay));
+}
+
+/** The screen of the verdict that an act brings. */
+export async function answered(page: Page, act: () => Promise<unknown>): Promise<string> {
+  const before = await face(page);
+  await act();
+  const after = await until(
+    "a verdict",
+    async () => {
+      const now = await face(page);
+      return now !== null && now.mark !== before?.mark && now;
+    },
+    { every: 20 },
+  );
+  return after.screen;
+}
+
+/** The verdict on the screen, or else in the strip. `mark` changes with each, also for codes that leave no scan. */
+async function face(page: Page): Promise<{ screen: string; mark: string } | null> {
+  return page.evaluate(() => {
+    const full = document.querySelector<HTMLElement>('[data-testid="verdict"]');
+    const shown = full ?? document.querySelector<HTMLElement>('[data-testid="strip"]');
+    if (shown === null) return null;
+    const { screen = "", scanId = "" } = shown.dataset;
+    return { screen, mark: `${scanId} ${screen === "not_a_ticket" && full !== null ? "full" : screen}` };
+  });
+}
+
+/** The verdict makes way for the next guest. */
+export async function next(page: Page): Promise<void> {
+  await page.evaluate(() => document.querySelector<HTMLElement>('[data-testid="next"]')?.click());
+  await until("the camera again", async () => (await page.getByTestId("verdict").count()) === 0, { every: 20 });
+}
+
+export const headline = (page: Page): Promise<string | null> => page.getByTestId("headline").textContent();
+
+/** Everything this phone wrote down is at the server. */
+export async function synced(page: Page, within = 60_000): Promise<void> {
+  await until(
+    "all scans to be sent",
+    async () => {
+      const pill = page.locator('[data-testid="pill"][data-unsent="0"][data-online="true"]');
+      if ((await pill.count()) > 0) return true;
+      return false;
+    },
+    { within },
+  );
+}
+
+/** Asks the server now, as Sync in the sheet does. */
+export async function syncNow(page: Page): Promise<void> {
+  await page.getByTestId("sync").click();
+  await page.getByTestId("sync-now").click();
+  await page.getByTestId("close-sheet").click();
+}
+
+/** The scans this phone knows, newest first. */
+export async function history(page: Page): Promise<{ id: string; sync: string }[]> {
+  await page.getByTestId("more").click();
+  await page.getByTestId("open-history").click();
+  await page.getByTestId("sheet-history").waitFor();
+  const rows = await page.getByTestId("history-row").evaluateAll((all) =>
+    all.map((row) => ({ id: row.dataset["scanId"] ?? "", sync: row.dataset["sync"] ?? "" })),
+  );
+  await page.getByTestId("close-sheet").click();
+  return rows;
+}
+
+/** The id of the scan on the screen. */
+export async function shownScan(page: Page): Promise<string> {
+  const id = await page.locator('[data-testid="verdict"], [data-testid="strip"]').first().getAttribute("data-scan-id");
+  expect(id).toBeTruthy();
+  return id ?? "";
+}
+
+/** Phones of one test file, all switched off by `end`. */
+export function phoneBox(): { open: typeof Phone.open; end(): Promise<void> } {
+  const phones: Phone[] = [];
+  return {
+    async open(options) {
+      const phone = await Phone.open(options);
+      phones.push(phone);
+      return phone;
+    },
+    async end() {
+      await Promise.all(phones.splice(0).map((phone) => phone.close()));
+    },
+  };
+}

@@ -1,0 +1,129 @@
+// What the scanner says to each kind of ticket, and what the server has counted in the end.
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Admit, show, shot, until } from "./harness/index.ts";
+import { answered, Doors, headline, history, hours, next, phoneBox, PIN, synced, syncNow, typed } from "./scanner-kit.ts";
+
+const phones = phoneBox();
+let admit: Admit;
+beforeAll(async () => {
+  admit = await Admit.start({ env: { ADMIT_SYNCS_PER_MINUTE: "1000" } });
+});
+afterAll(async () => {
+  await phones.end();
+  await admit?.kill("SIGTERM");
+});
+
+test("every kind of ticket gets its own verdict, and the server counts what was let in", async () => {
+  const doors = await Doors.open(admit, [
+    { barcode: "ADMIT-ONE" },
+    { barcode: "PARTY-FOUR", entry_limit: 4 },
+    { barcode: "VOIDED-ONE" },
+    { barcode: "SOUTH-ONLY", gate_ids: ["south"] },
+    { barcode: "EXPIRED-ONE", expires_at: hours(-0.5) },
+    { barcode: "TOMORROW-ONE", valid_from: hours(24) },
+  ]);
+  const { items } = await doors.call<{ items: { id: string; barcode: string }[] }>("GET", `/api/events/${doors.id}/tickets?limit=50`);
+  const voided = items.find((ticket) => ticket.barcode === "VOIDED-ONE");
+  await doors.call("PATCH", `/api/tickets/${voided?.id}`, { status: "voided" });
+
+  const [phone, other] = [await phones.open({ name: "north" }), await phones.open({ name: "south" })];
+  const page = await doors.pair(phone, "north");
+  const pageB = await doors.pair(other, "south");
+
+  expect(await answered(page, () => show(page, "ADMIT-ONE"))).toBe("admit");
+  expect(await headline(page)).toBe("Admit");
+  await shot(page, "verdict-admit");
+  await show(page, null);
+  await next(page);
+
+  // Two of a party of four now, the other two later.
+  expect(await answered(page, () => show(page, "PARTY-FOUR"))).toBe("admit_party");
+  expect(await headline(page)).toBe("How many now?");
+  expect(await page.getByTestId("party").textContent()).toBe("4 of 4");
+  await shot(page, "verdict-party");
+  await page.getByTestId("count-2").click();
+  await until("the answer", async () => (await page.getByTestId("party").textContent()) === "2 of 4");
+  expect(await page.getByTestId("verdict").getAttribute("data-screen")).toBe("admit");
+  expect(await headline(page)).toBe("Admit 2");
+  await show(page, null);
+  await next(page);
+  expect(await typed(page, "PARTY-FOUR")).toBe("admit_party");
+  expect(await page.getByTestId("party").textContent()).toBe("2 of 4");
+  await page.getByTestId("count-all").click();
+  await until("the answer", async () => (await page.getByTestId("party").textContent()) === "4 of 4");
+  await next(page);
+
+  for (const [code, screen, says] of [
+    ["VOIDED-ONE", "refuse", "Do not admit"],
+    ["SOUTH-ONLY", "wrong_place", "Wrong gate: go to South"],
+    ["EXPIRED-ONE", "wrong_time", "Too late"],
+    ["TOMORROW-ONE", "wrong_time", "Too early"],
+    ["NOBODY-KNOWS-THIS", "not_in_list", "Not in this list"],
+    ["X".repeat(513), "not_a_ticket", "Not one of our codes"],
+  ] as const) {
+    expect(await typed(page, code), code.slice(0, 20)).toBe(screen);
+    expect(await headline(page)).toBe(says);
+    await shot(page, `verdict-${screen}`);
+    await next(page);
+  }
+
+  // The other phone learns of the first one's entry through the server, and refuses the ticket by itself.
+  await synced(page);
+  await until("the other phone to have heard of it", async () => {
+    await syncNow(pageB);
+    const screen = await typed(pageB, "SOUTH-ONLY");
+    return screen !== "";
+  });
+  await next(pageB);
+  expect(await typed(pageB, "ADMIT-ONE")).toBe("already_in");
+  expect(await headline(pageB)).toBe("Already in");
+  expect(await pageB.getByTestId("verdict").textContent()).toContain("North");
+  await shot(pageB, "verdict-already_in");
+
+  await synced(pageB);
+  await until("six persons at the server", async () => (await doors.occupancy()).inside === 6);
+  expect(await doors.occupancy()).toMatchObject({ inside: 6, inside_over: 0, entered: 6, exited: 0 });
+  expect([...phone.errors, ...other.errors]).toEqual([]);
+});
+
+test("a refusal is set aside with the staff PIN only, Undo takes it back, and the way out counts down", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "EXPIRED-TWO", expires_at: hours(-0.5) }, { barcode: "GOES-HOME" }]);
+  const phone = await phones.open({ name: "staff" });
+  const page = await doors.pair(phone, "north");
+
+  expect(await typed(page, "EXPIRED-TWO")).toBe("wrong_time");
+  await page.getByTestId("override").click();
+  await page.getByTestId("override-by").fill("Ana");
+  await page.getByTestId("override-reason").fill("Paid again at the desk");
+  await page.getByTestId("pin").fill("0000");
+  await page.getByTestId("override-submit").click();
+  await until("the wrong PIN to be told", async () => /Wrong PIN/.test((await page.getByTestId("pin-problem").textContent()) ?? ""));
+  expect(await page.getByTestId("verdict").getAttribute("data-screen")).toBe("wrong_time");
+  await shot(page, "sheet-override");
+  await page.getByTestId("pin").fill(PIN);
+  expect(await answered(page, () => page.getByTestId("override-submit").click())).toBe("admit");
+  expect(await page.getByTestId("verdict").textContent()).toContain("Let in by staff");
+  await synced(page);
+  await until("one person in", async () => (await doors.occupancy()).inside === 1);
+
+  await next(page);
+  await page.getByTestId("undo").click();
+  await page.getByTestId("undone").waitFor();
+  await shot(page, "scanner-undone");
+  await until("nobody in", async () => (await doors.occupancy()).inside === 0);
+
+  expect(await typed(page, "GOES-HOME")).toBe("admit");
+  await synced(page);
+  await until("one person in", async () => (await doors.occupancy()).inside === 1);
+  const exit = await phones.open({ name: "exit" });
+  const out = await doors.pair(exit, "way-out");
+  expect(await out.getByTestId("direction").textContent()).toBe("Out");
+  expect(await typed(out, "GOES-HOME")).toBe("exit");
+  expect(await headline(out)).toBe("Exit recorded");
+  await shot(out, "verdict-exit");
+  await until("nobody in", async () => (await doors.occupancy()).inside === 0);
+  expect((await doors.occupancy()).exited).toBe(1);
+  // The refused scan, its override, the undo, and the one who went home.
+  expect(await history(page)).toHaveLength(4);
+  expect([...phone.errors, ...exit.errors]).toEqual([]);
+});
