@@ -48,7 +48,7 @@ export class Doors {
     ]) {
       await doors.call("POST", `/api/events/${id}/gates`, { id: gate, name, direction });
     }
-    if (tickets.length > 0) await doors.tickets(tickets);
+    await doors.call("POST", `/api/events/${id}/tickets`, tickets);
     return doors;
   }
 
@@ -56,8 +56,12 @@ export class Doors {
     return call<T>(this.admit.url, this.token, method, path, body);
   }
 
-  tickets(tickets: readonly Ticket[]): Promise<{ id: string; barcode: string }[]> {
-    return this.call("POST", `/api/events/${this.id}/tickets`, tickets);
+  /** Changes the ticket with this code. */
+  async change(code: string, what: Record<string, unknown>): Promise<void> {
+    const { items } = await this.call<{ items: { id: string; barcode: string }[] }>("GET", `/api/events/${this.id}/tickets?limit=50`);
+    const ticket = items.find(({ barcode }) => barcode === code);
+    if (!ticket) throw new Error(`the event has no ticket ${code}`);
+    await this.call("PATCH", `/api/tickets/${ticket.id}`, what);
   }
 
   occupancy(): Promise<Occupancy> {
@@ -140,11 +144,7 @@ export const headline = (page: Page): Promise<string | null> => page.getByTestId
 export async function synced(page: Page, within = 60_000): Promise<void> {
   await until(
     "all scans to be sent",
-    async () => {
-      const pill = page.locator('[data-testid="pill"][data-unsent="0"][data-online="true"]');
-      if ((await pill.count()) > 0) return true;
-      return false;
-    },
+    () => page.locator('[data-testid="pill"][data-unsent="0"][data-online="true"]').count(),
     { within },
   );
 }
@@ -170,9 +170,18 @@ export async function history(page: Page): Promise<{ id: string; sync: string }[
 
 /** The id of the scan on the screen. */
 export async function shownScan(page: Page): Promise<string> {
-  const id = await page.locator('[data-testid="verdict"], [data-testid="strip"]').first().getAttribute("data-scan-id");
+  const id = await page.getByTestId("verdict").getAttribute("data-scan-id");
   expect(id).toBeTruthy();
   return id ?? "";
+}
+
+/** Nothing fades or slides any more: pictures and contrasts are those that stay. */
+export async function still(page: Page): Promise<void> {
+  await until("the screen to be still", () =>
+    page.evaluate(() =>
+      document.getAnimations().every((one) => one.playState !== "running" || one.effect?.getTiming().iterations === Infinity),
+    ),
+  );
 }
 
 /** Phones of one test file, all switched off by `end`. */

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use admit_core::ids::{EventId, OrganizationId};
+use admit_core::rule::Epoch;
 
 /// A manifest's large part: everything up to the per-request members.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ pub struct LargePart {
 /// Versions kept per event.
 const KEPT: usize = 8;
 
-type Kept = BTreeMap<(OrganizationId, EventId), Vec<Arc<LargePart>>>;
+type Kept = BTreeMap<(OrganizationId, EventId), Vec<(Epoch, Arc<LargePart>)>>;
 
 /// The last few versions of each event's list.
 #[derive(Debug, Default)]
@@ -32,18 +33,24 @@ pub struct ManifestCache {
 }
 
 impl ManifestCache {
-    /// A version, if it is kept.
-    pub fn get(&self, organization_id: &OrganizationId, event_id: &EventId, version: u64) -> Option<Arc<LargePart>> {
+    /// A version, if it is kept. Of its own epoch only: another one may give the same number to another list, and
+    /// this process need not be the one that began it.
+    pub fn get(
+        &self,
+        organization_id: &OrganizationId,
+        event_id: &EventId,
+        (epoch, version): (Epoch, u64),
+    ) -> Option<Arc<LargePart>> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let parts = kept.get(&(organization_id.clone(), event_id.clone()))?;
-        parts.iter().find(|part| part.version == version).cloned()
+        parts.iter().find(|(of, part)| *of == epoch && part.version == version).map(|(_, part)| part.clone())
     }
     /// Keeps a version; the oldest beyond eight go.
-    pub fn put(&self, organization_id: &OrganizationId, event_id: &EventId, part: Arc<LargePart>) {
+    pub fn put(&self, organization_id: &OrganizationId, event_id: &EventId, epoch: Epoch, part: Arc<LargePart>) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let parts = kept.entry((organization_id.clone(), event_id.clone())).or_default();
-        parts.retain(|held| held.version != part.version);
-        parts.push(part);
+        parts.retain(|(of, held)| *of != epoch || held.version != part.version);
+        parts.push((epoch, part));
         let excess = parts.len().saturating_sub(KEPT);
         parts.drain(..excess);
     }

@@ -35,6 +35,12 @@ pub async fn check_witness(app: &App, organization_id: &OrganizationId, witness:
         return Ok(());
     }
     let current = app.store.epoch().await?;
+    let event = event_id.clone();
+    let is_ours = read(&*app.store, organization_id, move |tx| Ok(tx.event(&event)?.is_some())).await?;
+    if !is_ours && app.store.all_events().await?.iter().any(|(_, known)| *known == event_id) {
+        // A device that changed organisations brings the other one's witness: no proof of anything here.
+        return Ok(());
+    }
     let holds = read(&*app.store, organization_id, move |tx| {
         let Some(_) = tx.event(&event_id)? else { return Ok(false) };
         let epochs = tx.load_rules(&event_id, &[])?.book.epochs;
@@ -50,18 +56,23 @@ pub async fn check_witness(app: &App, organization_id: &OrganizationId, witness:
     })
     .await?;
     if !holds {
-        begin(app, current).await?;
+        begin_after(app, current, epoch.restored_at_ms).await?;
     }
     Ok(())
 }
 
 /// Begins a new epoch, unless another request did so first.
 pub async fn begin(app: &App, seen: Epoch) -> Result<()> {
+    begin_after(app, seen, seen.restored_at_ms).await
+}
+
+/// Also later than an epoch that devices know of and this server lost.
+async fn begin_after(app: &App, seen: Epoch, known_ms: i64) -> Result<()> {
     let bytes = app.ids.random();
     let mut random = [0; 8];
     random.copy_from_slice(&bytes[..8]);
     // Epochs are ordered by their moment; a clock set back must not make a new one look older.
-    let restored_at_ms = app.clock.now().ms().max(seen.restored_at_ms + 1);
+    let restored_at_ms = app.clock.now().ms().max(seen.restored_at_ms.max(known_ms).saturating_add(1));
     app.store.begin_epoch(seen, Epoch { restored_at_ms, random: u64::from_be_bytes(random) }).await?;
     app.manifests.clear();
     Ok(())

@@ -17,7 +17,7 @@ use crate::sample::by_turns_ms;
 
 /// At the size of an evening and at that of a festival with every day's tickets.
 pub fn measure(run: &Run) -> Result<Vec<Row>> {
-    [20_000, 1_000_000].into_iter().map(|tickets| at(run, run.scaled(tickets, 20_000))).collect()
+    [20_000, 1_000_000].into_iter().map(|tickets| at(run, run.scaled(tickets, 50_000))).collect()
 }
 
 fn at(run: &Run, tickets: usize) -> Result<Row> {

@@ -11,7 +11,7 @@ use crate::sample::median;
 
 /// Levels 0 and 1.
 pub fn measure(run: &Run) -> Result<Vec<Row>> {
-    [(0, 4_000, 2_000.0), (1, 1_000, 500.0)]
+    [(0, 2_000, 2_000.0), (1, 400, 500.0)]
         .into_iter()
         .map(|(level, seeds, least)| {
             let seeds = run.scaled(seeds, 100);
@@ -27,7 +27,7 @@ fn rate(run: &Run, level: u8, seeds: usize, from: usize) -> Result<f64> {
     let mut command = Command::new("taskset");
     command.args(["--cpu-list", "0"]).arg(run.binary()?);
     command.args(["simulate", "--level", &level.to_string(), "--seeds", &seeds.to_string()]);
-    command.args(["--from", &from.to_string()]);
+    command.args(["--from", &from.to_string(), "--jobs", "1"]);
     let start = Instant::now();
     let output = command.stdin(Stdio::null()).output().context("starting taskset, which keeps it to one core")?;
     let seconds = start.elapsed().as_secs_f64();

@@ -19,6 +19,7 @@ fn seeds_that_once_broke_a_promise_keep_it() {
 fn no_seed_breaks_a_promise() {
     let report = run(0, number("ADMIT_SIM_FROM", 0), number("ADMIT_SIM_SEEDS", 300), 2, &Options::default());
     assert_eq!(report.failures, 0, "{report}");
+    assert!(report.unreached().is_empty(), "never reached: {:?}", report.unreached());
     println!("{report}");
 }
 

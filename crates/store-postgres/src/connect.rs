@@ -24,9 +24,11 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// statement of ours is worth compiling.
 const SETTINGS: &str = "SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '60s'; SET jit = off; \
                         SET client_encoding = 'UTF8'; SET standard_conforming_strings = on";
-/// What write connections set beside: every statement of a write goes by its index, whatever the planner guesses of
-/// tables it has not looked at yet. So a batch's cost does not grow with the event's history (architecture §4).
-const WRITER: &str = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off";
+/// What write connections set beside: every statement of a write goes by its index and is planned for the tables as they
+/// are now, not as they were when the connection was new. So a batch's cost does not grow with the event's history
+/// (architecture §4).
+const WRITER: &str = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; \
+                      SET plan_cache_mode = force_custom_plan";
 /// What read connections set beside: a read is ended after this.
 const READER: &str = "SET statement_timeout = '30s'; SET default_transaction_read_only = on";
 

@@ -41,10 +41,16 @@ statements! {
     /// Ids of all events of an organisation.
     EVENT_IDS = "SELECT event_id FROM events WHERE organization_id = $1 ORDER BY event_id";
     /// Rules of the event, its gates and its devices: by kind, never by way of all tickets' rules.
-    EVENT_RULES = "SELECT serial, ordinal, effective_at, subject_kind, subject_id, field, value FROM rules
+    ///
+    /// SQLite without statistics would take the primary key and walk every rule of the event: the index is named.
+    EVENT_RULES = "SELECT serial, ordinal, effective_at, subject_kind, subject_id, field, value FROM rules INDEXED BY rules_of_subject
+        WHERE organization_id = $1 AND event_id = $2 AND subject_kind IN ($3)",
+        postgres = "SELECT serial, ordinal, effective_at, subject_kind, subject_id, field, value FROM rules
         WHERE organization_id = $1 AND event_id = $2 AND subject_kind IN ($3)";
     /// Rules of tickets.
-    TICKET_RULES = "SELECT serial, ordinal, effective_at, subject_kind, subject_id, field, value FROM rules
+    TICKET_RULES = "SELECT serial, ordinal, effective_at, subject_kind, subject_id, field, value FROM rules INDEXED BY rules_of_subject
+        WHERE organization_id = $1 AND event_id = $2 AND subject_kind = 'ticket' AND subject_id IN ($3)",
+        postgres = "SELECT serial, ordinal, effective_at, subject_kind, subject_id, field, value FROM rules
         WHERE organization_id = $1 AND event_id = $2 AND subject_kind = 'ticket' AND subject_id IN ($3)";
     /// Adds a line to a ledger.
     INSERT_AUDIT = "INSERT INTO audit (organization_id, event_id, n, serial, at, user_id, device_id, action, entity_type, entity_id,

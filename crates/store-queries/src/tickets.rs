@@ -54,7 +54,8 @@ statements! {
     MANIFEST_ROWS_SINCE = concat!("SELECT c.barcode_hash, ", ticket_columns!(), " FROM tickets t CROSS JOIN codes c
         WHERE c.organization_id = t.organization_id AND c.event_id = t.event_id AND c.ticket_id = t.ticket_id AND t.organization_id = $1 AND t.event_id = $2 AND t.rules_serial > $3 ORDER BY c.barcode_hash");
     /// Tickets and the persons they admit.
-    COUNT_TICKETS = "SELECT COUNT(*), CAST(COALESCE(SUM(entry_limit), 0) AS BIGINT) FROM tickets WHERE organization_id = $1 AND event_id = $2";
+    COUNT_TICKETS = "SELECT COUNT(*),
+        CAST(COALESCE(SUM(CASE WHEN status IN ('active', 'used') THEN entry_limit ELSE 0 END), 0) AS BIGINT) FROM tickets WHERE organization_id = $1 AND event_id = $2";
     /// Tickets whose newest change is by scans, after (serial, id). $5: rules up to here don't count as change.
     CHANGED_BY_SCANS = concat!("SELECT ", ticket_columns!(), " FROM tickets t
         WHERE t.organization_id = $1 AND t.event_id = $2 AND t.state_serial > 0 AND t.state_serial >= $3

@@ -25,7 +25,7 @@ pub struct ChangesCommand {
 }
 
 /// Answers at once, with at most 1,000 tickets; waiting for news is the caller's. 404 unless the device is assigned to
-/// the event; a cursor of another epoch answers `resync`.
+/// the event; a cursor of another epoch, or beyond the head, answers `resync`.
 pub async fn poll(
     app: &App,
     caller: &DeviceCaller,
@@ -53,7 +53,8 @@ pub async fn poll(
             server_time: now,
         };
         let cursor = command.cursor.unwrap_or_else(|| Cursor::at(head.epoch, 0));
-        if cursor.epoch != head.epoch {
+        // One beyond the head is another event's, or a lost future's: nothing can be told from there.
+        if cursor.epoch != head.epoch || cursor.serial > head.serial {
             return Ok(ChangesAnswer { resync: true, ..blank });
         }
         since(tx, &event_id, &cursor, command.manifest_version, head.serial, blank)

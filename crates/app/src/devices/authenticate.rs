@@ -34,16 +34,21 @@ pub async fn authenticate(app: &App, api_key: &str) -> Result<DeviceCaller> {
     .await?
     .ok_or_else(unknown_key)?;
     if key.first_used_at.is_none() {
-        note_first_use(app, &caller, key).await?;
+        note_first_use(app, &caller).await?;
     }
     Ok(caller)
 }
 
 /// From its first use on, a repeated pairing no longer replaces the key (spec D11).
-async fn note_first_use(app: &App, caller: &DeviceCaller, key: DeviceKeyRecord) -> Result<()> {
-    let now = app.clock.now();
+async fn note_first_use(app: &App, caller: &DeviceCaller) -> Result<()> {
+    let (now, device_id, hash) = (app.clock.now(), caller.device_id.clone(), caller.token_hash);
     write(&*app.store, Scope::organization(&caller.organization_id), move |tx| {
-        tx.update_device_key(&DeviceKeyRecord { first_used_at: Some(now), ..key.clone() })
+        // Read here, not before: the key may have been withdrawn meanwhile.
+        let key = tx.device_keys(&device_id)?.into_iter().find(|key| key.token_hash == hash);
+        match key.filter(|key| key.first_used_at.is_none()) {
+            Some(key) => tx.update_device_key(&DeviceKeyRecord { first_used_at: Some(now), ..key }),
+            None => Ok(()),
+        }
     })
     .await
 }

@@ -7,7 +7,7 @@ use admit_core::ids::{EventId, GateId, OrganizationId};
 use admit_core::limits::MANIFEST_AFTER_END_MS;
 use admit_core::manifest::build::{Code, Input, Large, delta_part, large_part, signed_tail};
 use admit_core::manifest::index::IndexError;
-use admit_core::rule::{EventBook, When};
+use admit_core::rule::{Epoch, EventBook, When};
 use admit_core::time::Timestamp;
 use admit_core::wire::manifest::ManifestTail;
 
@@ -86,7 +86,7 @@ fn serve(
     }
     let book = tx.load_rules(event_id, &[])?.book;
     let event = book.event(When::Newest).ok_or_else(|| Error::Bug("an event without rules".into()))?;
-    let whole = whole(tx, app, caller, event_id, version, &book)?;
+    let whole = whole(tx, app, caller, event_id, (head.epoch, version), &book)?;
     let large = match command.since {
         Some(since) if since > 0 && since <= version => {
             delta(tx, &caller.organization_id, event_id, version, &book, since, whole.content_hash)?
@@ -115,16 +115,16 @@ fn whole(
     app: &App,
     caller: &DeviceCaller,
     event_id: &EventId,
-    version: u64,
+    (epoch, version): (Epoch, u64),
     book: &EventBook,
 ) -> Result<Arc<LargePart>> {
     let organization_id = &caller.organization_id;
-    if let Some(kept) = app.manifests.get(organization_id, event_id, version) {
+    if let Some(kept) = app.manifests.get(organization_id, event_id, (epoch, version)) {
         return Ok(kept);
     }
     let rows = tx.manifest_rows(event_id)?;
     let built = build(organization_id, event_id, version, book, &rows, large_part)?;
-    app.manifests.put(organization_id, event_id, built.clone());
+    app.manifests.put(organization_id, event_id, epoch, built.clone());
     Ok(built)
 }
 

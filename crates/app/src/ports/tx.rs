@@ -130,7 +130,7 @@ pub trait TxTickets {
     fn manifest_rows(&mut self, event_id: &EventId) -> Result<Vec<(BarcodeHash, TicketRecord)>>;
     /// The same of tickets whose rules changed after a version: what a delta is built from.
     fn manifest_rows_since(&mut self, event_id: &EventId, version: u64) -> Result<Vec<(BarcodeHash, TicketRecord)>>;
-    /// Number of tickets and of persons they admit.
+    /// Number of tickets, and of persons those admit that are not voided or refunded.
     fn count_tickets(&mut self, event_id: &EventId) -> Result<(u64, u64)>;
     /// Tickets by import key, those that exist.
     fn tickets_by_import_key(&mut self, event_id: &EventId, keys: &[String]) -> Result<Vec<TicketRecord>>;

@@ -100,6 +100,11 @@ pub fn decode(request: &SyncRequest, caller: &DeviceCaller, keys: &Keys, context
     if batch.offset_seconds.unsigned_abs() > MAX_OFFSET_SECONDS {
         return Err(Error::invalid("offset_seconds", "must be within a hundred years"));
     }
+    let age_ms = request.batch_created_at.map_or(0, |made| context.received_at.since(made));
+    if age_ms.unsigned_abs() > MAX_BATCH_AGE_MS {
+        let message = "lies more than 24 h from the server's time: send the scans in a new batch";
+        return Err(Error::Invalid { code: "batch_too_old", errors: vec![field("batch_created_at", message)] });
+    }
     let mut events = BTreeSet::new();
     for (index, raw) in request.scans.iter().enumerate() {
         let read = if request.is_ours() {
@@ -127,6 +132,9 @@ pub fn decode(request: &SyncRequest, caller: &DeviceCaller, keys: &Keys, context
 
 /// A hundred years: beyond it no clock is merely wrong.
 const MAX_OFFSET_SECONDS: u64 = 100 * 366 * 86_400;
+
+/// Spec D13. Scans are never discarded for their time, only such an envelope is.
+const MAX_BATCH_AGE_MS: u64 = 24 * 3_600_000;
 
 fn field(path: &str, message: &str) -> crate::error::FieldError {
     crate::error::FieldError { path: path.to_owned(), message: message.to_owned() }

@@ -12,7 +12,7 @@ use admit_core::time::Timestamp;
 use admit_core::wire::scanning::SyncRequest;
 
 use super::answer;
-use super::decode::{self, Batch, Context, Item};
+use super::decode::{self, Batch, Context, Item, Refused};
 use super::log::receive;
 use super::rejudge::{Rejudged, rejudge, settle_incidents};
 use crate::caller::DeviceCaller;
@@ -156,27 +156,36 @@ fn store_batch(
     draw: &mut Draw,
 ) -> Result<Done> {
     // ① Seen before? Answer again.
-    if let Some(stored) = tx.batch(&caller.device_id, batch.endpoint, &batch.batch_id)? {
-        return repeat(tx, caller, batch, stored, digest);
+    let stored = tx.batch(&caller.device_id, batch.endpoint, &batch.batch_id)?;
+    if let Some(reused) = stored.as_ref().filter(|stored| stored.digest != digest) {
+        return reuse_of(tx, caller, batch, reused);
     }
     // ③ The device's state as it is now, under the event's head.
     let device = tx.device(&caller.device_id)?.ok_or_else(|| Error::Bug("a key without a device".into()))?;
     let event = tx.event(&batch.event_id)?.ok_or_else(|| Error::not_found("event"))?;
     let revoked = device.state == DeviceState::Revoked || key_is_revoked(tx, caller)?;
-    let stamp = tx.stamp(&event.event_id)?;
+    let held = device.state == DeviceState::Suspended;
     let mut room = u64::MAX;
     if revoked {
         room = limits::QUARANTINE_SCANS.saturating_sub(tx.count_quarantined(&caller.device_id)?);
+        // A revoked device's batches have no row: what brings nothing new must change nothing either.
+        if let Some(kept) = nothing_new(tx, batch, room)? {
+            return Ok(Done { revoked: Some((kept, room)), ..Done::quiet(blank(batch), None) });
+        }
+    } else if let Some(stored) = stored {
+        return Ok(Done { suspended: held, ..Done::quiet(repeated(&stored), None) });
     }
+    let stamp = tx.stamp(&event.event_id)?;
     // ④ ⑤ What is new of it becomes facts.
-    let held = device.state == DeviceState::Suspended;
     let stored = store_facts(tx, caller, batch, stamp, revoked || held, room)?;
     // ⑥ ⑦ ⑧ The subjects it touches are reduced anew.
     let rejudged = rejudge(tx, &event.event_id, &stored.subjects, stamp, received_at, draw)?;
-    let logs = receive_logs(tx, batch, &event.event_id)?;
-    let reuse = settle_ids(tx, caller, batch, logs, stamp, received_at, draw)?;
-    if !batch.rejected.is_empty() {
-        let records: Vec<RejectedRecord> = batch.rejected.iter().map(|item| item.record.clone()).collect();
+    // Of a revoked device only scans are kept, up to their quota: the rest of what it sends leaves no trace.
+    let refused = if revoked { &[][..] } else { &batch.rejected[..] };
+    let logs = receive_logs(tx, batch, &stored, refused)?;
+    let reuse = settle_ids(tx, batch, &stored, logs, stamp, received_at, draw)?;
+    if !refused.is_empty() {
+        let records: Vec<RejectedRecord> = refused.iter().map(|item| item.record.clone()).collect();
         tx.insert_rejected(&event.event_id, &records)?;
     }
     touch_health(tx, &device, received_at)?;
@@ -186,12 +195,14 @@ fn store_batch(
         let quota_left = room.saturating_sub(stored.new as u64);
         let answer = blank(batch);
         let revoked = Some((kept, quota_left));
-        return Ok(Done { revoked, incidents: rejudged.incidents_changed, ..Done::quiet(answer, Some(stamp.serial)) });
+        return Ok(Done { revoked, incidents: rejudged.incidents_changed || reuse, ..Done::quiet(answer, Some(stamp.serial)) });
     }
     // The answer, the batch row and the audit line belong to the same commit.
     let conflicts = answer::conflicts(batch, &rejudged);
-    let epoch = tx.head(&event.event_id)?.epoch;
-    let body = answer::sync_answer(batch, &stored.kept, &conflicts, epoch, stamp.serial, received_at);
+    // The cursor is the present event's, also when the scans are an earlier one's (spec §5).
+    let present = tx.head(&device.event_id)?;
+    let serial = if device.event_id == event.event_id { stamp.serial } else { present.serial };
+    let body = answer::sync_answer(batch, &stored.kept, &conflicts, present.epoch, serial, received_at);
     let status = if batch.rejected.is_empty() { "completed" } else { "partial_success" };
     tx.insert_batch(&BatchRecord {
         batch_id: batch.batch_id.clone(),
@@ -238,30 +249,50 @@ fn blank(batch: &Batch) -> IngestAnswer {
     }
 }
 
-/// The stored answer, or the news that the id stands for something else: nothing changes but the ledger.
-fn repeat(
-    tx: &mut dyn Tx,
-    caller: &DeviceCaller,
-    batch: &Batch,
-    stored: BatchRecord,
-    digest: [u8; 32],
-) -> Result<Done> {
-    let reused = stored.digest != digest;
-    let mut serial = None;
-    if reused {
-        serial = Some(tx.stamp(&batch.event_id)?.serial);
-        let none = Stored::default();
-        audit(tx, caller, batch, "batch_id_reused", &none, &Rejudged::default())?;
-    }
-    let answer = IngestAnswer {
-        body: stored.answer,
+/// The stored answer.
+fn repeated(stored: &BatchRecord) -> IngestAnswer {
+    IngestAnswer {
+        body: stored.answer.clone(),
         repeated: true,
-        event_id: stored.event_id,
+        event_id: stored.event_id.clone(),
         processed: stored.processed_count as usize,
         rejected: stored.error_count as usize,
         conflicts: 0,
+    }
+}
+
+/// The id stands for something else: nothing changes but the ledger.
+fn reuse_of(tx: &mut dyn Tx, caller: &DeviceCaller, batch: &Batch, stored: &BatchRecord) -> Result<Done> {
+    let serial = tx.stamp(&batch.event_id)?.serial;
+    audit(tx, caller, batch, "batch_id_reused", &Stored::default(), &Rejudged::default())?;
+    Ok(Done { reused: true, ..Done::quiet(repeated(stored), Some(serial)) })
+}
+
+/// The ids of a revoked device's batch that are stored already, when nothing more of it would be.
+fn nothing_new(tx: &mut dyn Tx, batch: &Batch, room: u64) -> Result<Option<Vec<String>>> {
+    let mut known = BTreeSet::new();
+    for (author, ids) in by_author(batch.items.iter()) {
+        for (scan_id, digest, ..) in tx.proven(author, &ids)? {
+            known.insert((author.clone(), scan_id, digest));
+        }
+    }
+    let is_known = |item: &&Item| {
+        let scan = &item.fact.scan;
+        known.contains(&(scan.device_id.clone(), scan.scan_id.clone(), item.fact.digest))
     };
-    Ok(Done { reused, ..Done::quiet(answer, serial) })
+    if room > 0 && !batch.items.iter().all(|item| is_known(&item)) {
+        return Ok(None);
+    }
+    let kept = batch.items.iter().filter(is_known).map(|item| item.fact.scan.scan_id.as_str().to_owned());
+    Ok(Some(kept.collect::<BTreeSet<_>>().into_iter().collect()))
+}
+
+fn by_author<'a>(items: impl Iterator<Item = &'a Item>) -> BTreeMap<&'a DeviceId, Vec<ScanId>> {
+    let mut out: BTreeMap<&DeviceId, Vec<ScanId>> = BTreeMap::new();
+    for item in items {
+        out.entry(&item.fact.scan.device_id).or_default().push(item.fact.scan.scan_id.clone());
+    }
+    out
 }
 
 fn key_is_revoked(tx: &mut dyn Tx, caller: &DeviceCaller) -> Result<bool> {
@@ -278,6 +309,8 @@ struct Stored {
     new: usize,
     /// Subjects they touch.
     subjects: BTreeSet<String>,
+    /// Places in the batch of what is stored now.
+    places: Vec<usize>,
 }
 
 fn store_facts(
@@ -288,12 +321,14 @@ fn store_facts(
     after_revocation: bool,
     room: u64,
 ) -> Result<Stored> {
-    let mut by_author: BTreeMap<&DeviceId, Vec<ScanId>> = BTreeMap::new();
-    for item in &batch.items {
-        by_author.entry(&item.fact.scan.device_id).or_default().push(item.fact.scan.scan_id.clone());
-    }
     let (mut known, mut proven) = (Vec::new(), BTreeMap::new());
-    for (author, ids) in by_author {
+    // First received after its author's revocation: unverified whoever carries it (spec D10).
+    let mut withdrawn = BTreeSet::new();
+    for (author, ids) in by_author(batch.items.iter()) {
+        let is_other = *author != caller.device_id;
+        if is_other && tx.device(author)?.is_some_and(|device| device.state == DeviceState::Revoked) {
+            withdrawn.insert(author.clone());
+        }
         known.extend(tx.known_scans(author, &ids)?);
         for (scan_id, digest, signature, offset) in tx.proven(author, &ids)? {
             proven.insert((author.clone(), scan_id, digest), (signature, offset));
@@ -302,16 +337,17 @@ fn store_facts(
     let mut out = Stored::default();
     let (mut scans, mut deliveries, mut taken) = (Vec::new(), Vec::new(), Vec::new());
     let mut kept = BTreeSet::new();
-    for item in &batch.items {
+    for (place, item) in batch.items.iter().enumerate() {
         let scan = &item.fact.scan;
         let id = (scan.device_id.clone(), scan.scan_id.clone(), item.fact.digest);
+        let after_revocation = after_revocation || withdrawn.contains(&scan.device_id);
         let fact = Fact { after_revocation, ..item.fact.clone() };
         match proven.get(&id).copied() {
             Some((signature, offset)) => {
                 let better =
                     fact.signature.min(signature) != signature || better_offset(fact.offset_seconds, offset) != offset;
-                if better {
-                    // A known content keeps what its first receipt said of revocation.
+                // What a withdrawn device sends proves nothing more of what is known: it must not move a count.
+                if better && !after_revocation {
                     let merged = (fact.signature.min(signature), better_offset(fact.offset_seconds, offset));
                     proven.insert(id, merged);
                     deliveries.push(NewDelivery { fact, serial: stamp.serial, carrier: caller.device_id.clone() });
@@ -328,6 +364,7 @@ fn store_facts(
                 taken.push(item);
             }
         }
+        out.places.push(place);
         if kept.insert(&scan.scan_id) {
             out.kept.push(scan.scan_id.clone());
         }
@@ -369,13 +406,22 @@ pub(crate) fn subjects_of(tx: &mut dyn Tx, event_id: &EventId, items: &[&Item]) 
 }
 
 /// Notes which places of which logs have arrived; answers the forked ones (spec §3 "Log").
-fn receive_logs(tx: &mut dyn Tx, batch: &Batch, event_id: &EventId) -> Result<Vec<(DeviceId, LogId, Vec<u64>)>> {
+fn receive_logs(
+    tx: &mut dyn Tx,
+    batch: &Batch,
+    stored: &Stored,
+    refused: &[Refused],
+) -> Result<Vec<(DeviceId, LogId, Vec<u64>)>> {
     let mut places: BTreeMap<(DeviceId, LogId), BTreeSet<u64>> = BTreeMap::new();
-    let of_items = batch.items.iter().filter_map(|item| {
-        let scan = &item.fact.scan;
+    let of_items = stored.places.iter().filter_map(|place| {
+        let Fact { scan, signature, .. } = &batch.items[*place].fact;
+        // Nobody fills a gap in another device's log without that device's signature (I20).
+        if *signature == SignatureState::Unverified && scan.device_id != batch.device_id {
+            return None;
+        }
         Some((scan.device_id.clone(), scan.log_id.clone()?, scan.seq?))
     });
-    let of_rejected = batch.rejected.iter().filter_map(|item| {
+    let of_rejected = refused.iter().filter_map(|item| {
         let (log_id, seq) = item.record.log.clone()?;
         Some((item.record.device_id.clone(), log_id, seq))
     });
@@ -390,11 +436,14 @@ fn receive_logs(tx: &mut dyn Tx, batch: &Batch, event_id: &EventId) -> Result<Ve
         let mut log = tx.log(&device_id, &log_id)?.unwrap_or_else(|| LogRecord {
             device_id: device_id.clone(),
             log_id: log_id.clone(),
-            event_id: event_id.clone(),
+            event_id: batch.event_id.clone(),
             head: 0,
             received: Vec::new(),
             closed_at: None,
         });
+        if seqs.last().is_some_and(|newest| *newest >= log.head) {
+            log.event_id = batch.event_id.clone();
+        }
         for seq in &seqs {
             receive(&mut log.received, *seq);
             log.head = log.head.max(*seq);
@@ -402,7 +451,6 @@ fn receive_logs(tx: &mut dyn Tx, batch: &Batch, event_id: &EventId) -> Result<Ve
         if let Some((_, head)) = batch.log.as_ref().filter(|(id, _)| *id == log_id && device_id == batch.device_id) {
             log.head = log.head.max(*head);
         }
-        log.event_id = event_id.clone();
         tx.put_log(&log)?;
         let seqs: Vec<u64> = seqs.into_iter().collect();
         forks.push((device_id.clone(), log_id.clone(), tx.forked(&device_id, &log_id, &seqs)?));
@@ -413,8 +461,8 @@ fn receive_logs(tx: &mut dyn Tx, batch: &Batch, event_id: &EventId) -> Result<Ve
 /// Causes that are no ticket's: a log with two scans in one place, a scan id that two devices used.
 fn settle_ids(
     tx: &mut dyn Tx,
-    caller: &DeviceCaller,
     batch: &Batch,
+    stored: &Stored,
     logs: Vec<(DeviceId, LogId, Vec<u64>)>,
     stamp: Stamp,
     now: Timestamp,
@@ -425,10 +473,12 @@ fn settle_ids(
         let subject = CauseSubject::Log(device_id, log_id);
         causes.insert(subject.key(), vec![plain_cause(IncidentKind::LogForked, subject)]);
     }
-    let ids: Vec<ScanId> = batch.items.iter().map(|item| item.fact.scan.scan_id.clone()).collect();
-    for (scan_id, _) in tx.scan_ids_elsewhere(&caller.device_id, &ids)? {
-        let subject = CauseSubject::ScanId(scan_id);
-        causes.insert(subject.key(), vec![plain_cause(IncidentKind::ScanIdReused, subject)]);
+    // Elsewhere than with the author: who carried the scan is no second user of its id.
+    for (author, ids) in by_author(stored.places.iter().map(|place| &batch.items[*place])) {
+        for (scan_id, _) in tx.scan_ids_elsewhere(author, &ids)? {
+            let subject = CauseSubject::ScanId(scan_id);
+            causes.insert(subject.key(), vec![plain_cause(IncidentKind::ScanIdReused, subject)]);
+        }
     }
     let held = causes.iter().map(|(key, causes)| (key.clone(), causes.as_slice())).collect();
     Ok(settle_incidents(tx, &batch.event_id, &held, stamp, now, draw)?.changed)

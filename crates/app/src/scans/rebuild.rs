@@ -6,7 +6,7 @@ use admit_core::ids::{EventId, OrganizationId};
 use admit_core::occupancy::Occupancy;
 use admit_core::reduce::{REDUCER_VERSION, Reduced};
 
-use super::rejudge::{reduce_stored, rejudge, state_record};
+use super::rejudge::{reduce_stored, rejudge_by, state_record};
 use crate::error::Result;
 use crate::ports::{App, Scope, Tx, read, write};
 use crate::records::{IncidentStatus, NewAudit, StateRecord};
@@ -100,7 +100,8 @@ fn compare(
         None if reduced.verdicts.is_empty() && reduced.causes.is_empty() => {}
         None => out.lines.push(format!("{key}: no stored state")),
         Some(held) => {
-            if held.digest != fresh.digest || held.state != fresh.state || held.effective != fresh.effective {
+            let same_sums = held.state == fresh.state && held.occupancy == fresh.occupancy;
+            if held.digest != fresh.digest || !same_sums || held.effective != fresh.effective {
                 out.lines.push(format!("{key}: stored state differs"));
             } else if tx.verdicts(event_id, key)? != reduced.verdicts {
                 out.lines.push(format!("{key}: stored verdicts differ"));
@@ -116,12 +117,17 @@ pub async fn rebuild(app: &App, organization_id: &OrganizationId, event_id: &Eve
     write(&*app.store, Scope::event(organization_id, &event_id), move |tx| {
         let mut draw = draw.clone();
         let stored = tx.all_states(&event_id)?;
-        let keys = subjects(tx, &event_id, &stored)?;
+        let mut keys = subjects(tx, &event_id, &stored)?;
+        // An incident about something that no scan speaks of any more is cleared too.
+        let known: BTreeSet<String> = keys.iter().cloned().collect();
+        let incidents = tx.all_incidents(&event_id)?.into_iter().map(|one| one.subject_key);
+        let stray: BTreeSet<String> = incidents.filter(|key| is_of_scans(key) && !known.contains(key)).collect();
+        keys.extend(stray);
         let stamp = tx.stamp(&event_id)?;
         let mut total = Occupancy::default();
         for chunk in keys.chunks(CHUNK) {
             let chunk: BTreeSet<String> = chunk.iter().cloned().collect();
-            let rejudged = rejudge(tx, &event_id, &chunk, stamp, now, &mut draw)?;
+            let rejudged = rejudge_by(tx, &event_id, &chunk, stamp, now, &mut draw, true)?;
             for reduced in rejudged.reduced.values() {
                 total.add(&Occupancy::of(reduced), 1);
             }

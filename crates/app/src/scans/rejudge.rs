@@ -44,6 +44,19 @@ pub fn rejudge(
     now: Timestamp,
     draw: &mut Draw,
 ) -> Result<Rejudged> {
+    rejudge_by(tx, event_id, subjects, stamp, now, draw, false)
+}
+
+/// [`rejudge`]; `anew` writes also where the stored digest says that nothing changed: a rebuild trusts no derived row.
+pub(super) fn rejudge_by(
+    tx: &mut dyn Tx,
+    event_id: &EventId,
+    subjects: &BTreeSet<String>,
+    stamp: Stamp,
+    now: Timestamp,
+    draw: &mut Draw,
+    anew: bool,
+) -> Result<Rejudged> {
     let mut out = Rejudged::default();
     if subjects.is_empty() {
         return Ok(out);
@@ -56,7 +69,8 @@ pub fn rejudge(
     for (key, reduced) in &out.reduced {
         let record = state_record(key, reduced, stamp.serial);
         let old = before.remove(key);
-        if old.as_ref().is_some_and(|old| old.digest == record.digest) || old.is_none() && is_blank(reduced) {
+        let same = !anew && old.as_ref().is_some_and(|old| old.digest == record.digest);
+        if same || old.is_none() && is_blank(reduced) {
             continue;
         }
         if let Some(old) = &old {
@@ -189,7 +203,8 @@ pub fn settle_incidents(
         for cause in *causes {
             let digest = cause.digest();
             let incident = known.iter().find(|one| one.subject_key == *key && one.kind == cause.kind);
-            if incident.is_some_and(|one| one.digest == digest && one.status != IncidentStatus::Cleared) {
+            let status = status_of(incident, digest);
+            if incident.is_some_and(|one| one.digest == digest && one.status == status) {
                 continue;
             }
             out.new_causes.push(cause.clone());
@@ -209,6 +224,12 @@ pub fn settle_incidents(
     Ok(out)
 }
 
+/// Where a cause that holds stands: resolved if a person resolved this very digest.
+fn status_of(known: Option<&IncidentRecord>, digest: [u8; 32]) -> IncidentStatus {
+    let resolved = known.is_some_and(|one| one.resolved_digest == Some(digest));
+    if resolved { IncidentStatus::Resolved } else { IncidentStatus::Open }
+}
+
 fn opened(
     known: Option<&IncidentRecord>,
     key: &str,
@@ -220,7 +241,7 @@ fn opened(
 ) -> Result<IncidentRecord> {
     let digest = cause.digest();
     let resolved_digest = known.and_then(|one| one.resolved_digest);
-    let status = if resolved_digest == Some(digest) { IncidentStatus::Resolved } else { IncidentStatus::Open };
+    let status = status_of(known, digest);
     let fresh = || IncidentId::new(draw.row_id(now)).map_err(|error| Error::Bug(error.to_string()));
     Ok(IncidentRecord {
         incident_id: known.map_or_else(fresh, |one| Ok(one.incident_id.clone()))?,

@@ -8,6 +8,7 @@ mod tickets;
 mod import;
 mod guests;
 mod devices;
+mod scanning;
 mod incidents;
 mod occupancy;
 mod isolation;

@@ -23,7 +23,7 @@ use admit_core::ids::*;
 use admit_core::occupancy::Occupancy;
 use admit_core::sign::{V1Fields, hmac_sha256, sign_v1, token_hash};
 use admit_core::time::Timestamp;
-use admit_store_sqlite::{Options, Sqlite};
+use admit_store_sqlite::{Options, Sqlite, StatementFault};
 use futures_util::FutureExt as _;
 
 pub const HOUR: i64 = 3_600_000;
@@ -67,6 +67,10 @@ pub struct World {
     pub owner: UserCaller,
     pub event: EventId,
     pub heard: Arc<Heard>,
+    /// The store itself: for images of it.
+    pub store: Sqlite,
+    /// Statements until the process dies; negative = it lives.
+    pub dies_in: Arc<AtomicI64>,
     clock: Arc<AtomicI64>,
 }
 
@@ -146,18 +150,28 @@ impl World {
     pub fn new() -> Self {
         let clock = Arc::new(AtomicI64::new(BEGIN));
         let ticking = clock.clone();
+        let dies_in = Arc::new(AtomicI64::new(-1));
+        let left = dies_in.clone();
+        let crash = move |_: &'static str| match left.load(Ordering::SeqCst) {
+            0 => StatementFault::Crash,
+            _ => {
+                left.fetch_sub(1, Ordering::SeqCst);
+                StatementFault::Proceed
+            }
+        };
         let options = Options {
             inline: true,
+            before_statement: Some(Arc::new(crash)),
             clock: Some(Arc::new(move || ticking.load(Ordering::SeqCst))),
             ..Options::default()
         };
-        let store = Arc::new(Sqlite::memory(options).unwrap());
+        let store = Sqlite::memory(options).unwrap();
         let heard = Arc::new(Heard::default());
         let secret = Secret::new(&"s".repeat(40)).unwrap();
         let ids = Arc::new(TestIds::default());
-        let app = App::new(store, Arc::new(TestClock(clock.clone())), ids, heard.clone(), secret);
+        let app = App::new(Arc::new(store.clone()), Arc::new(TestClock(clock.clone())), ids, heard.clone(), secret);
         let (owner, event) = organization(&app, "home");
-        Self { app, owner, event, heard, clock }
+        Self { app, owner, event, heard, store, dies_in, clock }
     }
     /// Lets time pass.
     pub fn pass(&self, ms: i64) {

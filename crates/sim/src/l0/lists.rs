@@ -108,7 +108,20 @@ impl L0 {
             None => None,
         };
         let resync = cursor.as_ref().is_some_and(|cursor| cursor.epoch != epoch || cursor.serial > org.serial);
-        let from = cursor.filter(|_| !resync).map_or(0, |cursor| cursor.serial);
+        let version = request.query("manifest_version").and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+        if resync {
+            return Reply::Answer(ok(&ChangesAnswer {
+                items: Vec::new(),
+                event: None,
+                gates: None,
+                manifest_version: org.version,
+                cursor: Cursor::at(epoch, 0),
+                more: false,
+                resync,
+                server_time: Timestamp::clamped(now_ms),
+            }));
+        }
+        let from = cursor.map_or(0, |cursor| cursor.serial);
         let mut changed: Vec<(u64, &TicketId)> =
             org.changed_at.iter().filter(|(_, at)| **at > from).map(|(id, at)| (*at, id)).collect();
         changed.sort();
@@ -116,8 +129,7 @@ impl L0 {
         let more = changed.len() > PAGE && changed.last().map(|it| it.0) != changed.get(PAGE - 1).map(|it| it.0);
         let last = if more { changed[PAGE - 1].0 } else { org.serial };
         changed.retain(|(at, _)| *at <= last);
-        let version = request.query("manifest_version").and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
-        let news = !changed.is_empty() || resync || org.version > version;
+        let news = !changed.is_empty() || org.version > version;
         if !news && request.query("wait").is_some() {
             return Reply::Hold;
         }

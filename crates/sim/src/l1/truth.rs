@@ -45,7 +45,9 @@ fn collect(tx: &mut dyn Tx, event_id: &EventId, tickets: &[TicketId]) -> Result<
     let mut incidents = BTreeMap::new();
     for incident in tx.all_incidents(event_id)? {
         // Causes of logs, devices and ids have no subject of scans; what is only counted waits for nobody.
-        let Some(subject) = Subject::from_key(&incident.subject_key).filter(|_| incident.kind.queued()) else { continue };
+        let Some(subject) = Subject::from_key(&incident.subject_key).filter(|_| incident.kind.queued()) else {
+            continue;
+        };
         let truth = IncidentTruth {
             digest: incident.digest,
             open: incident.status == IncidentStatus::Open,

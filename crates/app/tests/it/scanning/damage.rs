@@ -1,0 +1,71 @@
+//! Derived rows can be lost or wrong; facts make them again. A crash leaves a batch whole or absent.
+
+use std::sync::atomic::Ordering;
+
+use admit_app::ports::{Scope, write};
+use admit_app::records::IncidentStatus;
+use admit_app::scans::rebuild;
+
+use super::*;
+
+#[test]
+fn damage_is_found_and_mended_even_where_the_digest_looks_right() {
+    let world = World::new();
+    let ids = world.tickets(&["A"]);
+    let phone = world.phone("p", "main");
+    phone.scan("s1", "A", "valid", at(0));
+    phone.scan("s2", "A", "valid", at(1_000));
+    let (event, organization) = (world.event.clone(), world.owner.organization_id.clone());
+    let key = format!("ticket:{}", ids[0]);
+    let right = world.occupancy();
+    now(write(&*world.app.store, Scope::event(&organization, &event), {
+        let event = event.clone();
+        move |tx| {
+            let mut state = tx.states(&event, std::slice::from_ref(&key))?.remove(0);
+            let verdicts = tx.verdicts(&event, &key)?;
+            state.effective.clear();
+            state.occupancy = Default::default();
+            tx.put_states(&event, &[(state, verdicts)])?;
+            tx.set_occupancy(&event, &Default::default(), 1)?;
+            let mut incidents = tx.all_incidents(&event)?;
+            for incident in &mut incidents {
+                incident.status = IncidentStatus::Resolved;
+            }
+            assert!(!incidents.is_empty());
+            tx.put_incidents(&incidents)
+        }
+    }))
+    .unwrap();
+    let found = now(rebuild::check(&world.app, &organization, &event)).unwrap();
+    assert_eq!(found.lines.len(), 3, "{:?}", found.lines);
+    assert_eq!(now(rebuild::rebuild(&world.app, &organization, &event)).unwrap(), 1);
+    assert_eq!((world.occupancy(), world.open()), (right, vec!["double_entry".to_owned()]));
+    world.is_consistent();
+}
+
+#[test]
+fn a_crash_before_any_statement_leaves_nothing_and_the_next_try_everything() {
+    let world = World::new();
+    world.tickets(&["A"]);
+    let phone = world.phone("p", "main");
+    let before = (head(&world), world.occupancy(), world.ledger());
+    let mut crashes = 0;
+    loop {
+        world.dies_in.store(crashes, Ordering::SeqCst);
+        let answer = phone.upload("b", "s", "A", "valid", at(0));
+        let died = world.dies_in.swap(-1, Ordering::SeqCst) == 0;
+        if !died {
+            assert!(answer.is_ok());
+            break;
+        }
+        world.store.crash().unwrap();
+        if answer.is_ok() {
+            break;
+        }
+        assert_eq!((head(&world), world.occupancy(), world.ledger()), before, "after {crashes} statements");
+        crashes += 1;
+    }
+    assert!(crashes > 5, "{crashes}");
+    assert_eq!(world.occupancy().inside, 1);
+    world.is_consistent();
+}

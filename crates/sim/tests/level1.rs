@@ -1,0 +1,25 @@
+//! Level 1, the real use cases on SQLite in memory, keeps its promises. `ADMIT_SIM_L1_SEEDS` sets how many fresh seeds,
+//! `ADMIT_SIM_FROM` where they begin.
+
+use admit_sim::{Options, run, run_seed};
+
+fn number(name: &str, or: u64) -> u64 {
+    std::env::var(name).map_or(or, |text| text.parse().expect("a whole number"))
+}
+
+#[test]
+fn no_seed_breaks_a_promise() {
+    let report = run(1, number("ADMIT_SIM_FROM", 0), number("ADMIT_SIM_L1_SEEDS", 100), 2, &Options::default());
+    assert_eq!(report.failures, 0, "{report}");
+    println!("{report}");
+}
+
+#[test]
+fn the_same_seed_is_the_same_run() {
+    let options = Options { keep_trace: true, ..Options::default() };
+    for seed in [2, 11] {
+        let (first, second) = (run_seed(1, seed, &options), run_seed(1, seed, &options));
+        assert_eq!(first.trace, second.trace);
+        assert!(first.trace.len() > 50, "something happened");
+    }
+}

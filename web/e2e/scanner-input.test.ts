@@ -1,0 +1,98 @@
+// The two ways a code comes in: a camera, and a hardware scanner that types.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Admit, film, root, shot, until, wedge } from "./harness/index.ts";
+import { answered, Doors, history, next, phoneBox, typed } from "./scanner-kit.ts";
+
+const phones = phoneBox();
+let admit: Admit;
+beforeAll(async () => {
+  admit = await Admit.start({ env: { ADMIT_SYNCS_PER_MINUTE: "1000" } });
+});
+afterAll(async () => {
+  await phones.end();
+  await admit?.kill("SIGTERM");
+});
+
+test("a film of three tickets lets in three persons, and its second round nobody more", async () => {
+  const codes = ["FILM-ONE", "FILM-TWO", "FILM-THREE"];
+  const doors = await Doors.open(admit, codes.map((barcode) => ({ barcode })));
+  const reel = await film(
+    "three-tickets",
+    codes.flatMap((text) => [{ text, seconds: 1.5 }, { text: null, seconds: 2 }]),
+  );
+  const phone = await phones.open({ name: "film", film: reel });
+  const page = await phone.visit(await doors.link("north"));
+  // Every face from the first frame on, as a person at the gate sees them.
+  await page.evaluate(() => {
+    const seen: string[] = [];
+    Object.assign(window, { __seen: seen });
+    let last = "";
+    new MutationObserver(() => {
+      const shown = document.querySelector<HTMLElement>('[data-testid="verdict"], [data-testid="strip"]');
+      const { screen = "", scanId = "" } = shown?.dataset ?? {};
+      const mark = `${screen} ${scanId}`;
+      if (shown !== null && mark !== last) seen.push(mark);
+      if (shown !== null) last = mark;
+    }).observe(document.body, { subtree: true, childList: true, attributes: true });
+  });
+  await page.getByTestId("device-name").fill("Film");
+  await page.getByTestId("pair-submit").click();
+  const seen = (): Promise<string[]> => page.evaluate(() => (window as unknown as { __seen: string[] }).__seen);
+  await until("the second round", async () => (await seen()).some((mark) => /^(same_ticket|already_in)/.test(mark)), {
+    within: 40_000,
+  });
+  const rows = await history(page);
+  const admitted = new Set((await seen()).filter((mark) => mark.startsWith("admit ")));
+  expect(admitted.size).toBe(3);
+  expect(rows).toHaveLength(3);
+  await until("three persons in", async () => (await doors.occupancy()).inside === 3);
+  expect(phone.errors).toEqual([]);
+}, 90_000);
+
+test("a hardware scanner is read at every speed, on the page and while a field has the focus", async () => {
+  const delays = [0, 3, 15];
+  const codes = delays.flatMap((delay) => [`WEDGE-BODY-${delay}`, `WEDGE-FIELD-${delay}`]);
+  const doors = await Doors.open(admit, codes.map((barcode) => ({ barcode })));
+  const phone = await phones.open({ name: "wedge", camera: "none" });
+  const page = await doors.pair(phone, "north");
+  for (const delay of delays) {
+    expect(await typed(page, `WEDGE-BODY-${delay}`, delay)).toBe("admit");
+    await next(page);
+    await page.getByTestId("more").click();
+    const field = page.locator("#operator");
+    await field.fill("Ana");
+    expect(await answered(page, () => wedge(page, `WEDGE-FIELD-${delay}`, delay))).toBe("admit");
+    await next(page);
+    // The code went to the scanner and left nothing in the field, nor in the name that goes with each scan.
+    await page.getByTestId("more").click();
+    expect(await field.inputValue()).not.toContain("WEDGE");
+    await page.getByTestId("close-sheet").click();
+  }
+  expect(await page.getByTestId("own-admitted").textContent()).toBe(String(codes.length));
+  expect(phone.errors).toEqual([]);
+});
+
+test.each(["none", "denied"] as const)("with the camera %s the scanner says so, and a hardware scanner works", async (camera) => {
+  const doors = await Doors.open(admit, [{ barcode: "BY-HAND" }]);
+  const phone = await phones.open({ name: `camera-${camera}`, camera });
+  const page = await doors.pair(phone, "north");
+  await page.getByTestId("camera-fault").waitFor();
+  expect(await page.getByTestId("camera").getAttribute("data-camera")).toBe(camera);
+  await shot(page, `scanner-camera-${camera}`);
+  expect(await typed(page, "BY-HAND")).toBe("admit");
+  expect(phone.errors).toEqual([]);
+});
+
+test("the first load stays small: the scanner's scripts 90 kB, the organiser's first page 160 kB", () => {
+  const weight = (app: string, ends: string[]): number => {
+    const folder = join(root, "web", app, "dist/assets");
+    const files = readdirSync(folder).filter((file) => ends.some((end) => file.endsWith(end)));
+    expect(files.length).toBeGreaterThan(0);
+    return files.reduce((sum, file) => sum + gzipSync(readFileSync(join(folder, file))).length, 0);
+  };
+  expect(weight("scanner", [".js"])).toBeLessThanOrEqual(90_000);
+  expect(weight("admin", [".js", ".css"])).toBeLessThanOrEqual(160_000);
+});

@@ -1,0 +1,96 @@
+// Nobody is kept out by how the scanner looks: each screen by day and by night, checked by axe.
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Admit, barriers, shot } from "./harness/index.ts";
+import { Doors, hours, next, phoneBox, ready, still, synced, typed } from "./scanner-kit.ts";
+
+const phones = phoneBox();
+let admit: Admit;
+beforeAll(async () => {
+  admit = await Admit.start({ env: { ADMIT_SYNCS_PER_MINUTE: "1000" } });
+});
+afterAll(async () => {
+  await phones.end();
+  await admit?.kill("SIGTERM");
+});
+
+const found: string[] = [];
+
+/** Axe by night and by day, and a picture of each. */
+async function look(page: Page, name: string): Promise<void> {
+  for (const theme of ["night", "light"]) {
+    await page.evaluate((theme) => (document.documentElement.dataset["theme"] = theme), theme);
+    await still(page);
+    found.push(...(await barriers(page)).map((barrier) => `${name} (${theme}) ${barrier}`));
+    await shot(page, `look-${name}-${theme}`);
+  }
+}
+
+test("no screen of the scanner has a barrier, by night and by day", async () => {
+  const doors = await Doors.open(admit, [
+    { barcode: "LOOK-ADMIT" },
+    { barcode: "LOOK-PARTY", entry_limit: 12 },
+    { barcode: "LOOK-ONCE" },
+    { barcode: "LOOK-SOUTH", gate_ids: ["south"] },
+    { barcode: "LOOK-EXPIRED", expires_at: hours(-0.5) },
+    { barcode: "LOOK-VOID" },
+  ]);
+  await doors.change("LOOK-VOID", { status: "voided" });
+  const other = await phones.open({ name: "other", camera: "none" });
+  const south = await doors.pair(other, "south");
+  expect(await typed(south, "LOOK-ONCE")).toBe("admit");
+  await synced(south);
+  const phone = await phones.open({ name: "looks" });
+  let page = await phone.visit(`${admit.url}/scan/`);
+  await page.getByTestId("pair").waitFor();
+  await look(page, "pair");
+  await page.close();
+  page = await doors.pair(phone, "north", "North gate 1");
+  await look(page, "home");
+  for (const sheet of ["more", "open-history", "sync", "open-settings"]) {
+    if (sheet.startsWith("open-")) await page.getByTestId("more").click();
+    await page.getByTestId(sheet).click();
+    await look(page, `sheet-${sheet.replace("open-", "")}`);
+    await page.getByTestId("close-sheet").click();
+  }
+  for (const [code, screen] of [
+    ["LOOK-PARTY", "admit_party"],
+    ["LOOK-VOID", "refuse"],
+    ["LOOK-SOUTH", "wrong_place"],
+    ["LOOK-EXPIRED", "wrong_time"],
+    ["NOBODY-KNOWS-THIS", "not_in_list"],
+    ["X".repeat(513), "not_a_ticket"],
+    ["LOOK-ONCE", "already_in"],
+  ] as const) {
+    expect(await typed(page, code)).toBe(screen);
+    await look(page, screen);
+    if (screen === "admit_party") {
+      await page.getByTestId("count-0").click();
+      await page.locator('[data-testid="verdict"][data-screen="nobody"]').waitFor();
+    }
+    if (screen === "wrong_time") {
+      await page.getByTestId("override").click();
+      await look(page, "sheet-override");
+      await page.getByTestId("close-sheet").click();
+    }
+    await next(page);
+  }
+  // "Admit" makes way by itself, and looks the same by day: one look.
+  expect(await typed(page, "LOOK-ADMIT")).toBe("admit");
+  await still(page);
+  found.push(...(await barriers(page)).map((barrier) => `admit ${barrier}`));
+  await shot(page, "look-admit");
+  await next(page);
+  await page.getByTestId("more").click();
+  await page.getByTestId("open-history").click();
+  await look(page, "history");
+  await page.getByTestId("history-undo").first().click();
+  await look(page, "sheet-undo");
+  await page.getByTestId("close-sheet").click();
+  const second = await phone.visit(`${admit.url}/scan/`);
+  await second.getByTestId("other-tab").waitFor();
+  await look(second, "other-tab");
+  await ready(page);
+  expect(found).toEqual([]);
+  expect([...phone.errors, ...other.errors]).toEqual([]);
+});

@@ -1,0 +1,125 @@
+// What must survive: no network, a stopped server, a second tab, a dead battery, a network that lies.
+import { createServer, type Server } from "node:http";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Admit, shot, until, wedge } from "./harness/index.ts";
+import { Doors, history, next, phoneBox, ready, shownScan, synced, syncNow, typed } from "./scanner-kit.ts";
+
+const phones = phoneBox();
+let admit: Admit;
+beforeAll(async () => {
+  admit = await Admit.start({ env: { ADMIT_SYNCS_PER_MINUTE: "1000" } });
+});
+afterAll(async () => {
+  await phones.end();
+  await admit?.kill("SIGTERM");
+});
+
+test("with the server gone the scanner starts from nothing but the phone, and hands over when it is back", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "COLD-RELOAD" }, { barcode: "COLD-REOPEN" }]);
+  const phone = await phones.open({ name: "cold", camera: "none" });
+  let page = await doors.pair(phone, "north");
+  await page.evaluate(async () => {
+    await navigator.serviceWorker.ready;
+  });
+  await admit.kill("SIGKILL");
+  await page.reload();
+  await ready(page);
+  expect(await page.locator("body").getAttribute("data-phase")).toBe("ready");
+  expect(await typed(page, "COLD-RELOAD")).toBe("admit");
+  await phone.close();
+  await phone.reopen();
+  page = await phone.visit(`${admit.url}/scan/`);
+  await ready(page);
+  expect(await typed(page, "COLD-REOPEN")).toBe("admit");
+  await until("both to wait", () => page.locator('[data-testid="pill"][data-unsent="2"]').count());
+  await shot(page, "scanner-cold-start");
+  await admit.restart();
+  await next(page);
+  await syncNow(page);
+  await synced(page);
+  expect((await doors.occupancy()).inside).toBe(2);
+  expect(phone.errors).toEqual([]);
+});
+
+test("of two tabs one scans; whoever is taken over stores nothing more and says so", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "TAB-ONE" }, { barcode: "TAB-TWO" }]);
+  const phone = await phones.open({ name: "tabs", camera: "none" });
+  const first = await doors.pair(phone, "north");
+  expect(await typed(first, "TAB-ONE")).toBe("admit");
+  const second = await phone.visit(`${admit.url}/scan/`);
+  await second.getByTestId("other-tab").waitFor();
+  expect(await second.getByTestId("scan").count()).toBe(0);
+  await shot(second, "scanner-other-tab");
+  await second.getByTestId("take-over").click();
+  await ready(second);
+  await first.getByTestId("other-tab").waitFor();
+  expect(await first.getByTestId("other-tab").textContent()).toContain("Taken over");
+  // The old tab gets the same ticket first: no green, no row.
+  await first.bringToFront();
+  await wedge(first, "TAB-TWO");
+  await second.bringToFront();
+  expect(await typed(second, "TAB-TWO")).toBe("admit");
+  expect(await first.getByTestId("verdict").count()).toBe(0);
+  expect(await history(second)).toHaveLength(2);
+  await syncNow(second);
+  await synced(second);
+  expect(await doors.scans()).toHaveLength(2);
+  expect(phone.errors).toEqual([]);
+});
+
+test("a verdict that was seen is stored: the browser killed right after it knows every scan", async () => {
+  const codes = ["KILL-ONE", "KILL-TWO", "KILL-THREE"];
+  const doors = await Doors.open(admit, codes.map((barcode) => ({ barcode })));
+  const phone = await phones.open({ name: "killed", camera: "none" });
+  let page = await doors.pair(phone, "north");
+  const shown: string[] = [];
+  for (const code of codes) {
+    expect(await typed(page, code)).toBe("admit");
+    shown.push(await shownScan(page));
+    await phone.kill();
+    await phone.reopen();
+    page = await phone.visit(`${admit.url}/scan/`);
+    await ready(page);
+    expect((await history(page)).map((row) => row.id)).toEqual([...shown].reverse());
+  }
+  await syncNow(page);
+  await synced(page);
+  await until("all at the server", async () => (await doors.scans()).length === codes.length);
+});
+
+test("a portal that answers in the server's place takes nothing: the queue stays, and staff are told", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "PORTAL-ONE" }]);
+  const phone = await phones.open({ name: "portal", camera: "none" });
+  const page = await doors.pair(phone, "north");
+  await admit.kill("SIGKILL");
+  const asked: string[] = [];
+  const portal = await lies(Number(new URL(admit.url).port), asked);
+  try {
+    expect(await typed(page, "PORTAL-ONE")).toBe("admit");
+    await next(page);
+    await syncNow(page);
+    await until("staff to be told", async () => /No real network/.test((await page.getByTestId("pill").textContent()) ?? ""));
+    expect(asked.length).toBeGreaterThan(0);
+    expect(await page.getByTestId("pill").getAttribute("data-unsent")).toBe("1");
+    expect((await history(page)).map((row) => row.sync)).toEqual(["waiting"]);
+    await shot(page, "scanner-portal");
+  } finally {
+    portal.closeAllConnections();
+    await new Promise((done) => portal.close(done));
+  }
+  await admit.restart();
+  await syncNow(page);
+  await synced(page);
+  expect((await doors.occupancy()).inside).toBe(1);
+  expect(phone.errors).toEqual([]);
+});
+
+/** Says 200 and shows a page, whatever it is asked. */
+async function lies(port: number, asked: string[]): Promise<Server> {
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? "");
+    response.writeHead(200, { "content-type": "text/html" }).end("<h1>Welcome to the hotel</h1>");
+  });
+  await new Promise<void>((done, failed) => server.once("error", failed).listen(port, "127.0.0.1", done));
+  return server;
+}
