@@ -26,6 +26,7 @@ async function look(page: Page, name: string): Promise<void> {
   }
   await page.emulateMedia({ colorScheme: "light" });
   await page.setViewportSize({ width: 390, height: 780 });
+  await still(page);
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   if (wide > 0) found.push(`${name} is ${wide} px too wide for a phone`);
   await shot(page, `organiser-${name}-phone`);

@@ -71,6 +71,9 @@ struct Owner {
     tickets: BTreeMap<TicketId, TicketId>,
 }
 
+/// An image of the database, and which tickets the world knew then.
+type Backup = (Vec<u8>, Vec<BTreeMap<TicketId, TicketId>>);
+
 /// The server of level 1.
 pub struct L1 {
     store: Sqlite,
@@ -79,7 +82,7 @@ pub struct L1 {
     owners: Vec<Owner>,
     /// Whose key or token a text is: only to choose the stream of randomness before the server finds out itself.
     texts: BTreeMap<String, usize>,
-    backup: Option<(Vec<u8>, Vec<BTreeMap<TicketId, TicketId>>)>,
+    backup: Option<Backup>,
     reach: Reach,
 }
 

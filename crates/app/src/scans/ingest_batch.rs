@@ -195,7 +195,11 @@ fn store_batch(
         let quota_left = room.saturating_sub(stored.new as u64);
         let answer = blank(batch);
         let revoked = Some((kept, quota_left));
-        return Ok(Done { revoked, incidents: rejudged.incidents_changed || reuse, ..Done::quiet(answer, Some(stamp.serial)) });
+        return Ok(Done {
+            revoked,
+            incidents: rejudged.incidents_changed || reuse,
+            ..Done::quiet(answer, Some(stamp.serial))
+        });
     }
     // The answer, the batch row and the audit line belong to the same commit.
     let conflicts = answer::conflicts(batch, &rejudged);

@@ -154,6 +154,9 @@ impl L0 {
         if token.used_by.as_ref().is_some_and(|device_id| *device_id != asked.device_id) {
             return problem(410, "token_used", "This pairing code was used already.");
         }
+        if org.devices.get(&asked.device_id).is_some_and(|device| device.revoked) {
+            return problem(409, "device_id_taken", "A revoked device is not paired again.");
+        }
         token.used_by = Some(asked.device_id.clone());
         let gate_id = token.gate_id.clone();
         let key = ApiKey::from_random(org.rng.bytes());
@@ -167,7 +170,7 @@ impl L0 {
         });
         device.keys.push(key.clone());
         device.key_ids.push(key_id.clone());
-        (device.gate_id, device.revoked) = (gate_id.clone(), false);
+        device.gate_id = gate_id.clone();
         let answer = PairAnswer {
             device_id: asked.device_id.clone(),
             api_key: key.as_str().to_owned(),

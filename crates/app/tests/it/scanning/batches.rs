@@ -220,7 +220,7 @@ fn a_claim_and_its_final_are_one_scan_in_either_order_and_variants_are_kept() {
         let last = Scan { epoch, ..scan_of(&world, &phone, "s1", 2, "A", at(5)) };
         let claim = Scan { stage: Stage::Claim, seq: Some(1), opened: false, at: at(0), ..last.clone() };
         let variant = Scan { barcode_hash: Some(BarcodeHash::of("B")), opened: false, ..last.clone() };
-        let mut items = vec![claim, last, variant];
+        let mut items = [claim, last, variant];
         if turned {
             items.reverse();
         }
