@@ -46,7 +46,7 @@ pub async fn check_witness(app: &App, organization_id: &OrganizationId, witness:
         let epochs = tx.load_rules(&event_id, &[])?.book.epochs;
         if epoch != current {
             // An epoch that ended: it was judged when it ended, unless we lost that epoch altogether.
-            return Ok(epochs.contains(epoch));
+            return Ok(epoch < current || epochs.contains(epoch));
         }
         let head = tx.head(&event_id)?;
         if serial > head.serial {

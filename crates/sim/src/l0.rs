@@ -21,9 +21,8 @@ use crate::rng::Rng;
 use crate::server::{Act, IncidentTruth, LogTruth, Reply, Request, Server, Truth};
 
 mod acts;
-pub(crate) use acts::{GATES, PIN, ticket_rules};
-mod lists;
 mod routes;
+mod lists;
 mod sync;
 
 /// The secret witnesses are made under.

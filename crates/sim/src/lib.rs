@@ -10,14 +10,16 @@ pub mod disk;
 pub mod reach;
 pub mod mutants;
 pub mod server;
+mod venue;
 pub mod l0;
 pub mod l1;
 pub mod ledger;
 pub mod phone;
+mod client;
+pub mod world;
 mod legacy;
 mod net;
 mod people;
-pub mod world;
 mod check;
 mod run;
 

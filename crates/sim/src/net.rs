@@ -1,6 +1,6 @@
 //! The network: delay, loss, repetition, cut answers, portals, answers out of the past.
 
-use admit_core::ids::{DeviceId, ScanId};
+use admit_core::ids::ScanId;
 use admit_core::time::Timestamp;
 use admit_core::wire::engine::Input;
 use admit_core::wire::scanning::{Cursor, SyncAnswer, SyncRequest};
@@ -8,21 +8,12 @@ use admit_core::wire::scanning::{Cursor, SyncAnswer, SyncRequest};
 use crate::mutants::Mutant;
 use crate::server::{Reply, Request, Response, Server};
 use crate::trace::short;
-use crate::world::{BEGINNING_MS, Ev, World};
+use crate::world::{Asker, BEGINNING_MS, Ev, World};
 
 /// How long a long poll is held at most, milliseconds.
 const HOLD_MS: i64 = 25_000;
 /// How often a held poll looks again, milliseconds.
 const LOOK_MS: i64 = 2_000;
-
-/// Who asks: which phone, which run of its app, which request, in whose name.
-#[derive(Debug, Clone)]
-pub(crate) struct Asker {
-    pub phone: usize,
-    pub generation: u64,
-    pub request: u64,
-    pub author: Option<DeviceId>,
-}
 
 impl<S: Server> World<S> {
     fn delay(&mut self, side: usize) -> i64 {

@@ -13,8 +13,8 @@ use admit_core::time::Timestamp;
 use admit_core::wire::engine::{Input, Phase, VerdictView};
 use admit_core::wire::scanning::{ScanV2, SyncRequest};
 
-use crate::l0::{GATES, PIN, ticket_rules};
 use crate::server::{Act, Reply, Request, Server};
+use crate::venue::{GATES, PIN, ticket_rules};
 use crate::world::{BEGINNING_MS, Ev, World};
 
 /// Codes that are sold only while the event runs.

@@ -3,18 +3,27 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
+use admit_core::ids::DeviceId;
 use admit_core::wire::engine::{Effect, Input, Phase};
 
 use crate::clock::PhoneClock;
 use crate::config::Config;
 use crate::ledger::Ledger;
 use crate::mutants::{Mutant, Planted};
-use crate::net::Asker;
 use crate::phone::{Phone, Writing};
 use crate::reach::Reach;
 use crate::rng::Rng;
 use crate::server::{Request, Server};
 use crate::trace::{Trace, short};
+
+/// Who asks: which phone, which run of its app, which request, in whose name.
+#[derive(Debug, Clone)]
+pub(crate) struct Asker {
+    pub phone: usize,
+    pub generation: u64,
+    pub request: u64,
+    pub author: Option<DeviceId>,
+}
 
 /// True time at the beginning of every world: 2026-06-07T16:00:00Z.
 pub const BEGINNING_MS: i64 = 1_780_848_000_000;
@@ -51,7 +60,7 @@ pub(crate) struct Side {
     pub org: u64,
     pub rng: Rng,
     pub phones: Vec<Phone>,
-    pub legacy: Vec<crate::legacy::Client>,
+    pub legacy: Vec<crate::client::Client>,
     pub ledger: Ledger,
     pub trace: Trace,
     pub imported: u64,
@@ -91,7 +100,7 @@ impl<S: Server> World<S> {
                 org,
                 rng,
                 phones: (0..config.devices).map(|index| Phone::new(seed, index, clock(index))).collect(),
-                legacy: (0..config.legacy).map(|index| crate::legacy::Client::new(seed, index)).collect(),
+                legacy: (0..config.legacy).map(|index| crate::client::Client::new(seed, index)).collect(),
                 ledger: Ledger::default(),
                 trace: Trace::new(keep_trace),
                 imported: 0,

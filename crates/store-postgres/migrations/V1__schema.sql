@@ -521,6 +521,22 @@ INSERT INTO devices SELECT 'o' || n % 3, 'd' || n, 'n', 'phone', 'e' || n % 7, '
   0, NULL, 0 FROM generate_series(1, 300) n;
 INSERT INTO device_keys SELECT 'o' || n % 3, 'k' || n, 'd' || n, '', '', n, NULL, NULL FROM generate_series(1, 300) n;
 INSERT INTO logs SELECT 'o' || n % 3, 'd' || n, 'l' || n, 'e' || n % 7, 0, '[]', NULL FROM generate_series(1, 300) n;
+-- An organisation's or an event's id by itself selects nothing worth an index: the other columns do.
+ALTER TABLE tickets ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
+ALTER TABLE codes ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
+ALTER TABLE guests ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
+ALTER TABLE rules ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
+ALTER TABLE audit ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
+ALTER TABLE scans ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
+ALTER TABLE deliveries ALTER COLUMN organization_id SET (n_distinct = 1);
+ALTER TABLE reviews ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
+ALTER TABLE states ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
+ALTER TABLE verdicts ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
+ALTER TABLE incidents ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
+ALTER TABLE batches ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
+ALTER TABLE devices ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
+ALTER TABLE device_keys ALTER COLUMN organization_id SET (n_distinct = 1);
+ALTER TABLE logs ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
 ANALYZE tickets, codes, guests, rules, audit, scans, deliveries, reviews, states, verdicts, incidents, batches, devices, device_keys, logs;
 TRUNCATE tickets, codes, guests, rules, audit, scans, deliveries, reviews, states, verdicts, incidents, batches, devices, device_keys, logs;
 

@@ -178,7 +178,7 @@ impl Threads {
                 let (queue, config) = (Arc::clone(queue), config.clone());
                 let name = format!("admit-pg-{}-{n}", if reads { "read" } else { "write" });
                 let work = move || {
-                    let mut connection = Connection { config, reads, driver: None };
+                    let mut connection = Connection { config, reads, driver: None, begun: 0, replan: 1 };
                     while let Some((key, jobs)) = queue.take() {
                         connection.run(jobs);
                         queue.done(key);
@@ -210,7 +210,14 @@ struct Connection {
     config: Config,
     reads: bool,
     driver: Option<PgDriver>,
+    /// Transactions begun, and at which number plans are made anew.
+    begun: u64,
+    replan: u64,
 }
+
+/// Plans are made anew at 1, 2, 4, 8 … transactions of a connection, and then each time so many have passed: those made
+/// while the tables were small read too much once they have grown.
+const REPLAN_EVERY: u64 = 512;
 
 /// What became of one run of an operation.
 enum Ran {
@@ -236,7 +243,14 @@ impl Connection {
             self.driver = None;
         }
         match &mut self.driver {
-            Some(driver) => Ok(driver),
+            Some(driver) => {
+                self.begun += 1;
+                if self.begun >= self.replan {
+                    self.replan += self.replan.min(REPLAN_EVERY);
+                    driver.batch("DISCARD PLANS")?;
+                }
+                Ok(driver)
+            }
             empty => {
                 let driver = if self.reads { connect::reader(&self.config) } else { connect::writer(&self.config) };
                 Ok(empty.insert(driver?))

@@ -5,7 +5,7 @@ use admit_core::sign::token_hash;
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
 use crate::ports::{App, Scope, read, write};
-use crate::records::{CredentialKind, DeviceKeyRecord};
+use crate::records::{CredentialKind, DeviceKeyRecord, DeviceState};
 
 fn unknown_key() -> Error {
     Error::Unauthenticated { code: "unknown_key", message: "this key is not known here: pair the device again".into() }
@@ -29,7 +29,13 @@ pub async fn authenticate(app: &App, api_key: &str) -> Result<DeviceCaller> {
     };
     let key = read(&*app.store, &caller.organization_id, {
         let device_id = device_id.clone();
-        move |tx| Ok(tx.device_keys(&device_id)?.into_iter().find(|key| key.token_hash == hash))
+        move |tx| {
+            // A key that a later pairing outdated is no sign that the device was revoked: it is simply not known any
+            // more, and erases nothing (spec D10).
+            let active = tx.device(&device_id)?.is_some_and(|device| device.state != DeviceState::Revoked);
+            let key = tx.device_keys(&device_id)?.into_iter().find(|key| key.token_hash == hash);
+            Ok(key.filter(|key| key.revoked_at.is_none() || !active))
+        }
     })
     .await?
     .ok_or_else(unknown_key)?;

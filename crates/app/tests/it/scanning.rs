@@ -72,8 +72,7 @@ pub fn send_body(world: &World, phone: &Phone<'_>, body: &Value) -> Result<scans
 
 /// Uploads items of our form.
 pub fn send(world: &World, phone: &Phone<'_>, batch: &str, items: &[Value]) -> Result<scans::IngestAnswer, Error> {
-    let body =
-        json!({ "device_id": phone.caller.device_id, "sync_batch_id": batch, "format": 2, "scans": items });
+    let body = json!({ "device_id": phone.caller.device_id, "sync_batch_id": batch, "format": 2, "scans": items });
     send_body(world, phone, &body)
 }
 

@@ -91,6 +91,11 @@ impl Feed {
             self.incoming = Some(Known { cursor: Some(answer.cursor), ..Known::default() });
             return PageWrites::default();
         }
+        if more && self.incoming.is_none() {
+            // Until the last page a ticket that changed once more is in none: the view, and the cursor it is signed
+            // with, move only when all pages are there.
+            self.incoming = Some(self.active.clone());
+        }
         if let Some(incoming) = &mut self.incoming {
             incoming.take(answer, &[]);
             if more {

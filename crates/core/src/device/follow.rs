@@ -86,7 +86,14 @@ impl State {
             epoch: Some(paired.epoch),
         };
         let before = self.paired().map(|paired| paired.event_id.clone());
-        self.append(vec![Entry::Paired(Box::new(entry))], vec![After::Settled(before)]);
+        let mut entries = vec![Entry::Paired(Box::new(entry))];
+        // The epoch is believed from now on: so the proof of it is kept with it.
+        if let Some(text) = answer.header(crate::wire::scanning::WITNESS_HEADER)
+            && let Ok(witness) = text.parse::<crate::wire::scanning::Witness>()
+        {
+            entries.push(Entry::Witness { event_id: witness.event_id, text: text.to_owned() });
+        }
+        self.append(entries, vec![After::Settled(before)]);
     }
 
     /// A pairing's answer did not come: tried again a few times, for the token lives five minutes.

@@ -124,6 +124,7 @@ impl State {
 
     fn upload_received(&mut self, batch: &Batch, receipt: SyncAnswer) {
         if !self.heed_epoch(receipt.cursor.epoch) {
+            self.batch = None;
             return self.failed(&Ask::Sync);
         }
         let epoch = Some(receipt.cursor.epoch);

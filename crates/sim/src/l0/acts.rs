@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::event::{EventRules, EventStatus, StaffPin};
-use admit_core::gate::{Direction, EntryRule, GateRules};
+use admit_core::gate::{EntryRule, GateRules};
 use admit_core::ids::{EventId, GateId, OrganizationId, TicketId};
 use admit_core::incident::Subject;
 use admit_core::review::{Decision, Review};
 use admit_core::rule::{Change, Effective, Epoch, EventChange, GateChange, Rule, TicketChange};
 use admit_core::sign;
-use admit_core::ticket::{TicketRules, TicketStatus};
+use admit_core::ticket::TicketRules;
 use admit_core::time::Timestamp;
 
 use super::{L0, Org, Token, first_of};
@@ -18,12 +18,7 @@ use crate::config::Config;
 use crate::mutants::Mutant;
 use crate::rng::Rng;
 use crate::server::Act;
-
-/// The digits of the staff PIN of every event.
-pub(crate) const PIN: &str = "2468";
-/// The gates of every event.
-pub(crate) const GATES: [(&str, Direction); 4] =
-    [("north", Direction::In), ("south", Direction::In), ("both", Direction::Both), ("out", Direction::Out)];
+use crate::venue::{GATES, PIN, ticket_rules};
 
 impl Org {
     pub(super) fn new(seed: u64, org: u64, config: &Config, now_ms: i64, epoch: Epoch) -> Self {
@@ -107,18 +102,6 @@ impl Org {
     fn add_ticket(&mut self, now_ms: i64, id: &TicketId, code: &str, rules: TicketRules) {
         self.add_rules(now_ms, vec![Change::Ticket(id.clone(), TicketChange::First(rules))], true);
         self.codes.insert(BarcodeHash::of(code), id.clone());
-    }
-}
-
-/// A good ticket of the zone `general`.
-pub(crate) fn ticket_rules(entry_limit: u32) -> TicketRules {
-    TicketRules {
-        status: TicketStatus::Active,
-        entry_limit,
-        gate_ids: vec![],
-        zone: "general".into(),
-        valid_from: None,
-        expires_at: None,
     }
 }
 

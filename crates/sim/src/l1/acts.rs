@@ -15,9 +15,9 @@ use admit_core::wire::stored;
 
 use super::{L1, Owner, now};
 use crate::config::Config;
-use crate::l0::{GATES, PIN};
 use crate::rng::Rng;
 use crate::server::Act;
+use crate::venue::{GATES, PIN};
 
 fn named<T>(made: std::result::Result<T, admit_core::ids::IdError>) -> Result<T> {
     made.map_err(|error| Error::Bug(error.to_string()))
