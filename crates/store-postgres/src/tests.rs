@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use admit_app::ports::write;
 use admit_app::store_suite::fixture::*;
+use admit_app::store_suite::states;
 use admit_store_queries::driver::RunFor;
 use admit_store_queries::{bulks, statements};
 
@@ -191,4 +192,47 @@ fn an_operation_whose_connection_is_cut_runs_again_once() {
         assert_eq!(runs.load(Ordering::Relaxed), 2);
         assert_eq!(look(&store, |tx| tx.gate_ids(&id("e"))).await, [id("north")]);
     });
+}
+
+#[test]
+fn no_lookup_of_a_batch_reads_all_of_an_event() {
+    let address = shared().database();
+    let store = open(&address);
+    drive(async {
+        with_event(&store).await;
+        let names: Vec<String> = (0..2_000).map(|n| format!("t{n}")).collect();
+        with_tickets(&store, &names.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        with_scans(&store, names.iter().map(|name| scan("e", &format!("s-{name}"), name)).collect()).await;
+        let found = |name: &String| {
+            (states::state(&format!("ticket:{name}"), 1), vec![states::verdict(&format!("s-{name}"), name)])
+        };
+        let found: Vec<_> = names.iter().map(found).collect();
+        on_event(&store, move |tx| tx.put_states(&id("e"), &found)).await.unwrap();
+    });
+    // As a lane has it: no figures of this organisation or event were gathered yet.
+    let mut driver = connect::writer(&connect::config(&address).unwrap()).unwrap();
+    driver.batch("SET app.organization_id = 'o'").unwrap();
+    let hot = [
+        ("FACTS_BY_CODE", "'o', 'e', ARRAY['t1']"),
+        ("FACTS_BY_PICK", "'o', 'e', ARRAY['t1']"),
+        ("FACTS_OF_UNKNOWN", "'o', 'e', ARRAY['x'::bytea]"),
+        ("KNOWN_SCANS", "'o', 'd1', ARRAY['s1']"),
+        ("FIND_CODES", "'o', 'e', ARRAY['x'::bytea]"),
+        ("DELETE_VERDICTS", "'o', 'e', ARRAY['ticket:t1']"),
+        ("MARK_TICKETS", "'o', 'e', 1, ARRAY['t1']"),
+        ("STATES", "'o', 'e', ARRAY['ticket:t1']"),
+    ];
+    for (name, values) in hot {
+        let stmt = statements().find(|stmt| stmt.name == name).unwrap();
+        driver.batch(&format!("PREPARE {name} AS {}", stmt.postgres())).unwrap();
+        let look = format!(
+            "DO $look$ DECLARE line TEXT; plan TEXT := ''; wide BOOLEAN := false; BEGIN
+                FOR line IN EXECUTE $q$EXPLAIN EXECUTE {name}({values})$q$ LOOP
+                    plan := plan || chr(10) || line;
+                    wide := wide OR line LIKE '%Seq Scan%'
+                        OR line ~ 'Index Cond: \\(*organization_id = [^=]*(AND \\(event_id = [^=]*)?$';
+                END LOOP; ASSERT NOT wide, plan; END $look$"
+        );
+        driver.batch(&look).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
 }

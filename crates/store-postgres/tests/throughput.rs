@@ -11,7 +11,7 @@ use admit_store_postgres::{Options, Postgres, testing::Server};
 fn scans_a_second() {
     let server = Server::start(true);
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-    for (batches, size, at_once) in [(30, 1_000, 8), (3, 10_000, 3), (3_000, 1, 250)] {
+    for (batches, size, at_once) in [(30, 1_000, 8), (3, 10_000, 3), (600, 1, 200)] {
         let store = Postgres::open(&server.database(), Options::default()).expect("a database");
         let mut begun = Instant::now();
         let count = runtime.block_on(take_in(Arc::new(store), batches, size, at_once, || begun = Instant::now()));
