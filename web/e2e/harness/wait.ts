@@ -6,12 +6,12 @@ export interface Patience {
 }
 
 /**
- * Looks until `probe` answers something other than undefined, null or false, and gives that back. A probe that
- * throws has not answered yet; its last error is told when time is up.
+ * Looks until `probe` answers something true, and gives that back: a count of 0 is no answer yet. A probe that
+ * throws has not answered yet either; its last error is told when time is up.
  */
 export async function until<T>(
   what: string,
-  probe: () => Promise<T | undefined | null | false> | T | undefined | null | false,
+  probe: () => Promise<T | undefined | null | false | 0 | ""> | T | undefined | null | false | 0 | "",
   { within = 20_000, every = 50 }: Patience = {},
 ): Promise<T> {
   const deadline = performance.now() + within;
@@ -19,7 +19,7 @@ export async function until<T>(
   for (;;) {
     try {
       const answer = await probe();
-      if (answer !== undefined && answer !== null && answer !== false) return answer;
+      if (answer) return answer;
       last = `the last answer was ${String(answer)}`;
     } catch (error) {
       last = error;
