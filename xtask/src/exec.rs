@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -43,22 +43,33 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs to the end and hands each line of its output to `seen`, after printing it.
-pub fn run_reading(command: &mut Command, mut seen: impl FnMut(&str)) -> Result<()> {
-    let mut child =
-        command.stdout(Stdio::piped()).spawn().with_context(|| format!("could not start {}", shown(command)))?;
+/// Runs to the end and hands each line of its output to `seen` and of its errors to `told`, after printing it.
+pub fn run_reading(command: &mut Command, seen: impl FnMut(&str), told: impl FnMut(&str) + Send) -> Result<()> {
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("could not start {}", shown(command)))?;
     let stdout = child.stdout.take().context("the output was piped")?;
-    let mut out = std::io::stdout().lock();
-    for line in BufReader::new(stdout).split(b'\n') {
-        let line = line?;
-        let line = String::from_utf8_lossy(&line);
-        writeln!(out, "{line}")?;
-        seen(&line);
-    }
-    drop(out);
+    let stderr = child.stderr.take().context("the errors were piped")?;
+    std::thread::scope(|scope| {
+        let errors = scope.spawn(move || echo(stderr, std::io::stderr(), told));
+        echo(stdout, std::io::stdout(), seen)?;
+        errors.join().unwrap_or(Ok(()))
+    })?;
     let status = child.wait()?;
     if !status.success() {
         bail!("{} ended with {status}", shown(command));
+    }
+    Ok(())
+}
+
+fn echo(from: impl Read, mut to: impl Write, mut seen: impl FnMut(&str)) -> std::io::Result<()> {
+    for line in BufReader::new(from).split(b'\n') {
+        let line = line?;
+        let line = String::from_utf8_lossy(&line);
+        writeln!(to, "{line}")?;
+        seen(&line);
     }
     Ok(())
 }

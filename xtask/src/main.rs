@@ -1,7 +1,7 @@
 //! The project's own commands. `make` is the door, this is the room behind it.
 //!
 //! Reading order: `exec` starts programs, `stamp` remembers inputs, `setup` installs what a machine lacks,
-//! `wasm` and `web` build the browser's half, `tidy` holds the laws a compiler cannot, `suite` runs everything,
+//! `wasm` and `web` build the browser's half, `conformance` knows which test proves what, `tidy` holds the laws a compiler cannot, `suite` runs everything,
 //! `bench` measures.
 
 mod exec;
@@ -9,6 +9,7 @@ mod stamp;
 mod setup;
 mod wasm;
 mod web;
+mod conformance;
 mod tidy;
 mod suite;
 mod bench;
@@ -20,12 +21,13 @@ const HELP: &str = "\
 cargo xtask <command>
 
   setup          install what the builds and tests need (as root), or print the one line that does
-  wasm [--dev]   build crates/wasm for the browser into web/shared/core/generated
+  wasm [--dev]   build crates/wasm for the browser into web/shared/core/generated; with --vectors, for its test
   web            build the scanner and the organiser's app into web/*/dist
   build          wasm, web, and the release binary target/release/admit
   demo [...]     build, then `admit demo` with the arguments that follow
   check          the quick look before a commit: format, tidy, clippy, types of the web code
   tidy           the laws of the house that a compiler does not know
+  conformance    the list of what S1 and S2 ask for, checked and counted; --write puts the last run's results into it
   test           everything that must hold before a change lands
   test-long      the same with far more generated histories, seeds and kills
   bench [...]    the measurements, each beside the limit of this machine: [--only a,b] [--quick], or compare OLD NEW
@@ -44,6 +46,7 @@ fn main() {
 fn run(command: &str, args: &[String]) -> Result<()> {
     match command {
         "setup" => suite::setup(),
+        "wasm" if args.iter().any(|arg| arg == "--vectors") => wasm::build_vectors(),
         "wasm" => wasm::build(args.iter().any(|arg| arg == "--dev")),
         "web" => web::build(),
         "build" => build(),
@@ -54,6 +57,7 @@ fn run(command: &str, args: &[String]) -> Result<()> {
         }
         "check" => suite::check(),
         "tidy" => tidy::run(),
+        "conformance" => conformance::command(args),
         "test" => suite::test(suite::Depth::Gate),
         "test-long" => suite::test(suite::Depth::Long),
         "bench" => bench::run(args),

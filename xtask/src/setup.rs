@@ -37,6 +37,8 @@ pub const TESTS: &[Need] = &[
     Need { files: &["/usr/bin/ffmpeg"], packages: &["ffmpeg"] },
     // The store suite starts a server of its own from these.
     Need { files: &["/usr/lib/postgresql/15/bin/initdb"], packages: &["postgresql-15"] },
+    // The tests of several nodes start one of their own.
+    Need { files: &["/usr/bin/redis-server"], packages: &["redis-server"] },
     // A second, independent implementation of the signatures.
     Need { files: &["/usr/bin/python3"], packages: &["python3"] },
 ];

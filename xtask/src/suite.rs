@@ -2,13 +2,15 @@
 
 mod tally;
 
+use crate::conformance::{self, CargoLines, Results};
 use crate::exec;
 use crate::setup;
 use crate::tidy;
 use crate::wasm;
 use crate::web;
 use anyhow::{Context, Result, bail};
-use std::process::Command;
+use std::collections::BTreeMap;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 use tally::Tally;
 
@@ -46,6 +48,7 @@ const PRODUCT: [&str; 5] = ["--workspace", "--exclude", "admit-wasm", "--exclude
 
 struct Run {
     tally: Tally,
+    results: Results,
     times: Vec<(String, Duration)>,
     depth: Depth,
 }
@@ -76,6 +79,8 @@ pub fn test(depth: Depth) -> Result<()> {
     let mut run = Run::new(depth);
     let outcome = run.all();
     run.times();
+    let reported = conformance::report(&run.results, outcome.is_ok());
+    let outcome = outcome.and(reported);
     if outcome.is_err() {
         run.tally.failed = run.tally.failed.max(1);
     }
@@ -85,16 +90,14 @@ pub fn test(depth: Depth) -> Result<()> {
 
 impl Run {
     fn new(depth: Depth) -> Run {
-        Run { tally: Tally::default(), times: Vec::new(), depth }
+        Run { tally: Tally::default(), results: Results::default(), times: Vec::new(), depth }
     }
 
     fn all(&mut self) -> Result<()> {
         self.step("setup", |_| setup())?;
         self.step("format", |_| format())?;
         self.step("tidy", |_| tidy::run())?;
-        self.step("tests of the commands", |run| {
-            run.cargo_test(exec::cargo().args(["test", "--locked", "-p", "xtask"]))
-        })?;
+        self.step("tests of the commands", |run| run.cargo_test(&["--locked", "-p", "xtask"], &[]))?;
         self.step("wasm and web", |_| wasm::build(false).and_then(|()| web::build()))?;
         self.step("wasm that runs the vectors", |_| wasm::build_vectors())?;
         self.step("types of the web code", |_| exec::run(web::npm().args(["run", "--silent", "check"])))?;
@@ -108,9 +111,12 @@ impl Run {
             exec::run(exec::cargo().args(["build", "--locked", "--profile", PROFILE, "--all-targets"]).args(PRODUCT))
         })?;
         self.step("Rust tests", |run| {
-            run.cargo_test(
-                exec::cargo().args(["test", "--locked", "--profile", PROFILE, "--no-fail-fast"]).args(PRODUCT),
-            )
+            run.cargo_test(&[&["--locked", "--profile", PROFILE, "--no-fail-fast"], &PRODUCT[..]].concat(), &[])
+        })?;
+        // The same selection of packages: a smaller one would choose other features and build all of it again.
+        self.step("HTTP tests on PostgreSQL and Redis", |run| {
+            let these = ["--locked", "--profile", PROFILE, "--no-fail-fast", "--test", "it"];
+            run.cargo_test(&[&these[..], &PRODUCT[..]].concat(), &[("ADMIT_TEST_STORE", "postgres")])
         })?;
         let seeds = self.depth.seeds();
         self.step("simulator, level 0", |run| run.simulate("0", seeds[0]))?;
@@ -134,10 +140,20 @@ impl Run {
         println!("{:>7.1} s  in all\n", self.times.iter().map(|(_, time)| time.as_secs_f64()).sum::<f64>());
     }
 
-    fn cargo_test(&mut self, command: &mut Command) -> Result<()> {
-        command.envs(self.depth.settings().iter().copied());
+    fn cargo_test(&mut self, args: &[&str], env: &[(&str, &str)]) -> Result<()> {
+        let roots = programs(args)?;
         let tally = &mut self.tally;
-        exec::run_reading(command, |line| tally.cargo_line(line))
+        let (mut lines, mut started) = (CargoLines::default(), Vec::new());
+        let outcome = exec::run_reading(
+            exec::cargo().arg("test").args(args).envs(self.depth.settings().iter().copied()).envs(env.iter().copied()),
+            |line| {
+                tally.cargo_line(line);
+                lines.line(line);
+            },
+            |line| started.push(line.to_owned()),
+        );
+        started.iter().for_each(|line| lines.error_line(line));
+        outcome.and(self.results.cargo(lines, &roots))
     }
 
     fn simulate(&mut self, level: &str, seeds: &str) -> Result<()> {
@@ -160,7 +176,10 @@ impl Run {
             .envs(env.iter().copied());
         let outcome = exec::run(&mut command);
         match std::fs::read_to_string(&report) {
-            Ok(text) => self.tally.vitest_report(&text)?,
+            Ok(text) => {
+                self.tally.vitest_report(&text)?;
+                self.results.vitest(&text)?;
+            }
             Err(_) if outcome.is_ok() => bail!("the runner left no report at {}", report.display()),
             Err(_) => {}
         }
@@ -177,6 +196,25 @@ fn clippy(packages: &[&str], profile: &str) -> Result<()> {
     command.args(["clippy", "--locked", "--all-targets", "--profile", profile]).args(packages);
     command.args(["--", "-D", "warnings"]);
     exec::run(&mut command)
+}
+
+/// Every test program with the file it is built from, both from the root: what cargo names them by is not unique.
+fn programs(args: &[&str]) -> Result<BTreeMap<String, String>> {
+    let mut command = exec::cargo();
+    command.args(["test", "--no-run", "--message-format=json-render-diagnostics"]).args(args);
+    let built = command.stderr(Stdio::inherit()).output().context("could not start cargo")?;
+    if !built.status.success() {
+        bail!("the tests do not build");
+    }
+    let mut found = BTreeMap::new();
+    let from_root = |path: &str| path.strip_prefix(&format!("{}/", exec::root().display())).unwrap_or(path).to_owned();
+    for line in String::from_utf8_lossy(&built.stdout).lines() {
+        let Ok(message) = serde_json::from_str::<serde_json::Value>(line) else { continue };
+        if let (Some(program), Some(root)) = (message["executable"].as_str(), message["target"]["src_path"].as_str()) {
+            found.insert(from_root(program), from_root(root));
+        }
+    }
+    Ok(found)
 }
 
 fn binary() -> String {

@@ -5,7 +5,7 @@ use crate::setup;
 use crate::stamp::Stamp;
 use anyhow::{Context, Result};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use wasm_bindgen_cli_support::Bindgen;
 
@@ -78,12 +78,11 @@ pub fn build_vectors() -> Result<()> {
 fn build_variant(variant: &Variant, dev: bool) -> Result<()> {
     let root = exec::root();
     let out = root.join(variant.out);
-    let optimiser = root.join("web/node_modules/binaryen/bin/wasm-opt");
     let profile = if dev { "dev" } else { "wasm" };
     let stamp = Stamp::of(
         variant.stamp,
         &["Cargo.toml", "Cargo.lock", "crates/wasm", "crates/core/src", "crates/core/Cargo.toml", "xtask/src/wasm.rs"],
-        &format!("{profile} {}", optimiser.exists()),
+        profile,
     )?;
     if stamp.fresh() && out.join(format!("{STEM}_bg.wasm")).exists() {
         return Ok(());
@@ -105,9 +104,6 @@ fn build_variant(variant: &Variant, dev: bool) -> Result<()> {
     )?;
     let folder = if dev { "debug" } else { profile };
     bind(&root.join("target/wasm-build").join(TARGET).join(folder).join(format!("{STEM}.wasm")), &out, dev)?;
-    if !dev && optimiser.exists() {
-        optimise(&optimiser, &out.join(format!("{STEM}_bg.wasm")))?;
-    }
     stamp.keep()
 }
 
@@ -155,16 +151,4 @@ fn bind(wasm: &Path, out: &Path, dev: bool) -> Result<()> {
         // The apps pass the address themselves, so that the bundler sees one file and the service worker keeps it.
         .omit_default_module_path(true);
     bindgen.generate(out).with_context(|| format!("making the bindings of {}", wasm.display()))
-}
-
-/// A smaller file when the optimiser happens to be there; never needed.
-fn optimise(optimiser: &Path, wasm: &Path) -> Result<()> {
-    let smaller: PathBuf = wasm.with_extension("opt");
-    let mut command = exec::command("node");
-    command.arg(optimiser).args(["-Os", "--all-features"]).arg(wasm).arg("-o").arg(&smaller);
-    if let Err(error) = exec::run(&mut command) {
-        println!("left the WASM as it is: {error:#}");
-        return Ok(());
-    }
-    Ok(fs::rename(smaller, wasm)?)
 }

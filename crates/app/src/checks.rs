@@ -14,6 +14,8 @@ const EMAIL_CHARS: usize = 254;
 const PHONE_CHARS: usize = 40;
 /// Longest flag for the door, in characters: it must fit a verdict screen.
 const FLAG_CHARS: usize = 80;
+/// Longest name of a time zone, in characters.
+const TIME_ZONE_CHARS: usize = 64;
 /// Shortest password, in characters; longer beats odder.
 const PASSWORD_CHARS: usize = 10;
 /// Longest password, in bytes: hashing must not become a load attack.
@@ -177,16 +179,16 @@ impl Checks {
             );
         }
     }
-    /// The form of an IANA time zone name: `UTC` or `Area/Place`.
+    /// A time zone of the IANA database that is built in: `UTC` or `Area/Place`. Gives it as the database writes it, so
+    /// that browsers, phones and mail know the same one.
     pub fn time_zone(&mut self, path: &str, text: &str) -> String {
-        let part = |part: &str| {
-            part.starts_with(|c: char| c.is_ascii_alphabetic())
-                && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"_+-".contains(&b))
-        };
-        let parts: Vec<&str> = text.split('/').collect();
-        if text != "UTC" && !((2..=3).contains(&parts.len()) && text.len() <= 64 && parts.into_iter().all(part)) {
-            self.fail(path, "must be an IANA time zone such as Europe/Berlin, or UTC");
+        let text = text.trim();
+        let named = text == "UTC" || text.contains('/') && text.len() <= TIME_ZONE_CHARS;
+        let found = named.then(|| jiff::tz::TimeZoneDatabase::bundled().get(text).ok()).flatten();
+        if let Some(name) = found.as_ref().and_then(jiff::tz::TimeZone::iana_name) {
+            return name.to_owned();
         }
+        self.fail(path, "must be an IANA time zone such as Europe/Berlin, or UTC");
         text.to_owned()
     }
     /// A staff PIN: 4–8 digits (spec D18).
@@ -242,13 +244,16 @@ mod tests {
     }
 
     #[test]
-    fn a_time_zone_has_the_form_of_an_iana_name() {
+    fn a_time_zone_is_one_of_the_iana_database() {
         for good in ["UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "Etc/GMT+3", "America/Port-au-Prince"] {
             assert!(!wrong(|c| drop(c.time_zone("time_zone", good))), "{good}");
         }
-        for bad in ["", "Berlin", "Europe/", "Europe/Ber lin", "../etc/passwd", "+02:00", "Europe/Berlin/x/y"] {
+        let known_form = ["Mars/Olympus", "Europe/Berlinn", "Etc/Unknown"];
+        let no_form = ["", "Berlin", "Europe/", "Europe/Ber lin", "../etc/passwd", "+02:00", "Europe/Berlin/x/y"];
+        for bad in known_form.into_iter().chain(no_form) {
             assert!(wrong(|c| drop(c.time_zone("time_zone", bad))), "{bad}");
         }
+        assert_eq!(Checks::default().time_zone("time_zone", "europe/berlin"), "Europe/Berlin");
     }
 
     #[test]

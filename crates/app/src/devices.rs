@@ -1,15 +1,31 @@
-//! Devices: pairing, keys, what they tell about themselves.
+//! Devices: pairing, keys, what they tell about themselves, and their right to speak.
 
 pub mod authenticate;
 pub mod heartbeat;
 pub mod log_status;
+pub mod close_log;
+pub mod request_pairing;
+pub mod approve_pairing;
 pub mod pair;
+pub mod rotate_key;
 pub mod list;
 pub mod revoke;
+pub mod accept;
+pub mod import_log;
+pub mod failed_sync;
+pub mod resume;
 
+pub use accept::accept;
+pub use approve_pairing::{Approved, PairingRequest, approve_pairing, show_request};
 pub use authenticate::authenticate;
+pub use close_log::close_log;
+pub use failed_sync::failed_sync;
 pub use heartbeat::heartbeat;
+pub use import_log::{ImportedLog, import_log};
 pub use list::list;
 pub use log_status::log_status;
-pub use pair::{PairCommand, PairedDevice, pair};
+pub use pair::{Claimed, PairCommand, PairedDevice, claim, organization_of, pair};
+pub use request_pairing::{PairingTicket, RequestPairing, request_pairing};
+pub use resume::resume;
 pub use revoke::revoke;
+pub use rotate_key::rotate_key;

@@ -66,6 +66,12 @@ pub async fn begin(app: &App, seen: Epoch) -> Result<()> {
     begin_after(app, seen, seen.restored_at_ms).await
 }
 
+/// Begins a new epoch after `seen`, the store's present one, that is also later than `given_up`: a restored copy must not
+/// fall behind what devices know of the database it replaces.
+pub async fn begin_later(app: &App, seen: Epoch, given_up: Epoch) -> Result<()> {
+    begin_after(app, seen, seen.restored_at_ms.max(given_up.restored_at_ms)).await
+}
+
 /// Also later than an epoch that devices know of and this server lost.
 async fn begin_after(app: &App, seen: Epoch, known_ms: i64) -> Result<()> {
     let bytes = app.ids.random();

@@ -7,6 +7,8 @@ pub mod records;
 pub mod secret;
 pub mod draw;
 pub mod cache;
+pub mod recent;
+pub mod unknown_codes;
 pub mod ports;
 pub mod caller;
 pub mod checks;

@@ -109,6 +109,18 @@ pub trait Store: Send + Sync {
     fn sign_in(&self, email: String) -> BoxFuture<'static, Result<Option<SignIn>>>;
     /// Unscoped: every (organisation, event), for `rebuild` and backups.
     fn all_events(&self) -> BoxFuture<'static, Result<Vec<(OrganizationId, EventId)>>>;
+    /// Unscoped: every organisation, in order of id: for whoever looks after the whole server.
+    fn organizations(&self) -> BoxFuture<'static, Result<Vec<OrganizationId>>>;
+    /// Unscoped: notes what a device asked for itself, and forgets requests that ended before `forget_before`. `false`,
+    /// and nothing is noted, where `most` wait already.
+    fn insert_pairing_request(
+        &self,
+        request: PairingRequestRecord,
+        forget_before: Timestamp,
+        most: u64,
+    ) -> BoxFuture<'static, Result<bool>>;
+    /// Unscoped: what a device asked for itself, by its token's SHA-256.
+    fn pairing_request(&self, token_hash: [u8; 32]) -> BoxFuture<'static, Result<Option<PairingRequestRecord>>>;
     /// Unscoped: makes an organisation with its first owner, both new.
     fn create_organization(
         &self,
@@ -186,6 +198,10 @@ pub struct App {
     pub secret: Arc<crate::secret::Secret>,
     /// The large parts of the lists served lately; an answer is the same without it (law 15).
     pub manifests: Arc<crate::cache::ManifestCache>,
+    /// What was let in a moment ago; an answer is the same without it (law 15).
+    pub recent: Arc<dyn crate::recent::Recent>,
+    /// How many unknown codes each device may still be told about.
+    pub unknown_codes: Arc<crate::unknown_codes::UnknownCodes>,
 }
 
 impl App {
@@ -197,7 +213,9 @@ impl App {
         hints: Arc<dyn Hints>,
         secret: crate::secret::Secret,
     ) -> Self {
-        Self { store, clock, ids, hints, secret: Arc::new(secret), manifests: Arc::default() }
+        let recent = Arc::new(crate::recent::Forgetful);
+        let (secret, manifests, unknown_codes) = (Arc::new(secret), Arc::default(), Arc::default());
+        Self { store, clock, ids, hints, secret, manifests, recent, unknown_codes }
     }
     /// A fresh stream of ids and secrets, to be cloned into a transaction.
     pub fn draw(&self) -> crate::draw::Draw {

@@ -3,9 +3,18 @@
 pub mod rejudge;
 pub mod log;
 pub mod decode;
+pub mod assign;
 pub mod answer;
+pub mod waits;
+mod facts;
+mod take_in;
+mod announce;
 pub mod ingest_batch;
+pub mod judge_online;
+pub mod sync_offline;
 pub mod rebuild;
 pub mod list;
 
 pub use ingest_batch::{IngestAnswer, ingest_batch};
+pub use judge_online::{JudgedScan, judge_online};
+pub use sync_offline::sync_offline;

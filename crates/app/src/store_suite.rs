@@ -30,7 +30,8 @@ macro_rules! store_suite {
                 places_have_no_holes_and_time_never_goes_back, a_ledger_is_one_chain, the_organization_has_its_own_ledger,
                 a_witness_is_checked_against_what_the_ledger_said, an_epoch_begins_once_and_notes_every_head,
                 gates_and_lists_are_named_once, a_setting_is_settled_once;
-            rules: rules_come_back_as_they_were_made, versions_follow_what_changed, rules_need_the_writes_own_place;
+            rules: rules_come_back_as_they_were_made, versions_follow_what_changed, rules_need_the_writes_own_place,
+                a_devices_assignments_come_from_every_event;
             tickets: tickets_come_back_as_they_were_made, a_code_is_never_given_to_another_ticket,
                 a_ticket_keeps_every_code_it_held, tickets_are_found_by_text_status_and_entry, tickets_are_paged_without_a_gap,
                 an_import_key_is_unique, guests_are_found_and_changed, a_manifest_is_in_order_of_hash;
@@ -42,7 +43,9 @@ macro_rules! store_suite {
                 changed_tickets_are_paged_in_order_of_change, rules_a_device_has_are_no_change;
             incidents: an_incident_is_one_per_subject_and_kind, incidents_are_listed_by_status;
             devices: a_device_and_its_keys_come_back, a_pairing_token_remembers_who_used_it, logs_are_overwritten,
-                forks_are_places_with_two_contents, a_batch_is_stored_once, quarantine_is_counted;
+                forks_are_places_with_two_contents, a_batch_is_stored_once, quarantine_is_counted,
+                scans_that_wait_are_told_by_device, a_pairing_request_is_found_by_its_token_and_forgotten,
+                organizations_are_told_with_and_without_events;
             tenants: two_organizations_with_the_same_ids_do_not_meet, another_organizations_event_cannot_be_written;
             transactions: a_failed_operation_leaves_nothing, others_of_its_group_are_kept,
                 an_operation_that_goes_on_after_a_failure_is_not_kept, a_panic_ends_only_its_operation,

@@ -1,6 +1,7 @@
 //! The commands, a file each.
 
 pub mod audit;
+pub mod backup;
 pub mod csv;
 pub mod demo;
 pub mod openapi;

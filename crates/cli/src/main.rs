@@ -1,6 +1,7 @@
 //! The one binary. The only place that names concrete parts: which store, which clock, which web apps.
 
 mod settings;
+mod settings_file;
 mod parts;
 mod acting;
 mod serve;
@@ -8,7 +9,7 @@ mod commands;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::settings::Place;
 
@@ -16,6 +17,9 @@ use crate::settings::Place;
 #[derive(Debug, Parser)]
 #[command(name = "admit", version, about, max_term_width = 100)]
 struct Cli {
+    /// File of settings, one NAME=value a line; the names are those of the environment, which goes first.
+    #[arg(long, global = true, env = "ADMIT_CONFIG")]
+    config: Option<std::path::PathBuf>,
     #[command(subcommand)]
     command: Command,
 }
@@ -43,6 +47,10 @@ enum Command {
     Export(commands::csv::Export),
     /// Recompute everything derived from the stored scans, rules and reviews.
     Rebuild(commands::rebuild::Rebuild),
+    /// Copy an embedded database and its secret, while a server goes on serving.
+    Backup(commands::backup::Backup),
+    /// Put a copy back and begin a new epoch: devices then hand over again what the copy doesn't hold.
+    Restore(commands::backup::Restore),
     /// The audit ledgers.
     #[command(subcommand)]
     Audit(commands::audit::Audit),
@@ -53,8 +61,17 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let as_json = std::env::var("ADMIT_LOG").is_ok_and(|form| form == "json");
+    let settings = match settings_file::read() {
+        Ok(settings) => settings,
+        Err(error) => return failed(&error),
+    };
+    let command = match settings_file::apply(Cli::command(), &settings) {
+        Ok(command) => command,
+        Err(error) => return failed(&error),
+    };
+    let cli = Cli::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit());
+    let log = std::env::var("ADMIT_LOG").ok();
+    let as_json = log.as_ref().or_else(|| settings.get("ADMIT_LOG")).is_some_and(|form| form == "json");
     // A demo's screen belongs to its welcome; only what went wrong interrupts it.
     let standard = if matches!(cli.command, Command::Demo(_)) { "error" } else { "warn,admit=info,admit_server=info" };
     admit_server::telemetry::init(as_json, standard);
@@ -74,11 +91,13 @@ fn main() -> ExitCode {
     runtime.shutdown_timeout(std::time::Duration::from_secs(5));
     match result {
         Ok(code) => code,
-        Err(error) => {
-            eprintln!("admit: {error:#}");
-            ExitCode::FAILURE
-        }
+        Err(error) => failed(&error),
     }
+}
+
+fn failed(error: &anyhow::Error) -> ExitCode {
+    eprintln!("admit: {error:#}");
+    ExitCode::FAILURE
 }
 
 async fn run(command: Command) -> anyhow::Result<ExitCode> {
@@ -90,6 +109,8 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Import(import) => return import.run().await,
         Command::Export(export) => export.run().await?,
         Command::Rebuild(rebuild) => return rebuild.run().await,
+        Command::Backup(backup) => backup.run().await?,
+        Command::Restore(restore) => restore.run().await?,
         Command::Audit(audit) => return audit.run().await,
         Command::Simulate(simulate) => return Ok(simulate.run()),
         Command::Openapi => commands::openapi::run().await?,

@@ -10,7 +10,7 @@ use admit_store_postgres::Postgres;
 use admit_store_sqlite::{Options, Sqlite};
 use anyhow::{Context, bail};
 
-use crate::settings::Place;
+use crate::settings::{DATABASE_FILE, Place};
 
 /// Name of the setting that holds the probe, and what the probe says.
 const PROBE: &str = "secret_probe";
@@ -43,7 +43,7 @@ async fn store(place: &Place) -> anyhow::Result<Arc<dyn Store>> {
         return Ok(Arc::new(opened.await?.context("opening the database of DATABASE_URL")?));
     }
     std::fs::create_dir_all(&place.data_dir).with_context(|| format!("making {}", place.data_dir.display()))?;
-    let path = place.data_dir.join("admit.db");
+    let path = place.data_dir.join(DATABASE_FILE);
     let options = Options {
         on_stop: Some(Arc::new(|why: &str| {
             // What was committed is not known any more: only a fresh start can look (trust.md §2).

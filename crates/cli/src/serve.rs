@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use admit_server::{AppState, listen, router};
+use admit_server::{AppState, Settings, listen, router};
 use anyhow::Context;
 use tokio::net::TcpListener;
 
@@ -11,7 +11,9 @@ use crate::settings::{Listen, Place};
 
 /// Runs the server.
 pub async fn run(place: Place, wanted: Listen) -> anyhow::Result<()> {
-    let state = parts::open(&place, wanted.settings()?).await?;
+    let _lock = place.lock_unless_elsewhere()?;
+    let settings = Settings { several_nodes: place.database_url.is_some(), ..wanted.settings()? };
+    let state = parts::open(&place, settings).await?;
     let listener = bind(wanted.listen).await?;
     let address = listener.local_addr()?;
     heed_signals(&state)?;

@@ -32,6 +32,9 @@ pub struct Listen {
     /// Address under which browsers and phones reach the server, such as https://tickets.example.org.
     #[arg(long, env = "PUBLIC_URL")]
     pub public_url: Option<String>,
+    /// Redis that nodes share to be quick, such as redis://10.0.0.7:6379. Nothing is lost when it is gone.
+    #[arg(long, env = "REDIS_URL", hide_env_values = true)]
+    pub redis_url: Option<String>,
     /// Syncs of a device in any 60 s.
     #[arg(long, env = "ADMIT_SYNCS_PER_MINUTE", default_value_t = admit_core::limits::SYNCS_PER_MINUTE,
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -43,6 +46,10 @@ impl Listen {
     pub fn settings(&self) -> anyhow::Result<admit_server::Settings> {
         let settings =
             admit_server::Settings { syncs_per_minute: self.syncs_per_minute, ..admit_server::Settings::default() };
+        let settings = match &self.redis_url {
+            Some(url) => settings.with_redis_url(url)?,
+            None => settings,
+        };
         match &self.public_url {
             Some(url) => Ok(settings.with_public_url(url)?),
             None => Ok(settings),
@@ -51,7 +58,11 @@ impl Listen {
 }
 
 /// File of the secret in the data folder.
-const SECRET_FILE: &str = "secret";
+pub const SECRET_FILE: &str = "secret";
+/// File of the embedded database in the data folder.
+pub const DATABASE_FILE: &str = "admit.db";
+/// File whose lock says that a process serves this folder.
+const LOCK_FILE: &str = "serving.lock";
 
 impl Place {
     /// The server's secret: given, or of the data folder, where it is made on the first start.
@@ -67,6 +78,44 @@ impl Place {
         };
         Ok(Secret::new(&text)?)
     }
+}
+
+impl Place {
+    /// Says that this process, and no other, serves the data folder; until what it returns is dropped. Two servers on one
+    /// folder would not hear of each other's changes, and a restore must not happen under a server's feet.
+    pub fn lock(&self) -> anyhow::Result<fs::File> {
+        fs::create_dir_all(&self.data_dir).with_context(|| format!("making {}", self.data_dir.display()))?;
+        let path = self.data_dir.join(LOCK_FILE);
+        let file = fs::File::options().create(true).truncate(false).write(true).open(&path);
+        let file = file.with_context(|| format!("opening {}", path.display()))?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(fs::TryLockError::WouldBlock) => bail!(
+                "another process serves {}: stop it first, or choose another folder with --data-dir",
+                self.data_dir.display()
+            ),
+            Err(fs::TryLockError::Error(error)) => Err(error).with_context(|| format!("locking {}", path.display())),
+        }
+    }
+
+    /// [`Place::lock`] where the database is of the data folder: any number of nodes may serve one PostgreSQL.
+    pub fn lock_unless_elsewhere(&self) -> anyhow::Result<Option<fs::File>> {
+        if self.database_url.is_some() { Ok(None) } else { self.lock().map(Some) }
+    }
+}
+
+/// Copies a file that only its owner may read, and has it on the disk when it returns.
+pub fn copy_private(from: &Path, to: &Path) -> anyhow::Result<()> {
+    let copied = (|| {
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut target = options.open(to)?;
+        std::io::copy(&mut fs::File::open(from)?, &mut target)?;
+        target.sync_all()
+    })();
+    copied.with_context(|| format!("copying {} to {}", from.display(), to.display()))
 }
 
 fn secret_of(folder: &Path) -> anyhow::Result<String> {

@@ -138,6 +138,27 @@ fn a_ledger_that_was_tampered_with_is_found() {
     assert!(text(&output.stdout).contains("1 broken"), "{}", text(&output.stdout));
 }
 
+/// spec D14: one ledger per organisation, events or not; `audit verify` follows each.
+#[test]
+fn d14_the_ledger_of_an_organisation_without_events_is_followed_too() {
+    let folder = Folder::new("no-events");
+    let made = said(&["user", "add", "--organization", "Harbour", "--email", "ines@harbour.example"], &folder.0);
+    let organization = made.lines().find_map(|line| line.strip_prefix("organization_id: ")).unwrap().to_owned();
+    said(&["user", "add", "--organization-id", &organization, "--email", "jo@harbour.example"], &folder.0);
+    let fine = said(&["audit", "verify"], &folder.0);
+    assert!(fine.starts_with("1 ledgers, ") && !fine.starts_with("1 ledgers, 0 lines"), "{fine}");
+    let database = rusqlite::Connection::open(folder.0.join("admit.db")).unwrap();
+    let name = |of: &str| database.query_row(of, [], |row| row.get::<_, String>(0));
+    let table = name(LEDGER).unwrap();
+    while let Ok(trigger) = name(TRIGGER) {
+        database.execute(&format!("DROP TRIGGER {trigger}"), []).unwrap();
+    }
+    assert_eq!(database.execute(&CHANGE.replace("ledger", &table), []).unwrap(), 1);
+    drop(database);
+    let output = run(&["audit", "verify"], &folder.0);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+}
+
 #[test]
 fn users_and_tokens_are_made_and_mistakes_are_told() {
     let folder = Folder::new("users");

@@ -1,23 +1,21 @@
 //! `kill -9` at random moments under load (issue: "no acknowledged scan missing, `integrity_check` ok, `rebuild --check`
 //! finds no difference, restart without hands"). `ADMIT_KILLS` says how often; 10 without it.
 
+mod serving;
 #[path = "../../server/tests/it/signed.rs"]
 mod signed;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use admit_core::scan::Outcome;
 use admit_core::time::Timestamp;
-use admit_core::wire::scanning::{LogStatusAnswer, PairAnswer, SyncAnswer};
+use admit_core::wire::scanning::{LogStatusAnswer, SyncAnswer};
 use reqwest::Client;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::process::Child;
 use tokio::time::Instant;
 
+use serving::{Folder, Server};
 use signed::Log;
 
 const DEVICES: usize = 4;
@@ -84,64 +82,14 @@ impl Hammer {
     }
 }
 
-struct Server {
-    child: Child,
-    told: Value,
-}
-
-impl Server {
-    /// Starts the demo and waits until it says where it is. The folder is kept from start to start.
-    async fn start(folder: &Path) -> Self {
-        let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_admit"))
-            .args(["demo", "--json", "--port", "0", "--data-dir"])
-            .arg(folder)
-            .env("ADMIT_SYNCS_PER_MINUTE", "1000000")
-            .env("RUST_LOG", "error")
-            .env_remove("PUBLIC_URL")
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let line = tokio::time::timeout(Duration::from_secs(120), lines.next_line()).await;
-        let line = line.expect("the server says nothing").unwrap().expect("the server ended");
-        Self { child, told: serde_json::from_str(&line).unwrap() }
-    }
-    fn url(&self) -> String {
-        self.told["url"].as_str().unwrap().to_owned()
-    }
-    /// SIGKILL, and wait until it is gone.
-    async fn kill(mut self) {
-        self.child.kill().await.unwrap();
-    }
-}
-
-fn folder() -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("admit-kill-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&folder);
-    folder
-}
-
 async fn pair(client: &Client, server: &Server, n: usize) -> Hammer {
-    let (url, told) = (server.url(), &server.told);
-    let event = told["event_id"].as_str().unwrap();
-    let request = client.post(format!("{url}/api/events/{event}/pairing-tokens"));
-    let answer = request.bearer_auth(told["api_token"].as_str().unwrap()).json(&json!({ "gate_id": told["gates"][0] }));
-    let token: Value = answer.send().await.unwrap().json().await.unwrap();
-    let request = client.get(format!("{url}/api/events/{event}/tickets?limit=500"));
-    let tickets: Value =
-        request.bearer_auth(told["api_token"].as_str().unwrap()).send().await.unwrap().json().await.unwrap();
-    let barcodes = tickets["items"].as_array().unwrap().iter().filter_map(|ticket| ticket["barcode"].as_str());
-    let body = json!({ "pairing_token": token["pairing_token"], "device_id": format!("hammer-{n}") });
-    let answer = client.post(format!("{url}/api/scanning/pair")).json(&body).send().await.unwrap();
-    let paired: PairAnswer = answer.json().await.unwrap();
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64;
+    let (paired, barcodes) = server.pair(client, &format!("hammer-{n}")).await;
     Hammer {
         log: Log::new(paired, &n.to_string()),
         // Every device goes through the same tickets: most scans are double entries, the dearest kind.
-        barcodes: barcodes.map(str::to_owned).collect(),
+        barcodes,
         // In the past: a scan is never later than its receipt, however fast this runs.
-        at_ms: now - 3_600_000,
+        at_ms: serving::now_ms() - 3_600_000,
         open: None,
         acknowledged: BTreeSet::new(),
     }
@@ -170,9 +118,9 @@ async fn no_acknowledged_scan_is_missing_however_often_the_server_is_killed() {
         std::env::var("ADMIT_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(u64::from(std::process::id()));
     println!("{kills} kills, ADMIT_SEED={seed}");
     let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let folder = folder();
+    let folder = Folder::new("kill");
     let client = Client::builder().no_proxy().build().unwrap();
-    let mut server = Server::start(&folder).await;
+    let mut server = Server::start(&folder.0).await;
     let mut devices = Vec::new();
     for n in 0..DEVICES {
         devices.push(pair(&client, &server, n).await);
@@ -193,7 +141,7 @@ async fn no_acknowledged_scan_is_missing_however_often_the_server_is_killed() {
         });
         devices = back;
         cut_off += devices.iter().filter(|device| device.open.is_some()).count();
-        server = Server::start(&folder).await;
+        server = Server::start(&folder.0).await;
         assert_eq!(server.told["event_id"], event);
         for device in &devices {
             let missing = device.missing(&client, &server.url()).await;
@@ -222,23 +170,5 @@ async fn no_acknowledged_scan_is_missing_however_often_the_server_is_killed() {
     println!("{total} scans acknowledged, {cut_off} batches cut off by a kill");
     assert!(total > 0 && cut_off > 0, "the kills hit nothing: nothing was proven");
     server.kill().await;
-    in_order(&folder);
-    std::fs::remove_dir_all(&folder).unwrap();
-}
-
-/// The database is whole, and derived rows are what the facts say.
-fn in_order(folder: &Path) {
-    let database = rusqlite::Connection::open(folder.join("admit.db")).unwrap();
-    let said: String = database.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
-    assert_eq!(said, "ok");
-    drop(database);
-    for arguments in [&["rebuild", "--check"][..], &["audit", "verify"]] {
-        let run =
-            Command::new(env!("CARGO_BIN_EXE_admit")).args(arguments).arg("--data-dir").arg(folder).output().unwrap();
-        assert!(run.status.success(), "{arguments:?}: {}{}", text(&run.stdout), text(&run.stderr));
-    }
-}
-
-fn text(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
-    String::from_utf8_lossy(bytes)
+    serving::in_order(&folder.0);
 }

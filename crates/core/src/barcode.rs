@@ -29,7 +29,10 @@ pub enum BarcodeError {
 /// Lower-case hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    bytes.iter().flat_map(|b| [DIGITS[usize::from(b >> 4)] as char, DIGITS[usize::from(b & 15)] as char]).collect()
+    // Every scan has half a dozen of these: a character at a time would show.
+    let mut text = Vec::with_capacity(bytes.len() * 2);
+    text.extend(bytes.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]));
+    String::from_utf8(text).unwrap_or_default()
 }
 
 /// Reads lower-case hexadecimal of exactly `N` bytes.

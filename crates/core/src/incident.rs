@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::barcode::BarcodeHash;
 use crate::decide::Reason;
-use crate::ids::{DeviceId, GateId, LogId, ScanId, TicketId};
+use crate::ids::{BatchId, DeviceId, GateId, LogId, ScanId, TicketId};
 use crate::scan::Digest;
 use crate::time::Timestamp;
 use crate::words::words;
@@ -130,6 +130,8 @@ pub enum CauseSubject {
     Device(DeviceId),
     /// A scan id seen from several devices.
     ScanId(ScanId),
+    /// A batch of a device.
+    Batch(DeviceId, BatchId),
 }
 
 impl CauseSubject {
@@ -140,6 +142,7 @@ impl CauseSubject {
             Self::Log(device_id, log_id) => format!("log:{device_id}:{log_id}"),
             Self::Device(device_id) => format!("device:{device_id}"),
             Self::ScanId(scan_id) => format!("scan:{scan_id}"),
+            Self::Batch(device_id, batch_id) => format!("batch:{device_id}:{batch_id}"),
         }
     }
 }

@@ -20,6 +20,7 @@ pub mod occupancy;
 pub mod view;
 pub mod sign;
 pub mod idempotency;
+pub mod fraud;
 pub mod audit;
 pub mod access;
 pub mod rate;

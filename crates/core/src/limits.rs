@@ -4,6 +4,8 @@
 pub const ID_CHARS: usize = 128;
 /// Longest barcode, in bytes (spec D12).
 pub const BARCODE_BYTES: usize = 512;
+/// Largest count or place in a log that JSON readers everywhere agree on: 2^53 − 1.
+pub const JSON_INTEGER: u64 = (1 << 53) - 1;
 /// Longest name (event, gate, guest, device), in characters.
 pub const NAME_CHARS: usize = 200;
 /// Longest note, in characters.
@@ -38,6 +40,14 @@ pub const BODY_DEPTH: usize = 32;
 pub const SYNCS_PER_MINUTE: u32 = 10;
 /// A pairing token's life, in milliseconds (S1 §8.1).
 pub const PAIRING_TOKEN_MS: i64 = 5 * 60 * 1000;
+/// Devices of the whole server that wait for an organiser's approval (spec D11 way (b)); nobody has signed in yet who asks.
+pub const PAIRING_REQUESTS: u64 = 1_000;
+/// How often a device that waits for approval asks, in milliseconds.
+pub const APPROVAL_POLL_MS: i64 = 2_000;
+/// After a rotation, how long the old key still opens its device, in milliseconds (spec §5 `rotate-key`).
+pub const KEY_OVERLAP_MS: i64 = 3_600_000;
+/// Scans of one saved log that an organiser imports in one request.
+pub const IMPORT_SCANS: usize = 50_000;
 /// A device's full chunk: scans in one upload of ours (spec D1).
 pub const CHUNK_SCANS: usize = SYNC_V2_SCANS;
 /// Full chunks of a backlog a device sends in any 60 s (spec §5).
@@ -83,11 +93,22 @@ pub const IMPORT_ERRORS: usize = 1_000;
 pub const IMPORT_ROWS: usize = 200_000;
 /// Days an acknowledged scan stays in a device's journal after the event (spec §3).
 pub const JOURNAL_KEEP_DAYS: i64 = 30;
+/// How far from the server's time a batch may have been made, in milliseconds (S2 §5 step 11, spec D13).
+pub const BATCH_AGE_MS: i64 = 24 * 3_600_000;
+/// Unknown codes of a device in any 60 s that it is told about (spec §5 "Rate limit").
+pub const UNKNOWN_CODES_PER_MINUTE: u32 = 30;
+/// A batch of this many scans is of abnormal size (S2 §7).
+pub const ABNORMAL_BATCH_SCANS: usize = 5_000;
+/// A batch whose newest scan is older than this at receipt came long after the outage, in milliseconds (S2 §8).
+pub const DELAYED_BATCH_MS: i64 = 8 * 3_600_000;
+/// Failed syncs in a row after which a device is suspended (S2 §7, spec D19).
+pub const FAILED_SYNCS: u32 = 5;
 
 // ------------------------------------------------------------------------------------- the scanner engine (`device`)
 
-/// Uncertainty of a phone's own wall clock while no exchange with the server ever happened, in milliseconds.
-pub const CLOCK_UNKNOWN_MS: u64 = 120_000;
+/// Uncertainty of a phone's own wall clock while no exchange with the server ever happened, in milliseconds: nothing
+/// vouches for it, and of Android clocks one in thirty is hours off.
+pub const CLOCK_UNKNOWN_MS: u64 = 7 * 24 * 3_600_000;
 /// Added to the uncertainty of a clock carried over a restart by the wall clock alone, in milliseconds.
 pub const CLOCK_RESTART_MS: u64 = 60_000;
 /// How fast a phone's oscillator may run wrong, in parts per million.
@@ -95,6 +116,8 @@ pub const CLOCK_DRIFT_PPM: u64 = 200;
 /// A wall clock ahead of the monotonic one by more than this between two inputs was stepped, or the phone slept, in
 /// milliseconds (plus [`CLOCK_SLEW_PPM`] of the time between).
 pub const CLOCK_STEP_MS: i64 = 50;
+/// A gap of at least this is journalled, in milliseconds: after a restart [`CLOCK_RESTART_MS`] holds what is smaller.
+pub const CLOCK_JOURNAL_MS: i64 = 1_000;
 /// How fast a system may slew its wall clock, in parts per million.
 pub const CLOCK_SLEW_PPM: i64 = 500;
 /// A gap up to this is taken for sleep, a larger one for a step of the wall clock, in milliseconds.
@@ -141,5 +164,7 @@ pub const DELTAS: usize = 8;
 pub const CHANGES_PAGES: u64 = 64;
 /// Tries of a pairing whose answer is lost.
 pub const PAIRING_TRIES: u32 = 5;
+/// Witnesses that a device holds while the server has not been asked about them.
+pub const WITNESSES: usize = 16;
 /// A witness is journalled at least this often while it changes, in milliseconds.
 pub const WITNESS_EVERY_MS: i64 = 600_000;

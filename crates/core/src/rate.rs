@@ -49,6 +49,12 @@ impl SlidingLog {
         }
         decision
     }
+    /// Takes back what was noted at `at_ms`: another log refused it.
+    pub fn give_back(&mut self, at_ms: i64) {
+        if let Some(place) = self.taken_ms.iter().rposition(|at| *at == at_ms) {
+            self.taken_ms.remove(place);
+        }
+    }
     /// Whether nothing of it lies in the window any more: it may be forgotten.
     pub fn is_idle(&self, now_ms: i64) -> bool {
         self.taken_ms.iter().all(|at| at.saturating_add(WINDOW_MS) <= now_ms)
@@ -74,6 +80,16 @@ mod tests {
         assert_eq!(log.take(59_999, 10), refused(1));
         assert_eq!(log.take(60_000, 10), RateDecision::Allowed, "the first left the window");
         assert_eq!(log.take(60_000, 10), refused(1), "the second has not");
+    }
+
+    #[test]
+    fn what_is_given_back_makes_room_again() {
+        let mut log = SlidingLog::default();
+        assert_eq!(log.take(5, 1), RateDecision::Allowed);
+        log.give_back(4);
+        assert_eq!(log.take(6, 1), refused(60), "nothing was noted at 4");
+        log.give_back(5);
+        assert_eq!(log.take(6, 1), RateDecision::Allowed);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::barcode::{hex, unhex};
 use crate::event::StaffPin;
 use crate::ids::EventId;
 use crate::rule::Epoch;
-use crate::scan::{Digest, Scan};
+use crate::scan::{Digest, Form, Scan};
 
 /// Domain of a v2 signature and of the scan key's derivation (spec D4, D6).
 pub const SCAN_DOMAIN: &str = "admit.scan.v2";
@@ -126,7 +126,13 @@ impl Encoder {
 /// The signed bytes of a scan: the domain, then every field of [`Scan`] in the struct's order (spec D6). Enums are
 /// their words; an epoch is its two numbers; `at` is milliseconds. The signature and the way a scan came are not in
 /// it; nor is a v1 batch's offset: `at` is the time as sent.
+///
+/// What the server found out for a form that doesn't say it is no content either, so that the same scan has the same
+/// digest whenever it comes: of S1's form the event stands empty, of S2's the event, the gate and the code as matched
+/// (the code as read is its content).
 pub fn scan_bytes(scan: &Scan) -> Vec<u8> {
+    let says_event = scan.form == Form::V2;
+    let says_gate = scan.form != Form::S2;
     let mut to = Encoder::with(SCAN_DOMAIN);
     to.text(scan.form.as_str());
     to.text(scan.scan_id.as_str());
@@ -135,12 +141,12 @@ pub fn scan_bytes(scan: &Scan) -> Vec<u8> {
     to.option(scan.seq, Encoder::unsigned);
     to.option(scan.prev.as_ref(), |to, prev| to.bytes(prev));
     to.option(scan.key_id.as_ref(), |to, id| to.text(id.as_str()));
-    to.text(scan.event_id.as_str());
-    to.text(scan.gate_id.as_str());
+    to.text(if says_event { scan.event_id.as_str() } else { "" });
+    to.text(if says_gate { scan.gate_id.as_str() } else { "" });
     to.text(scan.kind.as_str());
     to.text(scan.stage.as_str());
     to.text(scan.method.as_str());
-    to.option(scan.barcode_hash.as_ref(), |to, hash| to.bytes(&hash.0));
+    to.option(scan.barcode_hash.as_ref().filter(|_| says_gate), |to, hash| to.bytes(&hash.0));
     to.option(scan.raw_hash.as_ref(), |to, hash| to.bytes(&hash.0));
     to.option(scan.ticket_id.as_ref(), |to, id| to.text(id.as_str()));
     to.unsigned(u64::from(scan.count));

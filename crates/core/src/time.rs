@@ -11,7 +11,7 @@ pub struct Timestamp(i64);
 #[error("must be an RFC 3339 time such as 2026-06-07T19:30:00Z, between the years 1970 and 9999")]
 pub struct TimeError;
 
-/// 9999-12-30T22:00:00Z: above it some offset has no RFC 3339 form, so that `jiff` writes none.
+/// 9999-12-30T22:00:00Z: above it some offset has no RFC 3339 form.
 const MAX_MS: i64 = 253_402_207_200_000;
 
 impl Timestamp {
@@ -46,20 +46,99 @@ impl Timestamp {
     }
     /// Reads RFC 3339 with any offset; finer than a millisecond is cut off.
     pub fn parse(text: &str) -> Result<Self, TimeError> {
-        let moment: jiff::Timestamp = text.parse().map_err(|_| TimeError)?;
-        Self::from_ms(moment.as_millisecond())
+        rfc3339(text.as_bytes()).ok_or(TimeError).and_then(Self::from_ms)
     }
 }
 
 impl fmt::Display for Timestamp {
     /// RFC 3339, UTC, milliseconds only where there are any.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match jiff::Timestamp::from_millisecond(self.0) {
-            Ok(moment) => write!(f, "{moment}"),
-            Err(_) => write!(f, "{}", self.0),
+        let (days, in_day) = (self.0.div_euclid(DAY_MS), self.0.rem_euclid(DAY_MS));
+        let (year, month, day) = date_of(days);
+        // Times are written by the million: each part into its place, one call of the formatter.
+        let mut text = *b"0000-00-00T00:00:00.000Z";
+        let parts = [
+            (0, 4, year),
+            (5, 2, month),
+            (8, 2, day),
+            (11, 2, in_day / 3_600_000),
+            (14, 2, in_day / 60_000 % 60),
+            (17, 2, in_day / 1_000 % 60),
+            (20, 3, in_day % 1_000),
+        ];
+        for (from, digits, value) in parts {
+            let mut rest = value.unsigned_abs();
+            for place in text[from..from + digits].iter_mut().rev() {
+                *place = b'0' + (rest % 10) as u8;
+                rest /= 10;
+            }
         }
+        let zeros = text[20..23].iter().rev().take_while(|digit| **digit == b'0').count();
+        let length = if zeros == 3 { 19 } else { 23 - zeros };
+        text[length] = b'Z';
+        f.write_str(std::str::from_utf8(&text[..=length]).map_err(|_| fmt::Error)?)
     }
 }
+
+const DAY_MS: i64 = 86_400_000;
+
+/// Year, month and day of a day counted from 1970-01-01: the civil calendar, whose years are taken to begin in March,
+/// so that the leap day is a year's last.
+fn date_of(days: i64) -> (i64, i64, i64) {
+    let since = days + 719_468;
+    let (era, day_of_era) = (since.div_euclid(146_097), since.rem_euclid(146_097));
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    (year, month, day_of_year - (153 * shifted + 2) / 5 + 1)
+}
+
+/// The inverse of [`date_of`].
+fn days_to(year: i64, month: i64, day: i64) -> i64 {
+    let year = year - i64::from(month <= 2);
+    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let shifted = if month > 2 { month - 3 } else { month + 9 };
+    let day_of_year = (153 * shifted + 2) / 5 + day - 1;
+    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+}
+
+/// Milliseconds since 1970 of an RFC 3339 time. A leap second counts as the one before.
+fn rfc3339(text: &[u8]) -> Option<i64> {
+    let number = |from: usize, digits: usize| {
+        let digits = text.get(from..from + digits)?;
+        digits.iter().try_fold(0_i64, |sum, digit| digit.is_ascii_digit().then(|| sum * 10 + i64::from(digit - b'0')))
+    };
+    let is = |at: usize, any: &[u8]| text.get(at).is_some_and(|byte| any.contains(byte));
+    let (year, month, day) = (number(0, 4)?, number(5, 2)?, number(8, 2)?);
+    let (hour, minute, second) = (number(11, 2)?, number(14, 2)?, number(17, 2)?);
+    let separated = is(4, b"-") && is(7, b"-") && is(10, b"Tt ") && is(13, b":") && is(16, b":");
+    let days = days_to(year, month, day);
+    if !separated || hour > 23 || minute > 59 || second > 60 || date_of(days) != (year, month, day) {
+        return None;
+    }
+    let mut at = 19;
+    let mut ms = 0;
+    if is(19, b".,") {
+        let digits = text[20..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let places = [100, 10, 1].into_iter().take(digits).enumerate();
+        ms = places.filter_map(|(place, worth)| Some(number(20 + place, 1)? * worth)).sum();
+        at = if digits == 0 { return None } else { 20 + digits };
+    }
+    let (offset_minutes, end) = if is(at, b"Zz") {
+        (0, at + 1)
+    } else {
+        let (hours, minutes) = (number(at + 1, 2)?, number(at + 4, 2)?);
+        if !is(at, b"+-") || !is(at + 3, b":") || hours > 23 || minutes > 59 {
+            return None;
+        }
+        ((hours * 60 + minutes) * if is(at, b"-") { -1 } else { 1 }, at + 6)
+    };
+    let in_day = (hour * 3_600 + minute * 60 + second.min(59)) * 1_000 + ms;
+    (end == text.len()).then(|| days * DAY_MS + in_day - offset_minutes * 60_000)
+}
+
 impl fmt::Debug for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")
@@ -90,8 +169,59 @@ mod tests {
     }
 
     #[test]
+    fn every_day_has_the_date_that_follows_the_one_before() {
+        let (mut year, mut month, mut day) = (1970, 1, 1);
+        for days in 0..=(MAX_MS / DAY_MS) {
+            assert_eq!((date_of(days), days_to(year, month, day)), ((year, month, day), days));
+            let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+            let length = [31, if leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month as usize - 1];
+            day += 1;
+            if day > length {
+                (day, month) = (1, month + 1);
+            }
+            if month > 12 {
+                (month, year) = (1, year + 1);
+            }
+        }
+        assert_eq!(year, 9999);
+    }
+
+    #[test]
+    fn finer_parts_offsets_and_leap_seconds_are_read() {
+        for (text, ms) in [
+            ("1970-01-01T00:00:00.1239999Z", 123),
+            ("1970-01-01t00:00:01,5z", 1_500),
+            ("1970-01-01 05:30:00+05:30", 0),
+            ("1969-12-31T23:59:00-00:01", 0),
+            ("1972-06-30T23:59:60Z", 78_796_799_000),
+            ("2000-02-29T12:00:00.007Z", 951_825_600_007),
+        ] {
+            assert_eq!(Timestamp::parse(text).map(Timestamp::ms), Ok(ms), "{text}");
+        }
+        assert_eq!(Timestamp::clamped(951_825_600_007).to_string(), "2000-02-29T12:00:00.007Z");
+        assert_eq!(Timestamp::clamped(951_825_600_070).to_string(), "2000-02-29T12:00:00.07Z");
+    }
+
+    #[test]
     fn what_has_no_form_is_refused() {
-        for text in ["", "yesterday", "2025-12-07", "2025-12-07T19:30:00", "1969-12-31T23:59:59Z"] {
+        for text in [
+            "",
+            "yesterday",
+            "2025-12-07",
+            "2025-12-07T19:30:00",
+            "1969-12-31T23:59:59Z",
+            "2025-02-29T00:00:00Z",
+            "2025-13-01T00:00:00Z",
+            "2025-12-00T00:00:00Z",
+            "2025-12-07T24:00:00Z",
+            "2025-12-07T19:60:00Z",
+            "2025-12-07T19:30:00.Z",
+            "2025-12-07T19:30:00+2:00",
+            "2025-12-07T19:30:00+02:00x",
+            "2025-12-07T19:30:00Zz",
+            "2025-12-07T19:30:0\u{663}Z",
+            "20251207T193000Z",
+        ] {
             assert_eq!(Timestamp::parse(text), Err(TimeError), "{text}");
         }
     }

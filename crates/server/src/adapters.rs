@@ -1,6 +1,11 @@
-//! The ports' concrete parts that need no network: clock, randomness, hints within one process, the sync limit.
+//! The ports' concrete parts: clock, randomness, hints within one process and between nodes, the sync limit, what is
+//! remembered for a while. Modules in reading order.
 
 pub mod clock;
 pub mod random;
+pub mod redis_link;
 pub mod hints_local;
+pub mod hints_shared;
+pub mod rate_redis;
 pub mod sync_limit;
+pub mod recent_scans;

@@ -78,6 +78,21 @@ impl<S: Send + Sync> FromRequest<S> for CsvBody {
     }
 }
 
+/// JSON lines: a file of one JSON document a line, decoded and within every cap of size.
+#[derive(Debug, Clone)]
+pub struct LinesBody(pub Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for LinesBody {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self> {
+        let (parts, body) = request.into_parts();
+        has_length(&parts.headers)?;
+        has_type(&parts.headers, "application/x-ndjson")?;
+        read_decoded(&parts.headers, body, false).await.map(Self)
+    }
+}
+
 /// The query string as `T`.
 #[derive(Debug, Clone)]
 pub struct Query<T>(pub T);

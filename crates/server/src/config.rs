@@ -12,13 +12,23 @@ pub struct Settings {
     pub public_url: Option<String>,
     /// `ADMIT_SYNCS_PER_MINUTE`: syncs of a device in any 60 s (S1 §7.6).
     pub syncs_per_minute: u32,
+    /// `REDIS_URL`: what the nodes share to be quick; never needed for an answer.
+    pub redis_url: Option<String>,
+    /// Other nodes may write to the same database.
+    pub several_nodes: bool,
     /// Longest a request may take, in milliseconds; long polls and live streams aside.
     pub request_ms: u64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { public_url: None, syncs_per_minute: limits::SYNCS_PER_MINUTE, request_ms: 60_000 }
+        Self {
+            public_url: None,
+            syncs_per_minute: limits::SYNCS_PER_MINUTE,
+            redis_url: None,
+            several_nodes: false,
+            request_ms: 60_000,
+        }
     }
 }
 
@@ -46,6 +56,15 @@ impl Settings {
             return Err(wrong());
         }
         self.public_url = Some(format!("{scheme}://{}", authority.as_str().to_ascii_lowercase()));
+        Ok(self)
+    }
+    /// Reads `REDIS_URL`. Whether anybody is there is not asked: the server must start without.
+    pub fn with_redis_url(mut self, url: &str) -> Result<Self, SettingError> {
+        redis::Client::open(url).map_err(|error| SettingError {
+            name: "REDIS_URL",
+            message: format!("must be like redis://user:password@host:6379/0: {error}"),
+        })?;
+        self.redis_url = Some(url.to_owned());
         Ok(self)
     }
     /// Whether browsers reach us by TLS: then cookies are `Secure` and take the `__Host-` prefix.

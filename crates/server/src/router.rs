@@ -62,6 +62,8 @@ fn organisers() -> OpenApiRouter<AppState> {
         .merge(routes::guests::routes())
         .merge(routes::pairing_tokens::routes())
         .merge(routes::devices::routes())
+        .merge(routes::device_rights::routes())
+        .merge(routes::pairing_requests::routes())
         .merge(routes::incidents::routes())
         .merge(routes::occupancy::routes())
         .merge(routes::statistics::routes())

@@ -15,6 +15,8 @@ pub mod tickets;
 pub mod guests;
 pub mod pairing_tokens;
 pub mod devices;
+pub mod device_rights;
+pub mod pairing_requests;
 pub mod incidents;
 pub mod occupancy;
 pub mod statistics;

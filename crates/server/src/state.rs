@@ -2,13 +2,17 @@
 
 use std::sync::Arc;
 
-use admit_app::ports::{App, Store};
+use admit_app::ports::{App, Hints, Ids, Store};
 use admit_app::secret::Secret;
 use tokio_util::sync::CancellationToken;
 
 use crate::adapters::clock::SystemClock;
 use crate::adapters::hints_local::Hub;
+use crate::adapters::hints_shared;
 use crate::adapters::random::SystemRandom;
+use crate::adapters::rate_redis::SharedLog;
+use crate::adapters::recent_scans::RecentScans;
+use crate::adapters::redis_link::Link;
 use crate::adapters::sync_limit::SyncLimit;
 use crate::config::Settings;
 use crate::encoding::Squeezed;
@@ -21,7 +25,7 @@ pub struct AppState {
     pub app: App,
     /// Settings.
     pub settings: Arc<Settings>,
-    /// Live hints: the same object as `app.hints`.
+    /// Live hints to those who watch here: what `app.hints` tells, and what other nodes do.
     pub live: Arc<Hub>,
     /// Metrics.
     pub metrics: Arc<Metrics>,
@@ -34,18 +38,38 @@ pub struct AppState {
 }
 
 impl AppState {
-    /// Puts a server together around a store, with the machine's clock and randomness.
+    /// Puts a server together around a store, with the machine's clock and randomness. With Redis, or where other nodes
+    /// write to the same database, it begins to hear of them: call it inside a runtime.
     pub fn new(store: Arc<dyn Store>, secret: Secret, settings: Settings) -> Self {
-        let live = Arc::new(Hub::default());
-        let app = App::new(store, Arc::new(SystemClock::default()), Arc::new(SystemRandom), live.clone(), secret);
+        let (live, metrics) = (Arc::new(Hub::default()), Arc::<Metrics>::default());
+        let shutdown = CancellationToken::new();
+        let link = settings.redis_url.as_deref().and_then(|url| match Link::open(url) {
+            Ok(link) => Some(Arc::new(link)),
+            Err(error) => {
+                tracing::error!(%error, "REDIS_URL cannot be used: going on without it");
+                None
+            }
+        });
+        let hints: Arc<dyn Hints> = match &link {
+            Some(link) => {
+                let node = SystemRandom.random().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+                Arc::new(hints_shared::share(live.clone(), link.clone(), node, shutdown.clone()))
+            }
+            None => live.clone(),
+        };
+        if settings.several_nodes {
+            tokio::spawn(hints_shared::look(store.clone(), live.clone(), shutdown.clone()));
+        }
+        let mut app = App::new(store, Arc::new(SystemClock::default()), Arc::new(SystemRandom), hints, secret);
+        app.recent = Arc::new(RecentScans::new(link.clone(), metrics.clone()));
         Self {
             app,
-            syncs: Arc::new(SyncLimit::new(settings.syncs_per_minute)),
+            syncs: Arc::new(SyncLimit::new(settings.syncs_per_minute, link.map(SharedLog::new))),
             settings: Arc::new(settings),
             live,
-            metrics: Arc::default(),
+            metrics,
             squeezed: Arc::default(),
-            shutdown: CancellationToken::new(),
+            shutdown,
         }
     }
 }

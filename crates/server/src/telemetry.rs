@@ -24,6 +24,13 @@ pub struct StatusLabel {
     pub status: &'static str,
 }
 
+/// Labels of `admit_recent_duplicates_total`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct TierLabel {
+    /// Who remembered the earlier scan: `hot` (this process) or `warm` (Redis).
+    pub tier: &'static str,
+}
+
 /// Labels of `admit_http_requests_total` and its latency.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct RequestLabel {
@@ -58,6 +65,8 @@ pub struct Metrics {
     registry: Registry,
     /// Scans stored, by outcome.
     pub scans: Family<OutcomeLabel, Counter>,
+    /// Stored scans whose code was let in less than five minutes before (S2 §11 "Batch duplicate rate").
+    pub recent_duplicates: Family<TierLabel, Counter>,
     /// Syncs, by status.
     pub syncs: Family<StatusLabel, Counter>,
     /// Conflicts that uploads brought to light.
@@ -86,9 +95,12 @@ impl Default for Metrics {
         let scans = Family::<OutcomeLabel, Counter>::default();
         let syncs = Family::<StatusLabel, Counter>::default();
         let requests = Family::<RequestLabel, Counter>::default();
+        let recent_duplicates = Family::<TierLabel, Counter>::default();
         let (conflicts, manifests, pairings) = (Counter::default(), Counter::default(), Counter::default());
         let (streams, streams_dropped) = (Gauge::<i64, AtomicI64>::default(), Counter::default());
         registry.register("scans", "Scans stored, by the device's outcome", scans.clone());
+        let again = "Scans whose code was let in less than five minutes before, by who remembered";
+        registry.register("recent_duplicates", again, recent_duplicates.clone());
         registry.register("syncs", "Uploads, by how they ended", syncs.clone());
         registry.register("conflicts", "Findings caused by uploads", conflicts.clone());
         registry.register_with_unit("sync_duration", "Upload, request to answer", Unit::Seconds, sync_seconds.clone());
@@ -101,6 +113,7 @@ impl Default for Metrics {
         Self {
             registry,
             scans,
+            recent_duplicates,
             syncs,
             conflicts,
             sync_seconds,

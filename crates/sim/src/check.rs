@@ -68,7 +68,7 @@ impl<S: Server> World<S> {
             };
             let key = (batch.device_id.clone(), batch.sync_batch_id.to_string());
             let Some(first) = self.sides[side].ledger.batches.get(&key).cloned() else { continue };
-            let Reply::Answer(again) = self.server.handle(self.now_ms, &wire) else { continue };
+            let Reply::Answer(again) = self.ask(side, &wire) else { continue };
             if matches!(again.status, 401 | 403) {
                 continue; // Its key is another's by now, or revoked.
             }
@@ -77,7 +77,7 @@ impl<S: Server> World<S> {
                 self.sides[side].ledger.broken("I5", what);
             }
             let altered = Request { body: altered(&batch), ..wire };
-            let Reply::Answer(other) = self.server.handle(self.now_ms, &altered) else { continue };
+            let Reply::Answer(other) = self.ask(side, &altered) else { continue };
             if other.status != 409 {
                 let what = format!("batch {} with other content: {}", batch.sync_batch_id, other.status);
                 self.sides[side].ledger.broken("I5", what);

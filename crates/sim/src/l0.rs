@@ -2,11 +2,13 @@
 //! is wrong in the engine, the wire or the reducer itself.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use admit_core::audit;
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{BatchId, DeviceId, EventId, GateId, LogId, OrganizationId, ScanId, TicketId};
 use admit_core::incident::{IncidentKind, Subject};
+use admit_core::manifest::build::Large;
 use admit_core::reduce::{Reduced, Resolved, Rules, reduce};
 use admit_core::review::Review;
 use admit_core::rule::{Change, Effective, Epoch, Epochs, EventBook, Rule, TicketBook, TicketChange};
@@ -18,7 +20,7 @@ use crate::config::Config;
 use crate::mutants::{Mutant, Planted};
 use crate::reach::Reach;
 use crate::rng::Rng;
-use crate::server::{Act, IncidentTruth, LogTruth, Reply, Request, Server, Truth};
+use crate::server::{Act, IncidentTruth, LogTruth, Reply, Request, Reviewable, Server, Truth};
 
 mod acts;
 mod routes;
@@ -34,6 +36,8 @@ struct Device {
     /// Keys ever given, the present one last: old ones still prove who wrote a scan.
     keys: Vec<ApiKey>,
     key_ids: Vec<String>,
+    /// The present one was used.
+    key_used: bool,
     gate_id: GateId,
     revoked: bool,
     quota_left: u64,
@@ -53,6 +57,13 @@ struct Log {
     received: BTreeMap<u64, BTreeSet<Digest>>,
     /// Places whose item could not be read: received, listed as rejected.
     rejected: BTreeSet<u64>,
+}
+
+/// Large parts of the list of one version, by the version they start from; with the event's end.
+#[derive(Debug, Clone, Default)]
+struct Lists {
+    version: u64,
+    made: BTreeMap<Option<u64>, (Timestamp, Rc<Large>)>,
 }
 
 /// One organisation with its one event.
@@ -76,6 +87,7 @@ struct Org {
     /// Serial of the last change of event or gates, and of any rule.
     event_at: u64,
     version: u64,
+    lists: Lists,
     devices: BTreeMap<DeviceId, Device>,
     tokens: BTreeMap<String, Token>,
     batches: BTreeMap<(DeviceId, BatchId), ([u8; 32], Vec<u8>)>,
@@ -100,6 +112,7 @@ pub struct L0 {
     uncommitted: u32,
     /// Draws what no organisation sees: epochs.
     rng: Rng,
+    begun: Vec<Epoch>,
     reach: Reach,
     planted: Planted,
 }
@@ -112,15 +125,28 @@ impl L0 {
         let state = State { orgs, epoch };
         let rng = Rng::of(seed, "server", 0);
         let committed = planted.is(Mutant::AckBeforeCommit).then(|| state.clone());
-        Self { state, backup: None, committed, uncommitted: 0, rng, reach: Reach::default(), planted }
+        Self { state, backup: None, committed, uncommitted: 0, rng, begun: vec![], reach: Reach::default(), planted }
     }
 
     /// Begins a new epoch: what devices knew of the old one's lost future is known no more (spec §3).
     fn begin_epoch(&mut self, now_ms: i64, after: Epoch) {
         let restored_at_ms = now_ms.max(after.restored_at_ms + 1).max(self.state.epoch.restored_at_ms + 1);
-        self.state.epoch = Epoch { restored_at_ms, random: self.rng.draw() };
+        let random = self.rng.draw();
+        self.set_epoch(Epoch { restored_at_ms, random });
+    }
+
+    fn set_epoch(&mut self, epoch: Epoch) {
+        self.state.epoch = epoch;
+        self.begun.push(epoch);
         for org in &mut self.state.orgs {
-            org.epochs.push((self.state.epoch, org.serial));
+            org.epochs.push((epoch, org.serial));
+            // What a device had seen of a lost future is known for lost from now on: such scans are judged anew.
+            let beyond = |fact: &&Fact| fact.scan.manifest_version.max(fact.scan.cursor) > org.serial;
+            let facts = org.facts.values().flat_map(BTreeMap::values).filter(beyond);
+            let touched: BTreeSet<Subject> = facts.map(|fact| org.subject_of(fact)).collect();
+            if !touched.is_empty() {
+                org.refold(&touched, &mut self.reach, self.planted);
+            }
         }
         self.reach.hit("epoch changed");
     }
@@ -319,6 +345,23 @@ impl Server for L0 {
         if let Some(committed) = &mut self.committed {
             *committed = self.state.clone();
         }
+    }
+
+    fn begun(&self) -> &[Epoch] {
+        &self.begun
+    }
+
+    fn begin(&mut self, epoch: Epoch) {
+        self.rng.draw(); // As if it had found out itself.
+        self.set_epoch(epoch);
+    }
+
+    fn reviewable(&self, org: u64) -> Reviewable {
+        let org = &self.state.orgs[org as usize];
+        let facts = org.facts.values().flat_map(BTreeMap::values);
+        let name = |fact: &Fact| (fact.scan.device_id.clone(), fact.scan.scan_id.clone(), fact.digest);
+        let open = org.incidents.iter().filter(|(_, incident)| incident.open).map(|(key, _)| key.clone());
+        Reviewable { scans: facts.map(name).collect(), open: open.collect() }
     }
 
     fn truth(&self, org: u64) -> Truth {

@@ -18,7 +18,7 @@ use futures_util::FutureExt;
 use crate::config::Config;
 use crate::reach::Reach;
 use crate::rng::Rng;
-use crate::server::{Act, Reply, Request, Server, Truth};
+use crate::server::{Act, Reply, Request, Reviewable, Server, Truth};
 
 mod acts;
 mod routes;
@@ -83,6 +83,7 @@ pub struct L1 {
     /// Whose key or token a text is: only to choose the stream of randomness before the server finds out itself.
     texts: BTreeMap<String, usize>,
     backup: Option<Backup>,
+    begun: Vec<Epoch>,
     reach: Reach,
 }
 
@@ -105,7 +106,11 @@ impl L1 {
     /// # Panics
     /// When the store cannot be opened or the scene cannot be set: then there is nothing to simulate.
     pub fn new(seed: u64, config: &Config, now_ms: i64) -> Self {
-        let streams = |purpose| Mutex::new((0..=config.orgs).map(|org| Rng::of(seed, purpose, org)).collect());
+        // The last is the server's own, for epochs: the same however many organisations there are.
+        let streams = |purpose| {
+            let own = Rng::of(seed, purpose, u64::MAX);
+            Mutex::new((0..config.orgs).map(|org| Rng::of(seed, purpose, org)).chain([own]).collect())
+        };
         let machine = Arc::new(Machine {
             now_ms: AtomicI64::new(now_ms),
             org: AtomicUsize::new(0),
@@ -147,6 +152,7 @@ impl L1 {
             owners: Vec::new(),
             texts: BTreeMap::new(),
             backup: None,
+            begun: Vec::new(),
             reach: Reach::default(),
         };
         for org in 0..config.orgs {
@@ -161,6 +167,15 @@ impl L1 {
     fn serve(&mut self, now_ms: i64, org: usize) {
         self.machine.now_ms.store(now_ms, Ordering::Relaxed);
         self.machine.org.store(org, Ordering::Relaxed);
+    }
+
+    /// Notes the epoch, if it is another than before.
+    fn note_epoch(&mut self, before: Epoch) {
+        if let Ok(epoch) = now(self.app.store.epoch())
+            && epoch != before
+        {
+            self.begun.push(epoch);
+        }
     }
 
     /// After a planted death the process starts again on what was committed.
@@ -185,7 +200,11 @@ impl Server for L1 {
         self.serve(now_ms, org as usize);
         let done = self.do_act(org as usize, act);
         self.revive();
-        done.unwrap_or_default()
+        match act {
+            // Its commit may have happened and the answer been lost: what is there counts.
+            Act::Revoke(device_id) => self.is_revoked(org as usize, device_id).then(|| device_id.to_string()),
+            _ => done.unwrap_or_default(),
+        }
     }
 
     fn kill(&mut self) {
@@ -219,8 +238,29 @@ impl Server for L1 {
         let faults = self.machine.fault.swap(0, Ordering::Relaxed);
         if proper && let Ok(seen) = now(self.app.store.epoch()) {
             self.reach.hit_if(now(admit_app::epochs::begin(&self.app, seen)).is_ok(), "epoch changed");
+            self.note_epoch(seen);
         }
         self.machine.fault.store(faults, Ordering::Relaxed);
+    }
+
+    fn begun(&self) -> &[Epoch] {
+        &self.begun
+    }
+
+    fn begin(&mut self, epoch: Epoch) {
+        let faults = self.machine.fault.swap(0, Ordering::Relaxed);
+        if let Ok(seen) = now(self.app.store.epoch()) {
+            if let Err(error) = now(self.app.store.begin_epoch(seen, epoch)) {
+                panic!("the epoch does not begin: {error}");
+            }
+            self.app.manifests.clear();
+            self.note_epoch(seen);
+        }
+        self.machine.fault.store(faults, Ordering::Relaxed);
+    }
+
+    fn reviewable(&self, org: u64) -> Reviewable {
+        self.read_reviewable(org as usize).unwrap_or_else(|error| panic!("the store cannot be read: {error}"))
     }
 
     fn truth(&self, org: u64) -> Truth {

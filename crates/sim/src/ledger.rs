@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::ids::{DeviceId, LogId, ScanId};
 use admit_core::scan::Digest;
-use admit_core::wire::scanning::{RevokedDetails, SyncAnswer, SyncRequest};
+use admit_core::wire::scanning::{HeartbeatRequest, LogStatusRequest, RevokedDetails, SyncAnswer, SyncRequest};
 
 use crate::server::{Request, Response};
 
@@ -70,13 +70,23 @@ impl Ledger {
     pub fn answered(&mut self, author: Option<&DeviceId>, request: &Request, answer: &Response) {
         let body = request.body.as_deref().unwrap_or_default();
         let route = request.route();
-        if let (200, Some(device_id)) = (answer.status, author) {
-            self.hear_of(device_id, body);
+        let sync = if route == "/api/scanning/sync" { serde_json::from_str::<SyncRequest>(body).ok() } else { None };
+        let said = match &sync {
+            Some(sent) => sent.log_id.clone().zip(sent.head),
+            None if route.ends_with("/heartbeat") => {
+                serde_json::from_str::<HeartbeatRequest>(body).ok().map(|beat| (beat.log_id, beat.head))
+            }
+            None if route.ends_with("/log-status") => {
+                serde_json::from_str::<LogStatusRequest>(body).ok().map(|asked| (asked.log_id, asked.head))
+            }
+            None => None,
+        };
+        if let (200, Some(device_id), Some((log_id, head))) = (answer.status, author, said) {
+            // A device said how far its log goes.
+            let held = self.heads.entry((device_id.clone(), log_id)).or_default();
+            *held = head.max(*held);
         }
-        if route != "/api/scanning/sync" {
-            return;
-        }
-        let Ok(sent) = serde_json::from_str::<SyncRequest>(body) else { return };
+        let Some(sent) = sync else { return };
         if answer.status == 200
             && let Ok(receipt) = serde_json::from_slice::<SyncAnswer>(&answer.body)
         {
@@ -93,17 +103,6 @@ impl Ledger {
             }
         } else if let Ok(kept) = serde_json::from_slice::<RevokedDetails>(&answer.body) {
             self.acked.extend(kept.kept.iter().map(|scan_id| (sent.device_id.clone(), scan_id.clone())));
-        }
-    }
-
-    /// A device said how far its log goes.
-    fn hear_of(&mut self, device_id: &DeviceId, body: &str) {
-        let Ok(value) = serde_json::from_str::<serde_json::Value>(body) else { return };
-        let log_id = value.get("log_id").and_then(serde_json::Value::as_str).and_then(|text| LogId::new(text).ok());
-        let head = value.get("head").and_then(serde_json::Value::as_u64);
-        if let (Some(log_id), Some(head)) = (log_id, head) {
-            let held = self.heads.entry((device_id.clone(), log_id)).or_default();
-            *held = head.max(*held);
         }
     }
 }

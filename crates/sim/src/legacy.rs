@@ -44,7 +44,7 @@ impl<S: Server> World<S> {
         if items.is_empty() {
             return;
         }
-        let Reply::Answer(answer) = self.server.handle(now_ms, &wire) else { return };
+        let Reply::Answer(answer) = self.ask(side, &wire) else { return };
         let held = &mut self.sides[side];
         for item in items {
             let scan = item.into_scan(&request.device_id, &paired.event_id);
@@ -64,8 +64,7 @@ impl<S: Server> World<S> {
 
     fn pair_legacy(&mut self, side: usize, client: usize) {
         let Ok(gate) = GateId::new("north") else { return };
-        let org = self.sides[side].org;
-        let Some(token) = self.server.act(self.now_ms, org, &Act::Token(gate)) else { return };
+        let Some(token) = self.act(side, &Act::Token(gate)) else { return };
         let device_id = self.sides[side].legacy[client].device_id.clone();
         let asked = PairRequest {
             pairing_token: token,
@@ -81,7 +80,7 @@ impl<S: Server> World<S> {
             headers: vec![],
             body: serde_json::to_string(&asked).ok(),
         };
-        if let Reply::Answer(answer) = self.server.handle(self.now_ms, &wire) {
+        if let Reply::Answer(answer) = self.ask(side, &wire) {
             self.sides[side].legacy[client].paired = serde_json::from_slice(&answer.body).ok();
         }
         if let Some(paired) = &self.sides[side].legacy[client].paired {

@@ -60,26 +60,38 @@ impl<S: Server> World<S> {
             return;
         }
         let held_until = now_ms + HOLD_MS;
-        let first = Ev::Arrives { asker: asker.clone(), wire: Box::new(wire.clone()), held_until, echo: false };
+        let again = (chaos && twice).then(|| (asker.clone(), Box::new(wire.clone())));
+        let first = Ev::Arrives { asker, wire: Box::new(wire), held_until, echo: false, looked: None };
         self.at(side, there, first);
-        if chaos && twice {
+        if let Some((asker, wire)) = again {
             let again = there + self.delay(side);
-            let echo = Ev::Arrives { asker, wire: Box::new(wire), held_until, echo: true };
+            let echo = Ev::Arrives { asker, wire, held_until, echo: true, looked: None };
             self.at(side, again, echo);
         }
     }
 
     /// A request is at the server.
-    pub(crate) fn arrives(&mut self, side: usize, asker: Asker, mut wire: Request, held_until: i64, echo: bool) {
+    pub(crate) fn arrives(
+        &mut self,
+        side: usize,
+        asker: Asker,
+        mut wire: Box<Request>,
+        held_until: i64,
+        echo: bool,
+        looked: Option<u64>,
+    ) {
         let (now_ms, chaos) = (self.now_ms, self.chaos());
         if now_ms >= held_until {
             wire.path = wire.path.split("&wait=").next().unwrap_or_default().to_owned();
+        } else if looked == Some(self.sides[side].stirred) {
+            // Nothing has happened at the server since: it would hold on.
+            return self.at(side, now_ms + LOOK_MS, Ev::Arrives { asker, wire, held_until, echo, looked });
         }
-        let answer = match self.server.handle(now_ms, &wire) {
+        let answer = match self.ask(side, &wire) {
             Reply::Answer(answer) => answer,
             Reply::Hold => {
-                let held = Ev::Arrives { asker, wire: Box::new(wire), held_until, echo };
-                return self.at(side, now_ms + LOOK_MS, held);
+                let looked = Some(self.sides[side].stirred);
+                return self.at(side, now_ms + LOOK_MS, Ev::Arrives { asker, wire, held_until, echo, looked });
             }
         };
         self.heard(side, &asker, &wire, &answer);

@@ -13,7 +13,7 @@ use admit_core::time::Timestamp;
 use admit_core::wire::engine::{Input, Phase, VerdictView};
 use admit_core::wire::scanning::{ScanV2, SyncRequest};
 
-use crate::server::{Act, Reply, Request, Server};
+use crate::server::{Act, Reply, Request, Reviewable, Server};
 use crate::venue::{GATES, PIN, ticket_rules};
 use crate::world::{BEGINNING_MS, Ev, World};
 
@@ -49,8 +49,7 @@ impl<S: Server> World<S> {
     /// Staff pair a phone with a code from the organiser's screen.
     fn pair(&mut self, side: usize, phone: usize, at_ms: i64) {
         let gate = gate_id(GATES[phone % GATES.len()].0);
-        let org = self.sides[side].org;
-        if let Some(code) = self.server.act(self.now_ms, org, &Act::Token(gate)) {
+        if let Some(code) = self.act(side, &Act::Token(gate)) {
             let generation = self.sides[side].phones[phone].generation.max(1);
             let input = Box::new(Input::Pair { code, name: format!("Phone {phone}") });
             self.at(side, at_ms, Ev::Input { phone, generation, input, body: Vec::new() });
@@ -203,7 +202,7 @@ impl<S: Server> World<S> {
             // A step while nobody runs looks like time gone by: no clock can tell, and none is held to it.
             let unseen = phone.engine.is_none() || phone.asleep_until > now_ms || phone.stepped_unseen;
             phone.clock_doubtful |= unseen || by.abs() > 43_200_000;
-            (phone.stepped_unseen, phone.stepped) = (true, true);
+            (phone.stepped_unseen, phone.stepped) = (true, Some(now_ms));
             held.trace.line(now_ms - BEGINNING_MS, format_args!("{phone_no}'s clock is set by {by} ms"));
             self.reach.hit(if by < 0 { "clock set back" } else { "clock set forward" });
         }
@@ -250,9 +249,7 @@ impl<S: Server> World<S> {
 
     fn organise(&mut self, side: usize) {
         let (now_ms, config) = (self.now_ms, self.config.clone());
-        let held = &mut self.sides[side];
-        let org = held.org;
-        let rng = &mut held.rng;
+        let rng = &mut self.sides[side].rng;
         if rng.per_mille(config.rules) {
             let from_start = rng.per_mille(150);
             let id = ticket_id(rng.below(config.tickets));
@@ -272,7 +269,7 @@ impl<S: Server> World<S> {
                 10 => Change::Event(EventChange::MinGapSeconds(rng.below(120) as u32)),
                 _ => Change::Ticket(id, TicketChange::Status(TicketStatus::Active)),
             };
-            self.server.act(now_ms, org, &Act::Rule { change, from_start });
+            self.act(side, &Act::Rule { change, from_start });
         }
         let held = &mut self.sides[side];
         if held.imported < LATE && held.rng.per_mille(150) {
@@ -280,15 +277,18 @@ impl<S: Server> World<S> {
             held.imported += 1;
             let rules = ticket_rules(1 + held.rng.below(2) as u32);
             let act = Act::Import { ticket_id: ticket_id(100 + n), code: format!("LATE-{n}"), rules };
-            self.server.act(now_ms, org, &act);
+            self.act(side, &act);
         }
         let held = &mut self.sides[side];
         if held.rng.per_mille(config.revoke) {
             let phone = held.rng.below(config.devices) as usize;
             if let Some((device_id, _)) = held.phones[phone].identity.clone() {
-                self.reach.hit_if(held.phones[phone].unsent() > 0, "revoked with unsent scans");
-                held.ledger.revoked.insert(device_id.clone());
-                self.server.act(now_ms, org, &Act::Revoke(device_id));
+                let unsent = held.phones[phone].unsent() > 0;
+                // A phone that named itself, but whose pairing has not arrived, is nobody an organiser could revoke.
+                if self.act(side, &Act::Revoke(device_id.clone())).is_some() {
+                    self.reach.hit_if(unsent, "revoked with unsent scans");
+                    self.sides[side].ledger.revoked.insert(device_id);
+                }
             }
         }
         if self.sides[side].rng.per_mille(config.forge) {
@@ -298,33 +298,27 @@ impl<S: Server> World<S> {
 
     /// A person reviews scans and resolves incidents.
     fn review(&mut self, side: usize) {
-        let (now_ms, config) = (self.now_ms, self.config.clone());
-        let held = &mut self.sides[side];
-        if !held.rng.per_mille(config.reviews) {
+        if !self.sides[side].rng.per_mille(self.config.reviews) {
             return;
         }
-        let truth = self.server.truth(held.org);
-        if !truth.facts.is_empty() && held.rng.per_mille(600) {
-            let (_, fact) = held.rng.pick(&truth.facts).clone();
+        let Reviewable { scans, open } = self.server.reviewable(self.sides[side].org);
+        let held = &mut self.sides[side];
+        if !scans.is_empty() && held.rng.per_mille(600) {
+            let (device_id, scan_id, digest) = held.rng.pick(&scans).clone();
             let decision = *held.rng.pick(Decision::ALL);
-            let (device_id, scan_id) = (fact.scan.device_id, fact.scan.scan_id);
             // Nobody accepts what a stranger wrote: then it would count by a person's act.
-            if !held.ledger.forged.contains(&fact.digest) {
-                let act = Act::Review { device_id, scan_id, digest: fact.digest, decision };
-                self.server.act(now_ms, held.org, &act);
+            if !held.ledger.forged.contains(&digest) {
+                self.act(side, &Act::Review { device_id, scan_id, digest, decision });
             }
         }
-        let open: Vec<_> =
-            truth.incidents.iter().filter(|(_, incident)| incident.open).map(|(key, _)| key.clone()).collect();
         if !open.is_empty() {
-            let (subject, kind): (_, IncidentKind) = held.rng.pick(&open).clone();
-            self.server.act(now_ms, held.org, &Act::Note(subject, kind));
+            let (subject, kind): (_, IncidentKind) = self.sides[side].rng.pick(&open).clone();
+            self.act(side, &Act::Note(subject, kind));
         }
     }
 
     /// A stranger with one phone's bearer writes a scan in another's name, or alters one: it must prove nothing.
     fn forge(&mut self, side: usize) {
-        let now_ms = self.now_ms;
         let held = &mut self.sides[side];
         let made: Vec<_> = held.phones.iter().flat_map(|phone| &phone.kept).map(|kept| kept.scanned.clone()).collect();
         let Some(bearer) = held.ledger.sent.last().cloned() else { return };
@@ -349,7 +343,7 @@ impl<S: Server> World<S> {
         (sync.format, sync.scans, sync.log_id, sync.head) = (Some(2), vec![item], None, None);
         held.ledger.forged.insert(digest);
         let wire = Request { body: serde_json::to_string(&sync).ok(), ..bearer };
-        if let Reply::Answer(answer) = self.server.handle(now_ms, &wire) {
+        if let Reply::Answer(answer) = self.ask(side, &wire) {
             self.reach.hit_if(answer.status == 200, "forged scan");
         }
     }

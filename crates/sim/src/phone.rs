@@ -72,8 +72,8 @@ pub struct Phone {
     pub clock_doubtful: bool,
     /// The wall clock was set, or the phone slept, since the engine last looked: a second such thing hides the first.
     pub stepped_unseen: bool,
-    /// The wall clock was ever set.
-    pub stepped: bool,
+    /// True time when the wall clock was set last, while no row that was made since is on stable storage.
+    pub stepped: Option<i64>,
     /// Pairings refused because the server knows this device under a key the phone does not have.
     pub taken: u32,
     /// The list it was last given, for replays.
@@ -107,7 +107,7 @@ impl Phone {
             witness: None,
             clock_doubtful: false,
             stepped_unseen: false,
-            stepped: false,
+            stepped: None,
             taken: 0,
             old_list: None,
             random: Rng::of(seed, "phone", index),
@@ -162,8 +162,8 @@ impl Phone {
 
     /// The app is gone, and with it whatever was in memory.
     pub fn kill(&mut self) {
-        // What a session saw of steps is gone with it: the next one has the wall clock alone.
-        self.clock_doubtful |= self.stepped;
+        // A step that was not journalled yet is gone with the session: the next one has the wall clock alone.
+        self.clock_doubtful |= self.stepped.is_some();
         self.generation += 1;
         self.engine = None;
         self.requests.clear();
@@ -184,6 +184,7 @@ impl Phone {
 
     /// Rows became durable: notes what they say.
     pub fn note(&mut self, rows: &[Row], at_ms: i64) -> Result<(), WentBack> {
+        self.stepped = self.stepped.filter(|stepped| at_ms <= *stepped);
         for row in rows {
             match journal::read(&row.text) {
                 Some(Entry::Log { device_id, log_id }) => self.identity = Some((device_id, log_id)),

@@ -11,7 +11,7 @@ use crate::ledger::Violation;
 use crate::mutants::{Mutant, Planted};
 use crate::reach::{MUST_REACH, Reach};
 use crate::server::{Server, Truth};
-use crate::world::{BEGINNING_MS, World};
+use crate::world::{BEGINNING_MS, FoundOut, World};
 
 /// How to run.
 #[derive(Debug, Clone, Copy, Default)]
@@ -114,20 +114,21 @@ pub fn regressions(level: u8) -> Vec<u64> {
 pub fn run_seed(level: u8, seed: u64, options: &Options) -> Outcome {
     let config = Config::draw(seed);
     let planted = Planted::new(options.mutant);
-    let once = |config: &Config, keep_trace| match level {
-        0 => once(seed, config, L0::new(seed, config, BEGINNING_MS, planted), planted, keep_trace),
-        1 => once(seed, config, L1::new(seed, config, BEGINNING_MS), planted, keep_trace),
+    let once = |config: &Config, keep_trace, foretold: &[FoundOut]| match level {
+        0 => once(seed, config, L0::new(seed, config, BEGINNING_MS, planted), planted, keep_trace, foretold),
+        1 => once(seed, config, L1::new(seed, config, BEGINNING_MS), planted, keep_trace, foretold),
         _ => panic!("there is no level {level}"),
     };
-    let (mut outcome, truths) = once(&config, options.keep_trace);
+    let Ran { mut outcome, truths, found_out } = once(&config, options.keep_trace, &[]);
     let again = options.thorough || seed.is_multiple_of(16);
-    if again && once(&config, false).0.trace_hash != outcome.trace_hash {
+    if again && once(&config, false, &[]).outcome.trace_hash != outcome.trace_hash {
         outcome.violations.push(Violation { invariant: "I27", what: "the same seed ran differently".into() });
     }
-    // A copy of files back rolls both organisations back at once, and either one's device may be who finds out.
-    if again && config.orgs > 1 && !(config.improper && config.restores > 0) {
-        let alone = once(&Config { orgs: 1, ..config.clone() }, false).1;
-        for part in differences(&alone[0], &truths[0]) {
+    // The epoch is the server's, and facts name it: a roll-back rolls both back, and either one's device may be who finds
+    // out (spec §3). So what the other one's device found out happens to the first one alone too, and nothing else does.
+    if again && config.orgs > 1 {
+        let alone = once(&Config { orgs: 1, ..config.clone() }, false, &found_out);
+        for part in differences(&alone.truths[0], &truths[0]) {
             let what = format!("an organisation's {part} depend on whether another one exists");
             outcome.violations.push(Violation { invariant: "I13", what });
         }
@@ -148,9 +149,26 @@ fn differences(alone: &Truth, beside: &Truth) -> Vec<&'static str> {
     parts.into_iter().filter(|(_, same)| !same).map(|(name, _)| name).collect()
 }
 
-fn once<S: Server>(seed: u64, config: &Config, server: S, planted: Planted, keep_trace: bool) -> (Outcome, Vec<Truth>) {
+/// One run of a seed.
+struct Ran {
+    outcome: Outcome,
+    /// What each organisation held in the end.
+    truths: Vec<Truth>,
+    found_out: Vec<FoundOut>,
+}
+
+fn once<S: Server>(
+    seed: u64,
+    config: &Config,
+    server: S,
+    planted: Planted,
+    keep_trace: bool,
+    foretold: &[FoundOut],
+) -> Ran {
     let mut world = World::new(seed, config, server, planted, keep_trace);
+    world.foretell(foretold);
     world.run();
+    let found_out = world.found_out.clone();
     let truths = world.sides.iter().map(|side| world.server.truth(side.org)).collect();
     world.check();
     let mut reach = world.reach.clone();
@@ -158,7 +176,8 @@ fn once<S: Server>(seed: u64, config: &Config, server: S, planted: Planted, keep
     let trace_hash = world.trace_hash() ^ hidden(planted);
     let violations = world.sides.iter_mut().flat_map(|side| std::mem::take(&mut side.ledger.violations)).collect();
     let trace = world.sides.into_iter().flat_map(|side| side.trace.into_lines()).collect();
-    (Outcome { seed, config: config.clone(), violations, trace_hash, reach, trace }, truths)
+    let outcome = Outcome { seed, config: config.clone(), violations, trace_hash, reach, trace };
+    Ran { outcome, truths, found_out }
 }
 
 /// A planted bug: randomness that no seed knows of.

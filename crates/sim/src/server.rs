@@ -169,11 +169,21 @@ pub struct Truth {
     pub serial: u64,
 }
 
+/// What a person may look at and decide about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reviewable {
+    /// Every stored content.
+    pub scans: Vec<(DeviceId, ScanId, Digest)>,
+    /// Incidents that wait for somebody.
+    pub open: Vec<(Subject, IncidentKind)>,
+}
+
 /// A server under test.
 pub trait Server {
     /// Takes a request at true time `now_ms`.
     fn handle(&mut self, now_ms: i64, request: &Request) -> Reply;
-    /// An organiser's act in organisation `org`; a pairing token where one is made.
+    /// An organiser's act in organisation `org`. Gives a pairing token where one is made, and the device that was revoked;
+    /// nothing where the organisation has no such device.
     fn act(&mut self, now_ms: i64, org: u64, act: &Act) -> Option<String>;
     /// The process is killed and started again.
     fn kill(&mut self);
@@ -183,6 +193,12 @@ pub trait Server {
     fn backup(&mut self);
     /// Goes back to the last backup: by the proper command, which begins an epoch, or by copying files.
     fn restore(&mut self, now_ms: i64, proper: bool);
+    /// Epochs begun so far, oldest first, the one it was made with aside.
+    fn begun(&self) -> &[Epoch];
+    /// Begins an epoch: somebody else's device found a roll-back out.
+    fn begin(&mut self, epoch: Epoch);
+    /// What its people may decide about.
+    fn reviewable(&self, org: u64) -> Reviewable;
     /// What an organisation holds.
     fn truth(&self, org: u64) -> Truth;
     /// Rare paths reached inside the server.

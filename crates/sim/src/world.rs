@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use admit_core::ids::DeviceId;
+use admit_core::rule::Epoch;
 use admit_core::wire::engine::{Effect, Input, Phase};
 
 use crate::clock::PhoneClock;
@@ -13,7 +14,7 @@ use crate::mutants::{Mutant, Planted};
 use crate::phone::{Phone, Writing};
 use crate::reach::Reach;
 use crate::rng::Rng;
-use crate::server::{Request, Server};
+use crate::server::{Act, Reply, Request, Server};
 use crate::trace::{Trace, short};
 
 /// Who asks: which phone, which run of its app, which request, in whose name.
@@ -39,8 +40,9 @@ pub(crate) enum Ev {
     Wake { phone: usize, generation: u64, wake: u64, at_mono_ms: i64 },
     /// A write reaches the disk.
     DiskDone { phone: usize, generation: u64, append: u64, fails: bool },
-    /// A request reaches the server; until then a long poll may be held.
-    Arrives { asker: Asker, wire: Box<Request>, held_until: i64, echo: bool },
+    /// A request reaches the server; until then a long poll may be held, and was looked at when the server's state had
+    /// this number.
+    Arrives { asker: Asker, wire: Box<Request>, held_until: i64, echo: bool, looked: Option<u64> },
     /// The app starts.
     Start { phone: usize },
     /// A person stands at a door.
@@ -64,6 +66,8 @@ pub(crate) struct Side {
     pub ledger: Ledger,
     pub trace: Trace,
     pub imported: u64,
+    /// Counts whatever may change what the server would answer this organisation.
+    pub stirred: u64,
     /// Nothing of it happens any more.
     rests: bool,
     events: u64,
@@ -81,7 +85,13 @@ pub struct World<S> {
     pending: BTreeMap<usize, Ev>,
     next_pending: usize,
     own: Rng,
+    /// Epochs that a device's witness began: when, whose device it was.
+    pub(crate) found_out: Vec<FoundOut>,
+    foretold: Vec<FoundOut>,
 }
+
+/// A roll-back was found out: true time, the organisation whose device did, the epoch that began.
+pub(crate) type FoundOut = (i64, u64, Epoch);
 
 impl<S: Server> World<S> {
     /// A world of a seed around a server that was made for it.
@@ -104,6 +114,7 @@ impl<S: Server> World<S> {
                 ledger: Ledger::default(),
                 trace: Trace::new(keep_trace),
                 imported: 0,
+                stirred: 0,
                 rests: false,
                 events: 0,
             }
@@ -119,7 +130,34 @@ impl<S: Server> World<S> {
             pending: BTreeMap::new(),
             next_pending: 0,
             own: Rng::of(seed, "world", 0),
+            found_out: Vec::new(),
+            foretold: Vec::new(),
         }
+    }
+
+    /// Lets epochs begin that devices of organisations which are not here found out (spec §3: the epoch is the server's).
+    pub(crate) fn foretell(&mut self, found_out: &[FoundOut]) {
+        self.foretold = found_out.iter().filter(|(_, org, _)| *org >= self.config.orgs).copied().collect();
+    }
+
+    /// Puts a request to the server.
+    pub(crate) fn ask(&mut self, side: usize, wire: &Request) -> Reply {
+        let begun = self.server.begun().len();
+        let reply = self.server.handle(self.now_ms, wire);
+        if let Some(epoch) = self.server.begun().get(begun) {
+            self.found_out.push((self.now_ms, self.sides[side].org, *epoch));
+            self.sides.iter_mut().for_each(|side| side.stirred += 1);
+        }
+        if matches!(reply, Reply::Answer(_)) {
+            self.sides[side].stirred += 1;
+        }
+        reply
+    }
+
+    /// An organiser acts.
+    pub(crate) fn act(&mut self, side: usize, act: &Act) -> Option<String> {
+        self.sides[side].stirred += 1;
+        self.server.act(self.now_ms, self.sides[side].org, act)
     }
 
     /// Whether faults still happen.
@@ -151,7 +189,8 @@ impl<S: Server> World<S> {
         }
         let mut faults = self.server_faults();
         let mut healed = false;
-        while let Some(Reverse(((at_ms, org, _), place))) = self.heap.pop() {
+        while let Some(Reverse((when, place))) = self.heap.pop() {
+            let (at_ms, org, _) = when;
             if at_ms > end {
                 break;
             }
@@ -171,7 +210,9 @@ impl<S: Server> World<S> {
                 self.now_ms = end_of_chaos;
                 self.server.heal();
                 (0..self.sides.len()).for_each(|side| self.heal(side));
-                self.now_ms = at_ms;
+                // What healing set in motion may come before what stood next, whosever that is (trust I13).
+                self.heap.push(Reverse((when, place)));
+                continue;
             }
             if let Some(event) = self.pending.remove(&place) {
                 self.happen(org as usize, event);
@@ -200,7 +241,9 @@ impl<S: Server> World<S> {
             Ev::Input { phone, generation, input, body } => self.input(side, phone, generation, *input, body),
             Ev::Wake { phone, generation, wake, at_mono_ms } => self.wake(side, phone, generation, wake, at_mono_ms),
             Ev::DiskDone { phone, generation, append, fails } => self.written(side, phone, generation, append, fails),
-            Ev::Arrives { asker, wire, held_until, echo } => self.arrives(side, asker, *wire, held_until, echo),
+            Ev::Arrives { asker, wire, held_until, echo, looked } => {
+                self.arrives(side, asker, wire, held_until, echo, looked);
+            }
             Ev::Start { phone } => self.start(side, phone),
             Ev::Visit => self.visit(side),
             Ev::Minute => self.minute(side),
@@ -358,9 +401,7 @@ impl<S: Server> World<S> {
         for kept in &held.kept[before..] {
             let scan = &kept.scanned.scan;
             ledger.made.insert(kept.digest, (scan.device_id.clone(), scan.scan_id.clone()));
-            // A phone that never had an exchange claims nothing but its own wall clock.
-            let claims = scan.uncertainty_ms < admit_core::limits::CLOCK_UNKNOWN_MS;
-            if let Some(true_ms) = kept.true_ms.filter(|_| claims)
+            if let Some(true_ms) = kept.true_ms
                 && scan.at.ms().abs_diff(true_ms) > scan.uncertainty_ms
             {
                 let what =
@@ -389,11 +430,14 @@ impl<S: Server> World<S> {
                 faults.push((BEGINNING_MS + at, ServerFault::Kill));
             }
         }
+        // After everything else of its millisecond, before everything of the next.
+        faults.extend(self.foretold.iter().map(|(at, _, epoch)| (at + 1, ServerFault::Epoch(*epoch))));
         faults.sort_by_key(|(at, _)| Reverse(*at));
         faults
     }
 
     fn server_fault(&mut self, fault: ServerFault) {
+        self.sides.iter_mut().for_each(|side| side.stirred += 1);
         match fault {
             ServerFault::Backup => {
                 self.server.backup();
@@ -404,6 +448,7 @@ impl<S: Server> World<S> {
                 self.sides.iter_mut().for_each(|side| side.ledger.restore());
             }
             ServerFault::Kill => self.server.kill(),
+            ServerFault::Epoch(epoch) => self.server.begin(epoch),
         }
     }
 
@@ -418,4 +463,5 @@ enum ServerFault {
     Backup,
     Restore { proper: bool },
     Kill,
+    Epoch(Epoch),
 }

@@ -1,10 +1,18 @@
 //! Level 1, the real use cases on SQLite in memory, keeps its promises. `ADMIT_SIM_L1_SEEDS` sets how many fresh seeds,
 //! `ADMIT_SIM_FROM` where they begin.
 
-use admit_sim::{Options, run, run_seed};
+use admit_sim::{Options, regressions, run, run_seed};
 
 fn number(name: &str, or: u64) -> u64 {
     std::env::var(name).map_or(or, |text| text.parse().expect("a whole number"))
+}
+
+#[test]
+fn seeds_that_once_broke_a_promise_keep_it() {
+    for seed in regressions(1) {
+        let outcome = run_seed(1, seed, &Options { thorough: true, ..Options::default() });
+        assert!(outcome.violations.is_empty(), "{outcome}");
+    }
 }
 
 #[test]

@@ -38,6 +38,19 @@ CREATE TABLE credentials (
 );
 CREATE INDEX credentials_holder ON credentials (organization_id, kind, holder);
 
+-- What devices ask for themselves, before anybody says for which organisation; gone soon after their end.
+CREATE TABLE pairing_requests (
+  token_hash BYTEA NOT NULL,
+  claim_hash BYTEA NOT NULL,
+  device_id TEXT COLLATE "C" NOT NULL,
+  name TEXT COLLATE "C" NOT NULL,
+  device_type TEXT COLLATE "C" NOT NULL,
+  expires_at BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  CONSTRAINT pairing_requests_pk PRIMARY KEY (token_hash)
+);
+CREATE INDEX pairing_requests_by_end ON pairing_requests (expires_at);
+
 -- ---------------------------------------------------------------- organisations
 CREATE TABLE organizations (
   organization_id TEXT COLLATE "C" NOT NULL,
@@ -119,7 +132,7 @@ CREATE TABLE event_epochs (
   CONSTRAINT event_epochs_pk PRIMARY KEY (organization_id, event_id, restored_at_ms, random)
 );
 
--- Facts. effective_at NULL: from the start.
+-- Facts. effective_at NULL: from the start. By subject: every scan reads its ticket's.
 CREATE TABLE rules (
   organization_id TEXT COLLATE "C" NOT NULL,
   event_id TEXT COLLATE "C" NOT NULL,
@@ -130,9 +143,8 @@ CREATE TABLE rules (
   subject_id TEXT COLLATE "C" NOT NULL,
   field TEXT COLLATE "C" NOT NULL,
   value TEXT COLLATE "C" NOT NULL,
-  CONSTRAINT rules_pk PRIMARY KEY (organization_id, event_id, serial, ordinal)
+  CONSTRAINT rules_pk PRIMARY KEY (organization_id, event_id, subject_kind, subject_id, serial, ordinal)
 );
-CREATE INDEX rules_of_subject ON rules (organization_id, event_id, subject_kind, subject_id, serial, ordinal);
 
 -- Facts. event_id is empty in the organisation's own ledger.
 CREATE TABLE audit (
@@ -266,6 +278,7 @@ CREATE TABLE devices (
   manifest_version BIGINT NOT NULL,
   clock_offset_ms BIGINT,
   failed_syncs BIGINT NOT NULL,
+  code_reused_at BIGINT,
   CONSTRAINT devices_pk PRIMARY KEY (organization_id, device_id)
 );
 CREATE INDEX devices_of_event ON devices (organization_id, event_id, created_at, device_id);
@@ -279,6 +292,8 @@ CREATE TABLE device_keys (
   created_at BIGINT NOT NULL,
   first_used_at BIGINT,
   revoked_at BIGINT,
+  replaced_at BIGINT,
+  paired_by BYTEA,
   CONSTRAINT device_keys_pk PRIMARY KEY (organization_id, key_id)
 );
 CREATE INDEX device_keys_of_device ON device_keys (organization_id, device_id, created_at, key_id);
@@ -293,6 +308,7 @@ CREATE TABLE pairing_tokens (
   used_by TEXT COLLATE "C" NOT NULL,
   expires_at BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
+  claim_hash BYTEA,
   CONSTRAINT pairing_tokens_pk PRIMARY KEY (organization_id, token_hash)
 );
 
@@ -561,7 +577,8 @@ CREATE TRIGGER reviews_insert_only BEFORE UPDATE OR DELETE ON reviews FOR EACH R
 CREATE TRIGGER reviews_no_truncate BEFORE TRUNCATE ON reviews FOR EACH STATEMENT EXECUTE FUNCTION facts_are_insert_only();
 
 -- ---------------------------------------------------------------- one organisation sees its own rows only
--- Without a policy: settings and epochs (of the server), users (sign-in e-mail) and credentials (token hash).
+-- Without a policy: settings and epochs (of the server), users (sign-in e-mail), credentials (token hash) and
+-- pairing_requests (of devices that belong to nobody yet).
 -- organizations and members have a second way in, opened for one transaction by the few unscoped reads.
 ALTER TABLE organizations ENABLE ROW LEVEL SECURITY;
 ALTER TABLE organizations FORCE ROW LEVEL SECURITY;

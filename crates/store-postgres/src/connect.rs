@@ -1,15 +1,16 @@
 //! Connecting: what the server must be like, migrations, the first epoch.
 
+use std::error::Error as _;
 use std::time::Duration;
 
 use admit_app::error::{Error, Result};
 use admit_store_queries::directory;
-use tokio_postgres::Config;
-use tokio_postgres::NoTls;
-use tokio_postgres::config::SslMode;
+use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::{Client, Config, NoTls, Socket};
 
 use crate::driver::{PgDriver, unavailable};
 use crate::options::Options;
+use crate::tls::{self, Address};
 
 mod embedded {
     #![allow(missing_docs, reason = "written by refinery")]
@@ -20,10 +21,15 @@ mod embedded {
 const MIGRATION_LOCK: i64 = 0x61_64_6d_69_74;
 /// How long a connection attempt may take.
 const CONNECT: Duration = Duration::from_secs(5);
-/// What every connection sets: no lock is waited for without end, a node that hangs in a transaction loses it, no
-/// statement of ours is worth compiling, and plans don't hang on which organisation or event asks: one that the planner
-/// has no figures of yet would be taken for empty (see the end of the schema).
-const SETTINGS: &str = "SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '60s'; SET jit = off; \
+/// How long a silent connection is trusted before it is asked whether anybody is there.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+/// What every connection sets: no lock is waited for without end; a node that hangs in a transaction loses it, and one
+/// that vanished without a word loses it sooner (the server asks whether it is there); no statement of ours is worth
+/// compiling; and plans don't hang on which organisation or event asks: one that the planner has no figures of yet would
+/// be taken for empty (see the end of the schema).
+const SETTINGS: &str = "SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '60s'; \
+                        SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 4; \
+                        SET tcp_user_timeout = '10s'; SET jit = off; \
                         SET client_encoding = 'UTF8'; SET standard_conforming_strings = on; \
                         SET plan_cache_mode = force_generic_plan";
 /// What write connections set beside: every statement of a write goes by its index, so a batch's cost does not grow with
@@ -32,71 +38,78 @@ const WRITER: &str = "SET enable_seqscan = off; SET enable_hashjoin = off; SET e
 /// What read connections set beside: a read is ended after this.
 const READER: &str = "SET statement_timeout = '30s'; SET default_transaction_read_only = on";
 
-/// Reads `DATABASE_URL`. Fails on what is no address of a PostgreSQL, and on one that demands TLS.
-pub(crate) fn config(url: &str) -> Result<Config> {
-    if url.contains("sslmode=require") || url.contains("sslmode=verify") {
-        return Err(no_tls());
-    }
-    let mut config: Config = url.parse().map_err(|error| {
-        Error::invalid("DATABASE_URL", format!("must look like postgres://user:password@host/database: {error}"))
-    })?;
-    if config.get_ssl_mode() == SslMode::Require {
-        return Err(no_tls());
-    }
-    config.connect_timeout(CONNECT).application_name("admit");
-    Ok(config)
-}
-fn no_tls() -> Error {
-    let message = "asks for TLS, which this build does not speak to PostgreSQL: connect over a unix socket, a private \
-                   network or a tunnel, with sslmode=disable";
-    Error::invalid("DATABASE_URL", message)
+/// Reads `DATABASE_URL`. Fails on what is no address of a PostgreSQL.
+pub(crate) fn address(url: &str) -> Result<Address> {
+    let mut address = tls::address(url)?;
+    // A connection whose other end vanished without a word must be noticed.
+    address.config.connect_timeout(CONNECT).application_name("admit").keepalives_idle(KEEPALIVE);
+    Ok(address)
 }
 
-/// A connection driven by the calling thread.
-pub(crate) fn connect(config: &Config) -> Result<PgDriver> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Error::Bug(format!("starting a runtime: {error}")))?;
-    let connected = runtime.block_on(config.connect(NoTls));
-    let (client, connection) = connected.map_err(|error| {
-        tracing::warn!(%error, "connecting to the database");
-        match error.as_db_error() {
-            Some(db) if !db.code().code().starts_with("57P") => {
-                Error::Bug(format!("connecting to the database: {}", db.message()))
-            }
-            _ => unavailable(),
-        }
-    })?;
-    runtime.spawn(async move {
+async fn begin<T>(config: &Config, tls: T) -> std::result::Result<Client, tokio_postgres::Error>
+where
+    T: MakeTlsConnect<Socket>,
+    T::Stream: Send + 'static,
+{
+    let (client, connection) = config.connect(tls).await?;
+    tokio::spawn(async move {
         if let Err(error) = connection.await {
             tracing::warn!(%error, "connection to the database ended");
         }
     });
+    Ok(client)
+}
+
+/// A connection driven by the calling thread.
+pub(crate) fn connect(address: &Address) -> Result<PgDriver> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Error::Bug(format!("starting a runtime: {error}")))?;
+    let connected = runtime.block_on(async {
+        match address.tls.clone() {
+            Some(tls) => begin(&address.config, tls).await,
+            None => begin(&address.config, NoTls).await,
+        }
+    });
+    let client = connected.map_err(|error| {
+        tracing::warn!(%error, "connecting to the database");
+        match error.as_db_error() {
+            Some(db) if !db.code().code().starts_with("57P") && !db.code().code().starts_with("53") => {
+                Error::Bug(format!("connecting to the database: {}", db.message()))
+            }
+            // Neither trying again nor waiting helps where the two ends do not agree on TLS.
+            None if error.to_string().contains("TLS") => {
+                let why = error.source().map_or_else(String::new, |source| format!(": {source}"));
+                Error::invalid("DATABASE_URL", format!("cannot be reached as it asks, {error}{why}"))
+            }
+            _ => unavailable(),
+        }
+    })?;
     let mut driver = PgDriver::new(runtime, client);
     driver.batch(SETTINGS)?;
     Ok(driver)
 }
 
 /// A connection that writes.
-pub(crate) fn writer(config: &Config) -> Result<PgDriver> {
-    let mut driver = connect(config)?;
+pub(crate) fn writer(address: &Address) -> Result<PgDriver> {
+    let mut driver = connect(address)?;
     driver.batch(WRITER)?;
     Ok(driver)
 }
 
 /// A connection that reads.
-pub(crate) fn reader(config: &Config) -> Result<PgDriver> {
-    let mut driver = connect(config)?;
+pub(crate) fn reader(address: &Address) -> Result<PgDriver> {
+    let mut driver = connect(address)?;
     driver.batch(READER)?;
     Ok(driver)
 }
 
 /// Checks the server, brings the schema up to date, begins the first epoch.
-pub(crate) fn prepare(config: &Config, options: &Options) -> Result<()> {
-    let mut driver = connect(config)?;
+pub(crate) fn prepare(address: &Address, options: &Options) -> Result<()> {
+    let mut driver = connect(address)?;
     check(&mut driver, options)?;
-    driver.batch(&format!("SELECT pg_advisory_lock({MIGRATION_LOCK})"))?;
     // Another node may hold the lock for as long as a migration takes; our own statements may take as long.
     driver.batch("SET lock_timeout = 0")?;
+    driver.batch(&format!("SELECT pg_advisory_lock({MIGRATION_LOCK})"))?;
     driver.migrate(&embedded::migrations::runner())?;
     driver.begin("BEGIN");
     directory::begin_first_epoch(&mut driver, options.first_epoch)?;

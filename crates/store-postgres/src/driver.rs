@@ -2,13 +2,18 @@
 
 use std::collections::HashMap;
 use std::error::Error as StdError;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
 
 use admit_app::error::{Error, Result};
 use admit_core::time::Timestamp;
 use admit_store_queries::constraints::conflict;
-use admit_store_queries::driver::{Bulk, Driver, Made, RunFor, Stmt};
+use admit_store_queries::driver::{Asked, Bulk, Driver, Made, RunFor, Stmt};
 use admit_store_queries::value::{Kind, Row, Value, check_text};
 use bytes::BytesMut;
+use futures_util::future::join_all;
 use tokio::runtime::Runtime;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
@@ -73,13 +78,26 @@ pub(crate) fn meaning(what: &str, error: &tokio_postgres::Error) -> (Error, Trou
     (Error::Bug(format!("{what}: {}: {}", code.code(), db.message())), Trouble::Statement)
 }
 
+/// A statement that was sent and whose answer nobody waited for yet.
+struct Sent {
+    name: &'static str,
+    answer: Pin<Box<dyn Future<Output = std::result::Result<(), tokio_postgres::Error>> + Send>>,
+}
+
 /// A connection with the runtime that drives it: everything happens on the thread that asks.
+///
+/// Changes whose outcome nobody needs to know before the commit are sent and not waited for: their answers are looked
+/// at with those of the next statement that is, which the server gives after them. Until the commit is answered every
+/// one of them has been.
 pub(crate) struct PgDriver {
     runtime: Runtime,
-    client: Client,
+    client: Arc<Client>,
     prepared: HashMap<usize, Statement>,
     /// `BEGIN …`, sent together with the first statement.
     begin: Option<&'static str>,
+    /// Only what runs for somebody needs a transaction; anything else is one statement by itself.
+    bare: bool,
+    sent: Vec<Sent>,
     /// The worst that happened in this transaction.
     pub trouble: Trouble,
     /// The running operation changed something.
@@ -116,6 +134,58 @@ impl ToSql for Param<'_> {
         true
     }
     to_sql_checked!();
+}
+
+/// A parameter that outlives its caller: a value, or a column of them.
+#[derive(Debug)]
+enum Owned {
+    One(Value<'static>),
+    Ints(Vec<Option<i64>>),
+    Texts(Vec<Option<String>>),
+    Blobs(Vec<Option<Vec<u8>>>),
+    Bools(Vec<Option<bool>>),
+}
+impl ToSql for Owned {
+    fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> std::result::Result<IsNull, Box<dyn StdError + Sync + Send>> {
+        match self {
+            Self::One(value) => Param(value).to_sql(ty, out),
+            Self::Ints(column) => column.to_sql(ty, out),
+            Self::Texts(column) => column.to_sql(ty, out),
+            Self::Blobs(column) => column.to_sql(ty, out),
+            Self::Bools(column) => column.to_sql(ty, out),
+        }
+    }
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+    to_sql_checked!();
+}
+
+fn owned(value: &Value<'_>) -> Value<'static> {
+    match value {
+        Value::Null => Value::Null,
+        Value::Int(number) => Value::Int(*number),
+        Value::Text(text) => Value::Text(text.clone().into_owned().into()),
+        Value::Blob(bytes) => Value::Blob(bytes.clone().into_owned().into()),
+        Value::Bool(truth) => Value::Bool(*truth),
+    }
+}
+fn owned_column(kind: Kind, values: &[Value<'_>], first: usize, stride: usize) -> Owned {
+    let column = values.iter().skip(first).step_by(stride);
+    match kind {
+        Kind::Int => {
+            Owned::Ints(column.map(|value| if let Value::Int(one) = value { Some(*one) } else { None }).collect())
+        }
+        Kind::Text => Owned::Texts(
+            column.map(|value| if let Value::Text(one) = value { Some(one.to_string()) } else { None }).collect(),
+        ),
+        Kind::Blob => Owned::Blobs(
+            column.map(|value| if let Value::Blob(one) = value { Some(one.to_vec()) } else { None }).collect(),
+        ),
+        Kind::Bool => {
+            Owned::Bools(column.map(|value| if let Value::Bool(one) = value { Some(*one) } else { None }).collect())
+        }
+    }
 }
 
 /// A column of parameters: every `stride`-th value from `first` on, all of one kind.
@@ -172,13 +242,30 @@ fn quoted(text: &str) -> String {
 impl PgDriver {
     /// A connection that `runtime` drives.
     pub fn new(runtime: Runtime, client: Client) -> Self {
-        Self { runtime, client, prepared: HashMap::new(), begin: None, trouble: Trouble::None, wrote: false }
+        Self {
+            runtime,
+            client: Arc::new(client),
+            prepared: HashMap::new(),
+            begin: None,
+            bare: false,
+            sent: Vec::new(),
+            trouble: Trouble::None,
+            wrote: false,
+        }
     }
     /// Begins a transaction; it reaches the server with the first statement.
     pub fn begin(&mut self, how: &'static str) {
+        // What a read before sent without waiting was its end: nobody wants to know.
+        self.sent.clear();
         self.begin = Some(how);
+        self.bare = false;
         self.trouble = Trouble::None;
         self.wrote = false;
+    }
+    /// The same for what may be a statement or two of the whole server: only what runs for somebody begins it.
+    pub fn begin_bare(&mut self, how: &'static str) {
+        self.begin(how);
+        self.bare = true;
     }
     /// Runs text without parameters.
     pub fn batch(&mut self, sql: &str) -> Result<()> {
@@ -190,10 +277,20 @@ impl PgDriver {
         if self.begin.take().is_some() {
             return Ok(());
         }
+        // If anything that was sent failed, the server makes a rollback of it and says so by no error of its own.
         self.batch("COMMIT")
+    }
+    /// Ends a read: sent, and not waited for.
+    pub fn release(&mut self) {
+        if self.begin.take().is_none() && self.trouble < Trouble::Lost {
+            self.send_text("COMMIT", "COMMIT".to_owned());
+            self.runtime.block_on(tokio::task::yield_now());
+        }
     }
     /// Takes everything back.
     pub fn roll_back(&mut self) {
+        // What was sent and failed is taken back with the rest.
+        let _ = self.settle();
         if self.begin.take().is_none() && self.trouble < Trouble::Lost && self.batch("ROLLBACK").is_err() {
             self.trouble = Trouble::Lost;
         }
@@ -202,21 +299,62 @@ impl PgDriver {
     pub fn is_lost(&self) -> bool {
         self.trouble == Trouble::Lost || self.client.is_closed()
     }
+    /// Sends a statement without waiting for its answer.
+    fn send(
+        &mut self,
+        name: &'static str,
+        answer: impl Future<Output = std::result::Result<(), tokio_postgres::Error>> + Send + 'static,
+    ) {
+        let mut answer: Pin<Box<dyn Future<Output = _> + Send>> = Box::pin(answer);
+        // Polled once: it is on its way, in its place. Asked again when a later statement was answered.
+        let told = self.runtime.block_on(poll_fn(|context| Poll::Ready(answer.as_mut().poll(context))));
+        let answer = match told {
+            Poll::Pending => answer,
+            Poll::Ready(told) => Box::pin(std::future::ready(told)),
+        };
+        self.sent.push(Sent { name, answer });
+    }
+    fn send_text(&mut self, name: &'static str, sql: String) {
+        let client = Arc::clone(&self.client);
+        self.send(name, async move { client.batch_execute(&sql).await });
+    }
+    fn send_change(&mut self, key: usize, name: &'static str, sql: &str, params: Vec<Owned>) -> Result<()> {
+        let statement = self.prepared(key, name, sql)?;
+        self.wrote = true;
+        let client = Arc::clone(&self.client);
+        self.send(name, async move { client.execute_raw(&statement, params).await.map(|_| ()) });
+        Ok(())
+    }
+    /// Waits for what was sent; the first thing that went wrong is what went wrong.
+    fn settle(&mut self) -> Result<()> {
+        let mut first = Ok(());
+        for Sent { name, answer } in std::mem::take(&mut self.sent) {
+            let answer = self.runtime.block_on(answer);
+            if first.is_ok() {
+                first = self.noted(name, answer);
+            }
+        }
+        first
+    }
+    /// A statement's result, unless something sent before it failed: the server answers in the order of asking.
     fn mapped<T>(&mut self, what: &str, result: std::result::Result<T, tokio_postgres::Error>) -> Result<T> {
+        self.settle()?;
+        self.noted(what, result)
+    }
+    fn noted<T>(&mut self, what: &str, result: std::result::Result<T, tokio_postgres::Error>) -> Result<T> {
         result.map_err(|error| {
             let (error, trouble) = meaning(what, &error);
             self.trouble = self.trouble.max(trouble);
             error
         })
     }
-    fn begun(&mut self) -> Result<()> {
-        match self.begin.take() {
-            Some(begin) => self.batch(begin),
-            None => Ok(()),
+    fn begun(&mut self) {
+        if let Some(begin) = self.begin.take_if(|_| !self.bare) {
+            self.send_text("BEGIN", begin.to_owned());
         }
     }
     fn prepared(&mut self, key: usize, name: &str, sql: &str) -> Result<Statement> {
-        self.begun()?;
+        self.begun();
         if let Some(statement) = self.prepared.get(&key) {
             return Ok(statement.clone());
         }
@@ -249,7 +387,9 @@ impl PgDriver {
     }
     /// Runs refinery's migrations.
     pub fn migrate(&mut self, runner: &refinery::Runner) -> Result<()> {
-        let done = self.runtime.block_on(runner.run_async(&mut self.client));
+        self.settle()?;
+        let client = Arc::get_mut(&mut self.client).ok_or_else(|| Error::Bug("the connection is in use".into()))?;
+        let done = self.runtime.block_on(runner.run_async(client));
         done.map(|_| ()).map_err(|error| Error::Bug(format!("bringing the database up to date: {error}")))
     }
     /// One text of one row: a setting of the server.
@@ -276,10 +416,12 @@ impl Driver for PgDriver {
             RunFor::User(user_id) => format!("SELECT set_config('app.user_id', {}, true)", quoted(user_id.as_str())),
             RunFor::EveryOrganization => "SELECT set_config('app.every_organization', 'on', true)".to_owned(),
         };
-        match self.begin.take() {
-            Some(begin) => self.batch(&format!("{begin}; {set}")),
-            None => self.batch(&set),
-        }
+        let set = match self.begin.take() {
+            Some(begin) => format!("{begin}; {set}"),
+            None => set,
+        };
+        self.send_text("RUN FOR", set);
+        Ok(())
     }
     fn query(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<Vec<Row>> {
         Self::checked(params)?;
@@ -294,6 +436,34 @@ impl Driver for PgDriver {
         let mut params = all(&params);
         params.push(&*list);
         self.rows(stmt, &params)
+    }
+    fn ask(&mut self, asked: &[Asked<'_>]) -> Result<Vec<Vec<Row>>> {
+        let mut statements = Vec::with_capacity(asked.len());
+        let mut params: Vec<Vec<Box<dyn ToSql + Sync + '_>>> = Vec::with_capacity(asked.len());
+        for Asked { stmt, params: given, list } in asked {
+            Self::checked(given)?;
+            statements.push(self.prepared(std::ptr::from_ref(*stmt).addr(), stmt.name, stmt.postgres())?);
+            let mut own: Vec<Box<dyn ToSql + Sync + '_>> = Vec::with_capacity(given.len() + 1);
+            own.extend(given.iter().map(|value| Box::new(Param(value)) as Box<dyn ToSql + Sync + '_>));
+            if let Some(list) = list {
+                Self::checked(list)?;
+                own.push(column(kind_of(list), list, 0, 1));
+            }
+            params.push(own);
+        }
+        // All are sent before the first is answered.
+        let answers =
+            self.runtime.block_on(join_all(statements.iter().zip(&params).map(async |(statement, params)| {
+                let params: Vec<&(dyn ToSql + Sync)> = params.iter().map(|value| &**value).collect();
+                self.client.query(statement, &params).await
+            })));
+        let mut all = Vec::with_capacity(asked.len());
+        for (asked, rows) in asked.iter().zip(answers) {
+            let rows = self.mapped(asked.stmt.name, rows)?;
+            let read = rows.iter().map(read_row).collect::<std::result::Result<Vec<_>, _>>();
+            all.push(self.mapped(asked.stmt.name, read)?);
+        }
+        Ok(all)
     }
     fn execute(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<u64> {
         Self::checked(params)?;
@@ -316,6 +486,25 @@ impl Driver for PgDriver {
             bulk.columns.iter().enumerate().map(|(i, (_, kind))| column(*kind, values, i, width)).collect();
         let params: Vec<&(dyn ToSql + Sync)> = columns.iter().map(|column| &**column).collect();
         self.changed(std::ptr::from_ref(bulk).addr(), bulk.name, bulk.postgres(), &params).map(|_| ())
+    }
+    fn execute_later(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<()> {
+        Self::checked(params)?;
+        let params = params.iter().map(|value| Owned::One(owned(value))).collect();
+        self.send_change(std::ptr::from_ref(stmt).addr(), stmt.name, stmt.postgres(), params)
+    }
+    fn execute_each_later(&mut self, stmt: &'static Stmt, params: &[Value<'_>], list: &[Value<'_>]) -> Result<()> {
+        Self::checked(params)?;
+        Self::checked(list)?;
+        let mut params: Vec<Owned> = params.iter().map(|value| Owned::One(owned(value))).collect();
+        params.push(owned_column(kind_of(list), list, 0, 1));
+        self.send_change(std::ptr::from_ref(stmt).addr(), stmt.name, stmt.postgres(), params)
+    }
+    fn execute_many_later(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) -> Result<()> {
+        Self::checked(values)?;
+        let width = bulk.columns.len();
+        let columns = bulk.columns.iter().enumerate();
+        let params = columns.map(|(i, (_, kind))| owned_column(*kind, values, i, width)).collect();
+        self.send_change(std::ptr::from_ref(bulk).addr(), bulk.name, bulk.postgres(), params)
     }
     fn now(&mut self) -> Result<Timestamp> {
         self.query(&NOW, &[])?.into_iter().next().map_or_else(|| Err(unavailable()), |mut row| row.at())

@@ -11,10 +11,10 @@ use admit_app::ports::{ReadOp, Scope, WriteOp};
 use admit_core::ids::OrganizationId;
 use admit_store_queries::{run_read, run_write};
 use tokio::sync::oneshot;
-use tokio_postgres::Config;
 
 use crate::connect;
 use crate::driver::{PgDriver, Trouble, busy, unavailable};
+use crate::tls::Address;
 
 /// Waiting operations folded into one transaction.
 const GROUP: usize = admit_core::limits::LANE_REQUESTS;
@@ -171,14 +171,14 @@ pub(crate) struct Threads {
 
 impl Threads {
     /// Starts the threads; each connects when it first has work.
-    pub fn start(config: &Config, writers: usize, readers: usize) -> Result<Self> {
+    pub fn start(address: &Address, writers: usize, readers: usize) -> Result<Self> {
         let mut threads = Self { writes: Arc::default(), reads: Arc::default(), handles: Vec::new() };
         for (queue, count, reads) in [(&threads.writes, writers, false), (&threads.reads, readers, true)] {
             for n in 0..count.max(1) {
-                let (queue, config) = (Arc::clone(queue), config.clone());
+                let (queue, address) = (Arc::clone(queue), address.clone());
                 let name = format!("admit-pg-{}-{n}", if reads { "read" } else { "write" });
                 let work = move || {
-                    let mut connection = Connection { config, reads, driver: None, begun: 0, replan: 1 };
+                    let mut connection = Connection { address, reads, driver: None, begun: 0, replan: 1 };
                     while let Some((key, jobs)) = queue.take() {
                         connection.run(jobs);
                         queue.done(key);
@@ -207,7 +207,7 @@ impl Drop for Threads {
 
 /// A thread's connection, made again whenever it is lost.
 struct Connection {
-    config: Config,
+    address: Address,
     reads: bool,
     driver: Option<PgDriver>,
     /// Transactions begun, and at which number plans are made anew.
@@ -218,6 +218,9 @@ struct Connection {
 /// Plans are made anew at 1, 2, 4, 8 … transactions of a connection, and then each time so many have passed: those made
 /// while the tables were small read too much once they have grown.
 const REPLAN_EVERY: u64 = 512;
+
+/// One moment for all that is read in it.
+const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 /// What became of one run of an operation.
 enum Ran {
@@ -252,7 +255,7 @@ impl Connection {
                 Ok(driver)
             }
             empty => {
-                let driver = if self.reads { connect::reader(&self.config) } else { connect::writer(&self.config) };
+                let driver = if self.reads { connect::reader(&self.address) } else { connect::writer(&self.address) };
                 Ok(empty.insert(driver?))
             }
         }
@@ -314,10 +317,23 @@ impl Connection {
             Err(error @ Error::Later { .. }) => return Ran::Again(error),
             Err(error) => return Ran::Answer(Err(error)),
         };
-        driver.begin(if reads { "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" } else { "BEGIN" });
-        let result = attempt(driver, work);
-        let Err(error) = result else {
-            return Ran::Answer(driver.commit().inspect_err(|_| driver.roll_back()));
+        match work {
+            Work::Look(_) => driver.begin_bare(SNAPSHOT),
+            Work::Read(..) => driver.begin(SNAPSHOT),
+            Work::Write(..) | Work::Server(_) => driver.begin("BEGIN"),
+        }
+        let error = match attempt(driver, work) {
+            Ok(()) if reads => {
+                driver.release();
+                return Ran::Answer(Ok(()));
+            }
+            Ok(()) => match driver.commit() {
+                Ok(()) => return Ran::Answer(Ok(())),
+                // A connection lost at the commit leaves its outcome unknown: never run again.
+                Err(error) if driver.trouble >= Trouble::Lost => return Ran::Answer(Err(error)),
+                Err(error) => error,
+            },
+            Err(error) => error,
         };
         driver.roll_back();
         // A read is given away when it begins; it can only be run again as long as it wasn't.

@@ -3,6 +3,7 @@
 //! Modules in reading order; a file imports only from those above it (law 12).
 
 mod options;
+mod tls;
 mod driver;
 mod connect;
 mod lanes;
@@ -13,12 +14,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::{ReadOp, Scope, Store, WriteOp};
-use admit_app::records::{CredentialRecord, OrganizationRecord, UserRecord};
+use admit_app::records::{CredentialRecord, OrganizationRecord, PairingRequestRecord, UserRecord};
 use admit_core::ids::{EventId, OrganizationId};
 use admit_core::rule::Epoch;
 use admit_core::time::Timestamp;
-use admit_store_queries::directory;
 use admit_store_queries::driver::Driver as _;
+use admit_store_queries::{directory, pairing_requests};
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::sync::oneshot;
 
@@ -37,11 +38,11 @@ impl Postgres {
     /// to date (one node at a time), and starts the lanes. `url` is a URL or `host=… user=… dbname=…`. Blocks: call it
     /// from a thread that may, not from inside an async runtime.
     pub fn open(url: &str, options: Options) -> Result<Self> {
-        let config = connect::config(url)?;
+        let address = connect::address(url)?;
         // A runtime must not be driven from inside another's thread, whoever the caller is.
-        let prepared = std::thread::scope(|scope| scope.spawn(|| connect::prepare(&config, &options)).join());
+        let prepared = std::thread::scope(|scope| scope.spawn(|| connect::prepare(&address, &options)).join());
         prepared.unwrap_or_else(|_| Err(Error::Bug("preparing the database panicked".into())))?;
-        let threads = Threads::start(&config, options.writers, options.readers)?;
+        let threads = Threads::start(&address, options.writers, options.readers)?;
         Ok(Self { threads: Arc::new(threads) })
     }
 
@@ -91,6 +92,20 @@ impl Store for Postgres {
     }
     fn all_events(&self) -> BoxFuture<'static, Result<Vec<(OrganizationId, EventId)>>> {
         self.server(false, directory::all_events)
+    }
+    fn organizations(&self) -> BoxFuture<'static, Result<Vec<OrganizationId>>> {
+        self.server(false, directory::organizations)
+    }
+    fn insert_pairing_request(
+        &self,
+        request: PairingRequestRecord,
+        forget_before: Timestamp,
+        most: u64,
+    ) -> BoxFuture<'static, Result<bool>> {
+        self.server(true, move |driver| pairing_requests::insert(driver, &request, forget_before, most))
+    }
+    fn pairing_request(&self, token_hash: [u8; 32]) -> BoxFuture<'static, Result<Option<PairingRequestRecord>>> {
+        self.server(false, move |driver| pairing_requests::find(driver, &token_hash))
     }
     fn create_organization(
         &self,

@@ -17,9 +17,15 @@ pub struct Server {
     bin: PathBuf,
     user: Option<String>,
     fsync: bool,
+    /// Where it listens beside its socket, with TLS.
+    port: Option<u16>,
     process: Mutex<Option<Child>>,
     databases: AtomicU32,
 }
+
+/// What the certificate of a server with TLS says: it is of no authority but itself.
+const CERTIFICATE: &str = "[req]\ndistinguished_name=name\nx509_extensions=more\nprompt=no\n[name]\nCN=localhost\n\
+                           [more]\nsubjectAltName=DNS:localhost\nbasicConstraints=critical,CA:FALSE\n";
 
 /// The test process's one shared server, without fsync.
 pub fn shared() -> &'static Server {
@@ -53,6 +59,14 @@ fn other_user() -> Option<(String, u32)> {
 impl Server {
     /// Makes a data folder and starts a server on it.
     pub fn start(fsync: bool) -> Self {
+        Self::make(fsync, None)
+    }
+    /// The same, without fsync, with TLS on a free port of this machine. Needs `openssl`, as Debian's PostgreSQL does.
+    pub fn start_with_tls() -> Self {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        Self::make(false, Some(free.expect("a free port").port()))
+    }
+    fn make(fsync: bool, port: Option<u16>) -> Self {
         let folder = tempfile::Builder::new().prefix("admit-pg-").tempdir().expect("a folder").keep();
         let user = other_user();
         if let Some((_, uid)) = &user {
@@ -62,6 +76,7 @@ impl Server {
             bin: bin(),
             user: user.map(|(name, _)| name),
             fsync,
+            port,
             process: Mutex::new(None),
             databases: AtomicU32::new(0),
             folder,
@@ -77,6 +92,16 @@ impl Server {
             .status()
             .expect("running initdb");
         assert!(init.success(), "initdb failed");
+        if server.port.is_some() {
+            std::fs::write(server.folder.join("certificate.cnf"), CERTIFICATE).expect("a file");
+            let made = server
+                .command(
+                    "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 \
+                     -config certificate.cnf -keyout key.pem -out certificate.pem 2>/dev/null && chmod 600 key.pem",
+                )
+                .status();
+            assert!(made.expect("running openssl").success(), "openssl made no certificate");
+        }
         server.run();
         server.admin("CREATE ROLE admit LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE");
         server
@@ -101,8 +126,16 @@ impl Server {
         let fsync = if self.fsync { "on" } else { "off" };
         // The shell waits for its input to end: it does when we stop it (saying that the data stays), and when this
         // process dies.
+        let folder = self.folder.display();
+        let network = match self.port {
+            Some(port) => format!(
+                "-c listen_addresses=127.0.0.1 -c port={port} -c ssl=on -c ssl_cert_file={folder}/certificate.pem \
+                 -c ssl_key_file={folder}/key.pem"
+            ),
+            None => "-c listen_addresses=''".to_owned(),
+        };
         let line = format!(
-            "{} -D {} -k {} -c listen_addresses='' -c fsync={fsync} -c full_page_writes={fsync} -c max_connections=300 \
+            "{} -D {} -k {} {network} -c fsync={fsync} -c full_page_writes={fsync} -c max_connections=300 \
              -c shared_buffers=128MB >>{}/log 2>&1 & pid=$!; said=$(cat); kill -INT $pid; wait $pid; \
              [ \"$said\" = keep ] || rm -rf {}",
             self.bin.join("postgres").display(),
@@ -137,7 +170,16 @@ impl Server {
         self.run();
     }
     fn address(&self, user: &str, database: &str) -> String {
-        format!("host={} user={user} dbname={database}", self.folder.display())
+        let port = self.port.map_or_else(String::new, |port| format!(" port={port}"));
+        format!("host={}{port} user={user} dbname={database}", self.folder.display())
+    }
+    /// The same database by the network instead of the socket.
+    pub fn by_network(&self, address: &str) -> String {
+        address.replace(&format!("host={}", self.folder.display()), "host=localhost")
+    }
+    /// The certificate of a server with TLS; it is its own authority.
+    pub fn certificate(&self) -> PathBuf {
+        self.folder.join("certificate.pem")
     }
     /// Runs SQL as the superuser, in the database `postgres`.
     pub fn admin(&self, sql: &str) {

@@ -7,6 +7,7 @@ use admit_core::ids::UserId;
 use admit_core::time::Timestamp;
 
 use crate::driver::{Driver, RunFor, statements};
+use crate::heads;
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 
@@ -134,6 +135,9 @@ impl<D: Driver> TxAccounts for SqlTx<'_, D> {
     fn organization(&mut self) -> Result<OrganizationRecord> {
         let id = self.organization_id.clone();
         self.one(&ORGANIZATION, &[(&id).into()], read_organization)?.ok_or(Error::NotFound { what: "organization" })
+    }
+    fn hold_organization(&mut self) -> Result<()> {
+        self.change(heads::lock_organization).map(|_| ())
     }
     fn insert_member(&mut self, user: &UserRecord, role: Role) -> Result<()> {
         self.execute(&INSERT_USER, &user_values(user))?;

@@ -30,7 +30,7 @@ constraints! {
     "members_pk" on "members.organization_id, members.user_id": "member_exists", "this person is already a member";
     "api_tokens_pk" on "api_tokens.organization_id, api_tokens.api_token_id": "api_token_exists", "an API token with this id exists";
     "events_pk" on "events.organization_id, events.event_id": "event_exists", "an event with this id exists";
-    "rules_pk" on "rules.organization_id, rules.event_id, rules.serial, rules.ordinal": "rule_exists", "two rules share a place";
+    "rules_pk" on "rules.organization_id, rules.event_id, rules.subject_kind, rules.subject_id, rules.serial, rules.ordinal": "rule_exists", "two rules share a place";
     "gates_pk" on "gates.organization_id, gates.event_id, gates.gate_id": "gate_exists", "the event has a gate with this id";
     "entry_types_pk" on "entry_types.organization_id, entry_types.entry_type_id": "entry_type_exists", "an entry type with this id exists";
     "entry_types_name" on "entry_types.organization_id, entry_types.event_id, entry_types.name": "entry_type_exists", "the event has an entry type with this name";

@@ -4,6 +4,8 @@ use admit_app::error::{Error, Result};
 use admit_app::ports::TxDevices;
 use admit_app::records::*;
 use admit_core::ids::{BatchId, DeviceId, EventId, KeyId, LogId};
+use admit_core::reduce::{LeftOut, ScanVerdict};
+use admit_core::wire::stored::verdict_from_json;
 
 use crate::driver::{Driver, statements};
 use crate::tx::SqlTx;
@@ -12,23 +14,23 @@ use crate::value::Row;
 macro_rules! device_columns {
     () => {
         "device_id, name, device_type, event_id, gate_id, state, revoked_at, lost_since, created_at, last_seen_at, last_sync_at, \
-         pending, battery, app_version, manifest_version, clock_offset_ms, failed_syncs"
+         pending, battery, app_version, manifest_version, clock_offset_ms, failed_syncs, code_reused_at"
     };
 }
 macro_rules! key_columns {
     () => {
-        "key_id, device_id, token_hash, sealed_scan_key, created_at, first_used_at, revoked_at"
+        "key_id, device_id, token_hash, sealed_scan_key, created_at, first_used_at, revoked_at, replaced_at, paired_by"
     };
 }
 
 statements! {
     /// Makes a device.
     INSERT_DEVICE = "INSERT INTO devices (organization_id, device_id, name, device_type, event_id, gate_id, state, revoked_at,
-        lost_since, created_at, pending, app_version, manifest_version, failed_syncs)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, '', 0, 0)";
+        lost_since, created_at, pending, app_version, manifest_version, failed_syncs, code_reused_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, '', 0, 0, $11)";
     /// Overwrites a device, health aside.
     UPDATE_DEVICE = "UPDATE devices SET name = $3, device_type = $4, event_id = $5, gate_id = $6, state = $7, revoked_at = $8,
-        lost_since = $9 WHERE organization_id = $1 AND device_id = $2";
+        lost_since = $9, code_reused_at = $10 WHERE organization_id = $1 AND device_id = $2";
     /// Overwrites a device's health.
     PUT_HEALTH = "UPDATE devices SET last_seen_at = $3, last_sync_at = $4, pending = $5, battery = $6, app_version = $7,
         manifest_version = $8, clock_offset_ms = $9, failed_syncs = $10 WHERE organization_id = $1 AND device_id = $2";
@@ -38,24 +40,28 @@ statements! {
     DEVICES = concat!("SELECT ", device_columns!(), " FROM devices WHERE organization_id = $1 AND event_id = $2 ORDER BY created_at, device_id");
     /// Makes a key.
     INSERT_KEY = "INSERT INTO device_keys (organization_id, key_id, device_id, token_hash, sealed_scan_key, created_at, first_used_at,
-        revoked_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+        revoked_at, replaced_at, paired_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
     /// Overwrites a key's times.
-    UPDATE_KEY = "UPDATE device_keys SET first_used_at = $3, revoked_at = $4 WHERE organization_id = $1 AND key_id = $2";
+    UPDATE_KEY = "UPDATE device_keys SET first_used_at = $3, revoked_at = $4, replaced_at = $5 WHERE organization_id = $1 AND key_id = $2";
     /// Keys of a device, oldest first.
     KEYS = concat!("SELECT ", key_columns!(), " FROM device_keys WHERE organization_id = $1 AND device_id = $2 ORDER BY created_at, key_id");
     /// One key.
     KEY = concat!("SELECT ", key_columns!(), " FROM device_keys WHERE organization_id = $1 AND key_id = $2");
     /// Makes a pairing token.
     INSERT_PAIRING_TOKEN = "INSERT INTO pairing_tokens (organization_id, token_hash, event_id, gate_id, device_id, uses, used_by,
-        expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+        expires_at, created_at, claim_hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
     /// A pairing token, locked until the end of the transaction.
-    PAIRING_TOKEN = "SELECT token_hash, event_id, gate_id, device_id, uses, used_by, expires_at, created_at FROM pairing_tokens
+    PAIRING_TOKEN = "SELECT token_hash, event_id, gate_id, device_id, uses, used_by, expires_at, created_at, claim_hash FROM pairing_tokens
         WHERE organization_id = $1 AND token_hash = $2",
-        postgres = "SELECT token_hash, event_id, gate_id, device_id, uses, used_by, expires_at, created_at FROM pairing_tokens
+        postgres = "SELECT token_hash, event_id, gate_id, device_id, uses, used_by, expires_at, created_at, claim_hash FROM pairing_tokens
         WHERE organization_id = $1 AND token_hash = $2 FOR UPDATE";
     /// The same on a read snapshot, which locks nothing.
-    READ_PAIRING_TOKEN = "SELECT token_hash, event_id, gate_id, device_id, uses, used_by, expires_at, created_at FROM pairing_tokens
+    READ_PAIRING_TOKEN = "SELECT token_hash, event_id, gate_id, device_id, uses, used_by, expires_at, created_at, claim_hash FROM pairing_tokens
         WHERE organization_id = $1 AND token_hash = $2";
+    /// What a device scanned of an event, and what the reducer says to it.
+    JUDGED_OF_DEVICE = "SELECT v.subject, v.verdict FROM scans s JOIN verdicts v ON v.organization_id = s.organization_id
+        AND v.scan_id = s.scan_id AND v.device_id = s.device_id AND v.digest = s.digest
+        WHERE s.organization_id = $1 AND s.device_id = $2 AND s.event_id = $3 ORDER BY s.serial, s.n";
     /// Overwrites who used a pairing token.
     UPDATE_PAIRING_TOKEN = "UPDATE pairing_tokens SET uses = $3, used_by = $4, expires_at = $5, device_id = $6
         WHERE organization_id = $1 AND token_hash = $2";
@@ -66,6 +72,17 @@ fn read_device(row: &mut Row) -> Result<DeviceRecord> {
     let (event_id, gate_id) = (row.parsed()?, row.parsed()?);
     let state = row.text()?;
     let state = DeviceState::parse(&state).ok_or_else(|| Error::Bug(format!("unknown state of a device: {state}")))?;
+    let (revoked_at, lost_since, created_at) = (row.option(Row::at)?, row.option(Row::at)?, row.at()?);
+    let health = DeviceHealth {
+        last_seen_at: row.option(Row::at)?,
+        last_sync_at: row.option(Row::at)?,
+        pending: row.count()?,
+        battery: row.option(Row::count)?,
+        app_version: row.text()?,
+        manifest_version: row.count()?,
+        clock_offset_ms: row.option(Row::int)?,
+        failed_syncs: row.count()?,
+    };
     Ok(DeviceRecord {
         device_id,
         name,
@@ -73,19 +90,11 @@ fn read_device(row: &mut Row) -> Result<DeviceRecord> {
         event_id,
         gate_id,
         state,
-        revoked_at: row.option(Row::at)?,
-        lost_since: row.option(Row::at)?,
-        created_at: row.at()?,
-        health: DeviceHealth {
-            last_seen_at: row.option(Row::at)?,
-            last_sync_at: row.option(Row::at)?,
-            pending: row.count()?,
-            battery: row.option(Row::count)?,
-            app_version: row.text()?,
-            manifest_version: row.count()?,
-            clock_offset_ms: row.option(Row::int)?,
-            failed_syncs: row.count()?,
-        },
+        revoked_at,
+        lost_since,
+        created_at,
+        code_reused_at: row.option(Row::at)?,
+        health,
     })
 }
 fn read_key(row: &mut Row) -> Result<DeviceKeyRecord> {
@@ -97,6 +106,8 @@ fn read_key(row: &mut Row) -> Result<DeviceKeyRecord> {
         created_at: row.at()?,
         first_used_at: row.option(Row::at)?,
         revoked_at: row.option(Row::at)?,
+        replaced_at: row.option(Row::at)?,
+        paired_by: row.option(Row::hash)?,
     })
 }
 fn read_pairing_token(row: &mut Row) -> Result<PairingTokenRecord> {
@@ -109,6 +120,7 @@ fn read_pairing_token(row: &mut Row) -> Result<PairingTokenRecord> {
         used_by: row.json("used_by")?,
         expires_at: row.at()?,
         created_at: row.at()?,
+        claim_hash: row.option(Row::hash)?,
     })
 }
 fn used_by_text(token: &PairingTokenRecord) -> String {
@@ -129,6 +141,7 @@ impl<D: Driver> TxDevices for SqlTx<'_, D> {
             device.revoked_at.into(),
             device.lost_since.into(),
             device.created_at.into(),
+            device.code_reused_at.into(),
         ];
         self.execute(&INSERT_DEVICE, &values)?;
         self.put_health(&device.device_id, &device.health)
@@ -145,6 +158,7 @@ impl<D: Driver> TxDevices for SqlTx<'_, D> {
             device.state.as_str().into(),
             device.revoked_at.into(),
             device.lost_since.into(),
+            device.code_reused_at.into(),
         ];
         let changed = self.execute(&UPDATE_DEVICE, &values)?;
         if changed == 1 { Ok(()) } else { Err(Error::NotFound { what: "device" }) }
@@ -185,6 +199,8 @@ impl<D: Driver> TxDevices for SqlTx<'_, D> {
             key.created_at.into(),
             key.first_used_at.into(),
             key.revoked_at.into(),
+            key.replaced_at.into(),
+            key.paired_by.as_ref().into(),
         ];
         self.execute(&INSERT_KEY, &values)?;
         self.put_credential(&CredentialRecord {
@@ -198,7 +214,8 @@ impl<D: Driver> TxDevices for SqlTx<'_, D> {
     }
     fn update_device_key(&mut self, key: &DeviceKeyRecord) -> Result<()> {
         let id = self.organization_id.clone();
-        let values = [(&id).into(), (&key.key_id).into(), key.first_used_at.into(), key.revoked_at.into()];
+        let (used, revoked, replaced) = (key.first_used_at, key.revoked_at, key.replaced_at);
+        let values = [(&id).into(), (&key.key_id).into(), used.into(), revoked.into(), replaced.into()];
         let changed = self.execute(&UPDATE_KEY, &values)?;
         if changed == 1 { Ok(()) } else { Err(Error::NotFound { what: "device key" }) }
     }
@@ -222,6 +239,7 @@ impl<D: Driver> TxDevices for SqlTx<'_, D> {
             used_by_text(token).into(),
             token.expires_at.into(),
             token.created_at.into(),
+            token.claim_hash.as_ref().into(),
         ];
         self.execute(&INSERT_PAIRING_TOKEN, &values)?;
         self.put_credential(&CredentialRecord {
@@ -271,6 +289,21 @@ impl<D: Driver> TxDevices for SqlTx<'_, D> {
     }
     fn insert_rejected(&mut self, event_id: &EventId, items: &[RejectedRecord]) -> Result<()> {
         self.put_rejected(event_id, items)
+    }
+    fn waiting_scans(&mut self, event_id: &EventId, device_id: &DeviceId) -> Result<Vec<WaitingScan>> {
+        let id = self.organization_id.clone();
+        let judged = self.all(&JUDGED_OF_DEVICE, &[(&id).into(), device_id.into(), event_id.into()], |row| {
+            let (subject_key, verdict) = (row.text()?, row.text()?);
+            let verdict = verdict_from_json(&verdict).map_err(|error| Error::Bug(error.to_string()))?;
+            Ok((subject_key, verdict))
+        })?;
+        let waits = judged.into_iter().filter(|(_, verdict)| verdict.left_out == Some(LeftOut::Unverified));
+        let scan = |(subject_key, verdict): (String, ScanVerdict)| WaitingScan {
+            scan_id: verdict.scan_id,
+            digest: verdict.digest,
+            subject_key,
+        };
+        Ok(waits.map(scan).collect())
     }
     fn count_quarantined(&mut self, device_id: &DeviceId) -> Result<u64> {
         self.load_quarantined(device_id)

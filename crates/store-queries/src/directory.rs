@@ -46,8 +46,8 @@ pub fn sign_in<D: Driver>(driver: &mut D, email: &str) -> Result<Option<(UserRec
     Ok(Some((user, organizations)))
 }
 
-/// Every organisation.
-fn organizations<D: Driver>(driver: &mut D) -> Result<Vec<OrganizationId>> {
+/// Every organisation, in order of id.
+pub fn organizations<D: Driver>(driver: &mut D) -> Result<Vec<OrganizationId>> {
     driver.run_for(RunFor::EveryOrganization)?;
     let rows = driver.query(&ORGANIZATION_IDS, &[])?;
     rows.into_iter().map(|mut row| row.parsed()).collect()

@@ -109,6 +109,17 @@ pub enum RunFor<'a> {
     EveryOrganization,
 }
 
+/// A question to the database: a statement with its parameters, and its list if it has one.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// The statement.
+    pub stmt: &'static Stmt,
+    /// Its parameters but for the list.
+    pub params: &'a [Value<'a>],
+    /// Its last parameter, where that is a list.
+    pub list: Option<&'a [Value<'a>]>,
+}
+
 /// A connection inside a transaction.
 pub trait Driver {
     /// From here on, for whom. The first statement of every transaction.
@@ -117,12 +128,33 @@ pub trait Driver {
     fn query(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<Vec<Row>>;
     /// Runs a statement whose last parameter is a list, and gives its rows in any order.
     fn query_each(&mut self, stmt: &'static Stmt, params: &[Value<'_>], list: &[Value<'_>]) -> Result<Vec<Row>>;
+    /// Runs statements of which none needs another's answer; gives the rows of each. One exchange where that is dear.
+    fn ask(&mut self, asked: &[Asked<'_>]) -> Result<Vec<Vec<Row>>> {
+        let one = |asked: &Asked<'_>| match asked.list {
+            Some(list) => self.query_each(asked.stmt, asked.params, list),
+            None => self.query(asked.stmt, asked.params),
+        };
+        asked.iter().map(one).collect()
+    }
     /// Runs a statement; gives the number of rows it changed.
     fn execute(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<u64>;
     /// Runs a statement whose last parameter is a list.
     fn execute_each(&mut self, stmt: &'static Stmt, params: &[Value<'_>], list: &[Value<'_>]) -> Result<u64>;
     /// Inserts rows; `values` holds them one after the other.
     fn execute_many(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) -> Result<()>;
+    /// [`Driver::execute`] for a change that can only fail by a fault of ours: the backend may learn of it as late as at
+    /// the commit, which then fails. It saves waiting for the server's answer.
+    fn execute_later(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<()> {
+        self.execute(stmt, params).map(|_| ())
+    }
+    /// [`Driver::execute_each`], as late.
+    fn execute_each_later(&mut self, stmt: &'static Stmt, params: &[Value<'_>], list: &[Value<'_>]) -> Result<()> {
+        self.execute_each(stmt, params, list).map(|_| ())
+    }
+    /// [`Driver::execute_many`], as late.
+    fn execute_many_later(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) -> Result<()> {
+        self.execute_many(bulk, values)
+    }
     /// The database's clock.
     fn now(&mut self) -> Result<Timestamp>;
     /// A number for the first epoch, from the database's own randomness unless it was told one.

@@ -4,12 +4,12 @@ use admit_app::error::{Error, Result};
 use admit_app::ports::TxEvents;
 use admit_app::records::*;
 use admit_core::audit::{self, AuditEntry};
-use admit_core::ids::{EventId, TicketId};
+use admit_core::ids::{DeviceId, EventId, TicketId};
 use admit_core::rule::{Change, Effective, Epochs, EventBook, Rule};
 use admit_core::time::Timestamp;
 use admit_core::wire::stored;
 
-use crate::driver::{Driver, bulks, statements};
+use crate::driver::{Asked, Driver, bulks, statements};
 use crate::heads::{self, EVENT_EPOCHS, EventHead, INSERT_HEAD, OrganizationHead};
 use crate::page;
 use crate::tx::SqlTx;
@@ -41,17 +41,16 @@ statements! {
     /// Ids of all events of an organisation.
     EVENT_IDS = "SELECT event_id FROM events WHERE organization_id = $1 ORDER BY event_id";
     /// Rules of the event, its gates and its devices: by kind, never by way of all tickets' rules.
-    ///
-    /// SQLite without statistics would take the primary key and walk every rule of the event: the index is named.
-    EVENT_RULES = "SELECT serial, ordinal, effective_at, subject_kind, subject_id, field, value FROM rules INDEXED BY rules_of_subject
-        WHERE organization_id = $1 AND event_id = $2 AND subject_kind IN ($3)",
-        postgres = "SELECT serial, ordinal, effective_at, subject_kind, subject_id, field, value FROM rules
+    EVENT_RULES = "SELECT serial, ordinal, effective_at, subject_kind, subject_id, field, value FROM rules
         WHERE organization_id = $1 AND event_id = $2 AND subject_kind IN ($3)";
     /// Rules of tickets.
-    TICKET_RULES = "SELECT serial, ordinal, effective_at, subject_kind, subject_id, field, value FROM rules INDEXED BY rules_of_subject
-        WHERE organization_id = $1 AND event_id = $2 AND subject_kind = 'ticket' AND subject_id IN ($3)",
-        postgres = "SELECT serial, ordinal, effective_at, subject_kind, subject_id, field, value FROM rules
+    TICKET_RULES = "SELECT serial, ordinal, effective_at, subject_kind, subject_id, field, value FROM rules
         WHERE organization_id = $1 AND event_id = $2 AND subject_kind = 'ticket' AND subject_id IN ($3)";
+    /// Where a device was told to scan, event by event.
+    ASSIGNMENTS = "SELECT r.serial, r.ordinal, r.effective_at, r.subject_kind, r.subject_id, r.field, r.value
+        FROM events e CROSS JOIN rules r
+        WHERE r.organization_id = e.organization_id AND r.event_id = e.event_id AND r.subject_kind = 'device'
+        AND e.organization_id = $1 AND r.subject_id = $2 AND r.field = 'assignment'";
     /// Adds a line to a ledger.
     INSERT_AUDIT = "INSERT INTO audit (organization_id, event_id, n, serial, at, user_id, device_id, action, entity_type, entity_id,
         changes, metadata, head) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
@@ -248,7 +247,7 @@ impl<D: Driver> TxEvents for SqlTx<'_, D> {
                 parts.value.into(),
             ]);
         }
-        self.execute_many(&INSERT_RULES, &values)?;
+        self.later_many(&INSERT_RULES, &values)?;
         let of_event = rules.iter().any(|rule| !matches!(rule.change, Change::Ticket(..)));
         let head = self.held_head(event_id)?;
         head.rules_serial = stamp.serial;
@@ -261,12 +260,23 @@ impl<D: Driver> TxEvents for SqlTx<'_, D> {
         let id = self.organization_id.clone();
         let key = [(&id).into(), event_id.into()];
         let kinds = ["event", "gate", "device"].map(Value::from);
-        let rules = self.each(&EVENT_RULES, &key, &kinds, read_rule)?;
-        let epochs = self.all(&EVENT_EPOCHS, &key, |row| Ok((heads::read_epoch(row)?, row.count()?)))?;
         let list: Vec<Value<'_>> = tickets.iter().map(Value::from).collect();
-        let mut of_tickets = self.each(&TICKET_RULES, &key, &list, read_rule)?;
+        let [rules, epochs, of_tickets] = self.ask([
+            Asked { stmt: &EVENT_RULES, params: &key, list: Some(&kinds) },
+            Asked { stmt: &EVENT_EPOCHS, params: &key, list: None },
+            Asked { stmt: &TICKET_RULES, params: &key, list: Some(&list) },
+        ])?;
+        let read_all = |rows: Vec<Row>| rows.into_iter().map(|mut row| read_rule(&mut row)).collect::<Result<Vec<_>>>();
+        let rules = read_all(rules)?;
+        let epochs = epochs.into_iter().map(|mut row| Ok((heads::read_epoch(&mut row)?, row.count()?)));
+        let epochs = epochs.collect::<Result<Vec<_>>>()?;
+        let mut of_tickets = read_all(of_tickets)?;
         of_tickets.sort_by_key(|rule| (rule.serial, rule.ordinal));
         Ok(LoadedRules { book: EventBook::new(&rules, Epochs::new(epochs)), tickets: of_tickets })
+    }
+    fn assignments(&mut self, device_id: &DeviceId) -> Result<Vec<Rule>> {
+        let id = self.organization_id.clone();
+        self.all(&ASSIGNMENTS, &[(&id).into(), device_id.into()], read_rule)
     }
     fn rules_serial(&mut self, event_id: &EventId) -> Result<u64> {
         self.event_head(event_id).map(|head| head.rules_serial)
@@ -314,7 +324,7 @@ impl<D: Driver> TxEvents for SqlTx<'_, D> {
             (&line.metadata).into(),
             (&head).into(),
         ];
-        self.execute(&INSERT_AUDIT, &values)?;
+        self.later(&INSERT_AUDIT, &values)?;
         match &line.event_id {
             Some(event_id) => {
                 let held = self.held_head(event_id)?;

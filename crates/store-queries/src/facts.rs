@@ -11,7 +11,7 @@ use admit_core::reduce::{Resolved, merge_deliveries};
 use admit_core::scan::{Digest, Fact, Judged, Method, Scan, SignatureState, better_offset};
 use admit_core::wire::stored;
 
-use crate::driver::{Driver, Stmt, bulks, statements};
+use crate::driver::{Asked, Driver, bulks, statements};
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 
@@ -55,12 +55,17 @@ statements! {
     FACTS_OF_UNKNOWN = facts_from!("scans s", "s.organization_id = $1 AND s.event_id = $2 AND s.barcode_hash IN ($3)
         AND s.manual_ticket_id IS NULL AND NOT EXISTS (SELECT 1 FROM codes c WHERE c.organization_id = s.organization_id
             AND c.event_id = s.event_id AND c.barcode_hash = s.barcode_hash)");
+    /// What is stored under scan ids, whoever used them, with later deliveries.
+    STORED_IDS = "SELECT o.device_id, o.scan_id, o.event_id, o.digest, oc.ticket_id, o.manual_ticket_id, o.barcode_hash, o.signature_state,
+        o.offset_seconds, d.signature_state, d.offset_seconds FROM scans o
+        LEFT JOIN codes oc ON oc.organization_id = o.organization_id AND oc.event_id = o.event_id AND oc.barcode_hash = o.barcode_hash
+        LEFT JOIN deliveries d ON d.organization_id = o.organization_id AND d.scan_id = o.scan_id AND d.device_id = o.device_id
+            AND d.digest = o.digest
+        WHERE o.organization_id = $1 AND o.scan_id IN ($2)";
     /// What is stored under a device's scan ids.
-    KNOWN_SCANS = "SELECT o.scan_id, o.digest, oc.ticket_id, o.manual_ticket_id, o.barcode_hash FROM scans o
+    KNOWN_SCANS = "SELECT o.scan_id, o.event_id, o.digest, oc.ticket_id, o.manual_ticket_id, o.barcode_hash FROM scans o
         LEFT JOIN codes oc ON oc.organization_id = o.organization_id AND oc.event_id = o.event_id AND oc.barcode_hash = o.barcode_hash
         WHERE o.organization_id = $1 AND o.device_id = $2 AND o.scan_id IN ($3)";
-    /// Scan ids that other devices used.
-    IDS_ELSEWHERE = "SELECT DISTINCT scan_id, device_id FROM scans WHERE organization_id = $1 AND device_id <> $2 AND scan_id IN ($3)";
     /// What the first deliveries of a device's scans proved.
     PROVEN = "SELECT scan_id, digest, signature_state, offset_seconds FROM scans
         WHERE organization_id = $1 AND device_id = $2 AND scan_id IN ($3)";
@@ -153,6 +158,18 @@ fn proof<'a>(fact: &'a Fact) -> [Value<'a>; 6] {
     ]
 }
 
+/// Takes a row of a fact in: the same fact comes once for each of its later deliveries.
+fn collect_fact(row: &mut Row, into: &mut BTreeMap<(DeviceId, ScanId, Digest), Resolved>) -> Result<()> {
+    let (subject, fact) = read_fact(row)?;
+    let later = read_delivery(row, &fact)?;
+    let key = (fact.scan.device_id.clone(), fact.scan.scan_id.clone(), fact.digest);
+    let (_, held) = into.entry(key).or_insert((subject, fact));
+    if let Some(later) = later {
+        merge_deliveries(held, &later);
+    }
+    Ok(())
+}
+
 impl<D: Driver> SqlTx<'_, D> {
     pub(crate) fn put_scans(&mut self, scans: &[NewScan]) -> Result<()> {
         let id = self.organization_id.clone();
@@ -185,7 +202,7 @@ impl<D: Driver> SqlTx<'_, D> {
                 stored::to_text(scan).into(),
             ]);
         }
-        self.execute_many(&INSERT_SCANS, &values)
+        self.later_many(&INSERT_SCANS, &values)
     }
     pub(crate) fn put_deliveries(&mut self, deliveries: &[NewDelivery]) -> Result<()> {
         let id = self.organization_id.clone();
@@ -202,32 +219,47 @@ impl<D: Driver> SqlTx<'_, D> {
             values.extend(proof(&new.fact));
             values.push((&new.carrier).into());
         }
-        self.execute_many(&INSERT_DELIVERIES, &values)
+        self.later_many(&INSERT_DELIVERIES, &values)
+    }
+    /// See `TxScans::stored_ids`.
+    pub(crate) fn load_stored_ids(&mut self, scan_ids: &[ScanId]) -> Result<Vec<StoredId>> {
+        let id = self.organization_id.clone();
+        let list: Vec<Value<'_>> = scan_ids.iter().map(Value::from).collect();
+        let mut found: Vec<StoredId> = self.each(&STORED_IDS, &[(&id).into()], &list, |row| {
+            let (device_id, scan_id, event_id) = (row.parsed()?, row.parsed()?, row.parsed()?);
+            let digest = Digest(row.hash()?);
+            let known = KnownScan { device_id, scan_id, event_id, digest, subject_key: read_subject(row)?.key() };
+            let (mut signature, mut offset_seconds) = (row.parsed::<SignatureState>()?, row.int()?);
+            let later = (row.option(Row::parsed::<SignatureState>)?, row.option(Row::int)?);
+            if let (Some(proof), Some(offset)) = later {
+                (signature, offset_seconds) = (signature.min(proof), better_offset(offset_seconds, offset));
+            }
+            Ok(StoredId { known, signature, offset_seconds })
+        })?;
+        let key = |one: &StoredId| (one.known.scan_id.clone(), one.known.device_id.clone(), one.known.digest);
+        found.sort_by_key(key);
+        // A row for each delivery, and an id asked for twice: together they prove the best of all.
+        found.dedup_by(|next, held| {
+            let same = key(next) == key(held);
+            if same {
+                held.signature = held.signature.min(next.signature);
+                held.offset_seconds = better_offset(held.offset_seconds, next.offset_seconds);
+            }
+            same
+        });
+        Ok(found)
     }
     pub(crate) fn load_known(&mut self, device_id: &DeviceId, scan_ids: &[ScanId]) -> Result<Vec<KnownScan>> {
         let id = self.organization_id.clone();
         let list: Vec<Value<'_>> = scan_ids.iter().map(Value::from).collect();
         let mut known = self.each(&KNOWN_SCANS, &[(&id).into(), device_id.into()], &list, |row| {
-            let (scan_id, digest) = (row.parsed()?, Digest(row.hash()?));
+            let (scan_id, event_id, digest) = (row.parsed()?, row.parsed()?, Digest(row.hash()?));
             let subject_key = read_subject(row)?.key();
-            Ok(KnownScan { device_id: device_id.clone(), scan_id, digest, subject_key })
+            Ok(KnownScan { device_id: device_id.clone(), scan_id, event_id, digest, subject_key })
         })?;
         known.sort_by(|a, b| (&a.scan_id, a.digest).cmp(&(&b.scan_id, b.digest)));
         known.dedup();
         Ok(known)
-    }
-    pub(crate) fn load_elsewhere(
-        &mut self,
-        device_id: &DeviceId,
-        scan_ids: &[ScanId],
-    ) -> Result<Vec<(ScanId, DeviceId)>> {
-        let id = self.organization_id.clone();
-        let list: Vec<Value<'_>> = scan_ids.iter().map(Value::from).collect();
-        let read = |row: &mut Row| Ok((row.parsed()?, row.parsed()?));
-        let mut found = self.each(&IDS_ELSEWHERE, &[(&id).into(), device_id.into()], &list, read)?;
-        found.sort();
-        found.dedup();
-        Ok(found)
     }
     pub(crate) fn load_proven(
         &mut self,
@@ -254,30 +286,17 @@ impl<D: Driver> SqlTx<'_, D> {
         let tickets: Vec<Value<'_>> = tickets.iter().map(Value::from).collect();
         let codes: Vec<Value<'_>> = codes.iter().map(Value::from).collect();
         let mut facts: BTreeMap<(DeviceId, ScanId, Digest), Resolved> = BTreeMap::new();
-        self.collect_facts(&FACTS_BY_CODE, event_id, &tickets, &mut facts)?;
-        self.collect_facts(&FACTS_BY_PICK, event_id, &tickets, &mut facts)?;
-        self.collect_facts(&FACTS_OF_UNKNOWN, event_id, &codes, &mut facts)?;
-        Ok(facts.into_values().collect())
-    }
-    fn collect_facts(
-        &mut self,
-        stmt: &'static Stmt,
-        event_id: &EventId,
-        list: &[Value<'_>],
-        into: &mut BTreeMap<(DeviceId, ScanId, Digest), Resolved>,
-    ) -> Result<()> {
         let id = self.organization_id.clone();
-        self.each(stmt, &[(&id).into(), event_id.into()], list, |row| {
-            let (subject, fact) = read_fact(row)?;
-            let later = read_delivery(row, &fact)?;
-            let key = (fact.scan.device_id.clone(), fact.scan.scan_id.clone(), fact.digest);
-            let (_, held) = into.entry(key).or_insert((subject, fact));
-            if let Some(later) = later {
-                merge_deliveries(held, &later);
-            }
-            Ok(())
-        })?;
-        Ok(())
+        let key = [(&id).into(), event_id.into()];
+        let found = self.ask([
+            Asked { stmt: &FACTS_BY_CODE, params: &key, list: Some(&tickets) },
+            Asked { stmt: &FACTS_BY_PICK, params: &key, list: Some(&tickets) },
+            Asked { stmt: &FACTS_OF_UNKNOWN, params: &key, list: Some(&codes) },
+        ])?;
+        for mut row in found.into_iter().flatten() {
+            collect_fact(&mut row, &mut facts)?;
+        }
+        Ok(facts.into_values().collect())
     }
     pub(crate) fn load_subjects(&mut self, event_id: &EventId) -> Result<Vec<String>> {
         let id = self.organization_id.clone();

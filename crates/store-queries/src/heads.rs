@@ -150,7 +150,7 @@ pub(crate) fn write<D: Driver>(
         head.event_rules_serial.into(),
         head.reducer_version.into(),
     ];
-    driver.execute(&UPDATE_HEAD, &values).map(|_| ())
+    driver.execute_later(&UPDATE_HEAD, &values)
 }
 
 pub(crate) fn lock_organization<D: Driver>(
@@ -168,7 +168,7 @@ pub(crate) fn write_organization<D: Driver>(
     head: &OrganizationHead,
 ) -> Result<()> {
     let values = [organization_id.into(), head.audit_n.into(), (&head.audit_head).into(), head.last_at.into()];
-    driver.execute(&UPDATE_ORGANIZATION_HEAD, &values).map(|_| ())
+    driver.execute_later(&UPDATE_ORGANIZATION_HEAD, &values)
 }
 
 /// The present epoch of the server.

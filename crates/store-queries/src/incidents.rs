@@ -113,7 +113,7 @@ impl<D: Driver> TxIncidents for SqlTx<'_, D> {
                 incident.serial.into(),
             ]);
         }
-        self.execute_many(&PUT_INCIDENTS, &values)
+        self.later_many(&PUT_INCIDENTS, &values)
     }
     fn incident(&mut self, incident_id: &IncidentId) -> Result<Option<IncidentRecord>> {
         let id = self.organization_id.clone();

@@ -22,6 +22,7 @@ mod incidents;
 mod batches;
 mod devices;
 pub mod directory;
+pub mod pairing_requests;
 
 pub use tx::{SqlTx, run_read, run_write};
 
@@ -43,6 +44,7 @@ pub fn statements() -> impl Iterator<Item = &'static Stmt> {
         batches::STATEMENTS,
         devices::STATEMENTS,
         directory::STATEMENTS,
+        pairing_requests::STATEMENTS,
     ];
     nouns.into_iter().flatten().copied()
 }

@@ -129,11 +129,11 @@ impl<D: Driver> SqlTx<'_, D> {
 }
 
 impl<D: Driver> TxScans for SqlTx<'_, D> {
+    fn stored_ids(&mut self, scan_ids: &[ScanId]) -> Result<Vec<StoredId>> {
+        self.load_stored_ids(scan_ids)
+    }
     fn known_scans(&mut self, device_id: &DeviceId, scan_ids: &[ScanId]) -> Result<Vec<KnownScan>> {
         self.load_known(device_id, scan_ids)
-    }
-    fn scan_ids_elsewhere(&mut self, device_id: &DeviceId, scan_ids: &[ScanId]) -> Result<Vec<(ScanId, DeviceId)>> {
-        self.load_elsewhere(device_id, scan_ids)
     }
     fn insert_scans(&mut self, scans: &[NewScan]) -> Result<()> {
         self.put_scans(scans)
@@ -220,6 +220,9 @@ impl<D: Driver> TxScans for SqlTx<'_, D> {
     }
     fn put_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()> {
         self.replace_states(event_id, states)
+    }
+    fn insert_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()> {
+        self.store_states(event_id, states)
     }
     fn scans(&mut self, event_id: &EventId, filter: &ScanFilter, page: &Page) -> Result<Listed<ScanRow>> {
         let id = self.organization_id.clone();

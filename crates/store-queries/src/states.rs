@@ -12,7 +12,7 @@ use admit_core::scan::ScanKind;
 use admit_core::time::Timestamp;
 use admit_core::wire::stored;
 
-use crate::driver::{Driver, bulks, statements};
+use crate::driver::{Asked, Driver, bulks, statements};
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 
@@ -150,10 +150,19 @@ impl<D: Driver> SqlTx<'_, D> {
         let id = self.organization_id.clone();
         let key = [(&id).into(), event_id.into()];
         let subjects: Vec<Value<'_>> = states.iter().map(|(state, _)| Value::from(&state.subject_key)).collect();
-        self.execute_each(&DELETE_VERDICTS, &key, &subjects)?;
+        self.later_each(&DELETE_VERDICTS, &key, &subjects)?;
         let gone = states.iter().filter(|(_, verdicts)| verdicts.is_empty());
         let gone: Vec<Value<'_>> = gone.map(|(state, _)| Value::from(&state.subject_key)).collect();
-        self.execute_each(&DELETE_STATES, &key, &gone)?;
+        self.later_each(&DELETE_STATES, &key, &gone)?;
+        self.store_states(event_id, states)
+    }
+    /// States and verdicts where nothing stands in their way, and the mark on their tickets.
+    pub(crate) fn store_states(
+        &mut self,
+        event_id: &EventId,
+        states: &[(StateRecord, Vec<ScanVerdict>)],
+    ) -> Result<()> {
+        let id = self.organization_id.clone();
         let (mut rows, mut verdicts) = (Vec::new(), Vec::new());
         for (state, found) in states.iter().filter(|(_, verdicts)| !verdicts.is_empty()) {
             rows.extend([
@@ -171,8 +180,8 @@ impl<D: Driver> SqlTx<'_, D> {
                 verdicts.extend(verdict_values((&id).into(), event_id, &state.subject_key, place, verdict));
             }
         }
-        self.execute_many(&PUT_STATES, &rows)?;
-        self.execute_many(&PUT_VERDICTS, &verdicts)?;
+        self.later_many(&PUT_STATES, &rows)?;
+        self.later_many(&PUT_VERDICTS, &verdicts)?;
         self.mark_tickets(event_id, states.iter().map(|(state, _)| state))
     }
     fn mark_tickets<'s>(&mut self, event_id: &EventId, states: impl Iterator<Item = &'s StateRecord>) -> Result<()> {
@@ -188,7 +197,7 @@ impl<D: Driver> SqlTx<'_, D> {
         }
         for (serial, tickets) in by_serial {
             let list: Vec<Value<'_>> = tickets.iter().map(Value::from).collect();
-            self.execute_each(&MARK_TICKETS, &[(&id).into(), event_id.into(), serial.into()], &list)?;
+            self.later_each(&MARK_TICKETS, &[(&id).into(), event_id.into(), serial.into()], &list)?;
         }
         Ok(())
     }
@@ -218,17 +227,21 @@ impl<D: Driver> SqlTx<'_, D> {
             delta.exited.into(),
             delta.subjects.into(),
         ];
-        self.execute(&ADD_OCCUPANCY, &values)?;
+        self.later(&ADD_OCCUPANCY, &values)?;
         let mut gates: Vec<Value<'_>> = Vec::new();
         for (gate_id, flow) in &delta.gates {
             gates.extend([(&id).into(), event_id.into(), gate_id.into(), flow.entered.into(), flow.exited.into()]);
         }
-        self.execute_many(&ADD_OCCUPANCY_GATES, &gates)
+        self.later_many(&ADD_OCCUPANCY_GATES, &gates)
     }
     pub(crate) fn load_counters(&mut self, event_id: &EventId) -> Result<Occupancy> {
         let id = self.organization_id.clone();
         let key = [(&id).into(), event_id.into()];
-        let totals = self.one(&OCCUPANCY, &key, |row| {
+        let [totals, gates] = self.ask([
+            Asked { stmt: &OCCUPANCY, params: &key, list: None },
+            Asked { stmt: &OCCUPANCY_GATES, params: &key, list: None },
+        ])?;
+        let read_totals = |mut row: Row| {
             Ok(Occupancy {
                 inside: row.int()?,
                 inside_over: row.int()?,
@@ -238,18 +251,18 @@ impl<D: Driver> SqlTx<'_, D> {
                 subjects: row.int()?,
                 gates: BTreeMap::new(),
             })
-        })?;
-        let gates = self.all(&OCCUPANCY_GATES, &key, |row| {
-            Ok((row.parsed()?, GateFlow { entered: row.int()?, exited: row.int()? }))
-        })?;
+        };
+        let totals: Option<Result<Occupancy>> = totals.into_iter().next().map(read_totals);
+        let flow = |mut row: Row| Ok((row.parsed()?, GateFlow { entered: row.int()?, exited: row.int()? }));
+        let gates = gates.into_iter().map(flow).collect::<Result<Vec<_>>>()?;
         // A gate whose flows were all taken back is a gate without flow, as in core.
         let gates = gates.into_iter().filter(|(_, flow)| *flow != GateFlow::default()).collect();
-        Ok(Occupancy { gates, ..totals.unwrap_or_default() })
+        Ok(Occupancy { gates, ..totals.transpose()?.unwrap_or_default() })
     }
     pub(crate) fn replace_counters(&mut self, event_id: &EventId, occupancy: &Occupancy, serial: u64) -> Result<()> {
         let id = self.organization_id.clone();
-        self.execute(&DELETE_OCCUPANCY, &[(&id).into(), event_id.into()])?;
-        self.execute(&DELETE_OCCUPANCY_GATES, &[(&id).into(), event_id.into()])?;
+        self.later(&DELETE_OCCUPANCY, &[(&id).into(), event_id.into()])?;
+        self.later(&DELETE_OCCUPANCY_GATES, &[(&id).into(), event_id.into()])?;
         self.add_counters(event_id, occupancy, serial)
     }
     pub(crate) fn load_flow(&mut self, event_id: &EventId, since: Timestamp) -> Result<Vec<MinuteFlow>> {

@@ -47,6 +47,10 @@ statements! {
         ORDER BY t.created_at DESC, t.ticket_id DESC LIMIT $9");
     /// Which tickets ever held codes.
     FIND_CODES = "SELECT barcode_hash, ticket_id FROM codes WHERE organization_id = $1 AND event_id = $2 AND barcode_hash IN ($3)";
+    /// The same, and whether any scan made a state of the ticket.
+    RESOLVE_CODES = "SELECT c.barcode_hash, c.ticket_id, EXISTS (SELECT 1 FROM states s
+            WHERE s.organization_id = c.organization_id AND s.event_id = c.event_id AND s.subject = 'ticket:' || c.ticket_id)
+        FROM codes c WHERE c.organization_id = $1 AND c.event_id = $2 AND c.barcode_hash IN ($3)";
     /// Every code with its ticket, by hash.
     MANIFEST_ROWS = concat!("SELECT c.barcode_hash, ", ticket_columns!(), " FROM codes c CROSS JOIN tickets t
         WHERE t.organization_id = c.organization_id AND t.ticket_id = c.ticket_id AND c.organization_id = $1 AND c.event_id = $2 ORDER BY c.barcode_hash");
@@ -224,6 +228,17 @@ impl<D: Driver> TxTickets for SqlTx<'_, D> {
         let id = self.organization_id.clone();
         let list: Vec<Value<'_>> = hashes.iter().map(Value::from).collect();
         let mut codes = self.each(&FIND_CODES, &[(&id).into(), event_id.into()], &list, read_code)?;
+        codes.sort();
+        codes.dedup();
+        Ok(codes)
+    }
+    fn resolve_codes(&mut self, event_id: &EventId, hashes: &[BarcodeHash]) -> Result<Vec<ResolvedCode>> {
+        let id = self.organization_id.clone();
+        let list: Vec<Value<'_>> = hashes.iter().map(Value::from).collect();
+        let mut codes = self.each(&RESOLVE_CODES, &[(&id).into(), event_id.into()], &list, |row| {
+            let (hash, ticket_id) = read_code(row)?;
+            Ok(ResolvedCode { hash, ticket_id, scanned: row.bool()? })
+        })?;
         codes.sort();
         codes.dedup();
         Ok(codes)

@@ -7,7 +7,7 @@ use admit_app::ports::{ReadOp, Scope, Tx, WriteOp};
 use admit_core::ids::{EventId, OrganizationId};
 use admit_core::rule::Epoch;
 
-use crate::driver::{Bulk, Driver, RunFor, Stmt};
+use crate::driver::{Asked, Bulk, Driver, RunFor, Stmt};
 use crate::heads::{self, EventHead, OrganizationHead};
 use crate::value::{Row, Value};
 
@@ -128,20 +128,41 @@ impl<D: Driver> SqlTx<'_, D> {
         let rows = self.with(|driver, _| driver.query_each(stmt, params, list))?;
         rows.into_iter().map(|mut row| read(&mut row)).collect()
     }
+    /// The rows of several questions at once; an empty list has none, and is not asked.
+    pub(crate) fn ask<const N: usize>(&mut self, asked: [Asked<'_>; N]) -> Result<[Vec<Row>; N]> {
+        let real = |asked: &Asked<'_>| asked.list.is_none_or(|list| !list.is_empty());
+        let questions: Vec<Asked<'_>> = asked.iter().filter(|asked| real(asked)).copied().collect();
+        let mut answers = self.with(|driver, _| driver.ask(&questions))?.into_iter();
+        Ok(asked.map(|asked| if real(&asked) { answers.next().unwrap_or_default() } else { Vec::new() }))
+    }
     pub(crate) fn execute(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<u64> {
         self.change(|driver, _| driver.execute(stmt, params))
-    }
-    pub(crate) fn execute_each(&mut self, stmt: &'static Stmt, params: &[Value<'_>], list: &[Value<'_>]) -> Result<()> {
-        if list.is_empty() {
-            return Ok(());
-        }
-        self.change(|driver, _| driver.execute_each(stmt, params, list)).map(|_| ())
     }
     pub(crate) fn execute_many(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) -> Result<()> {
         if values.is_empty() {
             return Ok(());
         }
         self.change(|driver, _| driver.execute_many(bulk, values))
+    }
+
+    /// A change that can only fail by a fault of ours, and then fails the commit at the latest: see
+    /// [`Driver::execute_later`]. Never one whose conflict a use case answers by name.
+    pub(crate) fn later(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<()> {
+        self.change(|driver, _| driver.execute_later(stmt, params))
+    }
+    /// The same with a list.
+    pub(crate) fn later_each(&mut self, stmt: &'static Stmt, params: &[Value<'_>], list: &[Value<'_>]) -> Result<()> {
+        if list.is_empty() {
+            return Ok(());
+        }
+        self.change(|driver, _| driver.execute_each_later(stmt, params, list))
+    }
+    /// The same for many rows.
+    pub(crate) fn later_many(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) -> Result<()> {
+        if values.is_empty() {
+            return Ok(());
+        }
+        self.change(|driver, _| driver.execute_many_later(bulk, values))
     }
 
     /// Whether this is a write, not a read snapshot.

@@ -37,6 +37,19 @@ CREATE TABLE credentials (
 ) STRICT;
 CREATE INDEX credentials_holder ON credentials (organization_id, kind, holder);
 
+-- What devices ask for themselves, before anybody says for which organisation; gone soon after their end.
+CREATE TABLE pairing_requests (
+  token_hash BLOB NOT NULL,
+  claim_hash BLOB NOT NULL,
+  device_id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  device_type TEXT NOT NULL,
+  expires_at INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  CONSTRAINT pairing_requests_pk PRIMARY KEY (token_hash)
+) STRICT;
+CREATE INDEX pairing_requests_by_end ON pairing_requests (expires_at);
+
 -- ---------------------------------------------------------------- organisations
 CREATE TABLE organizations (
   organization_id TEXT NOT NULL,
@@ -118,7 +131,7 @@ CREATE TABLE event_epochs (
   CONSTRAINT event_epochs_pk PRIMARY KEY (organization_id, event_id, restored_at_ms, random)
 ) STRICT, WITHOUT ROWID;
 
--- Facts. effective_at NULL: from the start.
+-- Facts. effective_at NULL: from the start. By subject: every scan reads its ticket's.
 CREATE TABLE rules (
   organization_id TEXT NOT NULL,
   event_id TEXT NOT NULL,
@@ -129,9 +142,8 @@ CREATE TABLE rules (
   subject_id TEXT NOT NULL,
   field TEXT NOT NULL,
   value TEXT NOT NULL,
-  CONSTRAINT rules_pk PRIMARY KEY (organization_id, event_id, serial, ordinal)
-) STRICT;
-CREATE INDEX rules_of_subject ON rules (organization_id, event_id, subject_kind, subject_id, serial, ordinal);
+  CONSTRAINT rules_pk PRIMARY KEY (organization_id, event_id, subject_kind, subject_id, serial, ordinal)
+) STRICT, WITHOUT ROWID;
 
 -- Facts. event_id is empty in the organisation's own ledger.
 CREATE TABLE audit (
@@ -265,6 +277,7 @@ CREATE TABLE devices (
   manifest_version INTEGER NOT NULL,
   clock_offset_ms INTEGER,
   failed_syncs INTEGER NOT NULL,
+  code_reused_at INTEGER,
   CONSTRAINT devices_pk PRIMARY KEY (organization_id, device_id)
 ) STRICT;
 CREATE INDEX devices_of_event ON devices (organization_id, event_id, created_at, device_id);
@@ -278,6 +291,8 @@ CREATE TABLE device_keys (
   created_at INTEGER NOT NULL,
   first_used_at INTEGER,
   revoked_at INTEGER,
+  replaced_at INTEGER,
+  paired_by BLOB,
   CONSTRAINT device_keys_pk PRIMARY KEY (organization_id, key_id)
 ) STRICT;
 CREATE INDEX device_keys_of_device ON device_keys (organization_id, device_id, created_at, key_id);
@@ -292,6 +307,7 @@ CREATE TABLE pairing_tokens (
   used_by TEXT NOT NULL,
   expires_at INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
+  claim_hash BLOB,
   CONSTRAINT pairing_tokens_pk PRIMARY KEY (organization_id, token_hash)
 ) STRICT;
 

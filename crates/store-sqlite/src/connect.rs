@@ -47,7 +47,12 @@ fn pragma(conn: &Connection, name: &str, value: &str, must_read: &str) -> Result
     }
 }
 
-fn settle(conn: &Connection, in_memory: bool) -> Result<()> {
+/// Pages kept in memory by the connection that writes, in KiB (negative: not in pages): every scan looks up a few.
+const WRITER_PAGES: &str = "-65536";
+/// By each of the others: they mostly read along, and the system keeps the file's pages anyway.
+const READER_PAGES: &str = "-8192";
+
+fn settle(conn: &Connection, in_memory: bool, pages: &str) -> Result<()> {
     if rusqlite::version_number() < OLDEST_SQLITE {
         let version = rusqlite::version();
         return Err(Error::Bug(format!("SQLite {version} may corrupt a database: 3.51.3 or newer is needed")));
@@ -61,7 +66,7 @@ fn settle(conn: &Connection, in_memory: bool) -> Result<()> {
         pragma(conn, "synchronous", "FULL", "2")?;
         // A commit that finds the journal long folds it back itself; usually the checkpointer was first.
         pragma(conn, "wal_autocheckpoint", "20000", "20000")?;
-        pragma(conn, "cache_size", "-65536", "-65536")?;
+        pragma(conn, "cache_size", pages, pages)?;
     }
     pragma(conn, "foreign_keys", "ON", "1")?;
     pragma(conn, "recursive_triggers", "ON", "1")?;
@@ -75,7 +80,7 @@ pub(crate) fn writer(path: Option<&Path>, options: &Options) -> Result<Connectio
         None => Connection::open_in_memory(),
     };
     let mut conn = check("open", conn)?;
-    settle(&conn, path.is_none())?;
+    settle(&conn, path.is_none(), WRITER_PAGES)?;
     migrate(&mut conn, options)?;
     Ok(conn)
 }
@@ -84,7 +89,7 @@ pub(crate) fn writer(path: Option<&Path>, options: &Options) -> Result<Connectio
 pub(crate) fn from_image(image: &[u8], options: &Options) -> Result<Connection> {
     let mut conn = check("open", Connection::open_in_memory())?;
     check("restore", conn.deserialize_read_exact(rusqlite::MAIN_DB, image, image.len(), false))?;
-    settle(&conn, true)?;
+    settle(&conn, true, WRITER_PAGES)?;
     migrate(&mut conn, options)?;
     Ok(conn)
 }
@@ -103,7 +108,7 @@ fn migrate(conn: &mut Connection, options: &Options) -> Result<()> {
 pub(crate) fn reader(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = check("open", Connection::open_with_flags(path, flags))?;
-    settle(&conn, false)?;
+    settle(&conn, false, READER_PAGES)?;
     pragma(&conn, "query_only", "ON", "1")?;
     Ok(conn)
 }
@@ -111,6 +116,6 @@ pub(crate) fn reader(path: &Path) -> Result<Connection> {
 /// A connection that only folds the journal back.
 pub(crate) fn checkpointer(path: &Path) -> Result<Connection> {
     let conn = check("open", Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE))?;
-    settle(&conn, false)?;
+    settle(&conn, false, READER_PAGES)?;
     Ok(conn)
 }

@@ -84,6 +84,10 @@ impl rusqlite::ToSql for Bind<'_> {
     }
 }
 
+/// What other hands put there is read as well as it can be.
+fn text(bytes: &[u8]) -> String {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes).into_owned(), str::to_owned)
+}
 fn read_rows(statement: &mut CachedStatement<'_>, into: &mut Vec<Row>) -> rusqlite::Result<()> {
     let columns = statement.column_count();
     let mut rows = statement.raw_query();
@@ -93,7 +97,7 @@ fn read_rows(statement: &mut CachedStatement<'_>, into: &mut Vec<Row>) -> rusqli
             values.push(match row.get_ref(column)? {
                 ValueRef::Null => Value::Null,
                 ValueRef::Integer(number) => Value::Int(number),
-                ValueRef::Text(bytes) => Value::Text(String::from_utf8_lossy(bytes).into_owned().into()),
+                ValueRef::Text(bytes) => Value::Text(text(bytes).into()),
                 ValueRef::Blob(bytes) => Value::Blob(bytes.to_vec().into()),
                 // No column holds a fraction (STRICT tables).
                 ValueRef::Real(_) => return Err(rusqlite::Error::InvalidQuery),

@@ -113,7 +113,8 @@ impl Writer {
                 jobs.push(job);
                 continue;
             }
-            match self.in_savepoint(&mut job.work) {
+            let ran = if jobs.is_empty() { self.alone(&mut job.work) } else { self.in_savepoint(&mut job.work) };
+            match ran {
                 Ran::Answer(result) => {
                     results.push(result);
                     jobs.push(job);
@@ -134,6 +135,24 @@ impl Writer {
         self.commit(&mut results);
         for (job, result) in jobs.into_iter().zip(results) {
             job.answer(result);
+        }
+    }
+
+    /// The first of a group: the transaction itself is its savepoint, which would cost a copy of every page it changes.
+    fn alone(&mut self, work: &mut Work) -> Ran {
+        match self.attempt(work) {
+            Ok(()) if self.conn.is_autocommit() => self.ended(unavailable()),
+            Ok(()) => Ran::Answer(Ok(())),
+            Err(error) => {
+                if self.conn.is_autocommit() || self.stopped {
+                    return self.ended(error);
+                }
+                self.roll_back();
+                match self.statement("BEGIN IMMEDIATE") {
+                    Ok(()) => Ran::Answer(Err(error)),
+                    Err(_) => self.ended(error),
+                }
+            }
         }
     }
 

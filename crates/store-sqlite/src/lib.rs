@@ -13,11 +13,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::{ReadOp, Scope, Store, WriteOp};
-use admit_app::records::{CredentialRecord, OrganizationRecord, UserRecord};
+use admit_app::records::{CredentialRecord, OrganizationRecord, PairingRequestRecord, UserRecord};
 use admit_core::ids::{EventId, OrganizationId};
 use admit_core::rule::Epoch;
 use admit_core::time::Timestamp;
-use admit_store_queries::directory;
+use admit_store_queries::{directory, pairing_requests};
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use tokio::sync::oneshot;
 
@@ -103,6 +103,11 @@ impl Sqlite {
     pub fn backup(&self, to: &Path) -> Result<()> {
         let path = self.inner.path.as_ref();
         let path = path.ok_or_else(|| Error::Bug("a database in memory has no backup".into()))?;
+        Self::backup_of(path, to)
+    }
+
+    /// The same of a database that another process may have open: nothing is migrated, nothing but the copy is written.
+    pub fn backup_of(path: &Path, to: &Path) -> Result<()> {
         let failed = |error: std::io::Error| Error::Bug(format!("writing the backup: {error}"));
         let target = to.to_str().ok_or_else(|| Error::invalid("path", "must be UTF-8"))?;
         if to.exists() {
@@ -167,6 +172,20 @@ impl Store for Sqlite {
     }
     fn all_events(&self) -> BoxFuture<'static, Result<Vec<(OrganizationId, EventId)>>> {
         self.server(false, |driver| directory::all_events(driver))
+    }
+    fn organizations(&self) -> BoxFuture<'static, Result<Vec<OrganizationId>>> {
+        self.server(false, |driver| directory::organizations(driver))
+    }
+    fn insert_pairing_request(
+        &self,
+        request: PairingRequestRecord,
+        forget_before: Timestamp,
+        most: u64,
+    ) -> BoxFuture<'static, Result<bool>> {
+        self.server(true, move |driver| pairing_requests::insert(driver, &request, forget_before, most))
+    }
+    fn pairing_request(&self, token_hash: [u8; 32]) -> BoxFuture<'static, Result<Option<PairingRequestRecord>>> {
+        self.server(false, move |driver| pairing_requests::find(driver, &token_hash))
     }
     fn create_organization(
         &self,

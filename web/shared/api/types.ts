@@ -75,6 +75,7 @@ export interface LogView {
   head: number;
   missing: [number, number][];
   missing_count: number;
+  closed_at: string | null;
 }
 export interface DeviceView {
   id: string;
@@ -91,6 +92,33 @@ export interface DeviceView {
   clock_offset_ms: number | null;
   logs: LogView[];
   missing_count: number;
+  /** Somebody else tried the code it was paired with. */
+  code_reused_at: string | null;
+  lost_since: string | null;
+}
+
+/** A device that asks to be let in. */
+export interface PairingRequestView {
+  device_id: string;
+  name: string;
+  device_type: string;
+  expires_at: string;
+  /** State of the device of this id that is known here. */
+  known?: "active" | "suspended" | "revoked";
+  event_id?: string;
+  gate_id?: string;
+  approved: boolean;
+}
+
+/** What importing a saved log did. */
+export interface ImportedLog {
+  stored: number;
+  known: number;
+  waiting: number;
+  unproven: number;
+  counted: number;
+  wrong_lines: number;
+  errors: { line: number; message: string }[];
 }
 
 export interface GateOccupancy {

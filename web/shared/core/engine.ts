@@ -45,6 +45,8 @@ export type Input =
   | { type: "cache"; key: string }
   | { type: "started" }
   | { type: "pair"; code: string; name: string }
+  | { type: "ask_pairing"; name: string }
+  | { type: "cancel_pairing" }
   | { type: "code"; text: string; method: Method }
   | { type: "count"; scan_id: string; count: number }
   | { type: "override"; scan_id: string; pin: string; by: string; reason: string; count: number }
@@ -148,6 +150,8 @@ export type Phase = "unpaired" | "pairing" | "first_sync" | "ready" | "revoked" 
 export interface View {
   phase: Phase;
   message: string | null;
+  /** While this phone waits for an organiser's approval: the token to show them. */
+  pairing_code?: string;
   device_id: string | null;
   device_name: string;
   event_id: string | null;

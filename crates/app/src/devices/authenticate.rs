@@ -1,17 +1,20 @@
 //! From the bearer to the device (S1 §5.1 step 1, S2 step 10).
 
+use admit_core::ids::DeviceId;
+use admit_core::limits::KEY_OVERLAP_MS;
 use admit_core::sign::token_hash;
+use admit_core::time::Timestamp;
 
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
-use crate::ports::{App, Scope, read, write};
-use crate::records::{CredentialKind, DeviceKeyRecord, DeviceState};
+use crate::ports::{App, Scope, Tx, read, write};
+use crate::records::{CredentialKind, DeviceKeyRecord, DeviceState, NewAudit};
 
 fn unknown_key() -> Error {
     Error::Unauthenticated { code: "unknown_key", message: "this key is not known here: pair the device again".into() }
 }
 
-/// Finds the device that a key opens, and notes the key's first use. A revoked key still opens its device: what it may
+/// Finds the device that a key opens, and notes the key's first use. A revoked device's key still opens it: what it may
 /// do is decided where it does it (spec D10).
 pub async fn authenticate(app: &App, api_key: &str) -> Result<DeviceCaller> {
     let hash = token_hash(api_key);
@@ -19,7 +22,7 @@ pub async fn authenticate(app: &App, api_key: &str) -> Result<DeviceCaller> {
     if credential.kind != CredentialKind::DeviceKey {
         return Err(unknown_key());
     }
-    let device_id: admit_core::ids::DeviceId =
+    let device_id: DeviceId =
         credential.holder.parse().map_err(|_| Error::Bug("a device key without a device".into()))?;
     let caller = DeviceCaller {
         organization_id: credential.organization_id.clone(),
@@ -27,34 +30,68 @@ pub async fn authenticate(app: &App, api_key: &str) -> Result<DeviceCaller> {
         token_hash: hash,
         api_key: api_key.to_owned(),
     };
+    let now = app.clock.now();
     let key = read(&*app.store, &caller.organization_id, {
         let device_id = device_id.clone();
         move |tx| {
-            // A key that a later pairing outdated is no sign that the device was revoked: it is simply not known any
-            // more, and erases nothing (spec D10).
+            // A key that a later one replaced, or that was withdrawn before its device was let in again, is no sign
+            // that the device is revoked: it is simply not known any more, and erases nothing (spec D10).
             let active = tx.device(&device_id)?.is_some_and(|device| device.state != DeviceState::Revoked);
             let key = tx.device_keys(&device_id)?.into_iter().find(|key| key.token_hash == hash);
-            Ok(key.filter(|key| key.revoked_at.is_none() || !active))
+            Ok(key.filter(|key| !active || opens(key, now)))
         }
     })
     .await?
     .ok_or_else(unknown_key)?;
     if key.first_used_at.is_none() {
-        note_first_use(app, &caller).await?;
+        note_first_use(app, &caller, now).await?;
     }
     Ok(caller)
 }
 
-/// From its first use on, a repeated pairing no longer replaces the key (spec D11).
-async fn note_first_use(app: &App, caller: &DeviceCaller) -> Result<()> {
-    let (now, device_id, hash) = (app.clock.now(), caller.device_id.clone(), caller.token_hash);
+/// Whether a key of a device that is not revoked opens it.
+pub(super) fn opens(key: &DeviceKeyRecord, now: Timestamp) -> bool {
+    key.revoked_at.is_none() && key.replaced_at.is_none_or(|at| now < at)
+}
+
+/// From its first use on, a repeated pairing no longer replaces the key (spec D11); and the device's former keys end:
+/// after the overlap where it was a rotation (spec §5), else at once.
+async fn note_first_use(app: &App, caller: &DeviceCaller, now: Timestamp) -> Result<()> {
+    let (device_id, hash) = (caller.device_id.clone(), caller.token_hash);
     write(&*app.store, Scope::organization(&caller.organization_id), move |tx| {
+        let keys = tx.device_keys(&device_id)?;
         // Read here, not before: the key may have been withdrawn meanwhile.
-        let key = tx.device_keys(&device_id)?.into_iter().find(|key| key.token_hash == hash);
-        match key.filter(|key| key.first_used_at.is_none()) {
-            Some(key) => tx.update_device_key(&DeviceKeyRecord { first_used_at: Some(now), ..key }),
-            None => Ok(()),
+        let key = keys.iter().find(|key| key.token_hash == hash).filter(|key| key.first_used_at.is_none());
+        let Some(key) = key else { return Ok(()) };
+        tx.update_device_key(&DeviceKeyRecord { first_used_at: Some(now), ..key.clone() })?;
+        let rotated = is_rotation(tx, key, &device_id)?;
+        let ends = if rotated { now.plus_ms(KEY_OVERLAP_MS) } else { now };
+        for old in keys.iter().filter(|old| old.key_id != key.key_id && old.revoked_at.is_none()) {
+            if old.replaced_at.is_none_or(|at| ends < at) {
+                tx.update_device_key(&DeviceKeyRecord { replaced_at: Some(ends), ..old.clone() })?;
+            }
         }
+        if rotated { say(tx, &device_id, key, ends) } else { Ok(()) }
     })
     .await
+}
+
+fn is_rotation(tx: &mut dyn Tx, key: &DeviceKeyRecord, device_id: &DeviceId) -> Result<bool> {
+    let Some(paired_by) = key.paired_by else { return Ok(false) };
+    let token = tx.pairing_token(&paired_by)?;
+    Ok(token.is_some_and(|token| token.device_id.as_ref() == Some(device_id) && token.claim_hash.is_none()))
+}
+
+fn say(tx: &mut dyn Tx, device_id: &DeviceId, key: &DeviceKeyRecord, ends: Timestamp) -> Result<()> {
+    let changes = serde_json::json!({ "key_id": key.key_id.as_str(), "former_keys_end_at": ends.to_string() });
+    tx.append_audit(NewAudit {
+        event_id: None,
+        user_id: None,
+        device_id: Some(device_id.clone()),
+        action: "key_rotated",
+        entity_type: "Device",
+        entity_id: device_id.as_str().to_owned(),
+        changes: changes.to_string(),
+        metadata: "{}".to_owned(),
+    })
 }

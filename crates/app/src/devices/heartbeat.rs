@@ -26,6 +26,7 @@ pub async fn heartbeat(app: &App, caller: &DeviceCaller, beat: HeartbeatRequest)
             event_id: device.event_id,
             gate_id: device.gate_id,
             cursor: Cursor::at(head.epoch, head.serial),
+            suspended: device.state == DeviceState::Suspended,
         })
     })
     .await?;
@@ -84,5 +85,6 @@ pub(crate) fn speak_of_head(
         received: Vec::new(),
         closed_at: None,
     });
-    tx.put_log(&LogRecord { head, ..log })
+    // A log that speaks again was not abandoned.
+    tx.put_log(&LogRecord { head, closed_at: None, ..log })
 }

@@ -1,4 +1,5 @@
-//! Pairing, way (a) of D11: the organiser's screen shows a token, the device brings it (S1 §8.1).
+//! Pairing (S1 §8.1, spec D11): a device brings a token, of the organiser's screen (a) or of its own approved request
+//! (b), or of a rotation, and gets its key.
 
 use admit_core::ids::{DeviceId, EventId, GateId, KeyId, OrganizationId};
 use admit_core::limits::PAIRING_TOKEN_MS;
@@ -6,6 +7,7 @@ use admit_core::rule::{Change, DeviceChange, Effective, Epoch, Rule};
 use admit_core::sign::{ApiKey, token_hash};
 use admit_core::time::Timestamp;
 
+use super::authenticate::opens;
 use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::ports::{App, Hint, Scope, Topic, Tx, read, write};
@@ -46,17 +48,89 @@ pub struct PairedDevice {
     pub epoch: Epoch,
 }
 
+/// How a device's own request stands (way (b)).
+#[derive(Debug, Clone)]
+pub enum Claimed {
+    /// Nobody approved it yet: ask again.
+    Waiting {
+        /// When it is over.
+        expires_at: Timestamp,
+    },
+    /// Approved: the key.
+    Paired(PairedDevice),
+}
+
 /// What the transaction decided; a refusal is data so that its audit line commits with it.
 enum Decided {
     Paired { key_id: KeyId, gate_id: GateId },
+    Unclaimed,
     Expired,
     UsedUp,
     Taken,
+    Revoked,
+}
+
+/// A device at the door with its token.
+struct Attempt<'a> {
+    command: &'a PairCommand,
+    token_hash: [u8; 32],
+    claim_hash: Option<[u8; 32]>,
+    api_key: &'a ApiKey,
+    now: Timestamp,
+}
+
+/// Of which organisation a pairing would be: that of its token, else that of the key it brings.
+pub async fn organization_of(app: &App, command: &PairCommand) -> Result<Option<OrganizationId>> {
+    let texts = [Some(command.pairing_token.as_str()), command.api_key.as_deref()];
+    for text in texts.into_iter().flatten() {
+        if let Some(credential) = app.store.credential(token_hash(text)).await?
+            && matches!(credential.kind, CredentialKind::PairingToken | CredentialKind::DeviceKey)
+        {
+            return Ok(Some(credential.organization_id));
+        }
+    }
+    Ok(None)
 }
 
 /// Pairs a device. 404 for an unknown token, 410 for a used or expired one (the second user is put on record), 409
 /// `device_id_taken` for a known active device that does not prove itself with its own key.
 pub async fn pair(app: &App, command: PairCommand) -> Result<PairedDevice> {
+    settle(app, command, None).await
+}
+
+/// Pairs a device that asked for itself: waits until an organiser approved it. Without the claim secret the token is
+/// as good as unknown (404): whoever photographs the QR has nothing.
+pub async fn claim(app: &App, command: PairCommand, claim_secret: &str) -> Result<Claimed> {
+    let hash = token_hash(&command.pairing_token);
+    let claim_hash = token_hash(claim_secret);
+    let mut command = command;
+    if let Some(asked) = app.store.pairing_request(hash).await? {
+        let approved = app.store.credential(hash).await?.is_some();
+        let theirs = asked.claim_hash == claim_hash && asked.device_id == command.device_id;
+        if !approved && !theirs {
+            return Err(Error::not_found("pairing_token"));
+        }
+        if !approved && app.clock.now() >= asked.expires_at {
+            return Err(expired());
+        }
+        if !approved {
+            return Ok(Claimed::Waiting { expires_at: asked.expires_at });
+        }
+        command.name = command.name.or(Some(asked.name));
+        command.device_type = command.device_type.or(Some(asked.device_type));
+    }
+    settle(app, command, Some(claim_hash)).await.map(Claimed::Paired)
+}
+
+fn gone(code: &'static str, message: &str) -> Error {
+    Error::Gone { code, message: message.into() }
+}
+
+fn expired() -> Error {
+    gone("pairing_token_expired", "this pairing code is over: ask for a new one")
+}
+
+async fn settle(app: &App, command: PairCommand, claim_hash: Option<[u8; 32]>) -> Result<PairedDevice> {
     let hash = token_hash(&command.pairing_token);
     let credential = app.store.credential(hash).await?;
     let credential = credential.filter(|one| one.kind == CredentialKind::PairingToken);
@@ -69,12 +143,12 @@ pub async fn pair(app: &App, command: PairCommand) -> Result<PairedDevice> {
     let api_key = ApiKey::from_random(draw.clone().bytes());
     let now = app.clock.now();
     let decided = {
-        let (secret, command, event_id, api_key) =
-            (app.secret.clone(), command.clone(), event_id.clone(), api_key.clone());
+        let (secret, command, api_key) = (app.secret.clone(), command.clone(), api_key.clone());
         write(&*app.store, Scope::event(&organization_id, &event_id), move |tx| {
             let mut draw = draw.clone();
             let _ = draw.bytes(); // The key's own.
-            decide(tx, &secret, &command, hash, &api_key, now, &mut draw)
+            let attempt = Attempt { command: &command, token_hash: hash, claim_hash, api_key: &api_key, now };
+            decide(tx, &secret, &attempt, &mut draw)
         })
         .await?
     };
@@ -84,85 +158,71 @@ pub async fn pair(app: &App, command: PairCommand) -> Result<PairedDevice> {
         serial: None,
         topic: Topic::Devices,
     });
-    let gone = |code, message: &str| Err(Error::Gone { code, message: message.into() });
     match decided {
-        Decided::Expired => gone("pairing_token_expired", "this pairing code is over: ask for a new one"),
-        Decided::UsedUp => gone("pairing_token_used", "this pairing code was used already: ask for a new one"),
+        Decided::Unclaimed => Err(Error::not_found("pairing_token")),
+        Decided::Expired => Err(expired()),
+        Decided::UsedUp => Err(gone("pairing_token_used", "this pairing code was used already: ask for a new one")),
         Decided::Taken => Err(Error::conflict(
             "device_id_taken",
-            "a device of this id is paired already: bring its key, or choose another id",
+            "a device of this id is paired already: bring its key, or let an organiser approve the code it shows",
+        )),
+        Decided::Revoked => Err(Error::conflict(
+            "device_id_taken",
+            "the device of this id was revoked: an organiser may approve the code it shows, or choose another id",
         )),
         Decided::Paired { key_id, gate_id } => {
             let epoch = app.store.epoch().await?;
-            let api_key = api_key.as_str().to_owned();
-            Ok(PairedDevice {
-                device_id: command.device_id,
-                api_key,
-                key_id,
-                organization_id,
-                event_id,
-                gate_id,
-                epoch,
-            })
+            let (device_id, api_key) = (command.device_id, api_key.as_str().to_owned());
+            Ok(PairedDevice { device_id, api_key, key_id, organization_id, event_id, gate_id, epoch })
         }
     }
 }
 
-fn decide(
-    tx: &mut dyn Tx,
-    secret: &Secret,
-    command: &PairCommand,
-    hash: [u8; 32],
-    api_key: &ApiKey,
-    now: Timestamp,
-    draw: &mut Draw,
-) -> Result<Decided> {
-    let mut token = tx.pairing_token(&hash)?.ok_or_else(|| Error::not_found("pairing_token"))?;
+fn decide(tx: &mut dyn Tx, secret: &Secret, attempt: &Attempt<'_>, draw: &mut Draw) -> Result<Decided> {
+    let Attempt { command, now, .. } = *attempt;
+    let mut token = tx.pairing_token(&attempt.token_hash)?.ok_or_else(|| Error::not_found("pairing_token"))?;
     let device = tx.device(&command.device_id)?;
     let keys = tx.device_keys(&command.device_id)?;
     // 1. Is the token good? Another device, or the same one later, finds it used.
+    if token.claim_hash.is_some() && token.claim_hash != attempt.claim_hash {
+        return refuse(tx, attempt, &token, "claim_secret", Decided::Unclaimed);
+    }
     let first = token.used_by.iter().find(|(device_id, _)| *device_id == command.device_id).map(|(_, at)| *at);
-    let bound_elsewhere = token.device_id.as_ref().is_some_and(|bound| *bound != command.device_id);
-    let unused_key = keys.last().is_none_or(|key| key.first_used_at.is_none());
-    let repeat = first.is_some_and(|at| now.since(at) <= PAIRING_TOKEN_MS && unused_key);
+    let bound = token.device_id.as_ref() == Some(&command.device_id);
+    let unused = keys
+        .iter()
+        .any(|key| key.paired_by == Some(token.token_hash) && key.first_used_at.is_none() && key.replaced_at.is_none());
+    let repeat = unused && first.is_some_and(|at| now.since(at) <= PAIRING_TOKEN_MS);
     if !repeat {
+        let bound_elsewhere = token.device_id.is_some() && !bound;
         if first.is_some() || bound_elsewhere || token.used_by.len() >= token.uses as usize {
-            audit(tx, &token.event_id, &command.device_id, "pairing_refused", r#"{"reason":"pairing_token_used"}"#)?;
-            return Ok(Decided::UsedUp);
+            return refuse(tx, attempt, &token, "pairing_token_used", Decided::UsedUp);
         }
         if now >= token.expires_at {
             return Ok(Decided::Expired);
         }
     }
-    // 2. Is the id free, or the device's own?
+    // 2. Is the id free, or the device's own? Only an organiser's approval brings a revoked one back.
     let own = command.api_key.as_deref().map(token_hash);
-    let proven = keys.iter().any(|key| Some(key.token_hash) == own && key.revoked_at.is_none());
-    let bound = token.device_id.as_ref() == Some(&command.device_id);
-    let revoked = device.as_ref().is_some_and(|device| device.state == DeviceState::Revoked);
-    if device.is_some() && !repeat && !proven && !bound || revoked {
-        audit(tx, &token.event_id, &command.device_id, "pairing_refused", r#"{"reason":"device_id_taken"}"#)?;
-        return Ok(Decided::Taken);
-    }
-    // 3. A key, the device, where it scans.
-    for key in keys.iter().filter(|key| key.revoked_at.is_none()) {
-        tx.update_device_key(&DeviceKeyRecord { revoked_at: Some(now), ..key.clone() })?;
-        if repeat {
-            tx.delete_credential(&key.token_hash)?;
+    let proven = keys.iter().any(|key| Some(key.token_hash) == own && opens(key, now));
+    if let Some(device) = device.as_ref().filter(|device| device.state == DeviceState::Revoked) {
+        let later = device.revoked_at.is_none_or(|at| token.created_at >= at);
+        if !(bound && token.claim_hash.is_some() && later && device.lost_since.is_none()) {
+            return refuse(tx, attempt, &token, "device_revoked", Decided::Revoked);
         }
     }
-    let key_id = KeyId::new(draw.row_id(now)).map_err(|error| Error::Bug(error.to_string()))?;
+    if device.is_some() && !repeat && !proven && !bound {
+        return refuse(tx, attempt, &token, "device_id_taken", Decided::Taken);
+    }
+    // 3. A key, the device, where it scans. A key in use stays until the new one is used: were this answer lost, the
+    // device would stand outside. One that never was dies now.
+    for key in keys.iter().filter(|key| key.first_used_at.is_none() && key.replaced_at.is_none()) {
+        tx.update_device_key(&DeviceKeyRecord { replaced_at: Some(now), ..key.clone() })?;
+        tx.delete_credential(&key.token_hash)?;
+    }
     put_device(tx, command, &token, device, now)?;
     assign(tx, &command.device_id, &token)?;
-    let sealed_scan_key = secret.seal(draw.bytes(), key_id.as_str(), &api_key.scan_key())?;
-    tx.insert_device_key(&DeviceKeyRecord {
-        key_id: key_id.clone(),
-        device_id: command.device_id.clone(),
-        token_hash: api_key.sha256(),
-        sealed_scan_key,
-        created_at: now,
-        first_used_at: None,
-        revoked_at: None,
-    })?;
+    let key_id = put_key(tx, secret, attempt, draw)?;
     // 4. The token remembers its user.
     if !repeat {
         token.used_by.push((command.device_id.clone(), now));
@@ -171,6 +231,43 @@ fn decide(
     let gate = serde_json::json!({ "gate_id": token.gate_id.as_str(), "key_id": key_id.as_str() });
     audit(tx, &token.event_id, &command.device_id, "device_paired", &gate.to_string())?;
     Ok(Decided::Paired { key_id, gate_id: token.gate_id })
+}
+
+/// Puts a refusal on record. Where the code was somebody's already, that device carries the alarm for staff to see.
+fn refuse(
+    tx: &mut dyn Tx,
+    attempt: &Attempt<'_>,
+    token: &PairingTokenRecord,
+    reason: &'static str,
+    decided: Decided,
+) -> Result<Decided> {
+    let changes = serde_json::json!({ "reason": reason }).to_string();
+    audit(tx, &token.event_id, &attempt.command.device_id, "pairing_refused", &changes)?;
+    let owner = token.used_by.last().map(|(device_id, _)| device_id).or(token.device_id.as_ref());
+    if matches!(decided, Decided::UsedUp | Decided::Unclaimed)
+        && let Some(owner) = owner
+        && let Some(device) = tx.device(owner)?
+    {
+        tx.update_device(&DeviceRecord { code_reused_at: Some(attempt.now), ..device })?;
+    }
+    Ok(decided)
+}
+
+fn put_key(tx: &mut dyn Tx, secret: &Secret, attempt: &Attempt<'_>, draw: &mut Draw) -> Result<KeyId> {
+    let key_id = KeyId::new(draw.row_id(attempt.now)).map_err(|error| Error::Bug(error.to_string()))?;
+    let sealed_scan_key = secret.seal(draw.bytes(), key_id.as_str(), &attempt.api_key.scan_key())?;
+    tx.insert_device_key(&DeviceKeyRecord {
+        key_id: key_id.clone(),
+        device_id: attempt.command.device_id.clone(),
+        token_hash: attempt.api_key.sha256(),
+        sealed_scan_key,
+        created_at: attempt.now,
+        first_used_at: None,
+        revoked_at: None,
+        replaced_at: None,
+        paired_by: Some(attempt.token_hash),
+    })?;
+    Ok(key_id)
 }
 
 fn put_device(
@@ -188,6 +285,10 @@ fn put_device(
             device_type: command.device_type.clone().unwrap_or(device.device_type.clone()),
             event_id: token.event_id.clone(),
             gate_id: token.gate_id.clone(),
+            // A revoked one comes this far by an organiser's approval alone; a suspended one stays suspended.
+            state: if device.state == DeviceState::Revoked { DeviceState::Active } else { device.state },
+            revoked_at: None,
+            code_reused_at: None,
             ..device
         }),
         None => tx.insert_device(&DeviceRecord {
@@ -200,6 +301,7 @@ fn put_device(
             revoked_at: None,
             lost_since: None,
             created_at: now,
+            code_reused_at: None,
             health: DeviceHealth::default(),
         }),
     }
@@ -208,14 +310,19 @@ fn put_device(
 /// Where a device scans is a rule: S1's scans name no event (spec §3 "Rules are facts too").
 fn assign(tx: &mut dyn Tx, device_id: &DeviceId, token: &PairingTokenRecord) -> Result<()> {
     let stamp = tx.stamp(&token.event_id)?;
-    let known = tx.load_rules(&token.event_id, &[])?;
-    let first = known.book.device(device_id).is_none_or(|book| book.assignment.newest().is_none());
-    let assignment = DeviceChange::Assignment { event_id: token.event_id.clone(), gate_id: token.gate_id.clone() };
+    // Over all events: the first of them holds from the start, a later one from now on, also in another event.
+    let known = tx.assignments(device_id)?;
+    let newest = known.iter().max_by_key(|rule| (rule.effective_at, rule.serial));
+    let here = DeviceChange::Assignment { event_id: token.event_id.clone(), gate_id: token.gate_id.clone() };
+    if newest.is_some_and(|rule| rule.change == Change::Device(device_id.clone(), here.clone())) {
+        return Ok(()); // It stays where it is: a new key is no news for the list.
+    }
+    let first = newest.is_none();
     let rule = Rule {
         serial: stamp.serial,
         ordinal: 0,
         effective_at: if first { Effective::Start } else { Effective::At(stamp.effective_at) },
-        change: Change::Device(device_id.clone(), assignment),
+        change: Change::Device(device_id.clone(), here),
     };
     tx.insert_rules(&token.event_id, &[rule])
 }

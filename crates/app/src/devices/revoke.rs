@@ -81,7 +81,7 @@ pub async fn revoke(
 }
 
 /// The event the device scans for now, and with it every other that holds scans of it.
-fn events_of(tx: &mut dyn Tx, device_id: &DeviceId) -> Result<(EventId, Vec<EventId>)> {
+pub(super) fn events_of(tx: &mut dyn Tx, device_id: &DeviceId) -> Result<(EventId, Vec<EventId>)> {
     let device = tx.device(device_id)?.ok_or_else(|| Error::not_found("device"))?;
     let mut events = BTreeSet::from([device.event_id.clone()]);
     let mut page = Page { limit: PAGE_MAX, cursor: None };

@@ -158,7 +158,9 @@ fn contents(
 fn about(subject: &CauseSubject, device_id: &DeviceId, scan_id: &ScanId) -> bool {
     match subject {
         CauseSubject::Scans(_) => false,
-        CauseSubject::Log(device, _) | CauseSubject::Device(device) => device == device_id,
+        CauseSubject::Log(device, _) | CauseSubject::Device(device) | CauseSubject::Batch(device, _) => {
+            device == device_id
+        }
         CauseSubject::ScanId(id) => id == scan_id,
     }
 }

@@ -16,6 +16,8 @@ pub async fn delete(app: &App, caller: &UserCaller, user_id: UserId) -> Result<(
     caller.must(Action::ManageMembers)?;
     let by = caller.clone();
     write(&*app.store, Scope::organization(&caller.organization_id), move |tx| {
+        // Two owners who remove each other at once must not both find the other still there.
+        tx.hold_organization()?;
         let before = find::require(tx, &user_id)?;
         if before.role == Role::Owner {
             find::keep_an_owner(tx, &user_id)?;

@@ -11,7 +11,7 @@ pub(super) fn require(tx: &mut dyn Tx, user_id: &UserId) -> Result<MemberRecord>
     tx.member(user_id)?.ok_or_else(|| Error::not_found("member"))
 }
 
-/// Fails with `last_owner` if the organisation would be left without one.
+/// Fails with `last_owner` if the organisation would be left without one. The caller holds the organisation.
 pub(super) fn keep_an_owner(tx: &mut dyn Tx, leaving: &UserId) -> Result<()> {
     if tx.members()?.iter().any(|one| one.role == Role::Owner && one.user_id != *leaving) {
         Ok(())

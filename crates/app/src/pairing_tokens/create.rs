@@ -53,6 +53,7 @@ pub async fn create(
         used_by: Vec::new(),
         expires_at,
         created_at: now,
+        claim_hash: None,
     };
     let by = caller.clone();
     write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {

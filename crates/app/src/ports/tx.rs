@@ -19,6 +19,9 @@ use crate::records::*;
 pub trait TxAccounts {
     /// The organisation of this transaction.
     fn organization(&mut self) -> Result<OrganizationRecord>;
+    /// Takes the organisation's own order until the end of this write: of two that look and then change, the second sees
+    /// what the first did. For checks that no constraint of the database makes.
+    fn hold_organization(&mut self) -> Result<()>;
     /// Makes a user and their membership. `email_taken`.
     fn insert_member(&mut self, user: &UserRecord, role: Role) -> Result<()>;
     /// Members, oldest first.
@@ -60,6 +63,9 @@ pub trait TxEvents {
     fn insert_rules(&mut self, event_id: &EventId, rules: &[Rule]) -> Result<()>;
     /// The rules for a fold: of the event, its gates and devices, and of these tickets.
     fn load_rules(&mut self, event_id: &EventId, tickets: &[TicketId]) -> Result<LoadedRules>;
+    /// Where a device was ever told to scan, over all events: rules of the kind
+    /// [`admit_core::rule::DeviceChange::Assignment`], in no order.
+    fn assignments(&mut self, device_id: &DeviceId) -> Result<Vec<Rule>>;
     /// Serial of the last rule change of anything in the event: the manifest's version.
     fn rules_serial(&mut self, event_id: &EventId) -> Result<u64>;
     /// Serial of the last rule change of the event itself, its gates or devices (not tickets).
@@ -126,6 +132,8 @@ pub trait TxTickets {
     ) -> Result<Listed<(TicketRecord, Option<GuestRecord>, Option<StateRecord>)>>;
     /// Which tickets ever held these codes.
     fn find_codes(&mut self, event_id: &EventId, hashes: &[BarcodeHash]) -> Result<Vec<(BarcodeHash, TicketId)>>;
+    /// The same, each with whether its ticket has a stored state.
+    fn resolve_codes(&mut self, event_id: &EventId, hashes: &[BarcodeHash]) -> Result<Vec<ResolvedCode>>;
     /// Every code with its ticket and newest values, in order of hash: what a manifest is built from.
     fn manifest_rows(&mut self, event_id: &EventId) -> Result<Vec<(BarcodeHash, TicketRecord)>>;
     /// The same of tickets whose rules changed after a version: what a delta is built from.
@@ -164,10 +172,10 @@ pub struct ScanFilter {
 
 /// Scans and what follows from them.
 pub trait TxScans {
+    /// What is stored under these ids, of whatever device and event, all contents, in order.
+    fn stored_ids(&mut self, scan_ids: &[ScanId]) -> Result<Vec<StoredId>>;
     /// What is stored under these ids of one device, all contents, of any event.
     fn known_scans(&mut self, device_id: &DeviceId, scan_ids: &[ScanId]) -> Result<Vec<KnownScan>>;
-    /// Which of these ids other devices of the organisation used too.
-    fn scan_ids_elsewhere(&mut self, device_id: &DeviceId, scan_ids: &[ScanId]) -> Result<Vec<(ScanId, DeviceId)>>;
     /// Stores scans: facts, never changed.
     fn insert_scans(&mut self, scans: &[NewScan]) -> Result<()>;
     /// Stores what later deliveries prove.
@@ -213,6 +221,8 @@ pub trait TxScans {
     fn verdicts(&mut self, event_id: &EventId, subject: &str) -> Result<Vec<ScanVerdict>>;
     /// Overwrites states and verdicts, and notes the serial on their tickets. A state without scans is removed.
     fn put_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()>;
+    /// [`TxScans::put_states`] of subjects that had neither state nor verdicts, which need not be looked for.
+    fn insert_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()>;
     /// A page of scans with verdicts, newest first by arrival.
     fn scans(&mut self, event_id: &EventId, filter: &ScanFilter, page: &Page) -> Result<Listed<ScanRow>>;
     /// Adds to the event's counters.
@@ -296,6 +306,8 @@ pub trait TxDevices {
     fn insert_batch(&mut self, batch: &BatchRecord) -> Result<()>;
     /// Stores items that were refused for good.
     fn insert_rejected(&mut self, event_id: &EventId, items: &[RejectedRecord]) -> Result<()>;
+    /// Scans of a device in an event that count nothing until a person accepts them, oldest arrival first.
+    fn waiting_scans(&mut self, event_id: &EventId, device_id: &DeviceId) -> Result<Vec<WaitingScan>>;
     /// Unverified scans stored of a device after its revocation.
     fn count_quarantined(&mut self, device_id: &DeviceId) -> Result<u64>;
 }

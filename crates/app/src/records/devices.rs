@@ -1,9 +1,29 @@
 //! Devices, keys, pairing, logs and batches.
 
 use admit_core::ids::*;
+use admit_core::scan::Digest;
 use admit_core::time::Timestamp;
 
-/// A pairing token (spec D11 way (a)).
+/// What a device asked for itself (spec D11 way (b)): of no organisation until one approves it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PairingRequestRecord {
+    /// SHA-256 of the token its QR shows.
+    pub token_hash: [u8; 32],
+    /// SHA-256 of the claim secret it keeps to itself.
+    pub claim_hash: [u8; 32],
+    /// The device, as it named itself.
+    pub device_id: DeviceId,
+    /// How staff call it; may be empty.
+    pub name: String,
+    /// `ipad | phone | desktop | terminal`.
+    pub device_type: String,
+    /// Its end.
+    pub expires_at: Timestamp,
+    /// When made.
+    pub created_at: Timestamp,
+}
+
+/// A pairing token (spec D11): of the organiser's screen, of a rotation, or of a device's own approved request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairingTokenRecord {
     /// SHA-256 of its text.
@@ -12,7 +32,7 @@ pub struct PairingTokenRecord {
     pub event_id: EventId,
     /// Gate it pairs to.
     pub gate_id: GateId,
-    /// A rotation's token is bound to this device.
+    /// The one device it is for: of a rotation, or of an approved request.
     pub device_id: Option<DeviceId>,
     /// How many devices may use it.
     pub uses: u32,
@@ -22,6 +42,8 @@ pub struct PairingTokenRecord {
     pub expires_at: Timestamp,
     /// When made.
     pub created_at: Timestamp,
+    /// SHA-256 of the claim secret that must come with it, where the device asked for itself.
+    pub claim_hash: Option<[u8; 32]>,
 }
 
 /// A device.
@@ -45,6 +67,8 @@ pub struct DeviceRecord {
     pub lost_since: Option<Timestamp>,
     /// When paired.
     pub created_at: Timestamp,
+    /// When somebody else last tried the code this device was paired with (spec D11 "second user alarmed").
+    pub code_reused_at: Option<Timestamp>,
     /// What it last told about itself.
     pub health: DeviceHealth,
 }
@@ -111,8 +135,13 @@ pub struct DeviceKeyRecord {
     pub created_at: Timestamp,
     /// First use.
     pub first_used_at: Option<Timestamp>,
-    /// When withdrawn or replaced.
+    /// When the organiser withdrew it with its device: what it signed and was not received before waits for review.
     pub revoked_at: Option<Timestamp>,
+    /// From when on another key of the device stands in its place, later than now during a rotation's overlap. It opens
+    /// nothing from then on; what it signed goes on being proven by it.
+    pub replaced_at: Option<Timestamp>,
+    /// SHA-256 of the pairing token it was given for.
+    pub paired_by: Option<[u8; 32]>,
 }
 
 /// A device's log (spec §3 "Log").
@@ -130,6 +159,17 @@ pub struct LogRecord {
     pub received: Vec<(u64, u64)>,
     /// Closed by a person.
     pub closed_at: Option<Timestamp>,
+}
+
+/// A scan that counts nothing until a person accepts it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitingScan {
+    /// Scan.
+    pub scan_id: ScanId,
+    /// The content that was taken of it.
+    pub digest: Digest,
+    /// What it is about.
+    pub subject_key: String,
 }
 
 /// A stored batch (S2's BatchSync plus S1's SyncBatch).

@@ -1,10 +1,11 @@
 //! Scans and what follows from them.
 
+use admit_core::barcode::BarcodeHash;
 use admit_core::ids::*;
 use admit_core::incident::{IncidentKind, Severity};
 use admit_core::occupancy::Occupancy;
 use admit_core::reduce::{EffectiveScan, ScanVerdict, TicketState};
-use admit_core::scan::{Digest, Fact};
+use admit_core::scan::{Digest, Fact, SignatureState};
 use admit_core::time::Timestamp;
 
 /// A scan about to be stored.
@@ -140,8 +141,32 @@ pub struct KnownScan {
     pub device_id: DeviceId,
     /// Scan.
     pub scan_id: ScanId,
+    /// Event it was stored in.
+    pub event_id: EventId,
     /// Content.
     pub digest: Digest,
     /// What it is about, as it resolves now.
     pub subject_key: String,
+}
+
+/// What is stored under a scan id, whoever used it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredId {
+    /// Content, author, and what it is about.
+    pub known: KnownScan,
+    /// Best signature over its deliveries.
+    pub signature: SignatureState,
+    /// Best offset over its deliveries, seconds.
+    pub offset_seconds: i64,
+}
+
+/// A code that some ticket ever held.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ResolvedCode {
+    /// The code.
+    pub hash: BarcodeHash,
+    /// Whose it is.
+    pub ticket_id: TicketId,
+    /// Whether the ticket has a state. Without one, no stored scan has a say in what the next one means (I7).
+    pub scanned: bool,
 }

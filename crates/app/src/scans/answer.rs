@@ -7,11 +7,12 @@ use admit_core::incident::{Cause, CauseScan, CauseSubject, IncidentKind, Role};
 use admit_core::reduce::ConflictReason;
 use admit_core::rule::Epoch;
 use admit_core::time::Timestamp;
-use admit_core::wire::scanning::{Conflict, ConflictScan, Cursor, Rejected, SyncAnswer};
+use admit_core::wire::scanning::{Conflict, ConflictScan, Cursor, Rejected, SuspendedDetails, SyncAnswer};
 use admit_core::wire::stored::to_text;
 
 use super::decode::Batch;
 use super::rejudge::Rejudged;
+use crate::error::Error;
 
 /// Findings caused by this upload: causes that are new or changed with it.
 pub fn conflicts(batch: &Batch, rejudged: &Rejudged) -> Vec<Conflict> {
@@ -76,4 +77,14 @@ pub fn sync_answer(
         cursor: Cursor::at(epoch, serial),
         server_time,
     })
+}
+
+/// The refusal a suspended device gets: its batch is stored, and held until a person counts it (spec D19). `stored` is
+/// the answer kept for it; what it names are receipts, so the device need not offer them again.
+pub fn suspended(stored: &str) -> Error {
+    let message = "this device is suspended: its uploads are stored, and held until a person counts them".to_owned();
+    let details = serde_json::from_str::<SyncAnswer>(stored).ok().and_then(|stored| {
+        serde_json::to_value(SuspendedDetails { kept: stored.processed, rejected: stored.rejected }).ok()
+    });
+    Error::Denied { code: "device_suspended", message, details: details.map(Box::new) }
 }

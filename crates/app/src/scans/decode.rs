@@ -4,9 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use admit_core::ids::{BatchId, DeviceId, EventId, KeyId, LogId};
+use admit_core::idempotency::batch_digest;
+use admit_core::ids::{BatchId, DeviceId, EventId, KeyId, LogId, ScanId};
 use admit_core::limits;
-use admit_core::scan::{Fact, Scan, SignatureState};
+use admit_core::scan::{Digest, Fact, Scan, SignatureState};
 use admit_core::sign::{content_digest, verify_v2};
 use admit_core::time::Timestamp;
 use admit_core::wire::problem::FieldError;
@@ -44,7 +45,7 @@ pub struct Batch {
     pub batch_id: BatchId,
     /// Who carried it.
     pub device_id: DeviceId,
-    /// `sync`.
+    /// `sync`, `scans_sync` or `scans`.
     pub endpoint: &'static str,
     /// The one event it is about.
     pub event_id: EventId,
@@ -56,6 +57,30 @@ pub struct Batch {
     pub items: Vec<Item>,
     /// Items refused for good.
     pub rejected: Vec<Refused>,
+}
+
+impl Batch {
+    /// The part of it that is about another event.
+    pub(super) fn another(&self, event_id: EventId, items: Vec<Item>) -> Self {
+        Self {
+            batch_id: self.batch_id.clone(),
+            device_id: self.device_id.clone(),
+            endpoint: self.endpoint,
+            event_id,
+            offset_seconds: self.offset_seconds,
+            log: None,
+            items,
+            rejected: Vec::new(),
+        }
+    }
+    /// Its digest: over all of it, whatever events it touches (spec D2).
+    pub(super) fn digest(&self) -> [u8; 32] {
+        let pairs: Vec<(ScanId, Digest)> =
+            self.items.iter().map(|item| (item.fact.scan.scan_id.clone(), item.fact.digest)).collect();
+        // A malformed item has no content to digest: its bytes stand for it.
+        let refused = self.rejected.iter().map(|item| item.record.body.as_str());
+        batch_digest(&self.device_id, self.endpoint, &pairs, refused)
+    }
 }
 
 /// What the sender's device is assigned to, and what the receipt is.
@@ -100,10 +125,8 @@ pub fn decode(request: &SyncRequest, caller: &DeviceCaller, keys: &Keys, context
     if batch.offset_seconds.unsigned_abs() > MAX_OFFSET_SECONDS {
         return Err(Error::invalid("offset_seconds", "must be within a hundred years"));
     }
-    let age_ms = request.batch_created_at.map_or(0, |made| context.received_at.since(made));
-    if age_ms.unsigned_abs() > MAX_BATCH_AGE_MS {
-        let message = "lies more than 24 h from the server's time: send the scans in a new batch";
-        return Err(Error::Invalid { code: "batch_too_old", errors: vec![field("batch_created_at", message)] });
+    if let Some(made) = request.batch_created_at {
+        check_age(made, context.received_at)?;
     }
     let mut events = BTreeSet::new();
     for (index, raw) in request.scans.iter().enumerate() {
@@ -133,8 +156,15 @@ pub fn decode(request: &SyncRequest, caller: &DeviceCaller, keys: &Keys, context
 /// A hundred years: beyond it no clock is merely wrong.
 const MAX_OFFSET_SECONDS: u64 = 100 * 366 * 86_400;
 
-/// Spec D13. Scans are never discarded for their time, only such an envelope is.
-const MAX_BATCH_AGE_MS: u64 = 24 * 3_600_000;
+/// Refuses a batch made too long ago, or far ahead (S2 §5 step 11, spec D13). Scans are never discarded for their time,
+/// only such an envelope is: its scans come again in a new one.
+pub(super) fn check_age(made: Timestamp, received_at: Timestamp) -> Result<()> {
+    if received_at.since(made).abs() <= limits::BATCH_AGE_MS {
+        return Ok(());
+    }
+    let message = "lies more than 24 h from the server's time: send the scans in a new batch";
+    Err(Error::Invalid { code: "batch_too_old", errors: vec![field("batch_created_at", message)] })
+}
 
 fn field(path: &str, message: &str) -> crate::error::FieldError {
     crate::error::FieldError { path: path.to_owned(), message: message.to_owned() }
@@ -165,7 +195,13 @@ fn read_v1(raw: &str, caller: &DeviceCaller, context: &Context, offset: i64) -> 
     Ok((scan, signature, if good { SignatureState::Verified } else { SignatureState::Unverified }))
 }
 
-fn item(scan: Scan, signature: String, state: SignatureState, offset_seconds: i64, received_at: Timestamp) -> Item {
+pub(super) fn item(
+    scan: Scan,
+    signature: String,
+    state: SignatureState,
+    offset_seconds: i64,
+    received_at: Timestamp,
+) -> Item {
     let digest = content_digest(&scan);
     let signature = (signature.len() <= limits::NOTE_CHARS).then_some(signature);
     let fact =

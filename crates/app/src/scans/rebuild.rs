@@ -6,7 +6,7 @@ use admit_core::ids::{EventId, OrganizationId};
 use admit_core::occupancy::Occupancy;
 use admit_core::reduce::{REDUCER_VERSION, Reduced};
 
-use super::rejudge::{reduce_stored, rejudge_by, state_record};
+use super::rejudge::{Touched, reduce_stored, rejudge_by, state_record};
 use crate::error::Result;
 use crate::ports::{App, Scope, Tx, read, write};
 use crate::records::{IncidentStatus, NewAudit, StateRecord};
@@ -127,7 +127,7 @@ pub async fn rebuild(app: &App, organization_id: &OrganizationId, event_id: &Eve
         let mut total = Occupancy::default();
         for chunk in keys.chunks(CHUNK) {
             let chunk: BTreeSet<String> = chunk.iter().cloned().collect();
-            let rejudged = rejudge_by(tx, &event_id, &chunk, stamp, now, &mut draw, true)?;
+            let rejudged = rejudge_by(tx, &event_id, Touched::stored(&chunk), stamp, now, &mut draw, true)?;
             for reduced in rejudged.reduced.values() {
                 total.add(&Occupancy::of(reduced), 1);
             }

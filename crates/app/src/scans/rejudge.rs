@@ -11,6 +11,7 @@ use admit_core::occupancy::Occupancy;
 use admit_core::reduce::{Reduced, Resolved, Rules, ScanVerdict, reduce};
 use admit_core::review::Review;
 use admit_core::rule::{Change, TicketBook};
+use admit_core::scan::Fact;
 use admit_core::sign::token_hash;
 use admit_core::time::Timestamp;
 use admit_core::wire::stored;
@@ -35,6 +36,37 @@ pub struct Rejudged {
     pub incidents_changed: bool,
 }
 
+/// Subjects to be judged.
+#[derive(Debug, Default)]
+pub struct Touched {
+    /// Those whose facts are in the store.
+    again: BTreeSet<String>,
+    /// Those that had no state before this transaction, each with all its facts: nothing of them need be read.
+    first: BTreeMap<String, Vec<Resolved>>,
+}
+
+impl Touched {
+    /// Subjects whose facts are in the store.
+    pub fn stored(subjects: &BTreeSet<String>) -> Self {
+        Self { again: subjects.clone(), first: BTreeMap::new() }
+    }
+    /// A fact, just stored under an id of its own, of a subject that had no state before this transaction.
+    pub fn first(&mut self, subject: Subject, fact: Fact) {
+        self.first.entry(subject.key()).or_default().push((subject, fact));
+    }
+    /// A subject about which the store may know more.
+    pub fn again(&mut self, key: String) {
+        self.again.insert(key);
+    }
+    fn is_empty(&self) -> bool {
+        self.again.is_empty() && self.first.is_empty()
+    }
+    fn settle(mut self) -> (Vec<String>, BTreeMap<String, Vec<Resolved>>) {
+        self.first.retain(|key, _| !self.again.contains(key));
+        (self.again.into_iter().collect(), self.first)
+    }
+}
+
 /// Reduces `subjects` anew and writes the difference at `stamp`.
 pub fn rejudge(
     tx: &mut dyn Tx,
@@ -44,28 +76,41 @@ pub fn rejudge(
     now: Timestamp,
     draw: &mut Draw,
 ) -> Result<Rejudged> {
-    rejudge_by(tx, event_id, subjects, stamp, now, draw, false)
+    rejudge_touched(tx, event_id, Touched::stored(subjects), stamp, now, draw)
 }
 
-/// [`rejudge`]; `anew` writes also where the stored digest says that nothing changed: a rebuild trusts no derived row.
+/// [`rejudge`] of subjects of which some are new to the store.
+pub fn rejudge_touched(
+    tx: &mut dyn Tx,
+    event_id: &EventId,
+    touched: Touched,
+    stamp: Stamp,
+    now: Timestamp,
+    draw: &mut Draw,
+) -> Result<Rejudged> {
+    rejudge_by(tx, event_id, touched, stamp, now, draw, false)
+}
+
+/// [`rejudge_touched`]; `anew` writes also where the stored digest says that nothing changed: a rebuild trusts no
+/// derived row.
 pub(super) fn rejudge_by(
     tx: &mut dyn Tx,
     event_id: &EventId,
-    subjects: &BTreeSet<String>,
+    touched: Touched,
     stamp: Stamp,
     now: Timestamp,
     draw: &mut Draw,
     anew: bool,
 ) -> Result<Rejudged> {
     let mut out = Rejudged::default();
-    if subjects.is_empty() {
+    if touched.is_empty() {
         return Ok(out);
     }
-    let keys: Vec<String> = subjects.iter().cloned().collect();
-    out.reduced = reduce_stored(tx, event_id, &keys)?;
+    let (again, first) = touched.settle();
+    out.reduced = reduce_all(tx, event_id, &again, &first)?;
     let mut before: BTreeMap<String, StateRecord> =
-        tx.states(event_id, &keys)?.into_iter().map(|state| (state.subject_key.clone(), state)).collect();
-    let mut writes = Vec::new();
+        tx.states(event_id, &again)?.into_iter().map(|state| (state.subject_key.clone(), state)).collect();
+    let (mut made, mut writes) = (Vec::new(), Vec::new());
     for (key, reduced) in &out.reduced {
         let record = state_record(key, reduced, stamp.serial);
         let old = before.remove(key);
@@ -78,7 +123,11 @@ pub(super) fn rejudge_by(
         }
         out.delta.add(&record.occupancy, 1);
         out.changed.insert(key.clone());
-        writes.push((record, reduced.verdicts.clone()));
+        let into = if first.contains_key(key) { &mut made } else { &mut writes };
+        into.push((record, reduced.verdicts.clone()));
+    }
+    if !made.is_empty() {
+        tx.insert_states(event_id, &made)?;
     }
     if !writes.is_empty() {
         tx.put_states(event_id, &writes)?;
@@ -86,8 +135,9 @@ pub(super) fn rejudge_by(
     if out.delta != Occupancy::default() {
         tx.add_occupancy(event_id, &out.delta, stamp.serial)?;
     }
+    let held = out.reduced.iter().filter(|(key, reduced)| !first.contains_key(*key) || !reduced.causes.is_empty());
     let held: BTreeMap<String, &[Cause]> =
-        out.reduced.iter().map(|(key, reduced)| (key.clone(), reduced.causes.as_slice())).collect();
+        held.map(|(key, reduced)| (key.clone(), reduced.causes.as_slice())).collect();
     let settled = settle_incidents(tx, event_id, &held, stamp, now, draw)?;
     out.incidents_changed = settled.changed;
     out.new_causes = settled.new_causes;
@@ -96,26 +146,36 @@ pub(super) fn rejudge_by(
 
 /// What `reduce` says of the stored facts of these subjects, by key. Writes nothing.
 pub fn reduce_stored(tx: &mut dyn Tx, event_id: &EventId, keys: &[String]) -> Result<BTreeMap<String, Reduced>> {
-    let subjects: Vec<Subject> = keys.iter().map(|key| parse(key)).collect::<Result<_>>()?;
-    let ticket_ids: Vec<TicketId> = subjects.iter().filter_map(|subject| subject.ticket_id().cloned()).collect();
+    reduce_all(tx, event_id, keys, &BTreeMap::new())
+}
+
+fn reduce_all(
+    tx: &mut dyn Tx,
+    event_id: &EventId,
+    again: &[String],
+    first: &BTreeMap<String, Vec<Resolved>>,
+) -> Result<BTreeMap<String, Reduced>> {
+    let subjects: BTreeMap<&String, Subject> =
+        again.iter().chain(first.keys()).map(|key| Ok((key, parse(key)?))).collect::<Result<_>>()?;
+    let ticket_ids: Vec<TicketId> = subjects.values().filter_map(|subject| subject.ticket_id().cloned()).collect();
     let rules = tx.load_rules(event_id, &ticket_ids)?;
-    let mut books: BTreeMap<TicketId, TicketBook> = BTreeMap::new();
+    let mut books: BTreeMap<&TicketId, TicketBook> = BTreeMap::new();
     for rule in &rules.tickets {
         if let Change::Ticket(ticket_id, change) = &rule.change {
-            books.entry(ticket_id.clone()).or_default().add(rule, change);
+            books.entry(ticket_id).or_default().add(rule, change);
         }
     }
-    let facts = by_subject(tx.facts(event_id, keys)?);
-    let reviews = tx.reviews(event_id, keys)?;
+    let facts = by_subject(tx.facts(event_id, again)?);
+    let reviews = if again.is_empty() { Vec::new() } else { tx.reviews(event_id, again)? };
     let mut out = BTreeMap::new();
-    for (key, subject) in keys.iter().zip(&subjects) {
+    for (key, subject) in subjects {
         let rules = Rules {
             event: &rules.book,
             ticket: subject.ticket_id().and_then(|ticket_id| books.get(ticket_id)),
             newest: false,
         };
-        let own = facts.get(subject).map_or(&[][..], Vec::as_slice);
-        out.insert(key.clone(), reduce(subject, rules, &reviews_of(&reviews, own), own));
+        let own = first.get(key).or_else(|| facts.get(&subject)).map_or(&[][..], Vec::as_slice);
+        out.insert(key.clone(), reduce(&subject, rules, &reviews_of(&reviews, own), own));
     }
     Ok(out)
 }

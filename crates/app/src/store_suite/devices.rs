@@ -1,5 +1,6 @@
 //! Devices, keys, pairing, logs, batches.
 
+use admit_core::reduce::{LeftOut, ScanVerdict};
 use admit_core::scan::Scan;
 
 use super::fixture::*;
@@ -17,6 +18,7 @@ fn device(name: &str, created_at: i64) -> DeviceRecord {
         revoked_at: None,
         lost_since: None,
         created_at: at(created_at),
+        code_reused_at: Some(at(created_at + 1)),
         health: DeviceHealth::default(),
     }
 }
@@ -32,6 +34,8 @@ pub async fn a_device_and_its_keys_come_back(store: TestStore) {
         created_at: at(i64::from(byte)),
         first_used_at: None,
         revoked_at: None,
+        replaced_at: Some(at(i64::from(byte) + 70)),
+        paired_by: Some(hash(byte + 90)),
     };
     let (first, second) = (key("k-b", 1), key("k-a", 2));
     let keys = [first.clone(), second.clone()];
@@ -91,6 +95,7 @@ pub async fn a_pairing_token_remembers_who_used_it(store: TestStore) {
         used_by: vec![],
         expires_at: at(300_000),
         created_at: at(0),
+        claim_hash: Some(hash(4)),
     };
     let stored = token.clone();
     on_event(&store, move |tx| tx.insert_pairing_token(&stored)).await.unwrap();
@@ -194,4 +199,58 @@ pub async fn quarantine_is_counted(store: TestStore) {
     .unwrap();
     assert_eq!(look(&store, |tx| tx.count_quarantined(&id("d1"))).await, 1);
     assert_eq!(look(&store, |tx| tx.count_quarantined(&id("d2"))).await, 0);
+}
+
+/// Scans that wait for a person are those the reducer left out as unproven, of one device.
+pub async fn scans_that_wait_are_told_by_device(store: TestStore) {
+    with_event(&store).await;
+    let scans: Vec<NewScan> = ["s1", "s2", "s3"].map(|name| new_scan(scan("e", name, "t1"), 1)).into();
+    let left_out = [Some(LeftOut::Unverified), None, Some(LeftOut::Excluded)];
+    let verdicts: Vec<ScanVerdict> = scans
+        .iter()
+        .zip(left_out)
+        .map(|(new, left_out)| {
+            let scan_id = new.fact.scan.scan_id.as_str();
+            ScanVerdict { digest: new.fact.digest, left_out, ..super::states::verdict(scan_id, "t1") }
+        })
+        .collect();
+    let waiting = WaitingScan { scan_id: id("s1"), digest: scans[0].fact.digest, subject_key: "ticket:t1".into() };
+    on_event(&store, move |tx| {
+        tx.insert_scans(&scans)?;
+        tx.put_states(&id("e"), &[(super::states::state("ticket:t1", 1), verdicts.clone())])
+    })
+    .await
+    .unwrap();
+    assert_eq!(look(&store, |tx| tx.waiting_scans(&id("e"), &id("d1"))).await, [waiting]);
+    assert_eq!(look(&store, |tx| tx.waiting_scans(&id("e"), &id("d2"))).await, Vec::<WaitingScan>::new());
+    assert_eq!(look(&store, |tx| tx.waiting_scans(&id("e2"), &id("d1"))).await, Vec::<WaitingScan>::new());
+}
+
+/// What a device asks for itself is found by its token alone, is bounded, and is forgotten some time after its end.
+pub async fn a_pairing_request_is_found_by_its_token_and_forgotten(store: TestStore) {
+    let request = |byte: u8, expires_at: i64| PairingRequestRecord {
+        token_hash: hash(byte),
+        claim_hash: hash(byte + 100),
+        device_id: id(&format!("d{byte}")),
+        name: "Side door é".into(),
+        device_type: "phone".into(),
+        expires_at: at(expires_at),
+        created_at: at(5),
+    };
+    let insert = async |one, before, most| store.insert_pairing_request(one, at(before), most).await;
+    assert_eq!(insert(request(1, 10), 0, 2).await, Ok(true));
+    assert_eq!(insert(request(2, 20), 0, 2).await, Ok(true));
+    assert_eq!(insert(request(3, 30), 10, 2).await, Ok(false), "two wait; one that ends at 10 is not before 10");
+    assert_eq!(store.pairing_request(hash(1)).await, Ok(Some(request(1, 10))));
+    assert_eq!(store.pairing_request(hash(3)).await, Ok(None));
+    assert_eq!(insert(request(3, 30), 11, 2).await, Ok(true));
+    assert_eq!(store.pairing_request(hash(1)).await, Ok(None));
+    assert_eq!(store.pairing_request(hash(3)).await, Ok(Some(request(3, 30))));
+}
+
+/// Every organisation is told, events or not.
+pub async fn organizations_are_told_with_and_without_events(store: TestStore) {
+    with_event(&store).await;
+    with_organization(&store, "p").await;
+    assert_eq!(store.organizations().await.unwrap(), [id("o"), id("p")]);
 }

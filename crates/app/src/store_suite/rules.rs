@@ -7,7 +7,7 @@ use admit_core::ticket::TicketStatus;
 
 use super::fixture::*;
 use crate::error::{Error, Result};
-use crate::ports::Tx;
+use crate::ports::{Tx, write};
 
 fn rules_at(serial: u64, changes: Vec<(Effective, Change)>) -> Vec<Rule> {
     let rule = |(ordinal, (effective_at, change)): (usize, (Effective, Change))| Rule {
@@ -106,4 +106,37 @@ pub async fn rules_need_the_writes_own_place(store: TestStore) {
     .await;
     assert!(matches!(wrong, Err(Error::Bug(_))), "{wrong:?}");
     assert_eq!(look(&store, |tx| tx.head(&id("e"))).await.serial, 0);
+}
+
+/// A device's assignments come from every event of the organisation, with their moments, and from no other's.
+pub async fn a_devices_assignments_come_from_every_event(store: TestStore) {
+    with_event(&store).await;
+    make_event(&store, "o", event("f", 4_000)).await;
+    with_organization(&store, "other").await;
+    make_event(&store, "other", event("e", 3_000)).await;
+    let assign = |device: &str, event: &str| {
+        let assignment = DeviceChange::Assignment { event_id: id(event), gate_id: id("north") };
+        Change::Device(id(device), assignment)
+    };
+    let mut made = Vec::new();
+    for (organization, name, effective_at, device) in [
+        ("o", "e", Effective::Start, "d1"),
+        ("o", "f", Effective::At(at(50)), "d1"),
+        ("o", "f", Effective::Start, "d2"),
+        ("other", "e", Effective::Start, "d1"),
+    ] {
+        let change = assign(device, name);
+        let lost = Change::Device(id(device), DeviceChange::LostSince(None));
+        let rules = write(&*store, scope(organization, name), move |tx| {
+            let stamp = tx.stamp(&id(name))?;
+            let rules = rules_at(stamp.serial, vec![(effective_at, change.clone()), (effective_at, lost.clone())]);
+            tx.insert_rules(&id(name), &rules)?;
+            Ok(rules)
+        });
+        made.push(rules.await.unwrap().remove(0));
+    }
+    let mut found = look(&store, |tx| tx.assignments(&id("d1"))).await;
+    found.sort_by_key(|rule| rule.effective_at);
+    assert_eq!(found, made[..2]);
+    assert!(look(&store, |tx| tx.assignments(&id("d3"))).await.is_empty());
 }

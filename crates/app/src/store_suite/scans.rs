@@ -142,6 +142,9 @@ pub async fn deliveries_are_merged(store: TestStore) {
     assert_eq!(facts_of(&store, &[ticket_key("t1")]).await, [(Subject::Ticket(id("t1")), merged.clone())]);
     let proven = look(&store, |tx| tx.proven(&id("d1"), &[id("s1"), id("s2")])).await;
     assert_eq!(proven, [(id("s1"), merged.digest, SignatureState::Verified, -9)]);
+    let stored = look(&store, |tx| tx.stored_ids(&[id("s1"), id("s2")])).await;
+    let best: Vec<_> = stored.iter().map(|one| (one.known.digest, one.signature, one.offset_seconds)).collect();
+    assert_eq!(best, [(merged.digest, SignatureState::Verified, -9)]);
     let listed = look(&store, |tx| tx.scans(&id("e"), &ScanFilter::default(), &page(5))).await;
     assert_eq!(listed.items[0].fact, merged);
 }
@@ -161,8 +164,10 @@ pub async fn ids_are_known_by_device(store: TestStore) {
     let mut digests = [fact(variant).digest, fact(scan("e", "s1", "t1")).digest];
     digests.sort();
     assert_eq!([known[0].digest, known[1].digest], digests);
-    let elsewhere = look(&store, |tx| tx.scan_ids_elsewhere(&id("d1"), &[id("s1"), id("s2")])).await;
-    assert_eq!(elsewhere, [(id("s1"), id("d2"))]);
+    let stored = look(&store, |tx| tx.stored_ids(&[id("s2"), id("s3"), id("s1"), id("s1")])).await;
+    let users = stored.iter().map(|one| (one.known.scan_id.as_str(), one.known.device_id.as_str()));
+    assert_eq!(users.collect::<Vec<_>>(), [("s1", "d1"), ("s1", "d1"), ("s1", "d2"), ("s2", "d1")]);
+    assert_eq!([&stored[0].known, &stored[1].known, &stored[3].known], [&known[0], &known[1], &known[2]]);
 }
 
 /// Reviews follow the scans they are about, wherever these resolve.

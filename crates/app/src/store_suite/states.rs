@@ -91,8 +91,12 @@ pub async fn states_are_replaced_whole(store: TestStore) {
         (state(&unknown, 4), vec![verdict("s3", "c")]),
     ];
     let stored = first.clone();
-    on_event(&store, move |tx| tx.put_states(&id("e"), &stored)).await.unwrap();
+    on_event(&store, move |tx| tx.insert_states(&id("e"), &stored)).await.unwrap();
     let asked = subjects.clone();
+    let codes = look(&store, |tx| tx.resolve_codes(&id("e"), &[code("t2"), code("late"), code("t1")])).await;
+    let mut found: Vec<_> = codes.into_iter().map(|one| (one.ticket_id, one.scanned)).collect();
+    found.sort();
+    assert_eq!(found, [(id("t1"), true), (id("t2"), false)]);
     assert_eq!(look(&store, move |tx| tx.states(&id("e"), &asked)).await, [first[0].0.clone(), first[1].0.clone()]);
     let order = |verdicts: Vec<ScanVerdict>| verdicts.into_iter().map(|v| v.scan_id.to_string()).collect::<Vec<_>>();
     assert_eq!(order(look(&store, |tx| tx.verdicts(&id("e"), "ticket:t1")).await), ["s2", "s1"]);

@@ -18,11 +18,10 @@ fn ingest(tx: &mut dyn Tx, batch: usize, size: usize) -> Result<()> {
     let scan_ids: Vec<_> = scans.iter().map(|scan| scan.scan_id.clone()).collect();
     tx.batch(&id("d1"), "sync", &id(&format!("batch-{batch}")))?;
     tx.device(&id("d1"))?;
-    tx.known_scans(&id("d1"), &scan_ids)?;
-    tx.scan_ids_elsewhere(&id("d1"), &scan_ids)?;
+    tx.stored_ids(&scan_ids)?;
     let stamp = tx.stamp(&event_id)?;
     let hashes: Vec<_> = names.iter().map(|name| code(name)).collect();
-    tx.find_codes(&event_id, &hashes)?;
+    tx.resolve_codes(&event_id, &hashes)?;
     let new: Vec<NewScan> = scans.into_iter().map(|scan| new_scan(scan, stamp.serial)).collect();
     tx.insert_scans(&new)?;
     let subjects: Vec<String> = names.iter().map(|name| format!("ticket:{name}")).collect();

@@ -9,6 +9,8 @@ mod import;
 mod guests;
 mod devices;
 mod scanning;
+mod s2;
+mod rights;
 mod incidents;
 mod occupancy;
 mod isolation;

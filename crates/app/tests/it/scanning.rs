@@ -4,6 +4,7 @@ mod batches;
 mod keys;
 mod lists;
 mod damage;
+mod s1;
 
 use admit_app::error::Error;
 use admit_app::ports::read;

@@ -1,6 +1,5 @@
 //! `admit audit verify`: follows the chain of every ledger from its first line (spec D14).
 
-use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use admit_app::ports::{App, read};
@@ -34,7 +33,8 @@ impl Audit {
         let Self::Verify(verify) = self;
         let app = parts::open_app(&verify.place).await?;
         let events = app.store.all_events().await?;
-        let organizations: BTreeSet<OrganizationId> = events.iter().map(|(one, _)| one.clone()).collect();
+        // Every organisation has a ledger of its own, events or not.
+        let organizations = app.store.organizations().await?;
         let mut ledgers: Vec<(OrganizationId, Option<EventId>)> =
             organizations.into_iter().map(|organization_id| (organization_id, None)).collect();
         ledgers.extend(events.into_iter().map(|(organization_id, event_id)| (organization_id, Some(event_id))));

@@ -46,6 +46,7 @@ impl Demo {
         let listen = Listen {
             listen: SocketAddr::new(self.listen, self.port),
             public_url: self.public_url.clone(),
+            redis_url: None,
             syncs_per_minute: self.syncs_per_minute,
         };
         let settings = listen.settings()?;
@@ -53,6 +54,7 @@ impl Demo {
         let listener = serve::bind(listen.listen).await?;
         let url =
             settings.public_url.clone().unwrap_or_else(|| reached_at(listener.local_addr().unwrap_or(listen.listen)));
+        let _lock = place.lock()?;
         let state = parts::open(&place, settings).await?;
         serve::heed_signals(&state)?;
         let seeded = seed(&state.app).await?;

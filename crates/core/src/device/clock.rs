@@ -76,6 +76,8 @@ pub struct Clock {
     carried: Option<Carried>,
     gaps_ms: i64,
     exchanged: bool,
+    /// The wall clock was set, or the phone slept, and no anchor says so yet.
+    jumped: bool,
 }
 
 impl Clock {
@@ -95,6 +97,7 @@ impl Clock {
         let gap = wall.saturating_sub(mono);
         let tolerance = limits::CLOCK_STEP_MS + mono.saturating_mul(limits::CLOCK_SLEW_PPM) / 1_000_000;
         carried.uncertainty_ns = carried.uncertainty_ns.saturating_add(drift_ns(mono));
+        self.jumped |= gap.abs() > tolerance && gap.abs() >= limits::CLOCK_JOURNAL_MS;
         if gap > tolerance {
             self.gaps_ms = self.gaps_ms.saturating_add(gap);
             let slept = gap <= limits::CLOCK_SLEEP_MS;
@@ -133,6 +136,14 @@ impl Clock {
         }
     }
 
+    /// The anchor to journal after a jump of the wall clock, once: by the one before it the next session would take a
+    /// clock that was set for time that went by, or a long sleep for certainty.
+    pub fn jumped(&mut self) -> Option<Anchor> {
+        let carried = self.carried.filter(|_| std::mem::take(&mut self.jumped))?;
+        let Reading { at_ms, uncertainty_ms } = self.read();
+        Some(Anchor { wall_ms: carried.wall_ms, at_ms, uncertainty_ms })
+    }
+
     /// Sum of the gaps seen so far, to be handed back in an [`Exchange`].
     pub fn gaps_ms(&self) -> i64 {
         self.gaps_ms
@@ -156,7 +167,9 @@ impl Clock {
             return None;
         }
         let at_ms = exchange.answered_ms.checked_add((round - served) / 2)?;
-        let uncertainty_ms = ((round - served).max(0) / 2 + ROUNDING_MS).unsigned_abs();
+        // The round was measured by a clock that may run wrong itself.
+        let drift = i64::try_from(drift_ns(round).div_ceil(NS)).unwrap_or(i64::MAX);
+        let uncertainty_ms = ((round - served).max(0) / 2).saturating_add(ROUNDING_MS + drift).unsigned_abs();
         self.exchanged = true;
         let apart = at_ms.abs_diff(reading.at_ms) > uncertainty_ms.saturating_add(reading.uncertainty_ms);
         if uncertainty_ms > reading.uncertainty_ms && !apart {

@@ -3,12 +3,13 @@
 
 use super::list::List;
 use super::net::Answer;
-use super::state::{After, Ask, State};
+use super::state::{After, Ask, Drawn, State};
 use crate::gate::Direction;
 use crate::limits;
 use crate::manifest::verify::Expected;
-use crate::wire::engine::{Effect, Input, Now, Row};
+use crate::wire::engine::{Effect, Input, Now, Row, View};
 use crate::wire::journal::{self as rows, CachedPage, Entry};
+use crate::wire::stored::from_json;
 
 /// A scanner without hands: the worker of a browser tab, the terminal scanner or the simulator feeds it and does what
 /// it says.
@@ -49,6 +50,9 @@ impl Engine {
         state.clock.observe(now);
         if matches!(input, Input::Tick) || state.wake.is_some_and(|wake| wake <= now.mono_ms) {
             state.wake = None; // A timer may fire a little early: then it is set again.
+        }
+        if state.started {
+            state.note_jump();
         }
         state.take(input, body);
         if state.started {
@@ -136,7 +140,7 @@ impl State {
             let prefix = super::list::page_key(&paired.event_id, "");
             let pages = caches.range(prefix.clone()..).take_while(|(key, _)| key.starts_with(&prefix));
             let pages = pages.filter_map(|(key, body)| {
-                let page: CachedPage = serde_json::from_slice(body).ok()?;
+                let page: CachedPage = from_json(body).ok()?;
                 Some((key[prefix.len()..].parse().ok()?, page))
             });
             for number in self.feed.load(pages.collect()) {
@@ -145,6 +149,13 @@ impl State {
             }
         }
         self.show_again();
+    }
+
+    /// The wall clock jumped: the journal's pair of clocks is of before, and a restart would believe it.
+    fn note_jump(&mut self) {
+        let Some(anchor) = self.journal.anchor.and_then(|_| self.clock.jumped()) else { return };
+        let (wall_ms, at_ms) = (anchor.wall_ms, anchor.at_ms);
+        self.note(Entry::Clock { wall_ms, at_ms, uncertainty_ms: anchor.uncertainty_ms });
     }
 
     /// Staff's inputs wait while an append is under way: they are decided on the state it leaves.
@@ -180,6 +191,8 @@ impl State {
         }
         match input {
             Input::Pair { code, name } => self.begin_pairing(&code, &name),
+            Input::AskPairing { name } => self.begin_asking(&name),
+            Input::CancelPairing => self.drop_pairing(),
             Input::Code { text, method } => self.read_code(&text, method),
             Input::Count { scan_id, count } => self.count_party(&scan_id, count),
             Input::Override { scan_id, pin, by, reason, count } => self.set_aside(&scan_id, &pin, &by, &reason, count),
@@ -249,6 +262,7 @@ impl State {
         if self.lanes.of(&ask).request() == Some(request) {
             self.lanes.of(&ask).drop_request();
         }
+        self.answering = request;
         if !self.heed(answer) {
             return self.failed(&ask); // An answer out of a past epoch.
         }
@@ -331,14 +345,24 @@ impl State {
     }
 
     fn draw_view(&mut self) {
-        let mut view = self.view();
-        let (retry_in_ms, retry_at) = (view.retry_in_ms.take(), self.retry_at());
-        let held = self.last_view.as_ref();
-        if held.is_some_and(|(held, at)| *at == retry_at && *held == view) {
-            return;
+        let mut view = self.view_but_rows();
+        let retry_in_ms = view.retry_in_ms.take();
+        let mut next = Drawn { view, retry_at: self.retry_at(), revision: self.journal.revision };
+        let mut held = self.last_view.take();
+        // The rows are most of the work, and most inputs change none.
+        let kept = held.as_mut().filter(|held| held.revision == next.revision).map(|held| {
+            let View { history, problems, .. } = &mut held.view;
+            (std::mem::take(history), std::mem::take(problems))
+        });
+        let mut same = kept.is_some() && held.as_ref() == Some(&next);
+        let fresh = kept.is_none();
+        (next.view.history, next.view.problems) = kept.unwrap_or_else(|| (self.history(), self.problems()));
+        if fresh {
+            same = held.is_some_and(|held| held.retry_at == next.retry_at && held.view == next.view);
         }
-        self.last_view = Some((view.clone(), retry_at));
-        view.retry_in_ms = retry_in_ms;
-        self.emit(Effect::View { view: Box::new(view) });
+        if !same {
+            self.emit(Effect::View { view: Box::new(View { retry_in_ms, ..next.view.clone() }) });
+        }
+        self.last_view = Some(next);
     }
 }

@@ -8,6 +8,7 @@ use crate::ids::TicketId;
 use crate::limits;
 use crate::wire::journal::CachedPage;
 use crate::wire::scanning::{ChangedTicket, ChangesAnswer, Cursor};
+use crate::wire::stored::from_json;
 
 /// A changed ticket, and how new its rules are.
 #[derive(Debug, Clone)]
@@ -157,7 +158,7 @@ impl Feed {
         let mut first: Option<u64> = None;
         for (number, page) in pages {
             self.pages = self.pages.max(number);
-            let Ok(answer) = serde_json::from_str::<ChangesAnswer>(&page.body) else {
+            let Ok(answer) = from_json::<ChangesAnswer>(page.body.as_bytes()) else {
                 useless.push(number);
                 continue;
             };

@@ -5,7 +5,7 @@ use super::feed::{Feed, PageWrites};
 use super::list::{Download, List, delta_key, page_key, whole_key};
 use super::net::Answer;
 use super::state::{After, Ask, Pairing, State};
-use crate::ids::{DeviceId, EventId, LogId};
+use crate::ids::EventId;
 use crate::limits;
 use crate::manifest::verify::{Expected, ManifestError};
 use crate::sign::ApiKey;
@@ -26,29 +26,21 @@ impl State {
             return self.refuse("bad_pairing_code", "This is no pairing code. Ask for one on the organiser's screen.");
         };
         let name = super::door::words(name, limits::NAME_CHARS);
-        if let Some(request) = self.lanes.pair.drop_request() {
-            self.requests.remove(&request);
-            self.emit(Effect::Cancel { request });
-        }
-        self.lanes.pair = super::lane::Lane::default();
-        self.pairing = Some(Pairing { token, server, name });
-        self.message = None;
-        if self.journal.identity.is_some() {
-            return;
-        }
-        let (device, log) = (DeviceId::new(self.draw_uuid()), LogId::new(crate::barcode::hex(&self.draw()[..16])));
-        if let (Ok(device_id), Ok(log_id)) = (device, log) {
-            self.append(vec![Entry::Log { device_id, log_id }], vec![After::Pair]);
-        }
+        self.drop_pairing();
+        self.pairing = Some(Pairing { token, server, name, own: None });
+        self.name_itself();
     }
 
     /// Asks to be paired.
     pub fn ask_pairing(&mut self) {
         let (Some(pairing), Some((device_id, _))) = (&self.pairing, &self.journal.identity) else { return };
+        if pairing.own.is_some() && pairing.token.is_empty() {
+            return self.ask_ticket();
+        }
         let request = PairRequest {
             pairing_token: pairing.token.clone(),
             device_id: device_id.clone(),
-            claim_secret: None,
+            claim_secret: pairing.own.as_ref().map(|own| own.claim_secret.clone()),
             name: Some(pairing.name.clone()).filter(|name| !name.is_empty()),
             device_type: self.device_type,
             app_version: Some(self.app_version.clone()).filter(|version| !version.is_empty()),
@@ -58,6 +50,9 @@ impl State {
 
     /// The answer to it.
     pub fn pairing_answered(&mut self, answer: &Answer<'_>) {
+        if self.waits_on(answer) {
+            return;
+        }
         let Some(pairing) = self.pairing.clone() else { return };
         let paired = answer.read::<PairAnswer>().filter(|paired| ApiKey::parse(&paired.api_key).is_ok());
         let Some(paired) = paired else {
@@ -90,15 +85,17 @@ impl State {
         // The epoch is believed from now on: so the proof of it is kept with it.
         if let Some(text) = answer.header(crate::wire::scanning::WITNESS_HEADER)
             && let Ok(witness) = text.parse::<crate::wire::scanning::Witness>()
+            && self.proofs.event_id() != Some(&witness.event_id)
         {
-            entries.push(Entry::Witness { event_id: witness.event_id, text: text.to_owned() });
+            let (event_id, text) = (witness.event_id, text.to_owned());
+            entries.push(Entry::Witness { event_id, text, also: Vec::new() });
         }
         self.append(entries, vec![After::Settled(before)]);
     }
 
     /// A pairing's answer did not come: tried again a few times, for the token lives five minutes.
     pub fn pairing_lost(&mut self) {
-        if self.lanes.pair.failures() >= limits::PAIRING_TRIES {
+        if self.lanes.pair.failures() >= limits::PAIRING_TRIES && !self.still_waits() {
             self.pairing_failed("The server does not answer. Is there a network?");
         }
     }
@@ -113,7 +110,7 @@ impl State {
     pub fn settled(&mut self, before: Option<EventId>) {
         self.pairing = None;
         self.message = None;
-        self.key_unknown = false;
+        self.key_unknown = None;
         self.suspended = false;
         self.named = None;
         for request in self.requests.keys().copied().collect::<Vec<_>>() {
@@ -326,7 +323,7 @@ impl State {
             return self.failed(&Ask::Heartbeat);
         }
         self.done(&Ask::Heartbeat, limits::HEARTBEAT_MS);
-        self.suspended &= self.lanes.sync.failures() > 0;
+        self.suspended = beat.suspended;
         let now = self.mono();
         if self.feed.cursor().is_none_or(|cursor| *cursor < beat.cursor) {
             self.lanes.changes.hurry(now);

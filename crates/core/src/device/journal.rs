@@ -76,6 +76,8 @@ pub struct PinTries {
 pub struct Journal {
     /// Number of the last row.
     pub rows: u64,
+    /// Grows with every change, also those that no row tells of.
+    pub revision: u64,
     /// This phone, as it named itself, and its log.
     pub identity: Option<(DeviceId, LogId)>,
     /// The pairing.
@@ -102,8 +104,8 @@ pub struct Journal {
     pub hidden: BTreeSet<ScanId>,
     /// The server's epoch, as far as known.
     pub epoch: Option<Epoch>,
-    /// Newest witness of each event.
-    pub witnesses: BTreeMap<EventId, String>,
+    /// Witnesses of each event, the newest last.
+    pub witnesses: BTreeMap<EventId, Vec<String>>,
     /// Newest list of each event.
     pub lists: BTreeMap<EventId, ListMark>,
     /// Operator.
@@ -130,6 +132,7 @@ impl Journal {
     /// Takes in one row.
     pub fn apply(&mut self, entry: Entry) {
         self.rows += 1;
+        self.revision += 1;
         match entry {
             Entry::Log { device_id, log_id } => {
                 self.identity.get_or_insert((device_id, log_id));
@@ -157,8 +160,9 @@ impl Journal {
             }
             Entry::Poison { seq, reason } => self.settle(seq, Delivery::Poison(reason), None),
             Entry::Epoch { epoch } => self.begin_epoch(epoch),
-            Entry::Witness { event_id, text } => {
-                self.witnesses.insert(event_id, text);
+            Entry::Witness { event_id, text, mut also } => {
+                also.push(text);
+                self.witnesses.insert(event_id, also);
             }
             Entry::List { event_id, epoch, version, content_hash } => {
                 self.mark_list(event_id, epoch, version, Some(content_hash));
@@ -192,6 +196,7 @@ impl Journal {
     /// Takes in a row that this version cannot read.
     pub fn pass_over(&mut self, was_scan: bool) {
         self.rows += 1;
+        self.revision += 1;
         self.damaged |= was_scan;
     }
 
@@ -291,6 +296,7 @@ impl Journal {
 
     /// The server said which scans it lacks: they wait again. In memory only: a restart asks again.
     pub fn lacking(&mut self, seq: u64) {
+        self.revision += 1;
         self.settle(seq, Delivery::Waiting, None);
     }
 

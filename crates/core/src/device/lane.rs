@@ -57,6 +57,10 @@ impl Lane {
     pub fn hold(&mut self, now_ms: i64, for_ms: i64) {
         self.not_before = now_ms.saturating_add(for_ms.clamp(0, limits::POISON_EVERY_MS));
     }
+    /// Wait at least so long, unless something says that it is worth a try.
+    pub fn pause(&mut self, now_ms: i64, for_ms: i64) {
+        self.next_at = self.next_at.max(now_ms.saturating_add(for_ms));
+    }
     /// Forget the request under way and try as soon as due.
     pub fn drop_request(&mut self) -> Option<u64> {
         self.request.take()

@@ -1,6 +1,7 @@
 //! Requests and answers as such: what every request carries, what every answer tells beside its own matter, and what
 //! is no answer of ours at all (spec §3 "Epoch and witness", D10, D19; trust fault 5).
 
+use super::proofs::Proofs;
 use super::state::{Ask, State};
 use crate::limits;
 use crate::rule::Epoch;
@@ -8,6 +9,7 @@ use crate::wire::engine::Effect;
 use crate::wire::journal::Entry;
 use crate::wire::problem::Problem;
 use crate::wire::scanning::{RevokedDetails, WITNESS_HEADER, Witness};
+use crate::wire::stored::{from_json, from_tree};
 
 /// One answer.
 #[derive(Debug, Clone, Copy)]
@@ -23,12 +25,12 @@ impl<'a> Answer<'a> {
         self.headers.iter().find(|(held, _)| held == name).map(|(_, value)| value.as_str())
     }
     /// Its JSON, if it is a success of the expected shape.
-    pub fn read<T: serde::Deserialize<'a>>(&self) -> Option<T> {
-        (self.status == 200).then(|| serde_json::from_slice(self.body).ok()).flatten()
+    pub fn read<T: serde::de::DeserializeOwned>(&self) -> Option<T> {
+        (self.status == 200).then(|| from_json(self.body).ok()).flatten()
     }
     /// Its problem, if it is one of ours.
     pub fn problem(&self) -> Option<Problem> {
-        let problem: Problem = (self.status >= 400).then(|| serde_json::from_slice(self.body).ok()).flatten()?;
+        let problem: Problem = (self.status >= 400).then(|| from_json(self.body).ok()).flatten()?;
         (!problem.code.is_empty()).then_some(problem)
     }
     fn retry_after_ms(&self) -> Option<i64> {
@@ -49,7 +51,9 @@ impl State {
         if body.is_some() {
             headers.push(("content-type".to_owned(), "application/json".to_owned()));
         }
-        if let Some(witness) = self.newest_witness() {
+        self.recall_proofs();
+        if let Some(witness) = self.proofs.to_carry().map(str::to_owned) {
+            self.carried.insert(request, witness.clone());
             headers.push((WITNESS_HEADER.to_owned(), witness));
         }
         if matches!(ask, Ask::List { .. }) {
@@ -66,10 +70,13 @@ impl State {
         self.emit(Effect::Send { request, method: method.to_owned(), path, headers, body, timeout_ms, server });
     }
 
-    fn newest_witness(&self) -> Option<String> {
-        let event_id = &self.paired()?.event_id;
-        let held = self.witness.as_ref().filter(|(witness, _)| witness.event_id == *event_id);
-        held.map(|(_, text)| text.clone()).or_else(|| self.journal.witnesses.get(event_id).cloned())
+    /// What is held is of the present event; at first that is what the journal kept.
+    fn recall_proofs(&mut self) {
+        let event_id = self.journal.paired.as_ref().map(|paired| &paired.event_id);
+        if self.proofs.event_id() != event_id {
+            let kept = event_id.and_then(|event_id| self.journal.witnesses.get(event_id));
+            self.proofs = Proofs::recall(kept.map(Vec::as_slice).unwrap_or_default());
+        }
     }
 
     /// The lane's request came to nothing: try again later.
@@ -83,7 +90,11 @@ impl State {
         self.lanes.of(ask).done(now, after_ms);
         self.online = true;
         self.captive = false;
-        self.key_unknown = false;
+        if *ask != Ask::Pair && self.key_unknown.is_some_and(|asked| self.answering > asked) {
+            // Known again (the server went back and forth): whatever waited for a pairing need not.
+            self.key_unknown = None;
+            self.lanes.all().into_iter().filter(|lane| lane.failures() > 0).for_each(|lane| lane.hurry(now));
+        }
     }
 
     /// What any answer may tell, whatever was asked. `false`: nothing else of it may be believed.
@@ -93,32 +104,32 @@ impl State {
         if self.paired().is_none_or(|paired| paired.event_id != witness.event_id) {
             return true;
         }
+        let news = self.epoch_seen.or(self.journal.epoch) != Some(witness.epoch);
         if !self.heed_epoch(witness.epoch) {
             return false;
         }
-        let place = |witness: &Witness| (witness.event_id.clone(), witness.epoch, witness.serial);
-        let newer = self
-            .witness
-            .as_ref()
-            .is_none_or(|(held, _)| held.event_id != witness.event_id || place(held) < place(&witness));
-        if newer {
-            self.witness = Some((witness, text.to_owned()));
-            if self.mono() - self.witness_kept_at >= limits::WITNESS_EVERY_MS {
-                self.keep_witness();
-            }
+        self.recall_proofs();
+        self.carried.retain(|request, _| *request == self.answering || self.requests.contains_key(request));
+        let (before, carried) = (self.proofs.newest(), self.carried.remove(&self.answering));
+        self.proofs.take(carried.as_deref(), witness, text);
+        // An epoch is believed from now on: a device that could not prove it would believe nobody, should the server
+        // lose it.
+        let due = self.mono() - self.witness_kept_at >= limits::WITNESS_EVERY_MS && self.proofs.newest() != before;
+        if news || due {
+            self.keep_witness();
         }
         true
     }
 
     /// Writes the newest witness beside other rows: a server rolled back while this device was off is still found out.
     pub fn keep_witness(&mut self) {
-        let Some((witness, text)) = &self.witness else { return };
-        if self.journal.witnesses.get(&witness.event_id) == Some(text) {
+        let (Some(event_id), mut also) = (self.proofs.event_id().cloned(), self.proofs.texts()) else { return };
+        if self.journal.witnesses.get(&event_id) == Some(&also) {
             return;
         }
-        let row = Entry::Witness { event_id: witness.event_id.clone(), text: text.clone() };
+        let Some(text) = also.pop() else { return };
         self.witness_kept_at = self.mono();
-        self.note(row);
+        self.note(Entry::Witness { event_id, text, also });
     }
 
     /// Compares the server's epoch with the one this device knows. A newer one un-acknowledges the whole log; an
@@ -152,13 +163,15 @@ impl State {
         self.captive = false;
         match (answer.status, problem.code.as_str()) {
             (401, "unknown_key") => {
-                self.key_unknown = true;
-                self.lanes.of(ask).hold(now, limits::RETRY_AFTER_MAX_MS);
+                self.key_unknown = Some(self.next_request);
+                self.lanes.of(ask).pause(now, limits::RETRY_AFTER_MAX_MS);
             }
             (403, "device_revoked") => self.revoked(&problem),
             (403, "device_suspended") => {
                 self.suspended = true;
-                self.lanes.of(ask).hold(now, limits::SUSPENDED_EVERY_MS);
+                if !self.held(&problem) {
+                    self.lanes.of(ask).hold(now, limits::SUSPENDED_EVERY_MS);
+                }
             }
             _ => {}
         }
@@ -175,8 +188,7 @@ impl State {
             let at_ms = self.clock.read().at_ms;
             self.note(Entry::Revoked { at_ms });
         }
-        let details = serde_json::to_value(&problem.details).ok();
-        if let Some(details) = details.and_then(|it| serde_json::from_value::<RevokedDetails>(it).ok()) {
+        if let Ok(details) = from_tree::<RevokedDetails>(problem.details.clone().into()) {
             self.handed_over(&details);
         }
     }

@@ -24,14 +24,14 @@ impl State {
         match (self.paired(), &self.list) {
             (None, _) => Phase::Unpaired,
             (Some(_), _) if self.journal.revoked => Phase::Revoked,
-            (Some(_), _) if self.key_unknown => Phase::KeyUnknown,
+            (Some(_), _) if self.key_unknown.is_some() => Phase::KeyUnknown,
             (Some(_), None) => Phase::FirstSync,
             (Some(_), Some(_)) => Phase::Ready,
         }
     }
 
-    /// All of it. `retry_in_ms` counts from now.
-    pub fn view(&self) -> View {
+    /// All of it but history and problems. `retry_in_ms` counts from now.
+    pub fn view_but_rows(&self) -> View {
         let paired = self.paired();
         let list = self.list.as_ref();
         let now = Timestamp::clamped(self.clock.read().at_ms);
@@ -41,6 +41,7 @@ impl State {
         View {
             phase: self.phase(),
             message: self.why(),
+            pairing_code: self.shown_code(),
             device_id: paired.map(|paired| paired.device_id.clone()),
             device_name: paired.map(|paired| paired.name.clone()).unwrap_or_default(),
             event_name: list.map(|list| list.event.name.clone()).unwrap_or_default(),
@@ -67,8 +68,8 @@ impl State {
             clock_uncertainty_ms: settled.then(|| stepped_up(self.clock.read().uncertainty_ms)),
             own_admitted: admitted.copied().unwrap_or(0),
             has_pin: list.is_some_and(|list| list.event.staff_pin.is_some()),
-            problems: self.problems(),
-            history: self.history(),
+            problems: Vec::new(),
+            history: Vec::new(),
             event_id,
         }
     }
@@ -90,7 +91,8 @@ impl State {
         self.upload_at().filter(|_| waits)
     }
 
-    fn problems(&self) -> Vec<Problem> {
+    /// Rows of the problem list: what the journal says alone.
+    pub fn problems(&self) -> Vec<Problem> {
         let problem = |own: &OwnScan| {
             let (reason, kept) = match &own.delivery {
                 Delivery::Rejected { reason, kept } => (reason.clone(), *kept),
@@ -104,7 +106,8 @@ impl State {
         troubled.take(limits::HISTORY_ROWS).collect()
     }
 
-    fn history(&self) -> Vec<HistoryRow> {
+    /// The last scans, newest first: what the journal says alone.
+    pub fn history(&self) -> Vec<HistoryRow> {
         let scans = self.journal.scans.iter().rev();
         // Of a party the final stands for its claim; a revert shows on what it undid.
         let shown = scans.filter(|own| {

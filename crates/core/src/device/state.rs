@@ -12,13 +12,14 @@ use super::feed::Feed;
 use super::journal::Journal;
 use super::lane::Lane;
 use super::list::List;
+use super::proofs::Proofs;
 use crate::gate::{Direction, GateRules};
 use crate::ids::{BatchId, EventId, ScanId};
 use crate::limits;
 use crate::rule::Epoch;
 use crate::wire::engine::{Effect, Input, Now, Row, VerdictView, View};
 use crate::wire::journal::{self as rows, Entry, Paired};
-use crate::wire::scanning::{DeviceType, Witness};
+use crate::wire::scanning::DeviceType;
 
 /// What follows once an append is durable.
 #[derive(Debug, Clone, PartialEq)]
@@ -115,6 +116,16 @@ pub(super) struct Pairing {
     pub token: String,
     pub server: Option<String>,
     pub name: String,
+    /// This phone asked for itself (spec D11 way (b)); the token is empty until the server gave one.
+    pub own: Option<Own>,
+}
+
+/// A pairing that an organiser is to approve.
+#[derive(Debug, Clone)]
+pub(super) struct Own {
+    pub claim_secret: String,
+    /// Monotonic clock of the code's end.
+    pub until_mono_ms: i64,
 }
 
 /// The upload under way: its id and content stay as they are until it is answered (spec D2).
@@ -123,6 +134,17 @@ pub(super) struct Batch {
     pub id: BatchId,
     pub seqs: Vec<u64>,
     pub body: String,
+}
+
+/// What the page was told to draw last.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Drawn {
+    /// Without its countdown.
+    pub view: View,
+    /// When that countdown ends, monotonic clock.
+    pub retry_at: Option<i64>,
+    /// [`Journal::revision`] that its rows are of.
+    pub revision: u64,
 }
 
 /// Everything.
@@ -152,10 +174,16 @@ pub(super) struct State {
     pub online: bool,
     pub captive: bool,
     pub suspended: bool,
-    pub key_unknown: bool,
+    /// The server does not know the key: the newest request that had left when it said so. Only an answer to a later
+    /// one says otherwise.
+    pub key_unknown: Option<u64>,
+    /// The request whose answer is being taken in.
+    pub answering: u64,
     /// The newest list the server spoke of.
     pub named: Option<(Epoch, u64)>,
-    pub witness: Option<(Witness, String)>,
+    pub proofs: Proofs,
+    /// The witness that each request under way carries.
+    pub carried: BTreeMap<u64, String>,
     pub witness_kept_at: i64,
     pub epoch_seen: Option<Epoch>,
     pub batch: Option<Batch>,
@@ -170,7 +198,7 @@ pub(super) struct State {
     pub rush: bool,
     /// The list must be fetched whole: the kept one is signed under a key that is rotated out.
     pub whole_next: bool,
-    pub last_view: Option<(View, Option<i64>)>,
+    pub last_view: Option<Drawn>,
     pub wake: Option<i64>,
 }
 
@@ -264,6 +292,12 @@ impl State {
         flight.entries.append(&mut self.writer.rows);
         self.writer.rows = flight.entries;
         self.writer.probe_at = self.mono() + limits::STORAGE_PROBE_MS;
+        if flight.after.contains(&After::Pair) {
+            self.pairing = None; // Without a name it can ask nobody: staff begin anew once storage is well.
+        }
+        if self.pairing.is_some() && flight.after.iter().any(|after| matches!(after, After::Settled(_))) {
+            self.failed(&Ask::Pair); // The key is nowhere: asked for again, but not as fast as the network goes.
+        }
         if !flight.after.is_empty() {
             self.refuse("storage_blocked", "Nothing was recorded: this device's storage refuses. Admit nobody on it.");
         }

@@ -11,7 +11,7 @@ use crate::ids::{BatchId, ScanId};
 use crate::limits;
 use crate::wire::journal::{Entry, RejectedScan};
 use crate::wire::problem::Problem;
-use crate::wire::scanning::{RevokedDetails, ScanV2, SyncAnswer, SyncRequest, raw_item};
+use crate::wire::scanning::{Rejected, RevokedDetails, ScanV2, SuspendedDetails, SyncAnswer, SyncRequest, raw_item};
 
 const MINUTE_MS: i64 = 60_000;
 const PATH: &str = "/api/scanning/sync";
@@ -128,12 +128,7 @@ impl State {
             return self.failed(&Ask::Sync);
         }
         let epoch = Some(receipt.cursor.epoch);
-        let mut rejected = BTreeMap::new();
-        for item in receipt.rejected {
-            if let Some(seq) = batch.seqs.get(item.index) {
-                rejected.insert(*seq, RejectedScan { seq: *seq, reason: item.reason, kept: item.kept });
-            }
-        }
+        let rejected = rejected_of(batch, &receipt.rejected);
         let named: BTreeSet<&ScanId> = receipt.processed.iter().collect();
         let stored = self.named_of(batch, &named, |seq| !rejected.contains_key(seq));
         let told = stored.len() + rejected.len();
@@ -193,12 +188,41 @@ impl State {
             let epoch = self.epoch_seen.or(self.journal.epoch);
             let at_ms = self.clock.read().at_ms;
             self.note(Entry::Received { epoch, serial: u64::MAX, seqs: ranges(&kept), held: true, at_ms });
+            self.keep_witness();
             let now = self.mono();
             self.lanes.sync.done(now, 0);
         }
         if details.quota_left == 0 {
             self.erase_key();
         }
+    }
+
+    /// A suspended device's scans, stored and held: receipts, so they are not offered again (spec D19). `false` where
+    /// the answer names none of them.
+    pub fn held(&mut self, problem: &Problem) -> bool {
+        let details = serde_json::to_value(&problem.details).ok();
+        let details = details.and_then(|it| serde_json::from_value::<SuspendedDetails>(it).ok());
+        let (Some(details), Some(batch)) = (details, self.batch.clone()) else { return false };
+        let epoch = self.epoch_seen.or(self.journal.epoch);
+        let named: BTreeSet<&ScanId> = details.kept.iter().collect();
+        let rejected = rejected_of(&batch, &details.rejected);
+        let kept = self.named_of(&batch, &named, |seq| !rejected.contains_key(seq));
+        if kept.is_empty() && rejected.is_empty() {
+            return false;
+        }
+        self.batch = None;
+        self.settling.extend(kept.iter().chain(rejected.keys()));
+        if !kept.is_empty() {
+            let at_ms = self.clock.read().at_ms;
+            self.note(Entry::Received { epoch, serial: u64::MAX, seqs: ranges(&kept), held: true, at_ms });
+            self.keep_witness();
+        }
+        if !rejected.is_empty() {
+            self.note(Entry::Rejected { epoch, items: rejected.into_values().collect() });
+        }
+        let now = self.mono();
+        self.lanes.sync.done(now, 0);
+        true
     }
 
     /// Erases a revoked device's key once nothing is left to hand over.
@@ -235,8 +259,8 @@ impl State {
         };
         // Which epoch answered, and how far its ledger is, the witness beside the answer says; without one nothing
         // can be called received, and everything is offered again.
-        let witness = self.witness.as_ref().map(|(witness, _)| (witness.epoch, witness.serial));
-        let serial = witness.filter(|(epoch, _)| Some(*epoch) == self.journal.epoch).map(|(_, serial)| serial);
+        let serial =
+            self.proofs.newest().filter(|(epoch, _)| Some(*epoch) == self.journal.epoch).map(|(_, serial)| serial);
         let missing = |seq: u64| status.missing.iter().any(|(from, to)| (*from..=*to).contains(&seq));
         let asked: Vec<u64> = self.journal.asked.iter().copied().filter(|seq| *seq <= head).collect();
         let (lacking, there): (Vec<u64>, Vec<u64>) =
@@ -248,9 +272,20 @@ impl State {
             let (epoch, at_ms) = (self.journal.epoch, self.clock.read().at_ms);
             self.settling.extend(&there);
             self.note(Entry::Received { epoch, serial, seqs: ranges(&there), held: false, at_ms });
+            // No receipt without its witness: after a restart a roll-back would take the scans and leave no proof.
+            self.keep_witness();
         }
         self.done(&ask, 0);
     }
+}
+
+/// The scans of a batch that an answer refuses for good, by their place in the log.
+fn rejected_of(batch: &Batch, items: &[Rejected]) -> BTreeMap<u64, RejectedScan> {
+    let one = |item: &Rejected| {
+        let seq = *batch.seqs.get(item.index)?;
+        Some((seq, RejectedScan { seq, reason: item.reason.clone(), kept: item.kept }))
+    };
+    items.iter().filter_map(one).collect()
 }
 
 /// Rising numbers as ranges, both ends included.

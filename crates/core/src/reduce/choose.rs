@@ -73,7 +73,8 @@ fn reused<'a>(contents: impl Iterator<Item = &'a Fact>) -> bool {
         match (scan.stage, scan.form) {
             (Stage::Claim, _) => claims += 1,
             (Stage::Final, Form::S2) => {
-                s2.insert((scan.barcode_hash, scan.at), ());
+                // By the code as read: which spelling of it a ticket held may have changed between two deliveries.
+                s2.insert((scan.raw_hash.or(scan.barcode_hash), scan.at), ());
             }
             (Stage::Final, Form::V1 | Form::V2) => finals += 1,
         }

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::tree::tagged;
 use crate::decide::Screen;
 use crate::gate::Direction;
 use crate::ids::{DeviceId, EventId, GateId, ScanId, TicketId};
@@ -32,126 +33,134 @@ pub struct Row {
     pub text: String,
 }
 
-/// What happened outside.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum Input {
-    /// The first input, once: what storage holds. Caches follow as [`Input::Cache`], then [`Input::Started`].
-    Start {
-        /// Names this session's monotonic clock.
-        session_id: String,
-        /// The whole journal, in order.
-        rows: Vec<Row>,
-        /// Version of the app.
-        app_version: String,
-        /// `ipad | phone | desktop | terminal`.
-        device_type: String,
-    },
-    /// A cached body saved by [`Effect::Save`], given back at start; its bytes are passed beside the input.
-    Cache {
-        /// Its key.
-        key: String,
-    },
-    /// Storage is read: the engine verifies the list it has and says what to show.
-    Started,
-    /// Pair with the server: a pairing link, or the token alone (then `server` must be known: same origin).
-    Pair {
-        /// What was scanned or pasted: `https://host/scan/#pair=TOKEN`, or `TOKEN`.
-        code: String,
-        /// How staff call this device.
-        name: String,
-    },
-    /// A reader read a code.
-    Code {
-        /// The text, untouched.
-        text: String,
-        /// `qr` (camera or hardware scanner) or `manual`.
-        method: Method,
-    },
-    /// How many of a party go in now: answers the screen `admit_party` (or `full`).
-    Count {
-        /// The scan asked about.
-        scan_id: ScanId,
-        /// Persons; 0 = nobody, the door stays shut.
-        count: u32,
-    },
-    /// Staff set a refusal aside (spec D18). A wrong PIN is told by [`Effect::PinRefused`].
-    Override {
-        /// The scan that was refused.
-        scan_id: ScanId,
-        /// The digits.
-        pin: String,
-        /// Who.
-        by: String,
-        /// Why.
-        reason: String,
-        /// Persons.
-        count: u32,
-    },
-    /// Undo a scan of this device, or keep only some of its persons (spec D9).
-    Undo {
-        /// Which; `None` = the last one that let somebody in or out.
-        scan_id: Option<ScanId>,
-        /// Persons that stay counted.
-        keep: u32,
-    },
-    /// Which way a gate of direction `both` is used now.
-    Direction {
-        /// `in` or `out`.
-        direction: Direction,
-    },
-    /// Who operates the device now.
-    Operator {
-        /// Name, or empty for nobody.
-        name: String,
-    },
-    /// The append with this number is durable.
-    Appended {
-        /// [`Effect::Append::append`].
-        append: u64,
-    },
-    /// The append with this number did not happen: nothing of it may count.
-    AppendFailed {
-        /// [`Effect::Append::append`].
-        append: u64,
-        /// `quota`, `lost_lock`, `closed` or another word for staff.
-        reason: String,
-    },
-    /// An answer; its body's bytes are passed beside the input. Whatever is not a well-formed answer of ours
-    /// (a captive portal's page) is treated as not delivered.
-    Response {
-        /// [`Effect::Send::request`].
-        request: u64,
-        /// HTTP status.
-        status: u16,
-        /// Headers, names in lower case.
-        headers: Vec<(String, String)>,
-        /// Monotonic clock when the request was handed to the network.
-        sent_mono_ms: i64,
-    },
-    /// No answer: the network failed or the time ran out.
-    Failed {
-        /// [`Effect::Send::request`].
-        request: u64,
-    },
-    /// The system says there is a network again.
-    Online,
-    /// The time of [`Effect::Wake`] has come (earlier or later is harmless).
-    Tick,
-    /// Try now: staff pressed Sync.
-    SyncNow,
-    /// Battery level, percent.
-    Battery {
-        /// 0–100.
-        percent: u8,
-    },
-    /// Hide a row of the problem list; it stays in the journal.
-    HideProblem {
-        /// The scan.
-        scan_id: ScanId,
-    },
-    /// Staff want the unsent scans as a file: answered by [`Effect::Export`].
-    Export,
+tagged! { "type" "Input":
+    /// What happened outside.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub enum Input {
+        /// The first input, once: what storage holds. Caches follow as [`Input::Cache`], then [`Input::Started`].
+        Start {
+            /// Names this session's monotonic clock.
+            session_id: String,
+            /// The whole journal, in order.
+            rows: Vec<Row>,
+            /// Version of the app.
+            app_version: String,
+            /// `ipad | phone | desktop | terminal`.
+            device_type: String,
+        },
+        /// A cached body saved by [`Effect::Save`], given back at start; its bytes are passed beside the input.
+        Cache {
+            /// Its key.
+            key: String,
+        },
+        /// Storage is read: the engine verifies the list it has and says what to show.
+        Started,
+        /// Pair with the server: a pairing link, or the token alone (then `server` must be known: same origin).
+        Pair {
+            /// What was scanned or pasted: `https://host/scan/#pair=TOKEN`, or `TOKEN`.
+            code: String,
+            /// How staff call this device.
+            name: String,
+        },
+        /// Show this phone's own code, for an organiser to approve (spec D11 way (b)).
+        AskPairing {
+            /// How staff call this device.
+            name: String,
+        },
+        /// Staff gave the pairing up.
+        CancelPairing,
+        /// A reader read a code.
+        Code {
+            /// The text, untouched.
+            text: String,
+            /// `qr` (camera or hardware scanner) or `manual`.
+            method: Method,
+        },
+        /// How many of a party go in now: answers the screen `admit_party` (or `full`).
+        Count {
+            /// The scan asked about.
+            scan_id: ScanId,
+            /// Persons; 0 = nobody, the door stays shut.
+            count: u32,
+        },
+        /// Staff set a refusal aside (spec D18). A wrong PIN is told by [`Effect::PinRefused`].
+        Override {
+            /// The scan that was refused.
+            scan_id: ScanId,
+            /// The digits.
+            pin: String,
+            /// Who.
+            by: String,
+            /// Why.
+            reason: String,
+            /// Persons.
+            count: u32,
+        },
+        /// Undo a scan of this device, or keep only some of its persons (spec D9).
+        Undo {
+            /// Which; `None` = the last one that let somebody in or out.
+            scan_id: Option<ScanId>,
+            /// Persons that stay counted.
+            keep: u32,
+        },
+        /// Which way a gate of direction `both` is used now.
+        Direction {
+            /// `in` or `out`.
+            direction: Direction,
+        },
+        /// Who operates the device now.
+        Operator {
+            /// Name, or empty for nobody.
+            name: String,
+        },
+        /// The append with this number is durable.
+        Appended {
+            /// [`Effect::Append::append`].
+            append: u64,
+        },
+        /// The append with this number did not happen: nothing of it may count.
+        AppendFailed {
+            /// [`Effect::Append::append`].
+            append: u64,
+            /// `quota`, `lost_lock`, `closed` or another word for staff.
+            reason: String,
+        },
+        /// An answer; its body's bytes are passed beside the input. Whatever is not a well-formed answer of ours
+        /// (a captive portal's page) is treated as not delivered.
+        Response {
+            /// [`Effect::Send::request`].
+            request: u64,
+            /// HTTP status.
+            status: u16,
+            /// Headers, names in lower case.
+            headers: Vec<(String, String)>,
+            /// Monotonic clock when the request was handed to the network.
+            sent_mono_ms: i64,
+        },
+        /// No answer: the network failed or the time ran out.
+        Failed {
+            /// [`Effect::Send::request`].
+            request: u64,
+        },
+        /// The system says there is a network again.
+        Online,
+        /// The time of [`Effect::Wake`] has come (earlier or later is harmless).
+        Tick,
+        /// Try now: staff pressed Sync.
+        SyncNow,
+        /// Battery level, percent.
+        Battery {
+            /// 0–100.
+            percent: u8,
+        },
+        /// Hide a row of the problem list; it stays in the journal.
+        HideProblem {
+            /// The scan.
+            scan_id: ScanId,
+        },
+        /// Staff want the unsent scans as a file: answered by [`Effect::Export`].
+        Export,
+    }
 }
 
 /// What to do, in order.
@@ -358,6 +367,9 @@ pub struct View {
     pub phase: Phase,
     /// For `blocked`, `first_sync` and failed pairing: why.
     pub message: Option<String>,
+    /// While this phone waits for an organiser's approval: the token to show them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pairing_code: Option<String>,
     /// This device.
     pub device_id: Option<DeviceId>,
     /// Its name.

@@ -4,130 +4,136 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::text::from_json;
+use super::tree::tagged;
 use crate::decide::{Reason, Screen};
 use crate::gate::Direction;
 use crate::ids::{DeviceId, EventId, GateId, KeyId, LogId, OrganizationId, ScanId};
 use crate::rule::Epoch;
 use crate::scan::Scan;
 
-/// One row.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "t", rename_all = "snake_case")]
-pub enum Entry {
-    /// This phone's identity and its log, made with an empty journal (spec §3 "Log").
-    Log {
-        /// Named by the phone itself, so that a pairing whose answer was lost can be repeated (spec D11).
-        device_id: DeviceId,
-        /// 128 random bits.
-        log_id: LogId,
-    },
-    /// Paired: a key, and where it scans.
-    Paired(Box<Paired>),
-    /// The organiser sent this device to another gate or event.
-    Assigned {
-        /// Event.
-        event_id: EventId,
-        /// Gate.
-        gate_id: GateId,
-    },
-    /// A scan, as it was signed, and what the screen needs to show it again.
-    Scan(Box<Scanned>),
-    /// A receipt: the server has these scans.
-    Received {
-        /// Epoch of the server's ledger.
-        epoch: Option<Epoch>,
-        /// Serial at or below which they are stored.
-        serial: u64,
-        /// Ranges of `seq`, both ends included.
-        seqs: Vec<(u64, u64)>,
-        /// Stored, but held until the organiser counts them (spec D10, D19).
-        #[serde(default)]
-        held: bool,
-        /// Server time of the receipt, milliseconds.
-        at_ms: i64,
-    },
-    /// Scans the server refused for good, one by one.
-    Rejected {
-        /// Epoch of the server's ledger.
-        epoch: Option<Epoch>,
-        /// Which, and why.
-        items: Vec<RejectedScan>,
-    },
-    /// A scan that no request gets past the server with: offered rarely, never dropped.
-    Poison {
-        /// Its place.
-        seq: u64,
-        /// What the server said.
-        reason: String,
-    },
-    /// The server began a new epoch: no receipt of an older one stands (spec §3).
-    Epoch {
-        /// The new one.
-        epoch: Epoch,
-    },
-    /// The server's newest witness for an event, as it gave it.
-    Witness {
-        /// Event.
-        event_id: EventId,
-        /// The header's text.
-        text: String,
-    },
-    /// The list scans are decided by: none older is ever taken again (trust I15).
-    List {
-        /// Event.
-        event_id: EventId,
-        /// Epoch.
-        epoch: Epoch,
-        /// Version.
-        version: u64,
-        /// Its content hash, as the list names it.
-        content_hash: String,
-    },
-    /// Settings of the operator.
-    Settings {
-        /// Who operates; empty for nobody.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        operator: Option<String>,
-        /// Which way a gate of both directions is used.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        direction: Option<Direction>,
-    },
-    /// A row of the problem list is hidden.
-    Hidden {
-        /// The scan.
-        scan_id: ScanId,
-    },
-    /// True time, as well as it was known, beside the wall clock.
-    Clock {
-        /// Wall clock, milliseconds.
-        wall_ms: i64,
-        /// Estimate, milliseconds.
-        at_ms: i64,
-        /// ± milliseconds.
-        uncertainty_ms: u64,
-    },
-    /// A PIN was tried.
-    Pin {
-        /// It was right.
-        ok: bool,
-        /// When, by the device's clock, milliseconds.
-        at_ms: i64,
-    },
-    /// The organiser revoked this device (spec D10).
-    Revoked {
-        /// When it was learned, milliseconds.
-        at_ms: i64,
-    },
-    /// The key is erased: the log is handed over, or no more of it is taken.
-    KeyErased {
-        /// When, milliseconds.
-        at_ms: i64,
-    },
-    /// Nothing: tries whether storage takes rows again.
-    Probe {},
-    /// Of a newer version.
-    #[serde(other)]
-    Unknown,
+tagged! { "t" "Entry":
+    /// One row.
+    #[derive(Debug, Clone, PartialEq)]
+    pub enum Entry {
+        /// This phone's identity and its log, made with an empty journal (spec §3 "Log").
+        Log {
+            /// Named by the phone itself, so that a pairing whose answer was lost can be repeated (spec D11).
+            device_id: DeviceId,
+            /// 128 random bits.
+            log_id: LogId,
+        },
+        /// Paired: a key, and where it scans.
+        Paired(Box<Paired>),
+        /// The organiser sent this device to another gate or event.
+        Assigned {
+            /// Event.
+            event_id: EventId,
+            /// Gate.
+            gate_id: GateId,
+        },
+        /// A scan, as it was signed, and what the screen needs to show it again.
+        Scan(Box<Scanned>),
+        /// A receipt: the server has these scans.
+        Received {
+            /// Epoch of the server's ledger.
+            epoch: Option<Epoch>,
+            /// Serial at or below which they are stored.
+            serial: u64,
+            /// Ranges of `seq`, both ends included.
+            seqs: Vec<(u64, u64)>,
+            /// Stored, but held until the organiser counts them (spec D10, D19).
+            #[serde(default)]
+            held: bool,
+            /// Server time of the receipt, milliseconds.
+            at_ms: i64,
+        },
+        /// Scans the server refused for good, one by one.
+        Rejected {
+            /// Epoch of the server's ledger.
+            epoch: Option<Epoch>,
+            /// Which, and why.
+            items: Vec<RejectedScan>,
+        },
+        /// A scan that no request gets past the server with: offered rarely, never dropped.
+        Poison {
+            /// Its place.
+            seq: u64,
+            /// What the server said.
+            reason: String,
+        },
+        /// The server began a new epoch: no receipt of an older one stands (spec §3).
+        Epoch {
+            /// The new one.
+            epoch: Epoch,
+        },
+        /// The server's newest witness for an event, as it gave it.
+        Witness {
+            /// Event.
+            event_id: EventId,
+            /// The header's text.
+            text: String,
+            /// Older ones that the server has not been asked about, oldest first.
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            also: Vec<String>,
+        },
+        /// The list scans are decided by: none older is ever taken again (trust I15).
+        List {
+            /// Event.
+            event_id: EventId,
+            /// Epoch.
+            epoch: Epoch,
+            /// Version.
+            version: u64,
+            /// Its content hash, as the list names it.
+            content_hash: String,
+        },
+        /// Settings of the operator.
+        Settings {
+            /// Who operates; empty for nobody.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            operator: Option<String>,
+            /// Which way a gate of both directions is used.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            direction: Option<Direction>,
+        },
+        /// A row of the problem list is hidden.
+        Hidden {
+            /// The scan.
+            scan_id: ScanId,
+        },
+        /// True time, as well as it was known, beside the wall clock.
+        Clock {
+            /// Wall clock, milliseconds.
+            wall_ms: i64,
+            /// Estimate, milliseconds.
+            at_ms: i64,
+            /// ± milliseconds.
+            uncertainty_ms: u64,
+        },
+        /// A PIN was tried.
+        Pin {
+            /// It was right.
+            ok: bool,
+            /// When, by the device's clock, milliseconds.
+            at_ms: i64,
+        },
+        /// The organiser revoked this device (spec D10).
+        Revoked {
+            /// When it was learned, milliseconds.
+            at_ms: i64,
+        },
+        /// The key is erased: the log is handed over, or no more of it is taken.
+        KeyErased {
+            /// When, milliseconds.
+            at_ms: i64,
+        },
+        /// Nothing: tries whether storage takes rows again.
+        Probe {},
+        /// Of a newer version.
+        #[serde(other)]
+        Unknown,
+    }
 }
 
 /// A pairing.
@@ -213,7 +219,7 @@ pub struct CachedPage {
 
 /// Reads a row. `None` = this version cannot read it.
 pub fn read(text: &str) -> Option<Entry> {
-    serde_json::from_str(text).ok()
+    serde_json::from_slice(text.as_bytes()).ok()
 }
 
 /// Writes a row.
@@ -227,5 +233,5 @@ pub fn is_scan(text: &str) -> bool {
     struct Tag {
         t: String,
     }
-    serde_json::from_str::<Tag>(text).is_ok_and(|tag| tag.t == "scan")
+    from_json::<Tag>(text.as_bytes()).is_ok_and(|tag| tag.t == "scan")
 }

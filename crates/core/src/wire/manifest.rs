@@ -275,7 +275,7 @@ pub fn each_code(
     mut take: impl FnMut(ManifestTicket<'_>) -> Result<(), FieldError>,
 ) -> Result<(), FieldError> {
     let mut own_error = None;
-    let mut source = serde_json::Deserializer::from_str(array.get());
+    let mut source = serde_json::Deserializer::from_slice(array.get().as_bytes());
     let seed = Codes { take: &mut take, own_error: &mut own_error };
     match seed.deserialize(&mut source) {
         Ok(()) => Ok(()),

@@ -1,7 +1,10 @@
 //! Problems as JSON (RFC 9457), and reading JSON so that an error names its field (spec §5).
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
+
+use super::tree::Tree;
 
 /// A field that is wrong, and how to mend it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
@@ -31,7 +34,7 @@ impl FieldError {
 }
 
 /// `application/problem+json`: what every error answer is.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Problem {
     /// A URI reference that names the kind of problem.
     #[serde(rename = "type")]
@@ -45,11 +48,25 @@ pub struct Problem {
     /// This occurrence in plain words.
     pub detail: String,
     /// The fields that are wrong, if that is the problem.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<FieldError>,
     /// Members that belong to the code, such as `kept` and `quota_left` of `device_revoked` (spec D10).
     #[serde(flatten)]
     pub details: Map<String, Value>,
+}
+
+impl<'de> Deserialize<'de> for Problem {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        let mut details = Map::deserialize(source)?;
+        let mut own = |name: &'static str| details.remove(name).ok_or_else(|| D::Error::missing_field(name));
+        let text = |value: Value| String::deserialize(Tree(value)).map_err(D::Error::custom);
+        let (kind, title) = (text(own("type")?)?, text(own("title")?)?);
+        let (code, detail) = (text(own("code")?)?, text(own("detail")?)?);
+        let status = u16::deserialize(Tree(own("status")?)).map_err(D::Error::custom)?;
+        let errors =
+            own("errors").map_or(Ok(Vec::new()), |errors| Vec::deserialize(Tree(errors))).map_err(D::Error::custom)?;
+        Ok(Self { kind, title, status, code, detail, errors, details })
+    }
 }
 
 /// Longest piece of a sender's own text that an error repeats, in characters.
@@ -57,17 +74,24 @@ const REPEATED_CHARS: usize = 80;
 
 /// Reads a JSON document. On failure the error names the field; reading again to find it costs only those who err.
 pub fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, FieldError> {
-    match serde_json::from_slice(json) {
-        Ok(value) => Ok(value),
-        Err(first) => {
-            let mut source = serde_json::Deserializer::from_slice(json);
-            match serde_path_to_error::deserialize::<_, T>(&mut source) {
-                // The document is fine but something follows it.
-                Ok(_) => Err(FieldError::new("", format_args!("is not one JSON document: {first}"))),
-                Err(error) => Err(explain(&error.path().to_string(), error.inner())),
-            }
-        }
+    serde_json::from_slice(json).map_err(|error| named::<T>(json, &error))
+}
+
+/// The same error with its field's name.
+#[cfg(feature = "field-paths")]
+fn named<'a, T: Deserialize<'a>>(json: &'a [u8], first: &serde_json::Error) -> FieldError {
+    let mut source = serde_json::Deserializer::from_slice(json);
+    match serde_path_to_error::deserialize::<_, T>(&mut source) {
+        // The document is fine but something follows it.
+        Ok(_) => FieldError::new("", format_args!("is not one JSON document: {first}")),
+        Err(error) => explain(&error.path().to_string(), error.inner()),
     }
+}
+
+/// Without the name: a phone reads what the server wrote, and must not fetch a second reader for every shape.
+#[cfg(not(feature = "field-paths"))]
+fn named<'a, T: Deserialize<'a>>(_json: &'a [u8], first: &serde_json::Error) -> FieldError {
+    explain("", first)
 }
 
 /// Serde's words into ours.

@@ -11,10 +11,12 @@ use serde_json::value::RawValue;
 pub use self::item::{Readable, ScanV1, ScanV2, SentTime, raw_item};
 use super::hex;
 use super::problem::FieldError;
+use super::text::from_json;
 use crate::barcode::BarcodeHash;
 use crate::event::EventRules;
 use crate::gate::GateRules;
 use crate::ids::{BatchId, DeviceId, EventId, GateId, KeyId, LogId, OrganizationId, ScanId, TicketId};
+use crate::limits;
 use crate::reduce::{ConflictReason, EffectiveScan, TicketState};
 use crate::rule::Epoch;
 use crate::sign;
@@ -138,7 +140,7 @@ impl fmt::Display for Witness {
 impl FromStr for Witness {
     type Err = WitnessError;
     fn from_str(text: &str) -> Result<Self, WitnessError> {
-        serde_json::from_str(text).map_err(|_| WitnessError)
+        from_json(text.as_bytes()).map_err(|_| WitnessError)
     }
 }
 
@@ -186,6 +188,9 @@ impl SyncRequest {
         }
         if self.log_id.is_some() != self.head.is_some() {
             return Err(FieldError::new("head", "must be given together with log_id"));
+        }
+        if self.head.is_some_and(|head| head > limits::JSON_INTEGER) {
+            return Err(FieldError::new("head", format_args!("must be at most {}", limits::JSON_INTEGER)));
         }
         Ok(())
     }
@@ -357,6 +362,46 @@ impl fmt::Debug for PairAnswer {
     }
 }
 
+/// `POST /api/scanning/pairing-requests`: a device asks for itself (spec D11 way (b)).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PairingAsk {
+    /// The device's own id, kept over re-pairing.
+    pub device_id: DeviceId,
+    /// How staff call it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_type: Option<DeviceType>,
+}
+
+/// The answer to it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PairingTicket {
+    /// What its QR shows: alone it opens nothing.
+    pub pairing_token: String,
+    /// What the device keeps to itself.
+    pub claim_secret: String,
+    /// The end of both.
+    pub expires_at: Timestamp,
+}
+impl fmt::Debug for PairingTicket {
+    /// Without the secret: it never reaches a log.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PairingTicket").field("expires_at", &self.expires_at).finish_non_exhaustive()
+    }
+}
+
+/// Members of a `device_suspended` problem (spec D19): what of the batch is stored, and held.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SuspendedDetails {
+    /// Scans stored: receipts.
+    pub kept: Vec<ScanId>,
+    /// Items refused for good.
+    #[serde(default)]
+    pub rejected: Vec<Rejected>,
+}
+
 // ------------------------------------------------------------------------------------- heartbeat, time, log, changes
 
 /// `POST /api/scanning/events/{id}/heartbeat`, every 30 s while online.
@@ -395,6 +440,9 @@ pub struct HeartbeatAnswer {
     pub manifest_version: u64,
     /// The event's newest change.
     pub cursor: Cursor,
+    /// The device's uploads are held until the organiser counts them (spec D19).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub suspended: bool,
 }
 
 /// `GET /api/scanning/time`: the second and third of the four timestamps, by the database's clock.

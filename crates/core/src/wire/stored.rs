@@ -9,12 +9,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use self::rules::{ChangeParts, change_from_parts, change_to_parts};
 use super::hex;
-pub use super::text::{StoredError, from_text, to_text};
+pub use super::text::{StoredError, from_json, from_text, from_tree, to_text};
 use crate::barcode::BarcodeHash;
 use crate::decide::{Advice, LastEntry, Reason, Standing, Verdict};
 use crate::event::{EventRules, EventStatus, ReEntry, StaffPin};
 use crate::gate::{Direction, EntryRule, GateRules};
-use crate::ids::{DeviceId, EventId, GateId, KeyId, LogId, ScanId, TicketId};
+use crate::ids::{BatchId, DeviceId, EventId, GateId, KeyId, LogId, ScanId, TicketId};
 use crate::incident::{Cause, CauseScan, CauseSubject, IncidentKind, Role, Subject};
 use crate::occupancy::{GateFlow, Occupancy};
 use crate::reduce::{ConflictReason, EffectiveScan, Entry, LeftOut, ScanVerdict, TicketState};
@@ -309,6 +309,7 @@ enum SubjectJson {
     Log { device_id: DeviceId, log_id: LogId },
     Device(DeviceId),
     ScanId(ScanId),
+    Batch { device_id: DeviceId, batch_id: BatchId },
 }
 impl Serialize for CauseSubject {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -317,6 +318,7 @@ impl Serialize for CauseSubject {
             Self::Log(device_id, log_id) => SubjectJson::Log { device_id, log_id },
             Self::Device(device_id) => SubjectJson::Device(device_id),
             Self::ScanId(scan_id) => SubjectJson::ScanId(scan_id),
+            Self::Batch(device_id, batch_id) => SubjectJson::Batch { device_id, batch_id },
         };
         json.serialize(serializer)
     }
@@ -328,6 +330,7 @@ impl<'de> Deserialize<'de> for CauseSubject {
             SubjectJson::Log { device_id, log_id } => Self::Log(device_id, log_id),
             SubjectJson::Device(device_id) => Self::Device(device_id),
             SubjectJson::ScanId(scan_id) => Self::ScanId(scan_id),
+            SubjectJson::Batch { device_id, batch_id } => Self::Batch(device_id, batch_id),
         })
     }
 }

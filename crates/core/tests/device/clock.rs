@@ -125,6 +125,23 @@ fn many_small_sleeps_are_not_overlooked() {
 }
 
 #[test]
+fn a_long_way_measured_by_a_clock_that_runs_wrong_is_in_the_interval() {
+    for (there, back) in [(0, 30_000), (30_000, 0)] {
+        // Of 30 s this phone's clock counts 4.5 ms too little: 150 parts per million.
+        let mut clock = Clock::default();
+        let now = |mono_ms| Now { wall_ms: EVENING + mono_ms, mono_ms, random: [0; 32] };
+        clock.observe(&now(0));
+        clock.observe(&now(29_995));
+        let served = EVENING + 100_000;
+        let (received_ms, answered_ms) = (served, served);
+        clock.exchange(Exchange { sent_mono_ms: 0, received_ms, answered_ms, gaps_ms: 0 }).unwrap();
+        let (read, true_ms) = (clock.read(), served + back);
+        let off = read.at_ms.abs_diff(true_ms);
+        assert!(off <= read.uncertainty_ms, "{there} there, {back} back: {off} ms off, ± {}", read.uncertainty_ms);
+    }
+}
+
+#[test]
 fn an_exchange_during_which_the_phone_slept_measures_nothing() {
     let mut clocks = Clocks::new(0);
     let (sent_mono_ms, gaps_ms) = (clocks.mono_ms, clocks.clock.gaps_ms());
@@ -149,10 +166,10 @@ fn a_worse_exchange_does_not_replace_a_better_one_unless_it_proves_it_wrong() {
 }
 
 #[test]
-fn without_any_exchange_it_is_the_wall_clock_and_two_minutes() {
-    let clocks = Clocks::new(90_000);
-    assert_eq!(clocks.uncertainty(), 120_000);
-    assert!(clocks.honest());
+fn without_any_exchange_it_is_the_wall_clock_and_nothing_vouches_for_it() {
+    for off in [90_000, -6 * 3_600_000, 3 * 24 * 3_600_000] {
+        assert!(Clocks::new(off).honest(), "{off}");
+    }
 }
 
 #[test]
@@ -214,6 +231,22 @@ fn scan_times_are_true_and_rise_under_a_clock_set_back_two_hours_and_over_a_rest
     assert!(scans[3].uncertainty_ms >= 2_400_000);
     assert_eq!(scans[1].clock.as_ref().unwrap().wall_ms, scans[1].at.ms() - 7_200_000, "the raw clocks are kept");
     assert!(scans[5].uncertainty_ms < 1_000, "the next exchange makes it narrow again");
+}
+
+#[test]
+fn what_a_session_saw_of_a_clock_set_or_a_long_sleep_outlives_it() {
+    for (set_by, slept) in [(7_200_000, 0), (-7_200_000, 0), (0, 2_400_000), (1_500, 0)] {
+        let mut server = Server::new();
+        let mut phone = Phone::ready(1, &mut server);
+        phone.wall_off_ms += set_by;
+        phone.sleep(slept);
+        phone.pass_offline(30_000); // It is seen, and that is all that happens.
+        phone.start();
+        phone.scan("A-1");
+        let scan = phone.scans().pop().unwrap();
+        let off = scan.at.ms().abs_diff(phone.at_ms);
+        assert!(off <= scan.uncertainty_ms, "set by {set_by}, slept {slept}: {off} ms off, ± {}", scan.uncertainty_ms);
+    }
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use admit_core::decide::Screen;
 use admit_core::rule::Epoch;
+use admit_core::wire::engine::Input;
 use admit_core::wire::journal::Entry;
 use admit_core::wire::scanning::{WITNESS_HEADER, Witness};
 
-use super::phone::Phone;
+use super::phone::{Phone, Sent};
 use super::server::{Reply, Server};
 
 fn with_scans(server: &mut Server, scans: usize) -> Phone {
@@ -27,7 +28,7 @@ fn every_request_carries_the_newest_witness_of_the_event() {
     let witness: Witness = last.headers[WITNESS_HEADER].parse().unwrap();
     assert_eq!(witness, server.witness());
     phone.start();
-    phone.input(admit_core::wire::engine::Input::Online);
+    phone.input(Input::Online);
     let first = phone.requests.first().unwrap();
     let kept: Witness = first.headers[WITNESS_HEADER].parse().unwrap();
     assert!(kept.serial > 0, "and keeps it over a restart: {kept:?}");
@@ -120,4 +121,112 @@ fn an_answer_out_of_a_past_epoch_is_no_receipt() {
     let reply = Reply { headers: Vec::new(), ..good }.with(WITNESS_HEADER, witness);
     phone.answer(&sent, &reply);
     assert_eq!(phone.view().unsent, 1);
+}
+
+#[test]
+fn an_epoch_is_never_believed_without_its_witness_also_over_a_restart() {
+    let carried = |phone: &Phone| -> Witness { phone.requests[0].headers[WITNESS_HEADER].parse().unwrap() };
+    let mut server = Server::new();
+    let mut phone = Phone::new(1);
+    phone.input(Input::Pair { code: server.pairing_link(), name: "North".into() });
+    let sent = phone.take("/api/scanning/pair");
+    let reply = server.answer(&sent, phone.at_ms).unwrap();
+    phone.answer(&sent, &reply);
+    phone.start();
+    assert_eq!(carried(&phone), server.witness(), "the one that came with the pairing");
+    phone.pass_online(&mut server, 1_000);
+    server.roll_back(0);
+    phone.pass(31_000);
+    let beat = phone.take("/api/scanning/events/event/heartbeat");
+    let reply = server.answer(&beat, phone.at_ms).unwrap();
+    phone.answer(&beat, &reply);
+    phone.start();
+    assert_eq!(carried(&phone), server.witness(), "the one that told of the new epoch");
+}
+
+#[test]
+fn what_the_server_says_it_still_has_is_kept_with_the_witness_of_it() {
+    let mut server = Server::new();
+    let mut phone = with_scans(&mut server, 3);
+    server.roll_back(server.serial);
+    for (path, waits) in [("/api/scanning/events/event/heartbeat", 3), ("/api/scanning/log-status", 0)] {
+        phone.pass(31_000);
+        server.serial += 5;
+        let sent = phone.take(path);
+        let reply = server.answer(&sent, phone.at_ms).unwrap();
+        phone.answer(&sent, &reply);
+        assert_eq!(phone.view().unsent, waits);
+    }
+    phone.start();
+    let kept: Witness = phone.requests[0].headers[WITNESS_HEADER].parse().unwrap();
+    assert_eq!(kept, server.witness());
+}
+
+#[test]
+fn a_stored_answer_of_a_former_epoch_is_no_receipt_and_its_scans_are_wrapped_anew() {
+    let mut server = Server::new();
+    let mut phone = with_scans(&mut server, 1);
+    phone.scan("A-2");
+    phone.pass(6_000);
+    let sent = phone.take("/api/scanning/sync");
+    server.answer(&sent, phone.at_ms); // Stored; the answer is lost.
+    phone.lose(&sent);
+    // The backup that the server goes back to holds the batch and its answer.
+    let answers = server.answers.clone();
+    server.roll_back(server.serial);
+    server.answers = answers;
+    let before = phone.log.len();
+    phone.pass_online(&mut server, 40_000);
+    assert_eq!(phone.view().unsent, 0);
+    let batches: Vec<&str> = phone.log[before..]
+        .iter()
+        .filter(|it| it.is("/api/scanning/sync"))
+        .filter_map(|it| it.body.as_deref())
+        .collect();
+    assert_eq!(batches.len(), 2, "the same once more, and then another: {batches:?}");
+    assert_eq!(Some(batches[0]), sent.body.as_deref());
+    assert_ne!(batches[0], batches[1]);
+}
+
+#[test]
+fn a_newer_witness_is_no_reason_to_give_up_one_the_server_was_not_asked_about() {
+    let carried = |sent: &Sent| -> Witness { sent.headers[WITNESS_HEADER].parse().unwrap() };
+    for overtaken in [false, true] {
+        let mut server = Server::new();
+        let mut phone = with_scans(&mut server, 1);
+        phone.pass(2_000);
+        let poll = phone.take("/api/scanning/events/event/changes");
+        phone.scan("A-2");
+        phone.pass(6_000);
+        let sent = phone.take("/api/scanning/sync");
+        let receipt = server.answer(&sent, phone.at_ms).unwrap();
+        let proof = server.witness();
+        assert!(carried(&poll).serial < proof.serial);
+        // Now the server goes back to before A-2, nobody knows, and when the poll is answered its ledger is the longer.
+        let other = Witness::new(b"secret", server.epoch, &server.event_id, proof.serial + 3, [2; 32]);
+        let later = Reply::problem(503, "later").with(WITNESS_HEADER, other.clone());
+        if overtaken {
+            phone.answer(&poll, &later);
+            phone.answer(&sent, &receipt);
+        } else {
+            phone.answer(&sent, &receipt);
+            phone.answer(&poll, &later);
+        }
+        assert_eq!(phone.view().unsent, 0);
+        let mut restarted = phone.rows.clone();
+        let mut seen = Vec::new();
+        while phone.mono_ms < 120_000 && !seen.contains(&other) {
+            phone.pass(1_000);
+            for sent in std::mem::take(&mut phone.requests) {
+                seen.push(carried(&sent));
+                phone.answer(&sent, &later);
+            }
+        }
+        let places: Vec<_> = [&proof, &other].map(|it| seen.iter().position(|held| held == it)).to_vec();
+        assert!(places[0].is_some() && places[0] < places[1], "first the proof that A-2 was acknowledged: {places:?}");
+        // The same after a restart: what was kept beside the receipt is no less.
+        std::mem::swap(&mut phone.rows, &mut restarted);
+        phone.start();
+        assert!(phone.requests.iter().any(|sent| carried(sent) == proof));
+    }
 }

@@ -1,11 +1,13 @@
 //! Following the server: pairing, heartbeat, changes and their cache (spec D11, §5).
 
+use admit_core::barcode::BarcodeHash;
 use admit_core::decide::Screen;
-use admit_core::ids::GateId;
+use admit_core::ids::{GateId, TicketId};
 use admit_core::rule::TicketChange;
 use admit_core::ticket::TicketStatus;
+use admit_core::time::Timestamp;
 use admit_core::wire::engine::{Effect, Input, Phase};
-use admit_core::wire::scanning::{HeartbeatRequest, PairRequest};
+use admit_core::wire::scanning::{ChangedTicket, ChangesAnswer, Cursor, HeartbeatRequest, PairRequest};
 
 use super::phone::Phone;
 use super::server::{Reply, Server};
@@ -33,6 +35,40 @@ fn a_phone_names_itself_durably_before_it_asks_to_be_paired() {
     let sent = phone.take("/api/scanning/pair");
     let second: PairRequest = serde_json::from_str(sent.body.as_ref().unwrap()).unwrap();
     assert_eq!(first.device_id, second.device_id);
+}
+
+#[test]
+fn a_phone_that_cannot_write_its_name_down_waits_for_no_pairing() {
+    let mut server = Server::new();
+    let mut phone = Phone::new(1);
+    phone.flushes = false;
+    phone.input(Input::Pair { code: server.pairing_link(), name: "North".into() });
+    phone.fail_one("quota");
+    assert_eq!((phone.view().phase, phone.refused()), (Phase::Blocked, Some("storage_blocked")));
+    phone.flushes = true;
+    phone.pass(61_000);
+    assert_eq!(phone.view().phase, Phase::Unpaired, "storage is well again, and staff may pair it");
+    phone.pair(&mut server);
+    assert_eq!(phone.view().phase, Phase::Ready);
+}
+
+#[test]
+fn a_key_that_cannot_be_written_down_is_asked_for_again_but_not_without_a_pause() {
+    let mut server = Server::new();
+    let mut phone = Phone::new(1);
+    phone.input(Input::Pair { code: server.pairing_link(), name: "North".into() });
+    phone.flushes = false;
+    for turn in 0..3 {
+        let sent = phone.take("/api/scanning/pair");
+        let reply = server.answer(&sent, phone.at_ms).unwrap();
+        phone.answer(&sent, &reply);
+        phone.fail_one("quota");
+        assert!(!phone.asks("/api/scanning/pair"), "turn {turn}");
+        phone.pass(1_000);
+    }
+    phone.flushes = true;
+    phone.pass_online(&mut server, 61_000);
+    assert_eq!(phone.view().phase, Phase::Ready);
 }
 
 #[test]
@@ -187,6 +223,49 @@ fn a_newer_list_outranks_what_changes_told_before_it() {
     assert_eq!(phone.screen("P-4"), Screen::Refuse);
     phone.pass_online(&mut server, 31_000);
     assert_eq!(phone.screen("P-4"), Screen::Refuse, "also when the cursor has passed it");
+}
+
+#[test]
+fn between_two_pages_of_changes_nothing_of_the_first_is_believed_yet() {
+    const CHANGES: &str = "/api/scanning/events/event/changes";
+    let mut server = Server::new();
+    let mut phone = Phone::ready(1, &mut server);
+    phone.scan("A-1");
+    let sent = phone.take("/api/scanning/sync");
+    let receipt = server.answer(&sent, phone.at_ms).unwrap();
+    phone.answer(&sent, &receipt);
+    let known = phone.scans()[0].cursor;
+    let page = |phone: &mut Phone, server: &Server, items: Vec<ChangedTicket>, more: bool| {
+        phone.pass(2_000);
+        let sent = phone.take(CHANGES);
+        let answer = ChangesAnswer {
+            items,
+            event: None,
+            gates: None,
+            manifest_version: server.version,
+            cursor: Cursor::at(server.epoch, if more { server.serial } else { server.serial + 1 }),
+            more,
+            resync: false,
+            server_time: Timestamp::clamped(phone.at_ms),
+        };
+        phone.answer(&sent, &Reply::json(200, &answer));
+    };
+    // A-1 changed once more meanwhile: it is on the second page, though its scan is older than the first one's end.
+    page(&mut phone, &server, Vec::new(), true);
+    phone.pass(61_000);
+    assert_eq!(phone.screen("A-1"), Screen::AlreadyIn, "its own scan is in no page yet");
+    assert_eq!(phone.scans().last().unwrap().cursor, known, "and it claims no rules of a view it does not have");
+    let id = TicketId::new("t-A-1").unwrap();
+    let changed = ChangedTicket {
+        ticket_id: id.clone(),
+        rules: super::server::ticket(1),
+        barcode_hashes: vec![BarcodeHash::of("A-1")],
+        prefix: Default::default(),
+        scans: server.reduced(&id, false).effective,
+    };
+    page(&mut phone, &server, vec![changed], false);
+    assert_eq!(phone.screen("A-1"), Screen::AlreadyIn);
+    assert_eq!(phone.scans().last().unwrap().cursor, server.serial + 1);
 }
 
 #[test]

@@ -13,4 +13,6 @@ mod epochs;
 mod lists;
 mod following;
 mod revoked;
+mod rights;
 mod view_law;
+mod s1;

@@ -77,6 +77,7 @@ pub struct Server {
     /// Serial of each ticket's last change.
     pub changed: BTreeMap<TicketId, u64>,
     pub revoked: bool,
+    pub suspended: bool,
     pairings: u64,
 }
 
@@ -111,6 +112,7 @@ impl Server {
             answers: BTreeMap::new(),
             changed: BTreeMap::new(),
             revoked: false,
+            suspended: false,
             pairings: 0,
         };
         server.first(Change::Event(EventChange::First(EventRules {
@@ -294,6 +296,7 @@ impl Server {
             gate_id: self.gate_id.clone(),
             manifest_version: self.version,
             cursor: Cursor::at(self.epoch, self.serial),
+            suspended: self.suspended,
         }
     }
 

@@ -318,6 +318,37 @@ fn an_unknown_key_erases_nothing() {
 }
 
 #[test]
+fn an_answer_that_was_on_its_way_before_does_not_make_an_unknown_key_known() {
+    let (mut phone, mut server) = ready();
+    phone.pass(31_000);
+    let beat = phone.take("/api/scanning/events/event/heartbeat");
+    let late = server.answer(&beat, phone.at_ms).unwrap();
+    phone.scan("A-1");
+    let sent = phone.take(SYNC);
+    phone.answer(&sent, &Reply::problem(401, "unknown_key"));
+    phone.answer(&beat, &late);
+    assert_eq!(phone.view().phase, Phase::KeyUnknown);
+}
+
+#[test]
+fn with_a_key_that_is_known_again_nothing_waits_any_longer() {
+    const BEAT: &str = "/api/scanning/events/event/heartbeat";
+    let (mut phone, mut server) = ready();
+    phone.pass(31_000);
+    let beat = phone.take(BEAT);
+    phone.answer(&beat, &Reply::problem(401, "unknown_key"));
+    phone.pass(61_000);
+    assert!(!phone.asks(BEAT), "it waits for a pairing");
+    // The server was restored once more, to a state that knows the key.
+    phone.scan("A-1");
+    let sent = phone.take(SYNC);
+    let reply = server.answer(&sent, phone.at_ms).unwrap();
+    phone.answer(&sent, &reply);
+    assert_eq!(phone.view().phase, Phase::Ready);
+    assert!(phone.asks(BEAT));
+}
+
+#[test]
 fn an_export_holds_the_unsent_scans_signed_as_they_would_be_sent() {
     let (mut phone, _) = alone();
     phone.scan("A-1");

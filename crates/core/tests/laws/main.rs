@@ -2,6 +2,7 @@
 //! of generated histories. `ADMIT_LAWS=100000` sets how many.
 
 mod case;
+mod claims;
 mod decide;
 mod examples;
 mod generator;

@@ -1,9 +1,9 @@
 //! Hints within one process: a broadcast per event. What is lost here is only late, never wrong (law 15).
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use admit_app::ports::{Hint, Hints};
+use admit_app::ports::{Hint, Hints, Topic};
 use admit_core::ids::{EventId, OrganizationId};
 use tokio::sync::broadcast;
 
@@ -12,34 +12,77 @@ const CAPACITY: usize = 256;
 
 type Key = (OrganizationId, EventId);
 
+/// An event that somebody watches.
+#[derive(Debug)]
+struct Watched {
+    sender: broadcast::Sender<Arc<Hint>>,
+    /// The place in the event's order up to which they were told of each.
+    told: u64,
+}
+
 /// Everybody who watches an event.
 #[derive(Debug, Default)]
 pub struct Hub {
-    senders: Mutex<BTreeMap<Key, broadcast::Sender<Arc<Hint>>>>,
+    events: Mutex<BTreeMap<Key, Watched>>,
 }
 
 impl Hub {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Watched>> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner)
+    }
     /// Hears every hint of an event from now on.
     pub fn subscribe(&self, organization_id: &OrganizationId, event_id: &EventId) -> broadcast::Receiver<Arc<Hint>> {
-        let mut senders = self.senders.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut events = self.lock();
         // Nobody is left to hear these: forget them here, where the map would grow.
-        senders.retain(|_, sender| sender.receiver_count() > 0);
+        events.retain(|_, event| event.sender.receiver_count() > 0);
         let key = (organization_id.clone(), event_id.clone());
-        senders.entry(key).or_insert_with(|| broadcast::channel(CAPACITY).0).subscribe()
+        let new = || Watched { sender: broadcast::channel(CAPACITY).0, told: 0 };
+        events.entry(key).or_insert_with(new).sender.subscribe()
     }
     /// How many listen to an event now.
     pub fn watchers(&self, organization_id: &OrganizationId, event_id: &EventId) -> usize {
-        let senders = self.senders.lock().unwrap_or_else(PoisonError::into_inner);
-        senders.get(&(organization_id.clone(), event_id.clone())).map_or(0, broadcast::Sender::receiver_count)
+        let events = self.lock();
+        events.get(&(organization_id.clone(), event_id.clone())).map_or(0, |event| event.sender.receiver_count())
     }
+    /// Every event that somebody listens to.
+    pub fn watched(&self) -> Vec<(OrganizationId, EventId)> {
+        let events = self.lock();
+        events.iter().filter(|(_, event)| event.sender.receiver_count() > 0).map(|(key, _)| key.clone()).collect()
+    }
+    /// An event stands at `serial`. Whoever watches it and was told of less is told that anything may have changed.
+    pub fn stands_at(&self, organization_id: &OrganizationId, event_id: &EventId, serial: u64) {
+        let told =
+            self.lock().get(&(organization_id.clone(), event_id.clone())).is_none_or(|event| event.told >= serial);
+        if !told {
+            self.hint(anything((organization_id.clone(), event_id.clone()), Some(serial)));
+        }
+    }
+    /// Hints may have been missed: everybody is told that anything may have changed.
+    pub fn missed(&self) {
+        for key in self.watched() {
+            self.hint(anything(key, None));
+        }
+    }
+}
+
+/// New rules may change anything that is shown, and anything that a device waits for.
+fn anything((organization_id, event_id): Key, serial: Option<u64>) -> Hint {
+    Hint { organization_id, event_id, serial, topic: Topic::Rules }
 }
 
 impl Hints for Hub {
     fn hint(&self, hint: Hint) {
-        let senders = self.senders.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sender) = senders.get(&(hint.organization_id.clone(), hint.event_id.clone())) {
+        let mut events = self.lock();
+        if let Some(event) = events.get_mut(&(hint.organization_id.clone(), hint.event_id.clone())) {
+            event.told = match (hint.serial, &hint.topic) {
+                // Of all that happened up to there.
+                (Some(serial), Topic::Rules) => event.told.max(serial),
+                // Of this one thing: what happened before it may be another node's, and not told.
+                (Some(serial), _) if serial == event.told + 1 => serial,
+                _ => event.told,
+            };
             // Fails only when nobody listens.
-            let _ = sender.send(Arc::new(hint));
+            let _ = event.sender.send(Arc::new(hint));
         }
     }
 }
@@ -47,7 +90,6 @@ impl Hints for Hub {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use admit_app::ports::Topic;
 
     #[tokio::test]
     async fn a_hint_reaches_those_who_watch_that_event_of_that_organisation() {
@@ -62,12 +104,26 @@ mod tests {
         assert!(theirs.try_recv().is_err());
     }
 
+    #[tokio::test]
+    async fn whoever_was_not_told_of_a_place_is_told_once() {
+        let hub = Hub::default();
+        let (org, event) = (OrganizationId::new("a").unwrap(), EventId::new("e").unwrap());
+        let mut mine = hub.subscribe(&org, &event);
+        hub.stands_at(&org, &event, 4);
+        assert_eq!(mine.try_recv().unwrap().serial, Some(4));
+        hub.stands_at(&org, &event, 4);
+        hub.hint(Hint { serial: Some(5), topic: Topic::Devices, ..anything((org.clone(), event.clone()), None) });
+        hub.stands_at(&org, &event, 5);
+        assert_eq!(mine.try_recv().unwrap().topic, Topic::Devices);
+        assert!(mine.try_recv().is_err(), "it was hinted already");
+    }
+
     #[test]
     fn who_left_is_forgotten() {
         let hub = Hub::default();
         for event in ["e", "f", "g"] {
             let _ = hub.subscribe(&OrganizationId::new("a").unwrap(), &EventId::new(event).unwrap());
         }
-        assert_eq!(hub.senders.lock().unwrap().len(), 1);
+        assert_eq!(hub.events.lock().unwrap().len(), 1);
     }
 }

@@ -1,42 +1,68 @@
-//! The sync limit in memory: a sliding log per device (S1 §7.6, spec §5).
+//! The sync limit: a sliding log per device (S1 §7.6, spec §5), in memory, and with Redis one of all nodes together.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use admit_app::error::{Error, Result};
 use admit_core::ids::{DeviceId, OrganizationId};
 use admit_core::rate::{RateDecision, SlidingLog};
 
+use super::rate_redis::SharedLog;
+
 /// Devices remembered before the idle ones are swept out.
 const SWEEP_FROM: usize = 4_096;
 
+type Logs = BTreeMap<(OrganizationId, DeviceId), SlidingLog>;
+
 /// Counts the syncs of every device, both sync endpoints together.
+///
+/// This node's own log is always kept: it holds when Redis is gone, and when it came back empty. Redis adds what the
+/// other nodes let through.
 #[derive(Debug)]
 pub struct SyncLimit {
     limit: u32,
-    logs: Mutex<BTreeMap<(OrganizationId, DeviceId), SlidingLog>>,
+    logs: Mutex<Logs>,
+    shared: Option<SharedLog>,
 }
 
 impl SyncLimit {
     /// At most `limit` syncs of a device in any 60 s.
-    pub fn new(limit: u32) -> Self {
-        Self { limit, logs: Mutex::default() }
+    pub fn new(limit: u32, shared: Option<SharedLog>) -> Self {
+        Self { limit, logs: Mutex::default(), shared }
     }
     /// Lets a sync through, or fails with `rate_limited`. `now_ms` is of a monotonic clock: a wall clock set back would
     /// hold devices up.
-    pub fn take(&self, organization_id: &OrganizationId, device_id: &DeviceId, now_ms: i64) -> Result<()> {
-        let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
-        if logs.len() >= SWEEP_FROM {
-            logs.retain(|_, log| !log.is_idle(now_ms));
-        }
-        let log = logs.entry((organization_id.clone(), device_id.clone())).or_default();
-        match log.take(now_ms, self.limit) {
+    pub async fn take(&self, organization_id: &OrganizationId, device_id: &DeviceId, now_ms: i64) -> Result<()> {
+        let id = (organization_id.clone(), device_id.clone());
+        let own = self.own(&id, now_ms);
+        let shared = match (&self.shared, own) {
+            (Some(shared), RateDecision::Allowed) => shared.take(organization_id, device_id, self.limit).await,
+            _ => None,
+        };
+        let decision = shared.unwrap_or(own);
+        match decision {
             RateDecision::Allowed => Ok(()),
             RateDecision::Refused { retry_after_seconds } => {
+                if own == RateDecision::Allowed
+                    && let Some(log) = self.lock().get_mut(&id)
+                {
+                    // The nodes together refused what this one alone had noted.
+                    log.give_back(now_ms);
+                }
                 let retry_after_ms = i64::try_from(retry_after_seconds).unwrap_or(i64::MAX / 1_000) * 1_000;
                 Err(Error::Later { code: "rate_limited", retry_after_ms })
             }
         }
+    }
+    fn own(&self, id: &(OrganizationId, DeviceId), now_ms: i64) -> RateDecision {
+        let mut logs = self.lock();
+        if logs.len() >= SWEEP_FROM {
+            logs.retain(|_, log| !log.is_idle(now_ms));
+        }
+        logs.entry(id.clone()).or_default().take(now_ms, self.limit)
+    }
+    fn lock(&self) -> MutexGuard<'_, Logs> {
+        self.logs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -44,16 +70,16 @@ impl SyncLimit {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_limit_is_a_devices_own() {
-        let limit = SyncLimit::new(2);
+    #[tokio::test]
+    async fn a_limit_is_a_devices_own() {
+        let limit = SyncLimit::new(2, None);
         let org = OrganizationId::new("a").unwrap();
         let device = |text: &str| DeviceId::new(text).unwrap();
-        assert!(limit.take(&org, &device("x"), 0).is_ok());
-        assert!(limit.take(&org, &device("x"), 1).is_ok());
-        let refused = limit.take(&org, &device("x"), 2).unwrap_err();
+        assert!(limit.take(&org, &device("x"), 0).await.is_ok());
+        assert!(limit.take(&org, &device("x"), 1).await.is_ok());
+        let refused = limit.take(&org, &device("x"), 2).await.unwrap_err();
         assert_eq!(refused, Error::Later { code: "rate_limited", retry_after_ms: 60_000 });
-        assert!(limit.take(&org, &device("y"), 2).is_ok());
-        assert!(limit.take(&OrganizationId::new("b").unwrap(), &device("x"), 2).is_ok());
+        assert!(limit.take(&org, &device("y"), 2).await.is_ok());
+        assert!(limit.take(&OrganizationId::new("b").unwrap(), &device("x"), 2).await.is_ok());
     }
 }

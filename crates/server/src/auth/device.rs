@@ -70,7 +70,7 @@ pub async fn frame(State(state): State<AppState>, mut request: Request, next: Ne
 }
 
 /// What is no witness at all is passed over, like one of another server.
-async fn look_at_witness(state: &AppState, organization_id: &OrganizationId, headers: &HeaderMap) -> Result<()> {
+pub async fn look_at_witness(state: &AppState, organization_id: &OrganizationId, headers: &HeaderMap) -> Result<()> {
     let text = headers.get(WITNESS_HEADER).and_then(|value| value.to_str().ok());
     match text.and_then(|text| text.parse::<Witness>().ok()) {
         Some(witness) => Ok(epochs::check_witness(&state.app, organization_id, &witness).await?),

@@ -6,6 +6,7 @@ use admit_core::ids::{DeviceId, EventId};
 use admit_core::time::Timestamp;
 use axum::Json;
 use axum::extract::{FromRequest, Request, State};
+use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -56,6 +57,11 @@ struct DeviceView {
     logs: Vec<LogView>,
     /// Scans of its open logs that have not come in.
     missing_count: u64,
+    /// When somebody else last tried the code it was paired with: a code is for one device, look who has it.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    code_reused_at: Option<Timestamp>,
+    /// Syncs refused in a row (400, 409); five suspend it.
+    failed_syncs: u32,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
@@ -109,6 +115,8 @@ impl DeviceView {
             clock_offset_ms: health.clock_offset_ms,
             missing_count: logs.iter().filter(|log| log.closed_at.is_none()).map(|log| log.missing_count).sum(),
             logs,
+            code_reused_at: device.code_reused_at,
+            failed_syncs: health.failed_syncs,
             created_at: device.created_at,
         }
     }
@@ -124,6 +132,12 @@ struct RevokedView {
     revoked_at: Option<Timestamp>,
     #[schema(value_type = Option<String>, format = DateTime)]
     lost_since: Option<Timestamp>,
+}
+
+/// Whether a request has no body at all, which some routes allow.
+pub fn no_body(headers: &HeaderMap) -> bool {
+    let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    length.is_none_or(|length| length == "0") && !headers.contains_key(TRANSFER_ENCODING)
 }
 
 /// Since when a device is thought lost.
@@ -163,10 +177,7 @@ async fn revoke(
     Path(device_id): Path<DeviceId>,
     request: Request,
 ) -> Result<Json<RevokedView>> {
-    let headers = request.headers();
-    let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-    let empty = length.is_none_or(|length| length == "0") && !headers.contains_key(TRANSFER_ENCODING);
-    let body = if empty {
+    let body = if no_body(request.headers()) {
         RevokeRequest::default()
     } else {
         JsonBody::<RevokeRequest>::from_request(request, &state).await?.0

@@ -37,7 +37,7 @@ struct IncidentView {
     severity: &'static str,
     /// `open`; `resolved` for exactly what it says; `cleared` when its cause is gone.
     status: &'static str,
-    /// What it is about: `ticket:…`, `unknown:…`, `log:…`, `device:…` or `scan:…`.
+    /// What it is about: `ticket:…`, `unknown:…`, `log:…`, `device:…`, `scan:…` or `batch:…`.
     subject: String,
     ticket_id: Option<String>,
     barcode_hash: Option<String>,
@@ -133,7 +133,9 @@ fn view(one: IncidentRecord) -> Result<IncidentView> {
     let (ticket_id, barcode_hash, device_id) = match &cause.subject {
         CauseSubject::Scans(Subject::Ticket(id)) => (Some(id.to_string()), None, None),
         CauseSubject::Scans(Subject::Unknown(hash)) => (None, Some(hash.to_string()), None),
-        CauseSubject::Log(id, _) | CauseSubject::Device(id) => (None, None, Some(id.to_string())),
+        CauseSubject::Log(id, _) | CauseSubject::Device(id) | CauseSubject::Batch(id, _) => {
+            (None, None, Some(id.to_string()))
+        }
         CauseSubject::ScanId(_) => (None, None, None),
     };
     let resolution = one.resolution.map(|said| ResolutionView {

@@ -1,6 +1,6 @@
 //! `/api/events/{id}/pairing-tokens` (spec D11 way (a)).
 
-use admit_app::pairing_tokens;
+use admit_app::pairing_tokens::{self, NewPairingToken};
 use admit_core::ids::{EventId, GateId};
 use admit_core::time::Timestamp;
 use axum::Json;
@@ -33,13 +33,21 @@ struct PairingTokenRequest {
 
 /// A pairing token.
 #[derive(Serialize, ToSchema)]
-struct PairingTokenView {
+pub struct PairingTokenView {
     /// Its text, shown this once.
     pairing_token: String,
     /// The link for the QR; the token stands in its fragment, which no server sees.
     url: String,
     #[schema(value_type = String, format = DateTime)]
     expires_at: Timestamp,
+}
+
+impl PairingTokenView {
+    /// A token and its link, as this request's sender reaches the server.
+    pub fn of(state: &AppState, headers: &HeaderMap, made: NewPairingToken) -> Self {
+        let url = format!("{}/scan/#pair={}", state.settings.base_url(headers), made.pairing_token);
+        Self { pairing_token: made.pairing_token, url, expires_at: made.expires_at }
+    }
 }
 
 /// Makes a pairing token, good for five minutes.
@@ -57,7 +65,5 @@ async fn create(
     JsonBody(request): JsonBody<PairingTokenRequest>,
 ) -> Result<(StatusCode, Json<PairingTokenView>)> {
     let made = pairing_tokens::create(&state.app, &caller, event_id, request.gate_id, request.uses).await?;
-    let url = format!("{}/scan/#pair={}", state.settings.base_url(&headers), made.pairing_token);
-    let view = PairingTokenView { pairing_token: made.pairing_token, url, expires_at: made.expires_at };
-    Ok((StatusCode::CREATED, Json(view)))
+    Ok((StatusCode::CREATED, Json(PairingTokenView::of(&state, &headers, made))))
 }

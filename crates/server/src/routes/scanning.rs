@@ -1,11 +1,14 @@
 //! What devices ask (S1 §2, §4, §8; spec §5 "Devices").
 
 pub mod doc;
+pub mod doc_scans;
 pub mod pair;
 pub mod manifest;
 pub mod changes;
 pub mod health;
 pub mod sync;
+pub mod online;
+pub mod offline;
 
 use utoipa_axum::router::OpenApiRouter;
 
@@ -19,6 +22,8 @@ pub fn routes(state: &AppState) -> OpenApiRouter<AppState> {
         .merge(changes::routes())
         .merge(health::routes())
         .merge(sync::routes())
+        .merge(online::routes())
+        .merge(offline::routes())
         .route_layer(axum::middleware::from_fn_with_state(state.clone(), frame));
     OpenApiRouter::new().merge(pair::routes()).merge(framed)
 }

@@ -202,7 +202,8 @@ impl Source for Live {
             let Some(device_id) = device_id else { return Ok(None) };
             let wanted = batch_id.clone();
             let own = read(&*self.app.store, &self.organization_id, move |tx| {
-                Ok(tx.batch(&device_id, "sync", &wanted)?.is_some())
+                let (ours, s2s) = ("sync", admit_app::scans::sync_offline::ENDPOINT);
+                Ok(tx.batch(&device_id, ours, &wanted)?.is_some() || tx.batch(&device_id, s2s, &wanted)?.is_some())
             });
             return Ok(own.await?.then(|| self.batch_message(serial, &batch_id, &text, now)));
         }

@@ -1,5 +1,10 @@
-//! The server over real HTTP on loopback, on the embedded store. One target: each file is a subject.
+//! The server over real HTTP on loopback. One target: each file is a subject. On the embedded store, or, run with
+//! `ADMIT_TEST_STORE=postgres`, on a PostgreSQL and a Redis that it starts for itself.
 
+#[allow(dead_code, reason = "each target uses its part of the harness")]
+mod private_redis;
+mod place;
+#[allow(dead_code, reason = "each target uses its part of the harness")]
 mod server;
 mod signed;
 mod device;
@@ -8,7 +13,11 @@ mod auth;
 mod malformed;
 mod sync;
 mod manifest;
+mod s1;
+mod s2_rows;
 mod independent;
 mod changes;
 mod stream;
+mod s2;
 mod organiser;
+mod rights;

@@ -1,22 +1,18 @@
-//! A server of its own for each test: temporary folder, free port, two organisations with the same names inside.
-
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+//! A server of its own for each test: its own data, free port, two organisations with the same names inside.
 
 use admit_app::caller::UserCaller;
 use admit_app::events::{self, NewEvent};
 use admit_app::gates::{self, NewGate};
 use admit_app::organizations::{self, NewOrganization};
-use admit_app::secret::Secret;
 use admit_app::tickets::{self, NewTicket};
 use admit_app::{api_tokens, pairing_tokens};
 use admit_core::event::EventStatus;
 use admit_core::ids::{EventId, GateId};
 use admit_server::{AppState, Settings, listen, router};
-use admit_store_sqlite::{Options, Sqlite};
 use reqwest::{Client, Method, RequestBuilder, Response};
 use serde_json::Value;
+
+use crate::place::Place;
 
 /// A running server and its two organisations.
 pub struct TestServer {
@@ -26,7 +22,7 @@ pub struct TestServer {
     /// Whose event, gates and tickets are like those of `other`, name for name.
     pub home: Org,
     pub other: Org,
-    folder: PathBuf,
+    place: Place,
 }
 
 /// An organisation with a live event, two gates and ten tickets.
@@ -47,19 +43,23 @@ impl TestServer {
     }
 
     pub async fn with(settings: Settings) -> Self {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let n = COUNT.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("admit-it-{}-{n}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let store = Sqlite::open(folder.join("admit.db"), Options::default()).unwrap();
-        let state = AppState::new(Arc::new(store), Secret::new(&"s".repeat(40)).unwrap(), settings);
+        let place = Place::new().await;
+        let state = place.open(settings).await;
+        Self::of(place, state).await
+    }
+
+    /// The first server of a place.
+    pub async fn of(place: Place, state: AppState) -> Self {
         let home = org(&state, "home").await;
         let other = org(&state, "other").await;
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        tokio::spawn(listen::serve(listener, router(state.clone()), state.shutdown.clone()));
+        let url = serve(&state).await;
         let client = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
-        Self { url, client, state, home, other, folder }
+        Self { url, client, state, home, other, place }
+    }
+
+    /// The data, for another node beside this one.
+    pub fn place(&self) -> &Place {
+        &self.place
     }
 
     /// A request to a path.
@@ -87,8 +87,15 @@ impl TestServer {
 impl Drop for TestServer {
     fn drop(&mut self) {
         self.state.shutdown.cancel();
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
+}
+
+/// Serves a node's state on a free port; answers its address.
+pub async fn serve(state: &AppState) -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(listen::serve(listener, router(state.clone()), state.shutdown.clone()));
+    url
 }
 
 async fn org(state: &AppState, name: &str) -> Org {

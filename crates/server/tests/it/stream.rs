@@ -12,20 +12,20 @@ use crate::server::TestServer;
 
 /// One event as a browser would see it.
 #[derive(Debug)]
-struct Seen {
-    event: String,
-    id: String,
-    data: Value,
+pub struct Seen {
+    pub event: String,
+    pub id: String,
+    pub data: Value,
 }
 
-struct Reader {
+pub struct Reader {
     response: Response,
     text: String,
 }
 
 impl Reader {
     /// The next event; `None` when the stream ended.
-    async fn next(&mut self) -> Option<Seen> {
+    pub async fn next(&mut self) -> Option<Seen> {
         loop {
             if let Some((whole, rest)) = self.text.split_once("\n\n") {
                 let field = |name: &str| {
@@ -47,7 +47,7 @@ impl Reader {
             }
         }
     }
-    async fn until(&mut self, event: &str) -> Seen {
+    pub async fn until(&mut self, event: &str) -> Seen {
         loop {
             let seen = self.next().await.expect("the stream ended");
             if seen.event == event {
@@ -57,7 +57,7 @@ impl Reader {
     }
 }
 
-async fn open(server: &TestServer, bearer: &str, last: Option<&str>) -> Reader {
+pub async fn open(server: &TestServer, bearer: &str, last: Option<&str>) -> Reader {
     let request = server.get(&format!("/api/events/{}/stream", server.home.event_id)).bearer_auth(bearer);
     let request = match last {
         Some(id) => request.header("last-event-id", id),

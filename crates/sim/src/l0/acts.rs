@@ -40,6 +40,7 @@ impl Org {
             changed_at: Default::default(),
             event_at: 0,
             version: 0,
+            lists: Default::default(),
             devices: Default::default(),
             tokens: Default::default(),
             batches: Default::default(),
@@ -157,6 +158,7 @@ impl L0 {
             Act::Revoke(device_id) => {
                 org.devices.get_mut(device_id)?.revoked = true;
                 org.take_head(now_ms, "device_revoked", device_id.as_str());
+                return Some(device_id.to_string());
             }
         }
         None

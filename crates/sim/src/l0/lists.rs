@@ -1,13 +1,14 @@
 //! The signed list and the changes, made with core's own builders.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::gate::GateRules;
 use admit_core::ids::{GateId, TicketId};
 use admit_core::incident::Subject;
 use admit_core::limits;
-use admit_core::manifest::build::{self, Code, Input};
+use admit_core::manifest::build::{self, Code, Input, Large};
 use admit_core::rule::{EventBook, When};
 use admit_core::ticket::TicketRules;
 use admit_core::time::Timestamp;
@@ -17,7 +18,7 @@ use admit_core::wire::scanning::{
 };
 
 use super::routes::{Caller, ok, problem, raw};
-use super::{L0, Org};
+use super::{L0, Lists, Org};
 use crate::server::{Reply, Request, Response};
 
 /// Tickets of one answer to `changes`: few, so that pages follow each other.
@@ -38,6 +39,40 @@ impl Org {
         self.codes.iter().filter(|(_, id)| *id == ticket_id).map(|(hash, _)| *hash).collect()
     }
 
+    /// The list's large part: whole, or what changed since a version. Made once a version: its content is a function of
+    /// that (spec §5).
+    fn large(&mut self, since: Option<u64>) -> Option<(Timestamp, Rc<Large>)> {
+        if self.lists.version != self.version {
+            self.lists = Lists { version: self.version, made: BTreeMap::new() };
+        }
+        if let Some(made) = self.lists.made.get(&since) {
+            return Some(made.clone());
+        }
+        let whole = since.and_then(|_| self.large(None));
+        let book = self.event_book();
+        let event = book.event(When::Newest)?;
+        let (gates, tickets) = (self.newest_gates(&book), self.newest_tickets());
+        let newer = |id: &TicketId| since.is_none_or(|since| self.ruled_at.get(id).is_some_and(|at| *at > since));
+        let codes = self.codes.iter().filter(|(_, id)| newer(id));
+        let codes: Vec<Code<'_>> =
+            codes.filter_map(|(hash, id)| Some(Code { hash: *hash, ticket_id: id, rules: tickets.get(id)? })).collect();
+        let input = Input {
+            organization_id: &self.id,
+            event_id: &self.event_id,
+            event: &event,
+            version: self.version,
+            gates: &gates,
+            codes: &codes,
+        };
+        let large = match (since, whole) {
+            (Some(since), Some((_, whole))) => build::delta_part(&input, since, &[], whole.content_hash),
+            _ => build::large_part(&input),
+        };
+        let made = (event.ends_at, Rc::new(large.ok()?));
+        self.lists.made.insert(since, made.clone());
+        Some(made)
+    }
+
     fn changed_ticket(&self, ticket_id: &TicketId) -> Option<ChangedTicket> {
         let subject = Subject::Ticket(ticket_id.clone());
         Some(ChangedTicket {
@@ -53,41 +88,16 @@ impl Org {
 impl L0 {
     pub(super) fn manifest(&mut self, now_ms: i64, caller: &Caller, request: &Request) -> Response {
         let epoch = self.state.epoch;
-        let org = &self.state.orgs[caller.org];
-        let book = org.event_book();
-        let (Some(event), gates, tickets) = (book.event(When::Newest), org.newest_gates(&book), org.newest_tickets())
-        else {
-            return problem(404, "not_found", "There is no such event.");
-        };
-        let codes: Vec<Code<'_>> = org
-            .codes
-            .iter()
-            .filter_map(|(hash, id)| Some(Code { hash: *hash, ticket_id: id, rules: tickets.get(id)? }))
-            .collect();
-        let whole = Input {
-            organization_id: &org.id,
-            event_id: &org.event_id,
-            event: &event,
-            version: org.version,
-            gates: &gates,
-            codes: &codes,
-        };
+        let org = &mut self.state.orgs[caller.org];
         let since = request.query("since").and_then(|since| since.parse::<u64>().ok());
-        let known = since.filter(|since| *since <= org.version);
-        let large = match (build::large_part(&whole), known) {
-            (Ok(large), Some(since)) => {
-                let newer = |code: &&Code<'_>| org.ruled_at.get(code.ticket_id).is_some_and(|at| *at > since);
-                let upserts: Vec<Code<'_>> = codes.iter().filter(newer).copied().collect();
-                let input = Input { codes: &upserts, ..whole };
-                build::delta_part(&input, since, &[], large.content_hash)
-            }
-            (large, _) => large,
+        let since = since.filter(|since| *since <= org.version);
+        let Some((ends_at, large)) = org.large(since) else {
+            return problem(500, "bug", "The list could not be built.");
         };
-        let Ok(large) = large else { return problem(500, "bug", "The list could not be built.") };
         let wall = request.header(DEVICE_TIME_HEADER).and_then(|text| Timestamp::parse(text).ok());
         let tail = ManifestTail {
             generated_at: Timestamp::clamped(now_ms),
-            expires_at: event.ends_at.plus_ms(limits::MANIFEST_AFTER_END_MS),
+            expires_at: ends_at.plus_ms(limits::MANIFEST_AFTER_END_MS),
             offset_seconds: wall.map_or(0, |wall| (now_ms - wall.ms()) / 1_000),
             epoch,
             serial: org.serial,

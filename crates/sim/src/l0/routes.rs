@@ -64,6 +64,9 @@ impl L0 {
             Err(refusal) => return Reply::Answer(refusal),
         };
         self.heed_witness(now_ms, caller.org, request);
+        if let Some(device) = self.state.orgs[caller.org].devices.get_mut(&caller.device_id) {
+            device.key_used |= device.keys.last().is_some_and(|key| key.as_str() == caller.key);
+        }
         let route = request.route();
         let body = request.body.as_deref().unwrap_or_default();
         let reply = if route == "/api/scanning/sync" {
@@ -108,7 +111,12 @@ impl L0 {
             .iter()
             .enumerate()
             .flat_map(|(org, held)| held.devices.iter().map(move |(device_id, device)| (org, device_id, device)));
-        let found = all.find(|(_, _, device)| device.keys.last().is_some_and(|held| held.as_str() == key));
+        // A key that a later pairing outdated is known no more; but a revoked device hands its log over by any it had.
+        let opens = |device: &Device| match device.revoked {
+            true => device.keys.iter().any(|held| held.as_str() == key),
+            false => device.keys.last().is_some_and(|held| held.as_str() == key),
+        };
+        let found = all.find(|(_, _, device)| opens(device));
         match found {
             Some((org, device_id, _)) => Ok(Caller { org, device_id: device_id.clone(), key: key.to_owned() }),
             None => Err(problem(401, "unknown_key", "This key is not known here.")),
@@ -151,7 +159,10 @@ impl L0 {
         let Some(token) = org.tokens.get_mut(&asked.pairing_token) else {
             return problem(404, "unknown_token", "This pairing code is not known.");
         };
-        if token.used_by.as_ref().is_some_and(|device_id| *device_id != asked.device_id) {
+        // A repeat of the same device is answered until the key it was given is in use (spec D11): a delayed request
+        // must not outdate that.
+        let key_used = org.devices.get(&asked.device_id).is_some_and(|device| device.key_used);
+        if token.used_by.as_ref().is_some_and(|device_id| *device_id != asked.device_id || key_used) {
             return problem(410, "token_used", "This pairing code was used already.");
         }
         if org.devices.get(&asked.device_id).is_some_and(|device| device.revoked) {
@@ -164,12 +175,14 @@ impl L0 {
         let device = org.devices.entry(asked.device_id.clone()).or_insert_with(|| Device {
             keys: Vec::new(),
             key_ids: Vec::new(),
+            key_used: false,
             gate_id: gate_id.clone(),
             revoked: false,
             quota_left: limits::QUARANTINE_SCANS,
         });
         device.keys.push(key.clone());
         device.key_ids.push(key_id.clone());
+        device.key_used = false;
         device.gate_id = gate_id.clone();
         let answer = PairAnswer {
             device_id: asked.device_id.clone(),
@@ -197,6 +210,7 @@ impl L0 {
             gate_id: org.devices[&caller.device_id].gate_id.clone(),
             manifest_version: org.version,
             cursor: Cursor::at(epoch, org.serial),
+            suspended: false,
         })
     }
 

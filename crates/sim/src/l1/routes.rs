@@ -93,13 +93,17 @@ impl L1 {
     /// Looks at the witness a device brought before anything is answered.
     fn heed_witness(&mut self, organization_id: &OrganizationId, request: &Request) -> Result<()> {
         let Some(Ok(witness)) = request.header(WITNESS_HEADER).map(str::parse::<Witness>) else { return Ok(()) };
-        let before = now(self.app.store.epoch())?;
-        now(epochs::check_witness(&self.app, organization_id, &witness))?;
-        if now(self.app.store.epoch())? != before {
+        let (before, begun) = (now(self.app.store.epoch())?, self.begun.len());
+        let checked = now(epochs::check_witness(&self.app, organization_id, &witness));
+        // Whatever it said: a commit whose answer is lost begins an epoch too.
+        let faults = self.machine.fault.swap(0, std::sync::atomic::Ordering::Relaxed);
+        self.note_epoch(before);
+        self.machine.fault.store(faults, std::sync::atomic::Ordering::Relaxed);
+        if self.begun.len() > begun {
             self.reach.hit("rollback found by a witness");
             self.reach.hit("epoch changed");
         }
-        Ok(())
+        checked
     }
 
     fn note(&mut self, error: &Error) {

@@ -1,18 +1,19 @@
 //! What the store holds, read whole.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::{Tx, read};
 use admit_app::records::{DeviceState, IncidentStatus, LoadedRules, LogRecord};
 use admit_app::scans::{log, rebuild};
 use admit_core::audit;
-use admit_core::ids::{EventId, TicketId};
-use admit_core::incident::Subject;
-use admit_core::reduce::Reduced;
+use admit_core::ids::{DeviceId, EventId, TicketId};
+use admit_core::incident::{IncidentKind, Subject};
+use admit_core::reduce::{Reduced, Resolved};
 
 use super::{L1, now};
-use crate::server::{IncidentTruth, LogTruth, Truth};
+use crate::server::{IncidentTruth, LogTruth, Reviewable, Truth};
 
 impl L1 {
     pub(super) fn read_truth(&self, org: usize) -> Result<Truth> {
@@ -21,11 +22,29 @@ impl L1 {
         let tickets: Vec<TicketId> = owner.tickets.values().cloned().collect();
         now(read(&*self.app.store, &owner.caller.organization_id, move |tx| collect(tx, &event_id, &tickets)))
     }
+
+    pub(super) fn is_revoked(&self, org: usize, device_id: &DeviceId) -> bool {
+        let (organization_id, device_id) = (&self.owners[org].caller.organization_id, device_id.clone());
+        let faults = self.machine.fault.swap(0, Ordering::Relaxed);
+        let device = now(read(&*self.app.store, organization_id, move |tx| tx.device(&device_id)));
+        self.machine.fault.store(faults, Ordering::Relaxed);
+        device.ok().flatten().is_some_and(|device| device.state == DeviceState::Revoked)
+    }
+
+    pub(super) fn read_reviewable(&self, org: usize) -> Result<Reviewable> {
+        let owner = &self.owners[org];
+        let event_id = owner.event_id.clone();
+        now(read(&*self.app.store, &owner.caller.organization_id, move |tx| {
+            let name = |(_, fact): Resolved| (fact.scan.device_id, fact.scan.scan_id, fact.digest);
+            let scans = facts(tx, &event_id)?.into_iter().map(name).collect();
+            let open = queued(tx, &event_id)?.into_iter().filter(|(_, truth)| truth.open).map(|(key, _)| key).collect();
+            Ok(Reviewable { scans, open })
+        }))
+    }
 }
 
-fn collect(tx: &mut dyn Tx, event_id: &EventId, tickets: &[TicketId]) -> Result<Truth> {
-    let head = tx.head(event_id)?;
-    let LoadedRules { book, tickets: ticket_rules } = tx.load_rules(event_id, tickets)?;
+/// Every stored content, once, in a fixed order.
+fn facts(tx: &mut dyn Tx, event_id: &EventId) -> Result<Vec<Resolved>> {
     let subjects = tx.subjects_with_scans(event_id)?;
     let mut facts = tx.facts(event_id, &subjects)?;
     facts.sort_by(|(_, a), (_, b)| {
@@ -35,13 +54,11 @@ fn collect(tx: &mut dyn Tx, event_id: &EventId, tickets: &[TicketId]) -> Result<
     facts.dedup_by(|(_, a), (_, b)| {
         (&a.scan.device_id, &a.scan.scan_id, a.digest) == (&b.scan.device_id, &b.scan.scan_id, b.digest)
     });
-    let mut derived = BTreeMap::new();
-    for state in tx.all_states(event_id)? {
-        let subject = subject(&state.subject_key)?;
-        let verdicts = tx.verdicts(event_id, &state.subject_key)?;
-        let reduced = Reduced { state: state.state, verdicts, effective: state.effective, causes: Vec::new() };
-        derived.insert(subject, reduced);
-    }
+    Ok(facts)
+}
+
+/// Incidents that wait for a person, or did.
+fn queued(tx: &mut dyn Tx, event_id: &EventId) -> Result<BTreeMap<(Subject, IncidentKind), IncidentTruth>> {
     let mut incidents = BTreeMap::new();
     for incident in tx.all_incidents(event_id)? {
         // Causes of logs, devices and ids have no subject of scans; what is only counted waits for nobody.
@@ -56,19 +73,37 @@ fn collect(tx: &mut dyn Tx, event_id: &EventId, tickets: &[TicketId]) -> Result<
         };
         incidents.insert((subject, incident.kind), truth);
     }
+    Ok(incidents)
+}
+
+fn collect(tx: &mut dyn Tx, event_id: &EventId, tickets: &[TicketId]) -> Result<Truth> {
+    let head = tx.head(event_id)?;
+    let subjects = tx.subjects_with_scans(event_id)?;
+    // Also those whose import was committed and its answer lost: this world never learned their ids.
+    let mut known: BTreeSet<TicketId> = tickets.iter().cloned().collect();
+    known.extend(subjects.iter().filter_map(|key| Subject::from_key(key)?.ticket_id().cloned()));
+    let known: Vec<TicketId> = known.into_iter().collect();
+    let LoadedRules { book, tickets: ticket_rules } = tx.load_rules(event_id, &known)?;
+    let mut derived = BTreeMap::new();
+    for state in tx.all_states(event_id)? {
+        let subject = subject(&state.subject_key)?;
+        let verdicts = tx.verdicts(event_id, &state.subject_key)?;
+        let reduced = Reduced { state: state.state, verdicts, effective: state.effective, causes: Vec::new() };
+        derived.insert(subject, reduced);
+    }
     let mut audit = vec![audit::GENESIS];
     for serial in 1..=head.serial {
         audit.push(tx.audit_head_at(event_id, serial)?.unwrap_or([0xff; 32]));
     }
     let revoked = tx.devices(event_id)?.into_iter().filter(|device| device.state == DeviceState::Revoked);
     Ok(Truth {
-        facts,
+        facts: facts(tx, event_id)?,
         book,
         ticket_rules,
         reviews: tx.reviews(event_id, &subjects)?,
         derived,
         differences: rebuild::differences(tx, event_id)?.lines,
-        incidents,
+        incidents: queued(tx, event_id)?,
         logs: tx.logs(event_id)?.iter().map(log_truth).collect(),
         revoked: revoked.map(|device| device.device_id).collect(),
         audit,

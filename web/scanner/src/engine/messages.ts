@@ -6,6 +6,8 @@ export type PageInput = Extract<
   {
     type:
       | "pair"
+      | "ask_pairing"
+      | "cancel_pairing"
       | "code"
       | "count"
       | "override"

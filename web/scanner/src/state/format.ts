@@ -38,3 +38,8 @@ export function count(n: number): string {
 export function megabytes(bytes: number): string {
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
+
+/** A pairing code as people read it out: without the prefix that all have, in groups of four. */
+export function grouped(token: string): string {
+  return (token.replace(/^admit_pt_/, "").match(/.{1,4}/g) ?? []).join(" ");
+}

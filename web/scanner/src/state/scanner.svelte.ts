@@ -179,10 +179,25 @@ export class Scanner {
   }
 
   pair(code: string, name: string): void {
+    this.#beginPairing();
+    this.input({ type: "pair", code, name });
+  }
+
+  /** This phone shows a code of its own, for an organiser to approve. */
+  askPairing(name: string): void {
+    this.#beginPairing();
+    this.input({ type: "ask_pairing", name });
+  }
+
+  cancelPairing(): void {
+    this.pairingError = "";
+    this.input({ type: "cancel_pairing" });
+  }
+
+  #beginPairing(): void {
     this.pairingError = "";
     // Asked on a tap: browsers then grant it more readily. Scans must outlive a full disk.
     void navigator.storage?.persist?.().then((kept) => (this.persisted = kept), () => {});
-    this.input({ type: "pair", code, name });
   }
 
   setSettings(change: Partial<Settings>): void {

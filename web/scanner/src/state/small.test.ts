@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { View } from "../../../shared/core/engine.ts";
-import { span } from "./format.ts";
+import { grouped, span } from "./format.ts";
 import { readPairingCode } from "./link.ts";
 import { pillOf } from "./pill.ts";
 import { DEFAULTS, loadSettings, merge } from "./settings.ts";
@@ -48,4 +48,8 @@ test("a young list is not mentioned; an expired one always is", () => {
 test("settings that were meddled with cost only themselves", () => {
   expect(merge({ sound: false, volume: 9, theme: "pink", dwellMs: "long" })).toEqual({ ...DEFAULTS, sound: false });
   expect(loadSettings({ getItem: () => "{broken" })).toEqual(DEFAULTS);
+});
+
+test("a code is read out in groups of four, without what all codes begin with", () => {
+  expect(grouped("admit_pt_0123456789ab")).toBe("0123 4567 89ab");
 });

@@ -238,3 +238,25 @@ fn a_claim_and_its_final_are_one_scan_in_either_order_and_variants_are_kept() {
     assert_eq!(shown(false), shown(true));
     assert_eq!(shown(false).0.inside, 1);
 }
+
+/// Spec §5 "Rate limit": beyond the allowance of unknown codes everything is stored, and nothing more is said.
+#[test]
+fn an_upload_with_too_many_unknown_codes_is_stored_and_tells_no_finding_after_them() {
+    let world = World::new();
+    world.tickets(&["A", "B"]);
+    let (p, q) = (world.phone("p", "main"), world.phone("q", "main"));
+    p.scan("first", "A", "valid", at(0));
+    p.scan("second", "B", "valid", at(0));
+    let mut items = vec![signed(&q, &scan_of(&world, &q, "told", 1, "A", at(60_000)))];
+    for n in 0..=u64::from(admit_core::limits::UNKNOWN_CODES_PER_MINUTE) {
+        let code = format!("NO-{n}");
+        items.push(signed(&q, &scan_of(&world, &q, &format!("u{n}"), n + 2, &code, at(60_000))));
+    }
+    items.push(signed(&q, &scan_of(&world, &q, "silent", 99, "B", at(60_000))));
+    let answer = said(&send(&world, &q, "b", &items).unwrap());
+    assert_eq!(answer.processed.len(), items.len(), "receipts for all of them");
+    let named: Vec<&str> = answer.conflicts.iter().map(|one| one.scan_id.as_str()).collect();
+    assert_eq!(named, ["told"]);
+    assert_eq!(world.open().iter().filter(|kind| *kind == "double_entry").count(), 2, "the organiser sees both");
+    world.is_consistent();
+}

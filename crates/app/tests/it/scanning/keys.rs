@@ -123,6 +123,21 @@ fn a_token_pairs_one_device_and_its_repeat_kills_the_unused_key() {
 }
 
 #[test]
+fn a_key_that_a_later_one_replaced_is_unknown_and_opens_again_only_to_hand_a_revoked_devices_log_over() {
+    let world = World::new();
+    let token = || now(pairing_tokens::create(&world.app, &world.owner, world.event.clone(), gate("main"), None));
+    let first = pair(&world, &token().unwrap().pairing_token, "p", None).unwrap().api_key;
+    now(devices::authenticate(&world.app, &first)).unwrap();
+    let second = pair(&world, &token().unwrap().pairing_token, "p", Some(first.clone())).unwrap().api_key;
+    now(devices::authenticate(&world.app, &second)).unwrap();
+    // Not `device_revoked`: a phone would erase its guest data for that.
+    assert_eq!(code(now(devices::authenticate(&world.app, &first))), "unknown_key");
+    now(devices::revoke(&world.app, &world.owner, DeviceId::new("p").unwrap(), None)).unwrap();
+    // The answer with the second key never reached the phone, and a revoked one is paired no more.
+    now(devices::authenticate(&world.app, &first)).unwrap();
+}
+
+#[test]
 fn a_suspended_device_hears_so_each_time_and_gets_its_receipt_when_it_is_let_back() {
     use admit_app::ports::{Scope, write};
     use admit_app::records::{DeviceRecord, DeviceState};

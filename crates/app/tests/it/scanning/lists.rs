@@ -97,6 +97,7 @@ fn a_witness_of_a_lost_future_begins_a_later_epoch_and_nothing_else_does() {
     world.store.restore(&image).unwrap();
     let third = check(&of_second);
     assert!(third.restored_at_ms > second.restored_at_ms);
+    assert_eq!(check(&of_second), third, "the other devices of the lost epoch begin no further one");
 }
 
 #[test]

@@ -8,10 +8,12 @@ use utoipa::ToSchema;
 /// `POST /api/scanning/pair`.
 #[derive(ToSchema)]
 pub struct PairRequest {
-    /// From the organiser's screen.
+    /// From the organiser's screen, or from the device's own request.
     pairing_token: String,
     /// The device's own id, kept over re-pairing; printable ASCII, 1–128 characters.
     device_id: String,
+    /// Only for a request the device made itself: what it got with the token.
+    claim_secret: Option<String>,
     /// How staff call it.
     name: Option<String>,
     /// `ipad`, `phone`, `desktop` or `terminal`.
@@ -33,6 +35,37 @@ pub struct PairAnswer {
     gate_id: String,
     /// The server's epoch.
     epoch: String,
+}
+
+/// A device that asked for itself waits for an organiser.
+#[derive(ToSchema)]
+pub struct PairingWaiting {
+    /// `waiting`.
+    status: String,
+    /// The end of its code.
+    expires_at: String,
+}
+
+/// A device asks for itself.
+#[derive(ToSchema)]
+pub struct PairingAsk {
+    /// The device's own id, kept over re-pairing; printable ASCII, 1–128 characters.
+    device_id: String,
+    /// How staff call it.
+    name: Option<String>,
+    /// `ipad`, `phone`, `desktop` or `terminal`.
+    device_type: Option<String>,
+}
+
+/// What it gets.
+#[derive(ToSchema)]
+pub struct PairingTicket {
+    /// What its QR shows: alone it opens nothing.
+    pairing_token: String,
+    /// What the device keeps to itself.
+    claim_secret: String,
+    /// The end of both.
+    expires_at: String,
 }
 
 /// A device tells how it is.
@@ -63,6 +96,8 @@ pub struct HeartbeatAnswer {
     gate_id: String,
     manifest_version: u64,
     cursor: String,
+    /// The device's uploads are held until the organiser counts them; left out where they are not.
+    suspended: Option<bool>,
 }
 
 /// The server's times, by the database's clock.
@@ -388,8 +423,10 @@ mod tests {
     #[test]
     fn requests_are_described_as_core_reads_them() {
         same::<scanning::PairRequest, PairRequest>(json!({
-            "pairing_token": "t", "device_id": "d", "name": "n", "device_type": "phone", "app_version": "1",
+            "pairing_token": "t", "device_id": "d", "claim_secret": "s", "name": "n", "device_type": "phone",
+            "app_version": "1",
         }));
+        same::<scanning::PairingAsk, PairingAsk>(json!({ "device_id": "d", "name": "n", "device_type": "phone" }));
         same::<scanning::HeartbeatRequest, HeartbeatRequest>(json!({
             "log_id": "l", "head": 1, "pending": 1, "battery": 1, "app_version": "1", "manifest_version": 1,
             "clock_offset_ms": 1,
@@ -437,6 +474,10 @@ mod tests {
         }));
         same::<scanning::HeartbeatAnswer, HeartbeatAnswer>(json!({
             "server_time": TIME, "event_id": "e", "gate_id": "g", "manifest_version": 1, "cursor": format!("{EPOCH}.1"),
+            "suspended": true,
+        }));
+        same::<scanning::PairingTicket, PairingTicket>(json!({
+            "pairing_token": "t", "claim_secret": "s", "expires_at": TIME,
         }));
         same::<scanning::LogStatusAnswer, LogStatusAnswer>(json!({ "missing": [[1, 2]] }));
         same::<scanning::TimeAnswer, TimeAnswer>(json!({ "received_at_ms": 1, "sent_at_ms": 1, "server_time": TIME }));

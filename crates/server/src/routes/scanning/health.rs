@@ -2,7 +2,7 @@
 
 use admit_app::devices;
 use admit_core::ids::EventId;
-use admit_core::limits::NAME_CHARS;
+use admit_core::limits::{JSON_INTEGER, NAME_CHARS};
 use admit_core::wire::scanning::{HeartbeatAnswer, HeartbeatRequest, LogStatusAnswer, LogStatusRequest};
 use axum::Json;
 use axum::extract::State;
@@ -14,9 +14,6 @@ use crate::auth::device::Device;
 use crate::body::{JsonBody, Path};
 use crate::error::{ApiError, Result};
 use crate::state::AppState;
-
-/// Largest count or place in a log that JSON readers everywhere agree on: 2^53 − 1.
-const MAX_INTEGER: u64 = (1 << 53) - 1;
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<AppState> {
@@ -63,12 +60,20 @@ fn check(beat: &HeartbeatRequest) -> Result<()> {
     if beat.battery.is_some_and(|percent| percent > 100) {
         return Err(ApiError::field("battery", "must be 0 to 100"));
     }
-    if beat.app_version.as_ref().is_some_and(|text| text.chars().count() > NAME_CHARS) {
-        return Err(ApiError::field("app_version", format!("must be at most {NAME_CHARS} characters")));
+    if let Some(text) = &beat.app_version {
+        if text.chars().count() > NAME_CHARS {
+            return Err(ApiError::field("app_version", format!("must be at most {NAME_CHARS} characters")));
+        }
+        if text.chars().any(char::is_control) {
+            return Err(ApiError::field("app_version", "must not hold control characters"));
+        }
+    }
+    if beat.clock_offset_ms.is_some_and(|ms| ms.unsigned_abs() > JSON_INTEGER) {
+        return Err(ApiError::field("clock_offset_ms", format!("must lie between -{JSON_INTEGER} and {JSON_INTEGER}")));
     }
     Ok(())
 }
 
 fn at_most(path: &str, value: u64) -> Result<()> {
-    if value > MAX_INTEGER { Err(ApiError::field(path, format!("must be at most {MAX_INTEGER}"))) } else { Ok(()) }
+    if value > JSON_INTEGER { Err(ApiError::field(path, format!("must be at most {JSON_INTEGER}"))) } else { Ok(()) }
 }

@@ -1,11 +1,13 @@
 //! `POST /api/scanning/sync`: scans arrive (S1 §4; architecture §5 walk 2).
 
-use admit_app::scans;
+use admit_app::caller::DeviceCaller;
+use admit_app::{devices, scans};
 use admit_core::limits::{SYNC_V1_SCANS, SYNC_V2_SCANS};
 use admit_core::wire::problem;
 use admit_core::wire::scanning::SyncRequest;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -31,13 +33,16 @@ pub fn routes() -> OpenApiRouter<AppState> {
     request_body = doc::SyncRequest, responses(
     (status = 200, description = "Stored", body = doc::SyncAnswer),
     (status = 401, description = "`device_mismatch`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 403, description = "`device_revoked` with `kept` and `quota_left`; `device_suspended`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 403, description = "`device_revoked` with `kept` and `quota_left`; `device_suspended` with `kept` and `rejected`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
     (status = 409, description = "`batch_id_reused`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
     (status = 429, description = "`rate_limited`, with Retry-After", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
 ))]
 async fn sync(State(state): State<AppState>, Device(caller): Device, RawJson(body): RawJson) -> Result<Response> {
     let started = state.app.clock.monotonic_ms();
     let result = take_in(&state, &caller, &body).await;
+    if let Err(error) = &result {
+        note_failure(&state, &caller, error).await;
+    }
     let took_ms = state.app.clock.monotonic_ms() - started;
     state.metrics.sync_seconds.observe(took_ms as f64 / 1_000.0);
     let status = match &result {
@@ -71,13 +76,19 @@ async fn sync(State(state): State<AppState>, Device(caller): Device, RawJson(bod
     Ok(response)
 }
 
-async fn take_in(
-    state: &AppState,
-    caller: &admit_app::caller::DeviceCaller,
-    body: &[u8],
-) -> Result<scans::IngestAnswer> {
+/// Only answers 400 and 409 tell of a broken device (spec D19); five in a row suspend it. Both sync routes say so.
+pub async fn note_failure(state: &AppState, caller: &DeviceCaller, error: &ApiError) {
+    if !matches!(error.status(), StatusCode::BAD_REQUEST | StatusCode::CONFLICT) {
+        return;
+    }
+    if let Err(failed) = devices::failed_sync(&state.app, caller, error.code()).await {
+        tracing::warn!(event = "sync.failure_not_noted", %failed, "a failed sync was not noted");
+    }
+}
+
+async fn take_in(state: &AppState, caller: &DeviceCaller, body: &[u8]) -> Result<scans::IngestAnswer> {
     tracing::debug!(event = "sync.attempt", bytes = body.len(), "sync");
-    state.syncs.take(&caller.organization_id, &caller.device_id, state.app.clock.monotonic_ms())?;
+    state.syncs.take(&caller.organization_id, &caller.device_id, state.app.clock.monotonic_ms()).await?;
     is_object(body)?;
     let wrong = |error: problem::FieldError| ApiError::field(error.path, error.message);
     let request: SyncRequest = problem::read(body).map_err(wrong)?;

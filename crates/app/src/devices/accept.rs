@@ -1,0 +1,122 @@
+//! One act counts every proven scan of a device that waits (spec D10, D19): those received while it was revoked or
+//! suspended, and those at or after `lost_since`. What no key of ours signed stays in the review queue, scan by scan.
+
+use std::collections::BTreeSet;
+
+use admit_core::access::Action;
+use admit_core::ids::{DeviceId, EventId, ScanId};
+use admit_core::review::{Decision, Review};
+use admit_core::scan::{Digest, SignatureState};
+use admit_core::time::Timestamp;
+use serde_json::json;
+
+use super::revoke::events_of;
+use crate::audits::line;
+use crate::caller::UserCaller;
+use crate::draw::Draw;
+use crate::error::{Error, Result};
+use crate::ports::{App, Hint, Scope, Topic, Tx, read, write};
+use crate::records::*;
+use crate::rules::{Brought, announce};
+use crate::scans::rejudge::rejudge;
+
+/// What was counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Accepted {
+    /// Scans that count now.
+    pub counted: usize,
+    /// Scans of it that go on waiting: nothing proves that the device made them.
+    pub waiting: usize,
+}
+
+/// Counts what waits of a device, in every event it scanned for. Nothing waits: nothing changes.
+pub async fn accept(app: &App, caller: &UserCaller, device_id: DeviceId) -> Result<Accepted> {
+    caller.must(Action::Review)?;
+    let (now, draw, id) = (app.clock.now(), app.draw(), device_id.clone());
+    let (_, events) = read(&*app.store, &caller.organization_id, move |tx| events_of(tx, &id)).await?;
+    let scope = Scope { organization_id: caller.organization_id.clone(), events: events.clone(), urgent: true };
+    let by = caller.clone();
+    let (accepted, brought) = write(&*app.store, scope, move |tx| {
+        tx.device(&device_id)?.ok_or_else(|| Error::not_found("device"))?;
+        let (mut draw, mut accepted, mut all) = (draw.clone(), Accepted::default(), Vec::new());
+        for event_id in &events {
+            let one = accept_in(tx, &by, event_id, &device_id, None, now, &mut draw)?;
+            accepted.counted += one.accepted.counted;
+            accepted.waiting += one.accepted.waiting;
+            if let Some(brought) = one.brought {
+                say(tx, &by, event_id, &device_id, one.accepted.counted)?;
+                all.push((event_id.clone(), brought));
+            }
+        }
+        Ok((accepted, all))
+    })
+    .await?;
+    tell(app, caller, brought);
+    Ok(accepted)
+}
+
+/// After the commit: wakes whoever watches.
+pub(crate) fn tell(app: &App, caller: &UserCaller, brought: Vec<(EventId, Brought)>) {
+    for (event_id, brought) in brought {
+        announce(app, &caller.organization_id, &event_id, &brought);
+        let organization_id = caller.organization_id.clone();
+        app.hints.hint(Hint { organization_id, event_id, serial: None, topic: Topic::Devices });
+    }
+}
+
+pub(crate) fn say(
+    tx: &mut dyn Tx,
+    by: &UserCaller,
+    event_id: &EventId,
+    device_id: &DeviceId,
+    counted: usize,
+) -> Result<()> {
+    let said = json!({ "counted": counted });
+    tx.append_audit(line::of(by, Some(event_id), "scans_accepted", ("Device", device_id.as_str()), said))
+}
+
+/// What became of a device's waiting scans in one event; `brought` where any was accepted: the caller adds the line.
+pub(crate) struct AcceptedIn {
+    pub accepted: Accepted,
+    pub brought: Option<Brought>,
+}
+
+/// Accepts a device's waiting scans of one event, or those of them that are `among` these.
+pub(crate) fn accept_in(
+    tx: &mut dyn Tx,
+    by: &UserCaller,
+    event_id: &EventId,
+    device_id: &DeviceId,
+    among: Option<&BTreeSet<(ScanId, Digest)>>,
+    now: Timestamp,
+    draw: &mut Draw,
+) -> Result<AcceptedIn> {
+    let mut waiting = tx.waiting_scans(event_id, device_id)?;
+    waiting.retain(|one| among.is_none_or(|among| among.contains(&(one.scan_id.clone(), one.digest))));
+    let ids: Vec<ScanId> = waiting.iter().map(|one| one.scan_id.clone()).collect();
+    let proven: BTreeSet<(ScanId, Digest)> = tx
+        .proven(device_id, &ids)?
+        .into_iter()
+        .filter(|(_, _, signature, _)| *signature != SignatureState::Unverified)
+        .map(|(scan_id, digest, ..)| (scan_id, digest))
+        .collect();
+    let before = waiting.len();
+    waiting.retain(|one| proven.contains(&(one.scan_id.clone(), one.digest)));
+    let accepted = Accepted { counted: waiting.len(), waiting: before - waiting.len() };
+    if waiting.is_empty() {
+        return Ok(AcceptedIn { accepted, brought: None });
+    }
+    let stamp = tx.stamp(event_id)?;
+    let subjects: BTreeSet<String> = waiting.iter().map(|one| one.subject_key.clone()).collect();
+    let review = |one: WaitingScan| Review {
+        serial: stamp.serial,
+        device_id: device_id.clone(),
+        scan_id: one.scan_id,
+        digest: one.digest,
+        decision: Decision::Accept,
+    };
+    let reviews: Vec<Review> = waiting.into_iter().map(review).collect();
+    tx.insert_reviews(event_id, &by.user_id, "", now, &reviews)?;
+    let rejudged = rejudge(tx, event_id, &subjects, stamp, now, draw)?;
+    Ok(AcceptedIn { accepted, brought: Some(Brought::of(stamp, &rejudged)) })
+}

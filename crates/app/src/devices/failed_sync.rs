@@ -1,0 +1,97 @@
+//! Five failed syncs in a row suspend a device (S2 §7, spec D19). Only answers 400 and 409 to an authenticated sync
+//! count: what a broken network, a limit or a wrong key brings about is no sign of a broken device.
+
+use std::collections::BTreeMap;
+
+use admit_core::ids::{DeviceId, EventId};
+use admit_core::incident::{Cause, CauseSubject, IncidentKind};
+use admit_core::limits::FAILED_SYNCS;
+use admit_core::time::Timestamp;
+use admit_core::wire::stored;
+
+use super::heartbeat::scope;
+use crate::caller::DeviceCaller;
+use crate::draw::Draw;
+use crate::error::{Error, Result};
+use crate::ports::{App, Hint, Topic, Tx, write};
+use crate::records::*;
+use crate::scans::rejudge::settle_incidents;
+
+/// Notes that a sync of this device was answered 400 or 409 (`code` says why); a stored batch sets the count back. The
+/// fifth in a row suspends it and opens an incident. A revoked device stays what it is.
+pub async fn failed_sync(app: &App, caller: &DeviceCaller, code: &str) -> Result<()> {
+    let (now, draw, code) = (app.clock.now(), app.draw(), code.to_owned());
+    let device_id = caller.device_id.clone();
+    let event_id = write(&*app.store, scope(app, caller).await?, move |tx| {
+        let device = tx.device(&device_id)?.ok_or_else(|| Error::Bug("a key without a device".into()))?;
+        if device.state == DeviceState::Revoked {
+            return Ok(None);
+        }
+        let failed_syncs = device.health.failed_syncs.saturating_add(1);
+        let health = DeviceHealth { last_seen_at: Some(now), failed_syncs, ..device.health.clone() };
+        tx.put_health(&device_id, &health)?;
+        if failed_syncs < FAILED_SYNCS || device.state != DeviceState::Active {
+            return Ok(None);
+        }
+        suspend(tx, device, failed_syncs, &code, now, &mut draw.clone()).map(Some)
+    })
+    .await?;
+    if let Some(event_id) = event_id {
+        for topic in [Topic::Devices, Topic::Incidents] {
+            let organization_id = caller.organization_id.clone();
+            app.hints.hint(Hint { organization_id, event_id: event_id.clone(), serial: None, topic });
+        }
+    }
+    Ok(())
+}
+
+fn suspend(
+    tx: &mut dyn Tx,
+    device: DeviceRecord,
+    failed_syncs: u32,
+    code: &str,
+    now: Timestamp,
+    draw: &mut Draw,
+) -> Result<EventId> {
+    let (event_id, device_id) = (device.event_id.clone(), device.device_id.clone());
+    tx.update_device(&DeviceRecord { state: DeviceState::Suspended, ..device })?;
+    settle(tx, &event_id, &device_id, true, now, draw)?;
+    tx.append_audit(NewAudit {
+        event_id: Some(event_id.clone()),
+        user_id: None,
+        device_id: Some(device_id.clone()),
+        action: "device_suspended",
+        entity_type: "Device",
+        entity_id: device_id.as_str().to_owned(),
+        changes: serde_json::json!({ "failed_syncs": failed_syncs, "last": code }).to_string(),
+        metadata: "{}".to_owned(),
+    })?;
+    Ok(event_id)
+}
+
+/// Opens or clears the incident about a device's failures; whatever else is said of the device stays as it is. Takes
+/// the write's place in the event's order.
+pub(crate) fn settle(
+    tx: &mut dyn Tx,
+    event_id: &EventId,
+    device_id: &DeviceId,
+    holds: bool,
+    now: Timestamp,
+    draw: &mut Draw,
+) -> Result<bool> {
+    let subject = CauseSubject::Device(device_id.clone());
+    let key = subject.key();
+    let mut causes: Vec<Cause> = Vec::new();
+    for held in tx.incidents_of(event_id, std::slice::from_ref(&key))? {
+        if held.kind != IncidentKind::RepeatedFailures && held.status != IncidentStatus::Cleared {
+            causes.push(stored::cause_from_json(&held.cause).map_err(|error| Error::Bug(error.to_string()))?);
+        }
+    }
+    if holds {
+        let kind = IncidentKind::RepeatedFailures;
+        causes.push(Cause { kind, subject, scans: Vec::new(), order_uncertain: false });
+    }
+    let stamp = tx.stamp(event_id)?;
+    let held = BTreeMap::from([(key, causes.as_slice())]);
+    Ok(settle_incidents(tx, event_id, &held, stamp, now, draw)?.changed)
+}

@@ -1,0 +1,269 @@
+//! A saved log comes in by hand (spec D10): the file a device offers when it was revoked, or has no network any more.
+//!
+//! Our scans carry their author's signature, so they are proven whoever brings the file. Of a revoked or suspended
+//! device they wait for a person all the same; the same act may count them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use admit_core::access::Action;
+use admit_core::ids::{BatchId, DeviceId, EventId, KeyId, ScanId};
+use admit_core::limits::{IMPORT_ERRORS, IMPORT_SCANS, SYNC_S2_SCANS};
+use admit_core::scan::{Digest, Fact, Scan, SignatureState};
+use admit_core::sign::{content_digest, token_hash, verify_v2};
+use admit_core::time::Timestamp;
+use admit_core::wire::scanning::ScanV2;
+use serde_json::json;
+
+use super::accept::{accept_in, tell};
+use crate::audits::line;
+use crate::caller::UserCaller;
+use crate::draw::Draw;
+use crate::error::{Error, Result};
+use crate::events;
+use crate::ports::{App, Scope, Tx, read, write};
+use crate::rules::Brought;
+use crate::scans::decode::{Batch, Item, Keys};
+use crate::scans::ingest_batch::take_in;
+use crate::scans::waits::Waits;
+
+/// A line of the file that was left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrongLine {
+    /// Its place, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+/// What an import of a log did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ImportedLog {
+    /// Scans that were not stored before.
+    pub stored: usize,
+    /// Scans that were.
+    pub known: usize,
+    /// Scans of the file that count nothing until a person accepts them, and are proven: importing once more with
+    /// `accept` counts them.
+    pub waiting: usize,
+    /// Scans that wait and nothing proves: they stay in the review queue.
+    pub unproven: usize,
+    /// Scans that this very act counted.
+    pub counted: usize,
+    /// Lines left out; the first thousand are in `errors`.
+    pub wrong_lines: usize,
+    /// Wrong lines.
+    pub errors: Vec<WrongLine>,
+}
+
+/// Imports a log: JSON lines, one scan of ours each, as a device saves them. The same file twice changes nothing. With
+/// `accept` what waits of it counts from now on. Scans of another event, and of devices this organisation does not
+/// know, are left out and told.
+pub async fn import_log(
+    app: &App,
+    caller: &UserCaller,
+    event_id: EventId,
+    file: &[u8],
+    accept: bool,
+) -> Result<ImportedLog> {
+    caller.must(Action::ManageDevices)?;
+    if accept {
+        caller.must(Action::Review)?;
+    }
+    let now = app.clock.now();
+    // 1. Read the file, line by line.
+    let (read_lines, mut report) = read_file(file, &event_id)?;
+    // 2. Whose are they, and do the signatures hold?
+    let items = prove(app, caller, &event_id, read_lines, now, &mut report).await?;
+    // 3. In chunks, each a transaction of its own: what is in is in.
+    let batch_id = BatchId::new(format!("import:{}", admit_core::barcode::hex(&content(file)[..16])));
+    let batch_id = batch_id.map_err(|error| Error::Bug(error.to_string()))?;
+    let carrier: DeviceId =
+        format!("user:{}", caller.user_id).parse().map_err(|_| Error::Bug("a user's id is no carrier's".into()))?;
+    for chunk in items.chunks(SYNC_S2_SCANS) {
+        let batch = Batch {
+            batch_id: batch_id.clone(),
+            device_id: carrier.clone(),
+            endpoint: "import",
+            event_id: event_id.clone(),
+            offset_seconds: 0,
+            log: None,
+            items: chunk.to_vec(),
+            rejected: Vec::new(),
+        };
+        let (by, draw, scope) = (caller.clone(), app.draw(), Scope::event(&caller.organization_id, &event_id));
+        let (one, brought) =
+            write(&*app.store, scope, move |tx| store_chunk(tx, &by, &batch, accept, now, &mut draw.clone())).await?;
+        report.stored += one.stored;
+        report.known += one.known;
+        report.waiting += one.waiting;
+        report.unproven += one.unproven;
+        report.counted += one.counted;
+        tell(app, caller, brought.map(|brought| (event_id.clone(), brought)).into_iter().collect());
+    }
+    Ok(report)
+}
+
+fn content(file: &[u8]) -> [u8; 32] {
+    token_hash(&String::from_utf8_lossy(file))
+}
+
+type Line = (usize, Scan, String);
+
+fn read_file(file: &[u8], event_id: &EventId) -> Result<(Vec<Line>, ImportedLog)> {
+    let text = std::str::from_utf8(file).map_err(|_| Error::invalid("", "must be UTF-8 text, one scan a line"))?;
+    let text = text.trim_start_matches('\u{feff}');
+    let (mut lines, mut report) = (Vec::new(), ImportedLog::default());
+    for (place, raw) in (1..).zip(text.lines()).filter(|(_, raw)| !raw.trim().is_empty()) {
+        if lines.len() + report.wrong_lines >= IMPORT_SCANS {
+            return Err(Error::invalid("", format!("holds more than {IMPORT_SCANS} lines: import it in parts")));
+        }
+        match ScanV2::read(raw) {
+            Ok((scan, _)) if scan.event_id != *event_id => {
+                report.wrong(place, format!("is of event {}: import it there", scan.event_id));
+            }
+            Ok((scan, signature)) => lines.push((place, scan, signature)),
+            Err(error) => report.wrong(place, error.to_string()),
+        }
+    }
+    if lines.is_empty() && report.wrong_lines == 0 {
+        return Err(Error::invalid("", "holds no scans: save the log on the device and choose that file"));
+    }
+    Ok((lines, report))
+}
+
+impl ImportedLog {
+    fn wrong(&mut self, line: usize, message: String) {
+        self.wrong_lines += 1;
+        if self.errors.len() < IMPORT_ERRORS {
+            self.errors.push(WrongLine { line, message });
+        }
+    }
+}
+
+async fn prove(
+    app: &App,
+    caller: &UserCaller,
+    event_id: &EventId,
+    lines: Vec<Line>,
+    received_at: Timestamp,
+    report: &mut ImportedLog,
+) -> Result<Vec<Item>> {
+    let authors: BTreeSet<DeviceId> = lines.iter().map(|(_, scan, _)| scan.device_id.clone()).collect();
+    let named: BTreeSet<KeyId> = lines.iter().filter_map(|(_, scan, _)| scan.key_id.clone()).collect();
+    let (secret, event_id) = (app.secret.clone(), event_id.clone());
+    let (known, keys) = read(&*app.store, &caller.organization_id, move |tx| {
+        events::require(tx, &event_id)?;
+        let mut known = BTreeSet::new();
+        for author in authors {
+            if tx.device(&author)?.is_some() {
+                known.insert(author);
+            }
+        }
+        let mut keys = Keys::new();
+        for key_id in named {
+            if let Some(key) = tx.device_key(&key_id)? {
+                let opened = secret.open(key_id.as_str(), &key.sealed_scan_key)?;
+                let scan_key: [u8; 32] =
+                    opened.try_into().map_err(|_| Error::Bug("a sealed scan key has a wrong length".into()))?;
+                keys.insert(key_id, (key.device_id, scan_key));
+            }
+        }
+        Ok((known, keys))
+    })
+    .await?;
+    let mut items = Vec::with_capacity(lines.len());
+    for (line, scan, signature) in lines {
+        if !known.contains(&scan.device_id) {
+            report.wrong(line, format!("is of device {}, which is none of yours", scan.device_id));
+            continue;
+        }
+        items.push(item(scan, signature, &keys, received_at));
+    }
+    report.errors.sort_by_key(|wrong| wrong.line);
+    Ok(items)
+}
+
+fn item(scan: Scan, signature: String, keys: &Keys, received_at: Timestamp) -> Item {
+    let key = scan.key_id.as_ref().and_then(|key_id| keys.get(key_id));
+    let good = key.is_some_and(|(owner, key)| *owner == scan.device_id && verify_v2(key, &scan, &signature));
+    let digest = content_digest(&scan);
+    let state = if good { SignatureState::Verified } else { SignatureState::Unverified };
+    let fact =
+        Fact { scan, digest, signature: state, after_revocation: false, offset_seconds: 0, received_at, judged: None };
+    Item { fact, signature: Some(signature).filter(|text| text.len() <= admit_core::limits::NOTE_CHARS) }
+}
+
+fn store_chunk(
+    tx: &mut dyn Tx,
+    by: &UserCaller,
+    batch: &Batch,
+    accept: bool,
+    now: Timestamp,
+    draw: &mut Draw,
+) -> Result<(ImportedLog, Option<Brought>)> {
+    let event_id = &batch.event_id;
+    events::require(tx, event_id)?;
+    let mut of_author: BTreeMap<&DeviceId, BTreeSet<(ScanId, Digest)>> = BTreeMap::new();
+    let mut proofs = BTreeMap::new();
+    for Item { fact, .. } in &batch.items {
+        let id = (fact.scan.scan_id.clone(), fact.digest);
+        of_author.entry(&fact.scan.device_id).or_default().insert(id);
+        proofs.insert((&fact.scan.device_id, &fact.scan.scan_id, fact.digest), fact.signature);
+    }
+    // Is there anything in it that is not known, or better proven than it was? Else nothing is written for it.
+    let (mut known, mut better) = (0, false);
+    for (author, scans) in &of_author {
+        let ids: Vec<ScanId> = scans.iter().map(|(scan_id, _)| scan_id.clone()).collect();
+        for (scan_id, digest, held, _) in tx.proven(author, &ids)? {
+            if let Some(offered) = proofs.get(&(*author, &scan_id, digest)) {
+                known += 1;
+                better |= *offered < held;
+            }
+        }
+    }
+    let mut out = ImportedLog { known, ..ImportedLog::default() };
+    let mut brought: Option<Brought> = None;
+    if better || known < proofs.len() {
+        let stamp = tx.stamp(event_id)?;
+        let waits = Waits::of(tx, batch, &batch.device_id, &[])?;
+        let (stored, rejudged) = take_in(tx, batch, stamp, &waits, now, draw)?;
+        out.stored = stored;
+        brought = Some(Brought::of(stamp, &rejudged));
+    }
+    for (author, scans) in &of_author {
+        if !accept {
+            let waiting = tx.waiting_scans(event_id, author)?;
+            let ids: Vec<ScanId> = waiting.iter().map(|one| one.scan_id.clone()).collect();
+            let proven =
+                tx.proven(author, &ids)?.into_iter().filter(|(_, _, state, _)| *state != SignatureState::Unverified);
+            let proven: BTreeSet<(ScanId, Digest)> = proven.map(|(scan_id, digest, ..)| (scan_id, digest)).collect();
+            let waiting: BTreeSet<(ScanId, Digest)> =
+                waiting.into_iter().map(|one| (one.scan_id, one.digest)).filter(|id| scans.contains(id)).collect();
+            out.waiting += waiting.intersection(&proven).count();
+            out.unproven += waiting.difference(&proven).count();
+            continue;
+        }
+        let one = accept_in(tx, by, event_id, author, Some(scans), now, draw)?;
+        out.counted += one.accepted.counted;
+        out.unproven += one.accepted.waiting;
+        brought = merged(brought, one.brought);
+    }
+    if brought.is_some() {
+        let said = json!({ "stored": out.stored, "known": out.known, "counted": out.counted });
+        let entity = ("BatchSync", batch.batch_id.as_str());
+        tx.append_audit(line::of(by, Some(event_id), "log_imported", entity, said))?;
+    }
+    Ok((out, brought))
+}
+
+fn merged(a: Option<Brought>, b: Option<Brought>) -> Option<Brought> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(Brought {
+            serial: a.serial,
+            entered: a.entered + b.entered,
+            moved: a.moved || b.moved,
+            incidents: a.incidents || b.incidents,
+        }),
+        (a, b) => a.or(b),
+    }
+}

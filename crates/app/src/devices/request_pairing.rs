@@ -1,0 +1,69 @@
+//! Pairing, way (b) of D11: the device shows a token, an organiser approves it.
+//!
+//! Until then nobody knows of which organisation it will be, so what it asked for stands apart from all of them, for
+//! five minutes.
+
+use admit_core::ids::DeviceId;
+use admit_core::limits::{PAIRING_REQUESTS, PAIRING_TOKEN_MS};
+use admit_core::sign::token_hash;
+use admit_core::time::Timestamp;
+
+use crate::checks::Checks;
+use crate::error::{Error, Result};
+use crate::pairing_tokens::create::PAIRING_TOKEN_PREFIX;
+use crate::ports::App;
+use crate::records::PairingRequestRecord;
+
+/// What every claim secret's text begins with.
+pub const CLAIM_SECRET_PREFIX: &str = "admit_pc_";
+
+/// What a device asks for itself.
+#[derive(Debug, Clone)]
+pub struct RequestPairing {
+    /// The id the device chose for itself.
+    pub device_id: DeviceId,
+    /// How staff call it.
+    pub name: Option<String>,
+    /// `ipad | phone | desktop | terminal`.
+    pub device_type: Option<String>,
+}
+
+/// What it gets.
+#[derive(Debug, Clone)]
+pub struct PairingTicket {
+    /// For its QR: an organiser approves it. Alone it opens nothing.
+    pub pairing_token: String,
+    /// The device keeps it to itself: only both together are paired.
+    pub claim_secret: String,
+    /// Its end: five minutes from now.
+    pub expires_at: Timestamp,
+}
+
+/// Notes that a device asks to be paired. Fails with `too_many_pairing_requests` while a thousand wait: the other way,
+/// a token from the organiser's screen, stays open.
+pub async fn request_pairing(app: &App, wish: RequestPairing) -> Result<PairingTicket> {
+    let mut checks = Checks::default();
+    let name = wish.name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+    let name = name.map(|name| checks.name("name", &name)).unwrap_or_default();
+    checks.finish()?;
+    let now = app.clock.now();
+    let expires_at = now.plus_ms(PAIRING_TOKEN_MS);
+    let pairing_token = format!("{PAIRING_TOKEN_PREFIX}{}", admit_core::barcode::hex(&app.ids.random()[..16]));
+    let claim_secret = format!("{CLAIM_SECRET_PREFIX}{}", admit_core::barcode::hex(&app.ids.random()));
+    let request = PairingRequestRecord {
+        token_hash: token_hash(&pairing_token),
+        claim_hash: token_hash(&claim_secret),
+        device_id: wish.device_id,
+        name,
+        device_type: wish.device_type.unwrap_or_else(|| "phone".into()),
+        expires_at,
+        created_at: now,
+    };
+    // Those just over are kept a little longer: their devices hear "over" rather than "unknown".
+    let forget_before = now.plus_ms(-PAIRING_TOKEN_MS);
+    if app.store.insert_pairing_request(request, forget_before, PAIRING_REQUESTS).await? {
+        Ok(PairingTicket { pairing_token, claim_secret, expires_at })
+    } else {
+        Err(Error::Later { code: "too_many_pairing_requests", retry_after_ms: PAIRING_TOKEN_MS })
+    }
+}

@@ -1,0 +1,66 @@
+//! One click lets a suspended device go on, and counts what was held of it (spec D19).
+
+use admit_core::access::Action;
+use admit_core::ids::DeviceId;
+use serde_json::json;
+
+use super::accept::{Accepted, accept_in, tell};
+use super::failed_sync::settle;
+use super::revoke::events_of;
+use crate::audits::line;
+use crate::caller::UserCaller;
+use crate::error::{Error, Result};
+use crate::ports::{App, Hint, Scope, Topic, read, write};
+use crate::records::*;
+
+/// Lets a suspended device go on. An active one stays as it is and nothing is counted; a revoked one is 409
+/// `device_revoked`: an organiser approves the code it shows instead.
+pub async fn resume(app: &App, caller: &UserCaller, device_id: DeviceId) -> Result<(DeviceRecord, Accepted)> {
+    caller.must(Action::ManageDevices)?;
+    let (now, draw, id) = (app.clock.now(), app.draw(), device_id.clone());
+    let (home, events) = read(&*app.store, &caller.organization_id, move |tx| events_of(tx, &id)).await?;
+    let scope = Scope { organization_id: caller.organization_id.clone(), events: events.clone(), urgent: true };
+    let by = caller.clone();
+    let (device, accepted, brought) = write(&*app.store, scope, move |tx| {
+        let (mut draw, mut accepted, mut all) = (draw.clone(), Accepted::default(), Vec::new());
+        // 1. Only a suspended device.
+        let device = tx.device(&device_id)?.ok_or_else(|| Error::not_found("device"))?;
+        match device.state {
+            DeviceState::Active => return Ok((device, accepted, all)),
+            DeviceState::Revoked => {
+                let message = "this device was revoked: let it show its own code, and approve that";
+                return Err(Error::conflict("device_revoked", message));
+            }
+            DeviceState::Suspended => {}
+        }
+        let health = DeviceHealth { failed_syncs: 0, ..device.health.clone() };
+        let device = DeviceRecord { state: DeviceState::Active, health, ..device };
+        tx.update_device(&device)?;
+        tx.put_health(&device_id, &device.health)?;
+        // 2. Event by event: what was held counts, and the incident has lost its cause; one line each.
+        for event_id in &events {
+            let one = accept_in(tx, &by, event_id, &device_id, None, now, &mut draw)?;
+            accepted.counted += one.accepted.counted;
+            accepted.waiting += one.accepted.waiting;
+            let is_home = *event_id == home;
+            let cleared = is_home && settle(tx, event_id, &device_id, false, now, &mut draw)?;
+            if let Some(mut brought) = one.brought {
+                brought.incidents |= cleared;
+                all.push((event_id.clone(), brought));
+            } else if !is_home {
+                continue;
+            }
+            let said = json!({ "counted": one.accepted.counted });
+            let entity = ("Device", device_id.as_str());
+            tx.append_audit(line::of(&by, Some(event_id), "device_resumed", entity, said))?;
+        }
+        Ok((device, accepted, all))
+    })
+    .await?;
+    for topic in [Topic::Devices, Topic::Incidents] {
+        let (organization_id, event_id) = (caller.organization_id.clone(), device.event_id.clone());
+        app.hints.hint(Hint { organization_id, event_id, serial: None, topic });
+    }
+    tell(app, caller, brought);
+    Ok((device, accepted))
+}

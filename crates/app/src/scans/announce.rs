@@ -1,0 +1,76 @@
+//! After the commit, and only hints: whoever watches hears that a batch was stored (S2 §4 "PubSub Broadcast").
+
+use admit_core::ids::{BatchId, OrganizationId};
+use serde_json::json;
+
+use super::decode::Batch;
+use super::take_in::Arrived;
+use crate::ports::{App, Hint, Topic};
+use crate::recent::RecentScan;
+
+/// How the batch ended, in S2's words.
+pub(super) struct Ended<'a> {
+    pub batch_id: &'a BatchId,
+    /// `completed` or `partial_success`.
+    pub status: &'a str,
+    pub processed: usize,
+    pub errors: usize,
+}
+
+/// Tells of a batch: its own topic, and what moved in each event.
+pub(super) fn announce(app: &App, organization_id: &OrganizationId, ended: &Ended<'_>, parts: &[Arrived]) {
+    for part in parts {
+        let complete = json!({
+            "event": "sync_complete",
+            "batch_id": ended.batch_id.as_str(),
+            "status": ended.status,
+            "processed_count": ended.processed,
+            "error_count": ended.errors,
+        });
+        say(app, organization_id, part, Topic::Batch(complete.to_string()));
+        moved(app, organization_id, part, "batch_sync_completed", Some(ended.batch_id));
+    }
+}
+
+/// Tells what moved in one event; `what` is the message's `event`.
+pub(super) fn moved(
+    app: &App,
+    organization_id: &OrganizationId,
+    part: &Arrived,
+    what: &str,
+    batch_id: Option<&BatchId>,
+) {
+    let mut message = json!({ "event": what, "scans_added": part.added, "entered": part.entered });
+    if let Some(batch_id) = batch_id {
+        message["batch_id"] = batch_id.as_str().into();
+    }
+    if let Some(gate_id) = &part.gate_id {
+        message["gate_id"] = gate_id.as_str().into();
+    }
+    say(app, organization_id, part, Topic::Occupancy(message.to_string()));
+    say(app, organization_id, part, Topic::Devices);
+    if part.incidents {
+        say(app, organization_id, part, Topic::Incidents);
+    }
+}
+
+fn say(app: &App, organization_id: &OrganizationId, part: &Arrived, topic: Topic) {
+    let (organization_id, event_id) = (organization_id.clone(), part.event_id.clone());
+    app.hints.hint(Hint { organization_id, event_id, serial: Some(part.serial), topic });
+}
+
+/// Notes what of a batch opened a door with whoever remembers it a while (S2 §5 steps 22, 23).
+pub(super) fn remember(app: &App, organization_id: &OrganizationId, part: &Batch) {
+    let opened = part.items.iter().filter(|item| item.fact.opened()).map(|item| &item.fact.scan);
+    let recent = opened.filter_map(|scan| {
+        Some(RecentScan {
+            barcode_hash: scan.barcode_hash?,
+            ticket_id: scan.ticket_id.clone(),
+            scan_id: scan.scan_id.clone(),
+            device_id: scan.device_id.clone(),
+            gate_id: scan.gate_id.clone(),
+            at: scan.at,
+        })
+    });
+    app.recent.note(organization_id, &part.event_id, recent.collect());
+}

@@ -1,0 +1,403 @@
+//! A scan the server is asked about before the door opens (S2 `POST /api/scans`, spec §5): one of S2's form, or a claim
+//! of ours. Judged by the rules at the head; that place and the answer are stored with the scan (spec §3).
+
+use admit_core::barcode::{BarcodeHash, hex};
+use admit_core::decide::{Question, Verdict, decide};
+use admit_core::event::{EventRules, EventStatus};
+use admit_core::gate::Direction;
+use admit_core::ids::{BatchId, EventId, GateId, ScanId, TicketId};
+use admit_core::incident::Subject;
+use admit_core::reduce::{Rules, TicketState, implausible, reduce};
+use admit_core::rule::{Change, TicketBook, When};
+use admit_core::scan::{Fact, Form, Judged, Method, Outcome, Scan, ScanKind, SignatureState};
+use admit_core::time::Timestamp;
+use admit_core::wire::scanning::Cursor;
+use admit_core::wire::scans::{OnlineAnswer, OnlineRequest, ScanS2};
+use admit_core::wire::stored::to_text;
+use serde_json::json;
+
+use super::announce::{moved, remember};
+use super::assign::Assignments;
+use super::decode::{Batch, Item, item};
+use super::ingest_batch::read_keys;
+use super::take_in::*;
+use crate::caller::DeviceCaller;
+use crate::draw::Draw;
+use crate::error::{Error, Result};
+use crate::ports::{App, Scope, Tx, read, write};
+use crate::records::*;
+
+/// The endpoint's word in its stored answers.
+pub const ENDPOINT: &str = "scans";
+
+/// The server's answer to an online scan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JudgedScan {
+    /// JSON of [`OnlineAnswer`]; the same bytes for every repeat.
+    pub body: String,
+    /// It was answered from storage.
+    pub repeated: bool,
+    /// Event it was stored in.
+    pub event_id: EventId,
+}
+
+/// What is asked: a scan whose outcome is the server's to fill in, and the spellings of its code.
+#[derive(Clone)]
+struct Asked {
+    scan: Scan,
+    signature: String,
+    state: SignatureState,
+    /// In the order they are tried; of a claim the one its device matched.
+    spellings: Vec<BarcodeHash>,
+    /// The ask's own digest: what the same ask is known by.
+    batch_id: BatchId,
+    digest: [u8; 32],
+}
+
+/// What the transaction did.
+#[derive(Clone)]
+enum Done {
+    Repeated(JudgedScan),
+    Judged { answer: JudgedScan, arrived: Arrived, part: Box<Batch>, unknown: bool },
+    Revoked(u64),
+    Suspended,
+    NotLive,
+}
+
+/// Judges a scan and stores it. The same scan again gets the original answer. Fails with `rate_limited` (429) once the
+/// device asked about too many unknown codes, whatever it asks about; with `event_not_live` (422) where the event was
+/// not live at the scan's time (spec D17).
+pub async fn judge_online(app: &App, caller: &DeviceCaller, request: OnlineRequest) -> Result<JudgedScan> {
+    if let OnlineRequest::Claim(claim) = &request
+        && claim.0.device_id != caller.device_id
+    {
+        return Err(refuse_mismatch(app, caller, &claim.0.device_id).await?);
+    }
+    let received_at = app.clock.now();
+    let (asked, stored) = read_asked(app, caller, request).await?;
+    if let Some(answer) = stored {
+        return Ok(answer);
+    }
+    let (organization_id, now_ms) = (&caller.organization_id, app.clock.monotonic_ms());
+    if app.unknown_codes.left(organization_id, &caller.device_id, now_ms) == 0 {
+        let retry_after_ms = app.unknown_codes.wait_ms(organization_id, &caller.device_id, now_ms);
+        return Err(Error::Later { code: "rate_limited", retry_after_ms });
+    }
+    let draw = app.draw();
+    let scope = Scope { urgent: true, ..Scope::event(organization_id, &asked.scan.event_id) };
+    let done = {
+        let caller = caller.clone();
+        write(&*app.store, scope, move |tx| judge(tx, &caller, &asked, received_at, &mut draw.clone())).await?
+    };
+    match done {
+        Done::Repeated(answer) => Ok(answer),
+        Done::Judged { answer, arrived, part, unknown } => {
+            app.unknown_codes.spend(organization_id, &caller.device_id, usize::from(unknown), now_ms);
+            moved(app, organization_id, &arrived, "scan_recorded", None);
+            remember(app, organization_id, &part);
+            Ok(answer)
+        }
+        Done::Revoked(quota_left) => Err(refuse_revoked(&[], quota_left)),
+        Done::Suspended => {
+            let message = "this device is suspended: nothing is judged for it, its uploads are stored and held";
+            Err(Error::denied("device_suspended", message))
+        }
+        Done::NotLive => Err(not_live()),
+    }
+}
+
+/// The refusal of spec D17.
+pub(super) fn not_live() -> Error {
+    Error::Unprocessable {
+        code: "event_not_live",
+        message: "the event was not live when this was scanned: nothing was stored, the scans stay with the device"
+            .into(),
+    }
+}
+
+/// Needs no lock: whose scan it is, its event, its spellings; the stored answer, where the same was asked before.
+async fn read_asked(app: &App, caller: &DeviceCaller, request: OnlineRequest) -> Result<(Asked, Option<JudgedScan>)> {
+    let (secret, caller) = (app.secret.clone(), caller.clone());
+    read(&*app.store, &caller.organization_id.clone(), move |tx| {
+        let asked = match request {
+            OnlineRequest::S2(sent) => {
+                let device =
+                    tx.device(&caller.device_id)?.ok_or_else(|| Error::Bug("a key without a device".into()))?;
+                of_s2(&caller, sent, &Assignments::read(tx, &device)?)?
+            }
+            OnlineRequest::Claim(claim) => {
+                let (scan, signature) = *claim;
+                let names = scan.key_id.iter().cloned().collect();
+                let keys = read_keys(tx, &secret, names)?;
+                of_claim(scan, signature, &keys)?
+            }
+        };
+        let stored = tx.batch(&caller.device_id, ENDPOINT, &asked.batch_id)?;
+        // Who may not sync any more is told so under the head, not from storage.
+        let carrier = Carrier::of(tx, &caller)?;
+        let stored = stored.filter(|_| !carrier.revoked && !carrier.held).map(answered);
+        Ok((asked, stored))
+    })
+    .await
+}
+
+fn answered(stored: BatchRecord) -> JudgedScan {
+    JudgedScan { body: stored.answer, repeated: true, event_id: stored.event_id }
+}
+
+fn of_s2(caller: &DeviceCaller, sent: ScanS2, assignments: &Assignments) -> Result<Asked> {
+    let invalid = |error: admit_core::wire::problem::FieldError| Error::invalid(error.path, error.message);
+    let spellings: Vec<BarcodeHash> =
+        sent.spellings().map_err(invalid)?.iter().map(|text| BarcodeHash::of(text)).collect();
+    let place = assignments.at(sent.scanned_at);
+    let scan = sent.into_scan(&caller.device_id, place, spellings[0]).map_err(invalid)?;
+    asked(scan, String::new(), SignatureState::Bearer, spellings)
+}
+
+fn of_claim(scan: Scan, signature: String, keys: &super::decode::Keys) -> Result<Asked> {
+    let key = scan.key_id.as_ref().and_then(|key_id| keys.get(key_id));
+    let good =
+        key.is_some_and(|(owner, key)| *owner == scan.device_id && admit_core::sign::verify_v2(key, &scan, &signature));
+    if !good {
+        // Stored unverified it would count nothing, and the answer would open a door for it.
+        return Err(Error::invalid("signature", "does not verify under this device's key: nothing was judged"));
+    }
+    let spellings = scan.barcode_hash.into_iter().collect();
+    asked(scan, signature, SignatureState::Verified, spellings)
+}
+
+fn asked(scan: Scan, signature: String, state: SignatureState, spellings: Vec<BarcodeHash>) -> Result<Asked> {
+    let digest = admit_core::sign::content_digest(&scan);
+    let pairs = [(scan.scan_id.clone(), digest)];
+    let digest = admit_core::idempotency::batch_digest(&scan.device_id, ENDPOINT, &pairs, []);
+    let batch_id = BatchId::new(hex(&digest)).map_err(|error| Error::Bug(error.to_string()))?;
+    Ok(Asked { scan, signature, state, spellings, batch_id, digest })
+}
+
+/// ③–⑨, inside the lane.
+fn judge(
+    tx: &mut dyn Tx,
+    caller: &DeviceCaller,
+    asked: &Asked,
+    received_at: Timestamp,
+    draw: &mut Draw,
+) -> Result<Done> {
+    // ③ Who asks, and was it asked before?
+    let carrier = Carrier::of(tx, caller)?;
+    if carrier.revoked {
+        return Ok(Done::Revoked(carrier.room));
+    }
+    if carrier.held {
+        return Ok(Done::Suspended);
+    }
+    if let Some(stored) = tx.batch(&caller.device_id, ENDPOINT, &asked.batch_id)? {
+        return Ok(Done::Repeated(answered(stored)));
+    }
+    let event_id = asked.scan.event_id.clone();
+    tx.event(&event_id)?.ok_or_else(|| Error::not_found("event"))?;
+    // ④ Which ticket.
+    let (matched, ticket_id) = resolve(tx, asked)?;
+    let rules = tx.load_rules(&event_id, ticket_id.as_slice())?;
+    let mut ticket = TicketBook::default();
+    for rule in &rules.tickets {
+        if let Change::Ticket(_, change) = &rule.change {
+            ticket.add(rule, change);
+        }
+    }
+    if !was_live(&rules, asked.scan.at) {
+        return Ok(Done::NotLive);
+    }
+    // The verdict under the head: the newest rules, everything known of the ticket but this very scan.
+    let head = tx.head(&event_id)?;
+    let subject = match (&ticket_id, matched) {
+        (Some(id), _) => Subject::Ticket(id.clone()),
+        (None, Some(hash)) => Subject::Unknown(hash),
+        (None, None) => return Err(Error::invalid("ticket_id", "is no ticket of this event")),
+    };
+    let state = state_without(tx, &event_id, &subject, &rules, &ticket, &asked.scan)?;
+    let verdict = ask(&rules, &ticket, &state, &asked.scan);
+    // ⑤–⑧ The scan, with the answer, becomes a fact.
+    let judged = Judged { serial: head.serial, outcome: verdict.outcome };
+    let part = as_batch(asked, matched, judged, received_at);
+    let mut taken = take_in_part(tx, &part, &carrier, u64::MAX, received_at, draw)?;
+    touch_seen(tx, &carrier, received_at)?;
+    // ⑨ The answer, its row and the ledger's line belong to the same commit.
+    let place = (Cursor::at(head.epoch, taken.stamp.serial), received_at);
+    let body = answer(&part.items[0].fact.scan, ticket_id, &verdict, &state, place);
+    tx.insert_batch(&row(&part, asked.digest, &body, taken.stamp, received_at))?;
+    line(tx, &part, &verdict, taken.stamp)?;
+    let arrived = Arrived::of(&part, &taken);
+    let unknown = !std::mem::take(&mut taken.stored.unknown).is_empty();
+    let answer = JudgedScan { body, repeated: false, event_id };
+    Ok(Done::Judged { answer, arrived, part: Box::new(part), unknown })
+}
+
+/// Whether the event was live at a moment, by the rules at that moment; a draft was never (spec D17).
+pub(super) fn was_live(rules: &LoadedRules, at: Timestamp) -> bool {
+    let draft = rules.book.event(When::Newest).is_none_or(|event| event.status == EventStatus::Draft);
+    let then = rules.book.event(When::Scan { at, known: 0 });
+    !draft && then.is_some_and(|event| event.status == EventStatus::Live)
+}
+
+/// The spelling that a ticket ever held, else the first; and the ticket: by its code, else by a person's pick.
+fn resolve(tx: &mut dyn Tx, asked: &Asked) -> Result<(Option<BarcodeHash>, Option<TicketId>)> {
+    let found = tx.find_codes(&asked.scan.event_id, &asked.spellings)?;
+    let holder = |hash: &BarcodeHash| found.iter().find(|(held, _)| held == hash).map(|(_, id)| id.clone());
+    let known = asked.spellings.iter().find_map(|hash| holder(hash).map(|id| (*hash, id)));
+    if let Some((hash, ticket_id)) = known {
+        return Ok((Some(hash), Some(ticket_id)));
+    }
+    let scan = &asked.scan;
+    let picked = scan.ticket_id.as_ref().filter(|_| scan.method == Method::Manual);
+    let picked = match picked {
+        Some(id) => tx.ticket(id)?.filter(|ticket| ticket.event_id == scan.event_id).map(|ticket| ticket.ticket_id),
+        None => None,
+    };
+    Ok((asked.spellings.first().copied(), picked))
+}
+
+/// The subject's state as it is stored; reduced anew without this scan where some content of it is known already: a
+/// claim that comes after its own final must not find itself a duplicate.
+fn state_without(
+    tx: &mut dyn Tx,
+    event_id: &EventId,
+    subject: &Subject,
+    rules: &LoadedRules,
+    ticket: &TicketBook,
+    scan: &Scan,
+) -> Result<TicketState> {
+    let key = [subject.key()];
+    let known = tx.known_scans(&scan.device_id, std::slice::from_ref(&scan.scan_id))?;
+    if known.is_empty() {
+        let state = tx.states(event_id, &key)?.into_iter().next();
+        return Ok(state.map(|record| record.state).unwrap_or_default());
+    }
+    let mut facts = tx.facts(event_id, &key)?;
+    facts.retain(|(_, fact)| fact.scan.device_id != scan.device_id || fact.scan.scan_id != scan.scan_id);
+    let reviews = tx.reviews(event_id, &key)?;
+    let ticket = subject.ticket_id().map(|_| ticket);
+    let rules = Rules { event: &rules.book, ticket, newest: false };
+    Ok(reduce(subject, rules, &reviews, &facts).state)
+}
+
+fn ask(rules: &LoadedRules, ticket: &TicketBook, state: &TicketState, scan: &Scan) -> Verdict {
+    let gate = rules.book.gate(&scan.gate_id, When::Newest);
+    let leads_out = gate.as_ref().is_some_and(|gate| gate.direction == Direction::Out);
+    // S2 knows no exits: at a gate that leads out, its scans are (spec §4).
+    let kind = if scan.form == Form::S2 && leads_out { ScanKind::Exit } else { scan.kind };
+    let Some(event) = rules.book.event(When::Newest) else {
+        return Verdict {
+            outcome: Outcome::Invalid,
+            reason: Some(admit_core::decide::Reason::UnknownCode),
+            may_admit: 0,
+            last_entry: None,
+            advice: None,
+        };
+    };
+    let standing = state.standing(&event, newest(state, scan.at, &event), implausible(Some(&event), scan.at));
+    decide(Question {
+        event: &event,
+        ticket: ticket.get(When::Newest).as_ref(),
+        standing: &standing,
+        gate_id: &scan.gate_id,
+        gate: gate.as_ref(),
+        at: scan.at,
+        kind,
+        area_inside: 0,
+    })
+}
+
+/// At the door it is never earlier than the last entry: a phone a few seconds slow must not find the gap open behind an
+/// entry it lies before.
+fn newest(state: &TicketState, at: Timestamp, event: &EventRules) -> Timestamp {
+    let plausible = state.entries.iter().map(|entry| entry.at).filter(|at| !implausible(Some(event), *at));
+    plausible.fold(at, Timestamp::max)
+}
+
+/// The scan as a batch of one.
+fn as_batch(asked: &Asked, matched: Option<BarcodeHash>, judged: Judged, received_at: Timestamp) -> Batch {
+    let mut scan = asked.scan.clone();
+    if scan.form == Form::S2 {
+        scan.barcode_hash = matched;
+        (scan.outcome, scan.opened) = (judged.outcome, judged.outcome == Outcome::Valid);
+    }
+    let Item { fact, signature } = item(scan, asked.signature.clone(), asked.state, 0, received_at);
+    let signature = signature.filter(|text| !text.is_empty());
+    Batch {
+        batch_id: asked.batch_id.clone(),
+        device_id: asked.scan.device_id.clone(),
+        endpoint: ENDPOINT,
+        event_id: asked.scan.event_id.clone(),
+        offset_seconds: 0,
+        log: None,
+        items: vec![Item { fact: Fact { judged: Some(judged), ..fact }, signature }],
+        rejected: Vec::new(),
+    }
+}
+
+fn touch_seen(tx: &mut dyn Tx, carrier: &Carrier, now: Timestamp) -> Result<()> {
+    let seen = DeviceHealth { last_seen_at: Some(now), ..carrier.device.health.clone() };
+    tx.put_health(&carrier.device.device_id, &seen)
+}
+
+fn answer(
+    scan: &Scan,
+    ticket_id: Option<TicketId>,
+    verdict: &Verdict,
+    state: &TicketState,
+    (cursor, server_time): (Cursor, Timestamp),
+) -> String {
+    let last = state.entries.last();
+    let (scan_id, last_gate_id): (ScanId, Option<GateId>) =
+        (scan.scan_id.clone(), last.map(|entry| entry.gate_id.clone()));
+    to_text(&OnlineAnswer {
+        scan_id,
+        ticket_id,
+        outcome: verdict.outcome,
+        reason: verdict.reason,
+        may_admit: verdict.may_admit,
+        last_scan_at: last.map(|entry| entry.at),
+        last_gate_id,
+        cursor,
+        server_time,
+    })
+}
+
+fn row(part: &Batch, digest: [u8; 32], body: &str, stamp: Stamp, synced_at: Timestamp) -> BatchRecord {
+    BatchRecord {
+        batch_id: part.batch_id.clone(),
+        device_id: part.device_id.clone(),
+        endpoint: part.endpoint.to_owned(),
+        event_id: part.event_id.clone(),
+        digest,
+        answer: body.to_owned(),
+        status: "completed".to_owned(),
+        batch_size: 1,
+        processed_count: 1,
+        error_count: 0,
+        offset_seconds: 0,
+        serial: stamp.serial,
+        synced_at,
+    }
+}
+
+fn line(tx: &mut dyn Tx, part: &Batch, verdict: &Verdict, stamp: Stamp) -> Result<()> {
+    let scan = &part.items[0].fact.scan;
+    let changes = json!({
+        "scan_id": scan.scan_id.as_str(),
+        "gate_id": scan.gate_id.as_str(),
+        "outcome": verdict.outcome.as_str(),
+        "reason": verdict.reason.map(|reason| reason.as_str()),
+        "serial": stamp.serial,
+    });
+    tx.append_audit(NewAudit {
+        event_id: Some(part.event_id.clone()),
+        user_id: None,
+        device_id: Some(part.device_id.clone()),
+        action: "scan_judged",
+        entity_type: "Scan",
+        entity_id: scan.scan_id.as_str().to_owned(),
+        changes: changes.to_string(),
+        metadata: "{}".to_owned(),
+    })
+}

@@ -1,0 +1,438 @@
+//! A batch of S2's form arrives (S2 §5 steps 8–27, spec §5 `POST /api/scans/sync`): up to 10,000 scans, all of them
+//! stored in one transaction, and told apart in the answer.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use admit_core::barcode::BarcodeHash;
+use admit_core::decide::Reason;
+use admit_core::fraud::Delivery;
+use admit_core::ids::{DeviceId, EventId, ScanId, TicketId};
+use admit_core::incident::Subject;
+use admit_core::reduce::{Reduced, ScanVerdict};
+use admit_core::scan::{Outcome, ScanKind, SignatureState};
+use admit_core::time::Timestamp;
+use admit_core::wire::problem::FieldError;
+use admit_core::wire::scans::{ScanError, ScansSyncAnswer, ScansSyncRequest, Summary, repeated as say_repeated};
+use admit_core::wire::stored::to_text;
+use serde_json::json;
+
+use super::announce::{Ended, announce, remember};
+use super::assign::{Assignments, place, split};
+use super::decode::{Batch, check_age, item};
+use super::ingest_batch::{IngestAnswer, repeated};
+use super::judge_online::{not_live, was_live};
+use super::take_in::*;
+use crate::caller::DeviceCaller;
+use crate::draw::Draw;
+use crate::error::{Error, Result};
+use crate::ports::{App, Clock, Scope, Tx, read, write};
+use crate::records::*;
+
+/// The endpoint's word in its batches.
+pub const ENDPOINT: &str = "scans_sync";
+
+/// S2's reason of a scan that let nobody in because everybody was in.
+const AGAIN: &str = "already_scanned";
+
+/// A scan as the answer names it.
+struct Sent {
+    scan_id: ScanId,
+    code: String,
+    at: Timestamp,
+}
+
+/// A batch read, resolved and split by event.
+struct Whole {
+    sent: Vec<Sent>,
+    parts: Vec<Batch>,
+    digest: [u8; 32],
+    made_at: Timestamp,
+    received_at: Timestamp,
+    /// Unknown codes the device may still be told about.
+    left: u32,
+    /// Monotonic clock when it came, for how long it took.
+    started_ms: i64,
+}
+
+/// What the transaction did.
+#[derive(Clone)]
+enum Done {
+    Stored { answer: IngestAnswer, status: &'static str, arrived: Vec<Arrived>, unknown: usize, held: bool },
+    Repeated { answer: IngestAnswer, held: bool },
+    Reused,
+    Revoked { kept: Vec<ScanId>, room: u64, arrived: Vec<Arrived> },
+    NotLive,
+}
+
+/// Takes in a batch of S2's form. One transaction: scans, verdicts, states, the batch's row, causes and the ledger's
+/// lines commit together or not at all. A repeat gets the stored answer with S2's message beside; the same id with other
+/// content is 409 `batch_id_reused`; a batch of an event that was not live is 422 `event_not_live`.
+pub async fn sync_offline(app: &App, caller: &DeviceCaller, request: ScansSyncRequest) -> Result<IngestAnswer> {
+    let (received_at, started_ms) = (app.clock.now(), app.clock.monotonic_ms());
+    // Step 10: the device is who the key says.
+    if request.device_id != caller.device_id {
+        return Err(refuse_mismatch(app, caller, &request.device_id).await?);
+    }
+    // Step 11: made within a day.
+    check_age(request.batch_created_at, received_at)?;
+    // Steps 12 and 15, before any lock: was it answered already? Whose codes are these, at which event?
+    let left = app.unknown_codes.left(&caller.organization_id, &caller.device_id, started_ms);
+    let (whole, stored) = read_whole(app, caller, request, (received_at, started_ms, left)).await?;
+    if let Some(answer) = stored {
+        return Ok(answer);
+    }
+    let whole = Arc::new(whole);
+    let events = whole.parts.iter().map(|part| part.event_id.clone()).collect();
+    let scope = Scope { organization_id: caller.organization_id.clone(), events, urgent: false };
+    let draw = app.draw();
+    let done = {
+        let (caller, whole, clock) = (caller.clone(), Arc::clone(&whole), app.clock.clone());
+        write(&*app.store, scope, move |tx| store_whole(tx, &caller, &whole, &*clock, &mut draw.clone())).await?
+    };
+    tell(app, caller, &whole, done)
+}
+
+/// After the commit: hints, caches (steps 22–25), and the answer (step 27).
+fn tell(app: &App, caller: &DeviceCaller, whole: &Whole, done: Done) -> Result<IngestAnswer> {
+    let (organization_id, batch_id) = (&caller.organization_id, &whole.parts[0].batch_id);
+    match done {
+        Done::Stored { answer, status, arrived, unknown, held } => {
+            app.unknown_codes.spend(organization_id, &caller.device_id, unknown, whole.started_ms);
+            let (processed, errors) = (answer.processed, answer.rejected);
+            announce(app, organization_id, &Ended { batch_id, status, processed, errors }, &arrived);
+            whole.parts.iter().for_each(|part| remember(app, organization_id, part));
+            if held { Err(suspended(whole)) } else { Ok(answer) }
+        }
+        Done::Repeated { held: true, .. } => Err(suspended(whole)),
+        Done::Repeated { answer, .. } => Ok(answer),
+        Done::Reused => Err(refuse_reuse()),
+        Done::Revoked { kept, room, arrived } => {
+            let ended = Ended { batch_id, status: "partial_success", processed: 0, errors: whole.sent.len() };
+            announce(app, organization_id, &ended, &arrived);
+            Err(refuse_revoked(&kept, room))
+        }
+        Done::NotLive => Err(not_live()),
+    }
+}
+
+/// A suspended device's batch is stored, and held (spec D19): what it names are receipts.
+fn suspended(whole: &Whole) -> Error {
+    let message = "this device is suspended: its uploads are stored, and held until a person counts them".to_owned();
+    let kept: Vec<&str> = whole.sent.iter().map(|sent| sent.scan_id.as_str()).collect();
+    let details = Some(Box::new(json!({ "kept": kept, "rejected": [] })));
+    Error::Denied { code: "device_suspended", message, details }
+}
+
+/// Without a lock: the stored answer, if the batch was here before; else its scans, each in the event its device was
+/// assigned to at its time, by the spelling of its code that a ticket ever held (spec D12).
+async fn read_whole(
+    app: &App,
+    caller: &DeviceCaller,
+    request: ScansSyncRequest,
+    (received_at, started_ms, left): (Timestamp, i64, u32),
+) -> Result<(Whole, Option<IngestAnswer>)> {
+    let caller = caller.clone();
+    read(&*app.store, &caller.organization_id.clone(), move |tx| {
+        let carrier = Carrier::of(tx, &caller)?;
+        let assignments = Assignments::read(tx, &carrier.device)?;
+        let held = held_codes(tx, &request, &assignments)?;
+        let made_at = request.batch_created_at;
+        let (mut batch, sent) = as_batch(&caller, request, &assignments, &held, received_at)?;
+        let digest = batch.digest();
+        place(tx, &mut batch, &assignments)?;
+        let stored = tx.batch(&caller.device_id, ENDPOINT, &batch.batch_id)?;
+        // Only what cannot change is answered from here: who may sync is judged under the head.
+        let stored = stored.filter(|stored| stored.digest == digest && !carrier.revoked && !carrier.held);
+        let parts = split(batch, &carrier.device.event_id);
+        let whole = Whole { sent, parts, digest, made_at, received_at, left, started_ms };
+        Ok((whole, stored.map(|stored| again(&stored))))
+    })
+    .await
+}
+
+fn again(stored: &BatchRecord) -> IngestAnswer {
+    let answer = repeated(stored);
+    IngestAnswer { body: say_repeated(&answer.body), ..answer }
+}
+
+type Held = BTreeMap<EventId, BTreeMap<BarcodeHash, TicketId>>;
+
+fn hashes(spellings: &[String]) -> impl Iterator<Item = BarcodeHash> + '_ {
+    spellings.iter().map(|text| BarcodeHash::of(text))
+}
+
+fn spellings(scan: &admit_core::wire::scans::ScanS2, index: usize) -> Result<Vec<String>> {
+    scan.spellings().map_err(|error| invalid(error.under(&format!("scans[{index}]"))))
+}
+
+fn invalid(error: FieldError) -> Error {
+    Error::invalid(error.path, error.message)
+}
+
+/// Step 15: which spellings some ticket ever held, in one look per event.
+fn held_codes(tx: &mut dyn Tx, request: &ScansSyncRequest, assignments: &Assignments) -> Result<Held> {
+    let mut asked: BTreeMap<EventId, BTreeSet<BarcodeHash>> = BTreeMap::new();
+    for (index, scan) in request.scans.iter().enumerate() {
+        let (event_id, _) = assignments.at(scan.scanned_at);
+        asked.entry(event_id.clone()).or_default().extend(hashes(&spellings(scan, index)?));
+    }
+    let mut out = Held::new();
+    for (event_id, hashes) in asked {
+        let hashes: Vec<BarcodeHash> = hashes.into_iter().collect();
+        let found = tx.find_codes(&event_id, &hashes)?;
+        out.insert(event_id, found.into_iter().collect());
+    }
+    Ok(out)
+}
+
+fn as_batch(
+    caller: &DeviceCaller,
+    request: ScansSyncRequest,
+    assignments: &Assignments,
+    held: &Held,
+    received_at: Timestamp,
+) -> Result<(Batch, Vec<Sent>)> {
+    let (mut items, mut sent) = (Vec::with_capacity(request.scans.len()), Vec::with_capacity(request.scans.len()));
+    for (index, scan) in request.scans.into_iter().enumerate() {
+        let spellings = spellings(&scan, index)?;
+        let place = assignments.at(scan.scanned_at);
+        let known = held.get(place.0).and_then(|held| hashes(&spellings).find(|hash| held.contains_key(hash)));
+        let matched = known.unwrap_or_else(|| BarcodeHash::of(&spellings[0]));
+        let (code, at) = (scan.ticket_code.clone(), scan.scanned_at);
+        let scan = scan.into_scan(&caller.device_id, place, matched);
+        let scan = scan.map_err(|error| invalid(error.under(&format!("scans[{index}]"))))?;
+        sent.push(Sent { scan_id: scan.scan_id.clone(), code, at });
+        let mut item = item(scan, String::new(), SignatureState::Bearer, 0, received_at);
+        item.signature = None;
+        items.push(item);
+    }
+    let batch = Batch {
+        batch_id: request.batch_id,
+        device_id: caller.device_id.clone(),
+        endpoint: ENDPOINT,
+        event_id: assignments.at(received_at).0.clone(),
+        offset_seconds: 0,
+        log: None,
+        items,
+        rejected: Vec::new(),
+    };
+    Ok((batch, sent))
+}
+
+/// Steps 12 and 16–21, inside the lane.
+fn store_whole(
+    tx: &mut dyn Tx,
+    caller: &DeviceCaller,
+    whole: &Whole,
+    clock: &dyn Clock,
+    draw: &mut Draw,
+) -> Result<Done> {
+    let home = &whole.parts[0];
+    // Step 12, decided here.
+    let stored = tx.batch(&caller.device_id, ENDPOINT, &home.batch_id)?;
+    if stored.as_ref().is_some_and(|stored| stored.digest != whole.digest) {
+        note_reuse(tx, home)?;
+        return Ok(Done::Reused);
+    }
+    let carrier = Carrier::of(tx, caller)?;
+    if carrier.revoked {
+        let (kept, room, arrived) = quarantine(tx, &whole.parts, &carrier, whole.received_at, draw)?;
+        return Ok(Done::Revoked { kept, room, arrived });
+    }
+    if let Some(stored) = stored {
+        return Ok(Done::Repeated { answer: again(&stored), held: carrier.held });
+    }
+    // S2 §3 "Event is live", judged at each scan's own time (spec D17).
+    if !any_live(tx, &whole.parts)? {
+        return Ok(Done::NotLive);
+    }
+    let mut taken = Vec::with_capacity(whole.parts.len());
+    for part in &whole.parts {
+        taken.push(take_in_part(tx, part, &carrier, u64::MAX, whole.received_at, draw)?);
+    }
+    touch_health(tx, &carrier, whole.received_at)?;
+    let found = Found::of(whole, &taken, &caller.device_id);
+    flag_batch(tx, whole, &found, &mut taken, draw)?;
+    let took_ms = clock.monotonic_ms().saturating_sub(whole.started_ms);
+    write_lines(tx, whole, &taken, &found, took_ms)?;
+    let (answer, status) = answer_of(tx, whole, &taken, &found, took_ms)?;
+    let arrived = whole.parts.iter().zip(&taken).map(|(part, taken)| Arrived::of(part, taken)).collect();
+    let unknown = taken.iter().map(|taken| taken.stored.unknown.len()).sum();
+    Ok(Done::Stored { answer, status, arrived, unknown, held: carrier.held })
+}
+
+fn any_live(tx: &mut dyn Tx, parts: &[Batch]) -> Result<bool> {
+    for part in parts {
+        let rules = tx.load_rules(&part.event_id, &[])?;
+        if part.items.iter().any(|item| was_live(&rules, item.fact.at())) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// What S2 would not have inserted, scan by scan in the order sent.
+struct Found {
+    /// Everything, for the ledger and whoever looks into it.
+    all: Vec<Option<ScanError>>,
+    /// From which scan on the device is told nothing.
+    silent: usize,
+}
+
+impl Found {
+    fn of(whole: &Whole, taken: &[Taken], device_id: &DeviceId) -> Self {
+        let mut verdicts: BTreeMap<&ScanId, (&str, &Reduced, usize)> = BTreeMap::new();
+        for (key, reduced) in taken.iter().flat_map(|taken| &taken.rejudged.reduced) {
+            for (place, verdict) in reduced.verdicts.iter().enumerate().filter(|(_, one)| one.device_id == *device_id) {
+                verdicts.insert(&verdict.scan_id, (key, reduced, place));
+            }
+        }
+        let all = whole.sent.iter().map(|sent| {
+            let (key, reduced, place) = *verdicts.get(&sent.scan_id)?;
+            let (reason, last_scan_at) = error_of(key, reduced, place)?;
+            let (offline_id, ticket_code) = (sent.scan_id.clone(), sent.code.clone());
+            Some(ScanError { offline_id, ticket_code, reason: reason.to_owned(), last_scan_at })
+        });
+        let all = all.collect();
+        Self { all, silent: silent_place(whole, taken) }
+    }
+    fn errors(&self) -> impl Iterator<Item = &ScanError> {
+        self.all.iter().flatten()
+    }
+    /// As far as the device is told.
+    fn told(&self) -> impl Iterator<Item = &ScanError> {
+        self.all[..self.silent].iter().flatten()
+    }
+}
+
+/// Place, in the order sent, of the first unknown code beyond the allowance.
+fn silent_place(whole: &Whole, taken: &[Taken]) -> usize {
+    let mut unknown: BTreeSet<&ScanId> = BTreeSet::new();
+    for (part, taken) in whole.parts.iter().zip(taken) {
+        unknown.extend(taken.stored.unknown.iter().map(|place| &part.items[*place].fact.scan.scan_id));
+    }
+    let places = whole.sent.iter().enumerate().filter(|(_, sent)| unknown.contains(&sent.scan_id));
+    let places: Vec<usize> = places.map(|(place, _)| place).collect();
+    silent_from(&places, whole.left).unwrap_or(whole.sent.len())
+}
+
+/// `ticket_not_found` iff the code is unknown; `already_scanned` iff the fold gives an entry no person within; else the
+/// status that forbids (spec §5). Gate and window findings are incidents, not errors; so is whatever else an exit, or a
+/// scan that waits for review, has to tell.
+fn error_of(key: &str, reduced: &Reduced, place: usize) -> Option<(&'static str, Option<Timestamp>)> {
+    let verdict = &reduced.verdicts[place];
+    if matches!(Subject::from_key(key), Some(Subject::Unknown(_))) {
+        return Some(("ticket_not_found", None));
+    }
+    if verdict.left_out.is_none() && verdict.kind == ScanKind::Entry && verdict.within == 0 {
+        let counts = |one: &&ScanVerdict| one.within > 0;
+        let before = reduced.verdicts[..place].iter().rev().find(counts);
+        let last = before.or_else(|| reduced.verdicts.iter().find(counts));
+        return Some((AGAIN, last.map(|one| one.at)));
+    }
+    match (verdict.outcome, verdict.reason) {
+        (Outcome::Invalid, Some(reason)) if reason != Reason::UnknownCode => Some((reason.as_str(), None)),
+        _ => None,
+    }
+}
+
+/// S2 §7, §8: by everything found, also what the device is not told. "> 50 % invalid tickets": a code read twice is none.
+fn flag_batch(tx: &mut dyn Tx, whole: &Whole, found: &Found, taken: &mut [Taken], draw: &mut Draw) -> Result<()> {
+    let home = &whole.parts[0];
+    let delivery = Delivery {
+        device_id: &home.device_id,
+        batch_id: &home.batch_id,
+        size: whole.sent.len(),
+        errors: found.errors().filter(|error| error.reason != AGAIN).count(),
+        newest: taken.iter().filter_map(|taken| taken.stored.newest).max(),
+        received_at: whole.received_at,
+    };
+    flag(tx, home, &delivery, &mut taken[0], draw)
+}
+
+fn summary<'a>(total: usize, errors: impl Iterator<Item = &'a ScanError>) -> Summary {
+    let mut out = Summary { total_scans: total as u64, ..Summary::default() };
+    for error in errors {
+        match error.reason.as_str() {
+            AGAIN => out.duplicate_scans += 1,
+            "ticket_not_found" => out.missing_tickets += 1,
+            _ => out.invalid_tickets += 1,
+        }
+    }
+    out.new_scans = out.total_scans - out.duplicate_scans - out.missing_tickets - out.invalid_tickets;
+    out
+}
+
+fn seconds(took_ms: i64) -> f64 {
+    took_ms as f64 / 1_000.0
+}
+
+/// Step 26: S2's audit entry with the home's commit, and a line of its own in every other event the batch touched.
+fn write_lines(tx: &mut dyn Tx, whole: &Whole, taken: &[Taken], found: &Found, took_ms: i64) -> Result<()> {
+    let summary = summary(whole.sent.len(), found.errors());
+    let metadata = json!({
+        "batch_created_at": whole.made_at.to_string(),
+        "sync_duration_seconds": seconds(took_ms),
+    });
+    for (place, (part, taken)) in whole.parts.iter().zip(taken).enumerate() {
+        let mut changes = changes_of(part, &taken.stored, &taken.rejudged);
+        if place == 0 {
+            changes["batch_size"] = summary.total_scans.into();
+            changes["processed_count"] = summary.new_scans.into();
+            changes["error_count"] = (summary.total_scans - summary.new_scans).into();
+            changes["duplicates"] = summary.duplicate_scans.into();
+            changes["missing_tickets"] = summary.missing_tickets.into();
+            changes["invalid_tickets"] = summary.invalid_tickets.into();
+        }
+        audit(tx, part, "batch_sync_completed", &changes, &metadata)?;
+    }
+    Ok(())
+}
+
+/// Steps 20 and 27: the answer, and the batch's row that keeps it.
+fn answer_of(
+    tx: &mut dyn Tx,
+    whole: &Whole,
+    taken: &[Taken],
+    found: &Found,
+    took_ms: i64,
+) -> Result<(IngestAnswer, &'static str)> {
+    let home = &whole.parts[0];
+    let errors: Vec<ScanError> = found.told().cloned().collect();
+    let clean = errors.iter().all(|error| error.reason == AGAIN);
+    let status = if clean { "completed" } else { "partial_success" };
+    let summary = summary(whole.sent.len(), errors.iter());
+    let (processed, failed) = (summary.new_scans as usize, errors.len());
+    let times = whole.sent.iter().map(|sent| sent.at);
+    let (oldest, newest) = (times.clone().min(), times.max());
+    let body = to_text(&ScansSyncAnswer {
+        batch_id: home.batch_id.clone(),
+        status: status.to_owned(),
+        processed_count: processed as u64,
+        error_count: failed as u64,
+        summary,
+        errors,
+        timestamp_range: [oldest.unwrap_or(whole.received_at), newest.unwrap_or(whole.received_at)],
+        timestamp: whole.received_at,
+        sync_duration_seconds: seconds(took_ms),
+    });
+    tx.insert_batch(&BatchRecord {
+        batch_id: home.batch_id.clone(),
+        device_id: home.device_id.clone(),
+        endpoint: ENDPOINT.to_owned(),
+        event_id: home.event_id.clone(),
+        digest: whole.digest,
+        answer: body.clone(),
+        status: status.to_owned(),
+        batch_size: whole.sent.len() as u32,
+        processed_count: processed as u32,
+        error_count: failed as u32,
+        offset_seconds: 0,
+        serial: taken[0].stamp.serial,
+        synced_at: whole.received_at,
+    })?;
+    let conflicts = taken.iter().map(|taken| taken.rejudged.new_causes.len()).sum();
+    let event_id = home.event_id.clone();
+    Ok((IngestAnswer { body, repeated: false, event_id, processed, rejected: failed, conflicts }, status))
+}

@@ -1,0 +1,227 @@
+//! Way (b): the device shows a token, an organiser approves it (spec D11, S1 §8.1 steps 1–4).
+
+use admit_app::records::{DeviceState, Role};
+use admit_core::limits::PAIRING_REQUESTS;
+
+use super::*;
+
+/// spec D11 (b): 202 until approved, 200 once.
+#[test]
+fn d11_b_a_device_asks_waits_is_approved_and_paired_once() {
+    let world = World::new();
+    let ticket = ask(&world, "p");
+    assert!(ticket.pairing_token.len() >= "admit_pt_".len() + 32, "128 bits");
+    for _ in 0..2 {
+        assert!(
+            matches!(claim(&world, &ticket, "p"), Ok(Claimed::Waiting { expires_at }) if expires_at == at(5 * MINUTE))
+        );
+    }
+    let shown = now(devices::show_request(&world.app, &world.owner, &ticket.pairing_token)).unwrap();
+    assert_eq!(
+        (shown.device_id, shown.name.as_str(), shown.known, shown.approved),
+        (id("p"), "Side door", None, false)
+    );
+    assert_eq!(wrong_field(approve(&world, &ticket, false)), "event_id", "a new device stands nowhere yet");
+    let approved = approve(&world, &ticket, true).unwrap();
+    assert_eq!((approved.event_id, approved.gate_id), (world.event.clone(), gate("main")));
+    let paired = claimed(&world, &ticket, "p");
+    assert_eq!(device(&world, "p").name, "Side door", "as it called itself");
+    caller(&world, &paired.api_key).unwrap();
+    assert_eq!(code(claim(&world, &ticket, "p")), "pairing_token_used");
+    assert_eq!(world.ledger()[world.ledger().len() - 3..], ["pairing_approved", "device_paired", "pairing_refused"]);
+    world.is_consistent();
+}
+
+/// spec D11 (b): the QR shows only the token; without the claim secret it is as good as unknown (404).
+#[test]
+fn d11_b_a_photographed_token_opens_nothing_before_or_after_the_approval() {
+    let world = World::new();
+    let ticket = ask(&world, "p");
+    let stolen = PairingTicket { claim_secret: "admit_pc_guess".into(), ..ticket.clone() };
+    let tries = |world: &World| {
+        assert_eq!(code(pair(world, &ticket.pairing_token, "p", None)), "no pairing_token");
+        assert_eq!(code(claim(world, &stolen, "p")), "no pairing_token");
+        assert_eq!(code(claim(world, &stolen, "thief")), "no pairing_token");
+    };
+    tries(&world);
+    assert_eq!(code(claim(&world, &ticket, "other")), "no pairing_token", "the request is one device's");
+    approve(&world, &ticket, true).unwrap();
+    tries(&world);
+    assert_eq!(world.ledger().iter().filter(|action| *action == "pairing_refused").count(), 3, "on record");
+    claimed(&world, &ticket, "p");
+    world.is_consistent();
+}
+
+/// spec D11: unknown token 404, used or expired 410.
+#[test]
+fn d11_b_a_request_is_over_after_five_minutes() {
+    let world = World::new();
+    let ticket = ask(&world, "p");
+    world.pass(5 * MINUTE);
+    assert_eq!(code(claim(&world, &ticket, "p")), "pairing_token_expired");
+    assert_eq!(code(approve(&world, &ticket, true)), "pairing_token_expired");
+    let unknown = PairingTicket { pairing_token: "admit_pt_unknown".into(), ..ticket };
+    assert_eq!(code(claim(&world, &unknown, "p")), "no pairing_token");
+    assert_eq!(code(approve(&world, &unknown, true)), "no pairing_request");
+    // Approved in the last second, the device still has five minutes to fetch its key.
+    let late = ask(&world, "q");
+    world.pass(5 * MINUTE - 1);
+    approve(&world, &late, true).unwrap();
+    world.pass(4 * MINUTE);
+    claimed(&world, &late, "q");
+    world.is_consistent();
+}
+
+/// spec D11 (b): before the key's first use an answer that was lost is asked for again.
+#[test]
+fn d11_b_a_lost_answer_is_asked_for_again() {
+    let world = World::new();
+    let ticket = ask(&world, "p");
+    approve(&world, &ticket, true).unwrap();
+    let (lost, second) = (claimed(&world, &ticket, "p"), claimed(&world, &ticket, "p"));
+    assert_eq!(code(caller(&world, &lost.api_key)), "unknown_key");
+    caller(&world, &second.api_key).unwrap();
+    world.is_consistent();
+}
+
+/// spec D11 (b), trust promise 7: a request is of no organisation until one approves it; then it is nothing to others.
+#[test]
+fn d11_b_a_request_is_the_organisations_that_approved_it() {
+    let world = World::new();
+    let (other, their_event) = world.other();
+    let ticket = ask(&world, "p");
+    approve(&world, &ticket, true).unwrap();
+    let theirs = Some((their_event.clone(), gate("main")));
+    let approved = devices::approve_pairing(&world.app, &other, &ticket.pairing_token, theirs);
+    assert_eq!(code(now(approved)), "no pairing_request");
+    let seen = devices::show_request(&world.app, &other, &ticket.pairing_token);
+    assert_eq!(code(now(seen)), "no pairing_request");
+    assert_eq!(claimed(&world, &ticket, "p").organization_id, world.owner.organization_id);
+    // Nor does an organisation approve for another's event.
+    let ticket = ask(&world, "q");
+    let foreign = Some((their_event, gate("main")));
+    let wrong = devices::approve_pairing(&world.app, &world.owner, &ticket.pairing_token, foreign);
+    assert_eq!(wrong_field(now(wrong)), "event_id");
+    world.is_consistent();
+}
+
+/// spec D11 (b): an organiser approves.
+#[test]
+fn d11_b_approving_needs_the_right_and_twice_is_once() {
+    let world = World::new();
+    let ticket = ask(&world, "p");
+    let place = || Some((world.event.clone(), gate("main")));
+    for role in [Role::Door, Role::Viewer, Role::Promoter] {
+        let member = world.member(role);
+        let approved = devices::approve_pairing(&world.app, &member, &ticket.pairing_token, place());
+        assert_eq!(code(now(approved)), "forbidden");
+    }
+    approve(&world, &ticket, true).unwrap();
+    let ledger = world.ledger();
+    approve(&world, &ticket, true).unwrap();
+    let out = Some((world.event.clone(), gate("out")));
+    let elsewhere = devices::approve_pairing(&world.app, &world.owner, &ticket.pairing_token, out);
+    assert_eq!(code(now(elsewhere)), "already_approved");
+    assert_eq!(world.ledger(), ledger);
+}
+
+/// spec D11: a known active `device_id` needs its own key or approval. The phone's pairing answer was lost: it has no
+/// key, and every new token is 409 for it; approved, it is let in as the device it is.
+#[test]
+fn d11_b_a_phone_whose_pairing_answer_was_lost_is_let_in_by_approval() {
+    let world = World::new();
+    pair(&world, &token(&world, None), "p", None).unwrap();
+    world.pass(10 * MINUTE);
+    assert_eq!(code(pair(&world, &token(&world, None), "p", None)), "device_id_taken");
+    let ticket = ask(&world, "p");
+    approve(&world, &ticket, false).expect("it goes back to where it stood");
+    let paired = claimed(&world, &ticket, "p");
+    assert_eq!((paired.gate_id.clone(), device(&world, "p").name), (gate("main"), "Side door".to_owned()));
+    caller(&world, &paired.api_key).unwrap();
+    world.is_consistent();
+}
+
+/// spec D11, §3 "Log": a phone whose storage survived is let in again; its log is intact, `seq` goes on, and what it had
+/// queued under the key it lost is proven all the same.
+#[test]
+fn d11_b_a_phone_that_lost_its_key_goes_on_with_its_log() {
+    let world = World::new();
+    world.tickets(&["A", "B", "C"]);
+    let phone = world.phone("p", "main");
+    let before = keys(&world, "p")[0].key_id.clone();
+    send(&world, &phone, "b1", &[signed(&phone, &scan_of(&world, &phone, "s1", 1, "A", at(0)))]).unwrap();
+    let queued = item(&world, &phone, 2, "B", at(1), (&before, &phone.caller.api_key));
+    let ticket = ask(&world, "p");
+    approve(&world, &ticket, false).unwrap();
+    let paired = claimed(&world, &ticket, "p");
+    let by = caller(&world, &paired.api_key).unwrap();
+    let fresh = item(&world, &phone, 3, "C", at(2), (&paired.key_id, &paired.api_key));
+    upload(&world, &by, "b2", &[queued, fresh]).unwrap();
+    assert_eq!((world.occupancy().inside, world.open()), (3, Vec::new()));
+    assert_eq!(lacking(&world, &phone, 3), Vec::new());
+    world.is_consistent();
+}
+
+/// spec D11, D10: a revoked phone is let in again by an organiser's approval alone; what it signed under the withdrawn
+/// key, first received now, still waits for a person; what it signs from now on counts.
+#[test]
+fn d11_b_a_revoked_phone_is_let_in_again_and_its_old_queue_waits() {
+    let world = World::new();
+    world.tickets(&["A", "B", "C"]);
+    let phone = world.phone("p", "main");
+    let old = keys(&world, "p")[0].key_id.clone();
+    send(&world, &phone, "b1", &[signed(&phone, &scan_of(&world, &phone, "s1", 1, "A", at(0)))]).unwrap();
+    revoke(&world, "p", None);
+    assert_eq!(code(pair(&world, &token(&world, None), "p", Some(&phone.caller.api_key))), "device_id_taken");
+    let ticket = ask(&world, "p");
+    approve(&world, &ticket, false).unwrap();
+    let paired = claimed(&world, &ticket, "p");
+    assert_eq!((device(&world, "p").state, device(&world, "p").revoked_at), (DeviceState::Active, None));
+    assert_eq!(code(caller(&world, &phone.caller.api_key)), "unknown_key", "the withdrawn key is no key any more");
+    let by = caller(&world, &paired.api_key).unwrap();
+    let queued = item(&world, &phone, 2, "B", at(1), (&old, &phone.caller.api_key));
+    let fresh = item(&world, &phone, 3, "C", at(2), (&paired.key_id, &paired.api_key));
+    upload(&world, &by, "b2", &[queued, fresh]).unwrap();
+    assert_eq!((world.occupancy().inside, world.open()), (2, vec!["unverified_scan".to_owned()]));
+    let counted = now(devices::accept(&world.app, &world.owner, id("p"))).unwrap();
+    assert_eq!((counted.counted, counted.waiting), (1, 0));
+    assert_eq!((world.occupancy().inside, world.open()), (3, Vec::new()));
+    world.is_consistent();
+}
+
+/// spec D10: an approval does not outlive a later revocation.
+#[test]
+fn d10_a_device_revoked_after_its_approval_stays_out() {
+    let world = World::new();
+    world.phone("p", "main");
+    let ticket = ask(&world, "p");
+    approve(&world, &ticket, false).unwrap();
+    world.pass(1);
+    revoke(&world, "p", None);
+    assert_eq!(code(claim(&world, &ticket, "p")), "device_id_taken");
+    world.is_consistent();
+}
+
+/// spec D10 `lost_since`: what a lost device scans from then on waits for review, so it does not come back as it is.
+#[test]
+fn d10_a_device_marked_lost_is_not_let_in_again() {
+    let world = World::new();
+    world.phone("p", "main");
+    revoke(&world, "p", Some(at(0)));
+    assert_eq!(code(approve(&world, &ask(&world, "p"), false)), "device_lost");
+    world.is_consistent();
+}
+
+/// spec D11 (b): whoever asks is not known yet, so what they may leave behind is bounded and soon forgotten.
+#[test]
+fn d11_b_requests_are_bounded_and_forgotten() {
+    let world = World::new();
+    for n in 0..PAIRING_REQUESTS {
+        ask(&world, &format!("p{n}"));
+    }
+    let wish = || RequestPairing { device_id: id("one-more"), name: None, device_type: None };
+    assert_eq!(code(now(devices::request_pairing(&world.app, wish()))), "too_many_pairing_requests");
+    pair(&world, &token(&world, None), "q", None).expect("the other way stays open");
+    world.pass(10 * MINUTE + 1);
+    now(devices::request_pairing(&world.app, wish())).unwrap();
+}

@@ -1,0 +1,111 @@
+//! A device loses its right to speak (spec D10, S1 §8.2).
+
+use admit_app::records::DeviceState;
+use admit_core::limits::{QUARANTINE_SCANS, SYNC_V2_SCANS};
+
+use super::*;
+
+/// S1 §8.2 rows 1–4: the device is kept on record as withdrawn, its key is invalid at once, what it still sends is
+/// flagged unverified.
+#[test]
+fn s1_8_2_a_revoked_device_stays_on_record_and_its_syncs_wait() {
+    let world = World::new();
+    world.tickets(&["A"]);
+    let phone = world.phone("p", "main");
+    revoke(&world, "p", None);
+    let listed = now(devices::list(&world.app, &world.owner, world.event.clone())).unwrap();
+    assert_eq!((listed.len(), listed[0].device.state), (1, DeviceState::Revoked));
+    let sent = phone.upload("b", "s1", "A", "valid", at(0));
+    assert_eq!(kept(sent, "device_revoked"), serde_json::json!(["s1"]));
+    assert_eq!((world.occupancy().inside, world.open()), (0, vec!["unverified_scan".to_owned()]));
+    world.is_consistent();
+}
+
+/// S1 §8.2 row 5: manual review; spec D10: one act accepts what the device proved.
+#[test]
+fn s1_8_2_a_person_counts_what_waits_of_a_revoked_device() {
+    let world = World::new();
+    world.tickets(&["A", "B"]);
+    let phone = world.phone("p", "main");
+    revoke(&world, "p", None);
+    for (batch, scan, code) in [("b1", "s1", "A"), ("b2", "s2", "B")] {
+        assert!(phone.upload(batch, scan, code, "valid", at(0)).is_err());
+    }
+    let counted = now(devices::accept(&world.app, &world.owner, id("p"))).unwrap();
+    assert_eq!((counted.counted, counted.waiting), (2, 0));
+    assert_eq!((world.occupancy().inside, world.open()), (2, Vec::new()));
+    // Once more there is nothing left to do, and nothing is written.
+    let ledger = world.ledger();
+    assert_eq!(now(devices::accept(&world.app, &world.owner, id("p"))).unwrap().counted, 0);
+    assert_eq!(world.ledger(), ledger);
+    world.is_consistent();
+}
+
+/// spec D10: what nothing proves is not counted by the one act.
+#[test]
+fn d10_the_one_act_leaves_what_no_key_signed_in_the_queue() {
+    let world = World::new();
+    world.tickets(&["A", "B"]);
+    let (phone, other) = (world.phone("p", "main"), world.phone("q", "main"));
+    revoke(&world, "p", None);
+    let forged = signed(&other, &scan_of(&world, &phone, "s1", 1, "A", at(0)));
+    let real = signed(&phone, &scan_of(&world, &phone, "s2", 2, "B", at(0)));
+    assert_eq!(kept(send(&world, &phone, "b", &[forged, real]), "device_revoked"), serde_json::json!(["s1", "s2"]));
+    let counted = now(devices::accept(&world.app, &world.owner, id("p"))).unwrap();
+    assert_eq!((counted.counted, counted.waiting), (1, 1));
+    assert_eq!((world.occupancy().inside, world.open()), (1, vec!["unverified_scan".to_owned()]));
+    world.is_consistent();
+}
+
+/// spec D10 `lost_since`: scans at or after it wait until reviewed, also those that had counted; before it they count.
+#[test]
+fn d10_scans_since_a_device_was_lost_wait_and_one_act_counts_them() {
+    let world = World::new();
+    world.tickets(&["A", "B"]);
+    let phone = world.phone("p", "main");
+    world.pass(HOUR);
+    phone.scan("s1", "A", "valid", at(HOUR - 1));
+    phone.scan("s2", "B", "valid", at(HOUR));
+    revoke(&world, "p", Some(at(HOUR)));
+    assert_eq!(world.occupancy().inside, 1, "at or after, not before");
+    let counted = now(devices::accept(&world.app, &world.owner, id("p"))).unwrap();
+    assert_eq!((counted.counted, world.occupancy().inside), (1, 2));
+    world.is_consistent();
+}
+
+/// spec D10: at most 20,000 scans are kept of a revoked device; then the quota is spent and nothing more is written.
+#[test]
+fn d10_the_quota_of_a_revoked_device_is_twenty_thousand_scans() {
+    let world = World::new();
+    let phone = world.phone("p", "main");
+    revoke(&world, "p", None);
+    let quota = |result| match result {
+        Err(Error::Denied { details: Some(details), .. }) => details["quota_left"].as_u64().unwrap(),
+        other => panic!("{other:?}"),
+    };
+    let batch = |n: u64, scans: u64| -> Vec<Value> {
+        let first = n * SYNC_V2_SCANS as u64;
+        let seqs = first + 1..=first + scans;
+        seqs.map(|seq| signed(&phone, &scan_of(&world, &phone, &format!("s{seq}"), seq, &format!("X{seq}"), at(0))))
+            .collect()
+    };
+    let batches = QUARANTINE_SCANS / SYNC_V2_SCANS as u64;
+    for n in 0..batches {
+        let left = quota(send(&world, &phone, &format!("b{n}"), &batch(n, SYNC_V2_SCANS as u64)));
+        assert_eq!(left, QUARANTINE_SCANS - (n + 1) * SYNC_V2_SCANS as u64);
+    }
+    let ledger = world.ledger();
+    assert_eq!(kept(send(&world, &phone, "more", &batch(batches, 1)), "device_revoked"), serde_json::json!([]));
+    assert_eq!(world.ledger(), ledger);
+}
+
+/// spec D10: a revocation reaches every request of the device; only its log may still be handed over.
+#[test]
+fn d10_a_revoked_device_gets_no_list_and_no_changes() {
+    let world = World::new();
+    let phone = world.phone("p", "main");
+    revoke(&world, "p", None);
+    let beat = serde_json::json!({ "log_id": "log", "head": 1, "pending": 1, "manifest_version": 1 });
+    let beat = devices::heartbeat(&world.app, &phone.caller, serde_json::from_value(beat).unwrap());
+    assert_eq!(code(now(beat)), "device_revoked");
+}

@@ -1,0 +1,84 @@
+//! S2 §7 "Suspicious Patterns Flagged" and §8 "Fraud Detection" as incidents, each once a batch.
+
+use super::*;
+
+fn flags(world: &World) -> Vec<String> {
+    let mut open = world.open();
+    open.retain(|kind| ["high_error_rate", "delayed_batch", "abnormal_batch", "future_time"].contains(&kind.as_str()));
+    open
+}
+
+/// S2 §7.1, §8.1.
+#[test]
+fn s2_7_1_a_batch_with_more_than_half_in_error_is_flagged() {
+    let world = World::new();
+    world.tickets(&["A", "B"]);
+    let phone = world.phone("p", "main");
+    sync(&world, &phone, "half", &[("s1", "A", at(0)), ("s2", "X", at(0))]);
+    assert_eq!(flags(&world), [""; 0], "half is not more than half");
+    sync(&world, &phone, "most", &[("s3", "B", at(0)), ("s4", "Y", at(0)), ("s5", "Z", at(0))]);
+    assert_eq!(flags(&world), ["high_error_rate"]);
+    assert_eq!(world.incident("high_error_rate").subject_key, "batch:p:most");
+    // A repeat is no second batch, and what a person answered stays answered.
+    send(&world, &phone, &body(&world, &phone, "most", &[("s3", "B", at(0)), ("s4", "Y", at(0)), ("s5", "Z", at(0))]))
+        .unwrap();
+    assert_eq!(flags(&world), ["high_error_rate"]);
+    world.is_consistent();
+}
+
+/// S2 §7.2, §8.2: the newest scan of the batch, at receipt.
+#[test]
+fn s2_7_2_a_batch_submitted_over_eight_hours_after_its_newest_scan_is_flagged() {
+    let world = World::new();
+    world.tickets(&["A", "B"]);
+    let phone = world.phone("p", "main");
+    world.pass(9 * HOUR);
+    sync(&world, &phone, "b1", &[("s1", "A", at(0)), ("s2", "B", at(2 * HOUR))]);
+    assert_eq!(flags(&world), [""; 0], "the newest is 7 h old");
+    world.pass(2 * HOUR);
+    sync(&world, &phone, "b2", &[("s1", "A", at(0)), ("s2", "B", at(2 * HOUR))]);
+    assert_eq!(flags(&world), [""; 0], "known scans, offered again, came in time");
+    sync(&world, &phone, "b3", &[("s3", "A", at(0))]);
+    assert_eq!(flags(&world), ["delayed_batch"]);
+    world.is_consistent();
+}
+
+/// S2 §7.2 for S1's endpoint: one ingest behind both (spec D1).
+#[test]
+fn s2_7_2_holds_for_batches_of_s1s_form_too() {
+    let world = World::new();
+    world.tickets(&["A"]);
+    let phone = world.phone("p", "main");
+    world.pass(9 * HOUR);
+    phone.upload("b", "s", "A", "valid", at(0)).unwrap();
+    assert_eq!(flags(&world), ["delayed_batch"]);
+    world.is_consistent();
+}
+
+/// S2 §7.3.
+#[test]
+fn s2_7_3_five_thousand_scans_in_one_batch_are_flagged() {
+    let world = World::new();
+    world.tickets(&["A"]);
+    let phone = world.phone("p", "main");
+    let ids: Vec<String> = (0..5_000).map(|n| format!("s{n}")).collect();
+    let scans: Vec<(&str, &str, Timestamp)> = ids.iter().map(|id| (id.as_str(), "A", at(0))).collect();
+    sync(&world, &phone, "small", &scans[..4_999]);
+    assert!(!flags(&world).contains(&"abnormal_batch".to_owned()));
+    sync(&world, &phone, "large", &scans);
+    assert!(flags(&world).contains(&"abnormal_batch".to_owned()));
+    assert_eq!(world.incident("abnormal_batch").subject_key, "batch:p:large");
+}
+
+/// S2 §8.3; spec §4: more than 120 s after receipt.
+#[test]
+fn s2_8_3_a_scan_from_the_future_is_flagged_and_counts() {
+    let world = World::new();
+    world.tickets(&["A", "B"]);
+    let phone = world.phone("p", "main");
+    sync(&world, &phone, "b1", &[("s1", "A", at(120_000))]);
+    assert_eq!(flags(&world), [""; 0]);
+    sync(&world, &phone, "b2", &[("s2", "B", at(121_000))]);
+    assert_eq!((flags(&world), world.occupancy().inside), (vec!["future_time".to_owned()], 2));
+    world.is_consistent();
+}

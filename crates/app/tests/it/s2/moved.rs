@@ -1,0 +1,113 @@
+//! S1's and S2's scans name no event: each belongs to the one its device was assigned to at its time (spec §4, §5).
+
+use admit_app::devices::{self, PairCommand};
+use admit_core::gate::Direction;
+
+use super::*;
+
+/// A second live event with a gate `side`, and the phone moved to it.
+fn move_on(world: &World, phone: &mut Phone<'_>) -> EventId {
+    let second = now(events::create(&world.app, &world.owner, new_event("Second"))).unwrap().event_id;
+    let side = new_gate("side", Direction::In, &["general"]);
+    now(admit_app::gates::create(&world.app, &world.owner, second.clone(), side)).unwrap();
+    pair_to(world, phone, &second, "side");
+    second
+}
+
+fn pair_to(world: &World, phone: &mut Phone<'_>, event: &EventId, slug: &str) {
+    let token = admit_app::pairing_tokens::create(&world.app, &world.owner, event.clone(), gate(slug), None);
+    let command = PairCommand {
+        pairing_token: now(token).unwrap().pairing_token,
+        device_id: phone.caller.device_id.clone(),
+        name: None,
+        device_type: None,
+        api_key: Some(phone.caller.api_key.clone()),
+    };
+    let api_key = now(devices::pair(&world.app, command)).unwrap().api_key;
+    phone.caller = now(devices::authenticate(&world.app, &api_key)).unwrap();
+}
+
+fn inside(world: &World, event: &EventId) -> i64 {
+    let event = event.clone();
+    now(read(&*world.app.store, &world.owner.organization_id, move |tx| tx.occupancy(&event))).unwrap().inside
+}
+
+fn check(world: &World, event: &EventId) {
+    let found = scans::rebuild::check(&world.app, &world.owner.organization_id, event);
+    assert_eq!(now(found).unwrap().lines, Vec::<String>::new());
+}
+
+#[test]
+fn a_v1_batch_after_a_move_is_split_by_each_scans_time() {
+    let world = World::new();
+    world.tickets(&["A"]);
+    let mut phone = world.phone("p", "main");
+    world.pass(HOUR);
+    let second = move_on(&world, &mut phone);
+    let made = tickets::create(&world.app, &world.owner, second.clone(), vec![coded("A")]);
+    now(made).unwrap();
+    world.pass(HOUR);
+    // Both codes are `A`: each event has its own ticket of that code.
+    let items = [("s1", at(60_000)), ("s2", at(2 * HOUR - 60_000))];
+    let answer = phone.upload_all("b", &items.map(|(id, at)| (id, "A", at)), 0).unwrap();
+    assert_eq!(answer.processed, 2);
+    assert_eq!((world.occupancy().inside, inside(&world, &second)), (1, 1));
+    let answer: Value = serde_json::from_str(&answer.body).unwrap();
+    let place = now(read(&*world.app.store, &world.owner.organization_id, {
+        let second = second.clone();
+        move |tx| tx.head(&second)
+    }));
+    let cursor = answer["cursor"].as_str().unwrap().to_owned();
+    assert!(cursor.ends_with(&format!(".{}", place.unwrap().serial)), "the present event's cursor: {cursor}");
+    world.is_consistent();
+    check(&world, &second);
+    // The same batch again is the same batch, and the scans under another id are the same scans.
+    assert!(phone.upload_all("b", &items.map(|(id, at)| (id, "A", at)), 0).unwrap().repeated);
+    let again = phone.upload_all("c", &items.map(|(id, at)| (id, "A", at)), 0).unwrap();
+    assert_eq!((again.processed, world.occupancy().inside, inside(&world, &second)), (2, 1, 1));
+}
+
+/// The content's digest holds no event: a delivery with another offset is the same scan, and stays where it was put.
+#[test]
+fn another_offset_never_moves_a_stored_scan_to_another_event() {
+    let world = World::new();
+    world.tickets(&["A"]);
+    let mut phone = world.phone("p", "main");
+    world.pass(HOUR);
+    let second = move_on(&world, &mut phone);
+    world.pass(HOUR);
+    // Three minutes before the move by the clock as sent, two minutes after it by the first offset.
+    let scan = [("s", "A", at(HOUR - 180_000))];
+    phone.upload_all("b1", &scan, 300).unwrap();
+    assert_eq!((world.occupancy().inside, inside(&world, &second)), (0, 1), "by the corrected time");
+    phone.upload_all("b2", &scan, 0).unwrap();
+    assert_eq!((world.occupancy().inside, inside(&world, &second)), (0, 1), "one scan, where it was first put");
+    world.is_consistent();
+    check(&world, &second);
+}
+
+#[test]
+fn a_device_that_came_back_scans_for_its_first_event_again() {
+    let world = World::new();
+    world.tickets(&["A", "B"]);
+    let mut phone = world.phone("p", "main");
+    world.pass(HOUR);
+    let second = move_on(&world, &mut phone);
+    world.pass(HOUR);
+    pair_to(&world, &mut phone, &world.event, "main");
+    world.pass(HOUR);
+    let answer = sync(
+        &world,
+        &phone,
+        "b",
+        &[("s1", "A", at(60_000)), ("s2", "X", at(2 * HOUR - 60_000)), ("s3", "B", at(3 * HOUR - 60_000))],
+    );
+    assert_eq!(
+        errors(&answer),
+        pairs(&[("s2", "ticket_not_found")]),
+        "code X is of the second event, and unknown there"
+    );
+    assert_eq!((world.occupancy().inside, inside(&world, &second)), (2, 1));
+    world.is_consistent();
+    check(&world, &second);
+}

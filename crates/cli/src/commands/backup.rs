@@ -1,0 +1,192 @@
+//! `admit backup` and `admit restore`: a copy of everything, and the way back to it (spec §8, §3 "Epoch and witness").
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use admit_app::epochs;
+use admit_core::rule::Epoch;
+use admit_store_sqlite::{Options, Sqlite};
+use anyhow::{Context, bail};
+use clap::Args;
+
+use crate::parts;
+use crate::settings::{DATABASE_FILE, Place, SECRET_FILE, copy_private};
+
+/// Files that SQLite keeps beside its database.
+const BESIDE: [&str; 2] = ["-wal", "-shm"];
+
+/// `admit backup`.
+#[derive(Debug, Args)]
+pub struct Backup {
+    #[command(flatten)]
+    place: Place,
+    /// Folder to make and fill; it must not exist yet. It is a data folder of its own: keep it as safe as the first.
+    #[arg(long)]
+    to: PathBuf,
+    /// Leave the secret out, to keep it apart from the data. Without it the copy serves nobody.
+    #[arg(long)]
+    without_secret: bool,
+}
+
+impl Backup {
+    /// Copies; a server on the same folder goes on serving meanwhile.
+    pub async fn run(self) -> anyhow::Result<()> {
+        if self.place.database_url.is_some() {
+            bail!(
+                "a PostgreSQL database is copied with its own tools: pg_dump --format=custom --file=admit.dump \
+                 \"$DATABASE_URL\". After pg_restore run: admit restore --in-place"
+            );
+        }
+        let database = self.place.data_dir.join(DATABASE_FILE);
+        if !database.exists() {
+            bail!("there is no {} to copy (choose the folder with --data-dir)", database.display());
+        }
+        if self.to.exists() {
+            bail!("{} exists already: name a folder that doesn't, with --to", self.to.display());
+        }
+        // Made complete under another name: a folder with the right name is a whole copy.
+        let draft = beside(&self.to, "part")?;
+        fs::create_dir_all(&draft).with_context(|| format!("making {}", draft.display()))?;
+        let made = self.fill(&database, draft.clone()).await;
+        if made.is_err() {
+            let _ = fs::remove_dir_all(&draft);
+        }
+        made?;
+        fs::rename(&draft, &self.to).with_context(|| format!("making {}", self.to.display()))?;
+        sync_folder(self.to.parent())?;
+        println!("copied {} to {}", self.place.data_dir.display(), self.to.display());
+        Ok(())
+    }
+
+    async fn fill(&self, database: &Path, draft: PathBuf) -> anyhow::Result<()> {
+        let (database, copy) = (database.to_owned(), draft.join(DATABASE_FILE));
+        tokio::task::spawn_blocking(move || Sqlite::backup_of(&database, &copy)).await??;
+        let secret = self.place.data_dir.join(SECRET_FILE);
+        if !self.without_secret && secret.exists() {
+            copy_private(&secret, &draft.join(SECRET_FILE))?;
+        }
+        sync_folder(Some(&draft))
+    }
+}
+
+/// `admit restore`.
+#[derive(Debug, Args)]
+pub struct Restore {
+    #[command(flatten)]
+    place: Place,
+    /// Folder of a copy that `admit backup` made. What the data folder holds now is moved aside, not deleted.
+    #[arg(long, required_unless_present = "in_place", conflicts_with = "in_place")]
+    from: Option<PathBuf>,
+    /// The database was put back by other means (pg_restore, a disk's snapshot): only begin a new epoch, so that every
+    /// device hands over what was lost.
+    #[arg(long)]
+    in_place: bool,
+}
+
+impl Restore {
+    /// Puts the copy back and begins a new epoch.
+    pub async fn run(self) -> anyhow::Result<()> {
+        match (&self.from, &self.place.database_url) {
+            (Some(_), Some(_)) => {
+                bail!("--from is a copy of an embedded database: use pg_restore, then admit restore --in-place")
+            }
+            (Some(from), None) => {
+                let _lock = self.place.lock()?;
+                self.put_back(from).await?;
+            }
+            (None, _) => {
+                let _lock = self.place.lock_unless_elsewhere()?;
+                begin_epoch(&self.place, None).await?;
+            }
+        }
+        println!(
+            "a new epoch has begun: devices hand over again what this copy doesn't hold, as soon as they reach it"
+        );
+        Ok(())
+    }
+
+    /// Makes the copy ready in a folder of its own, then lets it take the present one's place. Until then nothing of the
+    /// present is touched: a copy that is damaged, or sealed with another secret, changes nothing.
+    async fn put_back(&self, from: &Path) -> anyhow::Result<()> {
+        let data_dir = &self.place.data_dir;
+        let copy = from.join(DATABASE_FILE);
+        if !copy.is_file() {
+            bail!("{} is no copy of admit backup: it holds no {DATABASE_FILE}", from.display());
+        }
+        fs::create_dir_all(data_dir).with_context(|| format!("making {}", data_dir.display()))?;
+        let database = data_dir.join(DATABASE_FILE);
+        let arriving = beside(&database, "arriving")?;
+        fs::create_dir(&arriving).with_context(|| format!("making {}", arriving.display()))?;
+        let ready = self.make_ready(from, &arriving, &database).await;
+        if let Err(error) = ready {
+            let _ = fs::remove_dir_all(&arriving);
+            return Err(error);
+        }
+        if database.exists() {
+            let aside = beside(&database, "before-restore")?;
+            fs::create_dir(&aside).with_context(|| format!("making {}", aside.display()))?;
+            move_database(data_dir, &aside)?;
+            println!("what was there is in {}", aside.display());
+        }
+        if !data_dir.join(SECRET_FILE).exists() && arriving.join(SECRET_FILE).exists() {
+            copy_private(&arriving.join(SECRET_FILE), &data_dir.join(SECRET_FILE))?;
+        }
+        move_database(&arriving, data_dir)?;
+        fs::remove_dir_all(&arriving).with_context(|| format!("removing {}", arriving.display()))
+    }
+
+    /// The copy with the secret that it will be served with, brought up to date, in a new epoch.
+    async fn make_ready(&self, from: &Path, arriving: &Path, present: &Path) -> anyhow::Result<()> {
+        copy_private(&from.join(DATABASE_FILE), &arriving.join(DATABASE_FILE))?;
+        let ours = self.place.data_dir.join(SECRET_FILE);
+        let secret = if ours.exists() { ours } else { from.join(SECRET_FILE) };
+        if secret.exists() {
+            copy_private(&secret, &arriving.join(SECRET_FILE))?;
+        } else if self.place.secret.is_none() {
+            bail!("neither the copy nor the data folder holds the secret: give it as ADMIT_SECRET");
+        }
+        let place = Place { data_dir: arriving.to_owned(), ..self.place.clone() };
+        begin_epoch(&place, epoch_of(present).await).await
+    }
+}
+
+/// Begins an epoch in a database that is somebody's past; also later than the one that is given up.
+async fn begin_epoch(place: &Place, given_up: Option<Epoch>) -> anyhow::Result<()> {
+    let app = parts::open_app(place).await?;
+    let held = app.store.epoch().await?;
+    epochs::begin_later(&app, held, given_up.unwrap_or(held)).await?;
+    Ok(())
+}
+
+/// Moves a database; its own file last, for that is what makes the folder one.
+fn move_database(from: &Path, to: &Path) -> anyhow::Result<()> {
+    for name in BESIDE.iter().map(|tail| format!("{DATABASE_FILE}{tail}")).chain([DATABASE_FILE.to_owned()]) {
+        let held = from.join(&name);
+        if held.exists() {
+            fs::rename(&held, to.join(&name)).with_context(|| format!("moving {}", held.display()))?;
+        }
+    }
+    sync_folder(Some(from))?;
+    sync_folder(Some(to))
+}
+
+/// The epoch of the database that is about to be replaced, if it can still be read: the new one must be later.
+async fn epoch_of(database: &Path) -> Option<Epoch> {
+    if !database.exists() {
+        return None;
+    }
+    let store = Sqlite::open(database, Options::default()).ok()?;
+    admit_app::ports::Store::epoch(&store).await.ok()
+}
+
+/// A name beside a path that is free: `data` → `data.part-1`.
+fn beside(path: &Path, what: &str) -> anyhow::Result<PathBuf> {
+    let name = path.file_name().and_then(|name| name.to_str()).context("the path has no name")?;
+    let mut free = (1..).map(|n: u32| path.with_file_name(format!("{name}.{what}-{n}"))).filter(|path| !path.exists());
+    free.next().context("no name is free")
+}
+
+fn sync_folder(folder: Option<&Path>) -> anyhow::Result<()> {
+    let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::File::open(folder).and_then(|folder| folder.sync_all()).with_context(|| format!("syncing {}", folder.display()))
+}

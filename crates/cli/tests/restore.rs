@@ -1,0 +1,168 @@
+//! A server that goes back to an old copy: devices find out and hand over what it lost, with the command and without
+//! (spec §3 "Epoch and witness", trust fault 25).
+
+mod serving;
+#[path = "../../server/tests/it/signed.rs"]
+mod signed;
+
+use std::path::Path;
+
+use admit_core::scan::Outcome;
+use admit_core::time::Timestamp;
+use admit_core::wire::scanning::{HeartbeatAnswer, LogStatusAnswer, SyncAnswer, WITNESS_HEADER};
+use reqwest::Client;
+use serde_json::{Value, json};
+
+use serving::{Folder, Server, admit, said};
+use signed::Log;
+
+/// A phone: its log, its scans, the newest witness it was given.
+struct Phone {
+    client: Client,
+    log: Log,
+    scans: Vec<Value>,
+    witness: String,
+    barcodes: Vec<String>,
+}
+
+impl Phone {
+    async fn paired(server: &Server) -> Self {
+        let client = Client::builder().no_proxy().build().unwrap();
+        let (paired, barcodes) = server.pair(&client, "phone").await;
+        Self { client, log: Log::new(paired, "phone"), scans: vec![], witness: String::new(), barcodes }
+    }
+
+    /// Scans so many tickets and uploads them.
+    async fn let_in(&mut self, server: &Server, persons: usize) {
+        let from = self.scans.len();
+        for n in from..from + persons {
+            let at = Timestamp::clamped(serving::now_ms() - 3_600_000 + 1_000 * n as i64);
+            let scan = self.log.scan(&self.barcodes[n], Outcome::Valid, at);
+            self.scans.push(scan);
+        }
+        let scans = self.scans[from..].to_vec();
+        self.upload(server, scans).await;
+    }
+
+    async fn upload(&mut self, server: &Server, scans: Vec<Value>) {
+        let (count, body) = (scans.len(), self.log.batch(scans));
+        let answer: SyncAnswer = self.post(server, "/api/scanning/sync", &body).await;
+        assert_eq!(answer.processed.len(), count);
+    }
+
+    /// What the server lacks of the log, asked as a heartbeat and then as a log's status: the epoch it says, the places.
+    async fn asks(&mut self, server: &Server) -> (admit_core::rule::Epoch, Vec<(u64, u64)>) {
+        let event = self.log.paired.event_id.clone();
+        let beat = json!({ "log_id": self.log.log_id, "head": self.log.seq, "pending": 0, "manifest_version": 0 });
+        let path = format!("/api/scanning/events/{event}/heartbeat");
+        let beat: HeartbeatAnswer = self.post(server, &path, &beat).await;
+        let body = json!({ "log_id": self.log.log_id, "head": self.log.seq });
+        let status: LogStatusAnswer = self.post(server, "/api/scanning/log-status", &body).await;
+        (beat.cursor.epoch, status.missing)
+    }
+
+    async fn post<T: serde::de::DeserializeOwned>(&mut self, server: &Server, path: &str, body: &Value) -> T {
+        let request = self.client.post(format!("{}{path}", server.url())).bearer_auth(&self.log.paired.api_key);
+        let request = if self.witness.is_empty() { request } else { request.header(WITNESS_HEADER, &self.witness) };
+        let answer = request.json(body).send().await.unwrap();
+        assert_eq!(answer.status(), 200, "{path}");
+        self.witness = answer.headers()[WITNESS_HEADER].to_str().unwrap().to_owned();
+        answer.json().await.unwrap()
+    }
+}
+
+/// Ten scans are in the copy, ten came after it. Whatever way the server went back: a phone hears of another epoch, is
+/// told what is lacking, sends that, and nothing was ever lost.
+async fn nothing_is_lost(name: &str, go_back: fn(&Path, &Path)) {
+    let (folder, copy) = (Folder::new(name), Folder::new(&format!("{name}-copy")));
+    let server = Server::start(&folder.0).await;
+    let mut phone = Phone::paired(&server).await;
+    phone.let_in(&server, 10).await;
+    let (before, missing) = phone.asks(&server).await;
+    assert_eq!(missing, []);
+    // While it serves.
+    said(&["backup", "--to", copy.0.to_str().unwrap()], &folder.0);
+    phone.let_in(&server, 10).await;
+    server.kill().await;
+    go_back(&copy.0, &folder.0);
+    let server = Server::start(&folder.0).await;
+    let (now, missing) = phone.asks(&server).await;
+    assert!(now > before, "a new epoch");
+    assert_eq!(missing, [(11, 20)]);
+    let lost = phone.scans[10..].to_vec();
+    phone.upload(&server, lost).await;
+    assert_eq!(phone.asks(&server).await, (now, vec![]));
+    server.kill().await;
+    serving::in_order(&folder.0);
+}
+
+#[tokio::test]
+async fn after_a_restore_devices_hand_over_what_was_lost() {
+    nothing_is_lost("restore", |copy, folder| {
+        let told = said(&["restore", "--from", copy.to_str().unwrap()], folder);
+        assert!(told.contains("admit.db.before-restore-1") && told.contains("a new epoch"), "{told}");
+        assert!(folder.join("admit.db.before-restore-1/admit.db").exists(), "nothing is deleted");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_database_copied_back_without_the_command_is_found_out() {
+    nothing_is_lost("copied-back", |copy, folder| {
+        for beside in ["admit.db-wal", "admit.db-shm"] {
+            let _ = std::fs::remove_file(folder.join(beside));
+        }
+        std::fs::copy(copy.join("admit.db"), folder.join("admit.db")).unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_restore_that_cannot_work_changes_nothing() {
+    let (folder, copy) = (Folder::new("refused"), Folder::new("refused-copy"));
+    let server = Server::start(&folder.0).await;
+    let copy_name = copy.0.to_str().unwrap();
+    said(&["backup", "--to", copy_name], &folder.0);
+    let complaint = |arguments: &[&str]| {
+        let run = admit(arguments, &folder.0);
+        assert!(!run.status.success(), "{arguments:?}");
+        String::from_utf8(run.stderr).unwrap()
+    };
+    let under_way = complaint(&["restore", "--from", copy_name]);
+    assert!(under_way.contains("another process serves"), "{under_way}");
+    let twice = complaint(&["backup", "--to", copy_name]);
+    assert!(twice.contains("exists already"), "{twice}");
+    server.kill().await;
+    let before = std::fs::read(folder.0.join("admit.db")).unwrap();
+    let elsewhere = complaint(&["restore", "--from", folder.0.join("nothing").to_str().unwrap()]);
+    assert!(elsewhere.contains("holds no admit.db"), "{elsewhere}");
+    // A copy that was sealed with another secret would lock every device out.
+    std::fs::write(folder.0.join("secret"), "f".repeat(64)).unwrap();
+    let sealed = complaint(&["restore", "--from", copy_name]);
+    assert!(sealed.contains("ADMIT_SECRET is not the one"), "{sealed}");
+    std::fs::write(copy.0.join("admit.db"), "not a database at all").unwrap();
+    let damaged = complaint(&["restore", "--from", copy_name]);
+    assert!(damaged.contains("not a database"), "{damaged}");
+    assert_eq!(std::fs::read(folder.0.join("admit.db")).unwrap(), before);
+    let left: Vec<_> = std::fs::read_dir(&folder.0).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().contains("arriving")), "{left:?}");
+}
+
+#[test]
+fn settings_come_from_a_file_and_a_mistake_in_it_is_told() {
+    let folder = Folder::new("config");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let file = folder.0.join("admit.conf");
+    std::fs::write(&file, "# a venue's box\nADMIT_SECRET=short\n").unwrap();
+    let run = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        let out = admit(&["rebuild", "--check", "--config", file.to_str().unwrap()], &folder.0);
+        (out.status.success(), String::from_utf8(out.stderr).unwrap())
+    };
+    let (done, told) = run("# a venue's box\nADMIT_SECRET=short\n");
+    assert!(!done && told.contains("at least 32 characters"), "{told}");
+    let (done, told) = run("ADMIT_SECRETS=x\n");
+    assert!(!done && told.contains("ADMIT_SECRETS is no setting; there are ADMIT_CONFIG"), "{told}");
+    let (done, told) = run(&format!("ADMIT_SECRET={}\n", "0".repeat(40)));
+    assert!(done, "{told}");
+}

@@ -1,0 +1,110 @@
+//! A server process of the real binary, and a device paired with it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use admit_core::wire::scanning::PairAnswer;
+use reqwest::Client;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::Child;
+
+/// A folder of this test's, empty at first, gone with it.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("admit-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        Self(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The demo, serving.
+pub struct Server {
+    pub child: Child,
+    /// The line it printed.
+    pub told: Value,
+}
+
+impl Server {
+    /// Starts the demo and waits until it says where it is. The folder is kept from start to start.
+    pub async fn start(folder: &Path) -> Self {
+        let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_admit"))
+            .args(["demo", "--json", "--port", "0", "--data-dir"])
+            .arg(folder)
+            .env("ADMIT_SYNCS_PER_MINUTE", "1000000")
+            .env("RUST_LOG", "error")
+            .env_remove("PUBLIC_URL")
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let line = tokio::time::timeout(Duration::from_secs(120), lines.next_line()).await;
+        let line = line.expect("the server says nothing").unwrap().expect("the server ended");
+        Self { child, told: serde_json::from_str(&line).unwrap() }
+    }
+
+    pub fn url(&self) -> String {
+        self.told["url"].as_str().unwrap().to_owned()
+    }
+
+    /// SIGKILL, and wait until it is gone.
+    pub async fn kill(mut self) {
+        self.child.kill().await.unwrap();
+    }
+
+    /// Pairs a device at the first gate; and the codes of some tickets.
+    pub async fn pair(&self, client: &Client, device_id: &str) -> (PairAnswer, Vec<String>) {
+        let (url, told) = (self.url(), &self.told);
+        let (event, key) = (told["event_id"].as_str().unwrap(), told["api_token"].as_str().unwrap());
+        let request = client.post(format!("{url}/api/events/{event}/pairing-tokens")).bearer_auth(key);
+        let answer = request.json(&json!({ "gate_id": told["gates"][0] })).send().await.unwrap();
+        let token: Value = answer.json().await.unwrap();
+        let request = client.get(format!("{url}/api/events/{event}/tickets?limit=500")).bearer_auth(key);
+        let tickets: Value = request.send().await.unwrap().json().await.unwrap();
+        let barcodes = tickets["items"].as_array().unwrap().iter().filter_map(|ticket| ticket["barcode"].as_str());
+        let body = json!({ "pairing_token": token["pairing_token"], "device_id": device_id });
+        let answer = client.post(format!("{url}/api/scanning/pair")).json(&body).send().await.unwrap();
+        (answer.json().await.unwrap(), barcodes.map(str::to_owned).collect())
+    }
+}
+
+pub fn now_ms() -> i64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64
+}
+
+/// Runs a command of the binary on a folder.
+pub fn admit(arguments: &[&str], folder: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_admit"));
+    for name in ["ADMIT_DATA_DIR", "ADMIT_SECRET", "DATABASE_URL", "PUBLIC_URL", "ADMIT_LISTEN", "ADMIT_CONFIG"] {
+        command.env_remove(name);
+    }
+    command.args(arguments).arg("--data-dir").arg(folder).output().unwrap()
+}
+
+/// The same, of one that must succeed: what it prints.
+pub fn said(arguments: &[&str], folder: &Path) -> String {
+    let run = admit(arguments, folder);
+    let (out, err) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+    assert!(run.status.success(), "{arguments:?}: {out}{err}");
+    out.into_owned()
+}
+
+/// The database is whole, and derived rows are what the facts say.
+pub fn in_order(folder: &Path) {
+    let database = rusqlite::Connection::open(folder.join("admit.db")).unwrap();
+    let result: String = database.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(result, "ok");
+    drop(database);
+    said(&["rebuild", "--check"], folder);
+    said(&["audit", "verify"], folder);
+}

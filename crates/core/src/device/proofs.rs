@@ -1,0 +1,64 @@
+//! What this device holds as proof of how far the server's ledger once was (spec §3 "Epoch and witness").
+//!
+//! A newer witness alone is no reason to give up an older one: the server may have been rolled back between the two,
+//! and the older is the only proof of it. So one is given up only when the server, asked with it, went on in the same
+//! epoch. Requests carry the oldest first; with few under way at a time there are never many.
+
+use crate::ids::EventId;
+use crate::limits;
+use crate::rule::Epoch;
+use crate::wire::scanning::Witness;
+
+/// Witnesses of one event and epoch.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Proofs {
+    /// By rising serial, as the server wrote them. The last is the newest; those before it the server has not been
+    /// asked about.
+    held: Vec<(Witness, String)>,
+}
+
+impl Proofs {
+    /// Those that the journal kept.
+    pub fn recall(texts: &[String]) -> Self {
+        Self { held: texts.iter().filter_map(|text| Some((text.parse().ok()?, text.clone()))).collect() }
+    }
+    /// The event they are of.
+    pub fn event_id(&self) -> Option<&EventId> {
+        self.held.last().map(|(witness, _)| &witness.event_id)
+    }
+    /// Epoch and serial of the newest.
+    pub fn newest(&self) -> Option<(Epoch, u64)> {
+        self.held.last().map(|(witness, _)| (witness.epoch, witness.serial))
+    }
+    /// What the next request carries: the oldest that is not proven yet, else the newest.
+    pub fn to_carry(&self) -> Option<&str> {
+        self.held.first().map(|(_, text)| text.as_str())
+    }
+    /// All, as the journal keeps them.
+    pub fn texts(&self) -> Vec<String> {
+        self.held.iter().map(|(_, text)| text.clone()).collect()
+    }
+
+    /// An answer came with a witness, to a request that carried another.
+    pub fn take(&mut self, carried: Option<&str>, witness: Witness, text: &str) {
+        let place = |witness: &Witness| (witness.event_id.clone(), witness.epoch);
+        let Some((newest, _)) = self.held.last() else { return self.held.push((witness, text.to_owned())) };
+        if place(newest) != place(&witness) {
+            self.held = vec![(witness, text.to_owned())];
+            return;
+        }
+        if self.held.iter().all(|(_, held)| held != text) {
+            // Also one of a lower serial: answers overtake each other, and it may be of the ledger before the roll-back.
+            let at = self.held.partition_point(|(held, _)| held.serial <= witness.serial);
+            self.held.insert(at, (witness, text.to_owned()));
+        }
+        // What the server was asked with, it holds; the newest stays all the same.
+        let older = self.held.len() - 1;
+        if let Some(at) = self.held[..older].iter().position(|(_, text)| carried == Some(text.as_str())) {
+            self.held.remove(at);
+        }
+        if self.held.len() > limits::WITNESSES {
+            self.held.remove(1);
+        }
+    }
+}

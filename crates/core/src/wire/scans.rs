@@ -1,0 +1,390 @@
+//! `/api/scans` and `/api/scans/sync`: S2's form of scans, asked of the server or brought later (S2 §3–§5; spec §5).
+
+use std::fmt;
+
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::problem::{self, FieldError};
+use super::scanning::{Cursor, ScanV2};
+use crate::barcode::{BarcodeHash, candidates};
+use crate::decide::Reason;
+use crate::ids::{BatchId, DeviceId, EventId, GateId, ScanId, TicketId, uuid_v5};
+use crate::limits;
+use crate::scan::{Form, Method, Outcome, Scan, ScanKind, Stage};
+use crate::time::Timestamp;
+
+/// What S2's repeat says beside the stored answer (S2 §4).
+pub const REPEATED: &str = "Batch already synced (idempotent)";
+
+/// A scan in S2's form (S2 §5 step 8).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScanS2 {
+    /// The code as read.
+    pub ticket_code: String,
+    /// When, by the device's clock: S2's form has no correction, this is canonical (spec §4).
+    pub scanned_at: Timestamp,
+    /// Its id within the device; without it, one is made of device, code and time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offline_id: Option<ScanId>,
+}
+
+impl ScanS2 {
+    /// Reads one scan. The error's path starts at it.
+    pub fn read(json: &[u8]) -> Result<Self, FieldError> {
+        let scan: Self = problem::read(json)?;
+        scan.spellings()?;
+        Ok(scan)
+    }
+    /// The texts to try for its code, in order; the first known one wins (spec D12). Fails on a text that can be no
+    /// code: over 512 bytes, empty, with control characters.
+    pub fn spellings(&self) -> Result<Vec<String>, FieldError> {
+        candidates(&self.ticket_code).map_err(|error| FieldError::new("ticket_code", error))
+    }
+    /// Its id: `offline_id`, else the UUID v5 of (device, code, time) (spec §4).
+    pub fn scan_id(&self, device_id: &DeviceId) -> Result<ScanId, FieldError> {
+        if let Some(offline_id) = &self.offline_id {
+            return Ok(offline_id.clone());
+        }
+        let made = uuid_v5(&[device_id.as_str(), &self.ticket_code, &self.scanned_at.to_string()]);
+        ScanId::new(made).map_err(|error| FieldError::new("offline_id", error))
+    }
+    /// As a scan of `device_id`, whose assignment at that time was `event_id` and `gate_id`: an entry of one person who
+    /// was let in. `matched` is the spelling that a ticket held, else the first; what the server answered, where it was
+    /// asked, the caller sets.
+    pub fn into_scan(
+        self,
+        device_id: &DeviceId,
+        (event_id, gate_id): (&EventId, &GateId),
+        matched: BarcodeHash,
+    ) -> Result<Scan, FieldError> {
+        Ok(Scan {
+            form: Form::S2,
+            scan_id: self.scan_id(device_id)?,
+            device_id: device_id.clone(),
+            log_id: None,
+            seq: None,
+            prev: None,
+            key_id: None,
+            event_id: event_id.clone(),
+            gate_id: gate_id.clone(),
+            kind: ScanKind::Entry,
+            stage: Stage::Final,
+            method: Method::Qr,
+            barcode_hash: Some(matched),
+            raw_hash: Some(BarcodeHash::of(&self.ticket_code)),
+            ticket_id: None,
+            count: 1,
+            outcome: Outcome::Valid,
+            opened: true,
+            override_: None,
+            operator: None,
+            target_device: None,
+            target_scan_id: None,
+            keep: 0,
+            at: self.scanned_at,
+            uncertainty_ms: limits::LEGACY_UNCERTAINTY_MS,
+            clock: None,
+            epoch: None,
+            manifest_version: 0,
+            cursor: 0,
+            basis: None,
+        })
+    }
+}
+
+// ------------------------------------------------------------------------------------------------------------ online
+
+/// What `POST /api/scans` is asked: one scan of S2's form, or a claim of ours.
+#[derive(Debug, Clone, PartialEq)]
+pub enum OnlineRequest {
+    /// S2's online scan.
+    S2(ScanS2),
+    /// A claim with its signature (spec §5).
+    Claim(Box<(Scan, String)>),
+}
+
+impl OnlineRequest {
+    /// Reads a body: an object with `ticket_code` is S2's form, any other must be a signed claim of ours.
+    pub fn read(json: &[u8]) -> Result<Self, FieldError> {
+        let keys: Keys = problem::read(json)?;
+        if keys.stage.is_none() && keys.scan_id.is_none() {
+            return Ok(Self::S2(ScanS2::read(json)?));
+        }
+        let text = std::str::from_utf8(json).map_err(|_| FieldError::new("", "must be UTF-8"))?;
+        let (scan, signature) = ScanV2::read(text)?;
+        if scan.stage != Stage::Claim {
+            let message = "must be claim: a final is no question, send it to /api/scanning/sync";
+            return Err(FieldError::new("stage", message));
+        }
+        if scan.kind == ScanKind::Revert {
+            return Err(FieldError::new("kind", "must be entry or exit: a revert is no question"));
+        }
+        Ok(Self::Claim(Box::new((scan, signature))))
+    }
+}
+
+/// Which of the two forms a body has.
+#[derive(Deserialize)]
+struct Keys {
+    #[serde(default)]
+    stage: Option<serde::de::IgnoredAny>,
+    #[serde(default)]
+    scan_id: Option<serde::de::IgnoredAny>,
+}
+
+/// The answer to `POST /api/scans`: the server's verdict under the head.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OnlineAnswer {
+    /// The scan.
+    pub scan_id: ScanId,
+    /// Its ticket, where the code is known.
+    pub ticket_id: Option<TicketId>,
+    /// What to show.
+    pub outcome: Outcome,
+    /// Why, unless valid.
+    pub reason: Option<Reason>,
+    /// Persons who may go in now (entries), or who are inside (exits).
+    pub may_admit: u32,
+    /// When the ticket last let somebody in.
+    pub last_scan_at: Option<Timestamp>,
+    /// Where.
+    pub last_gate_id: Option<GateId>,
+    /// The event's changes cursor with this scan.
+    pub cursor: Cursor,
+    /// The server's time.
+    pub server_time: Timestamp,
+}
+
+// ------------------------------------------------------------------------------------------------------------- batch
+
+/// `POST /api/scans/sync` (S2 §5 step 8).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScansSyncRequest {
+    /// Idempotency key.
+    pub batch_id: BatchId,
+    /// Must be the authenticated device.
+    pub device_id: DeviceId,
+    /// When this attempt was made.
+    pub batch_created_at: Timestamp,
+    /// The scans; reading stops where there are too many.
+    #[serde(deserialize_with = "bounded")]
+    pub scans: Vec<ScanS2>,
+    /// How many they are, as the sender counted them.
+    pub batch_size: u64,
+}
+
+impl ScansSyncRequest {
+    /// Reads a batch and makes the checks of S2 §5 step 9. The error names the field.
+    pub fn read(json: &[u8]) -> Result<Self, FieldError> {
+        let batch: Self = problem::read(json)?;
+        if batch.scans.is_empty() {
+            return Err(FieldError::new("scans", "must hold at least one scan"));
+        }
+        if batch.batch_size == 0 {
+            return Err(FieldError::new("batch_size", "must be 1 or more"));
+        }
+        if batch.batch_size != batch.scans.len() as u64 {
+            let message = format_args!("must be the number of scans, which is {}", batch.scans.len());
+            return Err(FieldError::new("batch_size", message));
+        }
+        for (index, scan) in batch.scans.iter().enumerate() {
+            scan.spellings().map_err(|error| error.under(&format!("scans[{index}]")))?;
+        }
+        Ok(batch)
+    }
+}
+
+/// At most [`limits::SYNC_S2_SCANS`]: what lies beyond is never read, so that a body holds no more memory than that.
+fn bounded<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ScanS2>, D::Error> {
+    struct Bounded;
+    impl<'de> Visitor<'de> for Bounded {
+        type Value = Vec<ScanS2>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an array")
+        }
+        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+            let mut out = Vec::new();
+            while out.len() < limits::SYNC_S2_SCANS {
+                match items.next_element()? {
+                    Some(item) => out.push(item),
+                    None => return Ok(out),
+                }
+            }
+            if items.next_element::<serde::de::IgnoredAny>()?.is_some() {
+                let most = limits::SYNC_S2_SCANS;
+                return Err(serde::de::Error::custom(format_args!("must hold at most {most} scans")));
+            }
+            Ok(out)
+        }
+    }
+    deserializer.deserialize_seq(Bounded)
+}
+
+/// The answer to a batch (S2 §4); its stored bytes are given again to a repeat, with [`REPEATED`] beside.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScansSyncAnswer {
+    /// The batch.
+    pub batch_id: BatchId,
+    /// `completed`, or `partial_success` where an error is other than `already_scanned`.
+    pub status: String,
+    /// Scans without an error.
+    pub processed_count: u64,
+    /// Scans listed in `errors`.
+    pub error_count: u64,
+    /// The same by kind.
+    pub summary: Summary,
+    /// What S2 would not have inserted. Every scan is stored all the same: being listed is a receipt.
+    pub errors: Vec<ScanError>,
+    /// Times of the oldest and the newest scan.
+    pub timestamp_range: [Timestamp; 2],
+    /// The server's time.
+    pub timestamp: Timestamp,
+    /// How long it took, seconds.
+    pub sync_duration_seconds: f64,
+}
+
+/// A batch's scans by kind (S2 §4).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Summary {
+    /// All.
+    pub total_scans: u64,
+    /// Without an error.
+    pub new_scans: u64,
+    /// `already_scanned`.
+    pub duplicate_scans: u64,
+    /// `ticket_not_found`.
+    pub missing_tickets: u64,
+    /// With a status that forbids.
+    pub invalid_tickets: u64,
+}
+
+/// A scan that S2 would not have inserted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScanError {
+    /// Its id: as sent, or as made for it.
+    pub offline_id: ScanId,
+    /// The code as read.
+    pub ticket_code: String,
+    /// `already_scanned`, `ticket_not_found`, `ticket_voided`, `ticket_refunded` or `ticket_already_used`.
+    pub reason: String,
+    /// `already_scanned`: when the ticket let somebody in before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_scan_at: Option<Timestamp>,
+}
+
+/// The answer to a repeat: the stored bytes with S2's message beside, the same for every repeat (spec D2).
+pub fn repeated(stored: &str) -> String {
+    match stored.strip_suffix('}') {
+        Some(open) => format!("{open},\"message\":\"{REPEATED}\"}}"),
+        None => stored.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scan(code: &str) -> String {
+        format!(r#"{{"ticket_code":"{code}","scanned_at":"2025-11-26T14:30:00Z"}}"#)
+    }
+    fn batch(scans: &str, size: u64) -> String {
+        format!(
+            r#"{{"batch_id":"b","device_id":"d","batch_created_at":"2025-11-26T15:30:00Z","scans":{scans},"batch_size":{size}}}"#
+        )
+    }
+    fn wrong(json: &str) -> String {
+        ScansSyncRequest::read(json.as_bytes()).unwrap_err().path
+    }
+
+    /// S2 §5 step 9, check by check.
+    #[test]
+    fn s2_5_9_every_check_of_the_schema_names_its_field() {
+        let good = batch(&format!("[{}]", scan("3KQR-7F92-4M1X")), 1);
+        assert_eq!(ScansSyncRequest::read(good.as_bytes()).unwrap().scans.len(), 1);
+        let without = |field: &str| {
+            let mut value: serde_json::Value = serde_json::from_str(&good).unwrap();
+            value.as_object_mut().unwrap().remove(field).unwrap();
+            value.to_string()
+        };
+        for field in ["batch_id", "device_id", "batch_created_at", "scans", "batch_size"] {
+            assert_eq!(wrong(&without(field)), field);
+        }
+        assert_eq!(wrong(&good.replace("2025-11-26T15:30:00Z", "yesterday")), "batch_created_at");
+        assert_eq!(wrong(&batch("[]", 1)), "scans", "non-empty");
+        assert_eq!(wrong(&batch(&format!("[{}]", scan("A")), 0)), "batch_size");
+        assert_eq!(wrong(&batch(&format!("[{}]", scan("A")), 2)), "batch_size");
+        let second = |item: &str| wrong(&batch(&format!("[{},{item}]", scan("A")), 2));
+        assert_eq!(second(r#"{"scanned_at":"2025-11-26T14:30:00Z"}"#), "scans[1].ticket_code");
+        assert_eq!(second(r#"{"ticket_code":null,"scanned_at":"2025-11-26T14:30:00Z"}"#), "scans[1].ticket_code");
+        assert_eq!(second(r#"{"ticket_code":"A"}"#), "scans[1].scanned_at");
+        assert_eq!(second(r#"{"ticket_code":"A","scanned_at":"now"}"#), "scans[1].scanned_at");
+        assert_eq!(second(r#"{"ticket_code":" ","scanned_at":"2025-11-26T14:30:00Z"}"#), "scans[1].ticket_code");
+        assert_eq!(second("7"), "scans[1]");
+    }
+
+    /// S2 §3, §9: at most 10,000 scans.
+    #[test]
+    fn s2_3_ten_thousand_scans_are_read_and_one_more_is_not() {
+        let of = |n: usize| batch(&format!("[{}]", vec![scan("A"); n].join(",")), n as u64);
+        assert_eq!(ScansSyncRequest::read(of(10_000).as_bytes()).unwrap().scans.len(), 10_000);
+        let error = ScansSyncRequest::read(of(10_001).as_bytes()).unwrap_err();
+        assert_eq!((error.path.as_str(), error.message.as_str()), ("scans", "must hold at most 10000 scans"));
+    }
+
+    /// Spec §4: the id is the client's, or made of device, code and time.
+    #[test]
+    fn a_scan_without_an_id_gets_the_same_one_every_time() {
+        let of = |device: &str, json: &str| {
+            let scan = ScanS2::read(json.as_bytes()).unwrap();
+            scan.scan_id(&DeviceId::new(device).unwrap()).unwrap()
+        };
+        assert_eq!(of("d", &scan("A")), of("d", &scan("A")));
+        assert_ne!(of("d", &scan("A")), of("e", &scan("A")));
+        assert_ne!(of("d", &scan("A")), of("d", &scan("B")));
+        assert_ne!(of("d", &scan("A")), of("d", &scan("A").replace("14:30", "14:31")));
+        assert_eq!(of("d", &scan("A").replacen('{', r#"{"offline_id":"mine","#, 1)).as_str(), "mine");
+    }
+
+    /// Spec D2: what the server found out for a scan (its event, its gate, the spelling a ticket held) is no content.
+    #[test]
+    fn the_same_scan_has_the_same_digest_wherever_it_is_put() {
+        let (device, sent) = (DeviceId::new("d").unwrap(), ScanS2::read(scan("3KQR7F924M1X").as_bytes()).unwrap());
+        let put = |event: &str, gate: &str, code: &str, sent: ScanS2| {
+            let place = (&EventId::new(event).unwrap(), &GateId::new(gate).unwrap());
+            crate::sign::content_digest(&sent.into_scan(&device, place, BarcodeHash::of(code)).unwrap())
+        };
+        let first = put("e", "g", "3KQR7F924M1X", sent.clone());
+        assert_eq!(put("f", "h", "3KQR-7F92-4M1X", sent.clone()), first);
+        let other = ScanS2 { ticket_code: "3KQR-7F92-4M1X".into(), ..sent };
+        assert_ne!(put("e", "g", "3KQR7F924M1X", other), first, "the code as read is its content");
+        let v1 = |event: &str| Scan {
+            form: Form::V1,
+            ..ScanS2::read(scan("A").as_bytes())
+                .unwrap()
+                .into_scan(&device, (&EventId::new(event).unwrap(), &GateId::new("g").unwrap()), BarcodeHash::of("A"))
+                .unwrap()
+        };
+        assert_eq!(crate::sign::content_digest(&v1("e")), crate::sign::content_digest(&v1("f")));
+        let ours = |event: &str| Scan { form: Form::V2, ..v1(event) };
+        assert_ne!(crate::sign::content_digest(&ours("e")), crate::sign::content_digest(&ours("f")));
+    }
+
+    /// S2 §4 "Duplicate Batch".
+    #[test]
+    fn s2_4_a_repeat_says_so_beside_the_stored_answer() {
+        let said = repeated(r#"{"batch_id":"b","status":"completed"}"#);
+        let value: serde_json::Value = serde_json::from_str(&said).unwrap();
+        assert_eq!(value["message"], "Batch already synced (idempotent)");
+        assert_eq!(value["status"], "completed");
+    }
+
+    #[test]
+    fn a_body_is_s2s_form_or_a_claim_of_ours() {
+        let read = |json: &str| OnlineRequest::read(json.as_bytes());
+        assert!(matches!(read(&scan("A")), Ok(OnlineRequest::S2(_))));
+        assert_eq!(read("{}").unwrap_err().path, "ticket_code");
+        assert_eq!(read(r#"{"stage":"claim"}"#).unwrap_err().path, "scan_id");
+        assert_eq!(read("[]").unwrap_err().path, "");
+    }
+}

@@ -1,0 +1,118 @@
+//! Who was let in a moment ago: hot in this process, warm in Redis (S2 §4 "Cache Layers", steps 13, 14, 22, 23).
+//!
+//! S2 lets these caches decide what a duplicate is. Here the database does (law 15): they are filled after the commit,
+//! and tell whoever watches how many scans were of a code let in less than five minutes before (S2 §11). Codes are
+//! named by their hash: no text that opens a door lies in a cache.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use admit_app::recent::{Recent, RecentScan};
+use admit_core::barcode::BarcodeHash;
+use admit_core::ids::{EventId, OrganizationId, ScanId};
+use redis::pipe;
+use tokio::sync::mpsc;
+use tokio::time::{Duration, Instant};
+
+use super::redis_link::Link;
+use crate::telemetry::{Metrics, TierLabel};
+
+/// How long a scan is remembered (S2 §4).
+const REMEMBERED: Duration = Duration::from_secs(300);
+/// Codes remembered in this process before the old ones are swept out, and before nothing more is taken in.
+const SWEEP_FROM: usize = 50_000;
+const MOST: usize = 200_000;
+/// Scans of one exchange with Redis.
+const CHUNK: usize = 250;
+/// Chunks that wait for Redis; more are forgotten.
+const QUEUE: usize = 256;
+
+type Hot = BTreeMap<(OrganizationId, BarcodeHash), (ScanId, Instant)>;
+
+/// Both tiers.
+pub struct RecentScans {
+    hot: Mutex<Hot>,
+    warm: Option<mpsc::Sender<Chunk>>,
+    metrics: Arc<Metrics>,
+}
+
+/// Scans of one event on their way to Redis, each with whether this process remembered its code.
+struct Chunk {
+    organization_id: OrganizationId,
+    event_id: EventId,
+    scans: Vec<(RecentScan, bool)>,
+}
+
+impl RecentScans {
+    /// Remembers here, and in Redis if there is one. Call it inside a runtime.
+    pub fn new(link: Option<Arc<Link>>, metrics: Arc<Metrics>) -> Self {
+        let warm = link.map(|link| {
+            let (sender, waiting) = mpsc::channel(QUEUE);
+            tokio::spawn(warm(link, waiting, metrics.clone()));
+            sender
+        });
+        Self { hot: Mutex::default(), warm, metrics }
+    }
+    /// Takes a scan in; answers whether another one of its code was remembered.
+    fn heat(&self, organization_id: &OrganizationId, scan: &RecentScan, now: Instant) -> bool {
+        let mut hot = self.hot.lock().unwrap_or_else(PoisonError::into_inner);
+        if hot.len() >= SWEEP_FROM {
+            hot.retain(|_, (_, at)| now - *at < REMEMBERED);
+        }
+        let key = (organization_id.clone(), scan.barcode_hash);
+        let before = hot.get(&key).is_some_and(|(id, at)| *id != scan.scan_id && now - *at < REMEMBERED);
+        if hot.len() < MOST {
+            hot.insert(key, (scan.scan_id.clone(), now));
+        }
+        before
+    }
+}
+
+impl Recent for RecentScans {
+    fn note(&self, organization_id: &OrganizationId, event_id: &EventId, scans: Vec<RecentScan>) {
+        let now = Instant::now();
+        let scans = scans.into_iter().map(|scan| {
+            let before = self.heat(organization_id, &scan, now);
+            (scan, before)
+        });
+        let scans: Vec<(RecentScan, bool)> = scans.collect();
+        let hits = scans.iter().filter(|(_, before)| *before).count();
+        self.metrics.recent_duplicates.get_or_create(&TierLabel { tier: "hot" }).inc_by(hits as u64);
+        let Some(warm) = &self.warm else { return };
+        for scans in scans.chunks(CHUNK) {
+            let (organization_id, event_id) = (organization_id.clone(), event_id.clone());
+            // Full: forgotten.
+            let _ = warm.try_send(Chunk { organization_id, event_id, scans: scans.to_vec() });
+        }
+    }
+}
+
+/// Fills Redis with S2's keys until the sender is gone.
+async fn warm(link: Arc<Link>, mut waiting: mpsc::Receiver<Chunk>, metrics: Arc<Metrics>) {
+    while let Some(Chunk { organization_id, event_id, scans }) = waiting.recv().await {
+        let recent = format!("admit:org:{organization_id}:event:{event_id}:scans:recent");
+        let seconds = REMEMBERED.as_secs();
+        let mut exchange = pipe();
+        let mut newest = 0;
+        for (scan, _) in &scans {
+            let at = scan.at.ms() / 1_000;
+            newest = newest.max(at);
+            let code = admit_core::barcode::hex(&scan.barcode_hash.0);
+            let ticket = scan.ticket_id.as_ref().map_or(code.as_str(), |id| id.as_str());
+            let member = format!("{ticket}:{}:{}", scan.device_id, scan.gate_id);
+            exchange.cmd("ZADD").arg(&recent).arg(at).arg(member).ignore();
+            let last = format!("admit:org:{organization_id}:ticket:{code}:last_scan");
+            let value = format!("{}:{}:{at}", scan.scan_id, scan.gate_id);
+            exchange.cmd("SET").arg(last).arg(value).arg("EX").arg(seconds).arg("GET");
+        }
+        exchange.cmd("ZREMRANGEBYSCORE").arg(&recent).arg("-inf").arg(newest - seconds as i64).ignore();
+        exchange.cmd("EXPIRE").arg(&recent).arg(seconds).ignore();
+        let asked = link.ask(|mut connection| async move { exchange.query_async(&mut connection).await });
+        let before: Option<Vec<Option<String>>> = asked.await;
+        let before = before.unwrap_or_default();
+        let is_other = |scan: &RecentScan, value: &str| !value.starts_with(&format!("{}:", scan.scan_id));
+        let pairs = scans.iter().zip(&before).filter(|((_, hot), _)| !hot);
+        let hits = pairs.filter(|((scan, _), value)| value.as_deref().is_some_and(|value| is_other(scan, value)));
+        metrics.recent_duplicates.get_or_create(&TierLabel { tier: "warm" }).inc_by(hits.count() as u64);
+    }
+}

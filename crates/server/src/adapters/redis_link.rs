@@ -1,0 +1,80 @@
+//! The way to Redis: one connection, a bounded wait, one warning when it is gone, one word when it is back (law 15).
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use redis::aio::{ConnectionManager, ConnectionManagerConfig, PubSub};
+use redis::{Client, RedisResult};
+
+/// The longest that anything waits for Redis.
+const WAIT: Duration = Duration::from_millis(50);
+/// After a failure Redis is left alone for this long, so that a slow one does not slow every request.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Time for a connection to come about.
+const CONNECT: Duration = Duration::from_secs(2);
+
+/// One Redis, which may be gone at any moment.
+pub struct Link {
+    client: Client,
+    connection: ConnectionManager,
+    started: Instant,
+    /// Milliseconds since `started` before which nothing is asked.
+    paused_until: AtomicU64,
+    gone: AtomicBool,
+}
+
+impl Link {
+    /// Prepares the way; connects when something is first asked. Call it inside a runtime. Fails on what is no address.
+    pub fn open(url: &str) -> RedisResult<Self> {
+        let client = Client::open(url)?;
+        let config = ConnectionManagerConfig::new()
+            .set_number_of_retries(0)
+            .set_connection_timeout(Some(CONNECT))
+            .set_response_timeout(Some(CONNECT));
+        let connection = ConnectionManager::new_lazy_with_config(client.clone(), config)?;
+        let (paused_until, gone) = (AtomicU64::new(0), AtomicBool::new(false));
+        Ok(Self { client, connection, started: Instant::now(), paused_until, gone })
+    }
+    /// Asks Redis; `None` when it gave no answer in time, or is being left alone. Whoever asks goes on without.
+    pub async fn ask<T, F>(&self, work: impl FnOnce(ConnectionManager) -> F) -> Option<T>
+    where
+        F: Future<Output = RedisResult<T>>,
+    {
+        if self.elapsed_ms() < self.paused_until.load(Ordering::Relaxed) {
+            return None;
+        }
+        match tokio::time::timeout(WAIT, work(self.connection.clone())).await {
+            Ok(Ok(value)) => {
+                if self.gone.swap(false, Ordering::Relaxed) {
+                    tracing::info!(event = "redis.back", "Redis answers again");
+                }
+                Some(value)
+            }
+            Ok(Err(error)) => self.lost(&error.to_string()),
+            Err(_) => self.lost("no answer in time"),
+        }
+    }
+    /// A connection that listens; it is the caller's to make again when it ends.
+    pub async fn listener(&self) -> RedisResult<PubSub> {
+        let connecting = tokio::time::timeout(CONNECT, self.client.get_async_pubsub());
+        connecting.await.unwrap_or_else(|_| Err((redis::ErrorKind::Io, "no connection in time").into()))
+    }
+    fn lost<T>(&self, why: &str) -> Option<T> {
+        let until = self.elapsed_ms() + u64::try_from(PAUSE.as_millis()).unwrap_or(u64::MAX);
+        self.paused_until.store(until, Ordering::Relaxed);
+        if !self.gone.swap(true, Ordering::Relaxed) {
+            tracing::warn!(event = "redis.gone", why, "Redis does not answer: going on without it, more slowly");
+        }
+        None
+    }
+    fn elapsed_ms(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+impl std::fmt::Debug for Link {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Its address may hold a password.
+        f.debug_struct("Link").field("gone", &self.gone).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,202 @@
+//! What an organiser says about a device's right to speak: a new key, letting it go on, counting what waits, closing a
+//! log nobody hands over, bringing one in by hand (spec D10, D19, §3 "Log", §5 `rotate-key`).
+
+use admit_app::devices::{self, ImportedLog};
+use admit_core::ids::{DeviceId, EventId, LogId};
+use admit_core::time::Timestamp;
+use axum::Json;
+use axum::extract::State;
+use http::{HeaderMap, StatusCode};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::pairing_tokens::PairingTokenView;
+use crate::auth::user::User;
+use crate::body::{LinesBody, Path, Query};
+use crate::error::{ApiError, Result};
+use crate::openapi::ProblemDoc;
+use crate::state::AppState;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(rotate_key))
+        .routes(routes!(resume))
+        .routes(routes!(accept))
+        .routes(routes!(close_log))
+        .routes(routes!(import_log))
+}
+
+/// What one act counted.
+#[derive(Serialize, ToSchema)]
+struct CountedView {
+    id: String,
+    /// Scans that count now.
+    counted: usize,
+    /// Scans that go on waiting: nothing proves that the device made them.
+    waiting: usize,
+}
+
+/// A device that goes on.
+#[derive(Serialize, ToSchema)]
+struct ResumedView {
+    id: String,
+    /// `active`.
+    state: &'static str,
+    /// Held scans that count now.
+    counted: usize,
+    /// Scans that go on waiting: nothing proves that the device made them.
+    waiting: usize,
+}
+
+/// A closed log.
+#[derive(Serialize, ToSchema)]
+struct ClosedLogView {
+    log_id: String,
+    head: u64,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    closed_at: Option<Timestamp>,
+}
+
+/// A line of a saved log that was left out.
+#[derive(Serialize, ToSchema)]
+struct WrongLineView {
+    /// From 1.
+    line: usize,
+    message: String,
+}
+
+/// What importing a saved log did.
+#[derive(Serialize, ToSchema)]
+struct ImportedLogView {
+    /// Scans that were not stored before.
+    stored: usize,
+    /// Scans that were.
+    known: usize,
+    /// Proven scans of the file that count nothing until a person accepts them: import once more with `accept=1`.
+    waiting: usize,
+    /// Scans of the file that wait and nothing proves: they stay in the review queue.
+    unproven: usize,
+    /// Scans that this act counted.
+    counted: usize,
+    /// Lines left out.
+    wrong_lines: usize,
+    /// The first thousand of them.
+    errors: Vec<WrongLineView>,
+}
+
+impl From<ImportedLog> for ImportedLogView {
+    fn from(one: ImportedLog) -> Self {
+        let wrong = |one: devices::import_log::WrongLine| WrongLineView { line: one.line, message: one.message };
+        Self {
+            stored: one.stored,
+            known: one.known,
+            waiting: one.waiting,
+            unproven: one.unproven,
+            counted: one.counted,
+            wrong_lines: one.wrong_lines,
+            errors: one.errors.into_iter().map(wrong).collect(),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct ImportQuery {
+    accept: Option<String>,
+}
+
+/// Makes a token that gives a device, and no other, a new key. The new key's first use starts the old one's last hour.
+#[utoipa::path(post, path = "/api/scanning/devices/{id}/rotate-key", tag = "organisers",
+    params(("id" = String, Path, description = "Device")), security(("session" = []), ("api_token" = [])), responses(
+    (status = 201, description = "Made", body = PairingTokenView),
+    (status = 404, description = "No such device", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 409, description = "`device_revoked`", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn rotate_key(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(device_id): Path<DeviceId>,
+    headers: HeaderMap,
+) -> Result<(StatusCode, Json<PairingTokenView>)> {
+    let made = devices::rotate_key(&state.app, &caller, device_id).await?;
+    Ok((StatusCode::CREATED, Json(PairingTokenView::of(&state, &headers, made))))
+}
+
+/// Lets a suspended device go on, and counts what was held of it.
+#[utoipa::path(post, path = "/api/scanning/devices/{id}/resume", tag = "organisers",
+    params(("id" = String, Path, description = "Device")), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "It goes on", body = ResumedView),
+    (status = 404, description = "No such device", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 409, description = "`device_revoked`", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn resume(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(device_id): Path<DeviceId>,
+) -> Result<Json<ResumedView>> {
+    let (device, accepted) = devices::resume(&state.app, &caller, device_id).await?;
+    let (counted, waiting) = (accepted.counted, accepted.waiting);
+    Ok(Json(ResumedView { id: device.device_id.to_string(), state: device.state.as_str(), counted, waiting }))
+}
+
+/// Counts every proven scan of a device that waits for a person: those that came in while it was revoked or suspended,
+/// and those since it was lost.
+#[utoipa::path(post, path = "/api/scanning/devices/{id}/accept", tag = "organisers",
+    params(("id" = String, Path, description = "Device")), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "Counted", body = CountedView),
+    (status = 404, description = "No such device", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn accept(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(device_id): Path<DeviceId>,
+) -> Result<Json<CountedView>> {
+    let accepted = devices::accept(&state.app, &caller, device_id.clone()).await?;
+    Ok(Json(CountedView { id: device_id.to_string(), counted: accepted.counted, waiting: accepted.waiting }))
+}
+
+/// Closes a log that nobody will hand over any more: its gap stays on record and is no longer waited for.
+#[utoipa::path(post, path = "/api/scanning/devices/{id}/logs/{log_id}/close", tag = "organisers",
+    params(("id" = String, Path, description = "Device"), ("log_id" = String, Path, description = "Log")),
+    security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "Closed", body = ClosedLogView),
+    (status = 404, description = "No such log", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn close_log(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path((device_id, log_id)): Path<(DeviceId, LogId)>,
+) -> Result<Json<ClosedLogView>> {
+    let log = devices::close_log(&state.app, &caller, device_id, log_id).await?;
+    Ok(Json(ClosedLogView { log_id: log.log_id.to_string(), head: log.head, closed_at: log.closed_at }))
+}
+
+/// Brings in a log that a device saved as a file: one scan of ours a line.
+///
+/// Each scan carries its author's signature, so it is proven whoever brings it. Of a revoked or suspended device it
+/// waits for a person; `accept=1` counts what waits of this file. The same file twice changes nothing.
+#[utoipa::path(post, path = "/api/events/{id}/scans/import", tag = "organisers",
+    request_body(content = String, content_type = "application/x-ndjson"), params(
+        ("id" = String, Path, description = "Event"),
+        ("accept" = Option<String>, Query, description = "`1`: count what waits of this file"),
+    ), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "Done", body = ImportedLogView),
+    (status = 400, description = "The file cannot be read", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn import_log(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(event_id): Path<EventId>,
+    Query(query): Query<ImportQuery>,
+    LinesBody(file): LinesBody,
+) -> Result<Json<ImportedLogView>> {
+    let accept = match query.accept.as_deref() {
+        None | Some("0" | "false") => false,
+        Some("1" | "true") => true,
+        Some(_) => return Err(ApiError::field("accept", "must be 1 or 0")),
+    };
+    Ok(Json(devices::import_log(&state.app, &caller, event_id, &file, accept).await?.into()))
+}

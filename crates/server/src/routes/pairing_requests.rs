@@ -1,0 +1,135 @@
+//! `/api/pairing-requests/{token}`: devices that asked for themselves (spec D11 way (b)).
+
+use admit_app::devices::{self, PairingRequest};
+use admit_core::ids::{EventId, GateId};
+use admit_core::time::Timestamp;
+use axum::Json;
+use axum::extract::{FromRequest, Request, State};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::devices::no_body;
+use crate::auth::user::User;
+use crate::body::{JsonBody, Path};
+use crate::error::{ApiError, Result};
+use crate::openapi::ProblemDoc;
+use crate::state::AppState;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(show)).routes(routes!(approve))
+}
+
+/// A device that asks to be let in.
+#[derive(Serialize, ToSchema)]
+struct PairingRequestView {
+    device_id: String,
+    /// How it calls itself; may be empty.
+    name: String,
+    /// `ipad`, `phone`, `desktop` or `terminal`.
+    device_type: String,
+    #[schema(value_type = String, format = DateTime)]
+    expires_at: Timestamp,
+    /// State of the device of this id that is known here: `active`, `suspended` or `revoked`; absent for a new one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    known: Option<&'static str>,
+    /// Where that one stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event_id: Option<String>,
+    /// Where that one stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gate_id: Option<String>,
+    /// Somebody here approved it.
+    approved: bool,
+}
+
+impl From<PairingRequest> for PairingRequestView {
+    fn from(one: PairingRequest) -> Self {
+        let known = one.known;
+        Self {
+            device_id: one.device_id.to_string(),
+            name: one.name,
+            device_type: one.device_type,
+            expires_at: one.expires_at,
+            event_id: known.as_ref().map(|device| device.event_id.to_string()),
+            gate_id: known.as_ref().map(|device| device.gate_id.to_string()),
+            known: known.map(|device| device.state.as_str()),
+            approved: one.approved,
+        }
+    }
+}
+
+/// Where an approved device is to scan. May be left out for a device that is known here: it goes back to where it stood.
+#[derive(Default, Deserialize, ToSchema)]
+struct ApproveRequest {
+    #[schema(value_type = Option<String>)]
+    event_id: Option<EventId>,
+    #[schema(value_type = Option<String>)]
+    gate_id: Option<GateId>,
+}
+
+/// An approved device.
+#[derive(Serialize, ToSchema)]
+struct ApprovedView {
+    device_id: String,
+    /// How it calls itself; may be empty.
+    name: String,
+    event_id: String,
+    gate_id: String,
+}
+
+/// What stands behind the token that a device shows.
+#[utoipa::path(get, path = "/api/pairing-requests/{token}", tag = "organisers",
+    params(("token" = String, Path, description = "As the device shows it")),
+    security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "The device that asks", body = PairingRequestView),
+    (status = 404, description = "No such request, or another organisation approved it", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 410, description = "`pairing_token_expired`", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn show(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(token): Path<String>,
+) -> Result<Json<PairingRequestView>> {
+    Ok(Json(devices::show_request(&state.app, &caller, &token).await?.into()))
+}
+
+/// Lets a device in that asked for itself. Also one that lost its key, or was revoked: its log goes on.
+#[utoipa::path(post, path = "/api/pairing-requests/{token}/approve", tag = "organisers",
+    request_body(content = ApproveRequest, description = "May be left out for a device that is known here"),
+    params(("token" = String, Path, description = "As the device shows it")),
+    security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "Approved: the device fetches its key", body = ApprovedView),
+    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such request, or another organisation approved it", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 409, description = "`already_approved`, `device_lost`", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 410, description = "`pairing_token_expired`", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn approve(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(token): Path<String>,
+    request: Request,
+) -> Result<Json<ApprovedView>> {
+    let body = if no_body(request.headers()) {
+        ApproveRequest::default()
+    } else {
+        JsonBody::<ApproveRequest>::from_request(request, &state).await?.0
+    };
+    let place = match (body.event_id, body.gate_id) {
+        (Some(event_id), Some(gate_id)) => Some((event_id, gate_id)),
+        (None, None) => None,
+        (Some(_), None) => return Err(ApiError::field("gate_id", "must be given together with event_id")),
+        (None, Some(_)) => return Err(ApiError::field("event_id", "must be given together with gate_id")),
+    };
+    let approved = devices::approve_pairing(&state.app, &caller, &token, place).await?;
+    tracing::info!(event = "pairing.approved", event_id = %approved.event_id, gate_id = %approved.gate_id, "approved");
+    Ok(Json(ApprovedView {
+        device_id: approved.request.device_id.to_string(),
+        name: approved.request.name,
+        event_id: approved.event_id.to_string(),
+        gate_id: approved.gate_id.to_string(),
+    }))
+}

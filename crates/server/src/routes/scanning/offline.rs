@@ -1,0 +1,84 @@
+//! `POST /api/scans/sync`: a batch of S2's form (S2 §3–§5).
+
+use admit_app::caller::DeviceCaller;
+use admit_app::scans;
+use admit_core::wire::problem::FieldError;
+use admit_core::wire::scans::ScansSyncRequest;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::header::{CONTENT_TYPE, HeaderValue};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::doc_scans;
+use super::sync::note_failure;
+use crate::auth::device::{Device, WitnessOf};
+use crate::body::{RawJson, is_object};
+use crate::error::{ApiError, Result};
+use crate::state::AppState;
+use crate::telemetry::{OutcomeLabel, StatusLabel};
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(sync))
+}
+
+/// Uploads up to 10,000 scans of S2's form, in one transaction.
+///
+/// Every scan is stored; `errors` tells which ones let nobody in. A malformed scan refuses the whole batch, with its
+/// path. The same batch again gets the stored answer with `message` beside; the same id with other content 409
+/// `batch_id_reused`. Counted by the sync limit, together with `/api/scanning/sync`.
+#[utoipa::path(post, path = "/api/scans/sync", tag = "devices", security(("device_key" = [])),
+    request_body = doc_scans::ScansSyncRequest, responses(
+    (status = 200, description = "Stored", body = doc_scans::ScansSyncAnswer),
+    (status = 400, description = "A field is wrong; `batch_too_old`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 401, description = "`device_mismatch`, `unknown_key`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 403, description = "`device_revoked` with `kept` and `quota_left`; `device_suspended` with `kept`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 409, description = "`batch_id_reused`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 413, description = "`body_too_large`, `body_too_deep`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 422, description = "`event_not_live`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 429, description = "`rate_limited`, with Retry-After", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn sync(State(state): State<AppState>, Device(caller): Device, RawJson(body): RawJson) -> Result<Response> {
+    let started = state.app.clock.monotonic_ms();
+    let result = take_in(&state, &caller, &body).await;
+    let took_ms = state.app.clock.monotonic_ms() - started;
+    state.metrics.sync_seconds.observe(took_ms as f64 / 1_000.0);
+    let status = match &result {
+        Ok(_) => "success",
+        Err(error) if error.status().is_server_error() => "failed",
+        Err(_) => "refused",
+    };
+    state.metrics.syncs.get_or_create(&StatusLabel { status }).inc();
+    match &result {
+        Ok(answer) => {
+            let scans::IngestAnswer { processed, rejected, repeated, .. } = answer;
+            tracing::info!(event = "sync.success", processed, errors = rejected, repeated, took_ms, "batch stored");
+        }
+        Err(error) => {
+            let (status, code) = (error.status().as_u16(), error.code());
+            tracing::warn!(event = "sync.failed", status, code, took_ms, "sync");
+            note_failure(&state, &caller, error).await;
+        }
+    }
+    let answer = result?;
+    let mut response = answer.body.into_response();
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response.extensions_mut().insert(WitnessOf(answer.event_id));
+    Ok(response)
+}
+
+async fn take_in(state: &AppState, caller: &DeviceCaller, body: &[u8]) -> Result<scans::IngestAnswer> {
+    tracing::debug!(event = "sync.attempt", bytes = body.len(), "sync");
+    state.syncs.take(&caller.organization_id, &caller.device_id, state.app.clock.monotonic_ms()).await?;
+    is_object(body)?;
+    let wrong = |error: FieldError| ApiError::field(error.path, error.message);
+    let request = ScansSyncRequest::read(body).map_err(wrong)?;
+    let answer = scans::sync_offline(&state.app, caller, request).await?;
+    if !answer.repeated {
+        let stored = (answer.processed + answer.rejected) as u64;
+        state.metrics.scans.get_or_create(&OutcomeLabel { outcome: "valid" }).inc_by(stored);
+        state.metrics.conflicts.inc_by(answer.conflicts as u64);
+    }
+    Ok(answer)
+}

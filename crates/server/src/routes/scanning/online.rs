@@ -1,0 +1,61 @@
+//! `POST /api/scans`: the server is asked before the door opens (S2 §2, spec §5).
+
+use admit_app::scans;
+use admit_core::scan::Outcome;
+use admit_core::wire::problem::FieldError;
+use admit_core::wire::scans::OnlineRequest;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::header::{CONTENT_TYPE, HeaderValue};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::doc_scans;
+use crate::auth::device::{Device, WitnessOf};
+use crate::body::{RawJson, is_object};
+use crate::error::{ApiError, Result};
+use crate::state::AppState;
+use crate::telemetry::OutcomeLabel;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(scan))
+}
+
+/// Asks about one scan, in S2's form or as a signed claim: judged by the rules as they are now, and stored.
+///
+/// The same scan again gets the original answer. Outside the sync limit; after too many unknown codes in a minute 429,
+/// whatever is asked.
+#[utoipa::path(post, path = "/api/scans", tag = "devices", security(("device_key" = [])),
+    request_body = doc_scans::OnlineRequest, responses(
+    (status = 200, description = "Stored, with the server's verdict", body = doc_scans::OnlineAnswer),
+    (status = 400, description = "A field is wrong", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 401, description = "`device_mismatch`, `unknown_key`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 403, description = "`device_revoked`, `device_suspended`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such event", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 422, description = "`event_not_live`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 429, description = "`rate_limited`, with Retry-After", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn scan(State(state): State<AppState>, Device(caller): Device, RawJson(body): RawJson) -> Result<Response> {
+    is_object(&body)?;
+    let wrong = |error: FieldError| ApiError::field(error.path, error.message);
+    let request = OnlineRequest::read(&body).map_err(wrong)?;
+    let answer = scans::judge_online(&state.app, &caller, request).await?;
+    if !answer.repeated {
+        let outcome = outcome_of(&answer.body);
+        state.metrics.scans.get_or_create(&OutcomeLabel { outcome }).inc();
+        tracing::debug!(event = "scan.judged", outcome, event_id = %answer.event_id, "online scan");
+    }
+    let mut response = answer.body.into_response();
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response.extensions_mut().insert(WitnessOf(answer.event_id));
+    Ok(response)
+}
+
+fn outcome_of(answer: &str) -> &'static str {
+    #[derive(serde::Deserialize)]
+    struct Only {
+        outcome: Outcome,
+    }
+    serde_json::from_str::<Only>(answer).map_or("other", |only| only.outcome.as_str())
+}

@@ -1,0 +1,134 @@
+// A device's right to speak, as people see it: a phone that shows its own code is approved by an organiser; it gets a new
+// key; it is revoked, saves its log, the organiser brings the file in and counts it; it is let in again.
+import { readFileSync } from "node:fs";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Admit, barriers, shot, until } from "./harness/index.ts";
+import { Doors, next, phoneBox, ready, still, synced, typed } from "./scanner-kit.ts";
+
+const phones = phoneBox();
+let admit: Admit;
+beforeAll(async () => {
+  admit = await Admit.start({ env: { ADMIT_SYNCS_PER_MINUTE: "1000" } });
+});
+afterAll(async () => {
+  await phones.end();
+  await admit?.kill("SIGTERM");
+});
+
+const found: string[] = [];
+const DESK = { width: 1180, height: 900 };
+
+/** Axe by night and by day, and a picture of each. */
+async function look(page: Page, name: string): Promise<void> {
+  for (const scheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.evaluate((theme) => (document.documentElement.dataset["theme"] = theme), scheme === "dark" ? "night" : "light");
+    await still(page);
+    found.push(...(await barriers(page)).map((barrier) => `${name} (${scheme}) ${barrier}`));
+    await shot(page, `rights-${name}-${scheme}`);
+  }
+}
+
+/** An organiser at the desk, signed in, at a path. */
+async function desk(path: string): Promise<Page> {
+  const phone = await phones.open({ name: "desk", camera: "none", size: DESK });
+  const page = await phone.visit(admit.url + path);
+  await page.getByTestId("email").fill(admit.demo.email);
+  await page.getByTestId("password").fill(admit.demo.password);
+  await page.getByTestId("sign-in").click();
+  return page;
+}
+
+/** The phone asks for itself; gives the code it shows. */
+async function asks(page: Page, name: string): Promise<string> {
+  await page.getByTestId("device-name").fill(name);
+  await page.getByTestId("pair-ask").click();
+  await page.getByTestId("own-code-text").waitFor();
+  return (await page.getByTestId("own-code-text").textContent()) ?? "";
+}
+
+test("a phone that shows its own code is approved, gets a new key, is revoked, hands in its log and is let in again", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "SEAT-ONE" }, { barcode: "SEAT-TWO" }, { barcode: "SEAT-THREE" }], { name: "Rights" });
+  const phone = await phones.open({ name: "phone", camera: "none" });
+  const page = await phone.visit(`${admit.url}/scan/`);
+  await page.getByTestId("pair").waitFor();
+  const code = await asks(page, "Side door");
+  await look(page, "own-code");
+
+  // The organiser types the code at the desk.
+  const office = await desk(`/events/${doors.id}/devices`);
+  await office.getByTestId("device-code").fill(code);
+  await office.getByTestId("look-up").click();
+  expect(await office.getByTestId("request-who").textContent()).toContain("Side door");
+  await look(office, "approve");
+  await office.getByTestId("approve").click();
+  await office.getByTestId("approved").waitFor();
+  await ready(page);
+  expect(await typed(page, "SEAT-ONE")).toBe("admit");
+  await next(page);
+  await synced(page);
+
+  // A new key, while a scan waits: it counts all the same.
+  await office.getByTestId("manage").click();
+  await office.getByTestId("rotate").click();
+  const link = (await office.getByTestId("rotate-url").textContent()) ?? "";
+  await look(office, "new-key");
+  await office.getByTestId("device-close").click();
+  await phone.context.setOffline(true);
+  expect(await typed(page, "SEAT-TWO")).toBe("admit");
+  await next(page);
+  await phone.context.setOffline(false);
+  await page.evaluate((hash) => (location.hash = hash), new URL(link).hash);
+  await page.reload();
+  await page.getByTestId("pair-submit").click();
+  await ready(page);
+  await synced(page);
+  await until("two persons in", async () => (await doors.occupancy()).inside === 2);
+
+  // Revoked while it holds a scan nobody has: the log can be saved, and an organiser brings it in.
+  await phone.context.setOffline(true);
+  expect(await typed(page, "SEAT-THREE")).toBe("admit");
+  await next(page);
+  await office.getByTestId("manage").click();
+  await office.getByTestId("revoke").click();
+  await look(office, "revoke");
+  await office.getByTestId("revoke-now").click();
+  await office.getByTestId("device-done").waitFor();
+  await look(office, "revoked");
+  await office.getByTestId("device-close").click();
+  await page.getByTestId("sync").click();
+  const saving = page.waitForEvent("download");
+  await page.getByTestId("export").click();
+  const saved = readFileSync(await (await saving).path());
+  await page.getByTestId("close-sheet").click();
+  expect(saved.toString().trim().split("\n").length).toBe(1);
+  await office.getByTestId("log-file").setInputFiles({ name: "log.jsonl", mimeType: "application/x-ndjson", buffer: saved });
+  await office.getByTestId("import-log").click();
+  await office.getByTestId("accept-log").waitFor();
+  await look(office, "import");
+  expect((await doors.occupancy()).inside).toBe(2);
+  await office.getByTestId("accept-log").click();
+  await until("three persons in", async () => (await doors.occupancy()).inside === 3);
+
+  // The phone hears of it, and is let in again by its own code: the organiser follows the link in the QR.
+  await phone.context.setOffline(false);
+  await page.locator('body[data-phase="revoked"]').waitFor();
+  await look(page, "phone-revoked");
+  await page.getByRole("button", { name: "Pair again" }).click();
+  const again = (await asks(page, "Side door")).replaceAll(" ", "");
+  const reader = await desk(`/approve#admit_pt_${again}`);
+  await reader.getByTestId("request-who").waitFor();
+  await look(reader, "approve-link");
+  await reader.locator("#approve-event").selectOption(doors.id);
+  await until("this event's gates", async () => (await reader.locator("#approve-gate").inputValue()) === "north");
+  await reader.getByTestId("request-who").waitFor();
+  await reader.getByTestId("approve").click();
+  await reader.getByTestId("approved").waitFor();
+  await ready(page);
+  // Its own log remembers: within a minute it is the same ticket again, later somebody who is in.
+  expect(["same_ticket", "already_in"]).toContain(await typed(page, "SEAT-THREE"));
+
+  expect(found).toEqual([]);
+  expect(phone.errors).toEqual([]);
+});

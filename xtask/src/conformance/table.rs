@@ -1,0 +1,148 @@
+//! The list as text: rows of five cells in Markdown tables.
+
+use super::named::Named;
+use std::collections::BTreeMap;
+
+/// What stands behind a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// The tests it names.
+    Tests,
+    /// The specification decided otherwise, and nothing is left to be shown.
+    Decided,
+    /// It comes with a later issue.
+    Later,
+    /// No test shows it yet, or not all of it.
+    Unproven,
+}
+
+/// A row: `| Row | What it says | Decided | Proof | Result |`.
+#[derive(Debug)]
+pub struct Row {
+    /// In the list, from 1.
+    pub line: usize,
+    /// `S1 §5.2 …`.
+    pub reference: String,
+    /// What stands behind it.
+    pub proof: Proof,
+    /// The tests it names; some also where the proof is still to come.
+    pub tests: Vec<Named>,
+}
+
+/// The rows, and how many of them may be unproven: (line, number).
+pub struct Table {
+    /// From top to bottom.
+    pub rows: Vec<Row>,
+    /// `Unproven rows allowed: N`.
+    pub allowed: Option<(usize, usize)>,
+}
+
+impl Table {
+    /// Reads the list. What can't be read is told by line.
+    pub fn read(text: &str) -> (Table, Vec<(usize, String)>) {
+        let (mut table, mut found) = (Table { rows: Vec::new(), allowed: None }, Vec::new());
+        for (index, line) in text.lines().enumerate() {
+            if let Some(number) = line.strip_prefix("Unproven rows allowed:") {
+                table.allowed = number.trim().parse().ok().map(|number| (index + 1, number));
+            }
+            if is_row(line) {
+                match row(index + 1, line) {
+                    Ok(row) => table.rows.push(row),
+                    Err(why) => found.push((index + 1, why)),
+                }
+            }
+        }
+        (table, found)
+    }
+}
+
+fn is_row(line: &str) -> bool {
+    line.starts_with("| S1 ") || line.starts_with("| S2 ")
+}
+
+fn cells(line: &str) -> Vec<&str> {
+    line.trim().trim_start_matches('|').trim_end_matches('|').split('|').map(str::trim).collect()
+}
+
+fn row(line: usize, text: &str) -> Result<Row, String> {
+    let cells = cells(text);
+    let [reference, says, decided, proof, _] = cells[..] else {
+        return Err(format!("a row has five cells, this one has {}", cells.len()));
+    };
+    if says.is_empty() {
+        return Err(format!("`{reference}` does not say what it is about"));
+    }
+    let (mut tests, mut mark) = (Vec::new(), Proof::Tests);
+    for piece in proof.split("<br>").map(str::trim) {
+        match piece {
+            "unproven" => mark = Proof::Unproven,
+            "decided" if decided.is_empty() => return Err(format!("`{reference}` was decided otherwise: where?")),
+            "decided" => mark = Proof::Decided,
+            later if is_later(later) => mark = Proof::Later,
+            test => match test.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')).and_then(Named::read) {
+                Some(test) => tests.push(test),
+                None => return Err(format!("`{reference}` needs a test, a decision or `later: issue N`")),
+            },
+        }
+    }
+    Ok(Row { line, reference: reference.to_owned(), proof: mark, tests })
+}
+
+fn is_later(piece: &str) -> bool {
+    piece.strip_prefix("later: ").is_some_and(|what| what.starts_with("issue ") || what.starts_with("spec §"))
+}
+
+/// The same list with its last column anew: a row that `results` does not know is left empty.
+pub fn with_results(text: &str, results: &BTreeMap<String, String>) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.lines() {
+        match cells(line)[..] {
+            [reference, says, decided, proof, _] if is_row(line) => {
+                let result = results.get(reference).map_or("", String::as_str);
+                out.push_str(&format!("| {reference} | {says} | {decided} | {proof} | {result} |"));
+            }
+            _ => out.push_str(line),
+        }
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_reads_as_it_is_written() {
+        let text = "| S1 §5.2 | first | D3 | `a.rs: one`<br>`b.test.ts: two: three` | passed |\n| Other | x |\n";
+        let (table, found) = Table::read(text);
+        assert!(found.is_empty());
+        assert_eq!(table.rows.len(), 1);
+        assert_eq!((table.rows[0].line, table.rows[0].reference.as_str()), (1, "S1 §5.2"));
+        let names: Vec<_> = table.rows[0].tests.iter().map(|test| (test.path.as_str(), test.name.as_str())).collect();
+        assert_eq!(names, [("a.rs", "one"), ("b.test.ts", "two: three")]);
+        assert_eq!(table.rows[0].proof, Proof::Tests);
+    }
+
+    #[test]
+    fn a_row_with_too_many_cells_is_told() {
+        assert_eq!(Table::read("| S1 §5.2 | a | b | c | d | e |\n").1.len(), 1);
+    }
+
+    #[test]
+    fn half_a_proof_is_none() {
+        let (table, _) = Table::read(
+            "| S1 §5.2 | a | | `a.rs: one`<br>unproven | |\n| S1 §5 | a | | `a.rs: one`<br>later: issue 4 | |\n",
+        );
+        assert_eq!(table.rows.iter().map(|row| row.proof).collect::<Vec<_>>(), [Proof::Unproven, Proof::Later]);
+    }
+
+    #[test]
+    fn only_the_last_column_is_written() {
+        let text = "# Head\n\n| S1 §1 | a |  | `a.rs: one` | old |\n| S1 §2 | b | D1 | decided | old |\n";
+        let results = BTreeMap::from([("S1 §1".to_owned(), "passed".to_owned())]);
+        let expected = "# Head\n\n| S1 §1 | a |  | `a.rs: one` | passed |\n| S1 §2 | b | D1 | decided |  |\n";
+        assert_eq!(with_results(text, &results), expected);
+        assert_eq!(with_results(expected, &results), expected);
+    }
+}
