@@ -59,9 +59,10 @@ statements! {
     READ_PAIRING_TOKEN = "SELECT token_hash, event_id, gate_id, device_id, uses, used_by, expires_at, created_at, claim_hash FROM pairing_tokens
         WHERE organization_id = $1 AND token_hash = $2";
     /// What a device scanned of an event, and what the reducer says to it.
-    JUDGED_OF_DEVICE = "SELECT v.subject, v.verdict FROM scans s JOIN verdicts v ON v.organization_id = s.organization_id
-        AND v.scan_id = s.scan_id AND v.device_id = s.device_id AND v.digest = s.digest
-        WHERE s.organization_id = $1 AND s.device_id = $2 AND s.event_id = $3 ORDER BY s.serial, s.n";
+    JUDGED_OF_DEVICE = "SELECT v.subject, v.verdict FROM scans s CROSS JOIN verdicts v
+        WHERE s.organization_id = $1 AND s.device_id = $2 AND v.organization_id = s.organization_id
+        AND v.scan_id = s.scan_id AND v.device_id = s.device_id AND v.digest = s.digest AND v.event_id = $3
+        ORDER BY s.serial, s.n";
     /// Overwrites who used a pairing token.
     UPDATE_PAIRING_TOKEN = "UPDATE pairing_tokens SET uses = $3, used_by = $4, expires_at = $5, device_id = $6
         WHERE organization_id = $1 AND token_hash = $2";

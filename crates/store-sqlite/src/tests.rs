@@ -55,6 +55,7 @@ const WIDE: &[&str] = &[
     "SUBJECTS_OF_DEVICE",
     "MANIFEST_ROWS",
     "COUNT_TICKETS",
+    "COUNT_PAIRING_REQUESTS",
     "TICKETS",
     "GUESTS",
     "SCANS",

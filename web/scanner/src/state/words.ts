@@ -107,8 +107,9 @@ export function title(row: Pick<HistoryRow, "screen" | "kind" | "count" | "opene
   return TITLES[row.screen];
 }
 
+/** Of a scan that let nobody in: a question answered with none is a verdict "admit" all the same. */
 const TITLES: Record<Screen, string> = {
-  admit: "Admit",
+  admit: "Nobody went in",
   admit_party: "Nobody went in",
   exit: "Exit",
   already_in: "Already in",
