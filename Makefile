@@ -1,5 +1,5 @@
 # The door. Every line is one call into `cargo xtask`, which `cargo xtask help` describes.
-.PHONY: build demo test test-long check bench bench-compare
+.PHONY: build demo test test-long mutants check bench bench-compare
 
 build:
 	cargo xtask build
@@ -12,6 +12,9 @@ test:
 
 test-long:
 	cargo xtask test-long
+
+mutants:
+	cargo xtask mutants
 
 check:
 	cargo xtask check

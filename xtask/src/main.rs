@@ -30,6 +30,7 @@ cargo xtask <command>
   conformance    the list of what S1 and S2 ask for, checked and counted; --write puts the last run's results into it
   test           everything that must hold before a change lands
   test-long      the same with far more generated histories, seeds and kills
+  mutants        every planted bug, the invariant that finds it, after how many seeds
   bench [...]    the measurements, each beside the limit of this machine: [--only a,b] [--quick], or compare OLD NEW
 ";
 
@@ -60,6 +61,7 @@ fn run(command: &str, args: &[String]) -> Result<()> {
         "conformance" => conformance::command(args),
         "test" => suite::test(suite::Depth::Gate),
         "test-long" => suite::test(suite::Depth::Long),
+        "mutants" => suite::mutants(),
         "bench" => bench::run(args),
         "help" | "--help" | "-h" => {
             print!("{HELP}");

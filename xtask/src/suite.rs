@@ -121,6 +121,9 @@ impl Run {
         let seeds = self.depth.seeds();
         self.step("simulator, level 0", |run| run.simulate("0", seeds[0]))?;
         self.step("simulator, level 1", |run| run.simulate("1", seeds[1]))?;
+        if self.depth == Depth::Long {
+            self.step("planted bugs", |_| mutants())?;
+        }
         self.step("browser tests", |run| run.vitest("e2e", &[("ADMIT_BIN", &binary())]))
     }
 
@@ -185,6 +188,13 @@ impl Run {
         }
         outcome
     }
+}
+
+/// `make mutants`: the checkers can fail. Built apart: nothing else is ever built with a planted bug in it.
+pub fn mutants() -> Result<()> {
+    let mut command = exec::cargo();
+    command.args(["test", "--locked", "--profile", PROFILE, "-p", "admit-sim", "--features", "mutants"]);
+    exec::run(command.args(["--test", "mutants", "--", "--nocapture"]))
 }
 
 fn format() -> Result<()> {

@@ -12,8 +12,14 @@ fn no_planted_bug_survives() {
         .iter()
         .filter(|mutant| {
             let options = Options { mutant: Some(**mutant), ..Options::default() };
-            let killed = (0..SEEDS).find_map(|seed| run_seed(0, seed, &options).violations.into_iter().next());
-            println!("{:<24} {:?}", mutant.word(), killed.as_ref().map(|violation| violation.invariant));
+            let killed = (0..SEEDS).find_map(|seed| {
+                let found = run_seed(0, seed, &options).violations.into_iter().next()?;
+                Some((found.invariant, seed + 1))
+            });
+            match killed {
+                Some((invariant, seeds)) => println!("{:<24} killed by {invariant} after {seeds} seeds", mutant.word()),
+                None => println!("{:<24} survives {SEEDS} seeds", mutant.word()),
+            }
             killed.is_none()
         })
         .map(|mutant| mutant.word())
