@@ -48,8 +48,8 @@ statements! {
     /// Which tickets ever held codes.
     FIND_CODES = "SELECT barcode_hash, ticket_id FROM codes WHERE organization_id = $1 AND event_id = $2 AND barcode_hash IN ($3)";
     /// The same, and whether any scan made a state of the ticket.
-    RESOLVE_CODES = "SELECT c.barcode_hash, c.ticket_id, EXISTS (SELECT 1 FROM states s
-            WHERE s.organization_id = c.organization_id AND s.event_id = c.event_id AND s.subject = 'ticket:' || c.ticket_id)
+    RESOLVE_CODES = "SELECT c.barcode_hash, c.ticket_id, (SELECT 1 FROM states s
+            WHERE s.organization_id = c.organization_id AND s.event_id = c.event_id AND s.subject = 'ticket:' || c.ticket_id) IS NOT NULL
         FROM codes c WHERE c.organization_id = $1 AND c.event_id = $2 AND c.barcode_hash IN ($3)";
     /// Every code with its ticket, by hash.
     MANIFEST_ROWS = concat!("SELECT c.barcode_hash, ", ticket_columns!(), " FROM codes c CROSS JOIN tickets t
