@@ -312,7 +312,7 @@ fn no_lookup_of_a_batch_reads_all_of_an_event() {
         ("DELETE_VERDICTS", "'o', 'e', ARRAY['ticket:t1']"),
         ("MARK_TICKETS", "'o', 'e', 1, ARRAY['t1']"),
         ("STATES", "'o', 'e', ARRAY['ticket:t1']"),
-        ("RESOLVE_CODES", "'o', 'e', ARRAY['x'::bytea]"),
+        ("SCANNED_TICKETS", "'o', 'e', ARRAY['ticket:t1']"),
     ];
     for (name, values) in hot {
         let stmt = statements().find(|stmt| stmt.name == name).unwrap();

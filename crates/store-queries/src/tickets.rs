@@ -1,12 +1,13 @@
 //! Tickets and their codes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::{TicketFilter, TxTickets};
 use admit_app::records::*;
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{EventId, GateId, GuestId, TicketId};
+use admit_core::incident::Subject;
 use admit_core::ticket::TicketRules;
 use admit_core::wire::stored;
 
@@ -47,10 +48,8 @@ statements! {
         ORDER BY t.created_at DESC, t.ticket_id DESC LIMIT $9");
     /// Which tickets ever held codes.
     FIND_CODES = "SELECT barcode_hash, ticket_id FROM codes WHERE organization_id = $1 AND event_id = $2 AND barcode_hash IN ($3)";
-    /// The same, and whether any scan made a state of the ticket.
-    RESOLVE_CODES = "SELECT c.barcode_hash, c.ticket_id, (SELECT 1 FROM states s
-            WHERE s.organization_id = c.organization_id AND s.event_id = c.event_id AND s.subject = 'ticket:' || c.ticket_id) IS NOT NULL
-        FROM codes c WHERE c.organization_id = $1 AND c.event_id = $2 AND c.barcode_hash IN ($3)";
+    /// Which of these tickets, as subjects, some scan made a state of.
+    SCANNED_TICKETS = "SELECT subject FROM states WHERE organization_id = $1 AND event_id = $2 AND subject IN ($3)";
     /// Every code with its ticket, by hash.
     MANIFEST_ROWS = concat!("SELECT c.barcode_hash, ", ticket_columns!(), " FROM codes c CROSS JOIN tickets t
         WHERE t.organization_id = c.organization_id AND t.ticket_id = c.ticket_id AND c.organization_id = $1 AND c.event_id = $2 ORDER BY c.barcode_hash");
@@ -233,15 +232,19 @@ impl<D: Driver> TxTickets for SqlTx<'_, D> {
         Ok(codes)
     }
     fn resolve_codes(&mut self, event_id: &EventId, hashes: &[BarcodeHash]) -> Result<Vec<ResolvedCode>> {
+        let codes = self.find_codes(event_id, hashes)?;
         let id = self.organization_id.clone();
-        let list: Vec<Value<'_>> = hashes.iter().map(Value::from).collect();
-        let mut codes = self.each(&RESOLVE_CODES, &[(&id).into(), event_id.into()], &list, |row| {
-            let (hash, ticket_id) = read_code(row)?;
-            Ok(ResolvedCode { hash, ticket_id, scanned: row.bool()? })
-        })?;
-        codes.sort();
-        codes.dedup();
-        Ok(codes)
+        // Two looks by key: asked as one, PostgreSQL may read every state of the event instead.
+        let subjects: Vec<String> = codes.iter().map(|(_, id)| Subject::Ticket(id.clone()).key()).collect();
+        let list: Vec<Value<'_>> = subjects.iter().map(Value::from).collect();
+        let scanned = self.each(&SCANNED_TICKETS, &[(&id).into(), event_id.into()], &list, |row| row.text())?;
+        let scanned: BTreeSet<String> = scanned.into_iter().collect();
+        let resolved = codes.into_iter().zip(subjects).map(|((hash, ticket_id), subject)| ResolvedCode {
+            hash,
+            ticket_id,
+            scanned: scanned.contains(&subject),
+        });
+        Ok(resolved.collect())
     }
     fn manifest_rows(&mut self, event_id: &EventId) -> Result<Vec<(BarcodeHash, TicketRecord)>> {
         let id = self.organization_id.clone();
