@@ -15,7 +15,8 @@ const MORE: [&str; 1] = ["ADMIT_LOG"];
 
 /// The settings of the file that the arguments or the environment name; none where they name none.
 pub fn read() -> anyhow::Result<BTreeMap<String, String>> {
-    let mut arguments = std::env::args().skip(1);
+    // Before clap has parsed, for it needs the file's values as defaults. Bytes that are no text are clap's to refuse.
+    let mut arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
     let mut path = std::env::var(VARIABLE).ok().filter(|path| !path.is_empty());
     while let Some(argument) = arguments.next() {
         match argument.strip_prefix(ARGUMENT) {
