@@ -168,3 +168,13 @@ fn settings_come_from_a_file_and_a_mistake_in_it_is_told() {
     let (done, told) = run(&format!("ADMIT_SECRET={}\n", "0".repeat(40)));
     assert!(done, "{told}");
 }
+
+#[cfg(unix)]
+#[test]
+fn an_argument_that_is_no_text_is_refused_without_a_panic() {
+    let argument = std::os::unix::ffi::OsStrExt::from_bytes(&b"--\xff"[..]);
+    let argument: &std::ffi::OsStr = argument;
+    let out = std::process::Command::new(env!("CARGO_BIN_EXE_admit")).arg(argument).output().unwrap();
+    let told = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.code() == Some(2) && !told.contains("panicked"), "{told}");
+}
