@@ -1,9 +1,9 @@
 //! Statements on one PostgreSQL connection, driven from a plain thread, and what its errors mean.
 
 use std::collections::HashMap;
-use std::error::Error as StdError;
+use std::error::Error as _;
 use std::future::poll_fn;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -11,13 +11,15 @@ use admit_app::error::{Error, Result};
 use admit_core::time::Timestamp;
 use admit_store_queries::constraints::conflict;
 use admit_store_queries::driver::{Asked, Bulk, Driver, Made, RunFor, Stmt};
-use admit_store_queries::value::{Kind, Row, Value, check_text};
-use bytes::BytesMut;
+use admit_store_queries::value::{Row, Value, check_text};
+use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use tokio::runtime::Runtime;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Statement};
+
+use crate::params::{Owned, Param, all, column, kind_of, owned, owned_column};
 
 /// What went wrong on the connection so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -117,108 +119,6 @@ static RANDOM: Stmt = Stmt {
     made: Made::new(),
 };
 
-/// One parameter.
-#[derive(Debug)]
-struct Param<'a>(&'a Value<'a>);
-impl ToSql for Param<'_> {
-    fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> std::result::Result<IsNull, Box<dyn StdError + Sync + Send>> {
-        match self.0 {
-            Value::Null => Ok(IsNull::Yes),
-            Value::Int(number) => number.to_sql(ty, out),
-            Value::Text(text) => text.as_ref().to_sql(ty, out),
-            Value::Blob(bytes) => bytes.as_ref().to_sql(ty, out),
-            Value::Bool(truth) => truth.to_sql(ty, out),
-        }
-    }
-    fn accepts(_: &Type) -> bool {
-        true
-    }
-    to_sql_checked!();
-}
-
-/// A parameter that outlives its caller: a value, or a column of them.
-#[derive(Debug)]
-enum Owned {
-    One(Value<'static>),
-    Ints(Vec<Option<i64>>),
-    Texts(Vec<Option<String>>),
-    Blobs(Vec<Option<Vec<u8>>>),
-    Bools(Vec<Option<bool>>),
-}
-impl ToSql for Owned {
-    fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> std::result::Result<IsNull, Box<dyn StdError + Sync + Send>> {
-        match self {
-            Self::One(value) => Param(value).to_sql(ty, out),
-            Self::Ints(column) => column.to_sql(ty, out),
-            Self::Texts(column) => column.to_sql(ty, out),
-            Self::Blobs(column) => column.to_sql(ty, out),
-            Self::Bools(column) => column.to_sql(ty, out),
-        }
-    }
-    fn accepts(_: &Type) -> bool {
-        true
-    }
-    to_sql_checked!();
-}
-
-fn owned(value: &Value<'_>) -> Value<'static> {
-    match value {
-        Value::Null => Value::Null,
-        Value::Int(number) => Value::Int(*number),
-        Value::Text(text) => Value::Text(text.clone().into_owned().into()),
-        Value::Blob(bytes) => Value::Blob(bytes.clone().into_owned().into()),
-        Value::Bool(truth) => Value::Bool(*truth),
-    }
-}
-fn owned_column(kind: Kind, values: &[Value<'_>], first: usize, stride: usize) -> Owned {
-    let column = values.iter().skip(first).step_by(stride);
-    match kind {
-        Kind::Int => {
-            Owned::Ints(column.map(|value| if let Value::Int(one) = value { Some(*one) } else { None }).collect())
-        }
-        Kind::Text => Owned::Texts(
-            column.map(|value| if let Value::Text(one) = value { Some(one.to_string()) } else { None }).collect(),
-        ),
-        Kind::Blob => Owned::Blobs(
-            column.map(|value| if let Value::Blob(one) = value { Some(one.to_vec()) } else { None }).collect(),
-        ),
-        Kind::Bool => {
-            Owned::Bools(column.map(|value| if let Value::Bool(one) = value { Some(*one) } else { None }).collect())
-        }
-    }
-}
-
-/// A column of parameters: every `stride`-th value from `first` on, all of one kind.
-fn column<'a>(kind: Kind, values: &'a [Value<'a>], first: usize, stride: usize) -> Box<dyn ToSql + Sync + 'a> {
-    let column = values.iter().skip(first).step_by(stride);
-    match kind {
-        Kind::Int => Box::new(
-            column.map(|value| if let Value::Int(number) = value { Some(*number) } else { None }).collect::<Vec<_>>(),
-        ),
-        Kind::Text => Box::new(
-            column
-                .map(|value| if let Value::Text(text) = value { Some(text.as_ref()) } else { None })
-                .collect::<Vec<_>>(),
-        ),
-        Kind::Blob => Box::new(
-            column
-                .map(|value| if let Value::Blob(bytes) = value { Some(bytes.as_ref()) } else { None })
-                .collect::<Vec<_>>(),
-        ),
-        Kind::Bool => Box::new(
-            column.map(|value| if let Value::Bool(truth) = value { Some(*truth) } else { None }).collect::<Vec<_>>(),
-        ),
-    }
-}
-fn kind_of(list: &[Value<'_>]) -> Kind {
-    match list.first() {
-        Some(Value::Int(_)) => Kind::Int,
-        Some(Value::Blob(_)) => Kind::Blob,
-        Some(Value::Bool(_)) => Kind::Bool,
-        Some(Value::Text(_) | Value::Null) | None => Kind::Text,
-    }
-}
-
 fn read_row(row: &tokio_postgres::Row) -> std::result::Result<Row, tokio_postgres::Error> {
     let mut values = Vec::with_capacity(row.len());
     for (i, column) in row.columns().iter().enumerate() {
@@ -269,8 +169,8 @@ impl PgDriver {
     }
     /// Runs text without parameters.
     pub fn batch(&mut self, sql: &str) -> Result<()> {
-        let done = self.runtime.block_on(self.client.batch_execute(sql));
-        self.mapped(sql, done)
+        let client = Arc::clone(&self.client);
+        self.asked(sql, client.batch_execute(sql))
     }
     /// Ends the transaction. An error while the connection was lost means: outcome unknown.
     pub fn commit(&mut self) -> Result<()> {
@@ -307,14 +207,14 @@ impl PgDriver {
     ) {
         let mut answer: Pin<Box<dyn Future<Output = _> + Send>> = Box::pin(answer);
         // Polled once: it is on its way, in its place. Asked again when a later statement was answered.
-        let told = self.runtime.block_on(poll_fn(|context| Poll::Ready(answer.as_mut().poll(context))));
+        let told = self.runtime.block_on(once(answer.as_mut()));
         let answer = match told {
             Poll::Pending => answer,
             Poll::Ready(told) => Box::pin(std::future::ready(told)),
         };
         self.sent.push(Sent { name, answer });
     }
-    fn send_text(&mut self, name: &'static str, sql: String) {
+    pub(crate) fn send_text(&mut self, name: &'static str, sql: String) {
         let client = Arc::clone(&self.client);
         self.send(name, async move { client.batch_execute(&sql).await });
     }
@@ -336,10 +236,30 @@ impl PgDriver {
         }
         first
     }
-    /// A statement's result, unless something sent before it failed: the server answers in the order of asking.
-    fn mapped<T>(&mut self, what: &str, result: std::result::Result<T, tokio_postgres::Error>) -> Result<T> {
-        self.settle()?;
-        self.noted(what, result)
+    /// Asks, and waits for the answer: that of the first thing that went wrong, of this or of what was sent before.
+    ///
+    /// The server answers in the order of asking, and the connection reads on only while somebody takes what it read: of
+    /// an answer nobody takes it keeps two pieces, and a third stops it for good. So the answers of what was sent before
+    /// are taken first, once this question is on its way behind them.
+    fn asked<T>(
+        &mut self,
+        what: &str,
+        answer: impl Future<Output = std::result::Result<T, tokio_postgres::Error>>,
+    ) -> Result<T> {
+        let mut answer = pin!(answer);
+        let told = match self.runtime.block_on(once(answer.as_mut())) {
+            Poll::Ready(told) => {
+                self.settle()?;
+                told
+            }
+            Poll::Pending => {
+                let before = self.settle();
+                let told = self.runtime.block_on(answer);
+                before?;
+                told
+            }
+        };
+        self.noted(what, told)
     }
     fn noted<T>(&mut self, what: &str, result: std::result::Result<T, tokio_postgres::Error>) -> Result<T> {
         result.map_err(|error| {
@@ -358,8 +278,8 @@ impl PgDriver {
         if let Some(statement) = self.prepared.get(&key) {
             return Ok(statement.clone());
         }
-        let statement = self.runtime.block_on(self.client.prepare(sql));
-        let statement = self.mapped(name, statement)?;
+        let client = Arc::clone(&self.client);
+        let statement = self.asked(name, client.prepare(sql))?;
         self.prepared.insert(key, statement.clone());
         Ok(statement)
     }
@@ -368,22 +288,22 @@ impl PgDriver {
     }
     fn rows(&mut self, stmt: &'static Stmt, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
         let statement = self.prepared(std::ptr::from_ref(stmt).addr(), stmt.name, stmt.postgres())?;
-        let rows = self.runtime.block_on(self.client.query(&statement, params));
-        let rows = self.mapped(stmt.name, rows)?;
+        let client = Arc::clone(&self.client);
+        let rows = self.asked(stmt.name, client.query(&statement, params))?;
         let read = rows.iter().map(read_row).collect::<std::result::Result<Vec<_>, _>>();
-        self.mapped(stmt.name, read)
+        self.noted(stmt.name, read)
     }
     fn changed(&mut self, key: usize, name: &str, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<u64> {
         let statement = self.prepared(key, name, sql)?;
         self.wrote = true;
-        let changed = self.runtime.block_on(self.client.execute(&statement, params));
-        self.mapped(name, changed)
+        let client = Arc::clone(&self.client);
+        self.asked(name, client.execute(&statement, params))
     }
     /// Prepares a statement, for the test that prepares all.
     #[cfg(test)]
     pub fn try_prepare(&mut self, name: &str, sql: &str) -> Result<()> {
-        let prepared = self.runtime.block_on(self.client.prepare(sql));
-        self.mapped(name, prepared).map(|_| ())
+        let client = Arc::clone(&self.client);
+        self.asked(name, client.prepare(sql)).map(|_| ())
     }
     /// Runs refinery's migrations.
     pub fn migrate(&mut self, runner: &refinery::Runner) -> Result<()> {
@@ -394,15 +314,15 @@ impl PgDriver {
     }
     /// One text of one row: a setting of the server.
     pub fn show(&mut self, sql: &str) -> Result<String> {
-        let row = self.runtime.block_on(self.client.query_one(sql, &[]));
-        let row = self.mapped(sql, row)?;
-        let value = row.try_get::<_, String>(0);
-        self.mapped(sql, value)
+        let client = Arc::clone(&self.client);
+        let row = self.asked(sql, client.query_one(sql, &[]))?;
+        self.noted(sql, row.try_get::<_, String>(0))
     }
 }
 
-fn all<'a>(params: &'a [Param<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {
-    params.iter().map(|param| param as &(dyn ToSql + Sync)).collect()
+/// Polls once: a question is on its way, in its place, and is asked again for its answer later.
+async fn once<F: Future + ?Sized>(mut asked: Pin<&mut F>) -> Poll<F::Output> {
+    poll_fn(|context| Poll::Ready(asked.as_mut().poll(context))).await
 }
 
 impl Driver for PgDriver {
@@ -452,16 +372,17 @@ impl Driver for PgDriver {
             params.push(own);
         }
         // All are sent before the first is answered.
-        let answers =
-            self.runtime.block_on(join_all(statements.iter().zip(&params).map(async |(statement, params)| {
-                let params: Vec<&(dyn ToSql + Sync)> = params.iter().map(|value| &**value).collect();
-                self.client.query(statement, &params).await
-            })));
+        let client = Arc::clone(&self.client);
+        let answers = join_all(statements.iter().zip(&params).map(async |(statement, params)| {
+            let params: Vec<&(dyn ToSql + Sync)> = params.iter().map(|value| &**value).collect();
+            client.query(statement, &params).await
+        }));
+        let answers = self.asked("ASK", answers.map(Ok))?;
         let mut all = Vec::with_capacity(asked.len());
         for (asked, rows) in asked.iter().zip(answers) {
-            let rows = self.mapped(asked.stmt.name, rows)?;
+            let rows = self.noted(asked.stmt.name, rows)?;
             let read = rows.iter().map(read_row).collect::<std::result::Result<Vec<_>, _>>();
-            all.push(self.mapped(asked.stmt.name, read)?);
+            all.push(self.noted(asked.stmt.name, read)?);
         }
         Ok(all)
     }

@@ -4,6 +4,7 @@
 
 mod options;
 mod tls;
+mod params;
 mod driver;
 mod connect;
 mod lanes;

@@ -328,3 +328,17 @@ fn no_lookup_of_a_batch_reads_all_of_an_event() {
         driver.batch(&look).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
 }
+
+#[test]
+fn a_long_answer_nobody_waited_for_does_not_stop_the_connection() {
+    let address = shared().database();
+    let (done, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut driver = connect::connect(&connect::address(&address).unwrap()).unwrap();
+        // Comes in more pieces than the connection keeps for somebody who is not listening.
+        driver.send_text("LONG", "SELECT repeat('x', 1000) FROM generate_series(1, 1000)".to_owned());
+        let _ = done.send(driver.show("SELECT 'after'::text"));
+    });
+    let told = told.recv_timeout(std::time::Duration::from_secs(30));
+    assert_eq!(told.expect("the connection stands still"), Ok("after".to_owned()));
+}
