@@ -4,7 +4,14 @@ use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// The longest that one program of a run may take. The longest of them takes a fifth of it on two slow cores: what is
+/// still running then stands still, and a run that never ends tells nobody which test it was.
+pub const PATIENCE: Duration = Duration::from_secs(25 * 60);
+/// How often a running program is looked at.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// The repository.
 pub fn root() -> PathBuf {
@@ -43,8 +50,24 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs to the end and hands each line of its output to `seen` and of its errors to `told`, after printing it.
-pub fn run_reading(command: &mut Command, seen: impl FnMut(&str), told: impl FnMut(&str) + Send) -> Result<()> {
+/// The same, ended with all it started when it takes longer than `patience`.
+pub fn run_within(command: &mut Command, patience: Duration) -> Result<()> {
+    let mut child = command.spawn().with_context(|| format!("could not start {}", shown(command)))?;
+    let status = wait(&mut child, patience).with_context(|| shown(command))?;
+    if !status.success() {
+        bail!("{} ended with {status}", shown(command));
+    }
+    Ok(())
+}
+
+/// Runs to the end and hands each line of its output to `seen` and of its errors to `told`, after printing it. Ended with
+/// all it started when it takes longer than `patience`.
+pub fn run_reading(
+    command: &mut Command,
+    patience: Duration,
+    seen: impl FnMut(&str),
+    told: impl FnMut(&str) + Send,
+) -> Result<()> {
     let mut child = command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -52,16 +75,60 @@ pub fn run_reading(command: &mut Command, seen: impl FnMut(&str), told: impl FnM
         .with_context(|| format!("could not start {}", shown(command)))?;
     let stdout = child.stdout.take().context("the output was piped")?;
     let stderr = child.stderr.take().context("the errors were piped")?;
-    std::thread::scope(|scope| {
+    let status = std::thread::scope(|scope| {
         let errors = scope.spawn(move || echo(stderr, std::io::stderr(), told));
+        let ended = scope.spawn(move || wait(&mut child, patience));
         echo(stdout, std::io::stdout(), seen)?;
-        errors.join().unwrap_or(Ok(()))
-    })?;
-    let status = child.wait()?;
+        errors.join().unwrap_or(Ok(()))?;
+        ended.join().unwrap_or_else(|_| bail!("waiting for it panicked"))
+    });
+    let status = status.with_context(|| shown(command))?;
     if !status.success() {
         bail!("{} ended with {status}", shown(command));
     }
     Ok(())
+}
+
+/// Waits for a program to end; when it takes too long it and all that it started are ended, and that is an error.
+fn wait(child: &mut Child, patience: Duration) -> Result<ExitStatus> {
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if begun.elapsed() > patience {
+            let family = family(child.id()).iter().map(u32::to_string).collect::<Vec<_>>();
+            // The one that started the others first: it must not start another for the one that ended. The shell's own
+            // `kill`: not every machine has the program.
+            let _ =
+                Command::new("sh").args(["-c", "kill -9 \"$@\"", "kill"]).args(family).stderr(Stdio::null()).status();
+            child.wait()?;
+            bail!("still running after {} s: it stands still, see the last line it printed", patience.as_secs());
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// A process and all that descend from it, elders first.
+fn family(id: u32) -> Vec<u32> {
+    let parents: Vec<(u32, u32)> = std::fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| {
+            let id = entry.ok()?.file_name().to_str()?.parse().ok()?;
+            let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+            // The name stands in brackets and may hold anything; after it come the state and the parent.
+            let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
+            Some((id, parent))
+        })
+        .collect();
+    let mut family = vec![id];
+    let mut next = 0;
+    while let Some(&elder) = family.get(next) {
+        family.extend(parents.iter().filter(|(_, parent)| *parent == elder).map(|(id, _)| *id));
+        next += 1;
+    }
+    family
 }
 
 fn echo(from: impl Read, mut to: impl Write, mut seen: impl FnMut(&str)) -> std::io::Result<()> {
@@ -88,4 +155,40 @@ fn shown(command: &Command) -> String {
     }
     text.push('`');
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_still_is_ended_with_all_it_started() {
+        let (told, mark) = (std::sync::Mutex::new(Vec::new()), format!("{}.25", 5000 + std::process::id()));
+        let begun = Instant::now();
+        let outcome = run_reading(
+            Command::new("sh").args(["-c", &format!("echo before; sleep {mark} & sleep {mark}")]),
+            Duration::from_secs(1),
+            |line| told.lock().unwrap().push(line.to_owned()),
+            |_| {},
+        );
+        assert!(format!("{:#}", outcome.unwrap_err()).contains("stands still"));
+        assert_eq!(*told.lock().unwrap(), ["before"]);
+        assert!(begun.elapsed() < Duration::from_secs(60));
+        let lines = std::fs::read_dir("/proc")
+            .unwrap()
+            .filter_map(|entry| std::fs::read_to_string(entry.ok()?.path().join("cmdline")).ok());
+        assert_eq!(
+            lines.filter(|line| line.starts_with(&format!("sleep\0{mark}"))).count(),
+            0,
+            "what it started is left"
+        );
+    }
+
+    #[test]
+    fn what_ends_by_itself_is_left_alone() {
+        let mut lines = 0;
+        run_reading(Command::new("sh").args(["-c", "echo one; echo two"]), PATIENCE, |_| lines += 1, |_| {}).unwrap();
+        assert_eq!(lines, 2);
+        assert!(run_within(&mut Command::new("false"), PATIENCE).is_err());
+    }
 }

@@ -32,6 +32,14 @@ impl Depth {
         }
     }
 
+    /// How long one program may run.
+    fn patience(self) -> Duration {
+        match self {
+            Depth::Gate => exec::PATIENCE,
+            Depth::Long => exec::PATIENCE * 12,
+        }
+    }
+
     /// Seeds for the simulator's levels 0 and 1.
     fn seeds(self) -> [&'static str; 2] {
         match self {
@@ -149,6 +157,7 @@ impl Run {
         let (mut lines, mut started) = (CargoLines::default(), Vec::new());
         let outcome = exec::run_reading(
             exec::cargo().arg("test").args(args).envs(self.depth.settings().iter().copied()).envs(env.iter().copied()),
+            self.depth.patience(),
             |line| {
                 tally.cargo_line(line);
                 lines.line(line);
@@ -160,7 +169,8 @@ impl Run {
     }
 
     fn simulate(&mut self, level: &str, seeds: &str) -> Result<()> {
-        exec::run(exec::command(binary()).args(["simulate", "--level", level, "--seeds", seeds]))?;
+        let mut command = exec::command(binary());
+        exec::run_within(command.args(["simulate", "--level", level, "--seeds", seeds]), self.depth.patience())?;
         self.tally.passed += 1;
         Ok(())
     }
@@ -177,7 +187,7 @@ impl Run {
             .arg(format!("--outputFile.json={}", report.display()))
             .envs(self.depth.settings().iter().copied())
             .envs(env.iter().copied());
-        let outcome = exec::run(&mut command);
+        let outcome = exec::run_within(&mut command, self.depth.patience());
         match std::fs::read_to_string(&report) {
             Ok(text) => {
                 self.tally.vitest_report(&text)?;
