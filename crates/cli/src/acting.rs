@@ -20,9 +20,12 @@ pub async fn owner_of_event(app: &App, event_id: &EventId) -> anyhow::Result<Use
 
 /// The first owner of an organisation.
 pub async fn owner(app: &App, organization_id: &OrganizationId) -> anyhow::Result<UserCaller> {
+    if !app.store.organizations().await?.contains(organization_id) {
+        bail!("there is no organisation {organization_id}");
+    }
     let members = read(&*app.store, organization_id, |tx| tx.members()).await?;
     let owner = members.into_iter().find(|member| member.role == Role::Owner);
-    let owner = owner.context("this organisation has no owner")?;
+    let owner = owner.with_context(|| format!("organisation {organization_id} has no owner"))?;
     Ok(UserCaller { organization_id: organization_id.clone(), user_id: owner.user_id, role: Role::Owner })
 }
 

@@ -19,6 +19,10 @@ pub async fn run(place: Place, wanted: Listen) -> anyhow::Result<()> {
     heed_signals(&state)?;
     tracing::info!(target: "admit", %address, data_dir = %place.data_dir.display(), "serving");
     eprintln!("admit: serving on http://{address}");
+    if state.app.store.organizations().await?.is_empty() {
+        eprintln!("admit: nobody can sign in yet. Make an organisation and its owner:");
+        eprintln!("admit:   admit user add --organization NAME --email YOU@EXAMPLE.ORG");
+    }
     until_stopped(state, listener).await;
     Ok(())
 }

@@ -198,6 +198,10 @@ impl Server {
     pub fn as_superuser(&self, address: &str) -> String {
         address.replace("user=admit", "user=admin")
     }
+    /// One of PostgreSQL's own programs, such as `pg_dump`.
+    pub fn tool(&self, name: &str) -> Command {
+        Command::new(bin().join(name))
+    }
     /// The folder with its data, its socket and its log.
     pub fn folder(&self) -> &Path {
         &self.folder

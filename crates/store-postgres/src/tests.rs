@@ -342,3 +342,47 @@ fn a_long_answer_nobody_waited_for_does_not_stop_the_connection() {
     let told = told.recv_timeout(std::time::Duration::from_secs(30));
     assert_eq!(told.expect("the connection stands still"), Ok("after".to_owned()));
 }
+
+/// docs/operations.md "Backup" and "Restore", word for word.
+#[test]
+fn a_dump_by_the_backup_role_brings_back_every_row_and_every_guard() {
+    let server = shared();
+    let address = server.database();
+    let name = address.rsplit('=').next().unwrap().to_owned();
+    server.admin("CREATE ROLE admit_backup LOGIN BYPASSRLS");
+    server.admin("GRANT pg_read_all_data TO admit_backup");
+    let dump = server.folder().join("..").join(format!("admit-dump-{}", std::process::id()));
+    let taken = |user: &str| {
+        let by = address.replace("user=admit", &format!("user={user}"));
+        server.tool("pg_dump").args(["--format=custom", "--file"]).arg(&dump).arg(by).output().unwrap()
+    };
+    let store = open(&address);
+    drive(async {
+        with_event(&store).await;
+        with_scans(&store, vec![scan("e", "kept", "t1")]).await;
+    });
+    let refused = taken("admit");
+    assert!(!refused.status.success(), "Admit's own role sees one organisation at a time: its dump would be empty");
+    assert!(taken("admit_backup").status.success());
+    drive(async { with_scans(&store, vec![scan("e", "lost", "t1")]).await });
+    drop(store);
+    let restored = server
+        .tool("pg_restore")
+        .args(["--clean", "--if-exists", "--single-transaction", "--exit-on-error", "--no-owner", "--dbname", &address])
+        .arg(&dump)
+        .output()
+        .unwrap();
+    assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
+    std::fs::remove_file(&dump).unwrap();
+    let store = open(&address);
+    drive(async {
+        let listed = look(&store, |tx| tx.scans(&id("e"), &Default::default(), &page(9))).await.items;
+        assert_eq!(listed.iter().map(|one| one.fact.scan.scan_id.as_str()).collect::<Vec<_>>(), ["kept"]);
+        with_scans(&store, vec![scan("e", "after", "t1")]).await;
+    });
+    let guarded = "SELECT set_config('app.organization_id', 'o', false); DELETE FROM scans";
+    assert!(run_sql(&address, guarded).is_err(), "facts are insert-only as before");
+    let apart = "SELECT set_config('app.organization_id', 'p', false);
+        DO $$ BEGIN ASSERT (SELECT COUNT(*) FROM scans) = 0; END $$";
+    run_sql(&address, apart).unwrap_or_else(|error| panic!("{name}: organisations are apart as before: {error}"));
+}

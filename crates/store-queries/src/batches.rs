@@ -9,12 +9,18 @@ use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 
 statements! {
-    /// One log.
+    /// One log, locked until the end of the transaction.
     LOG = "SELECT device_id, log_id, event_id, head, received, closed_at FROM logs
+        WHERE organization_id = $1 AND device_id = $2 AND log_id = $3",
+        postgres = "SELECT device_id, log_id, event_id, head, received, closed_at FROM logs
+        WHERE organization_id = $1 AND device_id = $2 AND log_id = $3 FOR UPDATE";
+    /// The same on a read snapshot, which locks nothing.
+    READ_LOG = "SELECT device_id, log_id, event_id, head, received, closed_at FROM logs
         WHERE organization_id = $1 AND device_id = $2 AND log_id = $3";
-    /// Logs whose newest scan is of an event.
-    LOGS = "SELECT device_id, log_id, event_id, head, received, closed_at FROM logs
-        WHERE organization_id = $1 AND event_id = $2 ORDER BY device_id, log_id";
+    /// Logs whose newest scan is of an event, and all those of the devices that are there now: what they lack may be of
+    /// any event.
+    LOGS = "SELECT device_id, log_id, event_id, head, received, closed_at FROM logs WHERE organization_id = $1 AND (event_id = $2
+        OR device_id IN (SELECT device_id FROM devices WHERE organization_id = $1 AND event_id = $2)) ORDER BY device_id, log_id";
     /// Makes or overwrites a log.
     PUT_LOG = "INSERT INTO logs (organization_id, device_id, log_id, event_id, head, received, closed_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (organization_id, device_id, log_id) DO UPDATE SET
@@ -75,7 +81,8 @@ fn read_batch(row: &mut Row) -> Result<BatchRecord> {
 impl<D: Driver> SqlTx<'_, D> {
     pub(crate) fn load_log(&mut self, device_id: &DeviceId, log_id: &LogId) -> Result<Option<LogRecord>> {
         let id = self.organization_id.clone();
-        self.one(&LOG, &[(&id).into(), device_id.into(), log_id.into()], read_log)
+        let stmt = if self.writes() { &LOG } else { &READ_LOG };
+        self.one(stmt, &[(&id).into(), device_id.into(), log_id.into()], read_log)
     }
     pub(crate) fn load_logs(&mut self, event_id: &EventId) -> Result<Vec<LogRecord>> {
         let id = self.organization_id.clone();

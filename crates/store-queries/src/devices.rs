@@ -34,17 +34,26 @@ statements! {
     /// Overwrites a device's health.
     PUT_HEALTH = "UPDATE devices SET last_seen_at = $3, last_sync_at = $4, pending = $5, battery = $6, app_version = $7,
         manifest_version = $8, clock_offset_ms = $9, failed_syncs = $10 WHERE organization_id = $1 AND device_id = $2";
-    /// One device.
-    DEVICE = concat!("SELECT ", device_columns!(), " FROM devices WHERE organization_id = $1 AND device_id = $2");
-    /// Devices of an event, oldest first.
-    DEVICES = concat!("SELECT ", device_columns!(), " FROM devices WHERE organization_id = $1 AND event_id = $2 ORDER BY created_at, device_id");
+    /// One device, locked until the end of the transaction: writes of several events may concern one device, its keys and
+    /// its logs, and no event's head keeps those apart.
+    DEVICE = concat!("SELECT ", device_columns!(), " FROM devices WHERE organization_id = $1 AND device_id = $2"),
+        postgres = concat!("SELECT ", device_columns!(), " FROM devices WHERE organization_id = $1 AND device_id = $2 FOR UPDATE");
+    /// The same on a read snapshot, which locks nothing.
+    READ_DEVICE = concat!("SELECT ", device_columns!(), " FROM devices WHERE organization_id = $1 AND device_id = $2");
+    /// Devices of an event, and those elsewhere by now of which it has a log; oldest first.
+    DEVICES = concat!("SELECT ", device_columns!(), " FROM devices WHERE organization_id = $1 AND (event_id = $2
+        OR device_id IN (SELECT device_id FROM logs WHERE organization_id = $1 AND event_id = $2)) ORDER BY created_at, device_id");
     /// Makes a key.
     INSERT_KEY = "INSERT INTO device_keys (organization_id, key_id, device_id, token_hash, sealed_scan_key, created_at, first_used_at,
         revoked_at, replaced_at, paired_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
     /// Overwrites a key's times.
     UPDATE_KEY = "UPDATE device_keys SET first_used_at = $3, revoked_at = $4, replaced_at = $5 WHERE organization_id = $1 AND key_id = $2";
-    /// Keys of a device, oldest first.
-    KEYS = concat!("SELECT ", key_columns!(), " FROM device_keys WHERE organization_id = $1 AND device_id = $2 ORDER BY created_at, key_id");
+    /// Keys of a device, oldest first, locked until the end of the transaction.
+    KEYS = concat!("SELECT ", key_columns!(), " FROM device_keys WHERE organization_id = $1 AND device_id = $2 ORDER BY created_at, key_id"),
+        postgres = concat!("SELECT ", key_columns!(), " FROM device_keys WHERE organization_id = $1 AND device_id = $2
+        ORDER BY created_at, key_id FOR UPDATE");
+    /// The same on a read snapshot, which locks nothing.
+    READ_KEYS = concat!("SELECT ", key_columns!(), " FROM device_keys WHERE organization_id = $1 AND device_id = $2 ORDER BY created_at, key_id");
     /// One key.
     KEY = concat!("SELECT ", key_columns!(), " FROM device_keys WHERE organization_id = $1 AND key_id = $2");
     /// Makes a pairing token.
@@ -183,7 +192,8 @@ impl<D: Driver> TxDevices for SqlTx<'_, D> {
     }
     fn device(&mut self, device_id: &DeviceId) -> Result<Option<DeviceRecord>> {
         let id = self.organization_id.clone();
-        self.one(&DEVICE, &[(&id).into(), device_id.into()], read_device)
+        let stmt = if self.writes() { &DEVICE } else { &READ_DEVICE };
+        self.one(stmt, &[(&id).into(), device_id.into()], read_device)
     }
     fn devices(&mut self, event_id: &EventId) -> Result<Vec<DeviceRecord>> {
         let id = self.organization_id.clone();
@@ -222,7 +232,8 @@ impl<D: Driver> TxDevices for SqlTx<'_, D> {
     }
     fn device_keys(&mut self, device_id: &DeviceId) -> Result<Vec<DeviceKeyRecord>> {
         let id = self.organization_id.clone();
-        self.all(&KEYS, &[(&id).into(), device_id.into()], read_key)
+        let stmt = if self.writes() { &KEYS } else { &READ_KEYS };
+        self.all(stmt, &[(&id).into(), device_id.into()], read_key)
     }
     fn device_key(&mut self, key_id: &KeyId) -> Result<Option<DeviceKeyRecord>> {
         let id = self.organization_id.clone();

@@ -39,7 +39,8 @@ pub async fn heartbeat(app: &App, caller: &DeviceCaller, beat: HeartbeatRequest)
     Ok(answer)
 }
 
-/// A log's row is written by batches and heartbeats alike: both hold the event's head while they do.
+/// A log's row is written by batches and heartbeats alike, and not always under the same event's head: both read the
+/// device first, which a store locks for whoever writes.
 pub(crate) async fn scope(app: &App, caller: &DeviceCaller) -> Result<Scope> {
     let device_id = caller.device_id.clone();
     let event_id = read(&*app.store, &caller.organization_id, move |tx| {

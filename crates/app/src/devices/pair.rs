@@ -184,8 +184,14 @@ fn decide(tx: &mut dyn Tx, secret: &Secret, attempt: &Attempt<'_>, draw: &mut Dr
     let device = tx.device(&command.device_id)?;
     let keys = tx.device_keys(&command.device_id)?;
     // 1. Is the token good? Another device, or the same one later, finds it used.
+    // Over: said without a word in the ledger, which whoever once saw the code could otherwise fill for ever.
+    let over = now >= token.expires_at;
     if token.claim_hash.is_some() && token.claim_hash != attempt.claim_hash {
-        return refuse(tx, attempt, &token, "claim_secret", Decided::Unclaimed);
+        return if over {
+            Ok(Decided::Unclaimed)
+        } else {
+            refuse(tx, attempt, &token, "claim_secret", Decided::Unclaimed)
+        };
     }
     let first = token.used_by.iter().find(|(device_id, _)| *device_id == command.device_id).map(|(_, at)| *at);
     let bound = token.device_id.as_ref() == Some(&command.device_id);
@@ -198,7 +204,7 @@ fn decide(tx: &mut dyn Tx, secret: &Secret, attempt: &Attempt<'_>, draw: &mut Dr
         if first.is_some() || bound_elsewhere || token.used_by.len() >= token.uses as usize {
             return refuse(tx, attempt, &token, "pairing_token_used", Decided::UsedUp);
         }
-        if now >= token.expires_at {
+        if over {
             return Ok(Decided::Expired);
         }
     }
@@ -233,7 +239,11 @@ fn decide(tx: &mut dyn Tx, secret: &Secret, attempt: &Attempt<'_>, draw: &mut Dr
     Ok(Decided::Paired { key_id, gate_id: token.gate_id })
 }
 
-/// Puts a refusal on record. Where the code was somebody's already, that device carries the alarm for staff to see.
+/// How often a refused code is put on record at most.
+const ALARM_EVERY_MS: i64 = 60_000;
+
+/// Puts a refusal on record. Where the code was somebody's already, that device carries the alarm for staff to see; one that
+/// was raised a moment ago is not raised again.
 fn refuse(
     tx: &mut dyn Tx,
     attempt: &Attempt<'_>,
@@ -241,13 +251,18 @@ fn refuse(
     reason: &'static str,
     decided: Decided,
 ) -> Result<Decided> {
+    let owner = token.used_by.last().map(|(device_id, _)| device_id).or(token.device_id.as_ref());
+    let owner = match owner {
+        Some(owner) if matches!(decided, Decided::UsedUp | Decided::Unclaimed) => tx.device(owner)?,
+        _ => None,
+    };
+    let raised = owner.as_ref().and_then(|device| device.code_reused_at);
+    if raised.is_some_and(|at| attempt.now.since(at) < ALARM_EVERY_MS) {
+        return Ok(decided);
+    }
     let changes = serde_json::json!({ "reason": reason }).to_string();
     audit(tx, &token.event_id, &attempt.command.device_id, "pairing_refused", &changes)?;
-    let owner = token.used_by.last().map(|(device_id, _)| device_id).or(token.device_id.as_ref());
-    if matches!(decided, Decided::UsedUp | Decided::Unclaimed)
-        && let Some(owner) = owner
-        && let Some(device) = tx.device(owner)?
-    {
+    if let Some(device) = owner {
         tx.update_device(&DeviceRecord { code_reused_at: Some(attempt.now), ..device })?;
     }
     Ok(decided)

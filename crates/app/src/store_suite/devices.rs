@@ -4,7 +4,8 @@ use admit_core::reduce::{LeftOut, ScanVerdict};
 use admit_core::scan::Scan;
 
 use super::fixture::*;
-use crate::error::Error;
+use crate::error::{Error, Result};
+use crate::ports::write;
 use crate::records::*;
 
 fn device(name: &str, created_at: i64) -> DeviceRecord {
@@ -135,6 +136,69 @@ pub async fn logs_are_overwritten(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.log(&id("d1"), &id("log1"))).await, Some(closed.clone()));
     assert_eq!(look(&store, |tx| tx.logs(&id("e"))).await, [other, closed]);
     assert_eq!(look(&store, |tx| tx.log(&id("d2"), &id("log1"))).await, None);
+}
+
+/// Writes of two events that concern one device stand in line: none overwrites what the other read and changed.
+pub async fn a_device_and_its_log_are_changed_by_one_at_a_time(store: TestStore) {
+    with_event(&store).await;
+    make_event(&store, "o", event("f", 1)).await;
+    on_event(&store, |tx| {
+        tx.insert_device(&device("d1", 1))?;
+        tx.put_log(&LogRecord {
+            device_id: id("d1"),
+            log_id: id("l1"),
+            event_id: id("e"),
+            head: 0,
+            received: vec![],
+            closed_at: None,
+        })
+    })
+    .await
+    .unwrap();
+    let writes = (0..60).map(|n| {
+        let event = if n % 2 == 0 { "e" } else { "f" };
+        write(&*store, scope("o", event), |tx| {
+            let device = tx.device(&id("d1"))?.ok_or(Error::NotFound { what: "device" })?;
+            let failed_syncs = device.health.failed_syncs + 1;
+            tx.put_health(&device.device_id, &DeviceHealth { failed_syncs, ..device.health })?;
+            let log = tx.log(&id("d1"), &id("l1"))?.ok_or(Error::NotFound { what: "log" })?;
+            tx.put_log(&LogRecord { head: log.head + 1, ..log })
+        })
+    });
+    let results = futures_util::future::join_all(writes).await;
+    assert_eq!(results.into_iter().filter(Result::is_err).count(), 0);
+    let told = look(&store, |tx| Ok((tx.device(&id("d1"))?, tx.log(&id("d1"), &id("l1"))?))).await;
+    let (device, log) = told;
+    assert_eq!(device.map(|device| device.health.failed_syncs), Some(60));
+    assert_eq!(log.map(|log| log.head), Some(60));
+}
+
+/// A phone that moved on is still listed where it has a log, and its logs where it is now: what it lacks may be of either.
+pub async fn a_device_is_listed_where_it_is_and_where_its_log_is(store: TestStore) {
+    with_event(&store).await;
+    make_event(&store, "o", event("f", 1)).await;
+    let log = |event: &str, log_id: &str| LogRecord {
+        device_id: id("d1"),
+        log_id: id(log_id),
+        event_id: id(event),
+        head: 9,
+        received: vec![(1, 2)],
+        closed_at: None,
+    };
+    let (here, there) = (log("e", "l1"), DeviceRecord { event_id: id("f"), ..device("d1", 1) });
+    let stored = (there.clone(), here.clone());
+    on_event(&store, move |tx| {
+        tx.insert_device(&stored.0)?;
+        tx.put_log(&stored.1)
+    })
+    .await
+    .unwrap();
+    for event in ["e", "f"] {
+        assert_eq!(look(&store, move |tx| tx.devices(&id(event))).await, std::slice::from_ref(&there), "{event}");
+        assert_eq!(look(&store, move |tx| tx.logs(&id(event))).await, std::slice::from_ref(&here), "{event}");
+    }
+    assert!(look(&store, |tx| tx.devices(&id("g"))).await.is_empty());
+    assert!(look(&store, |tx| tx.logs(&id("g"))).await.is_empty());
 }
 
 /// A place of a log with two contents is a fork, of this log only.

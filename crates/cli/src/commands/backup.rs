@@ -33,8 +33,8 @@ impl Backup {
     pub async fn run(self) -> anyhow::Result<()> {
         if self.place.database_url.is_some() {
             bail!(
-                "a PostgreSQL database is copied with its own tools: pg_dump --format=custom --file=admit.dump \
-                 \"$DATABASE_URL\". After pg_restore run: admit restore --in-place"
+                "a PostgreSQL database is copied with its own tools, by a role that sees every organisation's rows: \
+                 docs/operations.md \"Backup\" has the lines. After pg_restore run: admit restore --in-place"
             );
         }
         let database = self.place.data_dir.join(DATABASE_FILE);

@@ -207,12 +207,13 @@ pub fn implausible(event: Option<&EventRules>, at: Timestamp) -> bool {
 
 /// Merges what two deliveries of one content prove: the best signature, the better offset, the earlier receipt.
 pub fn merge_deliveries(into: &mut Fact, other: &Fact) {
-    into.signature = into.signature.min(other.signature);
+    // The better proof says whether it came after a revocation: what proves nothing lifts no hold (spec D10).
+    let proof = (into.signature, into.after_revocation).min((other.signature, other.after_revocation));
+    (into.signature, into.after_revocation) = proof;
     into.offset_seconds = better_offset(into.offset_seconds, other.offset_seconds);
     if other.received_at < into.received_at {
         into.received_at = other.received_at;
     }
-    into.after_revocation &= other.after_revocation;
     into.judged = match (into.judged, other.judged) {
         (Some(a), Some(b)) => Some(if (a.serial, a.outcome) <= (b.serial, b.outcome) { a } else { b }),
         (a, b) => a.or(b),

@@ -95,6 +95,19 @@ fn a_scan_first_received_after_revocation_is_unverified_whoever_carries_it() {
     assert_eq!(case.scan(earlier).t().state.within, 1, "another delivery came before it");
 }
 
+/// spec D10: let in again under another key, an S1 device sends what was held once more; that its old signature no longer
+/// verifies is no reason to count it.
+#[test]
+fn a_delivery_that_proves_nothing_lifts_no_hold() {
+    let held = entry("a", "1", at("19:00"), "t").with(|fact| fact.after_revocation = true);
+    let again = held.clone().unverified().with(|fact| fact.after_revocation = false);
+    for case in
+        [one(ReEntry::Never, 1).scan(held.clone()).scan(again.clone()), one(ReEntry::Never, 1).scan(again).scan(held)]
+    {
+        assert_eq!((case.t().state.persons(), kinds(&case.t())), (0, vec![IncidentKind::UnverifiedScan]));
+    }
+}
+
 #[test]
 fn exclude_un_counts_restore_takes_it_back_and_the_highest_serial_wins() {
     let case = one(ReEntry::Never, 1).scan(entry("a", "1", at("19:00"), "t")).scan(entry("b", "2", at("19:01"), "t"));

@@ -4,7 +4,7 @@
 //! and tell whoever watches how many scans were of a code let in less than five minutes before (S2 §11). Codes are
 //! named by their hash: no text that opens a door lies in a cache.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use admit_app::recent::{Recent, RecentScan};
@@ -19,15 +19,43 @@ use crate::telemetry::{Metrics, TierLabel};
 
 /// How long a scan is remembered (S2 §4).
 const REMEMBERED: Duration = Duration::from_secs(300);
-/// Codes remembered in this process before the old ones are swept out, and before nothing more is taken in.
-const SWEEP_FROM: usize = 50_000;
+/// Scans remembered in this process; a further one takes the place of the oldest.
 const MOST: usize = 200_000;
 /// Scans of one exchange with Redis.
 const CHUNK: usize = 250;
 /// Chunks that wait for Redis; more are forgotten.
 const QUEUE: usize = 256;
 
-type Hot = BTreeMap<(OrganizationId, BarcodeHash), (ScanId, Instant)>;
+type Code = (OrganizationId, BarcodeHash);
+
+/// What this process remembers. Every scan is put in once and taken out once: what one costs does not grow with how much
+/// is remembered, and a burst of scans holds up nobody.
+#[derive(Default)]
+struct Hot {
+    last: BTreeMap<Code, (ScanId, Instant)>,
+    /// As they came, the oldest first; a code's newest alone stands in `last`.
+    order: VecDeque<(Code, Instant)>,
+}
+
+impl Hot {
+    /// Takes a scan in; answers whether another one of its code was remembered.
+    fn note(&mut self, code: Code, scan_id: ScanId, now: Instant) -> bool {
+        while let Some((_, at)) = self.order.front()
+            && (now.duration_since(*at) >= REMEMBERED || self.order.len() >= MOST)
+        {
+            self.forget_oldest();
+        }
+        self.order.push_back((code.clone(), now));
+        let before = self.last.insert(code, (scan_id.clone(), now));
+        before.is_some_and(|(id, _)| id != scan_id)
+    }
+    fn forget_oldest(&mut self) {
+        let Some((code, at)) = self.order.pop_front() else { return };
+        if self.last.get(&code).is_some_and(|(_, last)| *last == at) {
+            self.last.remove(&code);
+        }
+    }
+}
 
 /// Both tiers.
 pub struct RecentScans {
@@ -56,15 +84,7 @@ impl RecentScans {
     /// Takes a scan in; answers whether another one of its code was remembered.
     fn heat(&self, organization_id: &OrganizationId, scan: &RecentScan, now: Instant) -> bool {
         let mut hot = self.hot.lock().unwrap_or_else(PoisonError::into_inner);
-        if hot.len() >= SWEEP_FROM {
-            hot.retain(|_, (_, at)| now - *at < REMEMBERED);
-        }
-        let key = (organization_id.clone(), scan.barcode_hash);
-        let before = hot.get(&key).is_some_and(|(id, at)| *id != scan.scan_id && now - *at < REMEMBERED);
-        if hot.len() < MOST {
-            hot.insert(key, (scan.scan_id.clone(), now));
-        }
-        before
+        hot.note((organization_id.clone(), scan.barcode_hash), scan.scan_id.clone(), now)
     }
 }
 
@@ -114,5 +134,40 @@ async fn warm(link: Arc<Link>, mut waiting: mpsc::Receiver<Chunk>, metrics: Arc<
         let pairs = scans.iter().zip(&before).filter(|((_, hot), _)| !hot);
         let hits = pairs.filter(|((scan, _), value)| value.as_deref().is_some_and(|value| is_other(scan, value)));
         metrics.recent_duplicates.get_or_create(&TierLabel { tier: "warm" }).inc_by(hits.count() as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(n: usize) -> Code {
+        (OrganizationId::new("o").unwrap(), BarcodeHash::of(&format!("code {n}")))
+    }
+    fn scan(n: usize) -> ScanId {
+        ScanId::new(format!("s{n}")).unwrap()
+    }
+
+    #[test]
+    fn another_scan_of_a_code_within_five_minutes_is_known_and_the_same_one_is_not() {
+        let (mut hot, begun) = (Hot::default(), Instant::now());
+        assert!(!hot.note(code(1), scan(1), begun));
+        assert!(!hot.note(code(1), scan(1), begun), "a repeat of itself");
+        assert!(hot.note(code(1), scan(2), begun));
+        assert!(!hot.note(code(2), scan(3), begun));
+        let late = begun + REMEMBERED;
+        assert!(!hot.note(code(1), scan(4), late), "forgotten");
+        assert_eq!((hot.last.len(), hot.order.len()), (1, 1));
+    }
+
+    #[test]
+    fn what_is_remembered_has_a_bound_and_the_newest_stays() {
+        let (mut hot, now) = (Hot::default(), Instant::now());
+        for n in 0..MOST + 10 {
+            assert!(!hot.note(code(n), scan(n), now));
+        }
+        assert_eq!((hot.last.len(), hot.order.len()), (MOST, MOST));
+        assert!(hot.note(code(MOST + 9), scan(0), now), "the newest");
+        assert!(!hot.note(code(0), scan(1), now), "the oldest made room");
     }
 }

@@ -72,6 +72,23 @@ fn d11_the_second_user_of_a_code_fails_and_staff_see_whose_code_it_was() {
     world.is_consistent();
 }
 
+/// Whoever once saw a code could otherwise fill the ledger with it, without signing in.
+#[test]
+fn a_code_used_again_and_again_is_put_on_record_once_a_minute() {
+    let world = World::new();
+    let token = token(&world, None);
+    pair(&world, &token, "p", None).unwrap();
+    let refusals = || world.ledger().iter().filter(|action| *action == "pairing_refused").count();
+    for _ in 0..50 {
+        assert_eq!(code(pair(&world, &token, "thief", None)), "pairing_token_used");
+    }
+    assert_eq!(refusals(), 1);
+    world.pass(MINUTE);
+    assert_eq!(code(pair(&world, &token, "thief", None)), "pairing_token_used");
+    assert_eq!(refusals(), 2);
+    world.is_consistent();
+}
+
 /// spec D11: a known active `device_id` needs its own key or approval, else 409; its key stays good until the new one
 /// is used, so a lost answer locks nobody out.
 #[test]
