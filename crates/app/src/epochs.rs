@@ -1,13 +1,18 @@
 //! Epochs and witnesses: how a server that was rolled back is found out (spec §3 "Epoch and witness").
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use admit_core::ids::{EventId, OrganizationId};
 use admit_core::rule::Epoch;
+use admit_core::scan::Scan;
 use admit_core::sign::{check_witness_mac, witness_mac};
 use admit_core::wire::scanning::Witness;
 
 use crate::error::Result;
-use crate::ports::{App, read};
-use crate::records::Head;
+use crate::ports::{App, Scope, Tx, read, write};
+use crate::records::{Head, NewAudit};
+use crate::rules::{Brought, announce};
+use crate::scans::rejudge::{reduce_stored, rejudge, state_record};
 
 /// The witness of an event's head: a header of every answer to a device.
 pub async fn witness(app: &App, organization_id: &OrganizationId, event_id: &EventId) -> Result<Witness> {
@@ -81,5 +86,77 @@ async fn begin_after(app: &App, seen: Epoch, known_ms: i64) -> Result<()> {
     let restored_at_ms = app.clock.now().ms().max(seen.restored_at_ms.max(known_ms).saturating_add(1));
     app.store.begin_epoch(seen, Epoch { restored_at_ms, random: u64::from_be_bytes(random) }).await?;
     app.manifests.clear();
+    judge_anew(app).await
+}
+
+/// Subjects looked at in one read: bounds memory and the time a read takes, not the result.
+const CHUNK: usize = 2_000;
+
+/// Judges anew the scans that claim to have known what the server lost: an epoch's end takes that knowledge from them
+/// (spec §3, `Epochs::known`), and with it what was found of them. Every new epoch ends with it; a server that stopped
+/// in between does it at its next start. Done once an epoch: that it was is a setting.
+pub async fn judge_anew(app: &App) -> Result<()> {
+    let present = app.store.epoch().await?;
+    let done = format!("epoch_judged:{present}");
+    if app.store.setting(done.clone()).await?.is_some() {
+        return Ok(());
+    }
+    for (organization_id, event_id) in app.store.all_events().await? {
+        judge_event(app, &organization_id, &event_id).await?;
+    }
+    app.store.settle(done, "yes".into()).await?;
     Ok(())
+}
+
+async fn judge_event(app: &App, organization_id: &OrganizationId, event_id: &EventId) -> Result<()> {
+    let event = event_id.clone();
+    let all = read(&*app.store, organization_id, move |tx| tx.subjects_with_scans(&event)).await?;
+    for chunk in all.chunks(CHUNK) {
+        let (event, chunk) = (event_id.clone(), chunk.to_vec());
+        let stale = read(&*app.store, organization_id, move |tx| stale(tx, &event, &chunk)).await?;
+        if stale.is_empty() {
+            continue;
+        }
+        let (event, now, draw) = (event_id.clone(), app.clock.now(), app.draw());
+        let brought = write(&*app.store, Scope::event(organization_id, event_id), move |tx| {
+            let stamp = tx.stamp(&event)?;
+            let rejudged = rejudge(tx, &event, &stale, stamp, now, &mut draw.clone())?;
+            tx.append_audit(NewAudit {
+                event_id: Some(event.clone()),
+                user_id: None,
+                device_id: None,
+                action: "epoch_judged",
+                entity_type: "Event",
+                entity_id: event.as_str().to_owned(),
+                changes: serde_json::json!({ "subjects": stale.len() }).to_string(),
+                metadata: "{}".to_owned(),
+            })?;
+            Ok(Brought::of(stamp, &rejudged))
+        })
+        .await?;
+        announce(app, organization_id, event_id, &brought);
+    }
+    Ok(())
+}
+
+/// Which of these subjects hold a scan whose knowledge an epoch's end cut short, and are not judged by that yet.
+fn stale(tx: &mut dyn Tx, event_id: &EventId, subjects: &[String]) -> Result<BTreeSet<String>> {
+    let epochs = tx.load_rules(event_id, &[])?.book.epochs;
+    let cut = |scan: &Scan| {
+        let known =
+            scan.epoch.filter(|epoch| epochs.contains(*epoch)).map(|_| epochs.known(scan.epoch, scan.known_serial()));
+        known.is_some_and(|known| known < scan.known_serial())
+    };
+    let facts = tx.facts(event_id, subjects)?;
+    let touched: BTreeSet<String> =
+        facts.iter().filter(|(_, fact)| cut(&fact.scan)).map(|(subject, _)| subject.key()).collect();
+    let touched: Vec<String> = touched.into_iter().collect();
+    let held: BTreeMap<String, [u8; 32]> =
+        tx.states(event_id, &touched)?.into_iter().map(|state| (state.subject_key, state.digest)).collect();
+    let reduced = reduce_stored(tx, event_id, &touched)?;
+    let differs = |(key, reduced): (String, _)| {
+        let digest = state_record(&key, &reduced, 0).digest;
+        (held.get(&key) != Some(&digest)).then_some(key)
+    };
+    Ok(reduced.into_iter().filter_map(differs).collect())
 }

@@ -22,6 +22,8 @@ pub async fn open(place: &Place, settings: Settings) -> anyhow::Result<AppState>
     let store = store(place).await?;
     let state = AppState::new(store, secret, settings);
     check_secret(&state.app).await?;
+    // A server that ended while an epoch began has this left to do.
+    admit_app::epochs::judge_anew(&state.app).await?;
     Ok(state)
 }
 

@@ -1,9 +1,14 @@
-//! The signed list a device decides by (S1 §2, spec §5): built once, signed per device, verified at every start.
+//! The signed list a device decides by (S1 §2, spec §5): built once, signed per device, verified at every start. Beside
+//! it its compact form, and the signed names for gates that allow them.
 
 pub mod index;
 pub mod build;
+pub mod compact;
 pub mod verify;
+pub mod names;
 
 pub use build::{Code, Input, Large, delta_part, envelope, large_part, signed_tail};
+pub use compact::{compact_delta_part, compact_part, compact_tail};
 pub use index::{Found, Index, IndexError, content_hash};
+pub use names::{Names, names_delta_part, names_part, names_tail, read_names};
 pub use verify::{Content, Delta, Expected, Identity, Manifest, ManifestError, Standing, compare, read};

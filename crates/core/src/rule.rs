@@ -256,6 +256,24 @@ pub struct DeviceBook {
     pub lost_since: History<Option<Timestamp>>,
 }
 
+impl DeviceBook {
+    /// Whether the device was thought lost when it scanned at this moment: since its loss, until it was found again.
+    /// What a device knew plays no part: a thief's knows nothing we asked for.
+    pub fn is_lost_at(&self, at: Timestamp) -> bool {
+        self.lost_since.at(at, 0).is_some_and(|since| since.is_some_and(|since| at >= since))
+    }
+    /// The same by its newest rule alone, as a device views everything (`Rules::newest`).
+    pub fn is_lost_by_the_newest(&self, at: Timestamp) -> bool {
+        self.lost_since.newest().is_some_and(|since| since.is_some_and(|since| at >= since))
+    }
+    /// When it was last found again. What is said of a later loss holds from then on only: scans of the time it was
+    /// away go on waiting for a person.
+    pub fn found_at(&self) -> Option<Timestamp> {
+        let found = self.lost_since.0.iter().rev().find(|held| held.value.is_none())?;
+        if let Effective::At(at) = found.effective_at { Some(at) } else { None }
+    }
+}
+
 /// Which rules are asked for: those at a scan, those a device knew, or the newest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {

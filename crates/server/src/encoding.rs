@@ -7,9 +7,10 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use admit_app::cache::LargePart;
+use admit_core::manifest::compact::MEDIA_TYPE;
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
-use http::HeaderMap;
-use http::header::ACCEPT_ENCODING;
+use http::header::{ACCEPT, ACCEPT_ENCODING};
+use http::{HeaderMap, HeaderName};
 
 /// Put into an answer's extensions: it is in its final encoding already, or must not be compressed.
 #[derive(Debug, Clone, Copy)]
@@ -22,11 +23,21 @@ const KEPT: usize = 16;
 
 /// Whether a client takes an encoding: named with a weight that is not 0.
 pub fn accepts(headers: &HeaderMap, encoding: &str) -> bool {
-    let lines = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
+    names(headers, &ACCEPT_ENCODING, encoding)
+}
+
+/// Whether a client asks for a list in the compact form: its media type is named, a mere `*/*` is not.
+pub fn takes_compact(headers: &HeaderMap) -> bool {
+    names(headers, &ACCEPT, MEDIA_TYPE)
+}
+
+/// Whether one of a header's items, with a weight that is not 0, is `word`.
+fn names(headers: &HeaderMap, header: &HeaderName, word: &str) -> bool {
+    let lines = headers.get_all(header).iter().filter_map(|line| line.to_str().ok());
     lines.flat_map(|line| line.split(',')).any(|item| {
         let (name, weight) = item.split_once(';').map_or((item, ""), |(name, weight)| (name, weight));
         let zero = weight.trim().strip_prefix("q=").and_then(|q| q.trim().parse::<f32>().ok()) == Some(0.0);
-        name.trim().eq_ignore_ascii_case(encoding) && !zero
+        name.trim().eq_ignore_ascii_case(word) && !zero
     })
 }
 
@@ -200,5 +211,19 @@ mod tests {
         assert_eq!(of("gzip;q=0.5"), Encoding::Gzip);
         assert_eq!(of("gzip;q=0, zstd; q=0.0"), Encoding::Identity);
         assert_eq!(of("br"), Encoding::Identity);
+    }
+
+    #[test]
+    fn the_compact_form_is_for_those_who_name_it() {
+        let takes = |line: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, line.parse().unwrap());
+            takes_compact(&headers)
+        };
+        assert!(takes("application/vnd.admit.manifest"));
+        assert!(takes("Application/vnd.admit.manifest;q=0.9, application/json"));
+        for line in ["application/json", "*/*", "application/*", "application/vnd.admit.manifest;q=0"] {
+            assert!(!takes(line), "{line}");
+        }
     }
 }

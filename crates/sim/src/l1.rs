@@ -212,6 +212,11 @@ impl Server for L1 {
             panic!("the store does not start again: {error}");
         }
         self.app = process(&self.store, &self.machine);
+        let faults = self.machine.fault.swap(0, Ordering::Relaxed);
+        if let Err(error) = now(admit_app::epochs::judge_anew(&self.app)) {
+            panic!("the server does not start again: {error}");
+        }
+        self.machine.fault.store(faults, Ordering::Relaxed);
         self.reach.hit("server killed");
     }
 
@@ -252,6 +257,9 @@ impl Server for L1 {
         if let Ok(seen) = now(self.app.store.epoch()) {
             if let Err(error) = now(self.app.store.begin_epoch(seen, epoch)) {
                 panic!("the epoch does not begin: {error}");
+            }
+            if let Err(error) = now(admit_app::epochs::judge_anew(&self.app)) {
+                panic!("what the epoch lost is not judged: {error}");
             }
             self.app.manifests.clear();
             self.note_epoch(seen);

@@ -236,7 +236,7 @@ CREATE TABLE codes (
 );
 CREATE INDEX codes_of_ticket ON codes (organization_id, event_id, ticket_id);
 
--- folded: the name, lower case, for searching.
+-- folded: the name, lower case, for searching. serial: of the last change, what names on devices are ordered by.
 CREATE TABLE guests (
   organization_id TEXT COLLATE "C" NOT NULL,
   guest_id TEXT COLLATE "C" NOT NULL,
@@ -254,9 +254,11 @@ CREATE TABLE guests (
   external_id TEXT COLLATE "C",
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
+  serial BIGINT NOT NULL,
   CONSTRAINT guests_pk PRIMARY KEY (organization_id, guest_id)
 );
 CREATE INDEX guests_newest ON guests (organization_id, event_id, created_at, guest_id);
+CREATE INDEX guests_by_serial ON guests (organization_id, event_id, serial, guest_id);
 
 -- ---------------------------------------------------------------- devices, keys, pairing, logs, batches
 CREATE TABLE devices (

@@ -1,6 +1,7 @@
 //! Guests.
 
 use admit_app::error::Result;
+use admit_app::ports::TxEvents as _;
 use admit_app::records::*;
 use admit_core::ids::{EventId, GuestId};
 
@@ -24,6 +25,12 @@ const COLUMNS: usize = 14;
 statements! {
     /// Guests by id, of any event.
     GUESTS_BY_ID = concat!("SELECT ", guest_columns!(), " FROM guests g WHERE g.organization_id = $1 AND g.guest_id IN ($2)");
+    /// Serial of the last change.
+    NAMES_SERIAL = "SELECT COALESCE(MAX(serial), 0) FROM guests WHERE organization_id = $1 AND event_id = $2";
+    /// Holders of tickets, changed after a serial.
+    NAMES_SINCE = concat!("SELECT ", guest_columns!(), " FROM guests g CROSS JOIN tickets t
+        WHERE t.organization_id = g.organization_id AND t.ticket_id = g.ticket_id AND t.guest_id = g.guest_id
+        AND g.organization_id = $1 AND g.event_id = $2 AND g.serial > $3 ORDER BY g.ticket_id");
     /// A page of guests with their tickets' states. $5: text to find, $6: the same as a LIKE pattern.
     GUESTS = concat!("SELECT ", guest_columns!(), ", ", state_columns!(), " FROM guests g
         LEFT JOIN states s ON s.organization_id = g.organization_id AND s.event_id = g.event_id AND s.subject = 'ticket:' || g.ticket_id
@@ -37,17 +44,17 @@ bulks! {
     INSERT_GUESTS = "guests" {
         organization_id: Text, guest_id: Text, event_id: Text, ticket_id: Text, guest_list_id: Text, entry_type_id: Text,
         name: Text, folded: Text, email: Text, phone: Text, party_size: Int, note: Text, flag: Text, external_id: Text,
-        created_at: Int, updated_at: Int,
+        created_at: Int, updated_at: Int, serial: Int,
     };
     /// Overwrites guests.
     UPDATE_GUESTS = "guests" {
         organization_id: Text, guest_id: Text, event_id: Text, ticket_id: Text, guest_list_id: Text, entry_type_id: Text,
         name: Text, folded: Text, email: Text, phone: Text, party_size: Int, note: Text, flag: Text, external_id: Text,
-        created_at: Int, updated_at: Int,
+        created_at: Int, updated_at: Int, serial: Int,
     }, "ON CONFLICT (organization_id, guest_id) DO UPDATE SET ticket_id = excluded.ticket_id,
         guest_list_id = excluded.guest_list_id, entry_type_id = excluded.entry_type_id, name = excluded.name,
         folded = excluded.folded, email = excluded.email, phone = excluded.phone, party_size = excluded.party_size,
-        note = excluded.note, flag = excluded.flag, external_id = excluded.external_id, updated_at = excluded.updated_at";
+        note = excluded.note, flag = excluded.flag, external_id = excluded.external_id, updated_at = excluded.updated_at, serial = excluded.serial";
 }
 
 fn read_guest(row: &mut Row) -> Result<GuestRecord> {
@@ -76,8 +83,9 @@ pub(crate) fn read_joined(row: &mut Row) -> Result<Option<GuestRecord>> {
 impl<D: Driver> SqlTx<'_, D> {
     pub(crate) fn put_guests(&mut self, bulk: &'static Bulk, guests: &[GuestRecord]) -> Result<()> {
         let id = self.organization_id.clone();
-        let mut values: Vec<Value<'_>> = Vec::with_capacity(guests.len() * 16);
+        let mut values: Vec<Value<'_>> = Vec::with_capacity(guests.len() * 17);
         for guest in guests {
+            let serial = self.stamp(&guest.event_id)?.serial;
             values.extend([
                 (&id).into(),
                 (&guest.guest_id).into(),
@@ -95,6 +103,7 @@ impl<D: Driver> SqlTx<'_, D> {
                 guest.external_id.as_ref().into(),
                 guest.created_at.into(),
                 guest.updated_at.into(),
+                serial.into(),
             ]);
         }
         self.execute_many(bulk, &values)
@@ -106,6 +115,14 @@ impl<D: Driver> SqlTx<'_, D> {
         guests.sort_by(|a, b| a.guest_id.cmp(&b.guest_id));
         guests.dedup_by(|a, b| a.guest_id == b.guest_id);
         Ok(guests)
+    }
+    pub(crate) fn names_serial_of(&mut self, event_id: &EventId) -> Result<u64> {
+        let id = self.organization_id.clone();
+        Ok(self.one(&NAMES_SERIAL, &[(&id).into(), event_id.into()], Row::count)?.unwrap_or_default())
+    }
+    pub(crate) fn names_after(&mut self, event_id: &EventId, serial: u64) -> Result<Vec<GuestRecord>> {
+        let id = self.organization_id.clone();
+        self.all(&NAMES_SINCE, &[(&id).into(), event_id.into(), serial.into()], read_guest)
     }
     pub(crate) fn page_of_guests(
         &mut self,

@@ -277,6 +277,12 @@ impl<D: Driver> TxTickets for SqlTx<'_, D> {
     fn guests_by_id(&mut self, guest_ids: &[GuestId]) -> Result<Vec<GuestRecord>> {
         self.load_guests(guest_ids)
     }
+    fn names_serial(&mut self, event_id: &EventId) -> Result<u64> {
+        self.names_serial_of(event_id)
+    }
+    fn names_since(&mut self, event_id: &EventId, serial: u64) -> Result<Vec<GuestRecord>> {
+        self.names_after(event_id, serial)
+    }
     fn guests(
         &mut self,
         event_id: &EventId,

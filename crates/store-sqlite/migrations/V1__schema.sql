@@ -235,7 +235,7 @@ CREATE TABLE codes (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX codes_of_ticket ON codes (organization_id, event_id, ticket_id);
 
--- folded: the name, lower case, for searching.
+-- folded: the name, lower case, for searching. serial: of the last change, what names on devices are ordered by.
 CREATE TABLE guests (
   organization_id TEXT NOT NULL,
   guest_id TEXT NOT NULL,
@@ -253,9 +253,11 @@ CREATE TABLE guests (
   external_id TEXT,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
+  serial INTEGER NOT NULL,
   CONSTRAINT guests_pk PRIMARY KEY (organization_id, guest_id)
 ) STRICT;
 CREATE INDEX guests_newest ON guests (organization_id, event_id, created_at, guest_id);
+CREATE INDEX guests_by_serial ON guests (organization_id, event_id, serial, guest_id);
 
 -- ---------------------------------------------------------------- devices, keys, pairing, logs, batches
 CREATE TABLE devices (

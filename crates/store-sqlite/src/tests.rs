@@ -58,6 +58,7 @@ const WIDE: &[&str] = &[
     "COUNT_PAIRING_REQUESTS",
     "TICKETS",
     "GUESTS",
+    "NAMES_SERIAL",
     "SCANS",
     "INCIDENTS",
     "ALL_INCIDENTS",

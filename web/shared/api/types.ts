@@ -107,6 +107,8 @@ export interface PairingRequestView {
   known?: "active" | "suspended" | "revoked";
   event_id?: string;
   gate_id?: string;
+  /** Since when the device of this id is thought lost: approving it needs `found`. */
+  lost_since?: string;
   approved: boolean;
 }
 

@@ -141,6 +141,7 @@ export interface LastEntryView {
   at: Timestamp;
   gate: string;
   device_id: string;
+  device: string;
   own: boolean;
 }
 

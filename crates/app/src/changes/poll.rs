@@ -8,7 +8,7 @@ use admit_core::limits::{CHANGES_ITEMS, CHANGES_SCANS};
 use admit_core::reduce::{EffectiveScan, Rules, TicketState, reduce};
 use admit_core::rule::{Change, TicketBook, When};
 use admit_core::scan::ScanKind;
-use admit_core::wire::scanning::{ChangedGate, ChangedTicket, ChangesAnswer, Cursor};
+use admit_core::wire::scanning::{ChangedGate, ChangedTicket, ChangesAnswer, Cursor, NamedDevice};
 
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
@@ -46,6 +46,7 @@ pub async fn poll(
             items: Vec::new(),
             event: None,
             gates: None,
+            devices: Vec::new(),
             manifest_version: tx.rules_serial(&event_id)?,
             cursor: Cursor::at(head.epoch, 0),
             more: false,
@@ -57,7 +58,8 @@ pub async fn poll(
         if cursor.epoch != head.epoch || cursor.serial > head.serial {
             return Ok(ChangesAnswer { resync: true, ..blank });
         }
-        since(tx, &event_id, &cursor, command.manifest_version, head.serial, blank)
+        let answer = since(tx, &event_id, &cursor, command.manifest_version, head.serial, blank)?;
+        Ok(ChangesAnswer { devices: names(tx, &event_id, &device_id, &answer.items)?, ..answer })
     })
     .await
 }
@@ -88,6 +90,27 @@ fn since(
     let items = items(tx, event_id, tickets)?;
     let (event, gates) = event_rules(tx, event_id, cursor.serial.max(manifest_version))?;
     Ok(ChangesAnswer { items, event, gates, cursor: place, more, ..blank })
+}
+
+/// How staff call the other devices whose scans are told of, in order of id; a device that scans elsewhere now too.
+fn names(tx: &mut dyn Tx, event_id: &EventId, own: &DeviceId, items: &[ChangedTicket]) -> Result<Vec<NamedDevice>> {
+    let scans = items.iter().flat_map(|item| &item.scans).map(|scan| &scan.device_id);
+    let entries = items.iter().filter_map(|item| item.prefix.entries.last()).map(|entry| &entry.device_id);
+    let wanted: BTreeSet<&DeviceId> = scans.chain(entries).filter(|device_id| *device_id != own).collect();
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let here: BTreeMap<DeviceId, String> =
+        tx.devices(event_id)?.into_iter().map(|device| (device.device_id, device.name)).collect();
+    let mut out = Vec::with_capacity(wanted.len());
+    for device_id in wanted {
+        let name = match here.get(device_id) {
+            Some(name) => Some(name.clone()),
+            None => tx.device(device_id)?.map(|device| device.name),
+        };
+        out.extend(name.map(|name| NamedDevice { device_id: device_id.clone(), name }));
+    }
+    Ok(out)
 }
 
 type EventAndGates = (Option<admit_core::event::EventRules>, Option<Vec<ChangedGate>>);

@@ -1,7 +1,9 @@
 //! An organiser lets in a device that asked for itself (spec D11 way (b)).
 //!
-//! It is also how a device comes back that lost its key, or was revoked and found again: its log is what it was, and
-//! goes on.
+//! It is also how a device comes back that lost its key, was revoked, or was lost and found again: its log is what it
+//! was, and goes on.
+
+use std::collections::BTreeSet;
 
 use admit_core::access::Action;
 use admit_core::ids::{DeviceId, EventId, GateId};
@@ -10,13 +12,16 @@ use admit_core::sign::token_hash;
 use admit_core::time::Timestamp;
 use serde_json::json;
 
+use super::revoke::{events_of, find_again};
 use crate::audits::line;
 use crate::caller::UserCaller;
+use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::events;
 use crate::gates;
 use crate::ports::{App, Hint, Scope, Topic, Tx, read, write};
 use crate::records::*;
+use crate::rules::{Brought, announce};
 
 /// A device that asks to be paired, as its organiser-to-be sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,12 +77,14 @@ pub async fn show_request(app: &App, caller: &UserCaller, pairing_token: &str) -
 
 /// Approves it for an event and a gate; a device that is known here may go back to where it stood (`place` absent).
 /// Approving once more what is approved changes nothing; for another place it is `already_approved`. A device that is
-/// marked lost is not let in (`device_lost`): its scans from then on wait for review, and new ones would too.
+/// marked lost is let in only by somebody who says that it is `found` again, else it is `device_lost`: what it scans from
+/// now on counts, what it scanned while it was away goes on waiting for review (spec D10).
 pub async fn approve_pairing(
     app: &App,
     caller: &UserCaller,
     pairing_token: &str,
     place: Option<(EventId, GateId)>,
+    found: bool,
 ) -> Result<Approved> {
     // 1. The request, and where the device is to scan.
     let request = show_request(app, caller, pairing_token).await?;
@@ -100,14 +107,30 @@ pub async fn approve_pairing(
         created_at: now,
         claim_hash: Some(asked.claim_hash),
     };
-    let by = caller.clone();
-    let scope = Scope::event(&caller.organization_id, &event_id);
-    let wrote = write(&*app.store, scope, move |tx| approve(tx, &by, &record)).await;
+    // A device that comes back from being lost touches every event that it ever scanned for.
+    let lost = request.known.as_ref().filter(|device| found && device.lost_since.is_some());
+    let mut events = BTreeSet::from([event_id.clone()]);
+    if let Some(id) = lost.map(|device| device.device_id.clone()) {
+        events.extend(read(&*app.store, &caller.organization_id, move |tx| events_of(tx, &id)).await?.1);
+    }
+    let (by, draw) = (caller.clone(), app.draw());
+    let events: Vec<EventId> = events.into_iter().collect();
+    let scope = Scope { organization_id: caller.organization_id.clone(), events: events.clone(), urgent: false };
+    let wrote = write(&*app.store, scope, move |tx| {
+        if !approve(tx, &by, &record, found)? {
+            return Ok(Vec::new());
+        }
+        take_back(tx, &by, &record, &events, now, &mut draw.clone())
+    })
+    .await;
     // 2. Of two organisations the first one has it.
-    wrote.map_err(|error| match error {
+    let brought = wrote.map_err(|error| match error {
         Error::Conflict { code: "token_exists", .. } => unknown(),
         other => other,
     })?;
+    for (event_id, brought) in &brought {
+        announce(app, &caller.organization_id, event_id, brought);
+    }
     app.hints.hint(Hint {
         organization_id: caller.organization_id.clone(),
         event_id: event_id.clone(),
@@ -117,21 +140,25 @@ pub async fn approve_pairing(
     Ok(Approved { request: PairingRequest { approved: true, ..request }, event_id, gate_id })
 }
 
-fn approve(tx: &mut dyn Tx, by: &UserCaller, record: &PairingTokenRecord) -> Result<()> {
+/// Answers whether the device was lost and is found with this.
+fn approve(tx: &mut dyn Tx, by: &UserCaller, record: &PairingTokenRecord, found: bool) -> Result<bool> {
     if let Some(held) = tx.pairing_token(&record.token_hash)? {
         let same = (&held.event_id, &held.gate_id) == (&record.event_id, &record.gate_id);
         let message = "this device was approved for another gate already: let it show a new code";
-        return if same { Ok(()) } else { Err(Error::conflict("already_approved", message)) };
+        return if same { Ok(false) } else { Err(Error::conflict("already_approved", message)) };
     }
     events::require(tx, &record.event_id).map_err(|_| Error::invalid("event_id", "is not an event of yours"))?;
     gates::require(tx, &record.event_id, &record.gate_id)
         .map_err(|_| Error::invalid("gate_id", "is not a gate of this event"))?;
     let device_id = record.device_id.as_ref().ok_or_else(|| Error::Bug("an approval without a device".into()))?;
     let known = tx.device(device_id)?;
-    if let Some(since) = known.as_ref().and_then(|device| device.lost_since) {
+    let lost_since = known.as_ref().and_then(|device| device.lost_since);
+    if let Some(since) = lost_since
+        && !found
+    {
         let message = format!(
-            "this device is marked lost since {since}, and what it scans from then on waits for review: save its log \
-             as a file, clear its data and pair it as a new device"
+            "this device is marked lost since {since}: approve it with found set to true if it is in your hands again; \
+             what it scanned meanwhile goes on waiting for review"
         );
         return Err(Error::conflict("device_lost", message));
     }
@@ -139,5 +166,28 @@ fn approve(tx: &mut dyn Tx, by: &UserCaller, record: &PairingTokenRecord) -> Res
     tx.insert_pairing_token(record)?;
     let said = json!({ "gate_id": record.gate_id.as_str(), "known": known.is_some() });
     let entity = ("Device", device_id.as_str());
-    tx.append_audit(line::of(by, Some(&record.event_id), "pairing_approved", entity, said))
+    tx.append_audit(line::of(by, Some(&record.event_id), "pairing_approved", entity, said))?;
+    Ok(lost_since.is_some())
+}
+
+/// Found again: on record in every event that the device scanned for. It stays revoked until it fetches its key.
+fn take_back(
+    tx: &mut dyn Tx,
+    by: &UserCaller,
+    record: &PairingTokenRecord,
+    events: &[EventId],
+    now: Timestamp,
+    draw: &mut Draw,
+) -> Result<Vec<(EventId, Brought)>> {
+    let device_id = record.device_id.as_ref().ok_or_else(|| Error::Bug("an approval without a device".into()))?;
+    let device = tx.device(device_id)?.ok_or_else(|| Error::not_found("device"))?;
+    let said = json!({ "lost_since": device.lost_since.map(|since| since.to_string()) });
+    tx.update_device(&DeviceRecord { lost_since: None, ..device })?;
+    let mut brought = Vec::new();
+    for event_id in events {
+        brought.push((event_id.clone(), find_again(tx, event_id, device_id, now, draw)?));
+        let entity = ("Device", device_id.as_str());
+        tx.append_audit(line::of(by, Some(event_id), "device_found", entity, said.clone()))?;
+    }
+    Ok(brought)
 }

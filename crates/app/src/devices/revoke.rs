@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use admit_core::access::Action;
 use admit_core::ids::{DeviceId, EventId};
 use admit_core::limits::PAGE_MAX;
-use admit_core::rule::{Change, DeviceChange, Effective};
+use admit_core::rule::{Change, DeviceBook, DeviceChange, Effective};
 use admit_core::time::Timestamp;
 use serde_json::json;
 
@@ -99,6 +99,20 @@ pub(super) fn events_of(tx: &mut dyn Tx, device_id: &DeviceId) -> Result<(EventI
     }
 }
 
+/// The device is found again: its scans from now on count, those of the time it was away go on waiting.
+pub(super) fn find_again(
+    tx: &mut dyn Tx,
+    event_id: &EventId,
+    device_id: &DeviceId,
+    now: Timestamp,
+    draw: &mut Draw,
+) -> Result<Brought> {
+    let stamp = tx.stamp(event_id)?;
+    let subjects: BTreeSet<String> = tx.subjects_of_device(event_id, device_id)?.into_iter().collect();
+    let change = Change::Device(device_id.clone(), DeviceChange::LostSince(None));
+    put(tx, event_id, stamp, vec![(Effective::At(stamp.effective_at), change)], &subjects, now, draw)
+}
+
 fn lose(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -109,6 +123,9 @@ fn lose(
 ) -> Result<Brought> {
     let stamp = tx.stamp(event_id)?;
     let subjects: BTreeSet<String> = tx.subjects_of_device(event_id, device_id)?.into_iter().collect();
+    // Lost once more after it was found: the time it was away before goes on waiting.
+    let found = tx.load_rules(event_id, &[])?.book.device(device_id).and_then(DeviceBook::found_at);
+    let effective = found.map_or(Effective::Start, |found| Effective::At(found.min(since)));
     let change = Change::Device(device_id.clone(), DeviceChange::LostSince(Some(since)));
-    put(tx, event_id, stamp, vec![(Effective::Start, change)], &subjects, now, draw)
+    put(tx, event_id, stamp, vec![(effective, change)], &subjects, now, draw)
 }

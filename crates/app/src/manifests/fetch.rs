@@ -6,12 +6,13 @@ use admit_core::gate::GateRules;
 use admit_core::ids::{EventId, GateId, OrganizationId};
 use admit_core::limits::MANIFEST_AFTER_END_MS;
 use admit_core::manifest::build::{Code, Input, Large, delta_part, large_part, signed_tail};
+use admit_core::manifest::compact::{compact_delta_part, compact_part, compact_tail};
 use admit_core::manifest::index::IndexError;
 use admit_core::rule::{Epoch, EventBook, When};
 use admit_core::time::Timestamp;
 use admit_core::wire::manifest::ManifestTail;
 
-use crate::cache::LargePart;
+use crate::cache::{LargePart, Part};
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
 use crate::ports::{App, Tx, read};
@@ -26,6 +27,8 @@ pub struct FetchCommand {
     pub since: Option<u64>,
     /// Its wall clock: answered as `offset_seconds`.
     pub device_time: Option<Timestamp>,
+    /// In the compact form.
+    pub compact: bool,
 }
 
 /// The answer: a body in two pieces, so that the large one is never copied or compressed again.
@@ -46,6 +49,8 @@ pub enum FetchedManifest {
         tail: Vec<u8>,
         /// `X-Signature` of the whole body.
         signature: String,
+        /// In the compact form.
+        compact: bool,
     },
 }
 
@@ -86,16 +91,18 @@ fn serve(
     }
     let book = tx.load_rules(event_id, &[])?.book;
     let event = book.event(When::Newest).ok_or_else(|| Error::Bug("an event without rules".into()))?;
-    let whole = whole(tx, app, caller, event_id, (head.epoch, version), &book)?;
+    let compact = command.compact;
+    let whole = whole(tx, app, caller, event_id, (head.epoch, version), &book, compact)?;
     let large = match command.since {
         Some(since) if since > 0 && since <= version => {
-            delta(tx, &caller.organization_id, event_id, version, &book, since, whole.content_hash)?
+            delta(tx, &caller.organization_id, event_id, version, &book, since, whole.content_hash, compact)?
         }
         _ => whole,
     };
     let tail = tail(&head, event.ends_at, command.device_time, now);
-    let (tail, signature) = signed_tail(&large.bytes, &tail, &caller.api_key);
-    Ok(FetchedManifest::Body { etag, large, tail, signature })
+    let sign = if compact { compact_tail } else { signed_tail };
+    let (tail, signature) = sign(&large.bytes, &tail, &caller.api_key);
+    Ok(FetchedManifest::Body { etag, large, tail, signature, compact })
 }
 
 fn tail(head: &Head, ends_at: Timestamp, device_time: Option<Timestamp>, now: Timestamp) -> ManifestTail {
@@ -117,18 +124,22 @@ fn whole(
     event_id: &EventId,
     (epoch, version): (Epoch, u64),
     book: &EventBook,
+    compact: bool,
 ) -> Result<Arc<LargePart>> {
     let organization_id = &caller.organization_id;
-    if let Some(kept) = app.manifests.get(organization_id, event_id, (epoch, version)) {
+    let part = if compact { Part::Compact } else { Part::Json };
+    if let Some(kept) = app.manifests.get(organization_id, event_id, part, (epoch, version)) {
         return Ok(kept);
     }
     let rows = tx.manifest_rows(event_id)?;
-    let built = build(organization_id, event_id, version, book, &rows, large_part)?;
-    app.manifests.put(organization_id, event_id, epoch, built.clone());
+    let make = if compact { compact_part } else { large_part };
+    let built = build(organization_id, event_id, version, book, &rows, make)?;
+    app.manifests.put(organization_id, event_id, part, epoch, built.clone());
     Ok(built)
 }
 
 /// What changed after `since`. Codes are never taken from a ticket, so nothing is ever gone.
+#[expect(clippy::too_many_arguments, reason = "a list is named by all of these")]
 fn delta(
     tx: &mut dyn Tx,
     organization_id: &OrganizationId,
@@ -137,9 +148,11 @@ fn delta(
     book: &EventBook,
     since: u64,
     content_hash: [u8; 32],
+    compact: bool,
 ) -> Result<Arc<LargePart>> {
     let rows = tx.manifest_rows_since(event_id, since)?;
-    build(organization_id, event_id, version, book, &rows, |input| delta_part(input, since, &[], content_hash))
+    let make = if compact { compact_delta_part } else { delta_part };
+    build(organization_id, event_id, version, book, &rows, |input| make(input, since, &[], content_hash))
 }
 
 fn build(

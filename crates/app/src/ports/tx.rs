@@ -142,12 +142,16 @@ pub trait TxTickets {
     fn count_tickets(&mut self, event_id: &EventId) -> Result<(u64, u64)>;
     /// Tickets by import key, those that exist.
     fn tickets_by_import_key(&mut self, event_id: &EventId, keys: &[String]) -> Result<Vec<TicketRecord>>;
-    /// Makes guests.
+    /// Makes guests. Takes the write's place in their event's order.
     fn insert_guests(&mut self, guests: &[GuestRecord]) -> Result<()>;
-    /// Overwrites guests.
+    /// Overwrites guests. Takes the write's place in their event's order.
     fn update_guests(&mut self, guests: &[GuestRecord]) -> Result<()>;
     /// Guests by id, those that exist.
     fn guests_by_id(&mut self, guest_ids: &[GuestId]) -> Result<Vec<GuestRecord>>;
+    /// Serial of the last change of a guest of the event; 0 where there is none.
+    fn names_serial(&mut self, event_id: &EventId) -> Result<u64>;
+    /// Guests that hold a ticket and changed after a serial (0: all), in order of ticket: what names are built from.
+    fn names_since(&mut self, event_id: &EventId, serial: u64) -> Result<Vec<GuestRecord>>;
     /// A page of guests with the states of their tickets.
     fn guests(
         &mut self,

@@ -202,3 +202,32 @@ pub async fn a_manifest_is_in_order_of_hash(store: TestStore) {
     assert_eq!(since, expected);
     assert_eq!(look(&store, |tx| tx.manifest_rows_since(&id("e"), 5)).await, []);
 }
+
+/// Names are those of whoever holds a ticket now, and each is ordered by its last change.
+pub async fn names_are_told_by_their_last_change(store: TestStore) {
+    with_event(&store).await;
+    make_event(&store, "o", event("f", 1)).await;
+    let serial = |store: &TestStore| {
+        let store = store.clone();
+        async move { look(&store, |tx| tx.names_serial(&id("e"))).await }
+    };
+    assert_eq!(serial(&store).await, 0, "nobody yet");
+    let held = |name: &str| TicketRecord { guest_id: Some(id(&format!("guest-{name}"))), ..ticket("e", name) };
+    let tickets = [held("t1"), held("t2"), ticket("e", "t3")];
+    on_event(&store, move |tx| tx.insert_tickets(&tickets)).await.unwrap();
+    let ticketless = GuestRecord { ticket_id: None, ..guest("e", "t4", "No Ticket") };
+    let guests =
+        vec![guest("e", "t2", "Grace Hopper"), guest("e", "t1", "Ada"), guest("e", "t3", "Held it once"), ticketless];
+    let stored = guests.clone();
+    on_event(&store, move |tx| tx.insert_guests(&stored)).await.unwrap();
+    let first = serial(&store).await;
+    let all = look(&store, |tx| tx.names_since(&id("e"), 0)).await;
+    assert_eq!(all, [guests[1].clone(), guests[0].clone()], "in order of ticket");
+    assert_eq!(look(&store, move |tx| tx.names_since(&id("e"), first)).await, []);
+    let renamed = GuestRecord { name: "Countess".into(), ..guests[1].clone() };
+    let stored = renamed.clone();
+    on_event(&store, move |tx| tx.update_guests(std::slice::from_ref(&stored))).await.unwrap();
+    assert!(serial(&store).await > first);
+    assert_eq!(look(&store, move |tx| tx.names_since(&id("e"), first)).await, [renamed]);
+    assert_eq!(look(&store, |tx| tx.names_since(&id("f"), 0)).await, [], "of that event alone");
+}

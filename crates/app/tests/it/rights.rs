@@ -70,7 +70,12 @@ pub fn claimed(world: &World, ticket: &PairingTicket, device: &str) -> PairedDev
 /// An organiser approves: for the gate `main`, or for where the device stood.
 pub fn approve(world: &World, ticket: &PairingTicket, anew: bool) -> Result<devices::Approved, Error> {
     let place = anew.then(|| (world.event.clone(), gate("main")));
-    now(devices::approve_pairing(&world.app, &world.owner, &ticket.pairing_token, place))
+    now(devices::approve_pairing(&world.app, &world.owner, &ticket.pairing_token, place, false))
+}
+
+/// An organiser approves a device that was lost and is found again, for where it stood.
+pub fn approve_found(world: &World, ticket: &PairingTicket) -> Result<devices::Approved, Error> {
+    now(devices::approve_pairing(&world.app, &world.owner, &ticket.pairing_token, None, true))
 }
 
 pub fn device(world: &World, name: &str) -> DeviceRecord {

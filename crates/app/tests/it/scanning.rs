@@ -3,6 +3,7 @@
 mod batches;
 mod keys;
 mod lists;
+mod versions;
 mod damage;
 mod s1;
 

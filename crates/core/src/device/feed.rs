@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use crate::barcode::BarcodeHash;
-use crate::ids::TicketId;
+use crate::ids::{DeviceId, TicketId};
 use crate::limits;
 use crate::wire::journal::CachedPage;
-use crate::wire::scanning::{ChangedTicket, ChangesAnswer, Cursor};
+use crate::wire::scanning::{ChangedTicket, ChangesAnswer, Cursor, NamedDevice};
 use crate::wire::stored::from_json;
 
 /// A changed ticket, and how new its rules are.
@@ -26,6 +26,8 @@ struct Known {
     cursor: Option<Cursor>,
     tickets: BTreeMap<TicketId, FeedTicket>,
     codes: BTreeMap<BarcodeHash, TicketId>,
+    /// How staff call the devices whose scans are told of.
+    names: BTreeMap<DeviceId, String>,
 }
 
 impl Known {
@@ -38,6 +40,7 @@ impl Known {
             let serial = serials.get(place).copied().unwrap_or(answer.cursor.serial);
             self.tickets.insert(changed.ticket_id.clone(), FeedTicket { changed, serial });
         }
+        self.names.extend(answer.devices.into_iter().map(|device| (device.device_id, device.name)));
         self.cursor = Some(answer.cursor);
     }
 }
@@ -80,6 +83,11 @@ impl Feed {
         self.active.codes.get(hash)
     }
 
+    /// How staff call a device, as far as changes told.
+    pub fn name_of(&self, device_id: &DeviceId) -> Option<&str> {
+        self.active.names.get(device_id).map(String::as_str)
+    }
+
     /// Numbers of the pages that the cache keeps.
     pub fn kept_pages(&self) -> std::ops::RangeInclusive<u64> {
         self.first_page + 1..=self.pages
@@ -119,6 +127,12 @@ impl Feed {
         PageWrites { save: vec![(self.pages, page)], forget: Vec::new() }
     }
 
+    fn named_devices(&self) -> Vec<NamedDevice> {
+        let of =
+            |(device_id, name): (&DeviceId, &String)| NamedDevice { device_id: device_id.clone(), name: name.clone() };
+        self.active.names.iter().map(of).collect()
+    }
+
     /// Replaces all kept pages by few that say the same.
     fn fold_pages(&mut self) -> PageWrites {
         let Some(cursor) = self.active.cursor.clone() else { return PageWrites::default() };
@@ -133,6 +147,7 @@ impl Feed {
                 items: items.iter().map(|item| item.changed.clone()).collect(),
                 event: None,
                 gates: None,
+                devices: if part == 0 { self.named_devices() } else { Vec::new() },
                 manifest_version: 0,
                 cursor: cursor.clone(),
                 more: part + 1 < of,

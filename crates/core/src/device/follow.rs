@@ -7,6 +7,7 @@ use super::net::Answer;
 use super::state::{After, Ask, Pairing, State};
 use crate::ids::EventId;
 use crate::limits;
+use crate::manifest::compact;
 use crate::manifest::verify::{Expected, ManifestError};
 use crate::sign::ApiKey;
 use crate::wire::engine::Effect;
@@ -241,7 +242,8 @@ impl State {
     }
 
     fn list_refused(&mut self, ask: &Ask, answer: &Answer<'_>, error: &ManifestError) {
-        let ours = serde_json::from_slice::<serde::de::IgnoredAny>(answer.body).is_ok();
+        let json = || serde_json::from_slice::<serde::de::IgnoredAny>(answer.body).is_ok();
+        let ours = compact::is_compact(answer.body) || json();
         self.captive |= !ours;
         self.online &= ours;
         self.message = Some(format!("A list was refused: {error}."));

@@ -4,6 +4,7 @@
 use super::proofs::Proofs;
 use super::state::{Ask, State};
 use crate::limits;
+use crate::manifest::compact;
 use crate::rule::Epoch;
 use crate::wire::engine::Effect;
 use crate::wire::journal::Entry;
@@ -44,7 +45,12 @@ impl State {
     pub fn send(&mut self, ask: Ask, method: &str, path: String, body: Option<String>, timeout_ms: u64) {
         self.next_request += 1;
         let request = self.next_request;
-        let mut headers = vec![("accept".to_owned(), "application/json".to_owned())];
+        // A list comes in either form; the compact one is half as long.
+        let accept = match ask {
+            Ask::List { .. } => format!("{}, application/json;q=0.9", compact::MEDIA_TYPE),
+            _ => "application/json".to_owned(),
+        };
+        let mut headers = vec![("accept".to_owned(), accept)];
         if let Some(key) = self.journal.api_key() {
             headers.push(("authorization".to_owned(), format!("Bearer {}", key.as_str())));
         }

@@ -69,6 +69,7 @@ impl State {
                 at: entry.at,
                 gate: name(&entry.gate_id),
                 device_id: entry.device_id.clone(),
+                device: self.feed.name_of(&entry.device_id).unwrap_or_default().to_owned(),
                 own: entry.device_id == scan.device_id,
             }),
             at: scan.at,

@@ -76,8 +76,12 @@ pub fn delta_part(
 /// The rest of the body for one device, its signature in it, and the value of `X-Signature` for the whole. The body is
 /// `large` and then this: two pieces, so that the large one is never copied or compressed again.
 pub fn signed_tail(large: &[u8], tail: &ManifestTail, api_key: &str) -> (Vec<u8>, String) {
+    sign_behind(large, &to_text(tail), api_key)
+}
+
+/// Puts the members of a JSON object and the signature over everything behind a large part.
+pub(super) fn sign_behind(large: &[u8], object: &str, api_key: &str) -> (Vec<u8>, String) {
     // A tail is never empty: its object's opening brace becomes the comma after the large part.
-    let object = to_text(tail);
     let members = object.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
     let unsigned = format!(",{members}");
     // Both signatures begin with the same bytes, nearly all there are: they are read once.
@@ -97,7 +101,7 @@ pub fn envelope(large: &[u8], tail: &ManifestTail, api_key: &str) -> (Vec<u8>, S
     ([large, &rest].concat(), header)
 }
 
-fn sorted<'a>(codes: &[Code<'a>]) -> Result<Vec<Code<'a>>, IndexError> {
+pub(super) fn sorted<'a>(codes: &[Code<'a>]) -> Result<Vec<Code<'a>>, IndexError> {
     let mut codes = codes.to_vec();
     codes.sort_by_key(|code| code.hash);
     match codes.windows(2).find(|pair| pair[0].hash.prefix() == pair[1].hash.prefix()) {
@@ -107,7 +111,7 @@ fn sorted<'a>(codes: &[Code<'a>]) -> Result<Vec<Code<'a>>, IndexError> {
 }
 
 /// The members before the codes, without the closing brace.
-fn head(input: &Input<'_>, content_hash: [u8; 32]) -> Vec<u8> {
+pub(super) fn head(input: &Input<'_>, content_hash: [u8; 32]) -> Vec<u8> {
     let head = ManifestHead {
         event_id: input.event_id.clone(),
         event_name: input.event.name.clone(),

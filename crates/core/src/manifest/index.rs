@@ -264,19 +264,22 @@ impl Builder {
     }
     /// Takes a code.
     pub fn push(&mut self, prefix: Prefix, ticket_id: &str, rules: &TicketRules) -> Result<(), IndexError> {
-        class_bytes(rules, &mut self.buffer);
-        let class = match self.class_at.get(&self.buffer) {
-            Some(class) => *class,
-            None => {
-                let class = u32::try_from(self.classes.len()).map_err(|_| IndexError::TooLarge)?;
-                self.classes.push(Class { rules: rules.clone(), bytes: self.buffer.clone() });
-                self.class_at.insert(self.buffer.clone(), class);
-                class
-            }
-        };
+        let class = self.class(rules)?;
         self.push_class(prefix, ticket_id, class)
     }
-    fn push_class(&mut self, prefix: Prefix, ticket_id: &str, class: u32) -> Result<(), IndexError> {
+    /// The number of a class, which is new with its first code.
+    pub(super) fn class(&mut self, rules: &TicketRules) -> Result<u32, IndexError> {
+        class_bytes(rules, &mut self.buffer);
+        if let Some(class) = self.class_at.get(&self.buffer) {
+            return Ok(*class);
+        }
+        let class = u32::try_from(self.classes.len()).map_err(|_| IndexError::TooLarge)?;
+        self.classes.push(Class { rules: rules.clone(), bytes: self.buffer.clone() });
+        self.class_at.insert(self.buffer.clone(), class);
+        Ok(class)
+    }
+    /// Takes a code of a class that has its number.
+    pub(super) fn push_class(&mut self, prefix: Prefix, ticket_id: &str, class: u32) -> Result<(), IndexError> {
         self.ids.push_str(ticket_id);
         self.id_ends.push(u32::try_from(self.ids.len()).map_err(|_| IndexError::TooLarge)?);
         self.prefixes.push(prefix);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest as _, Sha256};
 
+use super::compact::{self, Columns, CompactError};
 use super::index::{Builder, Index, IndexError, Prefix};
 use crate::event::EventRules;
 use crate::gate::GateRules;
@@ -12,7 +13,7 @@ use crate::rule::Epoch;
 use crate::sign::{Authenticator, V1_PREFIX, check_body_signature};
 use crate::ticket::TicketRules;
 use crate::time::Timestamp;
-use crate::wire::manifest::{ManifestHead, ManifestJson, each_code};
+use crate::wire::manifest::{ManifestHead, ManifestJson, ManifestTail, each_code};
 use crate::wire::problem::{self, FieldError};
 use crate::wire::stored::to_text;
 
@@ -180,30 +181,24 @@ pub fn compare(active: &Identity, incoming: &Identity) -> Result<Standing, Manif
     }
 }
 
-/// Verifies and reads a list. `body` is what was received after content decoding, to the byte; `header` is the value of
-/// `X-Signature`, given at download (at later starts the body's own signature stands alone).
+/// Verifies and reads a list, in JSON or in the compact form, which its first bytes tell apart. `body` is what was
+/// received after content decoding, to the byte; `header` is the value of `X-Signature`, given at download (at later
+/// starts the body's own signature stands alone).
 pub fn read(
     body: &[u8],
     header: Option<&str>,
     api_key: &str,
     expected: Expected<'_>,
 ) -> Result<Manifest, ManifestError> {
-    let (signed, signature) = cut_signature(body).ok_or_else(|| unsigned(body, header, api_key))?;
-    // Both signatures begin with the same bytes, nearly all there are: they are read once.
-    let mut own = Authenticator::new(api_key.as_bytes());
-    own.update(signed);
-    let mut whole = own.clone();
-    own.update(b"}");
-    whole.update(&body[signed.len()..]);
-    if header.is_some_and(|header| !whole.check(header)) {
-        return Err(ManifestError::HeaderSignature);
-    }
-    if !own.check(signature) {
-        return Err(ManifestError::BodySignature);
-    }
-    let json: ManifestJson<'_> = problem::read(body).map_err(ManifestError::Malformed)?;
-    let content = read_codes(&json)?;
-    let (head, tail) = json.into_head_and_tail();
+    let (head, tail, content) = if compact::is_compact(body) {
+        read_compact(body, header, api_key)?
+    } else {
+        check_signatures(body, header, api_key)?;
+        let json: ManifestJson<'_> = problem::read(body).map_err(ManifestError::Malformed)?;
+        let content = read_codes(&json)?;
+        let (head, tail) = json.into_head_and_tail();
+        (head, tail, content)
+    };
     check_head(&head, expected)?;
     if let Content::Full(index) = &content
         && index.content_hash() != head.content_hash.0
@@ -225,6 +220,48 @@ pub fn read(
         serial: tail.serial,
         content,
     })
+}
+
+/// Both signatures of a signed JSON body: nothing of it is believed before.
+pub(super) fn check_signatures(body: &[u8], header: Option<&str>, api_key: &str) -> Result<(), ManifestError> {
+    let (signed, signature) = cut_signature(body).ok_or_else(|| unsigned(body, header, api_key))?;
+    // Both begin with the same bytes, nearly all there are: they are read once.
+    let mut own = Authenticator::new(api_key.as_bytes());
+    own.update(signed);
+    let mut whole = own.clone();
+    own.update(b"}");
+    whole.update(&body[signed.len()..]);
+    if header.is_some_and(|header| !whole.check(header)) {
+        return Err(ManifestError::HeaderSignature);
+    }
+    if own.check(signature) { Ok(()) } else { Err(ManifestError::BodySignature) }
+}
+
+fn read_compact(
+    body: &[u8],
+    header: Option<&str>,
+    api_key: &str,
+) -> Result<(ManifestHead, ManifestTail, Content), ManifestError> {
+    let envelope = compact::open(body).ok_or_else(|| unsigned(body, header, api_key))?;
+    let mut own = Authenticator::new(api_key.as_bytes());
+    own.update(envelope.signed);
+    let mut whole = own.clone();
+    whole.update(&body[envelope.signed.len()..]);
+    if header.is_some_and(|header| !whole.check(header)) {
+        return Err(ManifestError::HeaderSignature);
+    }
+    if !own.check(&envelope.signature()) {
+        return Err(ManifestError::BodySignature);
+    }
+    let (head, tail, columns) = compact::read_signed(envelope.signed).map_err(|error| match error {
+        CompactError::Malformed(error) => ManifestError::Malformed(error),
+        CompactError::Index(error) => ManifestError::Index(error),
+    })?;
+    let content = match columns {
+        Columns::Full(builder) => Content::Full(builder.finish()?),
+        Columns::Delta { since, upserts, tombstones } => Content::Delta(Delta { since, upserts, tombstones }),
+    };
+    Ok((head, tail, content))
 }
 
 /// What is wrong with a body that does not even end in a signature: if its header fits, it was sent so.

@@ -7,6 +7,7 @@ use super::shape::{LeftOut, Resolved, Rules, merge_deliveries};
 use crate::ids::{DeviceId, ScanId};
 use crate::incident::{CauseScan, Role, Subject};
 use crate::review::{Decision, Review};
+use crate::rule::DeviceBook;
 use crate::scan::{Digest, Fact, Form, ScanKind, Stage};
 
 /// The content taken for one (device, scan id), and whether others stand beside it.
@@ -101,8 +102,8 @@ pub(super) fn left_out(chosen: &Chosen<'_>, reviewed: &Decisions<'_>, rules: Rul
     if decision == Some(Decision::Exclude) {
         return Some(LeftOut::Excluded);
     }
-    let lost_since = rules.event.device(&scan.device_id).and_then(|device| *device.lost_since.newest()?);
-    let lost = lost_since.is_some_and(|since| chosen.fact.at() >= since);
+    let is_lost = if rules.newest { DeviceBook::is_lost_by_the_newest } else { DeviceBook::is_lost_at };
+    let lost = rules.event.device(&scan.device_id).is_some_and(|device| is_lost(device, chosen.fact.at()));
     let proven = chosen.fact.proven() && !lost;
     (!proven && decision != Some(Decision::Accept)).then_some(LeftOut::Unverified)
 }

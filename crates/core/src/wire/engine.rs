@@ -336,6 +336,8 @@ pub struct LastEntryView {
     pub gate: String,
     /// Which device.
     pub device_id: DeviceId,
+    /// How staff call it; empty where that is not known here.
+    pub device: String,
     /// It was this device.
     pub own: bool,
 }

@@ -207,6 +207,69 @@ pub struct ManifestTail {
     pub serial: u64,
 }
 
+/// What the compact form says behind the members of [`ManifestHead`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompactCounts {
+    /// Rules that codes share; each code names its place here.
+    pub classes: Vec<TicketRules>,
+    /// Codes in the columns.
+    pub codes: u64,
+    /// Of a delta: the version it starts from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<u64>,
+    /// Of a delta: codes that are gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tombstones: Option<u64>,
+}
+
+/// The names part, without what is made for each request: guests for the door, never their e-mail or phone (spec §5).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamesHead {
+    /// Event.
+    pub event_id: EventId,
+    /// Whose it is.
+    pub organization_id: OrganizationId,
+    /// Serial of the last change of a guest.
+    pub names_version: u64,
+    /// `sha256:` + hash over all names: what those held must hash to.
+    pub content_hash: ContentHash,
+    /// All names, in order of ticket; a delta has `since` and `upserts` instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names: Option<Vec<GuestName>>,
+    /// The version that a delta starts from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<u64>,
+    /// Names that are new or changed since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upserts: Option<Vec<GuestName>>,
+}
+
+/// A guest as a device at a gate with names shows them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuestName {
+    /// The ticket they hold.
+    pub ticket_id: TicketId,
+    /// Name.
+    pub name: String,
+    /// Persons expected with them, themselves among them.
+    pub party_size: u32,
+    /// Note for the door.
+    pub note: Option<String>,
+    /// Flag for the door.
+    pub flag: Option<String>,
+}
+
+/// The members of the names part made anew for each request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamesTail {
+    /// When it was handed out.
+    pub generated_at: Timestamp,
+    /// The server's epoch.
+    pub epoch: Epoch,
+    /// The event's head when it was handed out.
+    pub serial: u64,
+}
+
 /// A list as read: the codes stay text until [`each_code`] looks at one after the other, so that a list of a million
 /// never stands twice in memory.
 #[derive(Debug, Deserialize)]

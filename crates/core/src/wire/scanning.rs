@@ -483,6 +483,9 @@ pub struct ChangesAnswer {
     /// All gates, when one of them changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gates: Option<Vec<ChangedGate>>,
+    /// The other devices whose scans stand in `items`, as staff call them: a duplicate says on which one it came first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<NamedDevice>,
     /// The newest list's version.
     pub manifest_version: u64,
     /// Ask from here next.
@@ -510,6 +513,15 @@ pub struct ChangedTicket {
     pub prefix: TicketState,
     /// The newest scans that count, at most 16, in the reducer's order.
     pub scans: Vec<EffectiveScan>,
+}
+
+/// A device and how staff call it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedDevice {
+    /// The device.
+    pub device_id: DeviceId,
+    /// Its name.
+    pub name: String,
 }
 
 /// A gate and its newest rules.

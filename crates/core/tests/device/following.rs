@@ -242,6 +242,7 @@ fn between_two_pages_of_changes_nothing_of_the_first_is_believed_yet() {
             items,
             event: None,
             gates: None,
+            devices: Vec::new(),
             manifest_version: server.version,
             cursor: Cursor::at(server.epoch, if more { server.serial } else { server.serial + 1 }),
             more,

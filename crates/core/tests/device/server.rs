@@ -338,6 +338,7 @@ impl Server {
             items: Vec::new(),
             event: None,
             gates: None,
+            devices: Vec::new(),
             manifest_version: self.version,
             cursor: Cursor::at(self.epoch, 0),
             more: false,

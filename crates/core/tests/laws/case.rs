@@ -266,7 +266,7 @@ impl Case {
     /// The device is thought lost since `since`.
     pub fn lost(mut self, device_id: &str, since: Option<Timestamp>) -> Self {
         let change = Change::Device(device(device_id), DeviceChange::LostSince(since));
-        self.rule(Effective::At(at("20:00")), change);
+        self.rule(Effective::Start, change);
         self
     }
     pub fn scan(mut self, scan: Scanned) -> Self {

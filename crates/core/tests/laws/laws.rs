@@ -163,9 +163,7 @@ fn reverts_are_idempotent_and_their_own_time_and_device_play_no_part() {
         }
         let lost = |fact: &Fact| {
             let book = case.book();
-            let since =
-                book.device(&fact.scan.device_id).and_then(|device| device.lost_since.newest().copied().flatten());
-            since.is_some_and(|since| fact.at() >= since)
+            book.device(&fact.scan.device_id).is_some_and(|device| device.is_lost_at(fact.at()))
         };
         twins.retain(|(digest, _)| !case.facts.iter().any(|fact| fact.digest == *digest && lost(fact)));
         let mut twice = case.clone();

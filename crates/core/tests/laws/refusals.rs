@@ -3,11 +3,11 @@
 use admit_core::event::ReEntry;
 use admit_core::incident::IncidentKind;
 use admit_core::reduce::ConflictReason;
-use admit_core::rule::TicketChange;
+use admit_core::rule::{Change, DeviceChange, Effective, TicketChange};
 use admit_core::scan::{Basis, Outcome, ScanKind};
 use admit_core::ticket::TicketStatus;
 
-use crate::case::{Case, at, cause, entry, exit, kinds, verdict};
+use crate::case::{Case, at, cause, device, entry, exit, kinds, verdict};
 
 fn one(mode: ReEntry, limit: u32) -> Case {
     Case::new(mode).ticket("t", limit)
@@ -175,7 +175,12 @@ fn scans_at_or_after_lost_since_wait_for_a_person_and_earlier_ones_count() {
         .lost("a", Some(at("19:00")));
     let reduced = case.t();
     assert_eq!((reduced.state.within, kinds(&reduced)), (1, vec![IncidentKind::UnverifiedScan]));
-    assert_eq!(case.clone().lost("a", None).t().state.within, 2, "found again");
+    assert_eq!(case.clone().lost("a", None).t().state.within, 2, "it was never lost");
+    let found = Change::Device(device("a"), DeviceChange::LostSince(None));
+    let mut found_again = case.clone().scan(entry("a", "3", at("19:30"), "t"));
+    found_again.rule(Effective::At(at("19:15")), found);
+    let reduced = found_again.t();
+    assert_eq!((reduced.state.within, kinds(&reduced)), (2, vec![IncidentKind::UnverifiedScan]), "found again");
     let accepted = case.review("a", "2", admit_core::review::Decision::Accept).t();
     assert_eq!((accepted.state.within, kinds(&accepted)), (2, vec![]));
 }

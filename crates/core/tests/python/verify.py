@@ -15,6 +15,7 @@ import pathlib
 import re
 import struct
 import sys
+import uuid
 from datetime import datetime, timezone
 
 ZERO = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -150,6 +151,47 @@ def body_signatures_hold(body, header, api_key):
         return False
     cut = body[: found.start()] + b"}"
     return hmac.compare_digest(found.group(1).decode(), "HMAC-SHA256=" + mac(api_key.encode(), cut))
+
+
+def compact_list(body, header, api_key):
+    """A list in the compact form, taken apart: (whether both signatures hold, its head, its codes as JSON has them)."""
+    signed, own = body[:-32], body[-32:]
+    holds = hmac.compare_digest(own, hmac.new(api_key.encode(), signed, hashlib.sha256).digest())
+    holds = holds and hmac.compare_digest(header, "HMAC-SHA256=" + mac(api_key.encode(), body))
+    at = 16
+    if body[:at] != b"admit.compact.1\n":
+        return False, None, None
+
+    def take(count):
+        nonlocal at
+        at += count
+        return signed[at - count : at]
+
+    head = json.loads(take(int.from_bytes(take(4), "big")))
+    count, classes = head["codes"], head["classes"]
+    prefixes = [take(16).hex() for _ in range(count)]
+    width = 1 if len(classes) <= 0x100 else 2 if len(classes) <= 0x10000 else 4
+    places = [int.from_bytes(take(width), "big") for _ in range(count)]
+    ids = []
+    for _ in range(count):
+        length = take(1)[0]
+        ids.append(take(length).decode() if length else str(uuid.UUID(bytes=take(16))))
+    take(16 * head.get("tombstones", 0))
+    head |= json.loads(take(int.from_bytes(take(4), "big")))
+    codes = [
+        classes[place] | {"barcode_hash": "sha256:" + prefix, "ticket_id": id}
+        for prefix, place, id in zip(prefixes, places, ids)
+    ]
+    return holds and at == len(signed), head, codes
+
+
+def names_hash(names):
+    """The hash over all names, in order of ticket (spec §5)."""
+    joined = text("admit.names.v1")
+    for name in sorted(names, key=lambda name: name["ticket_id"]):
+        joined += text(name["ticket_id"]) + text(name["name"]) + whole(name["party_size"])
+        joined += maybe(name["note"], text) + maybe(name["flag"], text)
+    return "sha256:" + hashlib.sha256(joined).hexdigest()
 
 
 def content_hash(tickets):

@@ -10,7 +10,7 @@ use admit_core::manifest::index::Prefix;
 use admit_core::manifest::*;
 use admit_core::sign::ApiKey;
 use admit_core::ticket::{TicketRules, TicketStatus};
-use admit_core::wire::manifest::ManifestTail;
+use admit_core::wire::manifest::{GuestName, ManifestTail, NamesTail};
 use proptest::prelude::*;
 
 use crate::sample::*;
@@ -265,4 +265,153 @@ proptest! {
         prop_assert!(made.read(&body, Some(&header)).is_err());
         prop_assert!(made.read(&body, None).is_err());
     }
+}
+
+impl Made {
+    fn input<R>(&self, version: u64, with: impl FnOnce(&Input<'_>) -> R) -> R {
+        let codes: Vec<_> =
+            self.codes.iter().map(|(hash, ticket_id, rules)| Code { hash: *hash, ticket_id, rules }).collect();
+        with(&Input {
+            organization_id: &self.organization_id,
+            event_id: &self.event_id,
+            event: &self.event,
+            version,
+            gates: &self.gates,
+            codes: &codes,
+        })
+    }
+    fn compact(&self, version: u64) -> (Vec<u8>, String) {
+        let large = self.input(version, |input| compact_part(input).unwrap());
+        let (rest, header) = compact_tail(&large.bytes, &tail(), &self.key);
+        ([large.bytes, rest].concat(), header)
+    }
+}
+
+/// Both forms are the same list: what is read of them differs in nothing that tells lists apart.
+#[test]
+fn the_compact_form_reads_back_as_the_list_it_stands_for() {
+    let mut made = made(700);
+    // UUIDs as ours are, UUIDs as others write them, and any other text, the longest too.
+    for (i, (_, ticket_id, rules)) in made.codes.iter_mut().enumerate() {
+        *ticket_id = match i % 4 {
+            0 => id(&format!("0197{i:04x}-1a2b-7c3d-8e4f-0123456789ab")),
+            1 => id(&format!("0197{i:04X}-1A2B-7C3D-8E4F-0123456789AB")),
+            2 => id(&format!("0197{i:04x}1a2b7c3d8e4f0123456789ab")),
+            _ => id(&format!("{i:~<128}")),
+        };
+        rules.entry_limit = 1 + i as u32 % 300;
+    }
+    let (json, json_header) = made.body(7);
+    let (body, header) = made.compact(7);
+    let (plain, compact) = (made.read(&json, Some(&json_header)).unwrap(), made.read(&body, Some(&header)).unwrap());
+    assert_eq!(compact.identity(), plain.identity());
+    assert_eq!((compact.event.clone(), compact.gates.clone()), (plain.event.clone(), plain.gates.clone()));
+    assert_eq!((compact.expires_at, compact.serial), (plain.expires_at, plain.serial));
+    let (compact, plain) = (compact.into_index(None).unwrap(), plain.into_index(None).unwrap());
+    assert!(compact.iter().eq(plain.iter()));
+    assert!(body.len() * 2 < json.len(), "{} of {}", body.len(), json.len());
+    assert!(made.read(&body, None).is_ok(), "at a later start its own signature stands alone");
+}
+
+#[test]
+fn a_compact_delta_leads_to_the_list_it_names() {
+    let mut made = made(40);
+    let old = made.read(&made.compact(7).0, None).unwrap().into_index(None).unwrap();
+    made.codes[3].2.status = TicketStatus::Voided;
+    let gone = made.codes.remove(5).0;
+    let after = made.large(9).content_hash;
+    let changed = Made { codes: vec![made.codes[3].clone()], ..made };
+    let large = changed.input(9, |input| compact_delta_part(input, 7, &[gone], after).unwrap());
+    let (rest, header) = compact_tail(&large.bytes, &tail(), &changed.key);
+    let body = [large.bytes, rest].concat();
+    let delta = changed.read(&body, Some(&header)).unwrap();
+    assert_eq!(delta.clone().into_index(Some((&old, 7))).unwrap().content_hash(), after);
+    assert_eq!(delta.into_index(Some((&old, 6))).unwrap_err(), ManifestError::WrongBase { since: 7, have: 6 });
+}
+
+#[test]
+fn no_compact_list_with_a_flipped_bit_or_a_cut_end_is_believed() {
+    let made = made(3);
+    let (body, header) = made.compact(7);
+    for at in 0..body.len() {
+        let mut flipped = body.clone();
+        flipped[at] ^= 1 << (at % 8);
+        assert!(made.read(&flipped, Some(&header)).is_err(), "byte {at}");
+        assert!(made.read(&flipped, None).is_err(), "byte {at}, at a later start");
+        assert!(made.read(&body[..at], Some(&header)).is_err(), "{at} bytes of it");
+        assert!(made.read(&body[..at], None).is_err(), "{at} bytes of it, at a later start");
+    }
+    let other = ApiKey::from_random([8; 32]);
+    let expected = Expected { organization_id: &made.organization_id, event_id: &made.event_id };
+    assert_eq!(read(&body, None, other.as_str(), expected).unwrap_err(), ManifestError::BodySignature);
+}
+
+proptest! {
+    /// Even what a key's holder signs is only read: it never stops the program.
+    #[test]
+    fn no_signed_compact_bytes_make_reading_panic(at in 0_usize..900, with in prop::collection::vec(any::<u8>(), 0..40)) {
+        let made = made(6);
+        let (body, _) = made.compact(7);
+        let mut signed = body[..body.len() - 32].to_vec();
+        let at = at.min(signed.len());
+        let end = (at + with.len()).min(signed.len());
+        signed.splice(at..end, with);
+        let mac = admit_core::sign::hmac_sha256(made.key.as_bytes(), &signed);
+        let _ = made.read(&[signed, mac.to_vec()].concat(), None);
+    }
+}
+
+fn names(count: usize) -> Vec<GuestName> {
+    (0..count)
+        .map(|i| GuestName {
+            ticket_id: id(&format!("tkt-{i:03}")),
+            name: format!("Zoë \"{i}\" O'Brien"),
+            party_size: 1 + i as u32,
+            note: (i % 2 == 0).then(|| "by the side door".into()),
+            flag: (i % 3 == 0).then(|| "vip".into()),
+        })
+        .collect()
+}
+
+/// The names part: signed like the list, ordered like it, and a change upon it is the whole anew.
+#[test]
+fn names_are_believed_only_signed_and_a_change_leads_to_all_of_them() {
+    let made = made(0);
+    let expected = Expected { organization_id: &made.organization_id, event_id: &made.event_id };
+    let tail = NamesTail { generated_at: tail().generated_at, epoch: epoch(), serial: 12 };
+    let sign = |large: &Large| {
+        let (rest, header) = names_tail(&large.bytes, &tail, &made.key);
+        ([large.bytes.as_slice(), &rest].concat(), header)
+    };
+    let reversed = names(5).into_iter().rev().collect();
+    let (body, header) = sign(&names_part(&made.organization_id, &made.event_id, 7, reversed));
+    let read = |body: &[u8], header: Option<&str>, active: Option<&Names>| {
+        read_names(body, header, &made.key, expected, active)
+    };
+    let held = read(&body, Some(&header), None).unwrap();
+    assert_eq!((held.version, held.by_ticket.values().cloned().collect::<Vec<_>>()), (7, names(5)));
+    for at in 0..body.len() {
+        let mut flipped = body.clone();
+        flipped[at] ^= 1 << (at % 8);
+        assert_eq!(read(&flipped, Some(&header), None).unwrap_err(), ManifestError::HeaderSignature, "byte {at}");
+        assert_eq!(read(&flipped, None, None).unwrap_err(), ManifestError::BodySignature, "byte {at}");
+    }
+    let mut after = names(6);
+    after[2].name = "Countess".into();
+    let whole = names_part(&made.organization_id, &made.event_id, 9, after.clone());
+    let changed = vec![after[5].clone(), after[2].clone()];
+    let delta = names_delta_part(&made.organization_id, &made.event_id, 9, 7, changed.clone(), whole.content_hash);
+    let (body, header) = sign(&delta);
+    let now = read(&body, Some(&header), Some(&held)).unwrap();
+    assert_eq!((now.version, now.by_ticket.values().cloned().collect::<Vec<_>>()), (9, after));
+    assert_eq!(read(&body, Some(&header), None).unwrap_err(), ManifestError::WrongBase { since: 7, have: 0 });
+    let lacking =
+        names_delta_part(&made.organization_id, &made.event_id, 9, 7, vec![changed[0].clone()], whole.content_hash);
+    let (body, header) = sign(&lacking);
+    assert_eq!(read(&body, Some(&header), Some(&held)).unwrap_err(), ManifestError::ContentHash);
+    let (old, header) = sign(&names_part(&made.organization_id, &made.event_id, 7, names(5)));
+    assert_eq!(read(&old, Some(&header), Some(&now)).unwrap_err(), ManifestError::Older { incoming: 7, active: 9 });
+    let elsewhere = names_part(&id("another"), &made.event_id, 9, names(1));
+    let (body, header) = sign(&elsewhere);
+    assert_eq!(read(&body, Some(&header), None).unwrap_err(), ManifestError::WrongOrganization);
 }

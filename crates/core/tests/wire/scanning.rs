@@ -341,13 +341,14 @@ fn answers_look_as_written_here() {
         }],
         event: None,
         gates: Some(vec![ChangedGate { gate_id: id("g"), rules: gate_rules() }]),
+        devices: vec![NamedDevice { device_id: id("d"), name: "North 1".into() }],
         manifest_version: 7,
         cursor,
         more: false,
         resync: false,
         server_time: now,
     };
-    let written = r#"{"items":[{"ticket_id":"t","rules":{"status":"active","entry_limit":4,"gate_ids":["north-main","south"],"zone":"vip","valid_from":"2025-12-07T18:00:00Z","expires_at":null},"barcode_hashes":[],"prefix":{"within":0,"over":0,"inside_within":0,"inside_over":0,"exited":0,"entries":[]},"scans":[]}],"gates":[{"gate_id":"g","rules":{"name":"North","zones":["general","vip"],"direction":"both","capacity":1000,"names_on_devices":true,"entry_rules":["check_ticket_valid","check_not_duplicate"]}}],"manifest_version":7,"cursor":"1765100000000-00000000deadbeef.42","more":false,"server_time":"2025-12-07T19:31:00Z"}"#;
+    let written = r#"{"items":[{"ticket_id":"t","rules":{"status":"active","entry_limit":4,"gate_ids":["north-main","south"],"zone":"vip","valid_from":"2025-12-07T18:00:00Z","expires_at":null},"barcode_hashes":[],"prefix":{"within":0,"over":0,"inside_within":0,"inside_over":0,"exited":0,"entries":[]},"scans":[]}],"gates":[{"gate_id":"g","rules":{"name":"North","zones":["general","vip"],"direction":"both","capacity":1000,"names_on_devices":true,"entry_rules":["check_ticket_valid","check_not_duplicate"]}}],"devices":[{"device_id":"d","name":"North 1"}],"manifest_version":7,"cursor":"1765100000000-00000000deadbeef.42","more":false,"server_time":"2025-12-07T19:31:00Z"}"#;
     assert_eq!(serde_json::to_string(&changes).unwrap(), written);
     assert_eq!(serde_json::from_str::<ChangesAnswer>(written).unwrap(), changes);
 

@@ -35,6 +35,10 @@ struct PairingRequestView {
     /// State of the device of this id that is known here: `active`, `suspended` or `revoked`; absent for a new one.
     #[serde(skip_serializing_if = "Option::is_none")]
     known: Option<&'static str>,
+    /// Since when that one is thought lost: approving it needs `found`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    lost_since: Option<Timestamp>,
     /// Where that one stands.
     #[serde(skip_serializing_if = "Option::is_none")]
     event_id: Option<String>,
@@ -53,6 +57,7 @@ impl From<PairingRequest> for PairingRequestView {
             name: one.name,
             device_type: one.device_type,
             expires_at: one.expires_at,
+            lost_since: known.as_ref().and_then(|device| device.lost_since),
             event_id: known.as_ref().map(|device| device.event_id.to_string()),
             gate_id: known.as_ref().map(|device| device.gate_id.to_string()),
             known: known.map(|device| device.state.as_str()),
@@ -68,6 +73,10 @@ struct ApproveRequest {
     event_id: Option<EventId>,
     #[schema(value_type = Option<String>)]
     gate_id: Option<GateId>,
+    /// The device was marked lost and is in your hands again: from now on its scans count, those of the time it was away
+    /// go on waiting for review.
+    #[serde(default)]
+    found: bool,
 }
 
 /// An approved device.
@@ -96,7 +105,7 @@ async fn show(
     Ok(Json(devices::show_request(&state.app, &caller, &token).await?.into()))
 }
 
-/// Lets a device in that asked for itself. Also one that lost its key, or was revoked: its log goes on.
+/// Lets a device in that asked for itself. Also one that lost its key, was revoked, or is found again: its log goes on.
 #[utoipa::path(post, path = "/api/pairing-requests/{token}/approve", tag = "organisers",
     request_body(content = ApproveRequest, description = "May be left out for a device that is known here"),
     params(("token" = String, Path, description = "As the device shows it")),
@@ -124,7 +133,7 @@ async fn approve(
         (Some(_), None) => return Err(ApiError::field("gate_id", "must be given together with event_id")),
         (None, Some(_)) => return Err(ApiError::field("event_id", "must be given together with gate_id")),
     };
-    let approved = devices::approve_pairing(&state.app, &caller, &token, place).await?;
+    let approved = devices::approve_pairing(&state.app, &caller, &token, place, body.found).await?;
     tracing::info!(event = "pairing.approved", event_id = %approved.event_id, gate_id = %approved.gate_id, "approved");
     Ok(Json(ApprovedView {
         device_id: approved.request.device_id.to_string(),

@@ -4,6 +4,7 @@ pub mod doc;
 pub mod doc_scans;
 pub mod pair;
 pub mod manifest;
+pub mod names;
 pub mod changes;
 pub mod health;
 pub mod sync;
@@ -19,6 +20,7 @@ use crate::state::AppState;
 pub fn routes(state: &AppState) -> OpenApiRouter<AppState> {
     let framed = OpenApiRouter::new()
         .merge(manifest::routes())
+        .merge(names::routes())
         .merge(changes::routes())
         .merge(health::routes())
         .merge(sync::routes())

@@ -4,6 +4,9 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+use admit_app::gates::{self, GatePatch};
+use admit_app::tickets::{self, NewGuest, NewTicket};
+use admit_core::ids::GateId;
 use admit_core::scan::Outcome;
 use serde_json::{Value, json};
 
@@ -19,7 +22,13 @@ asked = json.load(sys.stdin)
 key = asked["api_key"]
 body = bytes.fromhex(asked["manifest"])
 manifest = json.loads(body)
+holds, head, codes = verify.compact_list(bytes.fromhex(asked["compact"]), asked["compact_header"], key)
+names = bytes.fromhex(asked["names"])
 print(json.dumps({
+    "compact_signatures": holds,
+    "compact_content": [verify.content_hash(codes) == head["content_hash"] == manifest["content_hash"], len(codes)],
+    "names_signatures": verify.body_signatures_hold(names, asked["names_header"], key),
+    "names_content": verify.names_hash(json.loads(names)["names"]) == json.loads(names)["content_hash"],
     "signatures": verify.body_signatures_hold(body, asked["header"], key),
     "content": verify.content_hash(manifest["tickets"]) == manifest["content_hash"],
     "v1": verify.sign_v1(key, asked["v1"])[1],
@@ -46,15 +55,38 @@ async fn inside(server: &TestServer) -> Value {
     read(server.get(&path).bearer_auth(&server.home.token).send().await.unwrap(), 200).await["inside"].clone()
 }
 
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A signed body as it came, and the signature beside it.
+async fn signed(server: &TestServer, phone: &Phone, what: &str, accept: &str) -> (Vec<u8>, String) {
+    let path = format!("/api/scanning/events/{}/{what}", phone.event_id());
+    let answer = phone.bearer(server.get(&path)).header("accept", accept).send().await.unwrap();
+    assert_eq!(answer.headers()["content-type"], accept);
+    let header = answer.headers()["x-signature"].to_str().unwrap().to_owned();
+    (answer.bytes().await.unwrap().to_vec(), header)
+}
+
+/// A guest, and a gate that allows names.
+async fn with_names(server: &TestServer) {
+    let (app, owner, event_id) = (&server.state.app, &server.home.owner, &server.home.event_id);
+    let guest = NewGuest { name: "Zoë O'Brien".into(), note: Some("by the side door".into()), ..NewGuest::default() };
+    let ticket = NewTicket { guest: Some(guest), barcode: Some("ZOE-1".into()), ..NewTicket::default() };
+    tickets::create(app, owner, event_id.clone(), vec![ticket]).await.unwrap();
+    let patch = GatePatch { names_on_devices: Some(true), ..GatePatch::default() };
+    gates::update(app, owner, event_id.clone(), GateId::new("main").unwrap(), patch).await.unwrap();
+}
+
 #[tokio::test]
 async fn python_verifies_what_we_sign_and_we_verify_what_python_signs() {
     let server = TestServer::start().await;
     let mut phone = Phone::pair(&server, &server.home, "a").await;
     let now = server.state.app.clock.now();
-    let path = format!("/api/scanning/events/{}/manifest", phone.event_id());
-    let answer = phone.bearer(server.get(&path)).send().await.unwrap();
-    let header = answer.headers()["x-signature"].to_str().unwrap().to_owned();
-    let body = answer.bytes().await.unwrap();
+    with_names(&server).await;
+    let (body, header) = signed(&server, &phone, "manifest", "application/json").await;
+    let (compact, compact_header) = signed(&server, &phone, "manifest", "application/vnd.admit.manifest").await;
+    let (names, names_header) = signed(&server, &phone, "names", "application/json").await;
     let hash = |n: usize| admit_core::barcode::BarcodeHash::of(&server.home.barcodes[n]).to_string();
     let mut v1 = json!({
         "scan_id": "v1-1", "ticket_id": null, "barcode_hash": hash(0), "scanned_at": now.to_string(),
@@ -64,12 +96,18 @@ async fn python_verifies_what_we_sign_and_we_verify_what_python_signs() {
     let ours = v2["signature"].clone();
     let said = python(&json!({
         "api_key": phone.key(),
-        "manifest": body.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
+        "manifest": hex(&body),
         "header": header,
+        "compact": hex(&compact),
+        "compact_header": compact_header,
+        "names": hex(&names),
+        "names_header": names_header,
         "v1": v1,
         "v2": v2,
     }));
     assert_eq!((&said["signatures"], &said["content"]), (&json!(true), &json!(true)));
+    assert_eq!((&said["compact_signatures"], &said["compact_content"]), (&json!(true), &json!([true, 11])));
+    assert_eq!((&said["names_signatures"], &said["names_content"]), (&json!(true), &json!(true)));
     assert_eq!(said["v2"], ours);
 
     // A false signature is kept and counts nobody.

@@ -7,6 +7,9 @@ mod place;
 #[allow(dead_code, reason = "each target uses its part of the harness")]
 mod server;
 mod signed;
+#[allow(dead_code, reason = "each target uses its part of the harness")]
+#[path = "../../../cli/tests/scenarios/scanner.rs"]
+mod scanner;
 mod device;
 mod frame;
 mod auth;
@@ -17,6 +20,8 @@ mod s1;
 mod s2_rows;
 mod independent;
 mod changes;
+mod names;
+mod epochs;
 mod stream;
 mod s2;
 mod organiser;

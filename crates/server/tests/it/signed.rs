@@ -25,8 +25,13 @@ impl Log {
 
     /// A signed entry of one person, the next of this log.
     pub fn scan(&mut self, barcode: &str, outcome: Outcome, at: Timestamp) -> Value {
+        self.scan_as(barcode, outcome, at, |_| {})
+    }
+
+    /// The same, with what `change` makes of it.
+    pub fn scan_as(&mut self, barcode: &str, outcome: Outcome, at: Timestamp, change: impl FnOnce(&mut Scan)) -> Value {
         self.seq += 1;
-        let scan = Scan {
+        let mut scan = Scan {
             form: Form::V2,
             scan_id: ScanId::new(format!("{}-scan-{}", self.paired.device_id, self.seq)).unwrap(),
             device_id: self.paired.device_id.clone(),
@@ -63,6 +68,7 @@ impl Log {
             cursor: 0,
             basis: None,
         };
+        change(&mut scan);
         self.prev = prev_of(&content_digest(&scan));
         let key = ApiKey::parse(&self.paired.api_key).unwrap().scan_key();
         serde_json::to_value(ScanV2::of(&scan, &sign_v2(&key, &scan)).unwrap()).unwrap()

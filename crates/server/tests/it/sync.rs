@@ -121,6 +121,25 @@ async fn uploads_are_counted_by_outcome() {
     assert!(!metrics.contains(phone.device_id().as_str()) && !metrics.contains(phone.key_id().as_str()));
 }
 
+/// spec D19: a body refused before anybody read it is a failed sync like any other: counted, and by its device too.
+#[tokio::test]
+async fn a_body_that_cannot_be_read_is_a_failed_sync() {
+    let server = TestServer::start().await;
+    let phone = Phone::pair(&server, &server.home, "a").await;
+    for (tries, path) in ["/api/scanning/sync", "/api/scans/sync"].iter().cycle().take(5).enumerate() {
+        let broken = phone.bearer(server.post(path)).header("content-type", "application/json");
+        let broken = broken.header("content-encoding", "gzip").body("no gzip at all");
+        assert_eq!(broken.send().await.unwrap().status(), 400, "{path}");
+        let metrics = server.get("/metrics").send().await.unwrap().text().await.unwrap();
+        let line = format!("admit_syncs_total{{status=\"refused\"}} {}", tries + 1);
+        assert!(metrics.contains(&line), "{line} in {metrics}");
+    }
+    let (org, id) = (&server.home.owner.organization_id, phone.device_id().clone());
+    let device =
+        admit_app::ports::read(&*server.state.app.store, org, move |tx| tx.device(&id)).await.unwrap().unwrap();
+    assert_eq!(device.state.as_str(), "suspended", "five in a row");
+}
+
 #[tokio::test]
 async fn the_same_ids_from_another_organisation_are_its_own() {
     let server = TestServer::start().await;

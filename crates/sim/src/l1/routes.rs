@@ -6,6 +6,7 @@ use admit_app::error::{Error, Result};
 use admit_app::manifests::fetch::{FetchCommand, FetchedManifest, fetch};
 use admit_app::{devices, epochs, scans};
 use admit_core::ids::{EventId, OrganizationId};
+use admit_core::manifest::compact::MEDIA_TYPE;
 use admit_core::time::Timestamp;
 use admit_core::wire::problem::{Problem, read};
 use admit_core::wire::scanning::{
@@ -189,6 +190,7 @@ impl L1 {
             if_none_match: request.header("if-none-match").map(str::to_owned),
             since: request.query("since").and_then(|since| since.parse().ok()),
             device_time: request.header(DEVICE_TIME_HEADER).and_then(|text| Timestamp::parse(text).ok()),
+            compact: request.header("accept").is_some_and(|accept| accept.contains(MEDIA_TYPE)),
         };
         Ok(match now(fetch(&self.app, caller, event_id, command))? {
             FetchedManifest::NotModified { .. } => raw(304, Vec::new()),

@@ -83,11 +83,13 @@ test("an unknown code is never called invalid: the list is named", () => {
 });
 
 test("a duplicate says where, when and on which device", () => {
-  const last_entry = { at: "2026-06-07T19:38:00Z", gate: "North", device_id: "d-12345678-x", own: false };
+  const last_entry = { at: "2026-06-07T19:38:00Z", gate: "North", device_id: "d-12345678-x", device: "", own: false };
   const lines = wordsOf({ ...base, screen: "already_in", opened: false, last_entry }, Date.parse("2026-06-07T19:42:00Z")).lines.join(" ");
   expect(lines).toContain("North");
   expect(lines).toContain("4 min ago");
   expect(lines).toContain("d-123456");
+  const named = { ...last_entry, device: "North 2" };
+  expect(wordsOf({ ...base, screen: "already_in", opened: false, last_entry: named }, Date.parse("2026-06-07T19:42:00Z")).lines).toContain("Scanned on North 2");
 });
 
 test("the wrong gate names the right one", () => {

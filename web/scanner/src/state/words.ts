@@ -161,7 +161,7 @@ function collision(verdict: VerdictView, now: number): string[] {
   if (verdict.entry_limit > 1) lines.push(`All ${verdict.entry_limit} of the party are in.`);
   if (last !== null) {
     lines.push(`${last.gate}, ${time(last.at, now)}, ${span(now - Date.parse(last.at))} ago`);
-    lines.push(last.own ? "Scanned on this device" : `Scanned on device ${last.device_id.slice(0, 8)}`);
+    lines.push(last.own ? "Scanned on this device" : `Scanned on ${last.device === "" ? `device ${last.device_id.slice(0, 8)}` : last.device}`);
   }
   if (verdict.reason === "too_soon") lines.push("Coming back is allowed, but not yet.");
   return lines;

@@ -92,7 +92,7 @@ fn d11_b_a_request_is_the_organisations_that_approved_it() {
     let ticket = ask(&world, "p");
     approve(&world, &ticket, true).unwrap();
     let theirs = Some((their_event.clone(), gate("main")));
-    let approved = devices::approve_pairing(&world.app, &other, &ticket.pairing_token, theirs);
+    let approved = devices::approve_pairing(&world.app, &other, &ticket.pairing_token, theirs, false);
     assert_eq!(code(now(approved)), "no pairing_request");
     let seen = devices::show_request(&world.app, &other, &ticket.pairing_token);
     assert_eq!(code(now(seen)), "no pairing_request");
@@ -100,7 +100,7 @@ fn d11_b_a_request_is_the_organisations_that_approved_it() {
     // Nor does an organisation approve for another's event.
     let ticket = ask(&world, "q");
     let foreign = Some((their_event, gate("main")));
-    let wrong = devices::approve_pairing(&world.app, &world.owner, &ticket.pairing_token, foreign);
+    let wrong = devices::approve_pairing(&world.app, &world.owner, &ticket.pairing_token, foreign, false);
     assert_eq!(wrong_field(now(wrong)), "event_id");
     world.is_consistent();
 }
@@ -113,14 +113,14 @@ fn d11_b_approving_needs_the_right_and_twice_is_once() {
     let place = || Some((world.event.clone(), gate("main")));
     for role in [Role::Door, Role::Viewer, Role::Promoter] {
         let member = world.member(role);
-        let approved = devices::approve_pairing(&world.app, &member, &ticket.pairing_token, place());
+        let approved = devices::approve_pairing(&world.app, &member, &ticket.pairing_token, place(), false);
         assert_eq!(code(now(approved)), "forbidden");
     }
     approve(&world, &ticket, true).unwrap();
     let ledger = world.ledger();
     approve(&world, &ticket, true).unwrap();
     let out = Some((world.event.clone(), gate("out")));
-    let elsewhere = devices::approve_pairing(&world.app, &world.owner, &ticket.pairing_token, out);
+    let elsewhere = devices::approve_pairing(&world.app, &world.owner, &ticket.pairing_token, out, false);
     assert_eq!(code(now(elsewhere)), "already_approved");
     assert_eq!(world.ledger(), ledger);
 }
@@ -202,13 +202,40 @@ fn d10_a_device_revoked_after_its_approval_stays_out() {
     world.is_consistent();
 }
 
-/// spec D10 `lost_since`: what a lost device scans from then on waits for review, so it does not come back as it is.
+/// S1 §13.1, spec D10 `lost_since`: a device marked lost comes back only by somebody who says that it is found. What it
+/// scanned while it was away goes on waiting, what it scans from now on counts; its log is what it was.
 #[test]
-fn d10_a_device_marked_lost_is_not_let_in_again() {
+fn s1_13_1_a_lost_device_that_is_found_again_counts_from_then_on() {
     let world = World::new();
-    world.phone("p", "main");
-    revoke(&world, "p", Some(at(0)));
-    assert_eq!(code(approve(&world, &ask(&world, "p"), false)), "device_lost");
+    world.tickets(&["A", "B", "C"]);
+    let phone = world.phone("p", "main");
+    world.pass(2 * MINUTE);
+    send(&world, &phone, "b1", &[signed(&phone, &scan_of(&world, &phone, "s1", 1, "A", at(0)))]).unwrap();
+    send(&world, &phone, "b2", &[signed(&phone, &scan_of(&world, &phone, "s2", 2, "B", at(MINUTE)))]).unwrap();
+    world.pass(10 * MINUTE);
+    revoke(&world, "p", Some(at(MINUTE)));
+    assert_eq!((world.occupancy().inside, world.open()), (1, vec!["unverified_scan".to_owned()]));
+    world.pass(MINUTE);
+    let ticket = ask(&world, "p");
+    assert_eq!(code(approve(&world, &ticket, false)), "device_lost", "nobody said that it is found");
+    approve_found(&world, &ticket).unwrap();
+    assert_eq!(device(&world, "p").state, DeviceState::Revoked, "until it fetches its key");
+    assert_eq!(device(&world, "p").lost_since, None);
+    let paired = claimed(&world, &ticket, "p");
+    let by = caller(&world, &paired.api_key).unwrap();
+    world.pass(MINUTE);
+    let fresh = item(&world, &phone, 3, "C", at(14 * MINUTE), (&paired.key_id, &paired.api_key));
+    upload(&world, &by, "b3", &[fresh]).unwrap();
+    assert_eq!((world.occupancy().inside, world.open()), (2, vec!["unverified_scan".to_owned()]), "B waits, C counts");
+    assert!(world.ledger().contains(&"device_found".to_owned()), "{:?}", world.ledger());
+    // Lost once more: the time it was away before goes on waiting too.
+    world.pass(10 * MINUTE);
+    revoke(&world, "p", Some(at(14 * MINUTE)));
+    assert_eq!(world.occupancy().inside, 1, "A alone");
+    revoke(&world, "p", Some(at(15 * MINUTE)));
+    assert_eq!(world.occupancy().inside, 2, "a correction: C was scanned before it was lost, B while it was away");
+    let counted = now(devices::accept(&world.app, &world.owner, id("p"))).unwrap();
+    assert_eq!((counted.counted, world.occupancy().inside), (1, 3));
     world.is_consistent();
 }
 

@@ -58,7 +58,9 @@ fn a_list_is_signed_twice_and_known_again_by_its_tag() {
     let world = World::new();
     world.tickets(&["A"]);
     let phone = world.phone("p", "main");
-    let FetchedManifest::Body { etag, large, tail, signature } = fetch(&world, &phone, None) else { panic!("a list") };
+    let FetchedManifest::Body { etag, large, tail, signature, .. } = fetch(&world, &phone, None) else {
+        panic!("a list")
+    };
     let body = [large.bytes.as_slice(), &tail].concat();
     assert!(check_body_signature(&phone.caller.api_key, &body, &signature));
     assert!(!check_body_signature("another key", &body, &signature));
@@ -166,4 +168,21 @@ fn a_much_scanned_ticket_comes_as_what_went_before_and_its_newest_scans() {
     assert_eq!((item.prefix.within, item.prefix.over, item.prefix.entries.len()), (1, 3, 4));
     let state = world.ticket(&ids[0]).2.unwrap().state;
     assert_eq!(item.prefix.persons() + 16, state.persons());
+}
+
+/// A duplicate says on which device the ticket came first, by the name that staff gave it: also one that moved on.
+#[test]
+fn changes_name_the_other_devices_whose_scans_they_tell() {
+    let world = World::new();
+    world.tickets(&["A", "B"]);
+    let (asks, scans) = (world.phone("asks", "main"), world.phone("scans", "main"));
+    assert_eq!(poll(&world, &asks, None, 0).devices, []);
+    scans.scan("s1", "A", "valid", at(0));
+    asks.scan("s2", "B", "valid", at(1));
+    let named = |answer: ChangesAnswer| -> Vec<(String, String)> {
+        answer.devices.into_iter().map(|device| (device.device_id.to_string(), device.name)).collect()
+    };
+    assert_eq!(named(poll(&world, &asks, None, 0)), [("scans".to_owned(), "scans".to_owned())], "its own it knows");
+    now(admit_app::devices::revoke(&world.app, &world.owner, scans.caller.device_id.clone(), None)).unwrap();
+    assert_eq!(named(poll(&world, &asks, None, 0)).len(), 1, "a revoked one keeps its name");
 }

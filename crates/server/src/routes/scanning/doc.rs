@@ -295,6 +295,8 @@ pub struct ChangesAnswer {
     event: Option<()>,
     /// All gates, when one of them changed.
     gates: Option<Vec<ChangedGate>>,
+    /// The other devices whose scans stand in `items`, as staff call them.
+    devices: Option<Vec<NamedDevice>>,
     manifest_version: u64,
     /// Ask from here next.
     cursor: String,
@@ -303,6 +305,13 @@ pub struct ChangesAnswer {
     /// The cursor was of another epoch: begin anew.
     resync: Option<bool>,
     server_time: String,
+}
+
+/// A device and how staff call it.
+#[derive(ToSchema)]
+pub struct NamedDevice {
+    device_id: String,
+    name: String,
 }
 
 /// A ticket that changed.
@@ -390,6 +399,35 @@ pub struct ManifestTicket {
     status: String,
     valid_from: Option<String>,
     expires_at: Option<String>,
+}
+
+/// Guests' names for devices at gates that allow them (spec §5).
+#[derive(ToSchema)]
+pub struct Names {
+    event_id: String,
+    organization_id: String,
+    names_version: u64,
+    /// `sha256:` over all names.
+    content_hash: String,
+    /// All of them; a delta has `since` and `upserts` instead.
+    names: Option<Vec<GuestName>>,
+    since: Option<u64>,
+    upserts: Option<Vec<GuestName>>,
+    generated_at: String,
+    epoch: String,
+    serial: u64,
+    /// HMAC of the body with this member cut out.
+    signature: String,
+}
+
+/// A guest as staff see them at the door.
+#[derive(ToSchema)]
+pub struct GuestName {
+    ticket_id: String,
+    name: String,
+    party_size: u32,
+    note: Option<String>,
+    flag: Option<String>,
 }
 
 #[cfg(test)]

@@ -39,9 +39,9 @@ pub fn routes() -> OpenApiRouter<AppState> {
     (status = 422, description = "`event_not_live`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
     (status = 429, description = "`rate_limited`, with Retry-After", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
 ))]
-async fn sync(State(state): State<AppState>, Device(caller): Device, RawJson(body): RawJson) -> Result<Response> {
+async fn sync(State(state): State<AppState>, Device(caller): Device, body: Result<RawJson>) -> Result<Response> {
     let started = state.app.clock.monotonic_ms();
-    let result = take_in(&state, &caller, &body).await;
+    let result = take_in(&state, &caller, body).await;
     let took_ms = state.app.clock.monotonic_ms() - started;
     state.metrics.sync_seconds.observe(took_ms as f64 / 1_000.0);
     let status = match &result {
@@ -68,12 +68,14 @@ async fn sync(State(state): State<AppState>, Device(caller): Device, RawJson(bod
     Ok(response)
 }
 
-async fn take_in(state: &AppState, caller: &DeviceCaller, body: &[u8]) -> Result<scans::IngestAnswer> {
+async fn take_in(state: &AppState, caller: &DeviceCaller, body: Result<RawJson>) -> Result<scans::IngestAnswer> {
+    // A body that the extractor refuses is a failed sync like any other.
+    let RawJson(body) = body?;
     tracing::debug!(event = "sync.attempt", bytes = body.len(), "sync");
     state.syncs.take(&caller.organization_id, &caller.device_id, state.app.clock.monotonic_ms()).await?;
-    is_object(body)?;
+    is_object(&body)?;
     let wrong = |error: FieldError| ApiError::field(error.path, error.message);
-    let request = ScansSyncRequest::read(body).map_err(wrong)?;
+    let request = ScansSyncRequest::read(&body).map_err(wrong)?;
     let answer = scans::sync_offline(&state.app, caller, request).await?;
     if !answer.repeated {
         let stored = (answer.processed + answer.rejected) as u64;

@@ -37,9 +37,9 @@ pub fn routes() -> OpenApiRouter<AppState> {
     (status = 409, description = "`batch_id_reused`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
     (status = 429, description = "`rate_limited`, with Retry-After", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
 ))]
-async fn sync(State(state): State<AppState>, Device(caller): Device, RawJson(body): RawJson) -> Result<Response> {
+async fn sync(State(state): State<AppState>, Device(caller): Device, body: Result<RawJson>) -> Result<Response> {
     let started = state.app.clock.monotonic_ms();
-    let result = take_in(&state, &caller, &body).await;
+    let result = take_in(&state, &caller, body).await;
     if let Err(error) = &result {
         note_failure(&state, &caller, error).await;
     }
@@ -86,12 +86,14 @@ pub async fn note_failure(state: &AppState, caller: &DeviceCaller, error: &ApiEr
     }
 }
 
-async fn take_in(state: &AppState, caller: &DeviceCaller, body: &[u8]) -> Result<scans::IngestAnswer> {
+async fn take_in(state: &AppState, caller: &DeviceCaller, body: Result<RawJson>) -> Result<scans::IngestAnswer> {
+    // A body that the extractor refuses is a failed sync like any other.
+    let RawJson(body) = body?;
     tracing::debug!(event = "sync.attempt", bytes = body.len(), "sync");
     state.syncs.take(&caller.organization_id, &caller.device_id, state.app.clock.monotonic_ms()).await?;
-    is_object(body)?;
+    is_object(&body)?;
     let wrong = |error: problem::FieldError| ApiError::field(error.path, error.message);
-    let request: SyncRequest = problem::read(body).map_err(wrong)?;
+    let request: SyncRequest = problem::read(&body).map_err(wrong)?;
     request.check(SYNC_V1_SCANS, SYNC_V2_SCANS).map_err(wrong)?;
     let outcomes: Vec<&'static str> = request.scans.iter().map(|item| outcome_of(item.get())).collect();
     let answer = scans::ingest_batch(&state.app, caller, request).await?;

@@ -1,0 +1,116 @@
+//! `GET /api/scanning/events/{id}/names`: who holds which ticket, for a device at a gate that allows names (spec §5).
+
+use std::sync::{Arc, OnceLock};
+
+use admit_core::ids::EventId;
+use admit_core::manifest::build::Large;
+use admit_core::manifest::{names_delta_part, names_part, names_tail};
+use admit_core::rule::When;
+use admit_core::time::Timestamp;
+use admit_core::wire::manifest::{GuestName, NamesTail};
+
+use super::fetch::FetchedManifest;
+use crate::cache::{LargePart, Part};
+use crate::caller::DeviceCaller;
+use crate::error::{Error, Result};
+use crate::ports::{App, Tx, read};
+use crate::records::{DeviceState, GuestRecord, Head};
+
+/// What a device asks.
+#[derive(Debug, Clone, Default)]
+pub struct FetchNamesCommand {
+    /// Its `If-None-Match`.
+    pub if_none_match: Option<String>,
+    /// The version it has: then only names that changed since are sent.
+    pub since: Option<u64>,
+}
+
+/// Serves the names of the device's event. 404 unless it is assigned to it; a revoked device gets none, nor does one at
+/// a gate whose devices may not carry names (`names_not_allowed`).
+pub async fn fetch_names(
+    app: &App,
+    caller: &DeviceCaller,
+    event_id: &EventId,
+    command: FetchNamesCommand,
+) -> Result<FetchedManifest> {
+    let now = app.clock.now();
+    let (caller, event_id, app_) = (caller.clone(), event_id.clone(), app.clone());
+    let organization_id = caller.organization_id.clone();
+    read(&*app.store, &organization_id, move |tx| serve(tx, &app_, &caller, &event_id, &command, now)).await
+}
+
+fn serve(
+    tx: &mut dyn Tx,
+    app: &App,
+    caller: &DeviceCaller,
+    event_id: &EventId,
+    command: &FetchNamesCommand,
+    now: Timestamp,
+) -> Result<FetchedManifest> {
+    // 1. May this device have them?
+    let device = tx.device(&caller.device_id)?.ok_or_else(|| Error::Bug("a key without a device".into()))?;
+    if device.state == DeviceState::Revoked {
+        return Err(Error::denied("device_revoked", "this device was revoked"));
+    }
+    if device.event_id != *event_id {
+        return Err(Error::not_found("event"));
+    }
+    let book = tx.load_rules(event_id, &[])?.book;
+    if !book.gate(&device.gate_id, When::Newest).is_some_and(|gate| gate.names_on_devices) {
+        return Err(Error::denied("names_not_allowed", "devices at this gate may not carry guests' names"));
+    }
+    // 2. Has it the newest?
+    let head = tx.head(event_id)?;
+    let version = tx.names_serial(event_id)?;
+    let etag = format!("W/\"names.{}.{version}\"", head.epoch);
+    let matches = |given: &String| given.split(',').any(|one| one.trim() == etag);
+    if command.if_none_match.as_ref().is_some_and(matches) {
+        return Ok(FetchedManifest::NotModified { etag });
+    }
+    // 3. All of them, or what changed; signed for this device.
+    let whole = whole(tx, app, caller, event_id, &head, version)?;
+    let large = match command.since {
+        Some(since) if since > 0 && since <= version => {
+            let names = names(tx.names_since(event_id, since)?);
+            let (count, hash) = (names.len(), whole.content_hash);
+            kept(names_delta_part(&caller.organization_id, event_id, version, since, names, hash), version, count)
+        }
+        _ => whole,
+    };
+    let tail = NamesTail { generated_at: now, epoch: head.epoch, serial: head.serial };
+    let (tail, signature) = names_tail(&large.bytes, &tail, &caller.api_key);
+    Ok(FetchedManifest::Body { etag, large, tail, signature, compact: false })
+}
+
+fn whole(
+    tx: &mut dyn Tx,
+    app: &App,
+    caller: &DeviceCaller,
+    event_id: &EventId,
+    head: &Head,
+    version: u64,
+) -> Result<Arc<LargePart>> {
+    let organization_id = &caller.organization_id;
+    if let Some(kept) = app.manifests.get(organization_id, event_id, Part::Names, (head.epoch, version)) {
+        return Ok(kept);
+    }
+    let names = names(tx.names_since(event_id, 0)?);
+    let count = names.len();
+    let made = kept(names_part(organization_id, event_id, version, names), version, count);
+    app.manifests.put(organization_id, event_id, Part::Names, head.epoch, made.clone());
+    Ok(made)
+}
+
+/// What of a guest may be on a device: never e-mail or phone.
+fn names(guests: Vec<GuestRecord>) -> Vec<GuestName> {
+    let of = |guest: GuestRecord| {
+        let GuestRecord { ticket_id, name, party_size, note, flag, .. } = guest;
+        Some(GuestName { ticket_id: ticket_id?, name, party_size, note, flag })
+    };
+    guests.into_iter().filter_map(of).collect()
+}
+
+fn kept(large: Large, version: u64, codes: usize) -> Arc<LargePart> {
+    let Large { bytes, content_hash } = large;
+    Arc::new(LargePart { bytes, content_hash, version, codes, zstd: OnceLock::new() })
+}

@@ -1,0 +1,142 @@
+//! The names part (spec §5): who holds which ticket, for devices at gates that allow names. Signed like the list and
+//! apart from it, so that a gate without names never has one on its phones.
+
+use std::collections::BTreeMap;
+
+use super::build::{Large, sign_behind};
+use super::verify::{Expected, ManifestError, check_signatures};
+use crate::ids::{EventId, OrganizationId, TicketId};
+use crate::rule::Epoch;
+use crate::sign::Encoder;
+use crate::time::Timestamp;
+use crate::wire::manifest::{ContentHash, GuestName, NamesHead, NamesTail};
+use crate::wire::problem::{self, FieldError};
+use crate::wire::stored::to_text;
+
+/// The large part of all names, which come in any order; the same for every device.
+pub fn names_part(organization_id: &OrganizationId, event_id: &EventId, version: u64, names: Vec<GuestName>) -> Large {
+    let names = sorted(names);
+    let content_hash = content_hash(&names);
+    build(NamesHead {
+        names: Some(names),
+        since: None,
+        upserts: None,
+        ..head(organization_id, event_id, version, content_hash)
+    })
+}
+
+/// The large part of what changed since a version; `content_hash` names all names after it. A name never goes without
+/// another in its place, so nothing is ever gone.
+pub fn names_delta_part(
+    organization_id: &OrganizationId,
+    event_id: &EventId,
+    version: u64,
+    since: u64,
+    upserts: Vec<GuestName>,
+    content_hash: [u8; 32],
+) -> Large {
+    build(NamesHead {
+        since: Some(since),
+        upserts: Some(sorted(upserts)),
+        ..head(organization_id, event_id, version, content_hash)
+    })
+}
+
+/// The rest of the body for one device, its signature in it, and the value of `X-Signature` for the whole.
+pub fn names_tail(large: &[u8], tail: &NamesTail, api_key: &str) -> (Vec<u8>, String) {
+    sign_behind(large, &to_text(tail), api_key)
+}
+
+fn head(organization_id: &OrganizationId, event_id: &EventId, version: u64, content_hash: [u8; 32]) -> NamesHead {
+    NamesHead {
+        event_id: event_id.clone(),
+        organization_id: organization_id.clone(),
+        names_version: version,
+        content_hash: ContentHash(content_hash),
+        names: None,
+        since: None,
+        upserts: None,
+    }
+}
+
+fn build(head: NamesHead) -> Large {
+    let mut bytes = to_text(&head).into_bytes();
+    bytes.pop();
+    Large { bytes, content_hash: head.content_hash.0 }
+}
+
+fn sorted(mut names: Vec<GuestName>) -> Vec<GuestName> {
+    names.sort_by(|a, b| a.ticket_id.cmp(&b.ticket_id));
+    names
+}
+
+/// Over names in order of ticket: every field of each, in the fixed encoding of scans.
+fn content_hash<'a>(names: impl IntoIterator<Item = &'a GuestName>) -> [u8; 32] {
+    let mut to = Encoder::with("admit.names.v1");
+    for GuestName { ticket_id, name, party_size, note, flag } in names {
+        to.text(ticket_id.as_str());
+        to.text(name);
+        to.unsigned(u64::from(*party_size));
+        to.option(note.as_deref(), Encoder::text);
+        to.option(flag.as_deref(), Encoder::text);
+    }
+    to.sha256()
+}
+
+/// Names whose signatures hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Names {
+    /// Serial of the last change of a guest.
+    pub version: u64,
+    /// The server's epoch: names are ordered by (epoch, version) like lists.
+    pub epoch: Epoch,
+    /// When it was handed out.
+    pub generated_at: Timestamp,
+    /// The event's head when it was handed out.
+    pub serial: u64,
+    /// By ticket.
+    pub by_ticket: BTreeMap<TicketId, GuestName>,
+}
+
+/// Verifies and reads the names part. `body` is what was received after content decoding, to the byte; `header` the
+/// value of `X-Signature`, given at download. What came as changes is put on `active`, which is taken as it is.
+pub fn read_names(
+    body: &[u8],
+    header: Option<&str>,
+    api_key: &str,
+    expected: Expected<'_>,
+    active: Option<&Names>,
+) -> Result<Names, ManifestError> {
+    check_signatures(body, header, api_key)?;
+    let head: NamesHead = problem::read(body).map_err(ManifestError::Malformed)?;
+    let tail: NamesTail = problem::read(body).map_err(ManifestError::Malformed)?;
+    if head.organization_id != *expected.organization_id {
+        return Err(ManifestError::WrongOrganization);
+    }
+    if head.event_id != *expected.event_id {
+        return Err(ManifestError::WrongEvent(head.event_id));
+    }
+    let (mut by_ticket, new) = match (head.names, head.since, head.upserts) {
+        (Some(names), None, None) => (BTreeMap::new(), names),
+        (None, Some(since), Some(upserts)) => {
+            let base = active.filter(|active| (active.epoch, active.version) == (tail.epoch, since));
+            let have = active.map_or(0, |active| active.version);
+            (base.ok_or(ManifestError::WrongBase { since, have })?.by_ticket.clone(), upserts)
+        }
+        _ => {
+            let message = "is required, or else since and upserts together";
+            return Err(ManifestError::Malformed(FieldError::new("names", message)));
+        }
+    };
+    by_ticket.extend(new.into_iter().map(|name| (name.ticket_id.clone(), name)));
+    if content_hash(by_ticket.values()) != head.content_hash.0 {
+        return Err(ManifestError::ContentHash);
+    }
+    let (version, epoch) = (head.names_version, tail.epoch);
+    if let Some(active) = active
+        && (epoch, version) < (active.epoch, active.version)
+    {
+        return Err(ManifestError::Older { incoming: version, active: active.version });
+    }
+    Ok(Names { version, epoch, generated_at: tail.generated_at, serial: tail.serial, by_ticket })
+}
