@@ -1,5 +1,8 @@
 //! `/openapi.json`: what every route says about itself, put together.
 
+mod answers;
+mod vocabularies;
+
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi, ToSchema};
 
@@ -59,9 +62,16 @@ pub struct FieldErrorDoc {
     message: String,
 }
 
+/// What is added to the routes' own words, by rule and for all of them: names, vocabularies, the frame's answers, roles.
+pub fn finish(document: &mut utoipa::openapi::OpenApi) {
+    name_operations(document);
+    vocabularies::name_words(document);
+    answers::complete(document);
+}
+
 /// Gives every operation a name of its own, made of its method and path: handlers of two nouns may share theirs, and a
 /// document must not name two operations alike.
-pub fn name_operations(document: &mut utoipa::openapi::OpenApi) {
+fn name_operations(document: &mut utoipa::openapi::OpenApi) {
     for (path, item) in &mut document.paths.paths {
         let words: Vec<&str> =
             path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();

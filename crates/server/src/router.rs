@@ -84,14 +84,14 @@ fn api(state: &AppState) -> OpenApiRouter<AppState> {
 /// The document of `/openapi.json`.
 pub fn document(state: &AppState) -> utoipa::openapi::OpenApi {
     let mut document = api(state).into_openapi();
-    openapi::name_operations(&mut document);
+    openapi::finish(&mut document);
     document
 }
 
 /// The whole server: API, documents, both web apps, inside the frame.
 pub fn router(state: AppState) -> Router {
     let (routes, mut document) = api(&state).split_for_parts();
-    openapi::name_operations(&mut document);
+    openapi::finish(&mut document);
     let csrf = csrf(&state);
     let compress = DefaultPredicate::new().and(SizeAbove::new(COMPRESS_FROM)).and(not_finished);
     routes

@@ -7,6 +7,8 @@ mod driver;
 mod connect;
 mod group;
 mod threads;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -66,7 +66,7 @@ struct NewApiTokenView {
 }
 
 /// API tokens of the organisation, newest first, withdrawn ones included.
-#[utoipa::path(get, path = "/api/api-tokens", tag = "organisers", security(("session" = []), ("api_token" = [])), responses(
+#[utoipa::path(get, path = "/api/api-tokens", tag = "organisers", extensions(("x-actions" = json!(["manage_tokens"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "All of them", body = List<ApiTokenView>),
 ))]
 async fn list(State(state): State<AppState>, User(caller): User) -> Result<Json<List<ApiTokenView>>> {
@@ -76,7 +76,7 @@ async fn list(State(state): State<AppState>, User(caller): User) -> Result<Json<
 
 /// Makes a token that acts as the caller.
 #[utoipa::path(post, path = "/api/api-tokens", tag = "organisers", request_body = ApiTokenRequest,
-    security(("session" = []), ("api_token" = [])), responses(
+    extensions(("x-actions" = json!(["manage_tokens"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 201, description = "Made; its text is shown this once", body = NewApiTokenView),
     (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
@@ -91,7 +91,7 @@ async fn create(
 
 /// Withdraws a token at once.
 #[utoipa::path(delete, path = "/api/api-tokens/{id}", tag = "organisers",
-    params(("id" = String, Path, description = "API token")), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "API token")), extensions(("x-actions" = json!(["manage_tokens"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 204, description = "Withdrawn"),
     (status = 404, description = "No such token", body = ProblemDoc, content_type = "application/problem+json"),
 ))]

@@ -80,10 +80,10 @@ struct AuditQuery {
 
 /// Lines of an event's ledger, or of the organisation's, newest first.
 #[utoipa::path(get, path = "/api/audit", tag = "organisers", params(
-        ("limit" = Option<usize>, Query, description = "1–500, 50 by default"),
+        ("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500),
         ("cursor" = Option<String>, Query),
         ("event_id" = Option<String>, Query, description = "The event's ledger; the organisation's own where absent"),
-    ), security(("session" = []), ("api_token" = [])), responses(
+    ), extensions(("x-actions" = json!(["read_audit"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "A page", body = List<AuditView>),
     (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]

@@ -109,7 +109,7 @@ struct ImportQuery {
 
 /// Makes a token that gives a device, and no other, a new key. The new key's first use starts the old one's last hour.
 #[utoipa::path(post, path = "/api/scanning/devices/{id}/rotate-key", tag = "organisers",
-    params(("id" = String, Path, description = "Device")), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["manage_devices"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 201, description = "Made", body = PairingTokenView),
     (status = 404, description = "No such device", body = ProblemDoc, content_type = "application/problem+json"),
     (status = 409, description = "`device_revoked`", body = ProblemDoc, content_type = "application/problem+json"),
@@ -126,7 +126,7 @@ async fn rotate_key(
 
 /// Lets a suspended device go on, and counts what was held of it.
 #[utoipa::path(post, path = "/api/scanning/devices/{id}/resume", tag = "organisers",
-    params(("id" = String, Path, description = "Device")), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["manage_devices"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "It goes on", body = ResumedView),
     (status = 404, description = "No such device", body = ProblemDoc, content_type = "application/problem+json"),
     (status = 409, description = "`device_revoked`", body = ProblemDoc, content_type = "application/problem+json"),
@@ -144,7 +144,7 @@ async fn resume(
 /// Counts every proven scan of a device that waits for a person: those that came in while it was revoked or suspended,
 /// and those since it was lost.
 #[utoipa::path(post, path = "/api/scanning/devices/{id}/accept", tag = "organisers",
-    params(("id" = String, Path, description = "Device")), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["review"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "Counted", body = CountedView),
     (status = 404, description = "No such device", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
@@ -160,7 +160,7 @@ async fn accept(
 /// Closes a log that nobody will hand over any more: its gap stays on record and is no longer waited for.
 #[utoipa::path(post, path = "/api/scanning/devices/{id}/logs/{log_id}/close", tag = "organisers",
     params(("id" = String, Path, description = "Device"), ("log_id" = String, Path, description = "Log")),
-    security(("session" = []), ("api_token" = [])), responses(
+    extensions(("x-actions" = json!(["manage_devices"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "Closed", body = ClosedLogView),
     (status = 404, description = "No such log", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
@@ -181,7 +181,7 @@ async fn close_log(
     request_body(content = String, content_type = "application/x-ndjson"), params(
         ("id" = String, Path, description = "Event"),
         ("accept" = Option<String>, Query, description = "`1`: count what waits of this file"),
-    ), security(("session" = []), ("api_token" = [])), responses(
+    ), extensions(("x-actions" = json!(["manage_devices"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "Done", body = ImportedLogView),
     (status = 400, description = "The file cannot be read", body = ProblemDoc, content_type = "application/problem+json"),
     (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),

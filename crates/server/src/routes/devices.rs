@@ -150,7 +150,7 @@ struct RevokeRequest {
 
 /// Devices of an event, oldest first, with the scans each has not handed over.
 #[utoipa::path(get, path = "/api/events/{id}/devices", tag = "organisers",
-    params(("id" = String, Path, description = "Event")), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["read_scans"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "All of them", body = List<DeviceView>),
     (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
@@ -167,7 +167,7 @@ async fn list(
 /// reviewed.
 #[utoipa::path(delete, path = "/api/scanning/devices/{id}", tag = "organisers",
     request_body(content = RevokeRequest, description = "May be left out"),
-    params(("id" = String, Path, description = "Device")), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["manage_devices"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "Withdrawn", body = RevokedView),
     (status = 404, description = "No such device", body = ProblemDoc, content_type = "application/problem+json"),
 ))]

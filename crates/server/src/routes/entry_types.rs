@@ -50,7 +50,7 @@ struct EntryTypeRequest {
 
 /// Entry types of an event, in their order.
 #[utoipa::path(get, path = "/api/events/{id}/entry-types", tag = "organisers",
-    params(("id" = String, Path, description = "Event")), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["read_events"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "All of them", body = List<EntryTypeView>),
     (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
@@ -65,7 +65,7 @@ async fn list(
 
 /// Makes an entry type, last in the order.
 #[utoipa::path(post, path = "/api/events/{id}/entry-types", tag = "organisers", request_body = EntryTypeRequest,
-    params(("id" = String, Path, description = "Event")), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_events"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 201, description = "Made", body = EntryTypeView),
     (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
     (status = 409, description = "`entry_type_exists`", body = ProblemDoc, content_type = "application/problem+json"),

@@ -125,8 +125,8 @@ struct EventPatchRequest {
 
 /// Events, newest first.
 #[utoipa::path(get, path = "/api/events", tag = "organisers",
-    params(("limit" = Option<usize>, Query, description = "1–500, 50 by default"), ("cursor" = Option<String>, Query)),
-    security(("session" = []), ("api_token" = [])), responses(
+    params(("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500), ("cursor" = Option<String>, Query)),
+    extensions(("x-actions" = json!(["read_events"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "A page", body = List<EventView>),
 ))]
 async fn list(
@@ -140,7 +140,7 @@ async fn list(
 
 /// Makes an event, with the entry type "General".
 #[utoipa::path(post, path = "/api/events", tag = "organisers", request_body = EventRequest,
-    security(("session" = []), ("api_token" = [])), responses(
+    extensions(("x-actions" = json!(["manage_events"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 201, description = "Made", body = EventView),
     (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
@@ -167,7 +167,7 @@ async fn create(
 
 /// One event.
 #[utoipa::path(get, path = "/api/events/{id}", tag = "organisers", params(("id" = String, Path, description = "Event")),
-    security(("session" = []), ("api_token" = [])), responses(
+    extensions(("x-actions" = json!(["read_events"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "The event", body = EventView),
     (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
@@ -181,7 +181,7 @@ async fn show(
 
 /// Changes an event. Going live holds from the start, `ended` and `archived` from now on.
 #[utoipa::path(patch, path = "/api/events/{id}", tag = "organisers", request_body = EventPatchRequest,
-    params(("id" = String, Path, description = "Event")), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_events"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "Changed", body = EventView),
     (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
     (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),

@@ -94,7 +94,7 @@ struct GatePatchRequest {
 
 /// Gates of an event, by id.
 #[utoipa::path(get, path = "/api/events/{id}/gates", tag = "organisers", params(("id" = String, Path, description = "Event")),
-    security(("session" = []), ("api_token" = [])), responses(
+    extensions(("x-actions" = json!(["read_events"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "All of them", body = List<GateView>),
     (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
@@ -109,7 +109,7 @@ async fn list(
 
 /// Makes a gate.
 #[utoipa::path(post, path = "/api/events/{id}/gates", tag = "organisers", request_body = GateRequest,
-    params(("id" = String, Path, description = "Event")), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_events"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 201, description = "Made", body = GateView),
     (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
     (status = 409, description = "`gate_exists`", body = ProblemDoc, content_type = "application/problem+json"),
@@ -136,7 +136,7 @@ async fn create(
 /// Changes a gate from now on.
 #[utoipa::path(patch, path = "/api/events/{id}/gates/{gate_id}", tag = "organisers", request_body = GatePatchRequest,
     params(("id" = String, Path, description = "Event"), ("gate_id" = String, Path, description = "Gate")),
-    security(("session" = []), ("api_token" = [])), responses(
+    extensions(("x-actions" = json!(["manage_events"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "Changed", body = GateView),
     (status = 404, description = "No such gate", body = ProblemDoc, content_type = "application/problem+json"),
 ))]

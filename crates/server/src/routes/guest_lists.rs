@@ -57,7 +57,7 @@ struct GuestListRequest {
 
 /// Guest lists of an event, oldest first; a promoter sees their own.
 #[utoipa::path(get, path = "/api/events/{id}/guest-lists", tag = "organisers",
-    params(("id" = String, Path, description = "Event")), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["read_events"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "All of them", body = List<GuestListView>),
     (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
@@ -72,7 +72,7 @@ async fn list(
 
 /// Makes a guest list.
 #[utoipa::path(post, path = "/api/events/{id}/guest-lists", tag = "organisers", request_body = GuestListRequest,
-    params(("id" = String, Path, description = "Event")), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_events"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 201, description = "Made", body = GuestListView),
     (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
     (status = 409, description = "`guest_list_exists`", body = ProblemDoc, content_type = "application/problem+json"),

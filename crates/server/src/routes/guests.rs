@@ -133,10 +133,10 @@ struct GuestPatchRequest {
 /// Guests of an event, newest first; a promoter sees those of their own lists.
 #[utoipa::path(get, path = "/api/events/{id}/guests", tag = "organisers", params(
         ("id" = String, Path, description = "Event"),
-        ("limit" = Option<usize>, Query, description = "1–500, 50 by default"),
+        ("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500),
         ("cursor" = Option<String>, Query),
         ("q" = Option<String>, Query, description = "Part of a name"),
-    ), security(("session" = []), ("api_token" = [])), responses(
+    ), extensions(("x-actions" = json!(["read_guests", "manage_own_guests"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "A page", body = List<StandingGuestView>),
     (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
@@ -153,7 +153,7 @@ async fn list(
 
 /// Makes a guest with a ticket for the whole party.
 #[utoipa::path(post, path = "/api/events/{id}/guests", tag = "organisers", request_body = GuestRequest,
-    params(("id" = String, Path, description = "Event")), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 201, description = "Made", body = NewGuestView),
     (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
     (status = 404, description = "No such event or guest list", body = ProblemDoc, content_type = "application/problem+json"),
@@ -172,7 +172,7 @@ async fn create(
 
 /// Changes a guest.
 #[utoipa::path(patch, path = "/api/guests/{id}", tag = "organisers", request_body = GuestPatchRequest,
-    params(("id" = String, Path, description = "Guest")), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Guest")), extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "Changed", body = GuestView),
     (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
     (status = 404, description = "No such guest", body = ProblemDoc, content_type = "application/problem+json"),

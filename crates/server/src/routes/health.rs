@@ -36,7 +36,9 @@ async fn readyz(State(state): State<AppState>) -> Result<&'static str> {
 }
 
 /// Metrics in Prometheus' text form.
-#[utoipa::path(get, path = "/metrics", tag = "watching", responses((status = 200, description = "Metrics", body = String)))]
+#[utoipa::path(get, path = "/metrics", tag = "watching", responses((
+    status = 200, description = "Metrics", body = String, content_type = "application/openmetrics-text",
+)))]
 async fn metrics(State(state): State<AppState>) -> Response {
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     ([(CONTENT_TYPE, kind)], state.metrics.text()).into_response()

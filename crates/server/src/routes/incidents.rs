@@ -165,10 +165,10 @@ fn view(one: IncidentRecord) -> Result<IncidentView> {
 /// The review queue, newest first.
 #[utoipa::path(get, path = "/api/events/{id}/incidents", tag = "organisers", params(
         ("id" = String, Path, description = "Event"),
-        ("limit" = Option<usize>, Query, description = "1–500, 50 by default"),
+        ("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500),
         ("cursor" = Option<String>, Query),
         ("status" = Option<String>, Query, description = "`open`, `resolved` or `cleared`; all where absent"),
-    ), security(("session" = []), ("api_token" = [])), responses(
+    ), extensions(("x-actions" = json!(["read_scans"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "A page", body = List<IncidentView>),
     (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
@@ -187,7 +187,7 @@ async fn list(
 
 /// One incident.
 #[utoipa::path(get, path = "/api/incidents/{id}", tag = "organisers",
-    params(("id" = String, Path, description = "Incident")), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Incident")), extensions(("x-actions" = json!(["read_scans"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "The incident", body = IncidentView),
     (status = 404, description = "No such incident", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
@@ -201,7 +201,7 @@ async fn show(
 
 /// Answers an incident: it is resolved for exactly what it says now.
 #[utoipa::path(post, path = "/api/incidents/{id}/resolve", tag = "organisers", request_body = ResolveRequest,
-    params(("id" = String, Path, description = "Incident")), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Incident")), extensions(("x-actions" = json!(["review"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "As it stands now", body = IncidentView),
     (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
     (status = 404, description = "No such incident", body = ProblemDoc, content_type = "application/problem+json"),

@@ -69,7 +69,7 @@ struct RoleRequest {
 }
 
 /// Members, oldest first.
-#[utoipa::path(get, path = "/api/members", tag = "organisers", security(("session" = []), ("api_token" = [])), responses(
+#[utoipa::path(get, path = "/api/members", tag = "organisers", extensions(("x-actions" = json!([]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "All of them", body = List<MemberView>),
 ))]
 async fn list(State(state): State<AppState>, User(caller): User) -> Result<Json<List<MemberView>>> {
@@ -79,7 +79,7 @@ async fn list(State(state): State<AppState>, User(caller): User) -> Result<Json<
 
 /// Makes a member. Owners only.
 #[utoipa::path(post, path = "/api/members", tag = "organisers", request_body = MemberRequest,
-    security(("session" = []), ("api_token" = [])), responses(
+    extensions(("x-actions" = json!(["manage_members"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 201, description = "Made", body = MemberView),
     (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
     (status = 409, description = "`email_taken`", body = ProblemDoc, content_type = "application/problem+json"),
@@ -98,7 +98,7 @@ async fn create(
 
 /// Changes a member's role. Owners only; the last owner stays one.
 #[utoipa::path(patch, path = "/api/members/{id}", tag = "organisers", request_body = RoleRequest,
-    params(("id" = String, Path, description = "User")), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "User")), extensions(("x-actions" = json!(["manage_members"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "Changed", body = MemberView),
     (status = 404, description = "No such member", body = ProblemDoc, content_type = "application/problem+json"),
     (status = 409, description = "`last_owner`", body = ProblemDoc, content_type = "application/problem+json"),
@@ -115,7 +115,7 @@ async fn update(
 
 /// Removes a member with their sessions and API tokens here. Owners only; the last owner stays.
 #[utoipa::path(delete, path = "/api/members/{id}", tag = "organisers",
-    params(("id" = String, Path, description = "User")), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "User")), extensions(("x-actions" = json!(["manage_members"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 204, description = "Removed"),
     (status = 404, description = "No such member", body = ProblemDoc, content_type = "application/problem+json"),
     (status = 409, description = "`last_owner`", body = ProblemDoc, content_type = "application/problem+json"),

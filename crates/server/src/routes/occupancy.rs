@@ -67,7 +67,7 @@ struct GateOccupancy {
 
 /// Counters of an event and its gates, from one snapshot.
 #[utoipa::path(get, path = "/api/events/{id}/occupancy", tag = "live",
-    params(("id" = String, Path, description = "Event")), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["read_events"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "Now", body = OccupancyView),
     (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]

@@ -92,7 +92,7 @@ struct ApprovedView {
 /// What stands behind the token that a device shows.
 #[utoipa::path(get, path = "/api/pairing-requests/{token}", tag = "organisers",
     params(("token" = String, Path, description = "As the device shows it")),
-    security(("session" = []), ("api_token" = [])), responses(
+    extensions(("x-actions" = json!(["manage_devices"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "The device that asks", body = PairingRequestView),
     (status = 404, description = "No such request, or another organisation approved it", body = ProblemDoc, content_type = "application/problem+json"),
     (status = 410, description = "`pairing_token_expired`", body = ProblemDoc, content_type = "application/problem+json"),
@@ -109,7 +109,7 @@ async fn show(
 #[utoipa::path(post, path = "/api/pairing-requests/{token}/approve", tag = "organisers",
     request_body(content = ApproveRequest, description = "May be left out for a device that is known here"),
     params(("token" = String, Path, description = "As the device shows it")),
-    security(("session" = []), ("api_token" = [])), responses(
+    extensions(("x-actions" = json!(["manage_devices"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "Approved: the device fetches its key", body = ApprovedView),
     (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
     (status = 404, description = "No such request, or another organisation approved it", body = ProblemDoc, content_type = "application/problem+json"),

@@ -52,7 +52,7 @@ impl PairingTokenView {
 
 /// Makes a pairing token, good for five minutes.
 #[utoipa::path(post, path = "/api/events/{id}/pairing-tokens", tag = "organisers", request_body = PairingTokenRequest,
-    params(("id" = String, Path, description = "Event")), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_devices"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 201, description = "Made", body = PairingTokenView),
     (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
     (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),

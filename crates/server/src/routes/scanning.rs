@@ -3,10 +3,10 @@
 pub mod doc;
 pub mod doc_scans;
 pub mod pair;
+pub mod health;
 pub mod manifest;
 pub mod names;
 pub mod changes;
-pub mod health;
 pub mod sync;
 pub mod online;
 pub mod offline;

@@ -173,13 +173,13 @@ struct ScanQuery {
 /// Scans of an event, newest arrival first.
 #[utoipa::path(get, path = "/api/events/{id}/scans", tag = "organisers", params(
         ("id" = String, Path, description = "Event"),
-        ("limit" = Option<usize>, Query, description = "1–500, 50 by default"),
+        ("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500),
         ("cursor" = Option<String>, Query),
         ("ticket_id" = Option<String>, Query),
         ("device_id" = Option<String>, Query),
         ("outcome" = Option<String>, Query, description = "The server's outcome"),
         ("conflict" = Option<bool>, Query),
-    ), security(("session" = []), ("api_token" = [])), responses(
+    ), extensions(("x-actions" = json!(["read_scans"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "A page", body = List<ScanView>),
     (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]

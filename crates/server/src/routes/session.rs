@@ -58,7 +58,7 @@ struct Session {
 }
 
 /// Who is signed in.
-#[utoipa::path(get, path = "/api/session", tag = "organisers", security(("session" = []), ("api_token" = [])), responses(
+#[utoipa::path(get, path = "/api/session", tag = "organisers", extensions(("x-actions" = json!([]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "The caller", body = Session),
     (status = 401, description = "Nobody", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
@@ -91,7 +91,7 @@ async fn create(State(state): State<AppState>, JsonBody(request): JsonBody<SignI
 }
 
 /// Signs out. An API token is withdrawn at `/api/api-tokens`, not here.
-#[utoipa::path(delete, path = "/api/session", tag = "organisers", security(("session" = [])), responses(
+#[utoipa::path(delete, path = "/api/session", tag = "organisers", extensions(("x-actions" = json!([]))), security(("session" = [])), responses(
     (status = 204, description = "Signed out"),
     (status = 401, description = "Nobody was", body = ProblemDoc, content_type = "application/problem+json"),
 ))]

@@ -48,7 +48,7 @@ struct MinuteView {
 
 /// Persons a minute per gate, by the scans' own times.
 #[utoipa::path(get, path = "/api/events/{id}/statistics", tag = "live",
-    params(("id" = String, Path, description = "Event")), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["read_events"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "The last hour", body = StatisticsView),
     (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]

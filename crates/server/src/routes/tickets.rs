@@ -218,6 +218,15 @@ enum TicketsRequest {
     Many(Vec<TicketRequest>),
 }
 
+/// The ticket made, or all of them.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "describes what `create` answers")]
+enum NewTicketsView {
+    One(Box<TicketView>),
+    Many(Vec<TicketView>),
+}
+
 /// What to change; absent fields stay.
 #[derive(Deserialize, ToSchema)]
 struct TicketPatchRequest {
@@ -288,12 +297,12 @@ struct ImportError {
 /// Tickets of an event, newest first.
 #[utoipa::path(get, path = "/api/events/{id}/tickets", tag = "organisers", params(
         ("id" = String, Path, description = "Event"),
-        ("limit" = Option<usize>, Query, description = "1–500, 50 by default"),
+        ("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500),
         ("cursor" = Option<String>, Query),
         ("q" = Option<String>, Query, description = "Part of a guest's name, or the start of an id, barcode or external id"),
         ("status" = Option<String>, Query, description = "`active`, `used`, `voided`, `refunded`"),
         ("entered" = Option<bool>, Query, description = "Only those with (or without) anybody let in"),
-    ), security(("session" = []), ("api_token" = [])), responses(
+    ), extensions(("x-actions" = json!(["read_guests"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "A page", body = List<TicketView>),
     (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
@@ -311,8 +320,8 @@ async fn list(
 
 /// Makes one ticket or many (an array, at most 10,000): all or none.
 #[utoipa::path(post, path = "/api/events/{id}/tickets", tag = "organisers", request_body = TicketsRequest,
-    params(("id" = String, Path, description = "Event")), security(("session" = []), ("api_token" = [])), responses(
-    (status = 201, description = "Made: a ticket for one, an array for an array", body = TicketView),
+    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    (status = 201, description = "Made: a ticket for one, an array for an array", body = NewTicketsView),
     (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
     (status = 409, description = "`barcode_taken`", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
@@ -346,7 +355,7 @@ async fn create(
     request_body(content = String, content_type = "text/csv"), params(
         ("id" = String, Path, description = "Event"),
         ("dry_run" = Option<String>, Query, description = "`1`: only say what would happen"),
-    ), security(("session" = []), ("api_token" = [])), responses(
+    ), extensions(("x-actions" = json!(["manage_guests"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "Done, or what would be done", body = ImportResult),
     (status = 400, description = "The file cannot be read", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
@@ -374,7 +383,7 @@ async fn import(
 
 /// All tickets and guests as CSV. Imported again it changes nothing.
 #[utoipa::path(get, path = "/api/events/{id}/tickets/export", tag = "organisers",
-    params(("id" = String, Path, description = "Event")), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_guests"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "The file", body = String, content_type = "text/csv"),
     (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
@@ -389,7 +398,7 @@ async fn export(State(state): State<AppState>, User(caller): User, Path(event_id
 
 /// One ticket.
 #[utoipa::path(get, path = "/api/tickets/{id}", tag = "organisers", params(("id" = String, Path, description = "Ticket")),
-    security(("session" = []), ("api_token" = [])), responses(
+    extensions(("x-actions" = json!(["read_guests"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "The ticket", body = TicketView),
     (status = 404, description = "No such ticket", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
@@ -403,7 +412,7 @@ async fn show(
 
 /// Changes a ticket, from now on or from the start; its scans are judged anew.
 #[utoipa::path(patch, path = "/api/tickets/{id}", tag = "organisers", request_body = TicketPatchRequest,
-    params(("id" = String, Path, description = "Ticket")), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Ticket")), extensions(("x-actions" = json!(["manage_guests"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "Changed", body = TicketView),
     (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
     (status = 404, description = "No such ticket", body = ProblemDoc, content_type = "application/problem+json"),

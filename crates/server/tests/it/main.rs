@@ -26,3 +26,4 @@ mod stream;
 mod s2;
 mod organiser;
 mod rights;
+mod generated;

@@ -51,6 +51,16 @@ impl Place {
     }
 }
 
+impl Place {
+    /// Every stored row as a line: the table's name, a space, the row.
+    pub fn rows(&self) -> Vec<String> {
+        match self {
+            Self::Folder(folder) => admit_store_sqlite::testing::rows(&folder.path().join("admit.db")),
+            Self::Database(address) => testing::rows(&testing::shared().as_superuser(address)),
+        }
+    }
+}
+
 /// A database with the schema in it already: copied, which is quicker than making it each time.
 fn fresh_database() -> String {
     static TEMPLATE: OnceLock<String> = OnceLock::new();

@@ -19,6 +19,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::doc;
+use super::health::at_most;
 use crate::auth::device::{Device, WitnessOf};
 use crate::body::{Path, Query};
 use crate::error::{ApiError, Result};
@@ -50,8 +51,8 @@ struct Asked {
     params(
         ("id" = String, Path, description = "Event"),
         ("cursor" = Option<String>, Query, description = "As the last answer gave it; absent: from the start"),
-        ("manifest_version" = Option<u64>, Query, description = "Version of the device's list"),
-        ("wait" = Option<u64>, Query, description = "Seconds to wait for news, at most 25"),
+        ("manifest_version" = Option<u64>, Query, description = "Version of the device's list", maximum = 9007199254740991i64),
+        ("wait" = Option<u64>, Query, description = "Seconds to wait for news, at most 25", maximum = 25),
     ), security(("device_key" = [])), responses(
     (status = 200, description = "Changes", body = doc::ChangesAnswer),
     (status = 404, description = "Not this device's event", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
@@ -65,6 +66,7 @@ async fn changes(
     if asked.wait > CHANGES_WAIT_SECONDS {
         return Err(ApiError::field("wait", format!("must be 0 to {CHANGES_WAIT_SECONDS}")));
     }
+    at_most("manifest_version", asked.manifest_version)?;
     let until = Instant::now() + Duration::from_secs(asked.wait);
     // Heard from before the first look on, so that nothing falls between looking and waiting.
     let mut hints = state.live.subscribe(&caller.organization_id, &event_id);

@@ -74,6 +74,7 @@ fn check(beat: &HeartbeatRequest) -> Result<()> {
     Ok(())
 }
 
-fn at_most(path: &str, value: u64) -> Result<()> {
+/// Refuses a number that JSON readers elsewhere would round.
+pub fn at_most(path: &str, value: u64) -> Result<()> {
     if value > JSON_INTEGER { Err(ApiError::field(path, format!("must be at most {JSON_INTEGER}"))) } else { Ok(()) }
 }

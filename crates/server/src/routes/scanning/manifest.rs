@@ -15,6 +15,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::doc;
+use super::health::at_most;
 use crate::auth::device::{Device, WitnessOf};
 use crate::body::{Path, Query};
 use crate::encoding::{AsItIs, Encoding, takes_compact};
@@ -40,7 +41,7 @@ struct Asked {
 #[utoipa::path(get, path = "/api/scanning/events/{id}/manifest", tag = "devices",
     params(
         ("id" = String, Path, description = "Event"),
-        ("since" = Option<u64>, Query, description = "Version the device has"),
+        ("since" = Option<u64>, Query, description = "Version the device has", maximum = 9007199254740991i64),
         ("If-None-Match" = Option<String>, Header, description = "ETag of the list the device has"),
         ("X-Device-Time" = Option<String>, Header, description = "The device's wall clock, RFC 3339: answered as `offset_seconds`"),
     ), security(("device_key" = [])), responses(
@@ -59,6 +60,7 @@ async fn manifest(
     Query(asked): Query<Asked>,
     headers: HeaderMap,
 ) -> Result<Response> {
+    at_most("since", asked.since.unwrap_or_default())?;
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let device_time = match text(DEVICE_TIME_HEADER) {
         Some(time) => {

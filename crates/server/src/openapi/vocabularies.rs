@@ -1,0 +1,156 @@
+//! Closed vocabularies in the document: the words are core's own, so that the two cannot drift apart.
+
+use admit_core::access::Role;
+use admit_core::event::{EventStatus, ReEntry};
+use admit_core::gate::{Direction, EntryRule};
+use admit_core::incident::{IncidentKind, Severity};
+use admit_core::review::Decision;
+use admit_core::scan::{Form, Method, Outcome, ScanKind, SignatureState, Stage};
+use admit_core::ticket::TicketStatus;
+use serde_json::Value;
+use utoipa::openapi::path::Parameter;
+use utoipa::openapi::schema::{ArrayItems, Object, SchemaType, Type};
+use utoipa::openapi::{OpenApi, RefOr, Schema};
+
+/// Shape, member, its words; shapes whose member is an array have words for items.
+const MEMBERS: &[(&str, &str, &[&str])] = &[
+    ("EventView", "status", EventStatus::WORDS),
+    ("EventView", "re_entry", ReEntry::WORDS),
+    ("EventRequest", "status", EventStatus::WORDS),
+    ("EventRequest", "re_entry", ReEntry::WORDS),
+    ("EventPatchRequest", "status", EventStatus::WORDS),
+    ("EventPatchRequest", "re_entry", ReEntry::WORDS),
+    ("GateView", "direction", Direction::WORDS),
+    ("GateView", "entry_rules", EntryRule::WORDS),
+    ("GateRequest", "direction", Direction::WORDS),
+    ("GateRequest", "entry_rules", EntryRule::WORDS),
+    ("GatePatchRequest", "direction", Direction::WORDS),
+    ("GateOccupancy", "direction", Direction::WORDS),
+    ("ManifestGate", "direction", Direction::WORDS),
+    ("AccessRules", "entry_rules", EntryRule::WORDS),
+    ("Manifest", "re_entry", ReEntry::WORDS),
+    ("ManifestTicket", "status", TicketStatus::WORDS),
+    ("TicketView", "status", TicketStatus::WORDS),
+    ("TicketRequest", "status", TicketStatus::WORDS),
+    ("TicketPatchRequest", "status", TicketStatus::WORDS),
+    ("TicketPatchRequest", "effective", &["now", "start"]),
+    ("MemberView", "role", Role::WORDS),
+    ("MemberRequest", "role", Role::WORDS),
+    ("RoleRequest", "role", Role::WORDS),
+    ("Session", "role", Role::WORDS),
+    ("DeviceView", "state", DEVICE_STATES),
+    ("DeviceView", "device_type", DEVICE_TYPES),
+    ("PairRequest", "device_type", DEVICE_TYPES),
+    ("PairingAsk", "device_type", DEVICE_TYPES),
+    ("PairingRequestView", "known", DEVICE_STATES),
+    ("IncidentView", "kind", IncidentKind::WORDS),
+    ("IncidentView", "severity", Severity::WORDS),
+    ("IncidentView", "status", INCIDENT_STATES),
+    ("ResolutionView", "decision", DECISIONS),
+    ("ResolveRequest", "decision", DECISIONS),
+    ("ScanView", "kind", ScanKind::WORDS),
+    ("ScanView", "stage", Stage::WORDS),
+    ("ScanView", "method", Method::WORDS),
+    ("ScanView", "form", Form::WORDS),
+    ("ScanView", "device_outcome", Outcome::WORDS),
+    ("ScanView", "signature", SignatureState::WORDS),
+    ("VerdictView", "outcome", Outcome::WORDS),
+    ("OnlineAnswer", "outcome", Outcome::WORDS),
+    ("ScanV1", "outcome", Outcome::WORDS),
+    ("ScanV2", "outcome", Outcome::WORDS),
+    ("ScanV2", "kind", ScanKind::WORDS),
+    ("ScanV2", "stage", Stage::WORDS),
+    ("ScanV2", "method", Method::WORDS),
+    ("ScansSyncAnswer", "status", &["completed", "partial_success"]),
+    ("PairingWaiting", "status", &["waiting"]),
+];
+
+/// Path, parameter of its `get`, its words.
+const PARAMETERS: &[(&str, &str, &[&str])] = &[
+    ("/api/events/{id}/incidents", "status", INCIDENT_STATES),
+    ("/api/events/{id}/scans", "outcome", Outcome::WORDS),
+    ("/api/events/{id}/tickets", "status", TicketStatus::WORDS),
+];
+
+const DEVICE_STATES: &[&str] = &["active", "suspended", "revoked"];
+const DEVICE_TYPES: &[&str] = &["ipad", "phone", "desktop", "terminal"];
+const INCIDENT_STATES: &[&str] = &["open", "resolved", "cleared"];
+/// [`Decision`]'s words, and the answer that decides nothing.
+const DECISIONS: &[&str] = &[Decision::WORDS[0], Decision::WORDS[1], Decision::WORDS[2], "note"];
+
+/// Writes the words into the document.
+pub fn name_words(document: &mut OpenApi) {
+    for (shape, member, words) in MEMBERS {
+        if let Some(object) = self::member(document, shape, member) {
+            put(object, words);
+        }
+    }
+    for (path, parameter, words) in PARAMETERS {
+        if let Some(object) = self::parameter(document, path, parameter) {
+            put(object, words);
+        }
+    }
+}
+
+fn put(object: &mut Object, words: &[&str]) {
+    let mut values: Vec<Value> = words.iter().map(|word| Value::from(*word)).collect();
+    if matches!(&object.schema_type, SchemaType::Array(types) if types.contains(&Type::Null)) {
+        values.push(Value::Null);
+    }
+    object.enum_values = Some(values);
+}
+
+/// The member, or its items where it is an array.
+fn member<'a>(document: &'a mut OpenApi, shape: &str, member: &str) -> Option<&'a mut Object> {
+    let shape = document.components.as_mut()?.schemas.get_mut(shape)?;
+    let RefOr::T(Schema::Object(shape)) = shape else { return None };
+    plain(shape.properties.get_mut(member)?)
+}
+
+fn parameter<'a>(document: &'a mut OpenApi, path: &str, name: &str) -> Option<&'a mut Object> {
+    let operation = document.paths.paths.get_mut(path)?.get.as_mut()?;
+    let mut all = operation.parameters.iter_mut().flatten().filter_map(|one| match one {
+        RefOr::T(parameter) => Some(parameter),
+        RefOr::Ref(_) => None,
+    });
+    let one: &'a mut Parameter = all.find(|one| one.name == name)?;
+    plain(one.schema.as_mut()?)
+}
+
+fn plain(schema: &mut RefOr<Schema>) -> Option<&mut Object> {
+    match schema {
+        RefOr::T(Schema::Object(object)) => Some(object),
+        RefOr::T(Schema::Array(array)) => match &mut array.items {
+            ArrayItems::RefOrSchema(items) => plain(items),
+            ArrayItems::False => None,
+        },
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::openapi::Frame;
+    use utoipa::OpenApi as _;
+    use utoipa::openapi::ObjectBuilder;
+
+    #[test]
+    fn every_decision_is_in_the_list() {
+        assert_eq!(Decision::WORDS, &DECISIONS[..Decision::WORDS.len()]);
+        assert_eq!(DECISIONS.len(), Decision::WORDS.len() + 1);
+    }
+
+    #[test]
+    fn a_member_that_may_be_null_keeps_null_among_its_words() {
+        let mut document = Frame::openapi();
+        let may_be_null = SchemaType::from_iter([Type::String, Type::Null]);
+        let shape = ObjectBuilder::new().property("status", ObjectBuilder::new().schema_type(may_be_null)).build();
+        let schemas = &mut document.components.get_or_insert_default().schemas;
+        schemas.insert("EventRequest".into(), shape.into());
+        name_words(&mut document);
+        let words = member(&mut document, "EventRequest", "status").unwrap().enum_values.clone().unwrap();
+        assert_eq!(words.last(), Some(&Value::Null));
+        assert_eq!(words.len(), EventStatus::WORDS.len() + 1);
+    }
+}

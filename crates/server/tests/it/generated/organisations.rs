@@ -1,0 +1,161 @@
+//! One organisation's things are nothing to the other, whatever operation names them.
+
+use reqwest::Response;
+use serde_json::{Value, json};
+
+use super::document::{Operation, ids_of};
+use super::venue::{MARK, Venue, Whose};
+
+/// Operations whose path names what the device believes; the answer is the device's own, whatever is believed.
+const BELIEVED: [&str; 1] = ["POST /api/scanning/events/{id}/heartbeat"];
+
+/// Operations that make the second organisation a thing of its own under the first one's name: asked last, since then
+/// it has one.
+const NAMING: [&str; 3] =
+    ["POST /api/events/{id}/gates", "POST /api/scanning/pair", "POST /api/scanning/pairing-requests"];
+
+/// Query parameters and headers that name nothing of an organisation.
+const NO_NAMES: [&str; 15] = [
+    "limit",
+    "cursor",
+    "q",
+    "status",
+    "outcome",
+    "conflict",
+    "entered",
+    "dry_run",
+    "accept",
+    "since",
+    "manifest_version",
+    "wait",
+    "Last-Event-ID",
+    "If-None-Match",
+    "X-Device-Time",
+];
+
+/// What an answer says, without the names it was asked about.
+async fn told(answer: Response, asked: &str) -> (u16, Value) {
+    let status = answer.status().as_u16();
+    let text = answer.text().await.unwrap();
+    assert!(!text.contains(MARK), "an answer holds the first organisation's words: {text}");
+    let body: Value = serde_json::from_str(&text.replace(asked, "ASKED")).unwrap_or(Value::String(text));
+    (status, body)
+}
+
+/// Of a success only that it is one (times and fresh ids differ); of a problem all of it.
+fn comparable((status, body): (u16, Value)) -> (u16, Value) {
+    if status < 300 { (status, json!(null)) } else { (status, body) }
+}
+
+fn values<'a>(venue: &Venue, operation: &'a Operation, one: &str, whose: Whose) -> Vec<(&'a str, String)> {
+    let whose = |name: &str| if name == one { whose } else { Whose::Other };
+    let all = operation.names("path").into_iter();
+    all.map(|name| (name, venue.in_path(&operation.path, name, whose(name)))).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_id_in_a_path_is_404_to_another_organisation_and_changes_nothing() {
+    let venue = Venue::open().await;
+    let before = venue.stored();
+    let mut asked = 0;
+    for operation in venue.document.operations() {
+        for name in operation.names("path") {
+            let mut answers = Vec::new();
+            for whose in [Whose::Home, Whose::Nobodys] {
+                let values = values(&venue, &operation, name, whose);
+                let value = values.iter().find(|(one, _)| *one == name).unwrap().1.clone();
+                let body = venue.body(&operation, Whose::Other, false).await;
+                let request = venue.request(&operation, &values, body.as_ref());
+                let request = request.bearer_auth(venue.credential(&operation, Whose::Other));
+                answers.push(told(request.send().await.unwrap(), &value).await);
+                asked += 1;
+            }
+            let label = operation.label();
+            let (home, nobodys) = (answers.remove(0), answers.remove(0));
+            if !BELIEVED.contains(&label.as_str()) {
+                assert_eq!(home.0, 404, "{label}, {name}: {}", home.1);
+                assert_eq!(home.1["code"], "not_found", "{label}, {name}");
+            }
+            assert_eq!(comparable(home), comparable(nobodys), "{label}, {name}: the same as for what never was");
+        }
+    }
+    assert!(asked > 60, "{asked}");
+    assert_eq!(venue.stored(), before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_id_in_a_query_is_to_another_organisation_as_one_that_never_was() {
+    let venue = Venue::open().await;
+    let before = venue.stored();
+    let mut asked = 0;
+    for operation in venue.document.operations() {
+        for name in operation.names("query").into_iter().chain(operation.names("header")) {
+            let label = operation.label();
+            if NO_NAMES.contains(&name) {
+                continue;
+            }
+            assert!(super::document::is_id(name), "`{name}` of {label}: say in this test what it names");
+            let mut answers = Vec::new();
+            for whose in [Whose::Home, Whose::Nobodys] {
+                let value = venue.named(&label, name, whose).unwrap();
+                let mut values = values(&venue, &operation, "", Whose::Other);
+                values.push((name, value.clone()));
+                let request = venue.request(&operation, &values, None);
+                let request = request.bearer_auth(venue.credential(&operation, Whose::Other));
+                answers.push(told(request.send().await.unwrap(), &value).await);
+                asked += 1;
+            }
+            assert_eq!(answers[0], answers[1], "{label}, {name}");
+            let empty = answers[0].0 == 200 && answers[0].1["items"] == json!([]);
+            assert!(answers[0].0 == 404 || empty, "{label}, {name}: {:?}", answers[0]);
+        }
+    }
+    assert!(asked >= 6, "{asked}");
+    assert_eq!(venue.stored(), before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_id_in_a_body_is_to_another_organisation_as_one_that_never_was() {
+    let venue = Venue::open().await;
+    let before = venue.stored();
+    let mut asked = 0;
+    let mut operations = venue.document.operations();
+    operations.sort_by_key(|one| NAMING.contains(&one.label().as_str()));
+    for operation in operations {
+        let mut known = Vec::new();
+        for most in [false, true] {
+            let Some(body) = venue.body(&operation, Whose::Other, most).await else { continue };
+            let ids = ids_of(&body);
+            if ids == known {
+                // There are no alternatives: a name that its sender chooses is not new a second time.
+                continue;
+            }
+            known = ids.clone();
+            for (at, name) in ids {
+                if most && name == "sync_batch_id" {
+                    // Its sender chose it, and sent other content under it a moment ago.
+                    continue;
+                }
+                let label = operation.label();
+                let mut answers = Vec::new();
+                for whose in [Whose::Home, Whose::Nobodys] {
+                    let Some(value) = venue.named(&label, &name, whose) else { continue };
+                    let mut body = venue.body(&operation, Whose::Other, most).await.unwrap();
+                    if operation.for_devices() {
+                        venue.let_go_on().await;
+                    }
+                    *body.pointer_mut(&at).unwrap() = json!(value);
+                    let request = venue.request(&operation, &values(&venue, &operation, "", Whose::Other), Some(&body));
+                    let request = request.bearer_auth(venue.credential(&operation, Whose::Other));
+                    answers.push(comparable(told(request.send().await.unwrap(), &value).await));
+                    asked += 1;
+                }
+                if let [home, nobodys] = &answers[..] {
+                    assert_eq!(home, nobodys, "{label}, {name} at {at}: the same as for what never was");
+                }
+            }
+        }
+    }
+    assert!(asked > 60, "{asked}");
+    assert_eq!(venue.stored(), before);
+}

@@ -1,0 +1,279 @@
+//! Two organisations with one of everything each, and where the real thing behind a parameter's name is found.
+
+use std::cell::Cell;
+
+use admit_core::access::Role;
+use admit_server::Settings;
+use reqwest::{Method, RequestBuilder};
+use serde_json::{Value, json};
+
+use super::document::{Document, Operation};
+use crate::device::Phone;
+use crate::organiser::as_owner;
+use crate::server::{Org, PASSWORD, TestServer, json};
+
+/// What stands in every name of the first organisation: no answer to the second may hold it.
+pub const MARK: &str = "Of home alone";
+
+/// Whose things are named.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Whose {
+    Home,
+    Other,
+    Nobodys,
+}
+
+/// One of everything.
+pub struct Things {
+    pub phone: Phone,
+    gate: String,
+    log: String,
+    member: String,
+    entry_type: String,
+    guest_list: String,
+    ticket: String,
+    guest: String,
+    incident: String,
+    api_token: String,
+    pairing_request: String,
+    event: String,
+    organization: String,
+    scan: String,
+}
+
+pub struct Venue {
+    pub server: TestServer,
+    pub document: Document,
+    pub home: Things,
+    pub other: Things,
+    count: Cell<u64>,
+}
+
+async fn owner(server: &TestServer, org: &Org, path: &str, body: Value, status: u16) -> Value {
+    json(as_owner(server, org, Method::POST, path).json(&body).send().await.unwrap(), status).await
+}
+
+/// Two doors let one ticket in.
+async fn double_entry(server: &TestServer, org: &Org, name: &str, doors: [&Phone; 2]) -> String {
+    let now = server.state.app.clock.now().plus_ms(-60_000).to_string();
+    for phone in doors {
+        let id = format!("{}-once", phone.device_id());
+        let scan = json!({ "ticket_code": org.barcodes[0], "scanned_at": now, "offline_id": format!("{name}-scan") });
+        let body = json!({
+            "batch_id": id, "device_id": phone.device_id(), "batch_created_at": now, "batch_size": 1, "scans": [scan],
+        });
+        json(phone.bearer(server.post("/api/scans/sync")).json(&body).send().await.unwrap(), 200).await;
+    }
+    let path = "/api/events/{event}/incidents";
+    let listed = json(as_owner(server, org, Method::GET, path).send().await.unwrap(), 200).await;
+    listed["items"][0]["id"].as_str().unwrap().to_owned()
+}
+
+async fn things(server: &TestServer, org: &Org, name: &str) -> Things {
+    let id = |value: &Value, member: &str| value[member].as_str().unwrap().to_owned();
+    let event = org.event_id.as_str();
+    let named = if name == "home" { MARK } else { "Of the other" };
+    let gate = format!("only-{name}");
+    owner(server, org, "/api/events/{event}/gates", json!({ "id": gate, "name": named }), 201).await;
+    let member =
+        json!({ "email": format!("p@{name}.example"), "name": named, "password": PASSWORD, "role": "promoter" });
+    let member = id(&owner(server, org, "/api/members", member, 201).await, "id");
+    let entry_type = json!({ "name": named, "zone": "general" });
+    let entry_type = owner(server, org, "/api/events/{event}/entry-types", entry_type, 201).await;
+    let list = json!({ "name": named, "promoter_id": member });
+    let guest_list = id(&owner(server, org, "/api/events/{event}/guest-lists", list, 201).await, "id");
+    let guest = json!({ "name": named, "guest_list_id": guest_list });
+    let guest = owner(server, org, "/api/events/{event}/guests", guest, 201).await;
+    let api_token = owner(server, org, "/api/api-tokens", json!({ "name": named }), 201).await;
+    let phone = Phone::pair(server, org, &format!("{name}-1")).await;
+    let second = Phone::pair(server, org, &format!("{name}-2")).await;
+    let incident = double_entry(server, org, name, [&phone, &second]).await;
+    let log = format!("log-of-{name}");
+    let beat = json!({ "log_id": log, "head": 3, "pending": 3 });
+    let path = format!("/api/scanning/events/{event}/heartbeat");
+    json(phone.bearer(server.post(&path)).json(&beat).send().await.unwrap(), 200).await;
+    let ask = json!({ "device_id": format!("asks-{name}"), "name": named });
+    let asked = json(server.post("/api/scanning/pairing-requests").json(&ask).send().await.unwrap(), 201).await;
+    let pairing_request = id(&asked, "pairing_token");
+    let approve = format!("/api/pairing-requests/{pairing_request}/approve");
+    owner(server, org, &approve, json!({ "event_id": event, "gate_id": gate }), 200).await;
+    Things {
+        gate,
+        log,
+        member,
+        entry_type: id(&entry_type, "id"),
+        guest_list,
+        ticket: id(&guest["ticket"], "id"),
+        guest: id(&guest, "id"),
+        incident,
+        api_token: id(&api_token, "id"),
+        pairing_request,
+        event: event.to_owned(),
+        organization: org.owner.organization_id.to_string(),
+        scan: format!("{name}-scan"),
+        phone,
+    }
+}
+
+impl Venue {
+    pub async fn open() -> Self {
+        let server = TestServer::with(Settings { syncs_per_minute: 1_000_000, ..Settings::default() }).await;
+        let document = Document::of(&server).await;
+        let home = things(&server, &server.home, "home").await;
+        let other = things(&server, &server.other, "other").await;
+        Self { server, document, home, other, count: Cell::new(0) }
+    }
+
+    fn number(&self) -> u64 {
+        self.count.set(self.count.get() + 1);
+        self.count.get()
+    }
+
+    /// The value of a path's variable, found by the noun before it. Panics at a noun it knows nothing of.
+    pub fn in_path(&self, path: &str, name: &str, whose: Whose) -> String {
+        let before = path.split(&format!("/{{{name}}}")).next().unwrap();
+        let noun = before.rsplit('/').next().unwrap();
+        let of = match whose {
+            Whose::Home => &self.home,
+            Whose::Other => &self.other,
+            Whose::Nobodys => return format!("nobodys-{}", self.number()),
+        };
+        match noun {
+            "events" => of.event.clone(),
+            "gates" => of.gate.clone(),
+            "members" => of.member.clone(),
+            "api-tokens" => of.api_token.clone(),
+            "tickets" => of.ticket.clone(),
+            "guests" => of.guest.clone(),
+            "incidents" => of.incident.clone(),
+            "devices" => of.phone.device_id().to_string(),
+            "logs" => of.log.clone(),
+            "pairing-requests" => of.pairing_request.clone(),
+            _ => panic!("{{{name}}} of {path}: say in this test where a real one comes from"),
+        }
+    }
+
+    /// The value of a body's or a query's identifier; `None` where the name means no thing of an organisation.
+    pub fn named(&self, label: &str, name: &str, whose: Whose) -> Option<String> {
+        let of = match whose {
+            Whose::Home => &self.home,
+            Whose::Other => &self.other,
+            Whose::Nobodys => return Some(format!("nobodys-{}", self.number())),
+        };
+        Some(match name {
+            "event_id" => of.event.clone(),
+            "gate_id" | "gate_ids" => of.gate.clone(),
+            // A new gate is named by whoever makes it.
+            "id" if label == "POST /api/events/{id}/gates" => match whose {
+                Whose::Home => of.gate.clone(),
+                _ => format!("made-{}", self.number()),
+            },
+            "entry_type_id" => of.entry_type.clone(),
+            "guest_list_id" => of.guest_list.clone(),
+            "promoter_id" => of.member.clone(),
+            "organization_id" => of.organization.clone(),
+            "ticket_id" => of.ticket.clone(),
+            "device_id" | "target_device" => of.phone.device_id().to_string(),
+            "log_id" => of.log.clone(),
+            "key_id" => of.phone.key_id().to_string(),
+            "scan_id" | "offline_id" | "target_scan_id" => match whose {
+                Whose::Home => of.scan.clone(),
+                _ => format!("made-{}", self.number()),
+            },
+            "batch_id" | "sync_batch_id" => match whose {
+                Whose::Home => format!("{}-once", of.phone.device_id()),
+                _ => format!("made-{}", self.number()),
+            },
+            // The organiser's own number for a guest; a browser's or phone's own session.
+            "external_id" | "session_id" => format!("made-{}", self.number()),
+            // Not a name but a right: whoever has it may.
+            "pairing_token" => return None,
+            _ => panic!("`{name}` in {label}: say in this test where a real one comes from"),
+        })
+    }
+
+    /// A body that the operation takes from `whose`; with `most` the larger of alternatives.
+    pub async fn body(&self, operation: &Operation, whose: Whose, most: bool) -> Option<Value> {
+        let (media, schema) = operation.body.as_ref()?;
+        let label = operation.label();
+        match media.as_str() {
+            "application/json" => {}
+            "text/csv" => return Some(json!("name\nNobody\n")),
+            "application/x-ndjson" => return Some(json!("{}\n")),
+            _ => panic!("{label} takes {media}: say in this test what such a body may be"),
+        }
+        let org = if whose == Whose::Home { &self.server.home } else { &self.server.other };
+        let pairing_token = self.server.pairing_token(org).await;
+        let now = self.server.state.app.clock.now();
+        let mut text = |name: &str| match name {
+            "pairing_token" => json!(pairing_token),
+            _ if super::document::is_id(name) => json!(self.named(&label, name, whose)),
+            "ends_at" => json!(now.plus_ms(3_600_000)),
+            _ if name.ends_with("_at") => json!(now),
+            "email" => json!(format!("made-{}@example.org", self.number())),
+            "password" => json!(PASSWORD),
+            "barcode_hash" => json!(format!("sha256:{}", "0".repeat(64))),
+            _ => json!("main"),
+        };
+        Some(self.document.sample(schema, "", most, &mut text))
+    }
+
+    /// A request to an operation with these values in its path, or after it for names that its path has not, and with
+    /// this body.
+    pub fn request(&self, operation: &Operation, values: &[(&str, String)], body: Option<&Value>) -> RequestBuilder {
+        let path = values.iter().fold(operation.path.clone(), |path, (name, value)| {
+            let variable = format!("{{{name}}}");
+            if path.contains(&variable) { path.replace(&variable, value) } else { format!("{path}?{name}={value}") }
+        });
+        let request = self.server.request(operation.method.clone(), &path);
+        match (&operation.body, body) {
+            (Some((media, _)), Some(Value::String(text))) => request.header("content-type", media).body(text.clone()),
+            (Some(_), Some(body)) => request.json(body),
+            _ => request,
+        }
+    }
+
+    /// Five refused uploads in a row suspend a device, and refusals are what is asked for here: the second organisation
+    /// lets its own go on.
+    pub async fn let_go_on(&self) {
+        let path = format!("/api/scanning/devices/{}/resume", self.other.phone.device_id());
+        let answer = as_owner(&self.server, &self.server.other, Method::POST, &path).send().await.unwrap();
+        assert_eq!(answer.status(), 200);
+    }
+
+    /// The credential of an organisation that an operation takes: its device's key, or its owner's token.
+    pub fn credential(&self, operation: &Operation, whose: Whose) -> &str {
+        let (org, things) = match whose {
+            Whose::Home => (&self.server.home, &self.home),
+            _ => (&self.server.other, &self.other),
+        };
+        if operation.for_devices() && !operation.for_people() { things.phone.key() } else { &org.token }
+    }
+
+    /// All that is stored of the first organisation, a row a line. Rows of no organisation count as its own, save for
+    /// what anybody may ask for before they are anybody's.
+    pub fn stored(&self) -> Vec<String> {
+        let rows = self.server.place().rows();
+        let (theirs, owner) = (self.other.organization.as_str(), self.server.other.owner.user_id.as_str());
+        let foreign = |row: &String| {
+            row.contains(theirs)
+                || row.contains(owner)
+                || row.starts_with("pairing_requests ")
+                || row.starts_with("users ") && !row.contains("home.example")
+        };
+        let rows: Vec<String> = rows.into_iter().filter(|row| !foreign(row)).collect();
+        assert!(rows.iter().filter(|row| row.contains(&self.home.organization)).count() > 30, "nothing was read");
+        rows
+    }
+
+    /// A session of a member of the first organisation with this role.
+    pub async fn session(&self, role: Role) -> String {
+        let email = format!("{role}-{}@home.example", self.number());
+        let body = json!({ "email": email, "name": "Somebody", "password": PASSWORD, "role": role.as_str() });
+        owner(&self.server, &self.server.home, "/api/members", body, 201).await;
+        let body = json!({ "email": email, "password": PASSWORD });
+        let answer = self.server.post("/api/session").json(&body).send().await.unwrap();
+        let cookie = answer.headers()["set-cookie"].to_str().unwrap();
+        cookie.split(';').next().unwrap().to_owned()
+    }
+}
