@@ -113,6 +113,10 @@ fn operation(html: &mut String, path: &str, method: &str, operation: &Value) {
             security.iter().filter_map(|one| one.as_object()?.keys().next()).map(String::as_str).collect();
         let _ = write!(html, "<p>Credential: {}</p>", escape(&names.join(" or ")));
     }
+    if let Some(roles) = operation["x-roles"].as_array() {
+        let names: Vec<&str> = roles.iter().filter_map(Value::as_str).collect();
+        let _ = write!(html, "<p>Roles: {}</p>", escape(&names.join(", ")));
+    }
     if let Some(parameters) = operation["parameters"].as_array().filter(|all| !all.is_empty()) {
         html.push_str("<table><tr><th>Parameter<th>In<th>Type<th></tr>");
         for one in parameters {
@@ -206,6 +210,7 @@ mod tests {
             "info": {"title": "T <b>", "version": "1", "description": "uses `code`"},
             "paths": {"/a/{id}": {"get": {
                 "summary": "Reads <script>",
+                "x-roles": ["owner", "door"],
                 "parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "string"}}],
                 "responses": {"200": {"description": "ok", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/A"}}}}}
             }}},
@@ -219,6 +224,7 @@ mod tests {
             "id=\"get-a--id-\"",
             "#schema-A",
             "integer or null",
+            "Roles: owner, door",
         ] {
             assert!(page.contains(part), "{part} in {page}");
         }

@@ -1,7 +1,7 @@
 //! `/openapi.json`: what every route says about itself, put together.
 
 mod answers;
-mod vocabularies;
+pub mod vocabularies;
 
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi, ToSchema};

@@ -197,3 +197,48 @@ fn add_headers(state: &AppState, id: &str, headers: &mut HeaderMap) {
         headers.insert(http::header::STRICT_TRANSPORT_SECURITY, a_year);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use admit_app::secret::Secret;
+    use admit_store_sqlite::Sqlite;
+
+    use super::*;
+    use crate::config::Settings;
+
+    fn whole_document() -> utoipa::openapi::OpenApi {
+        let store = Arc::new(Sqlite::memory(Default::default()).unwrap());
+        document(&AppState::new(store, Secret::new(&"s".repeat(40)).unwrap(), Settings::default()))
+    }
+
+    #[test]
+    fn every_vocabulary_has_its_place_in_the_document() {
+        assert_eq!(openapi::vocabularies::misplaced(&mut whole_document()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_operation_says_what_the_frame_around_it_answers() {
+        let document = serde_json::to_value(whole_document()).unwrap();
+        let mut seen = 0;
+        for (path, item) in document["paths"].as_object().unwrap() {
+            for (method, operation) in item.as_object().unwrap() {
+                let says = |status: &str| operation["responses"][status].is_object();
+                let with_body = operation["requestBody"].is_object();
+                assert!(says("400") || !with_body && !path.contains('{'), "{method} {path}: a wrong field is 400");
+                assert!(says("401") || operation["security"].is_null(), "{method} {path}: no credential is 401");
+                assert!(says("404") || !path.contains('{'), "{method} {path}: no such thing is 404");
+                assert!(says("413") && says("415") || !with_body, "{method} {path}: bodies have caps and types");
+                assert!(says("403") || method == "get", "{method} {path}: another site's page is 403");
+                seen += 1;
+            }
+        }
+        assert!(seen > 50, "{seen}");
+        // Only who may read everything may see the ledger; every member may see the members.
+        assert_eq!(document["paths"]["/api/audit"]["get"]["x-roles"], serde_json::json!(["owner", "manager"]));
+        assert_eq!(document["paths"]["/api/members"]["get"]["x-roles"].as_array().unwrap().len(), 5);
+        let revoke = &document["paths"]["/api/scanning/devices/{id}"]["delete"]["requestBody"];
+        assert_ne!(revoke["required"], serde_json::json!(true), "it may be left out");
+    }
+}

@@ -92,6 +92,23 @@ pub fn name_words(document: &mut OpenApi) {
     }
 }
 
+/// The rows above that the document has no place for.
+#[cfg(test)]
+pub fn misplaced(document: &mut OpenApi) -> Vec<String> {
+    let mut found = Vec::new();
+    for (shape, name, _) in MEMBERS {
+        if member(document, shape, name).is_none_or(|one| one.enum_values.is_none()) {
+            found.push(format!("{shape}.{name}"));
+        }
+    }
+    for (path, name, _) in PARAMETERS {
+        if parameter(document, path, name).is_none_or(|one| one.enum_values.is_none()) {
+            found.push(format!("{path}?{name}"));
+        }
+    }
+    found
+}
+
 fn put(object: &mut Object, words: &[&str]) {
     let mut values: Vec<Value> = words.iter().map(|word| Value::from(*word)).collect();
     if matches!(&object.schema_type, SchemaType::Array(types) if types.contains(&Type::Null)) {
