@@ -154,6 +154,25 @@ pub const STORAGE_PROBE_MS: i64 = 5_000;
 pub const REQUEST_MS: u64 = 20_000;
 /// Time a device gives a whole list, in milliseconds.
 pub const MANIFEST_MS: u64 = 120_000;
+/// How long a verdict waits for the server at most, in milliseconds (spec §5 `POST /api/scans`).
+pub const ASK_WAIT_MS: i64 = 200;
+/// A scan is asked about only where the last round trip took less than this, in milliseconds (spec §5).
+pub const ASK_ROUND_MS: i64 = 150;
+/// And only where that round trip is younger than this, in milliseconds (spec §5).
+pub const ASK_FRESH_MS: i64 = 10_000;
+/// How long an answer is listened for that came too late for its verdict, in milliseconds: it tells how slow the way is.
+pub const ASK_LISTEN_MS: u64 = 5_000;
+/// After two asks in a row without an answer in time no scan is asked about for so long, in milliseconds; each further
+/// one doubles it.
+pub const ASK_PAUSE_MS: i64 = 15_000;
+/// The longest such pause, in milliseconds.
+pub const ASK_PAUSE_MAX_MS: i64 = 120_000;
+/// While a device is in use it measures the way to the server this often, in milliseconds: less than [`ASK_FRESH_MS`].
+pub const PING_EVERY_MS: i64 = 8_000;
+/// Time a device gives such a measurement, in milliseconds: longer ones would say nothing more.
+pub const PING_MS: u64 = 2_000;
+/// A device is in use for so long after a code was read, in milliseconds.
+pub const IN_USE_MS: i64 = 300_000;
 /// Pause between two long polls of `changes`, in milliseconds.
 pub const CHANGES_PAUSE_MS: i64 = 500;
 /// Pause after one that brought nothing sooner than this, in milliseconds.

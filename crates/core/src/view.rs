@@ -48,7 +48,12 @@ pub fn fold_view(event: &EventRules, ticket: Option<&TicketRules>, served: Serve
         keeps.get(&(device, scan)).map_or(count, |keep| count.min(*keep))
     };
     let mut steps = Vec::with_capacity(served.scans.len() + own.len());
-    for scan in served.scans.iter().filter(|scan| scan.opened) {
+    // A claim that the server answered counts there until it has the final: what this device did stands over it.
+    let kept_shut = |listed: &EffectiveScan| {
+        let final_of = |scan: &&Scan| scan.scan_id == listed.scan_id && scan.device_id == listed.device_id;
+        own.iter().find(|scan| final_of(scan)).is_some_and(|scan| scan.stage == Stage::Final && !scan.opened)
+    };
+    for scan in served.scans.iter().filter(|scan| scan.opened && !kept_shut(scan)) {
         steps.push(Step {
             place: place(event, scan.at, &scan.device_id, &scan.scan_id),
             uncertainty_ms: scan.uncertainty_ms,
@@ -58,7 +63,7 @@ pub fn fold_view(event: &EventRules, ticket: Option<&TicketRules>, served: Serve
             s2: scan.s2,
         });
     }
-    for scan in own {
+    for scan in &own {
         let listed = served.scans.iter().any(|it| it.scan_id == scan.scan_id && it.device_id == scan.device_id);
         // A claim alone opened no door that this device knows of.
         let opened = scan.opened && scan.stage == Stage::Final;

@@ -25,6 +25,7 @@ use crate::server::{Act, IncidentTruth, LogTruth, Reply, Request, Reviewable, Se
 mod acts;
 mod routes;
 mod lists;
+mod online;
 mod sync;
 
 /// The secret witnesses are made under.
@@ -91,6 +92,8 @@ struct Org {
     devices: BTreeMap<DeviceId, Device>,
     tokens: BTreeMap<String, Token>,
     batches: BTreeMap<(DeviceId, BatchId), ([u8; 32], Vec<u8>)>,
+    /// Answers to claims, by the claim.
+    judged: BTreeMap<Digest, Vec<u8>>,
     logs: BTreeMap<(DeviceId, LogId), Log>,
     epochs: Vec<(Epoch, u64)>,
 }

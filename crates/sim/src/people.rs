@@ -6,11 +6,12 @@ use admit_core::ids::{GateId, ScanId, TicketId};
 use admit_core::incident::IncidentKind;
 use admit_core::review::Decision;
 use admit_core::rule::{Change, EventChange, GateChange, TicketChange};
-use admit_core::scan::{Method, Outcome};
+use admit_core::scan::{Method, Outcome, Stage};
 use admit_core::sign;
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
-use admit_core::wire::engine::{Input, Phase, VerdictView};
+use admit_core::wire::engine::{DecidedBy, Input, Phase, VerdictView};
+use admit_core::wire::journal::Scanned;
 use admit_core::wire::scanning::{ScanV2, SyncRequest};
 
 use crate::server::{Act, Reply, Request, Reviewable, Server};
@@ -22,6 +23,10 @@ const LATE: u64 = 3;
 
 fn gate_id(name: &str) -> GateId {
     GateId::new(name).unwrap_or_else(|_| unreachable!("printable"))
+}
+/// A claim that waits for staff, not for the server.
+fn waits_for_staff(claim: &Scanned) -> bool {
+    matches!(claim.shown.screen.as_str(), "admit_party" | "full" | "check")
 }
 fn ticket_id(n: u64) -> TicketId {
     TicketId::new(format!("ticket-{n}")).unwrap_or_else(|_| unreachable!("printable"))
@@ -111,6 +116,14 @@ impl<S: Server> World<S> {
             if !durable {
                 held.ledger.broken("I1", format!("{scan_id} was shown before it was on stable storage"));
             }
+            let asked = kept.iter().any(|kept| {
+                kept.scanned.scan.scan_id == *scan_id
+                    && kept.scanned.scan.stage == Stage::Claim
+                    && !waits_for_staff(&kept.scanned)
+            });
+            let confirmed = verdict.decided_by == DecidedBy::Server;
+            self.reach.hit_if(confirmed, "shown by the server's word");
+            self.reach.hit_if(asked && !confirmed, "decided alone after asking");
             held.phones[phone].shown.insert(scan_id.clone());
         }
         let Some(scan_id) = verdict.scan_id.clone() else { return };

@@ -304,7 +304,8 @@ impl<S: Server> World<S> {
                 }
                 Effect::Forget { key } => held.disk.forget(&key),
                 Effect::WipeCaches => held.disk.wipe_caches(),
-                Effect::Send { request, method, path, headers, body, timeout_ms, .. } => {
+                Effect::Send { request, method, path, headers, body, timeout_ms, urgent, .. } => {
+                    self.reach.hit_if(urgent, "asked before the door opened");
                     held.requests.insert(request, held.clock.mono_ms(now_ms));
                     held.witness = headers
                         .iter()

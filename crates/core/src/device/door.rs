@@ -6,6 +6,7 @@ use super::clock::Stamp;
 use super::journal::OwnScan;
 use super::lookup::About;
 use super::state::{After, State};
+use super::verdict::asks_staff;
 use crate::barcode::{BarcodeHash, candidates};
 use crate::decide::{Question, Screen, Standing, Verdict, decide, screen};
 use crate::gate::Direction;
@@ -18,11 +19,11 @@ use crate::wire::engine::Effect;
 use crate::wire::journal::{Entry, Scanned, Shown};
 
 /// What was asked of `decide`, and its answer.
-struct Asked {
-    kind: ScanKind,
-    stamp: Stamp,
-    standing: Standing,
-    verdict: Verdict,
+pub(super) struct Asked {
+    pub kind: ScanKind,
+    pub stamp: Stamp,
+    pub standing: Standing,
+    pub verdict: Verdict,
 }
 
 impl State {
@@ -31,28 +32,32 @@ impl State {
         if let Err((code, message)) = self.may_scan() {
             return self.refuse(code, message);
         }
+        self.used_at = Some(self.mono());
         let Ok(texts) = candidates(text) else { return self.not_a_ticket(text, method) };
         let about = self.find(text, &texts);
         let kind = if self.direction() == Direction::Out { ScanKind::Exit } else { ScanKind::Entry };
-        let Some(asked) = self.ask(&about, kind) else { return };
+        let Some(asked) = self.ask(&about, kind, None) else { return };
         if self.same_ticket(&about, &asked) {
             return;
         }
         let party = asked.verdict.may_admit > 1 && about.ticket.as_ref().is_some_and(|(_, it)| it.entry_limit > 1);
         let screen = screen(&asked.verdict, kind, party, false);
-        let waits = matches!(screen, Screen::AdmitParty | Screen::Full | Screen::Check);
         let Some(mut scan) = self.draft(&about, &asked, method) else { return };
-        if waits {
+        let shown = shown(screen, &about, &asked);
+        if asks_staff(screen) {
             scan.stage = Stage::Claim;
+        } else if self.may_ask() {
+            scan.stage = Stage::Claim;
+            let ask = After::Ask(scan.scan_id.clone());
+            return self.write_scan(scan, shown, Vec::new(), Some(ask));
         } else {
             scan.opened = scan.outcome == Outcome::Valid;
         }
-        let shown = shown(screen, &about, &asked);
         self.record(scan, shown, &about, &asked);
     }
 
     /// Why no code is taken now, if none is.
-    fn may_scan(&self) -> Result<(), (&'static str, &'static str)> {
+    pub fn may_scan(&self) -> Result<(), (&'static str, &'static str)> {
         if self.paired().is_none() {
             return Err(("not_paired", "This device is not paired with an event yet."));
         }
@@ -70,18 +75,19 @@ impl State {
         let hash = BarcodeHash::of(text);
         let about = About { hash: Some(hash), raw: Some(hash), ticket: None };
         let kind = if self.direction() == Direction::Out { ScanKind::Exit } else { ScanKind::Entry };
-        let Some(asked) = self.ask(&about, kind) else { return };
+        let Some(asked) = self.ask(&about, kind, None) else { return };
         let Some(scan) = self.draft(&about, &asked, method) else { return };
         let shown = shown(Screen::NotATicket, &about, &asked);
         self.record(scan, shown, &about, &asked);
     }
 
-    fn ask(&self, about: &About, kind: ScanKind) -> Option<Asked> {
+    /// What `decide` says here and now; `but` is a scan that is not to count against itself.
+    pub fn ask(&self, about: &About, kind: ScanKind, but: Option<&ScanId>) -> Option<Asked> {
         let (list, paired) = (self.list.as_ref()?, self.paired()?);
         let stamp = self.clock.stamp(self.journal.last_at());
         let standing = about.ticket.as_ref().map_or_else(Standing::default, |(id, rules)| {
             let implausible = implausible(Some(&list.event), stamp.at);
-            self.state_of(id, rules, about.hash).standing(&list.event, stamp.at, implausible)
+            self.state_of(id, rules, about.hash, but).standing(&list.event, stamp.at, implausible)
         });
         let verdict = decide(Question {
             event: &list.event,
@@ -128,7 +134,7 @@ impl State {
     }
 
     /// A scan of this device, here and now; shut, of one person, final.
-    fn draft(&mut self, about: &About, asked: &Asked, method: Method) -> Option<Scan> {
+    pub fn draft(&mut self, about: &About, asked: &Asked, method: Method) -> Option<Scan> {
         let scan_id = ScanId::new(self.draw_uuid()).ok()?;
         let now = self.now?;
         let (list, paired) = (self.list.as_ref()?, self.journal.paired.as_ref()?);
@@ -182,16 +188,16 @@ impl State {
     fn record(&mut self, scan: Scan, shown: Shown, about: &About, asked: &Asked) {
         let rules = about.rules();
         let view = self.verdict_view(&scan, &shown, asked.standing.last_entry.as_ref(), rules);
-        self.write_scan(scan, shown, Vec::new(), After::Show(Box::new(view)));
+        self.write_scan(scan, shown, Vec::new(), Some(After::Show(Box::new(view))));
     }
 
-    fn write_scan(&mut self, scan: Scan, shown: Shown, mut before: Vec<Entry>, after: After) {
+    pub fn write_scan(&mut self, scan: Scan, shown: Shown, mut before: Vec<Entry>, after: Option<After>) {
         let Some(key) = self.journal.api_key() else {
             return self.refuse("not_paired", "This device has no key any more: pair it again.");
         };
         let signature = sign::sign_v2(&key.scan_key(), &scan);
         before.push(Entry::Scan(Box::new(Scanned { scan, signature, shown })));
-        self.append(before, vec![after]);
+        self.append(before, after.into_iter().collect());
     }
 
     /// How many of a party go in: the claim's final, under the same id (spec §5).
@@ -204,7 +210,11 @@ impl State {
             return self.refuse("unknown_scan", "This party was counted already, or was never asked about here.");
         };
         let about = self.about(&claim);
-        let Some(asked) = self.ask(&about, claim.kind) else { return };
+        let Some(mut asked) = self.ask(&about, claim.kind, Some(scan_id)) else { return };
+        let word = self.questions.get(scan_id).cloned().flatten();
+        if let Some(word) = &word {
+            asked.verdict = super::online::verdict_of(word);
+        }
         if count > 0 && asked.verdict.outcome == Outcome::Valid && count > asked.verdict.may_admit {
             let message = format!("Now only {} may go in.", asked.verdict.may_admit);
             return self.refuse("bad_count", &message);
@@ -213,7 +223,11 @@ impl State {
         scan.scan_id = claim.scan_id;
         scan.opened = count > 0 && scan.outcome == Outcome::Valid;
         scan.count = count.max(1);
-        let shown = shown(screen(&asked.verdict, claim.kind, false, false), &about, &asked);
+        let mut shown = shown(screen(&asked.verdict, claim.kind, false, false), &about, &asked);
+        if let Some(word) = &word {
+            shown.confirmed = true;
+            super::online::learned(&mut scan, word);
+        }
         self.record(scan, shown, &about, &asked);
     }
 
@@ -241,7 +255,7 @@ impl State {
             return self.append(vec![Entry::Pin { ok: false, at_ms }], vec![After::PinRefused]);
         }
         let about = self.about(&refused);
-        let Some(asked) = self.ask(&about, refused.kind) else { return };
+        let Some(asked) = self.ask(&about, refused.kind, None) else { return };
         let Some(mut scan) = self.draft(&about, &asked, method) else { return };
         scan.opened = true;
         scan.count = count;
@@ -252,7 +266,7 @@ impl State {
         let shown = shown(screen, &about, &asked);
         let rules = about.rules();
         let view = self.verdict_view(&scan, &shown, asked.standing.last_entry.as_ref(), rules);
-        self.write_scan(scan, shown, vec![Entry::Pin { ok: true, at_ms }], After::Show(Box::new(view)));
+        self.write_scan(scan, shown, vec![Entry::Pin { ok: true, at_ms }], Some(After::Show(Box::new(view))));
     }
 
     /// Until when no PIN is taken, by the monotonic clock. The pause outlives a restart; a clock set back does not
@@ -308,17 +322,18 @@ impl State {
         revert.basis = None;
         let shown = shown(Screen::Admit, &about, &asked);
         let after = After::Undone { scan_id: target.scan_id, persons: kept - keep };
-        self.write_scan(revert, shown, Vec::new(), after);
+        self.write_scan(revert, shown, Vec::new(), Some(after));
     }
 }
 
-fn shown(screen: Screen, about: &About, asked: &Asked) -> Shown {
+pub(super) fn shown(screen: Screen, about: &About, asked: &Asked) -> Shown {
     Shown {
         screen,
         reason: asked.verdict.reason,
         may_admit: asked.verdict.may_admit,
         entry_limit: about.ticket.as_ref().map_or(0, |(_, rules)| rules.entry_limit),
         already_in: asked.standing.used,
+        confirmed: false,
     }
 }
 

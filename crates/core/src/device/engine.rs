@@ -167,17 +167,27 @@ impl State {
     }
 
     fn pump(&mut self) {
+        self.watch_asking();
         while self.writer.flight.is_none() {
             if self.writer.blocked.is_some() {
+                if self.asking.take().is_some() {
+                    self.refuse("storage_blocked", "This device's storage refuses: admit nobody on it.");
+                }
                 for _ in std::mem::take(&mut self.writer.inputs) {
                     self.refuse("storage_blocked", "This device's storage refuses: nothing can be recorded.");
                 }
                 return;
             }
-            match self.writer.inputs.pop_front() {
-                Some(input) => self.staff(input),
-                None if self.writer.rows.is_empty() => return,
-                None => self.append(Vec::new(), Vec::new()),
+            if let Some(asking) = self.asking.take_if(|asking| asking.word.is_some()) {
+                self.finish(asking);
+            } else if let Some(claim) = self.left_open() {
+                self.close(&claim);
+            } else if let Some(input) = self.writer.inputs.pop_front_if(|_| self.asking.is_none()) {
+                self.staff(input);
+            } else if self.writer.rows.is_empty() {
+                return;
+            } else {
+                self.append(Vec::new(), Vec::new());
             }
         }
     }
@@ -222,6 +232,7 @@ impl State {
                 After::Show(verdict) => self.emit(Effect::Show { verdict }),
                 After::Undone { scan_id, persons } => self.emit(Effect::Undone { scan_id, count: persons }),
                 After::PinRefused => self.pin_refused(),
+                After::Ask(scan_id) => self.ask_server(scan_id),
                 After::Pair => {}
                 After::Settled(before) => self.settled(before),
             }
@@ -264,9 +275,14 @@ impl State {
         }
         self.answering = request;
         if !self.heed(answer) {
+            if let Ask::Scan { scan_id } = &ask {
+                return self.no_word(scan_id);
+            }
             return self.failed(&ask); // An answer out of a past epoch.
         }
         match &ask {
+            Ask::Scan { scan_id } => self.scan_answered(scan_id, answer),
+            Ask::Ping => self.ping_answered(answer),
             Ask::Pair => self.pairing_answered(answer),
             Ask::Time { gaps_ms } => self.time_answered(*gaps_ms, answer),
             Ask::List { event_id, .. } => self.list_answered(&ask, event_id, answer),
@@ -279,7 +295,13 @@ impl State {
 
     fn unanswered(&mut self, request: u64) {
         let Some(ask) = self.requests.remove(&request) else { return };
-        self.failed(&ask);
+        self.way = None;
+        match &ask {
+            // It gives up early: that the way is slow is no news of its end.
+            Ask::Ping => return self.failed(&ask),
+            Ask::Scan { scan_id } => self.no_word(scan_id),
+            _ => self.failed(&ask),
+        }
         self.online = false;
         if ask == Ask::Pair {
             self.pairing_lost();
@@ -292,7 +314,9 @@ impl State {
             return;
         }
         let now = self.mono();
-        let mut next: Option<i64> = self.writer.blocked.as_ref().map(|_| self.writer.probe_at);
+        let probe = self.writer.blocked.as_ref().map(|_| self.writer.probe_at);
+        let answer = self.asking.as_ref().filter(|asking| asking.word.is_none()).map(|asking| asking.until_mono_ms);
+        let mut next: Option<i64> = probe.into_iter().chain(answer).min();
         for (at, ask) in self.due() {
             if at <= now {
                 ask(self);
@@ -313,7 +337,7 @@ impl State {
     fn due(&self) -> Vec<(i64, Send)> {
         let mut due: Vec<(i64, Send)> = Vec::new();
         let lanes = &self.lanes;
-        let named = self.pairing.is_some() && self.journal.identity.is_some() && self.writer.flight.is_none();
+        let named = self.pairing.is_some() && self.journal.identity.is_some() && !self.busy();
         if named && !lanes.pair.busy() {
             due.push((lanes.pair.due_at(), State::ask_pairing));
         }
@@ -338,7 +362,10 @@ impl State {
         if live && !lanes.status.busy() && self.journal.asked.iter().any(|seq| !self.settling.contains(seq)) {
             due.push((lanes.status.due_at(), State::ask_status));
         }
-        if let Some(at) = self.upload_at().filter(|_| !lanes.sync.busy()) {
+        if live && !lanes.ping.busy() && self.list.is_some() && self.in_use() {
+            due.push((lanes.ping.due_at(), State::ping));
+        }
+        if let Some(at) = self.upload_at().filter(|_| !lanes.sync.busy() && !self.claim_is_open()) {
             due.push((at, State::upload));
         }
         due

@@ -9,6 +9,7 @@ use crate::ids::EventId;
 use crate::limits;
 use crate::manifest::compact;
 use crate::manifest::verify::{Expected, ManifestError};
+use crate::rule::Epoch;
 use crate::sign::ApiKey;
 use crate::wire::engine::Effect;
 use crate::wire::journal::{Entry, Paired};
@@ -64,7 +65,7 @@ impl State {
                 None => self.pairing_lost(),
             };
         };
-        if self.writer.flight.is_some() {
+        if self.busy() {
             // Its turn comes: a key is not taken before it is durable.
             self.lanes.pair = super::lane::Lane::default();
             return;
@@ -114,6 +115,7 @@ impl State {
         self.key_unknown = None;
         self.suspended = false;
         self.named = None;
+        self.way = None;
         for request in self.requests.keys().copied().collect::<Vec<_>>() {
             self.emit(Effect::Cancel { request });
         }
@@ -127,6 +129,7 @@ impl State {
                 self.forget_event(&before);
             }
             self.list = None;
+            self.list_checked_ms = None;
             self.deltas.clear();
             self.feed = Feed::default();
         }
@@ -179,6 +182,18 @@ impl State {
             (None, _) => true,
             (Some(list), Some(named)) => named > (list.epoch, list.version),
             (Some(_), None) => false,
+        }
+    }
+
+    /// The server said which list is its newest.
+    fn heed_version(&mut self, newest: (Epoch, u64)) {
+        match &self.list {
+            Some(list) if newest > (list.epoch, list.version) => self.named = self.named.max(Some(newest)),
+            Some(list) if newest == (list.epoch, list.version) => {
+                self.list_checked_ms = Some(self.clock.read().at_ms);
+            }
+            Some(_) => {}
+            None => self.named = self.named.max(Some(newest)),
         }
     }
 
@@ -236,6 +251,7 @@ impl State {
         if self.named.is_some_and(|named| named <= (list.epoch, list.version)) {
             self.named = None;
         }
+        self.list_checked_ms = None;
         let (epoch, version, content_hash) = (list.epoch, list.version, list.content_hash());
         self.note(Entry::List { event_id: event_id.clone(), epoch, version, content_hash });
         self.list = Some(list);
@@ -283,10 +299,7 @@ impl State {
         let waited = self.feed.ask_from().is_none() || self.mono() - answer.sent_mono_ms >= limits::CHANGES_IDLE_MS;
         let idle = changes.items.is_empty() && !waited;
         let pause = if idle { limits::CHANGES_IDLE_MS } else { limits::CHANGES_PAUSE_MS };
-        let manifest = (changes.cursor.epoch, changes.manifest_version);
-        if self.list.as_ref().is_none_or(|list| manifest > (list.epoch, list.version)) {
-            self.named = self.named.max(Some(manifest));
-        }
+        self.heed_version((changes.cursor.epoch, changes.manifest_version));
         let body = String::from_utf8_lossy(answer.body).into_owned();
         let PageWrites { save, forget } = self.feed.take(changes, &body);
         for (number, page) in save {
@@ -325,18 +338,16 @@ impl State {
             return self.failed(&Ask::Heartbeat);
         }
         self.done(&Ask::Heartbeat, limits::HEARTBEAT_MS);
+        self.measure(answer);
         self.suspended = beat.suspended;
         let now = self.mono();
         if self.feed.cursor().is_none_or(|cursor| *cursor < beat.cursor) {
             self.lanes.changes.hurry(now);
         }
-        let manifest = (beat.cursor.epoch, beat.manifest_version);
-        if self.list.as_ref().is_some_and(|list| manifest > (list.epoch, list.version)) {
-            self.named = self.named.max(Some(manifest));
-        }
+        self.heed_version((beat.cursor.epoch, beat.manifest_version));
         let moved =
             self.paired().is_some_and(|paired| paired.event_id != beat.event_id || paired.gate_id != beat.gate_id);
-        if moved && self.writer.flight.is_none() && self.pairing.is_none() {
+        if moved && !self.busy() && self.pairing.is_none() {
             let before = self.paired().map(|paired| paired.event_id.clone());
             let entry = Entry::Assigned { event_id: beat.event_id, gate_id: beat.gate_id };
             self.append(vec![entry], vec![After::Settled(before)]);

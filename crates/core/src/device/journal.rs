@@ -122,6 +122,8 @@ pub struct Journal {
     pub admitted: BTreeMap<EventId, u32>,
     /// A scan row could not be read or is out of place: no scan may be added.
     pub damaged: bool,
+    /// Seqs of claims without a final.
+    open_claims: BTreeSet<u64>,
     by_id: BTreeMap<ScanId, Vec<usize>>,
     by_ticket: BTreeMap<TicketId, Vec<usize>>,
     by_hash: BTreeMap<BarcodeHash, Vec<usize>>,
@@ -225,6 +227,11 @@ impl Journal {
             self.mark_list(scan.event_id.clone(), epoch, scan.manifest_version, None);
         }
         self.head = Some(content_digest(&scan));
+        if scan.stage == Stage::Claim {
+            self.open_claims.insert(place as u64 + 1);
+        } else if let Some(claim) = self.last_of(&scan.scan_id) {
+            self.open_claims.remove(&(claim as u64 + 1));
+        }
         self.by_id.entry(scan.scan_id.clone()).or_default().push(place);
         if let Some(ticket) = &scan.ticket_id {
             self.by_ticket.entry(ticket.clone()).or_default().push(place);
@@ -344,6 +351,10 @@ impl Journal {
     /// The scan at a place in the log.
     pub fn at_seq(&self, seq: u64) -> Option<&OwnScan> {
         self.scans.get(usize::try_from(seq).ok()?.checked_sub(1)?)
+    }
+    /// Claims without a final, oldest first.
+    pub fn open_claims(&self) -> impl Iterator<Item = &OwnScan> {
+        self.open_claims.iter().filter_map(|seq| self.at_seq(*seq))
     }
     /// Where the newest record of a scan is: its final, where it has one.
     fn last_of(&self, scan_id: &ScanId) -> Option<usize> {

@@ -3,7 +3,7 @@
 use super::journal::OwnScan;
 use super::state::State;
 use crate::barcode::BarcodeHash;
-use crate::ids::TicketId;
+use crate::ids::{ScanId, TicketId};
 use crate::reduce::TicketState;
 use crate::scan::Scan;
 use crate::ticket::TicketRules;
@@ -64,19 +64,36 @@ impl State {
         epoch == Some(cursor.epoch) && serial <= cursor.serial
     }
 
-    /// A ticket's state as this device sees it (spec §4, the device's law).
-    pub fn state_of(&self, id: &TicketId, rules: &TicketRules, hash: Option<BarcodeHash>) -> TicketState {
+    /// A ticket's state as this device sees it (spec §4, the device's law); `but` is a scan to be left out, whoever
+    /// tells of it: a claim is decided by what was there before it.
+    pub fn state_of(
+        &self,
+        id: &TicketId,
+        rules: &TicketRules,
+        hash: Option<BarcodeHash>,
+        but: Option<&ScanId>,
+    ) -> TicketState {
         let (Some(list), Some(paired)) = (&self.list, self.paired()) else { return TicketState::default() };
         let nothing = TicketState::default();
         let changed = self.feed.ticket(id).map(|item| &item.changed);
-        let served = Served {
-            prefix: changed.map_or(&nothing, |changed| &changed.prefix),
-            scans: changed.map_or(&[], |changed| &changed.scans),
+        let told = changed.map_or(&[][..], |changed| &changed.scans);
+        let others: Vec<_>;
+        let scans = match but {
+            Some(but) if told.iter().any(|scan| scan.scan_id == *but) => {
+                others = told.iter().filter(|scan| scan.scan_id != *but).cloned().collect();
+                &others[..]
+            }
+            _ => told,
         };
+        let served = Served { prefix: changed.map_or(&nothing, |changed| &changed.prefix), scans };
         let codes = changed.map_or(&[][..], |changed| &changed.barcode_hashes);
         let hashes: Vec<BarcodeHash> = hash.into_iter().chain(codes.iter().copied()).collect();
         let own = self.journal.of_ticket(&paired.event_id, Some(id), &hashes);
-        let own: Vec<&Scan> = own.into_iter().filter(|own| !self.covered(own)).map(|own| &own.scan).collect();
+        let own: Vec<&Scan> = own
+            .into_iter()
+            .filter(|own| !self.covered(own) && but != Some(&own.scan.scan_id))
+            .map(|own| &own.scan)
+            .collect();
         fold_view(&list.event, Some(rules), served, &own)
     }
 

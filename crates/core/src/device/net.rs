@@ -71,9 +71,10 @@ impl State {
             Some(pairing) => pairing.server.clone(),
             None => self.paired().and_then(|paired| paired.server.clone()),
         };
+        let urgent = matches!(ask, Ask::Scan { .. });
         self.lanes.of(&ask).sent(request);
         self.requests.insert(request, ask);
-        self.emit(Effect::Send { request, method: method.to_owned(), path, headers, body, timeout_ms, server });
+        self.emit(Effect::Send { request, method: method.to_owned(), path, headers, body, timeout_ms, server, urgent });
     }
 
     /// What is held is of the present event; at first that is what the journal kept.

@@ -2,7 +2,7 @@
 
 use super::journal::{Delivery, OwnScan};
 use super::state::State;
-use super::verdict::short_code;
+use super::verdict::{asks_staff, short_code};
 use crate::limits;
 use crate::scan::{ScanKind, Stage};
 use crate::time::Timestamp;
@@ -56,6 +56,8 @@ impl State {
                 generated_at: list.generated_at,
                 expires_at: list.expires_at,
                 expired: now >= list.expires_at,
+                checked_at: self.list_checked_ms.map_or(list.generated_at, Timestamp::clamped).max(list.generated_at),
+                newer: self.named.filter(|named| *named > (list.epoch, list.version)).map(|(_, version)| version),
             }),
             online: self.online,
             captive: self.captive,
@@ -112,7 +114,8 @@ impl State {
         // Of a party the final stands for its claim; a revert shows on what it undid.
         let shown = scans.filter(|own| {
             let last = self.journal.find(&own.scan.scan_id).is_some_and(|last| last.scan.seq == own.scan.seq);
-            own.scan.kind != ScanKind::Revert && (own.scan.stage == Stage::Final || last)
+            let asks = own.scan.stage == Stage::Claim && last && asks_staff(own.shown.screen);
+            own.scan.kind != ScanKind::Revert && (own.scan.stage == Stage::Final || asks)
         });
         shown.take(limits::HISTORY_ROWS).map(|own| self.history_row(own)).collect()
     }

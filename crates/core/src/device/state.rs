@@ -20,6 +20,7 @@ use crate::rule::Epoch;
 use crate::wire::engine::{Effect, Input, Now, Row, VerdictView, View};
 use crate::wire::journal::{self as rows, Entry, Paired};
 use crate::wire::scanning::DeviceType;
+use crate::wire::scans::OnlineAnswer;
 
 /// What follows once an append is durable.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +36,8 @@ pub(super) enum After {
     },
     /// Tell that the PIN was wrong.
     PinRefused,
+    /// A claim is durable: the server is asked about it before the door opens.
+    Ask(ScanId),
     /// The phone has a name: the pairing may be asked for.
     Pair,
     /// A pairing or a new assignment holds: begin with the list. The event before it.
@@ -78,6 +81,8 @@ pub(super) enum Ask {
     Heartbeat,
     Sync,
     Status { head: u64 },
+    Scan { scan_id: ScanId },
+    Ping,
 }
 
 /// The lanes, one a kind.
@@ -90,6 +95,8 @@ pub(super) struct Lanes {
     pub heartbeat: Lane,
     pub sync: Lane,
     pub status: Lane,
+    pub scan: Lane,
+    pub ping: Lane,
 }
 
 impl Lanes {
@@ -102,12 +109,35 @@ impl Lanes {
             Ask::Heartbeat => &mut self.heartbeat,
             Ask::Sync => &mut self.sync,
             Ask::Status { .. } => &mut self.status,
+            Ask::Scan { .. } => &mut self.scan,
+            Ask::Ping => &mut self.ping,
         }
     }
-    pub fn all(&mut self) -> [&mut Lane; 7] {
-        let Self { pair, time, list, changes, heartbeat, sync, status } = self;
-        [pair, time, list, changes, heartbeat, sync, status]
+    pub fn all(&mut self) -> [&mut Lane; 9] {
+        let Self { pair, time, list, changes, heartbeat, sync, status, scan, ping } = self;
+        [pair, time, list, changes, heartbeat, sync, status, scan, ping]
     }
+}
+
+/// A claim that the server is asked about; its verdict waits for that. One at a time: what comes next is decided on the
+/// state its final leaves.
+#[derive(Debug, Clone)]
+pub(super) struct Asking {
+    pub scan_id: ScanId,
+    /// Monotonic clock: from here on the device decides alone.
+    pub until_mono_ms: i64,
+    /// How it ended: the server's word, or none.
+    pub word: Option<Option<Box<OnlineAnswer>>>,
+}
+
+/// How quick the server answered last.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Way {
+    /// Monotonic clock of the answer.
+    pub at_mono_ms: i64,
+    pub round_ms: i64,
+    /// [`Clock::gaps_ms`] then: a phone that slept since knows nothing of the way any more.
+    pub gaps_ms: i64,
 }
 
 /// A pairing under way.
@@ -181,11 +211,19 @@ pub(super) struct State {
     pub answering: u64,
     /// The newest list the server spoke of.
     pub named: Option<(Epoch, u64)>,
+    /// True time when the server last said that the active list is the newest.
+    pub list_checked_ms: Option<i64>,
     pub proofs: Proofs,
     /// The witness that each request under way carries.
     pub carried: BTreeMap<u64, String>,
     pub witness_kept_at: i64,
     pub epoch_seen: Option<Epoch>,
+    pub asking: Option<Asking>,
+    /// Claims whose question is on the screen though their row says otherwise, with the server's word where it spoke.
+    pub questions: BTreeMap<ScanId, Option<Box<OnlineAnswer>>>,
+    pub way: Option<Way>,
+    /// Monotonic clock when a code was read last.
+    pub used_at: Option<i64>,
     pub batch: Option<Batch>,
     /// Seqs whose receipt is on its way into the journal: not to be offered again meanwhile.
     pub settling: BTreeSet<u64>,
@@ -245,6 +283,11 @@ impl State {
             Some(direction) => direction,
             None => Direction::In,
         }
+    }
+
+    /// Whether a row or a verdict is under way: staff's inputs, pairings and assignments wait for it.
+    pub fn busy(&self) -> bool {
+        self.writer.flight.is_some() || self.asking.is_some()
     }
 
     /// Writes rows, and those that waited before them. Nothing may be under way.

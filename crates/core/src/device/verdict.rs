@@ -28,7 +28,7 @@ impl State {
         let rules = about.rules();
         let before = own.scan.basis.as_ref().and_then(|basis| basis.last_entry_at);
         let last = about.ticket.as_ref().zip(before).and_then(|((id, rules), at)| {
-            let state = self.state_of(id, rules, about.hash);
+            let state = self.state_of(id, rules, about.hash, Some(&own.scan.scan_id));
             let entry = state.entries.into_iter().rev().find(|entry| entry.at == at)?;
             Some(LastEntry { at, gate_id: entry.gate_id, device_id: entry.device_id })
         });
@@ -68,12 +68,12 @@ impl State {
             last_entry: last.filter(|_| scan.outcome == Outcome::Duplicate).map(|entry| LastEntryView {
                 at: entry.at,
                 gate: name(&entry.gate_id),
-                device_id: entry.device_id.clone(),
+                device_id: Some(entry.device_id.clone()),
                 device: self.feed.name_of(&entry.device_id).unwrap_or_default().to_owned(),
                 own: entry.device_id == scan.device_id,
             }),
             at: scan.at,
-            decided_by: DecidedBy::Device,
+            decided_by: if shown.confirmed { DecidedBy::Server } else { DecidedBy::Device },
             list_expired: list.is_some_and(|list| scan.at >= list.expires_at),
             manifest_version: scan.manifest_version,
             list_at: list.map(|list| list.generated_at),
@@ -106,12 +106,19 @@ impl State {
         }
         let Some(own) = self.journal.scans.last() else { return };
         let age = Timestamp::clamped(self.clock.read().at_ms).since(own.scan.at);
-        let silent = own.scan.kind == ScanKind::Revert || own.shown.screen == Screen::NotATicket;
+        // Of a claim that was asked about nobody ever saw a verdict: it is closed, and the guest shows the code again.
+        let unseen = own.scan.stage == Stage::Claim && !asks_staff(own.shown.screen);
+        let silent = unseen || own.scan.kind == ScanKind::Revert || own.shown.screen == Screen::NotATicket;
         if age < limits::SHOW_AGAIN_MS && !silent && self.is_here(&own.scan) {
             let verdict = Box::new(self.view_of(own));
             self.emit(Effect::Show { verdict });
         }
     }
+}
+
+/// Whether a screen asks staff something: its claim waits for them.
+pub(super) fn asks_staff(screen: Screen) -> bool {
+    matches!(screen, Screen::AdmitParty | Screen::Full | Screen::Check)
 }
 
 /// First characters of the code's hash, for talk between staff.

@@ -204,6 +204,9 @@ pub enum Effect {
         /// Origin of the paired server where the pairing link named one, such as `https://host`; absent: the page's own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         server: Option<String>,
+        /// A person waits for the verdict that this asks about: send it before everything else.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        urgent: bool,
     },
     /// Give up waiting for an answer; its late arrival is ignored.
     Cancel {
@@ -334,8 +337,8 @@ pub struct LastEntryView {
     pub at: Timestamp,
     /// Where, by name.
     pub gate: String,
-    /// Which device.
-    pub device_id: DeviceId,
+    /// Which device; unknown where only the server knows of the entry.
+    pub device_id: Option<DeviceId>,
     /// How staff call it; empty where that is not known here.
     pub device: String,
     /// It was this device.
@@ -434,6 +437,11 @@ pub struct ListView {
     pub expires_at: Timestamp,
     /// It is past it.
     pub expired: bool,
+    /// When the server last said that this is the newest: its age counts from here.
+    pub checked_at: Timestamp,
+    /// The version of a newer one that the server spoke of: new tickets or rules, on their way here by themselves.
+    #[serde(default)]
+    pub newer: Option<u64>,
 }
 
 /// A scan the server refused for good; it stays in the journal.

@@ -189,6 +189,9 @@ pub struct Shown {
     /// Persons in before it.
     #[serde(default)]
     pub already_in: u32,
+    /// The server was asked first, and this is what it said (spec §5 `POST /api/scans`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub confirmed: bool,
 }
 
 /// A scan the server refused for good.

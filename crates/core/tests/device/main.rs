@@ -6,6 +6,7 @@ mod server;
 mod clock;
 mod door;
 mod party;
+mod online;
 mod overrides;
 mod durability;
 mod uploads;

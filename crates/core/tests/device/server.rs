@@ -3,21 +3,23 @@
 use std::collections::BTreeMap;
 
 use admit_core::barcode::BarcodeHash;
+use admit_core::decide::{Question, decide};
 use admit_core::event::{EventRules, EventStatus, ReEntry, StaffPin};
 use admit_core::gate::{Direction, EntryRule, GateRules};
 use admit_core::ids::{BatchId, DeviceId, EventId, GateId, KeyId, OrganizationId, TicketId};
 use admit_core::incident::Subject;
 use admit_core::manifest::build::{Code, Input, envelope, large_part};
-use admit_core::reduce::{Reduced, Resolved, Rules, reduce};
+use admit_core::reduce::{Reduced, Resolved, Rules, TicketState, reduce};
 use admit_core::rule::{
-    Change, Effective, Epoch, Epochs, EventBook, EventChange, GateChange, Rule, TicketBook, TicketChange,
+    Change, Effective, Epoch, Epochs, EventBook, EventChange, GateChange, Rule, TicketBook, TicketChange, When,
 };
-use admit_core::scan::{Fact, Scan, SignatureState};
+use admit_core::scan::{Digest, Fact, Judged, Scan, SignatureState};
 use admit_core::sign::{ApiKey, content_digest, pin_hash, verify_v2};
 use admit_core::ticket::{TicketRules, TicketStatus};
 use admit_core::time::Timestamp;
 use admit_core::wire::manifest::ManifestTail;
 use admit_core::wire::scanning::*;
+use admit_core::wire::scans::{OnlineAnswer, OnlineRequest};
 use admit_core::wire::stored::to_text;
 
 use super::phone::{EVENING, Sent};
@@ -78,6 +80,8 @@ pub struct Server {
     pub changed: BTreeMap<TicketId, u64>,
     pub revoked: bool,
     pub suspended: bool,
+    /// What was asked before a door opened, and how it was answered.
+    pub judged: BTreeMap<Digest, Reply>,
     pairings: u64,
 }
 
@@ -113,6 +117,7 @@ impl Server {
             changed: BTreeMap::new(),
             revoked: false,
             suspended: false,
+            judged: BTreeMap::new(),
             pairings: 0,
         };
         server.first(Change::Event(EventChange::First(EventRules {
@@ -151,7 +156,7 @@ impl Server {
         server
     }
 
-    fn first(&mut self, change: Change) {
+    pub fn first(&mut self, change: Change) {
         self.rule(change, Effective::Start);
     }
     fn rule(&mut self, change: Change, effective_at: Effective) {
@@ -250,6 +255,8 @@ impl Server {
                 Reply::json(200, &TimeAnswer { received_at_ms: at_ms, sent_at_ms: at_ms, server_time: now })
             } else if sent.is("/api/scanning/sync") {
                 self.sync(sent, &device, at_ms)
+            } else if sent.is("/api/scans") {
+                self.judge(sent, &device, at_ms)
             } else if sent.is("/api/scanning/log-status") {
                 self.status(sent, &device)
             } else if sent.path.contains("/heartbeat") {
@@ -414,6 +421,67 @@ impl Server {
         };
         let reply = Reply::json(200, &answer);
         self.answers.insert(request.sync_batch_id, reply.clone());
+        reply
+    }
+    /// Judges a claim by the newest rules and everything known but itself, stores it with the answer; asked again, says
+    /// the same.
+    pub fn judge(&mut self, sent: &Sent, device: &DeviceId, at_ms: i64) -> Reply {
+        if self.revoked {
+            let details = RevokedDetails { kept: Vec::new(), quota_left: 20_000 };
+            return Reply::problem_with(403, "device_revoked", serde_json::to_value(details).unwrap());
+        }
+        let request = OnlineRequest::read(sent.body.as_ref().unwrap().as_bytes()).unwrap();
+        let OnlineRequest::Claim(claim) = request else { panic!("our phones ask by claims") };
+        let (scan, signature) = *claim;
+        assert_eq!(scan.device_id, *device);
+        let key = self.keys.iter().find(|(_, (_, id))| Some(id) == scan.key_id.as_ref()).expect("a known key").0;
+        assert!(verify_v2(&ApiKey::parse(key).unwrap().scan_key(), &scan, &signature), "every claim is signed");
+        let digest = content_digest(&scan);
+        if let Some(reply) = self.judged.get(&digest) {
+            return reply.clone();
+        }
+        let ticket_id = scan.barcode_hash.and_then(|hash| self.codes.get(&hash).cloned());
+        let (newest, book) = (When::Newest, self.book());
+        let (event, gate) = (book.event(newest).unwrap(), book.gate(&scan.gate_id, newest));
+        let (state, rules) = ticket_id.as_ref().map_or((TicketState::default(), None), |id| {
+            (self.reduced(id, true).state, self.ticket_book(id).get(newest))
+        });
+        let verdict = decide(Question {
+            event: &event,
+            ticket: rules.as_ref(),
+            standing: &state.standing(&event, scan.at, false),
+            gate_id: &scan.gate_id,
+            gate: gate.as_ref(),
+            at: scan.at,
+            kind: scan.kind,
+            area_inside: 0,
+        });
+        self.serial += 1;
+        if let Some(id) = &ticket_id {
+            self.changed.insert(id.clone(), self.serial);
+        }
+        let scan_id = scan.scan_id.clone();
+        self.store(scan, at_ms);
+        let head = self.serial - 1;
+        if let Some(stored) = self.stored.iter_mut().find(|stored| stored.fact.digest == digest) {
+            stored.fact.judged = Some(Judged { serial: head, outcome: verdict.outcome });
+        }
+        let last = state.entries.last();
+        let reply = Reply::json(
+            200,
+            &OnlineAnswer {
+                scan_id,
+                ticket_id,
+                outcome: verdict.outcome,
+                reason: verdict.reason,
+                may_admit: verdict.may_admit,
+                last_scan_at: last.map(|entry| entry.at),
+                last_gate_id: last.map(|entry| entry.gate_id.clone()),
+                cursor: Cursor::at(self.epoch, self.serial),
+                server_time: Timestamp::clamped(at_ms),
+            },
+        );
+        self.judged.insert(digest, reply.clone());
         reply
     }
     /// Keeps a scan, once.

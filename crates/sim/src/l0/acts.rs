@@ -44,6 +44,7 @@ impl Org {
             devices: Default::default(),
             tokens: Default::default(),
             batches: Default::default(),
+            judged: Default::default(),
             logs: Default::default(),
             epochs: vec![(epoch, 0)],
         };

@@ -76,6 +76,8 @@ impl L0 {
             Reply::Answer(ok(&TimeAnswer { received_at_ms: now_ms, sent_at_ms: now_ms, server_time }))
         } else if self.device(&caller).revoked {
             Reply::Answer(self.revoked(&caller, Vec::new()))
+        } else if route == "/api/scans" {
+            Reply::Answer(self.judge(now_ms, &caller, body))
         } else if route.ends_with("/heartbeat") {
             Reply::Answer(self.heartbeat(now_ms, &caller, body))
         } else if route == "/api/scanning/log-status" {

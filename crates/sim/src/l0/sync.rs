@@ -180,7 +180,7 @@ fn any_device() -> DeviceId {
 
 impl Org {
     /// Whether a scan's author wrote it: under any key that device ever had, whoever carries it (spec D4).
-    fn proof(&self, scan: &Scan, signature: &str, server: &L0) -> SignatureState {
+    pub(super) fn proof(&self, scan: &Scan, signature: &str, server: &L0) -> SignatureState {
         let keys = self.devices.get(&scan.device_id).map(|device| device.keys.as_slice()).unwrap_or_default();
         let good = keys.iter().any(|key| sign::verify_v2(&key.scan_key(), scan, signature));
         if good || server.planted.is(Mutant::SignatureUnchecked) {
@@ -201,7 +201,7 @@ impl Org {
     }
 
     /// One row a content: a delivery of a known one is merged into it.
-    fn take_in(&mut self, fact: &Fact, repeat_counts: bool) {
+    pub(super) fn take_in(&mut self, fact: &Fact, repeat_counts: bool) {
         let scan = &fact.scan;
         let contents = self.facts.entry((scan.device_id.clone(), scan.scan_id.clone())).or_default();
         if repeat_counts && contents.contains_key(&fact.digest) {

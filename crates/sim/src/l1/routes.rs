@@ -13,6 +13,7 @@ use admit_core::wire::scanning::{
     Cursor, DEVICE_TIME_HEADER, HeartbeatRequest, LogStatusRequest, PairAnswer, PairRequest, SERVER_TIME_HEADER,
     SIGNATURE_HEADER, SyncRequest, TimeAnswer, WITNESS_HEADER, Witness,
 };
+use admit_core::wire::scans::OnlineRequest;
 use serde_json::{Map, Value};
 
 use super::{L1, now};
@@ -169,6 +170,14 @@ impl L1 {
             "/api/scanning/sync" => {
                 let answer = now(scans::ingest_batch(app, caller, body::<SyncRequest>(request)?))?;
                 self.reach.hit_if(answer.repeated, "batch repeated");
+                raw(200, answer.body.into_bytes())
+            }
+            "/api/scans" => {
+                let text = request.body.as_deref().unwrap_or_default();
+                let asked = OnlineRequest::read(text.as_bytes());
+                let asked = asked.map_err(|error| Error::invalid(error.path, error.message))?;
+                let answer = now(scans::judge_online(app, caller, asked))?;
+                self.reach.hit_if(answer.repeated, "asked twice about one claim");
                 raw(200, answer.body.into_bytes())
             }
             _ => {

@@ -1,0 +1,225 @@
+//! Asking before the door opens (S2 §2 "online first"; spec §5 `POST /api/scans`).
+//!
+//! Where the way to the server is known to be quick, a code's scan is journalled as a claim and put to the server, and
+//! only then decided: by its word, or alone where no word came within [`limits::ASK_WAIT_MS`]. Either way the final is
+//! journalled before anything is shown. What the server says later changes nothing here: the final stands over its
+//! claim, and goes up with it like every other scan.
+//!
+//! A phone that does not know the way to be quick decides at once. So a dead network costs nobody anything, and a bad
+//! one at most two waits: each lost ask forgets the way until it was measured anew, and from the second in a row on
+//! nothing is asked for a while however quick the way looks.
+
+use super::door::shown;
+use super::net::Answer;
+use super::state::{Ask, Asking, State, Way};
+use super::verdict::asks_staff;
+use crate::decide::{Verdict, screen};
+use crate::ids::ScanId;
+use crate::limits;
+use crate::scan::{Outcome, Scan, ScanKind, Stage};
+use crate::wire::engine::{Effect, LastEntryView};
+use crate::wire::journal::Entry;
+use crate::wire::scanning::{ScanV2, TimeAnswer};
+use crate::wire::scans::OnlineAnswer;
+
+impl State {
+    // ----------------------------------------------------------------------------------------------------- the way
+
+    /// An answer of ours came: how long it took is how quick the way is.
+    pub fn measure(&mut self, answer: &Answer<'_>) {
+        let (at_mono_ms, gaps_ms) = (self.mono(), self.clock.gaps_ms());
+        self.way = Some(Way { at_mono_ms, round_ms: at_mono_ms - answer.sent_mono_ms, gaps_ms });
+    }
+
+    /// Whether codes were read lately: only then is the way measured without another reason.
+    pub fn in_use(&self) -> bool {
+        self.used_at.is_some_and(|at| self.mono() - at < limits::IN_USE_MS)
+    }
+
+    /// Measures the way, for the next code.
+    pub fn ping(&mut self) {
+        self.send(Ask::Ping, "GET", "/api/scanning/time".to_owned(), None, limits::PING_MS);
+    }
+
+    /// The answer to it.
+    pub fn ping_answered(&mut self, answer: &Answer<'_>) {
+        if answer.read::<TimeAnswer>().is_none() {
+            self.way = None;
+            return self.refused_by_server(&Ask::Ping, answer);
+        }
+        self.measure(answer);
+        self.done(&Ask::Ping, limits::PING_EVERY_MS);
+    }
+
+    // ------------------------------------------------------------------------------------------------------- asking
+
+    /// Whether the server is asked about the next scan.
+    pub fn may_ask(&self) -> bool {
+        let now = self.mono();
+        let quick = self.way.is_some_and(|way| {
+            let fresh = now - way.at_mono_ms < limits::ASK_FRESH_MS && way.gaps_ms == self.clock.gaps_ms();
+            fresh && way.round_ms < limits::ASK_ROUND_MS
+        });
+        quick && now >= self.lanes.scan.due_at() && !self.suspended && self.key_unknown.is_none()
+    }
+
+    /// A claim is durable: asks about it, unless the way was lost meanwhile.
+    pub fn ask_server(&mut self, scan_id: ScanId) {
+        let until_mono_ms = self.mono() + limits::ASK_WAIT_MS;
+        let own = self.journal.find(&scan_id).filter(|_| self.may_ask());
+        let body = own.and_then(|own| ScanV2::of(&own.scan, &own.signature).ok());
+        let word = if body.is_some() { None } else { Some(None) };
+        self.asking = Some(Asking { scan_id: scan_id.clone(), until_mono_ms, word });
+        if let Some(body) = body {
+            let text = crate::wire::stored::to_text(&body);
+            let ask = Ask::Scan { scan_id };
+            self.send(ask, "POST", "/api/scans".to_owned(), Some(text), limits::ASK_LISTEN_MS);
+        }
+    }
+
+    fn waits_for(&self, scan_id: &ScanId) -> bool {
+        self.asking.as_ref().is_some_and(|asking| asking.scan_id == *scan_id && asking.word.is_none())
+    }
+
+    /// The answer to it. One that came too late tells only how slow the way is.
+    pub fn scan_answered(&mut self, scan_id: &ScanId, answer: &Answer<'_>) {
+        let word = answer.read::<OnlineAnswer>().filter(|word| word.scan_id == *scan_id);
+        let waited = self.waits_for(scan_id);
+        let Some(word) = word else {
+            self.refused_by_server(&Ask::Scan { scan_id: scan_id.clone() }, answer);
+            return if waited { self.decide_alone() } else { self.way = None };
+        };
+        self.measure(answer);
+        if waited && let Some(asking) = &mut self.asking {
+            asking.word = Some(Some(Box::new(word)));
+            self.done(&Ask::Scan { scan_id: scan_id.clone() }, 0);
+        }
+    }
+
+    /// No word will come, or none that can be believed.
+    pub fn no_word(&mut self, scan_id: &ScanId) {
+        if self.waits_for(scan_id) {
+            self.failed(&Ask::Scan { scan_id: scan_id.clone() });
+            self.decide_alone();
+        }
+    }
+
+    /// The time is over.
+    pub fn watch_asking(&mut self) {
+        let now = self.mono();
+        let over = self.asking.as_ref().filter(|asking| asking.word.is_none() && now >= asking.until_mono_ms);
+        if let Some(scan_id) = over.map(|asking| asking.scan_id.clone()) {
+            self.no_word(&scan_id);
+        }
+    }
+
+    /// The ask failed: this scan is decided here, and the next ones too until the way is known to be quick again.
+    fn decide_alone(&mut self) {
+        if let Some(asking) = &mut self.asking {
+            asking.word = Some(None);
+        }
+        self.way = None;
+        let (now, failures) = (self.mono(), self.lanes.scan.failures());
+        if let Some(more) = failures.checked_sub(2) {
+            let pause = (limits::ASK_PAUSE_MS << more.min(8)).min(limits::ASK_PAUSE_MAX_MS);
+            self.lanes.scan.pause(now, pause);
+        }
+        self.lanes.ping.hurry(now);
+    }
+
+    // -------------------------------------------------------------------------------------------------- the final
+
+    /// The ask is over: decides, journals the final, shows it once that is durable.
+    pub fn finish(&mut self, asking: Asking) {
+        if let Err((code, message)) = self.may_scan() {
+            return self.refuse(code, message); // Revoked meanwhile: the claim stays what it is, and opened nothing.
+        }
+        let Some(claim) = self.journal.find(&asking.scan_id).map(|own| own.scan.clone()) else { return };
+        let about = self.about(&claim);
+        let Some(mut asked) = self.ask(&about, claim.kind, Some(&claim.scan_id)) else { return };
+        // A word of an epoch whose list is not here yet cannot be signed for: which rules it knew nobody could tell.
+        let epoch = self.list.as_ref().map(|list| list.epoch);
+        let word = asking.word.flatten().filter(|word| Some(word.cursor.epoch) == epoch);
+        if let Some(word) = &word {
+            asked.verdict = verdict_of(word);
+        }
+        let limit = about.ticket.as_ref().map_or(0, |(_, rules)| rules.entry_limit);
+        let party = claim.kind == ScanKind::Entry && asked.verdict.may_admit > 1 && (limit > 1 || word.is_some());
+        let mut shown = shown(screen(&asked.verdict, claim.kind, party, false), &about, &asked);
+        shown.confirmed = word.is_some();
+        shown.entry_limit = shown.entry_limit.max(if party { asked.verdict.may_admit } else { 0 });
+        if asks_staff(shown.screen) {
+            // A party after all: its claim is durable, the final follows with the count.
+            let view = self.verdict_view(&claim, &shown, None, about.rules());
+            self.questions.insert(claim.scan_id, word);
+            return self.emit(Effect::Show { verdict: Box::new(view) });
+        }
+        let Some(mut scan) = self.draft(&about, &asked, claim.method) else { return };
+        scan.scan_id = claim.scan_id;
+        scan.opened = scan.outcome == Outcome::Valid;
+        if let Some(word) = &word {
+            learned(&mut scan, word);
+        }
+        let mut view = self.verdict_view(&scan, &shown, asked.standing.last_entry.as_ref(), about.rules());
+        if let Some(word) = word.filter(|word| word.outcome == Outcome::Duplicate) {
+            view.last_entry = self.last_entry_of(&word).or(view.last_entry);
+        }
+        self.write_scan(scan, shown, Vec::new(), Some(super::state::After::Show(Box::new(view))));
+    }
+
+    /// The entry the server spoke of, with its device where this one knows it.
+    fn last_entry_of(&self, word: &OnlineAnswer) -> Option<LastEntryView> {
+        let at = word.last_scan_at?;
+        let own = self.journal.scans.iter().rev().find(|own| own.scan.at == at && own.scan.ticket_id == word.ticket_id);
+        let gate = self.gate_name(word.last_gate_id.as_ref()?);
+        Some(LastEntryView { at, gate, device_id: own.map(|own| own.scan.device_id.clone()), own: own.is_some() })
+    }
+
+    /// A claim whose verdict nobody saw: the app ended, or storage refused, before its final. The door stayed shut.
+    pub fn left_open(&self) -> Option<ScanId> {
+        if self.asking.is_some() || self.may_scan().is_err() || self.journal.damaged || self.journal.api_key().is_none()
+        {
+            return None;
+        }
+        let mut open = self.journal.open_claims();
+        let unseen = |scan_id: &ScanId| !self.questions.contains_key(scan_id);
+        let found =
+            open.find(|own| !asks_staff(own.shown.screen) && self.is_here(&own.scan) && unseen(&own.scan.scan_id));
+        found.map(|own| own.scan.scan_id.clone())
+    }
+
+    /// Closes it: a final that says so, or the server's answer to the claim would let somebody in whom nobody saw.
+    pub fn close(&mut self, scan_id: &ScanId) {
+        let Some(claim) = self.journal.find(scan_id).map(|own| own.scan.clone()) else { return };
+        let about = self.about(&claim);
+        let drafted = self.ask(&about, claim.kind, Some(scan_id)).and_then(|asked| {
+            let shown = shown(screen(&asked.verdict, claim.kind, false, false), &about, &asked);
+            Some((self.draft(&about, &asked, claim.method)?, shown))
+        });
+        let Some((mut scan, shown)) = drafted else {
+            self.questions.insert(scan_id.clone(), None);
+            return;
+        };
+        scan.scan_id = claim.scan_id;
+        self.write_scan(scan, shown, Vec::new(), None);
+    }
+
+    /// Whether a claim's final is on its way: the two go up together.
+    pub fn claim_is_open(&self) -> bool {
+        let ends = |entry: &Entry| matches!(entry, Entry::Scan(it) if it.scan.stage == Stage::Final && self.journal.knows(&it.scan.scan_id));
+        self.asking.is_some() || self.writer.flight.as_ref().is_some_and(|flight| flight.entries.iter().any(ends))
+    }
+}
+
+/// The server's word as `decide` would have said it.
+pub(super) fn verdict_of(word: &OnlineAnswer) -> Verdict {
+    let (outcome, reason, may_admit) = (word.outcome, word.reason, word.may_admit);
+    Verdict { outcome, reason, may_admit, last_entry: None, advice: None }
+}
+
+/// What the device knew when it acted on the server's word: everything up to that word's place (spec §3 "Rules at a
+/// scan"), and whose code it is.
+pub(super) fn learned(scan: &mut Scan, word: &OnlineAnswer) {
+    scan.cursor = scan.cursor.max(word.cursor.serial);
+    scan.ticket_id = scan.ticket_id.take().or_else(|| word.ticket_id.clone());
+}
