@@ -371,7 +371,10 @@ fn every_scan_is_somewhere(side: &Side, found: &mut Found) {
                 _ => {}
             }
         }
-        let unsent = (1..=phone.kept.len() as u64).filter(|seq| !done.contains(seq)).count() as u64;
+        // A claim and its final are one scan: it waits as long as either does.
+        let open = (1..=phone.kept.len() as u64).filter(|seq| !done.contains(seq));
+        let ids: BTreeSet<&ScanId> = open.map(|seq| &phone.kept[seq as usize - 1].scanned.scan.scan_id).collect();
+        let unsent = ids.len() as u64;
         if phone.writing.is_empty() && view.unsent != unsent {
             let what =
                 format!("phone {n}: {} made, {} done, {} said unsent", phone.kept.len(), done.len(), view.unsent);

@@ -91,6 +91,8 @@ export interface SendEffect {
   timeout_ms: number;
   /** Origin of the paired server where the pairing link named one; absent: the page's own. */
   server?: string;
+  /** A person waits for the verdict that this asks about; absent: nobody does. */
+  urgent?: boolean;
 }
 
 export type RefusedCode =
@@ -140,7 +142,9 @@ export interface VerdictView {
 export interface LastEntryView {
   at: Timestamp;
   gate: string;
-  device_id: string;
+  /** Null where only the server knows of the entry. */
+  device_id: string | null;
+  /** How staff call it; empty where that is not known here. */
   device: string;
   own: boolean;
 }
@@ -185,6 +189,10 @@ export interface ListView {
   generated_at: Timestamp;
   expires_at: Timestamp;
   expired: boolean;
+  /** When the server last said that this is the newest: its age counts from here. */
+  checked_at: Timestamp;
+  /** The version of a newer one that the server spoke of. */
+  newer: number | null;
 }
 
 export interface Problem {

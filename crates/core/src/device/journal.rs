@@ -124,6 +124,8 @@ pub struct Journal {
     pub damaged: bool,
     /// Seqs of claims without a final.
     open_claims: BTreeSet<u64>,
+    /// Seqs of claims with one, and of their finals.
+    finals: BTreeMap<u64, u64>,
     by_id: BTreeMap<ScanId, Vec<usize>>,
     by_ticket: BTreeMap<TicketId, Vec<usize>>,
     by_hash: BTreeMap<BarcodeHash, Vec<usize>>,
@@ -231,6 +233,7 @@ impl Journal {
             self.open_claims.insert(place as u64 + 1);
         } else if let Some(claim) = self.last_of(&scan.scan_id) {
             self.open_claims.remove(&(claim as u64 + 1));
+            self.finals.insert(claim as u64 + 1, place as u64 + 1);
         }
         self.by_id.entry(scan.scan_id.clone()).or_default().push(place);
         if let Some(ticket) = &scan.ticket_id {
@@ -384,8 +387,11 @@ impl Journal {
     pub fn troubled(&self) -> impl Iterator<Item = &OwnScan> {
         self.troubled.iter().rev().filter_map(|seq| self.at_seq(*seq))
     }
-    /// Scans no receipt names, whatever the reason.
+    /// Scans no receipt names, whatever the reason. A claim and its final are one scan.
     pub fn unsent(&self) -> u64 {
-        (self.waiting.len() + self.asked.len() + self.poison.len()) as u64
+        let sets = [&self.waiting, &self.asked, &self.poison];
+        let lacks = |seq: &u64| sets.iter().any(|set| set.contains(seq));
+        let counted = |seq: &&u64| !self.finals.get(seq).is_some_and(lacks);
+        sets.iter().flat_map(|set| set.iter()).filter(counted).count() as u64
     }
 }

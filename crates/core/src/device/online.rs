@@ -172,7 +172,9 @@ impl State {
         let at = word.last_scan_at?;
         let own = self.journal.scans.iter().rev().find(|own| own.scan.at == at && own.scan.ticket_id == word.ticket_id);
         let gate = self.gate_name(word.last_gate_id.as_ref()?);
-        Some(LastEntryView { at, gate, device_id: own.map(|own| own.scan.device_id.clone()), own: own.is_some() })
+        let device_id = own.map(|own| own.scan.device_id.clone());
+        let device = device_id.as_ref().and_then(|id| self.feed.name_of(id)).unwrap_or_default().to_owned();
+        Some(LastEntryView { at, gate, device_id, device, own: own.is_some() })
     }
 
     /// A claim whose verdict nobody saw: the app ended, or storage refused, before its final. The door stayed shut.

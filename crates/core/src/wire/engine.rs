@@ -437,7 +437,8 @@ pub struct ListView {
     pub expires_at: Timestamp,
     /// It is past it.
     pub expired: bool,
-    /// When the server last said that this is the newest: its age counts from here.
+    /// When the server last said, since the app started, that this is the newest, else when it was made: its age counts
+    /// from here.
     pub checked_at: Timestamp,
     /// The version of a newer one that the server spoke of: new tickets or rules, on their way here by themselves.
     #[serde(default)]

@@ -2,7 +2,7 @@
 
 use admit_core::decide::Screen;
 use admit_core::scan::Method;
-use admit_core::wire::engine::{Effect, Input, Phase, Row};
+use admit_core::wire::engine::{Effect, Input, ListView, Phase, Row};
 
 use super::phone::Phone;
 use super::server::Server;
@@ -170,7 +170,9 @@ fn the_state_after_a_restart_is_the_state_before_it() {
         (after.unsent, after.own_admitted, after.operator),
         (before.unsent, before.own_admitted, before.operator)
     );
-    assert_eq!((after.history, after.list, after.phase), (before.history, before.list, before.phase));
+    // That its list was called the newest a moment ago is no fact worth a row: the server says it again.
+    let list = before.list.map(|list| ListView { checked_at: list.generated_at, ..list });
+    assert_eq!((after.history, after.list, after.phase), (before.history, list, before.phase));
     assert_eq!(phone.scan("P-4").already_in, 3, "what the server told is in the cache");
     assert_eq!(phone.screen("A-1"), Screen::SameTicket);
 }

@@ -63,6 +63,29 @@ fn a_newer_list_is_fetched_when_changes_name_one_and_decided_by_at_once() {
 }
 
 #[test]
+fn the_view_says_since_when_the_list_is_known_to_be_the_newest_and_that_a_newer_one_is_on_its_way() {
+    let mut server = Server::new();
+    let mut phone = Phone::ready(1, &mut server);
+    let list = |phone: &Phone| phone.view().list.clone().unwrap();
+    phone.pass_online(&mut server, 3_600_000);
+    let current = list(&phone);
+    assert!(phone.at_ms - current.checked_at.ms() <= 30_000, "an unchanged list stays young while the server is there");
+    assert!(phone.at_ms - current.generated_at.ms() >= 3_600_000);
+    phone.pass_offline(600_000);
+    assert_eq!(list(&phone).checked_at, current.checked_at, "and grows old without it");
+    // A newer one exists, and does not come.
+    server.add_ticket("LATE-1", ticket(1));
+    phone.input(Input::Online);
+    let held = asks_for_list(&mut phone, &mut server);
+    assert_eq!((list(&phone).version, list(&phone).newer), (current.version, Some(server.version)));
+    assert_eq!(list(&phone).checked_at, current.checked_at, "nobody calls the old one the newest any more");
+    let reply = server.answer(&held, phone.at_ms).unwrap();
+    phone.answer(&held, &reply);
+    assert_eq!((list(&phone).version, list(&phone).newer), (server.version, None));
+    assert_eq!(list(&phone).checked_at, list(&phone).generated_at);
+}
+
+#[test]
 fn a_forged_cut_or_foreign_list_is_refused_and_the_old_one_stays() {
     let mut server = Server::new();
     let mut phone = Phone::ready(1, &mut server);

@@ -90,7 +90,7 @@ fn claim_and_final_go_up_together_and_are_one_scan_that_was_asked_about() {
     told(&mut phone, &mut server, &sent);
     let upload = phone.take(SYNC);
     let batch: SyncRequest = serde_json::from_str(upload.body.as_ref().unwrap()).unwrap();
-    assert_eq!(batch.scans.len(), 2);
+    assert_eq!((batch.scans.len(), phone.view().unsent), (2, 1), "two records of one scan");
     // The question, too, comes a second time: its answer was believed lost.
     assert_eq!(server.judge(&sent, &batch.device_id, phone.at_ms).body, server.judged.values().next().unwrap().body);
     told(&mut phone, &mut server, &upload);

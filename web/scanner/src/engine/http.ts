@@ -33,6 +33,7 @@ export async function send(
     headers,
     ...(body === undefined ? {} : { body }),
     signal,
+    ...(effect.urgent === true ? { priority: "high" as const } : {}),
     redirect: "manual",
     cache: "no-store",
     credentials: "omit",

@@ -226,3 +226,37 @@ test("an input the engine cannot read is reported, and the next one still works"
   expect(log).toEqual(["broken tick: count: must be a number"]);
   expect(engine.types).toEqual(["online"]);
 });
+
+test("while the server is asked about a code the next one waits; the verdict keeps its cause whatever ended the wait", async () => {
+  const ask = (n: number): Effect => ({ ...(request(n) as SendEffect), path: "/api/scans", urgent: true });
+  const cause = { text: "A", readAt: 1 };
+  engine.script.set("code", [append(1)]);
+  engine.script.set("appended", [ask(1)]);
+  runner.feed({ type: "code", text: "A", method: "qr" }, undefined, cause);
+  appends[0]?.done();
+  await settle();
+  expect(log).toEqual(["append 1", "send 1"]);
+  runner.feed({ type: "code", text: "B", method: "qr" }, undefined, { text: "B", readAt: 2 });
+  expect(engine.types).toEqual(["code", "appended"]);
+  // Not the answer but the engine's own deadline ends it: the final, then the verdict.
+  engine.script.set("tick", [append(2)]);
+  engine.script.set("appended", [{ type: "show", verdict }]);
+  runner.feed({ type: "tick" });
+  await settle();
+  expect(shown).toEqual([]);
+  appends[1]?.done();
+  await settle();
+  expect(shown).toEqual([{ verdict, cause }]);
+  expect(engine.types).toEqual(["code", "appended", "tick", "appended", "code"]);
+});
+
+test("a refusal ends the wait for the server too", async () => {
+  engine.script.set("code", [{ ...(request(1) as SendEffect), urgent: true }]);
+  runner.feed({ type: "code", text: "A", method: "qr" }, undefined, { text: "A", readAt: 1 });
+  await settle();
+  engine.script.set("response", [{ type: "refused", code: "no_list", message: "revoked" }]);
+  runner.feed({ type: "code", text: "B", method: "qr" }, undefined, { text: "B", readAt: 2 });
+  sends[0]?.done(answer);
+  await settle();
+  expect(engine.types).toEqual(["code", "response", "code"]);
+});

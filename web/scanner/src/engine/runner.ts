@@ -51,6 +51,8 @@ export class Runner {
   readonly #causes = new Map<number, CodeRead>();
   /** Codes that wait for the append under way, so that each verdict can be told from whose code it is. */
   readonly #waiting: { input: Input; cause: CodeRead }[] = [];
+  /** The code whose verdict the server is asked about; codes after it wait as they do for an append. */
+  #asked: { cause: CodeRead | undefined } | null = null;
   #appending = 0;
   #wake: number | null = null;
   #stopped = false;
@@ -60,7 +62,7 @@ export class Runner {
   /** Puts one input to the engine. `cause` names the code it came from. */
   feed(input: Input, body?: Uint8Array, cause?: CodeRead): void {
     if (this.#stopped) return;
-    if (cause !== undefined && input.type === "code" && (this.#appending > 0 || this.#running)) {
+    if (cause !== undefined && input.type === "code" && (this.#appending > 0 || this.#running || this.#asked !== null)) {
       this.#waiting.push({ input, cause });
       return;
     }
@@ -116,6 +118,7 @@ export class Runner {
         void this.#append(effect.append, effect.rows);
         return;
       case "send":
+        if (effect.urgent === true) this.#asked = { cause };
         void this.#send(effect);
         return;
       case "cancel":
@@ -126,7 +129,8 @@ export class Runner {
         this.#setWake(effect.at_mono_ms);
         return;
       case "show":
-        listener.show(effect.verdict, cause);
+        listener.show(effect.verdict, cause ?? this.#asked?.cause);
+        this.#asked = null;
         return;
       case "undone":
         listener.undone(effect.scan_id, effect.count);
@@ -140,6 +144,7 @@ export class Runner {
         return;
       }
       case "refused":
+        this.#asked = null;
         listener.refused(effect.code, effect.message);
         return;
       case "export":
@@ -171,7 +176,7 @@ export class Runner {
   }
 
   #nextCode(): void {
-    while (this.#appending === 0 && !this.#running) {
+    while (this.#appending === 0 && !this.#running && this.#asked === null) {
       const next = this.#waiting.shift();
       if (next === undefined) return;
       this.feed(next.input, undefined, next.cause);

@@ -1,21 +1,77 @@
-import type { View } from "../../../shared/core/engine.ts";
+import type { ListView, View } from "../../../shared/core/engine.ts";
 import { count, span } from "./format.ts";
 
 /** Ages of the list, milliseconds: silent below the first, worth amber above the second (experience §9). */
 const LIST_SILENT_MS = 5 * 60_000;
 const LIST_OLD_MS = 30 * 60_000;
 
+/** Fewer scans than this are with the server before anybody has read that they are on their way. */
+const SYNC_SHOWN_FROM = 5;
+
 /**
- * The one line on how this device stands with the server. Offline is normal: amber with a number, never an alarm. The
- * list's age counts only while the server is away: online, an unchanged list is a good one however long ago it was made.
+ * How old the list is, in milliseconds: since the server last said that it is the newest. So an unchanged list stays
+ * young while the server is there, however long ago it was made.
  */
-export function pillOf(view: View, now: number): { text: string; attention: boolean } {
-  const parts = [view.captive ? "No real network" : !view.online ? "Offline" : view.suspended ? "Held by the server" : "Online"];
-  if (view.unsent > 0) parts.push(`${count(view.unsent)} to send`);
-  const age = view.list === null ? 0 : now - Date.parse(view.list.generated_at);
-  if (view.list?.expired === true) parts.push("list out of date");
-  else if (!view.online && age >= LIST_SILENT_MS) parts.push(`list ${span(age)}`);
+export function listAge(list: ListView, now: number): number {
+  return Math.max(0, now - Date.parse(list.checked_at));
+}
+
+/** What staff should know of the list; null: nothing. */
+export function listNews(list: ListView | null, now: number): { text: string; old: boolean } | null {
+  if (list === null) return null;
+  const age = listAge(list, now);
+  const old = list.expired || age > LIST_OLD_MS;
+  if (list.expired) return { text: "list out of date", old };
+  const aged = age < LIST_SILENT_MS ? "" : `list ${span(age)}`;
+  if (list.newer !== null) return { text: ["new tickets coming", aged].filter((part) => part !== "").join(", "), old };
+  return aged === "" ? null : { text: `${aged}${old ? " old" : ""}`, old };
+}
+
+/** An upload under way, from the first scan of a backlog to its last. */
+export interface SyncProgress {
+  /** Scans of the backlog. */
+  total: number;
+  /** Of these, already with the server. */
+  done: number;
+}
+
+/**
+ * How far a backlog has got: `before` is what this gave for the view before. A backlog ends when nothing waits; scans
+ * made meanwhile join it.
+ */
+export function syncProgress(before: SyncProgress | null, view: View): SyncProgress | null {
+  if (view.unsent === 0) return null;
+  const total = Math.max(view.unsent, before === null ? 0 : before.total);
+  return { total, done: total - view.unsent };
+}
+
+/** Whether the upload under way is worth a word on the home screen. */
+export function syncShows(view: View, sync: SyncProgress | null): sync is SyncProgress {
+  return view.sending > 0 && sync !== null && sync.total >= SYNC_SHOWN_FROM;
+}
+
+/** `Syncing 2,500 scans`: what is left of it. */
+export function syncWords(view: View): string {
+  return view.unsent === 1 ? "Syncing 1 scan" : `Syncing ${count(view.unsent)} scans`;
+}
+
+/**
+ * The one line on how this device stands with the server. Offline is normal: amber with a number, never an alarm.
+ */
+export function pillOf(view: View, now: number, sync: SyncProgress | null = null): { text: string; attention: boolean; busy: boolean } {
+  const busy = syncShows(view, sync);
+  const parts: string[] = [];
+  if (view.captive) parts.push("No real network");
+  else if (!view.online) parts.push("Offline");
+  else if (view.suspended) parts.push("Held by the server");
+  // What goes out or comes in says as much; the line stays short enough that the camera below it does not move.
+  else if (!busy && (view.list === null || view.list.newer === null)) parts.push("Online");
+  if (busy) parts.push(syncWords(view));
+  else if (view.unsent > 0) parts.push(`${count(view.unsent)} to send`);
+  const list = listNews(view.list, now);
+  if (list !== null) parts.push(list.text);
   if (view.problems.length > 0) parts.push(`${count(view.problems.length)} refused`);
-  const old = view.list?.expired === true || (!view.online && age > LIST_OLD_MS);
-  return { text: parts.join(" · "), attention: !view.online || view.captive || view.suspended || old || view.problems.length > 0 };
+  const attention = !view.online || view.captive || view.suspended || list?.old === true || view.problems.length > 0;
+  const text = parts.join(" · ");
+  return { text: text.charAt(0).toUpperCase() + text.slice(1), attention, busy };
 }

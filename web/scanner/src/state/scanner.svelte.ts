@@ -4,6 +4,7 @@ import { Camera, type CameraState } from "../camera/camera.ts";
 import { EngineClient } from "../engine/client.ts";
 import type { Aim, FromEngine, PageInput } from "../engine/messages.ts";
 import { download } from "./download.ts";
+import { syncProgress, type SyncProgress } from "./pill.ts";
 import type { InstallOffer } from "./platform.ts";
 import { loadSettings, saveSettings, type Settings } from "./settings.ts";
 import { Signals } from "./signals.ts";
@@ -57,6 +58,8 @@ export class Scanner {
   sheetError = $state("");
   /** An answer is on its way to the journal. */
   busy = $state(false);
+  /** The backlog on its way to the server, if there is one. */
+  sync = $state.raw<SyncProgress | null>(null);
   camera = $state<CameraState>("off");
   readerFault = $state("");
   torch = $state.raw<{ available: boolean; on: boolean }>({ available: false, on: false });
@@ -256,6 +259,7 @@ export class Scanner {
   #onView(view: View): void {
     const before = this.view;
     this.view = view;
+    this.sync = syncProgress(this.sync, view);
     this.viewAt = Date.now();
     if (view.phase !== "first_sync") this.progress = null;
     if (view.phase === "ready" && before?.phase !== "ready") {

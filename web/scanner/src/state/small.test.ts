@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { View } from "../../../shared/core/engine.ts";
 import { grouped, span } from "./format.ts";
 import { readPairingCode } from "./link.ts";
-import { pillOf } from "./pill.ts";
+import { pillOf, syncProgress, syncWords } from "./pill.ts";
 import { DEFAULTS, loadSettings, merge } from "./settings.ts";
 
 const ORIGIN = "https://door.example";
@@ -29,20 +29,63 @@ const view = {
   online: true,
   captive: false,
   unsent: 0,
+  sending: 0,
   problems: [],
-  list: { version: 7, tickets: 10, generated_at: "2026-06-07T19:48:00Z", expires_at: "2026-06-08T04:00:00Z", expired: false },
+  list: {
+    version: 7,
+    tickets: 10,
+    generated_at: "2026-06-07T12:00:00Z",
+    expires_at: "2026-06-08T04:00:00Z",
+    expired: false,
+    checked_at: "2026-06-07T19:59:50Z",
+    newer: null,
+  },
 } as unknown as View;
+const checked = (at: string) => ({ ...view.list!, checked_at: at });
 
 test("the pill: quiet online, amber with numbers offline", () => {
-  expect(pillOf(view, NOW)).toEqual({ text: "Online", attention: false });
-  expect(pillOf({ ...view, online: false, unsent: 12 }, NOW)).toEqual({ text: "Offline · 12 to send · list 12 min", attention: true });
+  expect(pillOf(view, NOW)).toEqual({ text: "Online", attention: false, busy: false });
+  const list = checked("2026-06-07T19:48:00Z");
+  expect(pillOf({ ...view, list, online: false, unsent: 12 }, NOW).text).toBe("Offline · 12 to send · list 12 min");
+  expect(pillOf({ ...view, online: false }, NOW).attention).toBe(true);
   expect(pillOf({ ...view, captive: true, online: false }, NOW).text).toMatch(/^No real network/);
 });
 
 test("a young list is not mentioned; an expired one always is", () => {
-  const list = { ...view.list!, generated_at: "2026-06-07T19:58:00Z" };
-  expect(pillOf({ ...view, online: false, list }, NOW).text).toBe("Offline");
-  expect(pillOf({ ...view, list: { ...list, expired: true } }, NOW)).toEqual({ text: "Online · list out of date", attention: true });
+  expect(pillOf({ ...view, online: false }, NOW).text).toBe("Offline");
+  const list = { ...view.list!, expired: true };
+  expect(pillOf({ ...view, list }, NOW)).toEqual({ text: "Online · list out of date", attention: true, busy: false });
+});
+
+test("a list grows old by the time since the server last called it the newest, also online: 5 min is said, 30 min is amber", () => {
+  expect(pillOf({ ...view, list: checked("2026-06-07T19:55:01Z") }, NOW).text).toBe("Online");
+  expect(pillOf({ ...view, list: checked("2026-06-07T19:50:00Z") }, NOW)).toMatchObject({ text: "Online · list 10 min", attention: false });
+  expect(pillOf({ ...view, list: checked("2026-06-07T19:29:00Z") }, NOW)).toMatchObject({ text: "Online · list 31 min old", attention: true });
+  expect(pillOf({ ...view, list: checked("2026-06-07T15:00:00Z") }, NOW)).toMatchObject({ text: "Online · list 5 h old", attention: true });
+});
+
+test("new tickets that are on their way are announced, with the age of what is here once that counts", () => {
+  const list = { ...view.list!, newer: 8 };
+  expect(pillOf({ ...view, list }, NOW)).toMatchObject({ text: "New tickets coming", attention: false });
+  const old = { ...list, checked_at: "2026-06-07T19:20:00Z" };
+  expect(pillOf({ ...view, online: false, list }, NOW).text).toBe("Offline · new tickets coming");
+  expect(pillOf({ ...view, list: old }, NOW)).toMatchObject({ text: "New tickets coming, list 40 min", attention: true });
+});
+
+test("a backlog on its way: how many are left, how many of how many are through, and nothing of a scan or two", () => {
+  const waiting = { ...view, online: false, unsent: 2500 };
+  const begun = syncProgress(null, waiting);
+  const sending = { ...view, unsent: 2500, sending: 1000 };
+  expect(pillOf(sending, NOW, syncProgress(begun, sending))).toEqual({ text: "Syncing 2,500 scans", attention: false, busy: true });
+  const further = { ...sending, unsent: 1500 };
+  expect(syncProgress(begun, further)).toEqual({ total: 2500, done: 1000 });
+  expect(syncWords(further)).toBe("Syncing 1,500 scans");
+  const last = { ...sending, unsent: 3, sending: 3 };
+  expect(pillOf(last, NOW, syncProgress(begun, last)).busy).toBe(true);
+  expect(syncProgress(begun, { ...view, unsent: 0 })).toBeNull();
+  const few = { ...view, unsent: 2, sending: 2 };
+  expect(pillOf(few, NOW, syncProgress(null, few))).toMatchObject({ text: "Online · 2 to send", busy: false });
+  expect(pillOf(waiting, NOW, begun).busy).toBe(false);
 });
 
 test("settings that were meddled with cost only themselves", () => {

@@ -155,13 +155,20 @@ function persons(count: number): string[] {
   return count > 1 ? [`${count} persons`] : [];
 }
 
+/** Which device scanned, in the words staff have for it: its name, else the beginning of its id, as far as it is known. */
+function whichDevice(last: LastEntryView): string {
+  if (last.own) return "this device";
+  if (last.device !== "") return last.device;
+  return last.device_id === null ? "another device" : `device ${last.device_id.slice(0, 8)}`;
+}
+
 function collision(verdict: VerdictView, now: number): string[] {
   const last = verdict.last_entry;
   const lines: string[] = [];
   if (verdict.entry_limit > 1) lines.push(`All ${verdict.entry_limit} of the party are in.`);
   if (last !== null) {
     lines.push(`${last.gate}, ${time(last.at, now)}, ${span(now - Date.parse(last.at))} ago`);
-    lines.push(last.own ? "Scanned on this device" : `Scanned on ${last.device === "" ? `device ${last.device_id.slice(0, 8)}` : last.device}`);
+    lines.push(`Scanned on ${whichDevice(last)}`);
   }
   if (verdict.reason === "too_soon") lines.push("Coming back is allowed, but not yet.");
   return lines;
