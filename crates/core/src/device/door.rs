@@ -6,7 +6,7 @@ use super::clock::Stamp;
 use super::journal::OwnScan;
 use super::lookup::About;
 use super::state::{After, State};
-use super::verdict::asks_staff;
+use super::verdict::{asks_staff, learned, verdict_of};
 use crate::barcode::{BarcodeHash, candidates};
 use crate::decide::{Question, Screen, Standing, Verdict, decide, screen};
 use crate::gate::Direction;
@@ -213,7 +213,7 @@ impl State {
         let Some(mut asked) = self.ask(&about, claim.kind, Some(scan_id)) else { return };
         let word = self.questions.get(scan_id).cloned().flatten();
         if let Some(word) = &word {
-            asked.verdict = super::online::verdict_of(word);
+            asked.verdict = verdict_of(word);
         }
         if count > 0 && asked.verdict.outcome == Outcome::Valid && count > asked.verdict.may_admit {
             let message = format!("Now only {} may go in.", asked.verdict.may_admit);
@@ -226,7 +226,7 @@ impl State {
         let mut shown = shown(screen(&asked.verdict, claim.kind, false, false), &about, &asked);
         if let Some(word) = &word {
             shown.confirmed = true;
-            super::online::learned(&mut scan, word);
+            learned(&mut scan, word);
         }
         self.record(scan, shown, &about, &asked);
     }

@@ -12,11 +12,11 @@
 use super::door::shown;
 use super::net::Answer;
 use super::state::{Ask, Asking, State, Way};
-use super::verdict::asks_staff;
-use crate::decide::{Verdict, screen};
+use super::verdict::{asks_staff, learned, verdict_of};
+use crate::decide::screen;
 use crate::ids::ScanId;
 use crate::limits;
-use crate::scan::{Outcome, Scan, ScanKind, Stage};
+use crate::scan::{Outcome, ScanKind, Stage};
 use crate::wire::engine::{Effect, LastEntryView};
 use crate::wire::journal::Entry;
 use crate::wire::scanning::{ScanV2, TimeAnswer};
@@ -211,17 +211,4 @@ impl State {
         let ends = |entry: &Entry| matches!(entry, Entry::Scan(it) if it.scan.stage == Stage::Final && self.journal.knows(&it.scan.scan_id));
         self.asking.is_some() || self.writer.flight.as_ref().is_some_and(|flight| flight.entries.iter().any(ends))
     }
-}
-
-/// The server's word as `decide` would have said it.
-pub(super) fn verdict_of(word: &OnlineAnswer) -> Verdict {
-    let (outcome, reason, may_admit) = (word.outcome, word.reason, word.may_admit);
-    Verdict { outcome, reason, may_admit, last_entry: None, advice: None }
-}
-
-/// What the device knew when it acted on the server's word: everything up to that word's place (spec §3 "Rules at a
-/// scan"), and whose code it is.
-pub(super) fn learned(scan: &mut Scan, word: &OnlineAnswer) {
-    scan.cursor = scan.cursor.max(word.cursor.serial);
-    scan.ticket_id = scan.ticket_id.take().or_else(|| word.ticket_id.clone());
 }

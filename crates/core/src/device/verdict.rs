@@ -2,7 +2,7 @@
 
 use super::journal::OwnScan;
 use super::state::State;
-use crate::decide::{LastEntry, Reason, Screen};
+use crate::decide::{LastEntry, Reason, Screen, Verdict};
 use crate::ids::GateId;
 use crate::limits;
 use crate::scan::{Outcome, Scan, ScanKind, Stage};
@@ -10,6 +10,7 @@ use crate::ticket::TicketRules;
 use crate::time::Timestamp;
 use crate::wire::engine::{DecidedBy, Effect, LastEntryView, VerdictView};
 use crate::wire::journal::Shown;
+use crate::wire::scans::OnlineAnswer;
 
 impl State {
     /// Whether staff with the PIN may set this refusal aside.
@@ -119,6 +120,19 @@ impl State {
 /// Whether a screen asks staff something: its claim waits for them.
 pub(super) fn asks_staff(screen: Screen) -> bool {
     matches!(screen, Screen::AdmitParty | Screen::Full | Screen::Check)
+}
+
+/// The server's word as `decide` would have said it.
+pub(super) fn verdict_of(word: &OnlineAnswer) -> Verdict {
+    let (outcome, reason, may_admit) = (word.outcome, word.reason, word.may_admit);
+    Verdict { outcome, reason, may_admit, last_entry: None, advice: None }
+}
+
+/// What the device knew when it acted on the server's word: everything up to that word's place (spec §3 "Rules at a
+/// scan"), and whose code it is.
+pub(super) fn learned(scan: &mut Scan, word: &OnlineAnswer) {
+    scan.cursor = scan.cursor.max(word.cursor.serial);
+    scan.ticket_id = scan.ticket_id.take().or_else(|| word.ticket_id.clone());
 }
 
 /// First characters of the code's hash, for talk between staff.
