@@ -1,4 +1,4 @@
-import type { HistoryRow, Screen, VerdictView } from "../../../shared/core/engine.ts";
+import type { HistoryRow, LastEntryView, Screen, VerdictView } from "../../../shared/core/engine.ts";
 import { day, span, time } from "./format.ts";
 
 /** The shapes of experience §8: a verdict can be told by shape alone. */
