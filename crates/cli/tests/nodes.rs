@@ -96,6 +96,8 @@ struct Sender {
     acknowledged: BTreeSet<String>,
     took: Vec<Duration>,
     tried_again: usize,
+    /// When its last batch was first sent.
+    last: Option<Instant>,
 }
 
 impl Sender {
@@ -112,6 +114,7 @@ impl Sender {
     async fn send(&mut self, client: &Client, urls: &[String], mut node: usize) {
         let batch = self.next_batch();
         let begun = Instant::now();
+        self.last = Some(begun);
         loop {
             let request = client.post(format!("{}/api/scanning/sync", urls[node % urls.len()]));
             let request = request.bearer_auth(&self.log.paired.api_key).timeout(Duration::from_secs(20));
@@ -168,6 +171,7 @@ async fn pair(client: &Client, url: &str, seeded: &Seeded, barcodes: Vec<String>
             acknowledged: BTreeSet::new(),
             took: Vec::new(),
             tried_again: 0,
+            last: None,
         });
     }
     senders
@@ -231,25 +235,36 @@ async fn two_nodes_under_load_keep_every_acknowledged_scan_once() {
     let acknowledged: usize = senders.iter().map(|sender| sender.acknowledged.len()).sum();
     let sent: u64 = senders.iter().map(|sender| sender.log.seq).sum();
     let tried_again: usize = senders.iter().map(|sender| sender.tried_again).sum();
-    let mut times: Vec<Duration> = senders.iter().flat_map(|sender| sender.took.iter().copied()).collect();
-    times.sort_unstable();
-    let at = |share: usize| times[(times.len() * share / 100).min(times.len() - 1)];
-    println!(
-        "{} batches of {SCANS} in {took:.1?} ({:.0}/s), tried again {tried_again} times; first try to receipt: p50 {:.1?}, p95 \
-         {:.1?}, p99 {:.1?}, longest {:.1?}",
-        times.len(),
-        times.len() as f64 / took.as_secs_f64(),
-        at(50),
-        at(95),
-        at(99),
-        at(100)
-    );
+    let p95 = report(&senders, begun, took);
     assert!(tried_again > 0, "the kills hit nothing: nothing was proven");
     assert_eq!(acknowledged as u64, sent, "what was not acknowledged was sent again until it was");
     stored_once(&database, &seeded, sent).await;
     recomputed(&database);
     // A few seconds are mostly the trouble itself; the whole load has to be quick.
-    assert!(lasts < WHOLE || at(95) < Duration::from_secs(2), "p95 is {:?}", at(95));
+    assert!(lasts < WHOLE || p95 < Duration::from_secs(2), "p95 is {p95:?}");
+}
+
+/// Prints how it went, and gives the 95th percentile from a batch's first try to its receipt.
+fn report(senders: &[Sender], begun: Instant, took: Duration) -> Duration {
+    let mut times: Vec<Duration> = senders.iter().flat_map(|sender| sender.took.iter().copied()).collect();
+    times.sort_unstable();
+    let at = |share: usize| times[(times.len() * share / 100).min(times.len() - 1)];
+    let rate = |over: Duration| times.len() as f64 / over.as_secs_f64();
+    // A device sends one batch at a time: one that waits for an answer offers its next too late.
+    let last = senders.iter().filter_map(|sender| sender.last).max().unwrap_or(begun);
+    println!(
+        "{} batches of {SCANS}: offered {:.0}/s, served {:.0}/s in {took:.1?}, tried again {} times; first try to receipt: p50 \
+         {:.1?}, p95 {:.1?}, p99 {:.1?}, longest {:.1?}",
+        times.len(),
+        rate(last - begun),
+        rate(took),
+        senders.iter().map(|sender| sender.tried_again).sum::<usize>(),
+        at(50),
+        at(95),
+        at(99),
+        at(100)
+    );
+    at(95)
 }
 
 /// Every scan is a row, and a row of its own.

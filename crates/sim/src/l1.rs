@@ -1,5 +1,6 @@
-//! Level 1: the real use cases on SQLite in memory (trust §3). The store runs in place, so every future is ready when
-//! it is made: one seed is one schedule. Faults are planted at statements and at commits.
+//! Level 1: the real use cases on a real store (trust §3): SQLite in memory, or what is built in its place. The store
+//! runs in place, so every future is ready when it is made: one seed is one schedule. Faults are planted at statements
+//! and at commits.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicUsize, Ordering};
@@ -7,12 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use admit_app::caller::UserCaller;
 use admit_app::error::Result;
-use admit_app::ports::{App, Clock, Hint, Hints, Ids};
+use admit_app::ports::{App, Clock, Hint, Hints, Ids, Store};
 use admit_app::secret::Secret;
 use admit_core::ids::{EventId, TicketId};
 use admit_core::rule::Epoch;
 use admit_core::time::Timestamp;
-use admit_store_sqlite::{CommitFault, Options, Sqlite, StatementFault};
+use admit_store_queries::contents::Contents;
+use admit_store_queries::hooks::{CommitFault, StatementFault};
 use futures_util::FutureExt;
 
 use crate::config::Config;
@@ -21,8 +23,11 @@ use crate::rng::Rng;
 use crate::server::{Act, Reply, Request, Reviewable, Server, Truth};
 
 mod acts;
+pub mod home;
 mod routes;
 mod truth;
+
+use home::{Build, Home, Hooks};
 
 /// What the ports of all processes of this server share: it outlives kills and restores.
 struct Machine {
@@ -71,18 +76,16 @@ struct Owner {
     tickets: BTreeMap<TicketId, TicketId>,
 }
 
-/// An image of the database, and which tickets the world knew then.
-type Backup = (Vec<u8>, Vec<BTreeMap<TicketId, TicketId>>);
-
 /// The server of level 1.
 pub struct L1 {
-    store: Sqlite,
+    home: Box<dyn Home>,
     app: App,
     machine: Arc<Machine>,
     owners: Vec<Owner>,
     /// Whose key or token a text is: only to choose the stream of randomness before the server finds out itself.
     texts: BTreeMap<String, usize>,
-    backup: Option<Backup>,
+    /// Which tickets the world knew when the last backup was taken.
+    backup: Option<Vec<BTreeMap<TicketId, TicketId>>>,
     begun: Vec<Epoch>,
     reach: Reach,
 }
@@ -93,19 +96,20 @@ fn now<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
     future.now_or_never().unwrap_or_else(|| Err(bug()))
 }
 
-fn process(store: &Sqlite, machine: &Arc<Machine>) -> App {
+fn process(store: Arc<dyn Store>, machine: &Arc<Machine>) -> App {
     let secret =
         Secret::new("a secret of the simulator, thirty-two characters").unwrap_or_else(|_| unreachable!("long"));
     let (clock, ids, hints) = (machine.clone(), machine.clone(), machine.clone());
-    App::new(Arc::new(store.clone()), clock, ids, hints, secret)
+    App::new(store, clock, ids, hints, secret)
 }
 
 impl L1 {
-    /// A server with its organisations; their events, gates and tickets have the same ids in each.
+    /// A server with its organisations on a store that `build` makes; their events, gates and tickets have the same ids
+    /// in each.
     ///
     /// # Panics
     /// When the store cannot be opened or the scene cannot be set: then there is nothing to simulate.
-    pub fn new(seed: u64, config: &Config, now_ms: i64) -> Self {
+    pub fn new(seed: u64, config: &Config, now_ms: i64, build: Build<'_>) -> Self {
         // The last is the server's own, for epochs: the same however many organisations there are.
         let streams = |purpose| {
             let own = Rng::of(seed, purpose, u64::MAX);
@@ -120,10 +124,9 @@ impl L1 {
             died: AtomicU32::new(0),
         });
         let (for_clock, for_commit, for_statement) = (machine.clone(), machine.clone(), machine.clone());
-        let options = Options {
-            clock: Some(Arc::new(move || for_clock.now_ms.load(Ordering::Relaxed))),
-            first_epoch: Some(Epoch { restored_at_ms: now_ms - 1_000, random: 1 }),
-            before_commit: Some(Arc::new(move || {
+        let hooks = Hooks {
+            clock: Arc::new(move || for_clock.now_ms.load(Ordering::Relaxed)),
+            before_commit: Arc::new(move || {
                 if for_commit.strikes(40) {
                     for_commit.died.store(1, Ordering::Relaxed);
                     CommitFault::LostAck
@@ -132,21 +135,21 @@ impl L1 {
                 } else {
                     CommitFault::Proceed
                 }
-            })),
-            before_statement: Some(Arc::new(move |_| {
+            }),
+            before_statement: Arc::new(move |_| {
                 if for_statement.strikes(2) {
                     for_statement.died.store(1, Ordering::Relaxed);
                     StatementFault::Crash
                 } else {
                     StatementFault::Proceed
                 }
-            })),
-            ..Options::inline()
+            }),
         };
-        let store = Sqlite::memory(options).unwrap_or_else(|error| panic!("the store does not open: {error}"));
-        let app = process(&store, &machine);
+        debug_assert_eq!(home::FIRST_EPOCH.restored_at_ms, now_ms - 1_000, "it began before the world");
+        let home = build(hooks).unwrap_or_else(|error| panic!("the store does not open: {error}"));
+        let app = process(home.store(), &machine);
         let mut server = Self {
-            store,
+            home,
             app,
             machine,
             owners: Vec::new(),
@@ -208,10 +211,10 @@ impl Server for L1 {
     }
 
     fn kill(&mut self) {
-        if let Err(error) = self.store.crash() {
+        if let Err(error) = self.home.crash() {
             panic!("the store does not start again: {error}");
         }
-        self.app = process(&self.store, &self.machine);
+        self.app = process(self.home.store(), &self.machine);
         let faults = self.machine.fault.swap(0, Ordering::Relaxed);
         if let Err(error) = now(admit_app::epochs::judge_anew(&self.app)) {
             panic!("the server does not start again: {error}");
@@ -226,19 +229,22 @@ impl Server for L1 {
 
     fn backup(&mut self) {
         let tickets = self.owners.iter().map(|owner| owner.tickets.clone()).collect();
-        self.backup = self.store.snapshot().ok().map(|image| (image, tickets));
+        if let Err(error) = self.home.backup() {
+            panic!("no backup can be taken: {error}");
+        }
+        self.backup = Some(tickets);
     }
 
     fn restore(&mut self, now_ms: i64, proper: bool) {
-        let Some((image, tickets)) = self.backup.clone() else { return };
+        let Some(tickets) = self.backup.clone() else { return };
         self.serve(now_ms, self.owners.len());
-        if let Err(error) = self.store.restore(&image) {
+        if let Err(error) = self.home.restore() {
             panic!("the backup does not open: {error}");
         }
         for (owner, tickets) in self.owners.iter_mut().zip(tickets) {
             owner.tickets = tickets;
         }
-        self.app = process(&self.store, &self.machine);
+        self.app = process(self.home.store(), &self.machine);
         self.reach.hit("restore");
         let faults = self.machine.fault.swap(0, Ordering::Relaxed);
         if proper && let Ok(seen) = now(self.app.store.epoch()) {
@@ -273,6 +279,10 @@ impl Server for L1 {
 
     fn truth(&self, org: u64) -> Truth {
         self.read_truth(org as usize).unwrap_or_else(|error| panic!("the store cannot be read: {error}"))
+    }
+
+    fn contents(&self) -> Contents {
+        self.home.contents().unwrap_or_else(|error| panic!("the store cannot be read: {error}"))
     }
 
     fn reach(&self) -> &Reach {

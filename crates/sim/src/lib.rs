@@ -23,4 +23,5 @@ mod people;
 mod check;
 mod run;
 
-pub use run::{Options, Outcome, REGRESSIONS, Report, regressions, run, run_seed};
+pub use l1::home;
+pub use run::{Options, Outcome, REGRESSIONS, Report, regressions, run, run_seed, run_seed_in};

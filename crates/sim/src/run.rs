@@ -4,9 +4,12 @@ use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use admit_store_queries::contents::Contents;
+
 use crate::config::Config;
 use crate::l0::L0;
 use crate::l1::L1;
+use crate::l1::home::{Build, embedded};
 use crate::ledger::Violation;
 use crate::mutants::{Mutant, Planted};
 use crate::reach::{MUST_REACH, Reach};
@@ -40,6 +43,8 @@ pub struct Outcome {
     pub reach: Reach,
     /// The trace, if it was kept.
     pub trace: Vec<String>,
+    /// What the server's tables held in the end, if the trace was kept.
+    pub contents: Contents,
 }
 
 impl fmt::Display for Outcome {
@@ -112,11 +117,19 @@ pub fn regressions(level: u8) -> Vec<u64> {
 /// # Panics
 /// At a level that does not exist; callers check it.
 pub fn run_seed(level: u8, seed: u64, options: &Options) -> Outcome {
+    run_seed_in(level, seed, options, &embedded)
+}
+
+/// The same, level 1's server with its data in what `build` makes.
+///
+/// # Panics
+/// At a level that does not exist; callers check it.
+pub fn run_seed_in(level: u8, seed: u64, options: &Options, build: Build<'_>) -> Outcome {
     let config = Config::draw(seed);
     let planted = Planted::new(options.mutant);
     let once = |config: &Config, keep_trace, foretold: &[FoundOut]| match level {
         0 => once(seed, config, L0::new(seed, config, BEGINNING_MS, planted), planted, keep_trace, foretold),
-        1 => once(seed, config, L1::new(seed, config, BEGINNING_MS), planted, keep_trace, foretold),
+        1 => once(seed, config, L1::new(seed, config, BEGINNING_MS, build), planted, keep_trace, foretold),
         _ => panic!("there is no level {level}"),
     };
     let Ran { mut outcome, truths, found_out } = once(&config, options.keep_trace, &[]);
@@ -170,13 +183,14 @@ fn once<S: Server>(
     world.run();
     let found_out = world.found_out.clone();
     let truths = world.sides.iter().map(|side| world.server.truth(side.org)).collect();
+    let contents = if keep_trace { world.server.contents() } else { Contents::default() };
     world.check();
     let mut reach = world.reach.clone();
     reach.add(world.server.reach());
     let trace_hash = world.trace_hash() ^ hidden(planted);
     let violations = world.sides.iter_mut().flat_map(|side| std::mem::take(&mut side.ledger.violations)).collect();
     let trace = world.sides.into_iter().flat_map(|side| side.trace.into_lines()).collect();
-    let outcome = Outcome { seed, config: config.clone(), violations, trace_hash, reach, trace };
+    let outcome = Outcome { seed, config: config.clone(), violations, trace_hash, reach, trace, contents };
     Ran { outcome, truths, found_out }
 }
 

@@ -10,6 +10,7 @@ use admit_core::review::{Decision, Review};
 use admit_core::rule::{Change, Epoch, EventBook, Rule};
 use admit_core::scan::Digest;
 use admit_core::ticket::TicketRules;
+use admit_store_queries::contents::Contents;
 
 use crate::reach::Reach;
 
@@ -201,6 +202,10 @@ pub trait Server {
     fn reviewable(&self, org: u64) -> Reviewable;
     /// What an organisation holds.
     fn truth(&self, org: u64) -> Truth;
+    /// Every row of every table, where there are tables.
+    fn contents(&self) -> Contents {
+        Contents::default()
+    }
     /// Rare paths reached inside the server.
     fn reach(&self) -> &Reach;
 }

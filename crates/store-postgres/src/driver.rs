@@ -19,7 +19,9 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Statement};
 
-use crate::params::{Owned, Param, all, column, kind_of, owned, owned_column};
+use crate::foresight::Foresight;
+use crate::options::{CommitFault, Options, StatementFault};
+use crate::params::{Owned, Param, all, column, kind_of, owned_all, owned_column};
 
 /// What went wrong on the connection so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -92,6 +94,7 @@ struct Sent {
 /// at with those of the next statement that is, which the server gives after them. Until the commit is answered every
 /// one of them has been.
 pub(crate) struct PgDriver {
+    options: Arc<Options>,
     runtime: Runtime,
     client: Arc<Client>,
     prepared: HashMap<usize, Statement>,
@@ -99,7 +102,10 @@ pub(crate) struct PgDriver {
     begin: Option<&'static str>,
     /// Only what runs for somebody needs a transaction; anything else is one statement by itself.
     bare: bool,
+    /// Statements go through the simulator's hook: those of writes.
+    pub hooked: bool,
     sent: Vec<Sent>,
+    foresight: Foresight,
     /// The worst that happened in this transaction.
     pub trouble: Trouble,
     /// The running operation changed something.
@@ -119,7 +125,7 @@ static RANDOM: Stmt = Stmt {
     made: Made::new(),
 };
 
-fn read_row(row: &tokio_postgres::Row) -> std::result::Result<Row, tokio_postgres::Error> {
+pub(crate) fn read_row(row: &tokio_postgres::Row) -> std::result::Result<Row, tokio_postgres::Error> {
     let mut values = Vec::with_capacity(row.len());
     for (i, column) in row.columns().iter().enumerate() {
         let value = match *column.type_() {
@@ -143,21 +149,29 @@ impl PgDriver {
     /// A connection that `runtime` drives.
     pub fn new(runtime: Runtime, client: Client) -> Self {
         Self {
+            options: Arc::default(),
             runtime,
             client: Arc::new(client),
             prepared: HashMap::new(),
             begin: None,
             bare: false,
+            hooked: false,
             sent: Vec::new(),
+            foresight: Foresight::default(),
             trouble: Trouble::None,
             wrote: false,
         }
+    }
+    /// With the clock and the faults of these settings.
+    pub fn with(self, options: &Arc<Options>) -> Self {
+        Self { options: Arc::clone(options), ..self }
     }
     /// Begins a transaction; it reaches the server with the first statement.
     pub fn begin(&mut self, how: &'static str) {
         // What a read before sent without waiting was its end: nobody wants to know.
         self.sent.clear();
         self.begin = Some(how);
+        self.foresight = Foresight::default();
         self.bare = false;
         self.trouble = Trouble::None;
         self.wrote = false;
@@ -174,6 +188,17 @@ impl PgDriver {
     }
     /// Ends the transaction. An error while the connection was lost means: outcome unknown.
     pub fn commit(&mut self) -> Result<()> {
+        match self.options.before_commit.as_ref().map_or(CommitFault::Proceed, |hook| hook()) {
+            CommitFault::Proceed => self.commit_now(),
+            CommitFault::Lose => Err(unavailable()),
+            CommitFault::LostAck => {
+                self.commit_now()?;
+                self.trouble = Trouble::Lost;
+                Err(unavailable())
+            }
+        }
+    }
+    fn commit_now(&mut self) -> Result<()> {
         if self.begin.take().is_some() {
             return Ok(());
         }
@@ -221,6 +246,7 @@ impl PgDriver {
     fn send_change(&mut self, key: usize, name: &'static str, sql: &str, params: Vec<Owned>) -> Result<()> {
         let statement = self.prepared(key, name, sql)?;
         self.wrote = true;
+        self.foresight.changed(sql);
         let client = Arc::clone(&self.client);
         self.send(name, async move { client.execute_raw(&statement, params).await.map(|_| ()) });
         Ok(())
@@ -268,6 +294,10 @@ impl PgDriver {
             error
         })
     }
+    fn enter(&self, name: &'static str) -> Result<()> {
+        let hook = self.options.before_statement.as_ref().filter(|_| self.hooked);
+        if hook.is_some_and(|hook| hook(name) == StatementFault::Crash) { Err(unavailable()) } else { Ok(()) }
+    }
     fn begun(&mut self) {
         if let Some(begin) = self.begin.take_if(|_| !self.bare) {
             self.send_text("BEGIN", begin.to_owned());
@@ -286,16 +316,43 @@ impl PgDriver {
     fn checked(params: &[Value<'_>]) -> Result<()> {
         params.iter().try_for_each(|value| if let Value::Text(text) = value { check_text(text) } else { Ok(()) })
     }
-    fn rows(&mut self, stmt: &'static Stmt, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
-        let statement = self.prepared(std::ptr::from_ref(stmt).addr(), stmt.name, stmt.postgres())?;
+    /// Puts questions, and with them what is foreseen: all are sent before the first is answered.
+    fn exchange(&mut self, asked: &[(&'static Stmt, Vec<Box<dyn ToSql + Sync + '_>>)]) -> Result<Vec<Vec<Row>>> {
+        if asked.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ahead = self.foresight.take_unasked();
+        let mut questions: Vec<(&'static Stmt, Statement, Vec<&(dyn ToSql + Sync)>)> = Vec::new();
+        for (stmt, params) in asked {
+            let statement = self.statement(stmt)?;
+            questions.push((stmt, statement, params.iter().map(|value| &**value).collect()));
+        }
+        for (stmt, params) in &ahead {
+            let statement = self.statement(stmt)?;
+            questions.push((stmt, statement, params.iter().map(|value| value as &(dyn ToSql + Sync)).collect()));
+        }
         let client = Arc::clone(&self.client);
-        let rows = self.asked(stmt.name, client.query(&statement, params))?;
-        let read = rows.iter().map(read_row).collect::<std::result::Result<Vec<_>, _>>();
-        self.noted(stmt.name, read)
+        let answers = join_all(questions.iter().map(|(_, statement, params)| client.query(statement, params)));
+        let answers = self.asked("ASK", answers.map(Ok))?;
+        let mut all = Vec::with_capacity(questions.len());
+        for ((stmt, ..), rows) in questions.iter().zip(answers) {
+            let rows = self.noted(stmt.name, rows)?;
+            let read = rows.iter().map(read_row).collect::<std::result::Result<Vec<_>, _>>();
+            all.push(self.noted(stmt.name, read)?);
+        }
+        let known = all.split_off(asked.len());
+        for ((stmt, params), rows) in ahead.into_iter().zip(known) {
+            self.foresight.answered(stmt, params, rows);
+        }
+        Ok(all)
+    }
+    fn statement(&mut self, stmt: &'static Stmt) -> Result<Statement> {
+        self.prepared(std::ptr::from_ref(stmt).addr(), stmt.name, stmt.postgres())
     }
     fn changed(&mut self, key: usize, name: &str, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<u64> {
         let statement = self.prepared(key, name, sql)?;
         self.wrote = true;
+        self.foresight.changed(sql);
         let client = Arc::clone(&self.client);
         self.asked(name, client.execute(&statement, params))
     }
@@ -327,6 +384,7 @@ async fn once<F: Future + ?Sized>(mut asked: Pin<&mut F>) -> Poll<F::Output> {
 
 impl Driver for PgDriver {
     fn run_for(&mut self, whom: RunFor<'_>) -> Result<()> {
+        self.foresight = Foresight::default();
         let set = match whom {
             RunFor::Organization(organization_id) => format!(
                 "SELECT set_config('app.organization_id', {}, true), set_config('app.user_id', '', true), \
@@ -344,54 +402,49 @@ impl Driver for PgDriver {
         Ok(())
     }
     fn query(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<Vec<Row>> {
-        Self::checked(params)?;
-        let params: Vec<Param<'_>> = params.iter().map(Param).collect();
-        self.rows(stmt, &all(&params))
+        let rows = self.ask(&[Asked { stmt, params, list: None }])?;
+        Ok(rows.into_iter().next().unwrap_or_default())
     }
     fn query_each(&mut self, stmt: &'static Stmt, params: &[Value<'_>], list: &[Value<'_>]) -> Result<Vec<Row>> {
-        Self::checked(params)?;
-        Self::checked(list)?;
-        let params: Vec<Param<'_>> = params.iter().map(Param).collect();
-        let list = column(kind_of(list), list, 0, 1);
-        let mut params = all(&params);
-        params.push(&*list);
-        self.rows(stmt, &params)
+        let rows = self.ask(&[Asked { stmt, params, list: Some(list) }])?;
+        Ok(rows.into_iter().next().unwrap_or_default())
     }
     fn ask(&mut self, asked: &[Asked<'_>]) -> Result<Vec<Vec<Row>>> {
-        let mut statements = Vec::with_capacity(asked.len());
-        let mut params: Vec<Vec<Box<dyn ToSql + Sync + '_>>> = Vec::with_capacity(asked.len());
-        for Asked { stmt, params: given, list } in asked {
-            Self::checked(given)?;
-            statements.push(self.prepared(std::ptr::from_ref(*stmt).addr(), stmt.name, stmt.postgres())?);
-            let mut own: Vec<Box<dyn ToSql + Sync + '_>> = Vec::with_capacity(given.len() + 1);
-            own.extend(given.iter().map(|value| Box::new(Param(value)) as Box<dyn ToSql + Sync + '_>));
-            if let Some(list) = list {
-                Self::checked(list)?;
-                own.push(column(kind_of(list), list, 0, 1));
+        let (mut known, mut open) = (Vec::with_capacity(asked.len()), Vec::with_capacity(asked.len()));
+        for Asked { stmt, params, list } in asked {
+            self.enter(stmt.name)?;
+            Self::checked(params)?;
+            Self::checked(list.unwrap_or_default())?;
+            let rows = self.foresight.known(stmt, params, *list);
+            if rows.is_none() {
+                let mut own: Vec<Box<dyn ToSql + Sync + '_>> = Vec::with_capacity(params.len() + 1);
+                own.extend(params.iter().map(|value| Box::new(Param(value)) as Box<dyn ToSql + Sync + '_>));
+                own.extend(list.map(|list| column(kind_of(list), list, 0, 1)));
+                open.push((*stmt, own));
             }
-            params.push(own);
+            known.push(rows);
         }
-        // All are sent before the first is answered.
-        let client = Arc::clone(&self.client);
-        let answers = join_all(statements.iter().zip(&params).map(async |(statement, params)| {
-            let params: Vec<&(dyn ToSql + Sync)> = params.iter().map(|value| &**value).collect();
-            client.query(statement, &params).await
-        }));
-        let answers = self.asked("ASK", answers.map(Ok))?;
-        let mut all = Vec::with_capacity(asked.len());
-        for (asked, rows) in asked.iter().zip(answers) {
-            let rows = self.noted(asked.stmt.name, rows)?;
-            let read = rows.iter().map(read_row).collect::<std::result::Result<Vec<_>, _>>();
-            all.push(self.noted(asked.stmt.name, read)?);
+        let mut answers = self.exchange(&open)?.into_iter();
+        Ok(known.into_iter().map(|rows| rows.or_else(|| answers.next()).unwrap_or_default()).collect())
+    }
+    fn foresee(&mut self, asked: &[Asked<'_>]) {
+        for Asked { stmt, params, list } in asked {
+            self.foresight.add(stmt, owned_all(params, *list));
         }
-        Ok(all)
+    }
+    fn foresee_now(&mut self) {
+        if self.options.clock.is_none() {
+            self.foresight.add(&NOW, Vec::new());
+        }
     }
     fn execute(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<u64> {
+        self.enter(stmt.name)?;
         Self::checked(params)?;
         let params: Vec<Param<'_>> = params.iter().map(Param).collect();
         self.changed(std::ptr::from_ref(stmt).addr(), stmt.name, stmt.postgres(), &all(&params))
     }
     fn execute_each(&mut self, stmt: &'static Stmt, params: &[Value<'_>], list: &[Value<'_>]) -> Result<u64> {
+        self.enter(stmt.name)?;
         Self::checked(params)?;
         Self::checked(list)?;
         let params: Vec<Param<'_>> = params.iter().map(Param).collect();
@@ -401,6 +454,7 @@ impl Driver for PgDriver {
         self.changed(std::ptr::from_ref(stmt).addr(), stmt.name, stmt.postgres(), &params)
     }
     fn execute_many(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) -> Result<()> {
+        self.enter(bulk.name)?;
         Self::checked(values)?;
         let width = bulk.columns.len();
         let columns: Vec<_> =
@@ -409,18 +463,20 @@ impl Driver for PgDriver {
         self.changed(std::ptr::from_ref(bulk).addr(), bulk.name, bulk.postgres(), &params).map(|_| ())
     }
     fn execute_later(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<()> {
+        self.enter(stmt.name)?;
         Self::checked(params)?;
-        let params = params.iter().map(|value| Owned::One(owned(value))).collect();
+        let params = owned_all(params, None);
         self.send_change(std::ptr::from_ref(stmt).addr(), stmt.name, stmt.postgres(), params)
     }
     fn execute_each_later(&mut self, stmt: &'static Stmt, params: &[Value<'_>], list: &[Value<'_>]) -> Result<()> {
+        self.enter(stmt.name)?;
         Self::checked(params)?;
         Self::checked(list)?;
-        let mut params: Vec<Owned> = params.iter().map(|value| Owned::One(owned(value))).collect();
-        params.push(owned_column(kind_of(list), list, 0, 1));
+        let params = owned_all(params, Some(list));
         self.send_change(std::ptr::from_ref(stmt).addr(), stmt.name, stmt.postgres(), params)
     }
     fn execute_many_later(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) -> Result<()> {
+        self.enter(bulk.name)?;
         Self::checked(values)?;
         let width = bulk.columns.len();
         let columns = bulk.columns.iter().enumerate();
@@ -428,10 +484,17 @@ impl Driver for PgDriver {
         self.send_change(std::ptr::from_ref(bulk).addr(), bulk.name, bulk.postgres(), params)
     }
     fn now(&mut self) -> Result<Timestamp> {
-        self.query(&NOW, &[])?.into_iter().next().map_or_else(|| Err(unavailable()), |mut row| row.at())
+        if let Some(clock) = &self.options.clock {
+            return Ok(Timestamp::clamped(clock()));
+        }
+        let rows = match self.foresight.known(&NOW, &[], None) {
+            Some(rows) => rows,
+            None => self.exchange(&[(&NOW, Vec::new())])?.pop().unwrap_or_default(),
+        };
+        rows.into_iter().next().map_or_else(|| Err(unavailable()), |mut row| row.at())
     }
     fn random(&mut self) -> Result<u64> {
-        let row = self.query(&RANDOM, &[])?.into_iter().next();
+        let row = self.exchange(&[(&RANDOM, Vec::new())])?.into_iter().flatten().next();
         row.map_or_else(|| Err(unavailable()), |mut row| row.int().map(i64::cast_unsigned))
     }
 }

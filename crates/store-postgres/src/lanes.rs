@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 
 use crate::connect;
 use crate::driver::{PgDriver, Trouble, busy, unavailable};
+use crate::options::Options;
 use crate::tls::Address;
 
 /// Waiting operations folded into one transaction.
@@ -171,14 +172,16 @@ pub(crate) struct Threads {
 
 impl Threads {
     /// Starts the threads; each connects when it first has work.
-    pub fn start(address: &Address, writers: usize, readers: usize) -> Result<Self> {
+    pub fn start(address: &Address, options: &Arc<Options>) -> Result<Self> {
         let mut threads = Self { writes: Arc::default(), reads: Arc::default(), handles: Vec::new() };
-        for (queue, count, reads) in [(&threads.writes, writers, false), (&threads.reads, readers, true)] {
+        for (queue, count, reads) in
+            [(&threads.writes, options.writers, false), (&threads.reads, options.readers, true)]
+        {
             for n in 0..count.max(1) {
-                let (queue, address) = (Arc::clone(queue), address.clone());
+                let (queue, address, options) = (Arc::clone(queue), address.clone(), Arc::clone(options));
                 let name = format!("admit-pg-{}-{n}", if reads { "read" } else { "write" });
                 let work = move || {
-                    let mut connection = Connection { address, reads, driver: None, begun: 0, replan: 1 };
+                    let mut connection = Connection::new(address, options, reads);
                     while let Some((key, jobs)) = queue.take() {
                         connection.run(jobs);
                         queue.done(key);
@@ -206,8 +209,9 @@ impl Drop for Threads {
 }
 
 /// A thread's connection, made again whenever it is lost.
-struct Connection {
+pub(crate) struct Connection {
     address: Address,
+    options: Arc<Options>,
     reads: bool,
     driver: Option<PgDriver>,
     /// Transactions begun, and at which number plans are made anew.
@@ -231,6 +235,14 @@ enum Ran {
 }
 
 impl Connection {
+    /// One that connects when it first has work.
+    pub fn new(address: Address, options: Arc<Options>, reads: bool) -> Self {
+        Self { address, options, reads, driver: None, begun: 0, replan: 1 }
+    }
+    /// Cuts the connection: the server takes back whatever was open.
+    pub fn cut(&mut self) {
+        self.driver = None;
+    }
     fn run(&mut self, mut jobs: Vec<Job>) {
         if jobs.len() > 1 {
             jobs = self.together(jobs);
@@ -256,7 +268,7 @@ impl Connection {
             }
             empty => {
                 let driver = if self.reads { connect::reader(&self.address) } else { connect::writer(&self.address) };
-                Ok(empty.insert(driver?))
+                Ok(empty.insert(driver?.with(&self.options)))
             }
         }
     }
@@ -267,6 +279,7 @@ impl Connection {
         let Ok(driver) = self.driver() else { return jobs };
         let begun = Instant::now();
         driver.begin("BEGIN");
+        driver.hooked = true;
         let (mut done, mut waiting) = (Vec::new(), VecDeque::from(jobs));
         while let Some(mut job) = waiting.pop_front() {
             driver.wrote = false;
@@ -297,7 +310,7 @@ impl Connection {
     }
 
     /// Runs one job in a transaction of its own, again where that is safe: before its commit was sent.
-    fn singly(&mut self, work: &mut Work) -> Result<()> {
+    pub fn singly(&mut self, work: &mut Work) -> Result<()> {
         let mut last = unavailable();
         for round in 0..TRIES {
             if round > 0 && last == unavailable() {
@@ -322,6 +335,7 @@ impl Connection {
             Work::Read(..) => driver.begin(SNAPSHOT),
             Work::Write(..) | Work::Server(_) => driver.begin("BEGIN"),
         }
+        driver.hooked = !reads;
         let error = match attempt(driver, work) {
             Ok(()) if reads => {
                 driver.release();

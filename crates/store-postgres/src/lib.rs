@@ -5,6 +5,7 @@
 mod options;
 mod tls;
 mod params;
+mod foresight;
 mod driver;
 mod connect;
 mod lanes;
@@ -21,17 +22,24 @@ use admit_core::rule::Epoch;
 use admit_core::time::Timestamp;
 use admit_store_queries::driver::Driver as _;
 use admit_store_queries::{directory, pairing_requests};
-use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::future::{BoxFuture, FutureExt, ready};
 use tokio::sync::oneshot;
 
 use driver::{PgDriver, unavailable};
-use lanes::{Job, ServerOp, Threads, Work};
-pub use options::Options;
+use lanes::{Connection, Job, ServerOp, Threads, Work};
+pub use options::{ClockHook, CommitFault, CommitHook, Options, StatementFault, StatementHook};
 
 /// The PostgreSQL store. Cloning gives another handle to the same one.
 #[derive(Clone)]
 pub struct Postgres {
-    threads: Arc<Threads>,
+    mode: Arc<Mode>,
+}
+
+enum Mode {
+    /// Everything on the calling thread, on two connections.
+    Inline { writes: Box<Mutex<Connection>>, reads: Box<Mutex<Connection>> },
+    /// Everything on threads of its own.
+    Threads(Threads),
 }
 
 impl Postgres {
@@ -43,16 +51,42 @@ impl Postgres {
         // A runtime must not be driven from inside another's thread, whoever the caller is.
         let prepared = std::thread::scope(|scope| scope.spawn(|| connect::prepare(&address, &options)).join());
         prepared.unwrap_or_else(|_| Err(Error::Bug("preparing the database panicked".into())))?;
-        let threads = Threads::start(&address, options.writers, options.readers)?;
-        Ok(Self { threads: Arc::new(threads) })
+        let options = Arc::new(options);
+        let mode = if options.inline {
+            let connection =
+                |reads| Box::new(Mutex::new(Connection::new(address.clone(), Arc::clone(&options), reads)));
+            Mode::Inline { writes: connection(false), reads: connection(true) }
+        } else {
+            Mode::Threads(Threads::start(&address, &options)?)
+        };
+        Ok(Self { mode: Arc::new(mode) })
     }
 
-    fn run(&self, work: Work, urgent: bool) -> BoxFuture<'static, Result<()>> {
-        let (reply, answer) = oneshot::channel();
-        let reads = matches!(work, Work::Read(..) | Work::Look(_));
-        let queue = if reads { &self.threads.reads } else { &self.threads.writes };
-        queue.push(Job { work, reply }, urgent);
-        answer.map(|answer| answer.unwrap_or_else(|_| Err(unavailable()))).boxed()
+    /// The process of an inline store dies and starts again: its connections are cut, and the server takes back whatever
+    /// was open. Does nothing to others.
+    pub fn crash(&self) {
+        if let Mode::Inline { writes, reads } = &*self.mode {
+            for connection in [writes, reads] {
+                connection.lock().unwrap_or_else(PoisonError::into_inner).cut();
+            }
+        }
+    }
+
+    fn run(&self, mut work: Work, urgent: bool) -> BoxFuture<'static, Result<()>> {
+        let is_read = matches!(work, Work::Read(..) | Work::Look(_));
+        match &*self.mode {
+            // At once, not when polled: a caller that leaves cancels nothing, in either mode.
+            Mode::Inline { writes, reads } => {
+                let connection = if is_read { reads } else { writes };
+                ready(connection.lock().unwrap_or_else(PoisonError::into_inner).singly(&mut work)).boxed()
+            }
+            Mode::Threads(threads) => {
+                let (reply, answer) = oneshot::channel();
+                let queue = if is_read { &threads.reads } else { &threads.writes };
+                queue.push(Job { work, reply }, urgent);
+                answer.map(|answer| answer.unwrap_or_else(|_| Err(unavailable()))).boxed()
+            }
+        }
     }
     /// Runs a statement or two of the whole server, and gives back what they answered.
     fn server<T: Send + 'static>(

@@ -26,7 +26,7 @@ impl ToSql for Param<'_> {
 }
 
 /// A parameter that outlives its caller: a value, or a column of them.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Owned {
     One(Value<'static>),
     Ints(Vec<Option<i64>>),
@@ -75,6 +75,13 @@ pub(crate) fn owned_column(kind: Kind, values: &[Value<'_>], first: usize, strid
             Owned::Bools(column.map(|value| if let Value::Bool(one) = value { Some(*one) } else { None }).collect())
         }
     }
+}
+
+/// What a question is asked with, to be kept: its parameters, and its list if it has one.
+pub(crate) fn owned_all(params: &[Value<'_>], list: Option<&[Value<'_>]>) -> Vec<Owned> {
+    let mut all: Vec<Owned> = params.iter().map(|value| Owned::One(owned(value))).collect();
+    all.extend(list.map(|list| owned_column(kind_of(list), list, 0, 1)));
+    all
 }
 
 /// A column of parameters: every `stride`-th value from `first` on, all of one kind.

@@ -9,7 +9,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio_postgres::NoTls;
+use admit_store_queries::contents::{Contents, HISTORY};
+use tokio_postgres::{Client, NoTls};
+
+use crate::driver::read_row;
 
 /// A running server. Stops when dropped, and when the process that started it ends, however it ends.
 pub struct Server {
@@ -194,6 +197,49 @@ impl Server {
         self.admin(&format!("CREATE DATABASE {name} OWNER admit"));
         self.address("admit", &name)
     }
+    /// Keeps a copy of what the tables of a database hold, under a name, in place of the one before.
+    pub fn keep(&self, address: &str, name: &str) {
+        let copy = "CREATE TABLE IF NOT EXISTS kept.%2$I (LIKE public.%1$I);
+            DELETE FROM kept.%2$I; INSERT INTO kept.%2$I SELECT * FROM public.%1$I";
+        self.each_table(address, name, copy);
+    }
+    /// Puts such a copy in the place of what the tables hold: no trigger and no policy has a say.
+    pub fn put_back(&self, address: &str, name: &str) {
+        let copy = "DELETE FROM public.%1$I; INSERT INTO public.%1$I SELECT * FROM kept.%2$I";
+        self.each_table(address, name, copy);
+    }
+    fn each_table(&self, address: &str, name: &str, copy: &str) {
+        let sql = format!(
+            "SET client_min_messages = warning; SET session_replication_role = replica; CREATE SCHEMA IF NOT EXISTS kept;
+             DO $$ DECLARE name TEXT; BEGIN
+                 FOR name IN SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace LOOP
+                     EXECUTE format('{copy}', name, '{name}_' || name);
+                 END LOOP; END $$"
+        );
+        run_sql(&self.as_superuser(address), &sql).expect("copying every table");
+    }
+    /// Every row of every table of a database.
+    pub fn contents(&self, address: &str) -> Contents {
+        let read = self.whole(&self.as_superuser(address));
+        read.expect("reading a whole database")
+    }
+    fn whole(&self, address: &str) -> Result<Contents, tokio_postgres::Error> {
+        with_client(address, async |client| {
+            let mut out = Contents::default();
+            let tables = "SELECT relname::text FROM pg_class WHERE relkind = 'r'
+                AND relnamespace = 'public'::regnamespace AND relname <> $1";
+            for table in client.query(tables, &[&HISTORY]).await? {
+                let table: String = table.get(0);
+                let mut rows = Vec::new();
+                for row in client.query(&format!("SELECT * FROM {table}"), &[]).await? {
+                    let names = row.columns().iter().map(|column| column.name().to_owned());
+                    rows.push(names.zip(read_row(&row)?.into_values()).collect());
+                }
+                out.table(&table, rows);
+            }
+            Ok(out)
+        })
+    }
     /// The address of the same database for the superuser, whom the store refuses.
     pub fn as_superuser(&self, address: &str) -> String {
         address.replace("user=admit", "user=admin")
@@ -210,12 +256,19 @@ impl Server {
 
 /// Runs SQL on a connection of its own. Not from inside an async runtime.
 pub fn run_sql(address: &str, sql: &str) -> Result<(), tokio_postgres::Error> {
+    with_client(address, async |client| client.batch_execute(sql).await)
+}
+
+fn with_client<T: Send>(
+    address: &str,
+    work: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error> + Send,
+) -> Result<T, tokio_postgres::Error> {
     let work = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
             let (client, connection) = tokio_postgres::connect(address, NoTls).await?;
             let driving = tokio::spawn(connection);
-            let result = client.batch_execute(sql).await;
+            let result = work(&client).await;
             drop(client);
             let _ = driving.await;
             result

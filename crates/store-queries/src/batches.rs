@@ -4,7 +4,10 @@ use admit_app::error::Result;
 use admit_app::records::*;
 use admit_core::ids::{BatchId, DeviceId, EventId, LogId};
 
-use crate::driver::{Driver, bulks, statements};
+use crate::devices::{DEVICE, KEYS};
+use crate::driver::{Asked, Driver, bulks, statements};
+use crate::events::EVENT;
+use crate::heads::PRESENT_EPOCH;
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 
@@ -50,6 +53,13 @@ bulks! {
     };
 }
 
+/// First and last of places that are a run.
+fn run_of(seqs: &[u64]) -> Option<(u64, u64)> {
+    match (seqs.iter().min(), seqs.iter().max()) {
+        (Some(first), Some(last)) if last - first < seqs.len() as u64 => Some((*first, *last)),
+        _ => None,
+    }
+}
 fn read_log(row: &mut Row) -> Result<LogRecord> {
     Ok(LogRecord {
         device_id: row.parsed()?,
@@ -105,11 +115,7 @@ impl<D: Driver> SqlTx<'_, D> {
         let id = self.organization_id.clone();
         let list: Vec<Value<'_>> = seqs.iter().map(|seq| Value::from(*seq)).collect();
         let key = [(&id).into(), device_id.into(), log_id.into()];
-        let run = match (seqs.iter().min(), seqs.iter().max()) {
-            (Some(first), Some(last)) if last - first < seqs.len() as u64 => Some((*first, *last)),
-            _ => None,
-        };
-        let mut forked: Vec<u64> = match run {
+        let mut forked: Vec<u64> = match run_of(seqs) {
             Some((first, last)) => {
                 let [organization, device, log] = key;
                 self.all(&FORKED_RUN, &[organization, device, log, first.into(), last.into()], Row::count)?
@@ -128,7 +134,44 @@ impl<D: Driver> SqlTx<'_, D> {
         batch_id: &BatchId,
     ) -> Result<Option<BatchRecord>> {
         let id = self.organization_id.clone();
+        if self.writes() {
+            self.foresee_intake(device_id);
+        }
         self.one(&BATCH, &[(&id).into(), device_id.into(), endpoint.into(), batch_id.into()], read_batch)
+    }
+    /// Whoever looks whether a batch is known goes on to take it in.
+    fn foresee_intake(&mut self, device_id: &DeviceId) {
+        let id = self.organization_id.clone();
+        let events: Vec<EventId> = self.heads.keys().cloned().collect();
+        let device = [(&id).into(), device_id.into()];
+        let events: Vec<[Value<'_>; 2]> = events.iter().map(|event_id| [(&id).into(), event_id.into()]).collect();
+        let mut asked = vec![
+            Asked { stmt: &DEVICE, params: &device, list: None },
+            Asked { stmt: &KEYS, params: &device, list: None },
+            Asked { stmt: &PRESENT_EPOCH, params: &[], list: None },
+        ];
+        asked.extend(events.iter().map(|key| Asked { stmt: &EVENT, params: key, list: None }));
+        self.foresee(&asked);
+    }
+    /// Scans of one log are followed by a look at the log: at itself, and whether any of their places has two contents.
+    pub(crate) fn foresee_log(&mut self, scans: &[NewScan]) {
+        let id = self.organization_id.clone();
+        let Some(first) = scans.first().map(|new| &new.fact.scan) else { return };
+        let Some(log_id) = &first.log_id else { return };
+        let same =
+            |new: &NewScan| new.fact.scan.device_id == first.device_id && new.fact.scan.log_id.as_ref() == Some(log_id);
+        if !scans.iter().all(same) {
+            return;
+        }
+        let key: [Value<'_>; 3] = [(&id).into(), (&first.device_id).into(), log_id.into()];
+        let seqs: Vec<u64> = scans.iter().filter_map(|new| new.fact.scan.seq).collect();
+        let mut asked = vec![Asked { stmt: &LOG, params: &key, list: None }];
+        let run = run_of(&seqs).map(|(first, last)| {
+            let [organization, device, log] = key.clone();
+            [organization, device, log, first.into(), last.into()]
+        });
+        asked.extend(run.iter().map(|run| Asked { stmt: &FORKED_RUN, params: run, list: None }));
+        self.foresee(&asked);
     }
     pub(crate) fn put_batch(&mut self, batch: &BatchRecord) -> Result<()> {
         let id = self.organization_id.clone();

@@ -136,6 +136,12 @@ pub trait Driver {
         };
         asked.iter().map(one).collect()
     }
+    /// Says what this transaction will probably ask next. Where an exchange is dear it goes along with the next question,
+    /// and is answered from what came back then, unless its table was changed meanwhile. Never another answer, only a
+    /// sooner one.
+    fn foresee(&mut self, _asked: &[Asked<'_>]) {}
+    /// The same of the database's clock.
+    fn foresee_now(&mut self) {}
     /// Runs a statement; gives the number of rows it changed.
     fn execute(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<u64>;
     /// Runs a statement whose last parameter is a list.

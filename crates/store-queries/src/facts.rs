@@ -202,7 +202,9 @@ impl<D: Driver> SqlTx<'_, D> {
                 stored::to_text(scan).into(),
             ]);
         }
-        self.later_many(&INSERT_SCANS, &values)
+        self.later_many(&INSERT_SCANS, &values)?;
+        self.foresee_log(scans);
+        Ok(())
     }
     pub(crate) fn put_deliveries(&mut self, deliveries: &[NewDelivery]) -> Result<()> {
         let id = self.organization_id.clone();

@@ -120,6 +120,8 @@ pub(crate) fn lock<D: Driver>(
         return Ok(BTreeMap::new());
     }
     let list: Vec<Value<'_>> = events.iter().map(Value::from).collect();
+    // A write takes its place right away: by the clock as it is once the heads are held.
+    driver.foresee_now();
     let rows = driver.query_each(&LOCK_HEADS, &[organization_id.into()], &list)?;
     rows.into_iter().map(|mut row| EventHead::read(&mut row)).collect()
 }

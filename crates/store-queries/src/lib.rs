@@ -6,6 +6,8 @@
 pub mod value;
 pub mod driver;
 pub mod constraints;
+pub mod hooks;
+pub mod contents;
 mod page;
 mod text;
 mod heads;
@@ -17,10 +19,10 @@ mod states;
 mod guests;
 mod tickets;
 mod facts;
-mod scans;
 mod incidents;
-mod batches;
+mod scans;
 mod devices;
+mod batches;
 pub mod directory;
 pub mod pairing_requests;
 

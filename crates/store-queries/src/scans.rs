@@ -12,9 +12,11 @@ use admit_core::review::Review;
 use admit_core::scan::{Digest, SignatureState};
 use admit_core::time::Timestamp;
 
-use crate::driver::{Driver, Stmt, bulks, statements};
+use crate::driver::{Asked, Driver, Stmt, bulks, statements};
 use crate::facts::{fact_columns, read_delivery, read_fact, split_subjects};
+use crate::incidents::INCIDENTS_OF;
 use crate::page;
+use crate::states::STATES;
 use crate::tickets::{CHANGED_BY_RULES, CHANGED_BY_SCANS, read_ticket};
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
@@ -149,6 +151,17 @@ impl<D: Driver> TxScans for SqlTx<'_, D> {
         self.load_proven(device_id, scan_ids)
     }
     fn facts(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<Resolved>> {
+        // Whoever writes and looks at all facts of subjects goes on to judge them, and to write what differs from before.
+        if self.writes() && !subjects.is_empty() {
+            let id = self.organization_id.clone();
+            let key = [(&id).into(), event_id.into()];
+            let list: Vec<Value<'_>> = subjects.iter().map(Value::from).collect();
+            self.foresee(&[
+                Asked { stmt: &ANY_REVIEW, params: &key[..1], list: None },
+                Asked { stmt: &STATES, params: &key, list: Some(&list) },
+                Asked { stmt: &INCIDENTS_OF, params: &key, list: Some(&list) },
+            ]);
+        }
         self.load_facts(event_id, subjects)
     }
     fn subjects_with_scans(&mut self, event_id: &EventId) -> Result<Vec<String>> {

@@ -135,6 +135,10 @@ impl<D: Driver> SqlTx<'_, D> {
         let mut answers = self.with(|driver, _| driver.ask(&questions))?.into_iter();
         Ok(asked.map(|asked| if real(&asked) { answers.next().unwrap_or_default() } else { Vec::new() }))
     }
+    /// What will probably be asked next: see [`Driver::foresee`].
+    pub(crate) fn foresee(&mut self, asked: &[Asked<'_>]) {
+        self.driver.foresee(asked);
+    }
     pub(crate) fn execute(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<u64> {
         self.change(|driver, _| driver.execute(stmt, params))
     }

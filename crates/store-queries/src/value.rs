@@ -153,6 +153,10 @@ impl Row {
     pub fn new(columns: Vec<Value<'static>>) -> Self {
         Self { columns: columns.into_iter() }
     }
+    /// The columns that are left.
+    pub fn into_values(self) -> impl Iterator<Item = Value<'static>> {
+        self.columns
+    }
     /// The next column as a whole number.
     pub fn int(&mut self) -> Result<i64> {
         match self.columns.next() {

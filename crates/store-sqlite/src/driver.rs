@@ -5,6 +5,7 @@ use std::time::Instant;
 use admit_app::error::{Error, Result};
 use admit_core::time::Timestamp;
 use admit_store_queries::constraints::conflict;
+use admit_store_queries::contents::{Contents, HISTORY};
 use admit_store_queries::driver::{Bulk, Driver, RunFor, Stmt};
 use admit_store_queries::value::{Row, Value, check_text};
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -106,6 +107,22 @@ fn read_rows(statement: &mut CachedStatement<'_>, into: &mut Vec<Row>) -> rusqli
         into.push(Row::new(values));
     }
     Ok(())
+}
+
+/// Every row of every table.
+pub(crate) fn contents(conn: &Connection) -> rusqlite::Result<Contents> {
+    let mut out = Contents::default();
+    let mut tables =
+        conn.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")?;
+    let tables: Vec<String> = tables.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    for table in tables.iter().filter(|table| *table != HISTORY) {
+        let mut statement = conn.prepare_cached(&format!("SELECT * FROM {table}"))?;
+        let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
+        let mut rows = Vec::new();
+        read_rows(&mut statement, &mut rows)?;
+        out.table(table, rows.into_iter().map(|row| names.iter().cloned().zip(row.into_values()).collect()));
+    }
+    Ok(out)
 }
 
 impl<'c> SqliteDriver<'c> {

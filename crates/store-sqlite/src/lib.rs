@@ -19,6 +19,7 @@ use admit_app::records::{CredentialRecord, OrganizationRecord, PairingRequestRec
 use admit_core::ids::{EventId, OrganizationId};
 use admit_core::rule::Epoch;
 use admit_core::time::Timestamp;
+use admit_store_queries::contents::Contents;
 use admit_store_queries::{directory, pairing_requests};
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use tokio::sync::oneshot;
@@ -86,6 +87,11 @@ impl Sqlite {
     pub fn crash(&self) -> Result<()> {
         let image = self.snapshot()?;
         self.restore(&image)
+    }
+    /// Every row of every table of an inline store in memory.
+    pub fn contents(&self) -> Result<Contents> {
+        let writer = self.inline()?;
+        driver::contents(&writer.conn).map_err(|error| meaning("reading everything", &error).0)
     }
     fn inline(&self) -> Result<MutexGuard<'_, Writer>> {
         match &self.inner.mode {

@@ -1,0 +1,32 @@
+//! The hooks through which a simulator plants faults in a store and sets its clock: the same for both backends, asked at
+//! the same places, so that one seed is one run on either.
+
+use std::sync::Arc;
+
+/// What a planted fault does to a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommitFault {
+    /// None.
+    Proceed,
+    /// The transaction is lost before its commit: rolled back, and answered as an error.
+    Lose,
+    /// The commit happens, its answer is lost: an error is answered.
+    LostAck,
+}
+
+/// What a planted fault does to a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatementFault {
+    /// None.
+    Proceed,
+    /// The process dies before this statement: the transaction is rolled back, an error is answered. The simulator then
+    /// lets the store crash.
+    Crash,
+}
+
+/// The database's clock: milliseconds since 1970.
+pub type ClockHook = Arc<dyn Fn() -> i64 + Send + Sync>;
+/// Asked before every commit of a write.
+pub type CommitHook = Arc<dyn Fn() -> CommitFault + Send + Sync>;
+/// Asked before every statement of a write, by the statement's name.
+pub type StatementHook = Arc<dyn Fn(&'static str) -> StatementFault + Send + Sync>;
