@@ -140,6 +140,15 @@ pub trait Store: Send + Sync {
     fn setting(&self, name: String) -> BoxFuture<'static, Result<Option<String>>>;
     /// Sets a named setting if it is not set yet; answers what is set afterwards.
     fn settle(&self, name: String, value: String) -> BoxFuture<'static, Result<String>>;
+    /// Unscoped: takes up to `limit` due runs for `holder`, longest due first, each for `lease_ms` and under a higher fence
+    /// than anybody had it before. Two that take at once take different ones.
+    fn take_runs(&self, holder: String, lease_ms: i64, limit: usize) -> BoxFuture<'static, Result<Vec<TakenRun>>>;
+    /// Unscoped: those of these runs that `holder` still has are its own for `lease_ms` from now.
+    fn renew_runs(&self, holder: String, run_ids: Vec<String>, lease_ms: i64) -> BoxFuture<'static, Result<()>>;
+    /// Unscoped: what `holder` took and did not let go of is due at once: it is a process that starts again.
+    fn free_runs(&self, holder: String) -> BoxFuture<'static, Result<u64>>;
+    /// Unscoped: how long until the next run is due, in milliseconds, 0 where one is; `None` where none waits.
+    fn next_run_in(&self) -> BoxFuture<'static, Result<Option<i64>>>;
     /// The database's clock, which orders rules and answers `/api/scanning/time`.
     fn now(&self) -> BoxFuture<'static, Result<Timestamp>>;
 }
@@ -202,6 +211,8 @@ pub struct App {
     pub recent: Arc<dyn crate::recent::Recent>,
     /// How many unknown codes each device may still be told about.
     pub unknown_codes: Arc<crate::unknown_codes::UnknownCodes>,
+    /// Wakes whoever carries out runs here; they are found without it, a little later (law 15).
+    pub bell: Arc<crate::bell::Bell>,
 }
 
 impl App {
@@ -215,7 +226,7 @@ impl App {
     ) -> Self {
         let recent = Arc::new(crate::recent::Forgetful);
         let (secret, manifests, unknown_codes) = (Arc::new(secret), Arc::default(), Arc::default());
-        Self { store, clock, ids, hints, secret, manifests, recent, unknown_codes }
+        Self { store, clock, ids, hints, secret, manifests, recent, unknown_codes, bell: Arc::default() }
     }
     /// A fresh stream of ids and secrets, to be cloned into a transaction.
     pub fn draw(&self) -> crate::draw::Draw {

@@ -3,6 +3,7 @@
 mod accounts;
 mod devices;
 mod events;
+mod jobs;
 mod scans;
 mod tickets;
 
@@ -10,5 +11,6 @@ pub use accounts::*;
 pub use admit_core::access::Role;
 pub use devices::*;
 pub use events::*;
+pub use jobs::*;
 pub use scans::*;
 pub use tickets::*;

@@ -13,6 +13,7 @@ pub mod tickets;
 pub mod scans;
 pub mod incidents;
 pub mod devices;
+pub mod jobs;
 pub mod tenants;
 pub mod transactions;
 pub mod throughput;
@@ -48,6 +49,10 @@ macro_rules! store_suite {
                 forks_are_places_with_two_contents, a_batch_is_stored_once, quarantine_is_counted,
                 scans_that_wait_are_told_by_device, a_pairing_request_is_found_by_its_token_and_forgotten,
                 organizations_are_told_with_and_without_events;
+            jobs: a_run_comes_with_its_transaction_or_not_at_all, a_run_is_taken_by_one_until_its_lease_ends,
+                only_the_newest_fence_holds, takers_at_once_take_different_runs,
+                a_process_that_starts_again_frees_what_it_had, a_lease_is_renewed_by_its_holder, a_run_let_go_waits,
+                a_step_is_stored_once, runs_are_listed_newest_first, runs_of_two_organizations_do_not_meet;
             tenants: two_organizations_with_the_same_ids_do_not_meet, another_organizations_event_cannot_be_written;
             transactions: a_failed_operation_leaves_nothing, others_of_its_group_are_kept,
                 an_operation_that_goes_on_after_a_failure_is_not_kept, a_panic_ends_only_its_operation,

@@ -24,6 +24,7 @@ pub mod fraud;
 pub mod audit;
 pub mod access;
 pub mod rate;
+pub mod job;
 pub mod wire;
 pub mod manifest;
 pub mod device;

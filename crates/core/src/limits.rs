@@ -103,6 +103,20 @@ pub const ABNORMAL_BATCH_SCANS: usize = 5_000;
 pub const DELAYED_BATCH_MS: i64 = 8 * 3_600_000;
 /// Failed syncs in a row after which a device is suspended (S2 §7, spec D19).
 pub const FAILED_SYNCS: u32 = 5;
+/// First wait after a failed step of a run, in milliseconds; doubles up to [`JOB_RETRY_MAX_MS`].
+pub const JOB_RETRY_FIRST_MS: i64 = 1_000;
+/// Longest wait between two tries of a step, in milliseconds.
+pub const JOB_RETRY_MAX_MS: i64 = 600_000;
+/// Tries of one step before its run gives up: with the waits between them, a day.
+pub const JOB_TRIES: u32 = 150;
+/// How long a run belongs to the node that took it, in milliseconds; renewed while it works.
+pub const JOB_LEASE_MS: i64 = 30_000;
+/// Runs under way on one node at a time.
+pub const JOBS_AT_ONCE: usize = 32;
+/// Runs that a node takes at a time.
+pub const JOBS_TAKEN: usize = 128;
+/// Longest text of why a step failed, in characters.
+pub const JOB_PROBLEM_CHARS: usize = 500;
 
 // ------------------------------------------------------------------------------------- the scanner engine (`device`)
 

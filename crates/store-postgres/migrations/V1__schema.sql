@@ -51,6 +51,18 @@ CREATE TABLE pairing_requests (
 );
 CREATE INDEX pairing_requests_by_end ON pairing_requests (expires_at);
 
+-- Which runs wait, and who carries one out; what they are stands in runs. next_at NULL: not by itself any more.
+CREATE TABLE job_queue (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  run_id TEXT COLLATE "C" NOT NULL,
+  next_at BIGINT,
+  fence BIGINT NOT NULL,
+  holder TEXT COLLATE "C",
+  CONSTRAINT job_queue_pk PRIMARY KEY (organization_id, run_id)
+);
+CREATE INDEX job_queue_due ON job_queue (next_at, run_id) WHERE next_at IS NOT NULL;
+CREATE INDEX job_queue_of_holder ON job_queue (holder) WHERE holder IS NOT NULL;
+
 -- ---------------------------------------------------------------- organisations
 CREATE TABLE organizations (
   organization_id TEXT COLLATE "C" NOT NULL,
@@ -558,6 +570,39 @@ ALTER TABLE logs ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN
 ANALYZE tickets, codes, guests, rules, audit, scans, deliveries, reviews, states, verdicts, incidents, batches, devices, device_keys, logs;
 TRUNCATE tickets, codes, guests, rules, audit, scans, deliveries, reviews, states, verdicts, incidents, batches, devices, device_keys, logs;
 
+-- ---------------------------------------------------------------- workflows
+CREATE TABLE runs (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  run_id TEXT COLLATE "C" NOT NULL,
+  kind TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  subject TEXT COLLATE "C" NOT NULL,
+  input TEXT COLLATE "C" NOT NULL,
+  state TEXT COLLATE "C" NOT NULL,
+  tries BIGINT NOT NULL,
+  step TEXT COLLATE "C",
+  problem TEXT COLLATE "C",
+  next_at BIGINT,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  CONSTRAINT runs_pk PRIMARY KEY (organization_id, run_id)
+);
+CREATE INDEX runs_newest ON runs (organization_id, created_at, run_id);
+CREATE INDEX runs_of_subject ON runs (organization_id, subject, created_at, run_id);
+
+-- What a step of a run gave. place: in the order they were done.
+CREATE TABLE steps (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  run_id TEXT COLLATE "C" NOT NULL,
+  name TEXT COLLATE "C" NOT NULL,
+  place BIGINT NOT NULL,
+  output BYTEA NOT NULL,
+  tries BIGINT NOT NULL,
+  began_at BIGINT NOT NULL,
+  done_at BIGINT NOT NULL,
+  CONSTRAINT steps_pk PRIMARY KEY (organization_id, run_id, name)
+);
+
 -- ---------------------------------------------------------------- facts are insert-only
 CREATE FUNCTION facts_are_insert_only() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -579,8 +624,8 @@ CREATE TRIGGER reviews_insert_only BEFORE UPDATE OR DELETE ON reviews FOR EACH R
 CREATE TRIGGER reviews_no_truncate BEFORE TRUNCATE ON reviews FOR EACH STATEMENT EXECUTE FUNCTION facts_are_insert_only();
 
 -- ---------------------------------------------------------------- one organisation sees its own rows only
--- Without a policy: settings and epochs (of the server), users (sign-in e-mail), credentials (token hash) and
--- pairing_requests (of devices that belong to nobody yet).
+-- Without a policy: settings and epochs (of the server), users (sign-in e-mail), credentials (token hash),
+-- pairing_requests (of devices that belong to nobody yet) and job_queue (which run is due; what it is has a policy).
 -- organizations and members have a second way in, opened for one transaction by the few unscoped reads.
 ALTER TABLE organizations ENABLE ROW LEVEL SECURITY;
 ALTER TABLE organizations FORCE ROW LEVEL SECURITY;
@@ -697,6 +742,14 @@ CREATE POLICY occupancy_gates_own ON occupancy_gates USING (organization_id = cu
 ALTER TABLE incidents ENABLE ROW LEVEL SECURITY;
 ALTER TABLE incidents FORCE ROW LEVEL SECURITY;
 CREATE POLICY incidents_own ON incidents USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE runs ENABLE ROW LEVEL SECURITY;
+ALTER TABLE runs FORCE ROW LEVEL SECURITY;
+CREATE POLICY runs_own ON runs USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE steps ENABLE ROW LEVEL SECURITY;
+ALTER TABLE steps FORCE ROW LEVEL SECURITY;
+CREATE POLICY steps_own ON steps USING (organization_id = current_setting('app.organization_id', true))
   WITH CHECK (organization_id = current_setting('app.organization_id', true));
 CREATE POLICY organizations_all ON organizations FOR SELECT
   USING (current_setting('app.every_organization', true) = 'on');

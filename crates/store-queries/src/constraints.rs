@@ -46,6 +46,8 @@ constraints! {
     "batches_pk" on "batches.organization_id, batches.device_id, batches.endpoint, batches.batch_id": "batch_exists", "this batch is stored";
     "scans_pk" on "scans.organization_id, scans.scan_id, scans.device_id, scans.digest": "scan_exists", "this very scan is stored";
     "reviews_pk" on "reviews.organization_id, reviews.event_id, reviews.serial, reviews.device_id, reviews.scan_id, reviews.digest": "review_exists", "this very review is stored";
+    "runs_pk" on "runs.organization_id, runs.run_id": "run_exists", "a run with this id exists";
+    "steps_pk" on "steps.organization_id, steps.run_id, steps.name": "step_exists", "this step of the run is done";
     "incidents_pk" on "incidents.organization_id, incidents.incident_id": "incident_exists", "an incident with this id exists";
 }
 

@@ -23,8 +23,10 @@ mod incidents;
 mod scans;
 mod devices;
 mod batches;
+mod jobs;
 pub mod directory;
 pub mod pairing_requests;
+pub mod job_queue;
 
 pub use tx::{SqlTx, run_read, run_write};
 
@@ -45,8 +47,10 @@ pub fn statements() -> impl Iterator<Item = &'static Stmt> {
         incidents::STATEMENTS,
         batches::STATEMENTS,
         devices::STATEMENTS,
+        jobs::STATEMENTS,
         directory::STATEMENTS,
         pairing_requests::STATEMENTS,
+        job_queue::STATEMENTS,
     ];
     nouns.into_iter().flatten().copied()
 }
@@ -62,6 +66,7 @@ pub fn bulks() -> impl Iterator<Item = &'static Bulk> {
         scans::BULKS,
         incidents::BULKS,
         batches::BULKS,
+        jobs::BULKS,
     ];
     nouns.into_iter().flatten().copied()
 }

@@ -50,6 +50,18 @@ CREATE TABLE pairing_requests (
 ) STRICT;
 CREATE INDEX pairing_requests_by_end ON pairing_requests (expires_at);
 
+-- Which runs wait, and who carries one out; what they are stands in runs. next_at NULL: not by itself any more.
+CREATE TABLE job_queue (
+  organization_id TEXT NOT NULL,
+  run_id TEXT NOT NULL,
+  next_at INTEGER,
+  fence INTEGER NOT NULL,
+  holder TEXT,
+  CONSTRAINT job_queue_pk PRIMARY KEY (organization_id, run_id)
+) STRICT;
+CREATE INDEX job_queue_due ON job_queue (next_at, run_id) WHERE next_at IS NOT NULL;
+CREATE INDEX job_queue_of_holder ON job_queue (holder) WHERE holder IS NOT NULL;
+
 -- ---------------------------------------------------------------- organisations
 CREATE TABLE organizations (
   organization_id TEXT NOT NULL,
@@ -506,6 +518,39 @@ CREATE TABLE incidents (
 ) STRICT;
 CREATE INDEX incidents_newest ON incidents (organization_id, event_id, opened_at, incident_id);
 CREATE INDEX incidents_open ON incidents (organization_id, event_id, status, kind);
+
+-- ---------------------------------------------------------------- workflows
+CREATE TABLE runs (
+  organization_id TEXT NOT NULL,
+  run_id TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  input TEXT NOT NULL,
+  state TEXT NOT NULL,
+  tries INTEGER NOT NULL,
+  step TEXT,
+  problem TEXT,
+  next_at INTEGER,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  CONSTRAINT runs_pk PRIMARY KEY (organization_id, run_id)
+) STRICT;
+CREATE INDEX runs_newest ON runs (organization_id, created_at, run_id);
+CREATE INDEX runs_of_subject ON runs (organization_id, subject, created_at, run_id);
+
+-- What a step of a run gave. place: in the order they were done.
+CREATE TABLE steps (
+  organization_id TEXT NOT NULL,
+  run_id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  place INTEGER NOT NULL,
+  output BLOB NOT NULL,
+  tries INTEGER NOT NULL,
+  began_at INTEGER NOT NULL,
+  done_at INTEGER NOT NULL,
+  CONSTRAINT steps_pk PRIMARY KEY (organization_id, run_id, name)
+) STRICT;
 
 -- ---------------------------------------------------------------- facts are insert-only
 CREATE TRIGGER rules_no_update BEFORE UPDATE ON rules BEGIN SELECT RAISE(ABORT, 'facts are insert-only: rules'); END;

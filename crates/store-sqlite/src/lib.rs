@@ -15,12 +15,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::{ReadOp, Scope, Store, WriteOp};
-use admit_app::records::{CredentialRecord, OrganizationRecord, PairingRequestRecord, UserRecord};
+use admit_app::records::{CredentialRecord, OrganizationRecord, PairingRequestRecord, TakenRun, UserRecord};
 use admit_core::ids::{EventId, OrganizationId};
 use admit_core::rule::Epoch;
 use admit_core::time::Timestamp;
 use admit_store_queries::contents::Contents;
-use admit_store_queries::{directory, pairing_requests};
+use admit_store_queries::{directory, job_queue, pairing_requests};
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use tokio::sync::oneshot;
 
@@ -215,6 +215,18 @@ impl Store for Sqlite {
     }
     fn settle(&self, name: String, value: String) -> BoxFuture<'static, Result<String>> {
         self.server(true, move |driver| directory::settle(driver, &name, &value))
+    }
+    fn take_runs(&self, holder: String, lease_ms: i64, limit: usize) -> BoxFuture<'static, Result<Vec<TakenRun>>> {
+        self.server(true, move |driver| job_queue::take(driver, &holder, lease_ms, limit))
+    }
+    fn renew_runs(&self, holder: String, run_ids: Vec<String>, lease_ms: i64) -> BoxFuture<'static, Result<()>> {
+        self.server(true, move |driver| job_queue::renew(driver, &holder, &run_ids, lease_ms))
+    }
+    fn free_runs(&self, holder: String) -> BoxFuture<'static, Result<u64>> {
+        self.server(true, move |driver| job_queue::free(driver, &holder))
+    }
+    fn next_run_in(&self) -> BoxFuture<'static, Result<Option<i64>>> {
+        self.server(false, |driver| job_queue::next_in(driver))
     }
     fn now(&self) -> BoxFuture<'static, Result<Timestamp>> {
         ready(Ok(driver::now(&self.inner.options))).boxed()

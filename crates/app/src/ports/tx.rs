@@ -316,8 +316,44 @@ pub trait TxDevices {
     fn count_quarantined(&mut self, device_id: &DeviceId) -> Result<u64>;
 }
 
+/// What to look for among runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunFilter {
+    /// Of one event.
+    pub event_id: Option<EventId>,
+    /// About one guest, or whatever else the kind's runs are about.
+    pub subject: Option<String>,
+    /// Standing so.
+    pub state: Option<admit_core::job::RunState>,
+}
+
+/// Runs of workflows and their steps. A run under way belongs to whoever took it last: each taking has a higher fence,
+/// and only under its own fence may a step be stored.
+pub trait TxJobs {
+    /// Makes runs, due at once: they are taken up as soon as this transaction is committed, and never if it is not.
+    fn insert_runs(&mut self, runs: &[RunRecord]) -> Result<()>;
+    /// One run.
+    fn run(&mut self, run_id: &str) -> Result<Option<RunRecord>>;
+    /// A page of runs, newest first.
+    fn runs(&mut self, filter: &RunFilter, page: &Page) -> Result<Listed<RunRecord>>;
+    /// Overwrites how a run stands.
+    fn update_run(&mut self, run: &RunRecord) -> Result<()>;
+    /// Steps of a run that are done, in the order they were.
+    fn run_steps(&mut self, run_id: &str) -> Result<Vec<StepRecord>>;
+    /// Stores a step that is done. `step_exists`.
+    fn insert_step(&mut self, step: &StepRecord) -> Result<()>;
+    /// Holds a run until the end of this write, and for `lease_ms` from now. `false` where somebody else took it since.
+    fn hold_run(&mut self, run_id: &str, fence: u64, lease_ms: i64) -> Result<bool>;
+    /// Lets go of a run: due again `after_ms` from now, or never by itself.
+    fn release_run(&mut self, run_id: &str, after_ms: Option<i64>) -> Result<()>;
+    /// A run that nobody works on is due at once.
+    fn hurry_run(&mut self, run_id: &str) -> Result<()>;
+    /// Takes a run that is done out of the queue.
+    fn dequeue_run(&mut self, run_id: &str) -> Result<()>;
+}
+
 /// A transaction: all nouns.
-pub trait Tx: TxAccounts + TxEvents + TxGates + TxTickets + TxScans + TxIncidents + TxDevices {
+pub trait Tx: TxAccounts + TxEvents + TxGates + TxTickets + TxScans + TxIncidents + TxDevices + TxJobs {
     /// The organisation it is scoped to.
     fn organization_id(&self) -> &OrganizationId;
 }

@@ -13,5 +13,6 @@ mod s2;
 mod rights;
 mod incidents;
 mod occupancy;
+mod jobs;
 mod isolation;
 mod demo;

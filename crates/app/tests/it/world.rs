@@ -23,7 +23,7 @@ use admit_core::ids::*;
 use admit_core::occupancy::Occupancy;
 use admit_core::sign::{V1Fields, hmac_sha256, sign_v1, token_hash};
 use admit_core::time::Timestamp;
-use admit_store_sqlite::{Options, Sqlite, StatementFault};
+use admit_store_sqlite::{CommitFault, Options, Sqlite, StatementFault};
 use futures_util::FutureExt as _;
 
 pub const HOUR: i64 = 3_600_000;
@@ -148,6 +148,10 @@ pub fn coded(code: &str) -> NewTicket {
 impl World {
     /// An organisation with a live event and the gates `main` (in) and `out` (out).
     pub fn new() -> Self {
+        Self::with_commits(|| CommitFault::Proceed)
+    }
+    /// The same; `commits` is asked before each commit what becomes of it.
+    pub fn with_commits(commits: impl Fn() -> CommitFault + Send + Sync + 'static) -> Self {
         let clock = Arc::new(AtomicI64::new(BEGIN));
         let ticking = clock.clone();
         let dies_in = Arc::new(AtomicI64::new(-1));
@@ -162,6 +166,7 @@ impl World {
         let options = Options {
             inline: true,
             before_statement: Some(Arc::new(crash)),
+            before_commit: Some(Arc::new(commits)),
             clock: Some(Arc::new(move || ticking.load(Ordering::SeqCst))),
             ..Options::default()
         };

@@ -1,0 +1,108 @@
+//! Carrying out a run that was taken, to its end or to its next setback.
+
+use std::panic::AssertUnwindSafe;
+
+use admit_core::job::{RunState, backoff_ms};
+use admit_core::limits::{JOB_LEASE_MS, JOB_PROBLEM_CHARS, JOB_TRIES};
+use futures_util::FutureExt as _;
+
+use super::workflow::{Setback, Steps, Workflows};
+use crate::error::Result;
+use crate::ports::{App, Scope, read, write};
+use crate::records::*;
+
+/// How it ended this time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// Every step is done.
+    Done,
+    /// A step failed and is tried again after this many milliseconds.
+    Waits(i64),
+    /// A step failed for good: a person decides.
+    GaveUp,
+    /// Somebody else has the run, or there is none: nothing was changed.
+    NotOurs,
+}
+
+/// Carries out a taken run.
+///
+/// 1. Read the run and the steps that are done.
+/// 2. Go through its workflow's steps; those that are done give what they gave.
+/// 3. Store how it ended, under the fence it was taken with.
+///
+/// An error means that the store did not answer: the run is taken up again when its lease ends.
+pub async fn carry_out(app: &App, workflows: &Workflows, taken: TakenRun) -> Result<Ended> {
+    let run_id = taken.run_id.clone();
+    let found = read(&*app.store, &taken.organization_id, move |tx| {
+        Ok(tx.run(&run_id)?.map(|run| Ok::<_, crate::error::Error>((run, tx.run_steps(&run_id)?))).transpose()?)
+    })
+    .await?;
+    let Some((run, done)) = found.filter(|(run, _)| run.state == RunState::Open) else { return Ok(Ended::NotOurs) };
+    let Some(workflow) = workflows.find(&run.kind) else {
+        // A newer version made it: it waits for a process that knows it, and is not counted against it.
+        let mut steps = Steps::new(app, taken, run, done);
+        steps.at = "start";
+        return end(steps, Err(Setback::Again("this version does not know this workflow".into()))).await;
+    };
+    let mut steps = Steps::new(app, taken, run, done);
+    let ran = AssertUnwindSafe(workflow.run(&mut steps)).catch_unwind().await;
+    let ran = ran.unwrap_or_else(|_| Err(Setback::Again("the step failed in a way it should not".into())));
+    end(steps, ran).await
+}
+
+async fn end(steps: Steps, ran: std::result::Result<(), Setback>) -> Result<Ended> {
+    let Steps { app, taken, run: before, at, .. } = steps;
+    let now = app.clock.now();
+    let mut run = RunRecord { updated_at: now, ..before };
+    let ended = match ran {
+        Err(Setback::Taken) => return Ok(Ended::NotOurs),
+        Ok(()) => {
+            run = RunRecord { state: RunState::Done, tries: 0, step: None, problem: None, next_at: None, ..run };
+            Ended::Done
+        }
+        Err(Setback::Again(why)) => {
+            let before = if run.step.as_deref() == Some(at) { run.tries } else { 0 };
+            run.tries = before.saturating_add(1);
+            run.problem = Some(short(&why));
+            run.step = Some(at.to_owned());
+            if run.tries < JOB_TRIES {
+                let wait_ms = backoff_ms(run.tries, app.ids.random()[0]);
+                run.next_at = Some(now.plus_ms(wait_ms));
+                Ended::Waits(wait_ms)
+            } else {
+                Ended::GaveUp
+            }
+        }
+        Err(Setback::GiveUp(why)) => {
+            let before = if run.step.as_deref() == Some(at) { run.tries } else { 0 };
+            run.tries = before.saturating_add(1);
+            run.problem = Some(short(&why));
+            run.step = Some(at.to_owned());
+            Ended::GaveUp
+        }
+    };
+    if ended == Ended::GaveUp {
+        run.state = RunState::GaveUp;
+        run.next_at = None;
+    }
+    let (fence, wanted) = (taken.fence, ended.clone());
+    let held = write(&*app.store, Scope::organization(&taken.organization_id), move |tx| {
+        if !tx.hold_run(&run.run_id, fence, JOB_LEASE_MS)? {
+            return Ok(false);
+        }
+        tx.update_run(&run)?;
+        match wanted {
+            Ended::Done => tx.dequeue_run(&run.run_id)?,
+            Ended::Waits(wait_ms) => tx.release_run(&run.run_id, Some(wait_ms))?,
+            Ended::GaveUp | Ended::NotOurs => tx.release_run(&run.run_id, None)?,
+        }
+        Ok(true)
+    })
+    .await?;
+    Ok(if held { ended } else { Ended::NotOurs })
+}
+
+/// What failed, no longer than a line of a list may be, without line breaks.
+fn short(why: &str) -> String {
+    why.chars().map(|c| if c.is_control() { ' ' } else { c }).take(JOB_PROBLEM_CHARS).collect()
+}

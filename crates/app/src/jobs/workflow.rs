@@ -1,0 +1,200 @@
+//! What a workflow is, and the steps it is given to stand on.
+
+use std::future::Future;
+
+use admit_core::ids::EventId;
+use admit_core::job::RunState;
+use admit_core::limits::JOB_LEASE_MS;
+use admit_core::time::Timestamp;
+use futures_util::future::BoxFuture;
+
+use crate::draw::Draw;
+use crate::error::{Error, Result};
+use crate::ports::{App, Scope, Tx, write};
+use crate::records::*;
+
+/// Why a run did not come to its end this time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Setback {
+    /// Not now: the step is tried again later. Why, in words for the organiser.
+    Again(String),
+    /// There is no point in trying again by itself. Why, in words for the organiser.
+    GiveUp(String),
+    /// Somebody else took the run since: nothing of this try is stored any more.
+    Taken,
+}
+
+/// What steps and workflows return.
+pub type StepResult<T> = std::result::Result<T, Setback>;
+
+impl From<Error> for Setback {
+    fn from(error: Error) -> Self {
+        match error {
+            // What is wrong with the request stays wrong.
+            Error::Invalid { .. }
+            | Error::Unauthenticated { .. }
+            | Error::Denied { .. }
+            | Error::NotFound { .. }
+            | Error::Gone { .. }
+            | Error::Conflict { .. }
+            | Error::Unprocessable { .. } => Self::GiveUp(error.to_string()),
+            Error::Later { .. } | Error::Bug(_) => Self::Again(error.to_string()),
+        }
+    }
+}
+
+/// A workflow: its steps in order, for one run.
+pub trait Workflow: Send + Sync {
+    /// The word its runs are stored under.
+    fn kind(&self) -> &'static str;
+    /// Goes through the steps of a run. Whatever decides between steps must come from `steps`: it is the same each time.
+    fn run<'a>(&'a self, steps: &'a mut Steps) -> BoxFuture<'a, StepResult<()>>;
+}
+
+/// The workflows this process knows.
+#[derive(Default)]
+pub struct Workflows {
+    known: Vec<Box<dyn Workflow>>,
+}
+
+impl Workflows {
+    /// With one more.
+    pub fn with(mut self, workflow: impl Workflow + 'static) -> Self {
+        self.known.push(Box::new(workflow));
+        self
+    }
+    /// The workflow of this kind.
+    pub fn find(&self, kind: &str) -> Option<&dyn Workflow> {
+        self.known.iter().find(|workflow| workflow.kind() == kind).map(|workflow| &**workflow)
+    }
+}
+
+/// A run to be made with [`crate::ports::TxJobs::insert_runs`].
+pub fn fresh(
+    draw: &mut Draw,
+    kind: &'static str,
+    event_id: &EventId,
+    subject: &str,
+    input: String,
+    now: Timestamp,
+) -> RunRecord {
+    RunRecord {
+        run_id: draw.row_id(now),
+        kind: kind.to_owned(),
+        event_id: event_id.clone(),
+        subject: subject.to_owned(),
+        input,
+        state: RunState::Open,
+        tries: 0,
+        step: None,
+        problem: None,
+        next_at: Some(now),
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+/// A run that was taken, and what its steps gave so far.
+pub struct Steps {
+    pub(crate) app: App,
+    pub(crate) taken: TakenRun,
+    pub(crate) run: RunRecord,
+    pub(crate) done: Vec<StepRecord>,
+    /// The step under way, or the last one.
+    pub(crate) at: &'static str,
+    /// Steps passed so far.
+    passed: usize,
+}
+
+impl Steps {
+    pub(crate) fn new(app: &App, taken: TakenRun, run: RunRecord, done: Vec<StepRecord>) -> Self {
+        Self { app: app.clone(), taken, run, done, at: "", passed: 0 }
+    }
+    /// The use cases' parts.
+    pub fn app(&self) -> &App {
+        &self.app
+    }
+    /// The run.
+    pub fn run(&self) -> &RunRecord {
+        &self.run
+    }
+    /// Whose run it is.
+    pub fn organization_id(&self) -> &admit_core::ids::OrganizationId {
+        &self.taken.organization_id
+    }
+    /// What the step `name` gave, if it is done; it becomes the one under way.
+    fn given(&mut self, name: &'static str) -> Option<Vec<u8>> {
+        self.at = name;
+        self.passed += 1;
+        self.done.iter().find(|step| step.name == name).map(|step| step.output.clone())
+    }
+    fn record(&self, name: &'static str, output: Vec<u8>, began_at: Timestamp) -> StepRecord {
+        let failed = if self.run.step.as_deref() == Some(name) { self.run.tries } else { 0 };
+        StepRecord {
+            run_id: self.run.run_id.clone(),
+            name: name.to_owned(),
+            place: u32::try_from(self.passed).unwrap_or(u32::MAX),
+            output,
+            tries: failed.saturating_add(1),
+            began_at,
+            done_at: self.app.clock.now(),
+        }
+    }
+    /// A step that reaches outside. Done already: gives what it gave. Else does `work`, which is told a key that is the
+    /// same at every try, and stores what that gave.
+    pub async fn work<F, W>(&mut self, name: &'static str, work: F) -> StepResult<Vec<u8>>
+    where
+        F: FnOnce(String) -> W,
+        W: Future<Output = StepResult<Vec<u8>>>,
+    {
+        if let Some(given) = self.given(name) {
+            return Ok(given);
+        }
+        let began_at = self.app.clock.now();
+        let output = work(format!("{}:{name}", self.run.run_id)).await?;
+        let (fence, step) = (self.taken.fence, self.record(name, output.clone(), began_at));
+        let stored = step.clone();
+        let held = write(&*self.app.store, Scope::organization(&self.taken.organization_id), move |tx| {
+            let held = tx.hold_run(&stored.run_id, fence, JOB_LEASE_MS)?;
+            if held {
+                tx.insert_step(&stored)?;
+            }
+            Ok(held)
+        })
+        .await?;
+        if !held {
+            return Err(Setback::Taken);
+        }
+        self.done.push(step);
+        Ok(output)
+    }
+    /// A step that only writes: `op` gives its output and whatever is needed after the commit, which is `None` when the
+    /// step was done before. It commits with the step, or neither does.
+    pub async fn write<R, F>(&mut self, name: &'static str, scope: Scope, op: F) -> StepResult<(Vec<u8>, Option<R>)>
+    where
+        R: Send + 'static,
+        F: FnMut(&mut dyn Tx) -> Result<(Vec<u8>, R)> + Send + 'static,
+    {
+        if let Some(given) = self.given(name) {
+            return Ok((given, None));
+        }
+        let began_at = self.app.clock.now();
+        let step = self.record(name, Vec::new(), began_at);
+        let mut op = op;
+        let (fence, mut step) = (self.taken.fence, step);
+        let stored = write(&*self.app.store, scope, move |tx| {
+            if !tx.hold_run(&step.run_id, fence, JOB_LEASE_MS)? {
+                return Ok(None);
+            }
+            let (output, after) = op(tx)?;
+            step.output = output;
+            tx.insert_step(&step)?;
+            Ok(Some((step.clone(), after)))
+        })
+        .await?;
+        let (step, after) = stored.ok_or(Setback::Taken)?;
+        let output = step.output.clone();
+        self.done.push(step);
+        Ok((output, Some(after)))
+    }
+}

@@ -1,0 +1,64 @@
+//! Runs of workflows and their steps.
+
+use admit_core::ids::{EventId, OrganizationId};
+use admit_core::job::RunState;
+use admit_core::time::Timestamp;
+
+/// A run: one workflow for one subject. What its steps gave stands with them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRecord {
+    /// Id.
+    pub run_id: String,
+    /// Which workflow.
+    pub kind: String,
+    /// Of which event.
+    pub event_id: EventId,
+    /// What it is about: a guest's id.
+    pub subject: String,
+    /// What it was given, as its workflow writes and reads it.
+    pub input: String,
+    /// How it stands.
+    pub state: RunState,
+    /// Failed tries of the step it stands at.
+    pub tries: u32,
+    /// The step it stands at, once one failed.
+    pub step: Option<String>,
+    /// Why that step failed last.
+    pub problem: Option<String>,
+    /// When that step is tried again; a guess where it is not under way.
+    pub next_at: Option<Timestamp>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When its standing last changed.
+    pub updated_at: Timestamp,
+}
+
+/// A step that is done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepRecord {
+    /// Of which run.
+    pub run_id: String,
+    /// Its name, unique in the run.
+    pub name: String,
+    /// Its place in the run, from 1.
+    pub place: u32,
+    /// What it gave: what every later try of the run goes on with.
+    pub output: Vec<u8>,
+    /// Tries it took, the good one included.
+    pub tries: u32,
+    /// When the good try began.
+    pub began_at: Timestamp,
+    /// When it was done.
+    pub done_at: Timestamp,
+}
+
+/// A run that somebody took to carry out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TakenRun {
+    /// Whose.
+    pub organization_id: OrganizationId,
+    /// Which.
+    pub run_id: String,
+    /// Under this fence alone may its steps be stored.
+    pub fence: u64,
+}

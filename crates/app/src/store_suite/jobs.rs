@@ -1,0 +1,217 @@
+//! Runs of workflows: queue, leases, fences, steps.
+
+use std::collections::BTreeSet;
+
+use admit_core::job::RunState;
+use futures_util::future::join_all;
+
+use super::fixture::*;
+use crate::error::{Error, Result};
+use crate::ports::{RunFilter, Scope, read, write};
+use crate::records::*;
+
+const A_MINUTE: i64 = 60_000;
+
+/// A run about `guest-<name>` of event `e`.
+fn run(name: &str, created_at: i64) -> RunRecord {
+    RunRecord {
+        run_id: name.into(),
+        kind: "greet".into(),
+        event_id: id("e"),
+        subject: format!("guest-{name}"),
+        input: r#"{"to":"you"}"#.into(),
+        state: RunState::Open,
+        tries: 0,
+        step: None,
+        problem: None,
+        next_at: Some(at(created_at)),
+        created_at: at(created_at),
+        updated_at: at(created_at),
+    }
+}
+fn step(run_id: &str, name: &str, place: u32) -> StepRecord {
+    StepRecord {
+        run_id: run_id.into(),
+        name: name.into(),
+        place,
+        output: vec![0, 255, place as u8],
+        tries: 2,
+        began_at: at(7_000),
+        done_at: at(8_000),
+    }
+}
+async fn with_runs(store: &TestStore, names: &[&str]) {
+    with_event(store).await;
+    let runs: Vec<RunRecord> = names.iter().map(|name| run(name, 1_000)).collect();
+    on_event(store, move |tx| tx.insert_runs(&runs)).await.unwrap();
+}
+async fn take(store: &TestStore, holder: &str, lease_ms: i64) -> Vec<(String, u64)> {
+    let taken = store.take_runs(holder.into(), lease_ms, 100).await.unwrap();
+    taken.into_iter().map(|taken| (taken.run_id, taken.fence)).collect()
+}
+async fn hold(store: &TestStore, run_id: &'static str, fence: u64) -> bool {
+    let scope = Scope::organization(&id("o"));
+    write(&**store, scope, move |tx| tx.hold_run(run_id, fence, A_MINUTE)).await.unwrap()
+}
+async fn in_o<R: Send + 'static>(
+    store: &TestStore,
+    op: impl FnMut(&mut dyn crate::ports::Tx) -> Result<R> + Send + 'static,
+) -> Result<R> {
+    write(&**store, Scope::organization(&id("o")), op).await
+}
+
+/// A run is there, and taken up at once, exactly if the transaction that made it was committed.
+pub async fn a_run_comes_with_its_transaction_or_not_at_all(store: TestStore) {
+    with_event(&store).await;
+    let lost = on_event(&store, |tx| {
+        tx.insert_runs(&[run("lost", 1_000)])?;
+        Err::<(), _>(Error::not_found("luck"))
+    })
+    .await;
+    assert!(lost.is_err());
+    assert_eq!(store.next_run_in().await, Ok(None));
+    on_event(&store, |tx| tx.insert_runs(&[run("kept", 1_000)])).await.unwrap();
+    assert_eq!(store.next_run_in().await, Ok(Some(0)));
+    let taken = store.take_runs("node".into(), A_MINUTE, 10).await.unwrap();
+    assert_eq!(taken, [TakenRun { organization_id: id("o"), run_id: "kept".into(), fence: 1 }]);
+    assert_eq!(look(&store, |tx| tx.run("kept")).await, Some(run("kept", 1_000)));
+    assert_eq!(look(&store, |tx| tx.run("lost")).await, None);
+}
+
+/// Whoever has a run has it alone until the lease ends; then it is due again, under a higher fence.
+pub async fn a_run_is_taken_by_one_until_its_lease_ends(store: TestStore) {
+    with_runs(&store, &["r1", "r2"]).await;
+    assert_eq!(take(&store, "first", 0).await, [("r1".into(), 1), ("r2".into(), 1)]);
+    assert_eq!(take(&store, "second", A_MINUTE).await, [("r1".into(), 2), ("r2".into(), 2)], "the lease was over");
+    assert_eq!(take(&store, "third", A_MINUTE).await, []);
+    let wait = store.next_run_in().await.unwrap().unwrap();
+    assert!((1..=A_MINUTE).contains(&wait), "{wait}");
+}
+
+/// A process that was thought dead holds nothing any more: what it would store is not stored.
+pub async fn only_the_newest_fence_holds(store: TestStore) {
+    with_runs(&store, &["r1"]).await;
+    take(&store, "first", 0).await;
+    assert!(hold(&store, "r1", 1).await, "nobody took it since");
+    assert_eq!(take(&store, "second", A_MINUTE).await, [], "holding made the lease longer");
+    store.renew_runs("first".into(), vec!["r1".into()], 0).await.unwrap();
+    assert_eq!(take(&store, "second", A_MINUTE).await, [("r1".into(), 2)]);
+    assert!(!hold(&store, "r1", 1).await);
+    assert!(hold(&store, "r1", 2).await);
+    assert!(!hold(&store, "r9", 1).await);
+}
+
+/// Any number may take at once: each run goes to one of them.
+pub async fn takers_at_once_take_different_runs(store: TestStore) {
+    let names: Vec<String> = (0..40).map(|n| format!("r{n:02}")).collect();
+    with_runs(&store, &names.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    let takers = (0..8).map(|n| store.take_runs(format!("node-{n}"), A_MINUTE, 5));
+    let taken: Vec<TakenRun> = join_all(takers).await.into_iter().flat_map(Result::unwrap).collect();
+    let different: BTreeSet<&str> = taken.iter().map(|taken| taken.run_id.as_str()).collect();
+    assert_eq!(different.len(), taken.len(), "one run was given to two");
+    assert!(taken.iter().all(|taken| taken.fence == 1));
+    // One that found others' rows locked may have come back with fewer; nothing is lost by it.
+    let rest = take(&store, "last", A_MINUTE).await.len();
+    assert_eq!(taken.len() + rest, 40);
+}
+
+/// A process that starts again has at once what it had before, and nobody else's.
+pub async fn a_process_that_starts_again_frees_what_it_had(store: TestStore) {
+    with_runs(&store, &["r1", "r2"]).await;
+    assert_eq!(store.take_runs("crashed".into(), A_MINUTE, 1).await.unwrap().len(), 1);
+    assert_eq!(store.take_runs("other".into(), A_MINUTE, 1).await.unwrap().len(), 1);
+    assert_eq!(store.free_runs("crashed".into()).await, Ok(1));
+    assert_eq!(take(&store, "crashed", A_MINUTE).await, [("r1".into(), 2)]);
+}
+
+/// A lease is renewed by the one who has it, and by nobody else.
+pub async fn a_lease_is_renewed_by_its_holder(store: TestStore) {
+    with_runs(&store, &["r1", "r2"]).await;
+    take(&store, "node", 0).await;
+    store.renew_runs("node".into(), vec!["r1".into()], A_MINUTE).await.unwrap();
+    store.renew_runs("stranger".into(), vec!["r2".into()], A_MINUTE).await.unwrap();
+    assert_eq!(take(&store, "other", A_MINUTE).await, [("r2".into(), 2)]);
+}
+
+/// A run that was let go waits as long as it was told; one that gave up waits for a person.
+pub async fn a_run_let_go_waits(store: TestStore) {
+    with_runs(&store, &["r1", "r2", "r3"]).await;
+    take(&store, "node", A_MINUTE).await;
+    in_o(&store, |tx| {
+        tx.release_run("r1", Some(0))?;
+        tx.release_run("r2", Some(A_MINUTE))?;
+        tx.release_run("r3", None)
+    })
+    .await
+    .unwrap();
+    assert!(!hold(&store, "r2", 1).await, "what was let go is nobody's");
+    assert_eq!(take(&store, "node", A_MINUTE).await, [("r1".into(), 2)]);
+    in_o(&store, |tx| tx.hurry_run("r2").and_then(|()| tx.hurry_run("r3")).and_then(|()| tx.hurry_run("r1")))
+        .await
+        .unwrap();
+    let hurried = take(&store, "node", A_MINUTE).await;
+    assert_eq!(hurried, [("r2".into(), 2), ("r3".into(), 2)], "r1 is under way and left alone");
+    in_o(&store, |tx| tx.dequeue_run("r1")).await.unwrap();
+    assert!(!hold(&store, "r1", 2).await);
+}
+
+/// A step is done once, and is there with what it gave, in the order of doing.
+pub async fn a_step_is_stored_once(store: TestStore) {
+    with_runs(&store, &["r1", "r2"]).await;
+    in_o(&store, |tx| tx.insert_step(&step("r1", "write", 1))).await.unwrap();
+    in_o(&store, |tx| tx.insert_step(&step("r1", "send", 2))).await.unwrap();
+    in_o(&store, |tx| tx.insert_step(&step("r2", "write", 1))).await.unwrap();
+    assert_eq!(conflict(in_o(&store, |tx| tx.insert_step(&step("r1", "write", 3))).await), "step_exists");
+    let steps = look(&store, |tx| tx.run_steps("r1")).await;
+    assert_eq!(steps, [step("r1", "write", 1), step("r1", "send", 2)]);
+}
+
+/// Runs come back as they stand, newest first, by what is asked.
+pub async fn runs_are_listed_newest_first(store: TestStore) {
+    with_event(&store).await;
+    on_event(&store, |tx| tx.insert_runs(&[run("r1", 1_000), run("r2", 2_000), run("r3", 3_000)])).await.unwrap();
+    let changed = RunRecord {
+        state: RunState::GaveUp,
+        tries: 3,
+        step: Some("send".into()),
+        problem: Some("no such mailbox".into()),
+        next_at: None,
+        updated_at: at(9_000),
+        ..run("r2", 2_000)
+    };
+    let stored = changed.clone();
+    in_o(&store, move |tx| tx.update_run(&stored)).await.unwrap();
+    let ids = |listed: Listed<RunRecord>| listed.items.into_iter().map(|run| run.run_id).collect::<Vec<_>>();
+    let first = look(&store, |tx| tx.runs(&RunFilter::default(), &page(2))).await;
+    let cursor = first.next_cursor.clone();
+    assert_eq!(ids(first), ["r3", "r2"]);
+    assert_eq!(ids(look(&store, |tx| tx.runs(&RunFilter::default(), &Page { limit: 2, cursor })).await), ["r1"]);
+    let gave_up = RunFilter { state: Some(RunState::GaveUp), ..RunFilter::default() };
+    assert_eq!(look(&store, move |tx| tx.runs(&gave_up, &page(9))).await.items, [changed]);
+    let of_guest = RunFilter { subject: Some("guest-r1".into()), event_id: Some(id("e")), ..RunFilter::default() };
+    assert_eq!(ids(look(&store, move |tx| tx.runs(&of_guest, &page(9))).await), ["r1"]);
+    let of_another = RunFilter { event_id: Some(id("f")), ..RunFilter::default() };
+    assert_eq!(ids(look(&store, move |tx| tx.runs(&of_another, &page(9))).await), [""; 0]);
+}
+
+/// Two organisations' runs of the same id do not meet.
+pub async fn runs_of_two_organizations_do_not_meet(store: TestStore) {
+    with_runs(&store, &["r1"]).await;
+    with_organization(&store, "p").await;
+    let theirs = RunRecord { subject: "theirs".into(), ..run("r1", 5_000) };
+    let made = theirs.clone();
+    write(&*store, Scope::organization(&id("p")), move |tx| {
+        tx.insert_runs(std::slice::from_ref(&made))?;
+        tx.insert_step(&step("r1", "theirs", 1))
+    })
+    .await
+    .unwrap();
+    let taken = store.take_runs("node".into(), A_MINUTE, 10).await.unwrap();
+    let whose: Vec<&str> = taken.iter().map(|taken| taken.organization_id.as_str()).collect();
+    assert_eq!(whose, ["o", "p"]);
+    write(&*store, Scope::organization(&id("p")), |tx| tx.dequeue_run("r1")).await.unwrap();
+    assert!(hold(&store, "r1", 1).await);
+    assert_eq!(look(&store, |tx| tx.run_steps("r1")).await, []);
+    assert_eq!(read(&*store, &id("p"), |tx| tx.run("r1")).await, Ok(Some(theirs)));
+    assert_eq!(look(&store, |tx| tx.run("r1")).await, Some(run("r1", 1_000)));
+}

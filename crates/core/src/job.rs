@@ -1,0 +1,44 @@
+//! Work that must happen after a commit and outlives a crash: how a run stands, and how long a failed step waits.
+
+use crate::limits::{JOB_RETRY_FIRST_MS, JOB_RETRY_MAX_MS};
+use crate::words::words;
+
+words! {
+    /// How a run stands.
+    RunState {
+        /// Under way, or waiting to be tried (again).
+        Open = "open",
+        /// Every step is done.
+        Done = "done",
+        /// It was tried as often as it may be, or there is no point in trying: a person decides.
+        GaveUp = "gave_up",
+    }
+}
+
+/// How long a step waits after its `tries`-th failure, in milliseconds: doubling, up to [`JOB_RETRY_MAX_MS`], and up to a
+/// tenth more by `random`, so that what failed together is not tried together.
+pub fn backoff_ms(tries: u32, random: u8) -> i64 {
+    let doublings = tries.saturating_sub(1).min(32);
+    let wait = JOB_RETRY_FIRST_MS.saturating_mul(1_i64 << doublings).min(JOB_RETRY_MAX_MS);
+    wait + wait * i64::from(random) / 2_560
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::JOB_TRIES;
+
+    #[test]
+    fn waits_double_up_to_the_longest() {
+        let waits: Vec<i64> = (1..=12).map(|tries| backoff_ms(tries, 0) / 1_000).collect();
+        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600]);
+        assert_eq!(backoff_ms(u32::MAX, 0), JOB_RETRY_MAX_MS);
+        assert_eq!((backoff_ms(1, 255), backoff_ms(0, 0)), (1_099, 1_000));
+    }
+
+    #[test]
+    fn a_step_is_tried_for_about_a_day() {
+        let hours = (1..JOB_TRIES).map(|tries| backoff_ms(tries, 0)).sum::<i64>() / 3_600_000;
+        assert!((22..=26).contains(&hours), "{hours}");
+    }
+}

@@ -1,0 +1,65 @@
+//! Which runs are due, over all organisations: part of the allow-list of unscoped statements (law 6). It tells ids and
+//! times; what a run is stands behind its organisation's policy.
+
+use admit_app::error::Result;
+use admit_app::records::TakenRun;
+
+use crate::driver::{Driver, statements};
+use crate::value::{Row, Value};
+
+statements! {
+    /// Takes due runs, longest due first. $1: for whom, $2: until when, $3: now, $4: at most. On PostgreSQL two that take at
+    /// once take different ones.
+    TAKE_RUNS = "UPDATE job_queue SET holder = $1, fence = fence + 1, next_at = $2 WHERE (organization_id, run_id) IN
+        (SELECT organization_id, run_id FROM job_queue WHERE next_at <= $3 ORDER BY next_at, run_id LIMIT $4)
+        RETURNING organization_id, run_id, fence",
+        postgres = "WITH due AS MATERIALIZED (SELECT organization_id, run_id FROM job_queue WHERE next_at <= $3
+            ORDER BY next_at, run_id LIMIT $4 FOR UPDATE SKIP LOCKED)
+        UPDATE job_queue q SET holder = $1, fence = q.fence + 1, next_at = $2 FROM due
+        WHERE q.organization_id = due.organization_id AND q.run_id = due.run_id
+        RETURNING q.organization_id, q.run_id, q.fence";
+    /// Runs that somebody has stay theirs. $1: whose, $2: until when.
+    RENEW_RUNS = "UPDATE job_queue SET next_at = $2 WHERE holder = $1 AND run_id IN ($3)";
+    /// What somebody had is due. $1: whose, $2: now.
+    FREE_RUNS = "UPDATE job_queue SET holder = NULL, next_at = $2 WHERE holder = $1";
+    /// When the next run is due.
+    NEXT_RUN = "SELECT MIN(next_at) FROM job_queue WHERE next_at IS NOT NULL";
+}
+
+fn read_taken(row: &mut Row) -> Result<TakenRun> {
+    Ok(TakenRun { organization_id: row.parsed()?, run_id: row.text()?, fence: row.count()? })
+}
+
+/// Takes due runs for `holder`, in order of id.
+pub fn take<D: Driver>(driver: &mut D, holder: &str, lease_ms: i64, limit: usize) -> Result<Vec<TakenRun>> {
+    let now = driver.now()?;
+    let most = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = driver.query(&TAKE_RUNS, &[holder.into(), now.plus_ms(lease_ms).into(), now.into(), most.into()])?;
+    let mut taken = rows.into_iter().map(|mut row| read_taken(&mut row)).collect::<Result<Vec<_>>>()?;
+    taken.sort_by(|a, b| (&a.run_id, &a.organization_id).cmp(&(&b.run_id, &b.organization_id)));
+    Ok(taken)
+}
+
+/// What of these `holder` still has stays its own for longer.
+pub fn renew<D: Driver>(driver: &mut D, holder: &str, run_ids: &[String], lease_ms: i64) -> Result<()> {
+    if run_ids.is_empty() {
+        return Ok(());
+    }
+    let until = driver.now()?.plus_ms(lease_ms);
+    let list: Vec<Value<'_>> = run_ids.iter().map(Value::from).collect();
+    driver.execute_each(&RENEW_RUNS, &[holder.into(), until.into()], &list).map(|_| ())
+}
+
+/// What `holder` had is due at once; tells how many that were.
+pub fn free<D: Driver>(driver: &mut D, holder: &str) -> Result<u64> {
+    let now = driver.now()?;
+    driver.execute(&FREE_RUNS, &[holder.into(), now.into()])
+}
+
+/// How long until the next run is due, in milliseconds; 0 where one is.
+pub fn next_in<D: Driver>(driver: &mut D) -> Result<Option<i64>> {
+    let row = driver.query(&NEXT_RUN, &[])?.into_iter().next();
+    let next = row.map(|mut row| row.option(Row::at)).transpose()?.flatten();
+    let now = driver.now()?;
+    Ok(next.map(|next| next.since(now).max(0)))
+}
