@@ -173,7 +173,7 @@ impl Store for Postgres {
         self.server(true, move |driver| job_queue::free(driver, &holder))
     }
     fn next_run_in(&self) -> BoxFuture<'static, Result<Option<i64>>> {
-        self.server(false, |driver| job_queue::next_in(driver))
+        self.server(false, job_queue::next_in)
     }
     fn now(&self) -> BoxFuture<'static, Result<Timestamp>> {
         self.server(false, |driver| driver.now())

@@ -34,7 +34,8 @@ pub enum Ended {
 pub async fn carry_out(app: &App, workflows: &Workflows, taken: TakenRun) -> Result<Ended> {
     let run_id = taken.run_id.clone();
     let found = read(&*app.store, &taken.organization_id, move |tx| {
-        Ok(tx.run(&run_id)?.map(|run| Ok::<_, crate::error::Error>((run, tx.run_steps(&run_id)?))).transpose()?)
+        let Some(run) = tx.run(&run_id)? else { return Ok(None) };
+        Ok(Some((run, tx.run_steps(&run_id)?)))
     })
     .await?;
     let Some((run, done)) = found.filter(|(run, _)| run.state == RunState::Open) else { return Ok(Ended::NotOurs) };
