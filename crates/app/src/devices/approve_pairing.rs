@@ -164,7 +164,10 @@ fn approve(tx: &mut dyn Tx, by: &UserCaller, record: &PairingTokenRecord, found:
     }
     tx.stamp(&record.event_id)?;
     tx.insert_pairing_token(record)?;
-    let said = json!({ "gate_id": record.gate_id.as_str(), "known": known.is_some() });
+    let mut said = json!({ "gate_id": record.gate_id.as_str(), "known": known.is_some() });
+    if let Some(since) = lost_since {
+        said["found_lost_since"] = json!(since.to_string());
+    }
     let entity = ("Device", device_id.as_str());
     tx.append_audit(line::of(by, Some(&record.event_id), "pairing_approved", entity, said))?;
     Ok(lost_since.is_some())
@@ -186,8 +189,11 @@ fn take_back(
     let mut brought = Vec::new();
     for event_id in events {
         brought.push((event_id.clone(), find_again(tx, event_id, device_id, now, draw)?));
-        let entity = ("Device", device_id.as_str());
-        tx.append_audit(line::of(by, Some(event_id), "device_found", entity, said.clone()))?;
+        // Where it is to scan, the approval's line says so.
+        if *event_id != record.event_id {
+            let entity = ("Device", device_id.as_str());
+            tx.append_audit(line::of(by, Some(event_id), "device_found", entity, said.clone()))?;
+        }
     }
     Ok(brought)
 }
