@@ -33,9 +33,14 @@ async fn with_network(venue: &Venue, scanners: &mut [Scanner]) {
     until(scanners, "everything to be handed over", |one| one.view().unsent == 0).await;
 }
 
+/// The scans of a list. A claim whose final came is listed beside it, without a verdict of its own.
+fn taken(scans: &Value) -> impl Iterator<Item = &Value> {
+    scans["items"].as_array().unwrap().iter().filter(|scan| !scan["verdict"].is_null())
+}
+
 fn of<'a>(scans: &'a Value, device: &Scanner) -> Vec<&'a Value> {
     let id = device.view().device_id.as_ref().unwrap().as_str();
-    scans["items"].as_array().unwrap().iter().filter(|scan| scan["device_id"] == id).collect()
+    taken(scans).filter(|scan| scan["device_id"] == id).collect()
 }
 
 /// S1 §12.1 (1): manifest download → local scans → sync → conflict detection.
@@ -132,7 +137,7 @@ async fn s1_12_4_network_failure() {
     until(&mut scanners, "ten connections to be cut", |_| cut.load(Ordering::Relaxed) >= enough).await;
     with_network(&venue, &mut scanners).await;
     let scans = venue.get("/api/events/{event}/scans?limit=500").await;
-    assert_eq!(scans["items"].as_array().unwrap().len(), 30, "each once");
+    assert_eq!(taken(&scans).count(), 30, "each once");
     let inside = venue.get("/api/events/{event}/occupancy").await;
     assert_eq!((&inside["inside"], &inside["over"]), (&json!(30), &json!(0)));
     venue.in_order();
