@@ -1,8 +1,8 @@
 //! The project's own commands. `make` is the door, this is the room behind it.
 //!
 //! Reading order: `exec` starts programs, `stamp` remembers inputs, `setup` installs what a machine lacks,
-//! `wasm` and `web` build the browser's half, `conformance` knows which test proves what, `tidy` holds the laws a compiler cannot, `suite` runs everything,
-//! `bench` measures.
+//! `wasm` and `web` build the browser's half, `conformance` knows which test proves what, `tidy` holds the laws a compiler cannot, `contract` asks the served
+//! binary what its document promises, `suite` runs everything, `bench` measures.
 
 mod exec;
 mod stamp;
@@ -11,6 +11,7 @@ mod wasm;
 mod web;
 mod conformance;
 mod tidy;
+mod contract;
 mod suite;
 mod bench;
 
@@ -28,6 +29,7 @@ cargo xtask <command>
   check          the quick look before a commit: format, tidy, clippy, types of the web code
   tidy           the laws of the house that a compiler does not know
   conformance    the list of what S1 and S2 ask for, checked and counted; --write puts the last run's results into it
+  contract       a served binary against its own OpenAPI document: [--examples N] [--only REGEX]
   test           everything that must hold before a change lands
   test-long      the same with far more generated histories, seeds and kills
   mutants        every planted bug, the invariant that finds it, after how many seeds
@@ -59,6 +61,7 @@ fn run(command: &str, args: &[String]) -> Result<()> {
         "check" => suite::check(),
         "tidy" => tidy::run(),
         "conformance" => conformance::command(args),
+        "contract" => contract::command(args),
         "test" => suite::test(suite::Depth::Gate),
         "test-long" => suite::test(suite::Depth::Long),
         "mutants" => suite::mutants(),

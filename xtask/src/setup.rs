@@ -43,6 +43,17 @@ pub const TESTS: &[Need] = &[
     Need { files: &["/usr/bin/python3"], packages: &["python3"] },
 ];
 
+/// What checks the served document is installed into an environment of its own, which Debian's Python cannot make by
+/// itself.
+pub const CONTRACT: &[Need] = &[Need {
+    files: &[
+        "/usr/lib/python3.11/ensurepip/__init__.py",
+        "/usr/lib/python3.12/ensurepip/__init__.py",
+        "/usr/lib/python3.13/ensurepip/__init__.py",
+    ],
+    packages: &["python3-venv"],
+}];
+
 /// The compiler for the browser on a machine whose rustup cannot fetch the wasm32 target.
 pub const WASM: &[Need] = &[
     // By package and not by program: the plain `cargo` and `rustc` of the same release are far too old.

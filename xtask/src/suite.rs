@@ -3,6 +3,7 @@
 mod tally;
 
 use crate::conformance::{self, CargoLines, Results};
+use crate::contract;
 use crate::exec;
 use crate::setup;
 use crate::tidy;
@@ -40,6 +41,14 @@ impl Depth {
         }
     }
 
+    /// Examples of each operation of the OpenAPI document.
+    fn examples(self) -> &'static str {
+        match self {
+            Depth::Gate => "10",
+            Depth::Long => contract::EXAMPLES,
+        }
+    }
+
     /// Seeds for the simulator's levels 0 and 1.
     fn seeds(self) -> [&'static str; 2] {
         match self {
@@ -65,6 +74,7 @@ struct Run {
 pub fn setup() -> Result<()> {
     setup::node()?;
     setup::ensure(setup::TESTS)?;
+    setup::ensure(setup::CONTRACT)?;
     wasm::toolchain().map(drop)
 }
 
@@ -125,6 +135,11 @@ impl Run {
         self.step("HTTP tests on PostgreSQL and Redis", |run| {
             let these = ["--locked", "--profile", PROFILE, "--no-fail-fast", "--test", "it"];
             run.cargo_test(&[&these[..], &PRODUCT[..]].concat(), &[("ADMIT_TEST_STORE", "postgres")])
+        })?;
+        self.step("the document, asked of a served binary", |run| {
+            contract::check(&binary(), run.depth.examples(), None)?;
+            run.tally.passed += 1;
+            Ok(())
         })?;
         let seeds = self.depth.seeds();
         self.step("simulator, level 0", |run| run.simulate("0", seeds[0]))?;
