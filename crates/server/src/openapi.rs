@@ -66,6 +66,7 @@ pub struct FieldErrorDoc {
 pub fn finish(document: &mut utoipa::openapi::OpenApi) {
     name_operations(document);
     vocabularies::name_words(document);
+    vocabularies::widen_counts(document);
     answers::complete(document);
 }
 

@@ -239,6 +239,8 @@ mod tests {
         assert_eq!(document["paths"]["/api/audit"]["get"]["x-roles"], serde_json::json!(["owner", "manager"]));
         assert_eq!(document["paths"]["/api/members"]["get"]["x-roles"].as_array().unwrap().len(), 5);
         let revoke = &document["paths"]["/api/scanning/devices/{id}"]["delete"]["requestBody"];
+        let capacity = &document["components"]["schemas"]["GatePatchRequest"]["properties"]["capacity"];
+        assert_eq!((&capacity["format"], &capacity["maximum"]), (&"int64".into(), &u32::MAX.into()), "as it is read");
         assert_ne!(revoke["required"], serde_json::json!(true), "it may be left out");
     }
 }

@@ -9,7 +9,7 @@ use admit_core::scan::{Form, Method, Outcome, ScanKind, SignatureState, Stage};
 use admit_core::ticket::TicketStatus;
 use serde_json::Value;
 use utoipa::openapi::path::Parameter;
-use utoipa::openapi::schema::{ArrayItems, Object, SchemaType, Type};
+use utoipa::openapi::schema::{ArrayItems, KnownFormat, Object, SchemaFormat, SchemaType, Type};
 use utoipa::openapi::{OpenApi, RefOr, Schema};
 
 /// Shape, member, its words; shapes whose member is an array have words for items.
@@ -107,6 +107,22 @@ pub fn misplaced(document: &mut OpenApi) -> Vec<String> {
         }
     }
     found
+}
+
+/// Counts of 32 bits without a sign go up to 4,294,967,295; the format `int32`, as the routes' types are described, ends at
+/// half of it.
+pub fn widen_counts(document: &mut OpenApi) {
+    let shapes = document.components.as_mut().map(|all| &mut all.schemas).into_iter().flat_map(|all| all.values_mut());
+    for shape in shapes {
+        let RefOr::T(Schema::Object(shape)) = shape else { continue };
+        for object in shape.properties.values_mut().filter_map(plain) {
+            let narrow = object.format == Some(SchemaFormat::KnownFormat(KnownFormat::Int32));
+            if narrow && object.minimum.is_some() && object.maximum.is_none() {
+                object.format = Some(SchemaFormat::KnownFormat(KnownFormat::Int64));
+                object.maximum = Some(u32::MAX.into());
+            }
+        }
+    }
 }
 
 fn put(object: &mut Object, words: &[&str]) {
