@@ -78,7 +78,7 @@ fn fresh_database() -> String {
 }
 
 fn open(address: &str) -> Postgres {
-    let options = admit_store_postgres::Options { writers: 2, readers: 3, require_fsync: false, first_epoch: None };
+    let options = admit_store_postgres::Options { writers: 2, readers: 3, require_fsync: false, ..Default::default() };
     Postgres::open(address, options).unwrap()
 }
 
