@@ -11,6 +11,7 @@ use admit_app::error::{Error, Result};
 use admit_core::time::Timestamp;
 use admit_store_queries::constraints::conflict;
 use admit_store_queries::driver::{Asked, Bulk, Driver, Made, RunFor, Stmt};
+use admit_store_queries::hooks::planted;
 use admit_store_queries::value::{Row, Value, check_text};
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
@@ -190,11 +191,11 @@ impl PgDriver {
     pub fn commit(&mut self) -> Result<()> {
         match self.options.before_commit.as_ref().map_or(CommitFault::Proceed, |hook| hook()) {
             CommitFault::Proceed => self.commit_now(),
-            CommitFault::Lose => Err(unavailable()),
+            CommitFault::Lose => Err(planted()),
             CommitFault::LostAck => {
                 self.commit_now()?;
                 self.trouble = Trouble::Lost;
-                Err(unavailable())
+                Err(planted())
             }
         }
     }
@@ -296,7 +297,7 @@ impl PgDriver {
     }
     fn enter(&self, name: &'static str) -> Result<()> {
         let hook = self.options.before_statement.as_ref().filter(|_| self.hooked);
-        if hook.is_some_and(|hook| hook(name) == StatementFault::Crash) { Err(unavailable()) } else { Ok(()) }
+        if hook.is_some_and(|hook| hook(name) == StatementFault::Crash) { Err(planted()) } else { Ok(()) }
     }
     fn begun(&mut self) {
         if let Some(begin) = self.begin.take_if(|_| !self.bare) {

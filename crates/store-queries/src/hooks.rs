@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use admit_app::error::Error;
+
 /// What a planted fault does to a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommitFault {
@@ -22,6 +24,12 @@ pub enum StatementFault {
     /// The process dies before this statement: the transaction is rolled back, an error is answered. The simulator then
     /// lets the store crash.
     Crash,
+}
+
+/// The answer to what a planted fault hit: the same of both backends, though each has its own pause before a client asks
+/// again after a fault of its own.
+pub fn planted() -> Error {
+    Error::Later { code: "store_unavailable", retry_after_ms: 5_000 }
 }
 
 /// The database's clock: milliseconds since 1970.
