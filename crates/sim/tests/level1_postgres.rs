@@ -17,6 +17,9 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().expect("a whole number"))
 }
 
+/// Seeds that once came to something else on PostgreSQL: the answer to a planted fault told of another pause.
+const ONCE_DIFFERENT: [u64; 1] = [316];
+
 /// Databases that no seed uses at the moment.
 static FREE: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
@@ -112,7 +115,7 @@ fn a_seed_comes_to_the_same_bytes_on_both_stores() {
         number("ADMIT_SIM_POSTGRES_SEEDS").unwrap_or(if std::env::var_os("ADMIT_LONG").is_some() { 500 } else { 12 });
     let from = number("ADMIT_SIM_FROM").unwrap_or(0);
     let (next, found) = (AtomicU64::new(0), Mutex::new(Vec::new()));
-    let all: Vec<u64> = regressions(1).into_iter().chain(from..from + seeds).collect();
+    let all: Vec<u64> = regressions(1).into_iter().chain(ONCE_DIFFERENT).chain(from..from + seeds).collect();
     std::thread::scope(|scope| {
         // Most of a seed's time goes by between two processes: more of them than processors keep these busy.
         for _ in 0..4 {
