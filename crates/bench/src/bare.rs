@@ -1,5 +1,6 @@
 //! The limit of a store that does nothing but store: the same scans inserted, their tickets' rows updated, in a bare
-//! loop on one connection with the server's own durability.
+//! loop with the server's own durability: SQLite on one connection, for it has one writer; PostgreSQL on as many as
+//! there are phones.
 
 use std::path::Path;
 use std::time::Instant;
@@ -31,7 +32,17 @@ const INSERT_SCAN: &str = "INSERT INTO scans VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,
 // tidy-allow: the bare limit is no store of ours
 const UPDATE_TICKET: &str = "UPDATE tickets SET state = ?3 WHERE organization_id = ?1 AND ticket_id = ?2";
 
-/// Scans a second. `items` are the scans as they travel, each of the ticket beside it; the file is made in `folder`.
+/// Ids and digests are made beforehand: no store makes them.
+pub fn ids(items: &[String]) -> Vec<(String, [u8; 32])> {
+    let mut random = Random(4);
+    items.iter().map(|item| (random.uuid(), Sha256::digest(item.as_bytes()).into())).collect()
+}
+
+/// What the tickets' rows are updated to.
+pub const STATE: &str = r#"{"entries":1,"inside":1,"last_entry":{"at_ms":1780000000000,"gate_id":"north"}}"#;
+
+/// Scans a second of SQLite. `items` are the scans as they travel, each of the ticket beside it; the file is made in
+/// `folder`.
 pub fn rate(folder: &Path, tickets: &[Listed], items: &[String], per_transaction: usize) -> Result<f64> {
     ensure!(tickets.len() >= items.len(), "each scan has a ticket of its own");
     let path = folder.join("bare.sqlite");
@@ -55,11 +66,7 @@ pub fn rate(folder: &Path, tickets: &[Listed], items: &[String], per_transaction
         filling.prepare_cached(INSERT_TICKET)?.execute(params![organization_id, ticket.ticket_id])?;
     }
     filling.commit()?;
-    // Ids and digests are made beforehand: no store makes them.
-    let rows: Vec<(String, [u8; 32])> =
-        items.iter().map(|item| (random.uuid(), Sha256::digest(item.as_bytes()).into())).collect();
-    let state = r#"{"entries":1,"inside":1,"last_entry":{"at_ms":1780000000000,"gate_id":"north"}}"#;
-
+    let rows = ids(items);
     let start = Instant::now();
     for (batch, numbers) in (0..items.len()).collect::<Vec<_>>().chunks(per_transaction).enumerate() {
         let work = db.transaction()?;
@@ -77,7 +84,7 @@ pub fn rate(folder: &Path, tickets: &[Listed], items: &[String], per_transaction
                 items[at]
             ])?;
             let mut update = work.prepare_cached(UPDATE_TICKET)?;
-            update.execute(params![organization_id, tickets[at].ticket_id, state])?;
+            update.execute(params![organization_id, tickets[at].ticket_id, STATE])?;
         }
         work.commit()?;
     }

@@ -60,7 +60,7 @@ fn place(place: &crate::organiser::Place) -> serde_json::Value {
     json!({ "event_id": place.event_id, "gate_id": place.gate_id })
 }
 fn sign_in(demo: &crate::server::Demo) -> serde_json::Value {
-    json!({ "email": demo.email, "password": demo.password })
+    json!({ "email": demo.account.email, "password": demo.account.password })
 }
 
 /// A signed list in a file, and what a phone that was given it knows.

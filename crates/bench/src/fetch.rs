@@ -17,7 +17,7 @@ pub fn measure(run: &Run) -> Result<Vec<Row>> {
     let seed = Seed::of(run)?;
     let folder = seed.copy(run, "fetch")?;
     let server = Server::serve(run, &folder)?;
-    let phone = Organiser::sign_in(&server, &seed.demo)?.pair(&seed.demo_place, 1)?.remove(0);
+    let phone = Organiser::sign_in(&server, &seed.demo.account)?.pair(&seed.demo_place, 1)?.remove(0);
     let mut connection = server.connect()?;
     let mut fetch = |encoding: &str| -> Result<(f64, Vec<u8>)> {
         let asked = list_request(&phone, encoding);

@@ -4,20 +4,23 @@ use std::sync::Barrier;
 use std::time::Instant;
 
 use admit_core::wire::scanning::SyncAnswer;
+use admit_core::wire::scans::ScansSyncAnswer;
 use anyhow::{Context, Result, anyhow, ensure};
 
 use crate::bare;
+use crate::bare_postgres;
+use crate::ground::{Ground, Store};
 use crate::http::Answer;
-use crate::organiser::{Listed, Organiser, listed};
+use crate::organiser::{Listed, Organiser};
 use crate::phone::{Format, Phone, Upload};
 use crate::row::{Row, Target, number};
 use crate::run::Run;
 use crate::sample::median;
-use crate::seed::Seed;
-use crate::server::Server;
+use crate::server::{Data, Server};
 
 /// One way of uploading.
 struct Case {
+    store: Store,
     format: Format,
     /// Scans of a batch.
     batch: usize,
@@ -30,33 +33,35 @@ struct Case {
 
 /// Runs of a case; the median counts.
 const RUNS: usize = 3;
-/// Scans of the bare limit's loop.
-const BARE_SCANS: usize = 20_000;
 
-/// Both forms at 1, 8 and 32 phones, and one phone with 2,000 queued scans.
+/// Every size of batch at 1, 8 and 32 phones on each store, and one phone with 2,000 queued scans.
 pub fn measure(run: &Run) -> Result<Vec<Row>> {
-    let case = |format, batch, phones, batches, share| Case { format, batch, phones, batches, share };
-    let small = |phones| case(Format::V1, 50, phones, run.scaled(20, 4), 1.0);
-    let large = |phones, batches| case(Format::V2, 1_000, phones, run.scaled(batches, 1), 0.7);
-    let cases = [small(1), small(8), small(32), large(1, 20), large(8, 4), large(32, 1)];
     let mut rows = Vec::new();
-    for case in cases {
-        if !run.quick || case.phones < 32 {
-            rows.extend(one(run, &case)?);
+    for store in Store::ALL {
+        let small = if store == Store::Sqlite { 1.0 } else { 0.6 };
+        for (format, batch, per_phone, share) in [
+            (Format::V1, 50, [40, 20, 20], small),
+            (Format::V2, 1_000, [10, 4, 2], 0.7),
+            (Format::S2, 10_000, [2, 1, 1], 0.7),
+        ] {
+            for (phones, batches) in [1, 8, 32].into_iter().zip(per_phone) {
+                let batches = run.scaled(batches, 1);
+                let case = Case { store, format, batch, phones, batches, share };
+                if !run.quick || phones < 32 && phones * batch < 20_000 {
+                    rows.extend(one(run, &case)?);
+                }
+            }
         }
     }
     Ok(rows)
 }
 
 fn one(run: &Run, case: &Case) -> Result<Vec<Row>> {
-    let seed = Seed::of(run)?;
-    let folder = seed.copy(run, "ingest")?;
-    let server = Server::serve(run, &folder)?;
-    let paired = Organiser::sign_in(&server, &seed.demo)?.pair(&seed.large_place, case.phones)?;
-    let tickets = listed(&server, paired.first().context("no phone")?)?;
-    let mut fresh = tickets.as_slice();
-    let phones = paired.into_iter().zip(0..).map(|(paired, number)| Phone::new(paired, 100 + number));
-    let mut phones = phones.collect::<Result<Vec<_>>>()?;
+    let ground = Ground::of(run, case.store)?;
+    let data = ground.copy(run, "ingest")?;
+    let server = Server::serve_on(run, &data)?;
+    let mut phones = paired(ground, &server, case.phones)?;
+    let mut fresh = ground.tickets.as_slice();
 
     // Connections, prepared statements and caches as they are after the first minute.
     once(&server, &mut phones, case.format, 50, 1, &mut fresh)?;
@@ -75,31 +80,64 @@ fn one(run: &Run, case: &Case) -> Result<Vec<Row>> {
     } else {
         None
     };
+    let (_, most_mb) = server.memory_mb()?;
     server.stop()?;
 
-    // The limit, with the same scans, on the same disk, while nothing else runs.
-    let bare_scans = run.scaled(BARE_SCANS, 2_000).min(tickets.len());
-    let items = phones[0].items(case.format, &tickets[..bare_scans])?;
-    let limits = (0..run.runs(RUNS)).map(|_| bare::rate(&folder, &tickets, &items, case.batch));
-    let limit = median(&limits.collect::<Result<Vec<_>>>()?);
-    let name = match case.format {
-        Format::V1 => format!("ingest, {} × 50 of v1, {}", case.batches, count(case.phones, "phone")),
-        Format::V2 => format!("ingest, 1,000 of format 2, {}", count(case.phones, "phone")),
+    let limit = limit(run, case, &mut phones[0], ground, &data)?;
+    ground.drop_copy(&data)?;
+    Ok(rows(case, &rates, queued, limit, most_mb))
+}
+
+/// Phones that stand at the event's gate.
+pub fn paired(ground: &Ground, server: &Server, count: usize) -> Result<Vec<Phone>> {
+    let paired = Organiser::sign_in(server, &ground.account)?.pair(&ground.place, count)?;
+    paired.into_iter().zip(0..).map(|(paired, number)| Phone::new(paired, 100 + number)).collect()
+}
+
+/// The limit, with scans like these, on the same disk, while nothing else runs.
+fn limit(run: &Run, case: &Case, phone: &mut Phone, ground: &Ground, data: &Data) -> Result<f64> {
+    let scans = run.scaled(20_000.max(2 * case.batch * case.phones.min(4)), 2_000).min(ground.tickets.len());
+    let items = phone.items(case.format, &ground.tickets[..scans])?;
+    let rate = || bare_rate(case.store, data, ground, &items, case.batch, case.phones);
+    Ok(median(&(0..run.runs(RUNS)).map(|_| rate()).collect::<Result<Vec<_>>>()?))
+}
+
+/// Scans a second of the bare store, a batch in each transaction; `phones` at once where it has more than one writer.
+pub fn bare_rate(
+    store: Store,
+    data: &Data,
+    ground: &Ground,
+    items: &[String],
+    batch: usize,
+    phones: usize,
+) -> Result<f64> {
+    match store {
+        Store::Sqlite => bare::rate(&data.folder, &ground.tickets, items, batch),
+        Store::Postgres => bare_postgres::rate(&ground.tickets, items, batch, phones),
+    }
+}
+
+fn rows(case: &Case, rates: &[f64], queued: Option<f64>, limit: f64, most_mb: f64) -> Vec<Row> {
+    let Case { store, batch, phones, batches, .. } = case;
+    let form = match case.format {
+        Format::V1 => "v1",
+        Format::V2 => "format 2",
+        Format::S2 => "S2's form",
     };
+    let size = number(*batch as f64);
+    let each = if *batches == 1 { "1 batch".to_owned() } else { format!("{batches} batches") };
     let input = format!(
-        "each phone {} of {}, first scans of an event of {} tickets; limit: bare inserts and updates, {} a transaction",
-        if case.batches == 1 { "1 batch".to_owned() } else { format!("{} batches", case.batches) },
-        number(case.batch as f64),
-        number(tickets.len() as f64),
-        number(case.batch as f64),
+        "each phone {each} of {form}, first scans, the server holds at most {} MB; limit: bare inserts and updates, {size} a transaction",
+        number(most_mb),
     );
-    let row = Row::new(name, median(&rates), "scans/s", Target::None, input).beside(limit, Target::Share(case.share));
+    let name = format!("ingest, {store}, {size} of {form}, {}", count(*phones, "phone"));
+    let row = Row::new(name, median(rates), "scans/s", Target::None, input).beside(limit, Target::Share(case.share));
     let queued = queued.map(|seconds| {
         let input = "2 batches of 1,000 of format 2, one after the other; limit: bare inserts and updates";
-        Row::new("one phone uploads 2,000 queued scans", seconds, "s", Target::None, input)
+        Row::new(format!("one phone uploads 2,000 queued scans, {store}"), seconds, "s", Target::None, input)
             .beside(2_000.0 / limit, Target::AtMost(0.3))
     });
-    Ok([Some(row), queued].into_iter().flatten().collect())
+    [Some(row), queued].into_iter().flatten().collect()
 }
 
 fn count(number: usize, word: &str) -> String {
@@ -164,7 +202,14 @@ pub fn once(
 
 /// A rate of refusals would be a fine rate: every scan must be named as stored, and as nobody's second entry.
 fn check(answer: &Answer, upload: &Upload) -> Result<()> {
-    let said: SyncAnswer = serde_json::from_value(answer.json().context("uploading")?)?;
+    let said = answer.json().context("uploading")?;
+    if said["processed_count"].is_u64() {
+        let said: ScansSyncAnswer = serde_json::from_value(said)?;
+        let stored = said.processed_count as usize;
+        ensure!(stored == upload.scans, "{stored} of {} scans are good: {:?}", upload.scans, said.errors.first());
+        return Ok(());
+    }
+    let said: SyncAnswer = serde_json::from_value(said)?;
     let stored = said.processed.len();
     ensure!(stored == upload.scans, "{stored} of {} scans were stored: {:?}", upload.scans, said.rejected.first());
     ensure!(said.conflicts.is_empty(), "a first scan is no conflict: {:?}", said.conflicts.first());

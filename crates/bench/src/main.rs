@@ -15,8 +15,12 @@ mod server;
 mod organiser;
 mod phone;
 mod seed;
+mod ground;
 mod bare;
+mod bare_postgres;
 mod ingest;
+mod online;
+mod growth;
 mod fetch;
 mod memory;
 mod simulator;
@@ -41,6 +45,8 @@ const MEASUREMENTS: &[(&str, Measure)] = &[
     ("verdict", browser::verdict),
     ("cold-start", browser::cold_start),
     ("ingest", ingest::measure),
+    ("online", online::measure),
+    ("growth", growth::measure),
     ("list", manifest::measure),
     ("fetch", fetch::measure),
     ("memory", memory::measure),

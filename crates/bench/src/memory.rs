@@ -21,7 +21,7 @@ pub fn measure(run: &Run) -> Result<Vec<Row>> {
     let seed = Seed::of(run)?;
     let server = Server::serve(run, &seed.copy(run, "memory")?)?;
     let count = run.scaled(32, 8);
-    let paired = Organiser::sign_in(&server, &seed.demo)?.pair(&seed.demo_place, count)?;
+    let paired = Organiser::sign_in(&server, &seed.demo.account)?.pair(&seed.demo_place, count)?;
     let tickets = listed(&server, paired.first().context("no phone")?)?;
     for phone in &paired {
         server.connect()?.send(&list_request(phone, "zstd"))?;

@@ -1,12 +1,13 @@
 //! The organiser's side, by the real API: sign in, make an event, import its tickets, show pairing codes.
 
+use admit_core::limits::IMPORT_ROWS;
 use admit_core::wire::scanning::{PairAnswer, PairRequest};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use crate::http::{Answer, Connection, request};
 use crate::list::Random;
-use crate::server::{Demo, Server};
+use crate::server::{Account, Server};
 
 /// A signed-in organiser.
 #[derive(Debug)]
@@ -33,13 +34,16 @@ pub struct Listed {
     pub barcode_hash: String,
     /// Whether its status is good.
     pub is_valid: bool,
+    /// The code itself, where it is known here: no list tells it.
+    #[serde(skip)]
+    pub code: Option<String>,
 }
 
 impl Organiser {
     /// Signs in.
-    pub fn sign_in(server: &Server, demo: &Demo) -> Result<Organiser> {
+    pub fn sign_in(server: &Server, account: &Account) -> Result<Organiser> {
         let mut connection = server.connect()?;
-        let body = json!({ "email": demo.email, "password": demo.password }).to_string();
+        let body = json!({ "email": account.email, "password": account.password }).to_string();
         let json = [("content-type", "application/json")];
         let answer = connection.send(&request("POST", "/api/session", &json, body.as_bytes()))?;
         answer.json().context("signing in")?;
@@ -71,18 +75,26 @@ impl Organiser {
         Ok(Place { event_id, gate_id: "north".to_owned() })
     }
 
-    /// Imports tickets with codes of their own; gives the codes.
+    /// Imports tickets with codes of their own, as many sheets as it takes; gives the codes.
     pub fn import(&mut self, place: &Place, count: usize) -> Result<Vec<String>> {
         let mut random = Random(count as u64);
         let codes: Vec<String> = (0..count).map(|_| random.uuid()).collect();
+        for sheet in codes.chunks(IMPORT_ROWS / 2) {
+            self.import_sheet(place, sheet)?;
+        }
+        Ok(codes)
+    }
+
+    fn import_sheet(&mut self, place: &Place, codes: &[String]) -> Result<()> {
         let mut sheet = "barcode,zone\n".to_owned();
-        for code in &codes {
+        for code in codes {
             sheet.push_str(&format!("{code},general\n"));
         }
         let path = format!("/api/events/{}/tickets/import", place.event_id);
         let report = self.post(&path, "text/csv", sheet.as_bytes())?.json().context("importing tickets")?;
-        ensure!(report["created"].as_u64() == Some(count as u64), "the import made other tickets: {report}");
-        Ok(codes)
+        let created = report["created"].as_u64();
+        ensure!(created == Some(codes.len() as u64), "the import made other tickets: {report}");
+        Ok(())
     }
 
     /// Pairs phones with one token, as twenty volunteers would.
@@ -90,7 +102,9 @@ impl Organiser {
         let asked = json!({ "gate_id": place.gate_id, "uses": count });
         let token = self.post_json(&format!("/api/events/{}/pairing-tokens", place.event_id), &asked)?;
         let token = token["pairing_token"].as_str().context("a pairing without a token")?.to_owned();
-        let mut random = Random(std::process::id().into());
+        // Ids that no earlier pairing of this run took.
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
+        let mut random = Random(since.as_nanos() as u64);
         let pair_one = |_| {
             let asked = PairRequest {
                 pairing_token: token.clone(),

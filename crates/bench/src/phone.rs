@@ -6,6 +6,7 @@ use admit_core::sign::{ApiKey, content_digest, prev_of, sign_v2};
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
 use admit_core::wire::scanning::{PairAnswer, ScanV1, ScanV2, SentTime, SyncRequest, raw_item};
+use admit_core::wire::scans::{ScanS2, ScansSyncRequest};
 use anyhow::{Context, Result};
 
 use crate::http::request;
@@ -19,7 +20,13 @@ pub enum Format {
     V1,
     /// Ours, at most 1,000.
     V2,
+    /// S2's, at most 10,000, by its own door.
+    S2,
 }
+
+/// Between two scans of a phone, milliseconds: short enough that no measurement scans into the future, whose scans
+/// would each be put before a person.
+const STEP_MS: i64 = 20;
 
 /// A paired phone and its log.
 #[derive(Debug)]
@@ -44,7 +51,7 @@ pub struct Upload {
 }
 
 impl Phone {
-    /// A phone with an empty log. Its scans begin an hour ago, a second apart.
+    /// A phone with an empty log. Its scans begin an hour ago.
     pub fn new(paired: PairAnswer, seed: u64) -> Result<Phone> {
         let mut random = Random(seed);
         let scan_key = ApiKey::parse(&paired.api_key)?.scan_key();
@@ -63,6 +70,9 @@ impl Phone {
 
     /// Scans each ticket once, admits it, and puts all into one batch.
     pub fn upload(&mut self, format: Format, tickets: &[Listed]) -> Result<Upload> {
+        if format == Format::S2 {
+            return self.upload_s2(tickets);
+        }
         let items = self.items(format, tickets)?.into_iter();
         let scans = items.map(|item| raw_item(item).context("an item is JSON")).collect::<Result<Vec<_>>>()?;
         let ours = format == Format::V2;
@@ -76,16 +86,45 @@ impl Phone {
             head: ours.then_some(self.seq),
             scans,
         })?;
+        Ok(Upload { request: self.post("/api/scanning/sync", &body), scans: tickets.len() })
+    }
+
+    fn upload_s2(&mut self, tickets: &[Listed]) -> Result<Upload> {
+        let scans = tickets.iter().map(|ticket| self.scan_s2(ticket)).collect::<Result<Vec<_>>>()?;
+        let body = serde_json::to_vec(&ScansSyncRequest {
+            batch_id: BatchId::new(self.random.uuid())?,
+            device_id: self.paired.device_id.clone(),
+            batch_created_at: Timestamp::clamped(self.at_ms),
+            batch_size: scans.len() as u64,
+            scans,
+        })?;
+        Ok(Upload { request: self.post("/api/scans/sync", &body), scans: tickets.len() })
+    }
+
+    /// Asks the server about one ticket before the door opens, in S2's form.
+    pub fn ask(&mut self, ticket: &Listed) -> Result<Vec<u8>> {
+        let body = serde_json::to_vec(&self.scan_s2(ticket)?)?;
+        Ok(self.post("/api/scans", &body))
+    }
+
+    fn post(&self, path: &str, body: &[u8]) -> Vec<u8> {
         let bearer = format!("Bearer {}", self.paired.api_key);
         let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
-        Ok(Upload { request: request("POST", "/api/scanning/sync", &headers, &body), scans: tickets.len() })
+        request("POST", path, &headers, body)
+    }
+
+    fn scan_s2(&mut self, ticket: &Listed) -> Result<ScanS2> {
+        self.at_ms += STEP_MS;
+        let ticket_code = ticket.code.clone().context("S2's form needs the code as read")?;
+        let offline_id = Some(ScanId::new(self.random.uuid())?);
+        Ok(ScanS2 { ticket_code, scanned_at: Timestamp::clamped(self.at_ms), offline_id })
     }
 
     /// Scans each ticket once and admits it: signed scans as they travel.
     pub fn items(&mut self, format: Format, tickets: &[Listed]) -> Result<Vec<String>> {
         let item = |ticket| {
             self.seq += 1;
-            self.at_ms += 1_000;
+            self.at_ms += STEP_MS;
             self.item(format, ticket)
         };
         tickets.iter().map(item).collect()
@@ -114,6 +153,7 @@ impl Phone {
                     ScanV2::of(&scan, &sign_v2(&self.scan_key, &scan)).map_err(|error| anyhow::anyhow!("{error}"))?;
                 Ok(serde_json::to_string(&wire)?)
             }
+            Format::S2 => Ok(serde_json::to_string(&self.scan_s2(ticket)?)?),
         }
     }
 
@@ -147,7 +187,7 @@ impl Phone {
             uncertainty_ms: 40,
             clock: Some(ClockEvidence {
                 wall_ms: self.at_ms,
-                mono_ms: self.seq as i64 * 1_000,
+                mono_ms: self.seq as i64 * STEP_MS,
                 session_id: self.session_id.clone(),
                 corrected: false,
             }),

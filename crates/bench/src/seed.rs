@@ -43,7 +43,7 @@ impl Seed {
         eprintln!("   making the events to measure with");
         let folder = run.fresh_folder("seed")?;
         let (server, demo) = Server::demo(run, &folder)?;
-        let mut organiser = Organiser::sign_in(&server, &demo)?;
+        let mut organiser = Organiser::sign_in(&server, &demo.account)?;
         let gate_id = demo.gates.first().context("a demo without gates")?.clone();
         let demo_place = Place { event_id: demo.event_id.clone(), gate_id };
         let demo_codes = organiser.codes(&demo.event_id, 2_000)?;
@@ -56,9 +56,14 @@ impl Seed {
     /// A copy of the folder, to be changed at will.
     pub fn copy(&self, run: &Run, name: &str) -> Result<PathBuf> {
         let to = run.fresh_folder(name)?;
-        copy(&self.folder, &to).with_context(|| format!("copying {} to {}", self.folder.display(), to.display()))?;
+        copy_folder(&self.folder, &to)?;
         Ok(to)
     }
+}
+
+/// Copies a folder, and has it on the disk when it returns: what is written behind a measurement's back slows it.
+pub fn copy_folder(from: &Path, to: &Path) -> Result<()> {
+    copy(from, to).with_context(|| format!("copying {} to {}", from.display(), to.display()))
 }
 
 fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
@@ -70,6 +75,7 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
             copy(&entry.path(), &place)?;
         } else {
             std::fs::copy(entry.path(), &place)?;
+            std::fs::File::open(&place)?.sync_all()?;
         }
     }
     Ok(())

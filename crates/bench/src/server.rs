@@ -1,13 +1,13 @@
 //! The real binary as a process of its own, on a folder and a port.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
 use crate::http::{Connection, request};
@@ -17,13 +17,30 @@ use crate::run::Run;
 const PATIENCE: Duration = Duration::from_secs(180);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
+/// Who signs in.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Account {
+    /// As whom.
+    pub email: String,
+    /// With what.
+    pub password: String,
+}
+
+/// What a server works on.
+#[derive(Debug, Clone)]
+pub struct Data {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Its database, where that is not in the folder.
+    pub database_url: Option<String>,
+}
+
 /// The one line that `admit demo --json` prints (spec §8).
 #[derive(Debug, Clone, Deserialize)]
 pub struct Demo {
     /// Who signs in.
-    pub email: String,
-    /// With what.
-    pub password: String,
+    #[serde(flatten)]
+    pub account: Account,
     /// The demo's event.
     pub event_id: String,
     /// Ids of its gates.
@@ -63,14 +80,31 @@ impl Server {
 
     /// `admit serve` on a folder.
     pub fn serve(run: &Run, folder: &Path) -> Result<Server> {
+        Server::serve_on(run, &Data { folder: folder.to_owned(), database_url: None })
+    }
+
+    /// `admit serve`, wherever its database is.
+    pub fn serve_on(run: &Run, data: &Data) -> Result<Server> {
         let address = free_address()?;
-        let mut command = command(run, folder)?;
-        command.arg("serve").stdout(Stdio::null());
-        command.env("ADMIT_DATA_DIR", folder).env("ADMIT_LISTEN", address.to_string());
+        let mut command = command(run, &data.folder)?;
+        on(&mut command, data).arg("serve").stdout(Stdio::null()).env("ADMIT_LISTEN", address.to_string());
         let child = command.spawn().context("starting the server")?;
         let mut server = Server { child, address };
-        server.wait_ready(folder)?;
+        server.wait_ready(&data.folder)?;
         Ok(server)
+    }
+
+    /// Makes an organisation and its owner.
+    pub fn found(run: &Run, data: &Data) -> Result<Account> {
+        let account = Account { email: "owner@bench.test".to_owned(), password: "a long enough password".to_owned() };
+        let mut command = command(run, &data.folder)?;
+        on(&mut command, data).args(["user", "add", "--organization", "Bench", "--password-stdin"]);
+        command.args(["--email", &account.email]).stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut child = command.spawn().context("making an organisation")?;
+        child.stdin.take().context("its input was piped")?.write_all(format!("{}\n", account.password).as_bytes())?;
+        let status = child.wait()?;
+        ensure!(status.success(), "no organisation was made; see {}", log_of(&data.folder).display());
+        Ok(account)
     }
 
     fn wait_ready(&mut self, folder: &Path) -> Result<()> {
@@ -135,6 +169,15 @@ fn command(run: &Run, folder: &Path) -> Result<Command> {
     let log = File::create(&log).with_context(|| format!("making {}", log.display()))?;
     command.env("ADMIT_SYNCS_PER_MINUTE", "1000000").stdin(Stdio::null()).stderr(log);
     Ok(command)
+}
+
+/// Tells a command where its data are.
+fn on<'c>(command: &'c mut Command, data: &Data) -> &'c mut Command {
+    command.env("ADMIT_DATA_DIR", &data.folder);
+    if let Some(url) = &data.database_url {
+        command.env("DATABASE_URL", url).env("ADMIT_SECRET", "the secret of servers that are measured");
+    }
+    command
 }
 
 fn log_of(folder: &Path) -> PathBuf {

@@ -1,0 +1,119 @@
+//! Where scans are taken in: a database with one event so large that no measurement scans a ticket twice, on each
+//! store, made once in a run and copied for every measurement.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use admit_core::barcode::BarcodeHash;
+use admit_store_postgres::testing;
+use anyhow::{Context, Result, ensure};
+
+use crate::organiser::{Listed, Organiser, Place, listed};
+use crate::run::Run;
+use crate::seed::copy_folder;
+use crate::server::{Account, Data, Server};
+
+/// Tickets: 32 phones upload 10,000 each, after their first batches.
+const TICKETS: usize = 330_000;
+
+/// A store that scans are taken into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Store {
+    /// The embedded one.
+    Sqlite,
+    /// A server of its own, private to the run, with every commit on the disk.
+    Postgres,
+}
+
+impl Store {
+    /// Both.
+    pub const ALL: [Store; 2] = [Store::Sqlite, Store::Postgres];
+}
+
+impl fmt::Display for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Store::Sqlite => "SQLite",
+            Store::Postgres => "PostgreSQL",
+        })
+    }
+}
+
+/// A database as it is before the doors open, and what is in it.
+#[derive(Debug)]
+pub struct Ground {
+    store: Store,
+    data: Data,
+    /// Its owner.
+    pub account: Account,
+    /// The event, at its one gate.
+    pub place: Place,
+    /// Its tickets, with their codes.
+    pub tickets: Vec<Listed>,
+}
+
+/// The run's PostgreSQL; it ends with this process.
+pub fn postgres() -> &'static testing::Server {
+    static SERVER: OnceLock<testing::Server> = OnceLock::new();
+    SERVER.get_or_init(|| testing::Server::start(true))
+}
+
+impl Ground {
+    /// The one of this process: made when it is first asked for.
+    pub fn of(run: &Run, store: Store) -> Result<&'static Ground> {
+        static MADE: [OnceLock<Ground>; 2] = [OnceLock::new(), OnceLock::new()];
+        let held = &MADE[store as usize];
+        if held.get().is_none() {
+            let made = Ground::make(run, store)?;
+            return Ok(held.get_or_init(|| made));
+        }
+        held.get().context("made a moment ago")
+    }
+
+    fn make(run: &Run, store: Store) -> Result<Ground> {
+        eprintln!("   making the event to scan at, {store}");
+        let folder = run.fresh_folder(&format!("ground-{store}"))?;
+        let database_url = (store == Store::Postgres).then(|| postgres().database());
+        let data = Data { folder, database_url };
+        let account = Server::found(run, &data)?;
+        let server = Server::serve_on(run, &data)?;
+        let mut organiser = Organiser::sign_in(&server, &account)?;
+        let place = organiser.event("A large event")?;
+        let codes = organiser.import(&place, run.scaled(TICKETS, 30_000))?;
+        let phone = organiser.pair(&place, 1)?.remove(0);
+        let mut tickets = listed(&server, &phone)?;
+        server.stop()?;
+        let by_hash: BTreeMap<String, String> =
+            codes.into_iter().map(|code| (BarcodeHash::of(&code).to_string(), code)).collect();
+        for ticket in &mut tickets {
+            ticket.code = by_hash.get(&ticket.barcode_hash).cloned();
+        }
+        ensure!(tickets.iter().all(|ticket| ticket.code.is_some()), "the list names codes that nobody imported");
+        Ok(Ground { store, data, account, place, tickets })
+    }
+
+    /// A copy of the database, on the disk, to be changed at will. A copy of the same name made before is gone.
+    pub fn copy(&self, run: &Run, name: &str) -> Result<Data> {
+        let name = format!("{name}-{}", self.store);
+        let folder: PathBuf = run.fresh_folder(&name)?;
+        let Some(url) = &self.data.database_url else {
+            copy_folder(&self.data.folder, &folder)?;
+            return Ok(Data { folder, database_url: None });
+        };
+        let template = url.rsplit_once("dbname=").context("an address without a database")?.1;
+        let copy = format!("{}_copy", name.to_lowercase().replace('-', "_"));
+        postgres().admin(&format!("DROP DATABASE IF EXISTS {copy} WITH (FORCE)"));
+        postgres().admin(&format!("CREATE DATABASE {copy} TEMPLATE {template} OWNER admit STRATEGY FILE_COPY"));
+        Ok(Data { folder, database_url: Some(url.replace(template, &copy)) })
+    }
+
+    /// Forgets a copy, which may be large.
+    pub fn drop_copy(&self, data: &Data) -> Result<()> {
+        if let Some((_, database)) = data.database_url.as_ref().and_then(|url| url.rsplit_once("dbname=")) {
+            postgres().admin(&format!("DROP DATABASE IF EXISTS {database} WITH (FORCE)"));
+        }
+        std::fs::remove_dir_all(&data.folder).with_context(|| format!("removing {}", data.folder.display()))
+    }
+}
