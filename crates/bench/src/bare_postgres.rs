@@ -44,8 +44,7 @@ pub fn rate(tickets: &[Listed], items: &[String], per_transaction: usize, phones
     ensure!(tickets.len() >= items.len(), "each scan has a ticket of its own");
     let address = postgres().database();
     let rows = ids(items);
-    let all: Vec<(&Listed, &String, &(String, [u8; 32]))> =
-        tickets.iter().zip(items).zip(&rows).map(|((ticket, item), row)| (ticket, item, row)).collect();
+    let all: Vec<_> = tickets.iter().zip(items).zip(&rows).map(|((ticket, item), row)| (ticket, item, row)).collect();
     let batches: Vec<Columns<'_>> = all
         .chunks(per_transaction)
         .map(|chunk| Columns {

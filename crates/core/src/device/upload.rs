@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::net::Answer;
 use super::state::{Ask, Batch, State};
-use crate::ids::{BatchId, ScanId};
+use crate::ids::{BatchId, EventId, ScanId};
 use crate::limits;
 use crate::wire::journal::{Entry, RejectedScan};
 use crate::wire::problem::Problem;
@@ -17,15 +17,29 @@ const MINUTE_MS: i64 = 60_000;
 const PATH: &str = "/api/scanning/sync";
 
 impl State {
+    /// What may be sent now. Scans of another event than the one it is paired for stand aside for a while once the server
+    /// said that it has no such event: they must not keep those of its own event waiting.
+    fn upload_open(&self) -> impl Iterator<Item = u64> {
+        let own = self.paired().map(|paired| &paired.event_id).filter(|_| self.mono() < self.elsewhere_at);
+        let open = self.journal.waiting.iter().copied().filter(|seq| !self.settling.contains(seq));
+        open.filter(move |seq| own.is_none_or(|own| self.event_of(*seq) == Some(own)))
+    }
+    fn event_of(&self, seq: u64) -> Option<&EventId> {
+        self.journal.at_seq(seq).map(|own| &own.scan.event_id)
+    }
+
     /// Whether there is anything to upload.
     fn upload_waits(&self) -> bool {
-        self.batch.is_some() || self.journal.waiting.iter().any(|seq| !self.settling.contains(seq))
+        self.batch.is_some() || self.upload_open().next().is_some()
     }
 
     /// When the next upload may leave, by the monotonic clock; `None` when there is nothing to send.
     pub fn upload_at(&self) -> Option<i64> {
         let poison = self.journal.poison.iter().any(|seq| !self.settling.contains(seq)).then_some(self.poison_at);
-        let wanted = if self.upload_waits() { Some(self.upload_paced_at()) } else { poison }?;
+        let elsewhere =
+            self.journal.waiting.iter().any(|seq| !self.settling.contains(seq)).then_some(self.elsewhere_at);
+        let later = [poison, elsewhere].into_iter().flatten().min();
+        let wanted = if self.upload_waits() { Some(self.upload_paced_at()) } else { later }?;
         let minute_full = self.uploads.len() >= limits::CHUNKS_PER_MINUTE;
         let freed = self.uploads.front().filter(|_| minute_full).map_or(i64::MIN, |first| first + MINUTE_MS);
         Some(wanted.max(freed).max(self.lanes.sync.due_at()))
@@ -41,10 +55,8 @@ impl State {
 
     /// The oldest waiting scans of one event (a batch holds one), in the order of the log.
     fn next_chunk(&self) -> Vec<u64> {
-        let open = || self.journal.waiting.iter().copied().filter(|seq| !self.settling.contains(seq));
-        let event_of = |seq| self.journal.at_seq(seq).map(|own| &own.scan.event_id);
-        let Some(event) = open().next().and_then(event_of) else { return Vec::new() };
-        open().filter(|seq| event_of(*seq) == Some(event)).take(self.chunk.max(1)).collect()
+        let Some(event) = self.upload_open().next().and_then(|seq| self.event_of(seq)) else { return Vec::new() };
+        self.upload_open().filter(|seq| self.event_of(*seq) == Some(event)).take(self.chunk.max(1)).collect()
     }
 
     /// Sends the next upload, or the one under way again.
@@ -107,6 +119,10 @@ impl State {
                     self.upload_refused(&batch, problem);
                 }
             }
+            (404, Some(_)) if self.is_elsewhere(&batch) => {
+                self.elsewhere_at = self.mono() + limits::POISON_EVERY_MS;
+                self.batch = None;
+            }
             // A proxy's limit, in its own words: smaller batches may pass; nothing is said of any scan.
             (413, None) if batch.seqs.len() > 1 => {
                 self.chunk = (batch.seqs.len() / 2).max(1);
@@ -120,6 +136,12 @@ impl State {
             let now = self.mono();
             self.lanes.sync.hurry(now);
         }
+    }
+
+    /// Whether a batch is of another event than the one this device is paired for.
+    fn is_elsewhere(&self, batch: &Batch) -> bool {
+        let event = batch.seqs.first().and_then(|seq| self.event_of(*seq));
+        self.paired().is_some_and(|paired| event.is_some_and(|event| *event != paired.event_id))
     }
 
     fn upload_received(&mut self, batch: &Batch, receipt: SyncAnswer) {

@@ -82,6 +82,8 @@ pub struct Server {
     pub suspended: bool,
     /// What was asked before a door opened, and how it was answered.
     pub judged: BTreeMap<Digest, Reply>,
+    /// It has no other event than its own.
+    pub one_event: bool,
     pairings: u64,
 }
 
@@ -118,6 +120,7 @@ impl Server {
             revoked: false,
             suspended: false,
             judged: BTreeMap::new(),
+            one_event: false,
             pairings: 0,
         };
         server.first(Change::Event(EventChange::First(EventRules {
@@ -393,6 +396,9 @@ impl Server {
         }
         let scans: Vec<(Scan, String)> = request.scans.iter().map(|raw| ScanV2::read(raw.get()).unwrap()).collect();
         assert!(scans.windows(2).all(|pair| pair[0].0.event_id == pair[1].0.event_id), "a batch holds one event");
+        if self.one_event && scans.iter().any(|(scan, _)| scan.event_id != self.event_id) {
+            return Reply::problem(404, "not_found");
+        }
         let mut processed = Vec::new();
         self.serial += 1;
         for (scan, signature) in scans {

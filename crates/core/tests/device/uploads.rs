@@ -200,6 +200,29 @@ fn whatever_is_not_a_well_formed_receipt_is_not_delivered() {
     assert_eq!(case, 14);
 }
 
+/// trust promise 2: a rented phone brings a scan of an event that this server never heard of.
+#[test]
+fn scans_of_an_event_the_server_does_not_have_stop_none_of_its_own_event() {
+    let (mut phone, mut first) = alone();
+    phone.scan("A-1");
+    phone.offline();
+    let mut second = Server::new();
+    second.event_id = "another".parse().unwrap();
+    second.one_event = true;
+    phone.pair(&mut second);
+    phone.scan("A-2");
+    phone.pass_online(&mut second, 60_000);
+    assert_eq!((second.ids().len(), phone.view().unsent), (1, 1), "its own event's is there, the other one is kept");
+    let sent = syncs(&phone).len();
+    phone.pass_online(&mut second, 600_000);
+    assert_eq!(syncs(&phone).len(), sent, "not asked again and again");
+    phone.pass_online(&mut second, 3_600_000);
+    assert_eq!((syncs(&phone).len(), phone.view().unsent), (sent + 1, 1), "but now and then");
+    phone.pair(&mut first);
+    phone.pass_online(&mut first, 10_000);
+    assert_eq!((first.ids().len(), phone.view().unsent), (1, 0), "and at once where it belongs");
+}
+
 /// Answers every upload that holds the scan `poison` with a refusal of the envelope.
 fn settle_with_poison(phone: &mut Phone, server: &mut Server, poison: &str, path: Option<&str>, ms: i64) {
     let end = phone.at_ms + ms;
