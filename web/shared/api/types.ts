@@ -60,7 +60,10 @@ export interface ImportResult {
   created: number;
   updated: number;
   unchanged: number;
+  /** Lines with a wrong field; `errors` names the first of those fields. */
+  wrong_lines: number;
   errors: { line: number; field: string; message: string }[];
+  ignored_columns: string[];
   dry_run: boolean;
 }
 
@@ -172,10 +175,30 @@ export interface IncidentView {
   severity: "low" | "medium" | "high" | "critical";
   status: "open" | "resolved" | "cleared";
   ticket_id: string | null;
+  barcode_hash: string | null;
   subject: string;
   order_uncertain: boolean;
   scans: IncidentScan[];
   resolution: { decision: string; note: string; at: string } | null;
   opened_at: string;
   updated_at: string;
+}
+
+/** A scan as its device wrote it. */
+export interface ScanView {
+  device_id: string;
+  scan_id: string;
+  kind: "entry" | "exit" | "revert";
+  /** What was asked of the server, and then what was shown at the door, under one id. */
+  stage: "claim" | "final";
+  method: "qr" | "manual" | "import";
+  /** Place in its device's log. */
+  seq: number | null;
+  count: number;
+  device_outcome: string;
+  opened: boolean;
+  operator: string | null;
+  override: { by: string; reason: string } | null;
+  signature: "verified" | "bearer" | "unverified";
+  received_at: string;
 }

@@ -8,6 +8,16 @@ export function time(at: string | null, zone?: string): string {
   return new Date(at).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZone: zone });
 }
 
+/** To the millisecond: two scans of one second are told apart. */
+export function exactTime(at: string, zone?: string): string {
+  return new Date(at).toLocaleTimeString(undefined, {
+    hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3, timeZone: zone,
+  });
+}
+export function clock(at: number, zone?: string): string {
+  return new Date(at).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", timeZone: zone });
+}
+
 export function dateTime(at: string, zone?: string): string {
   return new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short", timeZone: zone });
 }
@@ -25,13 +35,6 @@ export function ago(at: string | null, now: number): string {
   const [unit, size] = steps.find(([, size]) => Math.abs(passed) >= size) ?? ["second", 1_000];
   return relative.format(Math.round(passed / size), unit);
 }
-
-/** A value for `<input type="datetime-local">` in the browser's own zone, and back. */
-export function toLocalInput(at: string): string {
-  const date = new Date(at);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-}
-export const fromLocalInput = (value: string): string => new Date(value).toISOString();
 
 const kinds: Record<string, string> = {
   double_entry: "Entered twice",

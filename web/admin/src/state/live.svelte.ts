@@ -17,6 +17,9 @@ export class Live {
   statistics = $state<Statistics | null>(null);
   devices = $state<DeviceView[]>([]);
   incidents = $state<IncidentView[]>([]);
+  /** Whether the lists above were read at all: an empty list is only then a fact. */
+  devicesKnown = $state(false);
+  incidentsKnown = $state(false);
   /** When the server last said anything. */
   heardAt = $state(0);
   connected = $state(false);
@@ -93,9 +96,13 @@ export class Live {
           api.get<Statistics>(`${base}/statistics`),
         ]);
       }
-      if (stale.has("devices")) this.devices = (await api.get<Listed<DeviceView>>(`${base}/devices?limit=500`)).items;
+      if (stale.has("devices")) {
+        this.devices = (await api.get<Listed<DeviceView>>(`${base}/devices?limit=500`)).items;
+        this.devicesKnown = true;
+      }
       if (stale.has("incidents")) {
         this.incidents = (await api.get<Listed<IncidentView>>(`${base}/incidents?status=open&limit=100`)).items;
+        this.incidentsKnown = true;
       }
       this.failure = "";
     } catch (error) {

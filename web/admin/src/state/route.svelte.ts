@@ -1,15 +1,18 @@
-/** Where the app is: the path, and nothing else. Links are plain links; this keeps the page from reloading. */
+/** Where the app is: the path, and what is searched for. Links are plain links; this keeps the page from reloading. */
 
-export const route = $state({ path: location.pathname });
+export const route = $state({ path: location.pathname, search: location.search });
 
 export function go(path: string): void {
-  if (path !== route.path) history.pushState(null, "", path);
-  route.path = path;
+  if (path !== route.path + route.search) history.pushState(null, "", path);
+  const to = new URL(path, location.origin);
+  route.path = to.pathname;
+  route.search = to.search;
   window.scrollTo(0, 0);
 }
 
 window.addEventListener("popstate", () => {
   route.path = location.pathname;
+  route.search = location.search;
 });
 
 /** Lets plain clicks on links within the app change the path without a reload. */
@@ -19,5 +22,5 @@ export function followLinks(event: MouseEvent): void {
   if (!link || !plain || link.target || link.origin !== location.origin || link.hasAttribute("download")) return;
   if (/^\/(api|scan|docs|openapi)/.test(link.pathname)) return;
   event.preventDefault();
-  go(link.pathname);
+  go(link.pathname + link.search);
 }

@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { gaps, standing } from "./devices.ts";
+
+const now = Date.parse("2026-11-22T20:00:00Z");
+const seen = (minutes: number) => new Date(now - minutes * 60_000).toISOString();
+
+test("a phone that is silent for more than two minutes is offline", () => {
+  expect(standing({ state: "active", last_seen_at: seen(1) }, now)).toBe("online");
+  expect(standing({ state: "active", last_seen_at: seen(14) }, now)).toBe("offline");
+  expect(standing({ state: "active", last_seen_at: null }, now)).toBe("never heard");
+  expect(standing({ state: "revoked", last_seen_at: seen(14) }, now)).toBe("revoked");
+});
+
+test("gaps in a log are said as ranges, the first four of them", () => {
+  expect(gaps([[3, 3], [7, 9]])).toBe("3, 7–9");
+  expect(gaps([[1, 1], [3, 3], [5, 5], [7, 7], [9, 9]])).toBe("1, 3, 5, 7 …");
+});

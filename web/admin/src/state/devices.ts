@@ -1,0 +1,19 @@
+/** What an organiser reads off a device. */
+import type { DeviceView } from "../../../shared/api/types.ts";
+
+/** A phone that scans is heard every few seconds: after this silence it has no network. */
+export const SILENT_MS = 120_000;
+
+export type Standing = "online" | "offline" | "never heard" | "suspended" | "revoked";
+
+export function standing(device: Pick<DeviceView, "state" | "last_seen_at">, now: number): Standing {
+  if (device.state !== "active") return device.state;
+  if (!device.last_seen_at) return "never heard";
+  return now - Date.parse(device.last_seen_at) > SILENT_MS ? "offline" : "online";
+}
+
+/** The first places in its logs that are missing: "3, 7–9". */
+export function gaps(ranges: readonly (readonly [number, number])[]): string {
+  const words = ranges.slice(0, 4).map(([from, to]) => (from === to ? `${from}` : `${from}–${to}`));
+  return words.join(", ") + (ranges.length > 4 ? " …" : "");
+}

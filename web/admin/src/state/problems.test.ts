@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import { Problem } from "../../../shared/api/client.ts";
+import { gateId, inWords } from "./problems.ts";
+
+test("a wrong field is named as the form names it, and said at that field", () => {
+  const refused = new Problem(400, "invalid", "ends_at must be after starts_at", [{ path: "ends_at", message: "must be after starts_at" }]);
+  const wrong = inWords(refused, { ends_at: "The end", starts_at: "The start" });
+  expect(wrong).toEqual({ at: { ends_at: "The end must be after the start." }, rest: "" });
+});
+
+test("what belongs to no field is said all the same", () => {
+  expect(inWords(new Problem(409, "gate_exists", "there is such a gate"), {}).rest).toBe("There is such a gate.");
+  expect(inWords(new Error("Out of paper"), {}).rest).toBe("Out of paper");
+});
+
+test("every name makes a good id for its gate, and no gate takes another's", () => {
+  expect(gateId("Door A", [])).toBe("door-a");
+  expect(gateId("Entrée Ñ", [])).toBe("entree-n");
+  expect(gateId("日本", [])).toBe("gate-1");
+  expect(gateId("中国", ["gate-1"])).toBe("gate-2");
+  expect(gateId("Door  A!", ["door-a"])).toBe("door-a-2");
+});

@@ -1,0 +1,48 @@
+/** A refusal of the server in the words of the form: each message at its field, what belongs to none above all. */
+import { Problem } from "../../../shared/api/client.ts";
+
+export interface Wrong {
+  /** By field. */
+  at: Record<string, string>;
+  /** What belongs to no field shown. */
+  rest: string;
+}
+export const nothingWrong = (): Wrong => ({ at: {}, rest: "" });
+
+/** Labels are the form's own: `{ ends_at: "The end" }`. */
+export function inWords(error: unknown, labels: Record<string, string>): Wrong {
+  if (!(error instanceof Problem)) return { at: {}, rest: error instanceof Error ? error.message : String(error) };
+  const wrong = nothingWrong();
+  const rest: string[] = [];
+  for (const { path, message } of error.errors) {
+    const label = labels[path];
+    if (label) wrong.at[path] = sentence(`${label} ${named(message, labels)}`);
+    else rest.push(`${path} ${message}`.trim());
+  }
+  if (error.errors.length === 0) rest.push(error.message);
+  wrong.rest = rest.map(sentence).join(" ");
+  return wrong;
+}
+
+/** Fields that a message names are called as the form calls them. */
+function named(message: string, labels: Record<string, string>): string {
+  return message.replace(/\b[a-z]+(?:_[a-z]+)+\b/g, (word) => {
+    const label = labels[word];
+    return label ? label.charAt(0).toLowerCase() + label.slice(1) : word;
+  });
+}
+function sentence(text: string): string {
+  const whole = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(whole) ? whole : `${whole}.`;
+}
+
+/** An id for a gate from its name: its plain letters and digits, else a number; never one that is there. */
+export function gateId(name: string, taken: readonly string[]): string {
+  const plain = name.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
+  const root = plain.slice(0, 60);
+  if (root && !taken.includes(root)) return root;
+  const prefix = root || "gate";
+  for (let place = root ? 2 : 1; ; place += 1) {
+    if (!taken.includes(`${prefix}-${place}`)) return `${prefix}-${place}`;
+  }
+}

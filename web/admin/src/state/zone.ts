@@ -1,0 +1,38 @@
+/** Wall clock times in an event's own zone: what `<input type="datetime-local">` holds, and back. */
+
+function parts(at: number, zone: string): number {
+  const format = new Intl.DateTimeFormat("en-GB", {
+    timeZone: zone, hourCycle: "h23", year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit",
+  });
+  const read = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = read;
+  return Date.UTC(year, month - 1, day, hour, minute, second);
+}
+
+/** How far the zone's clocks are ahead of UTC at a moment, in milliseconds. */
+function ahead(at: number, zone: string): number {
+  const whole = Math.floor(at / 1_000) * 1_000;
+  return parts(whole, zone) - whole;
+}
+
+/** What the clocks of the zone show: `2026-11-22T20:00`. */
+export function toZoneInput(at: string, zone: string): string {
+  const moment = Date.parse(at);
+  return new Date(moment + ahead(moment, zone)).toISOString().slice(0, 16);
+}
+
+/** The moment at which the clocks of the zone show this. An hour that is skipped in spring is the one after it. */
+export function fromZoneInput(value: string, zone: string): string {
+  const wall = Date.parse(`${value.length === 16 ? `${value}:00` : value}Z`);
+  const before = wall - ahead(wall - 86_400_000, zone);
+  const moment = before + ahead(before, zone) === wall ? before : wall - ahead(before, zone);
+  if (moment + ahead(moment, zone) === wall) return new Date(moment).toISOString();
+  return new Date(before).toISOString();
+}
+
+export const browserZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** Every zone the browser knows, and these, in order. */
+export function zones(...more: string[]): string[] {
+  return [...new Set([...Intl.supportedValuesOf("timeZone"), "UTC", ...more])].sort();
+}
