@@ -14,7 +14,7 @@ afterAll(async () => {
   await admit?.kill("SIGTERM");
 });
 
-const DESK = { width: 1180, height: 900 };
+const DESK = { width: 1280, height: 800 };
 const found: string[] = [];
 
 async function look(page: Page, name: string): Promise<void> {
@@ -25,8 +25,9 @@ async function look(page: Page, name: string): Promise<void> {
     await shot(page, `organiser-${name}-${scheme}`);
   }
   await page.emulateMedia({ colorScheme: "light" });
-  await page.setViewportSize({ width: 390, height: 780 });
+  await page.setViewportSize({ width: 390, height: 844 });
   await still(page);
+  found.push(...(await barriers(page)).map((barrier) => `${name} (phone) ${barrier}`));
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   if (wide > 0) found.push(`${name} is ${wide} px too wide for a phone`);
   await shot(page, `organiser-${name}-phone`);
