@@ -150,10 +150,11 @@ test("a review card tells the facts, keys decide, a decision can be taken back, 
   await page.keyboard.press("v");
   await page.getByTestId("queue-empty").waitFor();
   // Leaving the page records what was still to be taken back.
-  await page.getByRole("link", { name: "Live" }).click();
+  await page.goto(`${admit.url}/events/${doors.id}/live`);
   await until("both are decided", async () => (await doors.occupancy()).open_incidents === 0);
 
   // With the server away an empty list is not claimed.
+  await page.getByTestId("inside").waitFor();
   await admit.kill("SIGTERM");
   await page.getByRole("link", { name: "Tickets" }).click();
   await page.getByTestId("tickets-failure").waitFor();

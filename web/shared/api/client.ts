@@ -50,6 +50,8 @@ async function send(method: string, path: string, body?: BodyInit, type?: string
       method,
       body,
       credentials: "same-origin",
+      // A change that is sent on leaving the page still arrives; browsers allow this for small bodies only.
+      keepalive: typeof body === "string" && body.length < 8_000,
       headers: type ? { "content-type": type, accept: "application/json" } : { accept: "application/json" },
     });
   } catch {
