@@ -162,7 +162,10 @@ impl State {
         }
         let mut view = self.verdict_view(&scan, &shown, asked.standing.last_entry.as_ref(), about.rules());
         if let Some(word) = word.filter(|word| word.outcome == Outcome::Duplicate) {
-            view.last_entry = self.last_entry_of(&word).or(view.last_entry);
+            // The server names no device; of the same entry this one may know which it was.
+            let known = view.last_entry.take();
+            let told = self.last_entry_of(&word).filter(|told| known.as_ref().is_none_or(|known| known.at != told.at));
+            view.last_entry = told.or(known);
         }
         self.write_scan(scan, shown, Vec::new(), Some(super::state::After::Show(Box::new(view))));
     }

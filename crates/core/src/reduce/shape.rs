@@ -207,9 +207,10 @@ pub fn implausible(event: Option<&EventRules>, at: Timestamp) -> bool {
 
 /// Merges what two deliveries of one content prove: the best signature, the better offset, the earlier receipt.
 pub fn merge_deliveries(into: &mut Fact, other: &Fact) {
-    // The better proof says whether it came after a revocation: what proves nothing lifts no hold (spec D10).
-    let proof = (into.signature, into.after_revocation).min((other.signature, other.after_revocation));
-    (into.signature, into.after_revocation) = proof;
+    // One delivery that proves it by itself is enough; what proves nothing lifts no hold (spec D10).
+    let proven = into.proven() || other.proven();
+    into.after_revocation = !proven && (into.after_revocation || other.after_revocation);
+    into.signature = into.signature.min(other.signature);
     into.offset_seconds = better_offset(into.offset_seconds, other.offset_seconds);
     if other.received_at < into.received_at {
         into.received_at = other.received_at;
