@@ -102,7 +102,9 @@ test("a phone that shows its own code is approved, gets a new key, is revoked, h
   await page.getByTestId("export").click();
   const saved = readFileSync(await (await saving).path());
   await page.getByTestId("close-sheet").click();
-  expect(saved.toString().trim().split("\n").length).toBe(1);
+  // One scan; its claim stands before it where the phone had not yet noticed that it is offline.
+  const lines = saved.toString().trim().split("\n");
+  expect(lines.filter((line) => !line.includes('"stage":"claim"')).length).toBe(1);
   await office.getByTestId("log-file").setInputFiles({ name: "log.jsonl", mimeType: "application/x-ndjson", buffer: saved });
   await office.getByTestId("import-log").click();
   await office.getByTestId("accept-log").waitFor();

@@ -41,14 +41,6 @@ impl Depth {
         }
     }
 
-    /// Examples of each operation of the OpenAPI document.
-    fn examples(self) -> &'static str {
-        match self {
-            Depth::Gate => "10",
-            Depth::Long => contract::EXAMPLES,
-        }
-    }
-
     /// Seeds for the simulator's levels 0 and 1.
     fn seeds(self) -> [&'static str; 2] {
         match self {
@@ -136,11 +128,13 @@ impl Run {
             let these = ["--locked", "--profile", PROFILE, "--no-fail-fast", "--test", "it"];
             run.cargo_test(&[&these[..], &PRODUCT[..]].concat(), &[("ADMIT_TEST_STORE", "postgres")])
         })?;
-        self.step("the document, asked of a served binary", |run| {
-            contract::check(&binary(), run.depth.examples(), None)?;
-            run.tally.passed += 1;
-            Ok(())
-        })?;
+        if self.depth == Depth::Long {
+            self.step("the document, asked of a served binary", |run| {
+                contract::check(&binary(), contract::EXAMPLES, None)?;
+                run.tally.passed += 1;
+                Ok(())
+            })?;
+        }
         let seeds = self.depth.seeds();
         self.step("simulator, level 0", |run| run.simulate("0", seeds[0]))?;
         self.step("simulator, level 1", |run| run.simulate("1", seeds[1]))?;
