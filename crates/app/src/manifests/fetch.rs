@@ -16,7 +16,7 @@ use crate::cache::{LargePart, Part};
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
 use crate::ports::{App, Tx, read};
-use crate::records::{DeviceState, Head, TicketRecord};
+use crate::records::{DeviceRecord, DeviceState, Head, TicketRecord};
 
 /// What a device asks.
 #[derive(Debug, Clone, Default)]
@@ -67,6 +67,23 @@ pub async fn fetch(
     read(&*app.store, &organization_id, move |tx| serve(tx, &app_, &caller, &event_id, &command, now)).await
 }
 
+/// The device, if what its event's phones may have is for it: it is assigned there, and not revoked.
+pub(super) fn assigned(tx: &mut dyn Tx, caller: &DeviceCaller, event_id: &EventId) -> Result<DeviceRecord> {
+    let device = tx.device(&caller.device_id)?.ok_or_else(|| Error::Bug("a key without a device".into()))?;
+    if device.state == DeviceState::Revoked {
+        return Err(Error::denied("device_revoked", "this device was revoked"));
+    }
+    if device.event_id != *event_id {
+        return Err(Error::not_found("event"));
+    }
+    Ok(device)
+}
+
+/// Whether an `If-None-Match` names this version.
+pub(super) fn names_version(if_none_match: Option<&str>, etag: &str) -> bool {
+    if_none_match.is_some_and(|given| given.split(',').any(|one| one.trim() == etag))
+}
+
 fn serve(
     tx: &mut dyn Tx,
     app: &App,
@@ -75,18 +92,11 @@ fn serve(
     command: &FetchCommand,
     now: Timestamp,
 ) -> Result<FetchedManifest> {
-    let device = tx.device(&caller.device_id)?.ok_or_else(|| Error::Bug("a key without a device".into()))?;
-    if device.state == DeviceState::Revoked {
-        return Err(Error::denied("device_revoked", "this device was revoked"));
-    }
-    if device.event_id != *event_id {
-        return Err(Error::not_found("event"));
-    }
+    assigned(tx, caller, event_id)?;
     let head = tx.head(event_id)?;
     let version = tx.rules_serial(event_id)?;
     let etag = format!("W/\"{}.{version}\"", head.epoch);
-    let matches = |given: &String| given.split(',').any(|one| one.trim() == etag);
-    if command.if_none_match.as_ref().is_some_and(matches) {
+    if names_version(command.if_none_match.as_deref(), &etag) {
         return Ok(FetchedManifest::NotModified { etag });
     }
     let book = tx.load_rules(event_id, &[])?.book;

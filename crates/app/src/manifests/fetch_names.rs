@@ -9,12 +9,12 @@ use admit_core::rule::When;
 use admit_core::time::Timestamp;
 use admit_core::wire::manifest::{GuestName, NamesTail};
 
-use super::fetch::FetchedManifest;
+use super::fetch::{FetchedManifest, assigned, names_version};
 use crate::cache::{LargePart, Part};
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
 use crate::ports::{App, Tx, read};
-use crate::records::{DeviceState, GuestRecord, Head};
+use crate::records::{GuestRecord, Head};
 
 /// What a device asks.
 #[derive(Debug, Clone, Default)]
@@ -48,13 +48,7 @@ fn serve(
     now: Timestamp,
 ) -> Result<FetchedManifest> {
     // 1. May this device have them?
-    let device = tx.device(&caller.device_id)?.ok_or_else(|| Error::Bug("a key without a device".into()))?;
-    if device.state == DeviceState::Revoked {
-        return Err(Error::denied("device_revoked", "this device was revoked"));
-    }
-    if device.event_id != *event_id {
-        return Err(Error::not_found("event"));
-    }
+    let device = assigned(tx, caller, event_id)?;
     let book = tx.load_rules(event_id, &[])?.book;
     if !book.gate(&device.gate_id, When::Newest).is_some_and(|gate| gate.names_on_devices) {
         return Err(Error::denied("names_not_allowed", "devices at this gate may not carry guests' names"));
@@ -63,8 +57,7 @@ fn serve(
     let head = tx.head(event_id)?;
     let version = tx.names_serial(event_id)?;
     let etag = format!("W/\"names.{}.{version}\"", head.epoch);
-    let matches = |given: &String| given.split(',').any(|one| one.trim() == etag);
-    if command.if_none_match.as_ref().is_some_and(matches) {
+    if names_version(command.if_none_match.as_deref(), &etag) {
         return Ok(FetchedManifest::NotModified { etag });
     }
     // 3. All of them, or what changed; signed for this device.

@@ -11,6 +11,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::doc;
+use super::health::at_most;
 use super::manifest::send;
 use crate::auth::device::Device;
 use crate::body::{Path, Query};
@@ -34,7 +35,7 @@ struct Asked {
 #[utoipa::path(get, path = "/api/scanning/events/{id}/names", tag = "devices",
     params(
         ("id" = String, Path, description = "Event"),
-        ("since" = Option<u64>, Query, description = "Version the device has"),
+        ("since" = Option<u64>, Query, description = "Version the device has", maximum = 9007199254740991i64),
         ("If-None-Match" = Option<String>, Header, description = "ETag of the names the device has"),
     ), security(("device_key" = [])), responses(
     (status = 200, description = "The names", body = doc::Names, headers(
@@ -52,6 +53,7 @@ async fn names(
     Query(asked): Query<Asked>,
     headers: HeaderMap,
 ) -> Result<Response> {
+    at_most("since", asked.since.unwrap_or_default())?;
     let if_none_match = headers.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let command = FetchNamesCommand { if_none_match, since: asked.since };
     let fetched = manifests::fetch_names(&state.app, &caller, &event_id, command).await?;
