@@ -30,7 +30,8 @@ class World:
         self.http.trust_env = False
         self.event = self.new_event()
         for gate, direction in [("main", "both"), ("spare", "in")]:
-            self.post(f"/api/events/{self.event}/gates", {"id": gate, "zones": ["general"], "direction": direction})
+            body = {"id": gate, "zones": ["general"], "direction": direction, "names_on_devices": gate == "main"}
+            self.post(f"/api/events/{self.event}/gates", body)
         self.entry_type = self.get(f"/api/events/{self.event}/entry-types")["items"][0]["id"]
         self.promoter = self.new_member("promoter")
         self.guest_list = self.post(

@@ -29,6 +29,7 @@ macro_rules! store_suite {
                 api_tokens_are_listed_and_withdrawn;
             events: events_are_listed_newest_first, a_write_takes_one_place, a_write_without_a_change_takes_no_place,
                 places_have_no_holes_and_time_never_goes_back, a_ledger_is_one_chain, the_organization_has_its_own_ledger,
+                ledgers_tell_where_they_end,
                 a_witness_is_checked_against_what_the_ledger_said, an_epoch_begins_once_and_notes_every_head,
                 gates_and_lists_are_named_once, a_setting_is_settled_once;
             rules: rules_come_back_as_they_were_made, versions_follow_what_changed, rules_need_the_writes_own_place,

@@ -1,5 +1,6 @@
 //! Puts the concrete parts together: the store of this place, its secret, the server's state around both.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use admit_app::error::Error;
@@ -10,7 +11,7 @@ use admit_store_postgres::Postgres;
 use admit_store_sqlite::{Options, Sqlite};
 use anyhow::{Context, bail};
 
-use crate::settings::{DATABASE_FILE, Place};
+use crate::settings::{ARRIVING, ASIDE, DATABASE_FILE, Place};
 
 /// Name of the setting that holds the probe, and what the probe says.
 const PROBE: &str = "secret_probe";
@@ -46,6 +47,14 @@ async fn store(place: &Place) -> anyhow::Result<Arc<dyn Store>> {
     }
     std::fs::create_dir_all(&place.data_dir).with_context(|| format!("making {}", place.data_dir.display()))?;
     let path = place.data_dir.join(DATABASE_FILE);
+    if let Some(left) = restore_cut_off(&place.data_dir)? {
+        bail!(
+            "a restore into {} was cut off between two moves: the database is in {}. Run the restore again; to begin \
+             with an empty database instead, move that folder away",
+            place.data_dir.display(),
+            left.display()
+        );
+    }
     let options = Options {
         on_stop: Some(Arc::new(|why: &str| {
             // What was committed is not known any more: only a fresh start can look (trust.md §2).
@@ -57,6 +66,23 @@ async fn store(place: &Place) -> anyhow::Result<Arc<dyn Store>> {
     };
     let store = Sqlite::open(&path, options).with_context(|| format!("opening {}", path.display()))?;
     Ok(Arc::new(store))
+}
+
+/// What a restore set aside or brought, where it ended before a database was in its place again. To go on would be to
+/// begin with an empty one, as if nothing had ever happened.
+fn restore_cut_off(data_dir: &Path) -> anyhow::Result<Option<PathBuf>> {
+    if data_dir.join(DATABASE_FILE).exists() {
+        return Ok(None);
+    }
+    for entry in std::fs::read_dir(data_dir).with_context(|| format!("reading {}", data_dir.display()))? {
+        let folder = entry?.path();
+        let name = folder.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix(DATABASE_FILE));
+        let left = name.is_some_and(|name| [ASIDE, ARRIVING].iter().any(|what| name.starts_with(&format!(".{what}-"))));
+        if left && folder.join(DATABASE_FILE).exists() {
+            return Ok(Some(folder));
+        }
+    }
+    Ok(None)
 }
 
 /// A probe sealed on the first start must open at every later one (spec D4).

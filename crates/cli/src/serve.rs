@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use admit_server::{AppState, Settings, listen, router};
+use admit_server::{AppState, Settings, chores, listen, router};
 use anyhow::Context;
 use tokio::net::TcpListener;
 
@@ -50,6 +50,7 @@ pub fn heed_signals(state: &AppState) -> anyhow::Result<()> {
 /// Serves until it is stopped; then lets open requests finish.
 pub async fn until_stopped(state: AppState, listener: TcpListener) {
     let shutdown = state.shutdown.clone();
+    tokio::spawn(chores::run(state.app.clone(), shutdown.clone()));
     listen::serve(listener, router(state), shutdown).await;
 }
 

@@ -61,6 +61,10 @@ impl Listen {
 pub const SECRET_FILE: &str = "secret";
 /// File of the embedded database in the data folder.
 pub const DATABASE_FILE: &str = "admit.db";
+/// What a restore sets aside: `admit.db.before-restore-1`.
+pub const ASIDE: &str = "before-restore";
+/// What a restore makes ready: `admit.db.arriving-1`.
+pub const ARRIVING: &str = "arriving";
 /// File whose lock says that a process serves this folder.
 const LOCK_FILE: &str = "serving.lock";
 

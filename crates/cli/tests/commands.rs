@@ -125,7 +125,7 @@ fn a_ledger_that_was_tampered_with_is_found() {
     let database = rusqlite::Connection::open(folder.0.join("admit.db")).unwrap();
     let name = |of: &str| database.query_row(of, [], |row| row.get::<_, String>(0));
     let table = name(LEDGER).unwrap();
-    let change = CHANGE.replace("ledger", &table);
+    let change = CHANGE.replace(" ledger", &format!(" {table}"));
     assert!(database.execute(&change, []).is_err(), "a ledger is insert-only");
     // Somebody with the file in hand takes the triggers away first.
     while let Ok(trigger) = name(TRIGGER) {
@@ -136,6 +136,48 @@ fn a_ledger_that_was_tampered_with_is_found() {
     let output = run(&["audit", "verify"], &folder.0);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
     assert!(text(&output.stdout).contains("1 broken"), "{}", text(&output.stdout));
+}
+
+// tidy-allow: the same
+const NOTED: &str = "SELECT COUNT(*) FROM ledger WHERE action = 'event_ledgers_anchored'";
+// tidy-allow: the same
+const CUT: &str = // tidy-allow: the same
+    "DELETE FROM ledger WHERE event_id = ?1 AND n = (SELECT audit_n FROM event_heads WHERE event_id = ?1)";
+const HIDE: &str = concat!(
+    // tidy-allow: the same
+    "UPDATE event_heads SET audit_n = audit_n - 1, audit_head = COALESCE(",
+    // tidy-allow: the same
+    "(SELECT head FROM ledger l WHERE l.event_id = ?1 ORDER BY n DESC LIMIT 1), zeroblob(32)) WHERE event_id = ?1",
+);
+
+/// spec D14: hourly the organisation's ledger notes where its events' end. Whoever takes the last lines off one, and makes
+/// the event's head say so, is found by what the other says.
+#[test]
+fn d14_a_ledger_whose_last_lines_were_taken_off_is_found() {
+    let folder = Folder::new("cut");
+    let (child, told) = demo(&folder.0);
+    let database = rusqlite::Connection::open(folder.0.join("admit.db")).unwrap();
+    let name = |of: &str| database.query_row(of, [], |row| row.get::<_, String>(0));
+    let table = name(LEDGER).unwrap();
+    let noted = NOTED.replace(" ledger", &format!(" {table}"));
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while database.query_row(&noted, [], |row| row.get::<_, i64>(0)).unwrap() == 0 {
+        assert!(std::time::Instant::now() < until, "a server notes it when it starts");
+        std::thread::sleep(std::time::Duration::from_millis(20)); // tidy-allow: the pause of a poll loop
+    }
+    stop(child);
+    assert!(said(&["audit", "verify"], &folder.0).contains("0 broken"));
+    while let Ok(trigger) = name(TRIGGER) {
+        database.execute(&format!("DROP TRIGGER {trigger}"), []).unwrap();
+    }
+    let event = told["event_id"].as_str().unwrap();
+    for step in [CUT, HIDE] {
+        assert_eq!(database.execute(&step.replace(" ledger", &format!(" {table}")), [event]).unwrap(), 1);
+    }
+    drop(database);
+    let output = run(&["audit", "verify"], &folder.0);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains(&format!("{event}: broken at line")), "{}", text(&output.stdout));
 }
 
 /// spec D14: one ledger per organisation, events or not; `audit verify` follows each.
@@ -153,7 +195,7 @@ fn d14_the_ledger_of_an_organisation_without_events_is_followed_too() {
     while let Ok(trigger) = name(TRIGGER) {
         database.execute(&format!("DROP TRIGGER {trigger}"), []).unwrap();
     }
-    assert_eq!(database.execute(&CHANGE.replace("ledger", &table), []).unwrap(), 1);
+    assert_eq!(database.execute(&CHANGE.replace(" ledger", &format!(" {table}")), []).unwrap(), 1);
     drop(database);
     let output = run(&["audit", "verify"], &folder.0);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));

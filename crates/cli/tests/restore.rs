@@ -106,6 +106,28 @@ async fn after_a_restore_devices_hand_over_what_was_lost() {
     .await;
 }
 
+/// Between its two moves a restore leaves no database: whoever starts then must not begin with an empty one.
+#[tokio::test]
+async fn a_restore_that_was_cut_off_is_told_and_run_again() {
+    nothing_is_lost("cut-off", |copy, folder| {
+        let (aside, arriving) = (folder.join("admit.db.before-restore-1"), folder.join("admit.db.arriving-1"));
+        for made in [&aside, &arriving] {
+            std::fs::create_dir(made).unwrap();
+        }
+        std::fs::copy(copy.join("admit.db"), arriving.join("admit.db")).unwrap();
+        std::fs::rename(folder.join("admit.db"), aside.join("admit.db")).unwrap();
+        // Half of a move: what stands beside one database must not be read with another.
+        std::fs::write(folder.join("admit.db-wal"), b"of another database").unwrap();
+        let output = admit(&["rebuild", "--check"], folder);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && told.contains("was cut off"), "{told}");
+        assert!(!folder.join("admit.db").exists(), "nothing was begun anew");
+        said(&["restore", "--from", copy.to_str().unwrap()], folder);
+        assert!(folder.join("admit.db.before-restore-2/admit.db-wal").exists(), "set aside");
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn a_database_copied_back_without_the_command_is_found_out() {
     nothing_is_lost("copied-back", |copy, folder| {

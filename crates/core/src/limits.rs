@@ -103,6 +103,14 @@ pub const ABNORMAL_BATCH_SCANS: usize = 5_000;
 pub const DELAYED_BATCH_MS: i64 = 8 * 3_600_000;
 /// Failed syncs in a row after which a device is suspended (S2 §7, spec D19).
 pub const FAILED_SYNCS: u32 = 5;
+/// How often the organisation's ledger notes where its events' ledgers end, in milliseconds (spec D14).
+pub const ANCHOR_EVERY_MS: i64 = 3_600_000;
+/// How much longer than since the last note a ledger is looked back at, in milliseconds: a write may end after it began.
+pub const ANCHOR_OVERLAP_MS: i64 = 600_000;
+/// Ledgers noted by one line.
+pub const ANCHOR_EVENTS: usize = 200;
+/// Lines of a ledger read at a time while it is verified.
+pub const LEDGER_PAGE: usize = 1_000;
 /// First wait after a failed step of a run, in milliseconds; doubles up to [`JOB_RETRY_MAX_MS`].
 pub const JOB_RETRY_FIRST_MS: i64 = 1_000;
 /// Longest wait between two tries of a step, in milliseconds.

@@ -18,7 +18,8 @@ use find::{Findings, settle_refusals};
 use fold::{Fold, Folding, shut_out};
 pub use shape::*;
 
-/// Version of this reducer: a node with a lower one than an event's refuses to write, raising it rebuilds (law 8).
+/// Version of this reducer. A node with a lower one than an event was rebuilt by refuses to judge there: it would undo
+/// what a newer node found. Whoever raises it asks for `admit rebuild` (law 8).
 pub const REDUCER_VERSION: u32 = 1;
 
 /// Reduces one subject. `facts` holds every fact of the subject, and for each of them every other content under the

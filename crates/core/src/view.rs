@@ -40,7 +40,7 @@ struct Step<'a> {
 /// cursor names, in any order, claims and reverts among them; `ticket` is `None` for a code in no list.
 ///
 /// An own scan that the served list names too is one scan: the served count, which reverts from elsewhere may have
-/// lowered, is taken. An own revert acts on listed and own scans alike.
+/// lowered, is taken; where the list names its claim, the own final. An own revert acts on listed and own scans alike.
 pub fn fold_view(event: &EventRules, ticket: Option<&TicketRules>, served: Served<'_>, own: &[&Scan]) -> TicketState {
     let own = chosen(own);
     let keeps = keeps(&own);
@@ -48,12 +48,14 @@ pub fn fold_view(event: &EventRules, ticket: Option<&TicketRules>, served: Serve
         keeps.get(&(device, scan)).map_or(count, |keep| count.min(*keep))
     };
     let mut steps = Vec::with_capacity(served.scans.len() + own.len());
-    // A claim that the server answered counts there until it has the final: what this device did stands over it.
-    let kept_shut = |listed: &EffectiveScan| {
-        let final_of = |scan: &&Scan| scan.scan_id == listed.scan_id && scan.device_id == listed.device_id;
-        own.iter().find(|scan| final_of(scan)).is_some_and(|scan| scan.stage == Stage::Final && !scan.opened)
+    // A claim that the server answered counts there, as one person, until it has the final: what this device did stands
+    // over it.
+    let outdated = |listed: &EffectiveScan| {
+        let same = |scan: &&Scan| scan.scan_id == listed.scan_id && scan.device_id == listed.device_id;
+        own.iter().find(|scan| same(scan)).is_some_and(|own| own.stage == Stage::Final && (listed.claim || !own.opened))
     };
-    for scan in served.scans.iter().filter(|scan| scan.opened && !kept_shut(scan)) {
+    let listed: Vec<&EffectiveScan> = served.scans.iter().filter(|scan| scan.opened && !outdated(scan)).collect();
+    for scan in &listed {
         steps.push(Step {
             place: place(event, scan.at, &scan.device_id, &scan.scan_id),
             uncertainty_ms: scan.uncertainty_ms,
@@ -64,7 +66,7 @@ pub fn fold_view(event: &EventRules, ticket: Option<&TicketRules>, served: Serve
         });
     }
     for scan in &own {
-        let listed = served.scans.iter().any(|it| it.scan_id == scan.scan_id && it.device_id == scan.device_id);
+        let listed = listed.iter().any(|it| it.scan_id == scan.scan_id && it.device_id == scan.device_id);
         // A claim alone opened no door that this device knows of.
         let opened = scan.opened && scan.stage == Stage::Final;
         if !listed && opened && scan.kind != ScanKind::Revert {

@@ -11,6 +11,7 @@ pub mod adapters;
 pub mod state;
 pub mod auth;
 pub mod stream;
+pub mod chores;
 pub mod assets;
 pub mod docs;
 pub mod openapi;

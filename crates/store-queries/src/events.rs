@@ -60,6 +60,9 @@ statements! {
     /// A ledger from a place on.
     AUDIT_FROM = concat!("SELECT ", audit_columns!(), " FROM audit WHERE organization_id = $1 AND event_id = $2 AND n >= $3
         ORDER BY n LIMIT $4");
+    /// The newest line of a ledger about an action.
+    NEWEST_AUDIT = concat!("SELECT ", audit_columns!(), " FROM audit WHERE organization_id = $1 AND event_id = $2 AND action = $3
+        ORDER BY n DESC LIMIT 1");
     /// A ledger's head as it stood after a serial.
     AUDIT_HEAD_AT = "SELECT head FROM audit WHERE organization_id = $1 AND event_id = $2 AND serial <= $3
         ORDER BY serial DESC, n DESC LIMIT 1";
@@ -348,6 +351,20 @@ impl<D: Driver> TxEvents for SqlTx<'_, D> {
         let id = self.organization_id.clone();
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         self.all(&AUDIT_FROM, &[(&id).into(), ledger(event_id), from.into(), limit.into()], read_audit)
+    }
+    fn organization_ledger_end(&mut self) -> Result<LedgerEnd> {
+        let head = match &self.organization_head {
+            Some(head) => head.clone(),
+            None => self.with(heads::read_organization)?,
+        };
+        Ok(LedgerEnd { n: head.audit_n, head: head.audit_head })
+    }
+    fn newest_audit(&mut self, action: &'static str) -> Result<Option<AuditRecord>> {
+        let id = self.organization_id.clone();
+        self.one(&NEWEST_AUDIT, &[(&id).into(), ledger(None), action.into()], read_audit)
+    }
+    fn event_ledger_ends(&mut self, since: Timestamp) -> Result<Vec<(EventId, LedgerEnd)>> {
+        self.with(|driver, organization_id| heads::ledger_ends(driver, organization_id, since))
     }
     fn audit_head_at(&mut self, event_id: &EventId, serial: u64) -> Result<Option<[u8; 32]>> {
         if serial > self.event_head(event_id)?.serial {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use admit_app::error::{Error, Result};
-use admit_app::records::Stamp;
+use admit_app::records::{LedgerEnd, Stamp};
 use admit_core::ids::{EventId, OrganizationId};
 use admit_core::rule::Epoch;
 use admit_core::time::Timestamp;
@@ -30,6 +30,11 @@ statements! {
     /// Head of the organisation's ledger, locked.
     LOCK_ORGANIZATION = "SELECT audit_n, audit_head, last_at FROM organization_heads WHERE organization_id = $1",
         postgres = "SELECT audit_n, audit_head, last_at FROM organization_heads WHERE organization_id = $1 FOR UPDATE";
+    /// The same, as it is.
+    READ_ORGANIZATION = "SELECT audit_n, audit_head, last_at FROM organization_heads WHERE organization_id = $1";
+    /// Where the ledgers end that were written to since a moment.
+    LEDGER_ENDS = "SELECT event_id, audit_n, audit_head FROM event_heads
+        WHERE organization_id = $1 AND last_effective_ms >= $2 AND audit_n > 0 ORDER BY event_id";
     /// A new organisation's head.
     INSERT_ORGANIZATION_HEAD = "INSERT INTO organization_heads (organization_id, audit_n, audit_head, last_at) VALUES ($1, 0, $2, 0)";
     /// Writes it back.
@@ -159,9 +164,29 @@ pub(crate) fn lock_organization<D: Driver>(
     driver: &mut D,
     organization_id: &OrganizationId,
 ) -> Result<OrganizationHead> {
-    let rows = driver.query(&LOCK_ORGANIZATION, &[organization_id.into()])?;
+    organization(driver.query(&LOCK_ORGANIZATION, &[organization_id.into()])?)
+}
+
+pub(crate) fn read_organization<D: Driver>(
+    driver: &mut D,
+    organization_id: &OrganizationId,
+) -> Result<OrganizationHead> {
+    organization(driver.query(&READ_ORGANIZATION, &[organization_id.into()])?)
+}
+
+fn organization(rows: Vec<Row>) -> Result<OrganizationHead> {
     let mut row = rows.into_iter().next().ok_or(Error::NotFound { what: "organization" })?;
     Ok(OrganizationHead { audit_n: row.count()?, audit_head: row.hash()?, last_at: row.int()? })
+}
+
+pub(crate) fn ledger_ends<D: Driver>(
+    driver: &mut D,
+    organization_id: &OrganizationId,
+    since: Timestamp,
+) -> Result<Vec<(EventId, LedgerEnd)>> {
+    let rows = driver.query(&LEDGER_ENDS, &[organization_id.into(), since.into()])?;
+    let read = |mut row: Row| Ok((row.parsed()?, LedgerEnd { n: row.count()?, head: row.hash()? }));
+    rows.into_iter().map(read).collect()
 }
 
 pub(crate) fn write_organization<D: Driver>(

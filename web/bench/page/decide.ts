@@ -31,6 +31,7 @@ interface Answer {
 
 class Driver {
   #mono = 1_000;
+  #online = true;
   view: View | null = null;
 
   constructor(
@@ -44,6 +45,12 @@ class Driver {
     // Every scan's id is made of these: they must differ.
     const random = RANDOM.map((byte, i) => (i < 4 ? (this.#mono >>> (i * 8)) & 255 : byte));
     return JSON.stringify({ wall_ms: this.wall + this.#mono, mono_ms: this.#mono, random });
+  }
+
+  /** Nothing is answered from now on, and for long enough that the engine asks nobody before it decides. */
+  goOffline(): void {
+    this.#online = false;
+    this.#mono += 60_000;
   }
 
   /** Puts an input to the engine, and then whatever its effects bring back, in their order. */
@@ -65,7 +72,7 @@ class Driver {
 
   async #bringBack(effect: Effect): Promise<{ input: Input; body?: Uint8Array } | null> {
     if (effect.type === "append") return { input: { type: "appended", append: effect.append } };
-    if (effect.type !== "send") return null;
+    if (effect.type !== "send" || !this.#online) return null;
     const sent_mono_ms = this.#mono;
     const answer = await this.answers(effect.path, effect.body);
     if (answer === null) return null;
@@ -96,6 +103,7 @@ async function paired(given: GivenList, wall: number): Promise<[Driver, EngineDo
   await driver.feed({ type: "pair", code: "admit_pt_00000000000000000000000000000000", name: "Bench" });
   for (let step = 0; driver.view?.phase !== "ready" && step < 50; step += 1) await driver.feed({ type: "tick" });
   if (driver.view?.phase !== "ready") throw new Error(`the engine is ${driver.view?.phase}: ${driver.view?.message}`);
+  driver.goOffline();
   return [driver, engine];
 }
 

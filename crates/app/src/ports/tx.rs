@@ -80,6 +80,12 @@ pub trait TxEvents {
     fn audit(&mut self, event_id: Option<&EventId>, page: &Page) -> Result<Listed<AuditRecord>>;
     /// Lines of a ledger from place `from` on, oldest first, for verification.
     fn audit_from(&mut self, event_id: Option<&EventId>, from: u64, limit: usize) -> Result<Vec<AuditRecord>>;
+    /// Where the organisation's own ledger ends.
+    fn organization_ledger_end(&mut self) -> Result<LedgerEnd>;
+    /// The newest line of the organisation's own ledger about this action.
+    fn newest_audit(&mut self, action: &'static str) -> Result<Option<AuditRecord>>;
+    /// Where the ledgers of those events end that were written to since `since`, in order of id.
+    fn event_ledger_ends(&mut self, since: Timestamp) -> Result<Vec<(EventId, LedgerEnd)>>;
     /// The event's audit head as it stood after serial `serial`: what a witness of that serial must say.
     fn audit_head_at(&mut self, event_id: &EventId, serial: u64) -> Result<Option<[u8; 32]>>;
 }

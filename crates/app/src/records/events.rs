@@ -100,6 +100,15 @@ pub struct AuditRecord {
     pub head: [u8; 32],
 }
 
+/// Where an audit ledger ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LedgerEnd {
+    /// Its last line's place; 0 = none.
+    pub n: u64,
+    /// Chain head after it.
+    pub head: [u8; 32],
+}
+
 /// [`NewAudit`] as read back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewAuditOwned {

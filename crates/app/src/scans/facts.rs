@@ -30,8 +30,10 @@ pub(super) fn nothing_new(tx: &mut dyn Tx, batch: &Batch, room: u64) -> Result<O
     if room > 0 && !batch.items.iter().all(|item| is_known(&item)) {
         return Ok(None);
     }
-    let kept = batch.items.iter().filter(is_known).map(|item| item.fact.scan.scan_id.clone());
-    Ok(Some(kept.collect::<BTreeSet<_>>().into_iter().collect()))
+    // A receipt names an id: of a claim and its final both must be here.
+    let lacking: BTreeSet<&ScanId> =
+        batch.items.iter().filter(|item| !is_known(item)).map(|item| &item.fact.scan.scan_id).collect();
+    Ok(Some(scan_ids(batch).into_iter().filter(|id| !lacking.contains(id)).collect()))
 }
 
 /// Every scan id of a batch, once.
@@ -74,7 +76,7 @@ pub(super) fn store_facts(
     let mut proven = before.proven();
     let mut out = Stored::default();
     let (mut scans, mut deliveries) = (Vec::new(), Vec::new());
-    let (mut kept, mut users) = (BTreeSet::new(), before.users());
+    let (mut kept, mut lacking, mut users) = (BTreeSet::new(), BTreeSet::new(), before.users());
     for (place, item) in batch.items.iter().enumerate() {
         let scan = &item.fact.scan;
         let id = (&scan.device_id, &scan.scan_id, item.fact.digest);
@@ -96,6 +98,7 @@ pub(super) fn store_facts(
             }
             None => {
                 if out.new as u64 >= room {
+                    lacking.insert(&scan.scan_id);
                     continue;
                 }
                 out.new += 1;
@@ -119,6 +122,8 @@ pub(super) fn store_facts(
             out.kept.push(scan.scan_id.clone());
         }
     }
+    // A receipt names an id: of a claim and its final both must be here.
+    out.kept.retain(|id| !lacking.contains(id));
     tx.insert_scans(&scans)?;
     if !deliveries.is_empty() {
         tx.insert_deliveries(&deliveries)?;

@@ -170,6 +170,7 @@ fn store_batch(tx: &mut dyn Tx, arriving: &Arriving<'_>, draw: &mut Draw) -> Res
         return Ok(Done { revoked: Some((kept, room)), arrived, ..Done::quiet(blank(home)) });
     }
     if let Some(stored) = stored {
+        end_failures(tx, &carrier, arriving.received_at)?;
         return Ok(Done { suspended: carrier.held, ..Done::quiet(repeated(&stored)) });
     }
     let mut taken = Vec::with_capacity(parts.len());

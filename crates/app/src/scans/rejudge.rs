@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use admit_core::ids::{DeviceId, EventId, IncidentId, ScanId, TicketId};
 use admit_core::incident::{Cause, Subject};
 use admit_core::occupancy::Occupancy;
-use admit_core::reduce::{Reduced, Resolved, Rules, ScanVerdict, reduce};
+use admit_core::reduce::{REDUCER_VERSION, Reduced, Resolved, Rules, ScanVerdict, reduce};
 use admit_core::review::Review;
 use admit_core::rule::{Change, TicketBook};
 use admit_core::scan::Fact;
@@ -20,6 +20,9 @@ use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::ports::Tx;
 use crate::records::*;
+
+/// When a device asks again that met a node older than the event: by then another one may answer.
+const OUTDATED_MS: i64 = 5_000;
 
 /// What a rejudging changed.
 #[derive(Debug, Default)]
@@ -105,6 +108,9 @@ pub(super) fn rejudge_by(
     let mut out = Rejudged::default();
     if touched.is_empty() {
         return Ok(out);
+    }
+    if tx.reducer_version(event_id)? > REDUCER_VERSION {
+        return Err(Error::Later { code: "node_outdated", retry_after_ms: OUTDATED_MS });
     }
     let (again, first) = touched.settle();
     out.reduced = reduce_all(tx, event_id, &again, &first)?;

@@ -143,7 +143,8 @@ async fn read_whole(
         place(tx, &mut batch, &assignments)?;
         let stored = tx.batch(&caller.device_id, ENDPOINT, &batch.batch_id)?;
         // Only what cannot change is answered from here: who may sync is judged under the head.
-        let stored = stored.filter(|stored| stored.digest == digest && !carrier.revoked && !carrier.held);
+        let quiet = !carrier.revoked && !carrier.held && carrier.device.health.failed_syncs == 0;
+        let stored = stored.filter(|stored| stored.digest == digest && quiet);
         let parts = split(batch, &carrier.device.event_id);
         let whole = Whole { sent, parts, digest, made_at, received_at, left, started_ms };
         Ok((whole, stored.map(|stored| again(&stored))))
@@ -241,6 +242,7 @@ fn store_whole(
         return Ok(Done::Revoked { kept, room, arrived });
     }
     if let Some(stored) = stored {
+        end_failures(tx, &carrier, whole.received_at)?;
         return Ok(Done::Repeated { answer: again(&stored), held: carrier.held });
     }
     // S2 §3 "Event is live", judged at each scan's own time (spec D17).

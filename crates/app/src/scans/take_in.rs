@@ -211,6 +211,11 @@ pub(super) fn touch_health(tx: &mut dyn Tx, carrier: &Carrier, now: Timestamp) -
     tx.put_health(&carrier.device.device_id, &seen)
 }
 
+/// A batch that is answered from storage got through as well: failures in a row end with it (spec D19).
+pub(super) fn end_failures(tx: &mut dyn Tx, carrier: &Carrier, now: Timestamp) -> Result<()> {
+    if carrier.device.health.failed_syncs == 0 { Ok(()) } else { touch_health(tx, carrier, now) }
+}
+
 /// S2 §4's audit entry, of a batch of ours or S1's.
 pub(super) fn changes_of(part: &Batch, stored: &Stored, rejudged: &Rejudged) -> Value {
     let unverified = part.items.iter().filter(|item| item.fact.signature == SignatureState::Unverified).count();

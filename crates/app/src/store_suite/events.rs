@@ -3,6 +3,7 @@
 use admit_core::audit::GENESIS;
 use admit_core::event::EventStatus;
 use admit_core::rule::Epoch;
+use admit_core::time::Timestamp;
 
 use super::fixture::*;
 use crate::error::Error;
@@ -150,6 +151,33 @@ pub async fn the_organization_has_its_own_ledger(store: TestStore) {
     assert_eq!(lines.len(), 1);
     assert_eq!((lines[0].n, lines[0].serial, lines[0].line.entity_id.as_str()), (2, 2, "m2"));
     assert_eq!(look(&store, |tx| tx.audit_from(Some(&id("e")), 1, 100)).await.len(), 1);
+}
+
+/// Where ledgers end is told: the organisation's own, and of its events' those written to since a moment.
+pub async fn ledgers_tell_where_they_end(store: TestStore) {
+    with_event(&store).await;
+    make_event(&store, "o", event("f", 1)).await;
+    make_event(&store, "o", event("silent", 1)).await;
+    with_organization(&store, "p").await;
+    let empty = look(&store, |tx| tx.organization_ledger_end()).await;
+    assert_eq!(empty, LedgerEnd { n: 0, head: GENESIS });
+    assert_eq!(look(&store, |tx| tx.newest_audit("ticket_voided")).await, None);
+    for name in ["m1", "m2"] {
+        write(&*store, Scope::organization(&id("o")), move |tx| tx.append_audit(line(None, name))).await.unwrap();
+    }
+    let own = look(&store, |tx| tx.audit_from(None, 1, 9)).await;
+    assert_eq!(look(&store, |tx| tx.organization_ledger_end()).await, LedgerEnd { n: 2, head: own[1].head });
+    assert_eq!(look(&store, |tx| tx.newest_audit("ticket_voided")).await, Some(own[1].clone()));
+    assert_eq!(look(&store, |tx| tx.newest_audit("nothing_of_it")).await, None);
+    on_event(&store, |tx| tx.append_audit(line(Some("e"), "t"))).await.unwrap();
+    write(&*store, scope("o", "f"), |tx| tx.append_audit(line(Some("f"), "t"))).await.unwrap();
+    let ends = look(&store, |tx| tx.event_ledger_ends(Timestamp::START)).await;
+    let lines = look(&store, |tx| tx.audit_from(Some(&id("f")), 1, 9)).await;
+    assert_eq!(ends.iter().map(|(event_id, end)| (event_id.as_str(), end.n)).collect::<Vec<_>>(), [("e", 1), ("f", 1)]);
+    assert_eq!(ends[1].1.head, lines[0].head);
+    let later = Timestamp::clamped(lines[0].at.ms() + 1);
+    assert_eq!(look(&store, move |tx| tx.event_ledger_ends(later)).await, []);
+    assert_eq!(read(&*store, &id("p"), |tx| tx.event_ledger_ends(Timestamp::START)).await.unwrap(), []);
 }
 
 /// A witness of a serial is checked against what the ledger said then; of a serial not reached nothing is known.

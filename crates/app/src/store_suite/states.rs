@@ -29,6 +29,7 @@ pub fn state(subject: &str, serial: u64) -> StateRecord {
         opened: true,
         gate_id: id("north"),
         s2: false,
+        claim: true,
     };
     StateRecord {
         subject_key: subject.into(),

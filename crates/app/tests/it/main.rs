@@ -14,5 +14,6 @@ mod rights;
 mod incidents;
 mod occupancy;
 mod jobs;
+mod audits;
 mod isolation;
 mod demo;

@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 
 use crate::parts;
-use crate::settings::{DATABASE_FILE, Place, SECRET_FILE, copy_private};
+use crate::settings::{ARRIVING, ASIDE, DATABASE_FILE, Place, SECRET_FILE, copy_private};
 
 /// Files that SQLite keeps beside its database.
 const BESIDE: [&str; 2] = ["-wal", "-shm"];
@@ -115,15 +115,16 @@ impl Restore {
         }
         fs::create_dir_all(data_dir).with_context(|| format!("making {}", data_dir.display()))?;
         let database = data_dir.join(DATABASE_FILE);
-        let arriving = beside(&database, "arriving")?;
+        let arriving = beside(&database, ARRIVING)?;
         fs::create_dir(&arriving).with_context(|| format!("making {}", arriving.display()))?;
         let ready = self.make_ready(from, &arriving, &database).await;
         if let Err(error) = ready {
             let _ = fs::remove_dir_all(&arriving);
             return Err(error);
         }
-        if database.exists() {
-            let aside = beside(&database, "before-restore")?;
+        // Also what a restore that was cut off left of one: a file beside the database must not meet another one.
+        if parts_of(data_dir).iter().any(|part| part.exists()) {
+            let aside = beside(&database, ASIDE)?;
             fs::create_dir(&aside).with_context(|| format!("making {}", aside.display()))?;
             move_database(data_dir, &aside)?;
             println!("what was there is in {}", aside.display());
@@ -158,12 +159,17 @@ async fn begin_epoch(place: &Place, given_up: Option<Epoch>) -> anyhow::Result<(
     Ok(())
 }
 
+/// The files of a database, its own last.
+fn parts_of(folder: &Path) -> Vec<PathBuf> {
+    let beside = BESIDE.iter().map(|tail| format!("{DATABASE_FILE}{tail}"));
+    beside.chain([DATABASE_FILE.to_owned()]).map(|name| folder.join(name)).collect()
+}
+
 /// Moves a database; its own file last, for that is what makes the folder one.
 fn move_database(from: &Path, to: &Path) -> anyhow::Result<()> {
-    for name in BESIDE.iter().map(|tail| format!("{DATABASE_FILE}{tail}")).chain([DATABASE_FILE.to_owned()]) {
-        let held = from.join(&name);
+    for (held, place) in parts_of(from).into_iter().zip(parts_of(to)) {
         if held.exists() {
-            fs::rename(&held, to.join(&name)).with_context(|| format!("moving {}", held.display()))?;
+            fs::rename(&held, place).with_context(|| format!("moving {}", held.display()))?;
         }
     }
     sync_folder(Some(from))?;

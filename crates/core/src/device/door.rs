@@ -211,7 +211,9 @@ impl State {
         };
         let about = self.about(&claim);
         let Some(mut asked) = self.ask(&about, claim.kind, Some(scan_id)) else { return };
-        let word = self.questions.get(scan_id).cloned().flatten();
+        // The server's word, unless this device heard of something later: others may have come in while staff counted.
+        let heard = self.cursor_serial();
+        let word = self.questions.get(scan_id).cloned().flatten().filter(|word| word.cursor.serial >= heard);
         if let Some(word) = &word {
             asked.verdict = verdict_of(word);
         }

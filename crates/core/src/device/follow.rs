@@ -116,6 +116,7 @@ impl State {
         self.suspended = false;
         self.named = None;
         self.way = None;
+        self.epoch_seen = None;
         for request in self.requests.keys().copied().collect::<Vec<_>>() {
             self.emit(Effect::Cancel { request });
         }

@@ -49,6 +49,8 @@ pub struct OwnScan {
     pub delivery: Delivery,
     /// The last receipt: epoch, and the serial at or below which the server has it.
     pub receipt: Option<(Option<Epoch>, u64)>,
+    /// How it was refused for good, while a new epoch has not said whether it has it: if so, it is refused still.
+    refused: Option<Delivery>,
 }
 
 /// The newest list this device ever decided by, per event (trust I15).
@@ -205,8 +207,11 @@ impl Journal {
     }
 
     fn pair(&mut self, paired: Paired) {
-        if self.epoch.is_none() {
-            self.epoch = paired.epoch;
+        // Pairing is somebody's act, with the server they mean: its epoch holds, also where this phone met a younger
+        // database at the same address before. What that one acknowledged is a question again.
+        if let Some(epoch) = paired.epoch.filter(|epoch| self.epoch != Some(*epoch)) {
+            self.lists.retain(|_, mark| mark.epoch <= epoch);
+            self.begin_epoch(epoch);
         }
         self.old_key = self.paired.take().map(|before| before.api_key).filter(|key| !key.is_empty());
         self.paired = Some(paired);
@@ -243,7 +248,7 @@ impl Journal {
             self.by_hash.entry(hash).or_default().push(place);
         }
         self.waiting.insert(place as u64 + 1);
-        self.scans.push(OwnScan { scan, signature, shown, delivery: Delivery::Waiting, receipt: None });
+        self.scans.push(OwnScan { scan, signature, shown, delivery: Delivery::Waiting, receipt: None, refused: None });
         self.count(place);
     }
 
@@ -273,6 +278,20 @@ impl Journal {
     fn settle(&mut self, seq: u64, delivery: Delivery, receipt: Option<(Option<Epoch>, u64)>) {
         let Some(own) = usize::try_from(seq).ok().and_then(|seq| self.scans.get_mut(seq.checked_sub(1)?)) else {
             return;
+        };
+        let refused = own.refused.take();
+        let delivery = match (&own.delivery, &delivery, refused) {
+            // The new epoch has it as the former one had it: refused, and on the problem list.
+            (Delivery::Asked, Delivery::Sent, Some(refused)) => refused,
+            (Delivery::Asked, Delivery::Asked, refused) => {
+                own.refused = refused;
+                delivery
+            }
+            (Delivery::Rejected { .. }, Delivery::Asked, _) => {
+                own.refused = Some(own.delivery.clone());
+                delivery
+            }
+            _ => delivery,
         };
         self.waiting.remove(&seq);
         self.asked.remove(&seq);

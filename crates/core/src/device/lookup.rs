@@ -48,7 +48,8 @@ impl State {
     fn rules_of(&self, id: &TicketId, listed: Option<TicketRules>) -> Option<TicketRules> {
         let list = self.list.as_ref()?;
         let same_epoch = self.feed.cursor().is_some_and(|cursor| cursor.epoch == list.epoch);
-        let ahead = self.feed.ticket(id).filter(|item| same_epoch && item.serial > list.version);
+        // A long page's items carry the serial before theirs: one that is as old as the list is no staler than it.
+        let ahead = self.feed.ticket(id).filter(|item| same_epoch && item.serial >= list.version);
         ahead.map(|item| item.changed.rules.clone()).or(listed)
     }
 

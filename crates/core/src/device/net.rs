@@ -187,6 +187,14 @@ impl State {
     /// The organiser revoked this device: guest data goes at once, the log is still handed over (spec D10).
     fn revoked(&mut self, problem: &Problem) {
         self.emit(Effect::WipeCaches);
+        // What is on its way still would bring back what was just wiped. Only the log is handed over, and
+        // whoever is pairing this device anew goes on.
+        let others = self.requests.iter().filter(|(_, ask)| !matches!(ask, Ask::Sync | Ask::Status { .. } | Ask::Pair));
+        for (request, ask) in others.map(|(request, ask)| (*request, ask.clone())).collect::<Vec<_>>() {
+            self.emit(Effect::Cancel { request });
+            self.requests.remove(&request);
+            self.lanes.of(&ask).drop_request();
+        }
         self.list = None;
         self.feed = super::feed::Feed::default();
         self.deltas.clear();

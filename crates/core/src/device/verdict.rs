@@ -3,6 +3,7 @@
 use super::journal::OwnScan;
 use super::state::State;
 use crate::decide::{LastEntry, Reason, Screen, Verdict};
+use crate::gate::{Direction, GateRules};
 use crate::ids::GateId;
 use crate::limits;
 use crate::scan::{Outcome, Scan, ScanKind, Stage};
@@ -20,7 +21,16 @@ impl State {
 
     fn may_set_aside(&self, scan: &Scan, shown: &Shown) -> bool {
         let refusal = scan.stage == Stage::Final && !scan.opened && scan.outcome != Outcome::Valid;
-        refusal && scan.kind != ScanKind::Revert && shown.screen != Screen::NotATicket
+        let is_scan = scan.kind != ScanKind::Revert && shown.screen != Screen::NotATicket;
+        refusal && is_scan && !self.was_set_aside(scan)
+    }
+
+    /// Whether an override of this refusal's code stands after it: one refusal is set aside once, unless that was undone.
+    fn was_set_aside(&self, refused: &Scan) -> bool {
+        let later = self.journal.scans.iter().rev().map(|own| &own.scan).take_while(|scan| scan.seq > refused.seq);
+        let same = |scan: &&Scan| scan.raw_hash == refused.raw_hash && scan.barcode_hash == refused.barcode_hash;
+        let mut overrides = later.filter(|scan| scan.override_.is_some()).filter(same);
+        overrides.any(|scan| self.journal.kept(scan) > 0)
     }
 
     /// A scan of this device as the screen shows it.
@@ -91,13 +101,16 @@ impl State {
         gate.map_or_else(|| gate_id.to_string(), |gate| gate.name.clone())
     }
 
+    /// Where a ticket is let in: nobody who wants in is sent to a way out.
     fn right_gates(&self, rules: &TicketRules) -> Vec<String> {
         let Some(list) = &self.list else { return Vec::new() };
+        let leads_in = |gate: &&GateRules| gate.direction != Direction::Out;
         if rules.gate_ids.is_empty() {
-            list.gates.values().filter(|gate| gate.zones.contains(&rules.zone)).map(|gate| gate.name.clone()).collect()
-        } else {
-            rules.gate_ids.iter().map(|id| self.gate_name(id)).collect()
+            let gates = list.gates.values().filter(leads_in).filter(|gate| gate.zones.contains(&rules.zone));
+            return gates.map(|gate| gate.name.clone()).collect();
         }
+        let ids = rules.gate_ids.iter().filter(|id| list.gates.get(*id).is_none_or(|gate| leads_in(&gate)));
+        ids.map(|id| self.gate_name(id)).collect()
     }
 
     /// At start a young last verdict is shown again: staff may not have seen it (architecture §5).

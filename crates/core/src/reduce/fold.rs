@@ -13,7 +13,7 @@ use crate::gate::{Direction, EntryRule};
 use crate::ids::{DeviceId, ScanId};
 use crate::limits;
 use crate::rule::When;
-use crate::scan::{Fact, Form, Outcome, ScanKind};
+use crate::scan::{Fact, Form, Outcome, ScanKind, Stage};
 use crate::ticket::TicketRules;
 use crate::time::Timestamp;
 
@@ -108,6 +108,7 @@ impl<'a> Folding<'a> {
             opened: verdict.opened,
             gate_id: scan.gate_id.clone(),
             s2: scan.form == Form::S2,
+            claim: scan.stage == Stage::Claim,
         })
     }
 }

@@ -179,6 +179,8 @@ pub struct EffectiveScan {
     pub gate_id: GateId,
     /// Read by S2's form: its double reads fold away.
     pub s2: bool,
+    /// An answered claim, whose final the server does not have yet: its author may know better.
+    pub claim: bool,
 }
 
 /// Everything the reducer says of one subject.

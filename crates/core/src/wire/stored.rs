@@ -250,6 +250,8 @@ json_of! {
         gate_id: GateId,
         #[serde(default, skip_serializing_if = "is_false")]
         s2: bool,
+        #[serde(default, skip_serializing_if = "is_false")]
+        claim: bool,
     }
     "CauseScan" = CauseScan {
         device_id: DeviceId,

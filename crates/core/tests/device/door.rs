@@ -5,10 +5,11 @@ use admit_core::decide::Screen;
 use admit_core::gate::Direction;
 use admit_core::ids::GateId;
 use admit_core::scan::{Method, Outcome, ScanKind, Stage};
+use admit_core::ticket::TicketRules;
 use admit_core::wire::engine::{Effect, Input, Phase};
 
 use super::phone::Phone;
-use super::server::Server;
+use super::server::{Server, ticket};
 
 fn ready() -> (Phone, Server) {
     let mut server = Server::new();
@@ -41,6 +42,17 @@ fn each_answer_of_decide_has_its_screen() {
     assert_eq!(phone.scan("VIP-1").right_gates, ["Gate east"]);
     assert_eq!(phone.view().own_admitted, 1);
     assert_eq!(phone.view().history.len(), 6);
+}
+
+#[test]
+fn nobody_who_wants_in_is_sent_to_a_way_out() {
+    let mut server = Server::new();
+    let gate_ids = vec![GateId::new("exit").unwrap(), GateId::new("east").unwrap()];
+    server.add_ticket("EAST-1", TicketRules { gate_ids, ..ticket(1) });
+    assert_eq!(Phone::ready(1, &mut server).scan("EAST-1").right_gates, ["Gate east"]);
+    // By its zone alone: at a gate for others, the ways in are told and the way out is not.
+    server.gate_id = GateId::new("east").unwrap();
+    assert_eq!(Phone::ready(2, &mut server).scan("A-1").right_gates, ["Gate both", "Gate north"]);
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! A server that was rolled back: nothing a device ever had acknowledged is lost (spec §3; trust fault 25, I11, I26).
 
 use admit_core::decide::Screen;
+use admit_core::ids::{EventId, ScanId};
 use admit_core::rule::Epoch;
-use admit_core::wire::engine::Input;
+use admit_core::wire::engine::{Input, Phase};
 use admit_core::wire::journal::Entry;
-use admit_core::wire::scanning::{WITNESS_HEADER, Witness};
+use admit_core::wire::scanning::{Rejected, SyncAnswer, WITNESS_HEADER, Witness};
 
 use super::phone::{Phone, Sent};
 use super::server::{Reply, Server};
@@ -228,5 +229,53 @@ fn a_newer_witness_is_no_reason_to_give_up_one_the_server_was_not_asked_about() 
         std::mem::swap(&mut phone.rows, &mut restarted);
         phone.start();
         assert!(phone.requests.iter().any(|sent| carried(sent) == proof));
+    }
+}
+
+/// Pairing is somebody's act. A phone that was tried out with a younger database at the same address works with the older
+/// one that is meant, and keeps what it has not sent.
+#[test]
+fn a_phone_that_knew_a_younger_epoch_works_where_it_is_paired_next() {
+    let mut trial = Server::new();
+    trial.epoch = Epoch { restored_at_ms: trial.epoch.restored_at_ms + 1_000, random: 9 };
+    trial.epochs = vec![(trial.epoch, 0)];
+    trial.event_id = EventId::new("trial").unwrap();
+    let mut phone = Phone::ready(1, &mut trial);
+    let before = phone.id_of("A-1");
+    let mut real = Server::new();
+    phone.pair(&mut real);
+    assert_eq!(phone.view().phase, Phase::Ready);
+    let here = phone.id_of("A-1");
+    phone.pass_online(&mut real, 40_000);
+    let row = |phone: &Phone, id: &ScanId| phone.view().history.iter().find(|row| row.scan_id == *id).cloned().unwrap();
+    assert_eq!(row(&phone, &here).sync, "sent");
+    assert!(phone.scans().iter().any(|scan| scan.scan_id == before), "what was scanned there is kept");
+    phone.start();
+    phone.pass_online(&mut real, 40_000);
+    assert_eq!((phone.view().phase, row(&phone, &here).sync.as_str()), (Phase::Ready, "sent"));
+}
+
+/// What was refused for good is refused still where the new epoch has it; else it is offered again (trust §2).
+#[test]
+fn a_new_epoch_takes_nothing_off_the_problem_list() {
+    for lacking in [false, true] {
+        let mut server = Server::new();
+        let mut phone = Phone::ready(1, &mut server);
+        phone.scan("A-1");
+        let sent = phone.take("/api/scanning/sync");
+        let reply = server.answer(&sent, phone.at_ms).unwrap();
+        let mut answer: SyncAnswer = serde_json::from_slice(&reply.body).unwrap();
+        let id = answer.processed.remove(0);
+        answer.rejected.push(Rejected { scan_id: Some(id.to_string()), index: 0, reason: "no".into(), kept: true });
+        let told = Reply::json(200, &answer).with(WITNESS_HEADER, server.witness());
+        phone.answer(&sent, &told);
+        assert_eq!(phone.view().problems.len(), 1);
+        let serial = if lacking { server.stored[0].serial - 1 } else { server.serial };
+        server.roll_back(serial);
+        phone.pass_online(&mut server, 40_000);
+        assert!(phone.entries().iter().any(|row| matches!(row, Entry::Epoch { .. })));
+        // The server of this test takes it the second time.
+        assert_eq!(phone.view().problems.len(), usize::from(!lacking), "lacking: {lacking}");
+        assert_eq!(server.ids().len(), 1);
     }
 }

@@ -4,7 +4,7 @@ use admit_core::barcode::BarcodeHash;
 use admit_core::decide::Screen;
 use admit_core::ids::{GateId, TicketId};
 use admit_core::rule::TicketChange;
-use admit_core::ticket::TicketStatus;
+use admit_core::ticket::{TicketRules, TicketStatus};
 use admit_core::time::Timestamp;
 use admit_core::wire::engine::{Effect, Input, Phase};
 use admit_core::wire::scanning::{ChangedTicket, ChangesAnswer, Cursor, HeartbeatRequest, PairRequest};
@@ -277,4 +277,42 @@ fn a_timer_that_fires_early_is_set_again() {
     phone.effects.clear();
     phone.input(Input::Tick);
     assert!(phone.effects.iter().any(|it| matches!(it, Effect::Wake { at_mono_ms } if *at_mono_ms > phone.mono_ms)));
+}
+
+/// A change of many tickets comes in pages, and a page inside it ends before its serial. Its tickets are no staler than a
+/// list that was made just before it.
+#[test]
+fn a_ticket_of_a_page_inside_a_change_is_known_before_the_list_that_holds_it() {
+    let mut server = Server::new();
+    let mut phone = Phone::ready(1, &mut server);
+    let voided = |code: &str| ChangedTicket {
+        ticket_id: TicketId::new(format!("t-{code}")).unwrap(),
+        rules: TicketRules { status: TicketStatus::Voided, ..super::server::ticket(1) },
+        barcode_hashes: vec![BarcodeHash::of(code)],
+        prefix: Default::default(),
+        scans: Vec::new(),
+    };
+    let version = server.version;
+    let inside = Cursor { epoch: server.epoch, serial: version, after: Some(TicketId::new("t-A-1").unwrap()) };
+    for (items, cursor) in [(vec![voided("A-1")], inside), (vec![voided("A-2")], Cursor::at(server.epoch, version + 1))]
+    {
+        phone.pass(2_000);
+        let sent = phone.take("/api/scanning/events/event/changes");
+        let answer = ChangesAnswer {
+            items,
+            event: None,
+            gates: None,
+            devices: Vec::new(),
+            manifest_version: version + 1,
+            more: cursor.after.is_some(),
+            cursor,
+            resync: false,
+            server_time: Timestamp::clamped(phone.at_ms),
+        };
+        phone.answer(&sent, &Reply::json(200, &answer));
+    }
+    assert_eq!(phone.scans().len(), 0);
+    assert_eq!([phone.screen("A-1"), phone.screen("A-2")], [Screen::Refuse, Screen::Refuse]);
+    phone.start();
+    assert_eq!([phone.screen("A-1"), phone.screen("A-2")], [Screen::Refuse, Screen::Refuse], "over a restart too");
 }

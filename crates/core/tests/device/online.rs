@@ -333,12 +333,23 @@ fn a_party_is_counted_by_staff_and_not_asked_about() {
     assert_eq!(within(&server, "P-4"), (0, 0));
 }
 
-#[test]
-fn a_party_that_only_the_server_knows_is_counted_after_its_word() {
-    let (mut phone, mut server) = quick();
+/// A party of three that no list knows yet.
+fn late_party(server: &mut Server) {
     let id = TicketId::new("t-late").unwrap();
     server.codes.insert(BarcodeHash::of("LATE-P"), id.clone());
     server.first(admit_core::rule::Change::Ticket(id, TicketChange::First(ticket(3))));
+}
+/// The phone hears by `changes` what the server has; nothing else is answered.
+fn hears(phone: &mut Phone, server: &mut Server) {
+    phone.pass(1_000);
+    let sent = phone.take("/api/scanning/events/event/changes");
+    told(phone, server, &sent);
+}
+
+#[test]
+fn a_party_that_only_the_server_knows_is_counted_after_its_word() {
+    let (mut phone, mut server) = quick();
+    late_party(&mut server);
     assert_eq!(confirmed(&mut phone, &mut server, "LATE-P"), Screen::AdmitParty);
     let shown = phone.last_shown().clone();
     assert_eq!((shown.may_admit, shown.entry_limit, shown.opened), (3, 3, false));
@@ -349,6 +360,45 @@ fn a_party_that_only_the_server_knows_is_counted_after_its_word() {
     assert_eq!((shown.screen, shown.opened, shown.count), (Screen::Admit, true, 2));
     phone.pass_online(&mut server, 7_000);
     assert_eq!(within(&server, "LATE-P"), (2, 0));
+}
+
+/// The server counts an answered claim as one person until it has the final. The phone that counted two knows better.
+#[test]
+fn a_party_counted_here_is_not_the_one_person_of_its_claim() {
+    let (mut phone, mut server) = quick();
+    late_party(&mut server);
+    assert_eq!(confirmed(&mut phone, &mut server, "LATE-P"), Screen::AdmitParty);
+    let scan_id = phone.last_shown().scan_id.clone().unwrap();
+    hears(&mut phone, &mut server);
+    phone.input(Input::Count { scan_id, count: 2 });
+    assert_eq!((phone.last_shown().opened, phone.last_shown().count), (true, 2));
+    phone.pass(61_000);
+    code(&mut phone, "LATE-P");
+    let shown = phone.last_shown();
+    assert_eq!((shown.decided_by, shown.may_admit), (DecidedBy::Device, 1), "two of three are in");
+}
+
+/// While staff count, others may come in elsewhere: the server's word is older than what the phone heard since.
+#[test]
+fn a_party_is_counted_by_what_is_known_when_it_is() {
+    let (mut phone, mut server) = quick();
+    late_party(&mut server);
+    assert_eq!(confirmed(&mut phone, &mut server, "LATE-P"), Screen::AdmitParty);
+    let scan_id = phone.last_shown().scan_id.clone().unwrap();
+    let mut second = another(2, &mut server);
+    second.at_ms = phone.at_ms;
+    code(&mut second, "LATE-P");
+    second.settle(&mut server);
+    let there = second.last_shown().scan_id.clone().unwrap();
+    second.input(Input::Count { scan_id: there, count: 2 });
+    second.pass_online(&mut server, 7_000);
+    hears(&mut phone, &mut server);
+    phone.input(Input::Count { scan_id: scan_id.clone(), count: 3 });
+    assert_eq!(phone.refused(), Some("bad_count"), "two of three are in");
+    phone.input(Input::Count { scan_id, count: 1 });
+    assert!(phone.last_shown().opened);
+    phone.pass_online(&mut server, 7_000);
+    assert_eq!(within(&server, "LATE-P"), (3, 0));
 }
 
 #[test]

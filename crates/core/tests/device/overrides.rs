@@ -53,6 +53,23 @@ fn an_override_is_another_scan_that_opens_and_says_what_decide_said() {
 }
 
 #[test]
+fn a_refusal_is_set_aside_once_unless_that_is_undone() {
+    let (mut phone, _) = ready();
+    let refused = phone.id_of("V-1");
+    phone.flushes = false;
+    // An impatient thumb, while the storage is slow.
+    set_aside(&mut phone, &refused, "4711");
+    set_aside(&mut phone, &refused, "4711");
+    phone.flush_one();
+    assert_eq!(phone.refused(), Some("unknown_scan"));
+    phone.flushes = true;
+    assert_eq!((phone.scans().len(), phone.view().own_admitted), (2, 1));
+    phone.input(Input::Undo { scan_id: None, keep: 0 });
+    set_aside(&mut phone, &refused, "4711");
+    assert_eq!(phone.view().own_admitted, 1);
+}
+
+#[test]
 fn what_was_admitted_or_never_scanned_cannot_be_set_aside() {
     let (mut phone, _) = ready();
     let admitted = phone.id_of("A-1");

@@ -102,3 +102,39 @@ fn a_portal_page_with_403_revokes_nothing() {
     assert_eq!((phone.view().phase, phone.view().unsent), (Phase::Ready, 1));
     assert!(!phone.caches.is_empty());
 }
+
+/// What left the server before the revocation, and arrives after it, brings nothing back.
+#[test]
+fn a_list_on_its_way_does_not_come_back_onto_a_revoked_phone() {
+    for scans in [0, 3] {
+        let (mut phone, mut server) = revoked_with(scans);
+        server.revoked = false;
+        server.add_ticket("NEW-1", super::server::ticket(1));
+        let mut late = Vec::new();
+        while late.len() < 2 {
+            phone.pass(1_000);
+            for sent in std::mem::take(&mut phone.requests) {
+                let reply = server.answer(&sent, phone.at_ms);
+                let data = sent.path.contains("/manifest") || sent.path.contains("/changes");
+                match reply {
+                    Some(reply) if data => late.push((sent, reply)),
+                    Some(reply) if sent.path.contains("/heartbeat") => phone.answer(&sent, &reply),
+                    _ => phone.requests.push(sent),
+                }
+            }
+        }
+        server.revoked = true;
+        while phone.view().phase != Phase::Revoked {
+            phone.pass(1_000);
+            for sent in std::mem::take(&mut phone.requests) {
+                let refusal = serde_json::json!({ "kept": [], "quota_left": 20_000 });
+                phone.answer(&sent, &Reply::problem_with(403, "device_revoked", refusal));
+            }
+        }
+        for (sent, reply) in late {
+            phone.answer(&sent, &reply);
+        }
+        assert!(phone.caches.is_empty(), "{:?}", phone.caches.keys());
+        assert!(phone.view().list.is_none());
+    }
+}

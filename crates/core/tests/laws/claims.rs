@@ -3,7 +3,7 @@
 
 use admit_core::event::ReEntry;
 use admit_core::incident::IncidentKind;
-use admit_core::reduce::Reduced;
+use admit_core::reduce::{EffectiveScan, Reduced};
 use admit_core::scan::{Fact, Outcome, Stage};
 
 use crate::case::{Case, Scanned, at, entry, kinds};
@@ -51,7 +51,8 @@ fn told(reduced: &Reduced) -> impl PartialEq + std::fmt::Debug + use<> {
     let deeds = reduced.verdicts.iter().map(|one| {
         (one.device_id.clone(), one.scan_id.clone(), one.opened, one.outcome, one.within, one.over, one.conflict_reason)
     });
-    (deeds.collect::<Vec<_>>(), reduced.state.clone(), reduced.effective.clone())
+    let listed = reduced.effective.iter().map(|one| EffectiveScan { claim: false, ..one.clone() });
+    (deeds.collect::<Vec<_>>(), reduced.state.clone(), listed.collect::<Vec<_>>())
 }
 
 fn for_all(law: impl Fn(&mut Rng)) {

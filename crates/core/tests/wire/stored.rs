@@ -207,6 +207,7 @@ fn findings_read_back() {
         opened: true,
         gate_id: id("south"),
         s2: true,
+        claim: true,
     }];
     assert_eq!(effective_from_json(&effective_to_json(&effective)), Ok(effective));
     let gates = [(id("south"), GateFlow { entered: 3, exited: -1 })].into_iter().collect();

@@ -2,6 +2,7 @@
 
 use admit_app::records::DeviceState;
 use admit_core::limits::{QUARANTINE_SCANS, SYNC_V2_SCANS};
+use admit_core::scan::{Scan, Stage};
 
 use super::*;
 
@@ -90,10 +91,17 @@ fn d10_the_quota_of_a_revoked_device_is_twenty_thousand_scans() {
             .collect()
     };
     let batches = QUARANTINE_SCANS / SYNC_V2_SCANS as u64;
-    for n in 0..batches {
+    for n in 0..batches - 1 {
         let left = quota(send(&world, &phone, &format!("b{n}"), &batch(n, SYNC_V2_SCANS as u64)));
         assert_eq!(left, QUARANTINE_SCANS - (n + 1) * SYNC_V2_SCANS as u64);
     }
+    assert_eq!(quota(send(&world, &phone, "last", &batch(batches - 1, SYNC_V2_SCANS as u64 - 1))), 1);
+    // A receipt names an id. Where only the claim still fits in, its final is not here: no receipt.
+    let last = scan_of(&world, &phone, "twice", QUARANTINE_SCANS, "X", at(0));
+    let claim = Scan { stage: Stage::Claim, ..last.clone() };
+    let two = [signed(&phone, &claim), signed(&phone, &Scan { seq: Some(QUARANTINE_SCANS + 1), ..last })];
+    assert_eq!(kept(send(&world, &phone, "twice", &two), "device_revoked"), serde_json::json!([]));
+    assert_eq!(kept(send(&world, &phone, "again", &two), "device_revoked"), serde_json::json!([]));
     let ledger = world.ledger();
     assert_eq!(kept(send(&world, &phone, "more", &batch(batches, 1)), "device_revoked"), serde_json::json!([]));
     assert_eq!(world.ledger(), ledger);

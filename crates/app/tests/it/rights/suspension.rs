@@ -50,6 +50,24 @@ fn s2_7_five_failed_syncs_in_a_row_suspend_a_device_and_alert_the_organiser() {
     world.is_consistent();
 }
 
+/// spec D19: in a row. A batch that is answered again from storage got through as well as a new one.
+#[test]
+fn d19_a_repeated_batch_ends_the_row_of_failures_too() {
+    let world = World::new();
+    world.tickets(&["A"]);
+    let phone = world.phone("p", "main");
+    let good = signed(&phone, &scan_of(&world, &phone, "s1", 1, "A", at(0)));
+    send(&world, &phone, "b", std::slice::from_ref(&good)).unwrap();
+    for _ in 0..FAILED_SYNCS - 1 {
+        fail(&world, &phone);
+    }
+    send(&world, &phone, "b", &[good]).unwrap();
+    assert_eq!(device(&world, "p").health.failed_syncs, 0);
+    fail(&world, &phone);
+    assert_eq!(device(&world, "p").state, DeviceState::Active);
+    world.is_consistent();
+}
+
 /// spec D19: its uploads are stored and held; the answer names them, so the device doesn't offer them again.
 #[test]
 fn d19_a_suspended_devices_uploads_are_stored_held_and_named() {

@@ -1,6 +1,8 @@
 //! Batches: once, whole, byte for byte; what is wrong with one item is that item's alone.
 
+use admit_app::ports::{Scope, write};
 use admit_app::{audits, tickets};
+use admit_core::reduce::REDUCER_VERSION;
 use serde_json::json;
 
 use super::*;
@@ -32,6 +34,25 @@ fn a_batch_id_with_other_content_is_refused_and_only_the_ledger_tells() {
     let before = world.occupancy();
     assert_eq!(code(phone.upload("b", "t", "B", "valid", at(0))), "batch_id_reused");
     assert_eq!((world.occupancy(), world.ledger().last().unwrap().as_str()), (before, "batch_id_reused"));
+    world.is_consistent();
+}
+
+/// Law 8: what a newer node found is not undone by an older one; the phone keeps its scans and asks again.
+#[test]
+fn a_node_with_an_older_reducer_than_the_event_takes_nothing_in() {
+    let world = World::new();
+    world.tickets(&["A"]);
+    let phone = world.phone("p", "main");
+    let reduced_by = |version: u32| {
+        let event = world.event.clone();
+        let scope = Scope::event(&world.owner.organization_id, &event);
+        now(write(&*world.app.store, scope, move |tx| tx.set_reducer_version(&event, version))).unwrap();
+    };
+    reduced_by(REDUCER_VERSION + 1);
+    assert_eq!(code(phone.upload("b", "s", "A", "valid", at(0))), "node_outdated");
+    assert_eq!((world.occupancy().inside, world.open()), (0, vec![]));
+    reduced_by(REDUCER_VERSION);
+    phone.upload("b", "s", "A", "valid", at(0)).unwrap();
     world.is_consistent();
 }
 

@@ -1,0 +1,75 @@
+//! The organisation's ledger notes, hourly, where its events' ledgers end (spec D14): so whoever cuts the last lines off
+//! an event's ledger, and the event's head with them, must rewrite a second ledger too.
+
+use admit_core::barcode::{hex, unhex};
+use admit_core::ids::{EventId, OrganizationId};
+use admit_core::limits::{ANCHOR_EVENTS, ANCHOR_EVERY_MS, ANCHOR_OVERLAP_MS};
+use admit_core::time::Timestamp;
+use serde_json::{Value, json};
+
+use crate::error::Result;
+use crate::ports::{App, Scope, Tx, read, write};
+use crate::records::{AuditRecord, LedgerEnd, NewAudit};
+
+/// Action of the lines that anchor.
+pub const ACTION: &str = "event_ledgers_anchored";
+
+/// Notes where the organisation's events' ledgers end, if the last time is an hour ago and one was written to since.
+/// Says how many events it noted. Nodes may ask at the same moment: one of them does it.
+pub async fn anchor(app: &App, organization_id: &OrganizationId) -> Result<usize> {
+    let now = app.clock.now();
+    // Mostly there is nothing to do, and no reason to stand in a write's way.
+    if read(&*app.store, organization_id, move |tx| due(tx, now)).await?.is_empty() {
+        return Ok(0);
+    }
+    write(&*app.store, Scope::organization(organization_id), move |tx| {
+        tx.hold_organization()?;
+        let ends = due(tx, now)?;
+        for some in ends.chunks(ANCHOR_EVENTS) {
+            tx.append_audit(line(some))?;
+        }
+        Ok(ends.len())
+    })
+    .await
+}
+
+/// The ledgers that were written to since they were noted last; none as long as that is less than an hour ago.
+fn due(tx: &mut dyn Tx, now: Timestamp) -> Result<Vec<(EventId, LedgerEnd)>> {
+    let last = tx.newest_audit(ACTION)?.map(|line| line.at.ms());
+    if last.is_some_and(|at| now.ms() < at.saturating_add(ANCHOR_EVERY_MS)) {
+        return Ok(Vec::new());
+    }
+    // A write carries the moment it began at, and may have ended a little later than the note was made.
+    let since = last.map_or(0, |at| at.saturating_sub(ANCHOR_OVERLAP_MS));
+    tx.event_ledger_ends(Timestamp::clamped(since))
+}
+
+fn line(ends: &[(EventId, LedgerEnd)]) -> NewAudit {
+    let said =
+        ends.iter().map(|(event_id, end)| json!({ "event_id": event_id.as_str(), "n": end.n, "head": hex(&end.head) }));
+    NewAudit {
+        event_id: None,
+        user_id: None,
+        device_id: None,
+        action: ACTION,
+        entity_type: "Event",
+        entity_id: String::new(),
+        changes: json!({ "ledgers": said.collect::<Vec<_>>() }).to_string(),
+        metadata: "{}".to_owned(),
+    }
+}
+
+/// What a line noted; nothing for any other line. `None` where an anchor cannot be read.
+pub(super) fn noted(line: &AuditRecord) -> Option<Vec<(EventId, LedgerEnd)>> {
+    if line.line.action != ACTION {
+        return Some(Vec::new());
+    }
+    let changes: Value = serde_json::from_str(&line.line.changes).ok()?;
+    changes.get("ledgers")?.as_array()?.iter().map(end_of).collect()
+}
+
+fn end_of(said: &Value) -> Option<(EventId, LedgerEnd)> {
+    let event_id = said.get("event_id")?.as_str()?.parse().ok()?;
+    let head = unhex(said.get("head")?.as_str()?)?;
+    Some((event_id, LedgerEnd { n: said.get("n")?.as_u64()?, head }))
+}

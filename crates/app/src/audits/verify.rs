@@ -1,0 +1,110 @@
+//! Follows a ledger's chain from its first line (spec D14): what was changed, and what was cut off.
+
+use std::collections::BTreeMap;
+
+use admit_core::audit::{AuditEntry, GENESIS, chain};
+use admit_core::ids::{EventId, OrganizationId};
+use admit_core::limits::LEDGER_PAGE;
+
+use super::anchor::noted;
+use crate::error::Result;
+use crate::ports::{App, read};
+use crate::records::{AuditRecord, LedgerEnd};
+
+/// What the ledgers of an organisation say.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Verified {
+    /// Ledgers looked at: the organisation's own and one an event.
+    pub ledgers: u64,
+    /// Lines that hold.
+    pub lines: u64,
+    /// Broken ledgers (`None` = the organisation's own), each with the place of the first line that does not hold, or
+    /// that is missing.
+    pub broken: Vec<(Option<EventId>, u64)>,
+}
+
+/// Follows every ledger of an organisation. A chain that holds may still lack its last lines: each must end where its
+/// head says, which is kept apart, and hold what the organisation's own ledger noted of it.
+pub async fn verify(app: &App, organization_id: &OrganizationId, events: &[EventId]) -> Result<Verified> {
+    let mut out = Verified::default();
+    let mut anchors: BTreeMap<EventId, BTreeMap<u64, [u8; 32]>> = BTreeMap::new();
+    let own = follow(app, organization_id, None, &BTreeMap::new(), &mut anchors).await?;
+    out.add(None, own);
+    for event_id in events {
+        let noted = anchors.remove(event_id).unwrap_or_default();
+        let followed = follow(app, organization_id, Some(event_id), &noted, &mut BTreeMap::new()).await?;
+        out.add(Some(event_id.clone()), followed);
+    }
+    // An event that is noted and not there at all.
+    out.broken.extend(anchors.into_keys().map(|event_id| (Some(event_id), 1)));
+    Ok(out)
+}
+
+impl Verified {
+    fn add(&mut self, ledger: Option<EventId>, followed: std::result::Result<u64, u64>) {
+        self.ledgers += 1;
+        match followed {
+            Ok(lines) => self.lines += lines,
+            Err(place) => self.broken.push((ledger, place)),
+        }
+    }
+}
+
+/// Lines of a ledger that hold, or the place of the first that doesn't. What it notes of others goes into `anchors`.
+async fn follow(
+    app: &App,
+    organization_id: &OrganizationId,
+    event_id: Option<&EventId>,
+    noted_of_it: &BTreeMap<u64, [u8; 32]>,
+    anchors: &mut BTreeMap<EventId, BTreeMap<u64, [u8; 32]>>,
+) -> Result<std::result::Result<u64, u64>> {
+    let mut end = LedgerEnd { n: 0, head: GENESIS };
+    loop {
+        let (from, event) = (end.n + 1, event_id.cloned());
+        let lines =
+            read(&*app.store, organization_id, move |tx| tx.audit_from(event.as_ref(), from, LEDGER_PAGE)).await?;
+        if lines.is_empty() {
+            break;
+        }
+        for line in lines {
+            end = LedgerEnd { n: end.n + 1, head: chain(end.head, &entry(&line, &actor(&line))) };
+            let holds = line.n == end.n && line.head == end.head;
+            let kept = noted_of_it.get(&end.n).is_none_or(|head| *head == end.head);
+            let Some(noted) = noted(&line).filter(|_| holds && kept) else { return Ok(Err(end.n)) };
+            for (event_id, end) in noted {
+                anchors.entry(event_id).or_default().insert(end.n, end.head);
+            }
+        }
+    }
+    // The newest head is kept apart from the lines: cutting the last ones off shows here, or in the other ledger.
+    let event = event_id.cloned();
+    let kept = read(&*app.store, organization_id, move |tx| match &event {
+        Some(event_id) => Ok(tx.head(event_id)?.audit_head),
+        None => Ok(tx.organization_ledger_end()?.head),
+    });
+    let beyond = noted_of_it.last_key_value().is_some_and(|(n, _)| *n > end.n);
+    Ok(if kept.await? == end.head && !beyond { Ok(end.n) } else { Err(end.n + 1) })
+}
+
+fn actor(line: &AuditRecord) -> String {
+    let user = line.line.user_id.as_ref().map(|id| format!("user:{id}"));
+    let device = line.line.device_id.as_ref().map(|id| format!("device:{id}"));
+    match (user, device) {
+        (None, None) => "system".to_owned(),
+        (user, device) => [user, device].into_iter().flatten().collect::<Vec<_>>().join(" "),
+    }
+}
+
+fn entry<'a>(record: &'a AuditRecord, actor: &'a str) -> AuditEntry<'a> {
+    AuditEntry {
+        serial: record.serial,
+        n: record.n,
+        at: record.at,
+        actor,
+        action: &record.line.action,
+        entity_type: &record.line.entity_type,
+        entity_id: &record.line.entity_id,
+        changes: &record.line.changes,
+        metadata: &record.line.metadata,
+    }
+}

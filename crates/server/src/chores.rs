@@ -1,0 +1,84 @@
+//! What a server does by itself, asked by nobody. Of several nodes any may do it, and a second time changes nothing.
+
+use std::time::Duration;
+
+use admit_app::ports::App;
+use admit_app::{audits, epochs};
+use tokio_util::sync::CancellationToken;
+
+/// How often it looks whether a new epoch is judged.
+const JUDGE: Duration = Duration::from_secs(10);
+/// How often it looks whether an hour is over.
+const ANCHOR: Duration = Duration::from_secs(600);
+
+/// Does what is due, now and then again, until `shutdown`. What fails is done by the next look.
+pub async fn run(app: App, shutdown: CancellationToken) {
+    let ticker = |every| {
+        let mut tick = tokio::time::interval(every);
+        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        tick
+    };
+    let (mut judge, mut anchor) = (ticker(JUDGE), ticker(ANCHOR));
+    loop {
+        tokio::select! {
+            () = shutdown.cancelled() => return,
+            _ = judge.tick() => judged(&app).await,
+            _ = anchor.tick() => anchored(&app).await,
+        }
+    }
+}
+
+/// The request that found out that the server was rolled back judges what follows from it; where it was given up, or
+/// failed, this goes on (spec §3 "Epoch and witness").
+async fn judged(app: &App) {
+    if let Err(error) = epochs::judge_anew(app).await {
+        tracing::warn!(%error, "scans of an epoch that ended are not judged anew yet");
+    }
+}
+
+/// Each organisation's ledger notes where its events' ledgers end (spec D14).
+async fn anchored(app: &App) {
+    let organizations = match app.store.organizations().await {
+        Ok(organizations) => organizations,
+        Err(error) => {
+            tracing::warn!(%error, "the ledgers' ends were not noted");
+            return;
+        }
+    };
+    for organization_id in organizations {
+        if let Err(error) = audits::anchor(app, &organization_id).await {
+            tracing::warn!(%error, %organization_id, "the ledgers' ends were not noted");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use admit_app::secret::Secret;
+    use admit_core::rule::Epoch;
+    use admit_store_sqlite::{Options, Sqlite};
+
+    use super::*;
+    use crate::config::Settings;
+    use crate::state::AppState;
+
+    /// As it stands when the request that began an epoch was given up before it had judged.
+    #[tokio::test]
+    async fn an_epoch_that_was_begun_and_not_judged_is_judged_without_a_restart() {
+        let store = Arc::new(Sqlite::memory(Options::default()).unwrap());
+        let state = AppState::new(store, Secret::new(&"0".repeat(64)).unwrap(), Settings::default());
+        let held = state.app.store.epoch().await.unwrap();
+        let next = Epoch { restored_at_ms: held.restored_at_ms + 1, random: 7 };
+        state.app.store.begin_epoch(held, next).await.unwrap();
+        let key = format!("epoch_judged:{next}");
+        assert_eq!(state.app.store.setting(key.clone()).await.unwrap(), None);
+        let running = tokio::spawn(run(state.app.clone(), state.shutdown.clone()));
+        while state.app.store.setting(key.clone()).await.unwrap().is_none() {
+            tokio::task::yield_now().await;
+        }
+        state.shutdown.cancel();
+        running.await.unwrap();
+    }
+}
