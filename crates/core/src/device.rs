@@ -3,7 +3,7 @@
 //! [`Engine::handle`] takes what happened outside ([`crate::wire::engine::Input`]) and answers with what to do
 //! ([`crate::wire::engine::Effect`]). Its journal is the only truth: the state after a restart is its rows, read in
 //! order. In reading order: the clock, what the rows add up to, what the server told, when to ask it, the list, the
-//! state, what is known of a code, the verdict, the door, requests, asking before the door opens, uploads, following the server, the panel, and the engine that ties them.
+//! names, the state, what is known of a code, the verdict, the door, requests, asking before the door opens, uploads, guests' names, following the server, the panel, and the engine that ties them.
 
 pub mod clock;
 pub mod journal;
@@ -11,6 +11,7 @@ mod feed;
 mod lane;
 mod proofs;
 pub mod list;
+mod book;
 mod state;
 mod lookup;
 mod verdict;
@@ -19,6 +20,7 @@ mod net;
 mod online;
 mod upload;
 mod asking;
+mod names;
 mod follow;
 mod panel;
 mod engine;

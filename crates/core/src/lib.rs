@@ -3,6 +3,7 @@
 //! Modules in reading order; a file imports only from those above it (law 12).
 
 mod words;
+pub mod fold;
 pub mod limits;
 pub mod time;
 pub mod barcode;

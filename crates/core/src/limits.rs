@@ -199,6 +199,12 @@ pub const IN_USE_MS: i64 = 300_000;
 pub const CHANGES_PAUSE_MS: i64 = 500;
 /// Pause after one that brought nothing sooner than this, in milliseconds.
 pub const CHANGES_IDLE_MS: i64 = 5_000;
+/// Names that may have changed are asked for at most this often, in milliseconds.
+pub const NAMES_EVERY_MS: i64 = 15_000;
+/// Fewest letters that a search by name begins with.
+pub const SEARCH_CHARS: usize = 2;
+/// Guests that a search by name shows.
+pub const SEARCH_ROWS: usize = 50;
 /// Deltas laid over one whole list before a whole one is fetched again.
 pub const DELTAS: usize = 8;
 /// Pages of `changes` kept beside each other in the cache before they are folded into one.

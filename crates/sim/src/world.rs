@@ -299,7 +299,7 @@ impl<S: Server> World<S> {
             let generation = held.generation;
             match effect {
                 Effect::Append { append, rows } => self.write(side, phone, append, rows),
-                Effect::Save { key, text } => {
+                Effect::Save { key, text, .. } => {
                     held.disk.save(&key, text.map_or_else(|| body.to_vec(), String::into_bytes));
                 }
                 Effect::Forget { key } => held.disk.forget(&key),
@@ -336,6 +336,8 @@ impl<S: Server> World<S> {
                     trace.line(now_ms - BEGINNING_MS, format_args!("{phone} refused {code}"));
                 }
                 Effect::Export { .. } => self.reach.hit("export"),
+                // No gate of the simulator allows names.
+                Effect::Found { .. } => {}
             }
         }
     }

@@ -1,9 +1,6 @@
 //! Searching text the same way in both backends.
 
-/// Letters of one case.
-pub(crate) fn folded(text: &str) -> String {
-    text.to_lowercase()
-}
+pub(crate) use admit_core::fold::fold as folded;
 
 /// A LIKE pattern (ESCAPE '!') that finds the text anywhere.
 pub(crate) fn contains(text: &str) -> String {

@@ -48,6 +48,8 @@ export type Input =
   | { type: "ask_pairing"; name: string }
   | { type: "cancel_pairing" }
   | { type: "code"; text: string; method: Method }
+  | { type: "search"; text: string }
+  | { type: "guest"; ticket_id: string }
   | { type: "count"; scan_id: string; count: number }
   | { type: "override"; scan_id: string; pin: string; by: string; reason: string; count: number }
   | { type: "undo"; scan_id: string | null; keep: number }
@@ -68,7 +70,8 @@ export type DeviceType = "ipad" | "phone" | "desktop" | "terminal";
 
 export type Effect =
   | { type: "append"; append: number; rows: Row[] }
-  | { type: "save"; key: string; text: string | null }
+  /** `sealed`: it holds guests' names; kept only under a key that cannot be read out of the device. */
+  | { type: "save"; key: string; text: string | null; sealed?: boolean }
   | { type: "forget"; key: string }
   | SendEffect
   | { type: "cancel"; request: number }
@@ -76,6 +79,7 @@ export type Effect =
   | { type: "show"; verdict: VerdictView }
   | { type: "undone"; scan_id: string; count: number }
   | { type: "view"; view: View }
+  | { type: "found"; text: string; guests: FoundGuest[]; more: boolean }
   | { type: "pin_refused"; tries_left: number; paused_until_mono_ms: number | null }
   | { type: "refused"; code: RefusedCode; message: string }
   | { type: "export"; name: string; text: string }
@@ -102,6 +106,7 @@ export type RefusedCode =
   | "no_list"
   | "no_pin"
   | "unknown_scan"
+  | "unknown_guest"
   | "bad_count"
   | "bad_direction"
   | "busy"
@@ -124,6 +129,8 @@ export interface VerdictView {
   short_code: string;
   zone: string | null;
   name: string | null;
+  note?: string;
+  flag?: string;
   right_gates: string[];
   valid_from: Timestamp | null;
   expires_at: Timestamp | null;
@@ -178,9 +185,27 @@ export interface View {
   clock_offset_ms: number | null;
   clock_uncertainty_ms: number | null;
   own_admitted: number;
+  names: NamesView;
   has_pin: boolean;
   problems: Problem[];
   history: HistoryRow[];
+}
+
+/** Guests' names on this device: only where the gate allows them. */
+export type NamesView = { state: "off" } | { state: "loading" } | { state: "held"; guests: number };
+
+/** A guest that a search found, and how they stand by what this device knows. */
+export interface FoundGuest {
+  ticket_id: string;
+  name: string;
+  party_size: number;
+  note: string | null;
+  flag: string | null;
+  zone: string | null;
+  already_in: number;
+  may_admit: number;
+  /** Why nobody may, one word of `decide`. */
+  reason: string | null;
 }
 
 export interface ListView {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use admit_core::device::Engine;
 use admit_core::scan::Method;
 use admit_core::sign::hmac_sha256;
-use admit_core::wire::engine::{Effect, Input, Now, Phase, Row, VerdictView, View};
+use admit_core::wire::engine::{Effect, FoundGuest, Input, Now, Phase, Row, VerdictView, View};
 use reqwest::Client;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -34,6 +34,8 @@ pub struct Scanner {
     rows: Vec<Row>,
     pub caches: BTreeMap<String, Vec<u8>>,
     pub shown: Vec<VerdictView>,
+    /// What the last search by name found.
+    pub found: Vec<FoundGuest>,
     view: Option<View>,
     /// Uploads that left.
     pub uploads: usize,
@@ -59,6 +61,7 @@ impl Scanner {
             rows: Vec::new(),
             caches: BTreeMap::new(),
             shown: Vec::new(),
+            found: Vec::new(),
             view: None,
             uploads: 0,
             done,
@@ -103,15 +106,30 @@ impl Scanner {
     }
 
     pub fn scan(&mut self, code: &str) -> VerdictView {
+        self.judged(Input::Code { text: code.into(), method: Method::Qr })
+    }
+    /// The guests of a name, as the device knows them.
+    #[allow(dead_code, reason = "each target uses its part of the harness")]
+    pub fn search(&mut self, text: &str) -> Vec<FoundGuest> {
+        self.feed(Input::Search { text: text.into() }, &[]);
+        self.found.clone()
+    }
+    /// Staff let the only guest of that name in by hand.
+    #[allow(dead_code, reason = "each target uses its part of the harness")]
+    pub fn pick(&mut self, name: &str) -> VerdictView {
+        let ticket_id = self.search(name)[0].ticket_id.clone();
+        self.judged(Input::Guest { ticket_id })
+    }
+    fn judged(&mut self, input: Input) -> VerdictView {
         let before = self.shown.len();
-        self.feed(Input::Code { text: code.into(), method: Method::Qr }, &[]);
+        self.feed(input, &[]);
         // The server may be asked first; after 200 ms without its word the engine decides alone.
         let begun = Instant::now();
         while self.shown.len() == before && begun.elapsed() < Duration::from_secs(5) {
             std::thread::yield_now();
             self.step();
         }
-        assert_eq!(self.shown.len(), before + 1, "a verdict on {code}: {:?}", self.view());
+        assert_eq!(self.shown.len(), before + 1, "a verdict: {:?}", self.view());
         self.shown.last().cloned().expect("a verdict")
     }
 
@@ -152,7 +170,7 @@ impl Scanner {
                 self.rows.extend(rows);
                 return Some(Input::Appended { append });
             }
-            Effect::Save { key, text } => {
+            Effect::Save { key, text, .. } => {
                 self.caches.insert(key, text.map_or_else(|| body.to_vec(), String::into_bytes));
             }
             Effect::Forget { key } => {
@@ -180,6 +198,7 @@ impl Scanner {
             Effect::Wake { at_mono_ms } => self.wake = Some(at_mono_ms),
             Effect::Show { verdict } => self.shown.push(*verdict),
             Effect::View { view } => self.view = Some(*view),
+            Effect::Found { guests, .. } => self.found = guests,
             _ => {}
         }
         None

@@ -32,18 +32,26 @@ impl State {
         if let Err((code, message)) = self.may_scan() {
             return self.refuse(code, message);
         }
-        self.used_at = Some(self.mono());
-        let Ok(texts) = candidates(text) else { return self.not_a_ticket(text, method) };
+        let Ok(texts) = candidates(text) else {
+            self.used_at = Some(self.mono());
+            return self.not_a_ticket(text, method);
+        };
         let about = self.find(text, &texts);
+        self.judge(&about, method);
+    }
+
+    /// Decides about a code or a guest, and shows it once it is written down.
+    pub fn judge(&mut self, about: &About, method: Method) {
+        self.used_at = Some(self.mono());
         let kind = if self.direction() == Direction::Out { ScanKind::Exit } else { ScanKind::Entry };
-        let Some(asked) = self.ask(&about, kind, None) else { return };
-        if self.same_ticket(&about, &asked) {
+        let Some(asked) = self.ask(about, kind, None) else { return };
+        if self.same_ticket(about, &asked) {
             return;
         }
         let party = asked.verdict.may_admit > 1 && about.ticket.as_ref().is_some_and(|(_, it)| it.entry_limit > 1);
-        let screen = screen(&asked.verdict, kind, party, false);
-        let Some(mut scan) = self.draft(&about, &asked, method) else { return };
-        let shown = shown(screen, &about, &asked);
+        let screen = screen(&asked.verdict, kind, party, self.is_flagged(about));
+        let Some(mut scan) = self.draft(about, &asked, method) else { return };
+        let shown = shown(screen, about, &asked);
         if asks_staff(screen) {
             scan.stage = Stage::Claim;
         } else if self.may_ask() {
@@ -53,7 +61,7 @@ impl State {
         } else {
             scan.opened = scan.outcome == Outcome::Valid;
         }
-        self.record(scan, shown, &about, &asked);
+        self.record(scan, shown, about, &asked);
     }
 
     /// Why no code is taken now, if none is.

@@ -1,6 +1,7 @@
 //! The scanner: one input in, effects out, in order. Without clock, randomness or IO of its own; the same inputs give
 //! the same effects (law 1, trust I27).
 
+use super::book::NameBook;
 use super::list::List;
 use super::net::Answer;
 use super::state::{After, Ask, Drawn, State};
@@ -106,6 +107,7 @@ impl State {
             }
             Input::Tick => {}
             Input::Battery { percent } => self.battery = Some(percent.min(100)),
+            Input::Search { text } => self.search(&text),
             Input::Export => {
                 let (name, text) = self.export();
                 self.emit(Effect::Export { name, text });
@@ -136,7 +138,10 @@ impl State {
                 Ok(None) => {}
                 Err(error) => self.message = Some(format!("The kept list was refused: {error}.")),
             }
+            let names = NameBook::open(&caches, &keys, expected);
+            self.names_read(names, &caches);
             self.whole_next = self.journal.old_key.is_some();
+            self.names_whole = self.whole_next;
             let prefix = super::list::page_key(&paired.event_id, "");
             let pages = caches.range(prefix.clone()..).take_while(|(key, _)| key.starts_with(&prefix));
             let pages = pages.filter_map(|(key, body)| {
@@ -193,8 +198,14 @@ impl State {
     }
 
     fn staff(&mut self, input: Input) {
-        let scans =
-            matches!(input, Input::Code { .. } | Input::Count { .. } | Input::Override { .. } | Input::Undo { .. });
+        let scans = matches!(
+            input,
+            Input::Code { .. }
+                | Input::Guest { .. }
+                | Input::Count { .. }
+                | Input::Override { .. }
+                | Input::Undo { .. }
+        );
         if scans && self.journal.damaged {
             return self
                 .refuse("storage_blocked", "A row of this device's log cannot be read: it records no more scans.");
@@ -204,6 +215,7 @@ impl State {
             Input::AskPairing { name } => self.begin_asking(&name),
             Input::CancelPairing => self.drop_pairing(),
             Input::Code { text, method } => self.read_code(&text, method),
+            Input::Guest { ticket_id } => self.pick_guest(&ticket_id),
             Input::Count { scan_id, count } => self.count_party(&scan_id, count),
             Input::Override { scan_id, pin, by, reason, count } => self.set_aside(&scan_id, &pin, &by, &reason, count),
             Input::Undo { scan_id, keep } => self.undo(scan_id.as_ref(), keep),
@@ -287,6 +299,7 @@ impl State {
             Ask::Time { gaps_ms } => self.time_answered(*gaps_ms, answer),
             Ask::List { event_id, .. } => self.list_answered(&ask, event_id, answer),
             Ask::Changes { event_id } => self.changes_answered(&ask, event_id, answer),
+            Ask::Names { event_id, seen } => self.names_answered(&ask, event_id, *seen, answer),
             Ask::Heartbeat => self.heartbeat_answered(answer),
             Ask::Sync => self.upload_answered(answer),
             Ask::Status { head } => self.status_answered(*head, answer),
@@ -355,6 +368,9 @@ impl State {
         }
         if live && !lanes.changes.busy() && self.list.is_some() {
             due.push((lanes.changes.due_at(), State::ask_changes));
+        }
+        if live && !lanes.names.busy() && self.wants_names() {
+            due.push((lanes.names.due_at(), State::ask_names));
         }
         if live && !lanes.heartbeat.busy() {
             due.push((lanes.heartbeat.due_at(), State::ask_heartbeat));

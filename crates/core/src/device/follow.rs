@@ -124,8 +124,11 @@ impl State {
         self.lanes = super::state::Lanes::default();
         self.batch = None;
         self.whole_next = self.journal.old_key.is_some();
+        self.names_whole = self.whole_next;
+        self.names_refused = None;
         let event = self.paired().map(|paired| paired.event_id.clone());
-        if before != event || self.list.is_none() {
+        let moved = before != event;
+        if moved || self.list.is_none() {
             if let Some(before) = before.filter(|before| Some(before) != event.as_ref()) {
                 self.forget_event(&before);
             }
@@ -133,6 +136,10 @@ impl State {
             self.list_checked_ms = None;
             self.deltas.clear();
             self.feed = Feed::default();
+            self.head_named = None;
+        }
+        if moved || !self.names_allowed() {
+            self.forget_names();
         }
     }
 
@@ -241,12 +248,12 @@ impl State {
     fn swap(&mut self, event_id: &EventId, list: List, whole: bool) {
         if whole {
             self.whole_next = false;
-            self.emit(Effect::Save { key: whole_key(event_id), text: None });
+            self.emit(Effect::Save { key: whole_key(event_id), text: None, sealed: false });
             for version in std::mem::take(&mut self.deltas) {
                 self.emit(Effect::Forget { key: delta_key(event_id, version) });
             }
         } else {
-            self.emit(Effect::Save { key: delta_key(event_id, list.version), text: None });
+            self.emit(Effect::Save { key: delta_key(event_id, list.version), text: None, sealed: false });
             self.deltas.push(list.version);
         }
         if self.named.is_some_and(|named| named <= (list.epoch, list.version)) {
@@ -256,6 +263,7 @@ impl State {
         let (epoch, version, content_hash) = (list.epoch, list.version, list.content_hash());
         self.note(Entry::List { event_id: event_id.clone(), epoch, version, content_hash });
         self.list = Some(list);
+        self.names_follow_list();
     }
 
     fn list_refused(&mut self, ask: &Ask, answer: &Answer<'_>, error: &ManifestError) {
@@ -304,7 +312,7 @@ impl State {
         let body = String::from_utf8_lossy(answer.body).into_owned();
         let PageWrites { save, forget } = self.feed.take(changes, &body);
         for (number, page) in save {
-            self.emit(Effect::Save { key: page_key(event_id, number), text: Some(to_text(&page)) });
+            self.emit(Effect::Save { key: page_key(event_id, number), text: Some(to_text(&page)), sealed: false });
         }
         for number in forget {
             self.emit(Effect::Forget { key: page_key(event_id, number) });
@@ -341,6 +349,7 @@ impl State {
         self.done(&Ask::Heartbeat, limits::HEARTBEAT_MS);
         self.measure(answer);
         self.suspended = beat.suspended;
+        self.head_named = self.head_named.max(Some((beat.cursor.epoch, beat.cursor.serial)));
         let now = self.mono();
         if self.feed.cursor().is_none_or(|cursor| *cursor < beat.cursor) {
             self.lanes.changes.hurry(now);

@@ -44,6 +44,12 @@ impl State {
         Some((id, rules))
     }
 
+    /// A ticket by its id, with its newest rules.
+    pub fn ticket_by_id(&self, id: &TicketId) -> Option<(TicketId, TicketRules)> {
+        let rules = self.rules_of(id, self.list.as_ref().and_then(|list| list.by_ticket(id)))?;
+        Some((id.clone(), rules))
+    }
+
     /// A ticket's newest rules: from changes where they are ahead of the list, else from the list.
     fn rules_of(&self, id: &TicketId, listed: Option<TicketRules>) -> Option<TicketRules> {
         let list = self.list.as_ref()?;
@@ -105,11 +111,7 @@ impl State {
     /// What a scan of this device was about, by what is known now.
     pub fn about(&self, scan: &Scan) -> About {
         let held = scan.barcode_hash.and_then(|hash| self.ticket_of(&hash));
-        let ticket = held.or_else(|| {
-            let id = scan.ticket_id.clone()?;
-            let rules = self.rules_of(&id, self.list.as_ref().and_then(|list| list.by_ticket(&id)))?;
-            Some((id, rules))
-        });
+        let ticket = held.or_else(|| self.ticket_by_id(scan.ticket_id.as_ref()?));
         About { hash: scan.barcode_hash, raw: scan.raw_hash, ticket }
     }
 }

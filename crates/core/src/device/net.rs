@@ -62,6 +62,11 @@ impl State {
             self.carried.insert(request, witness.clone());
             headers.push((WITNESS_HEADER.to_owned(), witness));
         }
+        if matches!(ask, Ask::Names { .. })
+            && let Some(etag) = self.names_etag()
+        {
+            headers.push(("if-none-match".to_owned(), etag));
+        }
         if matches!(ask, Ask::List { .. }) {
             let wall = crate::time::Timestamp::clamped(self.now.map_or(0, |now| now.wall_ms));
             headers.push((crate::wire::scanning::DEVICE_TIME_HEADER.to_owned(), wall.to_string()));
@@ -196,6 +201,7 @@ impl State {
             self.lanes.of(&ask).drop_request();
         }
         self.list = None;
+        self.names = None;
         self.feed = super::feed::Feed::default();
         self.deltas.clear();
         self.caches.clear();

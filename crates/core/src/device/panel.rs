@@ -69,6 +69,7 @@ impl State {
             clock_offset_ms: self.clock.offset_ms().filter(|_| settled).map(stepped),
             clock_uncertainty_ms: settled.then(|| stepped_up(self.clock.read().uncertainty_ms)),
             own_admitted: admitted.copied().unwrap_or(0),
+            names: self.names_view(),
             has_pin: list.is_some_and(|list| list.event.staff_pin.is_some()),
             problems: Vec::new(),
             history: Vec::new(),

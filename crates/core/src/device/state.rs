@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use sha2::{Digest as _, Sha256};
 
+use super::book::NameBook;
 use super::clock::Clock;
 use super::feed::Feed;
 use super::journal::Journal;
@@ -75,13 +76,29 @@ pub(super) struct Writer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ask {
     Pair,
-    Time { gaps_ms: i64 },
-    List { event_id: EventId, since: Option<u64> },
-    Changes { event_id: EventId },
+    Time {
+        gaps_ms: i64,
+    },
+    List {
+        event_id: EventId,
+        since: Option<u64>,
+    },
+    Changes {
+        event_id: EventId,
+    },
+    /// `seen`: the newest change known when it was asked.
+    Names {
+        event_id: EventId,
+        seen: Option<(Epoch, u64)>,
+    },
     Heartbeat,
     Sync,
-    Status { head: u64 },
-    Scan { scan_id: ScanId },
+    Status {
+        head: u64,
+    },
+    Scan {
+        scan_id: ScanId,
+    },
     Ping,
 }
 
@@ -92,6 +109,7 @@ pub(super) struct Lanes {
     pub time: Lane,
     pub list: Lane,
     pub changes: Lane,
+    pub names: Lane,
     pub heartbeat: Lane,
     pub sync: Lane,
     pub status: Lane,
@@ -106,6 +124,7 @@ impl Lanes {
             Ask::Time { .. } => &mut self.time,
             Ask::List { .. } => &mut self.list,
             Ask::Changes { .. } => &mut self.changes,
+            Ask::Names { .. } => &mut self.names,
             Ask::Heartbeat => &mut self.heartbeat,
             Ask::Sync => &mut self.sync,
             Ask::Status { .. } => &mut self.status,
@@ -113,9 +132,9 @@ impl Lanes {
             Ask::Ping => &mut self.ping,
         }
     }
-    pub fn all(&mut self) -> [&mut Lane; 9] {
-        let Self { pair, time, list, changes, heartbeat, sync, status, scan, ping } = self;
-        [pair, time, list, changes, heartbeat, sync, status, scan, ping]
+    pub fn all(&mut self) -> [&mut Lane; 10] {
+        let Self { pair, time, list, changes, names, heartbeat, sync, status, scan, ping } = self;
+        [pair, time, list, changes, names, heartbeat, sync, status, scan, ping]
     }
 }
 
@@ -195,6 +214,14 @@ pub(super) struct State {
     /// Versions of the deltas kept in the cache over the whole list.
     pub deltas: Vec<u64>,
     pub feed: Feed,
+    /// Guests' names, where this gate allows them.
+    pub names: Option<NameBook>,
+    /// Version of the list under which the server refused names: not asked again under the same.
+    pub names_refused: Option<u64>,
+    /// The names held are signed under a key that is rotated out.
+    pub names_whole: bool,
+    /// The newest of the event's changes that a heartbeat named.
+    pub head_named: Option<(Epoch, u64)>,
     pub caches: BTreeMap<String, Vec<u8>>,
     pub lanes: Lanes,
     pub requests: BTreeMap<u64, Ask>,

@@ -58,6 +58,7 @@ impl State {
         let wrong_place = shown.screen == Screen::WrongPlace;
         let wrong_time = shown.screen == Screen::WrongTime;
         let admitted = if scan.opened { scan.count } else { 0 };
+        let guest = scan.ticket_id.as_ref().filter(|_| self.names_allowed()).and_then(|id| self.guest_of(id));
         VerdictView {
             screen: shown.screen,
             scan_id: Some(scan.scan_id.clone()).filter(|_| shown.screen != Screen::NotATicket),
@@ -72,7 +73,9 @@ impl State {
             ticket_id: scan.ticket_id.clone(),
             short_code: short_code(scan),
             zone: ticket.map(|rules| rules.zone.clone()),
-            name: None,
+            name: guest.map(|guest| guest.name.clone()),
+            note: guest.and_then(|guest| guest.note.clone()),
+            flag: guest.and_then(|guest| guest.flag.clone()),
             right_gates: ticket.filter(|_| wrong_place).map(|rules| self.right_gates(rules)).unwrap_or_default(),
             valid_from: ticket.filter(|_| wrong_time).and_then(|rules| rules.valid_from),
             expires_at: ticket.filter(|_| wrong_time).and_then(|rules| rules.expires_at),
@@ -148,7 +151,9 @@ pub(super) fn learned(scan: &mut Scan, word: &OnlineAnswer) {
     scan.ticket_id = scan.ticket_id.take().or_else(|| word.ticket_id.clone());
 }
 
-/// First characters of the code's hash, for talk between staff.
+/// First characters of the code's hash, for talk between staff; of a guest picked by hand the end of the ticket's id.
 pub(super) fn short_code(scan: &Scan) -> String {
-    scan.barcode_hash.map(|hash| crate::barcode::hex(&hash.0[..4]).to_uppercase()).unwrap_or_default()
+    let id = scan.ticket_id.as_ref().map(|id| id.as_str()).unwrap_or_default();
+    let end = || id.get(id.len().saturating_sub(8)..).unwrap_or_default().to_uppercase();
+    scan.barcode_hash.map_or_else(end, |hash| crate::barcode::hex(&hash.0[..4]).to_uppercase())
 }

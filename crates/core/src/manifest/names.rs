@@ -94,6 +94,8 @@ pub struct Names {
     pub generated_at: Timestamp,
     /// The event's head when it was handed out.
     pub serial: u64,
+    /// They came whole, not as what changed.
+    pub whole: bool,
     /// By ticket.
     pub by_ticket: BTreeMap<TicketId, GuestName>,
 }
@@ -116,6 +118,7 @@ pub fn read_names(
     if head.event_id != *expected.event_id {
         return Err(ManifestError::WrongEvent(head.event_id));
     }
+    let whole = head.names.is_some();
     let (mut by_ticket, new) = match (head.names, head.since, head.upserts) {
         (Some(names), None, None) => (BTreeMap::new(), names),
         (None, Some(since), Some(upserts)) => {
@@ -138,5 +141,5 @@ pub fn read_names(
     {
         return Err(ManifestError::Older { incoming: version, active: active.version });
     }
-    Ok(Names { version, epoch, generated_at: tail.generated_at, serial: tail.serial, by_ticket })
+    Ok(Names { version, epoch, generated_at: tail.generated_at, serial: tail.serial, whole, by_ticket })
 }

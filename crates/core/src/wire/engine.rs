@@ -76,6 +76,16 @@ tagged! { "type" "Input":
             /// `qr` (camera or hardware scanner) or `manual`.
             method: Method,
         },
+        /// Staff look for a guest by a part of the name; answered at once by [`Effect::Found`].
+        Search {
+            /// What they typed.
+            text: String,
+        },
+        /// Staff picked a guest: a scan of their ticket, by hand.
+        Guest {
+            /// The ticket they hold.
+            ticket_id: TicketId,
+        },
         /// How many of a party go in now: answers the screen `admit_party` (or `full`).
         Count {
             /// The scan asked about.
@@ -181,6 +191,9 @@ pub enum Effect {
         key: String,
         /// The text to keep; absent: the body of the answer being handled.
         text: Option<String>,
+        /// It holds guests' names: kept only under a key that cannot be read out of the device (spec §5 "names").
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        sealed: bool,
     },
     /// Remove a cached body.
     Forget {
@@ -235,6 +248,15 @@ pub enum Effect {
         /// All of it.
         view: Box<View>,
     },
+    /// The guests that a search found.
+    Found {
+        /// What was searched for.
+        text: String,
+        /// The best of them.
+        guests: Vec<FoundGuest>,
+        /// There are more than are shown.
+        more: bool,
+    },
     /// The PIN was wrong, or too many were.
     PinRefused {
         /// Tries left before the pause.
@@ -245,7 +267,7 @@ pub enum Effect {
     /// Something staff asked for could not be done, in plain words; nothing was recorded.
     Refused {
         /// Stable word: `nothing_to_undo`, `not_paired`, `bad_pairing_code`, `no_list`, `no_pin`, `unknown_scan`,
-        /// `bad_count`, `bad_direction`, `storage_blocked`, `pairing_failed`, `busy` (too many inputs wait: again).
+        /// `unknown_guest`, `bad_count`, `bad_direction`, `storage_blocked`, `pairing_failed`, `busy` (too many inputs wait: again).
         code: String,
         /// For staff.
         message: String,
@@ -292,6 +314,12 @@ pub struct VerdictView {
     pub zone: Option<String>,
     /// Guest name, where this gate may know it.
     pub name: Option<String>,
+    /// Note for the door, where this gate may know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// What staff are to check, where this gate may know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flag: Option<String>,
     /// Gates the ticket is good for, by name, for `wrong_place`.
     pub right_gates: Vec<String>,
     /// Window, for `wrong_time`.
@@ -416,12 +444,54 @@ pub struct View {
     pub clock_uncertainty_ms: Option<u64>,
     /// Persons this device let in (reverts taken off).
     pub own_admitted: u32,
+    /// Guests' names on this device.
+    #[serde(default)]
+    pub names: NamesView,
     /// The event has a staff PIN.
     pub has_pin: bool,
     /// Rows the server refused, and why.
     pub problems: Vec<Problem>,
     /// The last 50 scans, newest first.
     pub history: Vec<HistoryRow>,
+}
+
+/// Guests' names on a device.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum NamesView {
+    /// This gate's devices carry none.
+    #[default]
+    Off,
+    /// They are on their way.
+    Loading,
+    /// They can be searched.
+    Held {
+        /// How many guests.
+        guests: u64,
+    },
+}
+
+/// A guest that a search found, and how they stand by what this device knows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundGuest {
+    /// The ticket they hold.
+    pub ticket_id: TicketId,
+    /// Name.
+    pub name: String,
+    /// Persons expected with them, themselves among them.
+    pub party_size: u32,
+    /// Note for the door.
+    pub note: Option<String>,
+    /// What staff are to check.
+    pub flag: Option<String>,
+    /// The ticket's zone, where the list has it.
+    pub zone: Option<String>,
+    /// Persons of theirs in already.
+    pub already_in: u32,
+    /// Persons who may go in (or out) now.
+    pub may_admit: u32,
+    /// Why nobody may, one word of [`crate::decide::Reason`].
+    pub reason: Option<String>,
 }
 
 /// The list a scanner decides by.

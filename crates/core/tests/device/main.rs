@@ -12,6 +12,7 @@ mod durability;
 mod uploads;
 mod epochs;
 mod lists;
+mod names;
 mod following;
 mod revoked;
 mod rights;

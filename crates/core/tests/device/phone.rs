@@ -159,7 +159,7 @@ impl Phone {
     fn carry_out(&mut self, effect: Effect, body: &[u8]) {
         match effect.clone() {
             Effect::Append { append, rows } => self.appends.push((append, rows)),
-            Effect::Save { key, text } => {
+            Effect::Save { key, text, .. } => {
                 self.caches.insert(key, text.map_or_else(|| body.to_vec(), String::into_bytes));
             }
             Effect::Forget { key } => {

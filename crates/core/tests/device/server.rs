@@ -9,6 +9,7 @@ use admit_core::gate::{Direction, EntryRule, GateRules};
 use admit_core::ids::{BatchId, DeviceId, EventId, GateId, KeyId, OrganizationId, TicketId};
 use admit_core::incident::Subject;
 use admit_core::manifest::build::{Code, Input, envelope, large_part};
+use admit_core::manifest::{names_delta_part, names_part, names_tail};
 use admit_core::reduce::{Reduced, Resolved, Rules, TicketState, reduce};
 use admit_core::rule::{
     Change, Effective, Epoch, Epochs, EventBook, EventChange, GateChange, Rule, TicketBook, TicketChange, When,
@@ -17,7 +18,7 @@ use admit_core::scan::{Digest, Fact, Judged, Scan, SignatureState};
 use admit_core::sign::{ApiKey, content_digest, pin_hash, verify_v2};
 use admit_core::ticket::{TicketRules, TicketStatus};
 use admit_core::time::Timestamp;
-use admit_core::wire::manifest::ManifestTail;
+use admit_core::wire::manifest::{GuestName, ManifestTail, NamesTail};
 use admit_core::wire::scanning::*;
 use admit_core::wire::scans::{OnlineAnswer, OnlineRequest};
 use admit_core::wire::stored::to_text;
@@ -84,6 +85,8 @@ pub struct Server {
     pub judged: BTreeMap<Digest, Reply>,
     /// It has no other event than its own.
     pub one_event: bool,
+    /// Guests' names and the serial of each one's last change.
+    pub names: BTreeMap<TicketId, (GuestName, u64)>,
     pairings: u64,
 }
 
@@ -121,6 +124,7 @@ impl Server {
             suspended: false,
             judged: BTreeMap::new(),
             one_event: false,
+            names: BTreeMap::new(),
             pairings: 0,
         };
         server.first(Change::Event(EventChange::First(EventRules {
@@ -179,6 +183,25 @@ impl Server {
     pub fn change_ticket(&mut self, code: &str, change: TicketChange, at_ms: i64) {
         let id = self.codes[&BarcodeHash::of(code)].clone();
         self.rule(Change::Ticket(id, change), Effective::At(Timestamp::clamped(at_ms)));
+    }
+    /// Whether devices at a gate may carry names.
+    pub fn allow_names(&mut self, gate_id: &str, allowed: bool) {
+        let change = GateChange::NamesOnDevices(allowed);
+        self.rule(Change::Gate(GateId::new(gate_id).unwrap(), change), Effective::Start);
+    }
+    /// Who holds a code's ticket, from now on.
+    pub fn name(&mut self, code: &str, name: &str, flag: Option<&str>) {
+        let ticket_id = self.codes[&BarcodeHash::of(code)].clone();
+        let party_size = self.ticket_book(&ticket_id).get(When::Newest).unwrap().entry_limit;
+        self.serial += 1;
+        let guest = GuestName {
+            ticket_id: ticket_id.clone(),
+            name: name.into(),
+            party_size,
+            note: None,
+            flag: flag.map(str::to_owned),
+        };
+        self.names.insert(ticket_id, (guest, self.serial));
     }
     pub fn change_event(&mut self, change: EventChange, at_ms: i64) {
         self.rule(Change::Event(change), Effective::At(Timestamp::clamped(at_ms)));
@@ -266,6 +289,8 @@ impl Server {
                 Reply::json(200, &self.beat(at_ms))
             } else if sent.path.contains("/manifest") {
                 self.manifest(&key, at_ms)
+            } else if sent.path.contains("/names") {
+                self.guests(sent, &key, at_ms)
             } else if sent.path.contains("/changes") {
                 self.changes(sent, at_ms)?
             } else {
@@ -337,6 +362,33 @@ impl Server {
         };
         let (body, signature) = envelope(&large.unwrap().bytes, &tail, key);
         Reply { status: 200, headers: Vec::new(), body }.with(SIGNATURE_HEADER, signature)
+    }
+
+    /// The names part, as the server gives it.
+    fn guests(&self, sent: &Sent, key: &str, at_ms: i64) -> Reply {
+        if !self.book().gate(&self.gate_id, When::Newest).unwrap().names_on_devices {
+            return Reply::problem(403, "names_not_allowed");
+        }
+        let version = self.names.values().map(|(_, serial)| *serial).max().unwrap_or(0);
+        let etag = format!("W/\"names.{}.{version}\"", self.epoch);
+        if sent.headers.get("if-none-match") == Some(&etag) {
+            return Reply { status: 304, headers: Vec::new(), body: Vec::new() };
+        }
+        let since = sent.path.split_once("since=").map(|(_, since)| since.parse::<u64>().unwrap());
+        let after = |since: u64| -> Vec<GuestName> {
+            self.names.values().filter(|(_, serial)| *serial > since).map(|(guest, _)| guest.clone()).collect()
+        };
+        let whole = names_part(&self.organization_id, &self.event_id, version, after(0));
+        let large = match since.filter(|since| *since > 0 && *since <= version) {
+            Some(since) => {
+                let hash = whole.content_hash;
+                names_delta_part(&self.organization_id, &self.event_id, version, since, after(since), hash)
+            }
+            None => whole,
+        };
+        let tail = NamesTail { generated_at: Timestamp::clamped(at_ms), epoch: self.epoch, serial: self.serial };
+        let (tail, signature) = names_tail(&large.bytes, &tail, key);
+        Reply { status: 200, headers: Vec::new(), body: [large.bytes, tail].concat() }.with(SIGNATURE_HEADER, signature)
     }
 
     fn changes(&self, sent: &Sent, at_ms: i64) -> Option<Reply> {
@@ -446,7 +498,10 @@ impl Server {
         if let Some(reply) = self.judged.get(&digest) {
             return reply.clone();
         }
-        let ticket_id = scan.barcode_hash.and_then(|hash| self.codes.get(&hash).cloned());
+        let ticket_id = match self.subject(&scan) {
+            Subject::Ticket(ticket_id) => Some(ticket_id),
+            Subject::Unknown(_) => None,
+        };
         let (newest, book) = (When::Newest, self.book());
         let (event, gate) = (book.event(newest).unwrap(), book.gate(&scan.gate_id, newest));
         let (state, rules) = ticket_id.as_ref().map_or((TicketState::default(), None), |id| {

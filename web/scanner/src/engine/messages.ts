@@ -1,4 +1,4 @@
-import type { DeviceType, Input, VerdictView, View } from "../../../shared/core/engine.ts";
+import type { DeviceType, FoundGuest, Input, VerdictView, View } from "../../../shared/core/engine.ts";
 
 /** The inputs that the page may hand to the engine; the rest is the worker's own business. */
 export type PageInput = Extract<
@@ -9,6 +9,8 @@ export type PageInput = Extract<
       | "ask_pairing"
       | "cancel_pairing"
       | "code"
+      | "search"
+      | "guest"
       | "count"
       | "override"
       | "undo"
@@ -47,6 +49,7 @@ export type FromEngine =
   | { kind: "show"; verdict: VerdictView; readAt?: number; again: boolean }
   /** `count` persons of a scan were taken back. */
   | { kind: "undone"; scanId: string; count: number }
+  | { kind: "found"; text: string; guests: FoundGuest[]; more: boolean }
   | { kind: "pin_refused"; triesLeft: number; pausedForMs: number }
   | { kind: "refused"; code: string; message: string }
   | { kind: "export"; name: string; text: string }

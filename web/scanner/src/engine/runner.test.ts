@@ -51,6 +51,10 @@ beforeEach(() => {
       },
     },
     cache: {
+      seal: (key, body) => {
+        log.push(`seal ${key} ${new TextDecoder().decode(body)}`);
+        return Promise.resolve();
+      },
       save: (key, body) => {
         log.push(`save ${key} ${new TextDecoder().decode(body)}`);
         return saving;
@@ -77,6 +81,7 @@ beforeEach(() => {
       view: () => log.push("view"),
       show: (verdict, cause) => shown.push({ verdict, cause }),
       undone: (_, count) => log.push(`undone ${count}`),
+      found: (text, guests) => log.push(`found ${text} ${guests.length}`),
       pinRefused: (left, paused) => log.push(`pin ${left} ${paused}`),
       refused: (code) => log.push(`refused ${code}`),
       exported: (name) => log.push(`export ${name}`),
@@ -259,4 +264,14 @@ test("a refusal ends the wait for the server too", async () => {
   sends[0]?.done(answer);
   await settle();
   expect(engine.types).toEqual(["code", "response", "code"]);
+});
+
+test("what holds names is sealed, and what a search found is handed on", async () => {
+  engine.script.set("tick", [
+    { type: "save", key: "names:e", text: "t", sealed: true },
+    { type: "found", text: "ame", guests: [], more: false },
+  ]);
+  runner.feed({ type: "tick" });
+  await settle();
+  expect(log).toEqual(["seal names:e t", "found ame 0"]);
 });

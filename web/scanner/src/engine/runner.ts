@@ -1,4 +1,4 @@
-import type { Effect, EngineDoor, Input, SendEffect, VerdictView, View } from "../../../shared/core/engine.ts";
+import type { Effect, EngineDoor, FoundGuest, Input, SendEffect, VerdictView, View } from "../../../shared/core/engine.ts";
 import { AppendError } from "../storage/journal.ts";
 import type { Row } from "../../../shared/core/engine.ts";
 import type { Clock } from "./clock.ts";
@@ -9,6 +9,7 @@ export interface Listener {
   view(view: View): void;
   show(verdict: VerdictView, cause: CodeRead | undefined): void;
   undone(scanId: string, count: number): void;
+  found(text: string, guests: FoundGuest[], more: boolean): void;
   pinRefused(triesLeft: number, pausedForMs: number): void;
   refused(code: string, message: string): void;
   exported(name: string, text: string): void;
@@ -29,6 +30,8 @@ export interface Parts {
   journal: { append(rows: Row[]): Promise<void> };
   cache: {
     save(key: string, body: Uint8Array): Promise<void>;
+    /** Keeps what holds guests' names. */
+    seal(key: string, body: Uint8Array): Promise<void>;
     forget(key: string): Promise<void>;
     wipe(): Promise<void>;
   };
@@ -88,7 +91,7 @@ export class Runner {
     for (let next = this.#effects.shift(); next !== undefined; next = this.#effects.shift()) {
       if (this.#stopped) break;
       const { effect, body, cause } = next;
-      if (effect.type === "save") await this.#save(effect.key, effect.text, body);
+      if (effect.type === "save") await this.#save(effect, body);
       else this.#carryOut(effect, cause);
     }
     this.#running = false;
@@ -96,9 +99,12 @@ export class Runner {
   }
 
   /** The cache may be lost without harm, so a failure stops nothing: the next start fetches again. */
-  async #save(key: string, text: string | null, body: Uint8Array | undefined): Promise<void> {
+  async #save(effect: Extract<Effect, { type: "save" }>, body: Uint8Array | undefined): Promise<void> {
+    const { key, text, sealed } = effect;
     const bytes = text === null ? body : new TextEncoder().encode(text);
-    if (bytes !== undefined) await this.parts.cache.save(key, bytes).catch(() => {});
+    if (bytes === undefined) return;
+    const { cache } = this.parts;
+    await (sealed === true ? cache.seal(key, bytes) : cache.save(key, bytes)).catch(() => {});
   }
 
   /** Another tab writes now: nothing goes out and nothing comes in any more. */
@@ -137,6 +143,9 @@ export class Runner {
         return;
       case "view":
         listener.view(effect.view);
+        return;
+      case "found":
+        listener.found(effect.text, effect.guests, effect.more);
         return;
       case "pin_refused": {
         const until = effect.paused_until_mono_ms;

@@ -115,6 +115,7 @@ const listener: Listener = {
     if (cause !== undefined) answer({ kind: "verdict", text: cause.text });
   },
   undone: (scanId, count) => post({ kind: "undone", scanId, count }),
+  found: (text, guests, more) => post({ kind: "found", text, guests, more }),
   pinRefused: (triesLeft, pausedForMs) => post({ kind: "pin_refused", triesLeft, pausedForMs }),
   refused: (code, message) => post({ kind: "refused", code, message }),
   exported: (name, text) => post({ kind: "export", name, text }),

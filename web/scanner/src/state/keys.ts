@@ -3,7 +3,7 @@ import { asksCount } from "./words.ts";
 
 /**
  * One key alone, outside text fields and bursts of the hardware scanner: Enter and Space next, digits how many of a
- * party, U undo, T torch, H history, S sync, Esc back (experience §7, §9).
+ * party, / search, U undo, T torch, H history, S sync, Esc back (experience §7, §9).
  */
 export function onKey(scanner: Scanner, key: string): void {
   const shown = scanner.verdict;
@@ -22,6 +22,9 @@ export function onKey(scanner: Scanner, key: string): void {
     case "escape":
       if (question !== null) scanner.count(0);
       else scanner.next();
+      return;
+    case "/":
+      if (question === null && scanner.phase === "ready" && scanner.view?.names.state === "held") scanner.open("search");
       return;
     case "u":
       if (question === null) undoNow(scanner);

@@ -1,5 +1,5 @@
 import { tick } from "svelte";
-import type { HistoryRow, VerdictView, View } from "../../../shared/core/engine.ts";
+import type { FoundGuest, HistoryRow, VerdictView, View } from "../../../shared/core/engine.ts";
 import { Camera, type CameraState } from "../camera/camera.ts";
 import { EngineClient } from "../engine/client.ts";
 import type { Aim, FromEngine, PageInput } from "../engine/messages.ts";
@@ -10,7 +10,7 @@ import { loadSettings, saveSettings, type Settings } from "./settings.ts";
 import { Signals } from "./signals.ts";
 import { asksCount, faceOf, spoken, undoneWords, type Face } from "./words.ts";
 
-export type Sheet = "more" | "history" | "sync" | "settings" | "override" | "undo" | "pair" | null;
+export type Sheet = "search" | "more" | "history" | "sync" | "settings" | "override" | "undo" | "pair" | null;
 
 /** A verdict on the screen. */
 export interface Shown {
@@ -56,6 +56,8 @@ export class Scanner {
   pairingError = $state("");
   pin = $state.raw<{ triesLeft: number; pausedUntil: number } | null>(null);
   sheetError = $state("");
+  /** What the last search found. */
+  found = $state.raw<{ text: string; guests: FoundGuest[]; more: boolean } | null>(null);
   /** An answer is on its way to the journal. */
   busy = $state(false);
   /** The backlog on its way to the server, if there is one. */
@@ -163,6 +165,19 @@ export class Scanner {
     this.input({ type: "count", scan_id: id, count: persons });
   }
 
+  /** Looks for guests by a part of the name; `found` follows. */
+  search(text: string): void {
+    this.input({ type: "search", text });
+  }
+
+  /** Checks a guest in by hand. */
+  pick(ticketId: string): void {
+    if (this.busy) return;
+    this.busy = true;
+    this.sheetError = "";
+    this.input({ type: "guest", ticket_id: ticketId });
+  }
+
   undo(scanId: string, keep: number): void {
     this.undoable = null;
     this.input({ type: "undo", scan_id: scanId, keep });
@@ -177,6 +192,7 @@ export class Scanner {
   closeSheet(): void {
     this.sheet = null;
     this.undoRow = null;
+    this.found = null;
     this.sheetError = "";
     this.#hold();
   }
@@ -231,6 +247,9 @@ export class Scanner {
       case "undone":
         this.#onUndone(message.scanId, message.count);
         return;
+      case "found":
+        if (this.sheet === "search") this.found = message;
+        return;
       case "pin_refused":
         this.busy = false;
         this.pin = { triesLeft: message.triesLeft, pausedUntil: message.pausedForMs > 0 ? Date.now() + message.pausedForMs : 0 };
@@ -261,6 +280,7 @@ export class Scanner {
     this.view = view;
     this.sync = syncProgress(this.sync, view);
     this.viewAt = Date.now();
+    if (view.phase === "revoked" || view.names.state === "off") this.#forgetNames();
     if (view.phase !== "first_sync") this.progress = null;
     if (view.phase === "ready" && before?.phase !== "ready") {
       navigator.serviceWorker?.controller?.postMessage({ kind: "ready" });
@@ -278,8 +298,10 @@ export class Scanner {
     this.signals.play(faceOf(verdict), verdict.may_admit, this.settings);
     if (verdict.screen === "same_ticket") {
       this.strip = shown;
+      if (this.sheet === "search") this.closeSheet();
     } else {
-      if (this.sheet === "override" || this.sheet === "undo") this.sheet = null;
+      if (this.sheet === "override" || this.sheet === "undo" || this.sheet === "search") this.sheet = null;
+      this.found = null;
       this.pin = null;
       this.#fill(shown);
     }
@@ -323,8 +345,20 @@ export class Scanner {
   #onRefused(code: string, message: string): void {
     this.busy = false;
     if (code === "pairing_failed" || code === "bad_pairing_code") this.pairingError = message;
-    else if (this.sheet === "override" || this.sheet === "undo") this.sheetError = message;
+    else if (this.sheet === "override" || this.sheet === "undo" || this.sheet === "search") this.sheetError = message;
     else this.say(message);
+  }
+
+  /** This gate's devices carry no names any more: none stays on the screen either. */
+  #forgetNames(): void {
+    if (this.sheet === "search") this.closeSheet();
+    this.found = null;
+    const nameless = (shown: Shown): Shown => {
+      const { note: _, flag: __, ...verdict } = shown.verdict;
+      return { ...shown, verdict: { ...verdict, name: null } };
+    };
+    if (this.verdict !== null && this.verdict.verdict.name !== null) this.verdict = nameless(this.verdict);
+    if (this.strip !== null && this.strip.verdict.name !== null) this.strip = nameless(this.strip);
   }
 
   #onCrowd(): void {

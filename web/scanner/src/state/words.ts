@@ -1,4 +1,4 @@
-import type { HistoryRow, LastEntryView, Screen, VerdictView } from "../../../shared/core/engine.ts";
+import type { FoundGuest, HistoryRow, LastEntryView, Screen, VerdictView } from "../../../shared/core/engine.ts";
 import { day, span, time } from "./format.ts";
 
 /** The shapes of experience §8: a verdict can be told by shape alone. */
@@ -76,7 +76,7 @@ function said(verdict: VerdictView, now: number): Omit<Words, "party"> {
     case "already_in":
       return { headline: "Already in", lines: collision(verdict, now), next: "Ask a supervisor.", shape: "two-rings" };
     case "check":
-      return { headline: "Check the guest", lines: remaining(verdict), next: "Look first, then decide.", shape: "bang-square" };
+      return { headline: verdict.flag ?? "Check the guest", lines: remaining(verdict), next: "Look first, then decide.", shape: "bang-square" };
     case "refuse":
       return { headline: "Do not admit", lines: [cause(verdict.reason)], next: "Send the guest to the ticket desk.", shape: "cross-octagon" };
     case "wrong_place":
@@ -121,6 +121,28 @@ const TITLES: Record<Screen, string> = {
   not_a_ticket: "Not one of our codes",
   full: "Area full",
   same_ticket: "Same ticket again",
+};
+
+/** How a guest that a search found stands: what staff see beside the name. */
+export function standing(guest: FoundGuest): { words: string; tone: "go" | "in" | "stop" } {
+  const party = guest.party_size > 1;
+  if (guest.may_admit > 0) {
+    if (guest.already_in > 0) return { words: `${guest.already_in} of ${guest.party_size} in`, tone: "go" };
+    return { words: party ? `Party of ${guest.party_size}` : "Expected", tone: "go" };
+  }
+  if (guest.already_in > 0) return { words: party ? `All ${guest.already_in} in` : "Already in", tone: "in" };
+  return { words: STOPPED[guest.reason ?? ""] ?? "Not now", tone: "stop" };
+}
+
+const STOPPED: Record<string, string> = {
+  ticket_voided: "Cancelled",
+  ticket_refunded: "Refunded",
+  ticket_already_used: "Marked as used",
+  unknown_code: "Ticket not here yet",
+  expired: "Too late",
+  not_yet_valid: "Too early",
+  wrong_gate: "Wrong gate",
+  gate_access_denied: "Wrong gate",
 };
 
 /** What Undo did. */

@@ -1,0 +1,209 @@
+//! Guests' names on a device: only at gates that allow them, kept sealed, searched without the network (spec §5
+//! "names", experience §9 Search).
+
+use std::collections::BTreeMap;
+
+use super::book::{NAMES, NameBook, names_key};
+use super::lookup::About;
+use super::net::Answer;
+use super::state::{Ask, State};
+use crate::decide::Reason;
+use crate::gate::Direction;
+use crate::ids::{EventId, TicketId};
+use crate::limits;
+use crate::manifest::verify::Expected;
+use crate::manifest::{Names, read_names};
+use crate::rule::Epoch;
+use crate::scan::{Method, ScanKind};
+use crate::wire::engine::{Effect, FoundGuest, NamesView};
+use crate::wire::manifest::GuestName;
+use crate::wire::scanning::SIGNATURE_HEADER;
+
+impl State {
+    /// Whether devices at this gate may carry names, by the list.
+    pub fn names_allowed(&self) -> bool {
+        !self.journal.revoked && self.gate().is_some_and(|gate| gate.names_on_devices)
+    }
+
+    /// The guest who holds a ticket, where this gate may know it.
+    pub fn guest_of(&self, ticket_id: &TicketId) -> Option<&GuestName> {
+        self.names.as_ref()?.names.by_ticket.get(ticket_id)
+    }
+
+    /// Whether staff are to look twice at the holder of a ticket.
+    pub fn is_flagged(&self, about: &About) -> bool {
+        let guest = about.ticket.as_ref().and_then(|(id, _)| self.guest_of(id));
+        guest.is_some_and(|guest| guest.flag.as_ref().is_some_and(|flag| !flag.is_empty()))
+    }
+
+    pub fn names_view(&self) -> NamesView {
+        match &self.names {
+            _ if !self.names_allowed() => NamesView::Off,
+            None => NamesView::Loading,
+            Some(book) => NamesView::Held { guests: book.names.by_ticket.len() as u64 },
+        }
+    }
+
+    // --------------------------------------------------------------------------------------------------- following
+
+    /// At start: what the cache held, where the list's gate still allows it. Nothing else of names stays in the cache.
+    pub fn names_read(&mut self, book: Option<NameBook>, caches: &BTreeMap<String, Vec<u8>>) {
+        self.names = book.filter(|_| self.names_allowed());
+        let kept: Vec<String> = self.names.iter().flat_map(NameBook::keys).collect();
+        for key in caches.keys().filter(|key| key.starts_with(NAMES) && !kept.contains(key)) {
+            self.emit(Effect::Forget { key: key.clone() });
+        }
+    }
+
+    /// The newest of the event's changes that the server spoke of.
+    fn newest_change(&self) -> Option<(Epoch, u64)> {
+        let told = self.feed.cursor().map(|cursor| (cursor.epoch, cursor.serial));
+        told.max(self.head_named)
+    }
+
+    /// Whether the server may have names that this device has not.
+    pub fn wants_names(&self) -> bool {
+        let refused =
+            self.names_refused.is_some_and(|version| self.list.as_ref().map(|it| it.version) == Some(version));
+        if refused || !self.names_allowed() {
+            return false;
+        }
+        let newest = self.newest_change();
+        self.names_whole || self.names.as_ref().is_none_or(|book| newest > Some(book.checked))
+    }
+
+    /// A new list is in use: it may have new guests, or a gate that allows no names any more.
+    pub fn names_follow_list(&mut self) {
+        if self.names_allowed() {
+            let now = self.mono();
+            self.lanes.names.hurry(now);
+        } else {
+            self.forget_names();
+        }
+    }
+
+    /// Asks for names: for what changed since those held, where that is worth it.
+    pub fn ask_names(&mut self) {
+        let Some(event_id) = self.paired().map(|paired| paired.event_id.clone()) else { return };
+        let seen = self.newest_change();
+        let same_epoch = |book: &&NameBook| seen.is_none_or(|(epoch, _)| epoch == book.names.epoch);
+        let few = self.lanes.names.failures() == 0 && !self.names_whole;
+        let since = self.names.as_ref().filter(same_epoch).filter(|book| few && book.deltas.len() < limits::DELTAS);
+        let since = since.map(|book| book.names.version);
+        let query = since.map(|since| format!("?since={since}")).unwrap_or_default();
+        let path = format!("/api/scanning/events/{event_id}/names{query}");
+        self.send(Ask::Names { event_id, seen }, "GET", path, None, limits::MANIFEST_MS);
+    }
+
+    /// `If-None-Match` of that request.
+    pub fn names_etag(&self) -> Option<String> {
+        let names = &self.names.as_ref().filter(|_| !self.names_whole)?.names;
+        Some(format!("W/\"names.{}.{}\"", names.epoch, names.version))
+    }
+
+    /// The answer to it. Names that do not verify are not taken, and those held stay.
+    pub fn names_answered(&mut self, ask: &Ask, event_id: &EventId, seen: Option<(Epoch, u64)>, answer: &Answer<'_>) {
+        let Some(paired) = self.paired().filter(|paired| paired.event_id == *event_id).cloned() else { return };
+        if answer.status == 304 {
+            if let Some(book) = &mut self.names {
+                book.checked = seen.map_or(book.checked, |seen| seen.max(book.checked));
+            }
+            return self.done(ask, limits::NAMES_EVERY_MS);
+        }
+        if answer.status == 403 && answer.problem().is_some_and(|problem| problem.code == "names_not_allowed") {
+            self.names_refused = self.list.as_ref().map(|list| list.version);
+            self.forget_names();
+            return self.done(ask, limits::NAMES_EVERY_MS);
+        }
+        let (200, Some(signature)) = (answer.status, answer.header(SIGNATURE_HEADER)) else {
+            return self.refused_by_server(ask, answer);
+        };
+        if !self.names_allowed() {
+            return self.done(ask, limits::NAMES_EVERY_MS);
+        }
+        let expected = Expected { organization_id: &paired.organization_id, event_id };
+        let active = self.names.as_ref().map(|book| &book.names);
+        match read_names(answer.body, Some(signature), &paired.api_key, expected, active) {
+            Ok(names) => {
+                self.keep_names(event_id, names);
+                self.done(ask, limits::NAMES_EVERY_MS);
+            }
+            // Asked for whole the next time, after a pause.
+            Err(_) => self.failed(ask),
+        }
+    }
+
+    fn keep_names(&mut self, event_id: &EventId, names: Names) {
+        let key = names_key(event_id);
+        let mut deltas = self.names.take().map(|book| book.deltas).unwrap_or_default();
+        if names.whole {
+            self.names_whole = false;
+            self.emit(Effect::Save { key: key.clone(), text: None, sealed: true });
+            for version in std::mem::take(&mut deltas) {
+                self.emit(Effect::Forget { key: format!("{key}:{version}") });
+            }
+        } else if deltas.last() != Some(&names.version) {
+            self.emit(Effect::Save { key: format!("{key}:{}", names.version), text: None, sealed: true });
+            deltas.push(names.version);
+        }
+        self.names = Some(NameBook::new(event_id.clone(), names, deltas));
+    }
+
+    /// No name stays: the gate allows none, or this device is of another event now.
+    pub fn forget_names(&mut self) {
+        let Some(book) = self.names.take() else { return };
+        for key in book.keys() {
+            self.emit(Effect::Forget { key });
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------------ at the door
+
+    /// Staff look for a guest by name.
+    pub fn search(&mut self, text: &str) {
+        let book = self.names.as_ref().filter(|_| self.names_allowed());
+        let mut found = book.map(|book| book.search(text, limits::SEARCH_ROWS)).unwrap_or_default();
+        let more = found.len() > limits::SEARCH_ROWS;
+        found.truncate(limits::SEARCH_ROWS);
+        let guests = found.into_iter().map(|guest| self.found(guest)).collect();
+        self.emit(Effect::Found { text: text.to_owned(), guests, more });
+    }
+
+    fn found(&self, guest: &GuestName) -> FoundGuest {
+        let about = self.holder(&guest.ticket_id);
+        let kind = if self.direction() == Direction::Out { ScanKind::Exit } else { ScanKind::Entry };
+        let asked = self.ask(&about, kind, None);
+        FoundGuest {
+            ticket_id: guest.ticket_id.clone(),
+            name: guest.name.clone(),
+            party_size: guest.party_size,
+            note: guest.note.clone(),
+            flag: guest.flag.clone(),
+            zone: about.rules().map(|rules| rules.zone.clone()),
+            already_in: asked.as_ref().map_or(0, |asked| asked.standing.used),
+            may_admit: asked.as_ref().map_or(0, |asked| asked.verdict.may_admit),
+            reason: asked.and_then(|asked| asked.verdict.reason).map(|reason: Reason| reason.as_str().to_owned()),
+        }
+    }
+
+    /// Staff picked a guest: a scan of their ticket, by hand (spec §4 "Which ticket").
+    pub fn pick_guest(&mut self, ticket_id: &TicketId) {
+        if let Err((code, message)) = self.may_scan() {
+            return self.refuse(code, message);
+        }
+        if !self.names_allowed() || self.guest_of(ticket_id).is_none() {
+            return self.refuse("unknown_guest", "This guest is not in this device's list any more. Search again.");
+        }
+        let about = self.holder(ticket_id);
+        if about.ticket.is_none() {
+            let message = "This guest's ticket is not in this device's list yet. It comes by itself: try again soon.";
+            return self.refuse("unknown_guest", message);
+        }
+        self.judge(&about, Method::Manual);
+    }
+
+    /// A ticket by its id: no code was read.
+    fn holder(&self, ticket_id: &TicketId) -> About {
+        About { hash: None, raw: None, ticket: self.ticket_by_id(ticket_id) }
+    }
+}
