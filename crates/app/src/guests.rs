@@ -2,8 +2,12 @@
 
 pub mod create;
 pub mod list;
+pub mod show;
+pub mod timeline;
 pub mod update;
 
 pub use create::create;
 pub use list::{Listing, list};
+pub use show::show;
+pub use timeline::{Moment, What, timeline};
 pub use update::{GuestPatch, update};

@@ -10,7 +10,7 @@ pub mod import;
 
 pub use create::{NewGuest, NewTicket, create, create_one};
 pub use export::export;
-pub use import::{ImportReport, RowError, import};
+pub use import::{HowToImport, ImportReport, RowError, import};
 pub use list::{Listing, list, show};
 pub use update::{TicketPatch, update};
 

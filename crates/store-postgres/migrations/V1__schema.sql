@@ -176,6 +176,7 @@ CREATE TABLE audit (
   CONSTRAINT audit_pk PRIMARY KEY (organization_id, event_id, n)
 );
 CREATE INDEX audit_at_serial ON audit (organization_id, event_id, serial, n);
+CREATE INDEX audit_of_entity ON audit (organization_id, event_id, entity_id, n) WHERE entity_type IN ('Guest', 'Ticket');
 
 -- ---------------------------------------------------------------- gates, entry types, guest lists
 CREATE TABLE gates (
@@ -248,7 +249,7 @@ CREATE TABLE codes (
 );
 CREATE INDEX codes_of_ticket ON codes (organization_id, event_id, ticket_id);
 
--- folded: the name, lower case, for searching. serial: of the last change, what names on devices are ordered by.
+-- folded: the name as it is searched for, lower case and without accents. serial: of the last change, what names on devices are ordered by.
 CREATE TABLE guests (
   organization_id TEXT COLLATE "C" NOT NULL,
   guest_id TEXT COLLATE "C" NOT NULL,

@@ -57,6 +57,9 @@ statements! {
     /// A page of a ledger, newest first.
     AUDIT = concat!("SELECT ", audit_columns!(), " FROM audit WHERE organization_id = $1 AND event_id = $2 AND n < $3
         ORDER BY n DESC LIMIT $4");
+    /// Lines about one guest or ticket, newest first.
+    AUDIT_OF = concat!("SELECT ", audit_columns!(), " FROM audit WHERE organization_id = $1 AND event_id = $2
+        AND entity_type IN ('Guest', 'Ticket') AND entity_type = $3 AND entity_id = $4 ORDER BY n DESC LIMIT $5");
     /// A ledger from a place on.
     AUDIT_FROM = concat!("SELECT ", audit_columns!(), " FROM audit WHERE organization_id = $1 AND event_id = $2 AND n >= $3
         ORDER BY n LIMIT $4");
@@ -346,6 +349,12 @@ impl<D: Driver> TxEvents for SqlTx<'_, D> {
         let values = [(&id).into(), ledger(event_id), from.number.into(), page::limit(page).into()];
         let lines = self.all(&AUDIT, &values, read_audit)?;
         Ok(page::listed(page, lines, |line| (line.n as i64, String::new())))
+    }
+    fn audit_of(&mut self, event_id: &EventId, entity: (&str, &str), limit: usize) -> Result<Vec<AuditRecord>> {
+        let id = self.organization_id.clone();
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let values = [(&id).into(), event_id.into(), entity.0.into(), entity.1.into(), limit.into()];
+        self.all(&AUDIT_OF, &values, read_audit)
     }
     fn audit_from(&mut self, event_id: Option<&EventId>, from: u64, limit: usize) -> Result<Vec<AuditRecord>> {
         let id = self.organization_id.clone();

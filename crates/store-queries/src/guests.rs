@@ -1,7 +1,7 @@
 //! Guests.
 
 use admit_app::error::Result;
-use admit_app::ports::TxEvents as _;
+use admit_app::ports::{GuestFilter, TxEvents as _};
 use admit_app::records::*;
 use admit_core::ids::{EventId, GuestId};
 
@@ -37,7 +37,8 @@ statements! {
         WHERE g.organization_id = $1 AND g.event_id = $2 AND (g.created_at, g.guest_id) < ($3, $4)
         AND (CAST($5 AS TEXT) IS NULL OR g.folded LIKE $6 ESCAPE '!' OR substr(g.email, 1, length($5)) = $5
             OR substr(g.external_id, 1, length($5)) = $5)
-        ORDER BY g.created_at DESC, g.guest_id DESC LIMIT $7");
+        AND (CAST($7 AS TEXT) IS NULL OR g.guest_list_id = $7) AND (CAST($8 AS BOOLEAN) IS NULL OR (COALESCE(s.persons, 0) > 0) = $8)
+        ORDER BY g.created_at DESC, g.guest_id DESC LIMIT $9");
 }
 bulks! {
     /// Makes guests.
@@ -127,7 +128,7 @@ impl<D: Driver> SqlTx<'_, D> {
     pub(crate) fn page_of_guests(
         &mut self,
         event_id: &EventId,
-        text: Option<&str>,
+        filter: &GuestFilter,
         page: &Page,
     ) -> Result<Listed<(GuestRecord, Option<StateRecord>)>> {
         let id = self.organization_id.clone();
@@ -137,8 +138,10 @@ impl<D: Driver> SqlTx<'_, D> {
             event_id.into(),
             from.number.into(),
             from.id.into(),
-            text.into(),
-            text.map(|text| contains(&folded(text))).into(),
+            filter.text.as_ref().into(),
+            filter.text.as_ref().map(|text| contains(&folded(text))).into(),
+            filter.guest_list_id.as_ref().into(),
+            filter.entered.into(),
             page::limit(page).into(),
         ];
         let items = self.all(&GUESTS, &values, |row| Ok((read_guest(row)?, states::read_joined(row)?)))?;

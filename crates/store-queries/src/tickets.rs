@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use admit_app::error::{Error, Result};
-use admit_app::ports::{TicketFilter, TxTickets};
+use admit_app::ports::{GuestFilter, TicketFilter, TxTickets};
 use admit_app::records::*;
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{EventId, GateId, GuestId, TicketId};
@@ -286,9 +286,9 @@ impl<D: Driver> TxTickets for SqlTx<'_, D> {
     fn guests(
         &mut self,
         event_id: &EventId,
-        text: Option<&str>,
+        filter: &GuestFilter,
         page: &Page,
     ) -> Result<Listed<(GuestRecord, Option<StateRecord>)>> {
-        self.page_of_guests(event_id, text, page)
+        self.page_of_guests(event_id, filter, page)
     }
 }

@@ -175,6 +175,7 @@ CREATE TABLE audit (
   CONSTRAINT audit_pk PRIMARY KEY (organization_id, event_id, n)
 ) STRICT;
 CREATE INDEX audit_at_serial ON audit (organization_id, event_id, serial, n);
+CREATE INDEX audit_of_entity ON audit (organization_id, event_id, entity_id, n) WHERE entity_type IN ('Guest', 'Ticket');
 
 -- ---------------------------------------------------------------- gates, entry types, guest lists
 CREATE TABLE gates (
@@ -247,7 +248,7 @@ CREATE TABLE codes (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX codes_of_ticket ON codes (organization_id, event_id, ticket_id);
 
--- folded: the name, lower case, for searching. serial: of the last change, what names on devices are ordered by.
+-- folded: the name as it is searched for, lower case and without accents. serial: of the last change, what names on devices are ordered by.
 CREATE TABLE guests (
   organization_id TEXT NOT NULL,
   guest_id TEXT NOT NULL,

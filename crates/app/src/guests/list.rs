@@ -7,7 +7,7 @@ use admit_core::ids::EventId;
 use crate::caller::UserCaller;
 use crate::error::Result;
 use crate::events;
-use crate::ports::{App, read};
+use crate::ports::{App, GuestFilter, read};
 use crate::records::*;
 
 /// A guest, what their ticket's scans add up to, and whether the event is over (so that one who never came is a
@@ -23,13 +23,13 @@ pub fn status((_, state, is_over): &Listing) -> &'static str {
     }
 }
 
-/// A page of guests, newest first; `text` finds parts of a name whatever their case. A promoter sees those of their own
-/// lists: their page may hold fewer than asked for while there are more.
+/// A page of guests, newest first; `text` finds parts of a name whatever their case and accents. A promoter sees those of
+/// their own lists: where they have several and name none, their page may hold fewer than asked for while there are more.
 pub async fn list(
     app: &App,
     caller: &UserCaller,
     event_id: EventId,
-    text: Option<String>,
+    filter: GuestFilter,
     page: Page,
 ) -> Result<Listed<Listing>> {
     let sees_all = can(caller.role, Action::ReadGuests);
@@ -46,7 +46,11 @@ pub async fn list(
             .filter(|list| list.promoter_id.as_ref() == Some(&user_id))
             .map(|list| list.guest_list_id)
             .collect();
-        let listed = tx.guests(&event_id, text.as_deref(), &page)?;
+        let mut filter = filter.clone();
+        if let ([only], None, false) = (own.as_slice(), &filter.guest_list_id, sees_all) {
+            filter.guest_list_id = Some(only.clone());
+        }
+        let listed = tx.guests(&event_id, &filter, &page)?;
         let theirs = |guest: &GuestRecord| sees_all || guest.guest_list_id.as_ref().is_some_and(|id| own.contains(id));
         let items = listed.items.into_iter().filter(|(guest, _)| theirs(guest));
         Ok(Listed {

@@ -2,7 +2,7 @@
 
 use admit_core::access::{Action, can};
 use admit_core::ids::{GuestId, GuestListId};
-use admit_core::ticket::TicketRules;
+use admit_core::ticket::{TicketRules, TicketStatus};
 use serde_json::{Map, Value, json};
 
 use crate::audits::line;
@@ -32,6 +32,8 @@ pub struct GuestPatch {
     pub flag: Option<Option<String>>,
     /// The organiser's own id.
     pub external_id: Option<Option<String>>,
+    /// Whether their ticket is good: `voided` admits nobody any more, `active` takes it back.
+    pub ticket_status: Option<TicketStatus>,
     /// List they are on.
     pub guest_list_id: Option<Option<GuestListId>>,
 }
@@ -58,21 +60,32 @@ pub async fn update(app: &App, caller: &UserCaller, guest_id: GuestId, patch: Gu
         if after.guest_list_id != before.guest_list_id {
             guest_lists::must_fill(tx, &by, &before.event_id, after.guest_list_id.as_ref(), "guest_list_id")?;
         }
-        if after == before {
+        let ticket = held_ticket(tx, &before, &after, &patch)?;
+        let rules = ticket.as_ref().map(|ticket| TicketRules {
+            entry_limit: if after.party_size == before.party_size {
+                ticket.rules.entry_limit
+            } else {
+                after.party_size
+            },
+            status: patch.ticket_status.unwrap_or(ticket.rules.status),
+            ..ticket.rules.clone()
+        });
+        if after == before && rules.as_ref() == ticket.as_ref().map(|ticket| &ticket.rules) {
             return Ok((before, None));
         }
-        // 3. Row, the ticket's limit, line.
-        let after = GuestRecord { updated_at: now, ..after };
+        // 3. Row, the ticket's limit and status, line.
         tx.stamp(&before.event_id)?;
-        tx.update_guests(std::slice::from_ref(&after))?;
         let mut said = differences(&before, &after);
+        let after = if after == before { after } else { GuestRecord { updated_at: now, ..after } };
+        if after != before {
+            tx.update_guests(std::slice::from_ref(&after))?;
+        }
         let mut brought = None;
-        if let Some(ticket) = party_ticket(tx, &before, &after)? {
-            let rules = TicketRules { entry_limit: after.party_size, ..ticket.rules.clone() };
-            if let Some(applied) = apply(tx, &ticket, rules, &TicketPatch::default(), now, &mut draw)? {
-                said.insert("ticket".to_owned(), Value::Object(applied.said));
-                brought = Some(applied.brought);
-            }
+        if let (Some(ticket), Some(rules)) = (ticket, rules)
+            && let Some(applied) = apply(tx, &ticket, rules, &TicketPatch::default(), now, &mut draw)?
+        {
+            said.insert("ticket".to_owned(), Value::Object(applied.said));
+            brought = Some(applied.brought);
         }
         let entity = ("Guest", guest_id.as_str());
         tx.append_audit(line::of(&by, Some(&before.event_id), "guest_updated", entity, Value::Object(said)))?;
@@ -126,9 +139,17 @@ fn applied(before: &GuestRecord, patch: &GuestPatch) -> Result<GuestRecord> {
     Ok(after)
 }
 
-fn party_ticket(tx: &mut dyn Tx, before: &GuestRecord, after: &GuestRecord) -> Result<Option<TicketRecord>> {
+/// The ticket whose limit or status the patch touches.
+fn held_ticket(
+    tx: &mut dyn Tx,
+    before: &GuestRecord,
+    after: &GuestRecord,
+    patch: &GuestPatch,
+) -> Result<Option<TicketRecord>> {
+    let touched = after.party_size != before.party_size || patch.ticket_status.is_some();
     match &before.ticket_id {
-        Some(ticket_id) if after.party_size != before.party_size => tx.ticket(ticket_id),
+        Some(ticket_id) if touched => tx.ticket(ticket_id),
+        None if patch.ticket_status.is_some() => Err(Error::invalid("ticket_status", "this guest holds no ticket")),
         _ => Ok(None),
     }
 }

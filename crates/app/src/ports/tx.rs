@@ -78,6 +78,8 @@ pub trait TxEvents {
     fn append_audit(&mut self, line: NewAudit) -> Result<()>;
     /// Lines of a ledger, newest first.
     fn audit(&mut self, event_id: Option<&EventId>, page: &Page) -> Result<Listed<AuditRecord>>;
+    /// Lines of an event's ledger about one guest or ticket (`entity_type`, `entity_id`), newest first.
+    fn audit_of(&mut self, event_id: &EventId, entity: (&str, &str), limit: usize) -> Result<Vec<AuditRecord>>;
     /// Lines of a ledger from place `from` on, oldest first, for verification.
     fn audit_from(&mut self, event_id: Option<&EventId>, from: u64, limit: usize) -> Result<Vec<AuditRecord>>;
     /// Where the organisation's own ledger ends.
@@ -114,6 +116,17 @@ pub struct TicketFilter {
     /// Administrative status.
     pub status: Option<admit_core::ticket::TicketStatus>,
     /// Only those with (or without) anybody let in.
+    pub entered: Option<bool>,
+}
+
+/// What to look for among guests.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GuestFilter {
+    /// Part of the name, without regard to case and accents, or the start of an e-mail or external id.
+    pub text: Option<String>,
+    /// On one list.
+    pub guest_list_id: Option<GuestListId>,
+    /// Only those of whom somebody (or nobody) was let in.
     pub entered: Option<bool>,
 }
 
@@ -162,7 +175,7 @@ pub trait TxTickets {
     fn guests(
         &mut self,
         event_id: &EventId,
-        text: Option<&str>,
+        filter: &GuestFilter,
         page: &Page,
     ) -> Result<Listed<(GuestRecord, Option<StateRecord>)>>;
 }

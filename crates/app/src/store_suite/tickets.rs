@@ -4,7 +4,7 @@ use admit_core::barcode::BarcodeHash;
 use admit_core::ticket::TicketStatus;
 
 use super::fixture::*;
-use crate::ports::{TicketFilter, read, write};
+use crate::ports::{GuestFilter, TicketFilter, read, write};
 use crate::records::*;
 
 /// Tickets come back as they were made and changed.
@@ -165,7 +165,7 @@ pub async fn guests_are_found_and_changed(store: TestStore) {
     on_event(&store, move |tx| tx.insert_guests(&stored)).await.unwrap();
     let found = look(&store, |tx| tx.guests_by_id(&[id("guest-t2"), id("guest-none"), id("guest-t1")])).await;
     assert_eq!(found, guests);
-    let renamed = GuestRecord { name: "Countess".into(), email: None, updated_at: at(7_000), ..guests[0].clone() };
+    let renamed = GuestRecord { name: "Coûntess".into(), email: None, updated_at: at(7_000), ..guests[0].clone() };
     let stored = renamed.clone();
     on_event(&store, move |tx| tx.update_guests(std::slice::from_ref(&stored))).await.unwrap();
     on_event(&store, |tx| {
@@ -174,14 +174,29 @@ pub async fn guests_are_found_and_changed(store: TestStore) {
     })
     .await
     .unwrap();
-    let listed = look(&store, |tx| tx.guests(&id("e"), None, &page(10))).await;
+    let listed = look(&store, |tx| tx.guests(&id("e"), &GuestFilter::default(), &page(10))).await;
     let states: Vec<bool> = listed.items.iter().map(|(_, state)| state.is_some()).collect();
     assert_eq!(listed.items.iter().map(|(guest, _)| guest.clone()).collect::<Vec<_>>(), [guests[1].clone(), renamed]);
     assert_eq!(states, [false, true]);
-    for (text, count) in [("COUNT", 1), ("lovelace", 0), ("t2@", 1), ("order-", 2)] {
-        let listed = read(&*store, &id("o"), move |tx| tx.guests(&id("e"), Some(text), &page(10))).await.unwrap();
+    for (text, count) in [("COUNT", 1), ("cóüñt", 1), ("lovelace", 0), ("t2@", 1), ("order-", 2)] {
+        let listed = read(&*store, &id("o"), move |tx| {
+            tx.guests(&id("e"), &GuestFilter { text: Some(text.into()), ..GuestFilter::default() }, &page(10))
+        })
+        .await
+        .unwrap();
         assert_eq!(listed.items.len(), count, "{text}");
     }
+    let count =
+        async |filter: GuestFilter| look(&store, move |tx| tx.guests(&id("e"), &filter, &page(10))).await.items.len();
+    let list = guests[0].guest_list_id.clone();
+    let on_list = guests.iter().filter(|guest| guest.guest_list_id == list).count();
+    assert_eq!(
+        count(GuestFilter { guest_list_id: list.clone(), ..GuestFilter::default() }).await,
+        if list.is_some() { on_list } else { 2 }
+    );
+    assert_eq!(count(GuestFilter { guest_list_id: Some(id("nowhere")), ..GuestFilter::default() }).await, 0);
+    assert_eq!(count(GuestFilter { entered: Some(true), ..GuestFilter::default() }).await, 1);
+    assert_eq!(count(GuestFilter { entered: Some(false), ..GuestFilter::default() }).await, 1);
 }
 
 /// A manifest is built from every code in order of its hash; a delta from what changed after a version.

@@ -4,14 +4,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use admit_core::access::Action;
-use admit_core::ids::{EventId, TicketId};
+use admit_core::access::{Action, can};
+use admit_core::ids::{EventId, GuestListId, TicketId};
 use admit_core::incident::Subject;
 use admit_core::limits::IMPORT_ROWS;
 use admit_core::rule::{Change, Effective};
 use admit_core::time::Timestamp;
 use serde_json::json;
 
+mod column;
+mod exports;
 mod columns;
 mod rows;
 mod plan;
@@ -19,13 +21,14 @@ mod plan;
 pub use rows::RowError;
 
 use self::columns::Columns;
-use self::plan::{Plan, plan};
+use self::plan::{Destination, Plan, plan};
 use super::put::put_new;
 use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::draw::Draw;
 use crate::error::Result;
 use crate::events;
+use crate::guest_lists;
 use crate::ports::{App, Scope, Tx, read, write};
 use crate::records::*;
 use crate::rules::{Brought, announce};
@@ -48,6 +51,18 @@ pub struct ImportReport {
     pub ignored_columns: Vec<String>,
     /// Nothing was written.
     pub dry_run: bool,
+    /// Whose export the file is, where it is one we know: `pretix`, `Eventbrite`.
+    pub export: Option<&'static str>,
+}
+
+/// How a file is to be imported.
+#[derive(Debug, Clone, Default)]
+pub struct HowToImport {
+    /// Only say what would be done.
+    pub dry_run: bool,
+    /// The list of rows that name none. A promoter must name one of their own, and their file changes nobody else's
+    /// guests: it sets neither codes, zones, gates, times nor status.
+    pub guest_list_id: Option<GuestListId>,
 }
 
 /// Imports a file, or with `dry_run` says what importing it would do. Lines with a wrong field are told and left out, the
@@ -58,22 +73,36 @@ pub async fn import(
     caller: &UserCaller,
     event_id: EventId,
     file: &[u8],
-    dry_run: bool,
+    how: HowToImport,
 ) -> Result<ImportReport> {
-    caller.must(Action::ManageGuests)?;
+    let fills_all = can(caller.role, Action::ManageGuests);
+    let HowToImport { dry_run, guest_list_id } = how;
+    caller.must(if guest_list_id.is_some() && !fills_all { Action::ManageOwnGuests } else { Action::ManageGuests })?;
     let now = app.clock.now();
     let draw = app.draw();
     // 1. Read the file.
     let sheet = sheet::read(file, IMPORT_ROWS)?;
-    let columns = Columns::of(&sheet)?;
+    let mut columns = Columns::of(&sheet)?;
+    if !fills_all {
+        columns.keep_promoters(&sheet);
+    }
     let ignored_columns = columns.ignored.clone();
+    let export = columns.export.map(|export| export.name);
     let file = Arc::new((sheet, columns));
     // 2. Plan; a dry run ends here.
+    let by = caller.clone();
+    let into = move |tx: &mut dyn Tx, event_id: &EventId| -> Result<Destination> {
+        events::require(tx, event_id)?;
+        guest_lists::must_fill(tx, &by, event_id, guest_list_id.as_ref(), "guest_list_id")?;
+        let lists = tx.guest_lists(event_id)?;
+        let list = lists.into_iter().find(|list| Some(&list.guest_list_id) == guest_list_id.as_ref());
+        Ok(Destination { list, alone: !fills_all })
+    };
     let (mut report, brought) = if dry_run {
         let mut draw = draw.clone();
         let report = read(&*app.store, &caller.organization_id, move |tx| {
-            events::require(tx, &event_id)?;
-            Ok(report(&plan(tx, &event_id, &file.0, &file.1, now, &mut draw)?))
+            let into = into(tx, &event_id)?;
+            Ok(report(&plan(tx, &event_id, &file.0, &file.1, &into, now, &mut draw)?))
         });
         (report.await?, None)
     } else {
@@ -82,8 +111,8 @@ pub async fn import(
             let event_id = event_id.clone();
             move |tx| {
                 let mut draw = draw.clone();
-                events::require(tx, &event_id)?;
-                let plan = plan(tx, &event_id, &file.0, &file.1, now, &mut draw)?;
+                let into = into(tx, &event_id)?;
+                let plan = plan(tx, &event_id, &file.0, &file.1, &into, now, &mut draw)?;
                 let report = report(&plan);
                 // 3. Carry it out, unless the file says what is stored already.
                 let brought =
@@ -99,6 +128,7 @@ pub async fn import(
     }
     report.ignored_columns = ignored_columns;
     report.dry_run = dry_run;
+    report.export = export;
     Ok(report)
 }
 

@@ -2,10 +2,14 @@
 
 use admit_app::events::{self, EventPatch};
 use admit_app::guest_lists::{self, NewGuestList};
+use admit_app::guests::What;
 use admit_app::guests::{self, GuestPatch};
+use admit_app::ports::GuestFilter;
 use admit_app::records::{GuestRecord, Role};
-use admit_app::tickets::NewGuest;
+use admit_app::tickets::{self, HowToImport, NewGuest};
 use admit_core::event::EventStatus;
+use admit_core::ids::GuestListId;
+use admit_core::ticket::TicketStatus;
 
 use crate::world::*;
 
@@ -68,7 +72,9 @@ fn where_a_guest_stands_follows_from_the_scans() {
     create(&world, named("Away"));
     let code = world.ticket(came.ticket_id.as_ref().unwrap()).0.barcode.unwrap();
     let statuses = || {
-        let page = now(guests::list(&world.app, &world.owner, world.event.clone(), None, whole_page())).unwrap();
+        let page =
+            now(guests::list(&world.app, &world.owner, world.event.clone(), GuestFilter::default(), whole_page()))
+                .unwrap();
         let mut out: Vec<String> =
             page.items.iter().map(|one| format!("{} {}", one.0.name, guests::list::status(one))).collect();
         out.sort();
@@ -90,10 +96,13 @@ fn guests_are_found_by_parts_of_their_names() {
         create(&world, named(name));
     }
     let find = |text: &str| {
-        let page = guests::list(&world.app, &world.owner, world.event.clone(), Some(text.into()), whole_page());
+        let filter = GuestFilter { text: Some(text.into()), ..GuestFilter::default() };
+        let page = guests::list(&world.app, &world.owner, world.event.clone(), filter, whole_page());
         now(page).unwrap().items.into_iter().map(|one| one.0.name).collect::<Vec<_>>()
     };
     assert_eq!(find("BRÂNZĂ"), ["Amélie Brânză"]);
+    assert_eq!(find("amelie"), ["Amélie Brânză"], "accents make no difference");
+    assert_eq!(find("Ámelie"), ["Amélie Brânză"], "on either side");
     assert_eq!(find("o'con"), ["Noah O'Connor"]);
     assert_eq!(find("太"), ["山田 太郎"]);
     assert_eq!(find("zzz"), Vec::<String>::new());
@@ -123,10 +132,129 @@ fn a_promoter_fills_their_own_list_and_no_other() {
     assert_eq!(code(change(&theirs, rename())), "no guest");
     let away = GuestPatch { guest_list_id: Some(Some(house)), ..GuestPatch::default() };
     assert_eq!(wrong_field(change(&mine, away)), "guest_list_id");
-    let seen = now(guests::list(&world.app, &promoter, world.event.clone(), None, whole_page())).unwrap();
+    let seen =
+        now(guests::list(&world.app, &promoter, world.event.clone(), GuestFilter::default(), whole_page())).unwrap();
     assert_eq!(seen.items.into_iter().map(|one| one.0.name).collect::<Vec<_>>(), ["New name"]);
     for role in [Role::Door, Role::Viewer] {
         let member = world.member(role);
         assert_eq!(code(now(guests::update(&world.app, &member, mine.guest_id.clone(), rename()))), "forbidden");
     }
+}
+
+/// A promoter, their own list, and one of the house.
+fn promoter_with_lists(world: &World) -> (admit_app::caller::UserCaller, GuestListId, GuestListId) {
+    let promoter = world.member(Role::Promoter);
+    let list = |name: &str, promoter_id| {
+        let new = NewGuestList { name: name.into(), promoter_id };
+        now(guest_lists::create(&world.app, &world.owner, world.event.clone(), new)).unwrap().guest_list_id
+    };
+    let own = list("Own", Some(promoter.user_id.clone()));
+    (promoter, own, list("House", None))
+}
+
+#[test]
+fn a_promoter_voids_a_guest_of_their_own_list_and_takes_it_back() {
+    let world = World::new();
+    let (promoter, own, house) = promoter_with_lists(&world);
+    let mine = create(&world, NewGuest { guest_list_id: Some(own), ..named("Mine") });
+    let theirs = create(&world, NewGuest { guest_list_id: Some(house), ..named("Theirs") });
+    let set = |guest: &GuestRecord, status| {
+        let patch = GuestPatch { ticket_status: Some(status), ..GuestPatch::default() };
+        now(guests::update(&world.app, &promoter, guest.guest_id.clone(), patch))
+    };
+    let status = |guest: &GuestRecord| world.ticket(guest.ticket_id.as_ref().unwrap()).0.rules.status;
+    assert_eq!(code(set(&theirs, TicketStatus::Voided)), "no guest");
+    set(&mine, TicketStatus::Voided).unwrap();
+    assert_eq!((status(&mine), status(&theirs)), (TicketStatus::Voided, TicketStatus::Active));
+    let ledger = world.ledger();
+    set(&mine, TicketStatus::Voided).unwrap();
+    assert_eq!(world.ledger(), ledger, "a repeat leaves no trace");
+    set(&mine, TicketStatus::Active).unwrap();
+    assert_eq!(status(&mine), TicketStatus::Active);
+    world.is_consistent();
+}
+
+#[test]
+fn one_guest_is_shown_with_their_ticket_to_who_may_see_them() {
+    let world = World::new();
+    let (promoter, own, house) = promoter_with_lists(&world);
+    let mine = create(&world, NewGuest { guest_list_id: Some(own), party_size: Some(2), ..named("Mine") });
+    let theirs = create(&world, NewGuest { guest_list_id: Some(house), ..named("Theirs") });
+    let (listing, ticket) = now(guests::show(&world.app, &promoter, mine.guest_id.clone())).unwrap();
+    assert_eq!((listing.0.name.as_str(), ticket.unwrap().rules.entry_limit), ("Mine", 2));
+    assert_eq!(guests::list::status(&listing), "pending");
+    assert_eq!(code(now(guests::show(&world.app, &promoter, theirs.guest_id.clone()))), "no guest");
+    assert_eq!(code(now(guests::timeline(&world.app, &promoter, theirs.guest_id.clone()))), "no guest");
+    assert!(now(guests::show(&world.app, &world.member(Role::Viewer), theirs.guest_id.clone())).is_ok());
+    assert_eq!(code(now(guests::show(&world.app, &world.member(Role::Door), theirs.guest_id))), "forbidden");
+}
+
+#[test]
+fn a_guests_timeline_tells_who_added_and_changed_them_and_what_happened_at_the_doors() {
+    let world = World::new();
+    let guest = create(&world, NewGuest { party_size: Some(2), ..named("Ana") });
+    world.pass(1_000);
+    let patch = GuestPatch { party_size: Some(3), note: Some(Some("Table 4".into())), ..GuestPatch::default() };
+    now(guests::update(&world.app, &world.owner, guest.guest_id.clone(), patch)).unwrap();
+    let barcode = world.ticket(guest.ticket_id.as_ref().unwrap()).0.barcode.unwrap();
+    let phone = world.phone("p", "main");
+    phone.scan("s1", &barcode, "valid", at(2_000));
+    phone.scan("s2", &barcode, "expired", at(3_000));
+    let moments = now(guests::timeline(&world.app, &world.owner, guest.guest_id.clone())).unwrap();
+    let told: Vec<&What> = moments.iter().map(|moment| &moment.what).collect();
+    let changed = What::Changed { fields: vec!["note".into(), "party_size".into()] };
+    assert_eq!(told, [&What::Refused { outcome: "expired".into() }, &What::Entered, &changed, &What::Added]);
+    assert_eq!((moments[1].persons, moments[1].device.as_deref(), moments[1].counts), (1, Some("p"), true));
+    assert!(moments[1].gate.is_some() && moments[2].by.is_some() && moments[3].by.is_some());
+    assert_eq!(moments[3].at, at(0));
+}
+
+#[test]
+fn guests_are_listed_by_list_and_by_whether_they_came() {
+    let world = World::new();
+    let (_, own, _) = promoter_with_lists(&world);
+    let came = create(&world, NewGuest { guest_list_id: Some(own.clone()), ..named("Came") });
+    create(&world, NewGuest { guest_list_id: Some(own.clone()), ..named("Away") });
+    create(&world, named("Elsewhere"));
+    let barcode = world.ticket(came.ticket_id.as_ref().unwrap()).0.barcode.unwrap();
+    world.phone("p", "main").scan("s1", &barcode, "valid", at(1_000));
+    let find = |filter: GuestFilter| {
+        let page = now(guests::list(&world.app, &world.owner, world.event.clone(), filter, whole_page())).unwrap();
+        let mut names: Vec<String> = page.items.into_iter().map(|one| one.0.name).collect();
+        names.sort();
+        names
+    };
+    let on_list = GuestFilter { guest_list_id: Some(own), ..GuestFilter::default() };
+    assert_eq!(find(on_list.clone()), ["Away", "Came"]);
+    assert_eq!(find(GuestFilter { entered: Some(true), ..on_list.clone() }), ["Came"]);
+    assert_eq!(find(GuestFilter { entered: Some(false), ..GuestFilter::default() }), ["Away", "Elsewhere"]);
+}
+
+#[test]
+fn a_promoters_file_fills_their_own_list_and_touches_nobody_elses_guests() {
+    let world = World::new();
+    let (promoter, own, house) = promoter_with_lists(&world);
+    let theirs = NewGuest { guest_list_id: Some(house.clone()), ..named("Theirs") };
+    create(&world, theirs);
+    let house_file = b"external_id,name\nX-1,Of the house\n";
+    let into = |list: &GuestListId| HowToImport { dry_run: false, guest_list_id: Some(list.clone()) };
+    now(tickets::import(&world.app, &world.owner, world.event.clone(), house_file, into(&house))).unwrap();
+    let import = |file: &str, list: &GuestListId| {
+        now(tickets::import(&world.app, &promoter, world.event.clone(), file.as_bytes(), into(list)))
+    };
+    let file =
+        "external_id,name,party_size,status,zone,guest_list\nP-1,Amélie,2,void,vip,House\nX-1,Mine now,1,,,\n,Bo,,,,\n";
+    let report = import(file, &own).unwrap();
+    assert_eq!((report.created, report.wrong_lines), (2, 1), "{report:?}");
+    assert_eq!((report.errors[0].line, report.errors[0].field.as_str()), (3, "external_id"));
+    assert_eq!(report.ignored_columns, ["zone", "guest_list", "status"]);
+    let again = import(file, &own).unwrap();
+    assert_eq!((again.created, again.updated, again.unchanged), (0, 0, 2), "the same file twice changes nothing");
+    let seen = now(guests::list(&world.app, &promoter, world.event.clone(), GuestFilter::default(), whole_page()));
+    let mut names: Vec<String> = seen.unwrap().items.into_iter().map(|one| one.0.name).collect();
+    names.sort();
+    assert_eq!(names, ["Amélie", "Bo"]);
+    assert_eq!(wrong_field(import(file, &house)), "guest_list_id");
+    let nameless = import("external_id\nP-9\n", &own).unwrap();
+    assert_eq!((nameless.created, nameless.errors[0].field.as_str()), (0, "name"));
 }

@@ -3,13 +3,19 @@
 use admit_app::entry_types::{self, NewEntryType};
 use admit_app::guest_lists;
 use admit_app::ports::TicketFilter;
-use admit_app::tickets::{self, ImportReport, Listing, TicketPatch};
+use admit_app::tickets::{self, HowToImport, ImportReport, Listing, TicketPatch};
 use admit_core::ticket::TicketStatus;
 
 use crate::world::*;
 
 fn run(world: &World, file: &str, dry_run: bool) -> Result<ImportReport, admit_app::error::Error> {
-    now(tickets::import(&world.app, &world.owner, world.event.clone(), file.as_bytes(), dry_run))
+    now(tickets::import(
+        &world.app,
+        &world.owner,
+        world.event.clone(),
+        file.as_bytes(),
+        HowToImport { dry_run, guest_list_id: None },
+    ))
 }
 
 /// (created, updated, unchanged, wrong fields as `line:field`).
@@ -157,8 +163,9 @@ fn wrong_fields_are_told_by_line_and_column_and_the_other_rows_go_in() {
 #[test]
 fn a_file_that_cannot_be_read_is_refused_whole() {
     let world = World::new();
-    let refused =
-        |file: &[u8]| wrong_field(now(tickets::import(&world.app, &world.owner, world.event.clone(), file, false)));
+    let refused = |file: &[u8]| {
+        wrong_field(now(tickets::import(&world.app, &world.owner, world.event.clone(), file, HowToImport::default())))
+    };
     assert_eq!(refused(b""), "body");
     assert_eq!(refused(b"name\nJos\xe9\n"), "body", "Latin-1");
     assert_eq!(refused(b"name\n\"never ends\n"), "body");
@@ -211,7 +218,8 @@ fn an_export_has_no_formulas_and_imported_again_changes_nothing() {
     assert!(!text.contains(",=") && !text.contains(",+") && !text.contains(",-") && !text.contains("\n-"), "{text}");
     let before = all(&world);
     world.pass(HOUR);
-    let report = now(tickets::import(&world.app, &world.owner, world.event.clone(), &file, false)).unwrap();
+    let report =
+        now(tickets::import(&world.app, &world.owner, world.event.clone(), &file, HowToImport::default())).unwrap();
     assert_eq!((report.created, report.updated, report.unchanged, report.errors), (0, 0, 2, vec![]));
     assert_eq!(all(&world), before);
 }

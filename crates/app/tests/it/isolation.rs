@@ -7,9 +7,9 @@ use admit_app::events::EventPatch;
 use admit_app::gates::GatePatch;
 use admit_app::guests::GuestPatch;
 use admit_app::incidents::Resolve;
-use admit_app::ports::{ScanFilter, TicketFilter};
+use admit_app::ports::{GuestFilter, ScanFilter, TicketFilter};
 use admit_app::records::Role;
-use admit_app::tickets::{NewGuest, TicketPatch};
+use admit_app::tickets::{HowToImport, NewGuest, TicketPatch};
 use admit_app::{
     audits, devices, entry_types, events, gates, guest_lists, guests, incidents, members, occupancy, pairing_tokens,
     scans, tickets,
@@ -52,10 +52,19 @@ fn whatever_is_named_of_another_organisation_is_not_there() {
     gone("ticket", now(tickets::show(app, &stranger, ticket_id.clone())));
     gone("ticket patch", now(tickets::update(app, &stranger, ticket_id, TicketPatch::default())));
     gone("new ticket", now(tickets::create(app, &stranger, event.clone(), vec![coded("Z")])));
-    gone("import", now(tickets::import(app, &stranger, event.clone(), b"name\nA", false)));
-    gone("dry run", now(tickets::import(app, &stranger, event.clone(), b"name\nA", true)));
+    gone("import", now(tickets::import(app, &stranger, event.clone(), b"name\nA", HowToImport::default())));
+    gone(
+        "dry run",
+        now(tickets::import(
+            app,
+            &stranger,
+            event.clone(),
+            b"name\nA",
+            HowToImport { dry_run: true, ..HowToImport::default() },
+        )),
+    );
     gone("export", now(tickets::export(app, &stranger, event.clone())));
-    gone("guests", now(guests::list(app, &stranger, event.clone(), None, whole_page())));
+    gone("guests", now(guests::list(app, &stranger, event.clone(), GuestFilter::default(), whole_page())));
     gone("guest", now(guests::update(app, &stranger, guest.guest_id, GuestPatch::default())));
     gone("devices", now(devices::list(app, &stranger, event.clone())));
     gone("revoke", now(devices::revoke(app, &stranger, phone.caller.device_id.clone(), Some(at(0)))));

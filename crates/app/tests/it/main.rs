@@ -6,6 +6,7 @@ mod events;
 mod gates;
 mod tickets;
 mod import;
+mod exports;
 mod guests;
 mod devices;
 mod scanning;

@@ -3,7 +3,7 @@
 use admit_app::ports::TicketFilter;
 use admit_app::records::{Page, Role};
 use admit_app::rules::HoldsFrom;
-use admit_app::tickets::{self, NewGuest, NewTicket, TicketPatch};
+use admit_app::tickets::{self, HowToImport, NewGuest, NewTicket, TicketPatch};
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::TicketId;
 use admit_core::ticket::TicketStatus;
@@ -210,7 +210,7 @@ fn who_may_not_manage_guests_does_not() {
         let changed = tickets::update(&world.app, &member, id.clone(), TicketPatch::default());
         assert_eq!(code(now(changed)), "forbidden", "{role}");
         assert_eq!(code(now(tickets::export(&world.app, &member, world.event.clone()))), "forbidden", "{role}");
-        let import = tickets::import(&world.app, &member, world.event.clone(), b"name\nA", false);
+        let import = tickets::import(&world.app, &member, world.event.clone(), b"name\nA", HowToImport::default());
         assert_eq!(code(now(import)), "forbidden", "{role}");
         let seen = now(tickets::show(&world.app, &member, id.clone()));
         assert_eq!(seen.is_ok(), role == Role::Viewer, "{role}");

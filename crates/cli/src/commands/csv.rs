@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use admit_app::tickets;
+use admit_app::tickets::{self, HowToImport};
 use admit_core::ids::EventId;
 use anyhow::Context;
 use clap::Args;
@@ -33,7 +33,8 @@ impl Import {
         let app = parts::open_app(&self.place).await?;
         let caller = acting::owner_of_event(&app, &self.event).await?;
         let bytes = std::fs::read(&self.file).with_context(|| format!("reading {}", self.file.display()))?;
-        let report = tickets::import(&app, &caller, self.event, &bytes, self.dry_run).await?;
+        let how = HowToImport { dry_run: self.dry_run, guest_list_id: None };
+        let report = tickets::import(&app, &caller, self.event, &bytes, how).await?;
         for error in &report.errors {
             eprintln!("line {}: {} {}", error.line, error.field, error.message);
         }

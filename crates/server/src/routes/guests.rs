@@ -1,8 +1,10 @@
 //! `/api/events/{id}/guests` and `/api/guests/{id}`.
 
-use admit_app::guests::{self, GuestPatch, Listing};
+use admit_app::guests::{self, GuestPatch, Listing, Moment, What};
+use admit_app::ports::GuestFilter;
 use admit_app::records::GuestRecord;
 use admit_core::ids::{EventId, GuestId, GuestListId};
+use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
 use axum::Json;
 use axum::extract::State;
@@ -12,7 +14,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::shape::{List, page, present};
+use super::shape::{List, flag, page, present};
 use super::tickets::{GuestRequest, TicketView};
 use crate::auth::user::User;
 use crate::body::{JsonBody, Path, Query};
@@ -22,7 +24,7 @@ use crate::state::AppState;
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(update))
+    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, update)).routes(routes!(timeline))
 }
 
 /// A guest.
@@ -102,6 +104,8 @@ struct GuestQuery {
     limit: Option<usize>,
     cursor: Option<String>,
     q: Option<String>,
+    guest_list_id: Option<GuestListId>,
+    entered: Option<String>,
 }
 
 /// What to change; absent fields stay, null clears.
@@ -128,6 +132,9 @@ struct GuestPatchRequest {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>)]
     guest_list_id: Option<Option<GuestListId>>,
+    /// Of their ticket: `voided` admits nobody any more, `active` takes it back.
+    #[schema(value_type = Option<String>)]
+    ticket_status: Option<TicketStatus>,
 }
 
 /// Guests of an event, newest first; a promoter sees those of their own lists.
@@ -135,7 +142,9 @@ struct GuestPatchRequest {
         ("id" = String, Path, description = "Event"),
         ("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500),
         ("cursor" = Option<String>, Query),
-        ("q" = Option<String>, Query, description = "Part of a name"),
+        ("q" = Option<String>, Query, description = "Part of a name, accents make no difference; or the start of an e-mail or external id"),
+        ("guest_list_id" = Option<String>, Query, description = "On this list"),
+        ("entered" = Option<bool>, Query, description = "Only those of whom somebody (or nobody) was let in"),
     ), extensions(("x-actions" = json!(["read_guests", "manage_own_guests"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "A page", body = List<StandingGuestView>),
     (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
@@ -146,8 +155,12 @@ async fn list(
     Path(event_id): Path<EventId>,
     Query(query): Query<GuestQuery>,
 ) -> Result<Json<List<StandingGuestView>>> {
-    let text = query.q.filter(|text| !text.trim().is_empty());
-    let listed = guests::list(&state.app, &caller, event_id, text, page(query.limit, query.cursor)?).await?;
+    let filter = GuestFilter {
+        text: query.q.filter(|text| !text.trim().is_empty()),
+        guest_list_id: query.guest_list_id,
+        entered: query.entered.as_deref().map(|text| flag("entered", Some(text))).transpose()?,
+    };
+    let listed = guests::list(&state.app, &caller, event_id, filter, page(query.limit, query.cursor)?).await?;
     Ok(Json(List::of(listed, StandingGuestView::from)))
 }
 
@@ -168,6 +181,85 @@ async fn create(
     let (guest, ticket) = guests::create(&state.app, &caller, event_id, request.into(), entry_type_id).await?;
     let view = NewGuestView { ticket: TicketView::from((ticket, Some(guest.clone()), None)), guest: guest.into() };
     Ok((StatusCode::CREATED, Json(view)))
+}
+
+/// A guest, where they stand, and their ticket.
+#[derive(Serialize, ToSchema)]
+struct ShownGuestView {
+    #[serde(flatten)]
+    guest: StandingGuestView,
+    ticket: Option<TicketView>,
+}
+
+/// One moment of a guest's story.
+#[derive(Serialize, ToSchema)]
+struct MomentView {
+    #[schema(value_type = String, format = DateTime)]
+    at: Timestamp,
+    /// `added`, `changed`, `entered`, `refused`, `left` or `undone`.
+    what: &'static str,
+    /// Of `changed`: which fields.
+    fields: Vec<String>,
+    /// Of `refused`: what the device said.
+    outcome: Option<String>,
+    /// A member's name, or the operator at the door.
+    by: Option<String>,
+    /// The gate's name, of a scan.
+    gate: Option<String>,
+    /// The device's name, of a scan.
+    device: Option<String>,
+    /// Persons, of a scan.
+    persons: u32,
+    /// Staff picked the guest by name.
+    by_hand: bool,
+    /// Whether the server counts the scan.
+    counts: bool,
+}
+
+impl From<Moment> for MomentView {
+    fn from(one: Moment) -> Self {
+        let (what, fields, outcome) = match one.what {
+            What::Added => ("added", Vec::new(), None),
+            What::Changed { fields } => ("changed", fields, None),
+            What::Entered => ("entered", Vec::new(), None),
+            What::Refused { outcome } => ("refused", Vec::new(), Some(outcome)),
+            What::Left => ("left", Vec::new(), None),
+            What::Undone => ("undone", Vec::new(), None),
+        };
+        let Moment { at, by, gate, device, persons, by_hand, counts, .. } = one;
+        Self { at, what, fields, outcome, by, gate, device, persons, by_hand, counts }
+    }
+}
+
+/// A guest with their ticket; to a promoter only of their own lists.
+#[utoipa::path(get, path = "/api/guests/{id}", tag = "organisers",
+    params(("id" = String, Path, description = "Guest")), extensions(("x-actions" = json!(["read_guests", "manage_own_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "The guest", body = ShownGuestView),
+    (status = 404, description = "No such guest", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn show(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(guest_id): Path<GuestId>,
+) -> Result<Json<ShownGuestView>> {
+    let (listing, ticket) = guests::show(&state.app, &caller, guest_id).await?;
+    let ticket = ticket.map(|ticket| TicketView::from((ticket, Some(listing.0.clone()), listing.1.clone())));
+    Ok(Json(ShownGuestView { guest: listing.into(), ticket }))
+}
+
+/// What happened to a guest, newest first: who added and changed them, and every scan of their ticket.
+#[utoipa::path(get, path = "/api/guests/{id}/timeline", tag = "organisers",
+    params(("id" = String, Path, description = "Guest")), extensions(("x-actions" = json!(["read_guests", "manage_own_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "All of it", body = List<MomentView>),
+    (status = 404, description = "No such guest", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn timeline(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(guest_id): Path<GuestId>,
+) -> Result<Json<List<MomentView>>> {
+    let moments = guests::timeline(&state.app, &caller, guest_id).await?;
+    Ok(Json(List::whole(moments.into_iter().map(MomentView::from).collect())))
 }
 
 /// Changes a guest.
@@ -192,6 +284,7 @@ async fn update(
         flag: request.flag,
         external_id: request.external_id,
         guest_list_id: request.guest_list_id,
+        ticket_status: request.ticket_status,
     };
     Ok(Json(guests::update(&state.app, &caller, guest_id, patch).await?.into()))
 }

@@ -3,7 +3,7 @@
 use admit_app::ports::TicketFilter;
 use admit_app::records::{GuestRecord, TicketRecord};
 use admit_app::rules::HoldsFrom;
-use admit_app::tickets::{self, Listing, NewGuest, NewTicket, TicketPatch};
+use admit_app::tickets::{self, HowToImport, Listing, NewGuest, NewTicket, TicketPatch};
 use admit_core::ids::{EntryTypeId, EventId, GateId, GuestListId, TicketId};
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
@@ -262,6 +262,7 @@ struct TicketQuery {
 #[derive(Default, Deserialize)]
 struct ImportQuery {
     dry_run: Option<String>,
+    guest_list_id: Option<GuestListId>,
 }
 
 /// What an import did, or would do.
@@ -281,6 +282,8 @@ struct ImportResult {
     ignored_columns: Vec<String>,
     /// Nothing was written.
     dry_run: bool,
+    /// Whose export the file is, where it is one we know: `pretix`, `Eventbrite`.
+    export: Option<&'static str>,
 }
 
 /// A wrong field of a row.
@@ -355,7 +358,8 @@ async fn create(
     request_body(content = String, content_type = "text/csv"), params(
         ("id" = String, Path, description = "Event"),
         ("dry_run" = Option<String>, Query, description = "`1`: only say what would happen"),
-    ), extensions(("x-actions" = json!(["manage_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+        ("guest_list_id" = Option<String>, Query, description = "The list of rows that name none; a promoter must name one of theirs"),
+    ), extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "Done, or what would be done", body = ImportResult),
     (status = 400, description = "The file cannot be read", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
@@ -367,8 +371,9 @@ async fn import(
     CsvBody(file): CsvBody,
 ) -> Result<Json<ImportResult>> {
     let dry_run = flag("dry_run", query.dry_run.as_deref())?;
+    let how = HowToImport { dry_run, guest_list_id: query.guest_list_id };
     let app = state.app.clone();
-    let report = blocking(async move { tickets::import(&app, &caller, event_id, &file, dry_run).await }).await?;
+    let report = blocking(async move { tickets::import(&app, &caller, event_id, &file, how).await }).await?;
     let error = |one: tickets::RowError| ImportError { line: one.line, field: one.field, message: one.message };
     Ok(Json(ImportResult {
         created: report.created,
@@ -378,6 +383,7 @@ async fn import(
         errors: report.errors.into_iter().map(error).collect(),
         ignored_columns: report.ignored_columns,
         dry_run: report.dry_run,
+        export: report.export,
     }))
 }
 

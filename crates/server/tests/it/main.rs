@@ -21,6 +21,7 @@ mod s2_rows;
 mod independent;
 mod changes;
 mod names;
+mod guests_at_the_door;
 mod epochs;
 mod stream;
 mod s2;

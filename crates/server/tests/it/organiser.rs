@@ -3,6 +3,7 @@
 mod session;
 mod setup;
 mod tickets;
+mod guests;
 mod import;
 mod live;
 mod isolation;

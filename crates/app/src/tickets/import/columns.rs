@@ -1,119 +1,11 @@
-//! Which column of a file means what: names are folded, and the usual other names are known.
+//! Where each column of a file stands: names are folded, the usual other names and the exports of others are known.
 
 use std::collections::BTreeMap;
 
+use super::column::{Column, folded, meaning};
+use super::exports::Export;
 use crate::error::{Error, FieldError, Result};
 use crate::sheet::{Line, Sheet};
-
-/// What a column means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Column {
-    /// The ticket's code.
-    Barcode,
-    /// The guest's name.
-    Name,
-    /// Its first part, where it comes in two.
-    FirstName,
-    /// Its second part.
-    LastName,
-    /// E-mail.
-    Email,
-    /// Phone.
-    Phone,
-    /// Persons.
-    PartySize,
-    /// Zone.
-    Zone,
-    /// Entry type, by name.
-    EntryType,
-    /// Gates.
-    GateIds,
-    /// Guest list, by name.
-    GuestList,
-    /// Order number.
-    OrderId,
-    /// Place within the order.
-    Position,
-    /// The organiser's own id.
-    ExternalId,
-    /// Good from.
-    ValidFrom,
-    /// Good until.
-    ExpiresAt,
-    /// Administrative status.
-    Status,
-    /// Note for the door.
-    Note,
-    /// Flag for the door.
-    Flag,
-}
-
-impl Column {
-    /// Its own name, which errors use.
-    pub fn name(self) -> &'static str {
-        NAMES.iter().find(|(column, ..)| *column == self).map_or("", |(_, name, _)| name)
-    }
-}
-
-/// Every column, its name, and other names it goes by (letters and digits only, lower case).
-const NAMES: &[(Column, &str, &[&str])] = &[
-    (Column::Barcode, "barcode", &["code", "ticketcode", "qr", "qrcode", "token", "ticketbarcode", "serial"]),
-    (
-        Column::Name,
-        "name",
-        &["guest", "guestname", "fullname", "attendee", "attendeename", "holder", "ticketholder", "nom"],
-    ),
-    (Column::FirstName, "first_name", &["givenname", "forename", "vorname", "prenom", "attendeefirstname"]),
-    (Column::LastName, "last_name", &["surname", "familyname", "nachname", "attendeelastname"]),
-    (Column::Email, "email", &["emailaddress", "mail", "attendeeemail", "guestemail", "courriel"]),
-    (Column::Phone, "phone", &["phonenumber", "mobile", "mobilephone", "tel", "telephone", "cell", "telefon"]),
-    (
-        Column::PartySize,
-        "party_size",
-        &[
-            "party",
-            "persons",
-            "people",
-            "pax",
-            "guests",
-            "admits",
-            "quantity",
-            "qty",
-            "groupsize",
-            "entrylimit",
-            "count",
-        ],
-    ),
-    (Column::Zone, "zone", &["area", "section", "accesszone"]),
-    (Column::EntryType, "entry_type", &["tickettype", "type", "category", "product", "ticketname"]),
-    (Column::GateIds, "gate_ids", &["gates", "gate", "gateid", "entrance", "entrances"]),
-    (Column::GuestList, "guest_list", &["list", "listname", "guestlistname"]),
-    (
-        Column::OrderId,
-        "order_id",
-        &["order", "ordernumber", "orderno", "ordercode", "bookingid", "booking", "reference"],
-    ),
-    (Column::Position, "position", &["pos", "orderposition", "positionid", "item", "lineitem"]),
-    (Column::ExternalId, "external_id", &["id", "guestid", "attendeeid", "externalref", "ref"]),
-    (Column::ValidFrom, "valid_from", &["notbefore", "startsat", "validfromdate"]),
-    (Column::ExpiresAt, "expires_at", &["validuntil", "validto", "expires", "expiry", "notafter", "endsat"]),
-    (Column::Status, "status", &["state", "ticketstatus"]),
-    (Column::Note, "note", &["notes", "comment", "comments", "remark", "remarks"]),
-    (Column::Flag, "flag", &["doorflag", "alert"]),
-];
-
-fn folded(name: &str) -> String {
-    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-}
-
-fn meaning(header: &str) -> Option<Column> {
-    let header = folded(header);
-    let same = |name: &str| folded(name) == header;
-    NAMES
-        .iter()
-        .find(|(_, name, others)| same(name) || others.iter().any(|other| same(other)))
-        .map(|(column, ..)| *column)
-}
 
 /// Where each known column stands.
 #[derive(Debug, Clone, Default)]
@@ -122,15 +14,19 @@ pub struct Columns {
     width: usize,
     /// Columns of the file that mean nothing here, as written.
     pub ignored: Vec<String>,
+    /// Whose export it is, where it is one we know.
+    pub export: Option<&'static Export>,
 }
 
 impl Columns {
     /// Reads a header. Fails when two columns mean the same, or none says which ticket or guest a row is.
     pub fn of(sheet: &Sheet) -> Result<Self> {
-        let mut out = Self { width: sheet.header.len(), ..Self::default() };
+        let names: Vec<String> = sheet.header.iter().map(|header| folded(header)).collect();
+        let mut out = Self { width: sheet.header.len(), export: Export::of(&names), ..Self::default() };
         let mut errors = Vec::new();
         for (place, header) in sheet.header.iter().enumerate() {
-            let Some(column) = meaning(header) else {
+            let theirs = out.export.and_then(|export| export.meaning(&names[place]));
+            let Some(column) = theirs.unwrap_or_else(|| meaning(header)) else {
                 out.ignored.extend((!header.is_empty()).then(|| header.clone()));
                 continue;
             };
@@ -149,45 +45,30 @@ impl Columns {
         }
         if errors.is_empty() { Ok(out) } else { Err(Error::Invalid { code: "invalid_request", errors }) }
     }
+    /// Leaves out what a promoter's file may not say, as if it were not there.
+    pub fn keep_promoters(&mut self, sheet: &Sheet) {
+        use Column::{Barcode, ExpiresAt, Flag, GateIds, GuestList, Status, ValidFrom, Zone};
+        for column in [Barcode, Zone, GateIds, GuestList, ValidFrom, ExpiresAt, Status, Flag] {
+            if let Some(place) = self.places.remove(&column) {
+                self.ignored.extend(sheet.header.get(place).cloned());
+            }
+        }
+    }
     /// Whether the file has the column.
     pub fn has(&self, column: Column) -> bool {
-        self.places.contains_key(&column)
+        let other = column == Column::Email && self.places.contains_key(&Column::OtherEmail);
+        other || self.places.contains_key(&column)
     }
     /// The cell of a row, empty where the row or the file lacks it.
     pub fn get<'a>(&self, line: &'a Line, column: Column) -> &'a str {
+        let own = self.cell(line, column);
+        if column == Column::Email && own.is_empty() { self.cell(line, Column::OtherEmail) } else { own }
+    }
+    fn cell<'a>(&self, line: &'a Line, column: Column) -> &'a str {
         self.places.get(&column).and_then(|place| line.cells.get(*place)).map_or("", |cell| cell.trim())
     }
     /// Whether the row has more cells than the header has columns.
     pub fn too_wide(&self, line: &Line) -> bool {
         line.cells.iter().rposition(|cell| !cell.is_empty()).is_some_and(|last| last >= self.width)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_name_means_one_column() {
-        let mut seen = BTreeMap::new();
-        for (column, name, others) in NAMES {
-            for name in std::iter::once(name).chain(others.iter()) {
-                assert_eq!(seen.insert(folded(name), *column), None, "{name}");
-            }
-        }
-    }
-
-    #[test]
-    fn names_are_folded_and_the_usual_others_known() {
-        for (header, column) in [
-            ("E-Mail", Column::Email),
-            ("Party Size", Column::PartySize),
-            ("ORDER_NUMBER", Column::OrderId),
-            ("Ticket type", Column::EntryType),
-            ("Vorname", Column::FirstName),
-        ] {
-            assert_eq!(meaning(header), Some(column), "{header}");
-        }
-        assert_eq!(meaning("shoe size"), None);
     }
 }

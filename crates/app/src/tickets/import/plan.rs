@@ -54,6 +54,15 @@ impl Plan {
     }
 }
 
+/// Where rows go.
+#[derive(Debug, Clone, Default)]
+pub struct Destination {
+    /// The list of rows that name none.
+    pub list: Option<GuestListRecord>,
+    /// No guest of another list is touched.
+    pub alone: bool,
+}
+
 /// Everything rows are held against.
 struct Stored {
     tickets: BTreeMap<Identity, TicketRecord>,
@@ -67,18 +76,26 @@ pub fn plan(
     event_id: &EventId,
     sheet: &Sheet,
     columns: &Columns,
+    into: &Destination,
     now: Timestamp,
     draw: &mut Draw,
 ) -> Result<Plan> {
     let known = Known::load(tx, event_id)?;
     let mut plan = Plan::default();
     // 1. Read every row; wrong ones are told and left out.
-    let wanted = read_rows(sheet, columns, &known, &mut plan);
+    let wanted = read_rows(sheet, columns, into, &known, &mut plan);
     // 2. What is stored under the same identities.
     let mut stored = load(tx, event_id, &wanted)?;
     // 3. Row by row: new, changed or the same.
     for row in &wanted {
-        let at = Planning { event_id, known: &known, now };
+        let at = Planning { event_id, known: &known, into, now };
+        if let Some((field, message)) = at.not_theirs(row, &stored) {
+            plan.wrong_lines += 1;
+            if plan.errors.len() < IMPORT_ERRORS {
+                plan.errors.push(RowError { line: row.line, field: field.into(), message: message.into() });
+            }
+            continue;
+        }
         match stored.tickets.get(&row.identity).cloned() {
             None => at.create(row, &mut stored, &mut plan, draw)?,
             Some(ticket) => at.update(row, ticket, &mut stored, &mut plan, draw)?,
@@ -87,12 +104,13 @@ pub fn plan(
     Ok(plan)
 }
 
-fn read_rows(sheet: &Sheet, columns: &Columns, known: &Known, plan: &mut Plan) -> Vec<Wanted> {
+fn read_rows(sheet: &Sheet, columns: &Columns, into: &Destination, known: &Known, plan: &mut Plan) -> Vec<Wanted> {
+    let list = into.list.as_ref().map_or("", |list| list.name.as_str());
     let mut wanted = Vec::with_capacity(sheet.lines.len());
     let mut seen: BTreeMap<Identity, u64> = BTreeMap::new();
     for line in &sheet.lines {
         let mut checks = Checks::default();
-        let row = rows::read(line, columns, known, &mut checks);
+        let row = rows::read(line, columns, list, known, &mut checks);
         if let Some(row) = &row {
             match seen.get(&row.identity) {
                 Some(first) => same_row(&mut checks, &row.identity, *first),
@@ -168,10 +186,26 @@ fn load(tx: &mut dyn Tx, event_id: &EventId, wanted: &[Wanted]) -> Result<Stored
 struct Planning<'a> {
     event_id: &'a EventId,
     known: &'a Known,
+    into: &'a Destination,
     now: Timestamp,
 }
 
 impl Planning<'_> {
+    /// Why a row is none of a promoter's business, if it is not.
+    fn not_theirs(&self, row: &Wanted, stored: &Stored) -> Option<(&'static str, &'static str)> {
+        if !self.into.alone {
+            return None;
+        }
+        if row.guest.is_none() {
+            return Some(("name", "is required"));
+        }
+        let ticket = stored.tickets.get(&row.identity)?;
+        let guest = ticket.guest_id.as_ref().and_then(|id| stored.guests.get(id));
+        let list = guest.and_then(|guest| guest.guest_list_id.as_ref());
+        let theirs = list.is_some() && list == self.into.list.as_ref().map(|list| &list.guest_list_id);
+        (!theirs).then_some(("external_id", "is given to a guest of another list already"))
+    }
+
     fn create(&self, row: &Wanted, stored: &mut Stored, plan: &mut Plan, draw: &mut Draw) -> Result<()> {
         let first = self.known.entry_types.first();
         let blank = TicketRules {
@@ -294,6 +328,7 @@ impl Planning<'_> {
     ) -> Result<GuestRecord> {
         let guest_list_id = match &wanted.guest_list {
             rows::Cell::Value(name) => Some(self.list(name, stored, plan, draw)?),
+            _ if self.into.list.is_some() => self.into.list.as_ref().map(|list| list.guest_list_id.clone()),
             rows::Cell::Empty => None,
             rows::Cell::Absent => before.guest_list_id.clone(),
         };

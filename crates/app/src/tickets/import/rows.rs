@@ -5,7 +5,8 @@ use admit_core::ids::{EntryTypeId, GateId};
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
 
-use super::columns::{Column, Columns};
+use super::column::Column;
+use super::columns::Columns;
 use crate::checks::{Checks, folded};
 use crate::records::EntryTypeRecord;
 use crate::sheet::Line;
@@ -106,8 +107,8 @@ pub struct WantedGuest {
     pub guest_list: Cell<String>,
 }
 
-/// Reads one row; wrong fields are named by their column.
-pub fn read(line: &Line, columns: &Columns, known: &Known, checks: &mut Checks) -> Option<Wanted> {
+/// Reads one row; wrong fields are named by their column. `list` is the name of the guest list of rows that name none.
+pub fn read(line: &Line, columns: &Columns, list: &str, known: &Known, checks: &mut Checks) -> Option<Wanted> {
     let row = Row { line, columns };
     if columns.too_wide(line) {
         checks.fail("line", "has more cells than the header has columns: a text with a delimiter in it needs quotes");
@@ -119,7 +120,7 @@ pub fn read(line: &Line, columns: &Columns, known: &Known, checks: &mut Checks) 
     }
     let name = row.full_name();
     let guest = guest(&row, name.as_deref(), checks);
-    let identity = identity(&row, barcode.as_deref(), name.as_deref(), checks)?;
+    let identity = identity(&row, barcode.as_deref(), name.as_deref(), list, checks)?;
     let (zone, entry_type_id) = zone(&row, known, checks);
     let wanted = Wanted {
         line: line.number,
@@ -177,7 +178,13 @@ fn refused<T>(checks: &mut Checks, field: &str, message: &str) -> Option<T> {
 }
 
 /// Barcode, else external id, else order and position, else (guest list, folded name, e-mail).
-fn identity(row: &Row<'_>, barcode: Option<&str>, name: Option<&str>, checks: &mut Checks) -> Option<Identity> {
+fn identity(
+    row: &Row<'_>,
+    barcode: Option<&str>,
+    name: Option<&str>,
+    list: &str,
+    checks: &mut Checks,
+) -> Option<Identity> {
     if let Some(text) = barcode {
         return Some(Identity::Code(BarcodeHash::of(text)));
     }
@@ -192,7 +199,7 @@ fn identity(row: &Row<'_>, barcode: Option<&str>, name: Option<&str>, checks: &m
         checks.fail("line", "needs a barcode, an external_id, an order_id with position, or a name");
         return None;
     }
-    let list = folded(row.text(Column::GuestList).unwrap_or_default());
+    let list = folded(row.text(Column::GuestList).unwrap_or(list));
     // A unit separator cannot stand in a name: control characters are refused.
     Some(Identity::Key(format!(
         "guest:{list}\u{1f}{}\u{1f}{}",
@@ -231,7 +238,13 @@ fn guest(row: &Row<'_>, name: Option<&str>, checks: &mut Checks) -> Option<Wante
 /// A row may name a zone, an entry type, or both; the zone it names wins over its type's.
 fn zone(row: &Row<'_>, known: &Known, checks: &mut Checks) -> (Cell<String>, Cell<EntryTypeId>) {
     let named = row.cell(Column::Zone, checks, |text, checks| Some(checks.zone("zone", text)));
-    let entry_type = row.cell(Column::EntryType, checks, |text, checks| entry_type(text, known, checks));
+    // What others call a product is no word of ours: only where the event has an entry type of that name does it count.
+    let named_here =
+        |text: &str| row.columns.export.is_none() || known.entry_types.iter().any(|one| is_type(one, text));
+    let entry_type = match row.text(Column::EntryType) {
+        Some(text) if !named_here(text) => Cell::Absent,
+        _ => row.cell(Column::EntryType, checks, |text, checks| entry_type(text, known, checks)),
+    };
     let by_zone =
         |zone: &str| known.entry_types.iter().find(|one| one.zone == zone).map(|one| one.entry_type_id.clone());
     match (named, entry_type) {
@@ -246,13 +259,16 @@ fn zone(row: &Row<'_>, known: &Known, checks: &mut Checks) -> (Cell<String>, Cel
 }
 
 fn entry_type(text: &str, known: &Known, checks: &mut Checks) -> Option<EntryTypeRecord> {
-    let found =
-        known.entry_types.iter().find(|one| folded(&one.name) == folded(text) || one.entry_type_id.as_str() == text);
+    let found = known.entry_types.iter().find(|one| is_type(one, text));
     if found.is_none() {
         let names: Vec<&str> = known.entry_types.iter().map(|one| one.name.as_str()).collect();
         checks.fail("entry_type", format!("is not an entry type of this event, which has: {}", names.join(", ")));
     }
     found.cloned()
+}
+
+fn is_type(one: &EntryTypeRecord, text: &str) -> bool {
+    folded(&one.name) == folded(text) || one.entry_type_id.as_str() == text
 }
 
 fn gates(text: &str, known: &Known, checks: &mut Checks) -> Option<Vec<GateId>> {
@@ -278,9 +294,13 @@ fn time(field: &str, text: &str, checks: &mut Checks) -> Option<Timestamp> {
 /// The status by its word or the usual others.
 fn status(text: &str, checks: &mut Checks) -> Option<TicketStatus> {
     match folded(text).as_str() {
-        "active" | "valid" | "ok" | "paid" | "confirmed" | "good" => Some(TicketStatus::Active),
+        "active" | "valid" | "ok" | "paid" | "confirmed" | "good" | "attending" | "checked in" => {
+            Some(TicketStatus::Active)
+        }
         "used" | "redeemed" => Some(TicketStatus::Used),
-        "voided" | "void" | "cancelled" | "canceled" | "invalid" | "revoked" => Some(TicketStatus::Voided),
+        // Who has not paid is not let in until a later file says that they have.
+        "voided" | "void" | "cancelled" | "canceled" | "invalid" | "revoked" | "not attending" | "deleted"
+        | "pending" | "unpaid" | "expired" | "overdue" => Some(TicketStatus::Voided),
         "refunded" | "refund" => Some(TicketStatus::Refunded),
         _ => refused(checks, "status", "must be one of: active, used, voided, refunded"),
     }

@@ -1,0 +1,50 @@
+//! One guest with their ticket.
+
+use admit_core::access::{Action, can};
+use admit_core::event::EventStatus;
+use admit_core::ids::GuestId;
+use admit_core::incident::Subject;
+
+use super::list::Listing;
+use crate::caller::UserCaller;
+use crate::error::{Error, Result};
+use crate::guest_lists;
+use crate::ports::{App, Tx, read};
+use crate::records::*;
+
+/// A guest, where they stand, and their ticket. To a promoter a guest on somebody else's list is not there.
+pub async fn show(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result<(Listing, Option<TicketRecord>)> {
+    let by = caller.clone();
+    read(&*app.store, &caller.organization_id, move |tx| {
+        let (guest, ticket) = seen(tx, &by, &guest_id)?;
+        let keys: Vec<String> = guest.ticket_id.iter().map(|id| Subject::Ticket(id.clone()).key()).collect();
+        let state = tx.states(&guest.event_id, &keys)?.into_iter().next();
+        let event = tx.event(&guest.event_id)?.ok_or_else(|| Error::not_found("event"))?;
+        let is_over = matches!(event.status, EventStatus::Ended | EventStatus::Archived);
+        Ok(((guest, state, is_over), ticket))
+    })
+    .await
+}
+
+/// A guest that the caller may see, with their ticket.
+pub(super) fn seen(
+    tx: &mut dyn Tx,
+    caller: &UserCaller,
+    guest_id: &GuestId,
+) -> Result<(GuestRecord, Option<TicketRecord>)> {
+    let sees_all = can(caller.role, Action::ReadGuests);
+    if !sees_all {
+        caller.must(Action::ManageOwnGuests)?;
+    }
+    let unknown = || Error::not_found("guest");
+    let guest = tx.guests_by_id(std::slice::from_ref(guest_id))?.into_iter().next().ok_or_else(unknown)?;
+    if !sees_all {
+        let lists = tx.guest_lists(&guest.event_id)?;
+        let theirs = lists.iter().find(|list| Some(&list.guest_list_id) == guest.guest_list_id.as_ref());
+        if !theirs.is_some_and(|list| guest_lists::theirs::is_theirs(caller, list)) {
+            return Err(unknown());
+        }
+    }
+    let ticket = guest.ticket_id.as_ref().map(|ticket_id| tx.ticket(ticket_id)).transpose()?.flatten();
+    Ok((guest, ticket))
+}

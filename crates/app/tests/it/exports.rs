@@ -1,0 +1,109 @@
+//! Exports of other ticketing systems, as they come: the samples of `docs/samples` (their README says whose headers these
+//! are).
+
+use admit_app::ports::TicketFilter;
+use admit_app::tickets::{self, HowToImport, ImportReport, Listing};
+use admit_core::ticket::TicketStatus;
+
+use crate::world::*;
+
+const PRETIX: &str = include_str!("../../../../docs/samples/pretix-check-in-list.csv");
+const POSITIONS: &str = include_str!("../../../../docs/samples/pretix-order-positions.csv");
+const EVENTBRITE: &str = include_str!("../../../../docs/samples/eventbrite-attendees.csv");
+
+fn import(world: &World, file: &str) -> ImportReport {
+    let how = HowToImport::default();
+    now(tickets::import(&world.app, &world.owner, world.event.clone(), file.as_bytes(), how)).unwrap()
+}
+
+/// Name, e-mail, status and code of every ticket, by name.
+fn stored(world: &World) -> Vec<(String, Option<String>, TicketStatus, String)> {
+    let page = tickets::list(&world.app, &world.owner, world.event.clone(), TicketFilter::default(), whole_page());
+    let of = |(ticket, guest, _): Listing| {
+        let guest = guest.unwrap();
+        (guest.name, guest.email, ticket.rules.status, ticket.barcode.unwrap())
+    };
+    let mut out: Vec<_> = now(page).unwrap().items.into_iter().map(of).collect();
+    out.sort_by(|(a, ..), (b, ..)| a.cmp(b));
+    out
+}
+
+fn twice(file: &str, export: &str, created: usize) -> World {
+    let world = World::new();
+    let first = import(&world, file);
+    assert_eq!(first.errors, Vec::new());
+    assert_eq!((first.created, first.export), (created, Some(export)));
+    let before = (world.ledger(), stored(&world));
+    let again = import(&world, file);
+    assert_eq!((again.created, again.updated, again.unchanged), (0, 0, created));
+    assert_eq!((world.ledger(), stored(&world)), before, "the same file twice changes nothing");
+    world.is_consistent();
+    world
+}
+
+#[test]
+fn a_check_in_list_of_pretix_brings_its_own_codes() {
+    let world = twice(PRETIX, "pretix", 3);
+    let stored = stored(&world);
+    let names: Vec<&str> = stored.iter().map(|(name, ..)| name.as_str()).collect();
+    assert_eq!(names, ["Li Xiaolong", "Mr Noah O'Connor", "Ms Amélie Rose Brânză"]);
+    assert_eq!(stored[2].1.as_deref(), Some("amelie@guests.example"));
+    assert_eq!(stored[2].3, "samplesecretamelie0000000000000001", "the code on the ticket they have already");
+}
+
+#[test]
+fn positions_of_pretix_are_known_by_order_and_position_and_a_cancelled_one_admits_nobody() {
+    let world = twice(POSITIONS, "pretix", 3);
+    let stored = stored(&world);
+    let of = |name: &str| stored.iter().find(|(one, ..)| one == name).cloned().unwrap();
+    assert_eq!(of("Amélie Brânză").1.as_deref(), Some("amelie@guests.example"), "the order's, as they gave none");
+    assert_eq!(of("Noah O'Connor").1.as_deref(), Some("noah@guests.example"), "their own");
+    assert_eq!((of("Noah O'Connor").2, of("Gone Again").2), (TicketStatus::Active, TicketStatus::Voided));
+}
+
+#[test]
+fn attendees_of_eventbrite_are_read_as_they_come() {
+    let world = twice(EVENTBRITE, "Eventbrite", 3);
+    let stored = stored(&world);
+    let statuses: Vec<(&str, TicketStatus)> =
+        stored.iter().map(|(name, _, status, _)| (name.as_str(), *status)).collect();
+    use TicketStatus::{Active, Voided};
+    assert_eq!(statuses, [("Amélie Brânză", Active), ("Gone Again", Voided), ("Noah O'Connor", Active)]);
+}
+
+#[test]
+fn the_other_spellings_of_eventbrite_are_known_too() {
+    let world = World::new();
+    let file = "Order no.,Order Date,First Name,Surname,Email,Quantity,Ticket Type,Attendee #,Barcode #,Attendee Status\n\
+                1,2026-05-01,Anna,Andersson,anna@guests.example,2,VIP,9,555000111,Checked In\n";
+    let report = import(&world, file);
+    assert_eq!((report.created, report.errors), (1, Vec::new()));
+    let stored = stored(&world);
+    assert_eq!((stored[0].0.as_str(), stored[0].3.as_str()), ("Anna Andersson", "555000111"));
+}
+
+#[test]
+fn five_thousand_rows_go_in_at_once_and_what_is_wrong_is_told_by_its_line() {
+    let world = World::new();
+    let (header, _) = EVENTBRITE.split_once('\n').unwrap();
+    let mut file = format!("{header}\n");
+    for n in 0..5_000 {
+        let (quantity, status) = match n {
+            1_234 => ("many", "Attending"),
+            2_345 => ("1", "Wherever"),
+            _ => ("1", "Attending"),
+        };
+        // The one before it, once more.
+        let attendee = if n == 3_456 { 3_455 } else { n };
+        file.push_str(&format!(
+            "77,11/29/26 22:28,Guest,Number {n},guest{n}@guests.example,{quantity},,General Admission,{attendee},,Free Order,USD,0,0,0,0,{status},,,,,,\n"
+        ));
+    }
+    let report = import(&world, &file);
+    assert_eq!((report.created, report.wrong_lines), (4_997, 3));
+    let told: Vec<(u64, &str)> = report.errors.iter().map(|error| (error.line, error.field.as_str())).collect();
+    assert_eq!(told, [(1_236, "party_size"), (2_347, "status"), (3_458, "position")]);
+    assert!(report.errors[2].message.contains("line 3457"), "{}", report.errors[2].message);
+    let again = import(&world, &file);
+    assert_eq!((again.created, again.updated, again.unchanged), (0, 0, 4_997));
+}

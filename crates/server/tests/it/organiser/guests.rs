@@ -1,0 +1,166 @@
+//! Guests: found, shown, changed, followed; a promoter's own.
+
+use reqwest::{Method, RequestBuilder};
+use serde_json::{Value, json};
+
+use super::{as_owner, get, patch, post};
+use crate::device::Phone;
+use crate::server::{TestServer, json, problem};
+
+const GUESTS: &str = "/api/events/{event}/guests";
+
+fn id(value: &Value) -> &str {
+    value["id"].as_str().unwrap()
+}
+fn names(page: &Value) -> Vec<&str> {
+    page["items"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect()
+}
+
+/// A member with a role, signed in by a session of theirs.
+struct Member<'a> {
+    server: &'a TestServer,
+    cookie: String,
+    user_id: String,
+}
+
+impl<'a> Member<'a> {
+    async fn new(server: &'a TestServer, role: &str) -> Self {
+        let email = format!("{role}@home.example");
+        let new = json!({ "email": email, "name": "Pat", "password": crate::server::PASSWORD, "role": role });
+        let made = post(server, "/api/members", new, 201).await;
+        let session = json!({ "email": email, "password": crate::server::PASSWORD });
+        let answer = server.post("/api/session").json(&session).send().await.unwrap();
+        let cookie = answer.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+        Self { server, cookie, user_id: id(&made).to_owned() }
+    }
+    fn ask(&self, method: Method, path: &str) -> RequestBuilder {
+        let path = path.replace("{event}", self.server.home.event_id.as_str());
+        self.server.request(method, &path).header("cookie", &self.cookie)
+    }
+    async fn get(&self, path: &str) -> Value {
+        json(self.ask(Method::GET, path).send().await.unwrap(), 200).await
+    }
+}
+
+#[tokio::test]
+async fn a_guest_is_found_without_accents_by_list_and_by_whether_they_came() {
+    let server = TestServer::start().await;
+    let list = post(&server, "/api/events/{event}/guest-lists", json!({ "name": "Crew" }), 201).await;
+    let on = |name: &str, list: Option<&str>| json!({ "name": name, "guest_list_id": list });
+    let amelie = post(&server, GUESTS, on("Amélie Brânză", Some(id(&list))), 201).await;
+    post(&server, GUESTS, on("Straße Łódź", None), 201).await;
+    for (query, found) in [
+        ("q=amelie", vec!["Amélie Brânză"]),
+        ("q=%C3%A1m%C3%88lie+branza", vec!["Amélie Brânză"]),
+        ("q=lodz", vec!["Straße Łódź"]),
+        ("q=strasse", vec!["Straße Łódź"]),
+        ("entered=true", vec![]),
+        ("entered=false&q=a", vec!["Straße Łódź", "Amélie Brânză"]),
+    ] {
+        assert_eq!(names(&get(&server, &format!("{GUESTS}?{query}")).await), found, "{query}");
+    }
+    let path = format!("{GUESTS}?guest_list_id={}", id(&list));
+    assert_eq!(names(&get(&server, &path).await), ["Amélie Brânză"]);
+    let wrong = as_owner(&server, &server.home, Method::GET, &format!("{GUESTS}?entered=maybe")).send().await.unwrap();
+    assert_eq!(problem(wrong, 400, "invalid_request").await["errors"][0]["path"], "entered");
+    let tickets = get(&server, "/api/events/{event}/tickets?q=branza").await;
+    assert_eq!(tickets["items"][0]["guest"]["id"], amelie["id"]);
+}
+
+#[tokio::test]
+async fn a_guests_story_is_told_from_the_ledger_and_the_doors() {
+    let server = TestServer::start().await;
+    let guest = post(&server, GUESTS, json!({ "name": "Ana", "party_size": 2 }), 201).await;
+    let path = format!("/api/guests/{}", id(&guest));
+    patch(&server, &path, json!({ "party_size": 3 })).await;
+    patch(&server, &path, json!({ "ticket_status": "voided" })).await;
+    patch(&server, &path, json!({ "ticket_status": "active" })).await;
+    let mut phone = Phone::pair(&server, &server.home, "a").await;
+    let at = server.state.app.clock.now();
+    let scan = phone.scan(guest["ticket"]["barcode"].as_str().unwrap(), admit_core::scan::Outcome::Valid, at);
+    let batch = phone.batch(vec![scan]);
+    json(phone.sync(&server, &batch).await, 200).await;
+    let story = get(&server, &format!("{path}/timeline")).await;
+    let items = story["items"].as_array().unwrap();
+    let mut what: Vec<&str> = items.iter().map(|moment| moment["what"].as_str().unwrap()).collect();
+    what.sort_unstable();
+    assert_eq!(what, ["added", "changed", "changed", "changed", "entered"]);
+    let entered = items.iter().find(|moment| moment["what"] == "entered").unwrap();
+    assert_eq!((&entered["persons"], &entered["counts"]), (&json!(1), &json!(true)));
+    let fields: Vec<&Value> = items.iter().filter(|m| m["what"] == "changed").map(|m| &m["fields"]).collect();
+    assert!(fields.contains(&&json!(["party_size"])) && fields.contains(&&json!(["status"])), "{fields:?}");
+    let shown = get(&server, &path).await;
+    assert_eq!(
+        (&shown["status"], &shown["actual_count"], &shown["ticket"]["entry_limit"], &shown["ticket"]["status"]),
+        (&json!("checked_in"), &json!(1), &json!(3), &json!("active"))
+    );
+    let wrong = as_owner(&server, &server.home, Method::PATCH, &path).json(&json!({ "ticket_status": "gone" })).send();
+    assert_eq!(problem(wrong.await.unwrap(), 400, "invalid_request").await["errors"][0]["path"], "ticket_status");
+}
+
+/// spec D17: who never came is a no-show once the event is over, and a late scan corrects it.
+#[tokio::test]
+async fn no_show_is_derived_when_the_event_ends_and_corrected_by_a_late_scan() {
+    let server = TestServer::start().await;
+    let guest = post(&server, GUESTS, json!({ "name": "Late" }), 201).await;
+    let path = format!("/api/guests/{}", id(&guest));
+    let mut phone = Phone::pair(&server, &server.home, "a").await;
+    let at = server.state.app.clock.now();
+    assert_eq!(get(&server, &path).await["status"], "pending");
+    patch(&server, "/api/events/{event}", json!({ "status": "ended" })).await;
+    assert_eq!(get(&server, &path).await["status"], "no_show");
+    let scan = phone.scan(guest["ticket"]["barcode"].as_str().unwrap(), admit_core::scan::Outcome::Valid, at);
+    let batch = phone.batch(vec![scan]);
+    json(phone.sync(&server, &batch).await, 200).await;
+    assert_eq!(get(&server, &path).await["status"], "checked_in");
+}
+
+/// S0 "Authorization": a promoter sees, changes, voids and imports guests of their own lists, and no others.
+#[tokio::test]
+async fn s0_a_promoter_has_their_own_lists_and_nothing_else() {
+    let server = TestServer::start().await;
+    let pat = Member::new(&server, "promoter").await;
+    let lists = "/api/events/{event}/guest-lists";
+    let own = post(&server, lists, json!({ "name": "Own", "promoter_id": pat.user_id }), 201).await;
+    let house = post(&server, lists, json!({ "name": "House" }), 201).await;
+    let theirs = post(&server, GUESTS, json!({ "name": "Theirs", "guest_list_id": house["id"] }), 201).await;
+    assert_eq!(names(&pat.get(lists).await), ["Own"]);
+
+    let csv = "name,email,status,guest_list\nMine,mine@guests.example,void,House\n";
+    let import = |list: &Value| {
+        let path = format!("/api/events/{{event}}/tickets/import?guest_list_id={}", id(list));
+        pat.ask(Method::POST, &path).header("content-type", "text/csv").body(csv).send()
+    };
+    let done = json(import(&own).await.unwrap(), 200).await;
+    assert_eq!((&done["created"], &done["ignored_columns"]), (&json!(1), &json!(["guest_list", "status"])));
+    assert_eq!(
+        problem(import(&house).await.unwrap(), 400, "invalid_request").await["errors"][0]["path"],
+        "guest_list_id"
+    );
+    let everywhere = pat.ask(Method::POST, "/api/events/{event}/tickets/import").header("content-type", "text/csv");
+    problem(everywhere.body(csv).send().await.unwrap(), 403, "forbidden").await;
+
+    let page = pat.get(GUESTS).await;
+    assert_eq!(names(&page), ["Mine"], "the others are not there, also without naming a list");
+    let mine = format!("/api/guests/{}", id(&page["items"][0]));
+    let shown = pat.get(&mine).await;
+    assert_eq!(shown["ticket"]["status"], "active", "a file of theirs voids nothing");
+    let changed = pat.ask(Method::PATCH, &mine).json(&json!({ "ticket_status": "voided" })).send().await.unwrap();
+    json(changed, 200).await;
+    assert_eq!(get(&server, &mine).await["ticket"]["status"], "voided");
+    assert_eq!(pat.get(&format!("{mine}/timeline")).await["items"][0]["by"], "Pat");
+
+    let foreign = format!("/api/guests/{}", id(&theirs));
+    for request in [
+        pat.ask(Method::GET, &foreign),
+        pat.ask(Method::GET, &format!("{foreign}/timeline")),
+        pat.ask(Method::PATCH, &foreign).json(&json!({ "name": "Stolen" })),
+    ] {
+        problem(request.send().await.unwrap(), 404, "not_found").await;
+    }
+    for path in
+        ["/api/events/{event}/tickets", "/api/events/{event}/scans", "/api/events/{event}/devices", "/api/audit"]
+    {
+        problem(pat.ask(Method::GET, path).send().await.unwrap(), 403, "forbidden").await;
+    }
+}
