@@ -56,6 +56,84 @@ export interface TicketView {
   scanned_at: string | null;
 }
 
+/** A guest, and where they stand. */
+export interface GuestView {
+  id: string;
+  event_id: string;
+  name: string;
+  email: string | null;
+  phone: string | null;
+  party_size: number;
+  note: string | null;
+  flag: string | null;
+  external_id: string | null;
+  guest_list_id: string | null;
+  entry_type_id: string | null;
+  ticket_id: string | null;
+  created_at: string;
+  updated_at: string;
+  status: "pending" | "checked_in" | "no_show";
+  /** Persons let in. */
+  actual_count: number;
+}
+export interface ShownGuest extends GuestView {
+  ticket: TicketView | null;
+}
+
+/** One moment of a guest's story. */
+export interface MomentView {
+  at: string;
+  what: "added" | "changed" | "entered" | "refused" | "left" | "undone";
+  fields: string[];
+  outcome: string | null;
+  by: string | null;
+  gate: string | null;
+  device: string | null;
+  persons: number;
+  by_hand: boolean;
+  counts: boolean;
+}
+
+export interface GuestListView {
+  id: string;
+  name: string;
+  promoter_id: string | null;
+  created_at: string;
+}
+
+export interface MemberView {
+  id: string;
+  email: string;
+  name: string;
+  role: Session["role"];
+}
+
+export interface EntryTypeView {
+  id: string;
+  name: string;
+  zone: string;
+}
+
+/** A run: one pass on its way to one guest. */
+export interface RunView {
+  id: string;
+  kind: string;
+  guest_id: string;
+  state: "open" | "done" | "gave_up";
+  /** The step that failed last. */
+  step: string | null;
+  tries: number;
+  problem: string | null;
+  /** Of a run that is done: what there is to say about it. */
+  note: string | null;
+  next_at: string | null;
+  created_at: string;
+  updated_at: string;
+}
+export interface RunWithSteps extends RunView {
+  steps: { name: string; tries: number; began_at: string; done_at: string }[];
+}
+
 export interface ImportResult {
   created: number;
   updated: number;
@@ -65,6 +143,8 @@ export interface ImportResult {
   errors: { line: number; field: string; message: string }[];
   ignored_columns: string[];
   dry_run: boolean;
+  /** Whose export the file is, where it is one the server knows. */
+  export: string | null;
 }
 
 export interface PairingToken {

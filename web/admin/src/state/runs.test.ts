@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import type { RunWithSteps } from "../../../shared/api/types";
+import { mayRetry, passMoments, stateWords } from "./runs.ts";
+
+const run = (change: Partial<RunWithSteps>): RunWithSteps => ({
+  id: "r", kind: "pass", guest_id: "g", state: "open", step: null, tries: 0, problem: null, note: null, next_at: null,
+  created_at: "2026-06-07T18:00:00Z", updated_at: "2026-06-07T18:00:09Z", steps: [], ...change,
+});
+
+test("a pass that was mailed says when", () => {
+  const steps = [{ name: "send-email", tries: 1, began_at: "2026-06-07T18:00:01Z", done_at: "2026-06-07T18:00:02Z" }];
+  expect(passMoments(run({ state: "done", steps }))).toEqual([{ at: "2026-06-07T18:00:02Z", words: "Pass sent by e-mail" }]);
+});
+
+test("a guest without e-mail has a pass and a reason", () => {
+  expect(passMoments(run({ state: "done", note: "no e-mail address" }))[0]?.words).toBe("Pass made: no e-mail address");
+});
+
+test("a run that fails says where and why, and may be tried again by hand", () => {
+  const failing = run({ step: "send-email", tries: 2, problem: "the mail server refuses", next_at: "2026-06-07T18:01:00Z" });
+  expect(passMoments(failing)[0]?.words).toBe("Pass tried again, sending the e-mail: the mail server refuses");
+  expect([mayRetry(failing), mayRetry(run({})), mayRetry(run({ state: "gave_up" })), mayRetry(run({ state: "done" }))]).toEqual([true, false, true, false]);
+  expect(stateWords(run({ state: "gave_up" }))).toBe("gave up");
+});

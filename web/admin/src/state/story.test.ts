@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import type { GuestView, MomentView } from "../../../shared/api/types";
+import { smsLink, standing, told } from "./story.ts";
+
+const moment = (change: Partial<MomentView>): MomentView => ({
+  at: "2026-06-07T19:00:00Z",
+  what: "entered",
+  fields: [],
+  outcome: null,
+  by: null,
+  gate: null,
+  device: null,
+  persons: 1,
+  by_hand: false,
+  counts: true,
+  ...change,
+});
+
+test("a guest's story reads as people would tell it", () => {
+  expect(told(moment({ what: "added", by: "Ana" }))).toBe("Added by Ana");
+  expect(told(moment({ what: "changed", fields: ["party_size", "note"], by: "Ana" }))).toBe("Changed by Ana: party, note");
+  expect(told(moment({ persons: 3, gate: "North", device: "N1", by_hand: true, by: "Sam" }))).toBe(
+    "Let in 3 persons at North (N1), found by name by Sam",
+  );
+  expect(told(moment({ what: "refused", outcome: "duplicate", gate: "North" }))).toBe("Not let in at North: already in");
+  expect(told(moment({ what: "entered", counts: false }))).toBe("Let in 1 person, not counted");
+  expect(told(moment({ what: "undone", device: "N1" }))).toBe("Undone (N1)");
+});
+
+test("where a guest stands", () => {
+  const guest = (change: Partial<GuestView>) => ({ status: "pending", party_size: 1, actual_count: 0, ...change }) as GuestView;
+  expect(standing(guest({}))).toBe("expected");
+  expect(standing(guest({ status: "no_show" }))).toBe("did not come");
+  expect(standing(guest({ status: "checked_in", actual_count: 1 }))).toBe("in");
+  expect(standing(guest({ status: "checked_in", party_size: 4, actual_count: 3 }))).toBe("3 of 4 in");
+});
+
+test("a text message goes to the number alone, its words escaped", () => {
+  expect(smsLink("+49 (30) 12-34", "Your pass & more: https://x/passes?token=a")).toBe(
+    "sms:+49301234?&body=Your%20pass%20%26%20more%3A%20https%3A%2F%2Fx%2Fpasses%3Ftoken%3Da",
+  );
+});

@@ -1,0 +1,64 @@
+/** A guest's story in words; the server says what happened. */
+import type { GuestView, MomentView } from "../../../shared/api/types";
+
+const FIELDS: Record<string, string> = {
+  name: "name",
+  email: "e-mail",
+  phone: "phone",
+  note: "note",
+  flag: "flag for the door",
+  external_id: "own id",
+  party_size: "party",
+  entry_limit: "party",
+  guest_list_id: "list",
+  status: "whether the ticket is good",
+  zone: "zone",
+  gate_ids: "gates",
+  valid_from: "start of the ticket",
+  expires_at: "end of the ticket",
+};
+const OUTCOMES: Record<string, string> = {
+  duplicate: "already in",
+  invalid: "ticket not good",
+  gate_access_denied: "wrong gate",
+  expired: "wrong time",
+  valid: "nobody went in",
+};
+const persons = (count: number): string => (count === 1 ? "1 person" : `${count} persons`);
+
+/** What happened, without when. */
+export function told(moment: MomentView): string {
+  const by = moment.by ? ` by ${moment.by}` : "";
+  const place = moment.gate ? ` at ${moment.gate}` : "";
+  const device = moment.device ? ` (${moment.device})` : "";
+  const counted = moment.counts ? "" : ", not counted";
+  const hand = moment.by_hand ? ", found by name" : "";
+  switch (moment.what) {
+    case "added":
+      return `Added${by}`;
+    case "changed": {
+      const fields = moment.fields.map((field) => FIELDS[field] ?? field.replaceAll("_", " "));
+      return `Changed${by}${fields.length > 0 ? `: ${fields.join(", ")}` : ""}`;
+    }
+    case "entered":
+      return `Let in ${persons(moment.persons)}${place}${device}${hand}${by}${counted}`;
+    case "left":
+      return `Let out ${persons(moment.persons)}${place}${device}${hand}${by}${counted}`;
+    case "undone":
+      return `Undone${place}${device}${by}`;
+    case "refused":
+      return `Not let in${place}${device}: ${OUTCOMES[moment.outcome ?? ""] ?? moment.outcome ?? "refused"}${hand}${by}`;
+  }
+}
+
+/** Where a guest stands, in a few words. */
+export function standing(guest: GuestView): string {
+  if (guest.status === "no_show") return "did not come";
+  if (guest.status === "pending") return "expected";
+  return guest.party_size > 1 ? `${guest.actual_count} of ${guest.party_size} in` : "in";
+}
+
+/** A text message with the pass, for a guest without e-mail; `?&body=` is what both Android and iOS read. */
+export function smsLink(phone: string, text: string): string {
+  return `sms:${phone.replace(/[^\d+]/g, "")}?&body=${encodeURIComponent(text)}`;
+}
