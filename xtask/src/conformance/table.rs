@@ -57,7 +57,7 @@ impl Table {
 }
 
 fn is_row(line: &str) -> bool {
-    line.starts_with("| S1 ") || line.starts_with("| S2 ")
+    ["| S0 ", "| S1 ", "| S2 "].iter().any(|document| line.starts_with(document))
 }
 
 fn cells(line: &str) -> Vec<&str> {

@@ -138,7 +138,8 @@ async fn s0_a_promoter_has_their_own_lists_and_nothing_else() {
         "guest_list_id"
     );
     let everywhere = pat.ask(Method::POST, "/api/events/{event}/tickets/import").header("content-type", "text/csv");
-    problem(everywhere.body(csv).send().await.unwrap(), 403, "forbidden").await;
+    let nowhere = problem(everywhere.body(csv).send().await.unwrap(), 400, "invalid_request").await;
+    assert_eq!(nowhere["errors"][0]["path"], "guest_list_id", "a promoter says which of their lists");
 
     let page = pat.get(GUESTS).await;
     assert_eq!(names(&page), ["Mine"], "the others are not there, also without naming a list");

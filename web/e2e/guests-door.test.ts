@@ -1,0 +1,183 @@
+// Guests at the door: found by name without a network, let in by hand, seen by the other devices; and no name stays where
+// it may not be.
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Admit, barriers, shot, until } from "./harness/index.ts";
+import { answered, Doors, headline, next, phoneBox, still, synced, syncNow, typed } from "./scanner-kit.ts";
+
+const phones = phoneBox();
+let admit: Admit;
+beforeAll(async () => {
+  admit = await Admit.start({ env: { ADMIT_SYNCS_PER_MINUTE: "1000" } });
+});
+afterAll(async () => {
+  await phones.end();
+  await admit?.kill("SIGTERM");
+});
+
+interface Guest {
+  id: string;
+  ticket: { id: string; barcode: string };
+}
+
+async function venue(): Promise<{ doors: Doors; guest: (name: string, more?: object) => Promise<Guest> }> {
+  const doors = await Doors.open(admit, [{ barcode: "PAPER-ONE" }]);
+  await allow(doors, true);
+  const guest = (name: string, more: object = {}) =>
+    doors.call<Guest>("POST", `/api/events/${doors.id}/guests`, { name, ...more });
+  return { doors, guest };
+}
+const allow = (doors: Doors, names_on_devices: boolean) =>
+  doors.call("PATCH", `/api/events/${doors.id}/gates/north`, { names_on_devices });
+
+/** Opens the search where it is shut, and types. */
+async function search(page: Page, text: string): Promise<string[]> {
+  if ((await page.getByTestId("sheet-search").count()) === 0) await page.getByTestId("search").click();
+  await page.getByTestId("guest-search").fill(text);
+  return page.getByTestId("found").evaluateAll((rows) => rows.map((row) => row.querySelector("strong")?.textContent ?? ""));
+}
+const finds = (page: Page, text: string, names: string[]) =>
+  until(`"${text}" to find ${names.join(", ") || "nobody"}`, async () => {
+    const found = await search(page, text);
+    return JSON.stringify(found) === JSON.stringify(names);
+  });
+const standing = (page: Page) => page.getByTestId("found").locator(".stands").first().textContent();
+const close = (page: Page) => page.getByTestId("close-sheet").click();
+
+/** What the browser keeps of bodies, as text. */
+async function cached(page: Page): Promise<{ keys: string[]; text: string; extractable: boolean[] }> {
+  return page.evaluate(async () => {
+    const db = await new Promise<IDBDatabase>((resolve, reject) => {
+      const request = indexedDB.open("admit-cache");
+      request.onsuccess = () => resolve(request.result);
+      request.onerror = () => reject(request.error ?? new Error("no cache"));
+    });
+    const tx = db.transaction(["bodies", "keys"], "readonly");
+    const keys = tx.objectStore("bodies").getAllKeys();
+    const bodies = tx.objectStore("bodies").getAll();
+    const seals = tx.objectStore("keys").getAll();
+    await new Promise((done) => (tx.oncomplete = done));
+    db.close();
+    const text = (bodies.result as Uint8Array[]).map((body) => new TextDecoder().decode(body)).join("\n");
+    const extractable = (seals.result as { key: CryptoKey }[]).map((seal) => seal.key.extractable);
+    return { keys: keys.result.map(String), text, extractable };
+  });
+}
+
+test("a guest is found by name, let in by hand, and the party and the undo are counted", async () => {
+  const { doors, guest } = await venue();
+  const amelie = await guest("Amélie Brânză");
+  await guest("Zoë Amell", { party_size: 4, note: "Table 4" });
+  await guest("Max Flag", { flag: "Check ID" });
+  const phone = await phones.open({ name: "door", camera: "none" });
+  const page = await doors.pair(phone, "north", "North 1");
+  await finds(page, "amelie", ["Amélie Brânză"]);
+  await finds(page, "ame", ["Amélie Brânză", "Zoë Amell"]);
+  await still(page);
+  expect(await barriers(page)).toEqual([]);
+  await shot(page, "search-found");
+  await finds(page, "BRANZA", ["Amélie Brânză"]);
+  expect(await answered(page, () => page.getByTestId("found-admit").click())).toBe("admit");
+  expect(await page.getByTestId("verdict").textContent()).toContain("Amélie Brânză");
+  await shot(page, "search-admitted");
+  await next(page);
+
+  // Her pass is used now, as if it had been scanned; an undo gives it back.
+  await finds(page, "amelie", ["Amélie Brânză"]);
+  expect(await standing(page)).toBe("Already in");
+  await close(page);
+  await page.getByTestId("undo").click();
+  await page.getByTestId("undone").waitFor();
+  await finds(page, "amelie", ["Amélie Brânză"]);
+  expect(await standing(page)).toBe("Expected");
+  await close(page);
+  expect(await typed(page, amelie.ticket.barcode)).toBe("admit");
+  await next(page);
+
+  // Three of a party of four; the fourth comes later.
+  await finds(page, "zoe", ["Zoë Amell"]);
+  expect(await answered(page, () => page.getByTestId("found-admit").click())).toBe("admit_party");
+  expect(await page.getByTestId("door-note").textContent()).toBe("Table 4");
+  await page.getByTestId("count-3").click();
+  await until("three to be in", async () => (await headline(page)) === "Admit 3");
+  await next(page);
+  await finds(page, "zoe", ["Zoë Amell"]);
+  expect(await standing(page)).toBe("3 of 4 in");
+  await close(page);
+
+  // A flag asks staff first.
+  await finds(page, "max", ["Max Flag"]);
+  expect(await answered(page, () => page.getByTestId("found-admit").click())).toBe("check");
+  expect(await headline(page)).toBe("Check ID");
+  await shot(page, "search-check");
+  await page.getByTestId("count-all").click();
+  await until("the answer", async () => (await headline(page)) === "Admit");
+  await next(page);
+
+  await syncNow(page);
+  await synced(page);
+  await until("five persons at the server", async () => (await doors.occupancy()).entered === 5);
+  expect((await doors.occupancy()).open_incidents).toBe(0);
+  const story = await doors.call<{ items: { what: string; by_hand: boolean }[] }>("GET", `/api/guests/${amelie.id}/timeline`);
+  expect(story.items.map((moment) => moment.what)).toEqual(["entered", "undone", "entered", "added"]);
+  expect(phone.errors).toEqual([]);
+});
+
+test("two devices let different guests in offline, see each other's afterwards, and stale data takes nobody out", async () => {
+  const { doors, guest } = await venue();
+  const [amelie] = [await guest("Amélie Brânză"), await guest("Łukasz Ördög")];
+  const [one, two] = [await phones.open({ name: "one", camera: "none" }), await phones.open({ name: "two", camera: "none" })];
+  const [page, other] = [await doors.pair(one, "north", "One"), await doors.pair(two, "north", "Two")];
+  for (const at of [page, other]) {
+    await finds(at, "amelie", ["Amélie Brânză"]);
+    await close(at);
+  }
+
+  await admit.kill("SIGKILL");
+  // The browser may even be closed: names, list and scans are on the phone.
+  await other.reload();
+  await other.getByTestId("scan").waitFor();
+  await finds(page, "amelie", ["Amélie Brânză"]);
+  expect(await answered(page, () => page.getByTestId("found-admit").click())).toBe("admit");
+  await next(page);
+  await finds(other, "lukasz", ["Łukasz Ördög"]);
+  expect(await answered(other, () => other.getByTestId("found-admit").click())).toBe("admit");
+  await next(other);
+  await finds(other, "amelie", ["Amélie Brânză"]);
+  expect(await standing(other), "nobody told it").toBe("Expected");
+  await close(other);
+  const disk = await cached(other);
+  expect(disk.keys.some((key) => key.startsWith("names:"))).toBe(true);
+  expect(disk.text).not.toContain("Brânză");
+  expect(disk.extractable.length > 0 && disk.extractable.every((one) => !one)).toBe(true);
+
+  await admit.restart();
+  // A new name comes with a list that does not know of her entry yet.
+  await doors.call("PATCH", `/api/guests/${amelie.id}`, { name: "Amélie Brunel" });
+  for (const at of [page, other]) {
+    await syncNow(at);
+    await synced(at);
+  }
+  for (const [at, text, name] of [
+    [page, "lukasz", "Łukasz Ördög"],
+    [other, "brunel", "Amélie Brunel"],
+    [page, "brunel", "Amélie Brunel"],
+  ] as const) {
+    await until(`${name} to be in at both`, async () => (await search(at, text))[0] === name && (await standing(at)) === "Already in", {
+      within: 60_000,
+    });
+  }
+  await close(page);
+  await close(other);
+  const counted = await doors.occupancy();
+  expect([counted.entered, counted.open_incidents]).toEqual([2, 0]);
+
+  // The gate allows names no more: none is left, on the screen or on the disk.
+  await allow(doors, false);
+  await until("the search to be gone", async () => (await page.getByTestId("search").count()) === 0, { within: 60_000 });
+  await until("no name on the disk", async () => {
+    const left = await cached(page);
+    return !left.keys.some((key) => key.startsWith("names:")) && left.extractable.length === 0;
+  });
+  for (const phone of [one, two]) expect(phone.errors).toEqual([]);
+});

@@ -1,0 +1,139 @@
+// Guests in the organiser's app: lists, added by hand and from a file, found, changed, followed; a promoter's own alone.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Admit, barriers, shot, until } from "./harness/index.ts";
+import { root } from "./harness/places.ts";
+import { Doors, phoneBox, still } from "./scanner-kit.ts";
+
+const phones = phoneBox();
+let admit: Admit;
+beforeAll(async () => {
+  admit = await Admit.start();
+});
+afterAll(async () => {
+  await phones.end();
+  await admit?.kill("SIGTERM");
+});
+
+const DESK = { width: 1280, height: 800 };
+const PASSWORD = "a long enough password";
+
+async function look(page: Page, name: string): Promise<void> {
+  const found: string[] = [];
+  for (const scheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme: scheme });
+    await still(page);
+    found.push(...(await barriers(page)).map((barrier) => `${name} (${scheme}) ${barrier}`));
+    await shot(page, `organiser-${name}-${scheme}`);
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize({ width: 390, height: 844 });
+  await still(page);
+  found.push(...(await barriers(page)).map((barrier) => `${name} (phone) ${barrier}`));
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  if (wide > 0) found.push(`${name} is ${wide} px too wide for a phone`);
+  await shot(page, `organiser-${name}-phone`);
+  await page.setViewportSize(DESK);
+  expect(found).toEqual([]);
+}
+
+async function signIn(page: Page, email: string, password: string): Promise<void> {
+  await page.getByTestId("email").fill(email);
+  await page.getByTestId("password").fill(password);
+  await page.getByTestId("sign-in").click();
+}
+const names = (page: Page) => page.getByTestId("guest").allTextContents();
+const shows = (page: Page, wanted: string[]) =>
+  until(`the guests ${wanted.join(", ")}`, async () => JSON.stringify(await names(page)) === JSON.stringify(wanted));
+
+test("guests are added, found without their accents, changed, voided and followed", async () => {
+  const doors = await Doors.open(admit, [], { name: "Guest night" });
+  const desk = await phones.open({ name: "desk", camera: "none", size: DESK });
+  const page = await desk.visit(`${admit.url}/events/${doors.id}/guests`);
+  await signIn(page, admit.demo.email, admit.demo.password);
+  await page.getByTestId("no-guest").waitFor();
+
+  // A list, and a guest on it who has a phone and no e-mail.
+  await page.getByTestId("list-name").fill("Crew");
+  await page.getByTestId("add-list").click();
+  await until("the list to be picked", async () => (await page.getByTestId("pick-list").inputValue()) !== "");
+  await page.getByTestId("add-guest").click();
+  await page.getByTestId("guest-name").fill("Amélie Brânză");
+  await page.getByTestId("guest-phone").fill("+49 170 1234567");
+  await page.getByTestId("guest-party").fill("2");
+  await page.getByTestId("save-guest").click();
+  await shows(page, ["Amélie Brânză"]);
+  expect(await page.getByTestId("guest-said").textContent()).toContain("Amélie Brânză");
+  await page.getByTestId("guest-name").fill("Bo");
+  await page.getByTestId("guest-email").fill("not an address");
+  await page.evaluate(() => document.querySelector("form[aria-labelledby]")?.setAttribute("novalidate", ""));
+  await page.getByTestId("save-guest").click();
+  await page.getByTestId("wrong-guest-email").waitFor();
+  await look(page, "guests");
+
+  // From a file of somebody else's system, onto the same list.
+  const file = readFileSync(join(root, "docs/samples/pretix-check-in-list.csv"));
+  await page.getByTestId("csv-file").setInputFiles({ name: "list.csv", mimeType: "text/csv", buffer: file });
+  await page.getByTestId("csv-check").click();
+  await page.getByTestId("csv-result").waitFor();
+  expect(await page.getByTestId("csv-result").textContent()).toContain("Read as an export of pretix");
+  await page.getByTestId("csv-import").click();
+  await until("four guests", async () => (await names(page)).length === 4);
+
+  await page.getByTestId("search-guests").fill("amelie branza");
+  await page.getByRole("button", { name: "Search" }).click();
+  await shows(page, ["Amélie Brânză"]);
+  await page.getByTestId("guest").click();
+  await page.getByTestId("edit-party").waitFor();
+  expect(await page.getByTestId("sms-pass").getAttribute("href")).toMatch(/^sms:\+491701234567\?&body=.*passes%3Ftoken%3D/);
+  await page.getByTestId("phone-only").waitFor();
+  await page.getByTestId("edit-party").fill("3");
+  await page.getByTestId("edit-save").click();
+  await page.getByTestId("guest-done").waitFor();
+  await page.getByTestId("guest-void").click();
+  await page.getByTestId("guest-void-yes").click();
+  await page.getByTestId("guest-good").waitFor();
+  expect(await page.getByTestId("guest-standing").textContent()).toBe("voided");
+  const story = await page.getByTestId("story").locator("li").allTextContents();
+  expect(story.filter((line) => /Changed by .*: (party|whether the ticket is good)|Added by/.test(line))).toHaveLength(3);
+  await look(page, "guest");
+  await page.getByTestId("guest-close").click();
+
+  // After the event whoever did not come is said to be so.
+  await doors.call("PATCH", `/api/events/${doors.id}`, { status: "ended" });
+  await page.reload();
+  await until("the end", async () => (await page.getByTestId("standing").first().textContent()) === "did not come");
+  expect(desk.errors).toEqual([]);
+});
+
+test("a promoter sees and fills their own list and nothing else", async () => {
+  const doors = await Doors.open(admit, [], { name: "Promoted night" });
+  const email = "promoter@club.example";
+  const member = await doors.call<{ id: string }>("POST", "/api/members", { email, name: "Pat", password: PASSWORD, role: "promoter" });
+  const list = (name: string, promoter_id: string | null) =>
+    doors.call<{ id: string }>("POST", `/api/events/${doors.id}/guest-lists`, { name, promoter_id });
+  const [, house] = [await list("Pat's list", member.id), await list("House", null)];
+  await doors.call("POST", `/api/events/${doors.id}/guests`, { name: "Of the house", guest_list_id: house.id });
+
+  const desk = await phones.open({ name: "promoter", camera: "none", size: DESK });
+  const page = await desk.visit(`${admit.url}/events/${doors.id}`);
+  await signIn(page, email, PASSWORD);
+  await page.getByTestId("no-guest").waitFor();
+  expect(await page.getByRole("navigation", { name: "Event" }).getByRole("link").allTextContents()).toEqual(["Guests"]);
+  expect(await page.getByTestId("pick-list").locator("option").allTextContents()).toEqual(["Pat's list"]);
+  await page.getByTestId("add-guest").click();
+  await page.getByTestId("guest-name").fill("Mine");
+  await page.getByTestId("save-guest").click();
+  await shows(page, ["Mine"]);
+  await page.getByTestId("csv-file").setInputFiles({
+    name: "mine.csv",
+    mimeType: "text/csv",
+    buffer: Buffer.from("name,email,status\nAda,ada@guests.example,void\n"),
+  });
+  await page.getByTestId("csv-import").click();
+  await until("two guests", async () => (await names(page)).length === 2);
+  await look(page, "promoter");
+  expect(desk.errors).toEqual([]);
+});
