@@ -49,7 +49,7 @@ const shows = (page: Page, wanted: string[]) =>
   until(`the guests ${wanted.join(", ")}`, async () => JSON.stringify(await names(page)) === JSON.stringify(wanted));
 
 test("guests are added, found without their accents, changed, voided and followed", async () => {
-  const doors = await Doors.open(admit, [], { name: "Guest night" });
+  const doors = await Doors.open(admit, [{ barcode: "PAPER-ONE" }], { name: "Guest night" });
   const desk = await phones.open({ name: "desk", camera: "none", size: DESK });
   const page = await desk.visit(`${admit.url}/events/${doors.id}/guests`);
   await signIn(page, admit.demo.email, admit.demo.password);
@@ -109,7 +109,7 @@ test("guests are added, found without their accents, changed, voided and followe
 });
 
 test("a promoter sees and fills their own list and nothing else", async () => {
-  const doors = await Doors.open(admit, [], { name: "Promoted night" });
+  const doors = await Doors.open(admit, [{ barcode: "PAPER-ONE" }], { name: "Promoted night" });
   const email = "promoter@club.example";
   const member = await doors.call<{ id: string }>("POST", "/api/members", { email, name: "Pat", password: PASSWORD, role: "promoter" });
   const list = (name: string, promoter_id: string | null) =>

@@ -3,7 +3,7 @@
 //! Each of these ends in one append; what it says is shown only once that is durable (trust I1).
 
 use super::clock::Stamp;
-use super::journal::OwnScan;
+use super::journal::{Delivery, OwnScan};
 use super::lookup::About;
 use super::state::{After, State};
 use super::verdict::{asks_staff, learned, verdict_of};
@@ -54,7 +54,7 @@ impl State {
         let shown = shown(screen, about, &asked);
         if asks_staff(screen) {
             scan.stage = Stage::Claim;
-        } else if self.may_ask() {
+        } else if self.may_ask() && !self.undoes_unsent(about) {
             scan.stage = Stage::Claim;
             let ask = After::Ask(scan.scan_id.clone());
             return self.write_scan(scan, shown, Vec::new(), Some(ask));
@@ -62,6 +62,15 @@ impl State {
             scan.opened = scan.outcome == Outcome::Valid;
         }
         self.record(scan, shown, about, &asked);
+    }
+
+    /// Whether an undo of this ticket is not at the server yet: its word would be of before it.
+    fn undoes_unsent(&self, about: &About) -> bool {
+        let hashes: Vec<BarcodeHash> = about.hash.into_iter().collect();
+        let id = about.ticket.as_ref().map(|(id, _)| id);
+        let Some(paired) = self.paired() else { return false };
+        let own = self.journal.of_ticket(&paired.event_id, id, &hashes);
+        own.into_iter().any(|own| own.scan.kind == ScanKind::Revert && own.delivery == Delivery::Waiting)
     }
 
     /// Why no code is taken now, if none is.

@@ -544,3 +544,17 @@ fn cut_off_after(n: usize) -> bool {
 fn cut_off_anywhere_between_claim_and_final_what_was_shown_is_what_counts() {
     assert!((0..200).any(cut_off_after), "the evening ends");
 }
+
+/// The server's word is of before what it was not sent: it would call a guest whose entry was undone a duplicate.
+#[test]
+fn a_ticket_whose_undo_is_not_at_the_server_yet_is_decided_here() {
+    let (mut phone, mut server) = quick();
+    assert_eq!(confirmed(&mut phone, &mut server, "A-1"), Screen::Admit);
+    phone.input(Input::Undo { scan_id: None, keep: 0 });
+    code(&mut phone, "A-1");
+    assert!(!phone.asks(ASK), "not asked");
+    let shown = phone.last_shown();
+    assert_eq!((shown.screen, shown.decided_by), (Screen::Admit, DecidedBy::Device), "and let in again");
+    phone.pass_online(&mut server, 20_000);
+    assert_eq!(within(&server, "A-1"), (1, 0));
+}
