@@ -5,9 +5,11 @@ pub mod list;
 pub mod show;
 pub mod timeline;
 pub mod update;
+pub mod resend;
 
 pub use create::create;
 pub use list::{Listing, list};
 pub use show::show;
 pub use timeline::{Moment, What, timeline};
+pub use resend::resend;
 pub use update::{GuestPatch, update};

@@ -16,6 +16,7 @@ pub mod checks;
 pub mod sheet;
 pub mod audits;
 pub mod jobs;
+pub mod passes;
 pub mod password;
 pub mod organizations;
 pub mod sessions;

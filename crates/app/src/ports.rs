@@ -13,7 +13,9 @@ use futures_util::future::BoxFuture;
 use crate::error::{Error, Result};
 use crate::records::*;
 
+mod outside;
 mod tx;
+pub use outside::*;
 pub use tx::*;
 
 /// The server's clock.

@@ -26,7 +26,7 @@ macro_rules! store_suite {
         $crate::store_suite! { @each $run;
             accounts: an_organization_begins_with_its_owner, an_email_signs_in_once_in_the_whole_server,
                 a_member_who_leaves_leaves_no_key_behind, a_secret_is_found_by_its_hash_alone,
-                api_tokens_are_listed_and_withdrawn;
+                api_tokens_are_listed_and_withdrawn, a_pass_is_kept_once, a_letterhead_is_overwritten;
             events: events_are_listed_newest_first, a_write_takes_one_place, a_write_without_a_change_takes_no_place,
                 places_have_no_holes_and_time_never_goes_back, a_ledger_is_one_chain, the_organization_has_its_own_ledger,
                 ledgers_tell_where_they_end,
@@ -53,7 +53,7 @@ macro_rules! store_suite {
             jobs: a_run_comes_with_its_transaction_or_not_at_all, a_run_is_taken_by_one_until_its_lease_ends,
                 only_the_newest_fence_holds, takers_at_once_take_different_runs,
                 a_process_that_starts_again_frees_what_it_had, a_lease_is_renewed_by_its_holder, a_run_let_go_waits,
-                a_step_is_stored_once, runs_are_listed_newest_first, runs_of_two_organizations_do_not_meet;
+                a_step_is_stored_once, runs_are_listed_newest_first, what_runs_were_about_is_told_once, runs_of_two_organizations_do_not_meet;
             tenants: two_organizations_with_the_same_ids_do_not_meet, another_organizations_event_cannot_be_written;
             transactions: a_failed_operation_leaves_nothing, others_of_its_group_are_kept,
                 an_operation_that_goes_on_after_a_failure_is_not_kept, a_panic_ends_only_its_operation,

@@ -26,6 +26,7 @@ pub mod audit;
 pub mod access;
 pub mod rate;
 pub mod job;
+pub mod pass;
 pub mod wire;
 pub mod manifest;
 pub mod device;

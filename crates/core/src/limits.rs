@@ -125,6 +125,20 @@ pub const JOBS_AT_ONCE: usize = 32;
 pub const JOBS_TAKEN: usize = 128;
 /// Longest text of why a step failed, in characters.
 pub const JOB_PROBLEM_CHARS: usize = 500;
+/// A node looks for due runs at least this often, in milliseconds; those made here are told at once.
+pub const JOB_LOOK_MS: i64 = 2_000;
+/// When a server stops, time that steps under way get, in milliseconds.
+pub const JOB_GRACE_MS: u64 = 8_000;
+/// Time a mail server gets for one mail, in milliseconds.
+pub const MAIL_MS: u64 = 30_000;
+/// Time an object store gets for one request, in milliseconds.
+pub const OBJECTS_MS: u64 = 15_000;
+/// Earlier runs of a guest that are looked at for whether they had a mail before.
+pub const PASS_RUNS: usize = 20;
+/// Wrong tokens of passes from one network address in any 60 s; beyond it that address waits.
+pub const PASS_GUESSES_PER_MINUTE: u32 = 30;
+/// Network addresses whose wrong tokens are remembered; the oldest is forgotten for a new one.
+pub const PASS_GUESSERS: usize = 10_000;
 
 // ------------------------------------------------------------------------------------- the scanner engine (`device`)
 

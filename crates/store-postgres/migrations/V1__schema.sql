@@ -71,6 +71,15 @@ CREATE TABLE organizations (
   CONSTRAINT organizations_pk PRIMARY KEY (organization_id)
 );
 
+-- How its mails look, where not as the server's own.
+CREATE TABLE letterheads (
+  organization_id TEXT COLLATE "C" NOT NULL REFERENCES organizations (organization_id),
+  color TEXT COLLATE "C",
+  subject TEXT COLLATE "C",
+  reply_to TEXT COLLATE "C",
+  CONSTRAINT letterheads_pk PRIMARY KEY (organization_id)
+);
+
 -- Head of the organisation's own ledger.
 CREATE TABLE organization_heads (
   organization_id TEXT COLLATE "C" NOT NULL,
@@ -631,6 +640,10 @@ CREATE TRIGGER reviews_no_truncate BEFORE TRUNCATE ON reviews FOR EACH STATEMENT
 ALTER TABLE organizations ENABLE ROW LEVEL SECURITY;
 ALTER TABLE organizations FORCE ROW LEVEL SECURITY;
 CREATE POLICY organizations_own ON organizations USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE letterheads ENABLE ROW LEVEL SECURITY;
+ALTER TABLE letterheads FORCE ROW LEVEL SECURITY;
+CREATE POLICY letterheads_own ON letterheads USING (organization_id = current_setting('app.organization_id', true))
   WITH CHECK (organization_id = current_setting('app.organization_id', true));
 ALTER TABLE organization_heads ENABLE ROW LEVEL SECURITY;
 ALTER TABLE organization_heads FORCE ROW LEVEL SECURITY;

@@ -6,7 +6,7 @@ use admit_app::records::*;
 use admit_core::ids::UserId;
 use admit_core::time::Timestamp;
 
-use crate::driver::{Driver, RunFor, statements};
+use crate::driver::{Driver, RunFor, Stmt, statements};
 use crate::heads;
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
@@ -14,6 +14,11 @@ use crate::value::{Row, Value};
 statements! {
     /// This organisation.
     ORGANIZATION = "SELECT organization_id, name, created_at FROM organizations WHERE organization_id = $1";
+    /// How its mails look.
+    LETTERHEAD = "SELECT color, subject, reply_to FROM letterheads WHERE organization_id = $1";
+    /// Overwrites how they look.
+    PUT_LETTERHEAD = "INSERT INTO letterheads (organization_id, color, subject, reply_to) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (organization_id) DO UPDATE SET color = excluded.color, subject = excluded.subject, reply_to = excluded.reply_to";
     /// Makes an organisation.
     INSERT_ORGANIZATION = "INSERT INTO organizations (organization_id, name, created_at) VALUES ($1, $2, $3)";
     /// Makes a user.
@@ -44,6 +49,9 @@ statements! {
     CREDENTIAL = "SELECT token_hash, organization_id, kind, holder, expires_at, created_at FROM credentials WHERE token_hash = $1";
     /// Stores what a secret opens.
     INSERT_CREDENTIAL = "INSERT INTO credentials (token_hash, organization_id, kind, holder, expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6)";
+    /// The same, unless it is stored.
+    KEEP_CREDENTIAL = "INSERT INTO credentials (token_hash, organization_id, kind, holder, expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+        ON CONFLICT (token_hash) DO NOTHING";
     /// Forgets a secret of this organisation.
     DELETE_CREDENTIAL = "DELETE FROM credentials WHERE organization_id = $1 AND token_hash = $2";
     /// Stores an API token's description.
@@ -61,6 +69,13 @@ statements! {
 
 pub(crate) fn read_organization(row: &mut Row) -> Result<OrganizationRecord> {
     Ok(OrganizationRecord { organization_id: row.parsed()?, name: row.text()?, created_at: row.at()? })
+}
+fn read_letterhead(row: &mut Row) -> Result<LetterheadRecord> {
+    Ok(LetterheadRecord {
+        color: row.option(Row::text)?,
+        subject: row.option(Row::text)?,
+        reply_to: row.option(Row::text)?,
+    })
 }
 pub(crate) fn read_user(row: &mut Row) -> Result<UserRecord> {
     Ok(UserRecord {
@@ -116,6 +131,9 @@ pub(crate) fn user_values(user: &UserRecord) -> [Value<'_>; 5] {
 
 impl<D: Driver> SqlTx<'_, D> {
     pub(crate) fn put_credential(&mut self, credential: &CredentialRecord) -> Result<()> {
+        self.store_credential(&INSERT_CREDENTIAL, credential)
+    }
+    fn store_credential(&mut self, statement: &'static Stmt, credential: &CredentialRecord) -> Result<()> {
         if credential.organization_id != self.organization_id {
             return Err(Error::Bug("a secret of another organisation".into()));
         }
@@ -127,7 +145,7 @@ impl<D: Driver> SqlTx<'_, D> {
             credential.expires_at.into(),
             credential.created_at.into(),
         ];
-        self.execute(&INSERT_CREDENTIAL, &values).map(|_| ())
+        self.execute(statement, &values).map(|_| ())
     }
 }
 
@@ -135,6 +153,16 @@ impl<D: Driver> TxAccounts for SqlTx<'_, D> {
     fn organization(&mut self) -> Result<OrganizationRecord> {
         let id = self.organization_id.clone();
         self.one(&ORGANIZATION, &[(&id).into()], read_organization)?.ok_or(Error::NotFound { what: "organization" })
+    }
+    fn letterhead(&mut self) -> Result<LetterheadRecord> {
+        let id = self.organization_id.clone();
+        Ok(self.one(&LETTERHEAD, &[(&id).into()], read_letterhead)?.unwrap_or_default())
+    }
+    fn put_letterhead(&mut self, letterhead: &LetterheadRecord) -> Result<()> {
+        let id = self.organization_id.clone();
+        let LetterheadRecord { color, subject, reply_to } = letterhead;
+        let values = [(&id).into(), color.as_ref().into(), subject.as_ref().into(), reply_to.as_ref().into()];
+        self.execute(&PUT_LETTERHEAD, &values).map(|_| ())
     }
     fn hold_organization(&mut self) -> Result<()> {
         self.change(heads::lock_organization).map(|_| ())
@@ -173,6 +201,9 @@ impl<D: Driver> TxAccounts for SqlTx<'_, D> {
     }
     fn insert_credential(&mut self, credential: &CredentialRecord) -> Result<()> {
         self.put_credential(credential)
+    }
+    fn keep_pass(&mut self, credential: &CredentialRecord) -> Result<()> {
+        self.store_credential(&KEEP_CREDENTIAL, credential)
     }
     fn delete_credential(&mut self, token_hash: &[u8; 32]) -> Result<()> {
         let id = self.organization_id.clone();

@@ -3,6 +3,7 @@
 use admit_app::error::Result;
 use admit_app::ports::{RunFilter, TxJobs};
 use admit_app::records::*;
+use admit_core::ids::EventId;
 
 use crate::driver::{Driver, bulks, statements};
 use crate::page;
@@ -22,6 +23,8 @@ statements! {
     RUNS = concat!("SELECT ", run_columns!(), " FROM runs WHERE organization_id = $1 AND (created_at, run_id) < ($2, $3)
         AND (CAST($4 AS TEXT) IS NULL OR event_id = $4) AND (CAST($5 AS TEXT) IS NULL OR subject = $5)
         AND (CAST($6 AS TEXT) IS NULL OR state = $6) ORDER BY created_at DESC, run_id DESC LIMIT $7");
+    /// What runs of a kind were about.
+    RUN_SUBJECTS = "SELECT DISTINCT subject FROM runs WHERE organization_id = $1 AND event_id = $2 AND kind = $3 ORDER BY subject";
     /// Overwrites how a run stands.
     UPDATE_RUN = "UPDATE runs SET state = $3, tries = $4, step = $5, problem = $6, next_at = $7, updated_at = $8
         WHERE organization_id = $1 AND run_id = $2";
@@ -126,6 +129,10 @@ impl<D: Driver> TxJobs for SqlTx<'_, D> {
         ];
         let items = self.all(&RUNS, &values, read_run)?;
         Ok(page::listed(page, items, |run| (run.created_at.ms(), run.run_id.clone())))
+    }
+    fn run_subjects(&mut self, event_id: &EventId, kind: &str) -> Result<Vec<String>> {
+        let id = self.organization_id.clone();
+        self.all(&RUN_SUBJECTS, &[(&id).into(), event_id.into(), kind.into()], Row::text)
     }
     fn update_run(&mut self, run: &RunRecord) -> Result<()> {
         let id = self.organization_id.clone();

@@ -70,6 +70,15 @@ CREATE TABLE organizations (
   CONSTRAINT organizations_pk PRIMARY KEY (organization_id)
 ) STRICT;
 
+-- How its mails look, where not as the server's own.
+CREATE TABLE letterheads (
+  organization_id TEXT NOT NULL REFERENCES organizations (organization_id),
+  color TEXT,
+  subject TEXT,
+  reply_to TEXT,
+  CONSTRAINT letterheads_pk PRIMARY KEY (organization_id)
+) STRICT;
+
 -- Head of the organisation's own ledger.
 CREATE TABLE organization_heads (
   organization_id TEXT NOT NULL,

@@ -16,6 +16,7 @@ use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::checks::Checks;
 use crate::error::{Error, Result};
+use crate::passes;
 use crate::ports::{App, Scope, Tx, write};
 use crate::records::*;
 use crate::rules::{all_subjects, announce, put};
@@ -75,10 +76,13 @@ pub async fn update(app: &App, caller: &UserCaller, event_id: EventId, patch: Ev
         let rules = changes(&before, &after, pin.clone(), stamp);
         let brought = put(tx, &id, stamp, rules, &subjects, now, &mut draw)?;
         tx.append_audit(line::of(&by, Some(&id), "event_updated", ("Event", id.as_str()), Value::Object(changed)))?;
+        // 4. Whoever has a pass hears of another name, place or time.
+        passes::enqueue_everybody(tx, &before, &after, now, &mut draw)?;
         Ok((after, Some(brought)))
     })
     .await?;
     if let Some(brought) = brought {
+        app.bell.ring();
         announce(app, &caller.organization_id, &event_id, &brought);
     }
     Ok(event)

@@ -10,6 +10,7 @@ use crate::caller::UserCaller;
 use crate::checks::Checks;
 use crate::error::{Error, Result};
 use crate::guest_lists;
+use crate::passes;
 use crate::ports::{App, Scope, Tx, read, write};
 use crate::records::*;
 use crate::rules::announce;
@@ -89,9 +90,12 @@ pub async fn update(app: &App, caller: &UserCaller, guest_id: GuestId, patch: Gu
         }
         let entity = ("Guest", guest_id.as_str());
         tx.append_audit(line::of(&by, Some(&before.event_id), "guest_updated", entity, Value::Object(said)))?;
+        // 4. Their pass, if what is mailed changed, or where to.
+        passes::enqueue_change(tx, &before, &after, now, &mut draw)?;
         Ok((after, brought))
     })
     .await?;
+    app.bell.ring();
     if let Some(brought) = brought {
         announce(app, &caller.organization_id, &event_id, &brought);
     }
@@ -99,11 +103,11 @@ pub async fn update(app: &App, caller: &UserCaller, guest_id: GuestId, patch: Gu
 }
 
 /// A guest on somebody else's list is not there for a promoter.
-fn hidden(error: Error) -> Error {
+pub(super) fn hidden(error: Error) -> Error {
     if matches!(error, Error::Invalid { .. }) { Error::not_found("guest") } else { error }
 }
 
-fn find(tx: &mut dyn Tx, guest_id: &GuestId) -> Result<GuestRecord> {
+pub(super) fn find(tx: &mut dyn Tx, guest_id: &GuestId) -> Result<GuestRecord> {
     tx.guests_by_id(std::slice::from_ref(guest_id))?.into_iter().next().ok_or_else(|| Error::not_found("guest"))
 }
 

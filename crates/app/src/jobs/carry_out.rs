@@ -52,13 +52,14 @@ pub async fn carry_out(app: &App, workflows: &Workflows, taken: TakenRun) -> Res
 }
 
 async fn end(steps: Steps, ran: std::result::Result<(), Setback>) -> Result<Ended> {
-    let Steps { app, taken, run: before, at, .. } = steps;
+    let Steps { app, taken, run: before, at, said, .. } = steps;
     let now = app.clock.now();
     let mut run = RunRecord { updated_at: now, ..before };
     let ended = match ran {
         Err(Setback::Taken) => return Ok(Ended::NotOurs),
         Ok(()) => {
-            run = RunRecord { state: RunState::Done, tries: 0, step: None, problem: None, next_at: None, ..run };
+            let problem = said.as_deref().map(short);
+            run = RunRecord { state: RunState::Done, tries: 0, step: None, problem, next_at: None, ..run };
             Ended::Done
         }
         Err(Setback::Again(why)) => {

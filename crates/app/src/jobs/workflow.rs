@@ -102,13 +102,15 @@ pub struct Steps {
     pub(crate) done: Vec<StepRecord>,
     /// The step under way, or the last one.
     pub(crate) at: &'static str,
+    /// What there is to say about the run once it is done.
+    pub(crate) said: Option<String>,
     /// Steps passed so far.
     passed: usize,
 }
 
 impl Steps {
     pub(crate) fn new(app: &App, taken: TakenRun, run: RunRecord, done: Vec<StepRecord>) -> Self {
-        Self { app: app.clone(), taken, run, done, at: "", passed: 0 }
+        Self { app: app.clone(), taken, run, done, at: "", said: None, passed: 0 }
     }
     /// The use cases' parts.
     pub fn app(&self) -> &App {
@@ -121,6 +123,11 @@ impl Steps {
     /// Whose run it is.
     pub fn organization_id(&self) -> &admit_core::ids::OrganizationId {
         &self.taken.organization_id
+    }
+    /// Once the run is done its list says this beside it, such as that nothing was mailed and why. To be told from what
+    /// steps gave, so that it is the same each time.
+    pub fn say(&mut self, words: impl Into<String>) {
+        self.said = Some(words.into());
     }
     /// What the step `name` gave, if it is done; it becomes the one under way.
     fn given(&mut self, name: &'static str) -> Option<Vec<u8>> {

@@ -19,6 +19,10 @@ use crate::records::*;
 pub trait TxAccounts {
     /// The organisation of this transaction.
     fn organization(&mut self) -> Result<OrganizationRecord>;
+    /// How the organisation's mails look.
+    fn letterhead(&mut self) -> Result<LetterheadRecord>;
+    /// Overwrites how they look.
+    fn put_letterhead(&mut self, letterhead: &LetterheadRecord) -> Result<()>;
     /// Takes the organisation's own order until the end of this write: of two that look and then change, the second sees
     /// what the first did. For checks that no constraint of the database makes.
     fn hold_organization(&mut self) -> Result<()>;
@@ -34,6 +38,8 @@ pub trait TxAccounts {
     fn remove_member(&mut self, user_id: &UserId) -> Result<()>;
     /// Stores what a secret opens.
     fn insert_credential(&mut self, credential: &CredentialRecord) -> Result<()>;
+    /// Stores what a pass's token opens, unless it is stored: a guest has one pass, however often it is made.
+    fn keep_pass(&mut self, credential: &CredentialRecord) -> Result<()>;
     /// Forgets a secret.
     fn delete_credential(&mut self, token_hash: &[u8; 32]) -> Result<()>;
     /// Stores an API token's description.
@@ -355,6 +361,8 @@ pub trait TxJobs {
     fn run(&mut self, run_id: &str) -> Result<Option<RunRecord>>;
     /// A page of runs, newest first.
     fn runs(&mut self, filter: &RunFilter, page: &Page) -> Result<Listed<RunRecord>>;
+    /// What runs of a kind were ever about in an event, each once, in order.
+    fn run_subjects(&mut self, event_id: &EventId, kind: &str) -> Result<Vec<String>>;
     /// Overwrites how a run stands.
     fn update_run(&mut self, run: &RunRecord) -> Result<()>;
     /// Steps of a run that are done, in the order they were.

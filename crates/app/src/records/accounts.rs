@@ -55,7 +55,7 @@ pub struct CredentialRecord {
     pub organization_id: OrganizationId,
     /// What it is.
     pub kind: CredentialKind,
-    /// User (session, API token), device (key) or event (pairing token) it stands for.
+    /// User (session, API token), device (key), event (pairing token) or ticket (pass) it stands for.
     pub holder: String,
     /// After this it is over; `None` = never.
     pub expires_at: Option<Timestamp>,
@@ -74,6 +74,8 @@ pub enum CredentialKind {
     DeviceKey,
     /// A pairing token.
     PairingToken,
+    /// A guest's pass: shows its page, and nothing else.
+    Pass,
 }
 
 impl CredentialKind {
@@ -84,11 +86,12 @@ impl CredentialKind {
             Self::ApiToken => "api_token",
             Self::DeviceKey => "device_key",
             Self::PairingToken => "pairing_token",
+            Self::Pass => "pass",
         }
     }
     /// Reads [`CredentialKind::as_str`].
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::Session, Self::ApiToken, Self::DeviceKey, Self::PairingToken]
+        [Self::Session, Self::ApiToken, Self::DeviceKey, Self::PairingToken, Self::Pass]
             .into_iter()
             .find(|kind| kind.as_str() == word)
     }
@@ -109,4 +112,20 @@ pub struct ApiTokenRecord {
     pub created_at: Timestamp,
     /// When withdrawn.
     pub revoked_at: Option<Timestamp>,
+}
+
+/// How an organisation's mails look; what is absent is the server's own.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LetterheadRecord {
+    /// Colour of the head, as `#rrggbb` in lower case.
+    pub color: Option<String>,
+    /// Subject of a first mail; `{event}` stands for the event's name.
+    pub subject: Option<String>,
+    /// Where answers go.
+    pub reply_to: Option<String>,
+}
+
+impl LetterheadRecord {
+    /// The colour of a head that has none of its own.
+    pub const COLOR: &str = "#1d4ed8";
 }

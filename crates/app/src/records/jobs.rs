@@ -23,7 +23,7 @@ pub struct RunRecord {
     pub tries: u32,
     /// The step it stands at, once one failed.
     pub step: Option<String>,
-    /// Why that step failed last.
+    /// Why that step failed last. Of a run that is done: what there is to say about it.
     pub problem: Option<String>,
     /// When that step is tried again; a guess where it is not under way.
     pub next_at: Option<Timestamp>,

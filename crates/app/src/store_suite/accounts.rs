@@ -122,3 +122,35 @@ pub async fn api_tokens_are_listed_and_withdrawn(store: TestStore) {
     assert_eq!(store.credential(hash(1)).await.unwrap(), None);
     assert!(store.credential(hash(2)).await.unwrap().is_some());
 }
+
+/// A pass's token opens what it opened first, however often it is kept, and whoever else tries.
+pub async fn a_pass_is_kept_once(store: TestStore) {
+    with_organization(&store, "o").await;
+    with_organization(&store, "p").await;
+    let pass = credential(CredentialKind::Pass, "ticket-1", 1);
+    for holder in ["ticket-1", "ticket-2"] {
+        let again = CredentialRecord { holder: holder.into(), ..pass.clone() };
+        write(&*store, Scope::organization(&id("o")), move |tx| tx.keep_pass(&again)).await.unwrap();
+    }
+    let theirs = CredentialRecord { organization_id: id("p"), ..pass.clone() };
+    write(&*store, Scope::organization(&id("p")), move |tx| tx.keep_pass(&theirs)).await.unwrap();
+    assert_eq!(store.credential(hash(1)).await.unwrap(), Some(pass));
+}
+
+/// A letterhead is the server's own until it is put, and an organisation's alone.
+pub async fn a_letterhead_is_overwritten(store: TestStore) {
+    with_organization(&store, "o").await;
+    with_organization(&store, "p").await;
+    assert_eq!(look(&store, |tx| tx.letterhead()).await, LetterheadRecord::default());
+    let own = |color: &str| LetterheadRecord {
+        color: Some(color.into()),
+        subject: None,
+        reply_to: Some("office@o.example".into()),
+    };
+    for color in ["#111111", "#222222"] {
+        let own = own(color);
+        write(&*store, Scope::organization(&id("o")), move |tx| tx.put_letterhead(&own)).await.unwrap();
+    }
+    assert_eq!(look(&store, |tx| tx.letterhead()).await, own("#222222"));
+    assert_eq!(read(&*store, &id("p"), |tx| tx.letterhead()).await.unwrap(), LetterheadRecord::default());
+}

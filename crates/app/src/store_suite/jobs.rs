@@ -194,6 +194,18 @@ pub async fn runs_are_listed_newest_first(store: TestStore) {
     assert_eq!(ids(look(&store, move |tx| tx.runs(&of_another, &page(9))).await), [""; 0]);
 }
 
+/// What runs of a kind were about is told once each, in order.
+pub async fn what_runs_were_about_is_told_once(store: TestStore) {
+    with_runs(&store, &["r2", "r1"]).await;
+    let again = RunRecord { run_id: "r3".into(), ..run("r1", 2_000) };
+    let other = RunRecord { kind: "other".into(), ..run("r4", 2_000) };
+    on_event(&store, move |tx| tx.insert_runs(&[again.clone(), other.clone()])).await.unwrap();
+    let about = |event: &'static str, kind: &'static str| look(&store, move |tx| tx.run_subjects(&id(event), kind));
+    assert_eq!(about("e", "greet").await, ["guest-r1", "guest-r2"]);
+    assert_eq!(about("e", "other").await, ["guest-r4"]);
+    assert_eq!(about("f", "greet").await, [""; 0]);
+}
+
 /// Two organisations' runs of the same id do not meet.
 pub async fn runs_of_two_organizations_do_not_meet(store: TestStore) {
     with_runs(&store, &["r1"]).await;

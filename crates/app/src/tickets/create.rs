@@ -19,6 +19,7 @@ use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::events;
 use crate::guest_lists;
+use crate::passes::{self, Why};
 use crate::ports::{App, Scope, Tx, write};
 use crate::records::*;
 use crate::rules::announce;
@@ -97,10 +98,10 @@ pub async fn create(
     let draw = app.draw();
     let by = caller.clone();
     let id = event_id.clone();
-    let (made, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
+    let (made, brought, rings) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
         let mut draw = draw.clone();
         // 1. Check against what the event has.
-        events::require(tx, &id)?;
+        let event = events::require(tx, &id)?;
         let known = Known::load(tx, &id)?;
         let mut checks = Checks::default();
         let mut fresh = Vec::with_capacity(new.len());
@@ -126,11 +127,23 @@ pub async fn create(
         let brought = put_new(tx, &id, fresh, Default::default(), stamp, now, &mut draw)?;
         let (action, entity, said) = told(&made);
         tx.append_audit(line::of(&by, Some(&id), action, ("Ticket", &entity), said))?;
-        Ok((made, brought))
+        // 3. Their passes.
+        let rings = passes::enqueue(tx, &event, &first_passes(&new, &made), now, &mut draw)?;
+        Ok((made, brought, rings))
     })
     .await?;
+    if rings {
+        app.bell.ring();
+    }
     announce(app, &caller.organization_id, &event_id, &brought);
     Ok(made)
+}
+
+/// Who gets a pass: guests whose code we gave them. Whoever comes with a code has it from where it was made.
+fn first_passes(new: &[NewTicket], made: &[(TicketRecord, Option<GuestRecord>)]) -> Vec<(String, Why)> {
+    let ours = new.iter().zip(made).filter(|(asked, _)| asked.barcode.is_none());
+    let guests = ours.filter_map(|(_, (_, guest))| guest.as_ref());
+    guests.filter_map(|guest| Some((guest.guest_id.to_string(), passes::why(None, guest)?))).collect()
 }
 
 /// Makes one ticket; errors name its fields alone.

@@ -29,6 +29,7 @@ use crate::draw::Draw;
 use crate::error::Result;
 use crate::events;
 use crate::guest_lists;
+use crate::passes;
 use crate::ports::{App, Scope, Tx, read, write};
 use crate::records::*;
 use crate::rules::{Brought, announce};
@@ -113,12 +114,13 @@ pub async fn import(
             let event_id = event_id.clone();
             move |tx| {
                 let mut draw = draw.clone();
+                let event = events::require(tx, &event_id)?;
                 let into = into(tx, &event_id)?;
                 let plan = plan(tx, &event_id, &file.0, &file.1, &into, now, &mut draw)?;
                 let report = report(&plan);
                 // 3. Carry it out, unless the file says what is stored already.
                 let brought =
-                    if plan.writes() { Some(carry_out(tx, &by, &event_id, plan, now, &mut draw)?) } else { None };
+                    if plan.writes() { Some(carry_out(tx, &by, &event, plan, now, &mut draw)?) } else { None };
                 Ok((report, brought))
             }
         })
@@ -126,6 +128,7 @@ pub async fn import(
         (done.0, done.1.map(|brought| (event_id, brought)))
     };
     if let Some((event_id, brought)) = brought {
+        app.bell.ring();
         announce(app, &caller.organization_id, &event_id, &brought);
     }
     report.ignored_columns = ignored_columns;
@@ -148,11 +151,12 @@ fn report(plan: &Plan) -> ImportReport {
 fn carry_out(
     tx: &mut dyn Tx,
     by: &UserCaller,
-    event_id: &EventId,
+    event: &EventRecord,
     plan: Plan,
     now: Timestamp,
     draw: &mut Draw,
 ) -> Result<Brought> {
+    let event_id = &event.event_id;
     let said = json!({
         "created": plan.create.len(),
         "updated": plan.updated,
@@ -187,5 +191,7 @@ fn carry_out(
     // New tickets, and with all of it the scans that are touched or waited for their codes.
     let brought = put_new(tx, event_id, plan.create, (changes, scanned), stamp, now, draw)?;
     tx.append_audit(line::of(by, Some(event_id), "tickets_imported", ("Event", event_id.as_str()), said))?;
+    // Their passes.
+    passes::enqueue(tx, event, &plan.passes, now, draw)?;
     Ok(brought)
 }

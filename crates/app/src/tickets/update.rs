@@ -15,6 +15,7 @@ use crate::caller::UserCaller;
 use crate::checks::Checks;
 use crate::draw::Draw;
 use crate::error::{Error, Result};
+use crate::passes;
 use crate::ports::{App, Scope, Tx, read, write};
 use crate::records::*;
 use crate::rules::{Brought, HoldsFrom, announce, put};
@@ -58,13 +59,18 @@ pub async fn update(app: &App, caller: &UserCaller, ticket_id: TicketId, patch: 
         checks.finish()?;
         // 3. Newest values, rules, scans, line.
         let Some(applied) = apply(tx, &ticket, rules, &patch, now, &mut draw)? else { return Ok((ticket, None)) };
-        follow(tx, &applied.ticket, now)?;
+        let followed = follow(tx, &applied.ticket, now)?;
         let entity = ("Ticket", ticket_id.as_str());
         tx.append_audit(line::of(&by, Some(&id), "ticket_updated", entity, Value::Object(applied.said)))?;
+        // 4. A party of another size is told so.
+        if let Some((before, after)) = followed {
+            passes::enqueue_change(tx, &before, &after, now, &mut draw)?;
+        }
         Ok((applied.ticket, Some(applied.brought)))
     })
     .await?;
     if let Some(brought) = brought {
+        app.bell.ring();
         announce(app, &caller.organization_id, &event_id, &brought);
     }
     Ok(ticket)
@@ -126,14 +132,16 @@ pub(crate) fn apply(
     Ok(Some(Applied { ticket, brought, said }))
 }
 
-/// The holder's party size is the ticket's limit (spec D8).
-fn follow(tx: &mut dyn Tx, ticket: &TicketRecord, now: Timestamp) -> Result<()> {
+/// The holder's party size is the ticket's limit (spec D8). Gives the holder before and after, where they changed.
+fn follow(tx: &mut dyn Tx, ticket: &TicketRecord, now: Timestamp) -> Result<Option<(GuestRecord, GuestRecord)>> {
     let ids: Vec<_> = ticket.guest_id.iter().cloned().collect();
-    let Some(guest) = tx.guests_by_id(&ids)?.into_iter().next() else { return Ok(()) };
+    let Some(guest) = tx.guests_by_id(&ids)?.into_iter().next() else { return Ok(None) };
     if guest.party_size == ticket.rules.entry_limit {
-        return Ok(());
+        return Ok(None);
     }
-    tx.update_guests(&[GuestRecord { party_size: ticket.rules.entry_limit, updated_at: now, ..guest }])
+    let after = GuestRecord { party_size: ticket.rules.entry_limit, updated_at: now, ..guest.clone() };
+    tx.update_guests(std::slice::from_ref(&after))?;
+    Ok(Some((guest, after)))
 }
 
 fn differences(

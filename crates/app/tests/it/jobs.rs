@@ -254,16 +254,17 @@ fn a_run_gives_up_when_there_is_no_point_and_goes_on_when_a_person_says_so() {
     assert_eq!(listed.items.len(), 1);
     assert_eq!(listed.items[0].problem.as_deref(), Some("no such mailbox"));
     let viewer = bench.world.member(Role::Viewer);
-    assert_eq!(code(now(jobs::retry(app, &viewer, bench.run_id.clone()))), "forbidden");
-    now(jobs::retry(app, owner, bench.run_id.clone())).unwrap();
+    let event = || bench.world.event.clone();
+    assert_eq!(code(now(jobs::retry(app, &viewer, event(), bench.run_id.clone()))), "forbidden");
+    now(jobs::retry(app, owner, event(), bench.run_id.clone())).unwrap();
     assert_eq!(app.bell.rung().now_or_never(), Some(()), "it is taken up at once");
     assert_eq!(bench.go_on(), [Ok(Ended::Done)]);
     bench.is_done();
     assert_eq!(bench.calls("draw"), 1);
-    assert_eq!(code(now(jobs::retry(app, owner, bench.run_id.clone()))), "workflow_done");
+    assert_eq!(code(now(jobs::retry(app, owner, event(), bench.run_id.clone()))), "run_done");
     let (_, other) = (bench.world.app.clone(), bench.world.other().0);
-    assert_eq!(code(now(jobs::retry(app, &other, bench.run_id.clone()))), "no workflow");
-    assert_eq!(code(now(jobs::show(app, &other, bench.run_id.clone()))), "no workflow");
+    assert_eq!(code(now(jobs::retry(app, &other, event(), bench.run_id.clone()))), "no run");
+    assert_eq!(code(now(jobs::show(app, &other, event(), bench.run_id.clone()))), "no run");
 }
 
 #[test]

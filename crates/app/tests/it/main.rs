@@ -14,6 +14,7 @@ mod s2;
 mod rights;
 mod incidents;
 mod occupancy;
+mod passes;
 mod jobs;
 mod audits;
 mod isolation;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{EventId, GuestId, GuestListId, TicketId};
 use admit_core::limits::IMPORT_ERRORS;
+use admit_core::pass::is_token;
 use admit_core::rule::TicketChange;
 use admit_core::ticket::{TicketRules, TicketStatus};
 use admit_core::time::Timestamp;
@@ -15,6 +16,7 @@ use super::rows::{self, Identity, RowError, Wanted, WantedGuest};
 use crate::checks::{Checks, folded};
 use crate::draw::Draw;
 use crate::error::{Error, Result};
+use crate::passes::{self, Why};
 use crate::ports::Tx;
 use crate::records::*;
 use crate::sheet::Sheet;
@@ -37,6 +39,8 @@ pub struct Plan {
     pub changes: Vec<(TicketId, TicketChange)>,
     /// Guest lists that the file names first.
     pub new_lists: Vec<GuestListRecord>,
+    /// Guests, by id, whose pass goes out, and why.
+    pub passes: Vec<(String, Why)>,
     /// Rows whose ticket or guest changes.
     pub updated: usize,
     /// Rows that are stored already as they say.
@@ -224,6 +228,9 @@ impl Planning<'_> {
                 let blank = self.blank_guest(draw)?;
                 let mut guest = self.wanted_guest(row, wanted, &blank, rules.entry_limit, stored, plan, draw)?;
                 guest.ticket_id = Some(ticket_id.clone());
+                // Whoever comes with a code has it from where it was made.
+                let why = if row.barcode.is_none() { passes::why(None, &guest) } else { None };
+                plan.passes.extend(why.map(|why| (guest.guest_id.to_string(), why)));
                 Some(guest)
             }
             None => None,
@@ -284,6 +291,10 @@ impl Planning<'_> {
             return Ok(());
         }
         plan.updated += 1;
+        if let Some(guest) = guest.as_ref().filter(|_| before.barcode.as_deref().is_some_and(is_token)) {
+            let why = passes::why(held.as_ref(), guest);
+            plan.passes.extend(why.map(|why| (guest.guest_id.to_string(), why)));
+        }
         let guest_id = guest.as_ref().map(|guest| guest.guest_id.clone());
         if !changes.is_empty() || is_new {
             plan.changes.extend(changes.into_iter().map(|change| (before.ticket_id.clone(), change)));

@@ -1,0 +1,267 @@
+//! The workflow of a pass (S0 "Cloudflare Workflows", spec §6): insert-qr-code → generate-qr-png → upload → send-email. What
+//! a step gave is stored; after a crash the run goes on at the first step that is not.
+
+use std::sync::Arc;
+
+use admit_core::barcode::BarcodeHash;
+use admit_core::event::EventStatus;
+use admit_core::ids::GuestId;
+use admit_core::limits::PASS_RUNS;
+use admit_core::pass::{self, is_token};
+use admit_core::ticket::TicketStatus;
+use admit_core::time::Timestamp;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::letter::{self, Facts};
+use super::picture;
+use super::why::Why;
+use crate::error::{Error, Result};
+use crate::jobs::{Setback, StepResult, Steps, Workflow};
+use crate::ports::{App, Mail, NO_MAIL_SERVER, Objects, RunFilter, Scope, Tx, Unable, read};
+use crate::records::*;
+
+/// The word its runs are stored under.
+pub const KIND: &str = "pass";
+/// Step 1: the token has a page from now on.
+pub const INSERT_QR_CODE: &str = "insert-qr-code";
+/// Step 2.
+const GENERATE_QR_PNG: &str = "generate-qr-png";
+/// Step 3.
+const UPLOAD: &str = "upload";
+/// Step 4.
+pub const SEND_EMAIL: &str = "send-email";
+
+/// What the workflow reaches, and the addresses it writes.
+#[derive(Clone)]
+pub struct SetUp {
+    /// Mail server.
+    pub mail: Arc<dyn Mail>,
+    /// Place of the pictures.
+    pub objects: Arc<dyn Objects>,
+    /// `PUBLIC_URL`: what a code leads to.
+    pub public_url: Option<String>,
+    /// `OBJECTS_PUBLIC_URL`: where everybody sees the objects; this server's own address where absent.
+    pub objects_public_url: Option<String>,
+}
+
+/// The workflow.
+pub struct Delivery(pub SetUp);
+
+impl Workflow for Delivery {
+    fn kind(&self) -> &'static str {
+        KIND
+    }
+    fn run<'a>(&'a self, steps: &'a mut Steps) -> BoxFuture<'a, StepResult<()>> {
+        async move {
+            let token = insert_qr_code(steps).await?;
+            let png = generate_qr_png(&self.0, steps, &token).await?;
+            let picture_url = upload(&self.0, steps, &token, &png).await?;
+            let said = send_email(&self.0, steps, token, png, picture_url).await?;
+            if let Some(note) = said["note"].as_str() {
+                steps.say(note);
+            }
+            Ok(())
+        }
+        .boxed()
+    }
+}
+
+impl From<Unable> for Setback {
+    fn from(unable: Unable) -> Self {
+        match unable {
+            Unable::Later(why) => Self::Again(why),
+            Unable::Never(why) => Self::GiveUp(why),
+        }
+    }
+}
+
+/// A guest's token is their ticket's code, given when the guest was made: one, however often this runs. From here on it
+/// opens its page.
+async fn insert_qr_code(steps: &mut Steps) -> StepResult<String> {
+    let guest_id = guest_of(steps.run())?;
+    let (organization_id, now) = (steps.organization_id().clone(), steps.app().clock.now());
+    let scope = Scope::organization(&organization_id);
+    let given = steps.write(INSERT_QR_CODE, scope, move |tx| {
+        let (_, ticket) = holder(tx, &guest_id)?;
+        let token = ticket.barcode.filter(|code| is_token(code)).ok_or_else(no_pass)?;
+        tx.keep_pass(&CredentialRecord {
+            token_hash: BarcodeHash::of(&token).0,
+            organization_id: organization_id.clone(),
+            kind: CredentialKind::Pass,
+            holder: ticket.ticket_id.to_string(),
+            expires_at: None,
+            created_at: now,
+        })?;
+        Ok((token.into_bytes(), ()))
+    });
+    Ok(words(given.await?.0)?)
+}
+
+async fn generate_qr_png(set_up: &SetUp, steps: &mut Steps, token: &str) -> StepResult<Vec<u8>> {
+    let url = set_up.public_url.as_deref().map(|base| pass::url(base, token));
+    steps
+        .work(GENERATE_QR_PNG, |_| async move {
+            let url = url.ok_or_else(|| Setback::Again(NO_PUBLIC_URL.to_owned()))?;
+            Ok(picture::png(&url)?)
+        })
+        .await
+}
+
+/// What a run says that waits for the server's address.
+const NO_PUBLIC_URL: &str = "PUBLIC_URL is not set: a pass leads its guest to that address";
+
+/// An object that is there is not stored again: its name holds the token, so it is the same picture.
+async fn upload(set_up: &SetUp, steps: &mut Steps, token: &str, png: &[u8]) -> StepResult<String> {
+    let (key, objects, png) = (pass::object_key(token), set_up.objects.clone(), png.to_vec());
+    let base = set_up.objects_public_url.as_deref().or(set_up.public_url.as_deref()).unwrap_or_default();
+    let url = format!("{base}/{key}");
+    let given = steps.work(UPLOAD, |_| async move {
+        if !objects.has(key.clone()).await? {
+            objects.put(key, png).await?;
+        }
+        Ok(url.into_bytes())
+    });
+    Ok(words(given.await?)?)
+}
+
+/// Mails the guest as they stand now, or says why nothing is mailed: `{"mailed": true}`, `{"mailed": false, "note": …}`.
+async fn send_email(
+    set_up: &SetUp,
+    steps: &mut Steps,
+    token: String,
+    png: Vec<u8>,
+    picture_url: String,
+) -> StepResult<Value> {
+    let (app, run, organization_id) = (steps.app().clone(), steps.run().clone(), steps.organization_id().clone());
+    let set_up = set_up.clone();
+    let given = steps.work(SEND_EMAIL, |key| async move {
+        let found = read(&*app.store, &organization_id, move |tx| look(tx, &run)).await?;
+        let now = app.clock.now();
+        let said = match nothing_to_mail(&found, now) {
+            Some(note) => json!({ "mailed": false, "note": note }),
+            None => {
+                mail(&set_up, &app, &found, (&token, png, &picture_url), &key).await?;
+                json!({ "mailed": true })
+            }
+        };
+        Ok(said.to_string().into_bytes())
+    });
+    let given = words(given.await?)?;
+    serde_json::from_str(&given).map_err(|error| Error::Bug(error.to_string()).into())
+}
+
+/// Everything the mail is about, as it stands when it goes out.
+struct Found {
+    organization: OrganizationRecord,
+    letterhead: LetterheadRecord,
+    event: EventRecord,
+    guest: GuestRecord,
+    ticket: TicketRecord,
+    why: Option<Why>,
+    /// Mails that earlier runs sent.
+    earlier: usize,
+    /// A later run of the same guest will mail.
+    is_overtaken: bool,
+}
+
+fn look(tx: &mut dyn Tx, run: &RunRecord) -> Result<Found> {
+    let (guest, ticket) = holder(tx, &guest_of(run)?)?;
+    let event = tx.event(&run.event_id)?.ok_or_else(|| Error::not_found("event"))?;
+    let filter = RunFilter { subject: Some(run.subject.clone()), ..RunFilter::default() };
+    let mut of_guest = tx.runs(&filter, &Page { limit: PASS_RUNS, cursor: None })?.items;
+    of_guest.retain(|one| one.kind == KIND);
+    let newest = of_guest.first().is_none_or(|newest| newest.run_id == run.run_id);
+    let mut earlier = 0;
+    for other in of_guest.iter().filter(|one| one.run_id != run.run_id) {
+        let steps = tx.run_steps(&other.run_id)?;
+        earlier += steps.iter().filter(|step| step.name == SEND_EMAIL && was_mailed(&step.output)).count();
+    }
+    let input: Value = serde_json::from_str(&run.input).unwrap_or_default();
+    Ok(Found {
+        organization: tx.organization()?,
+        letterhead: tx.letterhead()?,
+        event,
+        guest,
+        ticket,
+        why: (input["why"] == Why::Changed.as_str()).then_some(Why::Changed),
+        earlier,
+        is_overtaken: !newest,
+    })
+}
+
+fn was_mailed(output: &[u8]) -> bool {
+    serde_json::from_slice::<Value>(output).is_ok_and(|said| said["mailed"] == true)
+}
+
+/// Why nothing is mailed, in words for the organiser.
+fn nothing_to_mail(found: &Found, now: Timestamp) -> Option<&'static str> {
+    let over = matches!(found.event.status, EventStatus::Ended | EventStatus::Archived) || now >= found.event.ends_at;
+    if found.is_overtaken {
+        Some("this guest changed again: the later run mails them")
+    } else if over {
+        Some("the event is over: nothing was mailed")
+    } else if found.ticket.rules.status != TicketStatus::Active {
+        Some("the ticket is withdrawn or used: nothing was mailed")
+    } else if found.guest.email.is_none() {
+        Some("no e-mail address: the pass is made, its link can be shared")
+    } else {
+        None
+    }
+}
+
+async fn mail(
+    set_up: &SetUp,
+    app: &App,
+    found: &Found,
+    (token, png, picture_url): (&str, Vec<u8>, &str),
+    key: &str,
+) -> StepResult<()> {
+    let sender = set_up.mail.sender().ok_or_else(|| Setback::Again(NO_MAIL_SERVER.to_owned()))?;
+    let base = set_up.public_url.as_deref().ok_or_else(|| Setback::Again(NO_PUBLIC_URL.to_owned()))?;
+    let letter = letter::write(Facts {
+        organization: &found.organization,
+        letterhead: &found.letterhead,
+        event: &found.event,
+        guest: &found.guest,
+        email: found.guest.email.as_deref().unwrap_or_default(),
+        ticket: &found.ticket,
+        token,
+        base,
+        picture_url,
+        png,
+        earlier: found.earlier,
+        is_change: found.why == Some(Why::Changed) && found.earlier > 0,
+        sender: &sender,
+        key,
+        now: app.clock.now(),
+    });
+    Ok(set_up.mail.send(letter).await?)
+}
+
+fn guest_of(run: &RunRecord) -> Result<GuestId> {
+    GuestId::new(run.subject.clone()).map_err(|error| Error::Bug(error.to_string()))
+}
+
+/// The guest and their ticket.
+pub(super) fn holder(tx: &mut dyn Tx, guest_id: &GuestId) -> Result<(GuestRecord, TicketRecord)> {
+    let guest = tx.guests_by_id(std::slice::from_ref(guest_id))?.into_iter().next();
+    let guest = guest.ok_or_else(|| Error::not_found("guest"))?;
+    let ticket = match &guest.ticket_id {
+        Some(ticket_id) => tx.ticket(ticket_id)?,
+        None => None,
+    };
+    Ok((guest, ticket.ok_or_else(|| Error::not_found("ticket"))?))
+}
+
+pub(crate) fn no_pass() -> Error {
+    Error::conflict(
+        "code_of_another",
+        "this ticket's code was made elsewhere and came with an import: its holder has it from there, and it has no pass",
+    )
+}
+
+fn words(bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|error| Error::Bug(format!("a step gave what is no text: {error}")))
+}

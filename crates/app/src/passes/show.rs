@@ -1,0 +1,59 @@
+//! What the page of a pass shows to whoever has its address.
+
+use admit_core::barcode::BarcodeHash;
+use admit_core::ids::TicketId;
+use admit_core::incident::Subject;
+use admit_core::pass::{PassStanding, is_token, standing};
+
+use crate::error::{Error, Result};
+use crate::ports::{App, read};
+use crate::records::*;
+
+/// A pass.
+#[derive(Debug, Clone)]
+pub struct Pass {
+    /// Whose event it is.
+    pub organization: OrganizationRecord,
+    /// How that organisation writes.
+    pub letterhead: LetterheadRecord,
+    /// The event.
+    pub event: EventRecord,
+    /// Who holds it.
+    pub guest: Option<GuestRecord>,
+    /// What it admits.
+    pub ticket: TicketRecord,
+    /// Persons let in so far.
+    pub persons: u32,
+    /// How it stands.
+    pub standing: PassStanding,
+}
+
+/// The pass of a token. Whatever is no token of a pass is `NotFound`, for whatever reason.
+pub async fn show(app: &App, token: &str) -> Result<Pass> {
+    let unknown = || Error::not_found("pass");
+    if !is_token(token) {
+        return Err(unknown());
+    }
+    let credential = app.store.credential(BarcodeHash::of(token).0).await?;
+    let credential = credential.filter(|one| one.kind == CredentialKind::Pass).ok_or_else(unknown)?;
+    let ticket_id = TicketId::new(credential.holder).map_err(|error| Error::Bug(error.to_string()))?;
+    let now = app.clock.now();
+    read(&*app.store, &credential.organization_id, move |tx| {
+        let ticket = tx.ticket(&ticket_id)?.ok_or_else(|| Error::not_found("pass"))?;
+        let event = tx.event(&ticket.event_id)?.ok_or_else(|| Error::not_found("pass"))?;
+        let guest_ids: Vec<_> = ticket.guest_id.iter().cloned().collect();
+        let guest = tx.guests_by_id(&guest_ids)?.into_iter().next();
+        let key = Subject::Ticket(ticket.ticket_id.clone()).key();
+        let state = tx.states(&ticket.event_id, &[key])?.into_iter().next().map(|one| one.state).unwrap_or_default();
+        Ok(Pass {
+            standing: standing(&ticket.rules, &state, event.re_entry, event.status, now),
+            persons: state.persons(),
+            organization: tx.organization()?,
+            letterhead: tx.letterhead()?,
+            event,
+            guest,
+            ticket,
+        })
+    })
+    .await
+}

@@ -1,0 +1,99 @@
+//! When a pass goes out, and when nothing does (spec §6): a changed address sends to the new one, a changed name or party
+//! sends an update, anything else sends nothing.
+
+use crate::records::GuestRecord;
+
+/// Why a pass is on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Why {
+    /// There was none before.
+    New,
+    /// The guest has another e-mail address.
+    Address,
+    /// Something that stands in the mail changed.
+    Changed,
+    /// Somebody asked for it.
+    Resend,
+}
+
+impl Why {
+    /// The word it is stored as.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Address => "address",
+            Self::Changed => "changed",
+            Self::Resend => "resend",
+        }
+    }
+}
+
+/// What a guest's new row sends. `before` is their former row; none where they are new. Without e-mail and phone nothing
+/// is sent, as S0's trigger has it.
+pub(crate) fn why(before: Option<&GuestRecord>, after: &GuestRecord) -> Option<Why> {
+    if after.email.is_none() && after.phone.is_none() {
+        return None;
+    }
+    let Some(before) = before else { return Some(Why::New) };
+    if before.email.is_none() && before.phone.is_none() {
+        return Some(Why::New);
+    }
+    if after.email.is_none() {
+        return None;
+    }
+    if after.email != before.email {
+        return Some(Why::Address);
+    }
+    (after.name != before.name || after.party_size != before.party_size).then_some(Why::Changed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use admit_core::ids::{EventId, GuestId};
+    use admit_core::time::Timestamp;
+
+    fn guest(name: &str, email: Option<&str>, phone: Option<&str>, party_size: u32) -> GuestRecord {
+        GuestRecord {
+            guest_id: GuestId::new("g").unwrap(),
+            event_id: EventId::new("e").unwrap(),
+            ticket_id: None,
+            guest_list_id: None,
+            entry_type_id: None,
+            name: name.into(),
+            email: email.map(str::to_owned),
+            phone: phone.map(str::to_owned),
+            party_size,
+            note: None,
+            flag: None,
+            external_id: None,
+            created_at: Timestamp::START,
+            updated_at: Timestamp::START,
+        }
+    }
+
+    #[test]
+    fn what_a_changed_row_sends() {
+        let ana = || guest("Ana", Some("a@x.example"), None, 2);
+        let with_phone = || guest("Ana", None, Some("555"), 2);
+        let noted = GuestRecord { note: Some("late".into()), flag: Some("ID".into()), ..ana() };
+        let table = [
+            (None, ana(), Some(Why::New)),
+            (None, with_phone(), Some(Why::New)),
+            (None, guest("Ana", None, None, 2), None),
+            (Some(guest("Ana", None, None, 2)), ana(), Some(Why::New)),
+            (Some(with_phone()), ana(), Some(Why::Address)),
+            (Some(ana()), guest("Ana", Some("b@x.example"), None, 2), Some(Why::Address)),
+            (Some(ana()), guest("Bea", Some("a@x.example"), None, 2), Some(Why::Changed)),
+            (Some(ana()), guest("Ana", Some("a@x.example"), None, 3), Some(Why::Changed)),
+            (Some(ana()), ana(), None),
+            (Some(ana()), noted, None),
+            (Some(ana()), with_phone(), None),
+            (Some(with_phone()), guest("Bea", None, Some("556"), 3), None),
+            (Some(ana()), guest("Ana", None, None, 2), None),
+        ];
+        for (before, after, expected) in table {
+            assert_eq!(why(before.as_ref(), &after), expected, "{before:?} → {after:?}");
+        }
+    }
+}
