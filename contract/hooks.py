@@ -71,6 +71,8 @@ def in_path(label, name):
         return WORLD.new_member() if method == "DELETE" else WORLD.promoter
     if noun == "tickets":
         return WORLD.tickets[TURNS[label] % len(WORLD.tickets)]
+    if noun == "runs":
+        return WORLD.run
     if noun == "devices":
         return WORLD.new_device()[0] if method == "DELETE" else WORLD.spare_device
     return {"guests": WORLD.guest, "incidents": WORLD.incident}[noun]
@@ -79,6 +81,7 @@ def in_path(label, name):
 def in_query(name):
     """A real thing for a filter, an empty text for none."""
     real = {"event_id": WORLD.event, "ticket_id": WORLD.tickets[0], "device_id": WORLD.device}
+    real |= {"guest_id": WORLD.guest, "token": WORLD.pass_token}
     return real.get(name)
 
 
@@ -94,6 +97,8 @@ REFERENCES = {
 # Texts whose form the document tells in words.
 FORMS = {
     "email": lambda: f"guest-{next(WORLD.number)}@contract.example",
+    "reply_to": lambda: f"office-{next(WORLD.number)}@contract.example",
+    "color": lambda: "#1d4ed8",
     "phone": lambda: "+49 30 1234567",
     "staff_pin": lambda: "2468",
     "time_zone": lambda: "Europe/Berlin",
@@ -105,7 +110,7 @@ FORMS = {
     "valid_from": lambda: moment(-2),
     "expires_at": lambda: moment(10),
 }
-LINES = ("name", "venue", "flag", "external_id", "app_version", "note")
+LINES = ("name", "subject", "venue", "flag", "external_id", "app_version", "note")
 
 
 def fitted(value, name=None):

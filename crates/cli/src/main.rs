@@ -32,6 +32,8 @@ enum Command {
         place: Place,
         #[command(flatten)]
         listen: settings::Listen,
+        #[command(flatten)]
+        outside: settings::Outside,
     },
     /// Run a server with a live demo event: 20,000 tickets, four gates, doors open.
     Demo(commands::demo::Demo),
@@ -102,7 +104,7 @@ fn failed(error: &anyhow::Error) -> ExitCode {
 
 async fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Serve { place, listen } => serve::run(place, listen).await?,
+        Command::Serve { place, listen, outside } => serve::run(place, listen, outside).await?,
         Command::Demo(demo) => demo.run().await?,
         Command::User(user) => user.run().await?,
         Command::Token(token) => token.run().await?,

@@ -7,12 +7,13 @@ use anyhow::Context;
 use tokio::net::TcpListener;
 
 use crate::parts;
-use crate::settings::{Listen, Place};
+use crate::settings::{Listen, Outside, Place};
 
 /// Runs the server.
-pub async fn run(place: Place, wanted: Listen) -> anyhow::Result<()> {
+pub async fn run(place: Place, wanted: Listen, outside: Outside) -> anyhow::Result<()> {
     let _lock = place.lock_unless_elsewhere()?;
     let settings = Settings { several_nodes: place.database_url.is_some(), ..wanted.settings()? };
+    let settings = outside.add_to(settings, &place.data_dir)?;
     let state = parts::open(&place, settings).await?;
     let listener = bind(wanted.listen).await?;
     let address = listener.local_addr()?;
@@ -47,11 +48,15 @@ pub fn heed_signals(state: &AppState) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Serves until it is stopped; then lets open requests finish.
+/// Serves, and carries out runs, until it is stopped; then lets open requests and steps under way finish.
 pub async fn until_stopped(state: AppState, listener: TcpListener) {
     let shutdown = state.shutdown.clone();
     tokio::spawn(chores::run(state.app.clone(), shutdown.clone()));
+    let runs = tokio::spawn(state.clone().carry_out_runs());
     listen::serve(listener, router(state), shutdown).await;
+    if let Err(error) = runs.await {
+        tracing::error!(%error, "what carries out runs failed");
+    }
 }
 
 #[cfg(unix)]

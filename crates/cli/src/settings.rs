@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use admit_app::secret::Secret;
+use admit_server::config::ObjectsPlace;
 use anyhow::{Context, bail};
 use clap::Args;
 
@@ -35,6 +36,9 @@ pub struct Listen {
     /// Redis that nodes share to be quick, such as redis://10.0.0.7:6379. Nothing is lost when it is gone.
     #[arg(long, env = "REDIS_URL", hide_env_values = true)]
     pub redis_url: Option<String>,
+    /// This node's name among those of one DATABASE_URL: with one it has at once, after a crash, what it was at.
+    #[arg(long, env = "ADMIT_NODE")]
+    pub node: Option<String>,
     /// Syncs of a device in any 60 s.
     #[arg(long, env = "ADMIT_SYNCS_PER_MINUTE", default_value_t = admit_core::limits::SYNCS_PER_MINUTE,
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -44,8 +48,11 @@ pub struct Listen {
 impl Listen {
     /// The server's settings.
     pub fn settings(&self) -> anyhow::Result<admit_server::Settings> {
-        let settings =
-            admit_server::Settings { syncs_per_minute: self.syncs_per_minute, ..admit_server::Settings::default() };
+        let settings = admit_server::Settings {
+            syncs_per_minute: self.syncs_per_minute,
+            node: self.node.clone(),
+            ..admit_server::Settings::default()
+        };
         let settings = match &self.redis_url {
             Some(url) => settings.with_redis_url(url)?,
             None => settings,
@@ -57,6 +64,46 @@ impl Listen {
     }
 }
 
+/// What passes reach: a mail server, and a place for their pictures.
+#[derive(Debug, Clone, Args)]
+pub struct Outside {
+    /// Mail server that passes are sent by, such as smtps://user:password@mail.example.org. Without one nothing is mailed.
+    #[arg(long, env = "SMTP_URL", hide_env_values = true)]
+    pub smtp_url: Option<String>,
+    /// Address that mails are from.
+    #[arg(long, env = "SMTP_FROM")]
+    pub smtp_from: Option<String>,
+    /// Where pictures of passes are kept: file:/a/folder, or s3://KEY:SECRET@bucket/prefix?endpoint=…&region=…. A folder of
+    /// the data folder when absent.
+    #[arg(long, env = "OBJECTS_URL", hide_env_values = true)]
+    pub objects_url: Option<String>,
+    /// Address under which everybody sees those pictures; this server itself when absent.
+    #[arg(long, env = "OBJECTS_PUBLIC_URL")]
+    pub objects_public_url: Option<String>,
+}
+
+impl Outside {
+    /// Adds them to the server's settings.
+    pub fn add_to(&self, settings: admit_server::Settings, data_dir: &Path) -> anyhow::Result<admit_server::Settings> {
+        let objects = ObjectsPlace::Folder(data_dir.join(OBJECTS_FOLDER));
+        let settings = admit_server::Settings { objects, ..settings };
+        let settings = match &self.objects_url {
+            Some(url) => settings.with_objects(url)?,
+            None => settings,
+        };
+        let settings = match &self.objects_public_url {
+            Some(url) => settings.with_objects_public_url(url)?,
+            None => settings,
+        };
+        match &self.smtp_url {
+            Some(url) => Ok(settings.with_mail(url, self.smtp_from.as_deref())?),
+            None => Ok(settings),
+        }
+    }
+}
+
+/// Folder of the pictures in the data folder.
+const OBJECTS_FOLDER: &str = "objects";
 /// File of the secret in the data folder.
 pub const SECRET_FILE: &str = "secret";
 /// File of the embedded database in the data folder.

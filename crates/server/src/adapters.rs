@@ -1,5 +1,5 @@
 //! The ports' concrete parts: clock, randomness, hints within one process and between nodes, the sync limit, what is
-//! remembered for a while. Modules in reading order.
+//! remembered for a while, mail, objects, runs. Modules in reading order.
 
 pub mod clock;
 pub mod random;
@@ -9,3 +9,7 @@ pub mod hints_shared;
 pub mod rate_redis;
 pub mod sync_limit;
 pub mod recent_scans;
+pub mod mail;
+pub mod objects;
+pub mod runner;
+pub mod guesses;

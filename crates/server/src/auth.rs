@@ -5,3 +5,4 @@ pub mod session;
 pub mod token;
 pub mod user;
 pub mod device;
+pub mod peer;

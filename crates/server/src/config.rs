@@ -4,6 +4,12 @@ use admit_core::limits;
 use http::HeaderMap;
 use http::header::HOST;
 
+mod fault;
+mod outside;
+
+pub use fault::SettingError;
+pub use outside::{Bucket, MailPlace, ObjectsPlace};
+
 /// What an installation may set. The binary fills it from the environment (spec §8).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -18,6 +24,16 @@ pub struct Settings {
     pub several_nodes: bool,
     /// Longest a request may take, in milliseconds; long polls and live streams aside.
     pub request_ms: u64,
+    /// `SMTP_URL` and `SMTP_FROM`: without them passes are made and nothing is mailed.
+    pub mail: Option<MailPlace>,
+    /// `OBJECTS_URL`: where the pictures of passes are kept.
+    pub objects: ObjectsPlace,
+    /// `OBJECTS_PUBLIC_URL`: where everybody sees them; this server where absent.
+    pub objects_public_url: Option<String>,
+    /// What passes lead to where `PUBLIC_URL` is absent: a demo's own address.
+    pub passes_at: Option<String>,
+    /// `ADMIT_NODE`: this node's name among those of one database. With one it has at once, after a crash, what it had.
+    pub node: Option<String>,
 }
 
 impl Default for Settings {
@@ -28,18 +44,13 @@ impl Default for Settings {
             redis_url: None,
             several_nodes: false,
             request_ms: 60_000,
+            mail: None,
+            objects: ObjectsPlace::Memory,
+            objects_public_url: None,
+            passes_at: None,
+            node: None,
         }
     }
-}
-
-/// A setting that cannot be.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name} {message}")]
-pub struct SettingError {
-    /// The setting's name in the environment.
-    pub name: &'static str,
-    /// What is wrong and what would be right.
-    pub message: String,
 }
 
 impl Settings {
@@ -66,6 +77,25 @@ impl Settings {
         })?;
         self.redis_url = Some(url.to_owned());
         Ok(self)
+    }
+    /// Reads `SMTP_URL` and `SMTP_FROM`. Whether anybody is there is not asked: mails wait.
+    pub fn with_mail(mut self, url: &str, from: Option<&str>) -> Result<Self, SettingError> {
+        self.mail = Some(outside::mail(url, from)?);
+        Ok(self)
+    }
+    /// Reads `OBJECTS_URL`: `file:` and a folder, or `s3://KEY:SECRET@bucket/prefix?endpoint=…&region=…`.
+    pub fn with_objects(mut self, url: &str) -> Result<Self, SettingError> {
+        self.objects = outside::objects(url)?;
+        Ok(self)
+    }
+    /// Reads `OBJECTS_PUBLIC_URL`.
+    pub fn with_objects_public_url(mut self, url: &str) -> Result<Self, SettingError> {
+        self.objects_public_url = Some(outside::objects_public_url(url)?);
+        Ok(self)
+    }
+    /// What passes lead to, if that is known.
+    pub fn passes_lead_to(&self) -> Option<String> {
+        self.public_url.clone().or_else(|| self.passes_at.clone())
     }
     /// Whether browsers reach us by TLS: then cookies are `Secure` and take the `__Host-` prefix.
     pub fn is_https(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Taking connections: each on its own task, which can be ended from outside. A client that stops reading holds up only
 //! itself: its stream's queue fills, and [`Connection::close`] drops the connection under it (stack.md §1).
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Router;
@@ -13,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
+use crate::auth::peer::Peer;
 pub use crate::stream::Connection;
 
 /// Time for a request's head to arrive.
@@ -32,8 +34,8 @@ pub async fn serve(listener: TcpListener, router: Router, shutdown: Cancellation
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, _)) => {
-                connections.spawn(one(stream, router.clone(), shutdown.clone(), kill.child_token()));
+            Ok((stream, peer)) => {
+                connections.spawn(one((stream, peer), router.clone(), shutdown.clone(), kill.child_token()));
             }
             Err(error) => {
                 tracing::warn!(%error, "no connection could be taken");
@@ -50,12 +52,18 @@ pub async fn serve(listener: TcpListener, router: Router, shutdown: Cancellation
     }
 }
 
-async fn one(stream: TcpStream, router: Router, shutdown: CancellationToken, kill: CancellationToken) {
+async fn one(
+    (stream, peer): (TcpStream, SocketAddr),
+    router: Router,
+    shutdown: CancellationToken,
+    kill: CancellationToken,
+) {
     // Small answers must not wait for more to say.
     let _ = stream.set_nodelay(true);
     let connection = Connection::new(kill.clone());
     let service = tower::service_fn(move |mut request: http::Request<Incoming>| {
         request.extensions_mut().insert(connection.clone());
+        request.extensions_mut().insert(Peer(peer));
         router.clone().oneshot(request.map(axum::body::Body::new) as Request)
     });
     let mut builder = hyper::server::conn::http1::Builder::new();

@@ -20,6 +20,7 @@ use utoipa::{Modify, OpenApi, ToSchema};
     tags(
         (name = "organisers", description = "What organisers ask. A session's cookie, or an API token as bearer."),
         (name = "devices", description = "What scanners ask. Bearer: the device's API key."),
+        (name = "guests", description = "What guests open. The token is the right to see it."),
         (name = "live", description = "The live stream (server-sent events)."),
         (name = "watching", description = "Health and metrics."),
     )

@@ -60,6 +60,8 @@ fn organisers() -> OpenApiRouter<AppState> {
         .merge(routes::guest_lists::routes())
         .merge(routes::tickets::routes())
         .merge(routes::guests::routes())
+        .merge(routes::runs::routes())
+        .merge(routes::letterhead::routes())
         .merge(routes::pairing_tokens::routes())
         .merge(routes::devices::routes())
         .merge(routes::device_rights::routes())
@@ -78,6 +80,7 @@ fn api(state: &AppState) -> OpenApiRouter<AppState> {
         .merge(routes::scanning::routes(state))
         .merge(organisers())
         .merge(routes::stream::routes())
+        .merge(routes::passes::routes())
         .merge(routes::health::routes())
 }
 
@@ -96,6 +99,7 @@ pub fn router(state: AppState) -> Router {
     let compress = DefaultPredicate::new().and(SizeAbove::new(COMPRESS_FROM)).and(not_finished);
     routes
         .merge(docs::routes(&document))
+        .merge(routes::passes::pictures())
         .fallback(assets::serve)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(csrf)

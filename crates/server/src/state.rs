@@ -2,17 +2,23 @@
 
 use std::sync::Arc;
 
-use admit_app::ports::{App, Hints, Ids, Store};
+use admit_app::jobs::Workflows;
+use admit_app::passes::{Delivery, SetUp};
+use admit_app::ports::{App, Hints, Ids, Mail, NoMail, Objects, Store as StorePort};
 use admit_app::secret::Secret;
 use tokio_util::sync::CancellationToken;
 
 use crate::adapters::clock::SystemClock;
+use crate::adapters::guesses::Guesses;
 use crate::adapters::hints_local::Hub;
 use crate::adapters::hints_shared;
+use crate::adapters::mail::Smtp;
+use crate::adapters::objects::{Nowhere, Store};
 use crate::adapters::random::SystemRandom;
 use crate::adapters::rate_redis::SharedLog;
 use crate::adapters::recent_scans::RecentScans;
 use crate::adapters::redis_link::Link;
+use crate::adapters::runner;
 use crate::adapters::sync_limit::SyncLimit;
 use crate::config::Settings;
 use crate::encoding::Squeezed;
@@ -31,6 +37,10 @@ pub struct AppState {
     pub metrics: Arc<Metrics>,
     /// The sync limit.
     pub syncs: Arc<SyncLimit>,
+    /// What the workflows of passes reach.
+    pub passes: SetUp,
+    /// Who guesses tokens of passes.
+    pub guesses: Arc<Guesses>,
     /// Compressed forms of lists served lately; an answer's content is the same without them.
     pub squeezed: Arc<Squeezed>,
     /// Cancelled when the server stops: every stream and long poll ends on it.
@@ -40,7 +50,7 @@ pub struct AppState {
 impl AppState {
     /// Puts a server together around a store, with the machine's clock and randomness. With Redis, or where other nodes
     /// write to the same database, it begins to hear of them: call it inside a runtime.
-    pub fn new(store: Arc<dyn Store>, secret: Secret, settings: Settings) -> Self {
+    pub fn new(store: Arc<dyn StorePort>, secret: Secret, settings: Settings) -> Self {
         let (live, metrics) = (Arc::new(Hub::default()), Arc::<Metrics>::default());
         let shutdown = CancellationToken::new();
         let link = settings.redis_url.as_deref().and_then(|url| match Link::open(url) {
@@ -65,11 +75,53 @@ impl AppState {
         Self {
             app,
             syncs: Arc::new(SyncLimit::new(settings.syncs_per_minute, link.map(SharedLog::new))),
+            passes: SetUp {
+                mail: mail(&settings),
+                objects: objects(&settings),
+                public_url: settings.passes_lead_to(),
+                objects_public_url: settings.objects_public_url.clone(),
+            },
+            guesses: Arc::default(),
             settings: Arc::new(settings),
             live,
             metrics,
             squeezed: Arc::default(),
             shutdown,
+        }
+    }
+}
+
+impl AppState {
+    /// Carries out runs, until the server stops.
+    pub async fn carry_out_runs(self) {
+        let workflows = Arc::new(Workflows::default().with(Delivery(self.passes.clone())));
+        // With the embedded database there is one process, and every lease of before is its own.
+        let holder = match (&self.settings.node, self.settings.several_nodes) {
+            (Some(name), _) => name.clone(),
+            (None, false) => "server".to_owned(),
+            (None, true) => self.app.ids.random().iter().take(8).map(|byte| format!("{byte:02x}")).collect(),
+        };
+        runner::run(self.app, workflows, holder, self.shutdown).await;
+    }
+}
+
+fn mail(settings: &Settings) -> Arc<dyn Mail> {
+    let Some(place) = &settings.mail else { return Arc::new(NoMail) };
+    match Smtp::open(&place.url, place.sender.clone()) {
+        Ok(smtp) => Arc::new(smtp),
+        Err(error) => {
+            tracing::error!(%error, "SMTP_URL cannot be used: nothing is mailed");
+            Arc::new(NoMail)
+        }
+    }
+}
+
+fn objects(settings: &Settings) -> Arc<dyn Objects> {
+    match Store::open(&settings.objects) {
+        Ok(store) => Arc::new(store),
+        Err(error) => {
+            tracing::error!(error, "OBJECTS_URL cannot be used: passes wait");
+            Arc::new(Nowhere(error))
         }
     }
 }

@@ -7,12 +7,12 @@ use admit_app::caller::UserCaller;
 use admit_app::demo::{Seeded, seed};
 use admit_app::pairing_tokens;
 use admit_core::limits::SYNCS_PER_MINUTE;
-use admit_server::AppState;
+use admit_server::{AppState, Settings};
 use clap::Args;
 use fast_qr::qr::QRBuilder;
 use serde_json::json;
 
-use crate::settings::{Listen, Place};
+use crate::settings::{Listen, Outside, Place};
 use crate::{acting, parts, serve};
 
 /// `admit demo`.
@@ -34,6 +34,8 @@ pub struct Demo {
     #[arg(long, env = "ADMIT_SYNCS_PER_MINUTE", default_value_t = SYNCS_PER_MINUTE,
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     syncs_per_minute: u32,
+    #[command(flatten)]
+    outside: Outside,
     /// Print one line of JSON instead of words.
     #[arg(long)]
     json: bool,
@@ -47,13 +49,15 @@ impl Demo {
             listen: SocketAddr::new(self.listen, self.port),
             public_url: self.public_url.clone(),
             redis_url: None,
+            node: None,
             syncs_per_minute: self.syncs_per_minute,
         };
-        let settings = listen.settings()?;
+        let settings = self.outside.add_to(listen.settings()?, &place.data_dir)?;
         // The port first: seeding for a while only to find it taken would be a poor greeting.
         let listener = serve::bind(listen.listen).await?;
         let url =
             settings.public_url.clone().unwrap_or_else(|| reached_at(listener.local_addr().unwrap_or(listen.listen)));
+        let settings = Settings { passes_at: Some(url.clone()), ..settings };
         let _lock = place.lock()?;
         let state = parts::open(&place, settings).await?;
         serve::heed_signals(&state)?;

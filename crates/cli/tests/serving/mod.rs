@@ -37,12 +37,18 @@ pub struct Server {
 impl Server {
     /// Starts the demo and waits until it says where it is. The folder is kept from start to start.
     pub async fn start(folder: &Path) -> Self {
+        Self::start_with(folder, &[]).await
+    }
+
+    /// The same with further settings, by their names in the environment.
+    pub async fn start_with(folder: &Path, settings: &[(&str, String)]) -> Self {
         let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_admit"))
             .args(["demo", "--json", "--port", "0", "--data-dir"])
             .arg(folder)
             .env("ADMIT_SYNCS_PER_MINUTE", "1000000")
             .env("RUST_LOG", "error")
             .env_remove("PUBLIC_URL")
+            .envs(settings.iter().map(|(name, value)| (name, value)))
             .stdout(Stdio::piped())
             .kill_on_drop(true)
             .spawn()

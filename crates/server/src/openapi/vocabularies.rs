@@ -4,6 +4,7 @@ use admit_core::access::Role;
 use admit_core::event::{EventStatus, ReEntry};
 use admit_core::gate::{Direction, EntryRule};
 use admit_core::incident::{IncidentKind, Severity};
+use admit_core::job::RunState;
 use admit_core::review::Decision;
 use admit_core::scan::{Form, Method, Outcome, ScanKind, SignatureState, Stage};
 use admit_core::ticket::TicketStatus;
@@ -63,6 +64,7 @@ const MEMBERS: &[(&str, &str, &[&str])] = &[
     ("ScanV2", "method", Method::WORDS),
     ("ScansSyncAnswer", "status", &["completed", "partial_success"]),
     ("PairingWaiting", "status", &["waiting"]),
+    ("RunView", "state", RunState::WORDS),
 ];
 
 /// Path, parameter of its `get`, its words.
@@ -70,6 +72,7 @@ const PARAMETERS: &[(&str, &str, &[&str])] = &[
     ("/api/events/{id}/incidents", "status", INCIDENT_STATES),
     ("/api/events/{id}/scans", "outcome", Outcome::WORDS),
     ("/api/events/{id}/tickets", "status", TicketStatus::WORDS),
+    ("/api/events/{id}/runs", "state", RunState::WORDS),
 ];
 
 const DEVICE_STATES: &[&str] = &["active", "suspended", "revoked"];

@@ -14,6 +14,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::runs::RunView;
 use super::shape::{List, flag, page, present};
 use super::tickets::{GuestRequest, TicketView};
 use crate::auth::user::User;
@@ -24,7 +25,11 @@ use crate::state::AppState;
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, update)).routes(routes!(timeline))
+    OpenApiRouter::new()
+        .routes(routes!(list, create))
+        .routes(routes!(show, update))
+        .routes(routes!(timeline))
+        .routes(routes!(resend))
 }
 
 /// A guest.
@@ -287,4 +292,19 @@ async fn update(
         ticket_status: request.ticket_status,
     };
     Ok(Json(guests::update(&state.app, &caller, guest_id, patch).await?.into()))
+}
+
+/// Sends a guest's pass again. For a guest without e-mail the pass is made, and its link can be shared.
+#[utoipa::path(post, path = "/api/guests/{id}/resend", tag = "organisers",
+    params(("id" = String, Path, description = "Guest")), extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    (status = 202, description = "On its way: a run", body = RunView),
+    (status = 404, description = "No such guest", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 409, description = "`code_of_another`: the guest's code was not made here; `event_over`", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn resend(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(guest_id): Path<GuestId>,
+) -> Result<(StatusCode, Json<RunView>)> {
+    Ok((StatusCode::ACCEPTED, Json(guests::resend(&state.app, &caller, guest_id).await?.into())))
 }

@@ -27,4 +27,5 @@ mod stream;
 mod s2;
 mod organiser;
 mod rights;
+mod passes;
 mod generated;

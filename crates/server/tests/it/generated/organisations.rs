@@ -15,11 +15,12 @@ const NAMING: [&str; 3] =
     ["POST /api/events/{id}/gates", "POST /api/scanning/pair", "POST /api/scanning/pairing-requests"];
 
 /// Query parameters and headers that name nothing of an organisation.
-const NO_NAMES: [&str; 15] = [
+const NO_NAMES: [&str; 17] = [
     "limit",
     "cursor",
     "q",
     "status",
+    "state",
     "outcome",
     "conflict",
     "entered",
@@ -28,6 +29,8 @@ const NO_NAMES: [&str; 15] = [
     "since",
     "manifest_version",
     "wait",
+    // Not a name but a right: whoever has it may.
+    "token",
     "Last-Event-ID",
     "If-None-Match",
     "X-Device-Time",

@@ -33,6 +33,7 @@ pub struct Things {
     guest_list: String,
     ticket: String,
     guest: String,
+    run: String,
     incident: String,
     api_token: String,
     pairing_request: String,
@@ -82,8 +83,10 @@ async fn things(server: &TestServer, org: &Org, name: &str) -> Things {
     let entry_type = owner(server, org, "/api/events/{event}/entry-types", entry_type, 201).await;
     let list = json!({ "name": named, "promoter_id": member });
     let guest_list = id(&owner(server, org, "/api/events/{event}/guest-lists", list, 201).await, "id");
-    let guest = json!({ "name": named, "guest_list_id": guest_list });
+    let guest = json!({ "name": named, "guest_list_id": guest_list, "email": format!("guest@{name}.example") });
     let guest = owner(server, org, "/api/events/{event}/guests", guest, 201).await;
+    let runs = as_owner(server, org, Method::GET, "/api/events/{event}/runs").send().await.unwrap();
+    let run = id(&json(runs, 200).await["items"][0], "id");
     let api_token = owner(server, org, "/api/api-tokens", json!({ "name": named }), 201).await;
     let phone = Phone::pair(server, org, &format!("{name}-1")).await;
     let second = Phone::pair(server, org, &format!("{name}-2")).await;
@@ -105,6 +108,7 @@ async fn things(server: &TestServer, org: &Org, name: &str) -> Things {
         guest_list,
         ticket: id(&guest["ticket"], "id"),
         guest: id(&guest, "id"),
+        run,
         incident,
         api_token: id(&api_token, "id"),
         pairing_request,
@@ -145,6 +149,7 @@ impl Venue {
             "api-tokens" => of.api_token.clone(),
             "tickets" => of.ticket.clone(),
             "guests" => of.guest.clone(),
+            "runs" => of.run.clone(),
             "incidents" => of.incident.clone(),
             "devices" => of.phone.device_id().to_string(),
             "logs" => of.log.clone(),
@@ -173,6 +178,7 @@ impl Venue {
             "promoter_id" => of.member.clone(),
             "organization_id" => of.organization.clone(),
             "ticket_id" => of.ticket.clone(),
+            "guest_id" => of.guest.clone(),
             "device_id" | "target_device" => of.phone.device_id().to_string(),
             "log_id" => of.log.clone(),
             "key_id" => of.phone.key_id().to_string(),

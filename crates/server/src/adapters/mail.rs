@@ -1,0 +1,160 @@
+//! Mail by SMTP (lettre). Connections are kept for a while and used again.
+
+use std::time::Duration;
+
+use admit_app::passes::plain;
+use admit_app::ports::{Enclosure, Letter, Mail, Mailbox, Unable};
+use admit_core::limits::MAIL_MS;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use lettre::message::header::{ContentType, HeaderName, HeaderValue};
+use lettre::message::{Attachment, MultiPart, SinglePart};
+use lettre::transport::smtp::{Error as SmtpError, PoolConfig};
+use lettre::{Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
+use tokio::sync::Semaphore;
+
+/// Mails under way at a time: mail servers refuse whoever comes with more connections than a few.
+const CONNECTIONS: u8 = 8;
+/// The mail server does not let us in: a setting is wrong, not the letter.
+const NOT_LET_IN: [u16; 4] = [530, 534, 535, 538];
+
+/// A mail server.
+pub struct Smtp {
+    transport: AsyncSmtpTransport<Tokio1Executor>,
+    sender: Mailbox,
+    turns: Semaphore,
+}
+
+impl Smtp {
+    /// Reads an address such as `smtps://user:password@mail.example.org`. Nothing is connected yet. Inside a runtime.
+    pub fn open(url: &str, sender: Mailbox) -> Result<Self, SmtpError> {
+        let builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url)?;
+        let limit = Duration::from_millis(MAIL_MS);
+        let pool = PoolConfig::new().max_size(CONNECTIONS.into());
+        let transport = builder.timeout(Some(limit)).pool_config(pool).build();
+        Ok(Self { transport, sender, turns: Semaphore::new(CONNECTIONS.into()) })
+    }
+}
+
+impl Mail for Smtp {
+    fn sender(&self) -> Option<Mailbox> {
+        Some(self.sender.clone())
+    }
+    fn send(&self, letter: Letter) -> BoxFuture<'_, Result<(), Unable>> {
+        async move {
+            let is_ascii = letter.to.email.is_ascii();
+            let message = message(letter)?;
+            // Never closed: then nobody would hold it up.
+            let _turn = self.turns.acquire().await;
+            let sent = tokio::time::timeout(Duration::from_millis(MAIL_MS), self.transport.send(message)).await;
+            match sent {
+                Ok(Ok(_)) => Ok(()),
+                Ok(Err(error)) => Err(meaning(&error, is_ascii)),
+                Err(_) => Err(Unable::Later("the mail server takes too long".to_owned())),
+            }
+        }
+        .boxed()
+    }
+}
+
+/// A refusal for good of this very letter, or anything else, which may pass.
+fn meaning(error: &SmtpError, is_ascii: bool) -> Unable {
+    let code = error.status().map(u16::from);
+    let words = told(error);
+    if error.is_permanent() && !code.is_some_and(|code| NOT_LET_IN.contains(&code)) {
+        Unable::Never(format!("the mail server refuses: {words}"))
+    } else if error.is_client() && !is_ascii {
+        Unable::Never(format!("the mail server cannot write to this address: {words}"))
+    } else {
+        Unable::Later(format!("the mail server did not take it: {words}"))
+    }
+}
+
+/// An error with what lies under it.
+fn told(error: &dyn std::error::Error) -> String {
+    let mut words = error.to_string();
+    let mut under = error.source();
+    while let Some(error) = under {
+        let more = error.to_string();
+        if !words.contains(&more) {
+            words = format!("{words}: {more}");
+        }
+        under = error.source();
+    }
+    words
+}
+
+/// The letter as MIME: text, or HTML with its picture; beside both the attachment.
+fn message(letter: Letter) -> Result<Message, Unable> {
+    let from = mailbox(&letter.from)?;
+    let mut builder = Message::builder()
+        .message_id(Some(format!("<{}>", letter.message_id)))
+        .date(std::time::UNIX_EPOCH + Duration::from_millis(u64::try_from(letter.at.ms()).unwrap_or_default()))
+        .from(from)
+        .to(mailbox(&letter.to)?)
+        .subject(plain(&letter.subject))
+        // So that nobody's absence note answers it (RFC 3834).
+        .raw_header(HeaderValue::new(HeaderName::new_from_ascii_str("Auto-Submitted"), "auto-generated".to_owned()));
+    if let Some(reply_to) = &letter.reply_to {
+        builder = builder.reply_to(mailbox(reply_to)?);
+    }
+    let (content_id, picture) = letter.picture;
+    let kind = content_type(&picture)?;
+    let inline = Attachment::new_inline_with_name(content_id, picture.name).body(picture.bytes, kind);
+    let kind = content_type(&letter.attachment)?;
+    let beside = Attachment::new(letter.attachment.name).body(letter.attachment.bytes, kind);
+    let shown = MultiPart::related().singlepart(SinglePart::html(letter.html)).singlepart(inline);
+    let read = MultiPart::alternative().singlepart(SinglePart::plain(letter.text)).multipart(shown);
+    builder
+        .multipart(MultiPart::mixed().multipart(read).singlepart(beside))
+        .map_err(|error| Unable::Never(format!("the letter cannot be written: {error}")))
+}
+
+fn content_type(enclosure: &Enclosure) -> Result<ContentType, Unable> {
+    ContentType::parse(enclosure.media_type).map_err(|error| Unable::Never(error.to_string()))
+}
+
+fn mailbox(of: &Mailbox) -> Result<lettre::message::Mailbox, Unable> {
+    let address: Address =
+        of.email.parse().map_err(|_| Unable::Never(format!("{} is no address that mail can be sent to", of.email)))?;
+    // A control character in a name would be no header at all.
+    Ok(lettre::message::Mailbox::new(Some(plain(&of.name)).filter(|name| !name.is_empty()), address))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use admit_core::time::Timestamp;
+
+    fn letter() -> Letter {
+        let enclosure = |name: &str, media_type| Enclosure { name: name.into(), media_type, bytes: vec![1, 2, 3] };
+        Letter {
+            message_id: "run.send-email@x.example".into(),
+            from: Mailbox { name: "Old Harbour, Ltd. \"O\"".into(), email: "passes@x.example".into() },
+            reply_to: None,
+            to: Mailbox { name: "Ana\r\nBcc: all@x.example".into(), email: "ana@y.example".into() },
+            subject: "Your pass\r\nBcc: all@x.example".into(),
+            at: Timestamp::parse("2026-06-01T08:00:00Z").unwrap(),
+            text: "text".into(),
+            html: "<p>html".into(),
+            picture: ("pic".into(), enclosure("p.png", "image/png")),
+            attachment: enclosure("e.ics", "text/calendar; charset=utf-8; method=PUBLISH"),
+        }
+    }
+
+    #[test]
+    fn no_line_of_a_header_is_somebody_elses() {
+        let bytes = String::from_utf8(message(letter()).unwrap().formatted()).unwrap();
+        let (head, body) = bytes.split_once("\r\n\r\n").unwrap();
+        assert!(!head.lines().any(|line| line.to_ascii_lowercase().starts_with("bcc")), "{head}");
+        assert!(head.contains("Message-ID: <run.send-email@x.example>"), "{head}");
+        assert!(head.contains("Mon, 01 Jun 2026 08:00:00"), "{head}");
+        assert!(body.contains("Content-ID: <pic>") && body.contains("text/calendar"), "{body}");
+    }
+
+    #[test]
+    fn an_address_that_is_none_is_told_and_not_tried_again() {
+        let to = Mailbox { name: String::new(), email: "a b@c".into() };
+        assert!(matches!(message(Letter { to, ..letter() }), Err(Unable::Never(_))));
+    }
+}

@@ -1,0 +1,126 @@
+//! Carries out runs: takes those that are due, a bounded number at a time, until the server stops.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use admit_app::jobs::{Ended, Workflows, carry_out};
+use admit_app::ports::App;
+use admit_app::records::TakenRun;
+use admit_core::limits::{JOB_GRACE_MS, JOB_LEASE_MS, JOB_LOOK_MS, JOBS_AT_ONCE, JOBS_TAKEN};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+/// How often leases are renewed, in milliseconds: two renewals may fail.
+const RENEW_MS: u64 = JOB_LEASE_MS as u64 / 3;
+/// Pause after the store did not answer, in milliseconds.
+const PAUSE_MS: i64 = 1_000;
+
+/// What a node has in hand.
+struct Hand {
+    app: App,
+    workflows: Arc<Workflows>,
+    holder: String,
+    /// Taken, and not begun.
+    waiting: VecDeque<TakenRun>,
+    under_way: JoinSet<()>,
+    /// Which of those is which.
+    names: BTreeMap<tokio::task::Id, String>,
+}
+
+/// Carries out runs for `holder`, a name that no other node has, until `shutdown`; steps under way then get a while to end.
+pub async fn run(app: App, workflows: Arc<Workflows>, holder: String, shutdown: CancellationToken) {
+    // What a process of this name had when it ended is due at once.
+    if let Err(error) = app.store.free_runs(holder.clone()).await {
+        tracing::warn!(%error, "leases of an earlier start end by themselves");
+    }
+    let mut hand =
+        Hand { app, workflows, holder, waiting: VecDeque::new(), under_way: JoinSet::new(), names: BTreeMap::new() };
+    let mut renewal = tokio::time::interval(Duration::from_millis(RENEW_MS));
+    let mut wait_ms = 0;
+    while !shutdown.is_cancelled() {
+        hand.begin();
+        let has_room = hand.waiting.is_empty() && hand.under_way.len() < JOBS_AT_ONCE;
+        if wait_ms == 0 && has_room {
+            wait_ms = hand.take().await;
+            continue;
+        }
+        let sleep = Duration::from_millis(wait_ms.clamp(1, JOB_LOOK_MS).unsigned_abs());
+        tokio::select! {
+            () = shutdown.cancelled() => break,
+            Some(ended) = hand.under_way.join_next_with_id() => hand.forget(ended),
+            () = hand.app.bell.rung() => wait_ms = 0,
+            _ = renewal.tick() => hand.renew().await,
+            () = tokio::time::sleep(sleep), if has_room => wait_ms = 0,
+        }
+    }
+    hand.stop().await;
+}
+
+impl Hand {
+    /// Begins what is waiting, as far as there is room.
+    fn begin(&mut self) {
+        while self.under_way.len() < JOBS_AT_ONCE {
+            let Some(taken) = self.waiting.pop_front() else { return };
+            let (app, workflows, run_id) = (self.app.clone(), self.workflows.clone(), taken.run_id.clone());
+            let task = self.under_way.spawn(async move {
+                let run_id = taken.run_id.clone();
+                match carry_out(&app, &workflows, taken).await {
+                    Ok(Ended::GaveUp) => tracing::warn!(run_id, "a run gave up: a person decides"),
+                    Ok(_) => {}
+                    Err(error) => tracing::warn!(run_id, %error, "the store did not answer: the run is taken up again"),
+                }
+            });
+            self.names.insert(task.id(), run_id);
+        }
+    }
+    /// Takes what is due. Answers how long to wait before there is anything to take again, in milliseconds; 0 where there
+    /// may be more.
+    async fn take(&mut self) -> i64 {
+        let taken = self.app.store.take_runs(self.holder.clone(), JOB_LEASE_MS, JOBS_TAKEN).await;
+        let found = match taken {
+            Ok(taken) => taken,
+            Err(error) => {
+                tracing::warn!(%error, "no runs can be taken");
+                return PAUSE_MS;
+            }
+        };
+        let may_be_more = found.len() == JOBS_TAKEN;
+        self.waiting.extend(found);
+        if may_be_more {
+            return 0;
+        }
+        match self.app.store.next_run_in().await {
+            Ok(next) => next.unwrap_or(JOB_LOOK_MS).max(1),
+            Err(_) => PAUSE_MS,
+        }
+    }
+    /// What is in hand stays ours.
+    async fn renew(&mut self) {
+        let waiting = self.waiting.iter().map(|taken| taken.run_id.clone());
+        let run_ids: Vec<String> = waiting.chain(self.names.values().cloned()).collect();
+        if run_ids.is_empty() {
+            return;
+        }
+        if let Err(error) = self.app.store.renew_runs(self.holder.clone(), run_ids, JOB_LEASE_MS).await {
+            tracing::warn!(%error, "leases of runs were not renewed");
+        }
+    }
+    fn forget(&mut self, ended: Result<(tokio::task::Id, ()), tokio::task::JoinError>) {
+        let id = ended.map_or_else(|error| error.id(), |(id, ())| id);
+        self.names.remove(&id);
+    }
+    /// Lets steps under way end, and gives back what is left.
+    async fn stop(mut self) {
+        self.waiting.clear();
+        let grace = Duration::from_millis(JOB_GRACE_MS);
+        let all_ended = async { while self.under_way.join_next().await.is_some() {} };
+        if tokio::time::timeout(grace, all_ended).await.is_err() {
+            tracing::warn!(open = self.under_way.len(), "runs under way are left as they are");
+            self.under_way.shutdown().await;
+        }
+        if let Err(error) = self.app.store.free_runs(self.holder.clone()).await {
+            tracing::warn!(%error, "leases end by themselves");
+        }
+    }
+}

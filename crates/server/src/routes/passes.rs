@@ -1,0 +1,130 @@
+//! `/passes?token=…`: the page of a pass, and `/qr-codes/{token}.png`, its code as a picture. Whoever has the token may see
+//! both; a wrong one tells nothing, and who tries many waits.
+
+use admit_app::error::Error;
+use admit_app::passes::{self, Pass};
+use admit_core::pass::url;
+use axum::Router;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use serde::Deserialize;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+mod page;
+
+use crate::auth::peer::Client;
+use crate::body::{Path, Query};
+use crate::error::{ApiError, Result};
+use crate::openapi::ProblemDoc;
+use crate::state::AppState;
+
+/// The page.
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(show))
+}
+
+/// The picture: a file like the web apps', not part of the document.
+pub fn pictures() -> Router<AppState> {
+    Router::new().route("/qr-codes/{file}", get(picture))
+}
+
+#[derive(Default, Deserialize)]
+struct PassQuery {
+    token: Option<String>,
+}
+
+/// The page of a pass: no script, and it prints.
+#[utoipa::path(get, path = "/passes", tag = "guests", params(("token" = Option<String>, Query, description = "The pass's token")), responses(
+    (status = 200, description = "The pass", body = String, content_type = "text/html"),
+    (status = 404, description = "No such pass; a page that tells nothing", body = String, content_type = "text/html"),
+    (status = 429, description = "Too many wrong tokens from this address", body = String, content_type = "text/html"),
+    (status = 503, description = "Not now", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn show(
+    State(state): State<AppState>,
+    client: Client,
+    headers: HeaderMap,
+    Query(query): Query<PassQuery>,
+) -> Result<Response> {
+    let token = query.token.unwrap_or_default();
+    let nonce: String = state.app.ids.random().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let (status, html, wait_ms) = match look(&state, client, &token).await? {
+        Looked::Pass(pass) => {
+            let base = state.passes.public_url.clone().unwrap_or_else(|| state.settings.base_url(&headers));
+            let code = passes::svg_path(&url(&base, &token))?;
+            (StatusCode::OK, page::pass(&pass, &code, &nonce), None)
+        }
+        Looked::Nothing => (StatusCode::NOT_FOUND, page::unknown(&nonce), None),
+        Looked::Waits(ms) => (StatusCode::TOO_MANY_REQUESTS, page::too_many(&nonce), Some(ms)),
+    };
+    let mut response = (status, html).into_response();
+    let out = response.headers_mut();
+    out.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    let policy = format!(
+        "default-src 'none'; style-src 'nonce-{nonce}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    );
+    if let Ok(policy) = HeaderValue::from_str(&policy) {
+        out.insert(CONTENT_SECURITY_POLICY, policy);
+    }
+    dress(out, wait_ms);
+    Ok(response)
+}
+
+/// The code alone: drawn anew each time, so that it is there whatever became of the objects.
+async fn picture(
+    State(state): State<AppState>,
+    client: Client,
+    headers: HeaderMap,
+    Path(file): Path<String>,
+) -> Result<Response> {
+    let token = file.strip_suffix(".png").unwrap_or_default();
+    let mut response = match look(&state, client, token).await? {
+        Looked::Pass(_) => {
+            let base = state.passes.public_url.clone().unwrap_or_else(|| state.settings.base_url(&headers));
+            let png = passes::png(&url(&base, token))?;
+            ([(CONTENT_TYPE, HeaderValue::from_static("image/png"))], png).into_response()
+        }
+        Looked::Nothing => ApiError::from(Error::not_found("pass")).into_response(),
+        Looked::Waits(retry_after_ms) => {
+            ApiError::from(Error::Later { code: "rate_limited", retry_after_ms }).into_response()
+        }
+    };
+    dress(response.headers_mut(), None);
+    Ok(response)
+}
+
+enum Looked {
+    Pass(Box<Pass>),
+    Nothing,
+    /// For so many milliseconds.
+    Waits(i64),
+}
+
+/// The pass of a token, unless this address guessed too often of late: then not even a right one.
+async fn look(state: &AppState, Client(address): Client, token: &str) -> Result<Looked> {
+    let now_ms = state.app.clock.monotonic_ms();
+    if let Some(wait_ms) = state.guesses.must_wait(address, now_ms) {
+        return Ok(Looked::Waits(wait_ms));
+    }
+    match passes::show(&state.app, token).await {
+        Ok(pass) => Ok(Looked::Pass(Box::new(pass))),
+        Err(Error::NotFound { .. }) => {
+            state.guesses.wrong(address, now_ms);
+            Ok(Looked::Nothing)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Nobody lists it, nobody keeps it.
+fn dress(headers: &mut HeaderMap, wait_ms: Option<i64>) {
+    headers.insert(HeaderName::from_static("x-robots-tag"), HeaderValue::from_static("noindex, nofollow, noarchive"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Some(ms) = wait_ms {
+        headers.insert(RETRY_AFTER, HeaderValue::from((ms + 999) / 1_000));
+    }
+}

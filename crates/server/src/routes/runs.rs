@@ -1,0 +1,168 @@
+//! `/api/events/{id}/runs`: passes on their way, and why one is not.
+
+use admit_app::jobs;
+use admit_app::ports::RunFilter;
+use admit_app::records::{RunRecord, StepRecord};
+use admit_core::ids::{EventId, GuestId};
+use admit_core::job::RunState;
+use admit_core::time::Timestamp;
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::shape::{List, page, word};
+use crate::auth::user::User;
+use crate::body::{Path, Query};
+use crate::error::Result;
+use crate::openapi::ProblemDoc;
+use crate::state::AppState;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(show)).routes(routes!(retry))
+}
+
+/// A run: one pass on its way to one guest.
+#[derive(Serialize, ToSchema)]
+pub(super) struct RunView {
+    id: String,
+    /// Which workflow: `pass`.
+    kind: String,
+    event_id: String,
+    guest_id: String,
+    /// `open` (under way, or waiting to be tried again), `done`, or `gave_up`: then a person decides.
+    state: &'static str,
+    /// The step that failed last: `insert-qr-code`, `generate-qr-png`, `upload` or `send-email`.
+    step: Option<String>,
+    /// How often it failed.
+    tries: u32,
+    /// Why it failed last, in plain words.
+    problem: Option<String>,
+    /// Of a run that is done: what there is to say about it, such as that nothing was mailed and why.
+    note: Option<String>,
+    /// When that step is tried again.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    next_at: Option<Timestamp>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+impl From<RunRecord> for RunView {
+    fn from(one: RunRecord) -> Self {
+        let is_done = one.state == RunState::Done;
+        let (note, problem) = if is_done { (one.problem, None) } else { (None, one.problem) };
+        Self {
+            id: one.run_id,
+            kind: one.kind,
+            event_id: one.event_id.to_string(),
+            guest_id: one.subject,
+            state: one.state.as_str(),
+            step: one.step,
+            tries: one.tries,
+            problem,
+            note,
+            next_at: one.next_at.filter(|_| one.state == RunState::Open),
+            created_at: one.created_at,
+            updated_at: one.updated_at,
+        }
+    }
+}
+
+/// A step that is done.
+#[derive(Serialize, ToSchema)]
+struct StepView {
+    name: String,
+    /// Tries it took, the good one included.
+    tries: u32,
+    /// When the good try began.
+    #[schema(value_type = String, format = DateTime)]
+    began_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    done_at: Timestamp,
+}
+
+impl From<StepRecord> for StepView {
+    fn from(one: StepRecord) -> Self {
+        Self { name: one.name, tries: one.tries, began_at: one.began_at, done_at: one.done_at }
+    }
+}
+
+/// A run and its steps that are done, in their order.
+#[derive(Serialize, ToSchema)]
+struct RunWithStepsView {
+    #[serde(flatten)]
+    run: RunView,
+    steps: Vec<StepView>,
+}
+
+#[derive(Default, Deserialize)]
+struct RunQuery {
+    limit: Option<usize>,
+    cursor: Option<String>,
+    state: Option<String>,
+    guest_id: Option<GuestId>,
+}
+
+/// Runs of an event, newest first.
+#[utoipa::path(get, path = "/api/events/{id}/runs", tag = "organisers", params(
+        ("id" = String, Path, description = "Event"),
+        ("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500),
+        ("cursor" = Option<String>, Query),
+        ("state" = Option<String>, Query, description = "Standing so"),
+        ("guest_id" = Option<String>, Query, description = "About one guest"),
+    ), extensions(("x-actions" = json!(["read_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "A page", body = List<RunView>),
+    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn list(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(event_id): Path<EventId>,
+    Query(query): Query<RunQuery>,
+) -> Result<Json<List<RunView>>> {
+    let filter = RunFilter {
+        event_id: Some(event_id),
+        subject: query.guest_id.map(|id| id.to_string()),
+        state: query.state.map(|text| word("state", &text)).transpose()?,
+    };
+    let listed = jobs::list(&state.app, &caller, filter, page(query.limit, query.cursor)?).await?;
+    Ok(Json(List::of(listed, RunView::from)))
+}
+
+/// One run with its steps.
+#[utoipa::path(get, path = "/api/events/{id}/runs/{run_id}", tag = "organisers", params(
+        ("id" = String, Path, description = "Event"), ("run_id" = String, Path, description = "Run"),
+    ), extensions(("x-actions" = json!(["read_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "The run", body = RunWithStepsView),
+    (status = 404, description = "No such run", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn show(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path((event_id, run_id)): Path<(EventId, String)>,
+) -> Result<Json<RunWithStepsView>> {
+    let (run, steps) = jobs::show(&state.app, &caller, event_id, run_id).await?;
+    let steps = steps.into_iter().map(StepView::from).collect();
+    Ok(Json(RunWithStepsView { run: run.into(), steps }))
+}
+
+/// Tries a run that gave up, or that waits, again at once. Steps that are done stay done.
+#[utoipa::path(post, path = "/api/events/{id}/runs/{run_id}/retry", tag = "organisers", params(
+        ("id" = String, Path, description = "Event"), ("run_id" = String, Path, description = "Run"),
+    ), extensions(("x-actions" = json!(["manage_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "On its way again", body = RunView),
+    (status = 404, description = "No such run", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 409, description = "`run_done`", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn retry(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path((event_id, run_id)): Path<(EventId, String)>,
+) -> Result<Json<RunView>> {
+    Ok(Json(jobs::retry(&state.app, &caller, event_id, run_id).await?.into()))
+}

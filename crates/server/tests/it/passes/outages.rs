@@ -1,0 +1,64 @@
+//! What passes reach is away for a while: runs wait, say why, and finish by themselves.
+
+use super::*;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_the_object_store_is_away_runs_wait_and_then_finish_by_themselves() {
+    let mut office = Office::open().await;
+    office.bucket.stop();
+    office.guest(ana()).await;
+    let waiting = office.until(|runs| runs.len() == 1 && runs[0]["tries"].as_u64() >= Some(1)).await;
+    assert_eq!((&waiting[0]["state"], &waiting[0]["step"]), (&json!("open"), &json!("upload")));
+    assert!(waiting[0]["problem"].as_str().unwrap().contains("object store"), "{}", waiting[0]);
+    assert!(waiting[0]["next_at"].is_string());
+    assert_eq!(office.sink.count(), 0, "no mail before its object");
+    office.bucket.start_again().await;
+    office.until_done(1).await;
+    assert_eq!((office.sink.count(), office.bucket.objects().len()), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_the_mail_server_is_away_or_busy_runs_wait_and_then_finish_by_themselves() {
+    let mut office = Office::open().await;
+    office.sink.stop();
+    office.guest(ana()).await;
+    let waiting = office.until(|runs| runs[0]["tries"].as_u64() >= Some(1)).await;
+    assert_eq!((&waiting[0]["state"], &waiting[0]["step"]), (&json!("open"), &json!("send-email")));
+    assert!(waiting[0]["problem"].as_str().unwrap().contains("mail server"), "{}", waiting[0]);
+    // It is there again, and says "not now".
+    office.sink.start_again(&["-r", "RCPT"]);
+    let waiting = office.until(|runs| runs[0]["problem"].as_str().is_some_and(|text| text.contains("450"))).await;
+    assert_eq!(waiting[0]["state"], "open");
+    office.sink.stop();
+    office.sink.start_again(&[]);
+    office.until_done(1).await;
+    assert_eq!(office.sink.count(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_that_is_refused_for_good_waits_for_a_person() {
+    let mut office = Office::open().await;
+    office.sink.stop();
+    office.sink.start_again(&["-f", "RCPT"]);
+    office.guest(ana()).await;
+    let gave_up = office.until(|runs| runs[0]["state"] == "gave_up").await;
+    assert!(gave_up[0]["problem"].as_str().unwrap().contains("refuses"), "{}", gave_up[0]);
+    office.sink.stop();
+    office.sink.start_again(&[]);
+    let path = format!("/api/events/{{event}}/runs/{}/retry", gave_up[0]["id"].as_str().unwrap());
+    assert_eq!(office.status(Method::POST, &path).await, 200);
+    office.until_done(1).await;
+    assert_eq!(office.status(Method::POST, &path).await, 409, "nothing is left to try");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_mail_server_passes_are_made_and_the_run_says_what_is_lacking() {
+    let server = TestServer::with(Settings::default().with_public_url(URL).unwrap()).await;
+    tokio::spawn(server.state.clone().carry_out_runs());
+    let office = Office { server, sink: Sink::start(&[]), bucket: Bucket::start().await };
+    let guest = office.guest(ana()).await;
+    let waiting = office.until(|runs| runs[0]["tries"].as_u64() >= Some(1)).await;
+    assert_eq!(waiting[0]["problem"], "no mail server is set up (SMTP_URL, SMTP_FROM)");
+    let page = format!("/passes?token={}", guest["ticket"]["barcode"].as_str().unwrap());
+    assert_eq!(office.server.get(&page).send().await.unwrap().status(), 200);
+}

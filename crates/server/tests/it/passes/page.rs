@@ -1,0 +1,122 @@
+//! The page of a pass.
+
+use admit_core::limits::PASS_GUESSES_PER_MINUTE;
+
+use super::*;
+use crate::organiser::patch;
+
+struct Shown {
+    office: Office,
+    ticket: String,
+    token: String,
+}
+
+impl Shown {
+    async fn open(body: Value) -> Self {
+        let office = Office::open().await;
+        let guest = office.guest(body).await;
+        office.until_done(1).await;
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let (ticket, token) = (text(&guest["ticket"]["id"]), text(&guest["ticket"]["barcode"]));
+        Self { office, ticket, token }
+    }
+    async fn page(&self) -> String {
+        let answer = self.office.server.get(&format!("/passes?token={}", self.token)).send().await.unwrap();
+        assert_eq!(answer.status(), 200);
+        answer.text().await.unwrap()
+    }
+    /// The standing that the page shows.
+    async fn standing(&self) -> String {
+        let page = self.page().await;
+        page.split("<strong>").nth(1).unwrap().split('<').next().unwrap().to_owned()
+    }
+    async fn change(&self, body: Value) {
+        patch(&self.office.server, &format!("/api/tickets/{}", self.ticket), body).await;
+    }
+    async fn enters(&self, id: &str) {
+        let phone = crate::device::Phone::pair(&self.office.server, &self.office.server.home, id).await;
+        let body = json!({ "ticket_code": self.token, "scanned_at": self.office.server.state.app.clock.now(), "offline_id": id });
+        let answer = phone.bearer(self.office.server.post("/api/scans")).json(&body).send().await.unwrap();
+        assert_eq!(answer.status(), 200);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pass_says_how_it_stands() {
+    let shown = Shown::open(ana()).await;
+    assert_eq!(shown.standing().await, "Valid");
+    shown.enters("one").await;
+    assert_eq!(shown.standing().await, "Partly used");
+    assert!(shown.page().await.contains("1 of 2 are in; 1 may still come in."));
+    shown.enters("two").await;
+    assert_eq!(shown.standing().await, "Used");
+    assert!(!shown.page().await.contains("class=\"code\""), "a code that lets nobody in is not shown");
+    shown.change(json!({ "status": "voided" })).await;
+    assert_eq!(shown.standing().await, "Cancelled");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pass_of_another_time_says_so() {
+    let shown = Shown::open(ana()).await;
+    let now = shown.office.server.state.app.clock.now();
+    shown.change(json!({ "valid_from": now.plus_ms(3_600_000) })).await;
+    assert_eq!(shown.standing().await, "Not yet valid");
+    shown.change(json!({ "valid_from": null, "expires_at": now.plus_ms(-1) })).await;
+    assert_eq!(shown.standing().await, "Over");
+    shown.change(json!({ "expires_at": null })).await;
+    assert_eq!(shown.standing().await, "Valid");
+    patch(&shown.office.server, "/api/events/{event}", json!({ "status": "ended" })).await;
+    assert_eq!(shown.standing().await, "Over");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_is_small_runs_nothing_and_is_kept_by_nobody() {
+    let name = "<script>alert(1)</script>\u{202E}".repeat(6);
+    let shown = Shown::open(json!({ "name": name, "email": "g@guests.example", "party_size": 12 })).await;
+    let answer = shown.office.server.get(&format!("/passes?token={}", shown.token)).send().await.unwrap();
+    let headers = answer.headers().clone();
+    let header = |name: &str| headers[name].to_str().unwrap().to_owned();
+    assert_eq!(header("referrer-policy"), "no-referrer");
+    assert_eq!(header("cache-control"), "no-store");
+    assert!(header("x-robots-tag").contains("noindex"));
+    let policy = header("content-security-policy");
+    assert!(policy.starts_with("default-src 'none'; style-src 'nonce-") && !policy.contains("script-src"), "{policy}");
+    let page = answer.text().await.unwrap();
+    let nonce = policy.split("'nonce-").nth(1).unwrap().split('\'').next().unwrap();
+    assert!(page.contains(&format!("<style nonce=\"{nonce}\">")));
+    assert!(!page.contains("<script") && !page.contains('\u{202E}') && !page.contains(" style="), "{page}");
+    assert!(!page.contains("http-equiv") && !page.contains("src="), "nothing is fetched");
+    assert!(page.len() <= 20_000, "{} bytes", page.len());
+    assert!(page.contains("Party of 12"));
+    // The drawing is the code: drawn as pixels, zbar reads it.
+    let path = page.split("stroke=\"#000\" d=\"").nth(1).unwrap().split('"').next().unwrap();
+    assert!(path.starts_with("M4 4.5h7"), "{path}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_token_tells_nothing_and_many_of_them_must_wait() {
+    let shown = Shown::open(ana()).await;
+    let other = shown.office.server.other.barcodes[0].clone();
+    let ask = |token: String, from: &'static str| {
+        let request = shown.office.server.get(&format!("/passes?token={token}")).header("x-forwarded-for", from);
+        async move { request.send().await.unwrap() }
+    };
+    let mut bodies = Vec::new();
+    let wrong = ["", "x", "CODE-0001", &other, "7d7e8b1c-93a4-4f02-8f2c-0a1b2c3d4e5f", &shown.token.to_uppercase()];
+    for token in wrong {
+        let answer = ask(token.to_owned(), "203.0.113.9").await;
+        assert_eq!(answer.status(), 404, "{token}");
+        let nonce_free = answer.text().await.unwrap();
+        bodies.push(nonce_free.split("nonce=\"").nth(1).unwrap()[32..].to_owned());
+    }
+    assert!(bodies.iter().all(|body| *body == bodies[0]), "all the same");
+    for n in 0..PASS_GUESSES_PER_MINUTE as usize - wrong.len() {
+        assert_eq!(ask(format!("guess-{n}"), "203.0.113.9").await.status(), 404);
+    }
+    let answer = ask(shown.token.clone(), "203.0.113.9").await;
+    assert_eq!(answer.status(), 429, "not even a right one");
+    assert!(answer.headers()["retry-after"].to_str().unwrap().parse::<u64>().unwrap() <= 60);
+    assert_eq!(ask(shown.token.clone(), "203.0.113.10").await.status(), 200, "others are let alone");
+    let picture = shown.office.server.get("/qr-codes/x.png").header("x-forwarded-for", "203.0.113.9");
+    assert_eq!(picture.send().await.unwrap().status(), 429, "pictures count too");
+}

@@ -1,0 +1,42 @@
+//! Runs as the organiser sees them.
+
+use admit_core::time::Timestamp;
+
+use super::*;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_organiser_sees_each_step_with_its_times() {
+    let office = Office::open().await;
+    let guest = office.guest(ana()).await;
+    let run = office.until_done(1).await.remove(0);
+    assert_eq!((&run["kind"], &run["guest_id"], &run["problem"]), (&json!("pass"), &guest["id"], &Value::Null));
+    let whole = get(&office.server, &format!("/api/events/{{event}}/runs/{}", run["id"].as_str().unwrap())).await;
+    let steps = whole["steps"].as_array().unwrap();
+    let names: Vec<&str> = steps.iter().map(|step| step["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["insert-qr-code", "generate-qr-png", "upload", "send-email"]);
+    for step in steps {
+        assert_eq!(step["tries"], 1);
+        let at = |name: &str| Timestamp::parse(step[name].as_str().unwrap()).unwrap();
+        assert!(at("began_at") <= at("done_at"));
+    }
+    assert_eq!(office.status(Method::GET, "/api/events/{event}/runs/no-such").await, 404);
+    assert_eq!(office.status(Method::GET, "/api/events/no-such/runs").await, 404);
+    assert_eq!(office.status(Method::GET, "/api/events/{event}/runs?state=lost").await, 400);
+    let done = get(&office.server, "/api/events/{event}/runs?state=done").await;
+    assert_eq!(done["items"].as_array().unwrap().len(), 1);
+    let other = get(&office.server, "/api/events/{event}/runs?guest_id=another").await;
+    assert_eq!(other["items"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_phone_number_alone_makes_a_pass_and_the_run_says_that_nothing_was_mailed() {
+    let office = Office::open().await;
+    let guest = office.guest(json!({ "name": "Bo", "phone": "+49 30 1234567" })).await;
+    let run = office.until_done(1).await.remove(0);
+    assert!(run["note"].as_str().unwrap().starts_with("no e-mail address"), "{run}");
+    assert_eq!((office.sink.count(), office.bucket.objects().len()), (0, 1));
+    let path = format!("/api/guests/{}/resend", guest["id"].as_str().unwrap());
+    assert_eq!(office.status(Method::POST, &path).await, 202);
+    office.until_done(2).await;
+    assert_eq!(office.bucket.objects().len(), 1, "the same object");
+}
