@@ -38,10 +38,8 @@ pub(crate) fn why(before: Option<&GuestRecord>, after: &GuestRecord) -> Option<W
     if before.email.is_none() && before.phone.is_none() {
         return Some(Why::New);
     }
-    if after.email.is_none() {
-        return None;
-    }
-    if after.email != before.email {
+    let email = after.email.as_ref()?;
+    if Some(email) != before.email.as_ref() {
         return Some(Why::Address);
     }
     (after.name != before.name || after.party_size != before.party_size).then_some(Why::Changed)
