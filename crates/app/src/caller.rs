@@ -1,7 +1,7 @@
 //! Who asks: found from the credential, never from the request (spec §3, S2 §8).
 
 use admit_core::access::{Action, Role, can};
-use admit_core::ids::{DeviceId, OrganizationId, UserId};
+use admit_core::ids::{DeviceId, EventId, OrganizationId, UserId};
 
 use crate::error::{Error, Result};
 
@@ -38,4 +38,17 @@ pub struct DeviceCaller {
     pub token_hash: [u8; 32],
     /// The key's text as presented: the bearer of this request, for S1's signatures and the manifest's.
     pub api_key: String,
+}
+
+/// A webhook endpoint, and the message that was signed under its secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebhookCaller {
+    /// Organisation.
+    pub organization_id: OrganizationId,
+    /// Event whose guests it brings.
+    pub event_id: EventId,
+    /// Endpoint.
+    pub endpoint_id: String,
+    /// The message's id, the same at every try.
+    pub webhook_id: String,
 }

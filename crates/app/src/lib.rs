@@ -30,6 +30,7 @@ pub mod entry_types;
 pub mod guest_lists;
 pub mod tickets;
 pub mod guests;
+pub mod webhooks;
 pub mod epochs;
 pub mod pairing_tokens;
 pub mod devices;

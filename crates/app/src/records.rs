@@ -6,6 +6,7 @@ mod events;
 mod jobs;
 mod scans;
 mod tickets;
+mod webhooks;
 
 pub use accounts::*;
 pub use admit_core::access::Role;
@@ -14,3 +15,4 @@ pub use events::*;
 pub use jobs::*;
 pub use scans::*;
 pub use tickets::*;
+pub use webhooks::*;

@@ -14,6 +14,7 @@ pub mod scans;
 pub mod incidents;
 pub mod devices;
 pub mod jobs;
+pub mod webhooks;
 pub mod tenants;
 pub mod transactions;
 pub mod throughput;
@@ -53,7 +54,11 @@ macro_rules! store_suite {
             jobs: a_run_comes_with_its_transaction_or_not_at_all, a_run_is_taken_by_one_until_its_lease_ends,
                 only_the_newest_fence_holds, takers_at_once_take_different_runs,
                 a_process_that_starts_again_frees_what_it_had, a_lease_is_renewed_by_its_holder, a_run_let_go_waits,
-                a_step_is_stored_once, runs_are_listed_newest_first, what_runs_were_about_is_told_once, runs_of_two_organizations_do_not_meet;
+                a_step_is_stored_once, runs_are_listed_newest_first, what_runs_were_about_is_told_once,
+                runs_of_two_organizations_do_not_meet;
+            webhooks: an_endpoint_comes_back_and_is_found_by_its_id, an_endpoints_health_is_its_own,
+                a_message_is_remembered_until_it_is_forgotten, how_far_a_row_is_known_is_overwritten,
+                webhooks_of_two_organizations_do_not_meet;
             tenants: two_organizations_with_the_same_ids_do_not_meet, another_organizations_event_cannot_be_written;
             transactions: a_failed_operation_leaves_nothing, others_of_its_group_are_kept,
                 an_operation_that_goes_on_after_a_failure_is_not_kept, a_panic_ends_only_its_operation,

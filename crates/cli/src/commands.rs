@@ -6,6 +6,7 @@ pub mod csv;
 pub mod demo;
 pub mod openapi;
 pub mod rebuild;
+pub mod relay;
 pub mod simulate;
 pub mod token;
 pub mod user;

@@ -47,6 +47,8 @@ enum Command {
     Import(commands::csv::Import),
     /// Write all guests and tickets of an event as a CSV file.
     Export(commands::csv::Export),
+    /// Carry guests from the outbox of an organiser's own PostgreSQL to a webhook endpoint.
+    Relay(commands::relay::Relay),
     /// Recompute everything derived from the stored scans, rules and reviews.
     Rebuild(commands::rebuild::Rebuild),
     /// Copy an embedded database and its secret, while a server goes on serving.
@@ -110,6 +112,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Token(token) => token.run().await?,
         Command::Import(import) => return import.run().await,
         Command::Export(export) => export.run().await?,
+        Command::Relay(relay) => relay.run().await?,
         Command::Rebuild(rebuild) => return rebuild.run().await,
         Command::Backup(backup) => backup.run().await?,
         Command::Restore(restore) => restore.run().await?,

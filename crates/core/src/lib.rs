@@ -20,6 +20,7 @@ pub mod reduce;
 pub mod occupancy;
 pub mod view;
 pub mod sign;
+pub mod webhook;
 pub mod idempotency;
 pub mod fraud;
 pub mod audit;

@@ -139,6 +139,38 @@ pub const PASS_RUNS: usize = 20;
 pub const PASS_GUESSES_PER_MINUTE: u32 = 30;
 /// Network addresses whose wrong tokens are remembered; the oldest is forgotten for a new one.
 pub const PASS_GUESSERS: usize = 10_000;
+/// How old, or how far in the future, a webhook message may have been signed, in milliseconds (Standard Webhooks).
+pub const WEBHOOK_TOLERANCE_MS: i64 = 300_000;
+/// Longest `webhook-id`, in characters.
+pub const WEBHOOK_ID_CHARS: usize = 128;
+/// Most signatures of one webhook message: senders that change their secret send two.
+pub const WEBHOOK_SIGNATURES: usize = 10;
+/// Largest body of a webhook message, in bytes: a row of a table of guests has a few hundred.
+pub const WEBHOOK_BODY_BYTES: usize = 256 * 1024;
+/// Messages of an endpoint in any 60 s.
+pub const WEBHOOKS_PER_MINUTE: u32 = 12_000;
+/// How long an endpoint's former secret goes on being good after a rotation, in milliseconds.
+pub const WEBHOOK_OVERLAP_MS: i64 = 24 * 3_600_000;
+/// How long a message's id is remembered with its answer, in milliseconds.
+pub const WEBHOOK_KEEP_MS: i64 = 90 * 24 * 3_600_000;
+/// Longest text of why an endpoint's last message was refused, in characters.
+pub const WEBHOOK_PROBLEM_CHARS: usize = 500;
+/// Lines of an organiser's outbox that a relay reads at a time.
+pub const RELAY_LINES: usize = 500;
+/// Guests whose lines a relay carries at the same time.
+pub const RELAY_AT_ONCE: usize = 8;
+/// How often a relay looks into the outbox although nobody told it of news, in milliseconds.
+pub const RELAY_POLL_MS: i64 = 5_000;
+/// Longest wait of a relay whose database or endpoint is away, in milliseconds.
+pub const RELAY_RETRY_MAX_MS: i64 = 60_000;
+/// How long delivered lines stay in the outbox, in milliseconds: they hold names and addresses.
+pub const RELAY_KEEP_MS: i64 = 30 * 24 * 3_600_000;
+/// Time a relay gives a message, in milliseconds.
+pub const RELAY_MESSAGE_MS: u64 = 30_000;
+/// Webhook endpoints of an organisation.
+pub const WEBHOOK_ENDPOINTS: usize = 200;
+/// Longest name of a column that an endpoint reads, in characters (PostgreSQL's have 63 bytes).
+pub const COLUMN_CHARS: usize = 128;
 
 // ------------------------------------------------------------------------------------- the scanner engine (`device`)
 

@@ -25,12 +25,13 @@ use crate::scan::{Digest, Fact, Outcome, Scan, ScanKind};
 use crate::sign::{self, ApiKey};
 use crate::ticket::TicketRules;
 use crate::time::Timestamp;
+use crate::webhook::{self, Refusal, Signed, WebhookSecret};
 use crate::wire::manifest::ManifestTail;
 use crate::wire::scanning::{ScanV1, ScanV2};
 use crate::wire::stored::change_from_parts;
 
 /// The files of `vectors/`, without `.json`.
-pub const FILES: [&str; 6] = ["barcodes", "hashes", "signatures", "manifests", "verdicts", "reductions"];
+pub const FILES: [&str; 7] = ["barcodes", "hashes", "signatures", "webhooks", "manifests", "verdicts", "reductions"];
 
 #[derive(Deserialize)]
 struct File {
@@ -82,6 +83,8 @@ pub fn answer(what: &str, given: &Value) -> Result<Value, String> {
         "verify_v2" => verify_v2(given),
         "sign_v1" => one(given, sign_v1),
         "verify_v1" => one(given, |case: V1Case| json!(case.item.verify(&case.api_key))),
+        "sign_webhook" => sign_webhook(given),
+        "verify_webhook" => verify_webhook(given),
         "build_manifest" => build_manifest(given),
         "read_manifest" => one(given, read_manifest),
         "decide" => one(given, decide_case),
@@ -232,6 +235,49 @@ fn sign_v1(case: V1Case) -> Value {
     let mut item = case.item;
     item.sign(&case.api_key);
     json!({ "text": item.signed_text(), "item": item })
+}
+
+// --------------------------------------------------------------------------------------------------------- webhooks
+
+fn secret(text: &str) -> Result<WebhookSecret, String> {
+    WebhookSecret::parse(text).map_err(|error| format!("in.secret {error}"))
+}
+
+fn sign_webhook(given: &Value) -> Result<Value, String> {
+    #[derive(Deserialize)]
+    struct SignCase {
+        secret: String,
+        id: String,
+        at: Timestamp,
+        body: String,
+    }
+    let case: SignCase = parse(given)?;
+    let signature = secret(&case.secret)?.sign(&case.id, case.at, case.body.as_bytes());
+    Ok(json!({ "timestamp": webhook::seconds(case.at), "signature": signature }))
+}
+
+fn verify_webhook(given: &Value) -> Result<Value, String> {
+    #[derive(Deserialize)]
+    struct VerifyCase {
+        secrets: Vec<String>,
+        id: String,
+        timestamp: String,
+        signature: String,
+        body: String,
+        now: Timestamp,
+    }
+    let case: VerifyCase = parse(given)?;
+    let secrets: Vec<WebhookSecret> = case.secrets.iter().map(|text| secret(text)).collect::<Result<_, _>>()?;
+    let signed = match Signed::read(&case.id, &case.timestamp, &case.signature) {
+        Ok(signed) => signed,
+        Err(error) => return Ok(json!({ "wrong_header": error.header })),
+    };
+    Ok(json!(match signed.check(&secrets, case.body.as_bytes(), case.now) {
+        Ok(()) => "good",
+        Err(Refusal::Wrong) => "wrong",
+        Err(Refusal::TooOld) => "too_old",
+        Err(Refusal::TooNew) => "too_new",
+    }))
 }
 
 // -------------------------------------------------------------------------------------------------------- manifests

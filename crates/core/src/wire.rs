@@ -9,5 +9,6 @@ mod text;
 pub mod stored;
 pub mod scanning;
 pub mod scans;
+pub mod webhooks;
 pub mod journal;
 pub mod manifest;

@@ -92,6 +92,11 @@ fn inputs() -> Vec<(&'static str, &'static str, Vec<Given>)> {
         ("barcodes", "From what a reader reads to the texts that are tried, in order (spec D12).", cases::barcodes()),
         ("hashes", "Digests: codes, scans (with their exact bytes), batches, keys, PIN, ledgers.", cases::hashes()),
         ("signatures", "Scan signatures v1 and v2 (spec D6), good and bad.", cases::signatures()),
+        (
+            "webhooks",
+            "Standard Webhooks: the standard's own vector (github.com/standard-webhooks/standard-webhooks, libraries), and what must be refused.",
+            cases::webhooks(),
+        ),
         ("manifests", "Signed lists: built, read, refused (spec D5, §5).", manifests::manifests()),
         ("verdicts", "decide, and the table from (outcome, reason) to the screen (spec §4).", cases::verdicts()),
         (

@@ -8,6 +8,7 @@ pub mod hints_local;
 pub mod hints_shared;
 pub mod rate_redis;
 pub mod sync_limit;
+pub mod webhook_limit;
 pub mod recent_scans;
 pub mod mail;
 pub mod objects;

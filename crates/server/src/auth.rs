@@ -4,5 +4,6 @@
 pub mod session;
 pub mod token;
 pub mod user;
+pub mod webhook;
 pub mod device;
 pub mod peer;

@@ -93,6 +93,24 @@ impl<S: Send + Sync> FromRequest<S> for LinesBody {
     }
 }
 
+/// A body whose bytes somebody signed: at most `most`, as sent. No content coding: what was signed is what came.
+pub async fn signed_bytes(headers: &HeaderMap, body: axum::body::Body, most: usize) -> Result<Bytes> {
+    has_length(headers)?;
+    has_type(headers, "application/json")?;
+    if coding(headers)? != Coding::Identity {
+        let detail = "a signed body comes without a Content-Encoding";
+        return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_content_encoding", detail));
+    }
+    let too_large = || ApiError::too_large("body_too_large", format!("a body may have {most} bytes here"));
+    let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    if length.is_some_and(|length| length > most) {
+        return Err(too_large());
+    }
+    let bytes = collect(body, most).await?.ok_or_else(too_large)?;
+    Depth::default().feed(&bytes)?;
+    Ok(bytes)
+}
+
 /// The query string as `T`.
 #[derive(Debug, Clone)]
 pub struct Query<T>(pub T);
@@ -208,7 +226,7 @@ async fn read_decoded(headers: &HeaderMap, body: axum::body::Body, json: bool) -
     if length.is_some_and(|length| length > BODY_ENCODED_BYTES as u64) {
         return Err(encoded_too_large());
     }
-    let encoded = collect(body).await?;
+    let encoded = collect(body, BODY_ENCODED_BYTES).await?.ok_or_else(encoded_too_large)?;
     if coding == Coding::Identity {
         let mut depth = Depth::default();
         if json {
@@ -224,19 +242,20 @@ async fn read_decoded(headers: &HeaderMap, body: axum::body::Body, json: bool) -
     decoded.map_err(|_| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the body could not be read"))?
 }
 
-async fn collect(body: axum::body::Body) -> Result<Bytes> {
+/// The body's bytes; `None` as soon as they are more than `most`.
+async fn collect(body: axum::body::Body, most: usize) -> Result<Option<Bytes>> {
     let mut stream = body.into_data_stream();
     let mut whole = BytesMut::new();
     let too_slow = |_| ApiError::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", "the body stopped coming");
     while let Some(chunk) = timeout(Duration::from_secs(PAUSE_SECONDS), stream.next()).await.map_err(too_slow)? {
         let chunk =
             chunk.map_err(|_| ApiError::new(StatusCode::BAD_REQUEST, "body_cut_off", "the body ended early"))?;
-        if whole.len() + chunk.len() > BODY_ENCODED_BYTES {
-            return Err(encoded_too_large());
+        if whole.len() + chunk.len() > most {
+            return Ok(None);
         }
         whole.extend_from_slice(&chunk);
     }
-    Ok(whole.freeze())
+    Ok(Some(whole.freeze()))
 }
 
 fn encoded_too_large() -> ApiError {

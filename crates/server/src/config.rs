@@ -18,6 +18,8 @@ pub struct Settings {
     pub public_url: Option<String>,
     /// `ADMIT_SYNCS_PER_MINUTE`: syncs of a device in any 60 s (S1 §7.6).
     pub syncs_per_minute: u32,
+    /// Messages of a webhook endpoint that this node takes in any 60 s.
+    pub webhooks_per_minute: u32,
     /// `REDIS_URL`: what the nodes share to be quick; never needed for an answer.
     pub redis_url: Option<String>,
     /// Other nodes may write to the same database.
@@ -41,6 +43,7 @@ impl Default for Settings {
         Self {
             public_url: None,
             syncs_per_minute: limits::SYNCS_PER_MINUTE,
+            webhooks_per_minute: limits::WEBHOOKS_PER_MINUTE,
             redis_url: None,
             several_nodes: false,
             request_ms: 60_000,

@@ -59,6 +59,10 @@ impl ApiError {
     pub fn code(&self) -> &str {
         &self.0.code
     }
+    /// This occurrence in plain words.
+    pub fn detail(&self) -> &str {
+        &self.0.detail
+    }
     /// The same with a member beside the problem's own.
     pub fn with(mut self, member: &str, value: impl Into<Value>) -> Self {
         self.0.details.insert(member.to_owned(), value.into());

@@ -21,6 +21,7 @@ use utoipa::{Modify, OpenApi, ToSchema};
         (name = "organisers", description = "What organisers ask. A session's cookie, or an API token as bearer."),
         (name = "devices", description = "What scanners ask. Bearer: the device's API key."),
         (name = "guests", description = "What guests open. The token is the right to see it."),
+        (name = "webhooks", description = "What an organiser's own database sends. Signed as Standard Webhooks wants it."),
         (name = "live", description = "The live stream (server-sent events)."),
         (name = "watching", description = "Health and metrics."),
     )
@@ -104,6 +105,12 @@ impl Modify for Credentials {
         };
         components.add_security_scheme("device_key", bearer("the device's API key, given once when it is paired"));
         components.add_security_scheme("api_token", bearer("an organiser's API token"));
+        let signature = ApiKeyValue::with_description(
+            "webhook-signature",
+            "Standard Webhooks: `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body` under the endpoint's secret, \
+             beside `webhook-id` and `webhook-timestamp`",
+        );
+        components.add_security_scheme("webhook_signature", SecurityScheme::ApiKey(ApiKey::Header(signature)));
         let cookie = ApiKey::Cookie(ApiKeyValue::new("admit_session"));
         components.add_security_scheme("session", SecurityScheme::ApiKey(cookie));
     }

@@ -16,6 +16,8 @@ pub mod runs;
 pub mod guests;
 pub mod letterhead;
 pub mod passes;
+pub mod webhook_endpoints;
+pub mod webhooks;
 pub mod pairing_tokens;
 pub mod devices;
 pub mod device_rights;

@@ -20,6 +20,7 @@ use crate::adapters::recent_scans::RecentScans;
 use crate::adapters::redis_link::Link;
 use crate::adapters::runner;
 use crate::adapters::sync_limit::SyncLimit;
+use crate::adapters::webhook_limit::WebhookLimit;
 use crate::config::Settings;
 use crate::encoding::Squeezed;
 use crate::telemetry::Metrics;
@@ -41,6 +42,8 @@ pub struct AppState {
     pub passes: SetUp,
     /// Who guesses tokens of passes.
     pub guesses: Arc<Guesses>,
+    /// The limit of webhook messages.
+    pub webhooks: Arc<WebhookLimit>,
     /// Compressed forms of lists served lately; an answer's content is the same without them.
     pub squeezed: Arc<Squeezed>,
     /// Cancelled when the server stops: every stream and long poll ends on it.
@@ -82,6 +85,7 @@ impl AppState {
                 objects_public_url: settings.objects_public_url.clone(),
             },
             guesses: Arc::default(),
+            webhooks: Arc::new(WebhookLimit::new(settings.webhooks_per_minute)),
             settings: Arc::new(settings),
             live,
             metrics,

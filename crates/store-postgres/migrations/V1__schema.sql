@@ -613,6 +613,49 @@ CREATE TABLE steps (
   CONSTRAINT steps_pk PRIMARY KEY (organization_id, run_id, name)
 );
 
+-- ---------------------------------------------------------------- webhooks
+-- former_secret: the one before a rotation, good until former_until. received_at, refused_at, problem: of signed messages.
+CREATE TABLE webhook_endpoints (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  endpoint_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  name TEXT COLLATE "C" NOT NULL,
+  columns TEXT COLLATE "C" NOT NULL,
+  sealed_secret BYTEA NOT NULL,
+  former_secret BYTEA,
+  former_until BIGINT,
+  created_at BIGINT NOT NULL,
+  disabled_at BIGINT,
+  received_at BIGINT,
+  refused_at BIGINT,
+  problem TEXT COLLATE "C",
+  CONSTRAINT webhook_endpoints_pk PRIMARY KEY (organization_id, endpoint_id),
+  CONSTRAINT webhook_endpoints_event FOREIGN KEY (organization_id, event_id) REFERENCES events (organization_id, event_id)
+);
+
+-- What was taken in, so that the same message again has the same answer and no effect.
+CREATE TABLE webhook_messages (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  endpoint_id TEXT COLLATE "C" NOT NULL,
+  webhook_id TEXT COLLATE "C" NOT NULL,
+  digest BYTEA NOT NULL,
+  answer TEXT COLLATE "C" NOT NULL,
+  received_at BIGINT NOT NULL,
+  CONSTRAINT webhook_messages_pk PRIMARY KEY (organization_id, endpoint_id, webhook_id)
+);
+CREATE INDEX webhook_messages_by_time ON webhook_messages (organization_id, endpoint_id, received_at);
+
+-- How far each row of a sender's table is known. changed_us: microseconds since 1970, as the sender's row says.
+CREATE TABLE webhook_rows (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  endpoint_id TEXT COLLATE "C" NOT NULL,
+  external_id TEXT COLLATE "C" NOT NULL,
+  sequence BIGINT,
+  changed_us BIGINT,
+  deleted_at BIGINT,
+  CONSTRAINT webhook_rows_pk PRIMARY KEY (organization_id, endpoint_id, external_id)
+);
+
 -- ---------------------------------------------------------------- facts are insert-only
 CREATE FUNCTION facts_are_insert_only() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -764,6 +807,18 @@ CREATE POLICY runs_own ON runs USING (organization_id = current_setting('app.org
 ALTER TABLE steps ENABLE ROW LEVEL SECURITY;
 ALTER TABLE steps FORCE ROW LEVEL SECURITY;
 CREATE POLICY steps_own ON steps USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE webhook_endpoints ENABLE ROW LEVEL SECURITY;
+ALTER TABLE webhook_endpoints FORCE ROW LEVEL SECURITY;
+CREATE POLICY webhook_endpoints_own ON webhook_endpoints USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE webhook_messages ENABLE ROW LEVEL SECURITY;
+ALTER TABLE webhook_messages FORCE ROW LEVEL SECURITY;
+CREATE POLICY webhook_messages_own ON webhook_messages USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE webhook_rows ENABLE ROW LEVEL SECURITY;
+ALTER TABLE webhook_rows FORCE ROW LEVEL SECURITY;
+CREATE POLICY webhook_rows_own ON webhook_rows USING (organization_id = current_setting('app.organization_id', true))
   WITH CHECK (organization_id = current_setting('app.organization_id', true));
 CREATE POLICY organizations_all ON organizations FOR SELECT
   USING (current_setting('app.every_organization', true) = 'on');

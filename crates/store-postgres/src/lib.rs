@@ -9,6 +9,7 @@ mod foresight;
 mod driver;
 mod connect;
 mod lanes;
+pub mod outbox;
 #[cfg(feature = "testing")]
 pub mod testing;
 

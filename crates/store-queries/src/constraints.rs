@@ -48,6 +48,8 @@ constraints! {
     "reviews_pk" on "reviews.organization_id, reviews.event_id, reviews.serial, reviews.device_id, reviews.scan_id, reviews.digest": "review_exists", "this very review is stored";
     "runs_pk" on "runs.organization_id, runs.run_id": "run_exists", "a run with this id exists";
     "steps_pk" on "steps.organization_id, steps.run_id, steps.name": "step_exists", "this step of the run is done";
+    "webhook_endpoints_pk" on "webhook_endpoints.organization_id, webhook_endpoints.endpoint_id": "webhook_endpoint_exists", "a webhook endpoint with this id exists";
+    "webhook_messages_pk" on "webhook_messages.organization_id, webhook_messages.endpoint_id, webhook_messages.webhook_id": "webhook_message_exists", "this message was taken in";
     "incidents_pk" on "incidents.organization_id, incidents.incident_id": "incident_exists", "an incident with this id exists";
 }
 

@@ -24,6 +24,7 @@ mod scans;
 mod devices;
 mod batches;
 mod jobs;
+mod webhooks;
 pub mod directory;
 pub mod pairing_requests;
 pub mod job_queue;
@@ -48,6 +49,7 @@ pub fn statements() -> impl Iterator<Item = &'static Stmt> {
         batches::STATEMENTS,
         devices::STATEMENTS,
         jobs::STATEMENTS,
+        webhooks::STATEMENTS,
         directory::STATEMENTS,
         pairing_requests::STATEMENTS,
         job_queue::STATEMENTS,

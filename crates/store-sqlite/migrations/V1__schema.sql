@@ -562,6 +562,49 @@ CREATE TABLE steps (
   CONSTRAINT steps_pk PRIMARY KEY (organization_id, run_id, name)
 ) STRICT;
 
+-- ---------------------------------------------------------------- webhooks
+-- former_secret: the one before a rotation, good until former_until. received_at, refused_at, problem: of signed messages.
+CREATE TABLE webhook_endpoints (
+  organization_id TEXT NOT NULL,
+  endpoint_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  columns TEXT NOT NULL,
+  sealed_secret BLOB NOT NULL,
+  former_secret BLOB,
+  former_until INTEGER,
+  created_at INTEGER NOT NULL,
+  disabled_at INTEGER,
+  received_at INTEGER,
+  refused_at INTEGER,
+  problem TEXT,
+  CONSTRAINT webhook_endpoints_pk PRIMARY KEY (organization_id, endpoint_id),
+  CONSTRAINT webhook_endpoints_event FOREIGN KEY (organization_id, event_id) REFERENCES events (organization_id, event_id)
+) STRICT;
+
+-- What was taken in, so that the same message again has the same answer and no effect.
+CREATE TABLE webhook_messages (
+  organization_id TEXT NOT NULL,
+  endpoint_id TEXT NOT NULL,
+  webhook_id TEXT NOT NULL,
+  digest BLOB NOT NULL,
+  answer TEXT NOT NULL,
+  received_at INTEGER NOT NULL,
+  CONSTRAINT webhook_messages_pk PRIMARY KEY (organization_id, endpoint_id, webhook_id)
+) STRICT;
+CREATE INDEX webhook_messages_by_time ON webhook_messages (organization_id, endpoint_id, received_at);
+
+-- How far each row of a sender's table is known. changed_us: microseconds since 1970, as the sender's row says.
+CREATE TABLE webhook_rows (
+  organization_id TEXT NOT NULL,
+  endpoint_id TEXT NOT NULL,
+  external_id TEXT NOT NULL,
+  sequence INTEGER,
+  changed_us INTEGER,
+  deleted_at INTEGER,
+  CONSTRAINT webhook_rows_pk PRIMARY KEY (organization_id, endpoint_id, external_id)
+) STRICT;
+
 -- ---------------------------------------------------------------- facts are insert-only
 CREATE TRIGGER rules_no_update BEFORE UPDATE ON rules BEGIN SELECT RAISE(ABORT, 'facts are insert-only: rules'); END;
 CREATE TRIGGER rules_no_delete BEFORE DELETE ON rules BEGIN SELECT RAISE(ABORT, 'facts are insert-only: rules'); END;

@@ -379,8 +379,34 @@ pub trait TxJobs {
     fn dequeue_run(&mut self, run_id: &str) -> Result<()>;
 }
 
+/// Webhook endpoints and what came to them.
+pub trait TxWebhooks {
+    /// Makes an endpoint, and has it found by its id. `webhook_endpoint_exists`.
+    fn insert_webhook_endpoint(&mut self, endpoint: &WebhookEndpointRecord) -> Result<()>;
+    /// Endpoints, newest first.
+    fn webhook_endpoints(&mut self) -> Result<Vec<WebhookEndpointRecord>>;
+    /// One endpoint.
+    fn webhook_endpoint(&mut self, endpoint_id: &str) -> Result<Option<WebhookEndpointRecord>>;
+    /// Overwrites an endpoint but for its health.
+    fn update_webhook_endpoint(&mut self, endpoint: &WebhookEndpointRecord) -> Result<()>;
+    /// Notes that a message was taken in.
+    fn note_webhook_received(&mut self, endpoint_id: &str, at: Timestamp) -> Result<()>;
+    /// Notes that a message was refused, and why.
+    fn note_webhook_refused(&mut self, endpoint_id: &str, at: Timestamp, problem: &str) -> Result<()>;
+    /// A message that was taken in.
+    fn webhook_message(&mut self, endpoint_id: &str, webhook_id: &str) -> Result<Option<WebhookMessageRecord>>;
+    /// Remembers a message, and forgets those of its endpoint that came before `forget_before`. `webhook_message_exists`.
+    fn insert_webhook_message(&mut self, message: &WebhookMessageRecord, forget_before: Timestamp) -> Result<()>;
+    /// How far a row is known.
+    fn webhook_row(&mut self, endpoint_id: &str, external_id: &str) -> Result<Option<WebhookRowRecord>>;
+    /// Makes or overwrites that.
+    fn put_webhook_row(&mut self, row: &WebhookRowRecord) -> Result<()>;
+}
+
 /// A transaction: all nouns.
-pub trait Tx: TxAccounts + TxEvents + TxGates + TxTickets + TxScans + TxIncidents + TxDevices + TxJobs {
+pub trait Tx:
+    TxAccounts + TxEvents + TxGates + TxTickets + TxScans + TxIncidents + TxDevices + TxJobs + TxWebhooks
+{
     /// The organisation it is scoped to.
     fn organization_id(&self) -> &OrganizationId;
 }

@@ -55,7 +55,7 @@ pub struct CredentialRecord {
     pub organization_id: OrganizationId,
     /// What it is.
     pub kind: CredentialKind,
-    /// User (session, API token), device (key), event (pairing token) or ticket (pass) it stands for.
+    /// User (session, API token), device (key), event (pairing token), ticket (pass) or webhook endpoint it stands for.
     pub holder: String,
     /// After this it is over; `None` = never.
     pub expires_at: Option<Timestamp>,
@@ -76,6 +76,8 @@ pub enum CredentialKind {
     PairingToken,
     /// A guest's pass: shows its page, and nothing else.
     Pass,
+    /// The id of a webhook endpoint, as its address names it: says whose it is, and opens nothing by itself.
+    WebhookEndpoint,
 }
 
 impl CredentialKind {
@@ -87,11 +89,12 @@ impl CredentialKind {
             Self::DeviceKey => "device_key",
             Self::PairingToken => "pairing_token",
             Self::Pass => "pass",
+            Self::WebhookEndpoint => "webhook_endpoint",
         }
     }
     /// Reads [`CredentialKind::as_str`].
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::Session, Self::ApiToken, Self::DeviceKey, Self::PairingToken, Self::Pass]
+        [Self::Session, Self::ApiToken, Self::DeviceKey, Self::PairingToken, Self::Pass, Self::WebhookEndpoint]
             .into_iter()
             .find(|kind| kind.as_str() == word)
     }

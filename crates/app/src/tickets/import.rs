@@ -19,6 +19,7 @@ mod rows;
 mod plan;
 
 pub use rows::RowError;
+pub(crate) use rows::key_of_external_id;
 
 use self::columns::Columns;
 use self::plan::{Destination, Plan, plan};
@@ -26,7 +27,7 @@ use super::put::put_new;
 use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::draw::Draw;
-use crate::error::Result;
+use crate::error::{Error, FieldError, Result};
 use crate::events;
 use crate::guest_lists;
 use crate::passes;
@@ -163,6 +164,45 @@ fn carry_out(
         "unchanged": plan.unchanged,
         "wrong_lines": plan.wrong_lines,
     });
+    let brought = put_plan(tx, event, plan, now, draw)?;
+    tx.append_audit(line::of(by, Some(event_id), "tickets_imported", ("Event", event_id.as_str()), said))?;
+    Ok(brought)
+}
+
+/// What came of one row.
+pub(crate) struct PutRow {
+    /// It made a ticket.
+    pub created: bool,
+    /// What it changed; `None` where all stands as it says already.
+    pub brought: Option<Brought>,
+}
+
+/// One row that came by another way than a file: column and text, as a file of one line would have them. The ledger's
+/// line is the caller's. Wrong fields are named by their column.
+pub(crate) fn put_row(
+    tx: &mut dyn Tx,
+    event: &EventRecord,
+    cells: &[(&'static str, String)],
+    now: Timestamp,
+    draw: &mut Draw,
+) -> Result<PutRow> {
+    let header = cells.iter().map(|(column, _)| (*column).to_owned()).collect();
+    let line = sheet::Line { number: 1, cells: cells.iter().map(|(_, text)| text.clone()).collect() };
+    let sheet = sheet::Sheet { header, lines: vec![line] };
+    let into = Destination { list: None, alone: false };
+    let plan = plan(tx, &event.event_id, &sheet, &Columns::of(&sheet)?, &into, now, draw)?;
+    if !plan.errors.is_empty() {
+        let wrong = |error: &RowError| FieldError { path: error.field.clone(), message: error.message.clone() };
+        return Err(Error::Invalid { code: "invalid_request", errors: plan.errors.iter().map(wrong).collect() });
+    }
+    let created = !plan.create.is_empty();
+    let brought = if plan.writes() { Some(put_plan(tx, event, plan, now, draw)?) } else { None };
+    Ok(PutRow { created, brought })
+}
+
+/// Stores what a plan wants, and judges the scans that it touches.
+fn put_plan(tx: &mut dyn Tx, event: &EventRecord, plan: Plan, now: Timestamp, draw: &mut Draw) -> Result<Brought> {
+    let event_id = &event.event_id;
     let stamp = tx.stamp(event_id)?;
     for list in &plan.new_lists {
         tx.insert_guest_list(list)?;
@@ -190,7 +230,6 @@ fn carry_out(
         plan.changes.into_iter().map(|(ticket_id, change)| (when, Change::Ticket(ticket_id, change))).collect();
     // New tickets, and with all of it the scans that are touched or waited for their codes.
     let brought = put_new(tx, event_id, plan.create, (changes, scanned), stamp, now, draw)?;
-    tx.append_audit(line::of(by, Some(event_id), "tickets_imported", ("Event", event_id.as_str()), said))?;
     // Their passes.
     passes::enqueue(tx, event, &plan.passes, now, draw)?;
     Ok(brought)

@@ -10,7 +10,7 @@ use admit_app::jobs::{self, Ended, Workflows, carry_out};
 use admit_app::passes::{self, Delivery, SetUp};
 use admit_app::ports::{Letter, Mail, Mailbox, Objects, RunFilter, Unable, read};
 use admit_app::records::*;
-use admit_app::tickets::{self, NewGuest, NewTicket, TicketPatch};
+use admit_app::tickets::{self, HowToImport, NewGuest, NewTicket, TicketPatch};
 use admit_core::event::EventStatus;
 use admit_core::job::RunState;
 use admit_core::limits::JOB_LEASE_MS;
@@ -107,7 +107,7 @@ impl Office {
     }
     fn import(&self, file: &str) -> tickets::ImportReport {
         let (app, owner, event) = (&self.world.app, &self.world.owner, self.world.event.clone());
-        now(tickets::import(app, owner, event, file.as_bytes(), false)).unwrap()
+        now(tickets::import(app, owner, event, file.as_bytes(), HowToImport::default())).unwrap()
     }
     fn take(&self) -> Vec<TakenRun> {
         now(self.world.app.store.take_runs(NODE.into(), JOB_LEASE_MS, 100)).unwrap()

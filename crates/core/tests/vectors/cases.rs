@@ -334,3 +334,50 @@ fn screens() -> Vec<Given> {
     }
     out
 }
+
+/// The standard's own vector, in the tests of its libraries; and variations of it.
+pub fn webhooks() -> Vec<Given> {
+    let signed = json!({
+        "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+        "id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
+        "at": "2021-02-25T15:02:10Z",
+        "body": "{\"test\": 2432232314}",
+    });
+    let good = json!({
+        "secrets": ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"],
+        "id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
+        "timestamp": "1614265330",
+        "signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+        "body": "{\"test\": 2432232314}",
+        "now": "2021-02-25T15:02:10Z",
+    });
+    let other = "v1,Ceo5qEr07ixe2NLpvHk3FH9bwy/WavXrAFQ/9tdO6mc=";
+    let ours = good["signature"].as_str().unwrap().to_owned();
+    let verify = |name: &str, changes: Value| given(name, "verify_webhook", with(&good, changes));
+    vec![
+        given("the standard's own vector", "sign_webhook", signed.clone()),
+        given("a body beyond ASCII", "sign_webhook", with(&signed, json!({ "body": "{\"name\":\"Zoë 🎟\"}" }))),
+        verify("the standard's own vector, checked", json!({})),
+        verify("one good signature among others", json!({ "signature": format!("{other} v2,xyz {ours}") })),
+        verify("without padding", json!({ "signature": ours.trim_end_matches('=') })),
+        verify(
+            "the secret before",
+            json!({ "secrets": [
+            "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+        ] }),
+        ),
+        verify("another signature", json!({ "signature": other })),
+        verify("no signature of version 1", json!({ "signature": ours.replace("v1", "v1a") })),
+        verify("another id", json!({ "id": "msg_other" })),
+        verify("another body", json!({ "body": "{\"test\":2432232314}" })),
+        verify("another time", json!({ "timestamp": "1614265331" })),
+        verify("another secret", json!({ "secrets": ["whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="] })),
+        verify("five minutes late", json!({ "now": "2021-02-25T15:07:10Z" })),
+        verify("later than that", json!({ "now": "2021-02-25T15:07:11Z" })),
+        verify("five minutes early", json!({ "now": "2021-02-25T14:57:10Z" })),
+        verify("earlier than that", json!({ "now": "2021-02-25T14:57:09Z" })),
+        verify("a dot in the id", json!({ "id": "msg.1" })),
+        verify("a time that is none", json!({ "timestamp": "yesterday" })),
+        verify("eleven signatures", json!({ "signature": vec![ours.as_str(); 11].join(" ") })),
+    ]
+}

@@ -8,6 +8,7 @@ use admit_core::job::RunState;
 use admit_core::review::Decision;
 use admit_core::scan::{Form, Method, Outcome, ScanKind, SignatureState, Stage};
 use admit_core::ticket::TicketStatus;
+use admit_core::wire::webhooks::{RowChange, WebhookStatus};
 use serde_json::Value;
 use utoipa::openapi::path::Parameter;
 use utoipa::openapi::schema::{ArrayItems, KnownFormat, Object, SchemaFormat, SchemaType, Type};
@@ -63,6 +64,8 @@ const MEMBERS: &[(&str, &str, &[&str])] = &[
     ("ScanV2", "stage", Stage::WORDS),
     ("ScanV2", "method", Method::WORDS),
     ("ScansSyncAnswer", "status", &["completed", "partial_success"]),
+    ("GuestMessage", "type", RowChange::WORDS),
+    ("WebhookAnswer", "status", WebhookStatus::WORDS),
     ("PairingWaiting", "status", &["waiting"]),
     ("RunView", "state", RunState::WORDS),
 ];

@@ -28,4 +28,5 @@ mod s2;
 mod organiser;
 mod rights;
 mod passes;
+mod webhooks;
 mod generated;

@@ -177,6 +177,11 @@ fn refused<T>(checks: &mut Checks, field: &str, message: &str) -> Option<T> {
     None
 }
 
+/// The import key of rows with an id of the organiser's own.
+pub(crate) fn key_of_external_id(external_id: &str) -> String {
+    format!("id:{external_id}")
+}
+
 /// Barcode, else external id, else order and position, else (guest list, folded name, e-mail).
 fn identity(
     row: &Row<'_>,
@@ -189,7 +194,7 @@ fn identity(
         return Some(Identity::Code(BarcodeHash::of(text)));
     }
     if let Some(id) = row.text(Column::ExternalId) {
-        return Some(Identity::Key(format!("id:{id}")));
+        return Some(Identity::Key(key_of_external_id(id)));
     }
     if let (Some(order), Some(position)) = (row.text(Column::OrderId), row.text(Column::Position)) {
         return Some(Identity::Key(format!("order:{order}/{position}")));

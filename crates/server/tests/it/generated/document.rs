@@ -31,6 +31,10 @@ impl Operation {
     pub fn for_people(&self) -> bool {
         self.schemes.iter().any(|one| one == "session")
     }
+    /// Whether its body is signed, instead of a credential that goes along.
+    pub fn is_signed(&self) -> bool {
+        self.schemes.iter().any(|one| one == "webhook_signature")
+    }
     pub fn for_devices(&self) -> bool {
         self.schemes.iter().any(|one| one == "device_key")
     }

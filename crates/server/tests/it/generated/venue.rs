@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use admit_core::access::Role;
+use admit_core::webhook::seconds;
 use admit_server::Settings;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
@@ -11,6 +12,7 @@ use super::document::{Document, Operation};
 use crate::device::Phone;
 use crate::organiser::as_owner;
 use crate::server::{Org, PASSWORD, TestServer, json};
+use crate::webhooks::Endpoint;
 
 /// What stands in every name of the first organisation: no answer to the second may hold it.
 pub const MARK: &str = "Of home alone";
@@ -40,6 +42,7 @@ pub struct Things {
     event: String,
     organization: String,
     scan: String,
+    webhook: Endpoint,
 }
 
 pub struct Venue {
@@ -100,6 +103,7 @@ async fn things(server: &TestServer, org: &Org, name: &str) -> Things {
     let pairing_request = id(&asked, "pairing_token");
     let approve = format!("/api/pairing-requests/{pairing_request}/approve");
     owner(server, org, &approve, json!({ "event_id": event, "gate_id": gate }), 200).await;
+    let webhook = Endpoint::of(server, org, json!(null)).await;
     Things {
         gate,
         log,
@@ -115,6 +119,7 @@ async fn things(server: &TestServer, org: &Org, name: &str) -> Things {
         event: event.to_owned(),
         organization: org.owner.organization_id.to_string(),
         scan: format!("{name}-scan"),
+        webhook,
         phone,
     }
 }
@@ -154,6 +159,10 @@ impl Venue {
             "devices" => of.phone.device_id().to_string(),
             "logs" => of.log.clone(),
             "pairing-requests" => of.pairing_request.clone(),
+            "webhook-endpoints" => of.webhook.id.clone(),
+            // Of the webhooks themselves.
+            "guests" if name == "endpoint" => of.webhook.id.clone(),
+            "guests" => of.guest.clone(),
             _ => panic!("{{{name}}} of {path}: say in this test where a real one comes from"),
         }
     }
@@ -233,10 +242,34 @@ impl Venue {
         });
         let request = self.server.request(operation.method.clone(), &path);
         match (&operation.body, body) {
+            (Some((media, _)), Some(body)) if operation.is_signed() => {
+                request.header("content-type", media).body(body.to_string())
+            }
             (Some((media, _)), Some(Value::String(text))) => request.header("content-type", media).body(text.clone()),
             (Some(_), Some(body)) => request.json(body),
             _ => request,
         }
+    }
+
+    /// The same, as whose it is: with the credential of an organisation, or signed under the secret of its endpoint.
+    pub fn request_of(
+        &self,
+        operation: &Operation,
+        values: &[(&str, String)],
+        body: Option<&Value>,
+        whose: Whose,
+    ) -> RequestBuilder {
+        let request = self.request(operation, values, body);
+        if !operation.is_signed() {
+            return request.bearer_auth(self.credential(operation, whose));
+        }
+        let (id, now) = (format!("made-{}", self.number()), self.server.state.app.clock.now());
+        let secret = if whose == Whose::Home { &self.home.webhook.secret } else { &self.other.webhook.secret };
+        let text = body.map(Value::to_string).unwrap_or_default();
+        request
+            .header("webhook-id", &id)
+            .header("webhook-timestamp", seconds(now))
+            .header("webhook-signature", secret.sign(&id, now, text.as_bytes()))
     }
 
     /// Five refused uploads in a row suspend a device, and refusals are what is asked for here: the second organisation

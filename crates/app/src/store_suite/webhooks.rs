@@ -1,0 +1,147 @@
+//! Webhook endpoints, messages, rows.
+
+use admit_core::sign::token_hash;
+use admit_core::wire::webhooks::WebhookColumns;
+
+use super::fixture::*;
+use crate::error::Error;
+use crate::ports::{Scope, read, write};
+use crate::records::*;
+
+fn endpoint(name: &str, created_at: i64) -> WebhookEndpointRecord {
+    WebhookEndpointRecord {
+        endpoint_id: format!("endpoint-{name}"),
+        event_id: id("e"),
+        name: name.into(),
+        columns: WebhookColumns { name: Some("full name".into()), phone: None, ..WebhookColumns::default() },
+        sealed_secret: vec![1, 2, 3],
+        former: None,
+        created_at: at(created_at),
+        disabled_at: None,
+        health: WebhookHealth::default(),
+    }
+}
+fn message(webhook_id: &str, received_at: i64) -> WebhookMessageRecord {
+    WebhookMessageRecord {
+        endpoint_id: "endpoint-a".into(),
+        webhook_id: webhook_id.into(),
+        digest: hash(7),
+        answer: r#"{"status":"created"}"#.into(),
+        received_at: at(received_at),
+    }
+}
+async fn with_endpoints(store: &TestStore, names: &'static [&'static str]) {
+    with_event(store).await;
+    on_event(store, move |tx| {
+        for (place, name) in (1..).zip(names) {
+            tx.insert_webhook_endpoint(&endpoint(name, place * 1_000))?;
+        }
+        Ok(())
+    })
+    .await
+    .unwrap();
+}
+
+/// An endpoint comes back as it was made and as it was changed; its id alone says whose it is.
+pub async fn an_endpoint_comes_back_and_is_found_by_its_id(store: TestStore) {
+    with_endpoints(&store, &["a", "b"]).await;
+    assert_eq!(look(&store, |tx| tx.webhook_endpoints()).await, [endpoint("b", 2_000), endpoint("a", 1_000)]);
+    let changed = WebhookEndpointRecord {
+        name: "changed".into(),
+        columns: WebhookColumns::default(),
+        sealed_secret: vec![4],
+        former: Some((vec![1, 2, 3], at(9_000))),
+        disabled_at: Some(at(8_000)),
+        ..endpoint("a", 1_000)
+    };
+    let stored = changed.clone();
+    on_event(&store, move |tx| tx.update_webhook_endpoint(&stored)).await.unwrap();
+    assert_eq!(look(&store, |tx| tx.webhook_endpoint("endpoint-a")).await, Some(changed));
+    assert_eq!(look(&store, |tx| tx.webhook_endpoint("endpoint-c")).await, None);
+    let found = store.credential(token_hash("endpoint-a")).await.unwrap().unwrap();
+    assert_eq!((found.kind, found.organization_id), (CredentialKind::WebhookEndpoint, id("o")));
+    assert_eq!(found.holder, "endpoint-a");
+    let again = on_event(&store, |tx| tx.insert_webhook_endpoint(&endpoint("a", 1))).await;
+    assert_eq!(conflict(again), "webhook_endpoint_exists");
+    let nobodys = on_event(&store, |tx| tx.update_webhook_endpoint(&endpoint("c", 1))).await;
+    assert_eq!(nobodys, Err(Error::NotFound { what: "webhook_endpoint" }));
+}
+
+/// What is known of an endpoint's messages is changed alone, and no change of the endpoint takes it back.
+pub async fn an_endpoints_health_is_its_own(store: TestStore) {
+    with_endpoints(&store, &["a"]).await;
+    on_event(&store, |tx| {
+        tx.note_webhook_received("endpoint-a", at(5_000))?;
+        tx.note_webhook_refused("endpoint-a", at(6_000), "record.email is wrong")?;
+        tx.update_webhook_endpoint(&endpoint("a", 1_000))
+    })
+    .await
+    .unwrap();
+    let health = WebhookHealth {
+        received_at: Some(at(5_000)),
+        refused_at: Some(at(6_000)),
+        problem: Some("record.email is wrong".into()),
+    };
+    assert_eq!(look(&store, |tx| tx.webhook_endpoint("endpoint-a")).await.unwrap().health, health);
+}
+
+/// A message is taken in once by its endpoint; those of long ago are forgotten.
+pub async fn a_message_is_remembered_until_it_is_forgotten(store: TestStore) {
+    with_endpoints(&store, &["a", "b"]).await;
+    for (webhook_id, received_at) in [("m1", 1_000), ("m2", 2_000)] {
+        on_event(&store, move |tx| tx.insert_webhook_message(&message(webhook_id, received_at), at(0))).await.unwrap();
+    }
+    let elsewhere = WebhookMessageRecord { endpoint_id: "endpoint-b".into(), ..message("m1", 1_000) };
+    on_event(&store, move |tx| tx.insert_webhook_message(&elsewhere, at(0))).await.unwrap();
+    let again = WebhookMessageRecord { digest: hash(8), ..message("m1", 3_000) };
+    let again = on_event(&store, move |tx| tx.insert_webhook_message(&again, at(0))).await;
+    assert_eq!(conflict(again), "webhook_message_exists");
+    assert_eq!(look(&store, |tx| tx.webhook_message("endpoint-a", "m1")).await, Some(message("m1", 1_000)));
+    on_event(&store, |tx| tx.insert_webhook_message(&message("m3", 4_000), at(2_000))).await.unwrap();
+    let known = look(&store, |tx| {
+        let mut known = Vec::new();
+        for (endpoint, id) in [("a", "m1"), ("a", "m2"), ("a", "m3"), ("b", "m1")] {
+            known.push(tx.webhook_message(&format!("endpoint-{endpoint}"), id)?.is_some());
+        }
+        Ok(known)
+    })
+    .await;
+    assert_eq!(known, [false, true, true, true], "what is as old as the bound stays; another endpoint's are its own");
+}
+
+/// How far a row is known is one line that is overwritten.
+pub async fn how_far_a_row_is_known_is_overwritten(store: TestStore) {
+    with_endpoints(&store, &["a"]).await;
+    let row = |sequence, changed_us, deleted_at: Option<i64>| WebhookRowRecord {
+        endpoint_id: "endpoint-a".into(),
+        external_id: "17".into(),
+        sequence,
+        changed_us,
+        deleted_at: deleted_at.map(at),
+    };
+    for known in [row(None, None, None), row(Some(5), Some(1_780_860_600_123_456), None), row(Some(6), None, Some(9))] {
+        let stored = known.clone();
+        on_event(&store, move |tx| tx.put_webhook_row(&stored)).await.unwrap();
+        assert_eq!(look(&store, |tx| tx.webhook_row("endpoint-a", "17")).await, Some(known));
+    }
+    assert_eq!(look(&store, |tx| tx.webhook_row("endpoint-a", "18")).await, None);
+}
+
+/// Two organisations' endpoints, messages and rows do not meet.
+pub async fn webhooks_of_two_organizations_do_not_meet(store: TestStore) {
+    with_endpoints(&store, &["a"]).await;
+    on_event(&store, |tx| tx.insert_webhook_message(&message("m1", 1_000), at(0))).await.unwrap();
+    with_organization(&store, "p").await;
+    let theirs = read(&*store, &id("p"), |tx| {
+        Ok((tx.webhook_endpoints()?, tx.webhook_endpoint("endpoint-a")?, tx.webhook_message("endpoint-a", "m1")?))
+    })
+    .await;
+    assert_eq!(theirs, Ok((Vec::new(), None, None)));
+    let foreign = write(&*store, Scope::organization(&id("p")), |tx| {
+        tx.note_webhook_refused("endpoint-a", at(1), "not theirs to say")?;
+        tx.update_webhook_endpoint(&endpoint("a", 1))
+    })
+    .await;
+    assert_eq!(foreign, Err(Error::NotFound { what: "webhook_endpoint" }));
+    assert_eq!(look(&store, |tx| tx.webhook_endpoint("endpoint-a")).await, Some(endpoint("a", 1_000)));
+}

@@ -1,0 +1,38 @@
+//! A signed message was refused: whoever looks after the endpoint must see why.
+
+use admit_core::limits::WEBHOOK_PROBLEM_CHARS;
+use serde_json::json;
+
+use crate::caller::WebhookCaller;
+use crate::error::Result;
+use crate::ports::{App, Scope, write};
+use crate::records::NewAudit;
+
+/// What a message is refused with whose id came before with another body.
+pub const REUSED: &str = "webhook_id_reused";
+
+/// Notes why the newest refused message was. An id that came again with another body is put on record: either two
+/// messages share it by mistake, or somebody who knows the secret plays.
+pub async fn refused(app: &App, caller: &WebhookCaller, code: &str, problem: &str) -> Result<()> {
+    let now = app.clock.now();
+    let problem: String = format!("{code}: {problem}").chars().take(WEBHOOK_PROBLEM_CHARS).collect();
+    let reused = code == REUSED;
+    let by = caller.clone();
+    write(&*app.store, Scope::organization(&caller.organization_id), move |tx| {
+        tx.note_webhook_refused(&by.endpoint_id, now, &problem)?;
+        if !reused {
+            return Ok(());
+        }
+        tx.append_audit(NewAudit {
+            event_id: None,
+            user_id: None,
+            device_id: None,
+            action: REUSED,
+            entity_type: "WebhookEndpoint",
+            entity_id: by.endpoint_id.clone(),
+            changes: json!({ "webhook_id": by.webhook_id }).to_string(),
+            metadata: "{}".to_owned(),
+        })
+    })
+    .await
+}

@@ -1,0 +1,233 @@
+//! A row of the sender's table, read by the columns that its endpoint names.
+
+use admit_core::UnknownWord;
+use admit_core::time::Timestamp;
+use admit_core::wire::webhooks::{GuestMessage, RowChange, WebhookColumns};
+use serde_json::{Map, Value};
+
+use crate::checks::{Checks, path};
+use crate::error::Result;
+use crate::records::WebhookRowRecord;
+
+/// What a message says of one row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Row {
+    /// What happened.
+    pub change: RowChange,
+    /// The row's id.
+    pub external_id: String,
+    /// What it says of its guest: field of ours and text, without those whose column it lacks. An empty text is NULL.
+    pub cells: Vec<(&'static str, String)>,
+    /// Place in the sender's outbox.
+    pub sequence: Option<u64>,
+    /// When it was changed, in microseconds since 1970.
+    pub changed_us: Option<i64>,
+}
+
+impl Row {
+    /// Reads a message. Every wrong field is named by the sender's own column: `record.e_mail`.
+    pub fn read(message: &GuestMessage, columns: &WebhookColumns) -> Result<Self> {
+        let mut checks = Checks::default();
+        let change = message.change.as_deref().map_or(Ok(RowChange::Update), str::parse);
+        let change = change.unwrap_or_else(|error: UnknownWord| {
+            checks.fail("type", error.to_string());
+            RowChange::Update
+        });
+        let (name, record) = match change {
+            RowChange::Delete => ("old_record", &message.old_record),
+            _ => ("record", &message.record),
+        };
+        let Some(record) = record else {
+            checks.fail(name, "is required: the row as an object, column by column");
+            checks.finish()?;
+            return Err(crate::error::Error::Bug("a wrong field was let through".into()));
+        };
+        let external_id = text(&mut checks, name, record, &columns.external_id).unwrap_or_default();
+        let external_id = checks.external_id(&path(name, &columns.external_id), Some(&external_id));
+        if external_id.is_none() && checks.errors().is_empty() {
+            let at = path(name, &columns.external_id);
+            checks.fail(
+                at,
+                "is required: by it the guest is found again. Another column is named by columns.external_id",
+            );
+        }
+        let mut cells = Vec::new();
+        for (field, column) in fields(columns) {
+            if let Some(text) = column.and_then(|column| text(&mut checks, name, record, column)) {
+                cells.push((field, text.trim().to_owned()));
+            }
+        }
+        let changed_us = columns.updated_at.as_deref().and_then(|column| {
+            let text = text(&mut checks, name, record, column).filter(|text| !text.trim().is_empty())?;
+            let at = microseconds(text.trim());
+            if at.is_none() {
+                let message =
+                    "must be a time such as 2026-06-07T19:30:00Z; where it is none, set columns.updated_at to null";
+                checks.fail(path(name, column), message);
+            }
+            at
+        });
+        checks.finish()?;
+        let external_id = external_id.unwrap_or_default();
+        Ok(Self { change, external_id, cells, sequence: message.sequence, changed_us })
+    }
+    /// Whether a newer change of the row is known. The sender's own order decides before its clock.
+    pub fn is_older_than(&self, known: &WebhookRowRecord) -> bool {
+        match ((known.sequence, self.sequence), (known.changed_us, self.changed_us)) {
+            ((Some(known), Some(this)), _) => this <= known,
+            (_, (Some(known), Some(this))) => this < known,
+            _ => false,
+        }
+    }
+    /// The cell of a field; `None` where the row lacks its column.
+    pub fn cell(&self, field: &str) -> Option<&str> {
+        self.cells.iter().find(|(name, _)| *name == field).map(|(_, text)| text.as_str())
+    }
+    /// The cells as an import takes them: with the id, and with a name. `held` is the name of the guest who is there
+    /// already: it stays where the row has no column for one.
+    pub fn with_name(&self, held: Option<&str>) -> Vec<(&'static str, String)> {
+        let said = |field| self.cell(field).filter(|text| !text.is_empty());
+        let held = held.filter(|_| self.cell("name").is_none());
+        let name = said("name").or(held).or(said("email")).or(said("phone")).unwrap_or(&self.external_id);
+        let mut cells = vec![("external_id", self.external_id.clone()), ("name", name.to_owned())];
+        cells.extend(self.cells.iter().filter(|(field, _)| *field != "name").cloned());
+        cells
+    }
+}
+
+/// Where a field of ours stands in the sender's message.
+pub(super) fn place(columns: &WebhookColumns, field: &str) -> String {
+    let column = fields(columns).into_iter().find(|(name, _)| *name == field).and_then(|(_, column)| column);
+    path("record", column.unwrap_or(&columns.external_id))
+}
+
+fn fields(columns: &WebhookColumns) -> [(&'static str, Option<&str>); 6] {
+    [
+        ("name", columns.name.as_deref()),
+        ("email", columns.email.as_deref()),
+        ("phone", columns.phone.as_deref()),
+        ("party_size", columns.party_size.as_deref()),
+        ("guest_list", columns.guest_list.as_deref()),
+        ("entry_type", columns.entry_type.as_deref()),
+    ]
+}
+
+/// The text of a column; empty where it is NULL, `None` where the row lacks it.
+fn text(checks: &mut Checks, record: &str, row: &Map<String, Value>, column: &str) -> Option<String> {
+    match row.get(column)? {
+        Value::Null => Some(String::new()),
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
+            checks.fail(path(record, column), "must be a text or a number");
+            None
+        }
+    }
+}
+
+/// A time as PostgreSQL writes it, in microseconds since 1970; without an offset it is taken for UTC.
+fn microseconds(text: &str) -> Option<i64> {
+    let at = Timestamp::parse(text).or_else(|_| Timestamp::parse(&format!("{text}Z"))).ok()?;
+    let fraction = text.split_once('.').map_or("", |(_, fraction)| fraction);
+    let mut finer = fraction.bytes().take_while(u8::is_ascii_digit).skip(3);
+    let mut digit = |worth: i64| finer.next().map_or(0, |byte| i64::from(byte - b'0') * worth);
+    Some(at.ms() * 1_000 + digit(100) + digit(10) + digit(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use admit_core::wire::problem;
+    use serde_json::json;
+
+    fn message(value: Value) -> GuestMessage {
+        problem::read(value.to_string().as_bytes()).unwrap()
+    }
+    fn read(value: Value) -> Result<Row> {
+        Row::read(&message(value), &WebhookColumns::default())
+    }
+    fn wrong(value: Value) -> Vec<String> {
+        match read(value) {
+            Err(Error::Invalid { errors, .. }) => errors.into_iter().map(|error| error.path).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_row_is_read_by_the_columns_of_its_endpoint() {
+        let columns = WebhookColumns {
+            external_id: "guest_id".into(),
+            name: Some("full name".into()),
+            phone: None,
+            ..WebhookColumns::default()
+        };
+        let record =
+            json!({ "guest_id": 17, "full name": " Ana ", "email": null, "phone": "+1", "party_size": 3, "vip": {} });
+        let row = Row::read(&message(json!({ "type": "INSERT", "record": record, "sequence": 4 })), &columns).unwrap();
+        let cells = [("name", "Ana"), ("email", ""), ("party_size", "3")].map(|(field, text)| (field, text.to_owned()));
+        assert_eq!((row.external_id.as_str(), row.cells, row.sequence), ("17", cells.to_vec(), Some(4)));
+    }
+
+    #[test]
+    fn wrong_fields_are_named_by_the_senders_own_columns_all_at_once() {
+        assert_eq!(wrong(json!({})), ["record"]);
+        assert_eq!(wrong(json!({ "type": "DELETE", "record": { "id": 1 } })), ["old_record"]);
+        assert_eq!(wrong(json!({ "type": "TRUNCATE", "record": {} })), ["type"]);
+        assert_eq!(wrong(json!({ "record": {} })), ["record.id"]);
+        assert_eq!(wrong(json!({ "record": { "id": null } })), ["record.id"]);
+        assert_eq!(wrong(json!({ "record": { "id": "x".repeat(129) } })), ["record.id"]);
+        assert_eq!(
+            wrong(json!({ "record": { "id": 1, "name": ["Ana"], "party_size": true, "updated_at": "soon" } })),
+            ["record.name", "record.party_size", "record.updated_at"]
+        );
+    }
+
+    #[test]
+    fn whoever_has_no_name_is_called_by_what_is_known_of_them() {
+        let name = |record: Value, held| read(json!({ "record": record })).unwrap().with_name(held)[1].1.clone();
+        assert_eq!(name(json!({ "id": 7, "name": "Ana", "email": "a@b.c" }), Some("Old")), "Ana");
+        assert_eq!(name(json!({ "id": 7, "name": " ", "email": "a@b.c" }), Some("Old")), "a@b.c");
+        assert_eq!(name(json!({ "id": 7, "email": "a@b.c" }), Some("Old")), "Old", "the row has no such column");
+        assert_eq!(name(json!({ "id": 7, "email": null, "phone": "+491234" }), None), "+491234");
+        assert_eq!(name(json!({ "id": 7 }), None), "7");
+    }
+
+    #[test]
+    fn the_senders_order_decides_before_its_clock() {
+        let row = |sequence, changed_us| Row {
+            change: RowChange::Update,
+            external_id: "1".into(),
+            cells: Vec::new(),
+            sequence,
+            changed_us,
+        };
+        let known = |sequence, changed_us| WebhookRowRecord {
+            endpoint_id: "e".into(),
+            external_id: "1".into(),
+            sequence,
+            changed_us,
+            deleted_at: None,
+        };
+        assert!(row(Some(4), Some(9)).is_older_than(&known(Some(5), Some(1))));
+        assert!(row(Some(5), None).is_older_than(&known(Some(5), None)), "the same change under another id");
+        assert!(!row(Some(6), Some(1)).is_older_than(&known(Some(5), Some(9))));
+        assert!(row(None, Some(1)).is_older_than(&known(Some(5), Some(2))));
+        assert!(!row(None, Some(2)).is_older_than(&known(None, Some(2))));
+        assert!(!row(None, None).is_older_than(&known(Some(5), Some(2))), "what says nothing of its age is taken");
+    }
+
+    #[test]
+    fn times_are_read_as_postgresql_writes_them() {
+        let second = 1_780_860_600_000_000;
+        for (text, us) in [
+            ("2026-06-07T19:30:00Z", second),
+            ("2026-06-07T21:30:00.123456+02:00", second + 123_456),
+            ("2026-06-07T19:30:00.12345", second + 123_450),
+            ("2026-06-07 19:30:00.5", second + 500_000),
+        ] {
+            assert_eq!(microseconds(text), Some(us), "{text}");
+        }
+        assert_eq!(microseconds("yesterday"), None);
+    }
+}

@@ -1,0 +1,295 @@
+//! `admit relay`: carries what the outbox of an organiser's own PostgreSQL holds to a webhook endpoint. At least once, in
+//! order for each guest, through any outage of either side (spec §8).
+
+use std::time::Duration;
+
+use admit_app::error::Error;
+use admit_core::limits::{
+    RELAY_AT_ONCE, RELAY_KEEP_MS, RELAY_LINES, RELAY_MESSAGE_MS, RELAY_POLL_MS, RELAY_RETRY_MAX_MS, RETRY_AFTER_MAX_MS,
+    RETRY_FIRST_MS,
+};
+use admit_core::time::Timestamp;
+use admit_core::webhook::{ID_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER, WebhookSecret, seconds};
+use admit_core::wire::problem::Problem;
+use admit_core::wire::webhooks::WebhookAnswer;
+use admit_store_postgres::outbox::{Outbox, OutboxLine};
+use anyhow::{Context, anyhow, bail};
+use clap::Args;
+use futures_util::{StreamExt, stream};
+use reqwest::{Client, Response, StatusCode, Url};
+
+/// How often delivered lines of long ago are forgotten.
+const FORGET_EVERY: Duration = Duration::from_secs(3_600);
+
+#[derive(Debug, Args)]
+pub struct Relay {
+    /// PostgreSQL with the outbox of integrations/postgres/admit.sql: a direct connection, not a pooler's.
+    #[arg(long, env = "RELAY_DATABASE_URL", hide_env_values = true)]
+    database_url: String,
+    /// Address of the webhook endpoint, as Admit showed it.
+    #[arg(long, env = "RELAY_ENDPOINT")]
+    endpoint: Url,
+    /// Its secret, whsec_…; better given by the environment, where no list of processes shows it.
+    #[arg(long, env = "RELAY_SECRET", hide_env_values = true)]
+    secret: String,
+    /// End when nothing is left to deliver.
+    #[arg(long)]
+    once: bool,
+}
+
+/// What became of one line.
+enum Outcome {
+    /// Admit took it in.
+    Delivered,
+    /// Admit says no, and will say no again: the next line of this guest may fare better.
+    Refused(String),
+    /// Admit failed at this line alone.
+    Failed(String),
+    /// Nothing can be delivered now; how long to wait, where it was said.
+    Trouble(String, Option<i64>),
+}
+
+impl Relay {
+    /// Runs until it is stopped. Being killed at any moment loses nothing: a line is marked after its answer.
+    pub async fn run(self) -> anyhow::Result<()> {
+        let secret = WebhookSecret::parse(&self.secret).map_err(|error| anyhow!("--secret {error}"))?;
+        if !matches!(self.endpoint.scheme(), "http" | "https") {
+            bail!("--endpoint must be an address that begins with https:// or http://");
+        }
+        let client = Client::builder()
+            .timeout(Duration::from_millis(RELAY_MESSAGE_MS))
+            .redirect(reqwest::redirect::Policy::none())
+            .user_agent(concat!("admit-relay/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .context("preparing HTTP")?;
+        let carrier = Carrier { client, endpoint: self.endpoint, secret };
+        let (mut wait, mut worked) = (Wait::default(), false);
+        loop {
+            match carry_on(&self.database_url, &carrier, self.once, &mut wait, &mut worked).await {
+                Ok(()) => return Ok(()),
+                // Before it ever worked a person is watching; afterwards somebody may mend the database meanwhile.
+                Err(error @ Error::Invalid { .. }) if !worked => return Err(in_our_words(&error)),
+                Err(error) => {
+                    let ms = wait.next(None);
+                    tracing::warn!(event = "relay.waiting", wait_ms = ms, error = %in_our_words(&error), "database");
+                    pause(ms).await;
+                }
+            }
+        }
+    }
+}
+
+/// Delivers from one connection until it ends, or with `once` until nothing waits.
+async fn carry_on(url: &str, carrier: &Carrier, once: bool, wait: &mut Wait, worked: &mut bool) -> Result<(), Error> {
+    let outbox = Outbox::open(url).await?;
+    let mut told = false;
+    while !outbox.hold().await? {
+        if !std::mem::replace(&mut told, true) {
+            tracing::info!(event = "relay.second", "another relay is at work here: waiting for it to end");
+        }
+        pause(RELAY_POLL_MS).await;
+    }
+    tracing::info!(event = "relay.started", endpoint = %carrier.endpoint, "relaying");
+    *worked = true;
+    let mut forgot: Option<std::time::Instant> = None;
+    loop {
+        if forgot.is_none_or(|at| at.elapsed() > FORGET_EVERY) {
+            outbox.forget(RELAY_KEEP_MS).await?;
+            forgot = Some(std::time::Instant::now());
+        }
+        let lines = outbox.due(RELAY_LINES).await?;
+        if lines.is_empty() {
+            let next = outbox.next_in().await?;
+            if once && next.is_none() {
+                return Ok(());
+            }
+            let most = Duration::from_millis(next.unwrap_or(RELAY_POLL_MS).clamp(10, RELAY_POLL_MS).unsigned_abs());
+            let _ = tokio::time::timeout(most, outbox.news()).await;
+            continue;
+        }
+        match carrier.deliver(&outbox, lines).await? {
+            None => *wait = Wait::default(),
+            Some((why, said)) => {
+                let ms = wait.next(said);
+                tracing::warn!(event = "relay.waiting", wait_ms = ms, why, "nothing can be delivered now");
+                pause(ms).await;
+            }
+        }
+    }
+}
+
+async fn pause(ms: i64) {
+    tokio::time::sleep(Duration::from_millis(ms.unsigned_abs())).await;
+}
+
+/// A field of the database's address is an argument here.
+fn in_our_words(error: &Error) -> anyhow::Error {
+    match error {
+        Error::Invalid { errors, .. } => {
+            let messages: Vec<&str> = errors.iter().map(|error| error.message.as_str()).collect();
+            anyhow!("--database-url {}", messages.join("; "))
+        }
+        Error::Later { .. } => anyhow!("the database is away"),
+        other => anyhow!("{other}"),
+    }
+}
+
+/// The waits while nothing works: 1, 2, 4 … seconds, or what the other side asks for.
+#[derive(Default)]
+struct Wait {
+    failures: u32,
+}
+
+impl Wait {
+    fn next(&mut self, said: Option<i64>) -> i64 {
+        let doubled = RETRY_FIRST_MS.saturating_mul(1 << self.failures.min(16)).min(RELAY_RETRY_MAX_MS);
+        self.failures = self.failures.saturating_add(1);
+        said.map_or(doubled, |ms| ms.clamp(RETRY_FIRST_MS, RETRY_AFTER_MAX_MS))
+    }
+}
+
+struct Carrier {
+    client: Client,
+    endpoint: Url,
+    secret: WebhookSecret,
+}
+
+impl Carrier {
+    /// Delivers lines: those of a guest one after the other, several guests at a time. Gives what kept it from going on.
+    async fn deliver(&self, outbox: &Outbox, lines: Vec<OutboxLine>) -> Result<Option<(String, Option<i64>)>, Error> {
+        let mut guests: Vec<Vec<OutboxLine>> = Vec::new();
+        let mut places = std::collections::BTreeMap::new();
+        for line in lines {
+            let place = *places.entry(line.guest_key.clone()).or_insert(guests.len());
+            match guests.get_mut(place) {
+                Some(lines) => lines.push(line),
+                None => guests.push(vec![line]),
+            }
+        }
+        let mut under_way = stream::iter(guests.into_iter().map(|lines| self.deliver_one(outbox, lines)))
+            .buffer_unordered(RELAY_AT_ONCE);
+        while let Some(done) = under_way.next().await {
+            // What is under way is let go: its lines are marked by nobody, and sent again under the same ids.
+            if let Some(trouble) = done? {
+                return Ok(Some(trouble));
+            }
+        }
+        Ok(None)
+    }
+    /// Delivers lines of one guest, in order, up to the first that has to be tried again.
+    async fn deliver_one(
+        &self,
+        outbox: &Outbox,
+        lines: Vec<OutboxLine>,
+    ) -> Result<Option<(String, Option<i64>)>, Error> {
+        for line in lines {
+            match self.send(&line).await {
+                Outcome::Delivered => outbox.delivered(line.sequence).await?,
+                Outcome::Refused(problem) => {
+                    tracing::warn!(event = "relay.refused", line = line.sequence, problem, "Admit refused a line");
+                    outbox.refused(line.sequence, &problem).await?;
+                }
+                Outcome::Failed(problem) => {
+                    let tries = u32::try_from(line.tries).unwrap_or(0);
+                    let after_ms = Wait { failures: tries }.next(None);
+                    tracing::warn!(event = "relay.failed", line = line.sequence, problem, after_ms, "a line failed");
+                    outbox.later(line.sequence, &problem, after_ms).await?;
+                    return Ok(None);
+                }
+                Outcome::Trouble(why, wait_ms) => return Ok(Some((why, wait_ms))),
+            }
+        }
+        Ok(None)
+    }
+    async fn send(&self, line: &OutboxLine) -> Outcome {
+        let now = now();
+        let signature = self.secret.sign(&line.webhook_id, now, line.body.as_bytes());
+        let request = self
+            .client
+            .post(self.endpoint.clone())
+            .header("content-type", "application/json")
+            .header(ID_HEADER, &line.webhook_id)
+            .header(TIMESTAMP_HEADER, seconds(now))
+            .header(SIGNATURE_HEADER, signature)
+            .body(line.body.clone());
+        match request.send().await {
+            Ok(response) => answered(response).await,
+            Err(error) => Outcome::Trouble(format!("the endpoint does not answer: {error:#}"), None),
+        }
+    }
+}
+
+/// What an answer means. Only what is well-formed and Admit's own is believed: whatever stands between may answer too.
+async fn answered(response: Response) -> Outcome {
+    let status = response.status();
+    let wait = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse::<i64>().ok());
+    let wait_ms = wait.map(|seconds| seconds.saturating_mul(1_000));
+    let body = match response.bytes().await {
+        Ok(body) => body,
+        Err(error) => return Outcome::Trouble(format!("the answer broke off: {error:#}"), None),
+    };
+    if status == StatusCode::OK && serde_json::from_slice::<WebhookAnswer>(&body).is_ok() {
+        return Outcome::Delivered;
+    }
+    let Ok(problem) = serde_json::from_slice::<Problem>(&body) else {
+        return Outcome::Trouble(format!("the endpoint answers {status}, and not as Admit does"), wait_ms);
+    };
+    let said = format!("{}: {}", problem.code, problem.detail);
+    match status {
+        StatusCode::BAD_REQUEST
+        | StatusCode::CONFLICT
+        | StatusCode::PAYLOAD_TOO_LARGE
+        | StatusCode::UNPROCESSABLE_ENTITY => Outcome::Refused(said),
+        StatusCode::INTERNAL_SERVER_ERROR => Outcome::Failed(said),
+        _ => Outcome::Trouble(format!("the endpoint answers {status}: {said}"), wait_ms),
+    }
+}
+
+fn now() -> Timestamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    Timestamp::clamped(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_up_to_a_minute_and_what_is_asked_for_is_kept() {
+        let mut wait = Wait::default();
+        let waits: Vec<i64> = (0..8).map(|_| wait.next(None)).collect();
+        assert_eq!(waits, [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
+        assert_eq!(wait.next(Some(7_000)), 7_000);
+        assert_eq!((wait.next(Some(0)), wait.next(Some(i64::MAX))), (1_000, RETRY_AFTER_MAX_MS));
+    }
+
+    #[tokio::test]
+    async fn only_admits_own_answers_are_believed() {
+        async fn outcome(status: u16, body: &str) -> String {
+            let answer =
+                http::Response::builder().status(status).header("retry-after", "7").body(body.to_owned()).unwrap();
+            match answered(answer.into()).await {
+                Outcome::Delivered => "delivered".to_owned(),
+                Outcome::Refused(why) => format!("refused {why}"),
+                Outcome::Failed(_) => "failed".to_owned(),
+                Outcome::Trouble(_, wait) => format!("trouble {wait:?}"),
+            }
+        }
+        let receipt = r#"{"status":"created","external_id":"7","guest_id":null,"ticket_id":null}"#;
+        let problem = r#"{"type":"about:blank","title":"x","status":400,"code":"invalid_request","detail":"wrong"}"#;
+        assert_eq!(outcome(200, receipt).await, "delivered");
+        assert_eq!(outcome(202, receipt).await, "trouble Some(7000)");
+        for page in ["<html>sign in to the network</html>", "{}", ""] {
+            for status in [200, 302, 400, 500] {
+                assert_eq!(outcome(status, page).await, "trouble Some(7000)", "{status} {page}");
+            }
+        }
+        for status in [400, 409, 413, 422] {
+            assert_eq!(outcome(status, problem).await, "refused invalid_request: wrong", "{status}");
+        }
+        assert_eq!(outcome(500, problem).await, "failed");
+        for status in [401, 403, 404, 410, 429, 503] {
+            assert_eq!(outcome(status, problem).await, "trouble Some(7000)", "{status}");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! `POST /api/webhooks/guests/{endpoint}`: a row of an organiser's own table of guests that changed (spec §5).
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::words::words;
+
+words! {
+    /// What happened to a row.
+    RowChange {
+        /// It is new.
+        Insert = "INSERT",
+        /// It has new values.
+        Update = "UPDATE",
+        /// It is gone.
+        Delete = "DELETE",
+    }
+    /// What a message brought about.
+    WebhookStatus {
+        /// A guest was made, with a ticket.
+        Created = "created",
+        /// The guest has new values.
+        Updated = "updated",
+        /// The guest stands as the row says already.
+        Unchanged = "unchanged",
+        /// A newer change of the row came before.
+        Ignored = "ignored",
+        /// The row was deleted: that is on record, and the ticket is as good as before.
+        Recorded = "recorded",
+    }
+}
+
+/// A message: the body that Supabase's database webhooks have. `{"record": {…}}` alone is enough.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct GuestMessage {
+    /// What happened; an update where absent. A new row and one with new values are taken in alike.
+    #[serde(rename = "type", default)]
+    pub change: Option<String>,
+    /// The row as it is now; null of a deleted one.
+    #[serde(default)]
+    pub record: Option<Map<String, Value>>,
+    /// The row as it was; read of a deleted one alone.
+    #[serde(default)]
+    pub old_record: Option<Map<String, Value>>,
+    /// Place of this change in the sender's outbox: rises with every change of a row.
+    #[serde(default)]
+    pub sequence: Option<u64>,
+}
+
+/// Which column of the sender's table means what; a column that is `None` is not read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WebhookColumns {
+    /// The row's id, by which its guest is found again.
+    #[serde(default = "external_id")]
+    pub external_id: String,
+    /// The guest's name.
+    #[serde(default = "name")]
+    pub name: Option<String>,
+    /// E-mail.
+    #[serde(default = "email")]
+    pub email: Option<String>,
+    /// Phone.
+    #[serde(default = "phone")]
+    pub phone: Option<String>,
+    /// Persons.
+    #[serde(default = "party_size")]
+    pub party_size: Option<String>,
+    /// Guest list, by its name; one that is new is made.
+    #[serde(default = "guest_list")]
+    pub guest_list: Option<String>,
+    /// Entry type, by its name or id.
+    #[serde(default = "entry_type")]
+    pub entry_type: Option<String>,
+    /// When the row was last changed, RFC 3339: an older change than the one known is ignored.
+    #[serde(default = "updated_at")]
+    pub updated_at: Option<String>,
+}
+
+fn external_id() -> String {
+    "id".to_owned()
+}
+fn name() -> Option<String> {
+    Some("name".to_owned())
+}
+fn email() -> Option<String> {
+    Some("email".to_owned())
+}
+fn phone() -> Option<String> {
+    Some("phone".to_owned())
+}
+fn party_size() -> Option<String> {
+    Some("party_size".to_owned())
+}
+fn guest_list() -> Option<String> {
+    Some("guest_list".to_owned())
+}
+fn entry_type() -> Option<String> {
+    Some("entry_type".to_owned())
+}
+fn updated_at() -> Option<String> {
+    Some("updated_at".to_owned())
+}
+
+impl Default for WebhookColumns {
+    fn default() -> Self {
+        Self {
+            external_id: external_id(),
+            name: name(),
+            email: email(),
+            phone: phone(),
+            party_size: party_size(),
+            guest_list: guest_list(),
+            entry_type: entry_type(),
+            updated_at: updated_at(),
+        }
+    }
+}
+
+/// What a message is answered; the same bytes whenever it comes again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WebhookAnswer {
+    /// What it brought about: a word of [`WebhookStatus`].
+    pub status: String,
+    /// The row's id.
+    pub external_id: String,
+    /// The guest, where the row has one.
+    pub guest_id: Option<String>,
+    /// Their ticket.
+    pub ticket_id: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::problem::read;
+
+    #[test]
+    fn supabases_body_and_the_least_one_are_read() {
+        let whole = r#"{"type":"DELETE","table":"guests","schema":"public","record":null,"old_record":{"id":7}}"#;
+        let whole: GuestMessage = read(whole.as_bytes()).unwrap();
+        assert_eq!((whole.change.as_deref(), whole.record, whole.sequence), (Some("DELETE"), None, None));
+        assert_eq!(whole.old_record.unwrap()["id"], 7);
+        let least: GuestMessage = read(br#"{"record":{"id":"7","name":"Ana"}}"#).unwrap();
+        assert_eq!((least.change, least.record.unwrap()["name"].as_str()), (None, Some("Ana")));
+        assert_eq!(read::<GuestMessage>(br#"{"record":[]}"#).unwrap_err().path, "record");
+    }
+
+    #[test]
+    fn a_column_left_out_has_its_usual_name_and_null_is_not_read() {
+        let columns: WebhookColumns = read(br#"{"name":"full_name","phone":null}"#).unwrap();
+        assert_eq!(
+            columns,
+            WebhookColumns { name: Some("full_name".into()), phone: None, ..WebhookColumns::default() }
+        );
+        assert_eq!(read::<WebhookColumns>(b"{}").unwrap(), WebhookColumns::default());
+        assert_eq!(read::<WebhookColumns>(br#"{"external_id":null}"#).unwrap_err().path, "external_id");
+    }
+}

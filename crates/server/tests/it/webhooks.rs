@@ -1,0 +1,338 @@
+//! Webhooks: what comes from an organiser's own table of guests, and what is refused of it (trust.md faults 32–34).
+
+mod refusals;
+mod supabase;
+
+use admit_app::ports::{Scope, write};
+use admit_app::records::WebhookEndpointRecord;
+use admit_core::time::Timestamp;
+use admit_core::webhook::{WebhookSecret, seconds};
+use reqwest::{Method, RequestBuilder, Response};
+use serde_json::{Value, json};
+
+use crate::organiser::{as_owner, get, patch, post};
+use crate::server::{Org, TestServer, json as read, problem};
+
+/// An endpoint, as whoever made it knows it.
+pub struct Endpoint {
+    pub id: String,
+    pub path: String,
+    pub secret: WebhookSecret,
+}
+
+impl Endpoint {
+    /// A new one of an organisation, for its event.
+    pub async fn of(server: &TestServer, org: &Org, columns: Value) -> Self {
+        let body = json!({ "event_id": org.event_id.as_str(), "name": "our database", "columns": columns });
+        let request = as_owner(server, org, Method::POST, "/api/webhook-endpoints").json(&body);
+        let made = read(request.send().await.unwrap(), 201).await;
+        let id = made["id"].as_str().unwrap().to_owned();
+        let path = format!("/api/webhooks/guests/{id}");
+        assert_eq!(made["url"], format!("{}{path}", server.url));
+        Self { id, path, secret: WebhookSecret::parse(made["secret"].as_str().unwrap()).unwrap() }
+    }
+    pub async fn new(server: &TestServer) -> Self {
+        Self::of(server, &server.home, json!(null)).await
+    }
+    /// A message signed at `at`.
+    pub fn signed(&self, server: &TestServer, webhook_id: &str, at: Timestamp, body: &[u8]) -> RequestBuilder {
+        server
+            .post(&self.path)
+            .header("content-type", "application/json")
+            .header("webhook-id", webhook_id)
+            .header("webhook-timestamp", seconds(at))
+            .header("webhook-signature", self.secret.sign(webhook_id, at, body))
+            .body(body.to_vec())
+    }
+    /// A message signed now.
+    pub async fn send(&self, server: &TestServer, webhook_id: &str, body: &Value) -> Response {
+        let now = server.state.app.clock.now();
+        self.signed(server, webhook_id, now, body.to_string().as_bytes()).send().await.unwrap()
+    }
+    /// A message that must be taken in; its answer's status.
+    pub async fn take(&self, server: &TestServer, webhook_id: &str, body: Value) -> String {
+        let answer = read(self.send(server, webhook_id, &body).await, 200).await;
+        answer["status"].as_str().unwrap().to_owned()
+    }
+}
+
+/// A row of the usual columns.
+fn row(id: u64, name: &str, party_size: u32) -> Value {
+    let email = format!("{}@example.org", name.to_lowercase());
+    json!({ "id": id, "name": name, "email": email, "phone": null, "party_size": party_size })
+}
+fn change(kind: &str, record: &Value, sequence: u64) -> Value {
+    let record = Some(record).filter(|_| kind != "DELETE");
+    json!({ "type": kind, "table": "guests", "schema": "public", "record": record, "old_record": null, "sequence": sequence })
+}
+
+/// Name, e-mail, party size and external id of every guest, newest first.
+async fn guests(server: &TestServer) -> Vec<(String, Option<String>, u64, String)> {
+    let listed = get(server, "/api/events/{event}/guests").await;
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let one = |guest: &Value| {
+        let size = guest["party_size"].as_u64().unwrap();
+        (text(&guest["name"]).unwrap(), text(&guest["email"]), size, text(&guest["external_id"]).unwrap_or_default())
+    };
+    listed["items"].as_array().unwrap().iter().map(one).collect()
+}
+fn guest(name: &str, party_size: u64, external_id: &str) -> (String, Option<String>, u64, String) {
+    (name.into(), Some(format!("{}@example.org", name.to_lowercase())), party_size, external_id.into())
+}
+
+#[tokio::test]
+async fn a_row_makes_a_guest_with_a_ticket_and_a_changed_row_changes_both() {
+    let server = TestServer::start().await;
+    let endpoint = Endpoint::new(&server).await;
+    let made = read(endpoint.send(&server, "m1", &change("INSERT", &row(7, "Ana", 3), 1)).await, 200).await;
+    assert_eq!((&made["status"], &made["external_id"]), (&json!("created"), &json!("7")));
+    assert_eq!(guests(&server).await, [guest("Ana", 3, "7")]);
+    let path = format!("/api/tickets/{}", made["ticket_id"].as_str().unwrap());
+    let ticket = get(&server, &path).await;
+    assert_eq!((&ticket["entry_limit"], &ticket["guest"]["id"]), (&json!(3), &made["guest_id"]));
+    let barcode = ticket["barcode"].clone();
+
+    assert_eq!(endpoint.take(&server, "m2", change("UPDATE", &row(7, "Ana", 3), 2)).await, "unchanged");
+    let changed = read(endpoint.send(&server, "m3", &change("UPDATE", &row(7, "Anna", 5), 3)).await, 200).await;
+    assert_eq!((&changed["status"], &changed["guest_id"]), (&json!("updated"), &made["guest_id"]));
+    assert_eq!(guests(&server).await, [guest("Anna", 5, "7")]);
+    let ticket = get(&server, &path).await;
+    assert_eq!((&ticket["entry_limit"], &ticket["barcode"]), (&json!(5), &barcode), "the pass stays good");
+
+    let ledger = get(&server, "/api/audit?event_id={event}").await;
+    let lines: Vec<&str> = ledger["items"].as_array().unwrap().iter().filter_map(|l| l["action"].as_str()).collect();
+    assert_eq!(lines.iter().filter(|action| **action == "guest_received").count(), 2, "{lines:?}");
+}
+
+#[tokio::test]
+async fn the_least_form_is_a_record_and_a_column_that_is_not_there_changes_nothing() {
+    let server = TestServer::start().await;
+    let endpoint = Endpoint::new(&server).await;
+    assert_eq!(endpoint.take(&server, "m1", json!({ "record": row(7, "Ana", 2) })).await, "created");
+    assert_eq!(endpoint.take(&server, "m2", json!({ "record": { "id": 7, "party_size": "4" } })).await, "updated");
+    assert_eq!(guests(&server).await, [guest("Ana", 4, "7")]);
+    assert_eq!(endpoint.take(&server, "m3", json!({ "record": { "id": "7", "email": null } })).await, "updated");
+    assert_eq!(guests(&server).await, [("Ana".into(), None, 4, "7".into())]);
+    let phone_only = json!({ "record": { "id": "8", "phone": "+49 30 1234567" } });
+    assert_eq!(endpoint.take(&server, "m4", phone_only).await, "created");
+    assert_eq!(guests(&server).await[0].0, "+49 30 1234567");
+}
+
+#[tokio::test]
+async fn columns_are_named_by_the_endpoint() {
+    let server = TestServer::start().await;
+    post(&server, "/api/events/{event}/entry-types", json!({ "name": "Backstage", "zone": "backstage" }), 201).await;
+    let columns = json!({ "external_id": "guest_no", "name": "full_name", "party_size": "pax", "guest_list": "list",
+        "entry_type": "area", "email": "mail", "phone": null });
+    let endpoint = Endpoint::of(&server, &server.home, columns.clone()).await;
+    let record = json!({ "guest_no": "A-1", "full_name": "Ana", "pax": 2, "list": "Friends", "area": "backstage",
+        "mail": "ana@example.org", "phone": { "not": "read" }, "id": 99 });
+    let made = read(endpoint.send(&server, "m1", &json!({ "record": record })).await, 200).await;
+    assert_eq!(guests(&server).await, [guest("Ana", 2, "A-1")]);
+    let ticket = get(&server, &format!("/api/tickets/{}", made["ticket_id"].as_str().unwrap())).await;
+    assert_eq!(ticket["zone"], "backstage");
+    let lists = get(&server, "/api/events/{event}/guest-lists").await;
+    assert_eq!(lists["items"][0]["name"], "Friends", "a list that is named first is made");
+    // An error speaks of the sender's own columns.
+    let wrong =
+        json!({ "record": { "guest_no": "A-2", "full_name": "Bo", "mail": "no address", "area": "Roof", "pax": 0 } });
+    let told = problem(endpoint.send(&server, "m2", &wrong).await, 400, "invalid_request").await;
+    let paths: Vec<&str> = told["errors"].as_array().unwrap().iter().map(|e| e["path"].as_str().unwrap()).collect();
+    for path in ["record.mail", "record.area", "record.pax"] {
+        assert!(paths.contains(&path), "{path} in {paths:?}");
+    }
+    // The organiser sees it, mends the mapping, and the same message goes in.
+    let seen = &get(&server, "/api/webhook-endpoints").await["items"][0];
+    assert!(seen["problem"].as_str().unwrap().contains("record.mail"), "{seen}");
+    assert!(seen["refused_at"].is_string() && seen["received_at"].is_string());
+    let mended =
+        json!({ "columns": { "external_id": "guest_no", "name": "full_name", "email": null, "party_size": null } });
+    let after = patch(&server, &format!("/api/webhook-endpoints/{}", endpoint.id), mended).await;
+    assert_eq!(
+        (&after["columns"]["email"], &after["columns"]["phone"]),
+        (&json!(null), &json!("phone")),
+        "taken whole"
+    );
+    assert_eq!(endpoint.take(&server, "m2", wrong).await, "created");
+}
+
+#[tokio::test]
+async fn the_same_message_again_has_the_same_bytes_and_no_effect() {
+    let server = TestServer::start().await;
+    let endpoint = Endpoint::new(&server).await;
+    let body = change("INSERT", &row(7, "Ana", 3), 1);
+    let first = endpoint.send(&server, "m1", &body).await.bytes().await.unwrap();
+    patch(&server, &format!("/api/guests/{}", guest_id(&first)), json!({ "name": "Ana by hand" })).await;
+    let before = server.place().rows();
+    for _ in 0..2 {
+        let again = endpoint.send(&server, "m1", &body).await;
+        assert_eq!(again.status(), 200);
+        assert_eq!(again.bytes().await.unwrap(), first);
+    }
+    assert_eq!(server.place().rows(), before, "nothing was written");
+}
+
+fn guest_id(answer: &[u8]) -> String {
+    serde_json::from_slice::<Value>(answer).unwrap()["guest_id"].as_str().unwrap().to_owned()
+}
+
+/// Trust.md fault 32.
+#[tokio::test]
+async fn an_id_with_another_body_is_refused_and_put_on_record() {
+    let server = TestServer::start().await;
+    let endpoint = Endpoint::new(&server).await;
+    endpoint.take(&server, "m1", change("INSERT", &row(7, "Ana", 3), 1)).await;
+    let other = change("INSERT", &row(7, "Mallory", 9), 2);
+    problem(endpoint.send(&server, "m1", &other).await, 409, "webhook_id_reused").await;
+    assert_eq!(guests(&server).await, [guest("Ana", 3, "7")]);
+    let ledger = get(&server, "/api/audit").await;
+    let line = &ledger["items"][0];
+    assert_eq!((&line["action"], &line["entity_id"]), (&json!("webhook_id_reused"), &json!(endpoint.id)));
+    // The same id at another endpoint is another message.
+    let second = Endpoint::new(&server).await;
+    assert_eq!(second.take(&server, "m1", change("INSERT", &row(8, "Bo", 1), 1)).await, "created");
+}
+
+#[tokio::test]
+async fn an_older_change_does_not_overwrite_a_newer_one() {
+    let server = TestServer::start().await;
+    let endpoint = Endpoint::new(&server).await;
+    // By the sender's own order, whatever its clock says.
+    assert_eq!(endpoint.take(&server, "m2", change("UPDATE", &row(7, "New", 2), 20)).await, "created");
+    assert_eq!(endpoint.take(&server, "m1", change("INSERT", &row(7, "Old", 1), 10)).await, "ignored");
+    assert_eq!(endpoint.take(&server, "m3", change("UPDATE", &row(7, "Other", 1), 20)).await, "ignored", "as old");
+    assert_eq!(guests(&server).await, [guest("New", 2, "7")]);
+    assert_eq!(endpoint.take(&server, "m4", change("UPDATE", &row(7, "Newer", 2), 21)).await, "updated");
+    // By the row's own time, to the microsecond.
+    let at = |name: &str, time: &str| {
+        let mut record = row(8, name, 1);
+        record["updated_at"] = json!(time);
+        json!({ "record": record })
+    };
+    assert_eq!(endpoint.take(&server, "m5", at("Late", "2026-06-07T21:30:00.123457+02:00")).await, "created");
+    assert_eq!(endpoint.take(&server, "m6", at("Early", "2026-06-07T19:30:00.123456Z")).await, "ignored");
+    assert_eq!(endpoint.take(&server, "m7", at("Later", "2026-06-07T19:30:00.123458")).await, "updated");
+    assert_eq!(guests(&server).await[0].0, "Later");
+}
+
+#[tokio::test]
+async fn a_deleted_row_is_on_record_and_its_ticket_stays_good() {
+    let server = TestServer::start().await;
+    let endpoint = Endpoint::new(&server).await;
+    let made = read(endpoint.send(&server, "m1", &change("INSERT", &row(7, "Ana", 3), 1)).await, 200).await;
+    let gone =
+        json!({ "type": "DELETE", "table": "guests", "record": null, "old_record": row(7, "Ana", 3), "sequence": 2 });
+    let answer = read(endpoint.send(&server, "m2", &gone).await, 200).await;
+    assert_eq!((&answer["status"], &answer["guest_id"]), (&json!("recorded"), &made["guest_id"]));
+    let ticket = get(&server, &format!("/api/tickets/{}", made["ticket_id"].as_str().unwrap())).await;
+    assert_eq!(ticket["status"], "active");
+    let ledger = get(&server, "/api/audit?event_id={event}").await;
+    assert_eq!(ledger["items"][0]["action"], "guest_row_deleted");
+    assert_eq!(endpoint.take(&server, "m3", change("UPDATE", &row(7, "Late", 1), 1)).await, "ignored");
+    assert_eq!(endpoint.take(&server, "m4", change("INSERT", &row(7, "Ana", 3), 3)).await, "unchanged", "back again");
+    let never = json!({ "type": "DELETE", "old_record": { "id": 99 } });
+    let answer = read(endpoint.send(&server, "m5", &never).await, 200).await;
+    assert_eq!((&answer["status"], &answer["guest_id"]), (&json!("recorded"), &json!(null)), "nobody knew it");
+}
+
+#[tokio::test]
+async fn a_guest_from_a_file_and_from_the_database_is_one_by_their_id() {
+    let server = TestServer::start().await;
+    let endpoint = Endpoint::new(&server).await;
+    let file = "external_id,name,email\n7,Ana,ana@example.org\n";
+    let request = as_owner(&server, &server.home, Method::POST, "/api/events/{event}/tickets/import");
+    read(request.header("content-type", "text/csv").body(file).send().await.unwrap(), 200).await;
+    assert_eq!(endpoint.take(&server, "m1", change("UPDATE", &row(7, "Ana", 4), 1)).await, "updated");
+    assert_eq!(guests(&server).await, [guest("Ana", 4, "7")]);
+}
+
+/// Trust.md fault 34.
+#[tokio::test]
+async fn both_secrets_are_good_in_the_overlap_and_the_old_one_is_refused_after_it() {
+    let server = TestServer::start().await;
+    let old = Endpoint::new(&server).await;
+    let rotate = format!("/api/webhook-endpoints/{}/rotate-secret", old.id);
+    let told = post(&server, &rotate, json!(null), 200).await;
+    let secret = WebhookSecret::parse(told["secret"].as_str().unwrap()).unwrap();
+    let new = Endpoint { id: old.id.clone(), path: old.path.clone(), secret };
+    assert!(told["former_secret_until"].is_string());
+    assert_eq!(old.take(&server, "m1", change("INSERT", &row(1, "Ana", 1), 1)).await, "created");
+    assert_eq!(new.take(&server, "m2", change("INSERT", &row(2, "Bo", 1), 2)).await, "created");
+    // A sender in between signs with both.
+    let (now, body) = (server.state.app.clock.now(), change("INSERT", &row(3, "Cy", 1), 3).to_string());
+    let both = [&old, &new].map(|one| one.secret.sign("m3", now, body.as_bytes())).join(" ");
+    let request = server.post(&new.path).header("content-type", "application/json").header("webhook-id", "m3");
+    let request = request.header("webhook-timestamp", seconds(now)).header("webhook-signature", both);
+    read(request.body(body).send().await.unwrap(), 200).await;
+    // Rotated once more, the oldest is over at once; the one before is not.
+    let told = post(&server, &rotate, json!(null), 200).await;
+    let secret = WebhookSecret::parse(told["secret"].as_str().unwrap()).unwrap();
+    let newest = Endpoint { id: old.id.clone(), path: old.path.clone(), secret };
+    problem(old.send(&server, "m4", &change("INSERT", &row(4, "Di", 1), 4)).await, 401, "webhook_refused").await;
+    assert_eq!(new.take(&server, "m4", change("INSERT", &row(4, "Di", 1), 4)).await, "created");
+    assert_eq!(newest.take(&server, "m5", change("INSERT", &row(5, "Ed", 1), 5)).await, "created");
+    assert_eq!(guests(&server).await.len(), 5);
+    // The overlap's end, without waiting a day for it.
+    end_overlap(&server, &new.id).await;
+    problem(new.send(&server, "m6", &change("INSERT", &row(6, "Flo", 1), 6)).await, 401, "webhook_refused").await;
+    assert_eq!(newest.take(&server, "m6", change("INSERT", &row(6, "Flo", 1), 6)).await, "created");
+}
+
+async fn end_overlap(server: &TestServer, endpoint_id: &str) {
+    let (id, scope) = (endpoint_id.to_owned(), Scope::organization(&server.home.owner.organization_id));
+    write(&*server.state.app.store, scope, move |tx| {
+        let endpoint = tx.webhook_endpoint(&id)?.unwrap();
+        let former = endpoint.former.clone().map(|(sealed, _)| (sealed, Timestamp::START));
+        tx.update_webhook_endpoint(&WebhookEndpointRecord { former, ..endpoint })
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
+async fn an_endpoint_that_is_switched_off_says_so_and_goes_on_when_switched_on() {
+    let server = TestServer::start().await;
+    let endpoint = Endpoint::new(&server).await;
+    let path = format!("/api/webhook-endpoints/{}", endpoint.id);
+    assert_eq!(patch(&server, &path, json!({ "enabled": false })).await["enabled"], false);
+    let body = change("INSERT", &row(7, "Ana", 3), 1);
+    problem(endpoint.send(&server, "m1", &body).await, 410, "webhook_endpoint_disabled").await;
+    assert_eq!(patch(&server, &path, json!({ "enabled": true, "name": "again" })).await["name"], "again");
+    assert_eq!(endpoint.take(&server, "m1", body).await, "created");
+    let listed = get(&server, "/api/webhook-endpoints").await;
+    assert_eq!(listed["items"].as_array().unwrap().len(), 1);
+    assert!(!listed.to_string().contains("whsec_"), "a secret is shown once");
+}
+
+#[tokio::test]
+async fn messages_beyond_the_limit_are_told_when_to_come_again() {
+    let settings = admit_server::Settings { webhooks_per_minute: 2, ..Default::default() };
+    let server = TestServer::with(settings).await;
+    let endpoint = Endpoint::new(&server).await;
+    for n in 0..2 {
+        endpoint.take(&server, &format!("m{n}"), change("INSERT", &row(n, "Ana", 1), 1)).await;
+    }
+    let refused = endpoint.send(&server, "m9", &change("INSERT", &row(9, "Ana", 1), 1)).await;
+    assert!(refused.headers().contains_key("retry-after"));
+    problem(refused, 429, "rate_limited").await;
+    // Whoever cannot sign uses up nobody's limit, and another endpoint has its own.
+    assert_eq!(
+        Endpoint::new(&server).await.take(&server, "m1", change("INSERT", &row(5, "Bo", 1), 1)).await,
+        "created"
+    );
+}
+
+#[tokio::test]
+async fn the_same_message_at_once_makes_one_guest() {
+    let server = TestServer::start().await;
+    let endpoint = Endpoint::new(&server).await;
+    let body = change("INSERT", &row(7, "Ana", 3), 1);
+    let answers = futures_util::future::join_all((0..8).map(|_| endpoint.send(&server, "m1", &body))).await;
+    let mut bytes = Vec::new();
+    for answer in answers {
+        assert_eq!(answer.status(), 200);
+        bytes.push(answer.bytes().await.unwrap());
+    }
+    assert!(bytes.windows(2).all(|two| two[0] == two[1]));
+    assert_eq!(guests(&server).await.len(), 1);
+}

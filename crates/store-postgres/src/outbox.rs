@@ -1,0 +1,165 @@
+//! The outbox in an organiser's own database (`integrations/postgres/admit.sql`): what `admit relay` reads and marks.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+
+use admit_app::error::{Error, Result};
+use tokio::sync::Notify;
+use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{AsyncMessage, Client, Config, NoTls, Socket};
+
+use crate::connect;
+
+/// Names the lock that one relay at a time holds: two would overtake each other.
+const RELAY_LOCK: i64 = 0x72_65_6c_61_79;
+/// Every connection of a relay: no statement of its own takes long, and one that vanished gives the lock back.
+const SETTINGS: &str = "SET statement_timeout = '30s'; SET client_encoding = 'UTF8'; SET tcp_keepalives_idle = 5; \
+                        SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 4; LISTEN admit_outbox";
+/// Whether the outbox is there, and ours to read and mark.
+const LOOK: &str = "SELECT to_regclass('admit.outbox') IS NOT NULL,
+    coalesce(has_table_privilege(to_regclass('admit.outbox'), 'SELECT')
+        AND has_table_privilege(to_regclass('admit.outbox'), 'UPDATE'), false)";
+/// Lines that are due, in order; none of a guest whose earlier line waits.
+const DUE: &str =
+    "SELECT sequence, webhook_id, guest_key, (message || jsonb_build_object('sequence', sequence))::text, tries
+    FROM admit.outbox AS line WHERE done_at IS NULL AND next_at <= now() AND NOT EXISTS (
+        SELECT FROM admit.outbox AS before WHERE before.guest_key = line.guest_key AND before.done_at IS NULL
+        AND before.sequence < line.sequence AND before.next_at > now())
+    ORDER BY sequence LIMIT $1";
+/// How long until a line is due.
+const NEXT: &str =
+    "SELECT CASE WHEN count(*) > 0 THEN greatest(extract(epoch FROM min(next_at) - now()) * 1000, 0)::bigint END
+    FROM admit.outbox WHERE done_at IS NULL";
+const DELIVERED: &str = "UPDATE admit.outbox SET done_at = now(), problem = NULL WHERE sequence = $1";
+const REFUSED: &str = "UPDATE admit.outbox SET done_at = now(), tries = tries + 1, problem = $2 WHERE sequence = $1";
+const LATER: &str =
+    "UPDATE admit.outbox SET next_at = now() + $3 * interval '1 millisecond', tries = tries + 1, problem = $2
+    WHERE sequence = $1";
+const FORGET: &str =
+    "DELETE FROM admit.outbox WHERE problem IS NULL AND done_at < now() - $1 * interval '1 millisecond'";
+
+/// A line of the outbox: one change of one guest's row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutboxLine {
+    /// Its place: rises with every change of a row.
+    pub sequence: i64,
+    /// Its id as a webhook, the same at every try.
+    pub webhook_id: String,
+    /// Which guest's row it is about.
+    pub guest_key: String,
+    /// The body to send, the same bytes at every try.
+    pub body: String,
+    /// Tries so far that were answered with a failure of this line.
+    pub tries: i32,
+}
+
+/// A connection to an organiser's outbox.
+pub struct Outbox {
+    client: Client,
+    news: Arc<Notify>,
+}
+
+impl Outbox {
+    /// Connects. Fails with `Invalid` where a person must mend something (the address, the outbox, its rights), with
+    /// `Later` where the database is away.
+    pub async fn open(url: &str) -> Result<Self> {
+        let address = connect::address(url)?;
+        let outbox = match address.tls.clone() {
+            Some(tls) => begin(&address.config, tls).await?,
+            None => begin(&address.config, NoTls).await?,
+        };
+        outbox.client.batch_execute(SETTINGS).await.map_err(away)?;
+        let row = outbox.client.query_one(LOOK, &[]).await.map_err(away)?;
+        let wrong = |message: &str| Err(Error::invalid("database_url", message));
+        match (row.get(0), row.get(1)) {
+            (false, _) => wrong("has no table admit.outbox: run integrations/postgres/admit.sql there first"),
+            (true, false) => {
+                wrong("signs in as a role that may not read and mark admit.outbox: see the end of admit.sql")
+            }
+            (true, true) => Ok(outbox),
+        }
+    }
+    /// Takes the lock of the one relay; `false` while another has it. It is given back when the connection ends.
+    pub async fn hold(&self) -> Result<bool> {
+        let row = self.client.query_one("SELECT pg_try_advisory_lock($1)", &[&RELAY_LOCK]).await.map_err(away)?;
+        Ok(row.get(0))
+    }
+    /// Lines that are due, in order, `most` at most.
+    pub async fn due(&self, most: usize) -> Result<Vec<OutboxLine>> {
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let rows = self.client.query(DUE, &[&most]).await.map_err(away)?;
+        let line = |row: &tokio_postgres::Row| OutboxLine {
+            sequence: row.get(0),
+            webhook_id: row.get(1),
+            guest_key: row.get(2),
+            body: row.get(3),
+            tries: row.get(4),
+        };
+        Ok(rows.iter().map(line).collect())
+    }
+    /// How long until a line is due, in milliseconds; `None` where none waits.
+    pub async fn next_in(&self) -> Result<Option<i64>> {
+        Ok(self.client.query_one(NEXT, &[]).await.map_err(away)?.get(0))
+    }
+    /// Admit took a line in.
+    pub async fn delivered(&self, sequence: i64) -> Result<()> {
+        self.mark(DELIVERED, &[&sequence]).await
+    }
+    /// Admit refused a line for good: it is not tried again, and says why.
+    pub async fn refused(&self, sequence: i64, problem: &str) -> Result<()> {
+        self.mark(REFUSED, &[&sequence, &problem]).await
+    }
+    /// A line is tried again in `after_ms`; later ones of its guest wait for it.
+    pub async fn later(&self, sequence: i64, problem: &str, after_ms: i64) -> Result<()> {
+        self.mark(LATER, &[&sequence, &problem, &(after_ms as f64)]).await
+    }
+    /// Forgets lines that were delivered longer than `keep_ms` ago. A role that may not delete keeps them.
+    pub async fn forget(&self, keep_ms: i64) -> Result<()> {
+        match self.client.execute(FORGET, &[&(keep_ms as f64)]).await {
+            Err(error) if error.code() == Some(&tokio_postgres::error::SqlState::INSUFFICIENT_PRIVILEGE) => Ok(()),
+            done => done.map(|_| ()).map_err(away),
+        }
+    }
+    /// Waits until something was written to the outbox since the last time somebody waited, or the connection ended.
+    pub async fn news(&self) {
+        self.news.notified().await;
+    }
+    async fn mark(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> Result<()> {
+        self.client.execute(sql, values).await.map(|_| ()).map_err(away)
+    }
+}
+
+async fn begin<T>(config: &Config, tls: T) -> Result<Outbox>
+where
+    T: MakeTlsConnect<Socket>,
+    T::Stream: Send + 'static,
+{
+    let (client, mut connection) = config.connect(tls).await.map_err(away)?;
+    let news = Arc::new(Notify::new());
+    let heard = Arc::clone(&news);
+    tokio::spawn(async move {
+        while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+            if let AsyncMessage::Notification(_) = message {
+                heard.notify_one();
+            }
+        }
+        heard.notify_one();
+    });
+    Ok(Outbox { client, news })
+}
+
+/// What the database says no to, a person must mend; anything else passes by itself.
+fn away(error: tokio_postgres::Error) -> Error {
+    let Some(said) = error.as_db_error() else {
+        tracing::warn!(%error, "the outbox's database is away");
+        return Error::Later { code: "database_away", retry_after_ms: 1_000 };
+    };
+    // Shutting down, starting up, too many connections, a statement that took too long, a deadlock.
+    let passes = ["57", "53", "08", "40", "55"].iter().any(|class| said.code().code().starts_with(class));
+    tracing::warn!(code = said.code().code(), message = said.message(), "the outbox's database");
+    if passes {
+        return Error::Later { code: "database_away", retry_after_ms: 1_000 };
+    }
+    Error::invalid("database_url", format!("answers: {}", said.message()))
+}

@@ -1,0 +1,76 @@
+-- Admit: tells Admit of every guest in a Supabase database, from the trigger itself (pg_net), without a relay.
+--
+-- pg_net sends each message once, in no order, and tries nothing again: if Admit or the network is away, the message is
+-- lost until the row changes again. Where that matters, use admit.sql and `admit relay` instead (docs/guides/supabase.md).
+--
+-- Needs the extensions pg_net and pgcrypto (Dashboard, Database, Extensions). Run it in the SQL editor; running it again
+-- changes nothing but the functions. Then say where messages go and what they are signed with, as Admit showed both:
+--
+--     INSERT INTO admit.endpoint (url, secret) VALUES ('https://…/api/webhooks/guests/…', 'whsec_…')
+--     ON CONFLICT (only_one) DO UPDATE SET url = excluded.url, secret = excluded.secret;
+
+BEGIN;
+
+CREATE SCHEMA IF NOT EXISTS admit;
+
+-- One row. Only its owner and the trigger read it.
+CREATE TABLE IF NOT EXISTS admit.endpoint (
+  only_one BOOLEAN PRIMARY KEY DEFAULT true CHECK (only_one),
+  url TEXT NOT NULL CHECK (url ~ '^https?://'),
+  secret TEXT NOT NULL CHECK (secret ~ '^whsec_[A-Za-z0-9+/]+=*$')
+);
+REVOKE ALL ON SCHEMA admit FROM PUBLIC;
+REVOKE ALL ON admit.endpoint FROM PUBLIC;
+
+-- The order of a row's changes: Admit ignores what comes late. Never below what an earlier one had.
+CREATE SEQUENCE IF NOT EXISTS admit.sequence;
+SELECT setval('admit.sequence', greatest((extract(epoch FROM now()) * 1000)::bigint, (SELECT last_value FROM admit.sequence)));
+
+CREATE OR REPLACE FUNCTION admit.handle_guest_qr_webhook() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, extensions, public, pg_temp AS $$
+DECLARE
+  target admit.endpoint;
+  id TEXT := 'msg_' || replace(gen_random_uuid()::text, '-', '');
+  sent_at TEXT := floor(extract(epoch FROM clock_timestamp()))::bigint::text;
+  body JSONB := jsonb_build_object(
+    'type', TG_OP, 'table', TG_TABLE_NAME, 'schema', TG_TABLE_SCHEMA,
+    'record', CASE WHEN TG_OP <> 'DELETE' THEN to_jsonb(NEW) END,
+    'old_record', CASE WHEN TG_OP <> 'INSERT' THEN to_jsonb(OLD) END,
+    'sequence', nextval('admit.sequence'));
+  -- What pg_net sends is the text of the JSON, in UTF-8.
+  signed BYTEA := convert_to(id || '.' || sent_at || '.' || body::text, 'UTF8');
+  key BYTEA;
+BEGIN
+  SELECT * INTO target FROM admit.endpoint;
+  IF target.url IS NULL THEN
+    RAISE WARNING 'admit: no endpoint is set, nobody is told of this guest';
+    RETURN NULL;
+  END IF;
+  key := decode(substr(target.secret, length('whsec_') + 1), 'base64');
+  PERFORM net.http_post(
+    url := target.url,
+    body := body,
+    headers := jsonb_build_object(
+      'Content-Type', 'application/json',
+      'webhook-id', id,
+      'webhook-timestamp', sent_at,
+      'webhook-signature', 'v1,' || encode(hmac(signed, key, 'sha256'), 'base64')),
+    timeout_milliseconds := 10000);
+  RETURN NULL;
+END $$;
+
+DROP TRIGGER IF EXISTS handle_guest_qr_webhook ON guests;
+CREATE TRIGGER handle_guest_qr_webhook
+AFTER INSERT OR UPDATE ON guests
+FOR EACH ROW
+WHEN (NEW.email IS NOT NULL OR NEW.phone IS NOT NULL)
+EXECUTE FUNCTION admit.handle_guest_qr_webhook();
+
+DROP TRIGGER IF EXISTS handle_guest_qr_webhook_deleted ON guests;
+CREATE TRIGGER handle_guest_qr_webhook_deleted
+AFTER DELETE ON guests
+FOR EACH ROW
+WHEN (OLD.email IS NOT NULL OR OLD.phone IS NOT NULL)
+EXECUTE FUNCTION admit.handle_guest_qr_webhook();
+
+COMMIT;

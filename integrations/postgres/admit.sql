@@ -1,0 +1,101 @@
+-- Admit: tells Admit of every guest in your own PostgreSQL (13 or newer; no extension is needed).
+--
+-- Run it once, as the owner of the table, in the database that has it; running it again changes nothing:
+--
+--     psql "$YOUR_DATABASE" -v ON_ERROR_STOP=1 -f admit.sql
+--
+-- It adds a schema `admit` with an outbox, and two triggers to the table `guests` of your search path. A change and its line
+-- in the outbox are committed together. `admit relay` carries the lines to Admit (docs/guides/supabase.md).
+--
+-- Another table, or another column for the row's id: change the two lines marked HERE.
+
+BEGIN;
+
+CREATE SCHEMA IF NOT EXISTS admit;
+
+-- What Admit has to be told. sequence: the order of a row's changes; two changes of one row never overlap, since the
+-- second waits for the first one's commit. done_at: Admit said yes, or (with a problem) no for good.
+CREATE TABLE IF NOT EXISTS admit.outbox (
+  sequence BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  webhook_id TEXT NOT NULL UNIQUE DEFAULT 'msg_' || replace(gen_random_uuid()::text, '-', ''),
+  guest_key TEXT NOT NULL,
+  message JSONB NOT NULL,
+  created_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+  tries INTEGER NOT NULL DEFAULT 0,
+  next_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+  done_at TIMESTAMPTZ,
+  problem TEXT
+);
+CREATE INDEX IF NOT EXISTS outbox_waiting ON admit.outbox (sequence) WHERE done_at IS NULL;
+CREATE INDEX IF NOT EXISTS outbox_waiting_of_guest ON admit.outbox (guest_key, sequence) WHERE done_at IS NULL;
+CREATE INDEX IF NOT EXISTS outbox_done ON admit.outbox (done_at) WHERE done_at IS NOT NULL;
+
+-- An outbox made anew must not begin again at 1: Admit ignores what it takes for older than what it knows.
+SELECT setval('admit.outbox_sequence_seq',
+  greatest((extract(epoch FROM now()) * 1000)::bigint, (SELECT last_value FROM admit.outbox_sequence_seq)));
+
+-- Runs with the rights of its owner: whoever may change a guest needs no right on the outbox.
+CREATE OR REPLACE FUNCTION admit.handle_guest_qr_webhook() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  now_row JSONB := CASE WHEN TG_OP <> 'DELETE' THEN to_jsonb(NEW) END;
+  old_row JSONB := CASE WHEN TG_OP <> 'INSERT' THEN to_jsonb(OLD) END;
+  key TEXT := coalesce(now_row, old_row) ->> TG_ARGV[0];
+BEGIN
+  IF key IS NULL THEN
+    RAISE WARNING 'admit: a row of %.% has no %, nobody is told of it', TG_TABLE_SCHEMA, TG_TABLE_NAME, TG_ARGV[0];
+    RETURN NULL;
+  END IF;
+  INSERT INTO admit.outbox (guest_key, message) VALUES (key, jsonb_build_object(
+    'type', TG_OP, 'table', TG_TABLE_NAME, 'schema', TG_TABLE_SCHEMA, 'record', now_row, 'old_record', old_row));
+  PERFORM pg_notify('admit_outbox', '');
+  RETURN NULL;
+END $$;
+
+DROP TRIGGER IF EXISTS handle_guest_qr_webhook ON guests;
+CREATE TRIGGER handle_guest_qr_webhook
+AFTER INSERT OR UPDATE ON guests                                     -- HERE: your table
+FOR EACH ROW
+WHEN (NEW.email IS NOT NULL OR NEW.phone IS NOT NULL)
+EXECUTE FUNCTION admit.handle_guest_qr_webhook('id');                -- HERE: the column with the row's id
+
+-- Admit puts a deleted row on record and voids nothing: a ticket is voided in Admit, by a person.
+DROP TRIGGER IF EXISTS handle_guest_qr_webhook_deleted ON guests;
+CREATE TRIGGER handle_guest_qr_webhook_deleted
+AFTER DELETE ON guests                                               -- HERE
+FOR EACH ROW
+WHEN (OLD.email IS NOT NULL OR OLD.phone IS NOT NULL)
+EXECUTE FUNCTION admit.handle_guest_qr_webhook('id');                -- HERE
+
+-- A column that is not there would silence every row.
+DO $$
+DECLARE one RECORD;
+BEGIN
+  FOR one IN SELECT tgrelid::regclass AS guests, split_part(encode(tgargs, 'escape'), '\000', 1) AS key FROM pg_trigger
+    WHERE tgfoid = 'admit.handle_guest_qr_webhook()'::regprocedure
+  LOOP
+    IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = one.guests AND attname = one.key AND NOT attisdropped) THEN
+      RAISE EXCEPTION 'table % has no column "%": name the one with the row''s id in the triggers', one.guests, one.key;
+    END IF;
+  END LOOP;
+END $$;
+
+COMMIT;
+
+-- A role of its own for the relay:
+--
+--     CREATE ROLE admit_relay LOGIN PASSWORD '…';
+--     GRANT USAGE ON SCHEMA admit TO admit_relay;
+--     GRANT SELECT, UPDATE, DELETE ON admit.outbox TO admit_relay;
+--
+-- Guests that were there before: each gets its line, oldest first.
+--
+--     UPDATE guests SET email = email;
+--
+-- What Admit said no to, and why:
+--
+--     SELECT sequence, guest_key, problem FROM admit.outbox WHERE problem IS NOT NULL AND done_at IS NOT NULL;
+--
+-- To offer those again once it is mended:
+--
+--     UPDATE admit.outbox SET done_at = NULL, problem = NULL, tries = 0 WHERE problem IS NOT NULL;

@@ -1,0 +1,18 @@
+-- For the tests alone, after admit.sql: each fails where the outbox is not as it says.
+CREATE FUNCTION must(holds BOOLEAN, what TEXT) RETURNS VOID LANGUAGE plpgsql AS $$
+BEGIN
+  IF holds IS NOT TRUE THEN
+    RAISE EXCEPTION '%', what;
+  END IF;
+END $$;
+CREATE FUNCTION must_have_lines(many INT) RETURNS VOID LANGUAGE sql AS $$
+  SELECT must((SELECT count(*) FROM admit.outbox) = many, 'the outbox has another number of lines') $$;
+CREATE FUNCTION must_be_empty() RETURNS VOID LANGUAGE sql AS $$
+  SELECT must(NOT EXISTS (SELECT FROM admit.outbox WHERE done_at IS NULL), 'lines wait') $$;
+CREATE FUNCTION must_be_refused(many INT) RETURNS VOID LANGUAGE sql AS $$
+  SELECT must((SELECT count(*) FROM admit.outbox WHERE done_at IS NOT NULL AND problem LIKE 'invalid_request: record.email%') = many,
+    'another number of lines was refused') $$;
+CREATE FUNCTION must_be_one_connection() RETURNS VOID LANGUAGE sql AS $$
+  SELECT must((SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted) = 1, 'no relay, or two, are at work') $$;
+CREATE FUNCTION offer_again() RETURNS VOID LANGUAGE sql AS $$
+  UPDATE admit.outbox SET done_at = NULL, problem = NULL, tries = 0 WHERE problem IS NOT NULL $$;
