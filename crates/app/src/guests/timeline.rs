@@ -71,7 +71,7 @@ pub async fn timeline(app: &App, caller: &UserCaller, guest_id: GuestId) -> Resu
         if let Some(ticket) = &ticket {
             moments.extend(at_the_doors(tx, &guest.event_id, ticket)?);
         }
-        moments.sort_by(|a, b| b.at.cmp(&a.at));
+        moments.sort_by_key(|moment| std::cmp::Reverse(moment.at));
         Ok(moments)
     })
     .await
