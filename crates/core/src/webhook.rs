@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn odd_headers_are_named() {
         let header = |id: &str, at: &str, list: &str| Signed::read(id, at, list).unwrap_err().header;
-        let (long, many) = ("x".repeat(WEBHOOK_ID_CHARS + 1), vec![GOOD; WEBHOOK_SIGNATURES + 1].join(" "));
+        let (long, many) = ("x".repeat(WEBHOOK_ID_CHARS + 1), [GOOD; WEBHOOK_SIGNATURES + 1].join(" "));
         for id in ["", "a.b", "a b", "a\u{e4}", "a\n", long.as_str()] {
             assert_eq!(header(id, AT, GOOD), ID_HEADER, "{id:?}");
         }
@@ -239,7 +239,7 @@ mod tests {
             assert_eq!(header(ID, at, GOOD), TIMESTAMP_HEADER, "{at:?}");
         }
         assert_eq!(header(ID, AT, &many), SIGNATURE_HEADER);
-        assert!(Signed::read(ID, AT, &vec![GOOD; WEBHOOK_SIGNATURES].join(" ")).is_ok());
+        assert!(Signed::read(ID, AT, &[GOOD; WEBHOOK_SIGNATURES].join(" ")).is_ok());
     }
 
     #[test]

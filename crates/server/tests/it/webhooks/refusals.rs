@@ -61,7 +61,7 @@ const HEADERS: &[Case] = &[
     ("a time before 1970", 400, "invalid_request", |m, _, _| m.set("webhook-timestamp", "-5")),
     ("a time beyond all years", 400, "invalid_request", |m, _, _| m.set("webhook-timestamp", "999999999999")),
     ("eleven signatures", 400, "invalid_request", |m, _, _| {
-        let list = vec![m.get("webhook-signature"); 11].join(" ");
+        let list = format!("{} ", m.get("webhook-signature")).repeat(11);
         m.set("webhook-signature", &list);
     }),
 ];
@@ -210,7 +210,7 @@ async fn a_copied_message_brings_nothing() {
 async fn a_huge_list_of_headers_is_no_way_around() {
     let server = TestServer::start().await;
     let endpoint = Endpoint::new(&server).await;
-    let list = vec!["v1,AAAA"; 1_000].join(" ");
+    let list = "v1,AAAA ".repeat(1_000);
     let mut headers = HeaderMap::new();
     for (name, value) in [("webhook-id", "m1"), ("webhook-timestamp", "1"), ("webhook-signature", list.as_str())] {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_str(value).unwrap());
