@@ -65,6 +65,10 @@ def in_path(label, name):
         return "spare"
     if noun == "events":
         return WORLD.event_to_change() if label == "PATCH /api/events/{id}" else WORLD.event
+    if name == "endpoint":
+        return WORLD.webhook["id"]
+    if noun == "webhook-endpoints":
+        return WORLD.spare_webhook["id"]
     if noun == "api-tokens":
         return WORLD.new_api_token()
     if noun == "members":
@@ -173,6 +177,15 @@ def body_of(label, body):
         # A log is its device's own, and its numbers do not run ahead of what a phone could have counted.
         small = {name: body[name] % 100 for name in ("head", "pending", "battery", "manifest_version") if body.get(name)}
         return fitted(body) | small | {"log_id": WORLD.log}
+    if path.startswith("/api/webhook-endpoints"):
+        # Names of columns are texts that the document tells in words.
+        columns = body.get("columns")
+        names = {key: value and fitted(value, "name") for key, value in columns.items()} if columns else None
+        return fitted({key: value for key, value in body.items() if key != "columns"}) | {"columns": names}
+    if path == "/api/webhooks/guests/{endpoint}":
+        n = next(WORLD.number)
+        row = {"id": n, "name": f"Guest {n}", "email": f"guest-{n}@contract.example", "party_size": 1 + n % 5}
+        return {"type": "INSERT", "table": "guests", "record": row, "old_record": None, "sequence": n}
     if path == "/api/events/{id}/gates":
         return fitted(body) | {"id": f"gate-{next(WORLD.number)}"}
     if path in ("/api/events/{id}/entry-types", "/api/events/{id}/guest-lists"):
@@ -218,6 +231,9 @@ def before_call(context, case, kwargs):
         if isinstance(case.body, dict | list):
             if label == "POST /api/events/{id}/tickets" or isinstance(case.body, dict):
                 case.body = body_of(label, copy.deepcopy(case.body))
+            if label == "POST /api/webhooks/guests/{endpoint}":
+                case.body = json.dumps(case.body).encode()
+                case.headers.update(WORLD.signed(case.body))
         elif isinstance(case.body, str) and case.media_type in ("text/csv", "application/x-ndjson"):
             case.body = file_of(label)
 

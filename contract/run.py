@@ -7,58 +7,23 @@ where an operation never succeeded: then its success was never looked at.
 """
 
 import argparse
-import contextlib
 import json
 import os
 import pathlib
 import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.request
 
-from world import EMAIL, PASSWORD
+from served import ended, served
 
 HERE = pathlib.Path(__file__).parent
 SEED = "20260607"
 # Tested apart: one never ends, of the other the waiting is the point (crates/server/tests/it/{stream,changes}.rs).
 # Without `wait` the long poll is an ordinary read: it is in.
 STREAMS = ["GET /api/events/{id}/stream"]
-
-
-@contextlib.contextmanager
-def served(admit, folder):
-    """A server on a free port with an organisation in it; gives its address and its owner's API token."""
-    data = ["--data-dir", str(folder)]
-    add = [admit, "user", "add", *data, "--email", EMAIL, "--organization", "Contract", "--password-stdin"]
-    subprocess.run(add, input=PASSWORD + "\n", text=True, check=True, stdout=subprocess.DEVNULL)
-    token = subprocess.run([admit, "token", "create", *data, "--email", EMAIL], text=True, check=True, capture_output=True)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    log = open(folder / "log", "w")
-    command = [admit, "serve", *data, "--listen", f"127.0.0.1:{port}", "--syncs-per-minute", "1000000"]
-    server = subprocess.Popen(command, stdout=log, stderr=log)
-    url = f"http://127.0.0.1:{port}"
-    try:
-        until = time.monotonic() + 30
-        while not answers(url + "/readyz"):
-            assert server.poll() is None and time.monotonic() < until, (folder / "log").read_text()
-            time.sleep(0.05)  # tidy-allow: the pause of a poll loop
-        yield url, token.stdout.strip()
-    finally:
-        server.terminate()
-        server.wait()
-
-
-def answers(url):
-    try:
-        return urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=5).status == 200
-    except OSError:
-        return False
 
 
 def check(url, token, folder, examples, only):
@@ -98,11 +63,6 @@ def check(url, token, folder, examples, only):
     if never:
         print(f"never answered with success: {', '.join(never)}")
     return passed and not never
-
-
-def ended(number, frame):
-    """Whoever ends us ends the server too."""
-    sys.exit(1)
 
 
 def main():

@@ -4,14 +4,16 @@ Everything is made over HTTP, as an organiser and a scanner would. What an opera
 a member who is removed, a device whose right ends) is made anew for each call.
 """
 
+import base64
 import hashlib
+import hmac
 import itertools
+import time
 from datetime import datetime, timedelta, timezone
 
 import requests
+from served import EMAIL, PASSWORD
 
-PASSWORD = "correct horse battery"
-EMAIL = "owner@contract.example"
 
 
 def moment(hours=0.0):
@@ -53,6 +55,7 @@ class World:
         self.session = self.new_session()
         self.incident = self.make_incident()
         self.open_event = None
+        self.webhook, self.spare_webhook = self.new_webhook_endpoint(), self.new_webhook_endpoint()
 
     # ------------------------------------------------------------------------------------------------------- asking
 
@@ -89,6 +92,20 @@ class World:
 
     def new_api_token(self):
         return self.post("/api/api-tokens", {"name": "to be withdrawn"})["id"]
+
+    def new_webhook_endpoint(self):
+        return self.post("/api/webhook-endpoints", {"event_id": self.event, "name": "their database"})
+
+    def signed(self, body):
+        """The three headers of a webhook message."""
+        key = base64.b64decode(self.webhook["secret"].removeprefix("whsec_"))
+        message, at = f"msg-{next(self.number)}", str(int(time.time()))
+        code = hmac.digest(key, f"{message}.{at}.".encode() + body, "sha256")
+        return {
+            "webhook-id": message,
+            "webhook-timestamp": at,
+            "webhook-signature": "v1," + base64.b64encode(code).decode(),
+        }
 
     def new_pairing_token(self):
         return self.post(f"/api/events/{self.event}/pairing-tokens", {"gate_id": "main"})["pairing_token"]

@@ -30,6 +30,7 @@ cargo xtask <command>
   tidy           the laws of the house that a compiler does not know
   conformance    the list of what S1 and S2 ask for, checked and counted; --write puts the last run's results into it
   contract       a served binary against its own OpenAPI document: [--examples N] [--only REGEX]
+  webhooks       a served binary takes what the official Standard Webhooks library for Python signs
   test           everything that must hold before a change lands
   test-long      the same with far more generated histories, seeds and kills
   mutants        every planted bug, the invariant that finds it, after how many seeds
@@ -62,6 +63,7 @@ fn run(command: &str, args: &[String]) -> Result<()> {
         "tidy" => tidy::run(),
         "conformance" => conformance::command(args),
         "contract" => contract::command(args),
+        "webhooks" => contract::webhooks_command(),
         "test" => suite::test(suite::Depth::Gate),
         "test-long" => suite::test(suite::Depth::Long),
         "mutants" => suite::mutants(),

@@ -128,6 +128,11 @@ impl Run {
             let these = ["--locked", "--profile", PROFILE, "--no-fail-fast", "--test", "it"];
             run.cargo_test(&[&these[..], &PRODUCT[..]].concat(), &[("ADMIT_TEST_STORE", "postgres")])
         })?;
+        self.step("webhooks as the official library signs them", |run| {
+            contract::webhooks(&binary())?;
+            run.tally.passed += 1;
+            Ok(())
+        })?;
         if self.depth == Depth::Long {
             self.step("the document, asked of a served binary", |run| {
                 contract::check(&binary(), contract::EXAMPLES, None)?;
