@@ -9,7 +9,7 @@ pub mod resend;
 
 pub use create::create;
 pub use list::{Listing, list};
+pub use resend::resend;
 pub use show::show;
 pub use timeline::{Moment, What, timeline};
-pub use resend::resend;
 pub use update::{GuestPatch, update};
