@@ -153,7 +153,6 @@ impl Venue {
             "members" => of.member.clone(),
             "api-tokens" => of.api_token.clone(),
             "tickets" => of.ticket.clone(),
-            "guests" => of.guest.clone(),
             "runs" => of.run.clone(),
             "incidents" => of.incident.clone(),
             "devices" => of.phone.device_id().to_string(),
