@@ -33,7 +33,8 @@ fn d14_an_event_that_was_written_to_is_noted_once_an_hour() {
     assert_eq!(said["ledgers"][0]["head"], admit_core::barcode::hex(&head.audit_head));
     world.tickets(&["MORE-2"]);
     assert_eq!(anchored(&world), 0, "within the hour");
-    let verified = now(audits::verify(&world.app, &world.owner.organization_id, &[world.event.clone()])).unwrap();
+    let verified =
+        now(audits::verify(&world.app, &world.owner.organization_id, std::slice::from_ref(&world.event))).unwrap();
     assert_eq!((verified.ledgers, verified.broken), (2, Vec::new()));
     world.is_consistent();
 }
