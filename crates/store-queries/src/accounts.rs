@@ -202,8 +202,14 @@ impl<D: Driver> TxAccounts for SqlTx<'_, D> {
     fn insert_credential(&mut self, credential: &CredentialRecord) -> Result<()> {
         self.put_credential(credential)
     }
-    fn keep_pass(&mut self, credential: &CredentialRecord) -> Result<()> {
-        self.store_credential(&KEEP_CREDENTIAL, credential)
+    fn keep_pass(&mut self, credential: &CredentialRecord) -> Result<bool> {
+        self.store_credential(&KEEP_CREDENTIAL, credential)?;
+        let mut held = self.all(&CREDENTIAL, &[(&credential.token_hash).into()], read_credential)?;
+        let same = |held: &CredentialRecord| {
+            let of = |one: &CredentialRecord| (one.organization_id.clone(), one.kind, one.holder.clone());
+            of(held) == of(credential)
+        };
+        Ok(held.pop().is_some_and(|held| same(&held)))
     }
     fn delete_credential(&mut self, token_hash: &[u8; 32]) -> Result<()> {
         let id = self.organization_id.clone();

@@ -25,9 +25,11 @@ statements! {
         AND (CAST($6 AS TEXT) IS NULL OR state = $6) ORDER BY created_at DESC, run_id DESC LIMIT $7");
     /// What runs of a kind were about.
     RUN_SUBJECTS = "SELECT DISTINCT subject FROM runs WHERE organization_id = $1 AND event_id = $2 AND kind = $3 ORDER BY subject";
-    /// Overwrites how a run stands.
+    /// The same, of some subjects.
+    RUN_SUBJECTS_AMONG = "SELECT DISTINCT subject FROM runs WHERE organization_id = $1 AND event_id = $2 AND kind = $3 AND subject IN ($4)";
+    /// Overwrites how a run stands, unless it is done.
     UPDATE_RUN = "UPDATE runs SET state = $3, tries = $4, step = $5, problem = $6, next_at = $7, updated_at = $8
-        WHERE organization_id = $1 AND run_id = $2";
+        WHERE organization_id = $1 AND run_id = $2 AND state <> 'done'";
     /// Steps of a run.
     RUN_STEPS = "SELECT run_id, name, place, output, tries, began_at, done_at FROM steps WHERE organization_id = $1 AND run_id = $2
         ORDER BY place, name";
@@ -130,11 +132,16 @@ impl<D: Driver> TxJobs for SqlTx<'_, D> {
         let items = self.all(&RUNS, &values, read_run)?;
         Ok(page::listed(page, items, |run| (run.created_at.ms(), run.run_id.clone())))
     }
-    fn run_subjects(&mut self, event_id: &EventId, kind: &str) -> Result<Vec<String>> {
+    fn run_subjects(&mut self, event_id: &EventId, kind: &str, among: Option<&[String]>) -> Result<Vec<String>> {
         let id = self.organization_id.clone();
-        self.all(&RUN_SUBJECTS, &[(&id).into(), event_id.into(), kind.into()], Row::text)
+        let key = [(&id).into(), event_id.into(), kind.into()];
+        let Some(among) = among else { return self.all(&RUN_SUBJECTS, &key, Row::text) };
+        let list: Vec<Value<'_>> = among.iter().map(Value::from).collect();
+        let mut subjects = self.each(&RUN_SUBJECTS_AMONG, &key, &list, Row::text)?;
+        subjects.sort();
+        Ok(subjects)
     }
-    fn update_run(&mut self, run: &RunRecord) -> Result<()> {
+    fn update_run(&mut self, run: &RunRecord) -> Result<bool> {
         let id = self.organization_id.clone();
         let values = [
             (&id).into(),
@@ -146,7 +153,7 @@ impl<D: Driver> TxJobs for SqlTx<'_, D> {
             run.next_at.into(),
             run.updated_at.into(),
         ];
-        self.execute(&UPDATE_RUN, &values).map(|_| ())
+        self.execute(&UPDATE_RUN, &values).map(|changed| changed == 1)
     }
     fn run_steps(&mut self, run_id: &str) -> Result<Vec<StepRecord>> {
         let id = self.organization_id.clone();

@@ -547,6 +547,7 @@ CREATE TABLE runs (
   CONSTRAINT runs_pk PRIMARY KEY (organization_id, run_id)
 ) STRICT;
 CREATE INDEX runs_newest ON runs (organization_id, created_at, run_id);
+CREATE INDEX runs_of_kind ON runs (organization_id, event_id, kind, subject);
 CREATE INDEX runs_of_subject ON runs (organization_id, subject, created_at, run_id);
 
 -- What a step of a run gave. place: in the order they were done.

@@ -66,6 +66,8 @@ const WIDE: &[&str] = &[
     "LOGS",
     "AUDIT",
     "AUDIT_FROM",
+    // Backwards from the last line of the organisation's own ledger, hourly: those of the last hour.
+    "NEWEST_AUDIT",
     "COUNT_OPEN",
     "COUNT_QUARANTINED",
     "REVOKE_USER_API_TOKENS",

@@ -61,6 +61,9 @@ pub async fn update(app: &App, caller: &UserCaller, guest_id: GuestId, patch: Gu
         if after.guest_list_id != before.guest_list_id {
             guest_lists::must_fill(tx, &by, &before.event_id, after.guest_list_id.as_ref(), "guest_list_id")?;
         }
+        if after.flag != before.flag && !can(by.role, Action::ManageGuests) {
+            return Err(Error::invalid("flag", "is the organiser's to set: leave it as it is"));
+        }
         let ticket = held_ticket(tx, &before, &after, &patch)?;
         let rules = ticket.as_ref().map(|ticket| TicketRules {
             entry_limit: if after.party_size == before.party_size {

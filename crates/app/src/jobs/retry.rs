@@ -20,10 +20,13 @@ pub async fn retry(app: &App, caller: &UserCaller, event_id: EventId, run_id: St
     let run = write(&*app.store, Scope::organization(&caller.organization_id), move |tx| {
         let run = find(tx, &event_id, &run_id)?;
         if run.state == RunState::Done {
-            return Err(Error::conflict("run_done", "every step of this run is done; nothing is left to try"));
+            return Err(done());
         }
         let again = RunRecord { state: RunState::Open, tries: 0, next_at: Some(now), updated_at: now, ..run };
-        tx.update_run(&again)?;
+        // It may have ended this very moment.
+        if !tx.update_run(&again)? {
+            return Err(done());
+        }
         tx.hurry_run(&run_id)?;
         tx.append_audit(line::of(&by, None, "run_retried", ("Run", &run_id), json!({ "kind": again.kind })))?;
         Ok(again)
@@ -31,4 +34,8 @@ pub async fn retry(app: &App, caller: &UserCaller, event_id: EventId, run_id: St
     .await?;
     app.bell.ring();
     Ok(run)
+}
+
+fn done() -> Error {
+    Error::conflict("run_done", "every step of this run is done; nothing is left to try")
 }

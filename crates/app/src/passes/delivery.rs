@@ -86,7 +86,7 @@ async fn insert_qr_code(steps: &mut Steps) -> StepResult<String> {
     let given = steps.write(INSERT_QR_CODE, scope, move |tx| {
         let (_, ticket) = holder(tx, &guest_id)?;
         let token = ticket.barcode.filter(|code| is_token(code)).ok_or_else(no_pass)?;
-        tx.keep_pass(&CredentialRecord {
+        let kept = tx.keep_pass(&CredentialRecord {
             token_hash: BarcodeHash::of(&token).0,
             organization_id: organization_id.clone(),
             kind: CredentialKind::Pass,
@@ -94,6 +94,10 @@ async fn insert_qr_code(steps: &mut Steps) -> StepResult<String> {
             expires_at: None,
             created_at: now,
         })?;
+        // A code that was made for another ticket, and came here in a file, opens that one's page.
+        if !kept {
+            return Err(no_pass());
+        }
         Ok((token.into_bytes(), ()))
     });
     Ok(words(given.await?.0)?)

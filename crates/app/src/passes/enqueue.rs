@@ -29,16 +29,20 @@ pub(crate) fn enqueue(
     if guests.is_empty() || is_over(event) {
         return Ok(false);
     }
-    let known: BTreeSet<String> = match guests.iter().any(|(_, why)| *why == Why::Changed) {
-        true => tx.run_subjects(&event.event_id, KIND)?.into_iter().collect(),
-        false => BTreeSet::new(),
+    let changed: Vec<String> =
+        guests.iter().filter(|(_, why)| *why == Why::Changed).map(|(guest_id, _)| guest_id.clone()).collect();
+    let known: BTreeSet<String> = match changed.is_empty() {
+        true => BTreeSet::new(),
+        false => tx.run_subjects(&event.event_id, KIND, Some(&changed))?.into_iter().collect(),
     };
+    // Which of two runs of a guest is the later one is the order of their commits, not of their nodes' clocks.
+    let created_at = tx.stamp(&event.event_id)?.effective_at;
     let runs: Vec<RunRecord> = guests
         .iter()
         .filter(|(guest_id, why)| *why != Why::Changed || known.contains(guest_id))
         .map(|(guest_id, why)| {
             let input = json!({ "why": why.as_str() }).to_string();
-            jobs::fresh(draw, KIND, &event.event_id, guest_id, input, now)
+            RunRecord { created_at, ..jobs::fresh(draw, KIND, &event.event_id, guest_id, input, now) }
         })
         .collect();
     tx.insert_runs(&runs)?;
@@ -82,7 +86,7 @@ pub(crate) fn enqueue_everybody(
     if told(before) == told(after) || has_begun || is_over(after) {
         return Ok(false);
     }
-    let everybody = tx.run_subjects(&after.event_id, KIND)?;
+    let everybody = tx.run_subjects(&after.event_id, KIND, None)?;
     let guests: Vec<(String, Why)> = everybody.into_iter().map(|guest_id| (guest_id, Why::Changed)).collect();
     enqueue(tx, after, &guests, now, draw)
 }

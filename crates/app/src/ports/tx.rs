@@ -38,8 +38,9 @@ pub trait TxAccounts {
     fn remove_member(&mut self, user_id: &UserId) -> Result<()>;
     /// Stores what a secret opens.
     fn insert_credential(&mut self, credential: &CredentialRecord) -> Result<()>;
-    /// Stores what a pass's token opens, unless it is stored: a guest has one pass, however often it is made.
-    fn keep_pass(&mut self, credential: &CredentialRecord) -> Result<()>;
+    /// Stores what a pass's token opens, unless it is stored: a guest has one pass, however often it is made. `false` where
+    /// the token opens something else: it came along from another event, or from elsewhere.
+    fn keep_pass(&mut self, credential: &CredentialRecord) -> Result<bool>;
     /// Forgets a secret.
     fn delete_credential(&mut self, token_hash: &[u8; 32]) -> Result<()>;
     /// Stores an API token's description.
@@ -361,10 +362,10 @@ pub trait TxJobs {
     fn run(&mut self, run_id: &str) -> Result<Option<RunRecord>>;
     /// A page of runs, newest first.
     fn runs(&mut self, filter: &RunFilter, page: &Page) -> Result<Listed<RunRecord>>;
-    /// What runs of a kind were ever about in an event, each once, in order.
-    fn run_subjects(&mut self, event_id: &EventId, kind: &str) -> Result<Vec<String>>;
-    /// Overwrites how a run stands.
-    fn update_run(&mut self, run: &RunRecord) -> Result<()>;
+    /// What runs of a kind were ever about in an event, each once, in order; of these alone, where some are named.
+    fn run_subjects(&mut self, event_id: &EventId, kind: &str, among: Option<&[String]>) -> Result<Vec<String>>;
+    /// Overwrites how a run stands, unless it is done: `false`, and nothing is changed.
+    fn update_run(&mut self, run: &RunRecord) -> Result<bool>;
     /// Steps of a run that are done, in the order they were.
     fn run_steps(&mut self, run_id: &str) -> Result<Vec<StepRecord>>;
     /// Stores a step that is done. `step_exists`.

@@ -128,12 +128,13 @@ pub async fn a_pass_is_kept_once(store: TestStore) {
     with_organization(&store, "o").await;
     with_organization(&store, "p").await;
     let pass = credential(CredentialKind::Pass, "ticket-1", 1);
-    for holder in ["ticket-1", "ticket-2"] {
+    for (holder, kept) in [("ticket-1", true), ("ticket-1", true), ("ticket-2", false)] {
         let again = CredentialRecord { holder: holder.into(), ..pass.clone() };
-        write(&*store, Scope::organization(&id("o")), move |tx| tx.keep_pass(&again)).await.unwrap();
+        let told = write(&*store, Scope::organization(&id("o")), move |tx| tx.keep_pass(&again)).await.unwrap();
+        assert_eq!(told, kept, "{holder}");
     }
     let theirs = CredentialRecord { organization_id: id("p"), ..pass.clone() };
-    write(&*store, Scope::organization(&id("p")), move |tx| tx.keep_pass(&theirs)).await.unwrap();
+    assert!(!write(&*store, Scope::organization(&id("p")), move |tx| tx.keep_pass(&theirs)).await.unwrap());
     assert_eq!(store.credential(hash(1)).await.unwrap(), Some(pass));
 }
 

@@ -180,7 +180,7 @@ pub async fn runs_are_listed_newest_first(store: TestStore) {
         ..run("r2", 2_000)
     };
     let stored = changed.clone();
-    in_o(&store, move |tx| tx.update_run(&stored)).await.unwrap();
+    assert!(in_o(&store, move |tx| tx.update_run(&stored)).await.unwrap());
     let ids = |listed: Listed<RunRecord>| listed.items.into_iter().map(|run| run.run_id).collect::<Vec<_>>();
     let first = look(&store, |tx| tx.runs(&RunFilter::default(), &page(2))).await;
     let cursor = first.next_cursor.clone();
@@ -200,10 +200,19 @@ pub async fn what_runs_were_about_is_told_once(store: TestStore) {
     let again = RunRecord { run_id: "r3".into(), ..run("r1", 2_000) };
     let other = RunRecord { kind: "other".into(), ..run("r4", 2_000) };
     on_event(&store, move |tx| tx.insert_runs(&[again.clone(), other.clone()])).await.unwrap();
-    let about = |event: &'static str, kind: &'static str| look(&store, move |tx| tx.run_subjects(&id(event), kind));
+    let about =
+        |event: &'static str, kind: &'static str| look(&store, move |tx| tx.run_subjects(&id(event), kind, None));
     assert_eq!(about("e", "greet").await, ["guest-r1", "guest-r2"]);
     assert_eq!(about("e", "other").await, ["guest-r4"]);
     assert_eq!(about("f", "greet").await, [""; 0]);
+    let among = ["guest-r2".to_owned(), "guest-r9".to_owned()];
+    assert_eq!(look(&store, move |tx| tx.run_subjects(&id("e"), "greet", Some(&among))).await, ["guest-r2"]);
+    // What is done stays done, whoever comes late.
+    let done = RunRecord { state: RunState::Done, ..run("r1", 1_000) };
+    let late = run("r1", 1_000);
+    assert!(in_o(&store, move |tx| tx.update_run(&done)).await.unwrap());
+    assert!(!in_o(&store, move |tx| tx.update_run(&late)).await.unwrap());
+    assert_eq!(look(&store, |tx| tx.run("r1")).await.unwrap().state, RunState::Done);
 }
 
 /// Two organisations' runs of the same id do not meet.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use admit_core::access::Action;
+use admit_core::access::{Action, can};
 use admit_core::barcode::{BarcodeHash, check_barcode};
 use admit_core::ids::{EntryTypeId, EventId, GateId, GuestListId};
 use admit_core::limits::TICKETS_PER_REQUEST;
@@ -114,6 +114,9 @@ pub async fn create(
                 let field = path(&at, "guest.guest_list_id");
                 guest_lists::must_fill(tx, &by, &id, guest.guest_list_id.as_ref(), &field)?;
             }
+            if !can(by.role, Action::ManageGuests) {
+                no_more_than_a_guest(&mut checks, &at, ticket);
+            }
             fresh.push(build(&mut checks, &at, ticket, &known, &id, now, &mut draw)?);
         }
         no_code_twice(&mut checks, &fresh);
@@ -137,6 +140,24 @@ pub async fn create(
     }
     announce(app, &caller.organization_id, &event_id, &brought);
     Ok(made)
+}
+
+/// A promoter says who comes. Where, when, and by which code is the organiser's to say, and what the door looks at.
+fn no_more_than_a_guest(checks: &mut Checks, at: &str, ticket: &NewTicket) {
+    let flag = ticket.guest.as_ref().is_some_and(|guest| guest.flag.is_some());
+    for (field, given) in [
+        ("barcode", ticket.barcode.is_some()),
+        ("zone", ticket.zone.is_some()),
+        ("gate_ids", !ticket.gate_ids.is_empty()),
+        ("status", ticket.status.is_some()),
+        ("valid_from", ticket.valid_from.is_some()),
+        ("expires_at", ticket.expires_at.is_some()),
+        ("guest.flag", flag),
+    ] {
+        if given {
+            checks.fail(path(at, field), "is the organiser's to set: leave it out");
+        }
+    }
 }
 
 /// Who gets a pass: guests whose code we gave them. Whoever comes with a code has it from where it was made.

@@ -6,7 +6,7 @@ use admit_app::guests::What;
 use admit_app::guests::{self, GuestPatch};
 use admit_app::ports::GuestFilter;
 use admit_app::records::{GuestRecord, Role};
-use admit_app::tickets::{self, HowToImport, NewGuest};
+use admit_app::tickets::{self, HowToImport, NewGuest, NewTicket};
 use admit_core::event::EventStatus;
 use admit_core::ids::GuestListId;
 use admit_core::ticket::TicketStatus;
@@ -257,4 +257,29 @@ fn a_promoters_file_fills_their_own_list_and_touches_nobody_elses_guests() {
     assert_eq!(wrong_field(import(file, &house)), "guest_list_id");
     let nameless = import("external_id\nP-9\n", &own).unwrap();
     assert_eq!((nameless.created, nameless.errors[0].field.as_str()), (0, "name"));
+}
+
+#[test]
+fn a_promoter_says_who_comes_and_nothing_of_where_when_and_by_which_code() {
+    let world = World::new();
+    let (promoter, own, _) = promoter_with_lists(&world);
+    let guest = || NewGuest { guest_list_id: Some(own.clone()), ..named("Bo") };
+    let field = |change: fn(&mut NewTicket)| {
+        let mut ticket = NewTicket { guest: Some(guest()), ..NewTicket::default() };
+        change(&mut ticket);
+        wrong_field(now(tickets::create(&world.app, &promoter, world.event.clone(), vec![ticket])))
+    };
+    assert_eq!(field(|ticket| ticket.barcode = Some("MINE-1".into())), "[0].barcode");
+    assert_eq!(field(|ticket| ticket.zone = Some("backstage".into())), "[0].zone");
+    assert_eq!(field(|ticket| ticket.gate_ids = vec![gate("main")]), "[0].gate_ids");
+    assert_eq!(field(|ticket| ticket.status = Some(TicketStatus::Active)), "[0].status");
+    assert_eq!(field(|ticket| ticket.valid_from = Some(at(0))), "[0].valid_from");
+    assert_eq!(field(|ticket| ticket.expires_at = Some(at(9 * HOUR))), "[0].expires_at");
+    assert_eq!(field(|ticket| ticket.guest.as_mut().unwrap().flag = Some("none".into())), "[0].guest.flag");
+    let flagged = create(&world, NewGuest { flag: Some("ID".into()), ..guest() });
+    let unflag = GuestPatch { flag: Some(None), ..GuestPatch::default() };
+    let refused = guests::update(&world.app, &promoter, flagged.guest_id.clone(), unflag);
+    assert_eq!(wrong_field(now(refused)), "flag");
+    let same = GuestPatch { flag: Some(Some("ID".into())), name: Some("Bo B".into()), ..GuestPatch::default() };
+    now(guests::update(&world.app, &promoter, flagged.guest_id, same)).unwrap();
 }

@@ -19,7 +19,7 @@ use admit_core::ticket::TicketStatus;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
-use crate::world::{HOUR, World, at, code, now, whole_page};
+use crate::world::{HOUR, World, at, code, new_event, now, whole_page};
 
 const NODE: &str = "node";
 
@@ -209,6 +209,42 @@ fn what_changes_a_guest_sends_what_it_should() {
     // One token, one object, whatever was mailed.
     assert_eq!((office.outside.pictures.lock().unwrap().len(), *office.outside.puts.lock().unwrap()), (1, 1));
     office.world.is_consistent();
+}
+
+/// Nodes' clocks differ, and a write may wait. What counts is which change was stored later.
+#[test]
+fn the_later_change_is_mailed_whatever_the_clocks_say() {
+    let office = Office::new();
+    let (guest, _) = office.guest(ana());
+    office.work();
+    office.letters();
+    office.world.pass(60_000);
+    office.change(&guest, GuestPatch { email: Some(Some("first@x.example".into())), ..GuestPatch::default() });
+    office.work();
+    assert_eq!(office.subjects(), ["first@x.example: Your pass for Festival"]);
+    office.world.pass(-30_000);
+    office.change(&guest, GuestPatch { email: Some(Some("last@x.example".into())), ..GuestPatch::default() });
+    office.world.pass(30_000);
+    office.work();
+    assert_eq!(office.subjects(), ["last@x.example: Your pass for Festival"]);
+}
+
+/// A code may come along from another event of ours in a file. It opens that event's page, so no pass is mailed for it.
+#[test]
+fn a_code_that_was_made_for_another_event_is_mailed_by_nobody_here() {
+    let office = Office::new();
+    let (_, ticket) = office.guest(ana());
+    office.work();
+    office.letters();
+    let (app, owner) = (&office.world.app, &office.world.owner);
+    let second = now(events::create(app, owner, new_event("Second"))).unwrap();
+    let file = format!("barcode,name,email\n{},Ana,ana@x.example\n", ticket.barcode.unwrap());
+    now(tickets::import(app, owner, second.event_id.clone(), file.as_bytes(), HowToImport::default())).unwrap();
+    let filter = admit_app::ports::GuestFilter::default();
+    let guest = now(guests::list(app, owner, second.event_id, filter, whole_page())).unwrap().items.remove(0).0;
+    now(guests::resend(app, owner, guest.guest_id)).unwrap();
+    assert!(matches!(office.work()[..], [Ended::GaveUp]));
+    assert_eq!(office.letters().len(), 0);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Mail by SMTP (lettre). Connections are kept for a while and used again.
+//! Mail by SMTP (lettre). Each letter has a connection of its own: one that was given up in the middle has an answer
+//! outstanding, which the next letter on it would take for its own.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use lettre::message::header::{ContentType, HeaderName, HeaderValue};
 use lettre::message::{Attachment, MultiPart, SinglePart};
-use lettre::transport::smtp::{Error as SmtpError, PoolConfig};
+use lettre::transport::smtp::Error as SmtpError;
 use lettre::{Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 use tokio::sync::Semaphore;
 
@@ -30,8 +31,7 @@ impl Smtp {
     pub fn open(url: &str, sender: Mailbox) -> Result<Self, SmtpError> {
         let builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url)?;
         let limit = Duration::from_millis(MAIL_MS);
-        let pool = PoolConfig::new().max_size(CONNECTIONS.into());
-        let transport = builder.timeout(Some(limit)).pool_config(pool).build();
+        let transport = builder.timeout(Some(limit)).build();
         Ok(Self { transport, sender, turns: Semaphore::new(CONNECTIONS.into()) })
     }
 }
@@ -95,8 +95,11 @@ fn message(letter: Letter) -> Result<Message, Unable> {
         .subject(plain(&letter.subject))
         // So that nobody's absence note answers it (RFC 3834).
         .raw_header(HeaderValue::new(HeaderName::new_from_ascii_str("Auto-Submitted"), "auto-generated".to_owned()));
-    if let Some(reply_to) = &letter.reply_to {
-        builder = builder.reply_to(mailbox(reply_to)?);
+    // A wrong one is the organisation's setting, and no reason to keep the pass from its guest.
+    match letter.reply_to.as_ref().map(mailbox) {
+        Some(Ok(reply_to)) => builder = builder.reply_to(reply_to),
+        Some(Err(_)) => tracing::warn!("reply_to is no address that mail can be sent to: left out"),
+        None => {}
     }
     let (content_id, picture) = letter.picture;
     let kind = content_type(&picture)?;
@@ -150,6 +153,57 @@ mod tests {
         assert!(head.contains("Message-ID: <run.send-email@x.example>"), "{head}");
         assert!(head.contains("Mon, 01 Jun 2026 08:00:00"), "{head}");
         assert!(body.contains("Content-ID: <pic>") && body.contains("text/calendar"), "{body}");
+    }
+
+    /// One conversation of a mail server: how many answers it gives before it falls silent.
+    async fn converse(socket: tokio::net::TcpStream, answers: usize) {
+        use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+        let (reader, mut writer) = socket.into_split();
+        let (mut lines, mut in_letter, mut given) = (BufReader::new(reader).lines(), false, 0);
+        let mut say = "220 here".to_owned();
+        loop {
+            if !say.is_empty() {
+                if given == answers {
+                    // Silent, and still there.
+                    std::future::pending::<()>().await;
+                }
+                given += 1;
+                writer.write_all(format!("{say}\r\n").as_bytes()).await.unwrap();
+            }
+            let Ok(Some(line)) = lines.next_line().await else { return };
+            say = match (in_letter, line.as_str()) {
+                (true, ".") => "250 taken".to_owned(),
+                (true, _) => String::new(),
+                (false, "DATA") => "354 go on".to_owned(),
+                (false, _) => "250 yes".to_owned(),
+            };
+            in_letter = line == "DATA" || in_letter && line != ".";
+        }
+    }
+
+    /// The first conversation falls silent after the letter's body. Whoever gives up on it must not leave it to the next.
+    #[tokio::test]
+    async fn a_letter_that_was_given_up_on_leaves_no_answer_to_the_next_one() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("smtp://{}", listener.local_addr().unwrap());
+        let served = tokio::spawn(async move {
+            // Greeting, EHLO, MAIL, RCPT, DATA: and then nothing.
+            for answers in [5, usize::MAX] {
+                let (socket, _) = listener.accept().await.unwrap();
+                tokio::spawn(converse(socket, answers));
+            }
+        });
+        let smtp = Smtp::open(&url, letter().from).unwrap();
+        assert!(tokio::time::timeout(Duration::from_millis(300), smtp.send(letter())).await.is_err());
+        smtp.send(letter()).await.unwrap();
+        served.await.unwrap();
+    }
+
+    #[test]
+    fn a_wrong_reply_to_keeps_no_pass_from_its_guest() {
+        let reply_to = Some(Mailbox { name: String::new(), email: "<office@x.example>".into() });
+        let bytes = String::from_utf8(message(Letter { reply_to, ..letter() }).unwrap().formatted()).unwrap();
+        assert!(!bytes.contains("Reply-To"), "{bytes}");
     }
 
     #[test]
