@@ -202,6 +202,12 @@ def file_of(label):
     return "{}\n"
 
 
+def signed(request):
+    body = request.body.encode() if isinstance(request.body, str) else request.body
+    request.headers.update(WORLD.signed(body))
+    return request
+
+
 @schemathesis.hook
 def before_call(context, case, kwargs):
     label, meta = case.operation.label, case.meta
@@ -232,8 +238,8 @@ def before_call(context, case, kwargs):
             if label == "POST /api/events/{id}/tickets" or isinstance(case.body, dict):
                 case.body = body_of(label, copy.deepcopy(case.body))
             if label == "POST /api/webhooks/guests/{endpoint}":
-                case.body = json.dumps(case.body).encode()
-                case.headers.update(WORLD.signed(case.body))
+                # The bytes that go out are signed: the case itself keeps a body that is right by the document.
+                kwargs["auth"] = signed
         elif isinstance(case.body, str) and case.media_type in ("text/csv", "application/x-ndjson"):
             case.body = file_of(label)
 
