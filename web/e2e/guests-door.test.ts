@@ -69,6 +69,7 @@ test("a guest is found by name, let in by hand, and the party and the undo are c
   const amelie = await guest("Amélie Brânză");
   await guest("Zoë Amell", { party_size: 4, note: "Table 4" });
   await guest("Max Flag", { flag: "Check ID" });
+  await guest("Tom Enter");
   const phone = await phones.open({ name: "door", camera: "none" });
   const page = await doors.pair(phone, "north", "North 1");
   await finds(page, "amelie", ["Amélie Brânză"]);
@@ -80,6 +81,17 @@ test("a guest is found by name, let in by hand, and the party and the undo are c
   expect(await answered(page, () => page.getByTestId("found-admit").click())).toBe("admit");
   expect(await page.getByTestId("verdict").textContent()).toContain("Amélie Brânză");
   await shot(page, "search-admitted");
+  await next(page);
+
+  // Enter acts on the answer to what stands in the field, not on the row of the search before.
+  await finds(page, "amelie", ["Amélie Brânză"]);
+  await page.getByTestId("guest-search").evaluate((input: HTMLInputElement) => {
+    input.value = "tom";
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+    input.form?.requestSubmit();
+  });
+  await page.getByTestId("verdict").waitFor();
+  expect(await page.getByTestId("verdict").textContent()).toContain("Tom Enter");
   await next(page);
 
   // Her pass is used now, as if it had been scanned; an undo gives it back.
@@ -116,7 +128,7 @@ test("a guest is found by name, let in by hand, and the party and the undo are c
 
   await syncNow(page);
   await synced(page);
-  await until("five persons at the server", async () => (await doors.occupancy()).entered === 5);
+  await until("six persons at the server", async () => (await doors.occupancy()).entered === 6);
   expect((await doors.occupancy()).open_incidents).toBe(0);
   const story = await doors.call<{ items: { what: string; by_hand: boolean }[] }>("GET", `/api/guests/${amelie.id}/timeline`);
   expect(story.items.map((moment) => moment.what)).toEqual(["entered", "undone", "entered", "added"]);

@@ -152,6 +152,17 @@ test("a review card tells the facts, keys decide, a decision can be taken back, 
   // Leaving the page records what was still to be taken back.
   await page.goto(`${admit.url}/events/${doors.id}/live`);
   await until("both are decided", async () => (await doors.occupancy()).open_incidents === 0);
+  expect((await doors.occupancy()).inside_over).toBe(0);
+
+  // One was the wrong card: it is taken back, long after Undo was gone, and waits again.
+  await page.goto(`${admit.url}/events/${doors.id}/review`);
+  await page.getByTestId("decided-list").locator("summary").click();
+  await until("both to be listed", async () => (await page.getByTestId("decided-one").count()) === 2);
+  await shot(page, "organiser-decided");
+  await page.getByTestId("take-back").first().click();
+  await until("it to wait again", async () => (await cards.count()) === 1);
+  expect((await doors.occupancy()).inside_over).toBe(1);
+  await page.getByTestId("decided-one").nth(1).waitFor({ state: "detached" });
 
   // With the server away an empty list is not claimed.
   await page.getByTestId("inside").waitFor();

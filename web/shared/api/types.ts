@@ -78,6 +78,8 @@ export interface GuestView {
 }
 export interface ShownGuest extends GuestView {
   ticket: TicketView | null;
+  /** The pass page where guests reach it; `null` while there is none. */
+  pass_url: string | null;
 }
 
 /** One moment of a guest's story. */
@@ -175,6 +177,8 @@ export interface DeviceView {
   clock_offset_ms: number | null;
   logs: LogView[];
   missing_count: number;
+  /** Scans of it that count nothing until a person says so. */
+  waiting: number;
   /** Somebody else tried the code it was paired with. */
   code_reused_at: string | null;
   lost_since: string | null;

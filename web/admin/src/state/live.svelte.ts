@@ -4,11 +4,16 @@
  */
 import { api } from "../../../shared/api/client";
 import type { DeviceView, IncidentView, Listed, Occupancy, Statistics } from "../../../shared/api/types";
+import { number } from "./format";
+import { allOf } from "./pages";
+import { gravestFirst } from "./review";
 
 /** Silence after which the numbers are no longer called live. The server speaks at least every 15 s. */
 const SILENCE_MS = 20_000;
 /** At most two redraws a second. */
 const GATHER_MS = 500;
+/** Open incidents that are read at most: whoever has more begins with the gravest of these. */
+const INCIDENTS = 2_000;
 
 type Topic = "occupancy" | "incidents" | "devices";
 
@@ -16,7 +21,10 @@ export class Live {
   occupancy = $state<Occupancy | null>(null);
   statistics = $state<Statistics | null>(null);
   devices = $state<DeviceView[]>([]);
-  incidents = $state<IncidentView[]>([]);
+  /** Those that wait for a person, the gravest first. */
+  incidents = $state.raw<IncidentView[]>([]);
+  /** There are more than were read. */
+  moreIncidents = $state(false);
   /** Whether the lists above were read at all: an empty list is only then a fact. */
   devicesKnown = $state(false);
   incidentsKnown = $state(false);
@@ -101,13 +109,20 @@ export class Live {
         this.devicesKnown = true;
       }
       if (stale.has("incidents")) {
-        this.incidents = (await api.get<Listed<IncidentView>>(`${base}/incidents?status=open&limit=100`)).items;
+        const open = await allOf<IncidentView>(`${base}/incidents?status=open`, INCIDENTS);
+        this.incidents = gravestFirst(open.items);
+        this.moreIncidents = open.more;
         this.incidentsKnown = true;
       }
       this.failure = "";
     } catch (error) {
       this.failure = error instanceof Error ? error.message : String(error);
     }
+  }
+
+  /** How many wait, in digits. */
+  get toReview(): string {
+    return `${number(this.incidents.length)}${this.moreIncidents ? "+" : ""}`;
   }
 
   refreshNow(): Promise<void> {

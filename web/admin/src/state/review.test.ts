@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { IncidentScan, IncidentView, ScanView, TicketView } from "../../../shared/api/types.ts";
-import { decisions, door, nextCard, persons, subject, what } from "./review.ts";
+import { decisions, door, gravestFirst, mayTakeBack, nextCard, persons, subject, what } from "./review.ts";
 
 const scan = (more: Partial<IncidentScan> = {}): IncidentScan => ({
   device_id: "d", scan_id: "s", role: "subject", gate_id: "g", at: "2026-11-22T20:00:00.120Z", uncertainty_ms: 0, within: 0, over: 0,
@@ -48,4 +48,20 @@ test("after a decision the next card is at hand, and after the last the one befo
   expect(nextCard(["a", "b", "c"], "b")).toBe("c");
   expect(nextCard(["a", "b"], "b")).toBe("a");
   expect(nextCard(["a"], "a")).toBeUndefined();
+});
+
+test("the gravest comes first, and of the equally grave the newest", () => {
+  const one = (id: string, severity: IncidentView["severity"], opened_at: string) => incident({ id, severity, opened_at });
+  const queue = [
+    one("new and low", "low", "2026-11-22T21:00:00Z"),
+    one("old and critical", "critical", "2026-11-22T19:00:00Z"),
+    one("newer and critical", "critical", "2026-11-22T20:00:00Z"),
+  ];
+  expect(gravestFirst(queue).map((each) => each.id)).toEqual(["newer and critical", "old and critical", "new and low"]);
+});
+
+test("what was decided about scans is taken back, a note is not", () => {
+  const decided = (decision: string, scans = [scan()]) => incident({ scans, resolution: { decision, note: "", at: "" } });
+  expect(["accept", "exclude", "note", "restore"].map((decision) => mayTakeBack(decided(decision)))).toEqual([true, true, false, false]);
+  expect(mayTakeBack(decided("exclude", []))).toBe(false);
 });

@@ -55,6 +55,20 @@ export function subject(incident: IncidentView, ticket: TicketView | undefined):
   return { words: words[kind] ?? "Something", code: "" };
 }
 
+const GRAVITY = { critical: 0, high: 1, medium: 2, low: 3 };
+/** In the order in which a person should look at them: the gravest first, and of those the newest. */
+export const gravestFirst = (incidents: readonly IncidentView[]): IncidentView[] =>
+  [...incidents].sort((a, b) => GRAVITY[a.severity] - GRAVITY[b.severity] || Date.parse(b.opened_at) - Date.parse(a.opened_at));
+
+/** What was said of an incident, in words. */
+export function decidedWords(decision: string): string {
+  const words: Record<string, string> = { accept: "Counted", exclude: "Not counted", restore: "Taken back", note: "In order" };
+  return words[decision] ?? decision;
+}
+/** A decision about scans can be taken back; a note has decided nothing. */
+export const mayTakeBack = (incident: IncidentView): boolean =>
+  incident.scans.length > 0 && (incident.resolution?.decision === "accept" || incident.resolution?.decision === "exclude");
+
 /** The scans a decision is about: those that came on top, or all. */
 export function decidedScans(incident: IncidentView): IncidentScan[] {
   const losers = incident.scans.filter((scan) => scan.role === "double_entry");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { GuestView, MomentView } from "../../../shared/api/types";
-import { smsLink, standing, told } from "./story.ts";
+import { changedFields, filled, smsLink, standing, told } from "./story.ts";
 
 const moment = (change: Partial<MomentView>): MomentView => ({
   at: "2026-06-07T19:00:00Z",
@@ -39,4 +39,15 @@ test("a text message goes to the number alone, its words escaped", () => {
   expect(smsLink("+49 (30) 12-34", "Your pass & more: https://x/passes?token=a")).toBe(
     "sms:+49301234?&body=Your%20pass%20%26%20more%3A%20https%3A%2F%2Fx%2Fpasses%3Ftoken%3Da",
   );
+});
+
+test("a number written for both sides of a border is dialled from abroad", () => {
+  expect(smsLink("+49 (0)170 123", "x")).toBe("sms:+49170123?&body=x");
+  expect(smsLink("0170 123", "x")).toBe("sms:0170123?&body=x");
+});
+
+test("a save sends what was changed in the form and nothing else", () => {
+  const before = { ...filled(null), name: "Ana", email: "ana@example.org", note: "no list" };
+  expect(changedFields(before, { ...before })).toEqual({});
+  expect(changedFields(before, { ...before, note: "", party_size: 3 })).toEqual({ note: null, party_size: 3 });
 });

@@ -1,5 +1,5 @@
 /** A guest's story in words; the server says what happened. */
-import type { GuestView, MomentView } from "../../../shared/api/types";
+import type { GuestView, MomentView, ShownGuest } from "../../../shared/api/types";
 
 const FIELDS: Record<string, string> = {
   name: "name",
@@ -58,7 +58,35 @@ export function standing(guest: GuestView): string {
   return guest.party_size > 1 ? `${guest.actual_count} of ${guest.party_size} in` : "in";
 }
 
-/** A text message with the pass, for a guest without e-mail; `?&body=` is what both Android and iOS read. */
+/**
+ * A text message with the pass, for a guest without e-mail; `?&body=` is what both Android and iOS read. "+49 (0)170" is
+ * how people write a number for both sides of a border: abroad the zero is not dialled.
+ */
 export function smsLink(phone: string, text: string): string {
-  return `sms:${phone.replace(/[^\d+]/g, "")}?&body=${encodeURIComponent(text)}`;
+  const number = phone.trim().startsWith("+") ? phone.replace(/\(\s*0\s*\)/g, "") : phone;
+  return `sms:${number.replace(/[^\d+]/g, "")}?&body=${encodeURIComponent(text)}`;
+}
+
+/** A guest as the form has them; `null` before they are read. */
+export const filled = (guest: ShownGuest | null) => ({
+  name: guest?.name ?? "",
+  email: guest?.email ?? "",
+  phone: guest?.phone ?? "",
+  party_size: guest?.party_size ?? 1,
+  note: guest?.note ?? "",
+  flag: guest?.flag ?? "",
+  external_id: guest?.external_id ?? "",
+  guest_list_id: guest?.guest_list_id ?? "",
+});
+type Form = ReturnType<typeof filled>;
+
+/** What a save sends: the fields that were changed in the form, an emptied one as `null`. */
+export function changedFields(before: Form, after: Form): Record<string, string | number | null> {
+  const changed = (Object.keys(after) as (keyof Form)[]).filter((field) => after[field] !== before[field]);
+  return Object.fromEntries(
+    changed.map((field) => {
+      const value = after[field];
+      return [field, field !== "name" && typeof value === "string" && value.trim() === "" ? null : value];
+    }),
+  );
 }

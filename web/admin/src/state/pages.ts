@@ -1,0 +1,19 @@
+/** Lists that come in pages. */
+import { api } from "../../../shared/api/client";
+import type { Listed } from "../../../shared/api/types";
+
+/** The most that one request gives. */
+const PAGE = 500;
+
+/** Everything of a list, or its first `atMost`, and whether there was more; `path` may have a query. */
+export async function allOf<T>(path: string, atMost: number): Promise<{ items: T[]; more: boolean }> {
+  const items: T[] = [];
+  let cursor: string | null = null;
+  do {
+    const query = new URLSearchParams({ limit: String(Math.min(PAGE, atMost - items.length)), ...(cursor ? { cursor } : {}) });
+    const page: Listed<T> = await api.get(`${path}${path.includes("?") ? "&" : "?"}${query}`);
+    items.push(...page.items);
+    cursor = page.next_cursor;
+  } while (cursor && items.length < atMost);
+  return { items, more: cursor !== null };
+}
