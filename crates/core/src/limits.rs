@@ -91,8 +91,6 @@ pub const TICKETS_PER_REQUEST: usize = 10_000;
 pub const IMPORT_ERRORS: usize = 1_000;
 /// Rows of one CSV import.
 pub const IMPORT_ROWS: usize = 200_000;
-/// Days an acknowledged scan stays in a device's journal after the event (spec §3).
-pub const JOURNAL_KEEP_DAYS: i64 = 30;
 /// How far from the server's time a batch may have been made, in milliseconds (S2 §5 step 11, spec D13).
 pub const BATCH_AGE_MS: i64 = 24 * 3_600_000;
 /// Unknown codes of a device in any 60 s that it is told about (spec §5 "Rate limit").
