@@ -94,3 +94,36 @@ test("no screen of the scanner has a barrier, by night and by day", async () => 
   expect(found).toEqual([]);
   expect([...phone.errors, ...other.errors]).toEqual([]);
 });
+
+test("on the smallest screens what is next stays in sight, and Tab reaches nothing behind a verdict", async () => {
+  const doors = await Doors.open(admit, [
+    { barcode: "SMALL-VOID" },
+    { barcode: "SMALL-PARTY", entry_limit: 12 },
+  ]);
+  await doors.change("SMALL-VOID", { status: "voided" });
+  const phone = await phones.open({ name: "small", camera: "none", size: { width: 320, height: 480 } });
+  const page = await doors.pair(phone, "north", "A device with a long name at the north gate");
+  const inSight = (id: string) =>
+    page.getByTestId(id).evaluate((button) => {
+      const { top, bottom, left, right } = button.getBoundingClientRect();
+      return top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth;
+    });
+  for (const [width, height] of [[320, 480], [640, 320]] as const) {
+    await page.setViewportSize({ width, height });
+    expect(await typed(page, "SMALL-VOID")).toBe("refuse");
+    expect(await inSight("next")).toBe(true);
+    expect(await inSight("override")).toBe(true);
+    await shot(page, `small-refuse-${width}`);
+    for (let press = 0; press < 12; press += 1) {
+      await page.keyboard.press("Tab");
+      expect(await page.evaluate(() => document.activeElement?.closest('[data-testid="scan"]') === null)).toBe(true);
+    }
+    await next(page);
+    expect(await typed(page, "SMALL-PARTY")).toBe("admit_party");
+    for (const choice of ["count-0", "count-all"]) expect(await inSight(choice)).toBe(true);
+    await shot(page, `small-party-${width}`);
+    await page.getByTestId("count-0").click();
+    await page.locator('[data-testid="verdict"][data-screen="nobody"]').waitFor();
+    await next(page);
+  }
+});
