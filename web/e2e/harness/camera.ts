@@ -53,7 +53,11 @@ export async function canvasCamera(context: BrowserContext): Promise<void> {
 
 /** Holds a code before the canvas camera, or takes it away with `null`. */
 export async function show(page: Page, text: string | null): Promise<void> {
-  const url = text === null ? null : await qrDataUrl(text);
+  await hold(page, text === null ? null : await qrDataUrl(text));
+}
+
+/** Holds a picture as it is before the canvas camera, by its address (`data:image/png;…`). */
+export async function hold(page: Page, url: string | null): Promise<void> {
   await page.evaluate(
     (picture) => (window as unknown as { __showCode(url: string | null): Promise<void> }).__showCode(picture),
     url,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use hyper::server::conn::http1::Builder;
 use hyper_util::rt::TokioIo;
@@ -70,9 +71,13 @@ impl Bucket {
         };
         self.serve(listener);
     }
+    /// Where its objects lie.
+    pub fn folder(&self) -> PathBuf {
+        self.folder.path().join("tickets/home")
+    }
     /// Its objects, by name.
     pub fn objects(&self) -> BTreeMap<String, Vec<u8>> {
-        let folder = self.folder.path().join("tickets/home/qr-codes");
+        let folder = self.folder().join("qr-codes");
         let Ok(files) = std::fs::read_dir(folder) else { return BTreeMap::new() };
         let files = files.map(|entry| entry.unwrap());
         files
