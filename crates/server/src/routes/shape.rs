@@ -61,12 +61,12 @@ where
     Option::<T>::deserialize(deserializer).map(Some)
 }
 
-/// `?dry_run=1`: `1`, `true` or nothing after the name is yes.
+/// `?dry_run=1`: `1` or `true` is yes, `0` or `false` no, and so is to leave it out.
 pub fn flag(name: &str, text: Option<&str>) -> Result<bool> {
     match text {
         None | Some("0" | "false") => Ok(false),
-        Some("" | "1" | "true") => Ok(true),
-        Some(_) => Err(ApiError::field(name, "must be 1 or 0")),
+        Some("1" | "true") => Ok(true),
+        Some(_) => Err(ApiError::field(name, "must be 1 or 0 (or true or false)")),
     }
 }
 

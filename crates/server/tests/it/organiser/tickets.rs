@@ -49,7 +49,7 @@ async fn tickets_are_found_and_paged() {
     seen.dedup();
     assert_eq!(seen.len(), 11);
     assert_eq!(get(&server, &format!("{TICKETS}?status=voided")).await["items"], json!([]));
-    for (query, field) in [("status=lost", "status"), ("entered=maybe", "entered")] {
+    for (query, field) in [("status=lost", "status"), ("entered=maybe", "entered"), ("entered=", "entered")] {
         let answer = as_owner(&server, &server.home, Method::GET, &format!("{TICKETS}?{query}")).send().await.unwrap();
         assert_eq!(problem(answer, 400, "invalid_request").await["errors"][0]["path"], field);
     }
