@@ -5,6 +5,7 @@ use admit_core::wire::scanning::{Cursor, HeartbeatAnswer, HeartbeatRequest};
 
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
+use crate::gates;
 use crate::ports::{App, Hint, Scope, Topic, Tx, read, write};
 use crate::records::*;
 
@@ -20,6 +21,7 @@ pub async fn heartbeat(app: &App, caller: &DeviceCaller, beat: HeartbeatRequest)
         }
         note(tx, &device, &beat, now)?;
         let head = tx.head(&device.event_id)?;
+        let area_inside = area_inside(tx, &device)?;
         Ok(HeartbeatAnswer {
             server_time: now,
             manifest_version: tx.rules_serial(&device.event_id)?,
@@ -27,6 +29,7 @@ pub async fn heartbeat(app: &App, caller: &DeviceCaller, beat: HeartbeatRequest)
             gate_id: device.gate_id,
             cursor: Cursor::at(head.epoch, head.serial),
             suspended: device.state == DeviceState::Suspended,
+            area_inside,
         })
     })
     .await?;
@@ -37,6 +40,22 @@ pub async fn heartbeat(app: &App, caller: &DeviceCaller, beat: HeartbeatRequest)
         topic: Topic::Devices,
     });
     Ok(answer)
+}
+
+/// Persons in the area that the device's gate leads to: what went in less what came out through every gate that shares a
+/// zone with it. `None` where the gate has no capacity to measure it by.
+fn area_inside(tx: &mut dyn Tx, device: &DeviceRecord) -> Result<Option<u32>> {
+    let gates = gates::all(tx, &device.event_id)?;
+    let Some(own) = gates.iter().find(|gate| gate.gate_id == device.gate_id && gate.rules.capacity.is_some()) else {
+        return Ok(None);
+    };
+    let shares = |gate: &&gates::Gate| {
+        gate.gate_id == own.gate_id || gate.rules.zones.iter().any(|zone| own.rules.zones.contains(zone))
+    };
+    let occupancy = tx.occupancy(&device.event_id)?;
+    let flows = gates.iter().filter(shares).filter_map(|gate| occupancy.gates.get(&gate.gate_id));
+    let inside: i64 = flows.map(|flow| flow.entered - flow.exited).sum();
+    Ok(Some(u32::try_from(inside.max(0)).unwrap_or(u32::MAX)))
 }
 
 /// A log's row is written by batches and heartbeats alike, and not always under the same event's head: both read the

@@ -114,9 +114,31 @@ impl State {
             gate: self.gate(),
             at: stamp.at,
             kind,
-            area_inside: 0,
+            area_inside: self.area_inside(),
         });
         Some(Asked { kind, stamp, standing, verdict })
+    }
+
+    /// Persons in the area behind this gate: as the server last counted them, and with them this device's own that it had
+    /// not received. 0 where the gate has no capacity or the server was not heard of lately: it is advice, and old
+    /// advice would hold a queue for nothing.
+    fn area_inside(&self) -> u32 {
+        let (Some(area), Some(paired)) = (&self.area, self.paired()) else { return 0 };
+        let here = area.event_id == paired.event_id && area.gate_id == paired.gate_id;
+        let fresh = self.mono().saturating_sub(area.heard_mono_ms) <= limits::AREA_KNOWN_MS;
+        if !here || !fresh || self.gate().is_none_or(|gate| gate.capacity.is_none()) {
+            return 0;
+        }
+        let own = self.journal.waiting.iter().filter_map(|seq| self.journal.at_seq(*seq)).map(|own| &own.scan);
+        let own = own.filter(|scan| scan.opened && scan.stage == Stage::Final && scan.event_id == paired.event_id);
+        let moved: i64 = own
+            .map(|scan| match scan.kind {
+                ScanKind::Entry => i64::from(self.journal.kept(scan)),
+                ScanKind::Exit => -i64::from(scan.count),
+                ScanKind::Revert => 0,
+            })
+            .sum();
+        u32::try_from((i64::from(area.inside) + moved).max(0)).unwrap_or(u32::MAX)
     }
 
     /// A repeat within a minute of the same code's own opened door here: neutral, and nothing is recorded
@@ -238,6 +260,8 @@ impl State {
             let message = format!("Now only {} may go in.", asked.verdict.may_admit);
             return self.refuse("bad_count", &message);
         }
+        // Staff were asked and have answered: what the screen asks is not said again.
+        asked.verdict.advice = None;
         let Some(mut scan) = self.draft(&about, &asked, method) else { return };
         scan.scan_id = claim.scan_id;
         scan.opened = count > 0 && scan.outcome == Outcome::Valid;

@@ -4,7 +4,7 @@ use super::clock::Exchange;
 use super::feed::{Feed, PageWrites};
 use super::list::{Download, List, delta_key, page_key, whole_key};
 use super::net::Answer;
-use super::state::{After, Ask, Pairing, State};
+use super::state::{Area, After, Ask, Pairing, State};
 use crate::ids::EventId;
 use crate::limits;
 use crate::manifest::compact;
@@ -349,6 +349,12 @@ impl State {
         self.done(&Ask::Heartbeat, limits::HEARTBEAT_MS);
         self.measure(answer);
         self.suspended = beat.suspended;
+        self.area = beat.area_inside.map(|inside| Area {
+            event_id: beat.event_id.clone(),
+            gate_id: beat.gate_id.clone(),
+            inside,
+            heard_mono_ms: self.mono(),
+        });
         self.head_named = self.head_named.max(Some((beat.cursor.epoch, beat.cursor.serial)));
         let now = self.mono();
         if self.feed.cursor().is_none_or(|cursor| *cursor < beat.cursor) {

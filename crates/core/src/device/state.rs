@@ -15,7 +15,7 @@ use super::lane::Lane;
 use super::list::List;
 use super::proofs::Proofs;
 use crate::gate::{Direction, GateRules};
-use crate::ids::{BatchId, EventId, ScanId};
+use crate::ids::{BatchId, EventId, GateId, ScanId};
 use crate::limits;
 use crate::rule::Epoch;
 use crate::wire::engine::{Effect, Input, Now, Row, VerdictView, View};
@@ -196,6 +196,17 @@ pub(super) struct Drawn {
     pub revision: u64,
 }
 
+/// The area behind a gate, as the server last counted who is in it.
+#[derive(Debug, Clone)]
+pub struct Area {
+    pub event_id: EventId,
+    pub gate_id: GateId,
+    /// Persons.
+    pub inside: u32,
+    /// When, by the monotonic clock.
+    pub heard_mono_ms: i64,
+}
+
 /// Everything.
 #[derive(Debug, Default)]
 pub(super) struct State {
@@ -231,6 +242,8 @@ pub(super) struct State {
     pub online: bool,
     pub captive: bool,
     pub suspended: bool,
+    /// What the server last said of the area behind this gate.
+    pub area: Option<Area>,
     /// The server does not know the key: the newest request that had left when it said so. Only an answer to a later
     /// one says otherwise.
     pub key_unknown: Option<u64>,

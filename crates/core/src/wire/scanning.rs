@@ -443,6 +443,10 @@ pub struct HeartbeatAnswer {
     /// The device's uploads are held until the organiser counts them (spec D19).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suspended: bool,
+    /// Persons in the area that the device's gate leads to, as far as the server knows; left out for a gate without a
+    /// capacity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub area_inside: Option<u32>,
 }
 
 /// `GET /api/scanning/time`: the second and third of the four timestamps, by the database's clock.

@@ -3,6 +3,7 @@
 
 mod phone;
 mod server;
+mod area;
 mod clock;
 mod door;
 mod party;

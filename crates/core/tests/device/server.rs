@@ -81,6 +81,8 @@ pub struct Server {
     pub changed: BTreeMap<TicketId, u64>,
     pub revoked: bool,
     pub suspended: bool,
+    /// Persons behind the gate, as it tells devices.
+    pub area_inside: Option<u32>,
     /// What was asked before a door opened, and how it was answered.
     pub judged: BTreeMap<Digest, Reply>,
     /// It has no other event than its own.
@@ -122,6 +124,7 @@ impl Server {
             changed: BTreeMap::new(),
             revoked: false,
             suspended: false,
+            area_inside: None,
             judged: BTreeMap::new(),
             one_event: false,
             names: BTreeMap::new(),
@@ -187,6 +190,11 @@ impl Server {
     /// Whether devices at a gate may carry names.
     pub fn allow_names(&mut self, gate_id: &str, allowed: bool) {
         let change = GateChange::NamesOnDevices(allowed);
+        self.rule(Change::Gate(GateId::new(gate_id).unwrap(), change), Effective::Start);
+    }
+    /// How many persons the area behind a gate holds.
+    pub fn hold(&mut self, gate_id: &str, persons: u32) {
+        let change = GateChange::Capacity(Some(persons));
         self.rule(Change::Gate(GateId::new(gate_id).unwrap(), change), Effective::Start);
     }
     /// Who holds a code's ticket, from now on.
@@ -332,6 +340,7 @@ impl Server {
             manifest_version: self.version,
             cursor: Cursor::at(self.epoch, self.serial),
             suspended: self.suspended,
+            area_inside: self.area_inside,
         }
     }
 

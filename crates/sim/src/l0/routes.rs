@@ -213,6 +213,7 @@ impl L0 {
             manifest_version: org.version,
             cursor: Cursor::at(epoch, org.serial),
             suspended: false,
+            area_inside: None,
         })
     }
 

@@ -1,6 +1,7 @@
 //! Keys: pairing, withdrawal, and what a withdrawn device may still bring.
 
 use admit_app::devices::{self, PairCommand};
+use admit_app::gates::{self, GatePatch};
 use admit_app::pairing_tokens;
 use serde_json::json;
 
@@ -180,4 +181,27 @@ fn a_heartbeat_tells_of_gaps_and_a_lower_head_takes_nothing_back() {
     let body = json!({ "log_id": "log", "head": 9, "pending": 0, "manifest_version": 1 });
     let refused = devices::heartbeat(&world.app, &phone.caller, serde_json::from_value(body).unwrap());
     assert_eq!(code(now(refused)), "device_revoked");
+}
+
+/// S1 §2.3 `max_concurrent`: a device at a gate with a capacity hears how many are in the area that its zones share.
+#[test]
+fn a_heartbeat_tells_how_full_the_area_behind_a_gate_is() {
+    let world = World::new();
+    world.tickets(&["A", "B", "C"]);
+    let (north, out) = (world.phone("n", "main"), world.phone("o", "out"));
+    let beat = |phone: &Phone<'_>| {
+        let body = json!({ "log_id": "log", "head": 0, "pending": 0, "manifest_version": 1 });
+        now(devices::heartbeat(&world.app, &phone.caller, serde_json::from_value(body).unwrap())).unwrap().area_inside
+    };
+    north.scan("s1", "A", "valid", at(0));
+    north.scan("s2", "B", "valid", at(1_000));
+    assert_eq!(beat(&north), None, "a gate without a capacity has nothing to measure it by");
+    let patch = GatePatch { capacity: Some(Some(100)), ..GatePatch::default() };
+    now(gates::update(&world.app, &world.owner, world.event.clone(), gate("main"), patch)).unwrap();
+    assert_eq!(beat(&north), Some(2));
+    out.scan("s3", "A", "valid", at(2_000));
+    assert_eq!((beat(&north), beat(&out)), (Some(1), None));
+    let other = GatePatch { zones: Some(vec!["backstage".into()]), ..GatePatch::default() };
+    now(gates::update(&world.app, &world.owner, world.event.clone(), gate("out"), other)).unwrap();
+    assert_eq!(beat(&north), Some(2), "who leaves by a gate of other zones leaves another area");
 }

@@ -98,6 +98,8 @@ pub struct HeartbeatAnswer {
     cursor: String,
     /// The device's uploads are held until the organiser counts them; left out where they are not.
     suspended: Option<bool>,
+    /// Persons in the gate's area now; only for a gate with a capacity.
+    area_inside: Option<u32>,
 }
 
 /// The server's times, by the database's clock.
@@ -512,7 +514,7 @@ mod tests {
         }));
         same::<scanning::HeartbeatAnswer, HeartbeatAnswer>(json!({
             "server_time": TIME, "event_id": "e", "gate_id": "g", "manifest_version": 1, "cursor": format!("{EPOCH}.1"),
-            "suspended": true,
+            "suspended": true, "area_inside": 7,
         }));
         same::<scanning::PairingTicket, PairingTicket>(json!({
             "pairing_token": "t", "claim_secret": "s", "expires_at": TIME,

@@ -1,0 +1,50 @@
+//! A full area: advice to hold the queue, never a refusal (spec §4 `area_full`, S1 `max_concurrent`).
+
+use admit_core::decide::Screen;
+use admit_core::limits;
+use admit_core::wire::engine::Input;
+
+use super::phone::Phone;
+use super::server::Server;
+
+/// A phone at a gate whose area holds 100, where the server counts so many.
+fn behind(inside: u32) -> (Phone, Server) {
+    let mut server = Server::new();
+    server.hold("north", 100);
+    server.area_inside = Some(inside);
+    let mut phone = Phone::ready(1, &mut server);
+    phone.pass_online(&mut server, limits::HEARTBEAT_MS);
+    (phone, server)
+}
+
+#[test]
+fn a_full_area_is_said_and_staff_decide() {
+    let (mut phone, _) = behind(100);
+    let asked = phone.scan("A-1");
+    assert_eq!((asked.screen, asked.opened, asked.may_admit), (Screen::Full, false, 1));
+    phone.input(Input::Count { scan_id: asked.scan_id.unwrap(), count: 1 });
+    assert_eq!((phone.last_shown().screen, phone.last_shown().opened), (Screen::Admit, true), "it is advice");
+}
+
+#[test]
+fn this_devices_own_unsent_scans_count_towards_it() {
+    let (mut phone, _) = behind(98);
+    phone.offline();
+    assert_eq!(phone.screen("A-1"), Screen::Admit);
+    assert_eq!(phone.screen("A-2"), Screen::Admit);
+    assert_eq!(phone.screen("A-3"), Screen::Full);
+}
+
+#[test]
+fn a_refusal_stays_a_refusal() {
+    let (mut phone, _) = behind(500);
+    assert_eq!(phone.screen("V-1"), Screen::Refuse);
+}
+
+#[test]
+fn what_the_server_said_long_ago_holds_no_queue() {
+    let (mut phone, _) = behind(100);
+    phone.offline();
+    phone.pass_offline(limits::AREA_KNOWN_MS + limits::HEARTBEAT_MS);
+    assert_eq!(phone.screen("A-1"), Screen::Admit);
+}
