@@ -1,4 +1,5 @@
 // What must survive: no network, a stopped server, a second tab, a dead battery, a network that lies.
+import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, shot, until, wedge } from "./harness/index.ts";
@@ -123,3 +124,38 @@ async function lies(port: number, asked: string[]): Promise<Server> {
   await new Promise<void>((done, failed) => server.once("error", failed).listen(port, "127.0.0.1", done));
   return server;
 }
+
+test("site data erased in mid-shift: the window says that it holds the only copy, and saves it before anything else", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "ERASED-1" }, { barcode: "ERASED-2" }]);
+  const phone = await phones.open({ name: "erased", camera: "none" });
+  const page = await doors.pair(phone, "north");
+  await phone.context.setOffline(true);
+  expect(await typed(page, "ERASED-1")).toBe("admit");
+  await next(page);
+  const devtools = await phone.context.newCDPSession(page);
+  await devtools.send("Storage.clearDataForOrigin", { origin: admit.url, storageTypes: "indexeddb" });
+  await wedge(page, "ERASED-2");
+  await page.getByTestId("fault").waitFor();
+  expect(await page.getByTestId("fault-title").textContent()).toBe("This browser erased the record");
+  expect(await page.getByTestId("start-again").count()).toBe(0);
+  await shot(page, "scanner-erased");
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByTestId("export").click()]);
+  expect(readFileSync(await file.path(), "utf8")).toContain("north");
+  await page.getByTestId("start-again").waitFor();
+  await phone.context.setOffline(false);
+});
+
+test("a pairing link that is over is refused where staff see it, and the phone goes on at its gate", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "LINK-1" }]);
+  const phone = await phones.open({ name: "link", camera: "none" });
+  const page = await doors.pair(phone, "north", "North 1");
+  // In the window that is open already, as an installed app is.
+  await page.evaluate(() => (location.hash = "#pair=nobody-made-this-one"));
+  await page.getByTestId("pair-submit").click();
+  await page.getByTestId("pair-error").waitFor();
+  expect(page.url()).not.toContain("nobody-made");
+  await page.getByTestId("pair-cancel").click();
+  await ready(page);
+  expect(await typed(page, "LINK-1")).toBe("admit");
+  expect(phone.errors).toEqual([]);
+});

@@ -38,6 +38,7 @@ export class Camera {
     this.#decoder.onmessage = (event: MessageEvent<FromDecoder>) => this.#onDecoder(event.data);
     this.#decoder.onerror = () => this.events.fault("the code reader did not start");
     this.#decoder.postMessage({ kind: "boot", engine } satisfies ToDecoder, [engine]);
+    document.addEventListener("visibilitychange", this.#playOn);
   }
 
   /** Opens the camera into `video`. Safe to call again after a failure. */
@@ -79,13 +80,23 @@ export class Camera {
   /** Closes the camera and ends the decoder. */
   end(): void {
     this.close();
+    document.removeEventListener("visibilitychange", this.#playOn);
     this.#decoder.terminate();
   }
 
-  /** Somebody touched the screen or pressed a key: full speed again. */
+  /** Somebody touched the screen or pressed a key: full speed again, and a picture that stands still runs on. */
   wake(): void {
     this.#lastActivity = performance.now();
+    this.#playOn();
   }
+
+  /** A lock, a call or a refused start leaves the video paused, and nobody says so. */
+  readonly #playOn = (): void => {
+    const video = this.#video;
+    if (document.visibilityState === "visible" && this.#stream !== null && video?.paused === true) {
+      void video.play().catch(() => {});
+    }
+  };
 
   /** Switches the lamp; resolves to what it is now. */
   async toggleTorch(): Promise<boolean> {

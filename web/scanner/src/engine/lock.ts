@@ -7,19 +7,22 @@ export interface LockEvents {
   elsewhere(): void;
   /** Another tab took over. */
   lost(): void;
+  /** This browser has no such locks, or gives none. */
+  refused(why: string): void;
 }
 
 /**
  * Asks to be the one tab that scans, and holds on until the tab closes or another one steals. The lock spares staff two
  * scanners in one browser; what protects the journal is the writer generation in each append.
  */
-export async function holdWriterLock(steal: boolean, events: LockEvents, locks: LockManager = navigator.locks): Promise<void> {
+export async function holdWriterLock(steal: boolean, events: LockEvents, lent?: LockManager): Promise<void> {
   const forEver = () => new Promise<never>(() => {});
   const hold = async () => {
     events.granted();
     await forEver();
   };
   try {
+    const locks = lent ?? navigator.locks;
     if (steal) {
       await locks.request(LOCK, { steal: true }, hold);
       return;
@@ -32,8 +35,9 @@ export async function holdWriterLock(steal: boolean, events: LockEvents, locks: 
     if (free) return;
     events.elsewhere();
     await locks.request(LOCK, hold);
-  } catch {
-    // A stolen lock rejects with AbortError. A browser that fails here in another way has no lock for us either.
-    events.lost();
+  } catch (error) {
+    // A stolen lock rejects with AbortError.
+    if (error instanceof DOMException && error.name === "AbortError") events.lost();
+    else events.refused(error instanceof Error ? error.message : String(error));
   }
 }

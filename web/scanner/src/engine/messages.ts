@@ -54,7 +54,7 @@ export type FromEngine =
   | { kind: "refused"; code: string; message: string }
   | { kind: "export"; name: string; text: string }
   | { kind: "pairing_code"; text: string }
-  /** A code was read while a question was open. */
+  /** A code was not looked at: a question is open, or the verdict before it had not been seen yet. */
   | { kind: "held" }
   /** A download under way, to show that something moves; `total` is 0 when the server doesn't say. */
   | { kind: "progress"; path: string; received: number; total: number }

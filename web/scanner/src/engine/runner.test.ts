@@ -30,6 +30,8 @@ let appends: { rows: Row[]; done: () => void; fail: (error: unknown) => void }[]
 let sends: { effect: SendEffect; signal: AbortSignal; done: (answer: Answer) => void; fail: () => void }[];
 let shown: { verdict: VerdictView; cause: CodeRead | undefined }[];
 let saving: Promise<void>;
+/** What is on the screen may make way. */
+let open: boolean;
 let runner: Runner;
 
 beforeEach(() => {
@@ -41,6 +43,7 @@ beforeEach(() => {
   sends = [];
   shown = [];
   saving = Promise.resolve();
+  open = true;
   runner = new Runner({
     engine,
     clock: { sessionId: "s", mono: () => mono, now: () => ({ wall_ms: 0, mono_ms: mono, random: [] }) },
@@ -77,7 +80,9 @@ beforeEach(() => {
         if (found !== undefined) found.dead = true;
       },
     },
+    gate: { open: () => open },
     listener: {
+      declined: (cause) => log.push(`declined ${cause.text}`),
       view: () => log.push("view"),
       show: (verdict, cause) => shown.push({ verdict, cause }),
       undone: (_, count) => log.push(`undone ${count}`),
@@ -152,6 +157,18 @@ test("a code that comes during an append is put to the engine after it; each ver
   await settle();
   expect(engine.types).toEqual(["code", "appended", "code", "appended"]);
   expect(shown.map((one) => one.cause?.text)).toEqual(["A", "B"]);
+});
+
+test("a code that waited does not sweep a stop or a question away: it is declined, and the next one too", async () => {
+  engine.script.set("code", [append(1)]);
+  for (const text of ["A", "B", "C"]) runner.feed({ type: "code", text, method: "qr" }, undefined, { text, readAt: 1 });
+  engine.script.set("appended", [{ type: "show", verdict: { ...verdict, screen: "refuse" } }]);
+  open = false;
+  appends[0]?.done();
+  await settle();
+  expect(engine.types).toEqual(["code", "appended"]);
+  expect(shown.map((one) => one.verdict.screen)).toEqual(["refuse"]);
+  expect(log).toEqual(["append 1", "declined B", "declined C"]);
 });
 
 test("an append that did not happen is told with its word", async () => {

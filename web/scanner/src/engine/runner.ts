@@ -14,6 +14,8 @@ export interface Listener {
   refused(code: string, message: string): void;
   exported(name: string, text: string): void;
   progress(path: string, received: number, total: number): void;
+  /** A code that waited for another's verdict must not sweep that away: it is not looked at. */
+  declined(cause: CodeRead): void;
   /** The engine refused our own input: a fault of the program, not of a person. */
   broken(message: string): void;
 }
@@ -22,6 +24,8 @@ export interface Listener {
 export interface CodeRead {
   text: string;
   readAt: number;
+  /** By the hardware scanner; else the camera, which offers a code again as long as it sees it. */
+  byHand?: boolean;
 }
 
 export interface Parts {
@@ -35,6 +39,8 @@ export interface Parts {
     forget(key: string): Promise<void>;
     wipe(): Promise<void>;
   };
+  /** Whether what is on the screen may make way for a code that waited. */
+  gate: { open(monoMs: number): boolean };
   send(effect: SendEffect, signal: AbortSignal, progress: (received: number, total: number) => void): Promise<Answer>;
   timers: { set(run: () => void, ms: number): number; clear(timer: number): void };
   listener: Listener;
@@ -188,7 +194,10 @@ export class Runner {
     while (this.#appending === 0 && !this.#running && this.#asked === null) {
       const next = this.#waiting.shift();
       if (next === undefined) return;
-      this.feed(next.input, undefined, next.cause);
+      // It was read while nothing stood on the screen. By now something may: a stop, or a question.
+      const { gate, clock, listener } = this.parts;
+      if (gate.open(clock.mono())) this.feed(next.input, undefined, next.cause);
+      else listener.declined(next.cause);
     }
   }
 

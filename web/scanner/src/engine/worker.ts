@@ -40,6 +40,7 @@ page.onmessage = (event: MessageEvent<ToEngine>) => {
         granted: () => void start(message.deviceType),
         elsewhere: () => post({ kind: "tab", state: "elsewhere" }),
         lost,
+        refused: (why) => post({ kind: "fault", what: "storage", message: `No lock: ${why}` }),
       });
       return;
     case "input":
@@ -84,6 +85,7 @@ async function start(deviceType: DeviceType): Promise<void> {
     clock,
     journal: opened.journal,
     cache,
+    gate,
     send,
     timers: { set: (run, ms) => self.setTimeout(run, ms), clear: (timer) => self.clearTimeout(timer) },
     listener,
@@ -120,6 +122,10 @@ const listener: Listener = {
   refused: (code, message) => post({ kind: "refused", code, message }),
   exported: (name, text) => post({ kind: "export", name, text }),
   progress: (path, received, total) => post({ kind: "progress", path, received, total }),
+  declined(cause) {
+    if (cause.byHand === true) post({ kind: "held" });
+    else answer({ kind: "declined", text: cause.text });
+  },
   broken: (message) => post({ kind: "fault", what: "core", message }),
 };
 
@@ -152,7 +158,7 @@ function onPageInput(input: PageInput, readAt?: number): void {
     return;
   }
   // The trigger of a hardware scanner was pulled by a person who has seen the screen: no minimum stay.
-  feed(input, { text: input.text, readAt: readAt ?? performance.timeOrigin + performance.now() });
+  feed(input, { text: input.text, readAt: readAt ?? performance.timeOrigin + performance.now(), byHand: true });
 }
 
 function answer(message: ReaderAnswer): void {

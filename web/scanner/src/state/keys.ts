@@ -24,7 +24,7 @@ export function onKey(scanner: Scanner, key: string): void {
       else scanner.next();
       return;
     case "/":
-      if (question === null && scanner.phase === "ready" && scanner.view?.names.state === "held") scanner.open("search");
+      if (question === null && scanner.scans && scanner.view?.names.state === "held") scanner.open("search");
       return;
     case "u":
       if (question === null) undoNow(scanner);
@@ -33,7 +33,7 @@ export function onKey(scanner: Scanner, key: string): void {
       void scanner.toggleTorch();
       return;
     case "h":
-      if (question === null && scanner.phase === "ready") scanner.open("history");
+      if (question === null && scanner.scans) scanner.open("history");
       return;
     case "s":
       if (scanner.view?.device_id == null) return;
@@ -47,5 +47,5 @@ export function onKey(scanner: Scanner, key: string): void {
 export function undoNow(scanner: Scanner): void {
   const ready = scanner.undoable;
   if (ready !== null && ready.until > Date.now()) scanner.undo(ready.scanId, 0);
-  else if (scanner.phase === "ready") scanner.open("history");
+  else if (scanner.scans) scanner.open("history");
 }

@@ -89,6 +89,11 @@ export class Scanner {
     return this.view?.phase ?? "starting";
   }
 
+  /** Tickets are judged here, also while the server does not know the key. */
+  get scans(): boolean {
+    return this.phase === "ready" || this.phase === "key_unknown";
+  }
+
   /** How long Undo still stands ready, whole seconds. */
   get undoSeconds(): number {
     const left = this.undoable === null ? 0 : this.undoable.until - this.now;
@@ -107,6 +112,8 @@ export class Scanner {
     this.view = null;
     this.fault = null;
     this.verdict = null;
+    this.busy = false;
+    this.readerFault = "";
     const { port1, port2 } = new MessageChannel();
     this.#engine = new EngineClient(port1, steal, (message) => this.#onEngine(message));
     this.#camera = new Camera(port2, {
@@ -215,6 +222,8 @@ export class Scanner {
 
   #beginPairing(): void {
     this.pairingError = "";
+    // However it was begun, also by a link: what comes of it is said there.
+    this.sheet = "pair";
     // Asked on a tap: browsers then grant it more readily. Scans must outlive a full disk.
     void navigator.storage?.persist?.().then((kept) => (this.persisted = kept), () => {});
   }
@@ -264,7 +273,7 @@ export class Scanner {
         this.pairingCode = message.text;
         return;
       case "held":
-        if (this.notice === "") this.say("Answer this first, then scan the next one.");
+        if (this.notice === "") this.say(this.#heldWords());
         return;
       case "progress":
         this.progress = message;
@@ -275,8 +284,19 @@ export class Scanner {
     }
   }
 
+  #heldWords(): string {
+    if (this.sheet !== null) return "Close this first, then scan the next one.";
+    return this.asking ? "Answer this first, then scan the next one." : "Scan the next one again.";
+  }
+
   #onView(view: View): void {
     const before = this.view;
+    if (before !== null && before.event_id !== null && before.event_id !== view.event_id) {
+      // A question about a ticket of another event can be answered no more.
+      this.verdict = this.strip = this.undoable = null;
+      this.busy = false;
+      this.#hold();
+    }
     this.view = view;
     this.sync = syncProgress(this.sync, view);
     this.viewAt = Date.now();
@@ -344,6 +364,10 @@ export class Scanner {
 
   #onRefused(code: string, message: string): void {
     this.busy = false;
+    if (code === "unknown_scan" && this.verdict !== null && asksCount(this.verdict.verdict)) {
+      this.verdict = null;
+      this.#hold();
+    }
     if (code === "pairing_failed" || code === "bad_pairing_code") this.pairingError = message;
     else if (this.sheet === "override" || this.sheet === "undo" || this.sheet === "search") this.sheetError = message;
     else this.say(message);

@@ -22,17 +22,18 @@ export const DEFAULTS: Settings = {
 
 const KEY = "admit-settings";
 
-export function loadSettings(storage: Pick<Storage, "getItem"> = localStorage): Settings {
+/** `storage` is a function: where site data is blocked, even naming it throws. */
+export function loadSettings(storage: () => Pick<Storage, "getItem"> = () => localStorage): Settings {
   try {
-    return merge(JSON.parse(storage.getItem(KEY) ?? "{}"));
+    return merge(JSON.parse(storage().getItem(KEY) ?? "{}"));
   } catch {
     return { ...DEFAULTS };
   }
 }
 
-export function saveSettings(settings: Settings, storage: Pick<Storage, "setItem"> = localStorage): void {
+export function saveSettings(settings: Settings, storage: () => Pick<Storage, "setItem"> = () => localStorage): void {
   try {
-    storage.setItem(KEY, JSON.stringify(settings));
+    storage().setItem(KEY, JSON.stringify(settings));
   } catch {
     // Full or forbidden: they hold until the page closes.
   }

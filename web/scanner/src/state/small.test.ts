@@ -90,7 +90,11 @@ test("a backlog on its way: how many are left, how many of how many are through,
 
 test("settings that were meddled with cost only themselves", () => {
   expect(merge({ sound: false, volume: 9, theme: "pink", dwellMs: "long" })).toEqual({ ...DEFAULTS, sound: false });
-  expect(loadSettings({ getItem: () => "{broken" })).toEqual(DEFAULTS);
+  expect(loadSettings(() => ({ getItem: () => "{broken" }))).toEqual(DEFAULTS);
+  const blocked = () => {
+    throw new DOMException("site data is blocked", "SecurityError");
+  };
+  expect(loadSettings(blocked)).toEqual(DEFAULTS);
 });
 
 test("a code is read out in groups of four, without what all codes begin with", () => {

@@ -193,3 +193,25 @@ test("text that came without keys is a code as well", () => {
   wedge.input("A-0001\n", 5100);
   expect(codes).toEqual(["TOKEN-A-0001"]);
 });
+
+test("a scanner that ends a code twice does not dismiss its verdict", () => {
+  type("ticket-0042");
+  enter();
+  enter();
+  expect([codes, keys]).toEqual([["ticket-0042"], []]);
+  vi.advanceTimersByTime(1000);
+  enter(1000);
+  expect(keys, "a person's Enter, later").toEqual(["Enter"]);
+});
+
+test("what a key and the field under it both tell of is one character", () => {
+  const ear = { tagName: "INPUT", type: "text", dataset: { wedge: "" } } as unknown as HTMLInputElement;
+  for (const [at, char] of [..."ticket0042"].entries()) {
+    const prevented = press({ code: /\d/.test(char) ? `Digit${char}` : `Key${char.toUpperCase()}`, target: ear });
+    // The browser tells the field of what nobody prevented.
+    if (!prevented) wedge.input(char, clock);
+    expect(prevented).toBe(at > 0);
+  }
+  enter(3, ear);
+  expect(codes).toEqual(["ticket0042"]);
+});

@@ -37,6 +37,10 @@ export class Wedge {
   /** The one character typed so far was already taken as a key. */
   #fired = false;
   #alone: ReturnType<typeof setTimeout> | null = null;
+  /** When a code was finished last: some scanners end it twice. */
+  #finished = -Infinity;
+  /** A character that was taken as a key, and that the field under it will tell of once more. */
+  #echo = "";
 
   constructor(
     private readonly events: WedgeEvents,
@@ -46,6 +50,7 @@ export class Wedge {
   keydown(event: Key): void {
     if (event.isComposing || event.ctrlKey || event.altKey || event.metaKey) return;
     const now = event.timeStamp;
+    this.#echo = "";
     if (now - this.#last > GAP_MS) this.#reset();
     if (event.key === "Enter" || event.code === "Enter" || event.code === "NumpadEnter" || event.key === "Tab") {
       this.#terminator(event);
@@ -58,11 +63,14 @@ export class Wedge {
 
   /** Text that came without keys (an Android scanner that acts as a keyboard app). `at` on the clock of events. */
   input(text: string, at: number): void {
+    const echo = this.#echo;
+    this.#echo = "";
+    if (echo !== "" && text === echo) return;
     if (at - this.#last > GAP_MS) this.#reset();
     this.#cancelAlone();
     for (const char of text) {
       if (char === "\n" || char === "\t") {
-        this.#finish();
+        this.#finish(at);
         continue;
       }
       if (this.#text === "") this.#first = at;
@@ -82,6 +90,7 @@ export class Wedge {
     this.#cancelAlone();
     if (field !== null) return;
     if (this.#text.length === 1) {
+      this.#echo = char;
       // Space presses the focused button; every other key alone may be a shortcut.
       if (char === " " && isControl(event.target)) return;
       if (char === " ") event.preventDefault();
@@ -100,7 +109,13 @@ export class Wedge {
   #terminator(event: Key): void {
     if (this.#isCode(event.timeStamp)) {
       event.preventDefault();
-      this.#finish();
+      this.#finish(event.timeStamp);
+      return;
+    }
+    // The second end of the same code is not "next": its verdict was not seen yet.
+    if (this.#text === "" && event.timeStamp - this.#finished <= GAP_MS) {
+      this.#finished = event.timeStamp;
+      event.preventDefault();
       return;
     }
     const nothing = this.#text === "" || (this.#fired && this.#text.length === 1);
@@ -116,7 +131,8 @@ export class Wedge {
     return length >= SHORTEST_IN_FIELD && (now - this.#first) / length <= FASTEST_FINGERS_MS;
   }
 
-  #finish(): void {
+  #finish(at: number): void {
+    this.#finished = at;
     const text = this.#text;
     const field = this.#field;
     this.#reset();
@@ -145,11 +161,14 @@ function textField(target: EventTarget | null): HTMLInputElement | HTMLTextAreaE
   const element = target as Partial<HTMLInputElement> | null;
   const tag = element?.tagName?.toUpperCase();
   if (tag === "TEXTAREA") return target as HTMLTextAreaElement;
+  if (element?.dataset?.["wedge"] !== undefined) return null;
   if (tag !== "INPUT" || ["checkbox", "radio", "button", "submit", "range"].includes(element?.type ?? "")) return null;
   return target as HTMLInputElement;
 }
 
+/** The field that catches what scanners type is none: it is the page's ear (`data-wedge`). */
 function isControl(target: EventTarget | null): boolean {
+  if ((target as Partial<HTMLElement> | null)?.dataset?.["wedge"] !== undefined) return false;
   const tag = (target as Partial<Element> | null)?.tagName?.toUpperCase() ?? "";
   return ["BUTTON", "A", "SUMMARY", "SELECT", "INPUT"].includes(tag);
 }

@@ -48,7 +48,11 @@ export function faceOf(verdict: VerdictView): Face {
 
 const ANSWERED: ReadonlySet<Screen> = new Set<Screen>(["admit", "admit_party", "full", "check"]);
 
-export function wordsOf(verdict: VerdictView, now: number = Date.now()): Words {
+/**
+ * What the screen says. `now` is the moment of the scan by the engine's clock, which is the server's: a phone's own may be an
+ * hour off.
+ */
+export function wordsOf(verdict: VerdictView, now: number = Date.parse(verdict.at)): Words {
   return { ...said(verdict, now), party: partyOf(verdict) };
 }
 

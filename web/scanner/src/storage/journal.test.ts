@@ -115,7 +115,7 @@ test("site data cleared under us: no append pretends to continue", async () => {
   tx.objectStore("rows").clear();
   tx.objectStore("control").clear();
   await new Promise((done) => (tx.oncomplete = done));
-  expect(await failure(journal.append([row(2)]))).toBe("closed");
+  expect(await failure(journal.append([row(2)]))).toBe("cleared");
 });
 
 function rawConnection(): Promise<IDBDatabase> {

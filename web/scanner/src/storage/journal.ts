@@ -15,7 +15,7 @@ interface Control {
 }
 
 /** Why an append did not happen, one word for `append_failed`. */
-export type AppendFailure = "quota" | "lost_lock" | "out_of_step" | "closed";
+export type AppendFailure = "quota" | "lost_lock" | "out_of_step" | "cleared" | "closed";
 
 export class AppendError extends Error {
   constructor(readonly reason: AppendFailure) {
@@ -97,7 +97,7 @@ export class Journal {
     };
     const control = (await result(tx.objectStore(CONTROL).get(KEY))) as Control | undefined;
     // No control row: the browser cleared this site's data under us, so this is no longer the journal we opened.
-    if (control === undefined) return refuse("closed");
+    if (control === undefined) return refuse("cleared");
     if (control.writer_generation !== this.generation) return refuse("lost_lock");
     const next = first.n + rows.length;
     if (again && control.next_seq === next && (await this.#holds(tx, rows))) {
