@@ -39,8 +39,11 @@ pub const TESTS: &[Need] = &[
     Need { files: &["/usr/lib/postgresql/15/bin/initdb"], packages: &["postgresql-15"] },
     // The tests of several nodes start one of their own.
     Need { files: &["/usr/bin/redis-server"], packages: &["redis-server"] },
-    // The mail server that tests of passes send to: Postfix's own sink. The package's service is not used.
+    // The mail servers that tests of passes send to: Postfix's own sink, and a private instance of its own. The package's
+    // service is not used.
     Need { files: &["/usr/sbin/smtp-sink"], packages: &["postfix"] },
+    // What the guides tell people to use.
+    Need { files: &["/usr/bin/curl"], packages: &["curl"] },
     // A reader of QR codes that is not ours.
     Need { files: &["/usr/bin/zbarimg"], packages: &["zbar-tools"] },
     // A second, independent implementation of the signatures.
