@@ -16,3 +16,9 @@ CREATE FUNCTION must_be_one_connection() RETURNS VOID LANGUAGE sql AS $$
   SELECT must((SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted) = 1, 'no relay, or two, are at work') $$;
 CREATE FUNCTION offer_again() RETURNS VOID LANGUAGE sql AS $$
   UPDATE admit.outbox SET done_at = NULL, problem = NULL, tries = 0 WHERE problem IS NOT NULL $$;
+CREATE FUNCTION must_be_left(many INT) RETURNS VOID LANGUAGE sql AS $$
+  SELECT must((SELECT count(*) FROM admit.outbox WHERE done_at IS NULL) = many, 'another number of lines waits') $$;
+-- The first line of a guest that waits was tried and says why; those behind it were not tried.
+CREATE FUNCTION must_be_put_off(n INT, why TEXT) RETURNS VOID LANGUAGE sql AS $$
+  SELECT must((SELECT array_agg(tries > 0 AND problem LIKE why ORDER BY sequence) FROM admit.outbox
+    WHERE guest_key = md5(n::text)::uuid::text AND done_at IS NULL) = ARRAY[true, false], 'the first does not say why, or not it alone') $$;

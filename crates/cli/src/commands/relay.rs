@@ -45,6 +45,9 @@ enum Outcome {
     Refused(String),
     /// Admit failed at this line alone.
     Failed(String),
+    /// Something before Admit turned this line away, with a page of its own: perhaps this line alone, perhaps every one; how
+    /// long to wait, where it was said.
+    TurnedAway(String, Option<i64>),
     /// Nothing can be delivered now; how long to wait, where it was said.
     Trouble(String, Option<i64>),
 }
@@ -148,6 +151,24 @@ impl Wait {
     }
 }
 
+/// What became of one guest's lines.
+#[derive(Default)]
+struct Carried {
+    /// Admit itself answered to one of them.
+    reached: bool,
+    /// The one that was turned away on the way there, and how.
+    turned_away: Option<(OutboxLine, String, Option<i64>)>,
+    /// What kept it from going on, and how long to wait.
+    trouble: Option<(String, Option<i64>)>,
+}
+
+/// Leaves a line for later, and with it those of its guest that follow; says why in the outbox.
+async fn put_off(outbox: &Outbox, line: &OutboxLine, problem: &str) -> Result<(), Error> {
+    let after_ms = Wait { failures: u32::try_from(line.tries).unwrap_or(0) }.next(None);
+    tracing::warn!(event = "relay.failed", line = line.sequence, problem, after_ms, "a line failed");
+    outbox.later(line.sequence, problem, after_ms).await
+}
+
 struct Carrier {
     client: Client,
     endpoint: Url,
@@ -168,20 +189,31 @@ impl Carrier {
         }
         let mut under_way = stream::iter(guests.into_iter().map(|lines| self.deliver_one(outbox, lines)))
             .buffer_unordered(RELAY_AT_ONCE);
+        let (mut reached, mut turned_away, mut trouble) = (false, Vec::new(), None);
         while let Some(done) = under_way.next().await {
+            let carried = done?;
+            reached |= carried.reached;
+            turned_away.extend(carried.turned_away);
             // What is under way is let go: its lines are marked by nobody, and sent again under the same ids.
-            if let Some(trouble) = done? {
-                return Ok(Some(trouble));
+            if carried.trouble.is_some() {
+                trouble = carried.trouble;
+                break;
             }
         }
-        Ok(None)
+        drop(under_way);
+        for (line, why, wait_ms) in turned_away {
+            // While Admit answers to others it is about this line, and so it is once it has been.
+            if reached || line.tries > 0 {
+                put_off(outbox, &line, &why).await?;
+            } else {
+                trouble = trouble.or(Some((why, wait_ms)));
+            }
+        }
+        Ok(trouble)
     }
     /// Delivers lines of one guest, in order, up to the first that has to be tried again.
-    async fn deliver_one(
-        &self,
-        outbox: &Outbox,
-        lines: Vec<OutboxLine>,
-    ) -> Result<Option<(String, Option<i64>)>, Error> {
+    async fn deliver_one(&self, outbox: &Outbox, lines: Vec<OutboxLine>) -> Result<Carried, Error> {
+        let mut carried = Carried::default();
         for line in lines {
             match self.send(&line).await {
                 Outcome::Delivered => outbox.delivered(line.sequence).await?,
@@ -190,16 +222,22 @@ impl Carrier {
                     outbox.refused(line.sequence, &problem).await?;
                 }
                 Outcome::Failed(problem) => {
-                    let tries = u32::try_from(line.tries).unwrap_or(0);
-                    let after_ms = Wait { failures: tries }.next(None);
-                    tracing::warn!(event = "relay.failed", line = line.sequence, problem, after_ms, "a line failed");
-                    outbox.later(line.sequence, &problem, after_ms).await?;
-                    return Ok(None);
+                    put_off(outbox, &line, &problem).await?;
+                    carried.reached = true;
+                    break;
                 }
-                Outcome::Trouble(why, wait_ms) => return Ok(Some((why, wait_ms))),
+                Outcome::TurnedAway(why, wait_ms) => {
+                    carried.turned_away = Some((line, why, wait_ms));
+                    break;
+                }
+                Outcome::Trouble(why, wait_ms) => {
+                    carried.trouble = Some((why, wait_ms));
+                    break;
+                }
             }
+            carried.reached = true;
         }
-        Ok(None)
+        Ok(carried)
     }
     async fn send(&self, line: &OutboxLine) -> Outcome {
         let now = now();
@@ -232,7 +270,8 @@ async fn answered(response: Response) -> Outcome {
         return Outcome::Delivered;
     }
     let Ok(problem) = serde_json::from_slice::<Problem>(&body) else {
-        return Outcome::Trouble(format!("the endpoint answers {status}, and not as Admit does"), wait_ms);
+        let said = format!("the endpoint answers {status}, and not as Admit does");
+        return if of_this_line(status) { Outcome::TurnedAway(said, wait_ms) } else { Outcome::Trouble(said, wait_ms) };
     };
     let said = format!("{}: {}", problem.code, problem.detail);
     match status {
@@ -243,6 +282,21 @@ async fn answered(response: Response) -> Outcome {
         StatusCode::INTERNAL_SERVER_ERROR => Outcome::Failed(said),
         _ => Outcome::Trouble(format!("the endpoint answers {status}: {said}"), wait_ms),
     }
+}
+
+/// Whether what stands before Admit may mean this one message (too large, forbidden words). The others of its kind mean
+/// whoever sends, the address, or the moment.
+fn of_this_line(status: StatusCode) -> bool {
+    status.is_client_error()
+        && !matches!(
+            status,
+            StatusCode::UNAUTHORIZED
+                | StatusCode::NOT_FOUND
+                | StatusCode::PROXY_AUTHENTICATION_REQUIRED
+                | StatusCode::REQUEST_TIMEOUT
+                | StatusCode::TOO_EARLY
+                | StatusCode::TOO_MANY_REQUESTS
+        )
 }
 
 fn now() -> Timestamp {
@@ -272,6 +326,7 @@ mod tests {
                 Outcome::Delivered => "delivered".to_owned(),
                 Outcome::Refused(why) => format!("refused {why}"),
                 Outcome::Failed(_) => "failed".to_owned(),
+                Outcome::TurnedAway(_, wait) => format!("turned away {wait:?}"),
                 Outcome::Trouble(_, wait) => format!("trouble {wait:?}"),
             }
         }
@@ -280,8 +335,11 @@ mod tests {
         assert_eq!(outcome(200, receipt).await, "delivered");
         assert_eq!(outcome(202, receipt).await, "trouble Some(7000)");
         for page in ["<html>sign in to the network</html>", "{}", ""] {
-            for status in [200, 302, 400, 500] {
+            for status in [200, 302, 401, 404, 407, 408, 425, 429, 500, 502, 503] {
                 assert_eq!(outcome(status, page).await, "trouble Some(7000)", "{status} {page}");
+            }
+            for status in [400, 403, 413, 422, 431, 451] {
+                assert_eq!(outcome(status, page).await, "turned away Some(7000)", "{status} {page}");
             }
         }
         for status in [400, 409, 413, 422] {

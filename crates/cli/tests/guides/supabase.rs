@@ -173,6 +173,8 @@ async fn outbox_and_relay(reader: &mut Reader, theirs: &Theirs) {
     reader.shell.sql(&theirs.address, &again).await;
     until("the line is taken in", || async { theirs.try_act("SELECT must_be_empty()").is_ok() }).await;
     assert_eq!(lines().await, "");
+    let put_off = reader.guide.take("sql", "next_at");
+    assert_eq!(reader.shell.sql(&theirs.address, &put_off).await, "");
     relay.kill().await.unwrap();
 }
 
