@@ -19,9 +19,10 @@ use admit_core::ticket::TicketStatus;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
-use crate::world::{HOUR, World, at, code, new_event, now, whole_page};
+use crate::world::{Backend, HOUR, World, at, code, new_event, now, whole_page};
 
 const NODE: &str = "node";
+const URL: &str = "https://t.example";
 
 /// A mail server and a shelf of pictures that remember everything.
 #[derive(Default)]
@@ -87,10 +88,13 @@ struct Office {
 
 impl Office {
     fn new() -> Self {
-        Self::with_url(Some("https://t.example"))
+        Self::with_url(Some(URL))
     }
     fn with_url(public_url: Option<&str>) -> Self {
-        let (world, outside) = (World::new(), Arc::<Outside>::default());
+        Self::on(World::new(), public_url)
+    }
+    fn on(world: World, public_url: Option<&str>) -> Self {
+        let outside = Arc::<Outside>::default();
         let set_up = SetUp {
             mail: outside.clone(),
             objects: outside.clone(),
@@ -385,7 +389,7 @@ fn a_refusal_for_good_waits_for_a_person() {
     let set_up = SetUp {
         mail: refuse,
         objects: office.outside.clone(),
-        public_url: Some("https://t.example".into()),
+        public_url: Some(URL.into()),
         objects_public_url: Some("https://pictures.example".into()),
     };
     let workflows = Workflows::default().with(Delivery(set_up));
@@ -424,9 +428,13 @@ fn without_the_servers_address_a_pass_waits_and_says_why() {
 
 #[test]
 fn a_crash_before_any_statement_leaves_one_token_one_object_and_at_most_one_mail_more() {
+    Backend::ALL.into_iter().for_each(crashed_before_any_statement);
+}
+
+fn crashed_before_any_statement(backend: Backend) {
     let mut crashes = 0;
     for statement in 0.. {
-        let office = Office::new();
+        let office = Office::on(World::on(backend), Some(URL));
         let (guest, ticket) = office.guest(ana());
         let taken = office.take().pop().unwrap();
         office.world.dies_in.store(statement, Ordering::SeqCst);
@@ -435,9 +443,9 @@ fn a_crash_before_any_statement_leaves_one_token_one_object_and_at_most_one_mail
         let crashed = ended != Ok(Ended::Done);
         if crashed {
             crashes += 1;
-            office.world.store.crash().unwrap();
+            office.world.store.crash();
             now(office.world.app.store.free_runs(NODE.into())).unwrap();
-            assert_eq!(office.work(), [Ended::Done], "crash before statement {statement}");
+            assert_eq!(office.work(), [Ended::Done], "{backend:?}: crash before statement {statement}");
         }
         let letters = office.letters();
         assert!((1..=2).contains(&letters.len()), "{} mails, crash before statement {statement}", letters.len());
