@@ -229,7 +229,7 @@ def before_call(context, case, kwargs):
             real = in_query(name)
             if real is not None:
                 case.query[name] = real
-            elif name in ("dry_run", "accept"):
+            elif name in ("dry_run", "accept", "decided"):
                 case.query[name] = "1"
     if right(ParameterLocation.HEADER) and "X-Device-Time" in case.headers:
         case.headers["X-Device-Time"] = moment()

@@ -124,7 +124,7 @@ impl Run {
             run.cargo_test(&[&["--locked", "--profile", PROFILE, "--no-fail-fast"], &PRODUCT[..]].concat(), &[])
         })?;
         // The same selection of packages: a smaller one would choose other features and build all of it again.
-        self.step("HTTP tests on PostgreSQL and Redis", |run| {
+        self.step("use cases on PostgreSQL, HTTP on PostgreSQL and Redis", |run| {
             let these = ["--locked", "--profile", PROFILE, "--no-fail-fast", "--test", "it"];
             run.cargo_test(&[&these[..], &PRODUCT[..]].concat(), &[("ADMIT_TEST_STORE", "postgres")])
         })?;

@@ -3,5 +3,5 @@
 pub mod list;
 pub mod resolve;
 
-pub use list::{list, show};
+pub use list::{ShownIncident, list, show};
 pub use resolve::{Resolve, resolve};

@@ -1,6 +1,7 @@
 //! Scans: taking them in, judging them.
 
 pub mod rejudge;
+pub mod reviews;
 pub mod log;
 pub mod decode;
 pub mod assign;

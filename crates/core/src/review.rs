@@ -30,3 +30,10 @@ pub struct Review {
     /// The decision.
     pub decision: Decision,
 }
+
+impl Review {
+    /// The very content it is about.
+    pub fn content(&self) -> (DeviceId, ScanId, Digest) {
+        (self.device_id.clone(), self.scan_id.clone(), self.digest)
+    }
+}

@@ -42,8 +42,11 @@ statements! {
     INSERT_BATCH = "INSERT INTO batches (organization_id, batch_id, device_id, endpoint, event_id, digest, answer, status, batch_size,
         processed_count, error_count, offset_seconds, serial, synced_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
-    /// Scans first received after their device was revoked.
-    COUNT_QUARANTINED = "SELECT COUNT(*) FROM scans WHERE organization_id = $1 AND device_id = $2 AND after_revocation";
+    /// Scans first received after their device was revoked, and items of it that were refused.
+    COUNT_QUARANTINED = "SELECT (SELECT COUNT(*) FROM scans WHERE organization_id = $1 AND device_id = $2 AND after_revocation)
+        + (SELECT COUNT(*) FROM rejected WHERE organization_id = $1 AND device_id = $2)";
+    /// Refused items of a device that came before.
+    REJECTED_BODIES = "SELECT DISTINCT body FROM rejected WHERE organization_id = $1 AND device_id = $2 AND body IN ($3)";
 }
 bulks! {
     /// Stores items that were refused for good.
@@ -211,6 +214,11 @@ impl<D: Driver> SqlTx<'_, D> {
             ]);
         }
         self.later_many(&INSERT_REJECTED, &values)
+    }
+    pub(crate) fn load_rejected_bodies(&mut self, device_id: &DeviceId, bodies: &[String]) -> Result<Vec<String>> {
+        let id = self.organization_id.clone();
+        let list: Vec<Value<'_>> = bodies.iter().map(Value::from).collect();
+        self.each(&REJECTED_BODIES, &[(&id).into(), device_id.into()], &list, Row::text)
     }
     pub(crate) fn load_quarantined(&mut self, device_id: &DeviceId) -> Result<u64> {
         let id = self.organization_id.clone();

@@ -302,6 +302,9 @@ impl<D: Driver> TxDevices for SqlTx<'_, D> {
     fn insert_rejected(&mut self, event_id: &EventId, items: &[RejectedRecord]) -> Result<()> {
         self.put_rejected(event_id, items)
     }
+    fn rejected_bodies(&mut self, device_id: &DeviceId, bodies: &[String]) -> Result<Vec<String>> {
+        self.load_rejected_bodies(device_id, bodies)
+    }
     fn waiting_scans(&mut self, event_id: &EventId, device_id: &DeviceId) -> Result<Vec<WaitingScan>> {
         let id = self.organization_id.clone();
         let judged = self.all(&JUDGED_OF_DEVICE, &[(&id).into(), device_id.into(), event_id.into()], |row| {

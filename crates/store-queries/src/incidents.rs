@@ -1,7 +1,7 @@
 //! Incidents.
 
 use admit_app::error::{Error, Result};
-use admit_app::ports::TxIncidents;
+use admit_app::ports::{IncidentFilter, TxIncidents};
 use admit_app::records::*;
 use admit_core::ids::{EventId, IncidentId};
 use admit_core::incident::IncidentKind;
@@ -23,9 +23,10 @@ statements! {
     INCIDENTS_OF = concat!("SELECT ", incident_columns!(), " FROM incidents WHERE organization_id = $1 AND event_id = $2 AND subject IN ($3)");
     /// One incident of any event.
     INCIDENT = concat!("SELECT ", incident_columns!(), " FROM incidents WHERE organization_id = $1 AND incident_id = $2");
-    /// A page of incidents. $5: status, $6: only those that wait in the queue.
+    /// A page of incidents. $5: status, $6: only those that wait in the queue, $8: only those a person answered.
     INCIDENTS = concat!("SELECT ", incident_columns!(), " FROM incidents WHERE organization_id = $1 AND event_id = $2
         AND (opened_at, incident_id) < ($3, $4) AND (CAST($5 AS TEXT) IS NULL OR status = $5) AND (queued OR NOT CAST($6 AS BOOLEAN))
+        AND (NOT CAST($8 AS BOOLEAN) OR (status <> 'open' AND resolved_by IS NOT NULL))
         ORDER BY opened_at DESC, incident_id DESC LIMIT $7");
     /// All incidents, by subject and kind.
     ALL_INCIDENTS = concat!("SELECT ", incident_columns!(), " FROM incidents WHERE organization_id = $1 AND event_id = $2 ORDER BY subject, kind");
@@ -119,13 +120,7 @@ impl<D: Driver> TxIncidents for SqlTx<'_, D> {
         let id = self.organization_id.clone();
         self.one(&INCIDENT, &[(&id).into(), incident_id.into()], read_incident)
     }
-    fn incidents(
-        &mut self,
-        event_id: &EventId,
-        status: Option<IncidentStatus>,
-        queued: bool,
-        page: &Page,
-    ) -> Result<Listed<IncidentRecord>> {
+    fn incidents(&mut self, event_id: &EventId, filter: IncidentFilter, page: &Page) -> Result<Listed<IncidentRecord>> {
         let id = self.organization_id.clone();
         let from = page::from(page)?;
         let values = [
@@ -133,9 +128,10 @@ impl<D: Driver> TxIncidents for SqlTx<'_, D> {
             event_id.into(),
             from.number.into(),
             from.id.into(),
-            status.map(IncidentStatus::as_str).into(),
-            queued.into(),
+            filter.status.map(IncidentStatus::as_str).into(),
+            filter.queued.into(),
             page::limit(page).into(),
+            filter.decided.into(),
         ];
         let items = self.all(&INCIDENTS, &values, read_incident)?;
         Ok(page::listed(page, items, |incident| (incident.opened_at.ms(), incident.incident_id.to_string())))

@@ -13,7 +13,7 @@ use admit_core::scan::{Digest, SignatureState};
 use admit_core::time::Timestamp;
 
 use crate::driver::{Asked, Driver, Stmt, bulks, statements};
-use crate::facts::{fact_columns, read_delivery, read_fact, split_subjects};
+use crate::facts::{fact_columns, read_delivery, read_fact, read_subject, split_subjects};
 use crate::incidents::INCIDENTS_OF;
 use crate::page;
 use crate::states::STATES;
@@ -41,10 +41,13 @@ macro_rules! filters {
         ORDER BY o.serial DESC, o.n DESC LIMIT $8"
     };
 }
+/// Reviews of scans `s`, each with what the scan is about (`$subject`, as [`read_subject`] has it).
 macro_rules! reviews_from {
-    ($from:literal, $where:literal) => {
+    ($subject:literal, $from:literal, $where:literal) => {
         concat!(
-            "SELECT r.serial, r.device_id, r.scan_id, r.digest, r.decision FROM ",
+            "SELECT r.serial, r.device_id, r.scan_id, r.digest, r.decision, r.user_id, r.note, r.at, ",
+            $subject,
+            " FROM ",
             $from,
             " CROSS JOIN reviews r WHERE r.organization_id = s.organization_id AND r.scan_id = s.scan_id AND r.device_id = s.device_id AND ",
             $where
@@ -72,12 +75,12 @@ statements! {
     /// Whether there is any review at all.
     ANY_REVIEW = "SELECT 1 FROM reviews WHERE organization_id = $1 LIMIT 1";
     /// Reviews of tickets' scans, by the codes they ever held.
-    REVIEWS_BY_CODE = reviews_from!("codes c CROSS JOIN scans s", "s.organization_id = c.organization_id AND s.event_id = c.event_id
+    REVIEWS_BY_CODE = reviews_from!("c.ticket_id, s.manual_ticket_id, s.barcode_hash", "codes c CROSS JOIN scans s", "s.organization_id = c.organization_id AND s.event_id = c.event_id
         AND s.barcode_hash = c.barcode_hash AND c.organization_id = $1 AND c.event_id = $2 AND c.ticket_id IN ($3)");
     /// Reviews of tickets' scans, by a person's pick.
-    REVIEWS_BY_PICK = reviews_from!("scans s", "s.organization_id = $1 AND s.event_id = $2 AND s.manual_ticket_id IN ($3)");
+    REVIEWS_BY_PICK = reviews_from!("CAST(NULL AS TEXT), s.manual_ticket_id, s.barcode_hash", "scans s", "s.organization_id = $1 AND s.event_id = $2 AND s.manual_ticket_id IN ($3)");
     /// Reviews of scans of unknown codes.
-    REVIEWS_OF_UNKNOWN = reviews_from!("scans s", "s.organization_id = $1 AND s.event_id = $2 AND s.barcode_hash IN ($3)");
+    REVIEWS_OF_UNKNOWN = reviews_from!("CAST(NULL AS TEXT), CAST(NULL AS TEXT), s.barcode_hash", "scans s", "s.organization_id = $1 AND s.event_id = $2 AND s.barcode_hash IN ($3)");
 }
 bulks! {
     /// Stores reviews.
@@ -87,14 +90,19 @@ bulks! {
     };
 }
 
-fn read_review(row: &mut Row) -> Result<Review> {
-    Ok(Review {
+fn read_decision(row: &mut Row) -> Result<DecisionRecord> {
+    let review = Review {
         serial: row.count()?,
         device_id: row.parsed()?,
         scan_id: row.parsed()?,
         digest: Digest(row.hash()?),
         decision: row.parsed()?,
-    })
+    };
+    let (user_id, note, at) = (row.parsed()?, row.text()?, row.at()?);
+    Ok(DecisionRecord { subject_key: read_subject(row)?.key(), review, user_id, note, at })
+}
+fn place(review: &Review) -> (u64, DeviceId, ScanId, Digest) {
+    (review.serial, review.device_id.clone(), review.scan_id.clone(), review.digest)
 }
 fn read_scan_row(row: &mut Row) -> Result<(ScanRow, i64)> {
     let (serial, n) = (row.count()?, row.int()?);
@@ -124,9 +132,14 @@ impl<D: Driver> SqlTx<'_, D> {
         })?;
         Ok(())
     }
-    fn reviews_with(&mut self, stmt: &'static Stmt, event_id: &EventId, list: &[Value<'_>]) -> Result<Vec<Review>> {
+    fn decisions_with(
+        &mut self,
+        stmt: &'static Stmt,
+        event_id: &EventId,
+        list: &[Value<'_>],
+    ) -> Result<Vec<DecisionRecord>> {
         let id = self.organization_id.clone();
-        self.each(stmt, &[(&id).into(), event_id.into()], list, read_review)
+        self.each(stmt, &[(&id).into(), event_id.into()], list, read_decision)
     }
 }
 
@@ -206,6 +219,14 @@ impl<D: Driver> TxScans for SqlTx<'_, D> {
         self.execute_many(&INSERT_REVIEWS, &values)
     }
     fn reviews(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<Review>> {
+        let mut reviews: Vec<Review> =
+            self.decisions(event_id, subjects)?.into_iter().map(|decision| decision.review).collect();
+        // One scan may be about several of the subjects: by a code it held and by a person's pick.
+        reviews.sort_by_key(place);
+        reviews.dedup_by_key(|review| place(review));
+        Ok(reviews)
+    }
+    fn decisions(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<DecisionRecord>> {
         let id = self.organization_id.clone();
         // Most events never see a review: one look instead of one for each subject.
         if self.one(&ANY_REVIEW, &[(&id).into()], |_| Ok(()))?.is_none() {
@@ -214,13 +235,13 @@ impl<D: Driver> TxScans for SqlTx<'_, D> {
         let (tickets, codes) = split_subjects(subjects)?;
         let tickets: Vec<Value<'_>> = tickets.iter().map(Value::from).collect();
         let codes: Vec<Value<'_>> = codes.iter().map(Value::from).collect();
-        let mut reviews = self.reviews_with(&REVIEWS_BY_CODE, event_id, &tickets)?;
-        reviews.extend(self.reviews_with(&REVIEWS_BY_PICK, event_id, &tickets)?);
-        reviews.extend(self.reviews_with(&REVIEWS_OF_UNKNOWN, event_id, &codes)?);
-        let place = |review: &Review| (review.serial, review.device_id.clone(), review.scan_id.clone(), review.digest);
-        reviews.sort_by_key(place);
-        reviews.dedup_by_key(|review| place(review));
-        Ok(reviews)
+        let mut decisions = self.decisions_with(&REVIEWS_BY_CODE, event_id, &tickets)?;
+        decisions.extend(self.decisions_with(&REVIEWS_BY_PICK, event_id, &tickets)?);
+        decisions.extend(self.decisions_with(&REVIEWS_OF_UNKNOWN, event_id, &codes)?);
+        let key = |one: &DecisionRecord| (place(&one.review), one.subject_key.clone());
+        decisions.sort_by_key(key);
+        decisions.dedup_by_key(|one| key(one));
+        Ok(decisions)
     }
     fn states(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<StateRecord>> {
         self.load_states(event_id, subjects)

@@ -263,7 +263,10 @@ export interface IncidentView {
   subject: string;
   order_uncertain: boolean;
   scans: IncidentScan[];
+  /** The last answer; `restore` where the one before was taken back. */
   resolution: { decision: string; note: string; at: string } | null;
+  /** What is decided about its scans and holds now. */
+  decided: { device_id: string; scan_id: string; decision: "accept" | "exclude" }[];
   opened_at: string;
   updated_at: string;
 }

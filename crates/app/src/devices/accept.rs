@@ -19,6 +19,7 @@ use crate::ports::{App, Hint, Scope, Topic, Tx, read, write};
 use crate::records::*;
 use crate::rules::{Brought, announce};
 use crate::scans::rejudge::rejudge;
+use crate::scans::reviews::note_accepted;
 
 /// What was counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -118,5 +119,6 @@ pub(crate) fn accept_in(
     let reviews: Vec<Review> = waiting.into_iter().map(review).collect();
     tx.insert_reviews(event_id, &by.user_id, "", now, &reviews)?;
     let rejudged = rejudge(tx, event_id, &subjects, stamp, now, draw)?;
+    note_accepted(tx, event_id, &by.user_id, &subjects, stamp, now)?;
     Ok(AcceptedIn { accepted, brought: Some(Brought::of(stamp, &rejudged)) })
 }

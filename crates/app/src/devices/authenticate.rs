@@ -55,7 +55,8 @@ pub(super) fn opens(key: &DeviceKeyRecord, now: Timestamp) -> bool {
 }
 
 /// From its first use on, a repeated pairing no longer replaces the key (spec D11); and the device's former keys end:
-/// after the overlap where it was a rotation (spec §5), else at once.
+/// after the overlap where it was a rotation (spec §5) or the device proved itself with its own key, for it may hold scans
+/// of S1's form that only the old bearer proves; at once where an organiser approved whoever asked.
 async fn note_first_use(app: &App, caller: &DeviceCaller, now: Timestamp) -> Result<()> {
     let (device_id, hash) = (caller.device_id.clone(), caller.token_hash);
     write(&*app.store, Scope::organization(&caller.organization_id), move |tx| {
@@ -64,22 +65,40 @@ async fn note_first_use(app: &App, caller: &DeviceCaller, now: Timestamp) -> Res
         let key = keys.iter().find(|key| key.token_hash == hash).filter(|key| key.first_used_at.is_none());
         let Some(key) = key else { return Ok(()) };
         tx.update_device_key(&DeviceKeyRecord { first_used_at: Some(now), ..key.clone() })?;
-        let rotated = is_rotation(tx, key, &device_id)?;
-        let ends = if rotated { now.plus_ms(KEY_OVERLAP_MS) } else { now };
+        let way = way_of(tx, key, &device_id)?;
+        let ends = if way == Way::Approved { now } else { now.plus_ms(KEY_OVERLAP_MS) };
         for old in keys.iter().filter(|old| old.key_id != key.key_id && old.revoked_at.is_none()) {
             if old.replaced_at.is_none_or(|at| ends < at) {
                 tx.update_device_key(&DeviceKeyRecord { replaced_at: Some(ends), ..old.clone() })?;
             }
         }
-        if rotated { say(tx, &device_id, key, ends) } else { Ok(()) }
+        if way == Way::Rotated { say(tx, &device_id, key, ends) } else { Ok(()) }
     })
     .await
 }
 
-fn is_rotation(tx: &mut dyn Tx, key: &DeviceKeyRecord, device_id: &DeviceId) -> Result<bool> {
-    let Some(paired_by) = key.paired_by else { return Ok(false) };
-    let token = tx.pairing_token(&paired_by)?;
-    Ok(token.is_some_and(|token| token.device_id.as_ref() == Some(device_id) && token.claim_hash.is_none()))
+/// How a device that had a key came by another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// An organiser gave it a new one.
+    Rotated,
+    /// It brought its own key, or never had one.
+    Itself,
+    /// It asked without a key, and an organiser approved that.
+    Approved,
+}
+
+fn way_of(tx: &mut dyn Tx, key: &DeviceKeyRecord, device_id: &DeviceId) -> Result<Way> {
+    let token = match key.paired_by {
+        Some(paired_by) => tx.pairing_token(&paired_by)?,
+        None => None,
+    };
+    Ok(match token {
+        None => Way::Approved,
+        Some(token) if token.claim_hash.is_some() => Way::Approved,
+        Some(token) if token.device_id.as_ref() == Some(device_id) => Way::Rotated,
+        Some(_) => Way::Itself,
+    })
 }
 
 fn say(tx: &mut dyn Tx, device_id: &DeviceId, key: &DeviceKeyRecord, ends: Timestamp) -> Result<()> {

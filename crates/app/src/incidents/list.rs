@@ -1,35 +1,71 @@
-//! The review queue.
+//! The review queue, and what was decided of it.
+
+use std::collections::BTreeMap;
 
 use admit_core::access::Action;
 use admit_core::ids::{EventId, IncidentId};
+use admit_core::incident::Subject;
 
 use crate::caller::UserCaller;
 use crate::error::{Error, Result};
 use crate::events;
-use crate::ports::{App, read};
+use crate::ports::{App, IncidentFilter, Tx, read};
 use crate::records::*;
+use crate::scans::reviews::in_force;
+
+/// An incident and what was decided about the scans of its ticket or code.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShownIncident {
+    /// The incident.
+    pub incident: IncidentRecord,
+    /// Decisions in force, oldest first: what `restore` takes back.
+    pub decided: Vec<DecisionRecord>,
+}
 
 /// A page of incidents, newest first. Kinds that never wait in the queue are left out.
 pub async fn list(
     app: &App,
     caller: &UserCaller,
     event_id: EventId,
-    status: Option<IncidentStatus>,
+    filter: impl Into<IncidentFilter>,
     page: Page,
-) -> Result<Listed<IncidentRecord>> {
+) -> Result<Listed<ShownIncident>> {
     caller.must(Action::ReadScans)?;
+    let filter = IncidentFilter { queued: true, ..filter.into() };
     read(&*app.store, &caller.organization_id, move |tx| {
         events::require(tx, &event_id)?;
-        tx.incidents(&event_id, status, true, &page)
+        let listed = tx.incidents(&event_id, filter, &page)?;
+        Ok(Listed { items: shown(tx, &event_id, listed.items)?, next_cursor: listed.next_cursor })
     })
     .await
 }
 
 /// One incident.
-pub async fn show(app: &App, caller: &UserCaller, incident_id: IncidentId) -> Result<IncidentRecord> {
+pub async fn show(app: &App, caller: &UserCaller, incident_id: IncidentId) -> Result<ShownIncident> {
     caller.must(Action::ReadScans)?;
-    read(&*app.store, &caller.organization_id, move |tx| {
-        tx.incident(&incident_id)?.ok_or_else(|| Error::not_found("incident"))
-    })
-    .await
+    read(&*app.store, &caller.organization_id, move |tx| show_in(tx, &incident_id)).await
+}
+
+pub(super) fn show_in(tx: &mut dyn Tx, incident_id: &IncidentId) -> Result<ShownIncident> {
+    let incident = tx.incident(incident_id)?.ok_or_else(|| Error::not_found("incident"))?;
+    let event_id = incident.event_id.clone();
+    let shown = shown(tx, &event_id, vec![incident])?.pop();
+    shown.ok_or_else(|| Error::Bug("one incident is one".into()))
+}
+
+/// Incidents of one event with what was decided about their scans, all looked up together.
+fn shown(tx: &mut dyn Tx, event_id: &EventId, incidents: Vec<IncidentRecord>) -> Result<Vec<ShownIncident>> {
+    let keys = incidents.iter().map(|one| &one.subject_key).filter(|key| Subject::from_key(key).is_some());
+    let mut keys: Vec<String> = keys.cloned().collect();
+    keys.sort();
+    keys.dedup();
+    let mut decided: BTreeMap<String, Vec<DecisionRecord>> = BTreeMap::new();
+    for one in in_force(tx, event_id, &keys)? {
+        decided.entry(one.subject_key.clone()).or_default().push(one);
+    }
+    let show = |incident: IncidentRecord| {
+        let decided = decided.get(&incident.subject_key).cloned().unwrap_or_default();
+        ShownIncident { incident, decided }
+    };
+    Ok(incidents.into_iter().map(show).collect())
 }

@@ -10,30 +10,35 @@ use admit_core::scan::Digest;
 use admit_core::wire::stored;
 use serde_json::json;
 
+use super::list::{ShownIncident, show_in};
 use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::checks::Checks;
+use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::ports::{App, Hint, Scope, Topic, Tx, read, write};
 use crate::records::*;
 use crate::rules::{Brought, announce};
 use crate::scans::rejudge::rejudge;
+use crate::scans::reviews::{Said, in_force, take_back};
 
 /// What a person says.
 #[derive(Debug, Clone)]
 pub struct Resolve {
     /// `None` = only a note.
     pub decision: Option<Decision>,
-    /// The scans it is about: at least one, unless it is only a note.
+    /// The scans it is about: at least one to accept or exclude, none for a note. `restore` without any takes back all
+    /// that is decided about the incident's ticket or code.
     pub scans: Vec<(DeviceId, ScanId)>,
     /// Why; may be empty.
     pub note: String,
 }
 
 /// Answers an incident: it is resolved for exactly what it says now; should its cause change, it opens again. `accept`
-/// counts an unproven scan, `exclude` un-counts one, `restore` takes either back; a note decides nothing. Fails with
-/// `incident_cleared` when the cause is gone meanwhile.
-pub async fn resolve(app: &App, caller: &UserCaller, incident_id: IncidentId, said: Resolve) -> Result<IncidentRecord> {
+/// counts an unproven scan, `exclude` un-counts one; a note decides nothing. `restore` takes either back, and with it
+/// the answer: an incident whose cause is back, or holds still, is open. Fails with `incident_cleared` when the cause is
+/// gone and there is nothing to take back.
+pub async fn resolve(app: &App, caller: &UserCaller, incident_id: IncidentId, said: Resolve) -> Result<ShownIncident> {
     caller.must(Action::Review)?;
     let now = app.clock.now();
     let draw = app.draw();
@@ -44,7 +49,9 @@ pub async fn resolve(app: &App, caller: &UserCaller, incident_id: IncidentId, sa
         None if !said.scans.is_empty() => {
             checks.fail("scans", "must be left out for a note: it decides nothing about scans")
         }
-        Some(_) if said.scans.is_empty() => checks.fail("scans", "must name the scans that are decided about"),
+        Some(Decision::Accept | Decision::Exclude) if said.scans.is_empty() => {
+            checks.fail("scans", "must name the scans that are decided about")
+        }
         _ => {}
     }
     checks.finish()?;
@@ -53,74 +60,144 @@ pub async fn resolve(app: &App, caller: &UserCaller, incident_id: IncidentId, sa
     let event_id = incident.event_id;
     let by = caller.clone();
     let id = event_id.clone();
-    let (incident, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
+    let (shown, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
         let mut draw = draw.clone();
         // 2. The incident as it stands now, and the very contents the person looked at.
         let before = find(tx, &incident_id)?;
-        if before.status == IncidentStatus::Cleared {
-            return Err(Error::conflict("incident_cleared", "its cause is gone: there is nothing left to decide"));
-        }
         let cause = stored::cause_from_json(&before.cause).map_err(|error| Error::Bug(error.to_string()))?;
-        let stamp = tx.stamp(&id)?;
-        let reviews = reviews(tx, &id, &cause, &said, stamp)?;
-        // 3. Resolved, for this digest; the decisions; what follows from them.
-        let decision = said.decision.map_or("note", Decision::as_str).to_owned();
-        let resolution =
-            Resolution { user_id: by.user_id.clone(), decision: decision.clone(), note: note.clone(), at: now };
-        tx.put_incidents(&[IncidentRecord {
-            status: IncidentStatus::Resolved,
-            resolved_digest: Some(before.digest),
-            resolution: Some(resolution),
-            updated_at: now,
-            serial: stamp.serial,
-            ..before
-        }])?;
-        let mut brought = Brought { serial: stamp.serial, ..Brought::default() };
-        if !reviews.is_empty() {
-            tx.insert_reviews(&id, &by.user_id, &note, now, &reviews)?;
-            let scan_ids: BTreeSet<_> =
-                reviews.iter().map(|one| (one.device_id.clone(), one.scan_id.clone())).collect();
-            let subjects = subjects(tx, &cause, &scan_ids)?;
-            brought = Brought::of(stamp, &rejudge(tx, &id, &subjects, stamp, now, &mut draw)?);
-        }
+        let words = Said { by: &by.user_id, note: &note, at: now };
+        let answered = if said.decision == Some(Decision::Restore) {
+            restore(tx, &id, &before, &cause, &said, &words, &mut draw)?
+        } else {
+            Some(decide(tx, &id, &before, &cause, &said, &words, &mut draw)?)
+        };
         // 4. One line.
-        let scans: Vec<_> =
-            said.scans.iter().map(|(device_id, scan_id)| json!([device_id.as_str(), scan_id.as_str()])).collect();
-        let line_said = json!({ "decision": decision, "kind": cause.kind.as_str(), "scans": scans, "note": note });
-        tx.append_audit(line::of(&by, Some(&id), "incident_resolved", ("Incident", incident_id.as_str()), line_said))?;
-        Ok((find(tx, &incident_id)?, brought))
+        if let Some((scans, _)) = &answered {
+            let decision = said.decision.map_or("note", Decision::as_str);
+            let scans: Vec<_> =
+                scans.iter().map(|(device_id, scan_id)| json!([device_id.as_str(), scan_id.as_str()])).collect();
+            let changes = json!({ "decision": decision, "kind": cause.kind.as_str(), "scans": scans, "note": note });
+            let entity = ("Incident", incident_id.as_str());
+            tx.append_audit(line::of(&by, Some(&id), "incident_resolved", entity, changes))?;
+        }
+        Ok((show_in(tx, &incident_id)?, answered.map(|(_, brought)| brought)))
     })
     .await?;
-    if brought.moved {
-        announce(app, &caller.organization_id, &event_id, &brought);
+    if let Some(brought) = brought {
+        if brought.moved {
+            announce(app, &caller.organization_id, &event_id, &brought);
+        }
+        let organization_id = caller.organization_id.clone();
+        app.hints.hint(Hint { organization_id, event_id, serial: Some(brought.serial), topic: Topic::Incidents });
     }
-    let organization_id = caller.organization_id.clone();
-    app.hints.hint(Hint { organization_id, event_id, serial: Some(brought.serial), topic: Topic::Incidents });
-    Ok(incident)
+    Ok(shown)
+}
+
+type Scans = BTreeSet<(DeviceId, ScanId)>;
+type Content = (DeviceId, ScanId, Digest);
+
+/// 3. Resolved, for this digest; the decisions; what follows from them.
+fn decide(
+    tx: &mut dyn Tx,
+    event_id: &EventId,
+    before: &IncidentRecord,
+    cause: &Cause,
+    said: &Resolve,
+    words: &Said<'_>,
+    draw: &mut Draw,
+) -> Result<(Scans, Brought)> {
+    if before.status == IncidentStatus::Cleared {
+        return Err(Error::conflict("incident_cleared", "its cause is gone: there is nothing left to decide"));
+    }
+    let contents = contents_of(tx, event_id, cause, said)?;
+    let stamp = tx.stamp(event_id)?;
+    let (status, resolved_digest) = (IncidentStatus::Resolved, Some(before.digest));
+    let answer = said.decision.map_or("note", Decision::as_str);
+    tx.put_incidents(&[answered(before, status, resolved_digest, answer, words, stamp)])?;
+    let scans: Scans = contents.iter().map(|(device_id, scan_id, _)| (device_id.clone(), scan_id.clone())).collect();
+    let (Some(decision), false) = (said.decision, contents.is_empty()) else {
+        return Ok((scans, Brought { serial: stamp.serial, ..Brought::default() }));
+    };
+    let review = |(device_id, scan_id, digest)| Review { serial: stamp.serial, device_id, scan_id, digest, decision };
+    let reviews: Vec<Review> = contents.into_iter().map(review).collect();
+    tx.insert_reviews(event_id, words.by, words.note, words.at, &reviews)?;
+    let subjects = subjects(tx, cause, &scans)?;
+    let rejudged = rejudge(tx, event_id, &subjects, stamp, words.at, draw)?;
+    Ok((scans, Brought::of(stamp, &rejudged)))
+}
+
+/// 3. What was decided is taken back, and what follows; the answer too. `None`: nothing was decided or answered.
+fn restore(
+    tx: &mut dyn Tx,
+    event_id: &EventId,
+    before: &IncidentRecord,
+    cause: &Cause,
+    said: &Resolve,
+    words: &Said<'_>,
+    draw: &mut Draw,
+) -> Result<Option<(Scans, Brought)>> {
+    let named = contents_of(tx, event_id, cause, said)?;
+    let of_named: Scans = named.iter().map(|(device_id, scan_id, _)| (device_id.clone(), scan_id.clone())).collect();
+    let keys: Vec<String> = subjects(tx, cause, &of_named)?.into_iter().collect();
+    let mut decided = in_force(tx, event_id, &keys)?;
+    decided.retain(|one| said.scans.is_empty() || named.contains(&one.review.content()));
+    if decided.is_empty() {
+        match before.status {
+            IncidentStatus::Cleared => {
+                return Err(Error::conflict("incident_cleared", "its cause is gone: there is nothing to take back"));
+            }
+            IncidentStatus::Open => return Ok(None),
+            IncidentStatus::Resolved => {}
+        }
+    }
+    let stamp = tx.stamp(event_id)?;
+    let status = if before.status == IncidentStatus::Cleared { IncidentStatus::Cleared } else { IncidentStatus::Open };
+    let answer = Decision::Restore.as_str();
+    tx.put_incidents(&[answered(before, status, None, answer, words, stamp)])?;
+    let scans: Scans = decided.iter().map(|one| (one.review.device_id.clone(), one.review.scan_id.clone())).collect();
+    if decided.is_empty() {
+        return Ok(Some((scans, Brought { serial: stamp.serial, ..Brought::default() })));
+    }
+    let subjects = subjects(tx, cause, &scans)?;
+    let rejudged = take_back(tx, event_id, words, &decided, &subjects, stamp, draw)?;
+    Ok(Some((scans, Brought::of(stamp, &rejudged))))
+}
+
+fn answered(
+    before: &IncidentRecord,
+    status: IncidentStatus,
+    resolved_digest: Option<[u8; 32]>,
+    decision: &str,
+    words: &Said<'_>,
+    stamp: Stamp,
+) -> IncidentRecord {
+    let decision = decision.to_owned();
+    let resolution = Resolution { user_id: words.by.clone(), decision, note: words.note.to_owned(), at: words.at };
+    IncidentRecord {
+        status,
+        resolved_digest,
+        resolution: Some(resolution),
+        updated_at: words.at,
+        serial: stamp.serial,
+        ..before.clone()
+    }
 }
 
 fn find(tx: &mut dyn Tx, incident_id: &IncidentId) -> Result<IncidentRecord> {
     tx.incident(incident_id)?.ok_or_else(|| Error::not_found("incident"))
 }
 
-/// One review for each content that the person looked at under the ids they name: those of the cause, else the content
-/// that was taken of another scan of the same ticket.
-fn reviews(tx: &mut dyn Tx, event_id: &EventId, cause: &Cause, said: &Resolve, stamp: Stamp) -> Result<Vec<Review>> {
-    let Some(decision) = said.decision else { return Ok(Vec::new()) };
-    let mut out: Vec<Review> = Vec::new();
+/// The contents that the person looked at under the ids they name: those of the cause, else the content that was taken of
+/// another scan of the same ticket.
+fn contents_of(tx: &mut dyn Tx, event_id: &EventId, cause: &Cause, said: &Resolve) -> Result<BTreeSet<Content>> {
+    let mut out = BTreeSet::new();
     let mut checks = Checks::default();
     for (i, (device_id, scan_id)) in said.scans.iter().enumerate() {
         let digests = contents(tx, event_id, cause, device_id, scan_id)?;
         if digests.is_empty() {
             checks.fail(format!("scans[{i}]"), "is not a scan of this incident's ticket or code");
         }
-        for digest in digests {
-            let (device_id, scan_id) = (device_id.clone(), scan_id.clone());
-            let review = Review { serial: stamp.serial, device_id, scan_id, digest, decision };
-            if !out.contains(&review) {
-                out.push(review);
-            }
-        }
+        out.extend(digests.into_iter().map(|digest| (device_id.clone(), scan_id.clone(), digest)));
     }
     checks.finish()?;
     Ok(out)
@@ -166,7 +243,7 @@ fn about(subject: &CauseSubject, device_id: &DeviceId, scan_id: &ScanId) -> bool
 }
 
 /// The subjects whose scans are decided about: the incident's own, and wherever else these ids resolve to.
-fn subjects(tx: &mut dyn Tx, cause: &Cause, scans: &BTreeSet<(DeviceId, ScanId)>) -> Result<BTreeSet<String>> {
+fn subjects(tx: &mut dyn Tx, cause: &Cause, scans: &Scans) -> Result<BTreeSet<String>> {
     let mut out = BTreeSet::new();
     if let CauseSubject::Scans(subject) = &cause.subject {
         out.insert(subject.key());

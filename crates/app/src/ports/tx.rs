@@ -243,6 +243,8 @@ pub trait TxScans {
     ) -> Result<()>;
     /// Reviews of the scans of these subjects.
     fn reviews(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<Review>>;
+    /// The same with who decided, when and why, in the event's order.
+    fn decisions(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<DecisionRecord>>;
     /// Stored states of these subjects.
     fn states(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<StateRecord>>;
     /// Every stored state, in order of key: for `rebuild`.
@@ -274,6 +276,24 @@ pub trait TxScans {
     ) -> Result<Vec<(TicketRecord, u64)>>;
 }
 
+/// What to look for among incidents.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct IncidentFilter {
+    /// That stand so.
+    pub status: Option<IncidentStatus>,
+    /// That a person answered and that are not open again.
+    pub decided: bool,
+    /// Of kinds that wait in the queue.
+    pub queued: bool,
+}
+
+impl From<Option<IncidentStatus>> for IncidentFilter {
+    /// The queue's by where they stand.
+    fn from(status: Option<IncidentStatus>) -> Self {
+        Self { status, decided: false, queued: true }
+    }
+}
+
 /// Incidents.
 pub trait TxIncidents {
     /// Incidents of these subjects.
@@ -282,14 +302,8 @@ pub trait TxIncidents {
     fn put_incidents(&mut self, incidents: &[IncidentRecord]) -> Result<()>;
     /// One incident, of any event.
     fn incident(&mut self, incident_id: &IncidentId) -> Result<Option<IncidentRecord>>;
-    /// A page of incidents, newest first; `queued` leaves out kinds that never wait in the queue.
-    fn incidents(
-        &mut self,
-        event_id: &EventId,
-        status: Option<IncidentStatus>,
-        queued: bool,
-        page: &Page,
-    ) -> Result<Listed<IncidentRecord>>;
+    /// A page of incidents, newest first.
+    fn incidents(&mut self, event_id: &EventId, filter: IncidentFilter, page: &Page) -> Result<Listed<IncidentRecord>>;
     /// Every incident of an event: for `rebuild --check`.
     fn all_incidents(&mut self, event_id: &EventId) -> Result<Vec<IncidentRecord>>;
     /// Open ones by kind.
@@ -338,7 +352,9 @@ pub trait TxDevices {
     fn insert_rejected(&mut self, event_id: &EventId, items: &[RejectedRecord]) -> Result<()>;
     /// Scans of a device in an event that count nothing until a person accepts them, oldest arrival first.
     fn waiting_scans(&mut self, event_id: &EventId, device_id: &DeviceId) -> Result<Vec<WaitingScan>>;
-    /// Unverified scans stored of a device after its revocation.
+    /// Which of these refused items are stored already, of a device and whatever event.
+    fn rejected_bodies(&mut self, device_id: &DeviceId, bodies: &[String]) -> Result<Vec<String>>;
+    /// Unverified scans stored of a device after its revocation, and items of it that were refused for good, whenever.
     fn count_quarantined(&mut self, device_id: &DeviceId) -> Result<u64>;
 }
 

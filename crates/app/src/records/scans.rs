@@ -5,6 +5,7 @@ use admit_core::ids::*;
 use admit_core::incident::{IncidentKind, Severity};
 use admit_core::occupancy::Occupancy;
 use admit_core::reduce::{EffectiveScan, ScanVerdict, TicketState};
+use admit_core::review::Review;
 use admit_core::scan::{Digest, Fact, SignatureState};
 use admit_core::time::Timestamp;
 
@@ -102,6 +103,21 @@ pub struct Resolution {
     pub user_id: UserId,
     /// `accept | exclude | restore | note`.
     pub decision: String,
+    /// What they wrote.
+    pub note: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A person's decision about a scan, with who took it and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecisionRecord {
+    /// What the scan is about, as it resolves now.
+    pub subject_key: String,
+    /// The decision.
+    pub review: Review,
+    /// Who.
+    pub user_id: UserId,
     /// What they wrote.
     pub note: String,
     /// When.

@@ -7,10 +7,10 @@ use admit_core::incident::{Cause, CauseScan, CauseSubject, IncidentKind, Role};
 use admit_core::reduce::ConflictReason;
 use admit_core::rule::Epoch;
 use admit_core::time::Timestamp;
-use admit_core::wire::scanning::{Conflict, ConflictScan, Cursor, Rejected, SuspendedDetails, SyncAnswer};
+use admit_core::wire::scanning::{Conflict, ConflictScan, Cursor, SuspendedDetails, SyncAnswer};
 use admit_core::wire::stored::to_text;
 
-use super::decode::Batch;
+use super::decode::{Batch, Refused};
 use super::rejudge::Rejudged;
 use crate::error::Error;
 
@@ -62,12 +62,7 @@ pub fn sync_answer(
     serial: u64,
     server_time: Timestamp,
 ) -> String {
-    let rejected = batch.rejected.iter().map(|item| Rejected {
-        scan_id: item.record.scan_id.clone(),
-        index: item.index,
-        reason: item.record.reason.clone(),
-        kept: true,
-    });
+    let rejected = batch.rejected.iter().map(Refused::said);
     to_text(&SyncAnswer {
         batch_id: batch.batch_id.clone(),
         processed: processed.to_vec(),

@@ -11,7 +11,7 @@ use admit_core::scan::{Digest, Fact, Scan, SignatureState};
 use admit_core::sign::{content_digest, verify_v2};
 use admit_core::time::Timestamp;
 use admit_core::wire::problem::FieldError;
-use admit_core::wire::scanning::{Readable, ScanV1, ScanV2, SyncRequest};
+use admit_core::wire::scanning::{Readable, Rejected, ScanV1, ScanV2, SyncRequest};
 
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
@@ -36,6 +36,14 @@ pub struct Refused {
     pub index: usize,
     /// What is stored of it.
     pub record: RejectedRecord,
+}
+
+impl Refused {
+    /// What the device is told of it once it is stored.
+    pub fn said(&self) -> Rejected {
+        let (scan_id, reason) = (self.record.scan_id.clone(), self.record.reason.clone());
+        Rejected { scan_id, index: self.index, reason, kept: true }
+    }
 }
 
 /// A batch, read.

@@ -47,8 +47,8 @@ struct Done {
     arrived: Vec<Arrived>,
     /// Codes among it that no ticket ever held.
     unknown: usize,
-    /// Scans kept of a revoked device, and how many more may come.
-    revoked: Option<(Vec<ScanId>, u64)>,
+    /// What is stored of a revoked device's upload.
+    revoked: Option<Quarantined>,
     /// Of a suspended device: what is stored, and held.
     suspended: bool,
     reused: bool,
@@ -92,8 +92,8 @@ pub async fn ingest_batch(app: &App, caller: &DeviceCaller, request: SyncRequest
     if done.reused {
         return Err(refuse_reuse());
     }
-    if let Some((kept, quota_left)) = done.revoked {
-        return Err(refuse_revoked(&kept, quota_left));
+    if let Some(Quarantined { kept, rejected, room, .. }) = done.revoked {
+        return Err(refuse_revoked(kept, rejected, room));
     }
     if !done.arrived.is_empty() {
         parts.iter().for_each(|part| remember(app, organization_id, part));
@@ -166,8 +166,9 @@ fn store_batch(tx: &mut dyn Tx, arriving: &Arriving<'_>, draw: &mut Draw) -> Res
     // ③ The device's state as it is now, under the events' heads.
     let carrier = Carrier::of(tx, caller)?;
     if carrier.revoked {
-        let (kept, room, arrived) = quarantine(tx, parts, &carrier, arriving.received_at, draw)?;
-        return Ok(Done { revoked: Some((kept, room)), arrived, ..Done::quiet(blank(home)) });
+        let mut kept = quarantine(tx, parts, &carrier, arriving.received_at, draw)?;
+        let arrived = std::mem::take(&mut kept.arrived);
+        return Ok(Done { revoked: Some(kept), arrived, ..Done::quiet(blank(home)) });
     }
     if let Some(stored) = stored {
         end_failures(tx, &carrier, arriving.received_at)?;
@@ -175,7 +176,7 @@ fn store_batch(tx: &mut dyn Tx, arriving: &Arriving<'_>, draw: &mut Draw) -> Res
     }
     let mut taken = Vec::with_capacity(parts.len());
     for part in parts {
-        taken.push(take_in_part(tx, part, &carrier, u64::MAX, arriving.received_at, draw)?);
+        taken.push(take_in_part(tx, part, &carrier, (u64::MAX, &part.rejected), arriving.received_at, draw)?);
     }
     touch_health(tx, &carrier, arriving.received_at)?;
     flag_batch(tx, arriving, &mut taken, draw)?;

@@ -97,7 +97,7 @@ pub async fn judge_online(app: &App, caller: &DeviceCaller, request: OnlineReque
             remember(app, organization_id, &part);
             Ok(answer)
         }
-        Done::Revoked(quota_left) => Err(refuse_revoked(&[], quota_left)),
+        Done::Revoked(quota_left) => Err(refuse_revoked(Vec::new(), Vec::new(), quota_left)),
         Done::Suspended => {
             let message = "this device is suspended: nothing is judged for it, its uploads are stored and held";
             Err(Error::denied("device_suspended", message))
@@ -219,7 +219,7 @@ fn judge(
     // ⑤–⑧ The scan, with the answer, becomes a fact.
     let judged = Judged { serial: head.serial, outcome: verdict.outcome };
     let part = as_batch(asked, matched, judged, received_at);
-    let mut taken = take_in_part(tx, &part, &carrier, u64::MAX, received_at, draw)?;
+    let mut taken = take_in_part(tx, &part, &carrier, (u64::MAX, &[]), received_at, draw)?;
     touch_seen(tx, &carrier, received_at)?;
     // ⑨ The answer, its row and the ledger's line belong to the same commit.
     let place = (Cursor::at(head.epoch, taken.stamp.serial), received_at);

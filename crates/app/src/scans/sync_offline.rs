@@ -61,7 +61,7 @@ enum Done {
     Stored { answer: IngestAnswer, status: &'static str, arrived: Vec<Arrived>, unknown: usize, held: bool },
     Repeated { answer: IngestAnswer, held: bool },
     Reused,
-    Revoked { kept: Vec<ScanId>, room: u64, arrived: Vec<Arrived> },
+    Revoked(Quarantined),
     NotLive,
 }
 
@@ -107,10 +107,10 @@ fn tell(app: &App, caller: &DeviceCaller, whole: &Whole, done: Done) -> Result<I
         Done::Repeated { held: true, .. } => Err(suspended(whole)),
         Done::Repeated { answer, .. } => Ok(answer),
         Done::Reused => Err(refuse_reuse()),
-        Done::Revoked { kept, room, arrived } => {
+        Done::Revoked(Quarantined { kept, rejected, room, arrived }) => {
             let ended = Ended { batch_id, status: "partial_success", processed: 0, errors: whole.sent.len() };
             announce(app, organization_id, &ended, &arrived);
-            Err(refuse_revoked(&kept, room))
+            Err(refuse_revoked(kept, rejected, room))
         }
         Done::NotLive => Err(not_live()),
     }
@@ -238,8 +238,7 @@ fn store_whole(
     }
     let carrier = Carrier::of(tx, caller)?;
     if carrier.revoked {
-        let (kept, room, arrived) = quarantine(tx, &whole.parts, &carrier, whole.received_at, draw)?;
-        return Ok(Done::Revoked { kept, room, arrived });
+        return quarantine(tx, &whole.parts, &carrier, whole.received_at, draw).map(Done::Revoked);
     }
     if let Some(stored) = stored {
         end_failures(tx, &carrier, whole.received_at)?;
@@ -251,7 +250,7 @@ fn store_whole(
     }
     let mut taken = Vec::with_capacity(whole.parts.len());
     for part in &whole.parts {
-        taken.push(take_in_part(tx, part, &carrier, u64::MAX, whole.received_at, draw)?);
+        taken.push(take_in_part(tx, part, &carrier, (u64::MAX, &part.rejected), whole.received_at, draw)?);
     }
     touch_health(tx, &carrier, whole.received_at)?;
     let found = Found::of(whole, &taken, &caller.device_id);

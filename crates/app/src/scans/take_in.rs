@@ -1,7 +1,7 @@
 //! A batch of one event is taken in: facts, what the reducer says of their subjects, logs, findings about how it came
 //! (architecture §5 walk 2 ③–⑧). Every way in shares this: S1's batches and ours, S2's, and the scan asked online.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::fraud::{Delivery, batch_causes};
 use admit_core::ids::{DeviceId, EventId, GateId, ScanId};
@@ -9,6 +9,7 @@ use admit_core::incident::Cause;
 use admit_core::limits;
 use admit_core::scan::SignatureState;
 use admit_core::time::Timestamp;
+use admit_core::wire::scanning::{Rejected, RevokedDetails};
 use serde_json::{Value, json};
 
 use super::decode::{Batch, Refused};
@@ -85,20 +86,19 @@ impl Arrived {
     }
 }
 
-/// ③–⑧ of a batch of one event; the caller adds the batch row and the line of the ledger.
+/// ③–⑧ of a batch of one event; the caller adds the batch row and the line of the ledger. `refused`: the items refused for
+/// good that are to be stored.
 pub(super) fn take_in_part(
     tx: &mut dyn Tx,
     part: &Batch,
     carrier: &Carrier,
-    room: u64,
+    (room, refused): (u64, &[Refused]),
     received_at: Timestamp,
     draw: &mut Draw,
 ) -> Result<Taken> {
     tx.event(&part.event_id)?.ok_or_else(|| Error::not_found("event"))?;
     let stamp = tx.stamp(&part.event_id)?;
     let waits = Waits::of(tx, part, &part.device_id, &carrier.keys)?.and_all(carrier.revoked || carrier.held);
-    // Of a revoked device only scans are kept, up to their quota: the rest of what it sends leaves no trace.
-    let refused = if carrier.revoked { &[][..] } else { &part.rejected[..] };
     let taken = take_in_within(tx, part, stamp, &waits, (room, refused), received_at, draw)?;
     if !refused.is_empty() {
         let records: Vec<RejectedRecord> = refused.iter().map(|item| item.record.clone()).collect();
@@ -140,32 +140,68 @@ fn take_in_within(
     Ok(Taken { stamp, stored, rejudged, incidents })
 }
 
-/// A revoked device's batches have no row: their scans are kept, up to its quota, and count nothing (spec D10). Answers
-/// what is kept of them now, how many more may come, and what changed.
+/// What is stored of a revoked device's upload.
+#[derive(Clone, Default)]
+pub(super) struct Quarantined {
+    /// Ids of its scans that are stored now, new or known.
+    pub kept: Vec<ScanId>,
+    /// Items refused for good that are stored now.
+    pub rejected: Vec<Rejected>,
+    /// How many more contents may come.
+    pub room: u64,
+    /// What changed, event by event.
+    pub arrived: Vec<Arrived>,
+}
+
+/// A revoked device's batches have no row: their scans are kept, up to its quota, and count nothing (spec D10); so are
+/// the items that nobody can read, or its log would never be handed over.
 pub(super) fn quarantine(
     tx: &mut dyn Tx,
     parts: &[Batch],
     carrier: &Carrier,
     received_at: Timestamp,
     draw: &mut Draw,
-) -> Result<(Vec<ScanId>, u64, Vec<Arrived>)> {
-    let (mut room, mut kept, mut arrived) = (carrier.room, Vec::new(), Vec::new());
+) -> Result<Quarantined> {
+    let mut out = Quarantined { room: carrier.room, ..Quarantined::default() };
     for part in parts {
+        let (fresh, rejected) = refused_of(tx, part, out.room)?;
+        out.rejected.extend(rejected);
+        let room = out.room - fresh.len() as u64;
         // What brings nothing new must change nothing either.
-        if let Some(known) = nothing_new(tx, part, room)? {
-            kept.extend(known);
+        if let (Some(known), true) = (nothing_new(tx, part, room)?, fresh.is_empty()) {
+            out.kept.extend(known);
             continue;
         }
-        let taken = take_in_part(tx, part, carrier, room, received_at, draw)?;
-        room = room.saturating_sub(taken.stored.new as u64);
+        let taken = take_in_part(tx, part, carrier, (room, &fresh), received_at, draw)?;
+        out.room = room.saturating_sub(taken.stored.new as u64);
         audit(tx, part, "batch_quarantined", &changes_of(part, &taken.stored, &taken.rejudged), &json!({}))?;
-        arrived.push(Arrived::of(part, &taken));
-        kept.extend(taken.stored.kept);
+        out.arrived.push(Arrived::of(part, &taken));
+        out.kept.extend(taken.stored.kept);
     }
-    if !arrived.is_empty() {
+    if !out.arrived.is_empty() {
         touch_health(tx, carrier, received_at)?;
     }
-    Ok((kept, room, arrived))
+    Ok(out)
+}
+
+/// Of a part's items that are refused for good those to be stored, as far as there is room, and what is said of all that
+/// are stored then. Without a batch row, bytes that were stored before are known by themselves.
+fn refused_of(tx: &mut dyn Tx, part: &Batch, room: u64) -> Result<(Vec<Refused>, Vec<Rejected>)> {
+    let bodies: BTreeSet<&String> = part.rejected.iter().map(|item| &item.record.body).collect();
+    let bodies: Vec<String> = bodies.into_iter().cloned().collect();
+    let mut stored: BTreeSet<String> = tx.rejected_bodies(&part.device_id, &bodies)?.into_iter().collect();
+    let (mut fresh, mut said) = (Vec::new(), Vec::new());
+    for item in &part.rejected {
+        if !stored.contains(&item.record.body) {
+            if fresh.len() as u64 >= room {
+                continue;
+            }
+            stored.insert(item.record.body.clone());
+            fresh.push(item.clone());
+        }
+        said.push(item.said());
+    }
+    Ok((fresh, said))
 }
 
 /// Puts on record that a batch id came again with other content; nothing else changes.
@@ -252,12 +288,11 @@ pub(super) fn audit(
     })
 }
 
-/// The ids of a revoked device's batch that are stored now, and how many more may come (spec D10).
-pub(super) fn refuse_revoked(kept: &[ScanId], quota_left: u64) -> Error {
+/// What of a revoked device's batch is stored now, and how many more may come (spec D10).
+pub(super) fn refuse_revoked(kept: Vec<ScanId>, rejected: Vec<Rejected>, quota_left: u64) -> Error {
     let message = "this device was revoked: its scans are kept for review and count nothing";
-    let kept: Vec<&str> = kept.iter().map(ScanId::as_str).collect();
-    let details = Some(Box::new(json!({ "kept": kept, "quota_left": quota_left })));
-    Error::Denied { code: "device_revoked", message: message.into(), details }
+    let details = serde_json::to_value(RevokedDetails { kept, rejected, quota_left }).ok();
+    Error::Denied { code: "device_revoked", message: message.into(), details: details.map(Box::new) }
 }
 
 /// A body that names another device than its key: refused whole, and on record (spec §5).

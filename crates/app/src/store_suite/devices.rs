@@ -263,6 +263,21 @@ pub async fn quarantine_is_counted(store: TestStore) {
     .unwrap();
     assert_eq!(look(&store, |tx| tx.count_quarantined(&id("d1"))).await, 1);
     assert_eq!(look(&store, |tx| tx.count_quarantined(&id("d2"))).await, 0);
+    // Items that nobody can read count as well, and are known again by their bytes.
+    let rejected = |device: &str, body: &str| RejectedRecord {
+        device_id: id(device),
+        scan_id: None,
+        log: None,
+        reason: "count: must be 1".into(),
+        body: body.into(),
+        received_at: at(3),
+    };
+    let items = [rejected("d1", "{\"a\":1}"), rejected("d1", "{}"), rejected("d2", "{\"b\":1}")];
+    on_event(&store, move |tx| tx.insert_rejected(&id("e"), &items)).await.unwrap();
+    assert_eq!(look(&store, |tx| tx.count_quarantined(&id("d1"))).await, 3);
+    assert_eq!(look(&store, |tx| tx.count_quarantined(&id("d2"))).await, 1);
+    let asked = ["{}".to_owned(), "{\"b\":1}".to_owned(), "none".to_owned()];
+    assert_eq!(look(&store, move |tx| tx.rejected_bodies(&id("d1"), &asked)).await, ["{}"]);
 }
 
 /// Scans that wait for a person are those the reducer left out as unproven, of one device.

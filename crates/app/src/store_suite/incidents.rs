@@ -3,6 +3,7 @@
 use admit_core::incident::IncidentKind;
 
 use super::fixture::*;
+use crate::ports::IncidentFilter;
 use crate::records::*;
 
 fn incident(name: &str, subject: &str, kind: IncidentKind, opened_at: i64) -> IncidentRecord {
@@ -70,11 +71,37 @@ pub async fn incidents_are_listed_by_status(store: TestStore) {
         (open, false, 2, vec!["i4", "i2"]),
         (Some(IncidentStatus::Resolved), false, 9, vec![]),
     ] {
-        let listed = look(&store, move |tx| tx.incidents(&id("e"), status, queued, &page(limit))).await;
+        let filter = IncidentFilter { status, queued, decided: false };
+        let listed = look(&store, move |tx| tx.incidents(&id("e"), filter, &page(limit))).await;
         let names: Vec<&str> = listed.items.iter().map(|incident| incident.incident_id.as_str()).collect();
         assert_eq!(names, expected, "{status:?} {queued}");
         assert_eq!(listed.next_cursor.is_some(), limit == 2);
     }
     let counts = look(&store, |tx| tx.count_open_incidents(&id("e"))).await;
     assert_eq!(counts, [(IncidentKind::DoubleEntry, 2), (IncidentKind::DuplicateScan, 1)]);
+}
+
+/// What a person answered and what is not open again is decided, whether its cause holds or is gone.
+pub async fn decided_incidents_are_told_apart(store: TestStore) {
+    with_event(&store).await;
+    let resolution = || Resolution { user_id: id("o-owner"), decision: "exclude".into(), note: "".into(), at: at(20) };
+    let stands = |name: &str, subject: &str, status: IncidentStatus, answered: bool| IncidentRecord {
+        status,
+        resolution: answered.then(resolution),
+        ..incident(name, subject, IncidentKind::DoubleEntry, 10)
+    };
+    let all = [
+        stands("i1", "ticket:a", IncidentStatus::Open, true),
+        stands("i2", "ticket:b", IncidentStatus::Resolved, true),
+        stands("i3", "ticket:c", IncidentStatus::Cleared, true),
+        stands("i4", "ticket:d", IncidentStatus::Cleared, false),
+        IncidentRecord { kind: IncidentKind::DuplicateScan, ..stands("i5", "ticket:e", IncidentStatus::Cleared, true) },
+    ];
+    on_event(&store, move |tx| tx.put_incidents(&all)).await.unwrap();
+    for (status, expected) in [(None, vec!["i3", "i2"]), (Some(IncidentStatus::Resolved), vec!["i2"])] {
+        let filter = IncidentFilter { status, queued: true, decided: true };
+        let listed = look(&store, move |tx| tx.incidents(&id("e"), filter, &page(9))).await;
+        let names: Vec<&str> = listed.items.iter().map(|incident| incident.incident_id.as_str()).collect();
+        assert_eq!(names, expected);
+    }
 }

@@ -198,6 +198,18 @@ pub async fn reviews_follow_their_scans(store: TestStore) {
     let of_t1 = [reviews[0].clone(), reviews[2].clone(), reviews[3].clone()];
     assert_eq!(of(ticket_key("t1")).await, of_t1);
     assert_eq!(of(unknown("late")).await, [reviews[1].clone()]);
+    let keys = [ticket_key("t1"), unknown("late")];
+    let told = look(&store, move |tx| tx.decisions(&id("e"), &keys)).await;
+    let told: Vec<_> = told.iter().map(|one| (one.subject_key.clone(), one.review.clone())).collect();
+    let about = |n: usize, key: String| (key, reviews[n].clone());
+    let expected = [about(0, ticket_key("t1")), about(1, unknown("late")), about(2, ticket_key("t1"))];
+    assert_eq!(
+        told,
+        [&expected[..], &[about(3, ticket_key("t1"))]].concat(),
+        "in the event's order, each by its subject"
+    );
+    let one = look(&store, |tx| tx.decisions(&id("e"), &[ticket_key("t1")])).await.remove(0);
+    assert_eq!((one.user_id, one.note.as_str(), one.at), (id("o-owner"), "seen", at(9)));
     with_tickets(&store, &["late"]).await;
     assert_eq!(of(ticket_key("late")).await, [reviews[1].clone()]);
 }

@@ -76,7 +76,7 @@ fn a_person_may_accept_what_a_lost_device_scanned() {
         scans: vec![(phone.caller.device_id.clone(), "s1".parse().unwrap())],
         note: "found in the office".into(),
     };
-    let resolved = now(incidents::resolve(&world.app, &world.owner, incident.incident_id, said)).unwrap();
+    let resolved = now(incidents::resolve(&world.app, &world.owner, incident.incident_id, said)).unwrap().incident;
     assert_eq!(resolved.status.as_str(), "cleared", "its cause is gone");
     assert_eq!(world.occupancy().inside, 1);
     world.is_consistent();

@@ -1,6 +1,8 @@
 //! The review queue: a person's decisions are facts, and a changed cause opens again.
 
-use admit_app::incidents::{self, Resolve};
+use admit_app::devices;
+use admit_app::incidents::{self, Resolve, ShownIncident};
+use admit_app::ports::IncidentFilter;
 use admit_app::records::{IncidentRecord, IncidentStatus, Role};
 use admit_core::ids::{DeviceId, ScanId};
 use admit_core::review::Decision;
@@ -16,7 +18,26 @@ fn said(decision: Option<Decision>, ids: &[(&str, &str)]) -> Resolve {
 }
 
 fn resolve(world: &World, incident: &IncidentRecord, said: Resolve) -> Result<IncidentRecord, admit_app::error::Error> {
-    now(incidents::resolve(&world.app, &world.owner, incident.incident_id.clone(), said))
+    let shown = incidents::resolve(&world.app, &world.owner, incident.incident_id.clone(), said);
+    now(shown).map(|shown| shown.incident)
+}
+
+/// Incidents that a person answered and that are not open again.
+fn decided(world: &World) -> Vec<ShownIncident> {
+    let filter = IncidentFilter { decided: true, ..IncidentFilter::default() };
+    now(incidents::list(&world.app, &world.owner, world.event.clone(), filter, whole_page())).unwrap().items
+}
+
+/// What is decided of an incident's scans, as (device, scan, word).
+fn words(shown: &ShownIncident) -> Vec<(String, String, &'static str)> {
+    let word = |one: &admit_app::records::DecisionRecord| {
+        (one.review.device_id.to_string(), one.review.scan_id.to_string(), one.review.decision.as_str())
+    };
+    shown.decided.iter().map(word).collect()
+}
+
+fn word(device: &str, scan: &str, decision: &'static str) -> (String, String, &'static str) {
+    (device.to_owned(), scan.to_owned(), decision)
 }
 
 /// A ticket for one, let in on two phones.
@@ -55,9 +76,106 @@ fn exclude_uncounts_a_person_and_restore_takes_that_back() {
     assert_eq!(cleared.status, IncidentStatus::Cleared);
     assert_eq!((world.occupancy().inside, world.occupancy().over, world.open()), (1, 0, vec![]));
     world.is_consistent();
-    let gone = resolve(&world, &incident, said(Some(Decision::Restore), &[("q", "s2")]));
-    assert_eq!(code(gone), "incident_cleared");
-    assert_eq!(world.ledger().iter().filter(|action| *action == "incident_resolved").count(), 1);
+    // Its cause is gone: nothing more can be decided, but what was decided is listed and can be taken back.
+    let again = resolve(&world, &incident, said(Some(Decision::Exclude), &[("p", "s1")]));
+    assert_eq!(code(again), "incident_cleared");
+    let listed = decided(&world);
+    assert_eq!(listed.len(), 1);
+    assert_eq!(listed[0].incident.incident_id, incident.incident_id);
+    assert_eq!(words(&listed[0]), [word("q", "s2", "exclude")]);
+    assert_eq!((listed[0].decided[0].note.as_str(), &listed[0].decided[0].user_id), ("looked", &world.owner.user_id));
+    let back = resolve(&world, &incident, said(Some(Decision::Restore), &[("q", "s2")])).unwrap();
+    assert_eq!(
+        (back.status, back.digest),
+        (IncidentStatus::Open, incident.digest),
+        "the same cause is no answered one"
+    );
+    assert_eq!(back.resolution.unwrap().decision, "restore");
+    assert_eq!((world.occupancy(), world.open()), (counted, vec!["double_entry".to_owned()]));
+    assert_eq!(decided(&world), []);
+    world.is_consistent();
+    // Once more there is nothing to take back, and nothing changes.
+    let ledger = world.ledger();
+    resolve(&world, &incident, said(Some(Decision::Restore), &[("q", "s2")])).unwrap();
+    assert_eq!(world.ledger(), ledger);
+    assert_eq!(ledger.iter().filter(|action| *action == "incident_resolved").count(), 2);
+}
+
+#[test]
+fn restore_without_scans_takes_back_all_that_is_decided_and_the_answer() {
+    let world = World::new();
+    let incident = double_entry(&world);
+    world.phone("r", "main").scan("s3", "A", "valid", at(120_000));
+    let counted = world.occupancy();
+    let incident = world.incident(incident.kind.as_str());
+    // One of two on top is excluded: the cause changed, so it is open again, and says what was decided so far.
+    let open = resolve(&world, &incident, said(Some(Decision::Exclude), &[("q", "s2")])).unwrap();
+    assert_eq!(open.status, IncidentStatus::Open);
+    let shown = now(incidents::show(&world.app, &world.owner, incident.incident_id.clone())).unwrap();
+    assert_eq!(words(&shown), [word("q", "s2", "exclude")]);
+    assert_eq!(decided(&world), [], "it waits in the queue");
+    resolve(&world, &incident, said(Some(Decision::Exclude), &[("r", "s3")])).unwrap();
+    assert_eq!(words(&decided(&world)[0]), [word("q", "s2", "exclude"), word("r", "s3", "exclude")]);
+    let back = resolve(&world, &incident, said(Some(Decision::Restore), &[])).unwrap();
+    assert_eq!((back.status, back.digest, world.occupancy()), (IncidentStatus::Open, incident.digest, counted));
+    world.is_consistent();
+    // A note is taken back too: it had resolved this very cause.
+    resolve(&world, &incident, said(None, &[])).unwrap();
+    assert_eq!((world.open(), decided(&world).len()), (vec![], 1));
+    let back = resolve(&world, &incident, said(Some(Decision::Restore), &[])).unwrap();
+    assert_eq!((back.status, world.open()), (IncidentStatus::Open, vec!["double_entry".to_owned()]));
+    world.is_consistent();
+}
+
+#[test]
+fn what_cleared_by_itself_leaves_nothing_to_take_back() {
+    let world = World::new();
+    // A code in no list is let in by hand; the ticket turns up later.
+    world.phone("p", "main").scan("s1", "A", "valid", at(0));
+    let incident = world.incident("admitted_in_error");
+    world.tickets(&["A"]);
+    assert_eq!((world.open(), decided(&world)), (vec![], vec![]));
+    assert_eq!(code(resolve(&world, &incident, said(Some(Decision::Restore), &[]))), "incident_cleared");
+    let named = resolve(&world, &incident, said(Some(Decision::Restore), &[("p", "s1")]));
+    assert_eq!(code(named), "incident_cleared");
+    world.is_consistent();
+}
+
+/// One act counts what a revoked device left; one scan of it, or all of them, is taken back.
+#[test]
+fn an_accepted_log_is_taken_back_scan_by_scan_or_at_once() {
+    let world = World::new();
+    world.tickets(&["A", "B", "C"]);
+    let phone = world.phone("p", "main");
+    let id = phone.caller.device_id.clone();
+    now(devices::revoke(&world.app, &world.owner, id.clone(), None)).unwrap();
+    for (scan_id, code) in [("s1", "A"), ("s2", "B"), ("s3", "C")] {
+        assert!(phone.upload(scan_id, scan_id, code, "valid", at(0)).is_err(), "kept, and refused");
+    }
+    assert_eq!((world.occupancy().inside, world.open().len()), (0, 3));
+    // These are S1's: under their own bearer they are proven.
+    assert_eq!(now(devices::accept(&world.app, &world.owner, id.clone())).unwrap().counted, 3);
+    assert_eq!((world.occupancy().inside, world.open()), (3, vec![]));
+    let listed = decided(&world);
+    assert_eq!(listed.len(), 3, "each is listed with who accepted it");
+    assert!(listed.iter().all(|one| one.incident.resolution.as_ref().unwrap().user_id == world.owner.user_id));
+    let first = &listed[0].incident;
+    assert_eq!(resolve(&world, first, said(Some(Decision::Restore), &[])).unwrap().status, IncidentStatus::Open);
+    assert_eq!((world.occupancy().inside, decided(&world).len()), (2, 2));
+    world.is_consistent();
+    // The rest by one act; what a person excluded stays so.
+    let excluded = &listed[1].incident;
+    resolve(&world, excluded, said(Some(Decision::Restore), &[])).unwrap();
+    let scan = listed[1].decided[0].review.scan_id.to_string();
+    resolve(&world, excluded, said(Some(Decision::Exclude), &[("p", &scan)])).unwrap();
+    assert_eq!(now(devices::take_back(&world.app, &world.owner, id.clone())).unwrap(), 1);
+    assert_eq!((world.occupancy().inside, world.open().len()), (0, 2));
+    assert_eq!(world.ledger().last().unwrap(), "scans_taken_back");
+    world.is_consistent();
+    let ledger = world.ledger();
+    assert_eq!(now(devices::take_back(&world.app, &world.owner, id.clone())).unwrap(), 0);
+    assert_eq!(world.ledger(), ledger);
+    assert_eq!(code(now(devices::take_back(&world.app, &world.member(Role::Viewer), id))), "forbidden");
 }
 
 #[test]
@@ -103,7 +221,7 @@ fn the_queue_is_listed_by_status() {
     resolve(&world, &incident, said(None, &[])).unwrap();
     assert_eq!((count(Some(IncidentStatus::Open)), count(Some(IncidentStatus::Resolved)), count(None)), (0, 1, 1));
     assert_eq!(
-        now(incidents::show(&world.app, &world.owner, incident.incident_id)).unwrap().status,
+        now(incidents::show(&world.app, &world.owner, incident.incident_id)).unwrap().incident.status,
         IncidentStatus::Resolved
     );
 }

@@ -14,7 +14,7 @@ use admit_store_sqlite::CommitFault;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
-use crate::world::{Backend, HOUR, World, code, now, whole_page};
+use crate::world::{HOUR, World, code, now, whole_page};
 
 const NODE: &str = "node";
 
@@ -159,13 +159,9 @@ fn a_run_goes_through_its_steps_once() {
 
 #[test]
 fn a_crash_before_any_statement_runs_only_the_unfinished_step_again() {
-    Backend::ALL.into_iter().for_each(crashed_before_any_statement);
-}
-
-fn crashed_before_any_statement(backend: Backend) {
     let mut crashes = 0;
     for statement in 0.. {
-        let bench = Bench::on(World::on(backend));
+        let bench = Bench::new();
         let taken = bench.take().unwrap();
         bench.world.dies_in.store(statement, Ordering::SeqCst);
         let ended = bench.carry_out(taken);
@@ -178,24 +174,22 @@ fn crashed_before_any_statement(backend: Backend) {
         let before = bench.steps();
         bench.world.store.crash();
         assert_eq!(now(bench.world.app.store.free_runs(NODE.into())), Ok(1));
-        assert_eq!(bench.go_on(), [Ok(Ended::Done)], "{backend:?}: crash before statement {statement}");
+        assert_eq!(bench.go_on(), [Ok(Ended::Done)], "crash before statement {statement}");
         bench.is_done();
         assert_eq!(bench.steps()[..before.len()], before, "what was done stayed as it was");
         assert!(bench.calls("draw") + bench.calls("send") <= 3, "one step at most was done twice");
     }
-    assert!(crashes >= 10, "{backend:?}: {crashes} places to crash at are too few to be all");
+    assert!(crashes >= 10, "{crashes} places to crash at are too few to be all");
 }
 
 #[test]
 fn a_commit_that_fails_or_whose_answer_is_lost_repeats_at_most_one_step() {
-    for (backend, fault) in
-        Backend::ALL.into_iter().flat_map(|one| [(one, CommitFault::Lose), (one, CommitFault::LostAck)])
-    {
+    for fault in [CommitFault::Lose, CommitFault::LostAck] {
         let mut faults = 0;
         for commit in 0.. {
             let left = Arc::new(AtomicI64::new(-1));
             let counted = left.clone();
-            let world = World::with_commits(backend, move || match counted.fetch_sub(1, Ordering::SeqCst) {
+            let world = World::with_commits(move || match counted.fetch_sub(1, Ordering::SeqCst) {
                 0 => fault,
                 _ => CommitFault::Proceed,
             });
@@ -213,12 +207,12 @@ fn a_commit_that_fails_or_whose_answer_is_lost_repeats_at_most_one_step() {
             }
             assert!(hit || ended == Ok(Ended::Done));
             bench.is_done();
-            assert!(bench.calls("draw") + bench.calls("send") <= 3, "{backend:?}: {fault:?} at commit {commit}");
+            assert!(bench.calls("draw") + bench.calls("send") <= 3, "{fault:?} at commit {commit}");
             if !hit {
                 break;
             }
         }
-        assert_eq!(faults, 4, "{backend:?}: three steps and the end are four commits");
+        assert_eq!(faults, 4, "three steps and the end are four commits");
     }
 }
 
@@ -292,11 +286,7 @@ fn a_step_is_tried_only_so_often() {
 
 #[test]
 fn two_who_think_a_run_is_theirs_store_each_step_once() {
-    Backend::ALL.into_iter().for_each(thought_theirs_by_two);
-}
-
-fn thought_theirs_by_two(backend: Backend) {
-    let bench = Bench::on(World::on(backend));
+    let bench = Bench::new();
     let slow = bench.take().unwrap();
     // Its lease ends while it does not notice; another takes the run and finishes it.
     bench.world.pass(JOB_LEASE_MS + 1);
@@ -307,7 +297,7 @@ fn thought_theirs_by_two(backend: Backend) {
     bench.is_done();
 
     // The same while the other is only half way.
-    let bench = Bench::on(World::on(backend));
+    let bench = Bench::new();
     let slow = bench.take().unwrap();
     bench.world.pass(JOB_LEASE_MS + 1);
     let quick = bench.take().unwrap();

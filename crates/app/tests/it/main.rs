@@ -1,5 +1,7 @@
-//! The use cases on the embedded store in memory, one file a noun. Time is a number that a test sets.
+//! The use cases, one file a noun, on the embedded store in memory, or with `ADMIT_TEST_STORE=postgres` on a PostgreSQL that
+//! these tests start for themselves. Time is a number that a test sets.
 
+mod home;
 mod world;
 mod accounts;
 mod events;

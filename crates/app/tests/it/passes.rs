@@ -19,10 +19,9 @@ use admit_core::ticket::TicketStatus;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
-use crate::world::{Backend, HOUR, World, at, code, new_event, now, whole_page};
+use crate::world::{HOUR, World, at, code, new_event, now, whole_page};
 
 const NODE: &str = "node";
-const URL: &str = "https://t.example";
 
 /// A mail server and a shelf of pictures that remember everything.
 #[derive(Default)]
@@ -88,13 +87,10 @@ struct Office {
 
 impl Office {
     fn new() -> Self {
-        Self::with_url(Some(URL))
+        Self::with_url(Some("https://t.example"))
     }
     fn with_url(public_url: Option<&str>) -> Self {
-        Self::on(World::new(), public_url)
-    }
-    fn on(world: World, public_url: Option<&str>) -> Self {
-        let outside = Arc::<Outside>::default();
+        let (world, outside) = (World::new(), Arc::<Outside>::default());
         let set_up = SetUp {
             mail: outside.clone(),
             objects: outside.clone(),
@@ -389,7 +385,7 @@ fn a_refusal_for_good_waits_for_a_person() {
     let set_up = SetUp {
         mail: refuse,
         objects: office.outside.clone(),
-        public_url: Some(URL.into()),
+        public_url: Some("https://t.example".into()),
         objects_public_url: Some("https://pictures.example".into()),
     };
     let workflows = Workflows::default().with(Delivery(set_up));
@@ -428,13 +424,9 @@ fn without_the_servers_address_a_pass_waits_and_says_why() {
 
 #[test]
 fn a_crash_before_any_statement_leaves_one_token_one_object_and_at_most_one_mail_more() {
-    Backend::ALL.into_iter().for_each(crashed_before_any_statement);
-}
-
-fn crashed_before_any_statement(backend: Backend) {
     let mut crashes = 0;
     for statement in 0.. {
-        let office = Office::on(World::on(backend), Some(URL));
+        let office = Office::new();
         let (guest, ticket) = office.guest(ana());
         let taken = office.take().pop().unwrap();
         office.world.dies_in.store(statement, Ordering::SeqCst);
@@ -445,7 +437,7 @@ fn crashed_before_any_statement(backend: Backend) {
             crashes += 1;
             office.world.store.crash();
             now(office.world.app.store.free_runs(NODE.into())).unwrap();
-            assert_eq!(office.work(), [Ended::Done], "{backend:?}: crash before statement {statement}");
+            assert_eq!(office.work(), [Ended::Done], "crash before statement {statement}");
         }
         let letters = office.letters();
         assert!((1..=2).contains(&letters.len()), "{} mails, crash before statement {statement}", letters.len());

@@ -1,4 +1,4 @@
-//! A small world: a store in memory, a clock and dice of its own, an organisation with a live event, phones that scan.
+//! A small world: a store in place, a clock and dice of its own, an organisation with a live event, phones that scan.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use admit_app::events::NewEvent;
 use admit_app::gates::NewGate;
 use admit_app::members::NewMember;
 use admit_app::organizations::NewOrganization;
-use admit_app::ports::{App, Clock, Hint, Hints, Ids, Store, read};
+use admit_app::ports::{App, Clock, Hint, Hints, Ids, read};
 use admit_app::records::*;
 use admit_app::secret::Secret;
 use admit_app::tickets::NewTicket;
@@ -23,9 +23,10 @@ use admit_core::ids::*;
 use admit_core::occupancy::Occupancy;
 use admit_core::sign::{V1Fields, hmac_sha256, sign_v1, token_hash};
 use admit_core::time::Timestamp;
-use admit_store_postgres::{Postgres, testing};
-use admit_store_sqlite::{CommitFault, Options, Sqlite, StatementFault};
+use admit_store_sqlite::{CommitFault, StatementFault};
 use futures_util::FutureExt as _;
+
+use crate::home::{Home, Hooks};
 
 pub const HOUR: i64 = 3_600_000;
 /// When every world begins: 2026-06-07T18:00:00Z.
@@ -62,76 +63,14 @@ impl Heard {
     }
 }
 
-/// Which store a world stands on.
-#[derive(Debug, Clone, Copy)]
-pub enum Backend {
-    /// The embedded one, in memory.
-    Sqlite,
-    /// A database of its own on a private PostgreSQL.
-    Postgres,
-}
-
-impl Backend {
-    pub const ALL: [Self; 2] = [Self::Sqlite, Self::Postgres];
-}
-
-/// The store itself: for crashes and images of it.
-pub enum Stored {
-    Sqlite(Sqlite),
-    Postgres(Postgres),
-}
-
-impl Stored {
-    fn open(backend: Backend, options: Options) -> Self {
-        let Options { clock, before_commit, before_statement, .. } = options.clone();
-        let hooks = admit_store_postgres::Options {
-            inline: true,
-            clock,
-            before_commit,
-            before_statement,
-            require_fsync: false,
-            ..admit_store_postgres::Options::default()
-        };
-        match backend {
-            Backend::Sqlite => Self::Sqlite(Sqlite::memory(options).unwrap()),
-            Backend::Postgres => Self::Postgres(Postgres::open(&testing::shared().database(), hooks).unwrap()),
-        }
-    }
-    fn port(&self) -> Arc<dyn Store> {
-        match self {
-            Self::Sqlite(store) => Arc::new(store.clone()),
-            Self::Postgres(store) => Arc::new(store.clone()),
-        }
-    }
-    /// The process dies and starts again on what was committed.
-    pub fn crash(&self) {
-        match self {
-            Self::Sqlite(store) => store.crash().unwrap(),
-            Self::Postgres(store) => store.crash(),
-        }
-    }
-    fn embedded(&self) -> &Sqlite {
-        match self {
-            Self::Sqlite(store) => store,
-            Self::Postgres(_) => panic!("only the embedded store has images"),
-        }
-    }
-    pub fn snapshot(&self) -> Vec<u8> {
-        self.embedded().snapshot().unwrap()
-    }
-    pub fn restore(&self, image: &[u8]) {
-        self.embedded().restore(image).unwrap();
-    }
-}
-
 /// The world and its first organisation.
 pub struct World {
     pub app: App,
     pub owner: UserCaller,
     pub event: EventId,
     pub heard: Arc<Heard>,
-    /// The store itself: for crashes and images of it.
-    pub store: Stored,
+    /// The store itself: for crashes, and copies of it.
+    pub store: Home,
     /// Statements until the process dies; negative = it lives.
     pub dies_in: Arc<AtomicI64>,
     clock: Arc<AtomicI64>,
@@ -211,14 +150,10 @@ pub fn coded(code: &str) -> NewTicket {
 impl World {
     /// An organisation with a live event and the gates `main` (in) and `out` (out).
     pub fn new() -> Self {
-        Self::on(Backend::Sqlite)
-    }
-    /// The same on this store.
-    pub fn on(backend: Backend) -> Self {
-        Self::with_commits(backend, || CommitFault::Proceed)
+        Self::with_commits(|| CommitFault::Proceed)
     }
     /// The same; `commits` is asked before each commit what becomes of it.
-    pub fn with_commits(backend: Backend, commits: impl Fn() -> CommitFault + Send + Sync + 'static) -> Self {
+    pub fn with_commits(commits: impl Fn() -> CommitFault + Send + Sync + 'static) -> Self {
         let clock = Arc::new(AtomicI64::new(BEGIN));
         let ticking = clock.clone();
         let dies_in = Arc::new(AtomicI64::new(-1));
@@ -230,18 +165,15 @@ impl World {
                 StatementFault::Proceed
             }
         };
-        let options = Options {
-            inline: true,
-            before_statement: Some(Arc::new(crash)),
-            before_commit: Some(Arc::new(commits)),
-            clock: Some(Arc::new(move || ticking.load(Ordering::SeqCst))),
-            ..Options::default()
-        };
-        let store = Stored::open(backend, options);
+        let store = Home::new(Hooks {
+            before_statement: Arc::new(crash),
+            before_commit: Arc::new(commits),
+            clock: Arc::new(move || ticking.load(Ordering::SeqCst)),
+        });
         let heard = Arc::new(Heard::default());
         let secret = Secret::new(&"s".repeat(40)).unwrap();
         let ids = Arc::new(TestIds::default());
-        let app = App::new(store.port(), Arc::new(TestClock(clock.clone())), ids, heard.clone(), secret);
+        let app = App::new(store.store(), Arc::new(TestClock(clock.clone())), ids, heard.clone(), secret);
         let (owner, event) = organization(&app, "home");
         Self { app, owner, event, heard, store, dies_in, clock }
     }
@@ -300,13 +232,13 @@ impl World {
     pub fn open(&self) -> Vec<String> {
         let open = Some(IncidentStatus::Open);
         let page = now(incidents::list(&self.app, &self.owner, self.event.clone(), open, whole_page())).unwrap();
-        let mut kinds: Vec<String> = page.items.iter().map(|one| one.kind.to_string()).collect();
+        let mut kinds: Vec<String> = page.items.iter().map(|one| one.incident.kind.to_string()).collect();
         kinds.sort();
         kinds
     }
     pub fn incident(&self, kind: &str) -> IncidentRecord {
         let page = now(incidents::list(&self.app, &self.owner, self.event.clone(), None, whole_page())).unwrap();
-        page.items.into_iter().find(|one| one.kind.as_str() == kind).unwrap()
+        page.items.into_iter().map(|one| one.incident).find(|one| one.kind.as_str() == kind).unwrap()
     }
     /// Actions of the event's ledger, oldest first.
     pub fn ledger(&self) -> Vec<String> {

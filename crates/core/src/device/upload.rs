@@ -200,19 +200,11 @@ impl State {
         }
     }
 
-    /// A revoked device's scans, kept for review: receipts. When all are handed over, or no more is taken, the key
-    /// goes; the log stays (spec D10).
+    /// A revoked device's scans, kept for review: receipts. When all are handed over or refused for good, or no more is
+    /// taken, the key goes; the log stays (spec D10).
     pub fn handed_over(&mut self, details: &RevokedDetails) {
-        let named: BTreeSet<&ScanId> = details.kept.iter().collect();
-        let kept = self.batch.take().map(|batch| self.named_of(&batch, &named, |_| true)).unwrap_or_default();
-        if !kept.is_empty() {
-            self.settling.extend(&kept);
-            let epoch = self.epoch_seen.or(self.journal.epoch);
-            let at_ms = self.clock.read().at_ms;
-            self.note(Entry::Received { epoch, serial: u64::MAX, seqs: ranges(&kept), held: true, at_ms });
-            self.keep_witness();
-            let now = self.mono();
-            self.lanes.sync.done(now, 0);
+        if let Some(batch) = self.batch.take() {
+            self.settle_held(&batch, &details.kept, &details.rejected);
         }
         if details.quota_left == 0 {
             self.erase_key();
@@ -225,14 +217,23 @@ impl State {
         let details = serde_json::to_value(&problem.details).ok();
         let details = details.and_then(|it| serde_json::from_value::<SuspendedDetails>(it).ok());
         let (Some(details), Some(batch)) = (details, self.batch.clone()) else { return false };
+        let settled = self.settle_held(&batch, &details.kept, &details.rejected);
+        if settled {
+            self.batch = None;
+        }
+        settled
+    }
+
+    /// Scans of a batch that are stored and held, and items of it that are refused for good: neither is offered again.
+    /// `false` where none is named.
+    fn settle_held(&mut self, batch: &Batch, kept: &[ScanId], rejected: &[Rejected]) -> bool {
         let epoch = self.epoch_seen.or(self.journal.epoch);
-        let named: BTreeSet<&ScanId> = details.kept.iter().collect();
-        let rejected = rejected_of(&batch, &details.rejected);
-        let kept = self.named_of(&batch, &named, |seq| !rejected.contains_key(seq));
+        let named: BTreeSet<&ScanId> = kept.iter().collect();
+        let rejected = rejected_of(batch, rejected);
+        let kept = self.named_of(batch, &named, |seq| !rejected.contains_key(seq));
         if kept.is_empty() && rejected.is_empty() {
             return false;
         }
-        self.batch = None;
         self.settling.extend(kept.iter().chain(rejected.keys()));
         if !kept.is_empty() {
             let at_ms = self.clock.read().at_ms;

@@ -307,6 +307,9 @@ pub struct ConflictScan {
 pub struct RevokedDetails {
     /// Scans kept unverified: receipts.
     pub kept: Vec<ScanId>,
+    /// Items refused for good, and stored as they came.
+    #[serde(default)]
+    pub rejected: Vec<Rejected>,
     /// How many more the server will keep.
     pub quota_left: u64,
 }

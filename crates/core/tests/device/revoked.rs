@@ -3,6 +3,7 @@
 use admit_core::scan::Method;
 use admit_core::wire::engine::{Effect, Input, Phase};
 use admit_core::wire::journal::Entry;
+use admit_core::wire::scanning::SyncRequest;
 
 use super::phone::Phone;
 use super::server::{Reply, Server};
@@ -68,6 +69,38 @@ fn a_revoked_phone_that_restarts_wipes_again_and_goes_on_handing_over() {
     assert_eq!(phone.view().phase, Phase::Revoked);
     hand_over(&mut phone, &mut server, 20_000);
     assert_eq!((server.ids().len(), phone.view().unsent), (3, 0));
+}
+
+/// spec D10, §3 "Log": an item refused for good is handed over too: it goes to the problem list, the key goes after it.
+#[test]
+fn d10_an_item_refused_for_good_does_not_keep_the_key_alive() {
+    let (mut phone, _) = revoked_with(3);
+    let mut refused = Vec::new();
+    for _ in 0..3 {
+        phone.pass(10_000);
+        let Some(at) = phone.requests.iter().position(|sent| sent.is(SYNC)) else { break };
+        let sent = phone.requests.remove(at);
+        let request: SyncRequest = serde_json::from_str(sent.body.as_ref().unwrap()).unwrap();
+        let ids: Vec<String> = request.scans.iter().map(|item| scan_id(item.get())).collect();
+        // The server keeps all but the last of each upload, which it cannot read.
+        let (last, kept) = ids.split_last().unwrap();
+        refused.push(last.clone());
+        let item =
+            serde_json::json!({ "scan_id": last, "index": kept.len(), "reason": "count: must be 1", "kept": true });
+        let told = serde_json::json!({ "kept": kept, "rejected": [item], "quota_left": 19_000 });
+        phone.answer(&sent, &Reply::problem_with(403, "device_revoked", told));
+    }
+    let view = phone.view();
+    assert_eq!(view.unsent, 0, "{:?}", view.history);
+    let mut problems: Vec<String> = view.problems.iter().map(|one| one.scan_id.to_string()).collect();
+    problems.sort();
+    refused.sort();
+    assert_eq!(problems, refused);
+    assert!(matches!(phone.entries().last(), Some(Entry::KeyErased { .. })));
+}
+
+fn scan_id(item: &str) -> String {
+    serde_json::from_str::<serde_json::Value>(item).unwrap()["scan_id"].as_str().unwrap().to_owned()
 }
 
 #[test]

@@ -474,7 +474,7 @@ impl Server {
             self.store(scan, at_ms);
         }
         if self.revoked {
-            let details = RevokedDetails { kept: processed, quota_left: 20_000 };
+            let details = RevokedDetails { kept: processed, rejected: Vec::new(), quota_left: 20_000 };
             return Reply::problem_with(403, "device_revoked", serde_json::to_value(details).unwrap());
         }
         let answer = SyncAnswer {
@@ -494,7 +494,7 @@ impl Server {
     /// the same.
     pub fn judge(&mut self, sent: &Sent, device: &DeviceId, at_ms: i64) -> Reply {
         if self.revoked {
-            let details = RevokedDetails { kept: Vec::new(), quota_left: 20_000 };
+            let details = RevokedDetails { kept: Vec::new(), rejected: Vec::new(), quota_left: 20_000 };
             return Reply::problem_with(403, "device_revoked", serde_json::to_value(details).unwrap());
         }
         let request = OnlineRequest::read(sent.body.as_ref().unwrap().as_bytes()).unwrap();

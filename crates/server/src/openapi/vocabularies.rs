@@ -49,6 +49,7 @@ const MEMBERS: &[(&str, &str, &[&str])] = &[
     ("IncidentView", "severity", Severity::WORDS),
     ("IncidentView", "status", INCIDENT_STATES),
     ("ResolutionView", "decision", DECISIONS),
+    ("DecidedScanView", "decision", &[Decision::WORDS[0], Decision::WORDS[1]]),
     ("ResolveRequest", "decision", DECISIONS),
     ("ScanView", "kind", ScanKind::WORDS),
     ("ScanView", "stage", Stage::WORDS),

@@ -25,6 +25,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(rotate_key))
         .routes(routes!(resume))
         .routes(routes!(accept))
+        .routes(routes!(take_back))
         .routes(routes!(close_log))
         .routes(routes!(import_log))
 }
@@ -36,6 +37,14 @@ struct CountedView {
     /// Scans that count now.
     counted: usize,
     /// Scans that go on waiting: nothing proves that the device made them.
+    waiting: usize,
+}
+
+/// What one act took back.
+#[derive(Serialize, ToSchema)]
+struct TakenBackView {
+    id: String,
+    /// Scans that counted by a person's word and wait for a person again.
     waiting: usize,
 }
 
@@ -155,6 +164,21 @@ async fn accept(
 ) -> Result<Json<CountedView>> {
     let accepted = devices::accept(&state.app, &caller, device_id.clone()).await?;
     Ok(Json(CountedView { id: device_id.to_string(), counted: accepted.counted, waiting: accepted.waiting }))
+}
+
+/// Takes back what was accepted of a device, by whichever act and whoever said it: those scans wait for a person again.
+#[utoipa::path(post, path = "/api/scanning/devices/{id}/take-back", tag = "organisers",
+    params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["review"]))), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "Taken back", body = TakenBackView),
+    (status = 404, description = "No such device", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn take_back(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(device_id): Path<DeviceId>,
+) -> Result<Json<TakenBackView>> {
+    let waiting = devices::take_back(&state.app, &caller, device_id.clone()).await?;
+    Ok(Json(TakenBackView { id: device_id.to_string(), waiting }))
 }
 
 /// Closes a log that nobody will hand over any more: its gap stays on record and is no longer waited for.

@@ -1,8 +1,9 @@
 //! `/api/events/{id}/incidents` and `/api/incidents/{id}`.
 
 use admit_app::error::Error;
-use admit_app::incidents::{self, Resolve};
-use admit_app::records::{IncidentRecord, IncidentStatus};
+use admit_app::incidents::{self, Resolve, ShownIncident};
+use admit_app::ports::IncidentFilter;
+use admit_app::records::{DecisionRecord, IncidentStatus};
 use admit_core::ids::{DeviceId, EventId, IncidentId, ScanId};
 use admit_core::incident::{CauseScan, CauseSubject, Subject};
 use admit_core::review::Decision;
@@ -15,7 +16,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::shape::{List, page};
+use super::shape::{List, flag, page};
 use crate::auth::user::User;
 use crate::body::{JsonBody, Path, Query};
 use crate::error::{ApiError, Result};
@@ -46,7 +47,11 @@ struct IncidentView {
     order_uncertain: bool,
     /// The scans it stands on, in the order that counts.
     scans: Vec<IncidentScanView>,
+    /// The last answer; `restore` where the one before was taken back.
     resolution: Option<ResolutionView>,
+    /// What is decided about scans of its ticket or code and holds now, oldest first, by whichever incident or act it was
+    /// said: `restore` takes it back.
+    decided: Vec<DecidedScanView>,
     #[schema(value_type = String, format = DateTime)]
     opened_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
@@ -86,12 +91,25 @@ struct ResolutionView {
     at: Timestamp,
 }
 
+/// A decision about a scan that holds now.
+#[derive(Serialize, ToSchema)]
+struct DecidedScanView {
+    device_id: String,
+    scan_id: String,
+    /// `accept` or `exclude`.
+    decision: &'static str,
+    user_id: String,
+    note: String,
+    #[schema(value_type = String, format = DateTime)]
+    at: Timestamp,
+}
+
 /// What a person says.
 #[derive(Deserialize, ToSchema)]
 struct ResolveRequest {
     /// `accept` counts an unproven scan, `exclude` un-counts one, `restore` takes either back, `note` decides nothing.
     decision: String,
-    /// The scans it is about; not for `note`.
+    /// The scans it is about; not for `note`. `restore` without any takes back all of the incident's `decided`.
     #[serde(default)]
     scans: Option<Vec<ScanName>>,
     note: Option<String>,
@@ -111,6 +129,18 @@ struct IncidentQuery {
     limit: Option<usize>,
     cursor: Option<String>,
     status: Option<String>,
+    decided: Option<String>,
+}
+
+fn decided(one: DecisionRecord) -> DecidedScanView {
+    DecidedScanView {
+        device_id: one.review.device_id.to_string(),
+        scan_id: one.review.scan_id.to_string(),
+        decision: one.review.decision.as_str(),
+        user_id: one.user_id.to_string(),
+        note: one.note,
+        at: one.at,
+    }
 }
 
 fn scan(one: CauseScan) -> IncidentScanView {
@@ -128,7 +158,8 @@ fn scan(one: CauseScan) -> IncidentScanView {
     }
 }
 
-fn view(one: IncidentRecord) -> Result<IncidentView> {
+fn view(shown: ShownIncident) -> Result<IncidentView> {
+    let one = shown.incident;
     let cause = stored::cause_from_json(&one.cause).map_err(|error| Error::Bug(error.to_string()))?;
     let (ticket_id, barcode_hash, device_id) = match &cause.subject {
         CauseSubject::Scans(Subject::Ticket(id)) => (Some(id.to_string()), None, None),
@@ -157,6 +188,7 @@ fn view(one: IncidentRecord) -> Result<IncidentView> {
         order_uncertain: cause.order_uncertain,
         scans: cause.scans.into_iter().map(scan).collect(),
         resolution,
+        decided: shown.decided.into_iter().map(decided).collect(),
         opened_at: one.opened_at,
         updated_at: one.updated_at,
     })
@@ -168,6 +200,7 @@ fn view(one: IncidentRecord) -> Result<IncidentView> {
         ("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500),
         ("cursor" = Option<String>, Query),
         ("status" = Option<String>, Query, description = "`open`, `resolved` or `cleared`; all where absent"),
+        ("decided" = Option<String>, Query, description = "`1`: only those that a person answered and that are not open again"),
     ), extensions(("x-actions" = json!(["read_scans"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "A page", body = List<IncidentView>),
     (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
@@ -180,7 +213,9 @@ async fn list(
 ) -> Result<Json<List<IncidentView>>> {
     let unknown = || ApiError::field("status", "must be one of: open, resolved, cleared");
     let status = query.status.map(|text| IncidentStatus::parse(&text).ok_or_else(unknown)).transpose()?;
-    let listed = incidents::list(&state.app, &caller, event_id, status, page(query.limit, query.cursor)?).await?;
+    let decided = flag("decided", query.decided.as_deref())?;
+    let filter = IncidentFilter { status, decided, queued: true };
+    let listed = incidents::list(&state.app, &caller, event_id, filter, page(query.limit, query.cursor)?).await?;
     let items = listed.items.into_iter().map(view).collect::<Result<_>>()?;
     Ok(Json(List { items, next_cursor: listed.next_cursor }))
 }
@@ -199,7 +234,8 @@ async fn show(
     Ok(Json(view(incidents::show(&state.app, &caller, incident_id).await?)?))
 }
 
-/// Answers an incident: it is resolved for exactly what it says now.
+/// Answers an incident: it is resolved for exactly what it says now. `restore` takes back what was decided, also where the
+/// decision itself cleared the incident, and with it the answer: one whose cause is back, or holds still, is open.
 #[utoipa::path(post, path = "/api/incidents/{id}/resolve", tag = "organisers", request_body = ResolveRequest,
     params(("id" = String, Path, description = "Incident")), extensions(("x-actions" = json!(["review"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "As it stands now", body = IncidentView),

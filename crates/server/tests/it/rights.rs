@@ -225,6 +225,8 @@ async fn d10_over_http_a_saved_log_is_imported_and_accepted() {
     json(import("", &lines[2], kind).await, 200).await;
     assert_eq!(post(&server, &format!("{device}/accept"), json!({}), 200).await["counted"], 1);
     assert_eq!(get(&server, "/api/events/{event}/occupancy").await["inside"], 3);
+    assert_eq!(post(&server, &format!("{device}/take-back"), json!({}), 200).await["waiting"], 3);
+    assert_eq!(get(&server, "/api/events/{event}/occupancy").await["inside"], 0);
     let wrong = json(import("", "{}\nnonsense", kind).await, 200).await;
     assert_eq!((&wrong["wrong_lines"], &wrong["errors"][1]["line"]), (&json!(2), &json!(2)));
     problem(import("", "\n", kind).await, 400, "invalid_request").await;
@@ -287,7 +289,7 @@ async fn another_organisations_device_is_not_there_for_any_act() {
     let ticket = ask(&server, "d-1").await;
     post(&server, &approval(&ticket), place(&server), 200).await;
     let device = format!("/api/scanning/devices/{}", phone.device_id());
-    let acts = ["rotate-key", "resume", "accept", "logs/log-a/close"].map(|act| format!("{device}/{act}"));
+    let acts = ["rotate-key", "resume", "accept", "take-back", "logs/log-a/close"].map(|act| format!("{device}/{act}"));
     for path in acts.into_iter().chain([approval(&ticket)]) {
         let answer = as_owner(&server, &server.other, Method::POST, &path).send().await.unwrap();
         problem(answer, 404, "not_found").await;

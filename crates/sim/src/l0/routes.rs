@@ -75,7 +75,7 @@ impl L0 {
             let server_time = Timestamp::clamped(now_ms);
             Reply::Answer(ok(&TimeAnswer { received_at_ms: now_ms, sent_at_ms: now_ms, server_time }))
         } else if self.device(&caller).revoked {
-            Reply::Answer(self.revoked(&caller, Vec::new()))
+            Reply::Answer(self.revoked(&caller, Vec::new(), Vec::new()))
         } else if route == "/api/scans" {
             Reply::Answer(self.judge(now_ms, &caller, body))
         } else if route.ends_with("/heartbeat") {

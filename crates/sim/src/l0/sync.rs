@@ -58,7 +58,8 @@ impl L0 {
         let revoked = self.state.orgs[caller.org].devices[&caller.device_id].revoked;
         let touched = self.store(now_ms, caller, &read, request.sync_batch_id.as_str());
         if revoked {
-            return self.revoked(caller, read.facts.iter().map(|fact| fact.scan.scan_id.clone()).collect());
+            let kept = read.facts.iter().map(|fact| fact.scan.scan_id.clone()).collect();
+            return self.revoked(caller, kept, read.rejected);
         }
         let answer = self.answer(now_ms, caller, &request.sync_batch_id, read.rejected, &read.facts, &touched);
         let body = serde_json::to_vec(&answer).unwrap_or_default();
@@ -160,11 +161,11 @@ impl L0 {
     }
 
     /// What a revoked device is told: what was kept, and how much more will be (spec D10).
-    pub(super) fn revoked(&mut self, caller: &Caller, kept: Vec<ScanId>) -> Response {
+    pub(super) fn revoked(&mut self, caller: &Caller, kept: Vec<ScanId>, rejected: Vec<Rejected>) -> Response {
         let org = &mut self.state.orgs[caller.org];
         if let Some(device) = org.devices.get_mut(&caller.device_id) {
-            device.quota_left = device.quota_left.saturating_sub(kept.len() as u64);
-            let details = RevokedDetails { kept, quota_left: device.quota_left };
+            device.quota_left = device.quota_left.saturating_sub((kept.len() + rejected.len()) as u64);
+            let details = RevokedDetails { kept, rejected, quota_left: device.quota_left };
             if let Ok(serde_json::Value::Object(map)) = serde_json::to_value(details) {
                 return with_details(403, "device_revoked", "The organiser revoked this device.", map);
             }

@@ -12,7 +12,7 @@ const fact = (more: Partial<ScanView> = {}): ScanView => ({
 });
 const incident = (more: Partial<IncidentView>): IncidentView => ({
   id: "i", kind: "unverified_scan", severity: "high", status: "open", ticket_id: null, barcode_hash: null, subject: "", order_uncertain: false,
-  scans: [], resolution: null, opened_at: "", updated_at: "", ...more,
+  scans: [], resolution: null, decided: [], opened_at: "", updated_at: "", ...more,
 });
 
 test("an entry, an exit, an undo and a door that stayed shut are told apart", () => {
@@ -60,8 +60,9 @@ test("the gravest comes first, and of the equally grave the newest", () => {
   expect(gravestFirst(queue).map((each) => each.id)).toEqual(["newer and critical", "old and critical", "new and low"]);
 });
 
-test("what was decided about scans is taken back, a note is not", () => {
-  const decided = (decision: string, scans = [scan()]) => incident({ scans, resolution: { decision, note: "", at: "" } });
-  expect(["accept", "exclude", "note", "restore"].map((decision) => mayTakeBack(decided(decision)))).toEqual([true, true, false, false]);
-  expect(mayTakeBack(decided("exclude", []))).toBe(false);
+test("an answer is taken back while it stands or something is decided by it", () => {
+  const decided = [{ device_id: "d", scan_id: "s", decision: "exclude" as const }];
+  expect(mayTakeBack(incident({ status: "resolved" }))).toBe(true);
+  expect(mayTakeBack(incident({ status: "cleared", decided }))).toBe(true);
+  expect(mayTakeBack(incident({ status: "cleared" }))).toBe(false);
 });

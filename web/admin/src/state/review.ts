@@ -65,9 +65,8 @@ export function decidedWords(decision: string): string {
   const words: Record<string, string> = { accept: "Counted", exclude: "Not counted", restore: "Taken back", note: "In order" };
   return words[decision] ?? decision;
 }
-/** A decision about scans can be taken back; a note has decided nothing. */
-export const mayTakeBack = (incident: IncidentView): boolean =>
-  incident.scans.length > 0 && (incident.resolution?.decision === "accept" || incident.resolution?.decision === "exclude");
+/** An answer can be taken back at any time; where its cause went by itself and nothing is decided, there is none left. */
+export const mayTakeBack = (incident: IncidentView): boolean => incident.status === "resolved" || incident.decided.length > 0;
 
 /** The scans a decision is about: those that came on top, or all. */
 export function decidedScans(incident: IncidentView): IncidentScan[] {

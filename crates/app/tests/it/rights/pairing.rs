@@ -90,7 +90,7 @@ fn a_code_used_again_and_again_is_put_on_record_once_a_minute() {
 }
 
 /// spec D11: a known active `device_id` needs its own key or approval, else 409; its key stays good until the new one
-/// is used, so a lost answer locks nobody out.
+/// is used, so a lost answer locks nobody out, and an hour more for what only its bearer proves.
 #[test]
 fn d11_a_known_device_pairs_again_with_its_own_key_and_keeps_it_until_the_new_one_is_used() {
     let world = World::new();
@@ -100,6 +100,8 @@ fn d11_a_known_device_pairs_again_with_its_own_key_and_keeps_it_until_the_new_on
     let second = pair(&world, &token(&world, None), "p", Some(&first.api_key)).unwrap();
     caller(&world, &first.api_key).expect("the answer may be lost");
     caller(&world, &second.api_key).unwrap();
+    caller(&world, &first.api_key).expect("the overlap");
+    world.pass(admit_core::limits::KEY_OVERLAP_MS);
     assert_eq!(code(caller(&world, &first.api_key)), "unknown_key");
     world.is_consistent();
 }

@@ -1,5 +1,7 @@
 //! A device loses its right to speak (spec D10, S1 §8.2).
 
+use admit_app::changes::{self, ChangesCommand};
+use admit_app::manifests::{self, FetchCommand, FetchNamesCommand};
 use admit_app::records::DeviceState;
 use admit_core::limits::{QUARANTINE_SCANS, SYNC_V2_SCANS};
 use admit_core::scan::{Scan, Stage};
@@ -116,4 +118,10 @@ fn d10_a_revoked_device_gets_no_list_and_no_changes() {
     let beat = serde_json::json!({ "log_id": "log", "head": 1, "pending": 1, "manifest_version": 1 });
     let beat = devices::heartbeat(&world.app, &phone.caller, serde_json::from_value(beat).unwrap());
     assert_eq!(code(now(beat)), "device_revoked");
+    let (app, caller, event) = (&world.app, &phone.caller, &world.event);
+    let list = manifests::fetch(app, caller, event, FetchCommand::default());
+    assert_eq!(code(now(list).map(drop)), "device_revoked");
+    let names = manifests::fetch_names(app, caller, event, FetchNamesCommand::default());
+    assert_eq!(code(now(names).map(drop)), "device_revoked");
+    assert_eq!(code(now(changes::poll(app, caller, event, ChangesCommand::default())).map(drop)), "device_revoked");
 }

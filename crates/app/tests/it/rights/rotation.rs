@@ -66,6 +66,26 @@ fn rotate_key_an_s1_client_sends_its_old_queue_under_the_old_key_in_the_overlap(
     world.is_consistent();
 }
 
+/// spec D6, D11: an S1 client that is moved to another gate with a full queue pairs with its own key, and hands the queue
+/// over under that key until the overlap ends. Whoever was approved without a key has no such time.
+#[test]
+fn d11_a_client_that_pairs_again_with_its_own_key_sends_its_old_queue_in_the_overlap() {
+    let world = World::new();
+    world.tickets(&["A", "B"]);
+    let phone = world.phone("p", "main");
+    caller(&world, &phone.caller.api_key).unwrap();
+    let new = pair(&world, &token(&world, None), "p", Some(&phone.caller.api_key)).unwrap();
+    caller(&world, &new.api_key).unwrap();
+    world.pass(KEY_OVERLAP_MS - 1);
+    caller(&world, &phone.caller.api_key).unwrap();
+    phone.scan("s1", "A", "valid", at(0));
+    assert_eq!((world.occupancy().inside, world.open()), (1, Vec::new()), "proven");
+    world.pass(1);
+    assert_eq!(code(caller(&world, &phone.caller.api_key)), "unknown_key");
+    caller(&world, &new.api_key).unwrap();
+    world.is_consistent();
+}
+
 /// spec §5 `rotate-key`: the token is bound to that device; a lost answer is asked for again and the old key goes on.
 #[test]
 fn rotate_key_the_token_is_one_devices_and_a_lost_answer_is_repeated() {

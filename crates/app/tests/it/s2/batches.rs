@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
+use admit_app::devices;
 use admit_app::recent::{Recent, RecentScan};
 use admit_core::gate::Direction;
 
@@ -30,6 +31,22 @@ fn s2_4_a_batch_leaves_scans_states_a_row_and_a_line() {
     let rows = stored(&world);
     assert_eq!(rows.len(), 3, "every scan is stored, also what has an error");
     assert!(rows.iter().all(|row| row.fact.scan.form.as_str() == "s2" && row.fact.scan.opened));
+    // S2 §4's scan record: which, of what, where, when, by whom.
+    let row = rows.iter().find(|row| row.fact.scan.scan_id.as_str() == "s2").unwrap();
+    let scan = &row.fact.scan;
+    assert_eq!((scan.device_id.as_str(), scan.gate_id.as_str(), &scan.event_id), ("p", "main", &world.event));
+    assert_eq!(
+        (scan.at, row.fact.received_at),
+        (at(60_000), world.app.clock.now()),
+        "its own time, and that of its receipt"
+    );
+    assert_eq!(row.subject_key, format!("ticket:{}", ids[1]));
+    let verdict = row.verdict.as_ref().unwrap();
+    assert_eq!((verdict.outcome.as_str(), verdict.within, verdict.over), ("valid", 1, 0), "admitted");
+    // Names are looked up by these ids; another organisation sees no row.
+    let (stranger, _) = world.other();
+    let theirs = scans::list::list(&world.app, &stranger, world.event.clone(), Default::default(), whole_page());
+    assert_eq!(code(now(theirs).map(drop)), "no event");
     let state = world.ticket(&ids[0]).2.unwrap();
     assert_eq!(
         (state.state.within, state.state.entries[0].at, state.state.entries[0].gate_id.as_str()),
@@ -52,6 +69,15 @@ fn s2_4_a_batch_leaves_scans_states_a_row_and_a_line() {
     }
     assert_eq!(metadata["batch_created_at"], json!(world.app.clock.now().to_string()));
     assert!(metadata["sync_duration_seconds"].is_number());
+    let lines = admit_app::audits::list(&world.app, &world.owner, Some(world.event.clone()), whole_page());
+    let entry = now(lines).unwrap().items.remove(0);
+    let line = &entry.line;
+    // A device did it, not a person; S2's `user_id` of a device's batch is null.
+    assert_eq!((&line.user_id, line.device_id.as_ref()), (&None, Some(&phone.caller.device_id)));
+    assert_eq!((line.entity_type.as_str(), line.entity_id.as_str()), ("BatchSync", "b"));
+    assert_eq!(line.event_id.as_ref(), Some(&world.event));
+    // The time of its place: of two lines in one millisecond the second is one later.
+    assert!((0..1_000).contains(&entry.at.since(world.app.clock.now())), "{}", entry.at);
     let (organization, device) = (world.owner.organization_id.clone(), phone.caller.device_id.clone());
     let row = now(read(&*world.app.store, &organization, move |tx| {
         tx.batch(&device, "scans_sync", &"b".parse::<BatchId>().unwrap())
@@ -71,6 +97,62 @@ fn s2_5_10_a_batch_that_names_another_device_is_refused_whole() {
     other["device_id"] = json!("q");
     assert_eq!(code(send(&world, &phone, &other)), "device_mismatch");
     assert!(stored(&world).is_empty());
+}
+
+/// S2 §3 "Device is active", §5 step 10; spec D19: a suspended device's batch is stored and held, and named, first and
+/// repeated; when it may go on, the repeat is its receipt.
+#[test]
+fn s2_5_10_a_suspended_devices_batch_is_held_and_named() {
+    let world = World::new();
+    world.tickets(&["A", "B"]);
+    let phone = world.phone("p", "main");
+    for _ in 0..admit_core::limits::FAILED_SYNCS {
+        now(devices::failed_sync(&world.app, &phone.caller, "batch_id_reused")).unwrap();
+    }
+    let batch = body(&world, &phone, "b", &[("s", "A", at(0)), ("t", "B", at(0))]);
+    let mut before = None;
+    for _ in 0..2 {
+        let Err(Error::Denied { code: "device_suspended", details, .. }) = send(&world, &phone, &batch) else {
+            panic!("held")
+        };
+        assert_eq!(*details.unwrap(), json!({ "kept": ["s", "t"], "rejected": [] }));
+        assert_eq!((stored(&world).len(), world.occupancy().inside), (2, 0), "stored, and nobody is counted");
+        let now = (head(&world), world.ledger());
+        assert_eq!(*before.get_or_insert_with(|| now.clone()), now, "a repeat changes nothing");
+    }
+    now(devices::resume(&world.app, &world.owner, phone.caller.device_id.clone())).unwrap();
+    assert_eq!(world.occupancy().inside, 2);
+    let answer = send(&world, &phone, &batch).unwrap();
+    assert_eq!((answer.repeated, &said(&answer)["processed_count"]), (true, &json!(2)));
+    world.is_consistent();
+}
+
+/// S2 §3 "Device is active", §5 step 10; spec D10: of a revoked device nothing counts, what is kept is named, the same
+/// again changes nothing.
+#[test]
+fn s2_5_10_a_revoked_devices_batch_is_kept_and_counts_nothing() {
+    let world = World::new();
+    world.tickets(&["A", "B"]);
+    let phone = world.phone("p", "main");
+    sync(&world, &phone, "before", &[("s", "A", at(0))]);
+    now(devices::revoke(&world.app, &world.owner, phone.caller.device_id.clone(), None)).unwrap();
+    let kept = |batch: &Value| {
+        let Err(Error::Denied { code: "device_revoked", details, .. }) = send(&world, &phone, batch) else {
+            panic!("refused")
+        };
+        *details.unwrap()
+    };
+    let late = body(&world, &phone, "b", &[("s", "A", at(0)), ("t", "B", at(0))]);
+    assert_eq!(kept(&late), json!({ "kept": ["s", "t"], "rejected": [], "quota_left": 19_999 }));
+    assert_eq!((stored(&world).len(), world.occupancy().inside), (2, 1));
+    assert_eq!(world.open(), ["unverified_scan"]);
+    let before = (head(&world), world.ledger());
+    assert_eq!(kept(&late), json!({ "kept": ["s", "t"], "rejected": [], "quota_left": 19_999 }));
+    // Also a batch that was answered before: who is revoked hears so first.
+    let known = body(&world, &phone, "before", &[("s", "A", at(0))]);
+    assert_eq!(kept(&known), json!({ "kept": ["s"], "rejected": [], "quota_left": 19_999 }));
+    assert_eq!((head(&world), world.ledger()), before);
+    world.is_consistent();
 }
 
 /// S2 §5 step 11, edge case "Timezone/clock skew"; spec D13: the envelope, never a scan.
@@ -267,6 +349,23 @@ fn s2_6_event_ended_refuses_only_batches_without_a_scan_of_its_live_time() {
         .unwrap()
         .repeated
     );
+    world.is_consistent();
+}
+
+/// S2 §3 "not archived"; spec D17: by each scan's own time.
+#[test]
+fn s2_3_an_archived_event_takes_no_batch_of_its_archived_time() {
+    let world = World::new();
+    world.tickets(&["A"]);
+    let phone = world.phone("p", "main");
+    world.pass(HOUR);
+    set_event(&world, EventStatus::Ended);
+    set_event(&world, EventStatus::Archived);
+    let late = body(&world, &phone, "b1", &[("s1", "A", at(HOUR + 60_000))]);
+    assert_eq!(code(send(&world, &phone, &late)), "event_not_live");
+    assert_eq!(code(ask(&world, &phone, "s1", "A", at(HOUR + 60_000))), "event_not_live");
+    assert!(stored(&world).is_empty());
+    assert_eq!(sync(&world, &phone, "b2", &[("s2", "A", at(HOUR - 60_000))])["processed_count"], 1);
     world.is_consistent();
 }
 

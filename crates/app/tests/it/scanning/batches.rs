@@ -250,7 +250,7 @@ fn a_claim_and_its_final_are_one_scan_in_either_order_and_variants_are_kept() {
         }
         world.is_consistent();
         let page = admit_app::incidents::list(&world.app, &world.owner, world.event.clone(), None, whole_page());
-        let found = now(page).unwrap().items.into_iter();
+        let found = now(page).unwrap().items.into_iter().map(|one| one.incident);
         let found = found.filter(|one| one.status == admit_app::records::IncidentStatus::Open);
         let found = found.map(|one| (one.kind.to_string(), one.digest)).collect::<std::collections::BTreeSet<_>>();
         assert!(found.iter().any(|(kind, _)| kind == "scan_id_reused"));

@@ -36,15 +36,35 @@ fn a_revoked_devices_repeat_hears_so_and_changes_nothing() {
     world.is_consistent();
 }
 
+/// spec D10, §3 "Log": what nobody can read is stored and named, counts towards the quota, and its place in the log as
+/// received: else a revoked phone's log would never be handed over. The same again changes nothing.
 #[test]
-fn a_revoked_devices_malformed_items_leave_no_trace() {
+fn d10_a_revoked_devices_malformed_items_are_stored_once_and_named() {
     let world = World::new();
+    world.tickets(&["A"]);
     let phone = world.phone("p", "main");
     revoke(&world, &phone);
-    let before = head(&world);
     let bad = json!({ "scan_id": "s1", "log_id": "log", "seq": 1 });
-    assert_eq!(kept(send(&world, &phone, "b", &[bad])), (json!([]), json!(20_000)));
-    assert_eq!((head(&world), lacking(&world, &phone, 1)), (before, vec![(1, 1)]));
+    let nameless = json!({ "nonsense": true });
+    let good = signed(&phone, &scan_of(&world, &phone, "s2", 2, "A", at(0)));
+    let rejected = |result: &Result<admit_app::scans::IngestAnswer, Error>| {
+        let Err(Error::Denied { details: Some(details), .. }) = result else { panic!("refused") };
+        let items = details["rejected"].as_array().unwrap().iter();
+        items.map(|item| (item["index"].clone(), item["scan_id"].clone(), item["kept"].clone())).collect::<Vec<_>>()
+    };
+    let all = [(json!(0), json!("s1"), json!(true)), (json!(2), json!(null), json!(true))];
+    let first = send(&world, &phone, "b", &[bad.clone(), good.clone(), nameless.clone()]);
+    assert_eq!(rejected(&first), all);
+    assert_eq!(kept(first), (json!(["s2"]), json!(19_997)));
+    assert_eq!(lacking(&world, &phone, 2), Vec::new());
+    let (ledger, before) = (world.ledger(), head(&world));
+    for batch in ["b", "c"] {
+        let again = send(&world, &phone, batch, &[bad.clone(), good.clone(), nameless.clone()]);
+        assert_eq!(rejected(&again), all, "named again: the first answer may be lost");
+        assert_eq!(kept(again), (json!(["s2"]), json!(19_997)));
+    }
+    assert_eq!((world.ledger(), head(&world)), (ledger, before));
+    world.is_consistent();
 }
 
 #[test]
@@ -131,6 +151,7 @@ fn a_key_that_a_later_one_replaced_is_unknown_and_opens_again_only_to_hand_a_rev
     now(devices::authenticate(&world.app, &first)).unwrap();
     let second = pair(&world, &token().unwrap().pairing_token, "p", Some(first.clone())).unwrap().api_key;
     now(devices::authenticate(&world.app, &second)).unwrap();
+    world.pass(admit_core::limits::KEY_OVERLAP_MS);
     // Not `device_revoked`: a phone would erase its guest data for that.
     assert_eq!(code(now(devices::authenticate(&world.app, &first))), "unknown_key");
     now(devices::revoke(&world.app, &world.owner, DeviceId::new("p").unwrap(), None)).unwrap();

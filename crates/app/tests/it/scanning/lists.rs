@@ -76,7 +76,7 @@ fn a_list_is_signed_twice_and_known_again_by_its_tag() {
 #[test]
 fn a_witness_of_a_lost_future_begins_a_later_epoch_and_nothing_else_does() {
     let world = World::new();
-    let (organization, image) = (world.owner.organization_id.clone(), world.store.snapshot());
+    let (organization, image) = (world.owner.organization_id.clone(), world.store.copy());
     let before = now(world.app.store.epoch()).unwrap();
     world.tickets(&["A"]);
     let witness = now(epochs::witness(&world.app, &organization, &world.event)).unwrap();
@@ -91,12 +91,12 @@ fn a_witness_of_a_lost_future_begins_a_later_epoch_and_nothing_else_does() {
     let foreign = now(epochs::witness(&world.app, &other.organization_id, &event)).unwrap();
     assert_eq!(check(&foreign), before);
     // Rolled back twice: the second new epoch comes after the first, although this server forgot that one.
-    world.store.restore(&image);
+    world.store.put_back(&image);
     let second = check(&witness);
     assert!(second > before);
     assert_eq!(check(&witness), second, "once is enough");
     let of_second = now(epochs::witness(&world.app, &organization, &world.event)).unwrap();
-    world.store.restore(&image);
+    world.store.put_back(&image);
     let third = check(&of_second);
     assert!(third.restored_at_ms > second.restored_at_ms);
     assert_eq!(check(&of_second), third, "the other devices of the lost epoch begin no further one");
@@ -136,14 +136,14 @@ fn what_changed_since_a_version_applied_to_it_is_the_whole_list() {
 fn a_number_given_again_after_a_rollback_is_another_list() {
     let world = World::new();
     let phone = world.phone("p", "main");
-    let image = world.store.snapshot();
+    let image = world.store.copy();
     let tickets = |body: FetchedManifest| match body {
         FetchedManifest::Body { large, .. } => (large.version, large.bytes.clone()),
         FetchedManifest::NotModified { .. } => panic!("a list"),
     };
     world.tickets(&["A"]);
     let lost = tickets(fetch(&world, &phone, None));
-    world.store.restore(&image);
+    world.store.put_back(&image);
     // Another node finds the rollback out: this process only sees the epoch change.
     let seen = now(world.app.store.epoch()).unwrap();
     let next = admit_core::rule::Epoch { restored_at_ms: seen.restored_at_ms + 1, random: 7 };

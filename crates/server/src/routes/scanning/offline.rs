@@ -33,7 +33,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
     (status = 200, description = "Stored", body = doc_scans::ScansSyncAnswer),
     (status = 400, description = "A field is wrong; `batch_too_old`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
     (status = 401, description = "`device_mismatch`, `unknown_key`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 403, description = "`device_revoked` with `kept` and `quota_left`; `device_suspended` with `kept`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 403, description = "`device_revoked` with `kept`, `rejected` and `quota_left`; `device_suspended` with `kept`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
     (status = 409, description = "`batch_id_reused`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
     (status = 413, description = "`body_too_large`, `body_too_deep`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
     (status = 422, description = "`event_not_live`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),

@@ -33,7 +33,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
     request_body = doc::SyncRequest, responses(
     (status = 200, description = "Stored", body = doc::SyncAnswer),
     (status = 401, description = "`device_mismatch`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 403, description = "`device_revoked` with `kept` and `quota_left`; `device_suspended` with `kept` and `rejected`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 403, description = "`device_revoked` with `kept`, `rejected` and `quota_left`; `device_suspended` with `kept` and `rejected`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
     (status = 409, description = "`batch_id_reused`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
     (status = 429, description = "`rate_limited`, with Retry-After", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
 ))]

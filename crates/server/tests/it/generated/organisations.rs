@@ -15,7 +15,7 @@ const NAMING: [&str; 3] =
     ["POST /api/events/{id}/gates", "POST /api/scanning/pair", "POST /api/scanning/pairing-requests"];
 
 /// Query parameters and headers that name nothing of an organisation.
-const NO_NAMES: [&str; 17] = [
+const NO_NAMES: [&str; 18] = [
     "limit",
     "cursor",
     "q",
@@ -26,6 +26,7 @@ const NO_NAMES: [&str; 17] = [
     "entered",
     "dry_run",
     "accept",
+    "decided",
     "since",
     "manifest_version",
     "wait",

@@ -84,7 +84,29 @@ async fn an_incident_is_looked_at_and_resolved() {
     let inside = get(&server, "/api/events/{event}/occupancy").await;
     assert_eq!((&inside["inside"], &inside["over"], &inside["open_incidents"]), (&json!(2), &json!(0), &json!(0)));
     problem(wrong(body).await.unwrap(), 409, "incident_cleared").await;
-    for status in ["open", "resolved"] {
-        assert_eq!(get(&server, &format!("/api/events/{{event}}/incidents?status={status}")).await["items"], json!([]));
+    // A wrong decision is listed with what it was about, and taken back.
+    let decided = get(&server, "/api/events/{event}/incidents?decided=1").await;
+    assert_eq!(decided["items"], json!([resolved]));
+    let said = &resolved["decided"][0];
+    assert_eq!((&said["device_id"], &said["scan_id"]), (&loser["device_id"], &loser["scan_id"]));
+    assert_eq!((&said["decision"], &said["note"]), (&json!("exclude"), &json!("came back for a coat")));
+    assert_eq!(said["user_id"], resolved["resolution"]["user_id"]);
+    let back = post(&server, &resolve, json!({ "decision": "restore" }), 200).await;
+    assert_eq!((&back["status"], &back["decided"], &back["scans"]), (&json!("open"), &json!([]), &incident["scans"]));
+    assert_eq!(get(&server, "/api/events/{event}/incidents?decided=1").await["items"], json!([]));
+    assert_eq!(get(&server, "/api/events/{event}/occupancy").await["over"], 1);
+    problem(
+        as_owner(&server, &server.home, Method::GET, "/api/events/{event}/incidents?decided=maybe")
+            .send()
+            .await
+            .unwrap(),
+        400,
+        "invalid_request",
+    )
+    .await;
+    post(&server, &resolve, json!({ "decision": "note", "note": "seen" }), 200).await;
+    for (status, count) in [("open", 0), ("resolved", 1), ("cleared", 0)] {
+        let listed = get(&server, &format!("/api/events/{{event}}/incidents?status={status}")).await;
+        assert_eq!(listed["items"].as_array().unwrap().len(), count, "{status}");
     }
 }

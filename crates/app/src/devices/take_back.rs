@@ -1,0 +1,55 @@
+//! One act takes back what one act counted: every accepted scan of a device waits for a person again.
+
+use std::collections::BTreeSet;
+
+use admit_core::access::Action;
+use admit_core::ids::DeviceId;
+use admit_core::review::Decision;
+use serde_json::json;
+
+use super::accept::tell;
+use super::revoke::events_of;
+use crate::audits::line;
+use crate::caller::UserCaller;
+use crate::error::{Error, Result};
+use crate::ports::{App, Scope, read, write};
+use crate::rules::Brought;
+use crate::scans::reviews::{Said, in_force, take_back as take_back_in};
+
+/// Takes back every `accept` of this device's scans that is in force, in every event it scanned for, whoever said it and
+/// by whichever act; what was excluded stays so. Answers how many scans. Nothing accepted: nothing changes.
+pub async fn take_back(app: &App, caller: &UserCaller, device_id: DeviceId) -> Result<usize> {
+    caller.must(Action::Review)?;
+    let (now, draw, id) = (app.clock.now(), app.draw(), device_id.clone());
+    let (_, events) = read(&*app.store, &caller.organization_id, move |tx| events_of(tx, &id)).await?;
+    let scope = Scope { organization_id: caller.organization_id.clone(), events: events.clone(), urgent: true };
+    let by = caller.clone();
+    let (count, brought) = write(&*app.store, scope, move |tx| {
+        tx.device(&device_id)?.ok_or_else(|| Error::not_found("device"))?;
+        let (mut draw, mut count, mut all) = (draw.clone(), 0, Vec::new());
+        let said = Said { by: &by.user_id, note: "", at: now };
+        for event_id in &events {
+            // 1. What was accepted of it.
+            let keys = tx.subjects_of_device(event_id, &device_id)?;
+            let mut decided = in_force(tx, event_id, &keys)?;
+            decided.retain(|one| one.review.device_id == device_id && one.review.decision == Decision::Accept);
+            if decided.is_empty() {
+                continue;
+            }
+            // 2. It waits again; what follows from that; one line.
+            let stamp = tx.stamp(event_id)?;
+            let subjects: BTreeSet<String> = decided.iter().map(|one| one.subject_key.clone()).collect();
+            let rejudged = take_back_in(tx, event_id, &said, &decided, &subjects, stamp, &mut draw)?;
+            let contents: BTreeSet<_> = decided.iter().map(|one| one.review.content()).collect();
+            count += contents.len();
+            let changes = json!({ "waiting": contents.len() });
+            let entity = ("Device", device_id.as_str());
+            tx.append_audit(line::of(&by, Some(event_id), "scans_taken_back", entity, changes))?;
+            all.push((event_id.clone(), Brought::of(stamp, &rejudged)));
+        }
+        Ok((count, all))
+    })
+    .await?;
+    tell(app, caller, brought);
+    Ok(count)
+}
