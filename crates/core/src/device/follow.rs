@@ -4,7 +4,7 @@ use super::clock::Exchange;
 use super::feed::{Feed, PageWrites};
 use super::list::{Download, List, delta_key, page_key, whole_key};
 use super::net::Answer;
-use super::state::{Area, After, Ask, Pairing, State};
+use super::state::{After, Area, Ask, Pairing, State};
 use crate::ids::EventId;
 use crate::limits;
 use crate::manifest::compact;
