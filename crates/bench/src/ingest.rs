@@ -201,7 +201,7 @@ pub fn once(
 }
 
 /// A rate of refusals would be a fine rate: every scan must be named as stored, and as nobody's second entry.
-fn check(answer: &Answer, upload: &Upload) -> Result<()> {
+pub fn check(answer: &Answer, upload: &Upload) -> Result<()> {
     let said = answer.json().context("uploading")?;
     if said["processed_count"].is_u64() {
         let said: ScansSyncAnswer = serde_json::from_value(said)?;

@@ -21,6 +21,8 @@ mod bare_postgres;
 mod ingest;
 mod online;
 mod growth;
+mod mailbox;
+mod passes;
 mod fetch;
 mod memory;
 mod simulator;
@@ -47,6 +49,7 @@ const MEASUREMENTS: &[(&str, Measure)] = &[
     ("ingest", ingest::measure),
     ("online", online::measure),
     ("growth", growth::measure),
+    ("passes", passes::measure),
     ("list", manifest::measure),
     ("fetch", fetch::measure),
     ("memory", memory::measure),

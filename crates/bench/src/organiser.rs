@@ -1,5 +1,7 @@
 //! The organiser's side, by the real API: sign in, make an event, import its tickets, show pairing codes.
 
+use std::time::{Duration, Instant};
+
 use admit_core::limits::IMPORT_ROWS;
 use admit_core::wire::scanning::{PairAnswer, PairRequest};
 use anyhow::{Context, Result, ensure};
@@ -95,6 +97,34 @@ impl Organiser {
         let created = report["created"].as_u64();
         ensure!(created == Some(codes.len() as u64), "the import made other tickets: {report}");
         Ok(())
+    }
+
+    /// Imports guests with an e-mail address each, in one file: whoever is sent a pass.
+    pub fn import_guests(&mut self, place: &Place, name: &str, count: usize) -> Result<()> {
+        let mut sheet = "name,email\n".to_owned();
+        for n in 0..count {
+            sheet.push_str(&format!("{name} {n},{name}-{n}@guests.example\n"));
+        }
+        let path = format!("/api/events/{}/tickets/import", place.event_id);
+        let report = self.post(&path, "text/csv", sheet.as_bytes())?.json().context("importing guests")?;
+        let created = report["created"].as_u64();
+        ensure!(created == Some(count as u64), "the import made other guests: {report}");
+        Ok(())
+    }
+
+    /// Waits until every run of the event is at its end.
+    pub fn until_no_run_is_open(&mut self, place: &Place, patience: Duration) -> Result<()> {
+        let path = format!("/api/events/{}/runs?state=open&limit=1", place.event_id);
+        let until = Instant::now() + patience;
+        loop {
+            let headers = [("cookie", self.cookie.as_str())];
+            let open = self.connection.send(&request("GET", &path, &headers, b""))?.json().context("listing runs")?;
+            if open["items"].as_array().is_some_and(Vec::is_empty) {
+                return Ok(());
+            }
+            ensure!(Instant::now() < until, "a run is still open: {open}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// Pairs phones with one token, as twenty volunteers would.

@@ -85,8 +85,14 @@ impl Server {
 
     /// `admit serve`, wherever its database is.
     pub fn serve_on(run: &Run, data: &Data) -> Result<Server> {
+        Server::serve_with(run, data, &[])
+    }
+
+    /// The same with further settings, by their names in the environment.
+    pub fn serve_with(run: &Run, data: &Data, settings: &[(&str, String)]) -> Result<Server> {
         let address = free_address()?;
         let mut command = command(run, &data.folder)?;
+        command.envs(settings.iter().map(|(name, value)| (name, value)));
         on(&mut command, data).arg("serve").stdout(Stdio::null()).env("ADMIT_LISTEN", address.to_string());
         let child = command.spawn().context("starting the server")?;
         let mut server = Server { child, address };
@@ -162,7 +168,8 @@ impl Drop for Server {
 /// The binary with nothing of this shell's settings, its words in a file beside the folder.
 fn command(run: &Run, folder: &Path) -> Result<Command> {
     let mut command = Command::new(run.binary()?);
-    for name in ["DATABASE_URL", "REDIS_URL", "PUBLIC_URL", "ADMIT_SECRET", "ADMIT_DATA_DIR", "ADMIT_LISTEN"] {
+    let data = ["DATABASE_URL", "REDIS_URL", "PUBLIC_URL", "ADMIT_SECRET", "ADMIT_DATA_DIR", "ADMIT_LISTEN"];
+    for name in data.into_iter().chain(["SMTP_URL", "SMTP_FROM", "OBJECTS_URL", "OBJECTS_PUBLIC_URL", "ADMIT_NODE"]) {
         command.env_remove(name);
     }
     let log = log_of(folder);

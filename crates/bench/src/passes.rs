@@ -1,0 +1,268 @@
+//! Passes: a file of 10,000 guests with their e-mail addresses comes in at once while a phone goes on scanning. How long until
+//! the last picture is stored and the last letter is at the mail server, beside the same steps with nothing around them; and
+//! what the phone notices.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use admit_core::pass;
+use anyhow::{Context, Result, anyhow, ensure};
+
+use crate::ground::{Store, postgres};
+use crate::http::Connection;
+use crate::ingest::check;
+use crate::list::Random;
+use crate::mailbox::{self, Mailbox};
+use crate::organiser::{Listed, Organiser, Place, listed};
+use crate::phone::{Format, Phone};
+use crate::row::{Row, Target, number};
+use crate::run::Run;
+use crate::sample::percentile;
+use crate::server::{Data, Server};
+
+/// Guests of the file.
+const GUESTS: usize = 10_000;
+/// One-scan syncs on the idle server, half of them before and half after; and at least as many while passes are made.
+const SAMPLES: usize = 200;
+/// Between two syncs of the phone.
+const PACE: Duration = Duration::from_millis(40);
+/// Tickets that the phone may scan.
+const TICKETS: usize = 8_000;
+/// How long everything may take.
+const PATIENCE: Duration = Duration::from_secs(1_800);
+/// Letters under way at a time, as in the product.
+const LETTERS: usize = 8;
+/// Pictures made and stored at a time: as many as runs are carried out.
+const PICTURES: usize = 32;
+
+/// Both stores.
+pub fn measure(run: &Run) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for store in Store::ALL {
+        rows.extend(one(run, store)?);
+    }
+    Ok(rows)
+}
+
+/// What came of the file, in seconds from its first byte.
+struct Work {
+    imported: f64,
+    last_object: f64,
+    last_mail: f64,
+    /// Milliseconds of each of the phone's syncs meanwhile.
+    syncs: Vec<f64>,
+}
+
+fn one(run: &Run, store: Store) -> Result<Vec<Row>> {
+    let guests = run.scaled(GUESTS, 300);
+    let folder = run.fresh_folder(&format!("passes-{store}"))?;
+    let mut mailbox = Mailbox::keeping(run.fresh_folder(&format!("passes-mail-{store}"))?)?;
+    let data = Data { folder, database_url: (store == Store::Postgres).then(|| postgres().database()) };
+    let account = Server::found(run, &data)?;
+    let settings = [
+        ("SMTP_URL", mailbox.url()),
+        ("SMTP_FROM", "passes@bench.example".to_owned()),
+        ("PUBLIC_URL", "https://tickets.bench.example".to_owned()),
+    ];
+    let server = Server::serve_with(run, &data, &settings)?;
+    let mut organiser = Organiser::sign_in(&server, &account)?;
+    let place = organiser.event("A night")?;
+    organiser.import(&place, run.scaled(TICKETS, 2_000))?;
+    let paired = organiser.pair(&place, 1)?.remove(0);
+    let tickets = listed(&server, &paired)?;
+    let mut phone = Scanning { phone: Phone::new(paired, 7)?, connection: server.connect()?, fresh: &tickets };
+    organiser.import_guests(&place, "first", 1)?;
+    let letter = mailbox.letter()?;
+    mailbox.only_count()?;
+
+    // A few that don't count.
+    phone.samples(20)?;
+    let mut idle = phone.samples(SAMPLES / 2)?;
+    let work = carry_out(&mut organiser, &place, guests, &mut phone, &mailbox, &data)?;
+    organiser.until_no_run_is_open(&place, PATIENCE)?;
+    idle.extend(phone.samples(SAMPLES / 2)?);
+    let (_, most_mb) = server.memory_mb()?;
+    server.stop()?;
+    let bare = Bare::measure(run, guests, &letter, &mailbox)?;
+    std::fs::remove_dir_all(&data.folder)?;
+    ensure!(run.quick || work.syncs.len() >= SAMPLES, "only {} syncs fell into the work", work.syncs.len());
+    Ok(rows(store, guests, &work, &idle, &bare, most_mb))
+}
+
+/// Imports the guests, and waits for their mails, while the phone scans.
+fn carry_out(
+    organiser: &mut Organiser,
+    place: &Place,
+    guests: usize,
+    phone: &mut Scanning<'_>,
+    mailbox: &Mailbox,
+    data: &Data,
+) -> Result<Work> {
+    let over = AtomicBool::new(false);
+    let (begun, begun_at) = (Instant::now(), SystemTime::now());
+    let (work, syncs) = std::thread::scope(|scope| {
+        let syncs = scope.spawn(|| phone.samples_until(&over));
+        let work = organiser.import_guests(place, "guest", guests).and_then(|()| {
+            let imported = begun.elapsed().as_secs_f64();
+            Ok((imported, last_mail(mailbox, guests, begun)?))
+        });
+        over.store(true, Ordering::Relaxed);
+        (work, syncs.join())
+    });
+    let (imported, last_mail) = work?;
+    let syncs = syncs.map_err(|_| anyhow!("the phone panicked"))??;
+    let last_object = last_object(&data.folder.join("objects/qr-codes"), guests, begun_at)?;
+    Ok(Work { imported, last_object, last_mail, syncs })
+}
+
+fn last_mail(mailbox: &Mailbox, guests: usize, begun: Instant) -> Result<f64> {
+    loop {
+        let (letters, last) = mailbox.came();
+        if letters >= guests {
+            return Ok(last.duration_since(begun).as_secs_f64());
+        }
+        ensure!(begun.elapsed() < PATIENCE, "{letters} of {guests} mails came");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// When the last object got its name.
+fn last_object(folder: &Path, guests: usize, begun: SystemTime) -> Result<f64> {
+    use std::os::unix::fs::MetadataExt as _;
+    let (mut objects, mut last) = (0, 0.0_f64);
+    for file in std::fs::read_dir(folder).context("no object was stored")? {
+        let file = file?.metadata()?;
+        objects += 1;
+        last = last.max(file.ctime() as f64 + file.ctime_nsec() as f64 / 1e9);
+    }
+    // And the one that was made before.
+    ensure!(objects == guests + 1, "{objects} objects of {guests} guests");
+    Ok(last - begun.duration_since(SystemTime::UNIX_EPOCH)?.as_secs_f64())
+}
+
+/// A phone that sends each scan by itself, as it does while it is online.
+struct Scanning<'t> {
+    phone: Phone,
+    connection: Connection,
+    fresh: &'t [Listed],
+}
+
+impl Scanning<'_> {
+    /// Milliseconds from a sync's first byte to the whole receipt.
+    fn sample(&mut self) -> Result<f64> {
+        let (ticket, rest) = self.fresh.split_first().context("the event has too few tickets")?;
+        self.fresh = rest;
+        let upload = self.phone.upload(Format::V2, std::slice::from_ref(ticket))?;
+        let begun = Instant::now();
+        let answer = self.connection.send(&upload.request)?;
+        let took = begun.elapsed().as_secs_f64() * 1_000.0;
+        check(&answer, &upload)?;
+        std::thread::sleep(PACE.saturating_sub(begun.elapsed()));
+        Ok(took)
+    }
+    fn samples(&mut self, count: usize) -> Result<Vec<f64>> {
+        (0..count).map(|_| self.sample()).collect()
+    }
+    fn samples_until(&mut self, over: &AtomicBool) -> Result<Vec<f64>> {
+        let mut samples = Vec::new();
+        while !over.load(Ordering::Relaxed) && !self.fresh.is_empty() {
+            samples.push(self.sample()?);
+        }
+        Ok(samples)
+    }
+}
+
+/// Seconds of each step for all guests, with nothing around it.
+struct Bare {
+    picture: f64,
+    put: f64,
+    send: f64,
+}
+
+impl Bare {
+    fn measure(run: &Run, guests: usize, letter: &[u8], mailbox: &Mailbox) -> Result<Bare> {
+        let folder = run.fresh_folder("passes-bare")?;
+        let mut random = Random(11);
+        let tokens: Vec<String> = (0..guests).map(|_| random.uuid()).collect();
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let pictures = Mutex::new(vec![Vec::new(); guests]);
+        let picture = at_once(cores, guests, |at| {
+            let made = admit_app::passes::png(&pass::url("https://tickets.bench.example", &tokens[at]))?;
+            pictures.lock().map_err(|_| anyhow!("a picture panicked"))?[at] = made;
+            Ok(())
+        })?;
+        let pictures = pictures.into_inner().map_err(|_| anyhow!("a picture panicked"))?;
+        let put = at_once(PICTURES, guests, |at| mailbox::put(&folder, &format!("{}.png", tokens[at]), &pictures[at]))?;
+        let send = at_once(LETTERS, guests, |_| mailbox::send(mailbox.address(), letter))?;
+        std::fs::remove_dir_all(&folder)?;
+        Ok(Bare { picture, put, send })
+    }
+}
+
+/// Does `count` works on so many threads; seconds.
+fn at_once(threads: usize, count: usize, work: impl Fn(usize) -> Result<()> + Sync) -> Result<f64> {
+    let next = AtomicUsize::new(0);
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        let worker = || -> Result<()> {
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                if at >= count {
+                    return Ok(());
+                }
+                work(at)?;
+            }
+        };
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().try_for_each(|one| one.join().map_err(|_| anyhow!("a step panicked"))?)
+    })?;
+    Ok(begun.elapsed().as_secs_f64())
+}
+
+fn rows(store: Store, guests: usize, work: &Work, idle: &[f64], bare: &Bare, most_mb: f64) -> Vec<Row> {
+    let many = number(guests as f64);
+    let name = |what: &str| format!("{many} guests imported at once, {store}: {what}");
+    let each = |seconds: f64| number(seconds * 1e6 / guests as f64);
+    let steps = format!(
+        "a pass's bare steps: picture {} µs, {PICTURES} stored at once {} µs, {LETTERS} sent at once {} µs",
+        each(bare.picture),
+        each(bare.put),
+        each(bare.send)
+    );
+    let seconds = |what: &str, seconds: f64, input: String| Row::new(name(what), seconds, "s", Target::None, input);
+    let syncs = &work.syncs;
+    let percent = |what: &str, share: f64| {
+        let input = format!(
+            "{} syncs of one scan each, {} ms apart; limit: {} on the idle server",
+            syncs.len(),
+            PACE.as_millis(),
+            idle.len()
+        );
+        Row::new(name(what), percentile(syncs, share), "ms", Target::None, input)
+            .beside(percentile(idle, share), Target::None)
+    };
+    let mut p95 = percent("one-scan sync meanwhile, p95", 0.95);
+    let most = percentile(idle, 0.95);
+    p95.target = Some("≤ 1.5 × limit, or limit + 5 ms".to_owned());
+    p95.met = Some(p95.value <= (1.5 * most).max(most + 5.0));
+    vec![
+        seconds(
+            "taken in",
+            work.imported,
+            format!("from the file's first byte to the answer; the server holds at most {} MB", number(most_mb)),
+        ),
+        seconds("last picture stored", work.last_object, format!("limit: picture and storing alone; {steps}"))
+            .beside(bare.picture + bare.put, Target::None),
+        seconds(
+            "last letter taken",
+            work.last_mail,
+            "limit: picture, storing and sending alone, one after the other".to_owned(),
+        )
+        .beside(bare.picture + bare.put + bare.send, Target::None),
+        percent("one-scan sync meanwhile, p50", 0.5),
+        p95,
+        percent("one-scan sync meanwhile, longest", 1.0),
+    ]
+}
