@@ -74,18 +74,30 @@ pub struct Scope {
     pub organization_id: OrganizationId,
     /// Events whose heads are taken; none for administration.
     pub events: Vec<EventId>,
-    /// Goes before bulk work on its lane.
-    pub urgent: bool,
+    /// When it has its turn.
+    pub pace: Pace,
+}
+
+/// Which of the writes that wait has its turn first. Whoever stands at a door comes before whatever nobody waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Pace {
+    /// Before all others: somebody stands before a closed door.
+    Urgent,
+    /// In the order of coming.
+    #[default]
+    Usual,
+    /// After the others, and few at a time, so that none of the others waits for long: steps of runs.
+    Patient,
 }
 
 impl Scope {
     /// Administration of an organisation: no event's head.
     pub fn organization(organization_id: &OrganizationId) -> Self {
-        Self { organization_id: organization_id.clone(), events: Vec::new(), urgent: false }
+        Self { organization_id: organization_id.clone(), events: Vec::new(), pace: Pace::Usual }
     }
     /// One event.
     pub fn event(organization_id: &OrganizationId, event_id: &EventId) -> Self {
-        Self { organization_id: organization_id.clone(), events: vec![event_id.clone()], urgent: false }
+        Self { organization_id: organization_id.clone(), events: vec![event_id.clone()], pace: Pace::Usual }
     }
 }
 

@@ -52,11 +52,22 @@ pub fn heed_signals(state: &AppState) -> anyhow::Result<()> {
 pub async fn until_stopped(state: AppState, listener: TcpListener) {
     let shutdown = state.shutdown.clone();
     tokio::spawn(chores::run(state.app.clone(), shutdown.clone()));
-    let runs = tokio::spawn(state.clone().carry_out_runs());
+    let runs = state.clone();
+    let runs = tokio::task::spawn_blocking(move || carry_out_runs_apart(runs));
     listen::serve(listener, router(state), shutdown).await;
-    if let Err(error) = runs.await {
+    let ended = runs.await.map_err(anyhow::Error::from).and_then(|ended| ended);
+    if let Err(error) = ended {
         tracing::error!(%error, "what carries out runs failed");
     }
+}
+
+/// Pictures and letters keep a core busy: they are made on threads of their own, so that no scan's answer waits behind them.
+fn carry_out_runs_apart(state: AppState) -> anyhow::Result<()> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut threads = tokio::runtime::Builder::new_multi_thread();
+    let threads = threads.worker_threads((cores / 2).max(1)).thread_name("admit-runs").enable_all().build()?;
+    threads.block_on(state.carry_out_runs());
+    Ok(())
 }
 
 #[cfg(unix)]

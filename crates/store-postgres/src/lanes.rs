@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use admit_app::error::{Error, Result};
-use admit_app::ports::{ReadOp, Scope, WriteOp};
+use admit_app::ports::{Pace, ReadOp, Scope, WriteOp};
 use admit_core::ids::OrganizationId;
 use admit_store_queries::{run_read, run_write};
 use tokio::sync::oneshot;
@@ -99,7 +99,7 @@ impl Queue {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
     /// Hands a job over; refused when too many wait or the store is closing.
-    pub fn push(&self, job: Job, urgent: bool) {
+    pub fn push(&self, job: Job, pace: Pace) {
         let mut guard = self.lock();
         let waiting = &mut *guard;
         if waiting.closing || waiting.count >= QUEUE {
@@ -112,7 +112,11 @@ impl Queue {
         let key = job.lane(waiting.numbered);
         let lane = waiting.lanes.entry(key.clone()).or_default();
         let idle = !lane.busy && lane.urgent.is_empty() && lane.bulk.is_empty();
-        if urgent { &mut lane.urgent } else { &mut lane.bulk }.push_back(job);
+        match pace {
+            Pace::Urgent => lane.urgent.push_back(job),
+            // What may wait is about no event: it has lanes of its own.
+            Pace::Usual | Pace::Patient => lane.bulk.push_back(job),
+        }
         if idle {
             waiting.ready.push_back(key);
             drop(guard);

@@ -16,7 +16,7 @@ pub mod testing;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use admit_app::error::{Error, Result};
-use admit_app::ports::{ReadOp, Scope, Store, WriteOp};
+use admit_app::ports::{Pace, ReadOp, Scope, Store, WriteOp};
 use admit_app::records::{CredentialRecord, OrganizationRecord, PairingRequestRecord, TakenRun, UserRecord};
 use admit_core::ids::{EventId, OrganizationId};
 use admit_core::rule::Epoch;
@@ -73,7 +73,7 @@ impl Postgres {
         }
     }
 
-    fn run(&self, mut work: Work, urgent: bool) -> BoxFuture<'static, Result<()>> {
+    fn run(&self, mut work: Work, pace: Pace) -> BoxFuture<'static, Result<()>> {
         let is_read = matches!(work, Work::Read(..) | Work::Look(_));
         match &*self.mode {
             // At once, not when polled: a caller that leaves cancels nothing, in either mode.
@@ -84,7 +84,7 @@ impl Postgres {
             Mode::Threads(threads) => {
                 let (reply, answer) = oneshot::channel();
                 let queue = if is_read { &threads.reads } else { &threads.writes };
-                queue.push(Job { work, reply }, urgent);
+                queue.push(Job { work, reply }, pace);
                 answer.map(|answer| answer.unwrap_or_else(|_| Err(unavailable()))).boxed()
             }
         }
@@ -102,7 +102,7 @@ impl Postgres {
             *into.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
             Ok(())
         });
-        let done = self.run(if writes { Work::Server(op) } else { Work::Look(op) }, true);
+        let done = self.run(if writes { Work::Server(op) } else { Work::Look(op) }, Pace::Urgent);
         done.map(move |result| {
             result?;
             let value = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -114,11 +114,11 @@ impl Postgres {
 
 impl Store for Postgres {
     fn write_op(&self, scope: Scope, op: WriteOp) -> BoxFuture<'static, Result<()>> {
-        let urgent = scope.urgent;
-        self.run(Work::Write(scope, op), urgent)
+        let pace = scope.pace;
+        self.run(Work::Write(scope, op), pace)
     }
     fn read_op(&self, organization_id: OrganizationId, op: ReadOp) -> BoxFuture<'static, Result<()>> {
-        self.run(Work::Read(organization_id, Some(op)), false)
+        self.run(Work::Read(organization_id, Some(op)), Pace::Usual)
     }
     fn credential(&self, token_hash: [u8; 32]) -> BoxFuture<'static, Result<Option<CredentialRecord>>> {
         self.server(false, move |driver| directory::credential(driver, &token_hash))

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use admit_app::error::{Error, Result};
-use admit_app::ports::{ReadOp, Scope, Store, WriteOp};
+use admit_app::ports::{Pace, ReadOp, Scope, Store, WriteOp};
 use admit_app::records::{CredentialRecord, OrganizationRecord, PairingRequestRecord, TakenRun, UserRecord};
 use admit_core::ids::{EventId, OrganizationId};
 use admit_core::rule::Epoch;
@@ -128,7 +128,7 @@ impl Sqlite {
         std::fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
     }
 
-    fn run(&self, work: Work, urgent: bool) -> BoxFuture<'static, Result<()>> {
+    fn run(&self, work: Work, pace: Pace) -> BoxFuture<'static, Result<()>> {
         match &self.inner.mode {
             // At once, not when polled: a caller that leaves cancels nothing, in either mode.
             Mode::Inline(writer) => ready(writer.lock().unwrap_or_else(PoisonError::into_inner).run_one(work)).boxed(),
@@ -136,7 +136,7 @@ impl Sqlite {
                 let (reply, answer) = oneshot::channel();
                 let reads = matches!(work, Work::Read(..) | Work::Look(_));
                 let queue = if reads { &threads.reads } else { &threads.writes };
-                queue.push(Job { work, reply }, urgent);
+                queue.push(Job { work, reply }, pace);
                 answer.map(|answer| answer.unwrap_or_else(|_| Err(unavailable()))).boxed()
             }
         }
@@ -154,7 +154,7 @@ impl Sqlite {
             *into.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
             Ok(())
         });
-        let done = self.run(if writes { Work::Server(op) } else { Work::Look(op) }, true);
+        let done = self.run(if writes { Work::Server(op) } else { Work::Look(op) }, Pace::Urgent);
         done.map(move |result| {
             result?;
             let value = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -166,11 +166,11 @@ impl Sqlite {
 
 impl Store for Sqlite {
     fn write_op(&self, scope: Scope, op: WriteOp) -> BoxFuture<'static, Result<()>> {
-        let urgent = scope.urgent;
-        self.run(Work::Write(scope, op), urgent)
+        let pace = scope.pace;
+        self.run(Work::Write(scope, op), pace)
     }
     fn read_op(&self, organization_id: OrganizationId, op: ReadOp) -> BoxFuture<'static, Result<()>> {
-        self.run(Work::Read(organization_id, op), false)
+        self.run(Work::Read(organization_id, op), Pace::Usual)
     }
     fn credential(&self, token_hash: [u8; 32]) -> BoxFuture<'static, Result<Option<CredentialRecord>>> {
         self.server(false, move |driver| directory::credential(driver, &token_hash))

@@ -19,7 +19,7 @@ use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::events;
 use crate::gates;
-use crate::ports::{App, Hint, Scope, Topic, Tx, read, write};
+use crate::ports::{App, Hint, Pace, Scope, Topic, Tx, read, write};
 use crate::records::*;
 use crate::rules::{Brought, announce};
 
@@ -115,7 +115,7 @@ pub async fn approve_pairing(
     }
     let (by, draw) = (caller.clone(), app.draw());
     let events: Vec<EventId> = events.into_iter().collect();
-    let scope = Scope { organization_id: caller.organization_id.clone(), events: events.clone(), urgent: false };
+    let scope = Scope { organization_id: caller.organization_id.clone(), events: events.clone(), pace: Pace::Usual };
     let wrote = write(&*app.store, scope, move |tx| {
         if !approve(tx, &by, &record, found)? {
             return Ok(Vec::new());

@@ -6,7 +6,7 @@ use admit_core::wire::scanning::{Cursor, HeartbeatAnswer, HeartbeatRequest};
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
 use crate::gates;
-use crate::ports::{App, Hint, Scope, Topic, Tx, read, write};
+use crate::ports::{App, Hint, Pace, Scope, Topic, Tx, read, write};
 use crate::records::*;
 
 /// Notes what the device says, and tells it what it should know without asking. Not a fact: overwritten.
@@ -66,7 +66,7 @@ pub(crate) async fn scope(app: &App, caller: &DeviceCaller) -> Result<Scope> {
         Ok(tx.device(&device_id)?.ok_or_else(|| Error::Bug("a key without a device".into()))?.event_id)
     })
     .await?;
-    Ok(Scope { urgent: true, ..Scope::event(&caller.organization_id, &event_id) })
+    Ok(Scope { pace: Pace::Urgent, ..Scope::event(&caller.organization_id, &event_id) })
 }
 
 fn note(tx: &mut dyn Tx, device: &DeviceRecord, beat: &HeartbeatRequest, now: Timestamp) -> Result<()> {

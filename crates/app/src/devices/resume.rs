@@ -10,7 +10,7 @@ use super::revoke::events_of;
 use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::error::{Error, Result};
-use crate::ports::{App, Hint, Scope, Topic, read, write};
+use crate::ports::{App, Hint, Pace, Scope, Topic, read, write};
 use crate::records::*;
 
 /// Lets a suspended device go on. An active one stays as it is and nothing is counted; a revoked one is 409
@@ -19,7 +19,7 @@ pub async fn resume(app: &App, caller: &UserCaller, device_id: DeviceId) -> Resu
     caller.must(Action::ManageDevices)?;
     let (now, draw, id) = (app.clock.now(), app.draw(), device_id.clone());
     let (home, events) = read(&*app.store, &caller.organization_id, move |tx| events_of(tx, &id)).await?;
-    let scope = Scope { organization_id: caller.organization_id.clone(), events: events.clone(), urgent: true };
+    let scope = Scope { organization_id: caller.organization_id.clone(), events: events.clone(), pace: Pace::Urgent };
     let by = caller.clone();
     let (device, accepted, brought) = write(&*app.store, scope, move |tx| {
         let (mut draw, mut accepted, mut all) = (draw.clone(), Accepted::default(), Vec::new());

@@ -6,7 +6,7 @@ use admit_core::job::{RunState, backoff_ms};
 use admit_core::limits::{JOB_LEASE_MS, JOB_PROBLEM_CHARS, JOB_TRIES};
 use futures_util::FutureExt as _;
 
-use super::workflow::{Setback, Steps, Workflows};
+use super::workflow::{Setback, Steps, Workflows, patient};
 use crate::error::Result;
 use crate::ports::{App, Scope, read, write};
 use crate::records::*;
@@ -88,7 +88,7 @@ async fn end(steps: Steps, ran: std::result::Result<(), Setback>) -> Result<Ende
         run.next_at = None;
     }
     let (fence, wanted) = (taken.fence, ended.clone());
-    let held = write(&*app.store, Scope::organization(&taken.organization_id), move |tx| {
+    let held = write(&*app.store, patient(Scope::organization(&taken.organization_id)), move |tx| {
         if !tx.hold_run(&run.run_id, fence, JOB_LEASE_MS)? {
             return Ok(false);
         }

@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 
 use crate::draw::Draw;
 use crate::error::{Error, Result};
-use crate::ports::{App, Scope, Tx, write};
+use crate::ports::{App, Pace, Scope, Tx, write};
 use crate::records::*;
 
 /// Why a run did not come to its end this time.
@@ -94,6 +94,11 @@ pub fn fresh(
     }
 }
 
+/// Scans at the door come before steps.
+pub(super) fn patient(scope: Scope) -> Scope {
+    Scope { pace: Pace::Patient, ..scope }
+}
+
 /// A run that was taken, and what its steps gave so far.
 pub struct Steps {
     pub(crate) app: App,
@@ -161,7 +166,7 @@ impl Steps {
         let output = work(format!("{}:{name}", self.run.run_id)).await?;
         let (fence, step) = (self.taken.fence, self.record(name, output.clone(), began_at));
         let stored = step.clone();
-        let held = write(&*self.app.store, Scope::organization(&self.taken.organization_id), move |tx| {
+        let held = write(&*self.app.store, patient(Scope::organization(&self.taken.organization_id)), move |tx| {
             let held = tx.hold_run(&stored.run_id, fence, JOB_LEASE_MS)?;
             if held {
                 tx.insert_step(&stored)?;
@@ -189,7 +194,7 @@ impl Steps {
         let step = self.record(name, Vec::new(), began_at);
         let mut op = op;
         let (fence, mut step) = (self.taken.fence, step);
-        let stored = write(&*self.app.store, scope, move |tx| {
+        let stored = write(&*self.app.store, patient(scope), move |tx| {
             if !tx.hold_run(&step.run_id, fence, JOB_LEASE_MS)? {
                 return Ok(None);
             }

@@ -19,7 +19,7 @@ use super::take_in::*;
 use crate::caller::DeviceCaller;
 use crate::draw::Draw;
 use crate::error::{Error, Result};
-use crate::ports::{App, Scope, Tx, read, write};
+use crate::ports::{App, Pace, Scope, Tx, read, write};
 use crate::records::*;
 
 /// The answer to a batch.
@@ -73,7 +73,7 @@ pub async fn ingest_batch(app: &App, caller: &DeviceCaller, request: SyncRequest
     let (organization_id, now_ms) = (&caller.organization_id, app.clock.monotonic_ms());
     let left = app.unknown_codes.left(organization_id, &caller.device_id, now_ms);
     let events = parts.iter().map(|part| part.event_id.clone()).collect();
-    let scope = Scope { organization_id: organization_id.clone(), events, urgent: false };
+    let scope = Scope { organization_id: organization_id.clone(), events, pace: Pace::Usual };
     let draw = app.draw();
     let done = {
         let (caller, parts) = (caller.clone(), Arc::clone(&parts));

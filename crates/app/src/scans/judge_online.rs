@@ -24,7 +24,7 @@ use super::take_in::*;
 use crate::caller::DeviceCaller;
 use crate::draw::Draw;
 use crate::error::{Error, Result};
-use crate::ports::{App, Scope, Tx, read, write};
+use crate::ports::{App, Pace, Scope, Tx, read, write};
 use crate::records::*;
 
 /// The endpoint's word in its stored answers.
@@ -84,7 +84,7 @@ pub async fn judge_online(app: &App, caller: &DeviceCaller, request: OnlineReque
         return Err(Error::Later { code: "rate_limited", retry_after_ms });
     }
     let draw = app.draw();
-    let scope = Scope { urgent: true, ..Scope::event(organization_id, &asked.scan.event_id) };
+    let scope = Scope { pace: Pace::Urgent, ..Scope::event(organization_id, &asked.scan.event_id) };
     let done = {
         let caller = caller.clone();
         write(&*app.store, scope, move |tx| judge(tx, &caller, &asked, received_at, &mut draw.clone())).await?

@@ -26,7 +26,7 @@ use super::take_in::*;
 use crate::caller::DeviceCaller;
 use crate::draw::Draw;
 use crate::error::{Error, Result};
-use crate::ports::{App, Clock, Scope, Tx, read, write};
+use crate::ports::{App, Clock, Pace, Scope, Tx, read, write};
 use crate::records::*;
 
 /// The endpoint's word in its batches.
@@ -84,7 +84,7 @@ pub async fn sync_offline(app: &App, caller: &DeviceCaller, request: ScansSyncRe
     }
     let whole = Arc::new(whole);
     let events = whole.parts.iter().map(|part| part.event_id.clone()).collect();
-    let scope = Scope { organization_id: caller.organization_id.clone(), events, urgent: false };
+    let scope = Scope { organization_id: caller.organization_id.clone(), events, pace: Pace::Usual };
     let draw = app.draw();
     let done = {
         let (caller, whole, clock) = (caller.clone(), Arc::clone(&whole), app.clock.clone());

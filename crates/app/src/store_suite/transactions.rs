@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 
 use super::fixture::*;
 use crate::error::{Error, Result};
-use crate::ports::{Scope, read, write};
+use crate::ports::{Pace, Scope, read, write};
 use crate::records::*;
 
 /// An operation that fails leaves nothing, not even its place.
@@ -133,7 +133,7 @@ pub async fn concurrent_writes_commit_in_order(store: TestStore) {
                 1 => Scope { events: vec![id("f"), id("e")], ..scope("o", "e") },
                 _ => scope("o", "e"),
             };
-            scope.urgent = n % 7 == 0;
+            scope.pace = [Pace::Urgent, Pace::Patient, Pace::Usual][n as usize % 7 % 3];
             let no_event = scope.events.is_empty();
             write(&*store, scope, move |tx| {
                 if no_event {
