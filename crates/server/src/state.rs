@@ -105,7 +105,7 @@ impl AppState {
             (None, false) => "server".to_owned(),
             (None, true) => self.app.ids.random().iter().take(8).map(|byte| format!("{byte:02x}")).collect(),
         };
-        runner::run(self.app, workflows, holder, self.shutdown).await;
+        runner::run(self.app, workflows, holder, self.metrics, self.shutdown).await;
     }
 }
 

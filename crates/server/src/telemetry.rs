@@ -42,6 +42,14 @@ pub struct RequestLabel {
     pub status: &'static str,
 }
 
+/// Labels of `admit_runs_total`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct EndedLabel {
+    /// How it went this time: `done`, `waits` (it is tried again), `gave_up` (a person decides), `taken` (another node has it)
+    /// or `failed` (the store did not answer).
+    pub ended: &'static str,
+}
+
 /// Labels of a route's latency.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct RouteLabel {
@@ -81,6 +89,12 @@ pub struct Metrics {
     pub requests: Family<RequestLabel, Counter>,
     /// Time of a request by route.
     pub request_seconds: Family<RouteLabel, Histogram, Latency>,
+    /// Runs carried out, to their end or to a setback.
+    pub runs: Family<EndedLabel, Counter>,
+    /// Time of that.
+    pub run_seconds: Histogram,
+    /// Runs under way here now.
+    pub runs_under_way: Gauge<i64, AtomicI64>,
     /// Live streams open now.
     pub streams: Gauge<i64, AtomicI64>,
     /// Live streams closed because their client did not keep up.
@@ -97,6 +111,8 @@ impl Default for Metrics {
         let requests = Family::<RequestLabel, Counter>::default();
         let recent_duplicates = Family::<TierLabel, Counter>::default();
         let (conflicts, manifests, pairings) = (Counter::default(), Counter::default(), Counter::default());
+        let runs = Family::<EndedLabel, Counter>::default();
+        let (run_seconds, runs_under_way) = (Latency.new_metric(), Gauge::<i64, AtomicI64>::default());
         let (streams, streams_dropped) = (Gauge::<i64, AtomicI64>::default(), Counter::default());
         registry.register("scans", "Scans stored, by the device's outcome", scans.clone());
         let again = "Scans whose code was let in less than five minutes before, by who remembered";
@@ -108,6 +124,10 @@ impl Default for Metrics {
         registry.register("devices_paired", "Devices paired", pairings.clone());
         registry.register("http_requests", "Requests by route and status class", requests.clone());
         registry.register_with_unit("http_duration", "Requests by route", Unit::Seconds, request_seconds.clone());
+        registry.register("runs", "Runs carried out, by how it went this time", runs.clone());
+        let carried = "A run, from its taking to its end or to a setback";
+        registry.register_with_unit("run_duration", carried, Unit::Seconds, run_seconds.clone());
+        registry.register("runs_under_way", "Runs under way here now", runs_under_way.clone());
         registry.register("streams_open", "Live streams open now", streams.clone());
         registry.register("streams_dropped", "Live streams whose client did not keep up", streams_dropped.clone());
         Self {
@@ -121,6 +141,9 @@ impl Default for Metrics {
             pairings,
             requests,
             request_seconds,
+            runs,
+            run_seconds,
+            runs_under_way,
             streams,
             streams_dropped,
         }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use admit_app::jobs::{Ended, Workflows, carry_out};
 use admit_app::ports::App;
@@ -10,6 +10,8 @@ use admit_app::records::TakenRun;
 use admit_core::limits::{JOB_GRACE_MS, JOB_LEASE_MS, JOB_LOOK_MS, JOBS_AT_ONCE, JOBS_TAKEN};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+
+use crate::telemetry::{EndedLabel, Metrics};
 
 /// How often leases are renewed, in milliseconds: two renewals may fail.
 const RENEW_MS: u64 = JOB_LEASE_MS as u64 / 3;
@@ -20,6 +22,7 @@ const PAUSE_MS: i64 = 1_000;
 struct Hand {
     app: App,
     workflows: Arc<Workflows>,
+    metrics: Arc<Metrics>,
     holder: String,
     /// Taken, and not begun.
     waiting: VecDeque<TakenRun>,
@@ -29,13 +32,19 @@ struct Hand {
 }
 
 /// Carries out runs for `holder`, a name that no other node has, until `shutdown`; steps under way then get a while to end.
-pub async fn run(app: App, workflows: Arc<Workflows>, holder: String, shutdown: CancellationToken) {
+pub async fn run(
+    app: App,
+    workflows: Arc<Workflows>,
+    holder: String,
+    metrics: Arc<Metrics>,
+    shutdown: CancellationToken,
+) {
     // What a process of this name had when it ended is due at once.
     if let Err(error) = app.store.free_runs(holder.clone()).await {
         tracing::warn!(%error, "leases of an earlier start end by themselves");
     }
-    let mut hand =
-        Hand { app, workflows, holder, waiting: VecDeque::new(), under_way: JoinSet::new(), names: BTreeMap::new() };
+    let (waiting, under_way, names) = (VecDeque::new(), JoinSet::new(), BTreeMap::new());
+    let mut hand = Hand { app, workflows, metrics, holder, waiting, under_way, names };
     let mut renewal = tokio::time::interval(Duration::from_millis(RENEW_MS));
     let mut wait_ms = 0;
     while !shutdown.is_cancelled() {
@@ -63,15 +72,27 @@ impl Hand {
         while self.under_way.len() < JOBS_AT_ONCE {
             let Some(taken) = self.waiting.pop_front() else { return };
             let (app, workflows, run_id) = (self.app.clone(), self.workflows.clone(), taken.run_id.clone());
+            let metrics = self.metrics.clone();
             let task = self.under_way.spawn(async move {
-                let run_id = taken.run_id.clone();
-                match carry_out(&app, &workflows, taken).await {
-                    Ok(Ended::GaveUp) => tracing::warn!(run_id, "a run gave up: a person decides"),
-                    Ok(_) => {}
-                    Err(error) => tracing::warn!(run_id, %error, "the store did not answer: the run is taken up again"),
-                }
+                let (run_id, begun) = (taken.run_id.clone(), Instant::now());
+                let ended = match carry_out(&app, &workflows, taken).await {
+                    Ok(Ended::Done) => "done",
+                    Ok(Ended::Waits(_)) => "waits",
+                    Ok(Ended::NotOurs) => "taken",
+                    Ok(Ended::GaveUp) => {
+                        tracing::warn!(run_id, "a run gave up: a person decides");
+                        "gave_up"
+                    }
+                    Err(error) => {
+                        tracing::warn!(run_id, %error, "the store did not answer: the run is taken up again");
+                        "failed"
+                    }
+                };
+                metrics.runs.get_or_create(&EndedLabel { ended }).inc();
+                metrics.run_seconds.observe(begun.elapsed().as_secs_f64());
             });
             self.names.insert(task.id(), run_id);
+            self.metrics.runs_under_way.inc();
         }
     }
     /// Takes what is due. Answers how long to wait before there is anything to take again, in milliseconds; 0 where there
@@ -109,6 +130,7 @@ impl Hand {
     fn forget(&mut self, ended: Result<(tokio::task::Id, ()), tokio::task::JoinError>) {
         let id = ended.map_or_else(|error| error.id(), |(id, ())| id);
         self.names.remove(&id);
+        self.metrics.runs_under_way.dec();
     }
     /// Lets steps under way end, and gives back what is left.
     async fn stop(mut self) {

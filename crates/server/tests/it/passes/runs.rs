@@ -29,6 +29,33 @@ async fn an_organiser_sees_each_step_with_its_times() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn metrics_tell_how_runs_went() {
+    let mut office = Office::open().await;
+    office.guest(ana()).await;
+    office.until_done(1).await;
+    office.sink.stop();
+    office.sink.start_again(&["-f", "RCPT"]);
+    office.guest(json!({ "name": "Bo", "email": "bo@guests.example" })).await;
+    office.until(|runs| runs.iter().any(|run| run["state"] == "gave_up")).await;
+    // Counted a moment after it is stored.
+    let lines = [
+        "admit_runs_total{ended=\"done\"} 1",
+        "admit_runs_total{ended=\"gave_up\"} 1",
+        "admit_run_duration_seconds_count 2",
+        "admit_runs_under_way 0",
+    ];
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        let text = office.server.get("/metrics").send().await.unwrap().text().await.unwrap();
+        if lines.iter().all(|line| text.lines().any(|told| told == *line)) {
+            break;
+        }
+        assert!(Instant::now() < end, "{text}");
+        tokio::time::sleep(Duration::from_millis(20)).await; // tidy-allow: the pause of a poll loop
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_phone_number_alone_makes_a_pass_and_the_run_says_that_nothing_was_mailed() {
     let office = Office::open().await;
     let guest = office.guest(json!({ "name": "Bo", "phone": "+49 30 1234567" })).await;
