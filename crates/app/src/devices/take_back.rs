@@ -12,7 +12,7 @@ use super::revoke::events_of;
 use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::error::{Error, Result};
-use crate::ports::{App, Scope, read, write};
+use crate::ports::{App, Pace, Scope, read, write};
 use crate::rules::Brought;
 use crate::scans::reviews::{Said, in_force, take_back as take_back_in};
 
@@ -22,7 +22,7 @@ pub async fn take_back(app: &App, caller: &UserCaller, device_id: DeviceId) -> R
     caller.must(Action::Review)?;
     let (now, draw, id) = (app.clock.now(), app.draw(), device_id.clone());
     let (_, events) = read(&*app.store, &caller.organization_id, move |tx| events_of(tx, &id)).await?;
-    let scope = Scope { organization_id: caller.organization_id.clone(), events: events.clone(), urgent: true };
+    let scope = Scope { organization_id: caller.organization_id.clone(), events: events.clone(), pace: Pace::Urgent };
     let by = caller.clone();
     let (count, brought) = write(&*app.store, scope, move |tx| {
         tx.device(&device_id)?.ok_or_else(|| Error::not_found("device"))?;
