@@ -13,4 +13,4 @@ pub mod recent_scans;
 pub mod mail;
 pub mod objects;
 pub mod runner;
-pub mod guesses;
+pub mod per_address;

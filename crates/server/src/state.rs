@@ -6,14 +6,16 @@ use admit_app::jobs::Workflows;
 use admit_app::passes::{Delivery, SetUp};
 use admit_app::ports::{App, Hints, Ids, Mail, NoMail, Objects, Store as StorePort};
 use admit_app::secret::Secret;
+use admit_core::limits::PASS_GUESSES_PER_MINUTE;
+use admit_core::rate::WINDOW_MS;
 use tokio_util::sync::CancellationToken;
 
 use crate::adapters::clock::SystemClock;
-use crate::adapters::guesses::Guesses;
 use crate::adapters::hints_local::Hub;
 use crate::adapters::hints_shared;
 use crate::adapters::mail::Smtp;
 use crate::adapters::objects::{Nowhere, Store};
+use crate::adapters::per_address::{PAIRING_ASKS, PAIRING_ASKS_MS, PerAddress};
 use crate::adapters::random::SystemRandom;
 use crate::adapters::rate_redis::SharedLog;
 use crate::adapters::recent_scans::RecentScans;
@@ -41,7 +43,9 @@ pub struct AppState {
     /// What the workflows of passes reach.
     pub passes: SetUp,
     /// Who guesses tokens of passes.
-    pub guesses: Arc<Guesses>,
+    pub guesses: Arc<PerAddress>,
+    /// Who asks to be paired before anybody signed in.
+    pub pairing_asks: Arc<PerAddress>,
     /// The limit of webhook messages.
     pub webhooks: Arc<WebhookLimit>,
     /// Compressed forms of lists served lately; an answer's content is the same without them.
@@ -84,7 +88,8 @@ impl AppState {
                 public_url: settings.passes_lead_to(),
                 objects_public_url: settings.objects_public_url.clone(),
             },
-            guesses: Arc::default(),
+            guesses: Arc::new(PerAddress::new(PASS_GUESSES_PER_MINUTE, WINDOW_MS)),
+            pairing_asks: Arc::new(PerAddress::new(PAIRING_ASKS, PAIRING_ASKS_MS)),
             webhooks: Arc::new(WebhookLimit::new(settings.webhooks_per_minute)),
             settings: Arc::new(settings),
             live,

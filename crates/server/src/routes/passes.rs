@@ -116,7 +116,7 @@ async fn look(state: &AppState, Client(address): Client, token: &str) -> Result<
     if let Some(wait_ms) = state.guesses.must_wait(address, now_ms) {
         return Ok(Looked::Waits(wait_ms));
     }
-    state.guesses.wrong(address, now_ms);
+    state.guesses.count(address, now_ms);
     Ok(Looked::Nothing)
 }
 

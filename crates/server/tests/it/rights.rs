@@ -3,6 +3,7 @@
 use admit_app::epochs;
 use admit_core::scan::Outcome;
 use admit_core::wire::scanning::{PairAnswer, Witness};
+use admit_server::adapters::per_address::PAIRING_ASKS;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
@@ -89,6 +90,24 @@ async fn d11_b_over_http_a_token_without_its_secret_is_404_and_wrong_fields_are_
             as_owner(&server, &server.home, Method::POST, &approval(&ticket)).json(&body).send().await.unwrap();
         assert_eq!(problem(answer, 400, "invalid_request").await["errors"][0]["path"], path, "{body}");
     }
+}
+
+/// spec D11 (b): nobody has signed in who asks, so a stranger's address may ask so often, and others go on.
+#[tokio::test]
+async fn d11_b_one_address_alone_does_not_close_the_way_for_everybody() {
+    let server = TestServer::start().await;
+    let ask = async |from: &str| {
+        let body = json!({ "device_id": "d", "name": "Side door" });
+        let request = server.post("/api/scanning/pairing-requests").header("x-forwarded-for", from).json(&body);
+        request.send().await.unwrap()
+    };
+    for _ in 0..PAIRING_ASKS {
+        assert_eq!(ask("203.0.113.9").await.status(), 201);
+    }
+    let refused = ask("203.0.113.9").await;
+    assert!(refused.headers().contains_key("retry-after"));
+    problem(refused, 429, "rate_limited").await;
+    assert_eq!(ask("203.0.113.10").await.status(), 201);
 }
 
 /// spec D11 (b): approving without a body puts a known device back where it stood.

@@ -13,6 +13,7 @@ use utoipa_axum::routes;
 
 use super::doc;
 use crate::auth::device::{add_witness, look_at_witness};
+use crate::auth::peer::Client;
 use crate::auth::token;
 use crate::body::JsonBody;
 use crate::error::{ApiError, Result};
@@ -115,10 +116,12 @@ fn check(request: &PairRequest) -> Result<()> {
 #[utoipa::path(post, path = "/api/scanning/pairing-requests", tag = "devices", request_body = doc::PairingAsk, responses(
     (status = 201, description = "Noted: ask `/api/scanning/pair` until somebody approved", body = doc::PairingTicket),
     (status = 400, description = "A field is wrong", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 429, description = "`rate_limited`: too many from this address, with Retry-After", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
     (status = 503, description = "`too_many_pairing_requests`, with Retry-After", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
 ))]
 async fn ask(
     State(state): State<AppState>,
+    Client(address): Client,
     JsonBody(request): JsonBody<PairingAsk>,
 ) -> Result<(StatusCode, Json<PairingTicket>)> {
     let wish = RequestPairing {
@@ -126,6 +129,11 @@ async fn ask(
         name: request.name,
         device_type: request.device_type.map(|one| one.as_str().to_owned()),
     };
+    let now_ms = state.app.clock.monotonic_ms();
+    if let Some(retry_after_ms) = state.pairing_asks.must_wait(address, now_ms) {
+        return Err(Error::Later { code: "rate_limited", retry_after_ms }.into());
+    }
+    state.pairing_asks.count(address, now_ms);
     let made = devices::request_pairing(&state.app, wish).await?;
     let devices::PairingTicket { pairing_token, claim_secret, expires_at } = made;
     Ok((StatusCode::CREATED, Json(PairingTicket { pairing_token, claim_secret, expires_at })))

@@ -1,0 +1,114 @@
+//! What strangers may do so often and no oftener, such as guess tokens or ask to be paired: counted by network address,
+//! and beyond its number an address waits. What is remembered is bounded.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+
+use admit_core::limits::{PAIRING_TOKEN_MS, PASS_GUESSERS};
+
+/// Requests to be paired from one network address within [`PAIRING_ASKS_MS`]: it alone must not take the places of all
+/// that may wait.
+pub const PAIRING_ASKS: u32 = 100;
+/// How long such a request is remembered, in milliseconds: its token's life, and as long again in which its device hears
+/// that it is over.
+pub const PAIRING_ASKS_MS: i64 = 2 * PAIRING_TOKEN_MS;
+
+#[derive(Debug, Clone, Copy)]
+struct Count {
+    since_ms: i64,
+    times: u32,
+}
+
+/// How often of late, by address.
+#[derive(Debug)]
+pub struct PerAddress {
+    most: u32,
+    window_ms: i64,
+    by_address: Mutex<BTreeMap<IpAddr, Count>>,
+}
+
+/// Of an IPv6 address the network: whoever has one of its addresses has them all.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(six) => {
+            let mut segments = six.segments();
+            segments[4..].fill(0);
+            IpAddr::V6(segments.into())
+        }
+        four => four,
+    }
+}
+
+impl PerAddress {
+    /// At most so often from one address within so many milliseconds.
+    pub fn new(most: u32, window_ms: i64) -> Self {
+        Self { most, window_ms, by_address: Mutex::default() }
+    }
+    /// How long this address must wait, in milliseconds of the monotonic clock; `None` where it need not.
+    pub fn must_wait(&self, address: IpAddr, now_ms: i64) -> Option<i64> {
+        let all = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = all.get(&network(address))?;
+        let left = count.since_ms + self.window_ms - now_ms;
+        (count.times >= self.most && left > 0).then_some(left)
+    }
+    /// This address did it once more.
+    pub fn count(&self, address: IpAddr, now_ms: i64) {
+        let mut all = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
+        let address = network(address);
+        if !all.contains_key(&address) && all.len() >= PASS_GUESSERS {
+            all.retain(|_, count| count.since_ms + self.window_ms > now_ms);
+            if all.len() >= PASS_GUESSERS
+                && let Some(oldest) = all.iter().min_by_key(|(_, count)| count.since_ms).map(|(address, _)| *address)
+            {
+                all.remove(&oldest);
+            }
+        }
+        let count = all.entry(address).or_insert(Count { since_ms: now_ms, times: 0 });
+        if count.since_ms + self.window_ms <= now_ms {
+            *count = Count { since_ms: now_ms, times: 0 };
+        }
+        count.times += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOST: u32 = 30;
+
+    #[test]
+    fn beyond_its_number_an_address_waits_for_the_rest_of_the_minute() {
+        let counted = PerAddress::new(MOST, 60_000);
+        let (one, other) = ("192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap());
+        for n in 0..MOST {
+            assert_eq!(counted.must_wait(one, i64::from(n)), None);
+            counted.count(one, i64::from(n));
+        }
+        assert_eq!(counted.must_wait(one, 1_000), Some(59_000));
+        assert_eq!(counted.must_wait(other, 1_000), None);
+        assert_eq!(counted.must_wait(one, 60_000), None);
+        counted.count(one, 60_000);
+        assert_eq!(counted.must_wait(one, 60_001), None, "it begins anew");
+    }
+
+    #[test]
+    fn one_who_has_a_whole_network_is_one() {
+        let counted = PerAddress::new(MOST, 60_000);
+        for n in 0..MOST {
+            counted.count(format!("2001:db8:1:2::{n:x}").parse().unwrap(), 0);
+        }
+        assert!(counted.must_wait("2001:db8:1:2:ffff::1".parse().unwrap(), 1).is_some());
+        assert!(counted.must_wait("2001:db8:1:3::1".parse().unwrap(), 1).is_none());
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded() {
+        let counted = PerAddress::new(MOST, 60_000);
+        for n in 0..PASS_GUESSERS as u32 + 100 {
+            counted.count(IpAddr::V4((n + 1).into()), i64::from(n) / 1_000);
+        }
+        assert_eq!(counted.by_address.lock().unwrap().len(), PASS_GUESSERS);
+    }
+}
