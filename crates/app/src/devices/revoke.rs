@@ -73,9 +73,11 @@ pub async fn revoke(
     for (event_id, brought) in &brought {
         announce(app, &caller.organization_id, event_id, brought);
     }
+    // Who lets people in may not go on a moment longer than it must: it hears by the wait it is in that it is revoked,
+    // and only new rules end such a wait.
     for event_id in events {
         let organization_id = caller.organization_id.clone();
-        app.hints.hint(Hint { organization_id, event_id, serial: None, topic: Topic::Devices });
+        app.hints.hint(Hint { organization_id, event_id, serial: None, topic: Topic::Rules });
     }
     Ok(device)
 }

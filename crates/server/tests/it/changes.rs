@@ -49,6 +49,25 @@ async fn a_wait_ends_with_the_news() {
     assert_ne!(news["cursor"], first["cursor"]);
 }
 
+/// A phone that decides alone lets people in until it hears of it: the wait it is in ends at once.
+#[tokio::test]
+async fn a_wait_ends_with_the_devices_own_revocation() {
+    let server = TestServer::start().await;
+    let phone = Phone::pair(&server, &server.home, "a").await;
+    let first = changes(&server, &phone, "").await;
+    let place = format!("cursor={}&manifest_version={}", first["cursor"].as_str().unwrap(), first["manifest_version"]);
+    let path = format!("/api/scanning/events/{}/changes?{place}&wait=25", phone.event_id());
+    let started = Instant::now();
+    let (told, revoked) = tokio::join!(phone.bearer(server.get(&path)).send(), async {
+        waiting(&server, &phone).await;
+        let path = format!("/api/scanning/devices/{}", phone.device_id());
+        server.request(reqwest::Method::DELETE, &path).bearer_auth(&server.home.token).send().await.unwrap()
+    });
+    assert_eq!(revoked.status(), 200);
+    problem(told.unwrap(), 403, "device_revoked").await;
+    assert!(started.elapsed() < Duration::from_secs(15), "the hint, not the deadline, ended the wait");
+}
+
 #[tokio::test]
 async fn a_wait_without_news_ends_in_time_and_with_the_server() {
     let server = TestServer::start().await;
