@@ -121,6 +121,41 @@ async fn uploads_are_counted_by_outcome() {
     assert!(!metrics.contains(phone.device_id().as_str()) && !metrics.contains(phone.key_id().as_str()));
 }
 
+/// S1 §10.2: the rate of conflicts is that of this counter, whichever way they came, and a repeat is none.
+#[tokio::test]
+async fn findings_of_uploads_are_counted() {
+    let server = TestServer::start().await;
+    let (mut a, mut b) = (Phone::pair(&server, &server.home, "a").await, Phone::pair(&server, &server.home, "b").await);
+    let now = server.state.app.clock.now();
+    let counted = async |so_many: u64| {
+        let metrics = server.get("/metrics").send().await.unwrap().text().await.unwrap();
+        let line = format!("admit_conflicts_total {so_many}\n");
+        assert!(metrics.contains(&line), "{line} in {metrics}");
+    };
+    let first = a.scan(&server.home.barcodes[0], Outcome::Valid, now.plus_ms(-60_000));
+    let first = a.batch(vec![first]);
+    assert_eq!(a.sync(&server, &first).await.status(), 200);
+    counted(0).await;
+    let second = b.scan(&server.home.barcodes[0], Outcome::Valid, now.plus_ms(-30_000));
+    let second = b.batch(vec![second]);
+    let answer = json(b.sync(&server, &second).await, 200).await;
+    let found = answer["conflicts"].as_array().unwrap().len() as u64;
+    assert!(found > 0, "{answer}");
+    counted(found).await;
+    assert_eq!(b.sync(&server, &second).await.status(), 200);
+    counted(found).await;
+    let scan = json!({ "ticket_code": server.home.barcodes[0], "scanned_at": now.to_string(), "offline_id": "third" });
+    let body = json!({
+        "batch_id": "s2", "device_id": b.device_id(), "batch_created_at": now.to_string(), "batch_size": 1,
+        "scans": [scan],
+    });
+    json(b.bearer(server.post("/api/scans/sync")).json(&body).send().await.unwrap(), 200).await;
+    let metrics = server.get("/metrics").send().await.unwrap().text().await.unwrap();
+    let line = metrics.lines().find(|line| line.starts_with("admit_conflicts_total ")).unwrap();
+    let after: u64 = line.rsplit(' ').next().unwrap().parse().unwrap();
+    assert!(after > found, "S2's uploads count as well: {line}");
+}
+
 /// spec D19: a body refused before anybody read it is a failed sync like any other: counted, and by its device too.
 #[tokio::test]
 async fn a_body_that_cannot_be_read_is_a_failed_sync() {
