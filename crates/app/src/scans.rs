@@ -9,7 +9,7 @@ pub mod answer;
 pub mod waits;
 mod facts;
 mod take_in;
-mod announce;
+pub mod announce;
 pub mod ingest_batch;
 pub mod judge_online;
 pub mod sync_offline;

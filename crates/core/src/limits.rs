@@ -26,6 +26,10 @@ pub const CHANGES_ITEMS: usize = 1_000;
 pub const CHANGES_SCANS: usize = 16;
 /// Longest `changes` long poll, in seconds.
 pub const CHANGES_WAIT_SECONDS: u64 = 25;
+/// Uploads that a live stream tells of at once; more follow at its next look.
+pub const STREAM_BATCHES: usize = 32;
+/// Uploads that a live stream remembers to have told of, so that none comes twice.
+pub const STREAM_REMEMBERED: usize = 1_024;
 /// Largest page of a list.
 pub const PAGE_MAX: usize = 500;
 /// Default page of a list.

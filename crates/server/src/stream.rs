@@ -44,6 +44,15 @@ impl Connection {
     }
 }
 
+/// What reading a part brought.
+#[derive(Debug, Default)]
+pub struct Reading {
+    /// In this order; none where nothing of it is for this client.
+    pub messages: Vec<Message>,
+    /// There is more of it than was read at once.
+    pub more: bool,
+}
+
 /// A message to a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
@@ -64,16 +73,18 @@ pub trait Source: Send + 'static {
     fn parts(&self) -> Vec<Self::Part>;
     /// What a hint makes stale, and what of it is sent as it is.
     fn take(&mut self, hint: &Hint) -> (Vec<Self::Part>, Option<Message>);
-    /// What may have been missed while the stream fell behind.
-    fn missed(&mut self) {}
-    /// Reads a part anew; `None` if it is not for this client.
-    fn read(&mut self, part: &Self::Part) -> impl Future<Output = Result<Option<Message>>> + Send;
+    /// Reads a part anew.
+    fn read(&mut self, part: &Self::Part) -> impl Future<Output = Result<Reading>> + Send;
+    /// Whether the client may not see it any more; asked before each heartbeat.
+    fn is_over(&mut self) -> impl Future<Output = bool> + Send {
+        std::future::ready(false)
+    }
     /// The client was closed for not keeping up.
     fn dropped(&mut self) {}
 }
 
 /// Opens a stream: first `opening`, then every part, then parts as hints make them stale. It ends with the server, with
-/// the client, when a read fails (the client asks again), or when the client does not keep up.
+/// the client, when a read fails (the client asks again), when the client does not keep up, or may not see it any more.
 pub fn open<S: Source>(
     source: S,
     hints: broadcast::Receiver<Arc<Hint>>,
@@ -114,7 +125,7 @@ impl<S: Source> Client<S> {
         }
         let mut stale = BTreeSet::new();
         for part in self.source.parts() {
-            self.read(&part).await?;
+            self.read(part, &mut stale).await?;
         }
         let mut sent = Instant::now();
         let mut heartbeat = tokio::time::interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
@@ -123,6 +134,9 @@ impl<S: Source> Client<S> {
             let due = (sent + COALESCE).max(Instant::now() + SETTLE);
             tokio::select! {
                 _ = heartbeat.tick() => {
+                    if self.source.is_over().await {
+                        return Err(Over);
+                    }
                     self.send(Message { event: "heartbeat", id: None, data: "{}".into() })?;
                 }
                 hint = hints.recv() => {
@@ -131,7 +145,7 @@ impl<S: Source> Client<S> {
                 () = tokio::time::sleep_until(due), if !stale.is_empty() => {
                     self.drain(&mut hints, &mut stale)?;
                     for part in std::mem::take(&mut stale) {
-                        self.read(&part).await?;
+                        self.read(part, &mut stale).await?;
                     }
                     sent = Instant::now();
                 }
@@ -151,7 +165,6 @@ impl<S: Source> Client<S> {
                 message.map_or(Ok(()), |message| self.send(message))
             }
             Err(RecvError::Lagged(_)) => {
-                self.source.missed();
                 stale.extend(self.source.parts());
                 Ok(())
             }
@@ -174,9 +187,14 @@ impl<S: Source> Client<S> {
         }
     }
 
-    async fn read(&mut self, part: &S::Part) -> std::result::Result<(), Over> {
-        match self.source.read(part).await {
-            Ok(message) => message.map_or(Ok(()), |message| self.send(message)),
+    async fn read(&mut self, part: S::Part, stale: &mut BTreeSet<S::Part>) -> std::result::Result<(), Over> {
+        match self.source.read(&part).await {
+            Ok(reading) => {
+                if reading.more {
+                    stale.insert(part);
+                }
+                reading.messages.into_iter().try_for_each(|message| self.send(message))
+            }
             Err(error) => {
                 tracing::warn!(%error, "a live stream ends: its snapshot cannot be read");
                 Err(Over)

@@ -366,6 +366,7 @@ CREATE TABLE batches (
   synced_at BIGINT NOT NULL,
   CONSTRAINT batches_pk PRIMARY KEY (organization_id, device_id, endpoint, batch_id)
 );
+CREATE INDEX batches_in_order ON batches (organization_id, event_id, serial, device_id);
 
 -- Facts.
 CREATE TABLE rejected (

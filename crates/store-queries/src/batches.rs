@@ -38,6 +38,15 @@ statements! {
     BATCH = "SELECT batch_id, device_id, endpoint, event_id, digest, answer, status, batch_size, processed_count, error_count,
         offset_seconds, serial, synced_at FROM batches
         WHERE organization_id = $1 AND device_id = $2 AND endpoint = $3 AND batch_id = $4";
+    /// Uploads of an event after a place in its order.
+    BATCHES_AFTER = "SELECT batch_id, device_id, endpoint, event_id, digest, answer, status, batch_size, processed_count, error_count,
+        offset_seconds, serial, synced_at FROM batches
+        WHERE organization_id = $1 AND event_id = $2 AND serial > $3 AND endpoint <> 'scans' ORDER BY serial LIMIT $4";
+    /// The same of one device.
+    BATCHES_OF_DEVICE_AFTER = "SELECT batch_id, device_id, endpoint, event_id, digest, answer, status, batch_size, processed_count, error_count,
+        offset_seconds, serial, synced_at FROM batches
+        WHERE organization_id = $1 AND event_id = $2 AND serial > $3 AND device_id = $5 AND endpoint <> 'scans'
+        ORDER BY serial LIMIT $4";
     /// Stores a batch.
     INSERT_BATCH = "INSERT INTO batches (organization_id, batch_id, device_id, endpoint, event_id, digest, answer, status, batch_size,
         processed_count, error_count, offset_seconds, serial, synced_at)
@@ -141,6 +150,24 @@ impl<D: Driver> SqlTx<'_, D> {
             self.foresee_intake(device_id);
         }
         self.one(&BATCH, &[(&id).into(), device_id.into(), endpoint.into(), batch_id.into()], read_batch)
+    }
+    pub(crate) fn load_batches_after(
+        &mut self,
+        event_id: &EventId,
+        device_id: Option<&DeviceId>,
+        serial: u64,
+        limit: usize,
+    ) -> Result<Vec<BatchRecord>> {
+        let id = self.organization_id.clone();
+        let mut values = vec![(&id).into(), event_id.into(), serial.into(), (limit as u64).into()];
+        let stmt = match device_id {
+            Some(device_id) => {
+                values.push(device_id.into());
+                &BATCHES_OF_DEVICE_AFTER
+            }
+            None => &BATCHES_AFTER,
+        };
+        self.all(stmt, &values, read_batch)
     }
     /// Whoever looks whether a batch is known goes on to take it in.
     fn foresee_intake(&mut self, device_id: &DeviceId) {

@@ -296,6 +296,15 @@ impl<D: Driver> TxDevices for SqlTx<'_, D> {
     fn batch(&mut self, device_id: &DeviceId, endpoint: &str, batch_id: &BatchId) -> Result<Option<BatchRecord>> {
         self.load_batch(device_id, endpoint, batch_id)
     }
+    fn batches_after(
+        &mut self,
+        event_id: &EventId,
+        device_id: Option<&DeviceId>,
+        serial: u64,
+        limit: usize,
+    ) -> Result<Vec<BatchRecord>> {
+        self.load_batches_after(event_id, device_id, serial, limit)
+    }
     fn insert_batch(&mut self, batch: &BatchRecord) -> Result<()> {
         self.put_batch(batch)
     }

@@ -346,6 +346,15 @@ pub trait TxDevices {
     fn forked(&mut self, device_id: &DeviceId, log_id: &LogId, seqs: &[u64]) -> Result<Vec<u64>>;
     /// A batch.
     fn batch(&mut self, device_id: &DeviceId, endpoint: &str, batch_id: &BatchId) -> Result<Option<BatchRecord>>;
+    /// Batches of an event after a place in its order, at most so many, in that order; of one device where it is named.
+    /// What was asked online is no batch to whoever waits for one.
+    fn batches_after(
+        &mut self,
+        event_id: &EventId,
+        device_id: Option<&DeviceId>,
+        serial: u64,
+        limit: usize,
+    ) -> Result<Vec<BatchRecord>>;
     /// Stores a batch. `batch_exists`.
     fn insert_batch(&mut self, batch: &BatchRecord) -> Result<()>;
     /// Stores items that were refused for good.

@@ -1,33 +1,53 @@
 //! After the commit, and only hints: whoever watches hears that a batch was stored (S2 §4 "PubSub Broadcast").
 
-use admit_core::ids::{BatchId, OrganizationId};
-use serde_json::json;
+use admit_core::ids::{BatchId, DeviceId, OrganizationId};
+use serde_json::{Value, json};
 
 use super::decode::Batch;
 use super::take_in::Arrived;
 use crate::ports::{App, Hint, Topic};
 use crate::recent::RecentScan;
+use crate::records::BatchRecord;
 
-/// How the batch ended, in S2's words.
-pub(super) struct Ended<'a> {
+/// How a batch ended, in S2's words.
+#[derive(Debug, Clone, Copy)]
+pub struct Ended<'a> {
+    /// Who brought it: an id alone is no batch's name, two devices may both call theirs `b1`.
+    pub device_id: &'a DeviceId,
+    /// Its id.
     pub batch_id: &'a BatchId,
     /// `completed` or `partial_success`.
     pub status: &'a str,
-    pub processed: usize,
-    pub errors: usize,
+    /// Scans of it that are stored.
+    pub processed: u64,
+    /// Scans of it that failed.
+    pub errors: u64,
+}
+
+impl<'a> Ended<'a> {
+    /// As it stands in the batch's row.
+    pub fn of(batch: &'a BatchRecord) -> Self {
+        let BatchRecord { device_id, batch_id, status, .. } = batch;
+        let (processed, errors) = (batch.processed_count.into(), batch.error_count.into());
+        Self { device_id, batch_id, status, processed, errors }
+    }
+    /// S2's message `sync_complete`.
+    pub fn message(&self) -> Value {
+        json!({
+            "event": "sync_complete",
+            "batch_id": self.batch_id.as_str(),
+            "device_id": self.device_id.as_str(),
+            "status": self.status,
+            "processed_count": self.processed,
+            "error_count": self.errors,
+        })
+    }
 }
 
 /// Tells of a batch: its own topic, and what moved in each event.
 pub(super) fn announce(app: &App, organization_id: &OrganizationId, ended: &Ended<'_>, parts: &[Arrived]) {
     for part in parts {
-        let complete = json!({
-            "event": "sync_complete",
-            "batch_id": ended.batch_id.as_str(),
-            "status": ended.status,
-            "processed_count": ended.processed,
-            "error_count": ended.errors,
-        });
-        say(app, organization_id, part, Topic::Batch(complete.to_string()));
+        say(app, organization_id, part, Topic::Batch(ended.message().to_string()));
         moved(app, organization_id, part, "batch_sync_completed", Some(ended.batch_id));
     }
 }

@@ -86,8 +86,9 @@ pub async fn ingest_batch(app: &App, caller: &DeviceCaller, request: SyncRequest
     // ⑩ Only after the commit, and only hints.
     app.unknown_codes.spend(organization_id, &caller.device_id, done.unknown, now_ms);
     let status = if done.answer.rejected == 0 { "completed" } else { "partial_success" };
-    let (processed, errors) = (done.answer.processed, done.answer.rejected);
-    let ended = Ended { batch_id: &parts[0].batch_id, status, processed, errors };
+    let (processed, errors) = (done.answer.processed as u64, done.answer.rejected as u64);
+    let (device_id, batch_id) = (&caller.device_id, &parts[0].batch_id);
+    let ended = Ended { device_id, batch_id, status, processed, errors };
     announce(app, organization_id, &ended, &done.arrived);
     if done.reused {
         return Err(refuse_reuse());

@@ -95,12 +95,13 @@ pub async fn sync_offline(app: &App, caller: &DeviceCaller, request: ScansSyncRe
 
 /// After the commit: hints, caches (steps 22–25), and the answer (step 27).
 fn tell(app: &App, caller: &DeviceCaller, whole: &Whole, done: Done) -> Result<IngestAnswer> {
-    let (organization_id, batch_id) = (&caller.organization_id, &whole.parts[0].batch_id);
+    let (organization_id, device_id) = (&caller.organization_id, &caller.device_id);
+    let batch_id = &whole.parts[0].batch_id;
     match done {
         Done::Stored { answer, status, arrived, unknown, held } => {
-            app.unknown_codes.spend(organization_id, &caller.device_id, unknown, whole.started_ms);
-            let (processed, errors) = (answer.processed, answer.rejected);
-            announce(app, organization_id, &Ended { batch_id, status, processed, errors }, &arrived);
+            app.unknown_codes.spend(organization_id, device_id, unknown, whole.started_ms);
+            let (processed, errors) = (answer.processed as u64, answer.rejected as u64);
+            announce(app, organization_id, &Ended { device_id, batch_id, status, processed, errors }, &arrived);
             whole.parts.iter().for_each(|part| remember(app, organization_id, part));
             if held { Err(suspended(whole)) } else { Ok(answer) }
         }
@@ -108,7 +109,8 @@ fn tell(app: &App, caller: &DeviceCaller, whole: &Whole, done: Done) -> Result<I
         Done::Repeated { answer, .. } => Ok(answer),
         Done::Reused => Err(refuse_reuse()),
         Done::Revoked(Quarantined { kept, rejected, room, arrived }) => {
-            let ended = Ended { batch_id, status: "partial_success", processed: 0, errors: whole.sent.len() };
+            let (status, errors) = ("partial_success", whole.sent.len() as u64);
+            let ended = Ended { device_id, batch_id, status, processed: 0, errors };
             announce(app, organization_id, &ended, &arrived);
             Err(refuse_revoked(kept, rejected, room))
         }

@@ -237,7 +237,7 @@ pub async fn a_batch_is_stored_once(store: TestStore) {
     }
     assert_eq!(look(&store, |tx| tx.batch(&id("d1"), "sync", &id("b1"))).await, Some(batch.clone()));
     assert_eq!(look(&store, |tx| tx.batch(&id("d3"), "sync", &id("b1"))).await, None);
-    let again = BatchRecord { digest: hash(8), ..batch };
+    let again = BatchRecord { digest: hash(8), ..batch.clone() };
     assert_eq!(conflict(on_event(&store, move |tx| tx.insert_batch(&again)).await), "batch_exists");
     let lost = RejectedRecord {
         device_id: id("d1"),
@@ -249,6 +249,53 @@ pub async fn a_batch_is_stored_once(store: TestStore) {
     };
     let twice = [lost.clone(), RejectedRecord { log: None, scan_id: Some("weird id".into()), ..lost }];
     on_event(&store, move |tx| tx.insert_rejected(&id("e"), &twice)).await.unwrap();
+}
+
+/// Uploads are found in the event's order, all or one device's, a page at a time; what was asked online is none.
+pub async fn batches_come_in_the_events_order(store: TestStore) {
+    with_event(&store).await;
+    let batch = |name: &str, device: &str, endpoint: &str, serial: u64| BatchRecord {
+        batch_id: id(name),
+        device_id: id(device),
+        endpoint: endpoint.into(),
+        event_id: id("e"),
+        digest: hash(9),
+        answer: "{}".into(),
+        status: "completed".into(),
+        batch_size: 1,
+        processed_count: 1,
+        error_count: 0,
+        offset_seconds: 0,
+        serial,
+        synced_at: at(77),
+    };
+    let elsewhere = BatchRecord { event_id: id("e2"), ..batch("elsewhere", "d1", "sync", 3) };
+    let all = [
+        batch("b", "d2", "sync", 4),
+        batch("b", "d1", "sync", 2),
+        batch("asked", "d1", "scans", 3),
+        batch("c", "d1", "scans_sync", 5),
+        elsewhere,
+    ];
+    for stored in all {
+        on_event(&store, move |tx| tx.insert_batch(&stored)).await.unwrap();
+    }
+    let found = |device: Option<&'static str>, serial: u64, limit: usize| {
+        let store = &store;
+        async move {
+            let rows = look(store, move |tx| {
+                let device = device.map(id);
+                tx.batches_after(&id("e"), device.as_ref(), serial, limit)
+            });
+            rows.await.iter().map(|row| (row.serial, row.device_id.to_string())).collect::<Vec<_>>()
+        }
+    };
+    let of = |rows: &[(u64, &str)]| rows.iter().map(|(n, device)| (*n, (*device).to_owned())).collect::<Vec<_>>();
+    assert_eq!(found(None, 0, 10).await, of(&[(2, "d1"), (4, "d2"), (5, "d1")]));
+    assert_eq!(found(None, 2, 1).await, of(&[(4, "d2")]));
+    assert_eq!(found(Some("d1"), 0, 10).await, of(&[(2, "d1"), (5, "d1")]));
+    assert_eq!(found(Some("d1"), 2, 10).await, of(&[(5, "d1")]));
+    assert_eq!(found(Some("d2"), 4, 10).await, of(&[]));
 }
 
 /// Scans first received after their device's revocation are counted.

@@ -1,12 +1,16 @@
 //! `GET /api/events/{id}/stream`: the live view (spec §5, S2 §4 "PubSub Broadcast"; architecture §5 walk 4).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use admit_app::error::{Error, Result as AppResult};
-use admit_app::ports::{App, Hint, Topic, Tx, read};
+use admit_app::ports::{Hint, Topic, Tx, read};
+use admit_app::records::DeviceState;
+use admit_app::scans::announce::Ended;
 use admit_app::scans::log::missing;
-use admit_core::access::Action;
-use admit_core::ids::{BatchId, DeviceId, EventId, OrganizationId};
+use admit_core::access::{Action, can};
+use admit_core::gate::Direction;
+use admit_core::ids::{DeviceId, EventId, OrganizationId};
+use admit_core::limits::{STREAM_BATCHES, STREAM_REMEMBERED};
 use admit_core::rule::{Epoch, When};
 use admit_core::wire::scanning::Cursor;
 use axum::extract::OptionalFromRequestParts;
@@ -25,7 +29,7 @@ use crate::body::Path;
 use crate::encoding::AsItIs;
 use crate::error::Result;
 use crate::state::AppState;
-use crate::stream::{Connection, Message, Source, open};
+use crate::stream::{Connection, Message, Reading, Source, open};
 use crate::telemetry::Metrics;
 
 /// The routes.
@@ -35,9 +39,15 @@ pub fn routes() -> OpenApiRouter<AppState> {
 
 /// Live: whole snapshots of `occupancy`, `incidents` and `devices`, and a `batch` message for every upload.
 ///
-/// Server-sent events. An event's id is `epoch.serial`; after a reconnect all snapshots come anew, after a change of
-/// the server's epoch with a `resync` before them. A `heartbeat` comes every 15 s. A device's key opens it for its own
-/// `batch` messages only.
+/// Server-sent events. An event's id is `epoch.serial`: the place up to which every upload was told. After a reconnect
+/// with `Last-Event-ID` the `batch` messages since then come first, then all snapshots anew; after a change of the
+/// server's epoch a `resync` comes before them. A `heartbeat` comes every 15 s; the stream ends there for whoever may not
+/// see it any more. Without the right to read scans there are `occupancy` and `heartbeat` alone. A device's key opens it
+/// for its own `batch` messages only.
+///
+/// In `occupancy`, `gate_occupancy` is a flow: who entered at the gate of the newest upload less who left there, never
+/// below 0; a gate that leads out only has none. People leave by another gate than they came: who is inside is
+/// `total_occupancy`.
 #[utoipa::path(get, path = "/api/events/{id}/stream", tag = "live",
     params(
         ("id" = String, Path, description = "Event"),
@@ -53,31 +63,25 @@ async fn stream(
     connection: Option<OfConnection>,
     headers: HeaderMap,
 ) -> Result<Response> {
-    let (organization_id, device_id) = who(&state, &headers).await?;
+    let (organization_id, viewer) = who(&state, &headers, &event_id).await?;
     // Heard from before the first snapshot is read, so that nothing falls between.
     let hints = state.live.subscribe(&organization_id, &event_id);
     let asked = event_id.clone();
-    let assigned = device_id.clone();
-    let epoch = read(&*state.app.store, &organization_id, move |tx| {
-        let event = tx.event(&asked)?.ok_or_else(|| Error::not_found("event"))?;
-        if let Some(device_id) = assigned {
-            let device = tx.device(&device_id)?.filter(|device| device.event_id == event.event_id);
-            device.ok_or_else(|| Error::not_found("event"))?;
-        }
-        Ok(tx.head(&asked)?.epoch)
-    })
-    .await?;
+    let head = read(&*state.app.store, &organization_id, move |tx| tx.head(&asked)).await?;
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok());
-    let opening = match last.map(str::parse::<Cursor>) {
-        Some(Ok(cursor)) if cursor.epoch == epoch => Vec::new(),
-        None => Vec::new(),
+    let (told, opening) = match last.map(str::parse::<Cursor>) {
+        Some(Ok(cursor)) if cursor.epoch == head.epoch => (cursor.serial.min(head.serial), Vec::new()),
+        None => (head.serial, Vec::new()),
         // Another epoch, or nothing of ours: what the client knows is of no use.
-        Some(_) => vec![Message { event: "resync", id: None, data: json!({ "epoch": epoch.to_string() }).to_string() }],
+        Some(_) => {
+            let data = json!({ "epoch": head.epoch.to_string() }).to_string();
+            (head.serial, vec![Message { event: "resync", id: None, data }])
+        }
     };
-    let open_streams = OpenStream::new(&state);
-    let live = Live { app: state.app.clone(), organization_id, event_id, device_id, epoch, moved: None, open_streams };
-    let connection = connection.map(|one| one.0);
-    let mut response = open(live, hints, opening, connection, state.shutdown.clone()).into_response();
+    let (open_streams, shutdown) = (OpenStream::new(&state), state.shutdown.clone());
+    let (epoch, said) = (head.epoch, BTreeSet::new());
+    let live = Live { state, headers, organization_id, event_id, viewer, epoch, told, said, moved: None, open_streams };
+    let mut response = open(live, hints, opening, connection.map(|one| one.0), shutdown).into_response();
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     // Proxies must not gather it.
     response.headers_mut().insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
@@ -99,28 +103,53 @@ impl OptionalFromRequestParts<AppState> for OfConnection {
     }
 }
 
-/// A person who may look, or a device.
-async fn who(state: &AppState, headers: &HeaderMap) -> Result<(OrganizationId, Option<DeviceId>)> {
+/// Who looks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Viewer {
+    /// It sees its own batches only.
+    Device(DeviceId),
+    /// A person, who may see scans, incidents and devices, or occupancy alone.
+    Person { scans: bool },
+}
+
+/// A person who may look at the event, or a device that scans for it.
+async fn who(state: &AppState, headers: &HeaderMap, event_id: &EventId) -> Result<(OrganizationId, Viewer)> {
+    let event_id = event_id.clone();
     if token::bearer(headers).is_some() {
         match device::authenticate(state, headers).await {
-            Ok(caller) => return Ok((caller.organization_id, Some(caller.device_id))),
+            Ok(caller) => {
+                let id = caller.device_id.clone();
+                read(&*state.app.store, &caller.organization_id, move |tx| {
+                    let device = tx.device(&id)?.filter(|device| device.event_id == event_id);
+                    match device.ok_or_else(|| Error::not_found("event"))?.state {
+                        DeviceState::Revoked => Err(Error::denied("device_revoked", "this device was revoked")),
+                        DeviceState::Active | DeviceState::Suspended => Ok(()),
+                    }
+                })
+                .await?;
+                return Ok((caller.organization_id, Viewer::Device(caller.device_id)));
+            }
             Err(error) if error.status() == http::StatusCode::UNAUTHORIZED => {}
             Err(error) => return Err(error),
         }
     }
     let User(caller) = User::of(state, headers).await?;
     caller.must(Action::ReadEvents)?;
-    Ok((caller.organization_id, None))
+    read(&*state.app.store, &caller.organization_id, move |tx| {
+        tx.event(&event_id)?.ok_or_else(|| Error::not_found("event")).map(|_| ())
+    })
+    .await?;
+    Ok((caller.organization_id, Viewer::Person { scans: can(caller.role, Action::ReadScans) }))
 }
 
-/// What is read and sent whole.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+/// What is read and sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
+    /// Uploads since the last look. Before the snapshots: whose id says up to where every upload was told.
+    Batches,
     Occupancy,
     Incidents,
     Devices,
-    /// A batch that may be this device's: serial, id, message.
-    Batch(u64, BatchId, String),
 }
 
 /// Counts an open stream for as long as it lives.
@@ -140,24 +169,95 @@ impl Drop for OpenStream {
 
 /// One client's view of one event.
 struct Live {
-    app: App,
+    state: AppState,
+    /// As it was opened with: who asks is looked up again from time to time.
+    headers: HeaderMap,
     organization_id: OrganizationId,
     event_id: EventId,
-    /// Set for a device: it sees its own batches only.
-    device_id: Option<DeviceId>,
+    viewer: Viewer,
     epoch: Epoch,
+    /// The place up to which the store was asked for uploads, and every one told.
+    told: u64,
+    /// Places of uploads that were told lately, by a hint or from the store: neither tells one again.
+    said: BTreeSet<u64>,
     /// What uploads said since the last occupancy snapshot: the newest, with their scans added up.
     moved: Option<Map<String, Value>>,
     open_streams: OpenStream,
 }
 
 impl Live {
-    fn batch_message(&self, serial: u64, batch_id: &BatchId, text: &str, now: String) -> Message {
-        let mut data: Map<String, Value> = serde_json::from_str(text).unwrap_or_default();
-        data.insert("topic".into(), format!("batch:{batch_id}").into());
-        data.insert("timestamp".into(), now.into());
-        let id = Some(Cursor::at(self.epoch, serial).to_string());
-        Message { event: "batch", id, data: Value::Object(data).to_string() }
+    /// Whether uploads are told to it at all.
+    fn hears_batches(&self) -> bool {
+        self.viewer != Viewer::Person { scans: false }
+    }
+    fn batch_message(&mut self, serial: u64, mut data: Value, at: String) -> Option<Message> {
+        let topic = format!("batch:{}", data.get("batch_id")?.as_str()?);
+        if !self.said.insert(serial) {
+            return None;
+        }
+        while self.said.len() > STREAM_REMEMBERED {
+            self.said.pop_first();
+        }
+        data["topic"] = topic.into();
+        data["timestamp"] = at.into();
+        let id = Some(Cursor::at(self.epoch, self.told).to_string());
+        Some(Message { event: "batch", id, data: data.to_string() })
+    }
+
+    /// What was uploaded since the last look. From the store, whatever hints said: a lost one costs time, and a wrong
+    /// one tells nobody of another's batch.
+    async fn batches(&mut self) -> AppResult<Reading> {
+        let (event_id, after) = (self.event_id.clone(), self.told);
+        let device_id = match &self.viewer {
+            Viewer::Device(device_id) => Some(device_id.clone()),
+            Viewer::Person { .. } => None,
+        };
+        let (head, rows) = read(&*self.state.app.store, &self.organization_id, move |tx| {
+            let head = tx.head(&event_id)?;
+            Ok((head, tx.batches_after(&event_id, device_id.as_ref(), after, STREAM_BATCHES)?))
+        })
+        .await?;
+        let more = rows.len() == STREAM_BATCHES;
+        self.epoch = head.epoch;
+        let mut messages = Vec::with_capacity(rows.len());
+        for row in &rows {
+            self.told = row.serial;
+            messages.extend(self.batch_message(row.serial, Ended::of(row).message(), row.synced_at.to_string()));
+        }
+        if !more {
+            self.told = head.serial;
+        }
+        Ok(Reading { messages, more })
+    }
+
+    async fn snapshot(&mut self, part: Part) -> AppResult<Message> {
+        let (organization_id, event_id) = (self.organization_id.clone(), self.event_id.clone());
+        let now = self.state.app.clock.now().to_string();
+        let moved = if part == Part::Occupancy { self.moved.take() } else { None };
+        let (event, head, data) = read(&*self.state.app.store, &self.organization_id, move |tx| {
+            let (event, data) = match part {
+                Part::Incidents => ("incidents", incidents(tx, &event_id, now)?),
+                Part::Devices => ("devices", devices(tx, &event_id, now)?),
+                Part::Occupancy | Part::Batches => {
+                    let topic = format!("occupancy:{organization_id}:{event_id}");
+                    ("occupancy", occupancy(tx, &event_id, topic, moved.unwrap_or_default(), now)?)
+                }
+            };
+            Ok((event, tx.head(&event_id)?, data))
+        })
+        .await?;
+        self.epoch = head.epoch;
+        let place = if self.hears_batches() { self.told } else { head.serial };
+        Ok(Message { event, id: Some(Cursor::at(head.epoch, place).to_string()), data: data.to_string() })
+    }
+
+    /// S2's message of what uploads added, all of them since the last snapshot together.
+    fn add_up(&mut self, text: &str) {
+        let mut newest: Map<String, Value> = serde_json::from_str(text).unwrap_or_default();
+        let before = self.moved.as_ref().and_then(|moved| moved.get("scans_added")).and_then(Value::as_u64);
+        let added = newest.get("scans_added").and_then(Value::as_u64).unwrap_or(0);
+        newest.insert("scans_added".into(), (added + before.unwrap_or(0)).into());
+        self.moved = Some(newest);
     }
 }
 
@@ -165,65 +265,51 @@ impl Source for Live {
     type Part = Part;
 
     fn parts(&self) -> Vec<Part> {
-        if self.device_id.is_some() { Vec::new() } else { vec![Part::Occupancy, Part::Incidents, Part::Devices] }
+        match self.viewer {
+            Viewer::Device(_) => vec![Part::Batches],
+            Viewer::Person { scans: false } => vec![Part::Occupancy],
+            Viewer::Person { scans: true } => vec![Part::Batches, Part::Occupancy, Part::Incidents, Part::Devices],
+        }
     }
 
     fn take(&mut self, hint: &Hint) -> (Vec<Part>, Option<Message>) {
-        if self.device_id.is_some() {
-            let Topic::Batch(text) = &hint.topic else { return (Vec::new(), None) };
-            let batch = batch_of(text).map(|batch_id| Part::Batch(hint.serial.unwrap_or(0), batch_id, text.clone()));
-            return (batch.into_iter().collect(), None);
-        }
-        match &hint.topic {
-            Topic::Batch(text) => {
-                let now = self.app.clock.now().to_string();
-                let serial = hint.serial.unwrap_or(0);
-                (Vec::new(), batch_of(text).map(|batch_id| self.batch_message(serial, &batch_id, text, now)))
+        let (parts, message) = match (&hint.topic, &self.viewer) {
+            (Topic::Batch(text), Viewer::Device(own)) => {
+                let others = device_of(text).is_some_and(|device_id| device_id != *own);
+                (if others { Vec::new() } else { vec![Part::Batches] }, None)
             }
-            Topic::Occupancy(text) => {
-                let mut newest: Map<String, Value> = serde_json::from_str(text).unwrap_or_default();
-                let before = self.moved.as_ref().and_then(|moved| moved.get("scans_added")).and_then(Value::as_u64);
-                let added = newest.get("scans_added").and_then(Value::as_u64).unwrap_or(0);
-                newest.insert("scans_added".into(), (added + before.unwrap_or(0)).into());
-                self.moved = Some(newest);
+            // Told at once; the look at the store tells what no hint did.
+            (Topic::Batch(text), Viewer::Person { scans: true }) => {
+                let (data, at) = (serde_json::from_str(text).unwrap_or_default(), self.state.app.clock.now());
+                (vec![Part::Batches], self.batch_message(hint.serial.unwrap_or(0), data, at.to_string()))
+            }
+            (Topic::Occupancy(text), Viewer::Person { .. }) => {
+                self.add_up(text);
                 (vec![Part::Occupancy], None)
             }
-            Topic::Incidents => (vec![Part::Incidents], None),
-            Topic::Devices => (vec![Part::Devices], None),
-            // New rules may change anything that is shown.
-            Topic::Rules => (self.parts(), None),
+            (Topic::Incidents, _) => (vec![Part::Incidents], None),
+            (Topic::Devices, _) => (vec![Part::Devices], None),
+            // New rules may change anything that is shown; and who missed hints is told so by this one.
+            (Topic::Rules, _) => (self.parts(), None),
+            _ => (Vec::new(), None),
+        };
+        let seen = self.parts();
+        (parts.into_iter().filter(|part| seen.contains(part)).collect(), message)
+    }
+
+    async fn read(&mut self, part: &Part) -> AppResult<Reading> {
+        match part {
+            Part::Batches => self.batches().await,
+            part => Ok(Reading { messages: vec![self.snapshot(*part).await?], more: false }),
         }
     }
 
-    async fn read(&mut self, part: &Part) -> AppResult<Option<Message>> {
-        let (part, event_id, device_id) = (part.clone(), self.event_id.clone(), self.device_id.clone());
-        let now = self.app.clock.now().to_string();
-        if let Part::Batch(serial, batch_id, text) = part {
-            let Some(device_id) = device_id else { return Ok(None) };
-            let wanted = batch_id.clone();
-            let own = read(&*self.app.store, &self.organization_id, move |tx| {
-                let (ours, s2s) = ("sync", admit_app::scans::sync_offline::ENDPOINT);
-                Ok(tx.batch(&device_id, ours, &wanted)?.is_some() || tx.batch(&device_id, s2s, &wanted)?.is_some())
-            });
-            return Ok(own.await?.then(|| self.batch_message(serial, &batch_id, &text, now)));
+    async fn is_over(&mut self) -> bool {
+        match who(&self.state, &self.headers, &self.event_id).await {
+            Ok((_, viewer)) => viewer != self.viewer,
+            // Who was not found out goes on as before.
+            Err(error) => error.status().is_client_error(),
         }
-        let moved = if part == Part::Occupancy { self.moved.take() } else { None };
-        let organization_id = self.organization_id.clone();
-        let (event, epoch, serial, data) = read(&*self.app.store, &self.organization_id, move |tx| {
-            let head = tx.head(&event_id)?;
-            let (event, data) = match part {
-                Part::Occupancy => {
-                    let topic = format!("occupancy:{organization_id}:{event_id}");
-                    ("occupancy", occupancy(tx, &event_id, topic, moved.unwrap_or_default(), now)?)
-                }
-                Part::Incidents => ("incidents", incidents(tx, &event_id, now)?),
-                Part::Devices | Part::Batch(..) => ("devices", devices(tx, &event_id, now)?),
-            };
-            Ok((event, head.epoch, head.serial, data))
-        })
-        .await?;
-        self.epoch = epoch;
-        Ok(Some(Message { event, id: Some(Cursor::at(epoch, serial).to_string()), data: data.to_string() }))
     }
 
     fn dropped(&mut self) {
@@ -232,9 +318,10 @@ impl Source for Live {
     }
 }
 
-fn batch_of(text: &str) -> Option<BatchId> {
+/// Whose batch a hint is about.
+fn device_of(text: &str) -> Option<DeviceId> {
     let value: Value = serde_json::from_str(text).ok()?;
-    value.get("batch_id")?.as_str()?.parse().ok()
+    value.get("device_id")?.as_str()?.parse().ok()
 }
 
 /// S2's message: what an upload added, and the totals now. Without an upload, `event` is `snapshot`.
@@ -255,9 +342,12 @@ fn occupancy(
     let gates: Vec<Value> = gates.collect();
     moved.entry("event").or_insert("snapshot".into());
     if let Some(gate) = moved.get("gate_id").and_then(Value::as_str).and_then(|text| text.parse().ok()) {
-        let flow = counters.gates.get(&gate).copied().unwrap_or_default();
         moved.insert("gate_name".into(), name(&gate).into());
-        moved.insert("gate_occupancy".into(), (flow.entered - flow.exited).into());
+        // People leave by another gate than they came: a way out would show how many did, as fewer than nobody.
+        if book.gate(&gate, When::Newest).is_none_or(|gate| gate.direction != Direction::Out) {
+            let flow = counters.gates.get(&gate).copied().unwrap_or_default();
+            moved.insert("gate_occupancy".into(), (flow.entered - flow.exited).max(0).into());
+        }
     }
     let rest = json!({
         "topic": topic,
@@ -314,9 +404,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_names_itself() {
-        assert_eq!(batch_of(r#"{"batch_id":"b-1"}"#).unwrap().as_str(), "b-1");
-        assert_eq!(batch_of("{}"), None);
-        assert_eq!(batch_of("?"), None);
+    fn a_hint_says_whose_batch_it_is_about() {
+        assert_eq!(device_of(r#"{"batch_id":"b-1","device_id":"d"}"#).unwrap().as_str(), "d");
+        assert_eq!(device_of(r#"{"batch_id":"b-1"}"#), None);
+        assert_eq!(device_of("?"), None);
     }
 }

@@ -17,7 +17,11 @@ pub struct Phone {
 impl Phone {
     /// Pairs a new device to an organisation's gate `main`.
     pub async fn pair(server: &TestServer, org: &Org, name: &str) -> Self {
-        let pairing_token = server.pairing_token(org).await;
+        Self::pair_at(server, org, name, "main").await
+    }
+    /// The same to another gate.
+    pub async fn pair_at(server: &TestServer, org: &Org, name: &str, gate: &str) -> Self {
+        let pairing_token = server.pairing_token_at(org, gate).await;
         let body = json!({ "pairing_token": pairing_token, "device_id": format!("device-{name}"), "name": name });
         let answer = server.post("/api/scanning/pair").json(&body).send().await.unwrap();
         let paired: PairAnswer = serde_json::from_value(server::json(answer, 200).await).unwrap();

@@ -74,7 +74,11 @@ impl TestServer {
     }
     /// A fresh pairing token of an organisation's gate `main`.
     pub async fn pairing_token(&self, org: &Org) -> String {
-        let gate_id = GateId::new("main").unwrap();
+        self.pairing_token_at(org, "main").await
+    }
+    /// The same of another gate.
+    pub async fn pairing_token_at(&self, org: &Org, gate: &str) -> String {
+        let gate_id = GateId::new(gate).unwrap();
         let made = pairing_tokens::create(&self.state.app, &org.owner, org.event_id.clone(), gate_id, None).await;
         made.unwrap().pairing_token
     }

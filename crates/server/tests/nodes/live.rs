@@ -155,6 +155,21 @@ async fn without_redis_snapshots_follow_on_every_node() {
     organiser.until("occupancy", "\"total_occupancy\":1").await;
 }
 
+/// A phone uploads to one node and listens to another.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_redis_a_device_hears_of_its_batches_on_every_node() {
+    let nodes = Pair::with(NOBODY).await;
+    let home = &nodes.first.home;
+    let mut phone = Phone::pair(&nodes.first, home, "a").await;
+    let mut device = Stream::open(&nodes, 1, phone.key()).await;
+    for code in &home.barcodes[..2] {
+        let scan = phone.scan(code, Outcome::Valid, nodes.second.app.clock.now());
+        let batch = phone.batch(vec![scan]);
+        assert_eq!(nodes.sync(0, &phone, &batch).await.status(), 200);
+        device.until("batch", batch["sync_batch_id"].as_str().unwrap()).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_shared_redis_is_no_one_nodes_own() {
     // Two pairs on one Redis, each with a database of its own: what one hints is nothing to the other.
