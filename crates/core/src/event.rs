@@ -26,6 +26,13 @@ words! {
     }
 }
 
+impl EventStatus {
+    /// Whether it is over, put away or not.
+    pub fn is_over(self) -> bool {
+        matches!(self, Self::Ended | Self::Archived)
+    }
+}
+
 /// The PIN that lets staff override a refusal, as devices carry it (spec D18).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StaffPin {

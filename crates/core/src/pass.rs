@@ -57,7 +57,7 @@ pub fn standing(
     now: Timestamp,
 ) -> PassStanding {
     let once = re_entry == ReEntry::Never;
-    let over = matches!(event, EventStatus::Ended | EventStatus::Archived);
+    let over = event.is_over();
     match rules.status {
         TicketStatus::Voided | TicketStatus::Refunded => PassStanding::Cancelled,
         TicketStatus::Used => PassStanding::Used,

@@ -115,11 +115,16 @@ fn serve(
     Ok(FetchedManifest::Body { etag, large, tail, signature, compact })
 }
 
+/// When a list has lost its meaning, and names on devices their reason.
+pub(super) fn expires_at(ends_at: Timestamp) -> Timestamp {
+    ends_at.plus_ms(MANIFEST_AFTER_END_MS)
+}
+
 fn tail(head: &Head, ends_at: Timestamp, device_time: Option<Timestamp>, now: Timestamp) -> ManifestTail {
     let offset_ms = device_time.map_or(0, |device_time| now.since(device_time));
     ManifestTail {
         generated_at: now,
-        expires_at: ends_at.plus_ms(MANIFEST_AFTER_END_MS),
+        expires_at: expires_at(ends_at),
         offset_seconds: (offset_ms + 500).div_euclid(1_000),
         epoch: head.epoch,
         serial: head.serial,

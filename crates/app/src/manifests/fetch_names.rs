@@ -9,7 +9,7 @@ use admit_core::rule::When;
 use admit_core::time::Timestamp;
 use admit_core::wire::manifest::{GuestName, NamesTail};
 
-use super::fetch::{FetchedManifest, assigned, names_version};
+use super::fetch::{FetchedManifest, assigned, expires_at, names_version};
 use crate::cache::{LargePart, Part};
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
@@ -26,7 +26,7 @@ pub struct FetchNamesCommand {
 }
 
 /// Serves the names of the device's event. 404 unless it is assigned to it; a revoked device gets none, nor does one at
-/// a gate whose devices may not carry names (`names_not_allowed`).
+/// a gate whose devices may not carry names, nor any of an event that is over (`names_not_allowed`).
 pub async fn fetch_names(
     app: &App,
     caller: &DeviceCaller,
@@ -52,6 +52,10 @@ fn serve(
     let book = tx.load_rules(event_id, &[])?.book;
     if !book.gate(&device.gate_id, When::Newest).is_some_and(|gate| gate.names_on_devices) {
         return Err(Error::denied("names_not_allowed", "devices at this gate may not carry guests' names"));
+    }
+    let event = book.event(When::Newest).ok_or_else(|| Error::Bug("an event without rules".into()))?;
+    if event.status.is_over() || now >= expires_at(event.ends_at) {
+        return Err(Error::denied("names_not_allowed", "the event is over: devices carry no guests' names any more"));
     }
     // 2. Has it the newest?
     let head = tx.head(event_id)?;

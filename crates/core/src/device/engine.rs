@@ -57,6 +57,7 @@ impl Engine {
         }
         state.take(input, body);
         if state.started {
+            state.names_follow_time();
             state.pump();
             state.probe();
             state.schedule();

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::book::{NAMES, NameBook, names_key};
+use super::list::List;
 use super::lookup::About;
 use super::net::Answer;
 use super::state::{Ask, State};
@@ -20,9 +21,11 @@ use crate::wire::manifest::GuestName;
 use crate::wire::scanning::SIGNATURE_HEADER;
 
 impl State {
-    /// Whether devices at this gate may carry names, by the list.
+    /// Whether devices at this gate may carry names, by the list: until its last moment, also on a phone that hears nothing.
     pub fn names_allowed(&self) -> bool {
-        !self.journal.revoked && self.gate().is_some_and(|gate| gate.names_on_devices)
+        let allowed = self.gate().is_some_and(|gate| gate.names_on_devices);
+        let is_good = |list: &List| self.clock.read().at_ms < list.expires_at.ms();
+        !self.journal.revoked && allowed && self.list.as_ref().is_some_and(is_good)
     }
 
     /// The guest who holds a ticket, where this gate may know it.
@@ -38,7 +41,7 @@ impl State {
 
     pub fn names_view(&self) -> NamesView {
         match &self.names {
-            _ if !self.names_allowed() => NamesView::Off,
+            _ if !self.names_allowed() || self.names_refused_with_list() => NamesView::Off,
             None => NamesView::Loading,
             Some(book) => NamesView::Held { guests: book.names.by_ticket.len() as u64 },
         }
@@ -61,11 +64,14 @@ impl State {
         told.max(self.head_named)
     }
 
+    /// Whether the server gave no names to whoever has this list.
+    fn names_refused_with_list(&self) -> bool {
+        self.names_refused.is_some_and(|version| self.list.as_ref().map(|it| it.version) == Some(version))
+    }
+
     /// Whether the server may have names that this device has not.
     pub fn wants_names(&self) -> bool {
-        let refused =
-            self.names_refused.is_some_and(|version| self.list.as_ref().map(|it| it.version) == Some(version));
-        if refused || !self.names_allowed() {
+        if self.names_refused_with_list() || !self.names_allowed() {
             return false;
         }
         let newest = self.newest_change();
@@ -149,7 +155,14 @@ impl State {
         self.names = Some(NameBook::new(event_id.clone(), names, deltas));
     }
 
-    /// No name stays: the gate allows none, or this device is of another event now.
+    /// What was allowed when it was saved may be so no more: time alone ends it, without a network and without staff.
+    pub fn names_follow_time(&mut self) {
+        if self.names.is_some() && !self.names_allowed() {
+            self.forget_names();
+        }
+    }
+
+    /// No name stays: the gate allows none, the event is over, or this device is of another event now.
     pub fn forget_names(&mut self) {
         let Some(book) = self.names.take() else { return };
         for key in book.keys() {

@@ -2,9 +2,10 @@
 //! S0 "QR scanning", "Smart merge protection").
 
 use admit_core::decide::Screen;
+use admit_core::event::EventStatus;
 use admit_core::ids::TicketId;
 use admit_core::manifest::{names_part, names_tail};
-use admit_core::rule::TicketChange;
+use admit_core::rule::{EventChange, TicketChange};
 use admit_core::scan::{Method, ScanKind, Stage};
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
@@ -12,7 +13,7 @@ use admit_core::wire::engine::{Effect, FoundGuest, Input, NamesView, Phase};
 use admit_core::wire::manifest::{GuestName, NamesTail};
 use admit_core::wire::scanning::SIGNATURE_HEADER;
 
-use super::phone::Phone;
+use super::phone::{EVENING, Phone};
 use super::server::{Reply, Server, ticket};
 
 /// A gate that allows names; three guests, of whom one brings three more.
@@ -143,6 +144,46 @@ fn no_name_stays_when_the_gate_allows_them_no_more_nor_on_a_revoked_device() {
     assert_eq!(phone.view().phase, Phase::Revoked);
     assert!(search(&mut phone, "amelie").is_empty());
     assert!(!phone.caches.keys().any(|key| key.starts_with("names:")), "{:?}", phone.caches.keys());
+}
+
+/// trust.md §2: names are wiped at the event's end and at a dead-man date, also offline.
+#[test]
+fn no_name_stays_past_the_lists_last_moment_on_a_phone_that_hears_nothing() {
+    const LAST: i64 = EVENING + 12 * 3_600_000;
+    let (mut phone, mut server) = ready();
+    phone.offline();
+    phone.sleep(LAST - phone.at_ms - 1_000);
+    phone.input(Input::Tick);
+    assert_eq!(names_of(&search(&mut phone, "amelie")), ["Amélie Brânză"], "good to its last second");
+    assert_eq!(phone.scan("A-1").name.as_deref(), Some("Amélie Brânză"));
+    let held = phone.caches.clone();
+    phone.sleep(1_000);
+    phone.input(Input::Tick);
+    assert!(!phone.caches.keys().any(|key| key.starts_with("names:")), "{:?}", phone.caches.keys());
+    assert_eq!(phone.view().names, NamesView::Off);
+    assert!(search(&mut phone, "amelie").is_empty());
+    assert_eq!(phone.scan("A-2").name, None);
+    // A phone that was off at that moment forgets at its next start.
+    phone.caches = held;
+    phone.start();
+    assert!(!phone.caches.keys().any(|key| key.starts_with("names:")), "{:?}", phone.caches.keys());
+    assert!(search(&mut phone, "amelie").is_empty());
+    // Nor does it ask for them again.
+    phone.pass_online(&mut server, 60_000);
+    let asked = phone.log.iter().filter(|sent| sent.path.contains("/names")).count();
+    assert_eq!((asked, phone.view().names.clone()), (1, NamesView::Off));
+}
+
+#[test]
+fn no_name_stays_once_the_organiser_ends_the_event() {
+    let (mut phone, mut server) = ready();
+    server.change_event(EventChange::Status(EventStatus::Ended), phone.at_ms);
+    phone.pass_online(&mut server, 60_000);
+    assert_eq!(phone.view().names, NamesView::Off);
+    assert!(!phone.caches.keys().any(|key| key.starts_with("names:")), "{:?}", phone.caches.keys());
+    server.change_event(EventChange::Status(EventStatus::Live), phone.at_ms);
+    phone.pass_online(&mut server, 60_000);
+    assert_eq!(names_of(&search(&mut phone, "amelie")), ["Amélie Brânză"], "it goes on: and they come back");
 }
 
 #[test]

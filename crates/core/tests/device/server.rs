@@ -375,7 +375,8 @@ impl Server {
 
     /// The names part, as the server gives it.
     fn guests(&self, sent: &Sent, key: &str, at_ms: i64) -> Reply {
-        if !self.book().gate(&self.gate_id, When::Newest).unwrap().names_on_devices {
+        let over = self.book().event(When::Newest).unwrap().status.is_over();
+        if over || !self.book().gate(&self.gate_id, When::Newest).unwrap().names_on_devices {
             return Reply::problem(403, "names_not_allowed");
         }
         let version = self.names.values().map(|(_, serial)| *serial).max().unwrap_or(0);
