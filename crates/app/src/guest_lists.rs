@@ -3,7 +3,10 @@
 pub mod theirs;
 pub mod create;
 pub mod list;
+pub mod update;
 
 pub use create::{NewGuestList, create};
 pub use list::list;
+pub(crate) use theirs::by_name;
 pub use theirs::must_fill;
+pub use update::{GuestListPatch, update};

@@ -10,6 +10,6 @@ pub mod resend;
 pub use create::create;
 pub use list::{Listing, list};
 pub use resend::resend;
-pub use show::show;
+pub use show::{Shown, show};
 pub use timeline::{Moment, What, timeline};
 pub use update::{GuestPatch, update};

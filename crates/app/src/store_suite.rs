@@ -37,7 +37,8 @@ macro_rules! store_suite {
                 a_devices_assignments_come_from_every_event;
             tickets: tickets_come_back_as_they_were_made, a_code_is_never_given_to_another_ticket,
                 a_ticket_keeps_every_code_it_held, tickets_are_found_by_text_status_and_entry, tickets_are_paged_without_a_gap,
-                an_import_key_is_unique, guests_are_found_and_changed, names_are_told_by_their_last_change,
+                an_import_key_is_unique, guests_are_found_and_changed,
+                a_promoters_guests_are_paged_as_if_there_were_no_others, names_are_told_by_their_last_change,
                 a_manifest_is_in_order_of_hash;
             scans: a_scan_comes_back_as_it_was_sent, a_scan_resolves_to_whoever_held_its_code,
                 a_ticket_made_late_finds_its_scans, variants_come_along_wherever_they_resolve, deliveries_are_merged,
@@ -60,7 +61,7 @@ macro_rules! store_suite {
                 runs_of_two_organizations_do_not_meet;
             webhooks: an_endpoint_comes_back_and_is_found_by_its_id, an_endpoints_health_is_its_own,
                 a_message_is_remembered_until_it_is_forgotten, how_far_a_row_is_known_is_overwritten,
-                webhooks_of_two_organizations_do_not_meet;
+                another_endpoints_row_is_found, webhooks_of_two_organizations_do_not_meet;
             tenants: two_organizations_with_the_same_ids_do_not_meet, another_organizations_event_cannot_be_written;
             transactions: a_failed_operation_leaves_nothing, others_of_its_group_are_kept,
                 an_operation_that_goes_on_after_a_failure_is_not_kept, a_panic_ends_only_its_operation,

@@ -1,6 +1,7 @@
 //! Tickets, and the guests that hold them.
 
 pub(crate) mod ids;
+pub(crate) mod keys;
 mod put;
 pub mod create;
 pub mod list;

@@ -648,6 +648,7 @@ CREATE TABLE webhook_messages (
 CREATE INDEX webhook_messages_by_time ON webhook_messages (organization_id, endpoint_id, received_at);
 
 -- How far each row of a sender's table is known. changed_us: microseconds since 1970, as the sender's row says.
+-- said: what each field said last, as a short hash.
 CREATE TABLE webhook_rows (
   organization_id TEXT COLLATE "C" NOT NULL,
   endpoint_id TEXT COLLATE "C" NOT NULL,
@@ -655,6 +656,7 @@ CREATE TABLE webhook_rows (
   sequence BIGINT,
   changed_us BIGINT,
   deleted_at BIGINT,
+  said TEXT COLLATE "C" NOT NULL DEFAULT '{}',
   CONSTRAINT webhook_rows_pk PRIMARY KEY (organization_id, endpoint_id, external_id)
 );
 

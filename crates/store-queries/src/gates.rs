@@ -1,6 +1,6 @@
 //! Gates, entry types, guest lists.
 
-use admit_app::error::Result;
+use admit_app::error::{Error, Result};
 use admit_app::ports::TxGates;
 use admit_app::records::*;
 use admit_core::ids::{EventId, GateId};
@@ -22,6 +22,8 @@ statements! {
         WHERE organization_id = $1 AND event_id = $2 ORDER BY position, entry_type_id";
     /// Makes a guest list.
     INSERT_GUEST_LIST = "INSERT INTO guest_lists (organization_id, guest_list_id, event_id, name, promoter_id, created_at) VALUES ($1, $2, $3, $4, $5, $6)";
+    /// Overwrites a guest list's name and promoter.
+    UPDATE_GUEST_LIST = "UPDATE guest_lists SET name = $3, promoter_id = $4 WHERE organization_id = $1 AND guest_list_id = $2";
     /// Guest lists, oldest first.
     GUEST_LISTS = "SELECT guest_list_id, event_id, name, promoter_id, created_at FROM guest_lists
         WHERE organization_id = $1 AND event_id = $2 ORDER BY created_at, guest_list_id";
@@ -72,6 +74,15 @@ impl<D: Driver> TxGates for SqlTx<'_, D> {
             list.created_at.into(),
         ];
         self.execute(&INSERT_GUEST_LIST, &values).map(|_| ())
+    }
+    fn update_guest_list(&mut self, list: &GuestListRecord) -> Result<()> {
+        let id = self.organization_id.clone();
+        let values =
+            [(&id).into(), (&list.guest_list_id).into(), (&list.name).into(), list.promoter_id.as_ref().into()];
+        match self.execute(&UPDATE_GUEST_LIST, &values)? {
+            1 => Ok(()),
+            _ => Err(Error::NotFound { what: "guest_list" }),
+        }
     }
     fn guest_lists(&mut self, event_id: &EventId) -> Result<Vec<GuestListRecord>> {
         let id = self.organization_id.clone();

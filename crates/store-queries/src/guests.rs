@@ -31,14 +31,16 @@ statements! {
     NAMES_SINCE = concat!("SELECT ", guest_columns!(), " FROM guests g CROSS JOIN tickets t
         WHERE t.organization_id = g.organization_id AND t.ticket_id = g.ticket_id AND t.guest_id = g.guest_id
         AND g.organization_id = $1 AND g.event_id = $2 AND g.serial > $3 ORDER BY g.ticket_id");
-    /// A page of guests with their tickets' states. $5: text to find, $6: the same as a LIKE pattern.
+    /// A page of guests with their tickets' states. $5: text to find, $6: the same as a LIKE pattern, $9: whose lists.
     GUESTS = concat!("SELECT ", guest_columns!(), ", ", state_columns!(), " FROM guests g
         LEFT JOIN states s ON s.organization_id = g.organization_id AND s.event_id = g.event_id AND s.subject = 'ticket:' || g.ticket_id
         WHERE g.organization_id = $1 AND g.event_id = $2 AND (g.created_at, g.guest_id) < ($3, $4)
         AND (CAST($5 AS TEXT) IS NULL OR g.folded LIKE $6 ESCAPE '!' OR substr(g.email, 1, length($5)) = $5
             OR substr(g.external_id, 1, length($5)) = $5)
         AND (CAST($7 AS TEXT) IS NULL OR g.guest_list_id = $7) AND (CAST($8 AS BOOLEAN) IS NULL OR (COALESCE(s.persons, 0) > 0) = $8)
-        ORDER BY g.created_at DESC, g.guest_id DESC LIMIT $9");
+        AND (CAST($9 AS TEXT) IS NULL OR g.guest_list_id IN (SELECT l.guest_list_id FROM guest_lists l
+            WHERE l.organization_id = g.organization_id AND l.event_id = g.event_id AND l.promoter_id = $9))
+        ORDER BY g.created_at DESC, g.guest_id DESC LIMIT $10");
 }
 bulks! {
     /// Makes guests.
@@ -142,6 +144,7 @@ impl<D: Driver> SqlTx<'_, D> {
             filter.text.as_ref().map(|text| contains(&folded(text))).into(),
             filter.guest_list_id.as_ref().into(),
             filter.entered.into(),
+            filter.promoter_id.as_ref().into(),
             page::limit(page).into(),
         ];
         let items = self.all(&GUESTS, &values, |row| Ok((read_guest(row)?, states::read_joined(row)?)))?;

@@ -3,6 +3,7 @@
 use admit_app::error::{Error, Result};
 use admit_app::ports::TxWebhooks;
 use admit_app::records::*;
+use admit_core::ids::EventId;
 use admit_core::sign::token_hash;
 use admit_core::time::Timestamp;
 use admit_core::wire::stored;
@@ -44,12 +45,17 @@ statements! {
     /// Forgets messages of long ago.
     FORGET_WEBHOOK_MESSAGES = "DELETE FROM webhook_messages WHERE organization_id = $1 AND endpoint_id = $2 AND received_at < $3";
     /// How far a row is known.
-    WEBHOOK_ROW = "SELECT endpoint_id, external_id, sequence, changed_us, deleted_at FROM webhook_rows
+    WEBHOOK_ROW = "SELECT endpoint_id, external_id, sequence, changed_us, deleted_at, said FROM webhook_rows
         WHERE organization_id = $1 AND endpoint_id = $2 AND external_id = $3";
+    /// Another endpoint of the event, in use, that knows a row of this id.
+    OTHER_WEBHOOK_OF_ROW = "SELECT e.name FROM webhook_endpoints e JOIN webhook_rows r
+        ON r.organization_id = e.organization_id AND r.endpoint_id = e.endpoint_id
+        WHERE e.organization_id = $1 AND e.event_id = $2 AND e.endpoint_id <> $3 AND e.disabled_at IS NULL
+        AND r.external_id = $4 ORDER BY e.created_at, e.endpoint_id LIMIT 1";
     /// Makes or overwrites that.
-    PUT_WEBHOOK_ROW = "INSERT INTO webhook_rows (organization_id, endpoint_id, external_id, sequence, changed_us, deleted_at)
-        VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (organization_id, endpoint_id, external_id) DO UPDATE SET
-        sequence = excluded.sequence, changed_us = excluded.changed_us, deleted_at = excluded.deleted_at";
+    PUT_WEBHOOK_ROW = "INSERT INTO webhook_rows (organization_id, endpoint_id, external_id, sequence, changed_us, deleted_at, said)
+        VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (organization_id, endpoint_id, external_id) DO UPDATE SET
+        sequence = excluded.sequence, changed_us = excluded.changed_us, deleted_at = excluded.deleted_at, said = excluded.said";
 }
 
 fn read_endpoint(row: &mut Row) -> Result<WebhookEndpointRecord> {
@@ -89,6 +95,7 @@ fn read_row(row: &mut Row) -> Result<WebhookRowRecord> {
         sequence: row.option(Row::count)?,
         changed_us: row.option(Row::int)?,
         deleted_at: row.option(Row::at)?,
+        said: row.json("what a webhook's row said")?,
     })
 }
 
@@ -176,6 +183,16 @@ impl<D: Driver> TxWebhooks for SqlTx<'_, D> {
         let id = self.organization_id.clone();
         self.one(&WEBHOOK_ROW, &[(&id).into(), endpoint_id.into(), external_id.into()], read_row)
     }
+    fn other_webhook_of_row(
+        &mut self,
+        event_id: &EventId,
+        endpoint_id: &str,
+        external_id: &str,
+    ) -> Result<Option<String>> {
+        let id = self.organization_id.clone();
+        let values = [(&id).into(), event_id.into(), endpoint_id.into(), external_id.into()];
+        self.one(&OTHER_WEBHOOK_OF_ROW, &values, Row::text)
+    }
     fn put_webhook_row(&mut self, row: &WebhookRowRecord) -> Result<()> {
         let id = self.organization_id.clone();
         let values = [
@@ -185,6 +202,7 @@ impl<D: Driver> TxWebhooks for SqlTx<'_, D> {
             row.sequence.into(),
             row.changed_us.into(),
             row.deleted_at.into(),
+            stored::to_text(&row.said).into(),
         ];
         self.later(&PUT_WEBHOOK_ROW, &values)
     }

@@ -597,6 +597,7 @@ CREATE TABLE webhook_messages (
 CREATE INDEX webhook_messages_by_time ON webhook_messages (organization_id, endpoint_id, received_at);
 
 -- How far each row of a sender's table is known. changed_us: microseconds since 1970, as the sender's row says.
+-- said: what each field said last, as a short hash.
 CREATE TABLE webhook_rows (
   organization_id TEXT NOT NULL,
   endpoint_id TEXT NOT NULL,
@@ -604,6 +605,7 @@ CREATE TABLE webhook_rows (
   sequence INTEGER,
   changed_us INTEGER,
   deleted_at INTEGER,
+  said TEXT NOT NULL DEFAULT '{}',
   CONSTRAINT webhook_rows_pk PRIMARY KEY (organization_id, endpoint_id, external_id)
 ) STRICT;
 

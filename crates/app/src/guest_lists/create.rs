@@ -4,6 +4,7 @@ use admit_core::access::Action;
 use admit_core::ids::{EventId, GuestListId, UserId};
 use serde_json::json;
 
+use super::theirs::{must_be_a_member, one_of_a_name};
 use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::checks::Checks;
@@ -39,11 +40,8 @@ pub async fn create(app: &App, caller: &UserCaller, event_id: EventId, new: NewG
     let by = caller.clone();
     write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
         events::require(tx, &event_id)?;
-        if let Some(promoter_id) = &list.promoter_id
-            && tx.member(promoter_id)?.is_none()
-        {
-            return Err(Error::invalid("promoter_id", "is not a member of this organisation"));
-        }
+        must_be_a_member(tx, list.promoter_id.as_ref())?;
+        one_of_a_name(tx, &list)?;
         tx.stamp(&event_id)?;
         tx.insert_guest_list(&list)?;
         let said = json!({ "name": list.name, "promoter_id": list.promoter_id.as_ref().map(UserId::as_str) });

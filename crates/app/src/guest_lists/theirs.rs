@@ -1,9 +1,10 @@
 //! Whose list is whose: a promoter sees and fills their own.
 
 use admit_core::access::{Action, can};
-use admit_core::ids::{EventId, GuestListId};
+use admit_core::ids::{EventId, GuestListId, UserId};
 
 use crate::caller::UserCaller;
+use crate::checks::folded;
 use crate::error::{Error, Result};
 use crate::ports::Tx;
 use crate::records::GuestListRecord;
@@ -11,6 +12,12 @@ use crate::records::GuestListRecord;
 /// Whether the caller sees (and fills) this list: all with `ReadGuests`, else one's own.
 pub fn is_theirs(caller: &UserCaller, list: &GuestListRecord) -> bool {
     can(caller.role, Action::ReadGuests) || list.promoter_id.as_ref() == Some(&caller.user_id)
+}
+
+/// The list that a name means: the one of exactly that name, else the oldest that differs in case or spaces alone.
+pub(crate) fn by_name<'a>(lists: &'a [GuestListRecord], name: &str) -> Option<&'a GuestListId> {
+    let exact = lists.iter().find(|list| list.name == name);
+    exact.or_else(|| lists.iter().find(|list| folded(&list.name) == folded(name))).map(|list| &list.guest_list_id)
 }
 
 /// Whether the caller may put guests on this list: anybody's with `ManageGuests`, else one of their own, which they must
@@ -35,4 +42,48 @@ pub fn must_fill(
     }
     let whose = if fills_all { "a guest list of this event" } else { "one of your own guest lists" };
     Err(Error::invalid(path, format!("is not {whose}")))
+}
+
+/// Two lists whose names differ in case or spaces alone would get each other's guests from a file.
+pub(super) fn one_of_a_name(tx: &mut dyn Tx, list: &GuestListRecord) -> Result<()> {
+    let lists = tx.guest_lists(&list.event_id)?;
+    let same =
+        |one: &&GuestListRecord| one.guest_list_id != list.guest_list_id && folded(&one.name) == folded(&list.name);
+    match lists.iter().find(same) {
+        Some(one) => Err(Error::conflict("guest_list_exists", format!("a guest list is called {} already", one.name))),
+        None => Ok(()),
+    }
+}
+
+/// Whoever a list is given to.
+pub(super) fn must_be_a_member(tx: &mut dyn Tx, user_id: Option<&UserId>) -> Result<()> {
+    match user_id {
+        Some(user_id) if tx.member(user_id)?.is_none() => {
+            Err(Error::invalid("promoter_id", "is not a member of this organisation"))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use admit_core::time::Timestamp;
+
+    #[test]
+    fn a_name_means_the_list_of_exactly_that_name_first() {
+        let list = |name: &str| GuestListRecord {
+            guest_list_id: GuestListId::new(format!("l-{}", name.trim())).unwrap(),
+            event_id: EventId::new("e").unwrap(),
+            name: name.into(),
+            promoter_id: None,
+            created_at: Timestamp::START,
+        };
+        let lists = [list("Friends"), list("friends"), list("House")];
+        let found = |name: &str| by_name(&lists, name).map(ToString::to_string);
+        assert_eq!(found("friends").as_deref(), Some("l-friends"));
+        assert_eq!(found("Friends").as_deref(), Some("l-Friends"));
+        assert_eq!(found(" FRIENDS").as_deref(), Some("l-Friends"), "the oldest");
+        assert_eq!(found("Family"), None);
+    }
 }

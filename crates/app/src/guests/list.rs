@@ -1,7 +1,6 @@
 //! Which guests an event expects, and how each stands.
 
 use admit_core::access::{Action, can};
-use admit_core::event::EventStatus;
 use admit_core::ids::EventId;
 
 use crate::caller::UserCaller;
@@ -24,7 +23,7 @@ pub fn status((_, state, is_over): &Listing) -> &'static str {
 }
 
 /// A page of guests, newest first; `text` finds parts of a name whatever their case and accents. A promoter sees those of
-/// their own lists: where they have several and name none, their page may hold fewer than asked for while there are more.
+/// their own lists.
 pub async fn list(
     app: &App,
     caller: &UserCaller,
@@ -36,25 +35,15 @@ pub async fn list(
     if !sees_all {
         caller.must(Action::ManageOwnGuests)?;
     }
-    let user_id = caller.user_id.clone();
+    // What a promoter may not see is no part of the page, nor of where the next one begins.
+    let promoter_id = (!sees_all).then(|| caller.user_id.clone());
+    let filter = GuestFilter { promoter_id, ..filter };
     read(&*app.store, &caller.organization_id, move |tx| {
         let event = events::require(tx, &event_id)?;
-        let is_over = matches!(event.status, EventStatus::Ended | EventStatus::Archived);
-        let own: Vec<_> = tx
-            .guest_lists(&event_id)?
-            .into_iter()
-            .filter(|list| list.promoter_id.as_ref() == Some(&user_id))
-            .map(|list| list.guest_list_id)
-            .collect();
-        let mut filter = filter.clone();
-        if let ([only], None, false) = (own.as_slice(), &filter.guest_list_id, sees_all) {
-            filter.guest_list_id = Some(only.clone());
-        }
+        let is_over = event.status.is_over();
         let listed = tx.guests(&event_id, &filter, &page)?;
-        let theirs = |guest: &GuestRecord| sees_all || guest.guest_list_id.as_ref().is_some_and(|id| own.contains(id));
-        let items = listed.items.into_iter().filter(|(guest, _)| theirs(guest));
         Ok(Listed {
-            items: items.map(|(guest, state)| (guest, state, is_over)).collect(),
+            items: listed.items.into_iter().map(|(guest, state)| (guest, state, is_over)).collect(),
             next_cursor: listed.next_cursor,
         })
     })

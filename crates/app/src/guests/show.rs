@@ -1,9 +1,10 @@
 //! One guest with their ticket.
 
 use admit_core::access::{Action, can};
-use admit_core::event::EventStatus;
+use admit_core::barcode::BarcodeHash;
 use admit_core::ids::GuestId;
 use admit_core::incident::Subject;
+use admit_core::pass::is_token;
 
 use super::list::Listing;
 use crate::caller::UserCaller;
@@ -12,18 +13,43 @@ use crate::guest_lists;
 use crate::ports::{App, Tx, read};
 use crate::records::*;
 
+/// A guest as one alone is shown.
+#[derive(Debug, Clone)]
+pub struct Shown {
+    /// Guest, and where they stand.
+    pub listing: Listing,
+    /// Their ticket.
+    pub ticket: Option<TicketRecord>,
+    /// The token of their pass, where its page opens: the pass was made, and by us.
+    pub pass: Option<String>,
+}
+
 /// A guest, where they stand, and their ticket. To a promoter a guest on somebody else's list is not there.
-pub async fn show(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result<(Listing, Option<TicketRecord>)> {
+pub async fn show(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result<Shown> {
     let by = caller.clone();
-    read(&*app.store, &caller.organization_id, move |tx| {
+    let (listing, ticket) = read(&*app.store, &caller.organization_id, move |tx| {
         let (guest, ticket) = seen(tx, &by, &guest_id)?;
         let keys: Vec<String> = guest.ticket_id.iter().map(|id| Subject::Ticket(id.clone()).key()).collect();
         let state = tx.states(&guest.event_id, &keys)?.into_iter().next();
         let event = tx.event(&guest.event_id)?.ok_or_else(|| Error::not_found("event"))?;
-        let is_over = matches!(event.status, EventStatus::Ended | EventStatus::Archived);
+        let is_over = event.status.is_over();
         Ok(((guest, state, is_over), ticket))
     })
-    .await
+    .await?;
+    let pass = match &ticket {
+        Some(ticket) => opened_by(app, ticket).await?,
+        None => None,
+    };
+    Ok(Shown { listing, ticket, pass })
+}
+
+/// The code of a ticket, where it opens the ticket's own page.
+async fn opened_by(app: &App, ticket: &TicketRecord) -> Result<Option<String>> {
+    let Some(code) = ticket.barcode.as_deref().filter(|code| is_token(code)) else { return Ok(None) };
+    let credential = app.store.credential(BarcodeHash::of(code).0).await?;
+    let opens =
+        credential.is_some_and(|one| one.kind == CredentialKind::Pass && one.holder == ticket.ticket_id.as_str());
+    Ok(opens.then(|| code.to_owned()))
 }
 
 /// A guest that the caller may see, with their ticket.

@@ -7,6 +7,7 @@ use admit_core::limits::PAGE_MAX;
 use admit_core::rule::When;
 use admit_core::scan::{Method, ScanKind, Stage};
 use admit_core::time::Timestamp;
+use admit_core::wire::webhooks::WebhookStatus;
 
 use super::show::seen;
 use crate::caller::UserCaller;
@@ -24,6 +25,12 @@ pub enum What {
         /// Names of the fields.
         fields: Vec<String>,
     },
+    /// Their row in the organiser's own table brought new values.
+    Received,
+    /// Their row in the organiser's own table was deleted.
+    RowDeleted,
+    /// A person sent their pass again.
+    Resent,
     /// The door opened for them.
     Entered,
     /// The door stayed shut; why, one word of the device.
@@ -44,7 +51,7 @@ pub struct Moment {
     pub at: Timestamp,
     /// What.
     pub what: What,
-    /// Who: a member's name, or the operator at the door.
+    /// Who: a member's name, the operator at the door, or the webhook that told of it.
     pub by: Option<String>,
     /// The gate's name, of a scan.
     pub gate: Option<String>,
@@ -83,6 +90,7 @@ fn done_by_people(tx: &mut dyn Tx, guest: &GuestRecord, ticket: Option<&TicketRe
         lines.extend(tx.audit_of(&guest.event_id, ("Ticket", ticket.ticket_id.as_str()), PAGE_MAX)?);
     }
     let mut names: BTreeMap<UserId, Option<String>> = BTreeMap::new();
+    let mut endpoints: BTreeMap<String, Option<String>> = BTreeMap::new();
     let mut moments = Vec::with_capacity(lines.len() + 1);
     let mut added = None;
     for line in lines {
@@ -98,6 +106,15 @@ fn done_by_people(tx: &mut dyn Tx, guest: &GuestRecord, ticket: Option<&TicketRe
         };
         match line.line.action.as_str() {
             "ticket_created" => added = by,
+            "guest_received" | "guest_row_deleted" => {
+                let told = told_by(tx, &line.line.metadata, &mut endpoints)?;
+                match (line.line.action.as_str(), is_new(&line.line.changes)) {
+                    ("guest_received", true) => added = told,
+                    ("guest_received", false) => moments.push(moment(line.at, What::Received, told)),
+                    _ => moments.push(moment(line.at, What::RowDeleted, told)),
+                }
+            }
+            "pass_resent" => moments.push(moment(line.at, What::Resent, by)),
             "guest_updated" | "ticket_updated" => {
                 moments.push(moment(line.at, What::Changed { fields: fields(&line.line.changes) }, by));
             }
@@ -107,6 +124,23 @@ fn done_by_people(tx: &mut dyn Tx, guest: &GuestRecord, ticket: Option<&TicketRe
     // A file brings many guests with one line of the ledger: each one's own row says when.
     moments.push(moment(guest.created_at, What::Added, added));
     Ok(moments)
+}
+
+/// The name of the endpoint that a line's metadata tells of.
+fn told_by(tx: &mut dyn Tx, metadata: &str, known: &mut BTreeMap<String, Option<String>>) -> Result<Option<String>> {
+    let metadata: serde_json::Value = serde_json::from_str(metadata).unwrap_or_default();
+    let Some(endpoint_id) = metadata["webhook_endpoint_id"].as_str() else { return Ok(None) };
+    if !known.contains_key(endpoint_id) {
+        let name = tx.webhook_endpoint(endpoint_id)?.map(|endpoint| endpoint.name);
+        known.insert(endpoint_id.to_owned(), name);
+    }
+    Ok(known.get(endpoint_id).cloned().flatten())
+}
+
+/// Whether a line tells of a row that made its guest.
+fn is_new(changes: &str) -> bool {
+    let changes: serde_json::Value = serde_json::from_str(changes).unwrap_or_default();
+    changes["status"] == WebhookStatus::Created.as_str()
 }
 
 fn moment(at: Timestamp, what: What, by: Option<String>) -> Moment {

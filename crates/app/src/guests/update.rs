@@ -2,6 +2,7 @@
 
 use admit_core::access::{Action, can};
 use admit_core::ids::{GuestId, GuestListId};
+use admit_core::pass::is_token;
 use admit_core::ticket::{TicketRules, TicketStatus};
 use serde_json::{Map, Value, json};
 
@@ -14,7 +15,7 @@ use crate::passes;
 use crate::ports::{App, Scope, Tx, read, write};
 use crate::records::*;
 use crate::rules::announce;
-use crate::tickets::{TicketPatch, apply};
+use crate::tickets::{TicketPatch, apply, keys};
 
 /// The fields to change; `None` leaves one as it is, `Some(None)` clears it.
 #[derive(Debug, Clone, Default)]
@@ -65,6 +66,7 @@ pub async fn update(app: &App, caller: &UserCaller, guest_id: GuestId, patch: Gu
             return Err(Error::invalid("flag", "is the organiser's to set: leave it as it is"));
         }
         let ticket = held_ticket(tx, &before, &after, &patch)?;
+        let ticket = ticket.map(|ticket| with_key(tx, &by, &before, &after, ticket)).transpose()?;
         let rules = ticket.as_ref().map(|ticket| TicketRules {
             entry_limit: if after.party_size == before.party_size {
                 ticket.rules.entry_limit
@@ -85,11 +87,14 @@ pub async fn update(app: &App, caller: &UserCaller, guest_id: GuestId, patch: Gu
             tx.update_guests(std::slice::from_ref(&after))?;
         }
         let mut brought = None;
-        if let (Some(ticket), Some(rules)) = (ticket, rules)
-            && let Some(applied) = apply(tx, &ticket, rules, &TicketPatch::default(), now, &mut draw)?
-        {
-            said.insert("ticket".to_owned(), Value::Object(applied.said));
-            brought = Some(applied.brought);
+        if let (Some(ticket), Some(rules)) = (ticket, rules) {
+            if after.external_id != before.external_id {
+                tx.update_tickets(std::slice::from_ref(&ticket))?;
+            }
+            if let Some(applied) = apply(tx, &ticket, rules, &TicketPatch::default(), now, &mut draw)? {
+                said.insert("ticket".to_owned(), Value::Object(applied.said));
+                brought = Some(applied.brought);
+            }
         }
         let entity = ("Guest", guest_id.as_str());
         tx.append_audit(line::of(&by, Some(&before.event_id), "guest_updated", entity, Value::Object(said)))?;
@@ -146,14 +151,40 @@ fn applied(before: &GuestRecord, patch: &GuestPatch) -> Result<GuestRecord> {
     Ok(after)
 }
 
-/// The ticket whose limit or status the patch touches.
+/// The ticket, found from now on by the guest's new id: where it was found by the old one, or by nothing. A row known by
+/// its order, or by its guest's name, is still found by that in the next file.
+fn with_key(
+    tx: &mut dyn Tx,
+    by: &UserCaller,
+    before: &GuestRecord,
+    after: &GuestRecord,
+    ticket: TicketRecord,
+) -> Result<TicketRecord> {
+    let by_id = match &ticket.import_key {
+        Some(key) => keys::is_of_external_id(key),
+        None => ticket.barcode.as_deref().is_some_and(is_token),
+    };
+    if after.external_id == before.external_id || !by_id {
+        return Ok(ticket);
+    }
+    let import_key = keys::of_guest(by, after);
+    let others = tx.tickets_by_import_key(&before.event_id, import_key.as_slice())?;
+    match others.iter().any(|other| other.ticket_id != ticket.ticket_id) {
+        true => Err(Error::invalid("external_id", keys::TAKEN)),
+        false => Ok(TicketRecord { import_key, ..ticket }),
+    }
+}
+
+/// The ticket whose limit, status or key the patch touches.
 fn held_ticket(
     tx: &mut dyn Tx,
     before: &GuestRecord,
     after: &GuestRecord,
     patch: &GuestPatch,
 ) -> Result<Option<TicketRecord>> {
-    let touched = after.party_size != before.party_size || patch.ticket_status.is_some();
+    let touched = after.party_size != before.party_size
+        || after.external_id != before.external_id
+        || patch.ticket_status.is_some();
     match &before.ticket_id {
         Some(ticket_id) if touched => tx.ticket(ticket_id),
         None if patch.ticket_status.is_some() => Err(Error::invalid("ticket_status", "this guest holds no ticket")),

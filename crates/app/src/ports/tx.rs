@@ -111,6 +111,8 @@ pub trait TxGates {
     fn entry_types(&mut self, event_id: &EventId) -> Result<Vec<EntryTypeRecord>>;
     /// Makes a guest list. `guest_list_exists` (name).
     fn insert_guest_list(&mut self, list: &GuestListRecord) -> Result<()>;
+    /// Overwrites a guest list's name and promoter. `guest_list_exists` (name).
+    fn update_guest_list(&mut self, list: &GuestListRecord) -> Result<()>;
     /// Guest lists, oldest first.
     fn guest_lists(&mut self, event_id: &EventId) -> Result<Vec<GuestListRecord>>;
 }
@@ -133,6 +135,8 @@ pub struct GuestFilter {
     pub text: Option<String>,
     /// On one list.
     pub guest_list_id: Option<GuestListId>,
+    /// On lists of this promoter alone.
+    pub promoter_id: Option<UserId>,
     /// Only those of whom somebody (or nobody) was let in.
     pub entered: Option<bool>,
 }
@@ -425,6 +429,13 @@ pub trait TxWebhooks {
     fn insert_webhook_message(&mut self, message: &WebhookMessageRecord, forget_before: Timestamp) -> Result<()>;
     /// How far a row is known.
     fn webhook_row(&mut self, endpoint_id: &str, external_id: &str) -> Result<Option<WebhookRowRecord>>;
+    /// The name of another endpoint of the event that is in use and has told of a row of this id.
+    fn other_webhook_of_row(
+        &mut self,
+        event_id: &EventId,
+        endpoint_id: &str,
+        external_id: &str,
+    ) -> Result<Option<String>>;
     /// Makes or overwrites that.
     fn put_webhook_row(&mut self, row: &WebhookRowRecord) -> Result<()>;
 }

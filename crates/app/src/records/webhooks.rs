@@ -1,5 +1,7 @@
 //! Webhook endpoints, what came to them, and how far each row of a sender's table is known.
 
+use std::collections::BTreeMap;
+
 use admit_core::ids::EventId;
 use admit_core::time::Timestamp;
 use admit_core::wire::webhooks::WebhookColumns;
@@ -67,4 +69,6 @@ pub struct WebhookRowRecord {
     pub changed_us: Option<i64>,
     /// When the sender's deleting it was told. Deletes nothing here.
     pub deleted_at: Option<Timestamp>,
+    /// What each field said last, as a short hash.
+    pub said: BTreeMap<String, String>,
 }

@@ -199,6 +199,46 @@ pub async fn guests_are_found_and_changed(store: TestStore) {
     assert_eq!(count(GuestFilter { entered: Some(false), ..GuestFilter::default() }).await, 1);
 }
 
+/// What a promoter may not see is neither on their page nor in what says where the next one begins.
+pub async fn a_promoters_guests_are_paged_as_if_there_were_no_others(store: TestStore) {
+    with_event(&store).await;
+    let list = |name: &str, promoter: Option<&str>| GuestListRecord {
+        guest_list_id: id(name),
+        event_id: id("e"),
+        name: name.into(),
+        promoter_id: promoter.map(id),
+        created_at: at(1),
+    };
+    let lists = [list("own", Some("pat")), list("second", Some("pat")), list("house", None), list("kim", Some("kim"))];
+    let on = [("a", Some("own")), ("b", Some("house")), ("c", Some("second")), ("d", Some("kim")), ("e", None)];
+    let guests: Vec<GuestRecord> = (1..)
+        .zip(on)
+        .map(|(place, (name, list))| GuestRecord {
+            guest_id: id(name),
+            ticket_id: None,
+            guest_list_id: list.map(id),
+            created_at: at(place),
+            ..guest("e", "t1", name)
+        })
+        .collect();
+    on_event(&store, move |tx| {
+        lists.iter().try_for_each(|list| tx.insert_guest_list(list))?;
+        tx.insert_guests(&guests)
+    })
+    .await
+    .unwrap();
+    let of = async |promoter: &'static str, page: Page| {
+        let filter = GuestFilter { promoter_id: Some(id(promoter)), ..GuestFilter::default() };
+        let listed = look(&store, move |tx| tx.guests(&id("e"), &filter, &page)).await;
+        let ids: Vec<String> = listed.items.into_iter().map(|(guest, _)| guest.guest_id.to_string()).collect();
+        (ids, listed.next_cursor)
+    };
+    let (first, cursor) = of("pat", page(1)).await;
+    assert_eq!((first, cursor.as_deref()), (vec!["c".to_owned()], Some(format!("{}.c", at(3).ms()).as_str())));
+    assert_eq!(of("pat", Page { limit: 1, cursor }).await, (vec!["a".to_owned()], None));
+    assert_eq!(of("nobody", page(1)).await, (Vec::new(), None));
+}
+
 /// A manifest is built from every code in order of its hash; a delta from what changed after a version.
 pub async fn a_manifest_is_in_order_of_hash(store: TestStore) {
     with_event(&store).await;

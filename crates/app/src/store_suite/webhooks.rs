@@ -5,7 +5,7 @@ use admit_core::wire::webhooks::WebhookColumns;
 
 use super::fixture::*;
 use crate::error::Error;
-use crate::ports::{Scope, read, write};
+use crate::ports::{Scope, Tx, read, write};
 use crate::records::*;
 
 fn endpoint(name: &str, created_at: i64) -> WebhookEndpointRecord {
@@ -118,6 +118,7 @@ pub async fn how_far_a_row_is_known_is_overwritten(store: TestStore) {
         sequence,
         changed_us,
         deleted_at: deleted_at.map(at),
+        said: deleted_at.map(|_| ("name".to_owned(), "0123".to_owned())).into_iter().collect(),
     };
     for known in [row(None, None, None), row(Some(5), Some(1_780_860_600_123_456), None), row(Some(6), None, Some(9))] {
         let stored = known.clone();
@@ -125,6 +126,29 @@ pub async fn how_far_a_row_is_known_is_overwritten(store: TestStore) {
         assert_eq!(look(&store, |tx| tx.webhook_row("endpoint-a", "17")).await, Some(known));
     }
     assert_eq!(look(&store, |tx| tx.webhook_row("endpoint-a", "18")).await, None);
+}
+
+/// A row of the same id that another endpoint in use told of is found, in its event alone.
+pub async fn another_endpoints_row_is_found(store: TestStore) {
+    with_endpoints(&store, &["a", "b"]).await;
+    let row = WebhookRowRecord {
+        endpoint_id: "endpoint-a".into(),
+        external_id: "17".into(),
+        sequence: None,
+        changed_us: None,
+        deleted_at: None,
+        said: Default::default(),
+    };
+    on_event(&store, move |tx| tx.put_webhook_row(&row)).await.unwrap();
+    let mut found = Vec::new();
+    for (event, of, external_id) in [("e", "b", "17"), ("e", "a", "17"), ("e", "b", "18"), ("other", "b", "17")] {
+        let name = move |tx: &mut dyn Tx| tx.other_webhook_of_row(&id(event), &format!("endpoint-{of}"), external_id);
+        found.push(look(&store, name).await);
+    }
+    assert_eq!(found, [Some(endpoint("a", 1_000).name), None, None, None]);
+    let off = WebhookEndpointRecord { disabled_at: Some(at(5)), ..endpoint("a", 1_000) };
+    on_event(&store, move |tx| tx.update_webhook_endpoint(&off)).await.unwrap();
+    assert_eq!(look(&store, |tx| tx.other_webhook_of_row(&id("e"), "endpoint-b", "17")).await, None);
 }
 
 /// Two organisations' endpoints, messages and rows do not meet.

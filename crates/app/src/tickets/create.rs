@@ -10,8 +10,8 @@ use admit_core::ticket::{TicketRules, TicketStatus};
 use admit_core::time::Timestamp;
 use serde_json::json;
 
-use super::ids;
 use super::put::{Fresh, put_new};
+use super::{ids, keys};
 use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::checks::{Checks, path};
@@ -120,6 +120,7 @@ pub async fn create(
             fresh.push(build(&mut checks, &at, ticket, &known, &id, now, &mut draw)?);
         }
         no_code_twice(&mut checks, &fresh);
+        with_keys(tx, &mut checks, &by, &new, &mut fresh)?;
         checks.finish()?;
         // 2. Store, judge the scans that waited, one line.
         let stamp = tx.stamp(&id)?;
@@ -202,6 +203,36 @@ fn told(made: &[(TicketRecord, Option<GuestRecord>)]) -> (&'static str, String, 
             ("tickets_created", String::new(), json!({ "count": many.len(), "ticket_ids": ids }))
         }
     }
+}
+
+/// Whoever is made with an own id is found by it, as a row of a file is: where the code was made here. Who comes with a
+/// code is known by that, and several of them may have one id, their order's.
+fn with_keys(
+    tx: &mut dyn Tx,
+    checks: &mut Checks,
+    by: &UserCaller,
+    new: &[NewTicket],
+    fresh: &mut [Fresh],
+) -> Result<()> {
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    for (i, (asked, one)) in new.iter().zip(fresh.iter_mut()).enumerate() {
+        let Some(guest) = one.guest.as_ref().filter(|_| asked.barcode.is_none()) else { continue };
+        one.ticket.import_key = keys::of_guest(by, guest);
+        if let Some(key) = &one.ticket.import_key
+            && let Some(first) = places.insert(key.clone(), i)
+        {
+            checks.fail(format!("[{i}].guest.external_id"), format!("is the same as [{first}].guest.external_id"));
+        }
+    }
+    let asked: Vec<String> = places.keys().cloned().collect();
+    let event_id = fresh.first().map(|one| one.ticket.event_id.clone());
+    let Some(event_id) = event_id.filter(|_| !asked.is_empty()) else { return Ok(()) };
+    for ticket in tx.tickets_by_import_key(&event_id, &asked)? {
+        if let Some(i) = ticket.import_key.as_ref().and_then(|key| places.get(key)) {
+            checks.fail(format!("[{i}].guest.external_id"), keys::TAKEN);
+        }
+    }
+    Ok(())
 }
 
 fn no_code_twice(checks: &mut Checks, fresh: &[Fresh]) {

@@ -7,6 +7,7 @@ use admit_core::limits::PAGE_MAX;
 
 use super::list::Listing;
 use crate::caller::UserCaller;
+use crate::checks::folded;
 use crate::error::Result;
 use crate::events;
 use crate::ports::{App, TicketFilter, read};
@@ -14,13 +15,14 @@ use crate::records::*;
 use crate::sheet::Writer;
 
 /// The columns an import reads, then what is known besides.
-const HEADER: [&str; 17] = [
+const HEADER: [&str; 18] = [
     "barcode",
     "name",
     "email",
     "phone",
     "party_size",
     "zone",
+    "entry_type",
     "gate_ids",
     "guest_list",
     "external_id",
@@ -40,12 +42,13 @@ pub async fn export(app: &App, caller: &UserCaller, event_id: EventId) -> Result
     read(&*app.store, &caller.organization_id, move |tx| {
         events::require(tx, &event_id)?;
         let lists = tx.guest_lists(&event_id)?;
+        let types = tx.entry_types(&event_id)?;
         let mut out = Writer::new(&HEADER)?;
         let mut page = Page { limit: PAGE_MAX, cursor: None };
         loop {
             let listed = tx.tickets(&event_id, &TicketFilter::default(), &page)?;
             for listing in &listed.items {
-                out.row(&row(listing, &lists))?;
+                out.row(&row(listing, &lists, &types))?;
             }
             page.cursor = listed.next_cursor;
             if page.cursor.is_none() {
@@ -56,11 +59,13 @@ pub async fn export(app: &App, caller: &UserCaller, event_id: EventId) -> Result
     .await
 }
 
-fn row((ticket, guest, state): &Listing, lists: &[GuestListRecord]) -> [String; 17] {
+fn row((ticket, guest, state): &Listing, lists: &[GuestListRecord], types: &[EntryTypeRecord]) -> [String; 18] {
     let text = |text: Option<&String>| text.cloned().unwrap_or_default();
     let of_guest = |field: fn(&GuestRecord) -> Option<&String>| text(guest.as_ref().and_then(field));
     let list_id = guest.as_ref().and_then(|guest| guest.guest_list_id.as_ref());
     let list = list_id.and_then(|id| lists.iter().find(|list| list.guest_list_id == *id));
+    let type_id = guest.as_ref().and_then(|guest| guest.entry_type_id.as_ref());
+    let entry_type = types.iter().find(|one| Some(&one.entry_type_id) == type_id).map(|one| type_word(one, types));
     let time = |at: Option<admit_core::time::Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
     let rules = &ticket.rules;
     [
@@ -70,6 +75,7 @@ fn row((ticket, guest, state): &Listing, lists: &[GuestListRecord]) -> [String; 
         of_guest(|guest| guest.phone.as_ref()),
         rules.entry_limit.to_string(),
         rules.zone.clone(),
+        entry_type.unwrap_or_default(),
         rules.gate_ids.iter().map(GateId::as_str).collect::<Vec<_>>().join("|"),
         text(list.map(|list| &list.name)),
         of_guest(|guest| guest.external_id.as_ref()),
@@ -82,4 +88,11 @@ fn row((ticket, guest, state): &Listing, lists: &[GuestListRecord]) -> [String; 
         ticket.barcode_hashes.last().map(BarcodeHash::to_string).unwrap_or_default(),
         state.as_ref().map_or(0, |state| state.state.persons()).to_string(),
     ]
+}
+
+/// An entry type as an import finds it: by its name, or by its id where another one is called nearly the same.
+fn type_word(one: &EntryTypeRecord, types: &[EntryTypeRecord]) -> String {
+    let twin =
+        types.iter().any(|other| other.entry_type_id != one.entry_type_id && folded(&other.name) == folded(&one.name));
+    if twin { one.entry_type_id.to_string() } else { one.name.clone() }
 }

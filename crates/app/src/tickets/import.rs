@@ -15,15 +15,17 @@ use serde_json::json;
 mod column;
 mod exports;
 mod columns;
+mod destination;
 mod rows;
+mod stored;
 mod plan;
 
 pub use rows::RowError;
-pub(crate) use rows::key_of_external_id;
 
 use self::columns::Columns;
-use self::plan::{Destination, Plan, plan};
-use super::put::put_new;
+use self::destination::Destination;
+use self::plan::{Plan, plan};
+use super::put::{put_new, waiting};
 use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::draw::Draw;
@@ -45,6 +47,13 @@ pub struct ImportReport {
     pub updated: usize,
     /// Rows that are stored already as they say.
     pub unchanged: usize,
+    /// Rows whose ticket a person voided or refunded here and whose export calls it good: it stays as the person said.
+    pub kept: usize,
+    /// Products of somebody else's export that are no entry types of the event, by name, and how many rows have each. Their
+    /// rows are of the event's first type, unless they were to be left out.
+    pub unknown_types: Vec<(String, usize)>,
+    /// Rows of such products that were left out.
+    pub left_out: usize,
     /// Lines left out because a field is wrong; the first thousand fields are in `errors`.
     pub wrong_lines: usize,
     /// Wrong fields by line.
@@ -65,6 +74,8 @@ pub struct HowToImport {
     /// The list of rows that name none. A promoter must name one of their own, and their file changes nobody else's
     /// guests: it sets neither codes, zones, gates, times nor status.
     pub guest_list_id: Option<GuestListId>,
+    /// Of somebody else's export only rows whose product is an entry type of the event: it may list T-shirts.
+    pub known_types_only: bool,
 }
 
 /// Imports a file, or with `dry_run` says what importing it would do. Lines with a wrong field are told and left out, the
@@ -78,7 +89,7 @@ pub async fn import(
     how: HowToImport,
 ) -> Result<ImportReport> {
     let fills_all = can(caller.role, Action::ManageGuests);
-    let HowToImport { dry_run, guest_list_id } = how;
+    let HowToImport { dry_run, guest_list_id, known_types_only } = how;
     if !fills_all {
         caller.must(Action::ManageOwnGuests)?;
     }
@@ -100,7 +111,7 @@ pub async fn import(
         guest_lists::must_fill(tx, &by, event_id, guest_list_id.as_ref(), "guest_list_id")?;
         let lists = tx.guest_lists(event_id)?;
         let list = lists.into_iter().find(|list| Some(&list.guest_list_id) == guest_list_id.as_ref());
-        Ok(Destination { list, alone: !fills_all })
+        Ok(Destination { list, alone: !fills_all, known_types_only })
     };
     let (mut report, brought) = if dry_run {
         let mut draw = draw.clone();
@@ -143,6 +154,9 @@ fn report(plan: &Plan) -> ImportReport {
         created: plan.create.len(),
         updated: plan.updated,
         unchanged: plan.unchanged,
+        kept: plan.kept,
+        unknown_types: plan.unknown_types.iter().map(|(name, rows)| (name.clone(), *rows)).collect(),
+        left_out: plan.left_out,
         wrong_lines: plan.wrong_lines,
         errors: plan.errors.clone(),
         ..ImportReport::default()
@@ -189,7 +203,7 @@ pub(crate) fn put_row(
     let header = cells.iter().map(|(column, _)| (*column).to_owned()).collect();
     let line = sheet::Line { number: 1, cells: cells.iter().map(|(_, text)| text.clone()).collect() };
     let sheet = sheet::Sheet { header, lines: vec![line] };
-    let into = Destination { list: None, alone: false };
+    let into = Destination::default();
     let plan = plan(tx, &event.event_id, &sheet, &Columns::of(&sheet)?, &into, now, draw)?;
     if !plan.errors.is_empty() {
         let wrong = |error: &RowError| FieldError { path: error.field.clone(), message: error.message.clone() };
@@ -224,7 +238,9 @@ fn put_plan(tx: &mut dyn Tx, event: &EventRecord, plan: Plan, now: Timestamp, dr
         tx.update_tickets(&tickets)?;
     }
     let keys: Vec<String> = ruled.into_iter().map(|ticket_id| Subject::Ticket(ticket_id.clone()).key()).collect();
-    let scanned = tx.states(event_id, &keys)?.into_iter().map(|state| state.subject_key).collect();
+    let mut scanned: BTreeSet<String> =
+        tx.states(event_id, &keys)?.into_iter().map(|state| state.subject_key).collect();
+    scanned.extend(waiting(tx, event_id, &plan.codes)?);
     let when = Effective::At(stamp.effective_at);
     let changes =
         plan.changes.into_iter().map(|(ticket_id, change)| (when, Change::Ticket(ticket_id, change))).collect();

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use admit_core::ids::EventId;
+use admit_core::barcode::BarcodeHash;
+use admit_core::ids::{EventId, TicketId};
 use admit_core::incident::Subject;
 use admit_core::rule::{Change, Effective, TicketChange};
 use admit_core::time::Timestamp;
@@ -34,7 +35,11 @@ pub(crate) fn put_new(
     draw: &mut Draw,
 ) -> Result<Brought> {
     let (mut rules, mut subjects) = also;
-    subjects.extend(waiting(tx, event_id, &fresh)?);
+    let hashes = |one: &Fresh| {
+        let id = one.ticket.ticket_id.clone();
+        one.ticket.barcode_hashes.iter().map(|hash| (*hash, id.clone())).collect::<Vec<_>>()
+    };
+    subjects.extend(waiting(tx, event_id, &fresh.iter().flat_map(hashes).collect::<Vec<_>>())?);
     let mut tickets = Vec::with_capacity(fresh.len());
     let mut guests = Vec::new();
     for one in fresh {
@@ -56,17 +61,18 @@ pub(crate) fn put_new(
 
 /// The unknown codes with scans that these tickets turn out to hold, and those tickets: both must be judged anew. Looks
 /// only at the new codes, never at the event's history.
-fn waiting(tx: &mut dyn Tx, event_id: &EventId, fresh: &[Fresh]) -> Result<BTreeSet<String>> {
-    let codes: Vec<(String, &Fresh)> = fresh
-        .iter()
-        .flat_map(|one| one.ticket.barcode_hashes.iter().map(move |hash| (Subject::Unknown(*hash).key(), one)))
-        .collect();
+pub(crate) fn waiting(
+    tx: &mut dyn Tx,
+    event_id: &EventId,
+    new: &[(BarcodeHash, TicketId)],
+) -> Result<BTreeSet<String>> {
+    let codes: Vec<(String, &TicketId)> = new.iter().map(|(hash, id)| (Subject::Unknown(*hash).key(), id)).collect();
     let keys: Vec<String> = codes.iter().map(|(key, _)| key.clone()).collect();
     let scanned: BTreeSet<String> = tx.states(event_id, &keys)?.into_iter().map(|state| state.subject_key).collect();
     let mut out = BTreeSet::new();
-    for (key, one) in codes.into_iter().filter(|(key, _)| scanned.contains(key)) {
+    for (key, ticket_id) in codes.into_iter().filter(|(key, _)| scanned.contains(key)) {
         out.insert(key);
-        out.insert(Subject::Ticket(one.ticket.ticket_id.clone()).key());
+        out.insert(Subject::Ticket(ticket_id.clone()).key());
     }
     Ok(out)
 }

@@ -16,7 +16,7 @@ use crate::events;
 use crate::ports::{App, Scope, Tx, write};
 use crate::records::*;
 use crate::rules::{Brought, announce};
-use crate::tickets::import;
+use crate::tickets::{import, keys};
 
 /// What a message is answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,10 +50,15 @@ pub async fn receive(app: &App, caller: &WebhookCaller, digest: [u8; 32], messag
         let row = Row::read(&message, &endpoint.columns)?;
         // 3. A newer change may be known; a deleted row is put on record; else guest and ticket follow the row.
         let known = tx.webhook_row(&by.endpoint_id, &row.external_id)?;
+        if known.is_none() {
+            must_be_its_own(tx, &by, &row, &endpoint.columns)?;
+        }
         let (status, brought) = match row.change {
             _ if known.as_ref().is_some_and(|known| row.is_older_than(known)) => (WebhookStatus::Ignored, None),
             RowChange::Delete => (WebhookStatus::Recorded, None),
-            RowChange::Insert | RowChange::Update => put(tx, &by, &row, &endpoint.columns, now, &mut draw)?,
+            RowChange::Insert | RowChange::Update => {
+                put(tx, &by, &row, known.as_ref(), &endpoint.columns, now, &mut draw)?
+            }
         };
         // 4. The guest, the ledger's line, how far the row is known, the answer.
         let ticket = ticket_of(tx, &by, &row)?;
@@ -91,10 +96,17 @@ fn put(
     tx: &mut dyn Tx,
     by: &WebhookCaller,
     row: &Row,
+    known: Option<&WebhookRowRecord>,
     columns: &WebhookColumns,
     now: Timestamp,
     draw: &mut Draw,
 ) -> Result<(WebhookStatus, Option<Brought>)> {
+    // A guest who is there takes what the change is about; a new one takes all that their row says.
+    let is_there = ticket_of(tx, by, row)?.is_some();
+    let row = match known.filter(|_| is_there) {
+        Some(known) => &row.clone().without_the_old(&known.said),
+        None => row,
+    };
     let held = match row.cell("name") {
         Some(_) => None,
         None => name_of(tx, by, row)?,
@@ -110,6 +122,23 @@ fn put(
     Ok((status, put.brought))
 }
 
+/// Two tables of one event may have a row of the same id: they would be taken for one guest.
+fn must_be_its_own(tx: &mut dyn Tx, by: &WebhookCaller, row: &Row, columns: &WebhookColumns) -> Result<()> {
+    let other = tx.other_webhook_of_row(&by.event_id, &by.endpoint_id, &row.external_id)?;
+    let Some(name) = other else { return Ok(()) };
+    if ticket_of(tx, by, row)?.is_none() {
+        return Ok(());
+    }
+    let id = &row.external_id;
+    Err(Error::invalid(
+        place(columns, "external_id"),
+        format!(
+            "{id} is a row of the webhook {name} already: ids of two tables of one event must differ. If this webhook \
+             takes the place of that one, switch that one off"
+        ),
+    ))
+}
+
 /// The sender knows its own columns: `email` is `record.e_mail` to it.
 fn in_their_words(error: Error, columns: &WebhookColumns) -> Error {
     let Error::Invalid { code, mut errors } = error else { return error };
@@ -118,7 +147,7 @@ fn in_their_words(error: Error, columns: &WebhookColumns) -> Error {
 }
 
 fn ticket_of(tx: &mut dyn Tx, by: &WebhookCaller, row: &Row) -> Result<Option<TicketRecord>> {
-    let keys = [import::key_of_external_id(&row.external_id)];
+    let keys = [keys::of_external_id(&row.external_id)];
     Ok(tx.tickets_by_import_key(&by.event_id, &keys)?.into_iter().next())
 }
 
@@ -157,12 +186,15 @@ fn record(
 
 /// How far the row is known with this message.
 fn reached(by: &WebhookCaller, row: &Row, known: Option<WebhookRowRecord>, now: Timestamp) -> WebhookRowRecord {
-    let (sequence, changed_us) = known.map_or((None, None), |known| (known.sequence, known.changed_us));
+    let (sequence, changed_us, mut said) =
+        known.map_or_else(Default::default, |known| (known.sequence, known.changed_us, known.said));
+    said.extend(row.said());
     WebhookRowRecord {
         endpoint_id: by.endpoint_id.clone(),
         external_id: row.external_id.clone(),
         sequence: sequence.max(row.sequence),
         changed_us: changed_us.max(row.changed_us),
         deleted_at: (row.change == RowChange::Delete).then_some(now),
+        said,
     }
 }

@@ -1,6 +1,9 @@
 //! A row of the sender's table, read by the columns that its endpoint names.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use admit_core::UnknownWord;
+use admit_core::sign::token_hash;
 use admit_core::time::Timestamp;
 use admit_core::wire::webhooks::{GuestMessage, RowChange, WebhookColumns};
 use serde_json::{Map, Value};
@@ -18,6 +21,8 @@ pub(super) struct Row {
     pub external_id: String,
     /// What it says of its guest: field of ours and text, without those whose column it lacks. An empty text is NULL.
     pub cells: Vec<(&'static str, String)>,
+    /// The fields that this change is about, where the message says how the row was before.
+    pub changed: Option<BTreeSet<&'static str>>,
     /// Place in the sender's outbox.
     pub sequence: Option<u64>,
     /// When it was changed, in microseconds since 1970.
@@ -69,7 +74,25 @@ impl Row {
         });
         checks.finish()?;
         let external_id = external_id.unwrap_or_default();
-        Ok(Self { change, external_id, cells, sequence: message.sequence, changed_us })
+        let before = message.old_record.as_ref().filter(|_| change == RowChange::Update);
+        let changed = before.map(|before| changed_fields(record, before, columns));
+        Ok(Self { change, external_id, cells, changed, sequence: message.sequence, changed_us })
+    }
+    /// Without what this change is not about, so that an older word of the sender's does not undo what a person mended in
+    /// Admit since. Stays what differs from all that was taken in of the row so far: a message about it was lost.
+    pub fn without_the_old(mut self, said: &Said) -> Self {
+        if let Some(changed) = self.changed.take() {
+            let id = &self.external_id;
+            let is_news = |field: &str, text: &str| said.get(field) != Some(&said_of(id, field, text));
+            self.cells.retain(|(field, text)| changed.contains(field) || is_news(field, text));
+        }
+        self
+    }
+    /// What the row says, as it is remembered.
+    pub fn said(&self) -> Said {
+        let one =
+            |(field, text): &(&'static str, String)| ((*field).to_owned(), said_of(&self.external_id, field, text));
+        self.cells.iter().map(one).collect()
     }
     /// Whether a newer change of the row is known. The sender's own order decides before its clock.
     pub fn is_older_than(&self, known: &WebhookRowRecord) -> bool {
@@ -93,6 +116,28 @@ impl Row {
         cells.extend(self.cells.iter().filter(|(field, _)| *field != "name").cloned());
         cells
     }
+}
+
+/// What a sender said of a row last, by field: no text, only enough of a hash to tell another one.
+pub(super) type Said = BTreeMap<String, String>;
+
+fn said_of(external_id: &str, field: &str, text: &str) -> String {
+    let hash = token_hash(&format!("{external_id}\u{1f}{field}\u{1f}{text}"));
+    hash[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Fields whose column has another value than before. A column that `before` lacks did not change: a sender may leave out
+/// what stayed.
+fn changed_fields(
+    record: &Map<String, Value>,
+    before: &Map<String, Value>,
+    columns: &WebhookColumns,
+) -> BTreeSet<&'static str> {
+    let named = fields(columns).into_iter().filter_map(|(field, column)| Some((field, column?)));
+    named
+        .filter(|(_, column)| before.get(*column).is_some_and(|was| Some(was) != record.get(*column)))
+        .map(|(field, _)| field)
+        .collect()
 }
 
 /// Where a field of ours stands in the sender's message.
@@ -194,11 +239,33 @@ mod tests {
     }
 
     #[test]
+    fn a_change_is_about_what_differs_from_before_and_from_what_was_taken_in() {
+        let update = |email: &str, old: Value| {
+            let record = json!({ "id": 7, "name": "Ana", "email": email, "party_size": 2, "last_login": 9 });
+            read(json!({ "type": "UPDATE", "record": record, "old_record": old })).unwrap()
+        };
+        let fields = |row: Row, said: &Said| -> Vec<&str> {
+            row.without_the_old(said).cells.into_iter().map(|(field, _)| field).collect()
+        };
+        let whole = |email: &str| json!({ "id": 7, "name": "Ana", "email": email, "party_size": 2, "last_login": 8 });
+        let said = update("a@b.c", whole("a@b.c")).said();
+        assert_eq!(fields(update("a@b.c", whole("a@b.c")), &said), Vec::<&str>::new());
+        assert_eq!(fields(update("a@b.c", whole("old@b.c")), &said), ["email"], "said again, so meant");
+        assert_eq!(fields(update("a@b.c", json!({ "email": null })), &said), ["email"]);
+        assert_eq!(fields(update("a@b.c", json!({ "last_login": 8 })), &said), Vec::<&str>::new());
+        assert_eq!(fields(update("new@b.c", whole("new@b.c")), &said), ["email"], "the message about it was lost");
+        assert_eq!(fields(update("a@b.c", whole("a@b.c")), &Said::new()), ["name", "email", "party_size"]);
+        let row = read(json!({ "record": { "id": 7, "name": "Ana", "email": "a@b.c" } })).unwrap();
+        assert_eq!(fields(row, &said), ["name", "email"], "who does not say what was before means all of it");
+    }
+
+    #[test]
     fn the_senders_order_decides_before_its_clock() {
         let row = |sequence, changed_us| Row {
             change: RowChange::Update,
             external_id: "1".into(),
             cells: Vec::new(),
+            changed: None,
             sequence,
             changed_us,
         };
@@ -208,6 +275,7 @@ mod tests {
             sequence,
             changed_us,
             deleted_at: None,
+            said: Said::new(),
         };
         assert!(row(Some(4), Some(9)).is_older_than(&known(Some(5), Some(1))));
         assert!(row(Some(5), None).is_older_than(&known(Some(5), None)), "the same change under another id");

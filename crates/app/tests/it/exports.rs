@@ -1,6 +1,8 @@
 //! Exports of other ticketing systems, as they come: the samples of `docs/samples` (their README says whose headers these
 //! are).
 
+use admit_app::entry_types::{self, NewEntryType};
+use admit_app::guests::{self, GuestPatch};
 use admit_app::ports::TicketFilter;
 use admit_app::tickets::{self, HowToImport, ImportReport, Listing};
 use admit_core::ticket::TicketStatus;
@@ -106,4 +108,88 @@ fn five_thousand_rows_go_in_at_once_and_what_is_wrong_is_told_by_its_line() {
     assert!(report.errors[2].message.contains("line 3457"), "{}", report.errors[2].message);
     let again = import(&world, &file);
     assert_eq!((again.created, again.updated, again.unchanged), (0, 0, 4_997));
+}
+
+fn void_by_hand(world: &World, name: &str) {
+    let page = tickets::list(&world.app, &world.owner, world.event.clone(), TicketFilter::default(), whole_page());
+    let found =
+        now(page).unwrap().items.into_iter().find(|(_, guest, _)| guest.as_ref().unwrap().name == name).unwrap();
+    let patch = GuestPatch { ticket_status: Some(TicketStatus::Voided), ..GuestPatch::default() };
+    now(guests::update(&world.app, &world.owner, found.0.guest_id.unwrap(), patch)).unwrap();
+}
+
+/// An export says that its shop knows of no reason against a ticket; the person who voided it here knew one.
+#[test]
+fn a_void_made_by_hand_stays_when_an_export_comes_again() {
+    let world = World::new();
+    import(&world, EVENTBRITE);
+    void_by_hand(&world, "Noah O'Connor");
+    let dry = HowToImport { dry_run: true, ..HowToImport::default() };
+    let dry = tickets::import(&world.app, &world.owner, world.event.clone(), EVENTBRITE.as_bytes(), dry);
+    assert_eq!(now(dry).unwrap().kept, 1);
+    let again = import(&world, EVENTBRITE);
+    assert_eq!((again.created, again.updated, again.unchanged, again.kept), (0, 0, 3, 1));
+    // Whom the shop itself took back comes; the one a person voided does not.
+    let paid = import(&world, &EVENTBRITE.replace("Not Attending", "Attending"));
+    assert_eq!((paid.updated, paid.kept), (1, 1));
+    let statuses: Vec<TicketStatus> = stored(&world).into_iter().map(|(_, _, status, _)| status).collect();
+    assert_eq!(statuses, [TicketStatus::Active, TicketStatus::Active, TicketStatus::Voided]);
+    // What the shop says after that is the shop's word again.
+    import(&world, &EVENTBRITE.replace(",Attending", ",Refunded"));
+    let back = import(&world, &EVENTBRITE.replace("Not Attending", "Attending"));
+    assert_eq!((back.updated, back.kept), (3, 0));
+    world.is_consistent();
+}
+
+/// The organiser chose the column of codes only the second time: everybody keeps their one ticket.
+#[test]
+fn codes_that_come_later_are_given_to_the_tickets_that_came_without() {
+    let world = World::new();
+    import(&world, EVENTBRITE);
+    let phone = world.phone("p", "main");
+    phone.scan("s1", "555000", "valid", at(0));
+    let mut file = String::new();
+    for (n, line) in EVENTBRITE.lines().enumerate() {
+        let code = if n == 0 { "Barcode #".to_owned() } else { format!("55500{}", n - 1) };
+        file.push_str(&format!("{line},{code}\n"));
+    }
+    let report = import(&world, &file);
+    assert_eq!((report.created, report.updated, report.errors), (0, 3, Vec::new()));
+    let page = tickets::list(&world.app, &world.owner, world.event.clone(), TicketFilter::default(), whole_page());
+    let items = now(page).unwrap().items;
+    let amelie = items.iter().find(|(_, guest, _)| guest.as_ref().unwrap().name == "Amélie Brânză").unwrap();
+    assert_eq!((items.len(), amelie.2.as_ref().unwrap().state.within), (3, 1), "the scan that came before its code");
+    phone.scan("s2", amelie.0.barcode.as_deref().unwrap(), "duplicate", at(1_000));
+    let again = import(&world, &file);
+    assert_eq!((again.created, again.updated, again.unchanged), (0, 0, 3));
+    world.is_consistent();
+}
+
+/// Without the secrets nobody's code could be scanned, and one buyer's guests could not be told apart.
+#[test]
+fn a_check_in_list_of_pretix_without_its_secrets_is_refused() {
+    let world = World::new();
+    let file = "\"Order code\",\"Attendee name\",\"Product\",\"Checked in\",\"E-mail\"\n\"A1\",\"Ana\",\"T\",\"\",\"a@b.example\"\n";
+    let how = HowToImport::default();
+    let refused = tickets::import(&world.app, &world.owner, world.event.clone(), file.as_bytes(), how);
+    assert_eq!(wrong_field(now(refused)), "header");
+}
+
+/// A shop sells T-shirts too: the organiser hears of them before they become guests, and leaves them out.
+#[test]
+fn products_that_are_no_entry_types_are_told_and_left_out_where_asked() {
+    let world = World::new();
+    let vip = NewEntryType { name: "VIP".into(), zone: "vip".into() };
+    now(entry_types::create(&world.app, &world.owner, world.event.clone(), vip)).unwrap();
+    let import = |how| {
+        let done = tickets::import(&world.app, &world.owner, world.event.clone(), PRETIX.as_bytes(), how);
+        now(done).unwrap()
+    };
+    let told = vec![("Regular ticket".to_owned(), 2)];
+    let dry = import(HowToImport { dry_run: true, ..HowToImport::default() });
+    assert_eq!((dry.created, dry.left_out, &dry.unknown_types), (3, 0, &told));
+    let some = import(HowToImport { known_types_only: true, ..HowToImport::default() });
+    assert_eq!((some.created, some.left_out, &some.unknown_types, some.wrong_lines), (1, 2, &told, 0));
+    let rest = import(HowToImport::default());
+    assert_eq!((rest.created, rest.unchanged), (2, 1));
 }

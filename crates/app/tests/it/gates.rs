@@ -99,6 +99,7 @@ fn a_promoter_sees_their_own_lists() {
     world.pass(1);
     create("Nightshift", Some(promoter.user_id.clone())).unwrap();
     assert_eq!(code(create("House", None)), "guest_list_exists");
+    assert_eq!(code(create(" hOUSE", None)), "guest_list_exists", "a file could not tell the two apart");
     let stranger = admit_core::ids::UserId::new("nobody").unwrap();
     assert_eq!(wrong_field(create("X", Some(stranger))), "promoter_id");
     let names = |who| {

@@ -14,7 +14,7 @@ fn run(world: &World, file: &str, dry_run: bool) -> Result<ImportReport, admit_a
         &world.owner,
         world.event.clone(),
         file.as_bytes(),
-        HowToImport { dry_run, guest_list_id: None },
+        HowToImport { dry_run, ..HowToImport::default() },
     ))
 }
 
@@ -222,6 +222,32 @@ fn an_export_has_no_formulas_and_imported_again_changes_nothing() {
         now(tickets::import(&world.app, &world.owner, world.event.clone(), &file, HowToImport::default())).unwrap();
     assert_eq!((report.created, report.updated, report.unchanged, report.errors), (0, 0, 2, vec![]));
     assert_eq!(all(&world), before);
+}
+
+#[test]
+fn an_export_tells_entry_types_of_one_zone_apart() {
+    let world = World::new();
+    for (name, zone) in [("Press", "vip"), ("Artists", "vip"), ("artists ", "stage")] {
+        let new = NewEntryType { name: name.into(), zone: zone.into() };
+        let made = now(entry_types::create(&world.app, &world.owner, world.event.clone(), new));
+        assert!(made.is_ok() || name.ends_with(' '), "{made:?}");
+    }
+    counts(&world, "barcode,name,entry_type\nP,Paul,Press\nA,Ann,Artists\n");
+    let (before, file) = (all(&world), now(tickets::export(&world.app, &world.owner, world.event.clone())).unwrap());
+    assert_ne!(by_code(&world, "P").1.unwrap().entry_type_id, by_code(&world, "A").1.unwrap().entry_type_id);
+    world.pass(HOUR);
+    assert_eq!(counts(&world, std::str::from_utf8(&file).unwrap()), (0, 0, 2, vec![]));
+    assert_eq!(all(&world), before);
+}
+
+#[test]
+fn one_ticket_named_in_two_ways_is_told_with_the_first_ones_line() {
+    let world = World::new();
+    counts(&world, "external_id,name\n7,Ana\n");
+    let token = all(&world)[0].0.barcode.clone().unwrap();
+    let file = format!("barcode,external_id,name\n{token},,Ana by code\n,7,Ana by id\n");
+    assert_eq!(counts(&world, &file), (0, 1, 0, vec!["3:line".to_owned()]));
+    assert_eq!(all(&world)[0].1.as_ref().unwrap().name, "Ana by code");
 }
 
 #[test]

@@ -173,6 +173,25 @@ fn a_guest_without_e_mail_has_a_pass_and_the_run_says_that_nothing_was_mailed() 
 }
 
 #[test]
+fn a_guests_pass_is_shown_to_the_organiser_once_its_page_opens() {
+    let office = Office::new();
+    let world = &office.world;
+    let pass = |guest: &GuestRecord| now(guests::show(&world.app, &world.owner, guest.guest_id.clone())).unwrap().pass;
+    let (ana, ticket) = office.guest(ana());
+    let (nobody, _) = office.guest(NewGuest { name: "Cy".into(), ..NewGuest::default() });
+    let shop = NewTicket {
+        barcode: Some("SHOP-1".into()),
+        guest: Some(NewGuest { name: "Bo".into(), email: Some("b@x.example".into()), ..NewGuest::default() }),
+        ..NewTicket::default()
+    };
+    let made = now(tickets::create(&world.app, &world.owner, world.event.clone(), vec![shop])).unwrap();
+    assert_eq!(pass(&ana), None, "it is on its way");
+    office.work();
+    assert_eq!(pass(&ana), ticket.barcode);
+    assert_eq!((pass(&nobody), pass(made[0].1.as_ref().unwrap())), (None, None));
+}
+
+#[test]
 fn what_changes_a_guest_sends_what_it_should() {
     let office = Office::new();
     let (guest, ticket) = office.guest(ana());

@@ -33,10 +33,16 @@ impl Import {
         let app = parts::open_app(&self.place).await?;
         let caller = acting::owner_of_event(&app, &self.event).await?;
         let bytes = std::fs::read(&self.file).with_context(|| format!("reading {}", self.file.display()))?;
-        let how = HowToImport { dry_run: self.dry_run, guest_list_id: None };
+        let how = HowToImport { dry_run: self.dry_run, ..HowToImport::default() };
         let report = tickets::import(&app, &caller, self.event, &bytes, how).await?;
         for error in &report.errors {
             eprintln!("line {}: {} {}", error.line, error.field, error.message);
+        }
+        for (name, rows) in &report.unknown_types {
+            eprintln!("{name} is no entry type of the event: {rows} rows are of its first");
+        }
+        if report.kept > 0 {
+            eprintln!("{} tickets stay as a person set them here, though the export calls them good", report.kept);
         }
         let would = if report.dry_run { " (dry run: nothing was written)" } else { "" };
         println!(

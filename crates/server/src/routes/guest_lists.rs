@@ -1,8 +1,8 @@
 //! `/api/events/{id}/guest-lists`.
 
-use admit_app::guest_lists::{self, NewGuestList};
+use admit_app::guest_lists::{self, GuestListPatch, NewGuestList};
 use admit_app::records::GuestListRecord;
-use admit_core::ids::{EventId, UserId};
+use admit_core::ids::{EventId, GuestListId, UserId};
 use admit_core::time::Timestamp;
 use axum::Json;
 use axum::extract::State;
@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::shape::List;
+use super::shape::{List, present};
 use crate::auth::user::User;
 use crate::body::{JsonBody, Path};
 use crate::error::Result;
@@ -21,7 +21,7 @@ use crate::state::AppState;
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new().routes(routes!(list, create))
+    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(update))
 }
 
 /// A guest list.
@@ -86,4 +86,33 @@ async fn create(
     let new = NewGuestList { name: request.name, promoter_id: request.promoter_id };
     let made = guest_lists::create(&state.app, &caller, event_id, new).await?;
     Ok((StatusCode::CREATED, Json(made.into())))
+}
+
+/// What to change; absent fields stay.
+#[derive(Deserialize, ToSchema)]
+struct GuestListPatchRequest {
+    name: Option<String>,
+    /// A member, who then sees and fills this list, or null for nobody's.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>)]
+    promoter_id: Option<Option<UserId>>,
+}
+
+/// Changes a guest list: its name, and whose it is.
+#[utoipa::path(patch, path = "/api/events/{id}/guest-lists/{guest_list_id}", tag = "organisers", request_body = GuestListPatchRequest,
+    params(("id" = String, Path, description = "Event"), ("guest_list_id" = String, Path, description = "Guest list")),
+    extensions(("x-actions" = json!(["manage_events"]))), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "Changed", body = GuestListView),
+    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such guest list", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 409, description = "`guest_list_exists`", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn update(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path((event_id, guest_list_id)): Path<(EventId, GuestListId)>,
+    JsonBody(request): JsonBody<GuestListPatchRequest>,
+) -> Result<Json<GuestListView>> {
+    let patch = GuestListPatch { name: request.name, promoter_id: request.promoter_id };
+    Ok(Json(guest_lists::update(&state.app, &caller, event_id, guest_list_id, patch).await?.into()))
 }

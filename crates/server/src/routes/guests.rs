@@ -1,9 +1,10 @@
 //! `/api/events/{id}/guests` and `/api/guests/{id}`.
 
-use admit_app::guests::{self, GuestPatch, Listing, Moment, What};
+use admit_app::guests::{self, GuestPatch, Listing, Moment, Shown, What};
 use admit_app::ports::GuestFilter;
 use admit_app::records::GuestRecord;
 use admit_core::ids::{EventId, GuestId, GuestListId};
+use admit_core::pass;
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
 use axum::Json;
@@ -163,6 +164,7 @@ async fn list(
     let filter = GuestFilter {
         text: query.q.filter(|text| !text.trim().is_empty()),
         guest_list_id: query.guest_list_id,
+        promoter_id: None,
         entered: query.entered.as_deref().map(|text| flag("entered", Some(text))).transpose()?,
     };
     let listed = guests::list(&state.app, &caller, event_id, filter, page(query.limit, query.cursor)?).await?;
@@ -194,6 +196,8 @@ struct ShownGuestView {
     #[serde(flatten)]
     guest: StandingGuestView,
     ticket: Option<TicketView>,
+    /// The page of their pass, once there is one; a code that was not made here has none.
+    pass_url: Option<String>,
 }
 
 /// One moment of a guest's story.
@@ -201,13 +205,14 @@ struct ShownGuestView {
 struct MomentView {
     #[schema(value_type = String, format = DateTime)]
     at: Timestamp,
-    /// `added`, `changed`, `entered`, `refused`, `left` or `undone`.
+    /// `added`, `changed`, `received` (by their row in the organiser's own table), `row_deleted`, `resent` (their pass),
+    /// `entered`, `refused`, `left` or `undone`.
     what: &'static str,
     /// Of `changed`: which fields.
     fields: Vec<String>,
     /// Of `refused`: what the device said.
     outcome: Option<String>,
-    /// A member's name, or the operator at the door.
+    /// A member's name, the operator at the door, or the webhook that told of it.
     by: Option<String>,
     /// The gate's name, of a scan.
     gate: Option<String>,
@@ -226,6 +231,9 @@ impl From<Moment> for MomentView {
         let (what, fields, outcome) = match one.what {
             What::Added => ("added", Vec::new(), None),
             What::Changed { fields } => ("changed", fields, None),
+            What::Received => ("received", Vec::new(), None),
+            What::RowDeleted => ("row_deleted", Vec::new(), None),
+            What::Resent => ("resent", Vec::new(), None),
             What::Entered => ("entered", Vec::new(), None),
             What::Refused { outcome } => ("refused", Vec::new(), Some(outcome)),
             What::Left => ("left", Vec::new(), None),
@@ -247,9 +255,10 @@ async fn show(
     User(caller): User,
     Path(guest_id): Path<GuestId>,
 ) -> Result<Json<ShownGuestView>> {
-    let (listing, ticket) = guests::show(&state.app, &caller, guest_id).await?;
+    let Shown { listing, ticket, pass } = guests::show(&state.app, &caller, guest_id).await?;
+    let pass_url = pass.zip(state.passes.public_url.as_deref()).map(|(token, base)| pass::url(base, &token));
     let ticket = ticket.map(|ticket| TicketView::from((ticket, Some(listing.0.clone()), listing.1.clone())));
-    Ok(Json(ShownGuestView { guest: listing.into(), ticket }))
+    Ok(Json(ShownGuestView { guest: listing.into(), ticket, pass_url }))
 }
 
 /// What happened to a guest, newest first: who added and changed them, and every scan of their ticket.

@@ -263,6 +263,7 @@ struct TicketQuery {
 struct ImportQuery {
     dry_run: Option<String>,
     guest_list_id: Option<GuestListId>,
+    known_types_only: Option<String>,
 }
 
 /// What an import did, or would do.
@@ -274,6 +275,13 @@ struct ImportResult {
     updated: usize,
     /// Rows that are stored already as they say.
     unchanged: usize,
+    /// Rows whose ticket a person voided or refunded here and whose export calls it good: it stays as the person said.
+    kept: usize,
+    /// Products of somebody else's export that are no entry types of the event. Their rows are of the event's first type,
+    /// unless `known_types_only` leaves them out.
+    unknown_types: Vec<UnknownType>,
+    /// Rows of such products that were left out.
+    left_out: usize,
     /// Lines left out because a field is wrong.
     wrong_lines: usize,
     /// Wrong fields by line, the first thousand.
@@ -284,6 +292,15 @@ struct ImportResult {
     dry_run: bool,
     /// Whose export the file is, where it is one we know: `pretix`, `Eventbrite`.
     export: Option<&'static str>,
+}
+
+/// A product that is no entry type of the event.
+#[derive(Serialize, ToSchema)]
+struct UnknownType {
+    /// As the file has it.
+    name: String,
+    /// How many rows have it.
+    rows: usize,
 }
 
 /// A wrong field of a row.
@@ -359,6 +376,7 @@ async fn create(
         ("id" = String, Path, description = "Event"),
         ("dry_run" = Option<String>, Query, description = "`1`: only say what would happen"),
         ("guest_list_id" = Option<String>, Query, description = "The list of rows that name none; a promoter must name one of theirs"),
+        ("known_types_only" = Option<String>, Query, description = "`1`: of an export of pretix or Eventbrite leave out rows whose product is no entry type of the event"),
     ), extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "Done, or what would be done", body = ImportResult),
     (status = 400, description = "The file cannot be read", body = ProblemDoc, content_type = "application/problem+json"),
@@ -371,7 +389,8 @@ async fn import(
     CsvBody(file): CsvBody,
 ) -> Result<Json<ImportResult>> {
     let dry_run = flag("dry_run", query.dry_run.as_deref())?;
-    let how = HowToImport { dry_run, guest_list_id: query.guest_list_id };
+    let known_types_only = flag("known_types_only", query.known_types_only.as_deref())?;
+    let how = HowToImport { dry_run, guest_list_id: query.guest_list_id, known_types_only };
     let app = state.app.clone();
     let report = blocking(async move { tickets::import(&app, &caller, event_id, &file, how).await }).await?;
     let error = |one: tickets::RowError| ImportError { line: one.line, field: one.field, message: one.message };
@@ -379,6 +398,9 @@ async fn import(
         created: report.created,
         updated: report.updated,
         unchanged: report.unchanged,
+        kept: report.kept,
+        unknown_types: report.unknown_types.into_iter().map(|(name, rows)| UnknownType { name, rows }).collect(),
+        left_out: report.left_out,
         wrong_lines: report.wrong_lines,
         errors: report.errors.into_iter().map(error).collect(),
         ignored_columns: report.ignored_columns,

@@ -11,7 +11,7 @@ use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 
 use crate::organiser::{as_owner, get, patch, post};
-use crate::server::{Org, TestServer, json as read, problem};
+use crate::server::{Org, PASSWORD, TestServer, json as read, problem};
 
 /// An endpoint, as whoever made it knows it.
 pub struct Endpoint {
@@ -244,6 +244,101 @@ async fn a_guest_from_a_file_and_from_the_database_is_one_by_their_id() {
     read(request.header("content-type", "text/csv").body(file).send().await.unwrap(), 200).await;
     assert_eq!(endpoint.take(&server, "m1", change("UPDATE", &row(7, "Ana", 4), 1)).await, "updated");
     assert_eq!(guests(&server).await, [guest("Ana", 4, "7")]);
+}
+
+/// The site writes `last_login`, the trigger sends the whole row: what the organiser mended in Admit stays.
+#[tokio::test]
+async fn a_change_of_one_column_leaves_what_a_person_mended_in_the_others() {
+    let server = TestServer::start().await;
+    let endpoint = Endpoint::new(&server).await;
+    let update = |was: &Value, is: &Value, sequence: u64| json!({ "type": "UPDATE", "record": is, "old_record": was, "sequence": sequence });
+    let with = |row: &Value, field: &str, value: Value| {
+        let mut row = row.clone();
+        row[field] = value;
+        row
+    };
+    let typo = with(&row(7, "Ana", 2), "email", json!("ann@example.org"));
+    let made = read(endpoint.send(&server, "m1", &change("INSERT", &typo, 1)).await, 200).await;
+    let path = format!("/api/guests/{}", made["guest_id"].as_str().unwrap());
+    patch(&server, &path, json!({ "email": "ana@example.org", "party_size": 4 })).await;
+    let seen = with(&typo, "last_login", json!("2026-06-07"));
+    assert_eq!(endpoint.take(&server, "m2", update(&typo, &seen, 2)).await, "unchanged");
+    assert_eq!(guests(&server).await, [guest("Ana", 4, "7")]);
+    // A sender may leave out of the old row what stayed.
+    assert_eq!(endpoint.take(&server, "m3", update(&json!({ "last_login": null }), &seen, 3)).await, "unchanged");
+    let renamed = with(&seen, "name", json!("Anna"));
+    assert_eq!(endpoint.take(&server, "m4", update(&json!({ "name": "Ana" }), &renamed, 4)).await, "updated");
+    let mended = ("Anna".into(), Some("ana@example.org".into()), 4, "7".into());
+    assert_eq!(guests(&server).await, [mended]);
+    // A message that was lost is made up for by the next one, which still differs from what was taken in.
+    let grown = with(&renamed, "party_size", json!(5));
+    assert_eq!(endpoint.take(&server, "m6", update(&grown, &grown, 6)).await, "updated");
+    assert_eq!(guests(&server).await[0].2, 5);
+    // Of a guest who is not here yet all is taken, also where nothing changed.
+    assert_eq!(endpoint.take(&server, "m7", update(&row(8, "Bo", 3), &row(8, "Bo", 3), 7)).await, "created");
+    assert_eq!(guests(&server).await[0], guest("Bo", 3, "8"));
+    // Who does not say how the row was before means all of it.
+    assert_eq!(endpoint.take(&server, "m8", change("UPDATE", &grown, 8)).await, "updated");
+    assert_eq!(guests(&server).await[1].1.as_deref(), Some("ann@example.org"));
+}
+
+#[tokio::test]
+async fn rows_of_two_tables_with_one_id_are_not_taken_for_one_guest() {
+    let server = TestServer::start().await;
+    let (first, second) = (Endpoint::new(&server).await, Endpoint::new(&server).await);
+    assert_eq!(first.take(&server, "m1", change("INSERT", &row(7, "Ana", 2), 1)).await, "created");
+    let refused = second.send(&server, "m1", &change("INSERT", &row(7, "Bo", 1), 1)).await;
+    let problem = problem(refused, 400, "invalid_request").await;
+    assert_eq!(problem["errors"][0]["path"], "record.id");
+    assert!(problem["errors"][0]["message"].as_str().unwrap().contains("our database"), "{problem}");
+    assert_eq!(guests(&server).await, [guest("Ana", 2, "7")]);
+    assert_eq!(second.take(&server, "m2", change("INSERT", &row(8, "Bo", 1), 1)).await, "created");
+    // One that takes the place of another is told of the same rows, once that one is switched off.
+    let path = format!("/api/webhook-endpoints/{}", first.id);
+    patch(&server, &path, json!({ "enabled": false })).await;
+    assert_eq!(second.take(&server, "m3", change("UPDATE", &row(7, "Ana", 3), 2)).await, "updated");
+    assert_eq!(guests(&server).await, [guest("Bo", 1, "8"), guest("Ana", 3, "7")]);
+}
+
+/// A promoter who numbers their guests as the organiser's database does gets none of its guests.
+#[tokio::test]
+async fn a_row_is_no_promoters_guest_of_the_same_number() {
+    let server = TestServer::start().await;
+    let endpoint = Endpoint::new(&server).await;
+    let member = json!({ "email": "pat@home.example", "name": "Pat", "password": PASSWORD, "role": "promoter" });
+    let pat = post(&server, "/api/members", member, 201).await["id"].clone();
+    let list =
+        post(&server, "/api/events/{event}/guest-lists", json!({ "name": "Own", "promoter_id": pat }), 201).await;
+    let session = json!({ "email": "pat@home.example", "password": PASSWORD });
+    let answer = server.post("/api/session").json(&session).send().await.unwrap();
+    let cookie = answer.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+    let path =
+        format!("/api/events/{}/tickets/import?guest_list_id={}", server.home.event_id, list["id"].as_str().unwrap());
+    let file = server.post(&path).header("cookie", cookie).header("content-type", "text/csv");
+    read(file.body("external_id,name\n7,Friend\n").send().await.unwrap(), 200).await;
+    assert_eq!(endpoint.take(&server, "m1", change("INSERT", &row(7, "Ana", 2), 1)).await, "created");
+    let found = guests(&server).await;
+    assert_eq!(found, [guest("Ana", 2, "7"), ("Friend".into(), None, 1, "7".into())]);
+}
+
+#[tokio::test]
+async fn a_guests_story_tells_what_came_from_the_database() {
+    let server = TestServer::start().await;
+    let endpoint = Endpoint::new(&server).await;
+    let made = read(endpoint.send(&server, "m1", &change("INSERT", &row(7, "Ana", 3), 1)).await, 200).await;
+    endpoint.take(&server, "m2", change("UPDATE", &row(7, "Anna", 5), 2)).await;
+    let gone = json!({ "type": "DELETE", "old_record": row(7, "Anna", 5), "sequence": 3 });
+    endpoint.take(&server, "m3", gone).await;
+    let path = format!("/api/guests/{}", made["guest_id"].as_str().unwrap());
+    post(&server, &format!("{path}/resend"), json!({}), 202).await;
+    let story = get(&server, &format!("{path}/timeline")).await;
+    let told = |moment: &Value| (moment["what"].clone(), moment["by"].clone());
+    let mut told: Vec<(Value, Value)> = story["items"].as_array().unwrap().iter().map(told).collect();
+    told.sort_by_key(|(what, _)| what.to_string());
+    let (base, owner) = (json!("our database"), told[2].1.clone());
+    let expected = [("added", base.clone()), ("received", base.clone()), ("resent", owner), ("row_deleted", base)];
+    assert_eq!(told, expected.map(|(what, by)| (json!(what), by)));
+    assert_eq!(get(&server, &path).await["pass_url"], json!(null), "PUBLIC_URL is not known here");
 }
 
 /// Trust.md fault 34.

@@ -38,10 +38,14 @@ impl Columns {
                 errors.push(FieldError { path, message });
             }
         }
-        use Column::{Barcode, Email, ExternalId, LastName, Name, OrderId};
+        use Column::{Barcode, Email, ExternalId, LastName, Name, OrderId, Position};
         if ![Barcode, Name, LastName, Email, ExternalId, OrderId].iter().any(|column| out.has(*column)) {
             let message = "must name the columns, among them barcode, name, email, external_id or order_id; it has: ";
             errors.push(FieldError { path: "header".into(), message: format!("{message}{}", sheet.header.join(", ")) });
+        }
+        if out.export.is_some_and(|export| export.name == "pretix") && !out.has(Barcode) && !out.has(Position) {
+            let message = "is of a pretix check-in list without the tickets' secrets: export it with the secrets";
+            errors.push(FieldError { path: "header".into(), message: message.into() });
         }
         if errors.is_empty() { Ok(out) } else { Err(Error::Invalid { code: "invalid_request", errors }) }
     }

@@ -1,10 +1,10 @@
 //! What an import would do: every row against what is stored. Reads only; the same plan is counted by a dry run and
 //! carried out by an import.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use admit_core::barcode::BarcodeHash;
-use admit_core::ids::{EventId, GuestId, GuestListId, TicketId};
+use admit_core::ids::{EventId, GuestListId, TicketId};
 use admit_core::limits::IMPORT_ERRORS;
 use admit_core::pass::is_token;
 use admit_core::rule::TicketChange;
@@ -12,17 +12,20 @@ use admit_core::ticket::{TicketRules, TicketStatus};
 use admit_core::time::Timestamp;
 
 use super::columns::Columns;
+use super::destination::Destination;
 use super::rows::{self, Identity, RowError, Wanted, WantedGuest};
-use crate::checks::{Checks, folded};
+use super::stored::Stored;
+use crate::checks::Checks;
 use crate::draw::Draw;
 use crate::error::{Error, Result};
+use crate::guest_lists;
 use crate::passes::{self, Why};
 use crate::ports::Tx;
 use crate::records::*;
 use crate::sheet::Sheet;
 use crate::tickets::create::Known;
-use crate::tickets::ids;
 use crate::tickets::put::Fresh;
+use crate::tickets::{ids, keys};
 
 /// What is to be written.
 #[derive(Debug, Default)]
@@ -41,10 +44,18 @@ pub struct Plan {
     pub new_lists: Vec<GuestListRecord>,
     /// Guests, by id, whose pass goes out, and why.
     pub passes: Vec<(String, Why)>,
+    /// Codes that a later file gives to tickets which came without one.
+    pub codes: Vec<(BarcodeHash, TicketId)>,
     /// Rows whose ticket or guest changes.
     pub updated: usize,
     /// Rows that are stored already as they say.
     pub unchanged: usize,
+    /// Rows whose ticket a person voided or refunded here, where an export calls it good: it stays as the person said.
+    pub kept: usize,
+    /// Products of somebody else's export that are no entry types of the event, and how many rows have each.
+    pub unknown_types: BTreeMap<String, usize>,
+    /// Rows of such products that were left out, as was asked.
+    pub left_out: usize,
     /// The first wrong fields, by line.
     pub errors: Vec<RowError>,
     /// Lines with a wrong field.
@@ -56,22 +67,12 @@ impl Plan {
     pub fn writes(&self) -> bool {
         !self.create.is_empty() || self.updated > 0
     }
-}
-
-/// Where rows go.
-#[derive(Debug, Clone, Default)]
-pub struct Destination {
-    /// The list of rows that name none.
-    pub list: Option<GuestListRecord>,
-    /// No guest of another list is touched.
-    pub alone: bool,
-}
-
-/// Everything rows are held against.
-struct Stored {
-    tickets: BTreeMap<Identity, TicketRecord>,
-    guests: BTreeMap<GuestId, GuestRecord>,
-    lists: BTreeMap<String, GuestListId>,
+    fn refuse(&mut self, line: u64, field: &str, message: impl Into<String>) {
+        self.wrong_lines += 1;
+        if self.errors.len() < IMPORT_ERRORS {
+            self.errors.push(RowError { line, field: field.into(), message: message.into() });
+        }
+    }
 }
 
 /// Plans the import of a file into an event.
@@ -87,34 +88,48 @@ pub fn plan(
     let known = Known::load(tx, event_id)?;
     let mut plan = Plan::default();
     // 1. Read every row; wrong ones are told and left out.
-    let wanted = read_rows(sheet, columns, into, &known, &mut plan);
+    let mut wanted = read_rows(sheet, columns, into, &known, &mut plan);
     // 2. What is stored under the same identities.
-    let mut stored = load(tx, event_id, &wanted)?;
+    let mut stored = Stored::load(tx, event_id, into, &wanted, columns.export.is_some())?;
     // 3. Row by row: new, changed or the same.
-    for row in &wanted {
-        let at = Planning { event_id, known: &known, into, now };
+    let at = Planning { event_id, known: &known, into, now };
+    let mut met: BTreeMap<TicketId, u64> = BTreeMap::new();
+    for row in &mut wanted {
         if let Some((field, message)) = at.not_theirs(row, &stored) {
-            plan.wrong_lines += 1;
-            if plan.errors.len() < IMPORT_ERRORS {
-                plan.errors.push(RowError { line: row.line, field: field.into(), message: message.into() });
-            }
+            plan.refuse(row.line, field, message);
             continue;
         }
-        match stored.tickets.get(&row.identity).cloned() {
-            None => at.create(row, &mut stored, &mut plan, draw)?,
-            Some(ticket) => at.update(row, ticket, &mut stored, &mut plan, draw)?,
+        let Some(ticket) = stored.tickets.get(&row.identity).cloned() else {
+            at.create(row, &mut stored, &mut plan, draw)?;
+            continue;
+        };
+        // One ticket may be named in two ways: by its code, and by its id.
+        if let Some(first) = met.insert(ticket.ticket_id.clone(), row.line) {
+            plan.refuse(row.line, "line", format!("is about the same ticket as line {first}"));
+            continue;
         }
+        if stored.by_hand.contains(&ticket.ticket_id) && row.status == rows::Cell::Value(TicketStatus::Active) {
+            row.status = rows::Cell::Absent;
+            plan.kept += 1;
+        }
+        at.update(row, ticket, &mut stored, &mut plan, draw)?;
     }
     Ok(plan)
 }
 
 fn read_rows(sheet: &Sheet, columns: &Columns, into: &Destination, known: &Known, plan: &mut Plan) -> Vec<Wanted> {
-    let list = into.list.as_ref().map_or("", |list| list.name.as_str());
     let mut wanted = Vec::with_capacity(sheet.lines.len());
     let mut seen: BTreeMap<Identity, u64> = BTreeMap::new();
     for line in &sheet.lines {
         let mut checks = Checks::default();
-        let row = rows::read(line, columns, list, known, &mut checks);
+        let row = rows::read(line, columns, into, known, &mut checks);
+        if let Some(product) = row.as_ref().and_then(|row| row.unknown_type.as_ref()) {
+            *plan.unknown_types.entry(product.clone()).or_default() += 1;
+            if into.known_types_only {
+                plan.left_out += 1;
+                continue;
+            }
+        }
         if let Some(row) = &row {
             match seen.get(&row.identity) {
                 Some(first) => same_row(&mut checks, &row.identity, *first),
@@ -141,10 +156,10 @@ fn read_rows(sheet: &Sheet, columns: &Columns, into: &Destination, known: &Known
 fn same_row(checks: &mut Checks, identity: &Identity, first: u64) {
     match identity {
         Identity::Code(_) => checks.fail("barcode", format!("is the same as in line {first}")),
-        Identity::Key(key) if key.starts_with("id:") => {
+        Identity::Key(key) if keys::is_of_external_id(key) => {
             checks.fail("external_id", format!("is the same as in line {first}"))
         }
-        Identity::Key(key) if key.starts_with("order:") => {
+        Identity::Key(key) if keys::bare(key).starts_with("order:") => {
             checks.fail("position", format!("is the same as in line {first}"))
         }
         Identity::Key(_) => checks.fail(
@@ -152,39 +167,6 @@ fn same_row(checks: &mut Checks, identity: &Identity, first: u64) {
             format!("is the same guest as in line {first}: tell them apart by barcode, external_id or position"),
         ),
     }
-}
-
-fn load(tx: &mut dyn Tx, event_id: &EventId, wanted: &[Wanted]) -> Result<Stored> {
-    let mut hashes: Vec<BarcodeHash> = Vec::new();
-    let mut keys: Vec<String> = Vec::new();
-    for row in wanted {
-        match &row.identity {
-            Identity::Code(hash) => hashes.push(*hash),
-            Identity::Key(key) => keys.push(key.clone()),
-        }
-    }
-    let codes = tx.find_codes(event_id, &hashes)?;
-    let ids: BTreeSet<TicketId> = codes.iter().map(|(_, ticket_id)| ticket_id.clone()).collect();
-    let by_code = tx.tickets_by_id(event_id, &ids.into_iter().collect::<Vec<_>>())?;
-    let by_id: BTreeMap<&TicketId, &TicketRecord> = by_code.iter().map(|one| (&one.ticket_id, one)).collect();
-    let mut tickets: BTreeMap<Identity, TicketRecord> = BTreeMap::new();
-    for (hash, ticket_id) in &codes {
-        if let Some(ticket) = by_id.get(ticket_id) {
-            tickets.insert(Identity::Code(*hash), (*ticket).clone());
-        }
-    }
-    for ticket in tx.tickets_by_import_key(event_id, &keys)? {
-        if let Some(key) = &ticket.import_key {
-            tickets.insert(Identity::Key(key.clone()), ticket);
-        }
-    }
-    let guest_ids: BTreeSet<GuestId> = tickets.values().filter_map(|ticket| ticket.guest_id.clone()).collect();
-    let guests = tx.guests_by_id(&guest_ids.into_iter().collect::<Vec<_>>())?;
-    Ok(Stored {
-        tickets,
-        guests: guests.into_iter().map(|guest| (guest.guest_id.clone(), guest)).collect(),
-        lists: tx.guest_lists(event_id)?.into_iter().map(|list| (folded(&list.name), list.guest_list_id)).collect(),
-    })
 }
 
 struct Planning<'a> {
@@ -271,7 +253,19 @@ impl Planning<'_> {
             plan.wrong_lines += 1;
             return Ok(());
         }
-        let changes = differences(&before.rules, &rules);
+        let mut changes = differences(&before.rules, &rules);
+        let before = match &row.identity {
+            Identity::Code(hash) if !before.barcode_hashes.contains(hash) => {
+                // Phones hear of a code with the rules of its ticket: one of those is said once more.
+                if changes.is_empty() {
+                    changes.push(TicketChange::EntryLimit(rules.entry_limit));
+                }
+                plan.codes.push((*hash, before.ticket_id.clone()));
+                let hashes = std::iter::once(*hash).chain(before.barcode_hashes.iter().copied());
+                TicketRecord { barcode_hashes: hashes.collect(), ..before }
+            }
+            _ => before,
+        };
         let held = before.guest_id.as_ref().and_then(|id| stored.guests.get(id)).cloned();
         let (guest, is_new) = match (&row.guest, held.clone()) {
             (Some(wanted), Some(held)) => {
@@ -363,18 +357,19 @@ impl Planning<'_> {
 
     /// A guest list by its name; the file may name new ones.
     fn list(&self, name: &str, stored: &mut Stored, plan: &mut Plan, draw: &mut Draw) -> Result<GuestListId> {
-        if let Some(id) = stored.lists.get(&folded(name)) {
+        if let Some(id) = guest_lists::by_name(&stored.lists, name) {
             return Ok(id.clone());
         }
         let guest_list_id = GuestListId::new(draw.row_id(self.now)).map_err(|error| Error::Bug(error.to_string()))?;
-        stored.lists.insert(folded(name), guest_list_id.clone());
-        plan.new_lists.push(GuestListRecord {
+        let list = GuestListRecord {
             guest_list_id: guest_list_id.clone(),
             event_id: self.event_id.clone(),
             name: name.to_owned(),
             promoter_id: None,
             created_at: self.now,
-        });
+        };
+        stored.lists.push(list.clone());
+        plan.new_lists.push(list);
         Ok(guest_list_id)
     }
 }

@@ -7,10 +7,12 @@ use admit_core::time::Timestamp;
 
 use super::column::Column;
 use super::columns::Columns;
+use super::destination::Destination;
 use crate::checks::{Checks, folded};
 use crate::records::EntryTypeRecord;
 use crate::sheet::Line;
 use crate::tickets::create::{Known, checked_barcode};
+use crate::tickets::keys;
 
 /// A wrong field of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +70,9 @@ pub struct Wanted {
     pub line: u64,
     /// Which ticket.
     pub identity: Identity,
+    /// The key it had if it came without its code: by order and position. A later export may bring codes to tickets that
+    /// came without.
+    pub other_key: Option<String>,
     /// Its code as text.
     pub barcode: Option<String>,
     /// Status.
@@ -78,6 +83,8 @@ pub struct Wanted {
     pub zone: Cell<String>,
     /// Entry type.
     pub entry_type_id: Cell<EntryTypeId>,
+    /// What somebody else's export calls the product, where the event has no entry type of that name: a T-shirt, perhaps.
+    pub unknown_type: Option<String>,
     /// Gates.
     pub gate_ids: Cell<Vec<GateId>>,
     /// Good from.
@@ -107,8 +114,8 @@ pub struct WantedGuest {
     pub guest_list: Cell<String>,
 }
 
-/// Reads one row; wrong fields are named by their column. `list` is the name of the guest list of rows that name none.
-pub fn read(line: &Line, columns: &Columns, list: &str, known: &Known, checks: &mut Checks) -> Option<Wanted> {
+/// Reads one row; wrong fields are named by their column.
+pub fn read(line: &Line, columns: &Columns, into: &Destination, known: &Known, checks: &mut Checks) -> Option<Wanted> {
     let row = Row { line, columns };
     if columns.too_wide(line) {
         checks.fail("line", "has more cells than the header has columns: a text with a delimiter in it needs quotes");
@@ -120,11 +127,12 @@ pub fn read(line: &Line, columns: &Columns, list: &str, known: &Known, checks: &
     }
     let name = row.full_name();
     let guest = guest(&row, name.as_deref(), checks);
-    let identity = identity(&row, barcode.as_deref(), name.as_deref(), list, checks)?;
+    let identity = identity(&row, barcode.as_deref(), name.as_deref(), into, checks)?;
     let (zone, entry_type_id) = zone(&row, known, checks);
     let wanted = Wanted {
         line: line.number,
         identity,
+        other_key: order_key(&row).filter(|_| barcode.is_some()),
         barcode,
         status: row.cell(Column::Status, checks, status),
         party_size: row.cell(Column::PartySize, checks, |text, checks| match text.parse::<u32>() {
@@ -133,6 +141,7 @@ pub fn read(line: &Line, columns: &Columns, list: &str, known: &Known, checks: &
         }),
         zone,
         entry_type_id,
+        unknown_type: unknown_type(&row, known).map(str::to_owned),
         gate_ids: row.cell(Column::GateIds, checks, |text, checks| gates(text, known, checks)),
         valid_from: row.cell(Column::ValidFrom, checks, |text, checks| time("valid_from", text, checks)),
         expires_at: row.cell(Column::ExpiresAt, checks, |text, checks| time("expires_at", text, checks)),
@@ -177,27 +186,32 @@ fn refused<T>(checks: &mut Checks, field: &str, message: &str) -> Option<T> {
     None
 }
 
-/// The import key of rows with an id of the organiser's own.
-pub(crate) fn key_of_external_id(external_id: &str) -> String {
-    format!("id:{external_id}")
-}
-
 /// Barcode, else external id, else order and position, else (guest list, folded name, e-mail).
 fn identity(
     row: &Row<'_>,
     barcode: Option<&str>,
     name: Option<&str>,
-    list: &str,
+    into: &Destination,
     checks: &mut Checks,
 ) -> Option<Identity> {
     if let Some(text) = barcode {
         return Some(Identity::Code(BarcodeHash::of(text)));
     }
+    key(row, name, into.list.as_ref().map_or("", |list| list.name.as_str()), checks)
+        .map(|key| Identity::Key(into.scope().key(&key)))
+}
+
+fn order_key(row: &Row<'_>) -> Option<String> {
+    Some(format!("order:{}/{}", row.text(Column::OrderId)?, row.text(Column::Position)?))
+}
+
+/// The key of a row without a code, as the organiser's own files have it.
+fn key(row: &Row<'_>, name: Option<&str>, list: &str, checks: &mut Checks) -> Option<String> {
     if let Some(id) = row.text(Column::ExternalId) {
-        return Some(Identity::Key(key_of_external_id(id)));
+        return Some(keys::of_external_id(id));
     }
-    if let (Some(order), Some(position)) = (row.text(Column::OrderId), row.text(Column::Position)) {
-        return Some(Identity::Key(format!("order:{order}/{position}")));
+    if let Some(key) = order_key(row) {
+        return Some(key);
     }
     let email = row.text(Column::Email).map(str::to_lowercase);
     if name.is_none() && email.is_none() {
@@ -206,11 +220,7 @@ fn identity(
     }
     let list = folded(row.text(Column::GuestList).unwrap_or(list));
     // A unit separator cannot stand in a name: control characters are refused.
-    Some(Identity::Key(format!(
-        "guest:{list}\u{1f}{}\u{1f}{}",
-        folded(name.unwrap_or_default()),
-        email.unwrap_or_default()
-    )))
+    Some(format!("guest:{list}\u{1f}{}\u{1f}{}", folded(name.unwrap_or_default()), email.unwrap_or_default()))
 }
 
 fn guest(row: &Row<'_>, name: Option<&str>, checks: &mut Checks) -> Option<WantedGuest> {
@@ -243,12 +253,9 @@ fn guest(row: &Row<'_>, name: Option<&str>, checks: &mut Checks) -> Option<Wante
 /// A row may name a zone, an entry type, or both; the zone it names wins over its type's.
 fn zone(row: &Row<'_>, known: &Known, checks: &mut Checks) -> (Cell<String>, Cell<EntryTypeId>) {
     let named = row.cell(Column::Zone, checks, |text, checks| Some(checks.zone("zone", text)));
-    // What others call a product is no word of ours: only where the event has an entry type of that name does it count.
-    let named_here =
-        |text: &str| row.columns.export.is_none() || known.entry_types.iter().any(|one| is_type(one, text));
-    let entry_type = match row.text(Column::EntryType) {
-        Some(text) if !named_here(text) => Cell::Absent,
-        _ => row.cell(Column::EntryType, checks, |text, checks| entry_type(text, known, checks)),
+    let entry_type = match unknown_type(row, known) {
+        Some(_) => Cell::Absent,
+        None => row.cell(Column::EntryType, checks, |text, checks| entry_type(text, known, checks)),
     };
     let by_zone =
         |zone: &str| known.entry_types.iter().find(|one| one.zone == zone).map(|one| one.entry_type_id.clone());
@@ -261,6 +268,12 @@ fn zone(row: &Row<'_>, known: &Known, checks: &mut Checks) -> (Cell<String>, Cel
         (_, Cell::Value(one)) => (Cell::Value(one.zone), Cell::Value(one.entry_type_id)),
         (zone, _) => (zone, Cell::Absent),
     }
+}
+
+/// What others call a product is no word of ours: only where the event has an entry type of that name does it count.
+fn unknown_type<'a>(row: &Row<'a>, known: &Known) -> Option<&'a str> {
+    row.columns.export?;
+    row.text(Column::EntryType).filter(|text| !known.entry_types.iter().any(|one| is_type(one, text)))
 }
 
 fn entry_type(text: &str, known: &Known, checks: &mut Checks) -> Option<EntryTypeRecord> {

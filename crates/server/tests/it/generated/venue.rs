@@ -150,6 +150,7 @@ impl Venue {
         match noun {
             "events" => of.event.clone(),
             "gates" => of.gate.clone(),
+            "guest-lists" => of.guest_list.clone(),
             "members" => of.member.clone(),
             "api-tokens" => of.api_token.clone(),
             "tickets" => of.ticket.clone(),

@@ -125,6 +125,15 @@ async fn s0_a_promoter_has_their_own_lists_and_nothing_else() {
     let house = post(&server, lists, json!({ "name": "House" }), 201).await;
     let theirs = post(&server, GUESTS, json!({ "name": "Theirs", "guest_list_id": house["id"] }), 201).await;
     assert_eq!(names(&pat.get(lists).await), ["Own"]);
+    // A list that a file or a webhook made gets its promoter later.
+    let path = format!("{lists}/{}", id(&house));
+    let given = patch(&server, &path, json!({ "promoter_id": pat.user_id, "name": "Pat's" })).await;
+    assert_eq!((&given["promoter_id"], &given["name"]), (&json!(pat.user_id), &json!("Pat's")));
+    assert_eq!(names(&pat.get(lists).await), ["Own", "Pat's"]);
+    let own_word = pat.ask(Method::PATCH, &path).json(&json!({ "promoter_id": null })).send().await.unwrap();
+    problem(own_word, 403, "forbidden").await;
+    patch(&server, &path, json!({ "promoter_id": null, "name": "House" })).await;
+    assert_eq!(names(&pat.get(lists).await), ["Own"]);
 
     let csv = "name,email,status,guest_list\nMine,mine@guests.example,void,House\n";
     let import = |list: &Value| {

@@ -1,0 +1,77 @@
+//! Changing a guest list: its name, and whose it is.
+
+use admit_core::access::Action;
+use admit_core::ids::{EventId, GuestListId, UserId};
+use serde_json::{Map, json};
+
+use super::theirs::{must_be_a_member, one_of_a_name};
+use crate::audits::line;
+use crate::caller::UserCaller;
+use crate::checks::Checks;
+use crate::error::{Error, Result};
+use crate::events;
+use crate::ports::{App, Scope, write};
+use crate::records::GuestListRecord;
+
+/// The fields to change; `None` leaves one as it is.
+#[derive(Debug, Clone, Default)]
+pub struct GuestListPatch {
+    /// Name.
+    pub name: Option<String>,
+    /// The promoter whose it is; `Some(None)` for nobody's.
+    pub promoter_id: Option<Option<UserId>>,
+}
+
+/// Changes a guest list: its promoter sees and fills it from then on, and a former one no more. A patch that changes
+/// nothing leaves no trace. Fails with `guest_list_exists`.
+pub async fn update(
+    app: &App,
+    caller: &UserCaller,
+    event_id: EventId,
+    guest_list_id: GuestListId,
+    patch: GuestListPatch,
+) -> Result<GuestListRecord> {
+    caller.must(Action::ManageEvents)?;
+    // 1. Check.
+    let mut checks = Checks::default();
+    let name = patch.name.map(|name| checks.name("name", &name));
+    checks.finish()?;
+    let by = caller.clone();
+    let promoter_id = patch.promoter_id;
+    write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
+        // 2. What changes.
+        events::require(tx, &event_id)?;
+        let lists = tx.guest_lists(&event_id)?;
+        let before = lists.into_iter().find(|list| list.guest_list_id == guest_list_id);
+        let before = before.ok_or_else(|| Error::not_found("guest_list"))?;
+        let after = GuestListRecord {
+            name: name.clone().unwrap_or_else(|| before.name.clone()),
+            promoter_id: promoter_id.clone().unwrap_or_else(|| before.promoter_id.clone()),
+            ..before.clone()
+        };
+        if after == before {
+            return Ok(after);
+        }
+        if after.name != before.name {
+            one_of_a_name(tx, &after)?;
+        }
+        if after.promoter_id != before.promoter_id {
+            must_be_a_member(tx, after.promoter_id.as_ref())?;
+        }
+        // 3. The list, one line.
+        tx.stamp(&event_id)?;
+        tx.update_guest_list(&after)?;
+        let mut said = Map::new();
+        if after.name != before.name {
+            said.insert("name".to_owned(), json!({ "from": before.name, "to": after.name }));
+        }
+        if after.promoter_id != before.promoter_id {
+            let id = |list: &GuestListRecord| json!(list.promoter_id.as_ref().map(UserId::as_str));
+            said.insert("promoter_id".to_owned(), json!({ "from": id(&before), "to": id(&after) }));
+        }
+        let entity = ("GuestList", guest_list_id.as_str());
+        tx.append_audit(line::of(&by, Some(&event_id), "guest_list_updated", entity, said.into()))?;
+        Ok(after)
+    })
+    .await
+}

@@ -1,0 +1,25 @@
+//! Where the rows of a file go, and whose they are.
+
+use crate::records::GuestListRecord;
+use crate::tickets::keys::KeyScope;
+
+/// Where rows go.
+#[derive(Debug, Clone, Default)]
+pub struct Destination {
+    /// The list of rows that name none.
+    pub list: Option<GuestListRecord>,
+    /// A promoter's file: no guest of another list is touched, and its keys are that list's own.
+    pub alone: bool,
+    /// Of somebody else's export only rows whose product is an entry type of the event.
+    pub known_types_only: bool,
+}
+
+impl Destination {
+    /// Whose keys the rows have.
+    pub(crate) fn scope(&self) -> KeyScope {
+        match &self.list {
+            Some(list) if self.alone => KeyScope::List(list.guest_list_id.clone()),
+            _ => KeyScope::Event,
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What is stored of the tickets that a file is about.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use admit_core::barcode::BarcodeHash;
+use admit_core::ids::{EventId, GuestId, TicketId};
+use admit_core::limits::PAGE_MAX;
+use admit_core::rule::{Change, TicketChange};
+use admit_core::ticket::TicketStatus;
+
+use super::destination::Destination;
+use super::rows::{Cell, Identity, Wanted};
+use crate::error::Result;
+use crate::ports::Tx;
+use crate::records::*;
+use crate::tickets::keys;
+
+/// Everything rows are held against.
+pub struct Stored {
+    /// Tickets by what their rows name them by.
+    pub tickets: BTreeMap<Identity, TicketRecord>,
+    /// Who holds them.
+    pub guests: BTreeMap<GuestId, GuestRecord>,
+    /// The event's guest lists, oldest first.
+    pub lists: Vec<GuestListRecord>,
+    /// Tickets whose present status a person gave them here, where somebody else's export would make them good again.
+    pub by_hand: BTreeSet<TicketId>,
+}
+
+impl Stored {
+    /// Reads it. `export`: the file is somebody else's, whose words are of their system's tickets.
+    pub fn load(
+        tx: &mut dyn Tx,
+        event_id: &EventId,
+        into: &Destination,
+        wanted: &[Wanted],
+        export: bool,
+    ) -> Result<Self> {
+        let mut tickets = by_codes(tx, event_id, wanted)?;
+        tickets.extend(by_keys(tx, event_id, wanted)?);
+        if export {
+            let named = |row: &Wanted| Some((row.identity.clone(), row.other_key.clone()?));
+            by_other_keys(tx, event_id, wanted.iter().filter_map(named).collect(), &mut tickets)?;
+        }
+        let mut guests = holders(tx, tickets.values())?;
+        if let (true, Some(list)) = (into.alone, &into.list) {
+            // Whom the organiser put onto this very list is known by the organiser's key too.
+            let event_key = |row: &Wanted| match &row.identity {
+                Identity::Key(key) => Some((row.identity.clone(), keys::bare(key).to_owned())),
+                Identity::Code(_) => None,
+            };
+            let mut more = BTreeMap::new();
+            by_other_keys(tx, event_id, wanted.iter().filter_map(event_key).collect(), &mut more)?;
+            let theirs = holders(tx, more.values())?;
+            let on_list = |ticket: &TicketRecord| {
+                let guest = ticket.guest_id.as_ref().and_then(|id| theirs.get(id));
+                guest.is_some_and(|guest| guest.guest_list_id.as_ref() == Some(&list.guest_list_id))
+            };
+            for (identity, ticket) in more.into_iter().filter(|(_, ticket)| on_list(ticket)) {
+                tickets.entry(identity).or_insert(ticket);
+            }
+            guests.extend(theirs);
+        }
+        let by_hand = if export { by_hand(tx, event_id, wanted, &tickets)? } else { BTreeSet::new() };
+        Ok(Self { tickets, guests, lists: tx.guest_lists(event_id)?, by_hand })
+    }
+}
+
+type Found = BTreeMap<Identity, TicketRecord>;
+
+fn by_codes(tx: &mut dyn Tx, event_id: &EventId, wanted: &[Wanted]) -> Result<Found> {
+    let code = |row: &Wanted| match &row.identity {
+        Identity::Code(hash) => Some(*hash),
+        Identity::Key(_) => None,
+    };
+    let hashes: Vec<BarcodeHash> = wanted.iter().filter_map(code).collect();
+    let codes = tx.find_codes(event_id, &hashes)?;
+    let ids: BTreeSet<TicketId> = codes.iter().map(|(_, ticket_id)| ticket_id.clone()).collect();
+    let tickets = tx.tickets_by_id(event_id, &ids.into_iter().collect::<Vec<_>>())?;
+    let by_id: BTreeMap<&TicketId, &TicketRecord> = tickets.iter().map(|one| (&one.ticket_id, one)).collect();
+    let found = codes.iter().filter_map(|(hash, id)| Some((Identity::Code(*hash), (*by_id.get(id)?).clone())));
+    Ok(found.collect())
+}
+
+fn by_keys(tx: &mut dyn Tx, event_id: &EventId, wanted: &[Wanted]) -> Result<Found> {
+    let key = |row: &Wanted| match &row.identity {
+        Identity::Key(key) => Some(key.clone()),
+        Identity::Code(_) => None,
+    };
+    let keys: Vec<String> = wanted.iter().filter_map(key).collect();
+    let found = tx.tickets_by_import_key(event_id, &keys)?.into_iter();
+    Ok(found.filter_map(|ticket| Some((Identity::Key(ticket.import_key.clone()?), ticket))).collect())
+}
+
+/// Looks for rows not found so far under another key.
+fn by_other_keys(tx: &mut dyn Tx, event_id: &EventId, named: Vec<(Identity, String)>, found: &mut Found) -> Result<()> {
+    let named: Vec<(Identity, String)> = named.into_iter().filter(|(one, _)| !found.contains_key(one)).collect();
+    let keys: Vec<String> = named.iter().map(|(_, key)| key.clone()).collect();
+    let tickets = tx.tickets_by_import_key(event_id, &keys)?;
+    let by_key: BTreeMap<&str, &TicketRecord> =
+        tickets.iter().filter_map(|ticket| Some((ticket.import_key.as_deref()?, ticket))).collect();
+    for (identity, key) in named {
+        if let Some(ticket) = by_key.get(key.as_str()) {
+            found.insert(identity, (*ticket).clone());
+        }
+    }
+    Ok(())
+}
+
+fn holders<'a>(
+    tx: &mut dyn Tx,
+    tickets: impl Iterator<Item = &'a TicketRecord>,
+) -> Result<BTreeMap<GuestId, GuestRecord>> {
+    let ids: BTreeSet<GuestId> = tickets.filter_map(|ticket| ticket.guest_id.clone()).collect();
+    let guests = tx.guests_by_id(&ids.into_iter().collect::<Vec<_>>())?;
+    Ok(guests.into_iter().map(|guest| (guest.guest_id.clone(), guest)).collect())
+}
+
+/// Of the tickets that are not good and that their rows call good: those whose last status is a person's word, by the
+/// ledger's line of the write that brought it.
+fn by_hand(tx: &mut dyn Tx, event_id: &EventId, wanted: &[Wanted], tickets: &Found) -> Result<BTreeSet<TicketId>> {
+    let good_again = |row: &&Wanted| row.status == Cell::Value(TicketStatus::Active);
+    let asked: Vec<&TicketRecord> = wanted
+        .iter()
+        .filter(good_again)
+        .filter_map(|row| tickets.get(&row.identity))
+        .filter(|ticket| ticket.rules.status != TicketStatus::Active)
+        .collect();
+    if asked.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let ids: Vec<TicketId> = asked.iter().map(|ticket| ticket.ticket_id.clone()).collect();
+    let mut last: BTreeMap<TicketId, u64> = BTreeMap::new();
+    for rule in tx.load_rules(event_id, &ids)?.tickets {
+        if let Change::Ticket(ticket_id, TicketChange::Status(_)) = rule.change {
+            let serial = last.entry(ticket_id).or_default();
+            *serial = rule.serial.max(*serial);
+        }
+    }
+    let mut out = BTreeSet::new();
+    for ticket in asked {
+        let Some(serial) = last.get(&ticket.ticket_id) else { continue };
+        let mut lines = tx.audit_of(event_id, ("Ticket", ticket.ticket_id.as_str()), PAGE_MAX)?;
+        if let Some(guest_id) = &ticket.guest_id {
+            lines.extend(tx.audit_of(event_id, ("Guest", guest_id.as_str()), PAGE_MAX)?);
+        }
+        let persons = |line: &AuditRecord| matches!(line.line.action.as_str(), "ticket_updated" | "guest_updated");
+        if lines.iter().any(|line| line.serial == *serial && persons(line)) {
+            out.insert(ticket.ticket_id.clone());
+        }
+    }
+    Ok(out)
+}
