@@ -11,6 +11,10 @@
 
 BEGIN;
 
+-- A long transaction on the table holds this up, and everybody who writes to the table would queue behind it: after five
+-- seconds it gives up and nothing has changed. Run it again then.
+SET LOCAL lock_timeout = '5s';
+
 CREATE SCHEMA IF NOT EXISTS admit;
 
 -- What Admit has to be told. sequence: the order of a row's changes; two changes of one row never overlap, since the
@@ -39,14 +43,18 @@ CREATE OR REPLACE FUNCTION admit.handle_guest_qr_webhook() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   now_row JSONB := CASE WHEN TG_OP <> 'DELETE' THEN to_jsonb(NEW) END;
-  old_row JSONB := CASE WHEN TG_OP <> 'INSERT' THEN to_jsonb(OLD) END;
+  -- Of an update only what changed: those columns alone change in Admit, and the message stays half as long.
+  old_row JSONB := CASE TG_OP WHEN 'DELETE' THEN to_jsonb(OLD) WHEN 'UPDATE' THEN (
+    SELECT coalesce(jsonb_object_agg(was.key, was.value), '{}')
+    FROM jsonb_each(to_jsonb(OLD)) AS was WHERE was.value IS DISTINCT FROM now_row -> was.key) END;
   key TEXT := coalesce(now_row, old_row) ->> TG_ARGV[0];
 BEGIN
   IF key IS NULL THEN
     RAISE WARNING 'admit: a row of %.% has no %, nobody is told of it', TG_TABLE_SCHEMA, TG_TABLE_NAME, TG_ARGV[0];
     RETURN NULL;
   END IF;
-  INSERT INTO admit.outbox (guest_key, message) VALUES (key, jsonb_build_object(
+  -- An index takes no text of any length. Two keys that begin alike for so long only wait for each other.
+  INSERT INTO admit.outbox (guest_key, message) VALUES (left(key, 500), jsonb_build_object(
     'type', TG_OP, 'table', TG_TABLE_NAME, 'schema', TG_TABLE_SCHEMA, 'record', now_row, 'old_record', old_row));
   PERFORM pg_notify('admit_outbox', '');
   RETURN NULL;
@@ -99,3 +107,7 @@ COMMIT;
 -- To offer those again once it is mended:
 --
 --     UPDATE admit.outbox SET done_at = NULL, problem = NULL, tries = 0 WHERE problem IS NOT NULL;
+--
+-- To end it, with all that it added (what waits in the outbox is lost):
+--
+--     DROP SCHEMA admit CASCADE;

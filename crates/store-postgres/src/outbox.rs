@@ -27,10 +27,11 @@ const DUE: &str =
         SELECT FROM admit.outbox AS before WHERE before.guest_key = line.guest_key AND before.done_at IS NULL
         AND before.sequence < line.sequence AND before.next_at > now())
     ORDER BY sequence LIMIT $1";
-/// How long until a line is due.
+/// How long until a line is due: the first of a guest's, since the later ones wait for it.
 const NEXT: &str =
     "SELECT CASE WHEN count(*) > 0 THEN greatest(extract(epoch FROM min(next_at) - now()) * 1000, 0)::bigint END
-    FROM admit.outbox WHERE done_at IS NULL";
+    FROM (SELECT DISTINCT ON (guest_key) next_at FROM admit.outbox WHERE done_at IS NULL
+        ORDER BY guest_key, sequence) AS first";
 const DELIVERED: &str = "UPDATE admit.outbox SET done_at = now(), problem = NULL WHERE sequence = $1";
 const REFUSED: &str = "UPDATE admit.outbox SET done_at = now(), tries = tries + 1, problem = $2 WHERE sequence = $1";
 const LATER: &str =

@@ -22,3 +22,13 @@ CREATE FUNCTION must_be_left(many INT) RETURNS VOID LANGUAGE sql AS $$
 CREATE FUNCTION must_be_put_off(n INT, why TEXT) RETURNS VOID LANGUAGE sql AS $$
   SELECT must((SELECT array_agg(tries > 0 AND problem LIKE why ORDER BY sequence) FROM admit.outbox
     WHERE guest_key = md5(n::text)::uuid::text AND done_at IS NULL) = ARRAY[true, false], 'the first does not say why, or not it alone') $$;
+CREATE FUNCTION must_tell_what_changed(n INT) RETURNS VOID LANGUAGE sql AS $$
+  SELECT must((SELECT array_agg(told ORDER BY told) FROM admit.outbox, jsonb_object_keys(message -> 'old_record') AS told
+    WHERE message ->> 'type' = 'UPDATE' AND guest_key = md5(n::text)::uuid::text) = '{party_size,updated_at}',
+    'an update tells more or less than what changed') $$;
+CREATE FUNCTION end_it() RETURNS VOID LANGUAGE plpgsql AS $$ BEGIN DROP SCHEMA admit CASCADE; END $$;
+-- A table whose ids are long texts.
+CREATE TABLE long_ids (id TEXT, email TEXT);
+CREATE TRIGGER tell AFTER INSERT ON long_ids FOR EACH ROW EXECUTE FUNCTION admit.handle_guest_qr_webhook('id');
+CREATE FUNCTION add_long_id() RETURNS VOID LANGUAGE sql AS $$
+  INSERT INTO long_ids SELECT string_agg(md5(n::text), ''), 'a@example.org' FROM generate_series(1, 400) n $$;

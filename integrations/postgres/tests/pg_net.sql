@@ -10,3 +10,5 @@ RETURNS BIGINT LANGUAGE sql AS $$
   INSERT INTO public.calls (url, headers, body) VALUES ($1, $4, convert_from(convert_to($2::text, 'UTF8'), 'UTF8')) RETURNING id $$;
 GRANT USAGE ON SCHEMA extensions, net TO admit;
 GRANT ALL ON public.calls TO admit;
+-- An extension that is gone later.
+CREATE FUNCTION public.drop_pgcrypto() RETURNS VOID LANGUAGE plpgsql AS $$ BEGIN DROP EXTENSION pgcrypto; END $$;

@@ -73,6 +73,17 @@ async fn what_the_trigger_signs_the_endpoint_accepts() {
     let now = server.state.app.clock.now();
     let answer = endpoint.signed(&server, "late", now, body.as_bytes()).send().await.unwrap();
     assert_eq!(read(answer, 200).await["status"], "ignored");
+    // A secret that lost its last letter in the clipboard would fail at each guest.
+    let cut = secret.trim_end_matches('=');
+    assert_ne!(cut, secret);
+    assert!(sql(&address, &format!("SELECT set_endpoint('{url}', '{cut}')")).await.is_err());
+    // Whatever happens to an extension later, the organiser's own rows go in.
+    sql(&testing::shared().as_superuser(&address), "SELECT drop_pgcrypto()").await.unwrap();
+    sql(&address, "SELECT add_guest(10, 'Nobody is told', 1)").await.unwrap();
+    sql(&address, "SELECT must_have_guests(4)").await.unwrap();
+    assert_eq!(self::calls(&address).await.len(), 4);
+    let missing = sql(&address, FILE).await.unwrap_err();
+    assert!(missing.contains("pgcrypto is not here") && !missing.contains("pg_net"), "{missing}");
     // A secret of another form is refused where it is typed.
     let wrong = sql(&address, "SELECT set_endpoint('https://admit.example', 'my password')").await.unwrap_err();
     assert!(wrong.contains("endpoint_secret_check"), "{wrong}");

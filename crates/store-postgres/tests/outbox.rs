@@ -1,0 +1,54 @@
+//! The outbox of `integrations/postgres/admit.sql` on a real PostgreSQL, as the relay reads it.
+
+use admit_store_postgres::outbox::Outbox;
+use admit_store_postgres::testing::{self, run_sql};
+
+const FILE: &str = include_str!("../../../integrations/postgres/admit.sql");
+const GUESTS: &str = include_str!("../../../integrations/postgres/tests/guests.sql");
+const CHECKS: &str = include_str!("../../../integrations/postgres/tests/outbox.sql");
+
+async fn run(address: &str, text: &str) {
+    let (address, text) = (address.to_owned(), text.to_owned());
+    let run = move || run_sql(&address, &text).map_err(|error| format!("{error:?}"));
+    tokio::task::spawn_blocking(run).await.unwrap().unwrap();
+}
+
+async fn theirs() -> String {
+    let address = tokio::task::spawn_blocking(|| testing::shared().database()).await.unwrap();
+    for text in [GUESTS, FILE, CHECKS] {
+        run(&address, text).await;
+    }
+    address
+}
+
+/// A relay that were told "now" while nothing is due would ask again a hundred times a second.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guests_later_lines_are_due_when_the_first_one_is() {
+    let address = theirs().await;
+    run(&address, "SELECT add_guest(1, 'Ana', 1), change_guest(1, 2)").await;
+    let outbox = Outbox::open(&address).await.unwrap();
+    let lines = outbox.due(10).await.unwrap();
+    assert_eq!(lines.len(), 2);
+    outbox.later(lines[0].sequence, "Admit is away", 60_000).await.unwrap();
+    assert_eq!(outbox.due(10).await.unwrap(), []);
+    let next = outbox.next_in().await.unwrap().unwrap();
+    assert!(next > 30_000, "the second line waits for the first: {next}");
+    // Another guest waits for nobody.
+    run(&address, "SELECT add_guest(2, 'Bo', 1)").await;
+    assert_eq!((outbox.due(10).await.unwrap().len(), outbox.next_in().await.unwrap()), (1, Some(0)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_update_tells_what_changed_and_a_long_id_stops_no_row() {
+    let address = theirs().await;
+    run(&address, "SELECT add_guest(1, 'Ana', 1), change_guest(1, 2)").await;
+    run(&address, "SELECT must_tell_what_changed(1)").await;
+    run(&address, "SELECT add_long_id()").await;
+    let outbox = Outbox::open(&address).await.unwrap();
+    let lines = outbox.due(10).await.unwrap();
+    assert_eq!((lines.len(), lines[2].guest_key.len()), (3, 500));
+    assert!(lines[2].body.len() > 12_000, "the message has it whole");
+    // What the file added can be taken away again, and the table goes on without it.
+    run(&address, "SELECT end_it()").await;
+    run(&address, "SELECT add_guest(2, 'Bo', 1)").await;
+}
