@@ -31,6 +31,20 @@ export function whenSignedOut(then: () => void): void {
   onSignedOut = then;
 }
 
+let ahead = 0;
+/** Readings of the server's clock are good to a second; what differs by less is no news. */
+const JITTER_MS = 2_000;
+
+/** A moment of this computer's clock as the server's clock had it: a laptop may be wrong by minutes. */
+export const serverTime = (local = Date.now()): number => local + ahead;
+
+/** Learns from an answer's `Date` how far the server's clock is ahead; `sent` and `heard` are by the clock here. */
+export function readClock(date: string | null, sent: number, heard: number): void {
+  // The header names a whole second: on average it was half over.
+  const read = date === null ? NaN : Date.parse(date) + 500 - (sent + heard) / 2;
+  if (Math.abs(read - ahead) > JITTER_MS) ahead = read;
+}
+
 async function problemOf(response: Response): Promise<Problem> {
   const plain = `The server answered ${response.status}.`;
   try {
@@ -45,6 +59,7 @@ async function problemOf(response: Response): Promise<Problem> {
 
 async function send(method: string, path: string, body?: BodyInit, type?: string): Promise<Response> {
   let response: Response;
+  const sent = Date.now();
   try {
     response = await fetch(path, {
       method,
@@ -57,6 +72,7 @@ async function send(method: string, path: string, body?: BodyInit, type?: string
   } catch {
     throw new Problem(0, "offline", "The server can't be reached. What you see may be old.");
   }
+  readClock(response.headers.get("date"), sent, Date.now());
   if (response.ok) return response;
   if (response.status === 401 && path !== "/api/session") onSignedOut();
   throw await problemOf(response);
