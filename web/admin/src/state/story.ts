@@ -1,5 +1,6 @@
 /** A guest's story in words; the server says what happened. */
 import type { GuestView, MomentView, ShownGuest } from "../../../shared/api/types";
+import { changes } from "./changes.ts";
 
 const FIELDS: Record<string, string> = {
   name: "name",
@@ -82,11 +83,10 @@ type Form = ReturnType<typeof filled>;
 
 /** What a save sends: the fields that were changed in the form, an emptied one as `null`. */
 export function changedFields(before: Form, after: Form): Record<string, string | number | null> {
-  const changed = (Object.keys(after) as (keyof Form)[]).filter((field) => after[field] !== before[field]);
   return Object.fromEntries(
-    changed.map((field) => {
-      const value = after[field];
-      return [field, field !== "name" && typeof value === "string" && value.trim() === "" ? null : value];
-    }),
+    Object.entries(changes(before, after)).map(([field, value]) => [
+      field,
+      field !== "name" && typeof value === "string" && value.trim() === "" ? null : value,
+    ]),
   );
 }

@@ -1,0 +1,30 @@
+/** Forms send what was changed in them: what somebody else changed meanwhile stays theirs. */
+import type { EventView } from "../../../shared/api/types";
+import { fromZoneInput, toZoneInput } from "./zone.ts";
+
+/** The fields of a form that differ from how it began. */
+export function changes<Form extends object>(before: Form, after: Form): Partial<Form> {
+  const names = (Object.keys(after) as (keyof Form)[]).filter((name) => after[name] !== before[name]);
+  return Object.fromEntries(names.map((name) => [name, after[name]])) as Partial<Form>;
+}
+
+/** An event as its form has it: its times are those of its zone. */
+export const eventForm = (event: EventView) => ({
+  name: event.name,
+  venue: event.venue,
+  time_zone: event.time_zone,
+  starts_at: toZoneInput(event.starts_at, event.time_zone),
+  ends_at: toZoneInput(event.ends_at, event.time_zone),
+  re_entry: event.re_entry,
+  min_gap_seconds: event.min_gap_seconds,
+});
+type EventForm = ReturnType<typeof eventForm>;
+
+/** What a save of an event sends. In another zone the same figures are other moments, so both go with it. */
+export function changedEvent(before: EventForm, after: EventForm): Partial<EventForm> {
+  const changed = changes(before, after);
+  for (const field of ["starts_at", "ends_at"] as const) {
+    if (field in changed || "time_zone" in changed) changed[field] = fromZoneInput(after[field], after.time_zone);
+  }
+  return changed;
+}
