@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { gaps, standing } from "./devices.ts";
+import { gaps, standing, unknownGates } from "./devices.ts";
 
 const now = Date.parse("2026-11-22T20:00:00Z");
 const seen = (minutes: number) => new Date(now - minutes * 60_000).toISOString();
@@ -14,4 +14,10 @@ test("a phone that is silent for more than two minutes is offline", () => {
 test("gaps in a log are said as ranges, the first four of them", () => {
   expect(gaps([[3, 3], [7, 9]])).toBe("3, 7–9");
   expect(gaps([[1, 1], [3, 3], [5, 5], [7, 7], [9, 9]])).toBe("1, 3, 5, 7 …");
+});
+
+test("a gate that is spoken of and not listed was made since", () => {
+  const occupancy = { gates: [{ gate_id: "north" }, { gate_id: "late" }] };
+  expect(unknownGates([{ id: "north" }], occupancy, [{ gate_id: "late" }, { gate_id: "later" }])).toEqual(["late", "later"]);
+  expect(unknownGates([{ id: "north" }], null, [{ gate_id: "north" }])).toEqual([]);
 });

@@ -1,5 +1,5 @@
-/** What an organiser reads off a device. */
-import type { DeviceView } from "../../../shared/api/types.ts";
+/** What an organiser reads off devices and their gates. */
+import type { DeviceView, GateOccupancy, GateView } from "../../../shared/api/types.ts";
 
 /** A phone that scans is heard every few seconds: after this silence it has no network. */
 export const SILENT_MS = 120_000;
@@ -16,4 +16,14 @@ export function standing(device: Pick<DeviceView, "state" | "last_seen_at">, now
 export function gaps(ranges: readonly (readonly [number, number])[]): string {
   const words = ranges.slice(0, 4).map(([from, to]) => (from === to ? `${from}` : `${from}–${to}`));
   return words.join(", ") + (ranges.length > 4 ? " …" : "");
+}
+
+/** Gates that the counts or a device speak of and the list does not: it was read before they were made. */
+export function unknownGates(
+  gates: readonly Pick<GateView, "id">[],
+  occupancy: { gates: readonly Pick<GateOccupancy, "gate_id">[] } | null,
+  devices: readonly Pick<DeviceView, "gate_id">[],
+): string[] {
+  const spoken = [...(occupancy?.gates ?? []), ...devices].map((one) => one.gate_id);
+  return [...new Set(spoken)].filter((id) => !gates.some((gate) => gate.id === id));
 }
