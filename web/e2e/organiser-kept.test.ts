@@ -1,0 +1,190 @@
+// Nothing an organiser typed or decided is lost: not when their session ends, not when they sign out, not at a second tap.
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Admit, barriers, type Phone, shot, until } from "./harness/index.ts";
+import { Doors, next, phoneBox, synced, syncNow, typed } from "./scanner-kit.ts";
+
+const phones = phoneBox();
+let admit: Admit;
+beforeAll(async () => {
+  admit = await Admit.start({ env: { ADMIT_SYNCS_PER_MINUTE: "1000" } });
+});
+afterAll(async () => {
+  await phones.end();
+  await admit?.kill("SIGTERM");
+});
+
+const PASSWORD = "a long enough password";
+async function signIn(page: Page, email = admit.demo.email, password = admit.demo.password): Promise<void> {
+  await page.getByTestId("email").fill(email);
+  await page.getByTestId("password").fill(password);
+  await page.getByTestId("sign-in").click();
+}
+async function desk(path: string): Promise<[Phone, Page]> {
+  const phone = await phones.open({ name: "desk", camera: "none", size: { width: 1280, height: 800 } });
+  const page = await phone.visit(admit.url + path);
+  await signIn(page);
+  return [phone, page];
+}
+/** The server no longer knows this browser, as when a session has run out. */
+const runOut = (phone: Phone) => phone.context.clearCookies();
+
+test("a typed correction is never sent past, voided away or lost with the session", async () => {
+  const doors = await Doors.open(admit, [], { name: "Kept" });
+  const guest = await doors.call<{ id: string }>("POST", `/api/events/${doors.id}/guests`, { name: "Ana", email: "old@guests.example" });
+  const [phone, page] = await desk(`/events/${doors.id}/guests?guest=${guest.id}`);
+  const email = page.getByTestId("edit-email");
+  const resend = page.getByTestId("guest-resend");
+  await email.waitFor();
+  expect(await resend.isDisabled()).toBe(false);
+  await email.fill("new@guests.example");
+  expect(await resend.isDisabled()).toBe(true);
+  expect(await page.getByTestId("resend-hint").textContent()).toContain("Save first");
+
+  // An act on the ticket leaves it in its field.
+  await page.getByTestId("guest-void").click();
+  await page.getByTestId("guest-void-yes").click();
+  await page.getByTestId("guest-good").click();
+  await page.getByTestId("guest-void").waitFor();
+  expect(await email.inputValue()).toBe("new@guests.example");
+
+  // The session is over: asked over the page, and the same person goes on.
+  await runOut(phone);
+  await page.getByTestId("edit-save").click();
+  await page.getByTestId("sign-in-again").waitFor();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Escape");
+  await page.getByTestId("sign-in-again").waitFor();
+  expect(await barriers(page)).toEqual([]);
+  await shot(page, "organiser-sign-in-again");
+  await signIn(page);
+  await page.getByTestId("sign-in-again").waitFor({ state: "detached" });
+  expect(await email.inputValue()).toBe("new@guests.example");
+  await page.getByTestId("edit-save").click();
+  await page.getByTestId("guest-done").waitFor();
+  expect(await doors.call("GET", `/api/guests/${guest.id}`)).toMatchObject({ email: "new@guests.example" });
+  expect(await resend.isDisabled()).toBe(false);
+
+  // Somebody else signs in: what the first had open is not theirs.
+  const member = { email: "other@club.example", name: "Olu", password: PASSWORD, role: "viewer" };
+  await doors.call("POST", "/api/members", member);
+  await email.fill("half typed");
+  await runOut(phone);
+  await page.evaluate(() => document.querySelector("dialog form")?.setAttribute("novalidate", ""));
+  await page.getByTestId("edit-save").click();
+  await page.getByTestId("sign-in-again").waitFor();
+  await signIn(page, member.email, PASSWORD);
+  await page.getByText("Olu (viewer)").waitFor();
+  await email.waitFor();
+  expect(await email.inputValue()).toBe("new@guests.example");
+});
+
+test("a quiet live page says when its session is over", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "ANY" }], { name: "Wall" });
+  const [phone, page] = await desk(`/events/${doors.id}/live`);
+  await page.getByTestId("inside").waitFor();
+  await runOut(phone);
+  await admit.kill("SIGKILL");
+  await admit.restart();
+  await page.getByTestId("sign-in-again").waitFor({ timeout: 60_000 });
+  await signIn(page);
+  await until("it is live again", async () => (await page.getByTestId("stream-said").textContent()) === "Live", { within: 30_000 });
+  expect(await page.getByTestId("sign-in-again").count()).toBe(0);
+});
+
+test("a decision is recorded before a sign-out, and after the next sign-in where the session was over", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "TWICE-1" }, { barcode: "TWICE-2" }], { name: "Decide and go" });
+  const [north, south] = [await phones.open({ name: "n", camera: "none" }), await phones.open({ name: "s", camera: "none" })];
+  const [pageN, pageS] = [await doors.pair(north, "north", "North 1"), await doors.pair(south, "south", "South 1")];
+  for (const phone of [north, south]) await phone.context.setOffline(true);
+  for (const code of ["TWICE-1", "TWICE-2"]) {
+    for (const page of [pageN, pageS]) {
+      expect(await typed(page, code)).toBe("admit");
+      await next(page);
+    }
+  }
+  for (const phone of [north, south]) await phone.context.setOffline(false);
+  for (const page of [pageN, pageS]) {
+    await syncNow(page);
+    await synced(page);
+  }
+  const open = async () => (await doors.occupancy()).open_incidents;
+  await until("two double entries", async () => (await open()) === 2, { within: 60_000 });
+
+  const [phone, page] = await desk(`/events/${doors.id}/review`);
+  const cards = page.getByTestId("incident");
+  await until("two cards", async () => (await cards.count()) === 2);
+  // A key that is held down decides once.
+  await cards.first().focus();
+  await page.keyboard.down("v");
+  await page.keyboard.down("v");
+  await page.keyboard.down("v");
+  await page.keyboard.up("v");
+  expect(await cards.count()).toBe(1);
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByTestId("sign-in").waitFor();
+  expect(await open()).toBe(1);
+
+  await page.goto(`${admit.url}/events/${doors.id}/review`);
+  await signIn(page);
+  await cards.first().focus();
+  await page.keyboard.press("v");
+  await page.getByTestId("decided").waitFor();
+  await runOut(phone);
+  await page.getByRole("link", { name: "Tickets" }).click();
+  await page.getByTestId("sign-in-again").waitFor();
+  expect(await page.getByTestId("not-recorded").textContent()).toContain("not recorded yet");
+  expect(await open()).toBe(1);
+  await signIn(page);
+  await until("it is recorded", async () => (await open()) === 0);
+  await page.getByTestId("not-recorded").waitFor({ state: "detached" });
+  // What could not be read meanwhile is read now.
+  await page.getByRole("cell", { name: "TWICE-1", exact: true }).waitFor();
+  expect(await page.getByTestId("tickets-failure").count()).toBe(0);
+});
+
+test("a second tap makes nothing twice, a code is for one gate, a new gate shows", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "ANY" }], { name: "Taps" });
+  const [, page] = await desk(`/events/${doors.id}/guests`);
+  await page.getByTestId("add-guest").click();
+  await page.getByTestId("guest-name").fill("Bo");
+  await page.getByTestId("save-guest").evaluate((button: HTMLButtonElement) => {
+    button.click();
+    button.click();
+  });
+  await until("the guest", async () => (await page.getByTestId("guest-said").textContent()) === "Bo is on the list.");
+  const { items } = await doors.call<{ items: unknown[] }>("GET", `/api/events/${doors.id}/guests`);
+  expect(items).toHaveLength(1);
+
+  await page.getByRole("link", { name: "Devices" }).click();
+  await page.getByTestId("pair-uses").fill("10");
+  await page.getByTestId("pair").click();
+  await page.getByTestId("pairing-for").waitFor();
+  expect(await page.getByTestId("pairing-for").textContent()).toBe("For North, 10 phones");
+  await page.getByTestId("pair-gate").selectOption("south");
+  expect(await page.getByTestId("pairing-url").count()).toBe(0);
+
+  await page.getByRole("link", { name: "Live" }).click();
+  await page.getByTestId("gate-north").waitFor();
+  await doors.call("POST", `/api/events/${doors.id}/gates`, { id: "late", name: "Late", direction: "in" });
+  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  await page.getByTestId("gate-late").waitFor();
+
+  // The skip link leads into the page.
+  await page.getByRole("link", { name: "Skip to content" }).evaluate((link: HTMLElement) => link.click());
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe("main");
+});
+
+test("without the server nobody is said to be signed out", async () => {
+  const [, page] = await desk("/");
+  await page.getByTestId("new-event").waitFor();
+  await page.route("**/api/session", (route) => route.abort());
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByTestId("still-in").waitFor();
+  await page.reload();
+  await page.getByTestId("no-server").waitFor();
+  expect(await page.getByTestId("sign-in").count()).toBe(0);
+  await page.unroute("**/api/session");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByTestId("new-event").waitFor();
+});
