@@ -118,10 +118,24 @@ async fn from_a_row_to_a_guest_in_each_of_the_three_ways() {
     let columns = columns(&mut reader).await;
     assert_eq!(columns, "created");
     outbox_and_relay(&mut reader, &theirs).await;
-    from_the_trigger(&mut reader, &Theirs::start().await).await;
+    let project = Theirs::start().await;
+    from_the_trigger(&mut reader, &project).await;
     let least = reader.guide.take("json", "record");
     assert_eq!(reader.send(&reader.endpoint, "least", &least).await, "created");
+    take_away(&mut reader, &theirs, &project).await;
     reader.guide.ends();
+}
+
+/// Without the triggers, and without any of it, rows go in as ever and nothing is told of them.
+async fn take_away(reader: &mut Reader, theirs: &Theirs, project: &Theirs) {
+    let (all, triggers) = (reader.guide.take("sql", "DROP SCHEMA"), reader.guide.take("sql", "DROP TRIGGER"));
+    reader.shell.sql(&theirs.address, &triggers).await;
+    theirs.act("SELECT add_guest(5, 'Untold', 1)");
+    theirs.act("SELECT must_be_empty()");
+    let calls = project.calls().len();
+    reader.shell.sql(&project.address, &all).await;
+    project.act("SELECT add_guest(6, 'Untold too', 1)");
+    assert_eq!(project.calls().len(), calls);
 }
 
 /// A table whose columns have other names: one row of it.

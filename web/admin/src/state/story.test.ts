@@ -25,6 +25,8 @@ test("a guest's story reads as people would tell it", () => {
   expect(told(moment({ what: "refused", outcome: "duplicate", gate: "North" }))).toBe("Not let in at North: already in");
   expect(told(moment({ what: "entered", counts: false }))).toBe("Let in 1 person, not counted");
   expect(told(moment({ what: "undone", device: "N1" }))).toBe("Undone (N1)");
+  expect(told(moment({ what: "resent", by: "Ana" }))).toBe("Pass sent again by Ana");
+  expect(told(moment({ what: "row_deleted" }))).toContain("stays good");
 });
 
 test("where a guest stands", () => {

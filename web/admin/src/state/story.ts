@@ -41,6 +41,12 @@ export function told(moment: MomentView): string {
       const fields = moment.fields.map((field) => FIELDS[field] ?? field.replaceAll("_", " "));
       return `Changed${by}${fields.length > 0 ? `: ${fields.join(", ")}` : ""}`;
     }
+    case "received":
+      return "Told by your own database";
+    case "row_deleted":
+      return "Deleted in your own database; the ticket stays good until somebody voids it";
+    case "resent":
+      return `Pass sent again${by}`;
     case "entered":
       return `Let in ${persons(moment.persons)}${place}${device}${hand}${by}${counted}`;
     case "left":
