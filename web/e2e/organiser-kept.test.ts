@@ -143,7 +143,7 @@ test("a decision is recorded before a sign-out, and after the next sign-in where
   expect(await page.getByTestId("tickets-failure").count()).toBe(0);
 });
 
-test("a second tap makes nothing twice, a code is for one gate, a new gate shows", async () => {
+test("a second tap makes nothing twice, what is late or old overwrites nothing, a code is for one gate, a new gate shows", async () => {
   const doors = await Doors.open(admit, [{ barcode: "ANY" }], { name: "Taps" });
   const [, page] = await desk(`/events/${doors.id}/guests`);
   await page.getByTestId("add-guest").click();
@@ -155,6 +155,43 @@ test("a second tap makes nothing twice, a code is for one gate, a new gate shows
   await until("the guest", async () => (await page.getByTestId("guest-said").textContent()) === "Bo is on the list.");
   const { items } = await doors.call<{ items: unknown[] }>("GET", `/api/events/${doors.id}/guests`);
   expect(items).toHaveLength(1);
+
+  // An answer that comes late does not overwrite the list of a later search.
+  let release = (): void => {};
+  const held = new Promise<void>((done) => (release = done));
+  await page.route(/[?&]q=Bo(&|$)/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  const search = page.getByRole("button", { name: "Search" });
+  await page.getByTestId("search-guests").fill("Bo");
+  await search.click();
+  await page.getByTestId("search-guests").fill("nobody");
+  await search.click();
+  await page.getByTestId("no-guest").waitFor();
+  const late = page.waitForResponse(/[?&]q=Bo(&|$)/);
+  release();
+  await (await late).finished();
+  await page.evaluate(() => new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown))));
+  expect(await page.getByTestId("guest").count()).toBe(0);
+
+  // A hundred errors are listed, and that there are more.
+  await page.getByRole("link", { name: "Tickets" }).click();
+  const rows = Array.from({ length: 101 }, (_, at) => `W-${at},many`).join("\n");
+  await page.getByTestId("csv-file").setInputFiles({ name: "wrong.csv", mimeType: "text/csv", buffer: Buffer.from(`barcode,party_size\n${rows}\n`) });
+  await page.getByTestId("csv-check").click();
+  await page.getByTestId("csv-more-errors").waitFor();
+  expect(await page.getByTestId("csv-more-errors").textContent()).toContain("first 100 lines with errors, of 101");
+
+  // A save leaves alone what somebody else changed while the form was open.
+  await page.getByRole("link", { name: "Setup" }).click();
+  await page.getByLabel("Place").waitFor();
+  await doors.call("PATCH", `/api/events/${doors.id}`, { venue: "The other hall" });
+  await page.locator("#e-name").fill("Taps, renamed");
+  await page.getByTestId("save-event").click();
+  await until("it is saved", async () => (await page.getByTestId("said-event").textContent()) === "Saved.");
+  expect(await doors.call("GET", `/api/events/${doors.id}`)).toMatchObject({ name: "Taps, renamed", venue: "The other hall" });
+  expect(await page.getByLabel("Place").inputValue()).toBe("The other hall");
 
   await page.getByRole("link", { name: "Devices" }).click();
   await page.getByTestId("pair-uses").fill("10");
@@ -187,4 +224,18 @@ test("without the server nobody is said to be signed out", async () => {
   await page.unroute("**/api/session");
   await page.getByRole("button", { name: "Try again" }).click();
   await page.getByTestId("new-event").waitFor();
+});
+
+test("on a laptop whose clock is wrong a pairing code is good for its time", async () => {
+  const doors = await Doors.open(admit, [], { name: "Wrong clock" });
+  const phone = await phones.open({ name: "ahead", camera: "none", size: { width: 1280, height: 800 } });
+  await phone.context.addInitScript(() => {
+    const right = Date.now.bind(Date);
+    Date.now = () => right() + 3 * 3_600_000;
+  });
+  const page = await phone.visit(`${admit.url}/events/${doors.id}/devices`);
+  await signIn(page);
+  await page.getByTestId("pair").click();
+  await page.getByRole("timer").waitFor();
+  await page.getByTestId("pairing-url").waitFor();
 });

@@ -6,7 +6,7 @@ import { api, Problem } from "../../../shared/api/client";
 import type { IncidentView } from "../../../shared/api/types";
 import { kindName } from "./format";
 import { type Decision, decidedScans } from "./review";
-import { onceSignedIn } from "./session.svelte";
+import { onceSignedIn, session } from "./session.svelte";
 
 /** A decision is sent when this has passed, or at the next one, or on leaving: until then it is taken back by Undo. */
 export const UNDO_MS = 8_000;
@@ -78,6 +78,11 @@ export class Hold {
   }
 
   async #record(one: Held): Promise<boolean> {
+    // Whoever signs in next may be another: it is not recorded in their name.
+    if (session.lost) {
+      this.#keep(one);
+      return false;
+    }
     const { id, updated_at } = one.incident;
     this.#sent[id] = updated_at;
     let recorded = true;

@@ -78,3 +78,12 @@ test("a decision that failed waits again and says why", async () => {
   expect(one.waits(incident)).toBe(true);
   expect(one.failure).toContain("It is in order");
 });
+
+test("a decision is never sent in the name of whoever signs in next", async () => {
+  const one = hold();
+  one.decide(decision);
+  session.lost = true;
+  expect(await one.send()).toBe(false);
+  expect(posted).toEqual([]);
+  expect(one.unsent).toHaveLength(1);
+});
