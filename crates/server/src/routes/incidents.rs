@@ -234,14 +234,16 @@ async fn show(
     Ok(Json(view(incidents::show(&state.app, &caller, incident_id).await?)?))
 }
 
-/// Answers an incident: it is resolved for exactly what it says now. `restore` takes back what was decided, also where the
-/// decision itself cleared the incident, and with it the answer: one whose cause is back, or holds still, is open.
+/// Answers an incident: it is resolved for exactly what it says now.
+///
+/// `restore` takes back what was decided, also where the decision itself cleared the incident, and with it the answer: one
+/// whose cause is back, or holds still, is open.
 #[utoipa::path(post, path = "/api/incidents/{id}/resolve", tag = "organisers", request_body = ResolveRequest,
     params(("id" = String, Path, description = "Incident")), extensions(("x-actions" = json!(["review"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "As it stands now", body = IncidentView),
     (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
     (status = 404, description = "No such incident", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 409, description = "`incident_cleared`", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 409, description = "`incident_cleared`: its cause is gone and there is nothing to take back", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
 async fn resolve(
     State(state): State<AppState>,
