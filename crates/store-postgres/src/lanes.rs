@@ -22,7 +22,7 @@ const GROUP: usize = admit_core::limits::LANE_REQUESTS;
 /// Longest time operations are folded into one transaction.
 const FOLDING: Duration = Duration::from_millis(20);
 /// Most operations that wait; further ones are told to come again.
-const QUEUE: usize = 10_000;
+pub(crate) const QUEUE: usize = 10_000;
 /// How often an operation is run again after standing in another's way.
 const TRIES: usize = 5;
 /// Pause before connecting again.

@@ -8,6 +8,7 @@ use admit_app::store_suite::fixture::*;
 use admit_app::store_suite::states;
 use admit_store_queries::driver::RunFor;
 use admit_store_queries::{bulks, statements};
+use futures_util::FutureExt as _;
 
 use super::*;
 use crate::testing::{Server, run_sql, shared};
@@ -385,4 +386,62 @@ fn a_dump_by_the_backup_role_brings_back_every_row_and_every_guard() {
     let apart = "SELECT set_config('app.organization_id', 'p', false);
         DO $$ BEGIN ASSERT (SELECT COUNT(*) FROM scans) = 0; END $$";
     run_sql(&address, apart).unwrap_or_else(|error| panic!("{name}: organisations are apart as before: {error}"));
+}
+
+/// S2 §9 "Connection pool: never exhausted": whatever waits, waits in one bounded queue; beyond it a write is told at once to
+/// come again, and everything that waited is done.
+#[test]
+fn ten_thousand_writes_wait_and_the_next_is_told_to_come_again() {
+    let address = shared().database();
+    let store = open(&address);
+    drive(async {
+        with_event(&store).await;
+        let (begins, begun) = std::sync::mpsc::channel();
+        let (lets_go, held) = std::sync::mpsc::channel::<()>();
+        let (begins, held) = (std::sync::Mutex::new(begins), std::sync::Mutex::new(held));
+        let mut first = Box::pin(on_event(&store, move |_| {
+            begins.lock().unwrap().send(()).unwrap();
+            held.lock().unwrap().recv().unwrap();
+            Ok(0)
+        }));
+        assert!((&mut first).now_or_never().is_none());
+        begun.recv().unwrap();
+        let mut waiting: Vec<_> =
+            (0..lanes::QUEUE).map(|n| Box::pin(on_event(&store, move |_| Ok(n as u64)))).collect();
+        assert!(waiting.iter_mut().all(|one| one.now_or_never().is_none()));
+        let refused = on_event(&store, |_| Ok(0)).await;
+        assert!(matches!(refused, Err(Error::Later { code: "store_busy", .. })), "{refused:?}");
+        lets_go.send(()).unwrap();
+        assert_eq!(first.await, Ok(0));
+        for (n, one) in waiting.into_iter().enumerate() {
+            assert_eq!(one.await, Ok(n as u64));
+        }
+        assert_eq!(on_event(&store, |_| Ok(7)).await, Ok(7), "there is room again");
+    });
+}
+
+/// S2 §6 "Database timeout": who waits for a lock that another holds is told to come again, keeps nothing, and its next
+/// try goes through. Takes the ten seconds that a lock is waited for.
+#[test]
+fn s2_6_a_lock_that_is_held_too_long_is_told_as_busy_and_the_next_try_goes_through() {
+    let address = shared().database();
+    let store = open(&address);
+    drive(async {
+        with_event(&store).await;
+        // Nothing of ours holds a lock so long: another program, in an unfinished transaction.
+        let mut stranger = connect::connect(&connect::address(&address).unwrap()).unwrap();
+        stranger.batch("BEGIN; LOCK TABLE event_heads IN EXCLUSIVE MODE").unwrap();
+        let gate = || {
+            on_event(&store, |tx| {
+                tx.stamp(&id("e"))?;
+                tx.insert_gate(&id("e"), &id("north"), at(1)).map(|()| 0)
+            })
+        };
+        let refused = gate().await;
+        assert!(matches!(refused, Err(Error::Later { code: "store_busy", .. })), "{refused:?}");
+        assert_eq!(look(&store, |tx| tx.gate_ids(&id("e"))).await, []);
+        stranger.batch("ROLLBACK").unwrap();
+        assert_eq!(gate().await, Ok(0));
+        assert_eq!(look(&store, |tx| tx.gate_ids(&id("e"))).await, [id("north")]);
+    });
 }

@@ -8,6 +8,7 @@ use admit_app::error::{Error, Result};
 use admit_app::ports::{read, write};
 use admit_app::store_suite::fixture::*;
 use admit_store_queries::{bulks, statements};
+use futures_util::FutureExt as _;
 
 use super::*;
 
@@ -364,5 +365,37 @@ fn text_with_a_nul_character_is_refused_as_the_other_store_must() {
         with_event(&store).await;
         let result = write(&*store, scope("o", "e"), |tx| tx.insert_guests(&[guest("e", "t1", "a\0b")]));
         assert!(matches!(result.await, Err(Error::Invalid { .. })));
+    });
+}
+
+/// S2 §9 "Connection pool: never exhausted": whatever waits, waits in one bounded queue; beyond it a write is told at once to
+/// come again, and everything that waited is done.
+#[test]
+fn ten_thousand_writes_wait_and_the_next_is_told_to_come_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let store: TestStore = Arc::new(Sqlite::open(folder.path().join("admit.db"), Options::default()).unwrap());
+    drive(async {
+        with_event(&store).await;
+        let (begins, begun) = std::sync::mpsc::channel();
+        let (lets_go, held) = std::sync::mpsc::channel::<()>();
+        let (begins, held) = (std::sync::Mutex::new(begins), std::sync::Mutex::new(held));
+        let mut first = Box::pin(on_event(&store, move |_| {
+            begins.lock().unwrap().send(()).unwrap();
+            held.lock().unwrap().recv().unwrap();
+            Ok(0)
+        }));
+        assert!((&mut first).now_or_never().is_none());
+        begun.recv().unwrap();
+        let mut waiting: Vec<_> =
+            (0..threads::QUEUE).map(|n| Box::pin(on_event(&store, move |_| Ok(n as u64)))).collect();
+        assert!(waiting.iter_mut().all(|one| one.now_or_never().is_none()));
+        let refused = on_event(&store, |_| Ok(0)).await;
+        assert!(matches!(refused, Err(Error::Later { code: "store_unavailable", .. })), "{refused:?}");
+        lets_go.send(()).unwrap();
+        assert_eq!(first.await, Ok(0));
+        for (n, one) in waiting.into_iter().enumerate() {
+            assert_eq!(one.await, Ok(n as u64));
+        }
+        assert_eq!(on_event(&store, |_| Ok(7)).await, Ok(7), "there is room again");
     });
 }

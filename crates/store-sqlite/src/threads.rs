@@ -26,7 +26,7 @@ const PATIENT_BESIDE: usize = 2;
 /// How often the journal is folded back, if anything was written.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
 /// Most operations that wait; further ones are told to come again.
-const QUEUE: usize = 10_000;
+pub(crate) const QUEUE: usize = 10_000;
 /// SQLite's virtual machine steps between two looks at a reader's age.
 const STEPS: i32 = 10_000;
 

@@ -49,6 +49,17 @@ async fn pairing_needs_a_token_that_is_good_and_takes_it_once() {
     let first = pair(&token, "d-1").await.unwrap();
     assert!(first.headers().contains_key("x-admit-witness"));
     let first = json(first, 200).await;
+    // S1 §8.1 step 6, and what spec §5 adds.
+    let members: Vec<&String> = first.as_object().unwrap().keys().collect();
+    let expected = ["api_key", "device_id", "epoch", "event_id", "gate_id", "key_id", "organization_id"];
+    assert_eq!(
+        members.into_iter().collect::<std::collections::BTreeSet<_>>(),
+        expected.map(String::from).iter().collect()
+    );
+    let home = &server.home;
+    assert_eq!((&first["device_id"], &first["gate_id"]), (&json!("d-1"), &json!("main")));
+    assert_eq!(first["organization_id"], json!(home.owner.organization_id));
+    assert_eq!(first["event_id"], json!(home.event_id));
     // The same device again, before its key's first use: a fresh key, and the former is dead.
     let second = json(pair(&token, "d-1").await.unwrap(), 200).await;
     assert_ne!(first["api_key"], second["api_key"]);

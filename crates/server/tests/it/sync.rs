@@ -84,6 +84,19 @@ async fn the_eleventh_sync_in_a_minute_waits_and_heartbeats_do_not_count() {
     assert_eq!(sibling.sync(&server, &batch).await.status(), 200, "the limit is a device's own");
 }
 
+/// S1 §7.6: ten a minute, where nobody set anything else.
+#[tokio::test]
+async fn s1_7_6_a_server_with_its_own_settings_stops_at_ten() {
+    let server = TestServer::start().await;
+    let mut phone = Phone::pair(&server, &server.home, "a").await;
+    for n in 1..=10 {
+        let batch = phone.batch(vec![]);
+        assert_eq!(phone.sync(&server, &batch).await.status(), 200, "{n}");
+    }
+    let batch = phone.batch(vec![]);
+    problem(phone.sync(&server, &batch).await, 429, "rate_limited").await;
+}
+
 #[tokio::test]
 async fn the_log_status_names_what_never_came() {
     let server = TestServer::start().await;
