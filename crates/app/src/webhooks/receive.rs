@@ -101,7 +101,7 @@ fn put(
     now: Timestamp,
     draw: &mut Draw,
 ) -> Result<(WebhookStatus, Option<Brought>)> {
-    // A guest who is there takes what the change is about; a new one takes all that their row says.
+    // A guest who is there takes what the change is about; one who is new, or whose row was not heard of, all it says.
     let is_there = ticket_of(tx, by, row)?.is_some();
     let row = match known.filter(|_| is_there) {
         Some(known) => &row.clone().without_the_old(&known.said),
