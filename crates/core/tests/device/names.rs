@@ -171,7 +171,7 @@ fn no_name_stays_past_the_lists_last_moment_on_a_phone_that_hears_nothing() {
     // Nor does it ask for them again.
     phone.pass_online(&mut server, 60_000);
     let asked = phone.log.iter().filter(|sent| sent.path.contains("/names")).count();
-    assert_eq!((asked, phone.view().names.clone()), (1, NamesView::Off));
+    assert_eq!((asked, phone.view().names), (1, NamesView::Off));
 }
 
 #[test]
