@@ -9,6 +9,7 @@ pub mod answer;
 pub mod waits;
 mod facts;
 mod take_in;
+mod errors;
 pub mod announce;
 pub mod ingest_batch;
 pub mod judge_online;

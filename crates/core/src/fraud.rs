@@ -21,17 +21,55 @@ pub struct Delivery<'a> {
     pub newest: Option<Timestamp>,
     /// When it came.
     pub received_at: Timestamp,
+    /// What its device had brought of late, before it and with it: of forms whose batches are small by rule.
+    pub arrivals: Option<(Arrivals, Arrivals)>,
 }
 
-/// What is suspicious of a batch: more than half of it failed, its newest scan was over 8 h old, its size is abnormal.
+/// What a device was first to bring within [`limits::ARRIVALS_MS`]. Our scanner sends scans one by one, or a backlog by
+/// the thousand: no single batch of it says what S2's of up to 10,000 do.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Arrivals {
+    /// When the first of them came.
+    pub since: Option<Timestamp>,
+    /// Scans.
+    pub scans: u64,
+    /// Those of them that failed.
+    pub failed: u64,
+}
+
+impl Arrivals {
+    /// What still counts at a moment: after its time everything begins anew.
+    pub fn at(self, now: Timestamp) -> Self {
+        self.since.filter(|since| now.since(*since) < limits::ARRIVALS_MS).map_or_else(Self::default, |_| self)
+    }
+    /// With what came now.
+    pub fn with(self, scans: u64, failed: u64, now: Timestamp) -> Self {
+        let since = self.since.or(Some(now).filter(|_| scans > 0));
+        Self { since, scans: self.scans.saturating_add(scans), failed: self.failed.saturating_add(failed) }
+    }
+    fn fail(&self) -> bool {
+        self.scans >= limits::ARRIVALS_JUDGED && self.failed.saturating_mul(2) > self.scans
+    }
+    fn are_too_many(&self) -> bool {
+        self.scans >= limits::ABNORMAL_BATCH_SCANS as u64
+    }
+}
+
+/// What is suspicious of a batch: more than half of it failed, its newest scan was over 8 h old, its size is abnormal; or
+/// with it the first or the last became so of all that its device brought of late.
 /// (A scan's time after its receipt, S2 §8's third, is a cause of
 /// the scan's own ticket: see [`crate::reduce`]; five failures in a row are a cause of the device.)
 pub fn batch_causes(delivery: &Delivery<'_>) -> Vec<Cause> {
     let late = delivery.newest.is_some_and(|newest| delivery.received_at.since(newest) > limits::DELAYED_BATCH_MS);
+    // The batch with which it began, and no later one.
+    let began = |holds: fn(&Arrivals) -> bool| {
+        delivery.arrivals.is_some_and(|(before, after)| holds(&after) && !holds(&before))
+    };
+    let failed = delivery.errors.saturating_mul(2) > delivery.size;
     let found = [
-        (IncidentKind::HighErrorRate, delivery.errors.saturating_mul(2) > delivery.size),
+        (IncidentKind::HighErrorRate, failed || began(Arrivals::fail)),
         (IncidentKind::DelayedBatch, late),
-        (IncidentKind::AbnormalBatch, delivery.size >= limits::ABNORMAL_BATCH_SCANS),
+        (IncidentKind::AbnormalBatch, delivery.size >= limits::ABNORMAL_BATCH_SCANS || began(Arrivals::are_too_many)),
     ];
     let subject = || CauseSubject::Batch(delivery.device_id.clone(), delivery.batch_id.clone());
     found.into_iter().filter(|(_, holds)| *holds).map(|(kind, _)| plain(kind, subject())).collect()
@@ -50,7 +88,8 @@ mod tests {
         let (device_id, batch_id) = (DeviceId::new("d").unwrap(), BatchId::new("b").unwrap());
         let received_at = Timestamp::clamped(1_780_855_200_000);
         let newest = age_ms.map(|age| received_at.plus_ms(-age));
-        let delivery = Delivery { device_id: &device_id, batch_id: &batch_id, size, errors, newest, received_at };
+        let delivery =
+            Delivery { device_id: &device_id, batch_id: &batch_id, size, errors, newest, received_at, arrivals: None };
         batch_causes(&delivery).iter().map(|cause| cause.kind.as_str()).collect()
     }
 
@@ -69,6 +108,44 @@ mod tests {
         assert_eq!(kinds(1, 0, Some(28_800_000)), [""; 0]);
         assert_eq!(kinds(1, 0, Some(28_800_001)), ["delayed_batch"]);
         assert_eq!(kinds(1, 0, None), [""; 0], "nothing new came with it");
+    }
+
+    fn arriving(before: Arrivals, after: Arrivals) -> Vec<&'static str> {
+        let (device_id, batch_id) = (DeviceId::new("d").unwrap(), BatchId::new("b").unwrap());
+        let (received_at, arrivals) = (Timestamp::clamped(1_780_855_200_000), Some((before, after)));
+        let delivery = Delivery {
+            device_id: &device_id,
+            batch_id: &batch_id,
+            size: 1,
+            errors: 0,
+            newest: Some(received_at),
+            received_at,
+            arrivals,
+        };
+        batch_causes(&delivery).iter().map(|cause| cause.kind.as_str()).collect()
+    }
+
+    /// S2 §7 for forms of small batches: what a device brings in an hour is added up, and flagged where it begins.
+    #[test]
+    fn s2_7_small_batches_are_added_up_and_flagged_once() {
+        let now = Timestamp::clamped(1_780_855_200_000);
+        let of = |scans: u64, failed: u64| Arrivals { since: Some(now), scans, failed };
+        assert_eq!(arriving(of(18, 18), of(19, 19)), [""; 0], "too few to say anything");
+        assert_eq!(arriving(of(19, 10), of(20, 11)), ["high_error_rate"]);
+        assert_eq!(arriving(of(20, 11), of(21, 12)), [""; 0], "said already");
+        assert_eq!(arriving(of(19, 10), of(20, 10)), [""; 0], "half is not more than half");
+        assert_eq!(arriving(of(4_999, 0), of(5_000, 0)), ["abnormal_batch"]);
+        assert_eq!(arriving(of(5_000, 0), of(6_000, 0)), [""; 0]);
+    }
+
+    #[test]
+    fn what_arrived_begins_anew_after_its_hour() {
+        let now = Timestamp::clamped(1_780_855_200_000);
+        let first = Arrivals::default().at(now).with(0, 0, now);
+        assert_eq!(first, Arrivals::default(), "nothing came");
+        let some = first.with(3, 1, now).at(now.plus_ms(3_599_999)).with(2, 1, now.plus_ms(3_599_999));
+        assert_eq!(some, Arrivals { since: Some(now), scans: 5, failed: 2 });
+        assert_eq!(some.at(now.plus_ms(3_600_000)), Arrivals::default());
     }
 
     /// S2 §7.3: 5,000 scans and more.

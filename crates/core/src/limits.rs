@@ -101,8 +101,12 @@ pub const IMPORT_ROWS: usize = 200_000;
 pub const BATCH_AGE_MS: i64 = 24 * 3_600_000;
 /// Unknown codes of a device in any 60 s that it is told about (spec §5 "Rate limit").
 pub const UNKNOWN_CODES_PER_MINUTE: u32 = 30;
-/// A batch of this many scans is of abnormal size (S2 §7).
+/// A batch of this many scans is of abnormal size (S2 §7); so are this many of one device in [`ARRIVALS_MS`].
 pub const ABNORMAL_BATCH_SCANS: usize = 5_000;
+/// How long what a device brings in small batches is added up, in milliseconds.
+pub const ARRIVALS_MS: i64 = 3_600_000;
+/// Fewer scans than this in that time say nothing about how many of a device's fail: one wrong code shown is no pattern.
+pub const ARRIVALS_JUDGED: u64 = 20;
 /// A batch whose newest scan is older than this at receipt came long after the outage, in milliseconds (S2 §8).
 pub const DELAYED_BATCH_MS: i64 = 8 * 3_600_000;
 /// Failed syncs in a row after which a device is suspended (S2 §7, spec D19).

@@ -303,6 +303,9 @@ CREATE TABLE devices (
   clock_offset_ms BIGINT,
   failed_syncs BIGINT NOT NULL,
   code_reused_at BIGINT,
+  arrived_since BIGINT,
+  arrived BIGINT NOT NULL DEFAULT 0,
+  arrived_failed BIGINT NOT NULL DEFAULT 0,
   CONSTRAINT devices_pk PRIMARY KEY (organization_id, device_id)
 );
 CREATE INDEX devices_of_event ON devices (organization_id, event_id, created_at, device_id);
@@ -474,6 +477,7 @@ CREATE TABLE verdicts (
   gate_id TEXT COLLATE "C" NOT NULL,
   outcome TEXT COLLATE "C" NOT NULL,
   conflict BOOLEAN NOT NULL,
+  waits BOOLEAN NOT NULL,
   entered BIGINT NOT NULL,
   exited BIGINT NOT NULL,
   refused BIGINT NOT NULL,
@@ -482,6 +486,7 @@ CREATE TABLE verdicts (
 );
 CREATE INDEX verdicts_of_subject ON verdicts (organization_id, event_id, subject, place);
 CREATE INDEX verdicts_by_time ON verdicts (organization_id, event_id, at);
+CREATE INDEX verdicts_that_wait ON verdicts (organization_id, device_id) WHERE waits;
 
 CREATE TABLE occupancy (
   organization_id TEXT COLLATE "C" NOT NULL,
@@ -553,7 +558,7 @@ INSERT INTO reviews SELECT 'o', 'e', n, 'd' || n % 40, 's' || n, decode(md5(n::t
   FROM generate_series(1, 300) n;
 INSERT INTO states SELECT 'o', 'e', 'ticket:t' || n, n, 1, '', '{}', '{}', '[]' FROM generate_series(1, 3000) n;
 INSERT INTO verdicts SELECT 'o', 's' || n, 'd' || n % 40, decode(md5(n::text), 'hex'), 'e', 'ticket:t' || n, 0, n,
-  'north', 'valid', false, 1, 0, 0, '{}' FROM generate_series(1, 3000) n;
+  'north', 'valid', false, false, 1, 0, 0, '{}' FROM generate_series(1, 3000) n;
 INSERT INTO incidents SELECT 'o', 'i' || n, 'e', 'ticket:t' || n, 'double_entry', 'critical', true, '', '{}', 'open',
   NULL, NULL, NULL, NULL, NULL, n, n, n FROM generate_series(1, 3000) n;
 INSERT INTO batches SELECT 'o', 'd' || n % 40, 'sync', 'b' || n, 'e', '', '{}', 'completed', 1, 1, 0, 0, n, n

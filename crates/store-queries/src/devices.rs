@@ -1,8 +1,11 @@
 //! Devices, keys, pairing tokens.
 
+use std::collections::BTreeMap;
+
 use admit_app::error::{Error, Result};
 use admit_app::ports::TxDevices;
 use admit_app::records::*;
+use admit_core::fraud::Arrivals;
 use admit_core::ids::{BatchId, DeviceId, EventId, KeyId, LogId};
 use admit_core::reduce::{LeftOut, ScanVerdict};
 use admit_core::wire::stored::verdict_from_json;
@@ -14,7 +17,8 @@ use crate::value::Row;
 macro_rules! device_columns {
     () => {
         "device_id, name, device_type, event_id, gate_id, state, revoked_at, lost_since, created_at, last_seen_at, last_sync_at, \
-         pending, battery, app_version, manifest_version, clock_offset_ms, failed_syncs, code_reused_at"
+         pending, battery, app_version, manifest_version, clock_offset_ms, failed_syncs, arrived_since, \
+         arrived, arrived_failed, code_reused_at"
     };
 }
 macro_rules! key_columns {
@@ -33,7 +37,8 @@ statements! {
         lost_since = $9, code_reused_at = $10 WHERE organization_id = $1 AND device_id = $2";
     /// Overwrites a device's health.
     PUT_HEALTH = "UPDATE devices SET last_seen_at = $3, last_sync_at = $4, pending = $5, battery = $6, app_version = $7,
-        manifest_version = $8, clock_offset_ms = $9, failed_syncs = $10 WHERE organization_id = $1 AND device_id = $2";
+        manifest_version = $8, clock_offset_ms = $9, failed_syncs = $10, arrived_since = $11, arrived = $12,
+        arrived_failed = $13 WHERE organization_id = $1 AND device_id = $2";
     /// One device, locked until the end of the transaction: writes of several events may concern one device, its keys and
     /// its logs, and no event's head keeps those apart.
     DEVICE = concat!("SELECT ", device_columns!(), " FROM devices WHERE organization_id = $1 AND device_id = $2"),
@@ -72,6 +77,8 @@ statements! {
         WHERE s.organization_id = $1 AND s.device_id = $2 AND v.organization_id = s.organization_id
         AND v.scan_id = s.scan_id AND v.device_id = s.device_id AND v.digest = s.digest AND v.event_id = $3
         ORDER BY s.serial, s.n";
+    /// How many scans of each device wait for a person.
+    COUNT_WAITING = "SELECT device_id, COUNT(*) FROM verdicts WHERE organization_id = $1 AND waits GROUP BY device_id";
     /// Overwrites who used a pairing token.
     UPDATE_PAIRING_TOKEN = "UPDATE pairing_tokens SET uses = $3, used_by = $4, expires_at = $5, device_id = $6
         WHERE organization_id = $1 AND token_hash = $2";
@@ -92,6 +99,7 @@ fn read_device(row: &mut Row) -> Result<DeviceRecord> {
         manifest_version: row.count()?,
         clock_offset_ms: row.option(Row::int)?,
         failed_syncs: row.count()?,
+        arrivals: Arrivals { since: row.option(Row::at)?, scans: row.count()?, failed: row.count()? },
     };
     Ok(DeviceRecord {
         device_id,
@@ -186,6 +194,9 @@ impl<D: Driver> TxDevices for SqlTx<'_, D> {
             health.manifest_version.into(),
             health.clock_offset_ms.into(),
             health.failed_syncs.into(),
+            health.arrivals.since.into(),
+            health.arrivals.scans.into(),
+            health.arrivals.failed.into(),
         ];
         let changed = self.execute(&PUT_HEALTH, &values)?;
         if changed == 1 { Ok(()) } else { Err(Error::NotFound { what: "device" }) }
@@ -328,6 +339,11 @@ impl<D: Driver> TxDevices for SqlTx<'_, D> {
             subject_key,
         };
         Ok(waits.map(scan).collect())
+    }
+    fn count_waiting(&mut self) -> Result<BTreeMap<DeviceId, u64>> {
+        let id = self.organization_id.clone();
+        let counts = self.all(&COUNT_WAITING, &[(&id).into()], |row| Ok((row.parsed()?, row.count()?)))?;
+        Ok(counts.into_iter().collect())
     }
     fn count_quarantined(&mut self, device_id: &DeviceId) -> Result<u64> {
         self.load_quarantined(device_id)

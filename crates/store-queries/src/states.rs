@@ -7,7 +7,7 @@ use admit_app::records::*;
 use admit_core::ids::{EventId, TicketId};
 use admit_core::incident::Subject;
 use admit_core::occupancy::{GateFlow, Occupancy};
-use admit_core::reduce::ScanVerdict;
+use admit_core::reduce::{LeftOut, ScanVerdict};
 use admit_core::scan::ScanKind;
 use admit_core::time::Timestamp;
 use admit_core::wire::stored;
@@ -72,10 +72,10 @@ bulks! {
     /// Stores verdicts. A scan moves to another subject when its code is given to a ticket.
     PUT_VERDICTS = "verdicts" {
         organization_id: Text, scan_id: Text, device_id: Text, digest: Blob, event_id: Text, subject: Text, place: Int, at: Int,
-        gate_id: Text, outcome: Text, conflict: Bool, entered: Int, exited: Int, refused: Int, verdict: Text,
+        gate_id: Text, outcome: Text, conflict: Bool, waits: Bool, entered: Int, exited: Int, refused: Int, verdict: Text,
     }, "ON CONFLICT (organization_id, scan_id, device_id, digest) DO UPDATE SET subject = excluded.subject,
         place = excluded.place, at = excluded.at, gate_id = excluded.gate_id, outcome = excluded.outcome,
-        conflict = excluded.conflict, entered = excluded.entered, exited = excluded.exited, refused = excluded.refused,
+        conflict = excluded.conflict, waits = excluded.waits, entered = excluded.entered, exited = excluded.exited, refused = excluded.refused,
         verdict = excluded.verdict";
     /// Adds to counters by gate.
     ADD_OCCUPANCY_GATES = "occupancy_gates" { organization_id: Text, event_id: Text, gate_id: Text, entered: Int, exited: Int },
@@ -103,7 +103,7 @@ fn verdict_values<'a>(
     subject: &'a str,
     place: usize,
     verdict: &'a ScanVerdict,
-) -> [Value<'a>; 15] {
+) -> [Value<'a>; 16] {
     let entered = i64::from(verdict.within) + i64::from(verdict.over);
     let refused = !verdict.opened && verdict.kind != ScanKind::Revert;
     [
@@ -118,6 +118,7 @@ fn verdict_values<'a>(
         (&verdict.gate_id).into(),
         verdict.outcome.as_str().into(),
         verdict.conflict.into(),
+        (verdict.left_out == Some(LeftOut::Unverified)).into(),
         entered.into(),
         verdict.exited.into(),
         i64::from(refused).into(),

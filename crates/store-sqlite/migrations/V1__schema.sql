@@ -302,6 +302,9 @@ CREATE TABLE devices (
   clock_offset_ms INTEGER,
   failed_syncs INTEGER NOT NULL,
   code_reused_at INTEGER,
+  arrived_since INTEGER,
+  arrived INTEGER NOT NULL DEFAULT 0,
+  arrived_failed INTEGER NOT NULL DEFAULT 0,
   CONSTRAINT devices_pk PRIMARY KEY (organization_id, device_id)
 ) STRICT;
 CREATE INDEX devices_of_event ON devices (organization_id, event_id, created_at, device_id);
@@ -473,6 +476,7 @@ CREATE TABLE verdicts (
   gate_id TEXT NOT NULL,
   outcome TEXT NOT NULL,
   conflict INTEGER NOT NULL,
+  waits INTEGER NOT NULL,
   entered INTEGER NOT NULL,
   exited INTEGER NOT NULL,
   refused INTEGER NOT NULL,
@@ -481,6 +485,7 @@ CREATE TABLE verdicts (
 ) STRICT;
 CREATE INDEX verdicts_of_subject ON verdicts (organization_id, event_id, subject, place);
 CREATE INDEX verdicts_by_time ON verdicts (organization_id, event_id, at);
+CREATE INDEX verdicts_that_wait ON verdicts (organization_id, device_id) WHERE waits;
 
 CREATE TABLE occupancy (
   organization_id TEXT NOT NULL,

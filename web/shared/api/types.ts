@@ -177,7 +177,7 @@ export interface DeviceView {
   clock_offset_ms: number | null;
   logs: LogView[];
   missing_count: number;
-  /** Scans of it that count nothing until a person says so. */
+  /** Its scans, of whatever event, that count nothing until a person accepts them. */
   waiting: number;
   /** Somebody else tried the code it was paired with. */
   code_reused_at: string | null;

@@ -81,6 +81,7 @@ fn note(tx: &mut dyn Tx, device: &DeviceRecord, beat: &HeartbeatRequest, now: Ti
             manifest_version: beat.manifest_version,
             clock_offset_ms: beat.clock_offset_ms,
             failed_syncs: device.health.failed_syncs,
+            arrivals: device.health.arrivals,
         },
     )?;
     speak_of_head(tx, device, &beat.log_id, beat.head)

@@ -17,6 +17,8 @@ pub struct Listing {
     pub device: DeviceRecord,
     /// Its logs, closed ones included.
     pub logs: Vec<LogListing>,
+    /// Its scans, of whatever event, that count nothing until a person accepts them.
+    pub waiting: u64,
 }
 
 /// A log, and which of its scans have not come in.
@@ -40,7 +42,9 @@ pub async fn list(app: &App, caller: &UserCaller, event_id: EventId) -> Result<V
         let of = |device: &DeviceRecord| {
             logs.iter().filter(|log| log.device_id == device.device_id).cloned().map(listed).collect()
         };
-        Ok(devices.into_iter().map(|device| Listing { logs: of(&device), device }).collect())
+        let waiting = tx.count_waiting()?;
+        let waiting = |device: &DeviceRecord| waiting.get(&device.device_id).copied().unwrap_or(0);
+        Ok(devices.into_iter().map(|device| Listing { logs: of(&device), waiting: waiting(&device), device }).collect())
     })
     .await
 }

@@ -3,6 +3,8 @@
 //! Names of conflicts: a unique key that an insert breaks is answered as [`crate::error::Error::Conflict`] with the
 //! code named at the method.
 
+use std::collections::BTreeMap;
+
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::*;
 use admit_core::occupancy::Occupancy;
@@ -365,6 +367,8 @@ pub trait TxDevices {
     fn insert_rejected(&mut self, event_id: &EventId, items: &[RejectedRecord]) -> Result<()>;
     /// Scans of a device in an event that count nothing until a person accepts them, oldest arrival first.
     fn waiting_scans(&mut self, event_id: &EventId, device_id: &DeviceId) -> Result<Vec<WaitingScan>>;
+    /// How many such scans each device of the organisation has, in all events; those that have none are left out.
+    fn count_waiting(&mut self) -> Result<BTreeMap<DeviceId, u64>>;
     /// Which of these refused items are stored already, of a device and whatever event.
     fn rejected_bodies(&mut self, device_id: &DeviceId, bodies: &[String]) -> Result<Vec<String>>;
     /// Unverified scans stored of a device after its revocation, and items of it that were refused for good, whenever.

@@ -1,5 +1,6 @@
 //! Devices, keys, pairing, logs and batches.
 
+use admit_core::fraud::Arrivals;
 use admit_core::ids::*;
 use admit_core::scan::Digest;
 use admit_core::time::Timestamp;
@@ -118,6 +119,8 @@ pub struct DeviceHealth {
     pub clock_offset_ms: Option<i64>,
     /// Failed syncs in a row.
     pub failed_syncs: u32,
+    /// What it brought of late.
+    pub arrivals: Arrivals,
 }
 
 /// A device's key (spec D4).

@@ -51,8 +51,11 @@ pub(super) struct Stored {
     pub new: usize,
     /// Canonical time of the newest of them.
     pub newest: Option<Timestamp>,
-    /// Places in the batch of those of them whose code no ticket ever held.
+    /// Places in the batch of those of them whose code no ticket ever held, each scan's once: a claim and its final are
+    /// one scan of one code.
     pub unknown: Vec<usize>,
+    /// Places in the batch of all of them.
+    pub fresh: Vec<usize>,
     /// Subjects they touch.
     pub touched: Touched,
     /// Places in the batch of what is stored now.
@@ -77,6 +80,7 @@ pub(super) fn store_facts(
     let mut out = Stored::default();
     let (mut scans, mut deliveries) = (Vec::new(), Vec::new());
     let (mut kept, mut lacking, mut users) = (BTreeSet::new(), BTreeSet::new(), before.users());
+    let mut asked = before.asked();
     for (place, item) in batch.items.iter().enumerate() {
         let scan = &item.fact.scan;
         let id = (&scan.device_id, &scan.scan_id, item.fact.digest);
@@ -102,12 +106,15 @@ pub(super) fn store_facts(
                     continue;
                 }
                 out.new += 1;
+                out.fresh.push(place);
                 out.newest = out.newest.max(Some(item.fact.at()));
                 proven.insert(id, offered);
                 users.entry(&scan.scan_id).or_default().insert(&scan.device_id);
                 scans.push(new_scan(fact(), item, batch, carrier, stamp));
                 let subject = before.subject(scan);
-                if matches!(subject, Some((Subject::Unknown(_), _))) {
+                if let Some((subject @ Subject::Unknown(_), _)) = &subject
+                    && asked.insert((&scan.device_id, &scan.scan_id, subject.key()))
+                {
                     out.unknown.push(place);
                 }
                 match subject {
@@ -178,6 +185,11 @@ impl<'b> Before<'b> {
                 ((device_id, scan_id, *digest), (one.signature, one.offset_seconds))
             })
             .collect()
+    }
+    /// Which scan is known to be of which code or ticket, whatever else its contents say.
+    fn asked(&self) -> BTreeSet<(&DeviceId, &ScanId, String)> {
+        let known = self.stored_of_authors().map(|one| &one.known);
+        known.map(|one| (&one.device_id, &one.scan_id, one.subject_key.clone())).collect()
     }
     /// Which devices used each id.
     fn users(&self) -> BTreeMap<&ScanId, BTreeSet<&DeviceId>> {

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use admit_core::fraud::Delivery;
+use admit_core::fraud::{Arrivals, Delivery};
 use admit_core::ids::{EventId, KeyId, ScanId};
 use admit_core::limits;
+use admit_core::scan::Stage;
 use admit_core::time::Timestamp;
 use admit_core::wire::scanning::{Conflict, SyncRequest};
 use serde_json::json;
@@ -14,6 +15,7 @@ use super::announce::{Ended, announce, remember};
 use super::answer;
 use super::assign::{Assignments, place, split};
 use super::decode::{self, Batch, Context};
+use super::errors::{AGAIN, Errors};
 pub(crate) use super::take_in::take_in;
 use super::take_in::*;
 use crate::caller::DeviceCaller;
@@ -165,7 +167,7 @@ fn store_batch(tx: &mut dyn Tx, arriving: &Arriving<'_>, draw: &mut Draw) -> Res
         return reuse_of(tx, home, reused);
     }
     // ③ The device's state as it is now, under the events' heads.
-    let carrier = Carrier::of(tx, caller)?;
+    let mut carrier = Carrier::of(tx, caller)?;
     if carrier.revoked {
         let mut kept = quarantine(tx, parts, &carrier, arriving.received_at, draw)?;
         let arrived = std::mem::take(&mut kept.arrived);
@@ -179,8 +181,10 @@ fn store_batch(tx: &mut dyn Tx, arriving: &Arriving<'_>, draw: &mut Draw) -> Res
     for part in parts {
         taken.push(take_in_part(tx, part, &carrier, (u64::MAX, &part.rejected), arriving.received_at, draw)?);
     }
+    let arrivals = arrivals(&carrier, arriving, &taken);
+    carrier.device.health.arrivals = arrivals.1;
     touch_health(tx, &carrier, arriving.received_at)?;
-    flag_batch(tx, arriving, &mut taken, draw)?;
+    flag_batch(tx, arriving, arrivals, &mut taken, draw)?;
     // The answer, the batch row and the audit lines belong to the same commit.
     let answer = answer_of(tx, arriving, &carrier, &taken)?;
     for (part, taken) in parts.iter().zip(&taken) {
@@ -197,8 +201,32 @@ fn store_batch(tx: &mut dyn Tx, arriving: &Arriving<'_>, draw: &mut Draw) -> Res
     })
 }
 
-/// S2 §7 and §8 hold for every batch, whatever its form: what failed here is what could not even be read.
-fn flag_batch(tx: &mut dyn Tx, arriving: &Arriving<'_>, taken: &mut [Taken], draw: &mut Draw) -> Result<()> {
+/// What the device has brought within the hour, before this batch and with it: of each scan its last word, once, and of
+/// those what S2 would not have inserted. "> 50 % invalid tickets": a code read twice is none.
+fn arrivals(carrier: &Carrier, arriving: &Arriving<'_>, taken: &[Taken]) -> (Arrivals, Arrivals) {
+    let errors = Errors::of(taken);
+    let (mut scans, mut failed) = (0, 0);
+    for (part, taken) in arriving.parts.iter().zip(taken) {
+        let fresh = taken.stored.fresh.iter().map(|place| &part.items[*place].fact.scan);
+        for scan in fresh.filter(|scan| scan.stage == Stage::Final) {
+            let error = errors.of_scan(&scan.device_id, &scan.scan_id);
+            scans += 1;
+            failed += u64::from(error.is_some_and(|(reason, _)| reason != AGAIN));
+        }
+    }
+    let before = carrier.device.health.arrivals.at(arriving.received_at);
+    (before, before.with(scans, failed, arriving.received_at))
+}
+
+/// S2 §7 and §8 hold for every batch, whatever its form: what failed of one here is what could not even be read, the rest
+/// is told by all that came within the hour.
+fn flag_batch(
+    tx: &mut dyn Tx,
+    arriving: &Arriving<'_>,
+    arrivals: (Arrivals, Arrivals),
+    taken: &mut [Taken],
+    draw: &mut Draw,
+) -> Result<()> {
     let home = &arriving.parts[0];
     let delivery = Delivery {
         device_id: &home.device_id,
@@ -207,6 +235,7 @@ fn flag_batch(tx: &mut dyn Tx, arriving: &Arriving<'_>, taken: &mut [Taken], dra
         errors: home.rejected.len(),
         newest: taken.iter().filter_map(|taken| taken.stored.newest).max(),
         received_at: arriving.received_at,
+        arrivals: Some(arrivals),
     };
     flag(tx, home, &delivery, &mut taken[0], draw)
 }

@@ -5,12 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use admit_core::barcode::BarcodeHash;
-use admit_core::decide::Reason;
 use admit_core::fraud::Delivery;
 use admit_core::ids::{DeviceId, EventId, ScanId, TicketId};
-use admit_core::incident::Subject;
-use admit_core::reduce::{Reduced, ScanVerdict};
-use admit_core::scan::{Outcome, ScanKind, SignatureState};
+use admit_core::scan::SignatureState;
 use admit_core::time::Timestamp;
 use admit_core::wire::problem::FieldError;
 use admit_core::wire::scans::{ScanError, ScansSyncAnswer, ScansSyncRequest, Summary, repeated as say_repeated};
@@ -20,6 +17,7 @@ use serde_json::json;
 use super::announce::{Ended, announce, remember};
 use super::assign::{Assignments, place, split};
 use super::decode::{Batch, check_age, item};
+use super::errors::{AGAIN, Errors};
 use super::ingest_batch::{IngestAnswer, repeated};
 use super::judge_online::{not_live, was_live};
 use super::take_in::*;
@@ -31,9 +29,6 @@ use crate::records::*;
 
 /// The endpoint's word in its batches.
 pub const ENDPOINT: &str = "scans_sync";
-
-/// S2's reason of a scan that let nobody in because everybody was in.
-const AGAIN: &str = "already_scanned";
 
 /// A scan as the answer names it.
 struct Sent {
@@ -285,15 +280,9 @@ struct Found {
 
 impl Found {
     fn of(whole: &Whole, taken: &[Taken], device_id: &DeviceId) -> Self {
-        let mut verdicts: BTreeMap<&ScanId, (&str, &Reduced, usize)> = BTreeMap::new();
-        for (key, reduced) in taken.iter().flat_map(|taken| &taken.rejudged.reduced) {
-            for (place, verdict) in reduced.verdicts.iter().enumerate().filter(|(_, one)| one.device_id == *device_id) {
-                verdicts.insert(&verdict.scan_id, (key, reduced, place));
-            }
-        }
+        let errors = Errors::of(taken);
         let all = whole.sent.iter().map(|sent| {
-            let (key, reduced, place) = *verdicts.get(&sent.scan_id)?;
-            let (reason, last_scan_at) = error_of(key, reduced, place)?;
+            let (reason, last_scan_at) = errors.of_scan(device_id, &sent.scan_id)?;
             let (offline_id, ticket_code) = (sent.scan_id.clone(), sent.code.clone());
             Some(ScanError { offline_id, ticket_code, reason: reason.to_owned(), last_scan_at })
         });
@@ -320,26 +309,6 @@ fn silent_place(whole: &Whole, taken: &[Taken]) -> usize {
     silent_from(&places, whole.left).unwrap_or(whole.sent.len())
 }
 
-/// `ticket_not_found` iff the code is unknown; `already_scanned` iff the fold gives an entry no person within; else the
-/// status that forbids (spec §5). Gate and window findings are incidents, not errors; so is whatever else an exit, or a
-/// scan that waits for review, has to tell.
-fn error_of(key: &str, reduced: &Reduced, place: usize) -> Option<(&'static str, Option<Timestamp>)> {
-    let verdict = &reduced.verdicts[place];
-    if matches!(Subject::from_key(key), Some(Subject::Unknown(_))) {
-        return Some(("ticket_not_found", None));
-    }
-    if verdict.left_out.is_none() && verdict.kind == ScanKind::Entry && verdict.within == 0 {
-        let counts = |one: &&ScanVerdict| one.within > 0;
-        let before = reduced.verdicts[..place].iter().rev().find(counts);
-        let last = before.or_else(|| reduced.verdicts.iter().find(counts));
-        return Some((AGAIN, last.map(|one| one.at)));
-    }
-    match (verdict.outcome, verdict.reason) {
-        (Outcome::Invalid, Some(reason)) if reason != Reason::UnknownCode => Some((reason.as_str(), None)),
-        _ => None,
-    }
-}
-
 /// S2 §7, §8: by everything found, also what the device is not told. "> 50 % invalid tickets": a code read twice is none.
 fn flag_batch(tx: &mut dyn Tx, whole: &Whole, found: &Found, taken: &mut [Taken], draw: &mut Draw) -> Result<()> {
     let home = &whole.parts[0];
@@ -350,6 +319,7 @@ fn flag_batch(tx: &mut dyn Tx, whole: &Whole, found: &Found, taken: &mut [Taken]
         errors: found.errors().filter(|error| error.reason != AGAIN).count(),
         newest: taken.iter().filter_map(|taken| taken.stored.newest).max(),
         received_at: whole.received_at,
+        arrivals: None,
     };
     flag(tx, home, &delivery, &mut taken[0], draw)
 }

@@ -1,5 +1,8 @@
 //! Devices, keys, pairing, logs, batches.
 
+use std::collections::BTreeMap;
+
+use admit_core::fraud::Arrivals;
 use admit_core::reduce::{LeftOut, ScanVerdict};
 use admit_core::scan::Scan;
 
@@ -56,6 +59,7 @@ pub async fn a_device_and_its_keys_come_back(store: TestStore) {
         manifest_version: 3,
         clock_offset_ms: Some(-40),
         failed_syncs: 2,
+        arrivals: Arrivals { since: Some(at(4)), scans: 40, failed: 3 },
     };
     let revoked = DeviceRecord {
         state: DeviceState::Revoked,
@@ -348,6 +352,7 @@ pub async fn scans_that_wait_are_told_by_device(store: TestStore) {
     .await
     .unwrap();
     assert_eq!(look(&store, |tx| tx.waiting_scans(&id("e"), &id("d1"))).await, [waiting]);
+    assert_eq!(look(&store, |tx| tx.count_waiting()).await, BTreeMap::from([(id("d1"), 1)]));
     assert_eq!(look(&store, |tx| tx.waiting_scans(&id("e"), &id("d2"))).await, Vec::<WaitingScan>::new());
     assert_eq!(look(&store, |tx| tx.waiting_scans(&id("e2"), &id("d1"))).await, Vec::<WaitingScan>::new());
 }

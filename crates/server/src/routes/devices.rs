@@ -57,6 +57,8 @@ struct DeviceView {
     logs: Vec<LogView>,
     /// Scans of its open logs that have not come in.
     missing_count: u64,
+    /// Its scans, of whatever event, that count nothing until a person accepts them.
+    waiting: u64,
     /// When somebody else last tried the code it was paired with: a code is for one device, look who has it.
     #[schema(value_type = Option<String>, format = DateTime)]
     code_reused_at: Option<Timestamp>,
@@ -90,12 +92,12 @@ impl From<Listing> for DeviceView {
             closed_at: one.log.closed_at,
         };
         let logs: Vec<LogView> = one.logs.into_iter().map(log).collect();
-        Self::of(one.device, logs)
+        Self::of(one.device, logs, one.waiting)
     }
 }
 
 impl DeviceView {
-    fn of(device: DeviceRecord, logs: Vec<LogView>) -> Self {
+    fn of(device: DeviceRecord, logs: Vec<LogView>, waiting: u64) -> Self {
         let health = device.health;
         Self {
             id: device.device_id.to_string(),
@@ -114,6 +116,7 @@ impl DeviceView {
             manifest_version: health.manifest_version,
             clock_offset_ms: health.clock_offset_ms,
             missing_count: logs.iter().filter(|log| log.closed_at.is_none()).map(|log| log.missing_count).sum(),
+            waiting,
             logs,
             code_reused_at: device.code_reused_at,
             failed_syncs: health.failed_syncs,

@@ -242,8 +242,11 @@ async fn d10_over_http_a_saved_log_is_imported_and_accepted() {
     assert_eq!((&second["known"], &second["counted"]), (&json!(2), &json!(2)));
     assert_eq!(get(&server, "/api/events/{event}/occupancy").await["inside"], 2);
     json(import("", &lines[2], kind).await, 200).await;
+    let waiting = async || get(&server, "/api/events/{event}/devices").await["items"][0]["waiting"].clone();
+    assert_eq!(waiting().await, 1);
     assert_eq!(post(&server, &format!("{device}/accept"), json!({}), 200).await["counted"], 1);
     assert_eq!(get(&server, "/api/events/{event}/occupancy").await["inside"], 3);
+    assert_eq!(waiting().await, 0);
     assert_eq!(post(&server, &format!("{device}/take-back"), json!({}), 200).await["waiting"], 3);
     assert_eq!(get(&server, "/api/events/{event}/occupancy").await["inside"], 0);
     let wrong = json(import("", "{}\nnonsense", kind).await, 200).await;

@@ -55,6 +55,59 @@ fn s2_7_2_holds_for_batches_of_s1s_form_too() {
     world.is_consistent();
 }
 
+/// S2 §7.1 and §7.3 for S1's form and ours, whose batches are small: what a device brings in an hour is added up.
+#[test]
+fn s2_7_a_device_that_brings_mostly_unknown_codes_in_small_batches_is_flagged_once() {
+    let world = World::new();
+    let codes: Vec<String> = (0..9).map(|n| format!("A{n}")).collect();
+    world.tickets(&codes.iter().map(String::as_str).collect::<Vec<_>>());
+    let phone = world.phone("p", "main");
+    for (n, code) in codes.iter().enumerate() {
+        phone.upload(&format!("good-{n}"), &format!("g{n}"), code, "valid", at(0)).unwrap();
+    }
+    for n in 0..10 {
+        phone.upload(&format!("bad-{n}"), &format!("x{n}"), &format!("NO-{n}"), "invalid", at(0)).unwrap();
+    }
+    assert_eq!(flags(&world), [""; 0], "nineteen say nothing yet");
+    for n in 10..14 {
+        phone.upload(&format!("bad-{n}"), &format!("x{n}"), &format!("NO-{n}"), "invalid", at(0)).unwrap();
+    }
+    assert_eq!(flags(&world), ["high_error_rate"]);
+    assert_eq!(world.incident("high_error_rate").subject_key, "batch:p:bad-10");
+    // What is offered again, or read twice, is no further failure.
+    let other = world.phone("q", "main");
+    for n in 0..25 {
+        other.upload(&format!("twice-{n}"), &format!("t{n}"), "A0", "valid", at(n * 1_000)).unwrap();
+    }
+    assert_eq!(flags(&world), ["high_error_rate"]);
+    world.is_consistent();
+}
+
+/// S2 §7.3 for batches of at most fifty.
+#[test]
+fn s2_7_3_five_thousand_scans_of_a_device_within_an_hour_are_flagged_once() {
+    let world = World::new();
+    let codes: Vec<String> = (0..5_100).map(|n| format!("A{n}")).collect();
+    world.tickets(&codes.iter().map(String::as_str).collect::<Vec<_>>());
+    let (phone, slow) = (world.phone("p", "main"), world.phone("q", "out"));
+    let ids: Vec<String> = (0..5_100).map(|n| format!("s{n}")).collect();
+    let all: Vec<(&str, &str, Timestamp)> =
+        ids.iter().zip(&codes).map(|(id, code)| (id.as_str(), code.as_str(), at(0))).collect();
+    for (n, chunk) in all.chunks(50).enumerate() {
+        phone.upload_all(&format!("b{n}"), chunk, 0).unwrap();
+        if n == 98 {
+            // Offered again under other names: nothing of it is new.
+            phone.upload_all("again", chunk, 0).unwrap();
+            assert_eq!(flags(&world), [""; 0]);
+        }
+    }
+    assert_eq!(flags(&world), ["abnormal_batch"]);
+    assert_eq!(world.incident("abnormal_batch").subject_key, "batch:p:b99");
+    slow.upload_all("few", &all[..50], 0).unwrap();
+    assert_eq!(flags(&world), ["abnormal_batch"]);
+    world.is_consistent();
+}
+
 /// S2 §7.3.
 #[test]
 fn s2_7_3_five_thousand_scans_in_one_batch_are_flagged() {

@@ -219,6 +219,32 @@ fn too_many_unknown_codes_are_answered_429_until_a_minute_has_passed() {
     world.is_consistent();
 }
 
+/// Spec §5 "Rate limit": by items. A claim and its final are one scan of one code; another code under its id is a guess.
+#[test]
+fn a_claim_and_its_final_use_up_one_of_the_allowance() {
+    let world = World::new();
+    let phone = world.phone("p", "main");
+    let left = || {
+        let (org, ms) = (&world.owner.organization_id, world.app.clock.monotonic_ms());
+        UNKNOWN_CODES_PER_MINUTE - world.app.unknown_codes.left(org, &phone.caller.device_id, ms)
+    };
+    let upload = |batch: &str, scan: &Scan| {
+        let items = [signed(&phone, scan)];
+        crate::scanning::send(&world, &phone, batch, &items).unwrap();
+    };
+    ask_body(&phone, &signed(&phone, &claim(&world, &phone, "s", 1, "NO-1", at(0))), &world).unwrap();
+    assert_eq!(left(), 1);
+    upload("b1", &scan_of(&world, &phone, "s", 2, "NO-1", at(0)));
+    assert_eq!(left(), 1, "its final");
+    upload("b2", &scan_of(&world, &phone, "s", 3, "NO-2", at(0)));
+    assert_eq!(left(), 2, "another code");
+    let both = [claim(&world, &phone, "t", 4, "NO-3", at(0)), scan_of(&world, &phone, "t", 5, "NO-3", at(0))];
+    let both = both.map(|scan| signed(&phone, &scan));
+    crate::scanning::send(&world, &phone, "b3", &both).unwrap();
+    assert_eq!(left(), 3, "both in one upload");
+    world.is_consistent();
+}
+
 /// Spec D10, D19: nothing is judged for a device that is revoked or suspended.
 #[test]
 fn a_revoked_or_suspended_device_is_told_so_and_nothing_is_stored() {
