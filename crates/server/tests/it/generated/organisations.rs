@@ -25,6 +25,7 @@ const NO_NAMES: [&str; 18] = [
     "conflict",
     "entered",
     "dry_run",
+    "known_types_only",
     "accept",
     "decided",
     "since",
