@@ -426,22 +426,20 @@ fn ten_thousand_writes_wait_and_the_next_is_told_to_come_again() {
 fn s2_6_a_lock_that_is_held_too_long_is_told_as_busy_and_the_next_try_goes_through() {
     let address = shared().database();
     let store = open(&address);
-    drive(async {
-        with_event(&store).await;
-        // Nothing of ours holds a lock so long: another program, in an unfinished transaction.
-        let mut stranger = connect::connect(&connect::address(&address).unwrap()).unwrap();
-        stranger.batch("BEGIN; LOCK TABLE event_heads IN EXCLUSIVE MODE").unwrap();
-        let gate = || {
-            on_event(&store, |tx| {
-                tx.stamp(&id("e"))?;
-                tx.insert_gate(&id("e"), &id("north"), at(1)).map(|()| 0)
-            })
-        };
-        let refused = gate().await;
-        assert!(matches!(refused, Err(Error::Later { code: "store_busy", .. })), "{refused:?}");
-        assert_eq!(look(&store, |tx| tx.gate_ids(&id("e"))).await, []);
-        stranger.batch("ROLLBACK").unwrap();
-        assert_eq!(gate().await, Ok(0));
-        assert_eq!(look(&store, |tx| tx.gate_ids(&id("e"))).await, [id("north")]);
-    });
+    let gate = || {
+        drive(on_event(&store, |tx| {
+            tx.stamp(&id("e"))?;
+            tx.insert_gate(&id("e"), &id("north"), at(1)).map(|()| 0)
+        }))
+    };
+    drive(with_event(&store));
+    // Nothing of ours holds a lock so long: another program, in an unfinished transaction.
+    let mut stranger = connect::connect(&connect::address(&address).unwrap()).unwrap();
+    stranger.batch("BEGIN; LOCK TABLE event_heads IN EXCLUSIVE MODE").unwrap();
+    let refused = gate();
+    assert!(matches!(refused, Err(Error::Later { code: "store_busy", .. })), "{refused:?}");
+    assert_eq!(drive(look(&store, |tx| tx.gate_ids(&id("e")))), []);
+    stranger.batch("ROLLBACK").unwrap();
+    assert_eq!(gate(), Ok(0));
+    assert_eq!(drive(look(&store, |tx| tx.gate_ids(&id("e")))), [id("north")]);
 }
