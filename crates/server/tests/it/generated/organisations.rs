@@ -15,7 +15,7 @@ const NAMING: [&str; 3] =
     ["POST /api/events/{id}/gates", "POST /api/scanning/pair", "POST /api/scanning/pairing-requests"];
 
 /// Query parameters and headers that name nothing of an organisation.
-const NO_NAMES: [&str; 18] = [
+const NO_NAMES: [&str; 19] = [
     "limit",
     "cursor",
     "q",
