@@ -165,6 +165,7 @@ test("a review card tells the facts, keys decide, a decision can be taken back, 
   await page.getByTestId("decided-one").nth(1).waitFor({ state: "detached" });
 
   // With the server away an empty list is not claimed.
+  await page.goto(`${admit.url}/events/${doors.id}/live`);
   await page.getByTestId("inside").waitFor();
   await admit.kill("SIGTERM");
   await page.getByRole("link", { name: "Tickets" }).click();
