@@ -98,6 +98,12 @@ impl Results {
         Ok(())
     }
 
+    /// The tests of Rust that failed; those of the web tell why as well, in their own report.
+    pub fn failed_in_rust(&self) -> Vec<String> {
+        let failed = self.ran.iter().filter(|ran| ran.result == "failed" && !ran.root.ends_with(".test.ts"));
+        failed.map(|ran| format!("{}: {}", ran.root, ran.name)).collect()
+    }
+
     /// Whether nothing is known.
     pub fn is_empty(&self) -> bool {
         self.ran.is_empty()

@@ -1,0 +1,151 @@
+//! What vitest says of a run: what failed and why, and what a second try made of it.
+
+use crate::exec;
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// How much of a failure's own words the end of a run repeats: a log is often read from its end, and only there.
+const LINES: usize = 6;
+const LETTERS: usize = 600;
+
+/// The runner's report in JSON.
+#[derive(Debug)]
+pub struct Report(Value);
+
+impl Report {
+    /// Reads what the runner wrote.
+    pub fn read(text: &str) -> Result<Report> {
+        serde_json::from_str(text).map(Report).context("the report of vitest is not JSON")
+    }
+
+    /// As the runner writes it.
+    pub fn text(&self) -> String {
+        self.0.to_string()
+    }
+
+    /// The paths of the files in which anything failed, a hook or the file itself included.
+    pub fn failed_files(&self) -> Vec<String> {
+        let failed = self.files().filter(|file| file["status"] == "failed" || tests(file).any(failed));
+        failed.filter_map(|file| file["name"].as_str()).map(str::to_owned).collect()
+    }
+
+    /// One entry for each failure: where, its title, and the first lines of why.
+    pub fn failures(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        for file in self.files() {
+            let place = place(file);
+            let before = all.len();
+            for test in tests(file).filter(|test| failed(test)) {
+                let why = test["failureMessages"].as_array().into_iter().flatten().filter_map(Value::as_str).next();
+                all.push(format!("{place}: {}{}", title(test), cut(why.unwrap_or_default())));
+            }
+            if file["status"] == "failed" && all.len() == before {
+                all.push(format!("{place}{}", cut(file["message"].as_str().unwrap_or_default())));
+            }
+        }
+        all
+    }
+
+    /// Puts the files of a second try in the place of the first. Returns what had failed and holds now.
+    pub fn tried_again(&mut self, again: &Report) -> Vec<String> {
+        let mut held = Vec::new();
+        for file in self.0["testResults"].as_array_mut().into_iter().flatten() {
+            let Some(second) = again.files().find(|second| second["name"] == file["name"]) else { continue };
+            if second["status"] == "passed" && tests(second).all(|test| !failed(test)) {
+                let first =
+                    tests(file).filter(|test| failed(test)).map(|test| format!("{}: {}", place(file), title(test)));
+                let first: Vec<String> = first.collect();
+                held.extend(if first.is_empty() { vec![place(file)] } else { first });
+            }
+            *file = second.clone();
+        }
+        let count = |status: &str| self.files().flat_map(tests).filter(|test| test["status"] == status).count();
+        let (passed, failed, todo) = (count("passed"), count("failed"), count("todo"));
+        let pending = self.files().flat_map(tests).count() - passed - failed - todo;
+        self.0["numPassedTests"] = json!(passed);
+        self.0["numFailedTests"] = json!(failed);
+        self.0["numPendingTests"] = json!(pending);
+        self.0["numTodoTests"] = json!(todo);
+        held
+    }
+
+    fn files(&self) -> impl Iterator<Item = &Value> {
+        self.0["testResults"].as_array().into_iter().flatten()
+    }
+}
+
+fn tests(file: &Value) -> impl Iterator<Item = &Value> {
+    file["assertionResults"].as_array().into_iter().flatten()
+}
+
+fn failed(test: &Value) -> bool {
+    test["status"] == "failed"
+}
+
+fn title(test: &Value) -> &str {
+    test["title"].as_str().unwrap_or_default()
+}
+
+/// The file from the root: `web/e2e/story.test.ts`.
+fn place(file: &Value) -> String {
+    let path = Path::new(file["name"].as_str().unwrap_or_default());
+    path.strip_prefix(exec::root()).unwrap_or(path).display().to_string()
+}
+
+fn cut(why: &str) -> String {
+    let lines = why.lines().filter(|line| !line.trim().is_empty()).take(LINES);
+    let text: String = lines.map(|line| format!("\n    {}", line.trim_end())).collect();
+    text.chars().take(LETTERS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str, status: &str, results: &[(&str, &str)]) -> Value {
+        let name = exec::root().join(name).display().to_string();
+        let results = results.iter().map(|(title, status)| {
+            json!({"title": title, "status": status, "failureMessages": if *status == "failed" { json!(["waited\nin vain"]) } else { json!([]) }})
+        });
+        json!({"name": name, "status": status, "message": "the hook", "assertionResults": results.collect::<Vec<_>>()})
+    }
+
+    fn report(files: &[Value]) -> Report {
+        Report(json!({"testResults": files, "numPassedTests": 1, "numFailedTests": 1}))
+    }
+
+    #[test]
+    fn a_failure_is_told_with_its_place_and_its_words() {
+        let report = report(&[
+            file("web/e2e/a.test.ts", "failed", &[("one", "passed"), ("two", "failed")]),
+            file("web/e2e/b.test.ts", "failed", &[("three", "skipped")]),
+            file("web/e2e/c.test.ts", "passed", &[("four", "passed")]),
+        ]);
+        let expected = ["web/e2e/a.test.ts: two\n    waited\n    in vain", "web/e2e/b.test.ts\n    the hook"];
+        assert_eq!(report.failures(), expected);
+        assert_eq!(report.failed_files().len(), 2);
+    }
+
+    #[test]
+    fn a_second_try_counts_in_place_of_the_first_and_is_named() {
+        let first = [
+            file("web/e2e/a.test.ts", "failed", &[("one", "passed"), ("two", "failed")]),
+            file("web/e2e/c.test.ts", "passed", &[("four", "passed")]),
+        ];
+        let mut report = report(&first);
+        let again = self::report(&[file("web/e2e/a.test.ts", "passed", &[("one", "passed"), ("two", "passed")])]);
+        assert_eq!(report.tried_again(&again), ["web/e2e/a.test.ts: two"]);
+        assert!(report.failures().is_empty() && report.failed_files().is_empty());
+        assert_eq!((&report.0["numPassedTests"], &report.0["numFailedTests"]), (&json!(3), &json!(0)));
+    }
+
+    #[test]
+    fn what_fails_twice_has_failed() {
+        let mut report = report(&[file("web/e2e/a.test.ts", "failed", &[("one", "failed"), ("two", "passed")])]);
+        let again = self::report(&[file("web/e2e/a.test.ts", "failed", &[("one", "passed"), ("two", "failed")])]);
+        assert!(report.tried_again(&again).is_empty());
+        assert_eq!(report.failures(), ["web/e2e/a.test.ts: two\n    waited\n    in vain"]);
+        assert_eq!(report.0["numFailedTests"], json!(1));
+    }
+}
