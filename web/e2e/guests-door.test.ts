@@ -3,7 +3,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, barriers, shot, until } from "./harness/index.ts";
-import { answered, Doors, headline, next, phoneBox, still, synced, syncNow, typed } from "./scanner-kit.ts";
+import { answered, Doors, headline, next, phoneBox, still, synced, syncNow, typed, undo } from "./scanner-kit.ts";
 
 const phones = phoneBox();
 let admit: Admit;
@@ -87,8 +87,7 @@ test("a guest is found by name, let in by hand, and the party and the undo are c
   await finds(page, "amelie", ["Amélie Brânză"]);
   expect(await standing(page)).toBe("Already in");
   await close(page);
-  await page.getByTestId("undo").click();
-  await page.getByTestId("undone").waitFor();
+  await undo(page);
   await finds(page, "amelie", ["Amélie Brânză"]);
   expect(await standing(page)).toBe("Expected");
   await close(page);
@@ -145,6 +144,7 @@ test("two devices let different guests in offline, see each other's afterwards, 
     await close(at);
   }
 
+  await other.evaluate(async () => void (await navigator.serviceWorker.ready));
   await admit.kill("SIGKILL");
   // The browser may even be closed: names, list and scans are on the phone.
   await other.reload();

@@ -96,8 +96,9 @@ test("guests are added, found without their accents, changed, voided and followe
   await page.getByTestId("guest-void-yes").click();
   await page.getByTestId("guest-good").waitFor();
   expect(await page.getByTestId("guest-standing").textContent()).toBe("voided");
-  const story = await page.getByTestId("story").locator("li").allTextContents();
-  expect(story.filter((line) => /Changed by .*: (party|whether the ticket is good)|Added by/.test(line))).toHaveLength(3);
+  const told = /Changed by .*: (party|whether the ticket is good)|Added by/;
+  const story = async () => (await page.getByTestId("story").locator("li").allTextContents()).filter((line) => told.test(line));
+  await until("the story", async () => (await story()).length === 3);
   await look(page, "guest");
   await page.getByTestId("guest-close").click();
 

@@ -45,7 +45,7 @@ test("a typed correction is never sent past, voided away or lost with the sessio
   await page.getByTestId("guest-void").click();
   await page.getByTestId("guest-void-yes").click();
   await page.getByTestId("guest-good").click();
-  await page.getByTestId("guest-void").waitFor();
+  await page.getByTestId("guest-done").filter({ hasText: "good again" }).waitFor();
   expect(await email.inputValue()).toBe("new@guests.example");
 
   // The session is over: asked over the page, and the same person goes on.
@@ -127,11 +127,14 @@ test("a decision is recorded before a sign-out, and after the next sign-in where
 
   await page.goto(`${admit.url}/events/${doors.id}/review`);
   await signIn(page);
+  const facts = cards.first().getByTestId("incident-door").first();
+  await until("the facts", async () => (await facts.textContent())?.includes("opened"));
   await cards.first().focus();
   await page.keyboard.press("v");
   await page.getByTestId("decided").waitFor();
   await runOut(phone);
-  await page.getByRole("link", { name: "Tickets" }).click();
+  // Whatever is read by itself may meet the lost session first: its dialog then lies over the link.
+  await page.getByRole("link", { name: "Tickets", includeHidden: true }).evaluate((link: HTMLElement) => link.click());
   await page.getByTestId("sign-in-again").waitFor();
   expect(await page.getByTestId("not-recorded").textContent()).toContain("not recorded yet");
   expect(await open()).toBe(1);

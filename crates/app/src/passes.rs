@@ -15,10 +15,11 @@ mod show;
 
 pub use delivery::{Delivery, INSERT_QR_CODE, KIND, SEND_EMAIL, SetUp};
 pub use picture::{png, svg_path};
-pub use show::{Pass, show};
+pub use show::{Pass, opened, show};
 pub use why::Why;
 pub use words::{escaped, plain, when};
 
 pub(crate) use delivery::no_pass;
 pub(crate) use enqueue::{enqueue, enqueue_change, enqueue_everybody};
+pub(crate) use show::OPENED;
 pub(crate) use why::why;

@@ -113,7 +113,9 @@ impl Organiser {
     }
 
     /// Waits until every run of the event is at its end.
-    pub fn until_no_run_is_open(&mut self, place: &Place, patience: Duration) -> Result<()> {
+    pub fn until_no_run_is_open(&mut self, server: &Server, place: &Place, patience: Duration) -> Result<()> {
+        // The server has closed the one that said nothing for so long.
+        self.connection = server.connect()?;
         let path = format!("/api/events/{}/runs?state=open&limit=1", place.event_id);
         let until = Instant::now() + patience;
         loop {

@@ -81,7 +81,7 @@ fn one(run: &Run, store: Store) -> Result<Vec<Row>> {
     phone.samples(20)?;
     let mut idle = phone.samples(SAMPLES / 2)?;
     let work = carry_out(&mut organiser, &place, guests, &mut phone, &mailbox, &data)?;
-    organiser.until_no_run_is_open(&place, PATIENCE)?;
+    organiser.until_no_run_is_open(&server, &place, PATIENCE)?;
     idle.extend(phone.samples(SAMPLES / 2)?);
     let (_, most_mb) = server.memory_mb()?;
     server.stop()?;

@@ -85,7 +85,7 @@ export interface ShownGuest extends GuestView {
 /** One moment of a guest's story. */
 export interface MomentView {
   at: string;
-  what: "added" | "changed" | "received" | "row_deleted" | "resent" | "entered" | "refused" | "left" | "undone";
+  what: "added" | "changed" | "received" | "row_deleted" | "resent" | "opened" | "entered" | "refused" | "left" | "undone";
   fields: string[];
   outcome: string | null;
   by: string | null;

@@ -12,6 +12,7 @@ use admit_core::wire::webhooks::WebhookStatus;
 use super::show::seen;
 use crate::caller::UserCaller;
 use crate::error::Result;
+use crate::passes::OPENED;
 use crate::ports::{App, ScanFilter, Tx, read};
 use crate::records::*;
 
@@ -31,6 +32,8 @@ pub enum What {
     RowDeleted,
     /// A person sent their pass again.
     Resent,
+    /// Somebody opened the page of their pass for the first time: they, or whatever looks at their mail before them.
+    Opened,
     /// The door opened for them.
     Entered,
     /// The door stayed shut; why, one word of the device.
@@ -115,6 +118,7 @@ fn done_by_people(tx: &mut dyn Tx, guest: &GuestRecord, ticket: Option<&TicketRe
                 }
             }
             "pass_resent" => moments.push(moment(line.at, What::Resent, by)),
+            OPENED => moments.push(moment(line.at, What::Opened, None)),
             "guest_updated" | "ticket_updated" => {
                 moments.push(moment(line.at, What::Changed { fields: fields(&line.line.changes) }, by));
             }

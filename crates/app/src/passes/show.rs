@@ -3,11 +3,15 @@
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::TicketId;
 use admit_core::incident::Subject;
+use admit_core::limits::PAGE_MAX;
 use admit_core::pass::{PassStanding, is_token, standing};
 
 use crate::error::{Error, Result};
-use crate::ports::{App, read};
+use crate::ports::{App, Pace, Scope, Tx, read, write};
 use crate::records::*;
+
+/// The line that a pass's first opening adds to its event's ledger.
+pub(crate) const OPENED: &str = "pass_opened";
 
 /// A pass.
 #[derive(Debug, Clone)]
@@ -26,6 +30,8 @@ pub struct Pass {
     pub persons: u32,
     /// How it stands.
     pub standing: PassStanding,
+    /// Nobody opened its page before.
+    pub is_unopened: bool,
 }
 
 /// The pass of a token. Whatever is no token of a pass is `NotFound`, for whatever reason.
@@ -46,6 +52,7 @@ pub async fn show(app: &App, token: &str) -> Result<Pass> {
         let key = Subject::Ticket(ticket.ticket_id.clone()).key();
         let state = tx.states(&ticket.event_id, &[key])?.into_iter().next().map(|one| one.state).unwrap_or_default();
         Ok(Pass {
+            is_unopened: !was_opened(tx, &ticket)?,
             standing: standing(&ticket.rules, &state, event.re_entry, event.status, now),
             persons: state.persons(),
             organization: tx.organization()?,
@@ -56,4 +63,37 @@ pub async fn show(app: &App, token: &str) -> Result<Pass> {
         })
     })
     .await
+}
+
+/// Notes that a pass's page was opened, the first time only: its guest's timeline tells of it. Nobody at a door waits for
+/// this, so it has its turn after the others.
+pub async fn opened(app: &App, pass: &Pass) -> Result<()> {
+    if !pass.is_unopened {
+        return Ok(());
+    }
+    let ticket = pass.ticket.clone();
+    let scope = Scope::event(&pass.organization.organization_id, &ticket.event_id);
+    write(&*app.store, Scope { pace: Pace::Patient, ..scope }, move |tx| {
+        // Two windows may open it at once.
+        if was_opened(tx, &ticket)? {
+            return Ok(());
+        }
+        tx.stamp(&ticket.event_id)?;
+        tx.append_audit(NewAudit {
+            event_id: Some(ticket.event_id.clone()),
+            user_id: None,
+            device_id: None,
+            action: OPENED,
+            entity_type: "Ticket",
+            entity_id: ticket.ticket_id.to_string(),
+            changes: "{}".to_owned(),
+            metadata: "{}".to_owned(),
+        })
+    })
+    .await
+}
+
+fn was_opened(tx: &mut dyn Tx, ticket: &TicketRecord) -> Result<bool> {
+    let lines = tx.audit_of(&ticket.event_id, ("Ticket", ticket.ticket_id.as_str()), PAGE_MAX)?;
+    Ok(lines.iter().any(|line| line.line.action == OPENED))
 }

@@ -1,7 +1,7 @@
 //! `docs/guides/guest-list.md`.
 
 use reqwest::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::bucket::Bucket;
 use crate::reader::{Guide, Office, Shell, until, with};
@@ -97,5 +97,14 @@ async fn from_an_empty_event_to_a_pass_in_the_inbox() {
     assert_eq!(bucket.objects()[&name], letter.bytes("image/png"));
     assert!(letter.text("text/plain").contains(&format!("https://pictures.example.org/prefix/qr-codes/{name}")));
     assert_eq!(office.call(Method::GET, "/api/letterhead", None).await["color"], "#0f766e");
+
+    // At the door: a gate's devices may have names, and a guest's story is told.
+    let gate = json!({ "id": "main", "name": "Main" });
+    office.call(Method::POST, &format!("/api/events/{event}/gates"), Some(gate)).await;
+    let allows = shell.answer(&with(&guide.take("sh", "names_on_devices"), &[(SERVER, &office.url)])).await;
+    assert_eq!((&allows["id"], &allows["names_on_devices"]), (&json!("main"), &json!(true)));
+    let story = shell.answer(&with(&guide.take("sh", "/timeline"), &[(SERVER, &office.url)])).await;
+    let story: Vec<&Value> = story["items"].as_array().unwrap().iter().map(|moment| &moment["what"]).collect();
+    assert_eq!(story, ["resent", "added"]);
     guide.ends();
 }

@@ -206,7 +206,7 @@ struct MomentView {
     #[schema(value_type = String, format = DateTime)]
     at: Timestamp,
     /// `added`, `changed`, `received` (by their row in the organiser's own table), `row_deleted`, `resent` (their pass),
-    /// `entered`, `refused`, `left` or `undone`.
+    /// `opened` (its page, the first time), `entered`, `refused`, `left` or `undone`.
     what: &'static str,
     /// Of `changed`: which fields.
     fields: Vec<String>,
@@ -234,6 +234,7 @@ impl From<Moment> for MomentView {
             What::Received => ("received", Vec::new(), None),
             What::RowDeleted => ("row_deleted", Vec::new(), None),
             What::Resent => ("resent", Vec::new(), None),
+            What::Opened => ("opened", Vec::new(), None),
             What::Entered => ("entered", Vec::new(), None),
             What::Refused { outcome } => ("refused", Vec::new(), Some(outcome)),
             What::Left => ("left", Vec::new(), None),
@@ -261,7 +262,8 @@ async fn show(
     Ok(Json(ShownGuestView { guest: listing.into(), ticket, pass_url }))
 }
 
-/// What happened to a guest, newest first: who added and changed them, and every scan of their ticket.
+/// What happened to a guest, newest first: who added and changed them, when their pass was first opened, and every scan
+/// of their ticket.
 #[utoipa::path(get, path = "/api/guests/{id}/timeline", tag = "organisers",
     params(("id" = String, Path, description = "Guest")), extensions(("x-actions" = json!(["read_guests", "manage_own_guests"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "All of it", body = List<MomentView>),

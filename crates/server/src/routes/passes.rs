@@ -56,7 +56,9 @@ async fn show(
         Looked::Pass(pass) => {
             let base = state.passes.public_url.clone().unwrap_or_else(|| state.settings.base_url(&headers));
             let code = passes::svg_path(&url(&base, &token))?;
-            (StatusCode::OK, page::pass(&pass, &code, &nonce), None)
+            let html = page::pass(&pass, &code, &nonce);
+            note_opened(&state, *pass);
+            (StatusCode::OK, html, None)
         }
         Looked::Nothing => (StatusCode::NOT_FOUND, page::unknown(&nonce), None),
         Looked::Waits(ms) => (StatusCode::TOO_MANY_REQUESTS, page::too_many(&nonce), Some(ms)),
@@ -95,6 +97,18 @@ async fn picture(
     };
     dress(response.headers_mut(), None);
     Ok(response)
+}
+
+/// Whoever looks at their pass waits for no write; one that fails is told in the log and made up for by the next look.
+fn note_opened(state: &AppState, pass: Pass) {
+    if pass.is_unopened {
+        let app = state.app.clone();
+        tokio::spawn(async move {
+            if let Err(error) = passes::opened(&app, &pass).await {
+                tracing::warn!(%error, "a pass's first opening was not noted");
+            }
+        });
+    }
 }
 
 enum Looked {

@@ -26,6 +26,7 @@ test("a guest's story reads as people would tell it", () => {
   expect(told(moment({ what: "entered", counts: false }))).toBe("Let in 1 person, not counted");
   expect(told(moment({ what: "undone", device: "N1" }))).toBe("Undone (N1)");
   expect(told(moment({ what: "resent", by: "Ana" }))).toBe("Pass sent again by Ana");
+  expect(told(moment({ what: "opened" }))).toBe("Pass opened for the first time");
   expect(told(moment({ what: "row_deleted" }))).toContain("stays good");
 });
 

@@ -47,6 +47,8 @@ export function told(moment: MomentView): string {
       return "Deleted in your own database; the ticket stays good until somebody voids it";
     case "resent":
       return `Pass sent again${by}`;
+    case "opened":
+      return "Pass opened for the first time";
     case "entered":
       return `Let in ${persons(moment.persons)}${place}${device}${hand}${by}${counted}`;
     case "left":

@@ -7,6 +7,7 @@ use crate::organiser::patch;
 
 struct Shown {
     office: Office,
+    guest: String,
     ticket: String,
     token: String,
 }
@@ -18,7 +19,7 @@ impl Shown {
         office.until_done(1).await;
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let (ticket, token) = (text(&guest["ticket"]["id"]), text(&guest["ticket"]["barcode"]));
-        Self { office, ticket, token }
+        Self { office, guest: text(&guest["id"]), ticket, token }
     }
     async fn page(&self) -> String {
         let answer = self.office.server.get(&format!("/passes?token={}", self.token)).send().await.unwrap();
@@ -53,6 +54,31 @@ async fn a_pass_says_how_it_stands() {
     assert!(!shown.page().await.contains("class=\"code\""), "a code that lets nobody in is not shown");
     shown.change(json!({ "status": "voided" })).await;
     assert_eq!(shown.standing().await, "Cancelled");
+}
+
+/// The guest's timeline says when somebody first looked: not when the picture in their mail was fetched, and not each time.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_look_at_a_pass_is_told_and_only_the_first() {
+    let shown = Shown::open(ana()).await;
+    let server = &shown.office.server;
+    let path = format!("/api/guests/{}/timeline", shown.guest);
+    let looks = async || {
+        let story = get(server, &path).await;
+        story["items"].as_array().unwrap().iter().filter(|moment| moment["what"] == "opened").count()
+    };
+    let picture = server.get(&format!("/qr-codes/{}.png", shown.token)).send().await.unwrap();
+    assert_eq!((picture.status().as_u16(), looks().await), (200, 0));
+    tokio::join!(shown.page(), shown.page());
+    let end = Instant::now() + Duration::from_secs(60);
+    while looks().await == 0 {
+        assert!(Instant::now() < end, "the first look is never told");
+        tokio::time::sleep(Duration::from_millis(20)).await; // tidy-allow: the pause of a poll loop
+    }
+    shown.page().await;
+    // Its write comes after those of the looks.
+    shown.change(json!({ "status": "voided" })).await;
+    assert!(shown.page().await.contains("Cancelled"));
+    assert_eq!(looks().await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
