@@ -79,7 +79,7 @@ def in_path(label, name):
         return WORLD.run
     if noun == "devices":
         return WORLD.new_device()[0] if method == "DELETE" else WORLD.spare_device
-    return {"guests": WORLD.guest, "incidents": WORLD.incident}[noun]
+    return {"guests": WORLD.guest, "incidents": WORLD.incident, "guest-lists": WORLD.guest_list}[noun]
 
 
 def in_query(name):
