@@ -18,6 +18,8 @@ WORLD = World(os.environ["CONTRACT_URL"], os.environ["CONTRACT_TOKEN"])
 COUNTS = collections.defaultdict(collections.Counter)
 TURNS = collections.Counter()
 DEVICE_SYNCS = {"POST /api/scanning/sync", "POST /api/scans/sync"}
+# Counted by the address they come from: 200 examples of one address would mostly be told to come later.
+PER_ADDRESS = {"GET /passes", "POST /api/scanning/pairing-requests"}
 
 
 @atexit.register
@@ -175,7 +177,8 @@ def body_of(label, body):
         return body | {"scans": scans, "batch_size": len(scans)}
     if path.endswith("/heartbeat") or path == "/api/scanning/log-status":
         # A log is its device's own, and its numbers do not run ahead of what a phone could have counted.
-        small = {name: body[name] % 100 for name in ("head", "pending", "battery", "manifest_version") if body.get(name)}
+        numbers = ("head", "pending", "battery", "manifest_version")
+        small = {name: body[name] % 100 for name in numbers if isinstance(body.get(name), int) and body[name]}
         return fitted(body) | small | {"log_id": WORLD.log}
     if path.startswith("/api/webhook-endpoints"):
         # Names of columns are texts that the document tells in words.
@@ -215,6 +218,8 @@ def before_call(context, case, kwargs):
     if meta is None or TURNS[label] % 5 == 0:
         return
     right = lambda place: not meta.is_negative_at(place)
+    if label in PER_ADDRESS:
+        case.headers["X-Forwarded-For"] = WORLD.new_address()
     if case.path_parameters and right(ParameterLocation.PATH):
         if "log_id" in case.path_parameters:
             case.path_parameters["id"], case.path_parameters["log_id"] = WORLD.new_log()

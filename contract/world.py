@@ -59,8 +59,8 @@ class World:
 
     # ------------------------------------------------------------------------------------------------------- asking
 
-    def call(self, method, path, body=None, key=None):
-        headers = {"Authorization": f"Bearer {key or self.token}"}
+    def call(self, method, path, body=None, key=None, headers=None):
+        headers = {"Authorization": f"Bearer {key or self.token}"} | (headers or {})
         answer = self.http.request(method, self.url + path, json=body, headers=headers)
         assert answer.ok, f"{method} {path}: {answer.status_code} {answer.text}"
         return answer.json() if answer.content else None
@@ -117,7 +117,13 @@ class World:
 
     def new_pairing_request(self):
         ask = {"device_id": f"asking-{next(self.number)}", "name": "Asks for itself"}
-        return self.post("/api/scanning/pairing-requests", ask)["pairing_token"]
+        headers = {"X-Forwarded-For": self.new_address()}
+        return self.call("POST", "/api/scanning/pairing-requests", ask, headers=headers)["pairing_token"]
+
+    def new_address(self):
+        """Where somebody asks from who comes through a proxy: what is counted by the address is not counted as ours."""
+        n = next(self.number)
+        return f"198.18.{n // 250 % 250}.{n % 250 + 1}"
 
     def new_log(self):
         """A device's log with a gap: what an organiser may close."""
