@@ -144,18 +144,6 @@ export async function next(page: Page): Promise<void> {
   await until("the camera again", async () => (await page.getByTestId("verdict").count()) === 0, { every: 20 });
 }
 
-/** Takes back the last scan: with one press within ten seconds, from the history after that. */
-export async function undo(page: Page): Promise<void> {
-  await page.getByTestId("undo").click();
-  const late = page.getByTestId("sheet-history");
-  await late.or(page.getByTestId("undone")).first().waitFor();
-  if ((await late.count()) > 0) {
-    await page.getByTestId("history-undo").first().click();
-    await page.getByTestId("confirm-undo").click();
-  }
-  await page.getByTestId("undone").waitFor();
-}
-
 export const headline = (page: Page): Promise<string | null> => page.getByTestId("headline").textContent();
 
 /** Everything this phone wrote down is at the server. */

@@ -61,9 +61,8 @@ struct Run {
     tally: Tally,
     results: Results,
     times: Vec<(String, Duration)>,
-    /// What failed of the web, in its own words, and what held only when it was tried again.
+    /// What failed of the web, in its own words.
     failures: Vec<String>,
-    again: Vec<String>,
     depth: Depth,
 }
 
@@ -106,14 +105,7 @@ pub fn test(depth: Depth) -> Result<()> {
 
 impl Run {
     fn new(depth: Depth) -> Run {
-        Run {
-            tally: Tally::default(),
-            results: Results::default(),
-            times: Vec::new(),
-            failures: Vec::new(),
-            again: Vec::new(),
-            depth,
-        }
+        Run { tally: Tally::default(), results: Results::default(), times: Vec::new(), failures: Vec::new(), depth }
     }
 
     fn all(&mut self) -> Result<()> {
@@ -159,7 +151,7 @@ impl Run {
         if self.depth == Depth::Long {
             self.step("planted bugs", |_| mutants())?;
         }
-        self.step("browser tests", Run::browsers)
+        self.step("browser tests", |run| run.vitest("e2e", &[("ADMIT_BIN", &binary())]))
     }
 
     fn step(&mut self, name: &str, work: impl FnOnce(&mut Run) -> Result<()>) -> Result<()> {
@@ -204,52 +196,6 @@ impl Run {
 
     /// The counts come from the runner's own report: its screen is for people.
     fn vitest(&mut self, script: &str, env: &[(&str, &str)]) -> Result<()> {
-        let (outcome, report) = self.vitest_once(script, &[], env)?;
-        self.judge(outcome, report)
-    }
-
-    /// The browser stories. Before a change lands, a file in which one failed is run once more, in a browser and against
-    /// a server of its own, and the end of the run names it: a machine that held its breath is no reason to throw a
-    /// change away, and nobody is to believe that nothing happened. Before a release nothing is tried again.
-    fn browsers(&mut self) -> Result<()> {
-        let binary = binary();
-        let env = [("ADMIT_BIN", binary.as_str())];
-        let (mut outcome, mut report) = self.vitest_once("e2e", &[], &env)?;
-        if let Some(first) = report.as_mut().filter(|_| outcome.is_err() && self.depth == Depth::Gate) {
-            let files = first.failed_files();
-            let told = first.failures();
-            if !files.is_empty() {
-                println!("\nonce more, since they failed:\n{}", told.join("\n"));
-                let (again, second) = self.vitest_once("e2e", &files, &env)?;
-                if let Some(second) = second {
-                    self.again.extend(first.tried_again(&second));
-                    outcome = again;
-                }
-            }
-        }
-        self.judge(outcome, report)
-    }
-
-    fn judge(&mut self, outcome: Result<()>, report: Option<Report>) -> Result<()> {
-        match report {
-            Some(report) => {
-                self.tally.vitest_report(&report.text())?;
-                self.results.vitest(&report.text())?;
-                self.failures.extend(report.failures());
-            }
-            None if outcome.is_ok() => bail!("the runner left no report"),
-            None => {}
-        }
-        outcome
-    }
-
-    /// Runs all files of a script or those named; the report is what the runner left of it, if anything.
-    fn vitest_once(
-        &self,
-        script: &str,
-        files: &[String],
-        env: &[(&str, &str)],
-    ) -> Result<(Result<()>, Option<Report>)> {
         let report = exec::root().join("target/xtask").join(format!("{script}.json"));
         if report.exists() {
             std::fs::remove_file(&report)?;
@@ -258,19 +204,23 @@ impl Run {
         command
             .args(["run", "--silent", script, "--", "--reporter=default", "--reporter=json"])
             .arg(format!("--outputFile.json={}", report.display()))
-            .args(files)
             .envs(self.depth.settings().iter().copied())
             .envs(env.iter().copied());
         let outcome = exec::run_within(&mut command, self.depth.patience());
-        let report = std::fs::read_to_string(&report).ok().map(|text| Report::read(&text)).transpose()?;
-        Ok((outcome, report))
+        match std::fs::read_to_string(&report) {
+            Ok(text) => {
+                self.tally.vitest_report(&text)?;
+                self.results.vitest(&text)?;
+                self.failures.extend(Report::read(&text)?.failures());
+            }
+            Err(_) if outcome.is_ok() => bail!("the runner left no report at {}", report.display()),
+            Err(_) => {}
+        }
+        outcome
     }
 
     /// Names what failed at the end of the run, where it is looked for.
     fn told(&self) {
-        for name in &self.again {
-            println!("held only when it was tried again: {name}");
-        }
         for name in self.results.failed_in_rust() {
             println!("failed: {name}");
         }

@@ -20,16 +20,6 @@ const FLAGS = [
   "--remote-debugging-port=0",
 ];
 
-/** "Admit" stays for as long as staff can choose: a test looks at it more than once. */
-function slowVerdicts(): void {
-  try {
-    const kept = JSON.parse(localStorage.getItem("admit-settings") ?? "{}") as object;
-    localStorage.setItem("admit-settings", JSON.stringify({ dwellMs: 3000, ...kept }));
-  } catch {
-    // The empty page has nowhere to keep it.
-  }
-}
-
 export interface PhoneOptions {
   /** Shown in the names of its folder and in errors. */
   name?: string;
@@ -97,7 +87,6 @@ export class Phone {
     this.#context = context;
     context.setDefaultTimeout(20_000);
     if (!this.#options.film && !this.#options.camera) await canvasCamera(context);
-    await context.addInitScript(slowVerdicts);
     context.on("weberror", (error) => this.#errors.push(String(error.error())));
   }
 

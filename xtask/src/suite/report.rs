@@ -1,8 +1,8 @@
-//! What vitest says of a run: what failed and why, and what a second try made of it.
+//! What vitest says of a run: what failed and why.
 
 use crate::exec;
 use anyhow::{Context, Result};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::path::Path;
 
 /// How much of a failure's own words the end of a run repeats: a log is often read from its end, and only there.
@@ -17,17 +17,6 @@ impl Report {
     /// Reads what the runner wrote.
     pub fn read(text: &str) -> Result<Report> {
         serde_json::from_str(text).map(Report).context("the report of vitest is not JSON")
-    }
-
-    /// As the runner writes it.
-    pub fn text(&self) -> String {
-        self.0.to_string()
-    }
-
-    /// The paths of the files in which anything failed, a hook or the file itself included.
-    pub fn failed_files(&self) -> Vec<String> {
-        let failed = self.files().filter(|file| file["status"] == "failed" || tests(file).any(failed));
-        failed.filter_map(|file| file["name"].as_str()).map(str::to_owned).collect()
     }
 
     /// One entry for each failure: where, its title, and the first lines of why.
@@ -45,29 +34,6 @@ impl Report {
             }
         }
         all
-    }
-
-    /// Puts the files of a second try in the place of the first. Returns what had failed and holds now.
-    pub fn tried_again(&mut self, again: &Report) -> Vec<String> {
-        let mut held = Vec::new();
-        for file in self.0["testResults"].as_array_mut().into_iter().flatten() {
-            let Some(second) = again.files().find(|second| second["name"] == file["name"]) else { continue };
-            if second["status"] == "passed" && tests(second).all(|test| !failed(test)) {
-                let first =
-                    tests(file).filter(|test| failed(test)).map(|test| format!("{}: {}", place(file), title(test)));
-                let first: Vec<String> = first.collect();
-                held.extend(if first.is_empty() { vec![place(file)] } else { first });
-            }
-            *file = second.clone();
-        }
-        let count = |status: &str| self.files().flat_map(tests).filter(|test| test["status"] == status).count();
-        let (passed, failed, todo) = (count("passed"), count("failed"), count("todo"));
-        let pending = self.files().flat_map(tests).count() - passed - failed - todo;
-        self.0["numPassedTests"] = json!(passed);
-        self.0["numFailedTests"] = json!(failed);
-        self.0["numPendingTests"] = json!(pending);
-        self.0["numTodoTests"] = json!(todo);
-        held
     }
 
     fn files(&self) -> impl Iterator<Item = &Value> {
@@ -102,6 +68,7 @@ fn cut(why: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn file(name: &str, status: &str, results: &[(&str, &str)]) -> Value {
         let name = exec::root().join(name).display().to_string();
@@ -124,28 +91,5 @@ mod tests {
         ]);
         let expected = ["web/e2e/a.test.ts: two\n    waited\n    in vain", "web/e2e/b.test.ts\n    the hook"];
         assert_eq!(report.failures(), expected);
-        assert_eq!(report.failed_files().len(), 2);
-    }
-
-    #[test]
-    fn a_second_try_counts_in_place_of_the_first_and_is_named() {
-        let first = [
-            file("web/e2e/a.test.ts", "failed", &[("one", "passed"), ("two", "failed")]),
-            file("web/e2e/c.test.ts", "passed", &[("four", "passed")]),
-        ];
-        let mut report = report(&first);
-        let again = self::report(&[file("web/e2e/a.test.ts", "passed", &[("one", "passed"), ("two", "passed")])]);
-        assert_eq!(report.tried_again(&again), ["web/e2e/a.test.ts: two"]);
-        assert!(report.failures().is_empty() && report.failed_files().is_empty());
-        assert_eq!((&report.0["numPassedTests"], &report.0["numFailedTests"]), (&json!(3), &json!(0)));
-    }
-
-    #[test]
-    fn what_fails_twice_has_failed() {
-        let mut report = report(&[file("web/e2e/a.test.ts", "failed", &[("one", "failed"), ("two", "passed")])]);
-        let again = self::report(&[file("web/e2e/a.test.ts", "failed", &[("one", "passed"), ("two", "failed")])]);
-        assert!(report.tried_again(&again).is_empty());
-        assert_eq!(report.failures(), ["web/e2e/a.test.ts: two\n    waited\n    in vain"]);
-        assert_eq!(report.0["numFailedTests"], json!(1));
     }
 }
