@@ -1,7 +1,7 @@
 // Nobody is kept out by how the scanner looks: each screen by day and by night, checked by axe.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Admit, barriers, shot } from "./harness/index.ts";
+import { Admit, barriers, shot, until } from "./harness/index.ts";
 import { Doors, hours, next, phoneBox, ready, still, synced, typed } from "./scanner-kit.ts";
 
 const phones = phoneBox();
@@ -126,4 +126,37 @@ test("on the smallest screens what is next stays in sight, and Tab reaches nothi
     await page.locator('[data-testid="verdict"][data-screen="nobody"]').waitFor();
     await next(page);
   }
+});
+
+test("no button of the sync sheet moves while the scans go to the server", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "STAY-ONE" }]);
+  const phone = await phones.open({ name: "stays", camera: "none" });
+  const page = await doors.pair(phone, "north");
+  await phone.context.setOffline(true);
+  expect(await typed(page, "STAY-ONE")).toBe("admit");
+  await next(page);
+  await page.getByTestId("sync").click();
+  const state = async () => (await page.getByTestId("sync-state").textContent()) ?? "";
+  await until("the network's absence to be told", async () => /No network|did not answer/.test(await state()));
+  await shot(page, "sheet-sync-waiting");
+  // Where they stand, seen again at each change of the sheet: a tap falls between any two.
+  await page.evaluate(() => {
+    const places = new Set<string>();
+    const look = () => {
+      for (const id of ["close-sheet", "sync-now", "export"]) {
+        const { top, left } = document.querySelector(`[data-testid="${id}"]`)!.getBoundingClientRect();
+        places.add(`${id} ${left} ${top}`);
+      }
+    };
+    look();
+    const sheet = document.querySelector('[data-testid="sheet-sync"]')!;
+    new MutationObserver(look).observe(sheet, { subtree: true, childList: true, characterData: true });
+    Object.assign(window, { places });
+  });
+  await phone.context.setOffline(false);
+  await page.getByTestId("sync-now").click();
+  await until("all to be sent", async () => (await state()) === "Everything is with the server.");
+  expect(await page.evaluate(() => [...(window as unknown as { places: Set<string> }).places])).toHaveLength(3);
+  await shot(page, "sheet-sync-sent");
+  expect(phone.errors).toEqual([]);
 });

@@ -24,7 +24,8 @@ class Way {
   /** Requests whose path holds one of these are kept waiting. */
   held: RegExp | null = null;
   readonly #waiting: (() => void)[] = [];
-  readonly seen: string[] = [];
+  /** The paths of the requests that were answered to the end. */
+  readonly answered: string[] = [];
 
   private constructor(
     private readonly server: Server,
@@ -34,12 +35,12 @@ class Way {
   static async open(to: string): Promise<Way> {
     const target = new URL(to);
     const server = createServer((incoming, outgoing) => {
-      way.seen.push(incoming.url ?? "");
       const pass = () => {
         const { method, headers, url } = incoming;
         const onward = request({ host: target.hostname, port: target.port, method, headers, path: url }, (answer) => {
           outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
           answer.pipe(outgoing);
+          answer.on("end", () => way.answered.push(url ?? ""));
         });
         onward.on("error", () => outgoing.destroy());
         incoming.pipe(onward);
@@ -101,11 +102,11 @@ async function asks(page: Page, codes: string[]): Promise<void> {
   await until("a verdict by the server's word", async () => {
     const code = codes.shift();
     if (code === undefined) throw new Error("no ticket is left");
-    const pings = way.seen.length;
+    const before = way.answered.length;
     expect(await typed(page, code)).toBe("admit");
     if ((await confirmed(page)) === 1) return true;
     await next(page);
-    await until("the way to be measured", async () => way.seen.slice(pings).some((path) => path === "/api/scanning/time"), { within: 20_000 });
+    await until("the way to be measured", async () => way.answered.slice(before).some((path) => path === "/api/scanning/time"), { within: 20_000 });
     return false;
   });
 }
@@ -115,10 +116,10 @@ test("online the server's word is on the screen, and green only with the final o
   const doors = await Doors.open(admit, ["GOOD", "VOIDED", ...spare].map((barcode) => ({ barcode })));
   const { page, errors } = await pair(doors, "online");
   await asks(page, spare);
-  await shot(page, "scanner-confirmed");
   const shown = await page.getByTestId("verdict").getAttribute("data-scan-id");
-  expect(await journalled(page, shown ?? "")).toEqual([["claim", false], ["final", true]]);
   expect(await page.getByTestId("provisional").count()).toBe(0);
+  await shot(page, "scanner-confirmed");
+  expect(await journalled(page, shown ?? "")).toEqual([["claim", false], ["final", true]]);
   await next(page);
   // The phone does not hear of the void; the server knows.
   way.held = /changes|manifest/;
@@ -145,9 +146,9 @@ test("a server that does not answer is waited for 200 ms, and only once: amber, 
   expect(await typed(page, "SLOW-ONE")).toBe("admit");
   expect(await page.getByTestId("provisional").textContent()).toBe("Stored, will sync");
   expect(await confirmed(page)).toBe(0);
-  await shot(page, "scanner-decided-alone");
   await next(page);
   expect(await typed(page, "SLOW-TWO")).toBe("admit");
+  await shot(page, "scanner-decided-alone");
   const took = await until("both verdicts to be painted", () =>
     page.evaluate(() => {
       const all = performance.getEntriesByName("decode→verdict painted").map(({ duration }) => duration);

@@ -6,8 +6,8 @@ use serde_json::Value;
 use std::path::Path;
 
 /// How much of a failure's own words the end of a run repeats: a log is often read from its end, and only there.
-const LINES: usize = 6;
-const LETTERS: usize = 600;
+const LINES: usize = 16;
+const LETTERS: usize = 2_000;
 
 /// The runner's report in JSON.
 #[derive(Debug)]
