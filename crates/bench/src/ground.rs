@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use admit_core::barcode::BarcodeHash;
 use admit_store_postgres::testing;
 use anyhow::{Context, Result, ensure};
+use clap::ValueEnum;
 
 use crate::organiser::{Listed, Organiser, Place, listed};
 use crate::run::Run;
@@ -19,17 +20,12 @@ use crate::server::{Account, Data, Server};
 const TICKETS: usize = 330_000;
 
 /// A store that scans are taken into.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Store {
     /// The embedded one.
     Sqlite,
     /// A server of its own, private to the run, with every commit on the disk.
     Postgres,
-}
-
-impl Store {
-    /// Both.
-    pub const ALL: [Store; 2] = [Store::Sqlite, Store::Postgres];
 }
 
 impl fmt::Display for Store {

@@ -36,7 +36,7 @@ const TABLES: [&str; 3] = ["scans", "states", "verdicts"];
 /// Both stores.
 pub fn measure(run: &Run) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for store in Store::ALL {
+    for &store in &run.stores {
         rows.extend(one(run, store)?);
     }
     Ok(rows)

@@ -37,7 +37,7 @@ const RUNS: usize = 3;
 /// Every size of batch at 1, 8 and 32 phones on each store, and one phone with 2,000 queued scans.
 pub fn measure(run: &Run) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for store in Store::ALL {
+    for &store in &run.stores {
         let small = if store == Store::Sqlite { 1.0 } else { 0.6 };
         for (format, batch, per_phone, share) in [
             (Format::V1, 50, [40, 20, 20], small),

@@ -35,6 +35,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 
+use ground::Store;
 use row::Row;
 use run::Run;
 
@@ -66,6 +67,9 @@ struct Arguments {
     /// Only these measurements, by name and with commas.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Only these stores, with commas.
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["sqlite", "postgres"])]
+    store: Vec<Store>,
     /// Small sizes and few repeats: shows that everything works, says nothing about speed.
     #[arg(long)]
     quick: bool,
@@ -105,7 +109,7 @@ fn main() -> ExitCode {
 fn measure(arguments: &Arguments) -> Result<bool> {
     let root = root();
     let admit = std::env::var_os("ADMIT_BIN").map_or_else(|| root.join("target/release/admit"), PathBuf::from);
-    let run = Run { root, admit, quick: arguments.quick };
+    let run = Run { root, admit, quick: arguments.quick, stores: arguments.store.clone() };
     let wanted = chosen(&arguments.only)?;
     let (mut rows, mut failed) = (Vec::new(), Vec::new());
     for (name, work) in wanted {

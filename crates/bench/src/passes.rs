@@ -40,7 +40,7 @@ const PICTURES: usize = 32;
 /// Both stores.
 pub fn measure(run: &Run) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for store in Store::ALL {
+    for &store in &run.stores {
         rows.extend(one(run, store)?);
     }
     Ok(rows)

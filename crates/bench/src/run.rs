@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::ground::Store;
+
 /// The circumstances of a run.
 #[derive(Debug)]
 pub struct Run {
@@ -13,6 +15,8 @@ pub struct Run {
     pub admit: PathBuf,
     /// Small sizes and few repeats: shows that it works, says nothing about speed.
     pub quick: bool,
+    /// Stores that are measured, where a measurement has one.
+    pub stores: Vec<Store>,
 }
 
 impl Run {

@@ -65,9 +65,27 @@ pub async fn until_stopped(state: AppState, listener: TcpListener) {
 fn carry_out_runs_apart(state: AppState) -> anyhow::Result<()> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut threads = tokio::runtime::Builder::new_multi_thread();
-    let threads = threads.worker_threads((cores / 2).max(1)).thread_name("admit-runs").enable_all().build()?;
+    let threads = threads
+        .worker_threads((cores / 2).max(1))
+        .thread_name("admit-runs")
+        .on_thread_start(give_way)
+        .enable_all()
+        .build()?;
     threads.block_on(state.carry_out_runs());
     Ok(())
+}
+
+/// How far a thread that makes passes gives way to those that answer scans, where both want a core.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 10;
+
+/// This thread has a core when no other wants it.
+fn give_way() {
+    // Of one thread only on Linux; elsewhere it would be the whole process.
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::nice(NICE) {
+        tracing::warn!(%error, "passes are made with the same priority as answers");
+    }
 }
 
 #[cfg(unix)]

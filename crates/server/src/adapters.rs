@@ -11,6 +11,7 @@ pub mod sync_limit;
 pub mod webhook_limit;
 pub mod recent_scans;
 pub mod mail;
+mod mail_server;
 pub mod objects;
 pub mod runner;
 pub mod per_address;

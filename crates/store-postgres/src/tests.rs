@@ -314,6 +314,7 @@ fn no_lookup_of_a_batch_reads_all_of_an_event() {
         ("MARK_TICKETS", "'o', 'e', 1, ARRAY['t1']"),
         ("STATES", "'o', 'e', ARRAY['ticket:t1']"),
         ("SCANNED_TICKETS", "'o', 'e', ARRAY['ticket:t1']"),
+        ("RUNS_OF_SUBJECT", "'o', 1, 'r', NULL, NULL, 1, 'g'"),
     ];
     for (name, values) in hot {
         let stmt = statements().find(|stmt| stmt.name == name).unwrap();

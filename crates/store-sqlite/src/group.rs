@@ -61,15 +61,13 @@ enum Ran {
 const FOLDING: Duration = Duration::from_millis(20);
 
 impl Writer {
-    /// Runs jobs in as few transactions as can be, and answers each after its commit.
-    pub fn run(&mut self, jobs: impl IntoIterator<Item = Job>) {
-        let mut waiting = jobs.into_iter().peekable();
-        while waiting.peek().is_some() {
-            if self.stopped {
-                waiting.by_ref().for_each(|job| job.answer(Err(unavailable())));
-                return;
-            }
-            self.transaction(&mut waiting);
+    /// Runs jobs in one transaction, for as long as operations may be folded, and answers each after its commit. What is
+    /// not taken from `jobs` then is the next transaction's.
+    pub fn run(&mut self, jobs: &mut impl Iterator<Item = Job>) {
+        if self.stopped {
+            jobs.for_each(|job| job.answer(Err(unavailable())));
+        } else {
+            self.transaction(jobs);
         }
     }
 

@@ -6,6 +6,7 @@ mod options;
 mod driver;
 mod connect;
 mod group;
+mod queue;
 mod threads;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -145,6 +146,14 @@ impl Sqlite {
     fn server<T: Send + 'static>(
         &self,
         writes: bool,
+        op: impl FnMut(&mut SqliteDriver<'_>) -> Result<T> + Send + 'static,
+    ) -> BoxFuture<'static, Result<T>> {
+        self.server_at(Pace::Urgent, writes, op)
+    }
+    fn server_at<T: Send + 'static>(
+        &self,
+        pace: Pace,
+        writes: bool,
         mut op: impl FnMut(&mut SqliteDriver<'_>) -> Result<T> + Send + 'static,
     ) -> BoxFuture<'static, Result<T>> {
         let slot = Arc::new(Mutex::new(None));
@@ -154,7 +163,7 @@ impl Sqlite {
             *into.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
             Ok(())
         });
-        let done = self.run(if writes { Work::Server(op) } else { Work::Look(op) }, Pace::Urgent);
+        let done = self.run(if writes { Work::Server(op) } else { Work::Look(op) }, pace);
         done.map(move |result| {
             result?;
             let value = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -217,10 +226,10 @@ impl Store for Sqlite {
         self.server(true, move |driver| directory::settle(driver, &name, &value))
     }
     fn take_runs(&self, holder: String, lease_ms: i64, limit: usize) -> BoxFuture<'static, Result<Vec<TakenRun>>> {
-        self.server(true, move |driver| job_queue::take(driver, &holder, lease_ms, limit))
+        self.server_at(Pace::Patient, true, move |driver| job_queue::take(driver, &holder, lease_ms, limit))
     }
     fn renew_runs(&self, holder: String, run_ids: Vec<String>, lease_ms: i64) -> BoxFuture<'static, Result<()>> {
-        self.server(true, move |driver| job_queue::renew(driver, &holder, &run_ids, lease_ms))
+        self.server_at(Pace::Patient, true, move |driver| job_queue::renew(driver, &holder, &run_ids, lease_ms))
     }
     fn free_runs(&self, holder: String) -> BoxFuture<'static, Result<u64>> {
         self.server(true, move |driver| job_queue::free(driver, &holder))

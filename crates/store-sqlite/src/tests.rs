@@ -97,6 +97,18 @@ fn no_statement_of_a_write_reads_all_of_an_event() {
 }
 
 #[test]
+fn what_a_letter_asks_of_earlier_ones_is_found_by_its_guest() {
+    let conn = connect::writer(None, &Options::inline()).unwrap();
+    let stmt = statements().find(|stmt| stmt.name == "RUNS_OF_SUBJECT").unwrap();
+    let plan: String = conn
+        .query_row(&format!("EXPLAIN QUERY PLAN {}", stmt.sqlite()), rusqlite::params![1, 2, 3, 4, 5, 6, 7], |row| {
+            row.get("detail")
+        })
+        .unwrap();
+    assert!(plan.contains("INDEX runs_of_subject (organization_id=? AND subject=? AND "), "{plan}");
+}
+
+#[test]
 fn facts_can_be_neither_changed_nor_removed() {
     let store: TestStore = Arc::new(Sqlite::memory(Options::inline()).unwrap());
     drive(async {
@@ -288,7 +300,10 @@ fn of_a_group_that_sqlite_rolled_back_nobody_is_acknowledged() {
         (Job { work: Work::Server(op), reply }, answer)
     };
     let (jobs, answers): (Vec<_>, Vec<_>) = [false, true, false].map(job).into_iter().unzip();
-    writer.run(jobs);
+    let mut jobs = jobs.into_iter().peekable();
+    while jobs.peek().is_some() {
+        writer.run(&mut jobs);
+    }
     let answers: Vec<Result<()>> = answers.into_iter().map(|mut answer| answer.try_recv().unwrap()).collect();
     assert!(answers[0].is_err() && answers[1].is_err(), "{answers:?}");
     assert_eq!(answers[2], Ok(()), "whoever had not begun gets a transaction of its own");
@@ -387,7 +402,7 @@ fn ten_thousand_writes_wait_and_the_next_is_told_to_come_again() {
         assert!((&mut first).now_or_never().is_none());
         begun.recv().unwrap();
         let mut waiting: Vec<_> =
-            (0..threads::QUEUE).map(|n| Box::pin(on_event(&store, move |_| Ok(n as u64)))).collect();
+            (0..queue::QUEUE).map(|n| Box::pin(on_event(&store, move |_| Ok(n as u64)))).collect();
         assert!(waiting.iter_mut().all(|one| one.now_or_never().is_none()));
         let refused = on_event(&store, |_| Ok(0)).await;
         assert!(matches!(refused, Err(Error::Later { code: "store_unavailable", .. })), "{refused:?}");

@@ -106,7 +106,7 @@ async fn insert_qr_code(steps: &mut Steps) -> StepResult<String> {
 async fn generate_qr_png(set_up: &SetUp, steps: &mut Steps, token: &str) -> StepResult<Vec<u8>> {
     let url = set_up.public_url.as_deref().map(|base| pass::url(base, token));
     steps
-        .work(GENERATE_QR_PNG, |_| async move {
+        .make(GENERATE_QR_PNG, async move {
             let url = url.ok_or_else(|| Setback::Again(NO_PUBLIC_URL.to_owned()))?;
             Ok(picture::png(&url)?)
         })
@@ -140,7 +140,7 @@ async fn send_email(
 ) -> StepResult<Value> {
     let (app, run, organization_id) = (steps.app().clone(), steps.run().clone(), steps.organization_id().clone());
     let set_up = set_up.clone();
-    let given = steps.work(SEND_EMAIL, |key| async move {
+    let given = steps.work_last(SEND_EMAIL, |key| async move {
         let found = read(&*app.store, &organization_id, move |tx| look(tx, &run)).await?;
         let now = app.clock.now();
         let said = match nothing_to_mail(&found, now) {

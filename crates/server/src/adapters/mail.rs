@@ -1,5 +1,4 @@
-//! Mail by SMTP (lettre). Each letter has a connection of its own: one that was given up in the middle has an answer
-//! outstanding, which the next letter on it would take for its own.
+//! Mail by SMTP (lettre).
 
 use std::time::Duration;
 
@@ -10,29 +9,23 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use lettre::message::header::{ContentType, HeaderName, HeaderValue};
 use lettre::message::{Attachment, MultiPart, SinglePart};
-use lettre::transport::smtp::Error as SmtpError;
-use lettre::{Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
-use tokio::sync::Semaphore;
+use lettre::{Address, Message};
 
-/// Mails under way at a time: mail servers refuse whoever comes with more connections than a few.
-const CONNECTIONS: u8 = 8;
+use super::mail_server::{MailServer, Refusal, told};
+
 /// The mail server does not let us in: a setting is wrong, not the letter.
 const NOT_LET_IN: [u16; 4] = [530, 534, 535, 538];
 
-/// A mail server.
+/// A mail server, and whom it sends for.
 pub struct Smtp {
-    transport: AsyncSmtpTransport<Tokio1Executor>,
+    server: MailServer,
     sender: Mailbox,
-    turns: Semaphore,
 }
 
 impl Smtp {
-    /// Reads an address such as `smtps://user:password@mail.example.org`. Nothing is connected yet. Inside a runtime.
-    pub fn open(url: &str, sender: Mailbox) -> Result<Self, SmtpError> {
-        let builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url)?;
-        let limit = Duration::from_millis(MAIL_MS);
-        let transport = builder.timeout(Some(limit)).build();
-        Ok(Self { transport, sender, turns: Semaphore::new(CONNECTIONS.into()) })
+    /// Reads an address such as `smtps://user:password@mail.example.org`. Nothing is connected yet.
+    pub fn open(url: &str, sender: Mailbox) -> Result<Self, String> {
+        Ok(Self { server: MailServer::read(url)?, sender })
     }
 }
 
@@ -44,12 +37,10 @@ impl Mail for Smtp {
         async move {
             let is_ascii = letter.to.email.is_ascii();
             let message = message(letter)?;
-            // Never closed: then nobody would hold it up.
-            let _turn = self.turns.acquire().await;
-            let sent = tokio::time::timeout(Duration::from_millis(MAIL_MS), self.transport.send(message)).await;
+            let sent = tokio::time::timeout(Duration::from_millis(MAIL_MS), self.server.send(&message)).await;
             match sent {
-                Ok(Ok(_)) => Ok(()),
-                Ok(Err(error)) => Err(meaning(&error, is_ascii)),
+                Ok(Ok(())) => Ok(()),
+                Ok(Err(refusal)) => Err(meaning(&refusal, is_ascii)),
                 Err(_) => Err(Unable::Later("the mail server takes too long".to_owned())),
             }
         }
@@ -58,7 +49,11 @@ impl Mail for Smtp {
 }
 
 /// A refusal for good of this very letter, or anything else, which may pass.
-fn meaning(error: &SmtpError, is_ascii: bool) -> Unable {
+fn meaning(refusal: &Refusal, is_ascii: bool) -> Unable {
+    let error = match refusal {
+        Refusal::Unreachable(error) => return Unable::Later(format!("the mail server did not take it: {error}")),
+        Refusal::Said(error) => error,
+    };
     let code = error.status().map(u16::from);
     let words = told(error);
     if error.is_permanent() && !code.is_some_and(|code| NOT_LET_IN.contains(&code)) {
@@ -68,20 +63,6 @@ fn meaning(error: &SmtpError, is_ascii: bool) -> Unable {
     } else {
         Unable::Later(format!("the mail server did not take it: {words}"))
     }
-}
-
-/// An error with what lies under it.
-fn told(error: &dyn std::error::Error) -> String {
-    let mut words = error.to_string();
-    let mut under = error.source();
-    while let Some(error) = under {
-        let more = error.to_string();
-        if !words.contains(&more) {
-            words = format!("{words}: {more}");
-        }
-        under = error.source();
-    }
-    words
 }
 
 /// The letter as MIME: text, or HTML with its picture; beside both the attachment.
@@ -155,48 +136,123 @@ mod tests {
         assert!(body.contains("Content-ID: <pic>") && body.contains("text/calendar"), "{body}");
     }
 
-    /// One conversation of a mail server: how many answers it gives before it falls silent.
-    async fn converse(socket: tokio::net::TcpStream, answers: usize) {
+    /// How a mail server behaves in one conversation.
+    #[derive(Clone, Copy)]
+    struct Manners {
+        /// Answers it gives before it falls silent, and is still there.
+        answers: usize,
+        /// Letters it takes before it has had enough.
+        letters: usize,
+        /// Whether it hangs up as soon as it took one.
+        hangs_up: bool,
+    }
+    const POLITE: Manners = Manners { answers: usize::MAX, letters: usize::MAX, hangs_up: false };
+
+    /// One conversation; tells how many letters it took.
+    async fn converse(socket: tokio::net::TcpStream, manners: Manners) -> usize {
         use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
         let (reader, mut writer) = socket.into_split();
-        let (mut lines, mut in_letter, mut given) = (BufReader::new(reader).lines(), false, 0);
-        let mut say = "220 here".to_owned();
+        let (mut lines, mut in_letter, mut given, mut taken) = (BufReader::new(reader).lines(), false, 0, 0);
+        let mut say = "220 here";
         loop {
             if !say.is_empty() {
-                if given == answers {
-                    // Silent, and still there.
+                if given == manners.answers {
                     std::future::pending::<()>().await;
                 }
                 given += 1;
                 writer.write_all(format!("{say}\r\n").as_bytes()).await.unwrap();
+                if say == "250 taken" && manners.hangs_up {
+                    return taken;
+                }
             }
-            let Ok(Some(line)) = lines.next_line().await else { return };
+            let Ok(Some(line)) = lines.next_line().await else { return taken };
             say = match (in_letter, line.as_str()) {
-                (true, ".") => "250 taken".to_owned(),
-                (true, _) => String::new(),
-                (false, "DATA") => "354 go on".to_owned(),
-                (false, _) => "250 yes".to_owned(),
+                (true, ".") => {
+                    taken += 1;
+                    "250 taken"
+                }
+                (true, _) => "",
+                (false, "DATA") => "354 go on",
+                (false, line) if line.starts_with("MAIL") && taken >= manners.letters => "421 enough",
+                (false, _) => "250 yes",
             };
             in_letter = line == "DATA" || in_letter && line != ".";
         }
+    }
+    /// A mail server whose conversations go so, one after another, and the last manners for all that follow. Tells what
+    /// each conversation took, as they end.
+    async fn server(manners: Vec<Manners>) -> (String, tokio::sync::mpsc::UnboundedReceiver<usize>) {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("smtp://{}", listener.local_addr().unwrap());
+        let (tell, told) = tokio::sync::mpsc::unbounded_channel();
+        tokio::spawn(async move {
+            for conversation in 0.. {
+                let (socket, _) = listener.accept().await.unwrap();
+                let (tell, manners) = (tell.clone(), manners[conversation.min(manners.len() - 1)]);
+                tokio::spawn(async move { tell.send(converse(socket, manners).await) });
+            }
+        });
+        (url, told)
     }
 
     /// The first conversation falls silent after the letter's body. Whoever gives up on it must not leave it to the next.
     #[tokio::test]
     async fn a_letter_that_was_given_up_on_leaves_no_answer_to_the_next_one() {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("smtp://{}", listener.local_addr().unwrap());
-        let served = tokio::spawn(async move {
-            // Greeting, EHLO, MAIL, RCPT, DATA: and then nothing.
-            for answers in [5, usize::MAX] {
-                let (socket, _) = listener.accept().await.unwrap();
-                tokio::spawn(converse(socket, answers));
-            }
-        });
+        // Greeting, EHLO, MAIL, RCPT, DATA: and then nothing.
+        let (url, mut told) = server(vec![Manners { answers: 5, ..POLITE }, POLITE]).await;
         let smtp = Smtp::open(&url, letter().from).unwrap();
         assert!(tokio::time::timeout(Duration::from_millis(300), smtp.send(letter())).await.is_err());
         smtp.send(letter()).await.unwrap();
-        served.await.unwrap();
+        assert_eq!(told.recv().await, Some(1));
+    }
+
+    #[tokio::test]
+    async fn letters_that_wait_are_handed_connections_and_the_last_one_ends_them() {
+        let (url, mut told) = server(vec![POLITE]).await;
+        let smtp = Smtp::open(&url, letter().from).unwrap();
+        let sent = futures_util::future::join_all((0..40).map(|_| smtp.send(letter()))).await;
+        assert!(sent.iter().all(Result::is_ok), "{sent:?}");
+        let (mut letters, mut conversations) = (0, 0);
+        while letters < 40 {
+            letters += told.recv().await.unwrap();
+            conversations += 1;
+        }
+        assert_eq!(letters, 40);
+        assert!(conversations <= 8, "{conversations} connections");
+    }
+
+    #[tokio::test]
+    async fn a_letter_that_was_taken_is_taken_though_the_server_hangs_up() {
+        let (url, mut told) = server(vec![Manners { hangs_up: true, ..POLITE }]).await;
+        let smtp = Smtp::open(&url, letter().from).unwrap();
+        // More than there are connections: some are handed one that is gone.
+        let sent = futures_util::future::join_all((0..20).map(|_| smtp.send(letter()))).await;
+        assert!(sent.iter().all(Result::is_ok), "{sent:?}");
+        for _ in 0..20 {
+            assert_eq!(told.recv().await, Some(1), "each letter once");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_server_that_has_had_enough_of_a_connection_gets_another() {
+        let (url, mut told) = server(vec![Manners { letters: 2, ..POLITE }]).await;
+        let smtp = Smtp::open(&url, letter().from).unwrap();
+        let sent = futures_util::future::join_all((0..30).map(|_| smtp.send(letter()))).await;
+        assert!(sent.iter().all(Result::is_ok), "{sent:?}");
+        let mut letters = 0;
+        while letters < 30 {
+            letters += told.recv().await.unwrap();
+        }
+        assert_eq!(letters, 30, "each letter once");
+    }
+
+    #[tokio::test]
+    async fn a_mail_server_that_is_not_there_is_asked_again_later() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("smtp://{}", listener.local_addr().unwrap());
+        drop(listener);
+        let sent = Smtp::open(&url, letter().from).unwrap().send(letter()).await;
+        assert!(matches!(&sent, Err(Unable::Later(why)) if why.contains("refused")), "{sent:?}");
     }
 
     #[test]
