@@ -2,40 +2,20 @@
 //! store, made once in a run and copied for every measurement.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use admit_core::barcode::BarcodeHash;
 use admit_store_postgres::testing;
 use anyhow::{Context, Result, ensure};
-use clap::ValueEnum;
 
 use crate::organiser::{Listed, Organiser, Place, listed};
-use crate::run::Run;
+use crate::run::{Run, Store};
 use crate::seed::copy_folder;
 use crate::server::{Account, Data, Server};
 
 /// Tickets: 32 phones upload 10,000 each, after their first batches.
 const TICKETS: usize = 330_000;
-
-/// A store that scans are taken into.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Store {
-    /// The embedded one.
-    Sqlite,
-    /// A server of its own, private to the run, with every commit on the disk.
-    Postgres,
-}
-
-impl fmt::Display for Store {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Store::Sqlite => "SQLite",
-            Store::Postgres => "PostgreSQL",
-        })
-    }
-}
 
 /// A database as it is before the doors open, and what is in it.
 #[derive(Debug)]

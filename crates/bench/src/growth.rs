@@ -11,12 +11,12 @@ use anyhow::{Context, Result, ensure};
 use rusqlite::Connection;
 use tokio_postgres::NoTls;
 
-use crate::ground::{Ground, Store, postgres};
+use crate::ground::{Ground, postgres};
 use crate::ingest::{once, paired};
 use crate::organiser::Listed;
 use crate::phone::{Format, Phone};
 use crate::row::{Row, Target, number};
-use crate::run::Run;
+use crate::run::{Run, Store};
 use crate::sample::median;
 use crate::server::{Data, Server};
 

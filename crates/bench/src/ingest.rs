@@ -9,12 +9,12 @@ use anyhow::{Context, Result, anyhow, ensure};
 
 use crate::bare;
 use crate::bare_postgres;
-use crate::ground::{Ground, Store};
+use crate::ground::Ground;
 use crate::http::Answer;
 use crate::organiser::{Listed, Organiser};
 use crate::phone::{Format, Phone, Upload};
 use crate::row::{Row, Target, number};
-use crate::run::Run;
+use crate::run::{Run, Store};
 use crate::sample::median;
 use crate::server::{Data, Server};
 

@@ -35,9 +35,8 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 
-use ground::Store;
 use row::Row;
-use run::Run;
+use run::{Run, Store};
 
 type Measure = fn(&Run) -> Result<Vec<Row>>;
 

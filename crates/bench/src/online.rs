@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, ensure};
 
-use crate::ground::{Ground, Store};
+use crate::ground::Ground;
 use crate::ingest::{bare_rate, paired};
 use crate::organiser::Listed;
 use crate::phone::{Format, Phone};
 use crate::row::{Row, Target, number};
-use crate::run::Run;
+use crate::run::{Run, Store};
 use crate::sample::{median, percentile};
 use crate::server::Server;
 

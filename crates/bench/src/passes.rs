@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 use admit_core::pass;
 use anyhow::{Context, Result, anyhow, ensure};
 
-use crate::ground::{Store, postgres};
+use crate::ground::postgres;
 use crate::http::Connection;
 use crate::ingest::check;
 use crate::list::Random;
@@ -18,7 +18,7 @@ use crate::mailbox::{self, Mailbox};
 use crate::organiser::{Listed, Organiser, Place, listed};
 use crate::phone::{Format, Phone};
 use crate::row::{Row, Target, number};
-use crate::run::Run;
+use crate::run::{Run, Store};
 use crate::sample::percentile;
 use crate::server::{Data, Server};
 

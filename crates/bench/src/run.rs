@@ -1,10 +1,10 @@
 //! What every measurement is told: how much, with which binary, where.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-
-use crate::ground::Store;
+use clap::ValueEnum;
 
 /// The circumstances of a run.
 #[derive(Debug)]
@@ -50,5 +50,23 @@ impl Run {
             std::fs::remove_dir_all(&path).with_context(|| format!("emptying {}", path.display()))?;
         }
         self.folder(name)
+    }
+}
+
+/// A store that scans are taken into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Store {
+    /// The embedded one.
+    Sqlite,
+    /// A server of its own, private to the run, with every commit on the disk.
+    Postgres,
+}
+
+impl fmt::Display for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Store::Sqlite => "SQLite",
+            Store::Postgres => "PostgreSQL",
+        })
     }
 }

@@ -106,7 +106,10 @@ impl MailServer {
             && connection.test_connected().await
         {
             match connection.send(message.envelope(), &letter).await {
-                Ok(_) => return Ok(self.hand_on(connection)),
+                Ok(_) => {
+                    self.hand_on(connection);
+                    return Ok(());
+                }
                 // It has had enough letters, and this one is not among them.
                 Err(error) if error.status().is_some_and(|status| u16::from(status) == CLOSING) => {}
                 Err(error) => return Err(error.into()),
@@ -114,7 +117,8 @@ impl MailServer {
         }
         let mut connection = self.connect().await?;
         connection.send(message.envelope(), &letter).await?;
-        Ok(self.hand_on(connection))
+        self.hand_on(connection);
+        Ok(())
     }
 
     /// To the next letter that waits; where none does, the connections end.
