@@ -272,6 +272,19 @@ test("while the server is asked about a code the next one waits; the verdict kee
   expect(engine.types).toEqual(["code", "appended", "tick", "appended", "code"]);
 });
 
+test("a claim whose way to the server was lost while it was written keeps its cause: the final follows at once", async () => {
+  const cause = { text: "a", readAt: 5 };
+  engine.script.set("code", [append(1)]);
+  runner.feed({ type: "code", text: "a", method: "qr" }, undefined, cause);
+  engine.script.set("appended", [append(2)]);
+  appends[0]!.done();
+  await settle();
+  engine.script.set("appended", [{ type: "show", verdict }]);
+  appends[1]!.done();
+  await settle();
+  expect(shown).toEqual([{ verdict, cause }]);
+});
+
 test("a refusal ends the wait for the server too", async () => {
   engine.script.set("code", [{ ...(request(1) as SendEffect), urgent: true }]);
   runner.feed({ type: "code", text: "A", method: "qr" }, undefined, { text: "A", readAt: 1 });

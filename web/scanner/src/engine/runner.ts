@@ -83,8 +83,11 @@ export class Runner {
       listener.broken(`${input.type}: ${error instanceof Error ? error.message : String(error)}`);
       return;
     }
+    // What is written after a code's rows are durable is of others, unless it is this code's own final: then the code is
+    // neither shown yet nor asked about.
+    const over = effects.some((one) => one.type === "show" || one.type === "refused" || (one.type === "send" && one.urgent === true));
     for (const effect of effects) {
-      const own = input.type === "appended" && effect.type === "append" ? undefined : cause;
+      const own = input.type === "appended" && effect.type === "append" && over ? undefined : cause;
       this.#effects.push({ effect, body, cause: own });
     }
     void this.#run();
