@@ -11,9 +11,11 @@ mod calendar;
 mod letter;
 mod delivery;
 mod enqueue;
+mod mailing;
 mod show;
 
 pub use delivery::{Delivery, INSERT_QR_CODE, KIND, SEND_EMAIL, SetUp};
+pub use mailing::{MailState, Mailing};
 pub use picture::{png, svg_path};
 pub use show::{Pass, opened, show};
 pub use why::Why;
@@ -21,5 +23,6 @@ pub use words::{escaped, plain, when};
 
 pub(crate) use delivery::no_pass;
 pub(crate) use enqueue::{enqueue, enqueue_change, enqueue_everybody};
+pub(crate) use mailing::mailings;
 pub(crate) use show::OPENED;
 pub(crate) use why::why;

@@ -32,6 +32,12 @@ statements! {
     RUN_SUBJECTS = "SELECT DISTINCT subject FROM runs WHERE organization_id = $1 AND event_id = $2 AND kind = $3 ORDER BY subject";
     /// The same, of some subjects.
     RUN_SUBJECTS_AMONG = "SELECT DISTINCT subject FROM runs WHERE organization_id = $1 AND event_id = $2 AND kind = $3 AND subject IN ($4)";
+    /// The newest run of a kind about each of some subjects.
+    NEWEST_RUNS = concat!("SELECT ", run_columns!(), " FROM runs AS newest WHERE organization_id = $1 AND event_id = $2 AND kind = $3
+        AND NOT EXISTS (SELECT 1 FROM runs AS later WHERE later.organization_id = newest.organization_id
+            AND later.subject = newest.subject AND later.event_id = newest.event_id AND later.kind = newest.kind
+            AND (later.created_at, later.run_id) > (newest.created_at, newest.run_id))
+        AND subject IN ($4)");
     /// Overwrites how a run stands, unless it is done.
     UPDATE_RUN = "UPDATE runs SET state = $3, tries = $4, step = $5, problem = $6, next_at = $7, updated_at = $8
         WHERE organization_id = $1 AND run_id = $2 AND state <> 'done'";
@@ -146,6 +152,11 @@ impl<D: Driver> TxJobs for SqlTx<'_, D> {
         let mut subjects = self.each(&RUN_SUBJECTS_AMONG, &key, &list, Row::text)?;
         subjects.sort();
         Ok(subjects)
+    }
+    fn newest_runs(&mut self, event_id: &EventId, kind: &str, subjects: &[String]) -> Result<Vec<RunRecord>> {
+        let id = self.organization_id.clone();
+        let list: Vec<Value<'_>> = subjects.iter().map(Value::from).collect();
+        self.each(&NEWEST_RUNS, &[(&id).into(), event_id.into(), kind.into()], &list, read_run)
     }
     fn update_run(&mut self, run: &RunRecord) -> Result<bool> {
         let id = self.organization_id.clone();

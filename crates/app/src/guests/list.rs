@@ -6,18 +6,28 @@ use admit_core::ids::EventId;
 use crate::caller::UserCaller;
 use crate::error::Result;
 use crate::events;
+use crate::passes::{self, Mailing};
 use crate::ports::{App, GuestFilter, read};
 use crate::records::*;
 
-/// A guest, what their ticket's scans add up to, and whether the event is over (so that one who never came is a
-/// no-show).
-pub type Listing = (GuestRecord, Option<StateRecord>, bool);
+/// A guest, and where they stand.
+#[derive(Debug, Clone)]
+pub struct Listing {
+    /// The guest.
+    pub guest: GuestRecord,
+    /// What their ticket's scans add up to.
+    pub state: Option<StateRecord>,
+    /// The event is over: one who never came is a no-show.
+    pub is_over: bool,
+    /// How the mail of their pass stands, where there is anything to tell.
+    pub mailing: Option<Mailing>,
+}
 
 /// Where a guest stands: derived, so that a late scan corrects it (spec D17).
-pub fn status((_, state, is_over): &Listing) -> &'static str {
-    match state {
+pub fn status(listing: &Listing) -> &'static str {
+    match &listing.state {
         Some(state) if state.state.persons() > 0 => "checked_in",
-        _ if *is_over => "no_show",
+        _ if listing.is_over => "no_show",
         _ => "pending",
     }
 }
@@ -42,10 +52,12 @@ pub async fn list(
         let event = events::require(tx, &event_id)?;
         let is_over = event.status.is_over();
         let listed = tx.guests(&event_id, &filter, &page)?;
-        Ok(Listed {
-            items: listed.items.into_iter().map(|(guest, state)| (guest, state, is_over)).collect(),
-            next_cursor: listed.next_cursor,
-        })
+        let mut mailings = passes::mailings(tx, &event_id, listed.items.iter().map(|(guest, _)| guest), sees_all)?;
+        let items = listed.items.into_iter().map(|(guest, state)| {
+            let mailing = mailings.remove(&guest.guest_id);
+            Listing { guest, state, is_over, mailing }
+        });
+        Ok(Listed { items: items.collect(), next_cursor: listed.next_cursor })
     })
     .await
 }

@@ -46,8 +46,9 @@ pub async fn resend(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result
         if !passes::enqueue(tx, &event, &[(guest.guest_id.to_string(), Why::Resend)], now, &mut draw)? {
             return Err(Error::conflict("event_over", "the event is over: passes are not sent any more"));
         }
+        let said = json!({ "has_email": guest.email.is_some() });
         let entity = ("Guest", guest_id.as_str());
-        tx.append_audit(line::of(&by, Some(&event.event_id), "pass_resent", entity, json!({})))?;
+        tx.append_audit(line::of(&by, Some(&event.event_id), "pass_resent", entity, said))?;
         newest(tx, &guest)
     })
     .await?;

@@ -10,6 +10,7 @@ use super::list::Listing;
 use crate::caller::UserCaller;
 use crate::error::{Error, Result};
 use crate::guest_lists;
+use crate::passes;
 use crate::ports::{App, Tx, read};
 use crate::records::*;
 
@@ -33,7 +34,10 @@ pub async fn show(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result<S
         let state = tx.states(&guest.event_id, &keys)?.into_iter().next();
         let event = tx.event(&guest.event_id)?.ok_or_else(|| Error::not_found("event"))?;
         let is_over = event.status.is_over();
-        Ok(((guest, state, is_over), ticket))
+        let sees_runs = can(by.role, Action::ReadGuests);
+        let mut mailings = passes::mailings(tx, &guest.event_id, std::iter::once(&guest), sees_runs)?;
+        let mailing = mailings.remove(&guest.guest_id);
+        Ok((Listing { guest, state, is_over, mailing }, ticket))
     })
     .await?;
     let pass = match &ticket {

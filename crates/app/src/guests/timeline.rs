@@ -32,6 +32,8 @@ pub enum What {
     RowDeleted,
     /// A person sent their pass again.
     Resent,
+    /// A person asked for their pass again, and there was no address to send it to.
+    Remade,
     /// Somebody opened the page of their pass for the first time: they, or whatever looks at their mail before them.
     Opened,
     /// The door opened for them.
@@ -117,7 +119,7 @@ fn done_by_people(tx: &mut dyn Tx, guest: &GuestRecord, ticket: Option<&TicketRe
                     _ => moments.push(moment(line.at, What::RowDeleted, told)),
                 }
             }
-            "pass_resent" => moments.push(moment(line.at, What::Resent, by)),
+            "pass_resent" => moments.push(moment(line.at, resent(&line.line.changes), by)),
             OPENED => moments.push(moment(line.at, What::Opened, None)),
             "guest_updated" | "ticket_updated" => {
                 moments.push(moment(line.at, What::Changed { fields: fields(&line.line.changes) }, by));
@@ -139,6 +141,12 @@ fn told_by(tx: &mut dyn Tx, metadata: &str, known: &mut BTreeMap<String, Option<
         known.insert(endpoint_id.to_owned(), name);
     }
     Ok(known.get(endpoint_id).cloned().flatten())
+}
+
+/// What came of asking for a pass again: without an address it is made, and nothing sent.
+fn resent(changes: &str) -> What {
+    let changes: serde_json::Value = serde_json::from_str(changes).unwrap_or_default();
+    if changes["has_email"] == false { What::Remade } else { What::Resent }
 }
 
 /// Whether a line tells of a row that made its guest.

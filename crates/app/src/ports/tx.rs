@@ -397,6 +397,8 @@ pub trait TxJobs {
     fn runs(&mut self, filter: &RunFilter, page: &Page) -> Result<Listed<RunRecord>>;
     /// What runs of a kind were ever about in an event, each once, in order; of these alone, where some are named.
     fn run_subjects(&mut self, event_id: &EventId, kind: &str, among: Option<&[String]>) -> Result<Vec<String>>;
+    /// The newest run of a kind about each of these, where there is one.
+    fn newest_runs(&mut self, event_id: &EventId, kind: &str, subjects: &[String]) -> Result<Vec<RunRecord>>;
     /// Overwrites how a run stands, unless it is done: `false`, and nothing is changed.
     fn update_run(&mut self, run: &RunRecord) -> Result<bool>;
     /// Steps of a run that are done, in the order they were.

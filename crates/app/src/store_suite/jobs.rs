@@ -215,6 +215,31 @@ pub async fn what_runs_were_about_is_told_once(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.run("r1")).await.unwrap().state, RunState::Done);
 }
 
+/// Of the runs about one guest the newest tells how things stand; another event's, kind's or guest's says nothing.
+pub async fn the_newest_run_about_each_is_found(store: TestStore) {
+    with_runs(&store, &["r1", "r2"]).await;
+    let later = RunRecord { run_id: "r0".into(), ..run("r1", 2_000) };
+    let same_moment = RunRecord { run_id: "r3".into(), ..run("r2", 1_000) };
+    let other_kind = RunRecord { run_id: "r4".into(), kind: "other".into(), ..run("r1", 9_000) };
+    on_event(&store, move |tx| tx.insert_runs(&[later.clone(), same_moment.clone(), other_kind.clone()]))
+        .await
+        .unwrap();
+    let newest = |event: &'static str, kind: &'static str, about: &[&str]| {
+        let about: Vec<String> = about.iter().map(|one| (*one).to_owned()).collect();
+        let found = look(&store, move |tx| tx.newest_runs(&id(event), kind, &about));
+        async move {
+            let mut ids: Vec<String> = found.await.into_iter().map(|run| run.run_id).collect();
+            ids.sort();
+            ids
+        }
+    };
+    assert_eq!(newest("e", "greet", &["guest-r1", "guest-r2", "guest-r9"]).await, ["r0", "r3"]);
+    assert_eq!(newest("e", "greet", &["guest-r2"]).await, ["r3"]);
+    assert_eq!(newest("e", "other", &["guest-r1", "guest-r2"]).await, ["r4"]);
+    assert_eq!(newest("f", "greet", &["guest-r1"]).await, [""; 0]);
+    assert_eq!(newest("e", "greet", &[]).await, [""; 0]);
+}
+
 /// Two organisations' runs of the same id do not meet.
 pub async fn runs_of_two_organizations_do_not_meet(store: TestStore) {
     with_runs(&store, &["r1"]).await;

@@ -77,7 +77,7 @@ fn where_a_guest_stands_follows_from_the_scans() {
             now(guests::list(&world.app, &world.owner, world.event.clone(), GuestFilter::default(), whole_page()))
                 .unwrap();
         let mut out: Vec<String> =
-            page.items.iter().map(|one| format!("{} {}", one.0.name, guests::list::status(one))).collect();
+            page.items.iter().map(|one| format!("{} {}", one.guest.name, guests::list::status(one))).collect();
         out.sort();
         out
     };
@@ -99,7 +99,7 @@ fn guests_are_found_by_parts_of_their_names() {
     let find = |text: &str| {
         let filter = GuestFilter { text: Some(text.into()), ..GuestFilter::default() };
         let page = guests::list(&world.app, &world.owner, world.event.clone(), filter, whole_page());
-        now(page).unwrap().items.into_iter().map(|one| one.0.name).collect::<Vec<_>>()
+        now(page).unwrap().items.into_iter().map(|one| one.guest.name).collect::<Vec<_>>()
     };
     assert_eq!(find("BRÂNZĂ"), ["Amélie Brânză"]);
     assert_eq!(find("amelie"), ["Amélie Brânză"], "accents make no difference");
@@ -135,7 +135,7 @@ fn a_promoter_fills_their_own_list_and_no_other() {
     assert_eq!(wrong_field(change(&mine, away)), "guest_list_id");
     let seen =
         now(guests::list(&world.app, &promoter, world.event.clone(), GuestFilter::default(), whole_page())).unwrap();
-    assert_eq!(seen.items.into_iter().map(|one| one.0.name).collect::<Vec<_>>(), ["New name"]);
+    assert_eq!(seen.items.into_iter().map(|one| one.guest.name).collect::<Vec<_>>(), ["New name"]);
     for role in [Role::Door, Role::Viewer] {
         let member = world.member(role);
         assert_eq!(code(now(guests::update(&world.app, &member, mine.guest_id.clone(), rename()))), "forbidden");
@@ -182,7 +182,7 @@ fn one_guest_is_shown_with_their_ticket_to_who_may_see_them() {
     let mine = create(&world, NewGuest { guest_list_id: Some(own), party_size: Some(2), ..named("Mine") });
     let theirs = create(&world, NewGuest { guest_list_id: Some(house), ..named("Theirs") });
     let Shown { listing, ticket, .. } = now(guests::show(&world.app, &promoter, mine.guest_id.clone())).unwrap();
-    assert_eq!((listing.0.name.as_str(), ticket.unwrap().rules.entry_limit), ("Mine", 2));
+    assert_eq!((listing.guest.name.as_str(), ticket.unwrap().rules.entry_limit), ("Mine", 2));
     assert_eq!(guests::list::status(&listing), "pending");
     assert_eq!(code(now(guests::show(&world.app, &promoter, theirs.guest_id.clone()))), "no guest");
     assert_eq!(code(now(guests::timeline(&world.app, &promoter, theirs.guest_id.clone()))), "no guest");
@@ -221,7 +221,7 @@ fn guests_are_listed_by_list_and_by_whether_they_came() {
     world.phone("p", "main").scan("s1", &barcode, "valid", at(1_000));
     let find = |filter: GuestFilter| {
         let page = now(guests::list(&world.app, &world.owner, world.event.clone(), filter, whole_page())).unwrap();
-        let mut names: Vec<String> = page.items.into_iter().map(|one| one.0.name).collect();
+        let mut names: Vec<String> = page.items.into_iter().map(|one| one.guest.name).collect();
         names.sort();
         names
     };
@@ -251,7 +251,7 @@ fn a_promoters_file_fills_their_own_list_and_touches_nobody_elses_guests() {
     let again = import(file, &own).unwrap();
     assert_eq!((again.created, again.updated, again.unchanged), (0, 0, 3), "the same file twice changes nothing");
     let seen = now(guests::list(&world.app, &promoter, world.event.clone(), GuestFilter::default(), whole_page()));
-    let mut names: Vec<String> = seen.unwrap().items.into_iter().map(|one| one.0.name).collect();
+    let mut names: Vec<String> = seen.unwrap().items.into_iter().map(|one| one.guest.name).collect();
     names.sort();
     assert_eq!(names, ["Amélie", "Bo", "Mine now"]);
     assert_eq!(wrong_field(import(file, &house)), "guest_list_id");
@@ -288,7 +288,7 @@ fn a_promoters_ids_are_their_lists_own_and_never_the_organisers() {
     assert_eq!((by_promoter(theirs), by_owner(real)), ((0, 0, 2, 0), (0, 0, 3, 0)));
     assert_eq!(by_promoter("external_id,name\n19,Friend three\n"), (0, 0, 1, 0));
     let page = guests::list(&world.app, &promoter, world.event.clone(), GuestFilter::default(), whole_page());
-    let mut names: Vec<String> = now(page).unwrap().items.into_iter().map(|one| one.0.name).collect();
+    let mut names: Vec<String> = now(page).unwrap().items.into_iter().map(|one| one.guest.name).collect();
     names.sort();
     assert_eq!(names, ["Friend", "Friend three", "Friend two"]);
     // Whom the organiser puts onto this list is one guest for both.

@@ -260,7 +260,7 @@ fn a_code_that_was_made_for_another_event_is_mailed_by_nobody_here() {
     let file = format!("barcode,name,email\n{},Ana,ana@x.example\n", ticket.barcode.unwrap());
     now(tickets::import(app, owner, second.event_id.clone(), file.as_bytes(), HowToImport::default())).unwrap();
     let filter = admit_app::ports::GuestFilter::default();
-    let guest = now(guests::list(app, owner, second.event_id, filter, whole_page())).unwrap().items.remove(0).0;
+    let guest = now(guests::list(app, owner, second.event_id, filter, whole_page())).unwrap().items.remove(0).guest;
     now(guests::resend(app, owner, guest.guest_id)).unwrap();
     assert!(matches!(office.work()[..], [Ended::GaveUp]));
     assert_eq!(office.letters().len(), 0);

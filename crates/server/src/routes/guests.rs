@@ -1,6 +1,7 @@
 //! `/api/events/{id}/guests` and `/api/guests/{id}`.
 
 use admit_app::guests::{self, GuestPatch, Listing, Moment, Shown, What};
+use admit_app::passes::Mailing;
 use admit_app::ports::GuestFilter;
 use admit_app::records::GuestRecord;
 use admit_core::ids::{EventId, GuestId, GuestListId};
@@ -87,13 +88,38 @@ struct StandingGuestView {
     status: &'static str,
     /// Persons let in.
     actual_count: u32,
+    /// How the mail of their pass stands; none where they have their code from elsewhere.
+    mail: Option<MailView>,
+}
+
+/// How the mail of a guest's pass stands.
+#[derive(Serialize, ToSchema)]
+struct MailView {
+    /// `sent`, `waiting` (on its way, or to be tried again), or `not_sent`.
+    state: &'static str,
+    /// Why it waits, or was not sent, in plain words.
+    why: Option<String>,
+    /// Since when.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    at: Option<Timestamp>,
+}
+
+impl From<Mailing> for MailView {
+    fn from(one: Mailing) -> Self {
+        Self { state: one.state.as_str(), why: one.why, at: one.at }
+    }
 }
 
 impl From<Listing> for StandingGuestView {
     fn from(listing: Listing) -> Self {
         let status = guests::list::status(&listing);
-        let (guest, state, _) = listing;
-        Self { guest: guest.into(), status, actual_count: state.map_or(0, |record| record.state.persons()) }
+        let Listing { guest, state, mailing, .. } = listing;
+        Self {
+            guest: guest.into(),
+            status,
+            actual_count: state.map_or(0, |record| record.state.persons()),
+            mail: mailing.map(MailView::from),
+        }
     }
 }
 
@@ -206,7 +232,7 @@ struct MomentView {
     #[schema(value_type = String, format = DateTime)]
     at: Timestamp,
     /// `added`, `changed`, `received` (by their row in the organiser's own table), `row_deleted`, `resent` (their pass),
-    /// `opened` (its page, the first time), `entered`, `refused`, `left` or `undone`.
+    /// `remade` (the same, where there was no address to send it to), `opened` (its page, the first time), `entered`, `refused`, `left` or `undone`.
     what: &'static str,
     /// Of `changed`: which fields.
     fields: Vec<String>,
@@ -234,6 +260,7 @@ impl From<Moment> for MomentView {
             What::Received => ("received", Vec::new(), None),
             What::RowDeleted => ("row_deleted", Vec::new(), None),
             What::Resent => ("resent", Vec::new(), None),
+            What::Remade => ("remade", Vec::new(), None),
             What::Opened => ("opened", Vec::new(), None),
             What::Entered => ("entered", Vec::new(), None),
             What::Refused { outcome } => ("refused", Vec::new(), Some(outcome)),
@@ -258,7 +285,7 @@ async fn show(
 ) -> Result<Json<ShownGuestView>> {
     let Shown { listing, ticket, pass } = guests::show(&state.app, &caller, guest_id).await?;
     let pass_url = pass.zip(state.passes.public_url.as_deref()).map(|(token, base)| pass::url(base, &token));
-    let ticket = ticket.map(|ticket| TicketView::from((ticket, Some(listing.0.clone()), listing.1.clone())));
+    let ticket = ticket.map(|ticket| TicketView::from((ticket, Some(listing.guest.clone()), listing.state.clone())));
     Ok(Json(ShownGuestView { guest: listing.into(), ticket, pass_url }))
 }
 

@@ -11,6 +11,7 @@ mod signed;
 #[path = "../../../cli/tests/scenarios/scanner.rs"]
 mod scanner;
 mod device;
+mod member;
 mod frame;
 mod auth;
 mod malformed;

@@ -1,10 +1,11 @@
 //! Guests: found, shown, changed, followed; a promoter's own.
 
-use reqwest::{Method, RequestBuilder};
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{as_owner, get, patch, post};
 use crate::device::Phone;
+use crate::member::Member;
 use crate::server::{TestServer, json, problem};
 
 const GUESTS: &str = "/api/events/{event}/guests";
@@ -14,32 +15,6 @@ fn id(value: &Value) -> &str {
 }
 fn names(page: &Value) -> Vec<&str> {
     page["items"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect()
-}
-
-/// A member with a role, signed in by a session of theirs.
-struct Member<'a> {
-    server: &'a TestServer,
-    cookie: String,
-    user_id: String,
-}
-
-impl<'a> Member<'a> {
-    async fn new(server: &'a TestServer, role: &str) -> Self {
-        let email = format!("{role}@home.example");
-        let new = json!({ "email": email, "name": "Pat", "password": crate::server::PASSWORD, "role": role });
-        let made = post(server, "/api/members", new, 201).await;
-        let session = json!({ "email": email, "password": crate::server::PASSWORD });
-        let answer = server.post("/api/session").json(&session).send().await.unwrap();
-        let cookie = answer.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
-        Self { server, cookie, user_id: id(&made).to_owned() }
-    }
-    fn ask(&self, method: Method, path: &str) -> RequestBuilder {
-        let path = path.replace("{event}", self.server.home.event_id.as_str());
-        self.server.request(method, &path).header("cookie", &self.cookie)
-    }
-    async fn get(&self, path: &str) -> Value {
-        json(self.ask(Method::GET, path).send().await.unwrap(), 200).await
-    }
 }
 
 #[tokio::test]
