@@ -66,7 +66,13 @@ pub async fn update(app: &App, caller: &UserCaller, guest_id: GuestId, patch: Gu
             return Err(Error::invalid("flag", "is the organiser's to set: leave it as it is"));
         }
         let ticket = held_ticket(tx, &before, &after, &patch)?;
-        let ticket = ticket.map(|ticket| with_key(tx, &by, &before, &after, ticket)).transpose()?;
+        let (ticket, is_rekeyed) = match ticket {
+            Some(ticket) => {
+                let (ticket, is_rekeyed) = with_key(tx, &by, &before, &after, ticket)?;
+                (Some(ticket), is_rekeyed)
+            }
+            None => (None, false),
+        };
         let rules = ticket.as_ref().map(|ticket| TicketRules {
             entry_limit: if after.party_size == before.party_size {
                 ticket.rules.entry_limit
@@ -88,7 +94,7 @@ pub async fn update(app: &App, caller: &UserCaller, guest_id: GuestId, patch: Gu
         }
         let mut brought = None;
         if let (Some(ticket), Some(rules)) = (ticket, rules) {
-            if after.external_id != before.external_id {
+            if is_rekeyed {
                 tx.update_tickets(std::slice::from_ref(&ticket))?;
             }
             if let Some(applied) = apply(tx, &ticket, rules, &TicketPatch::default(), now, &mut draw)? {
@@ -152,26 +158,35 @@ fn applied(before: &GuestRecord, patch: &GuestPatch) -> Result<GuestRecord> {
 }
 
 /// The ticket, found from now on by the guest's new id: where it was found by the old one, or by nothing. A row known by
-/// its order, or by its guest's name, is still found by that in the next file.
+/// its order, or by its guest's name, is still found by that in the next file. What one list's files alone found, those of
+/// the guest's new list find. Tells whether that is another key than before.
 fn with_key(
     tx: &mut dyn Tx,
     by: &UserCaller,
     before: &GuestRecord,
     after: &GuestRecord,
     ticket: TicketRecord,
-) -> Result<TicketRecord> {
+) -> Result<(TicketRecord, bool)> {
     let by_id = match &ticket.import_key {
         Some(key) => keys::is_of_external_id(key),
         None => ticket.barcode.as_deref().is_some_and(is_token),
     };
-    if after.external_id == before.external_id || !by_id {
-        return Ok(ticket);
+    let (import_key, field, why) = if after.external_id != before.external_id && by_id {
+        (keys::of_guest(by, after), "external_id", keys::TAKEN)
+    } else {
+        let lists = tx.guest_lists(&before.event_id)?;
+        let to = lists.iter().find(|list| Some(&list.guest_list_id) == after.guest_list_id.as_ref());
+        let to = to.filter(|_| after.guest_list_id != before.guest_list_id);
+        let moved = to.zip(ticket.import_key.as_deref()).and_then(|(to, key)| keys::moved(key, to));
+        (moved.or_else(|| ticket.import_key.clone()), "guest_list_id", keys::THERE_ALREADY)
+    };
+    if import_key == ticket.import_key {
+        return Ok((ticket, false));
     }
-    let import_key = keys::of_guest(by, after);
     let others = tx.tickets_by_import_key(&before.event_id, import_key.as_slice())?;
     match others.iter().any(|other| other.ticket_id != ticket.ticket_id) {
-        true => Err(Error::invalid("external_id", keys::TAKEN)),
-        false => Ok(TicketRecord { import_key, ..ticket }),
+        true => Err(Error::invalid(field, why)),
+        false => Ok((TicketRecord { import_key, ..ticket }, true)),
     }
 }
 
@@ -184,6 +199,7 @@ fn held_ticket(
 ) -> Result<Option<TicketRecord>> {
     let touched = after.party_size != before.party_size
         || after.external_id != before.external_id
+        || after.guest_list_id != before.guest_list_id
         || patch.ticket_status.is_some();
     match &before.ticket_id {
         Some(ticket_id) if touched => tx.ticket(ticket_id),

@@ -7,7 +7,8 @@ use admit_core::access::{Action, can};
 use admit_core::ids::GuestListId;
 
 use crate::caller::UserCaller;
-use crate::records::GuestRecord;
+use crate::checks::folded;
+use crate::records::{GuestListRecord, GuestRecord};
 
 /// Whose keys are meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,11 +31,32 @@ impl KeyScope {
 
 const LIST: &str = "list:";
 const ID: &str = "id:";
+const GUEST: &str = "guest:";
+/// Between the parts of a guest's key. It cannot stand in a name: control characters are refused.
+const BETWEEN: char = '\u{1f}';
 
 /// The key of rows with an id of the sender's own.
 pub(crate) fn of_external_id(external_id: &str) -> String {
     format!("{ID}{external_id}")
 }
+
+/// The key of rows with neither a code nor an id nor an order: the list's name, the guest's, and their e-mail.
+pub(crate) fn of_name(list: &str, name: &str, email: &str) -> String {
+    format!("{GUEST}{}{BETWEEN}{}{BETWEEN}{email}", folded(list), folded(name))
+}
+
+/// A list's own key after its guest went onto another list: that one's own from then on, so that its promoter's next file
+/// finds them there. A key of the event is the organiser's word and goes nowhere.
+pub(crate) fn moved(key: &str, to: &GuestListRecord) -> Option<String> {
+    key.strip_prefix(LIST)?;
+    let bare = bare(key);
+    let there = bare.strip_prefix(GUEST).and_then(|rest| rest.split_once(BETWEEN));
+    let key = there.map(|(_, who)| format!("{GUEST}{}{BETWEEN}{who}", folded(&to.name)));
+    Some(KeyScope::List(to.guest_list_id.clone()).key(key.as_deref().unwrap_or(bare)))
+}
+
+/// Why a guest stays on their list.
+pub(crate) const THERE_ALREADY: &str = "has a guest of this own id or name already: change that one, or this one first";
 
 /// Why an id is refused.
 pub(crate) const TAKEN: &str = "is given to another guest already";
@@ -62,6 +84,32 @@ pub(crate) fn is_of_external_id(key: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lists_key_moves_with_its_guest_and_the_organisers_does_not() {
+        let to = GuestListRecord {
+            guest_list_id: GuestListId::new("l-2").unwrap(),
+            event_id: admit_core::ids::EventId::new("e").unwrap(),
+            name: "Late  Friends".into(),
+            promoter_id: None,
+            created_at: admit_core::time::Timestamp::START,
+        };
+        let own = KeyScope::List(GuestListId::new("l-1").unwrap());
+        let late = KeyScope::List(to.guest_list_id.clone());
+        let table = [
+            (own.key("id:A/7"), Some(late.key("id:A/7"))),
+            (own.key("order:A/7"), Some(late.key("order:A/7"))),
+            (
+                own.key(&of_name("Friends", "Ana", "a@x.example")),
+                Some(late.key(&of_name(&to.name, "Ana", "a@x.example"))),
+            ),
+            ("id:A/7".to_owned(), None),
+            (of_name("Friends", "Ana", ""), None),
+        ];
+        for (key, expected) in table {
+            assert_eq!(moved(&key, &to), expected, "{key}");
+        }
+    }
 
     #[test]
     fn a_lists_key_is_no_key_of_the_event_and_is_read_back() {

@@ -296,6 +296,55 @@ fn a_promoters_ids_are_their_lists_own_and_never_the_organisers() {
     assert_eq!(by_promoter("external_id,name\n40,Shared\n"), (0, 0, 1, 0));
 }
 
+/// A guest whom a promoter moves between their lists is found there by the next file, once, and nothing else changes.
+#[test]
+fn a_guest_who_goes_onto_another_list_is_known_there() {
+    let world = World::new();
+    let (promoter, first, _) = promoter_with_lists(&world);
+    let second = NewGuestList { name: "Late".into(), promoter_id: Some(promoter.user_id.clone()) };
+    let second = now(guest_lists::create(&world.app, &world.owner, world.event.clone(), second)).unwrap().guest_list_id;
+    let import = |list: &GuestListId, file: &str| {
+        let how = HowToImport { guest_list_id: Some(list.clone()), ..HowToImport::default() };
+        let report = now(tickets::import(&world.app, &promoter, world.event.clone(), file.as_bytes(), how)).unwrap();
+        (report.created, report.updated, report.unchanged, report.wrong_lines)
+    };
+    let on = |list: &GuestListId| -> Vec<GuestRecord> {
+        let filter = GuestFilter { guest_list_id: Some(list.clone()), ..GuestFilter::default() };
+        let page = now(guests::list(&world.app, &promoter, world.event.clone(), filter, whole_page())).unwrap();
+        page.items.into_iter().map(|one| one.guest).collect()
+    };
+    let by = |who: &UserCaller, guest: &GuestRecord, list: &GuestListId| {
+        let patch = GuestPatch { guest_list_id: Some(Some(list.clone())), ..GuestPatch::default() };
+        now(guests::update(&world.app, who, guest.guest_id.clone(), patch))
+    };
+    let file = "external_id,order_id,position,name,email\n7,,,Seven,\n,O-1,1,Order,\n,,,Named,n@x.example\n";
+    assert_eq!(import(&first, file), (3, 0, 0, 0));
+    let entry_types: Vec<_> = on(&first).iter().map(|guest| guest.entry_type_id.clone()).collect();
+    for guest in on(&first) {
+        by(&promoter, &guest, &second).unwrap();
+    }
+    assert_eq!(on(&first), []);
+    assert_eq!(on(&second).iter().map(|guest| guest.entry_type_id.clone()).collect::<Vec<_>>(), entry_types);
+    assert_eq!(import(&second, file), (0, 0, 3, 0), "the new list's file finds them");
+    // The old list's numbers are free; a guest of the same number stays where they are.
+    assert_eq!(import(&first, "external_id,name\n7,Another seven\n"), (1, 0, 0, 0));
+    let another = on(&first).remove(0);
+    assert_eq!(wrong_field(by(&promoter, &another, &second)), "guest_list_id");
+    assert_eq!(on(&first), [another]);
+    // What the organiser's file brought stays the organiser's to find.
+    let owners = "external_id,name,guest_list\n40,Shared,Own\n";
+    let owner = |file: &str| {
+        let how = HowToImport::default();
+        now(tickets::import(&world.app, &world.owner, world.event.clone(), file.as_bytes(), how)).unwrap()
+    };
+    assert_eq!(owner(owners).created, 1);
+    let shared = on(&first).into_iter().find(|guest| guest.name == "Shared").unwrap();
+    by(&promoter, &shared, &second).unwrap();
+    assert_eq!(import(&second, "external_id,name\n40,Shared\n"), (0, 0, 1, 0));
+    assert_eq!((owner(owners).created, on(&second).len()), (0, 3), "it goes back to the list its file names");
+    world.is_consistent();
+}
+
 /// What a page leaves out must not show in where the next one begins.
 #[test]
 fn a_promoters_page_tells_nothing_of_other_lists_guests() {

@@ -218,9 +218,8 @@ fn key(row: &Row<'_>, name: Option<&str>, list: &str, checks: &mut Checks) -> Op
         checks.fail("line", "needs a barcode, an external_id, an order_id with position, or a name");
         return None;
     }
-    let list = folded(row.text(Column::GuestList).unwrap_or(list));
-    // A unit separator cannot stand in a name: control characters are refused.
-    Some(format!("guest:{list}\u{1f}{}\u{1f}{}", folded(name.unwrap_or_default()), email.unwrap_or_default()))
+    let list = row.text(Column::GuestList).unwrap_or(list);
+    Some(keys::of_name(list, name.unwrap_or_default(), &email.unwrap_or_default()))
 }
 
 fn guest(row: &Row<'_>, name: Option<&str>, checks: &mut Checks) -> Option<WantedGuest> {
