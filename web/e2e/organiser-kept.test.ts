@@ -1,5 +1,5 @@
 // Nothing an organiser typed or decided is lost: not when their session ends, not when they sign out, not at a second tap.
-import type { Page } from "playwright-core";
+import type { Page, Route } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, barriers, type Phone, shot, until } from "./harness/index.ts";
 import { Doors, next, phoneBox, synced, syncNow, typed } from "./scanner-kit.ts";
@@ -28,8 +28,27 @@ async function desk(path: string): Promise<[Phone, Page]> {
 }
 /** The server no longer knows this browser, as when a session has run out. */
 const runOut = (phone: Phone) => phone.context.clearCookies();
-/** Presses a button, also where whatever is read by itself met the lost session first and its dialog lies over it. */
-const press = (page: Page, id: string) => page.getByTestId(id).evaluate((button: HTMLElement) => button.click());
+/**
+ * Presses, and the server no longer knows this browser from the moment the press's own requests go out: whatever is read by
+ * itself before finds the session there, so that its end never lies over what is pressed.
+ */
+async function pressAsItRunsOut(phone: Phone, page: Page, own: (method: string, path: string) => boolean, press: () => Promise<void>): Promise<void> {
+  let gone: Promise<void> | undefined;
+  const take = async (route: Route): Promise<void> => {
+    const request = route.request();
+    if (!own(request.method(), new URL(request.url()).pathname)) return route.fallback();
+    await (gone ??= runOut(phone));
+    await route.continue();
+  };
+  await page.route("**/api/**", take);
+  await press();
+  await until("the press's own request", () => gone !== undefined);
+  await gone;
+  await page.unroute("**/api/**", take);
+}
+/** Saves the guest in the dialog as the session runs out. */
+const saveAsItRunsOut = (phone: Phone, page: Page) =>
+  pressAsItRunsOut(phone, page, (method, path) => method === "PATCH" && path.startsWith("/api/guests/"), () => page.getByTestId("edit-save").click());
 
 test("a typed correction is never sent past, voided away or lost with the session", async () => {
   const doors = await Doors.open(admit, [], { name: "Kept" });
@@ -51,8 +70,7 @@ test("a typed correction is never sent past, voided away or lost with the sessio
   expect(await email.inputValue()).toBe("new@guests.example");
 
   // The session is over: asked over the page, and the same person goes on.
-  await runOut(phone);
-  await press(page, "edit-save");
+  await saveAsItRunsOut(phone, page);
   await page.getByTestId("sign-in-again").waitFor();
   await page.keyboard.press("Escape");
   await page.keyboard.press("Escape");
@@ -71,9 +89,8 @@ test("a typed correction is never sent past, voided away or lost with the sessio
   const member = { email: "other@club.example", name: "Olu", password: PASSWORD, role: "viewer" };
   await doors.call("POST", "/api/members", member);
   await email.fill("half typed");
-  await runOut(phone);
   await page.evaluate(() => document.querySelector("dialog form")?.setAttribute("novalidate", ""));
-  await press(page, "edit-save");
+  await saveAsItRunsOut(phone, page);
   await page.getByTestId("sign-in-again").waitFor();
   await signIn(page, member.email, PASSWORD);
   await page.getByText("Olu (viewer)").waitFor();
@@ -134,9 +151,9 @@ test("a decision is recorded before a sign-out, and after the next sign-in where
   await cards.first().focus();
   await page.keyboard.press("v");
   await page.getByTestId("decided").waitFor();
-  await runOut(phone);
-  // Whatever is read by itself may meet the lost session first: its dialog then lies over the link.
-  await page.getByRole("link", { name: "Tickets", includeHidden: true }).evaluate((link: HTMLElement) => link.click());
+  // Leaving the queue records the decision, and the page it leads to is read.
+  const own = (method: string, path: string) => (method === "POST" ? path.endsWith("/resolve") : path.endsWith("/tickets"));
+  await pressAsItRunsOut(phone, page, own, () => page.getByRole("link", { name: "Tickets" }).click());
   await page.getByTestId("sign-in-again").waitFor();
   expect(await page.getByTestId("not-recorded").textContent()).toContain("not recorded yet");
   expect(await open()).toBe(1);
