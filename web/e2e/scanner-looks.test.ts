@@ -128,6 +128,51 @@ test("on the smallest screens what is next stays in sight, and Tab reaches nothi
   }
 });
 
+test("the head of a long sheet stays while the rest scrolls", async () => {
+  const codes = Array.from({ length: 9 }, (_, at) => ({ barcode: `LONG-${at}` }));
+  const doors = await Doors.open(admit, codes);
+  const phone = await phones.open({ name: "long", camera: "none", size: { width: 360, height: 560 } });
+  const page = await doors.pair(phone, "north");
+  for (const { barcode } of codes) {
+    expect(await typed(page, barcode)).toBe("admit");
+    await next(page);
+  }
+  await page.getByTestId("more").click();
+  await page.getByTestId("open-history").click();
+  const sheet = page.getByTestId("sheet-history");
+  const places = () =>
+    sheet.evaluate((dialog) => {
+      const box = (selector: string) => dialog.querySelector(selector)!.getBoundingClientRect();
+      return { head: box("h2").top, close: box('[data-testid="close-sheet"]').top, edge: dialog.getBoundingClientRect().top };
+    });
+  const before = await places();
+  const scrolled = await sheet.evaluate((dialog) => {
+    dialog.scrollTop = dialog.scrollHeight;
+    return dialog.scrollTop;
+  });
+  expect(scrolled).toBeGreaterThan(0);
+  expect(await places()).toEqual(before);
+  // What goes by is seen neither above the head nor through it, and the button is the one that is tapped.
+  const covered = await sheet.evaluate((dialog) => {
+    const { left, right, top } = dialog.getBoundingClientRect();
+    const bottom = dialog.querySelector('[data-testid="close-sheet"]')!.getBoundingClientRect().bottom;
+    const head = dialog.querySelector(".head")!;
+    const through: string[] = [];
+    for (let y = top + 3; y < bottom; y += 4) {
+      const met = document.elementFromPoint((left + right) / 2, y);
+      if (!head.contains(met)) through.push(`${y - top}: ${met?.outerHTML.slice(0, 80)}`);
+    }
+    return { through, ground: getComputedStyle(head).backgroundColor };
+  });
+  expect(covered.through).toEqual([]);
+  expect(covered.ground).toMatch(/^rgb\(/);
+  await look(page, "history-long");
+  expect(found).toEqual([]);
+  await page.getByTestId("close-sheet").click();
+  await sheet.waitFor({ state: "detached" });
+  expect(phone.errors).toEqual([]);
+});
+
 test("no button of the sync sheet moves while the scans go to the server", async () => {
   const doors = await Doors.open(admit, [{ barcode: "STAY-ONE" }]);
   const phone = await phones.open({ name: "stays", camera: "none" });
