@@ -135,6 +135,125 @@ test("a promoter sees and fills their own list and nothing else", async () => {
   });
   await page.getByTestId("csv-import").click();
   await until("two guests", async () => (await names(page)).length === 2);
+  // How the mail stands, of their own: this server has no mail server to send by.
+  const mail = async () => {
+    await page.getByRole("button", { name: "Search" }).click();
+    const stands = await page.getByTestId("mail").allTextContents();
+    return Object.fromEntries((await names(page)).map((name, at) => [name, stands[at]]));
+  };
+  await until("the mail that waits", async () => (await mail())["Ada"]?.startsWith("waits to be tried again: no mail server"));
+  expect((await mail())["Mine"]).toBe("not sent: no e-mail address");
   await look(page, "promoter");
+  await page.getByTestId("guest").filter({ hasText: "Ada" }).click();
+  await page.getByTestId("guest-mail").filter({ hasText: "waits to be tried again: no mail server" }).waitFor();
+  expect(await page.getByTestId("edit-flag").isEditable(), "what the door is to check is the organiser's word").toBe(false);
+  await look(page, "promoter-guest");
+  expect(desk.errors).toEqual([]);
+});
+
+test("a list is given to a promoter, renamed and given to another", async () => {
+  const doors = await Doors.open(admit, [], { name: "Given night" });
+  const member = (name: string) =>
+    doors.call<{ id: string }>("POST", "/api/members", { email: `${name}@club.example`, name, password: PASSWORD, role: "promoter" });
+  const [kim, quin] = [await member("Kim"), await member("Quin")];
+  const manager = { email: "manager@club.example", name: "Mo", password: PASSWORD, role: "manager" };
+  await doors.call("POST", "/api/members", manager);
+  const desk = await phones.open({ name: "lists", camera: "none", size: DESK });
+  const page = await desk.visit(`${admit.url}/events/${doors.id}/guests`);
+  await signIn(page, manager.email, PASSWORD);
+  await page.getByTestId("list-name").fill("Friends");
+  await page.getByTestId("list-promoter").selectOption("Kim");
+  await page.getByTestId("add-list").click();
+  const row = page.getByTestId("guest-list");
+  await row.filter({ hasText: "Kim" }).waitFor();
+  const stored = () => doors.call<{ items: unknown[] }>("GET", `/api/events/${doors.id}/guest-lists`);
+  expect((await stored()).items).toMatchObject([{ name: "Friends", promoter_id: kim.id }]);
+
+  await page.getByTestId("edit-list").click();
+  expect(await page.getByTestId("list-name").evaluate((field) => field === document.activeElement)).toBe(true);
+  await page.getByTestId("list-name").fill("Late friends");
+  await page.getByTestId("list-promoter").selectOption("Quin");
+  await look(page, "lists");
+  await page.getByTestId("save-list").click();
+  await row.filter({ hasText: "Late friends" }).filter({ hasText: "Quin" }).waitFor();
+  expect((await stored()).items).toMatchObject([{ name: "Late friends", promoter_id: quin.id }]);
+  await page.getByTestId("edit-list").click();
+  await page.getByTestId("list-promoter").selectOption("nobody");
+  await page.getByTestId("save-list").click();
+  await until("nobody's list", async () => (await row.textContent())?.includes("–"));
+  expect((await stored()).items).toMatchObject([{ name: "Late friends", promoter_id: null }]);
+  // A name that is taken is said at the field.
+  await page.getByTestId("list-name").fill("late  FRIENDS");
+  await page.getByTestId("add-list").click();
+  await page.getByRole("alert").filter({ hasText: "called Late friends already" }).waitFor();
+  expect(desk.errors).toEqual([]);
+});
+
+test("an export's products that are no entry types are told and left out; what a person voided stays so and is told", async () => {
+  const doors = await Doors.open(admit, [], { name: "Export night" });
+  await doors.call("POST", `/api/events/${doors.id}/entry-types`, { name: "VIP", zone: "vip" });
+  const desk = await phones.open({ name: "exports", camera: "none", size: DESK });
+  const page = await desk.visit(`${admit.url}/events/${doors.id}/guests`);
+  await signIn(page, admit.demo.email, admit.demo.password);
+  const choose = (name: string) =>
+    page.getByTestId("csv-file").setInputFiles({ name, mimeType: "text/csv", buffer: readFileSync(join(root, "docs/samples", name)) });
+  const result = (words: string) => page.getByTestId("csv-result").filter({ hasText: words }).waitFor();
+  await choose("pretix-check-in-list.csv");
+  await page.getByTestId("csv-check").click();
+  await result("Would create 3");
+  const unknown = async () => (await page.getByTestId("csv-unknown").textContent())?.trim();
+  expect(await unknown()).toBe("No entry type of this event is called: Regular ticket (2 rows). Their rows would get the event's first entry type.");
+  await page.getByTestId("csv-known-only").check();
+  await page.getByTestId("csv-check").click();
+  await result("Would create 1");
+  expect(await unknown()).toContain("2 rows would be left out.");
+  await page.getByTestId("csv-unknown").scrollIntoViewIfNeeded();
+  await look(page, "import-unknown");
+  await page.getByTestId("csv-import").click();
+  await result("Created 1");
+  expect(await unknown()).toContain("2 rows were left out.");
+  await shows(page, ["Li Xiaolong"]);
+
+  // Another file begins without that choice.
+  await choose("eventbrite-attendees.csv");
+  expect(await page.getByTestId("csv-known-only").count()).toBe(0);
+  await page.getByTestId("csv-import").click();
+  await result("Created 3");
+  const { items } = await doors.call<{ items: { id: string; name: string }[] }>("GET", `/api/events/${doors.id}/guests?q=Noah`);
+  await doors.call("PATCH", `/api/guests/${items[0]?.id}`, { ticket_status: "voided" });
+  await page.getByTestId("csv-import").click();
+  await page.getByTestId("csv-kept").waitFor();
+  expect(await page.getByTestId("csv-kept").textContent()).toBe(
+    "1 ticket that the file calls good stays voided or refunded: somebody here decided so.",
+  );
+  expect(desk.errors).toEqual([]);
+});
+
+test("of a guest without an address nothing is said to be sent: the link is shared", async () => {
+  const doors = await Doors.open(admit, [], { name: "No address night" });
+  const guest = await doors.call<{ id: string }>("POST", `/api/events/${doors.id}/guests`, { name: "Cy" });
+  const desk = await phones.open({ name: "no-address", camera: "none", size: DESK });
+  const page = await desk.visit(`${admit.url}/events/${doors.id}/guests?guest=${guest.id}`);
+  await signIn(page, admit.demo.email, admit.demo.password);
+  const resend = page.getByTestId("guest-resend");
+  await resend.waitFor();
+  expect(await resend.textContent()).toBe("Make the pass");
+  expect(await page.getByTestId("resend-hint").textContent()).toContain("There is no e-mail address");
+  await resend.click();
+  await page.getByTestId("guest-done").filter({ hasText: "no e-mail address, so nothing is sent: share the link" }).waitFor();
+  await page.getByTestId("pass-link").filter({ hasText: "/passes?token=" }).waitFor({ timeout: 60_000 });
+  await page.getByTestId("phone-only").waitFor();
+  await page.getByTestId("copy-pass").waitFor();
+  // There is nothing to send again.
+  await resend.waitFor({ state: "detached" });
+  const story = (await page.getByTestId("story").textContent()) ?? "";
+  expect(story).toContain("there is no e-mail address, so nothing was sent");
+  expect(story).not.toContain("sent again");
+  await look(page, "guest-no-address");
+  // With an address there is.
+  await page.getByTestId("edit-email").fill("cy@guests.example");
+  await page.getByTestId("edit-save").click();
+  await page.getByTestId("guest-done").filter({ hasText: "Saved." }).waitFor();
+  expect(await resend.textContent()).toBe("Send the pass again");
   expect(desk.errors).toEqual([]);
 });

@@ -75,6 +75,14 @@ export interface GuestView {
   status: "pending" | "checked_in" | "no_show";
   /** Persons let in. */
   actual_count: number;
+  /** How the mail of their pass stands; `null` where they have their code from elsewhere. */
+  mail: MailView | null;
+}
+export interface MailView {
+  state: "sent" | "waiting" | "not_sent";
+  /** Why it waits, or was not sent. */
+  why: string | null;
+  at: string | null;
 }
 export interface ShownGuest extends GuestView {
   ticket: TicketView | null;
@@ -85,7 +93,7 @@ export interface ShownGuest extends GuestView {
 /** One moment of a guest's story. */
 export interface MomentView {
   at: string;
-  what: "added" | "changed" | "received" | "row_deleted" | "resent" | "opened" | "entered" | "refused" | "left" | "undone";
+  what: "added" | "changed" | "received" | "row_deleted" | "resent" | "remade" | "opened" | "entered" | "refused" | "left" | "undone";
   fields: string[];
   outcome: string | null;
   by: string | null;
@@ -140,6 +148,12 @@ export interface ImportResult {
   created: number;
   updated: number;
   unchanged: number;
+  /** Tickets that a person voided or refunded here, and that the file calls good. */
+  kept: number;
+  /** Products that are no entry types of the event. */
+  unknown_types: { name: string; rows: number }[];
+  /** Rows of such products that were left out. */
+  left_out: number;
   /** Lines with a wrong field; `errors` names the first of those fields. */
   wrong_lines: number;
   errors: { line: number; field: string; message: string }[];

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { GuestView, MomentView } from "../../../shared/api/types";
-import { changedFields, filled, smsLink, standing, told } from "./story.ts";
+import { changedFields, filled, mailWords, smsLink, standing, told } from "./story.ts";
 
 const moment = (change: Partial<MomentView>): MomentView => ({
   at: "2026-06-07T19:00:00Z",
@@ -26,6 +26,7 @@ test("a guest's story reads as people would tell it", () => {
   expect(told(moment({ what: "entered", counts: false }))).toBe("Let in 1 person, not counted");
   expect(told(moment({ what: "undone", device: "N1" }))).toBe("Undone (N1)");
   expect(told(moment({ what: "resent", by: "Ana" }))).toBe("Pass sent again by Ana");
+  expect(told(moment({ what: "remade", by: "Ana" }))).toBe("Pass asked for again by Ana: there is no e-mail address, so nothing was sent");
   expect(told(moment({ what: "opened" }))).toBe("Pass opened for the first time");
   expect(told(moment({ what: "row_deleted" }))).toContain("stays good");
 });
@@ -36,6 +37,15 @@ test("where a guest stands", () => {
   expect(standing(guest({ status: "no_show" }))).toBe("did not come");
   expect(standing(guest({ status: "checked_in", actual_count: 1 }))).toBe("in");
   expect(standing(guest({ status: "checked_in", party_size: 4, actual_count: 3 }))).toBe("3 of 4 in");
+});
+
+test("how the mail of a pass stands", () => {
+  const mail = (state: "sent" | "waiting" | "not_sent", why: string | null = null) => mailWords({ mail: { state, why, at: null } });
+  expect(mailWords({ mail: null })).toBe("");
+  expect(mail("sent")).toBe("sent");
+  expect(mail("waiting")).toBe("on its way");
+  expect(mail("waiting", "the mail server takes too long")).toBe("waits to be tried again: the mail server takes too long");
+  expect(mail("not_sent", "no e-mail address")).toBe("not sent: no e-mail address");
 });
 
 test("a text message goes to the number alone, its words escaped", () => {

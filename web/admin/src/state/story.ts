@@ -47,6 +47,8 @@ export function told(moment: MomentView): string {
       return "Deleted in your own database; the ticket stays good until somebody voids it";
     case "resent":
       return `Pass sent again${by}`;
+    case "remade":
+      return `Pass asked for again${by}: there is no e-mail address, so nothing was sent`;
     case "opened":
       return "Pass opened for the first time";
     case "entered":
@@ -65,6 +67,15 @@ export function standing(guest: GuestView): string {
   if (guest.status === "no_show") return "did not come";
   if (guest.status === "pending") return "expected";
   return guest.party_size > 1 ? `${guest.actual_count} of ${guest.party_size} in` : "in";
+}
+
+/** How the mail of a guest's pass stands; empty where there is nothing to tell. */
+export function mailWords({ mail }: Pick<GuestView, "mail">): string {
+  if (mail === null) return "";
+  if (mail.state === "sent") return "sent";
+  const why = mail.why === null ? "" : `: ${mail.why}`;
+  if (mail.state === "waiting") return why === "" ? "on its way" : `waits to be tried again${why}`;
+  return `not sent${why}`;
 }
 
 /**
