@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Admit, film, root, shot, until, wedge } from "./harness/index.ts";
+import { Admit, film, root, shot, show, until, wedge } from "./harness/index.ts";
 import { answered, Doors, history, next, phoneBox, typed } from "./scanner-kit.ts";
 
 const phones = phoneBox();
@@ -95,4 +95,63 @@ test("the first load stays small: the scanner's scripts 90 kB, the organiser's f
   };
   expect(weight("scanner", [".js"])).toBeLessThanOrEqual(90_000);
   expect(weight("admin", [".js", ".css"])).toBeLessThanOrEqual(160_000);
+});
+
+test("a camera that stops or stands still is started again by itself, and staff are told", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "AFTER-CALL" }, { barcode: "AFTER-FREEZE" }]);
+  const phone = await phones.open({ name: "camera-again" });
+  // The stand-in for the camera draws nothing while it is frozen, so no frame comes; whoever opens it anew has a picture.
+  await phone.context.addInitScript(() => {
+    const state = Object.assign(window, { cameraFrozen: false, camerasOpened: 0 });
+    const pen = CanvasRenderingContext2D.prototype;
+    const fillRect = pen.fillRect;
+    pen.fillRect = function (...box) {
+      if (!state.cameraFrozen) fillRect.apply(this, box);
+    };
+    const drawImage = pen.drawImage;
+    pen.drawImage = function (this: CanvasRenderingContext2D, ...what: unknown[]) {
+      if (!state.cameraFrozen) drawImage.apply(this, what as unknown as Parameters<typeof drawImage>);
+    } as typeof drawImage;
+    const capture = HTMLCanvasElement.prototype.captureStream;
+    HTMLCanvasElement.prototype.captureStream = function (rate) {
+      state.cameraFrozen = false;
+      state.camerasOpened += 1;
+      return capture.call(this, rate);
+    };
+  });
+  const page = await doors.pair(phone, "north");
+  const opened = () => page.evaluate(() => (window as unknown as { camerasOpened: number }).camerasOpened);
+  const isLive = () => page.locator('[data-testid="camera"][data-camera="live"]').count();
+  const told = () => page.getByText("The camera had stopped and was started again.").first().waitFor({ timeout: 30_000 });
+  await until("the camera", isLive);
+  expect(await opened()).toBe(1);
+
+  // A call takes the picture away, gives it back, and then ends the track.
+  const send = (event: string) =>
+    page.evaluate((event) => {
+      const stream = document.querySelector("video")!.srcObject as MediaStream;
+      stream.getVideoTracks()[0]!.dispatchEvent(new Event(event));
+    }, event);
+  await send("mute");
+  await page.getByTestId("camera-fault").filter({ hasText: "No picture from the camera" }).waitFor();
+  await shot(page, "scanner-camera-muted");
+  await send("unmute");
+  await until("the camera again", isLive);
+  await send("ended");
+  await told();
+  await until("the camera again", isLive);
+  expect(await opened()).toBe(2);
+  await show(page, "AFTER-CALL");
+  await page.locator('[data-testid="verdict"][data-screen="admit"]').waitFor();
+  await show(page, null);
+  await next(page);
+
+  // It says nothing and stands still.
+  await page.evaluate(() => Object.assign(window, { cameraFrozen: true }));
+  await until("another camera", async () => (await opened()) === 3, { within: 60_000 });
+  await told();
+  await until("the camera again", isLive);
+  await show(page, "AFTER-FREEZE");
+  await page.locator('[data-testid="verdict"][data-screen="admit"]').waitFor();
+  expect(phone.errors).toEqual([]);
 });

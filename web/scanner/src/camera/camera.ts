@@ -1,12 +1,16 @@
 import type { FromDecoder, ToDecoder } from "./messages.ts";
+import { FrameWatch } from "./watch.ts";
 
-export type CameraState = "off" | "starting" | "live" | "denied" | "none" | "lost" | "busy";
+/** `muted`: open, and a call or another app keeps its picture away. */
+export type CameraState = "off" | "starting" | "live" | "muted" | "denied" | "none" | "lost" | "busy";
 
 export interface CameraEvents {
   state(state: CameraState): void;
   /** Two codes are in view. */
   crowd(): void;
   torch(available: boolean): void;
+  /** It had stopped or stood still, and runs again. */
+  restarted(): void;
   /** The decoder did not load. */
   fault(message: string): void;
 }
@@ -14,6 +18,8 @@ export interface CameraEvents {
 /** Without a code for this long, four frames a second are enough: phones get hot (experience §3). */
 const IDLE_AFTER_MS = 2 * 60_000;
 const IDLE_FRAME_MS = 250;
+/** So often we look whether the picture goes on. */
+const LOOK_EVERY_MS = 1_000;
 
 /**
  * One camera stream for the whole shift, and the loop that hands its frames to the decoder worker: at most one on its
@@ -28,6 +34,13 @@ export class Camera {
   #lastActivity = performance.now();
   #run = 0;
   #torch = false;
+  /** This tab scans: whatever takes the camera away, we want it back. */
+  #wanted = false;
+  #opening = false;
+  /** It was open, and is gone: tried again as long as it is wanted. */
+  #isLost = false;
+  #watch = new FrameWatch();
+  #looking: ReturnType<typeof setInterval>;
 
   /** `engine` is the port on which the engine worker listens for codes. */
   constructor(
@@ -39,11 +52,15 @@ export class Camera {
     this.#decoder.onerror = () => this.events.fault("the code reader did not start");
     this.#decoder.postMessage({ kind: "boot", engine } satisfies ToDecoder, [engine]);
     document.addEventListener("visibilitychange", this.#playOn);
+    this.#looking = setInterval(() => this.#look(), LOOK_EVERY_MS);
   }
 
   /** Opens the camera into `video`. Safe to call again after a failure. */
   async open(video: HTMLVideoElement): Promise<void> {
     this.#video = video;
+    this.#wanted = true;
+    this.#isLost = false;
+    if (this.#stream?.getVideoTracks()[0]?.muted === true) this.#drop();
     if (this.#stream !== null) {
       await this.#attach(video);
       return;
@@ -53,33 +70,62 @@ export class Camera {
       return;
     }
     this.events.state("starting");
+    await this.#begin(stateOf);
+  }
+
+  /** Asks for a camera; whether there is one now. `failed` says what it means that there is none. */
+  async #begin(failed: (error: unknown) => CameraState): Promise<boolean> {
+    if (this.#opening) return false;
+    this.#opening = true;
+    let stream: MediaStream;
     try {
-      this.#stream = await navigator.mediaDevices.getUserMedia({
+      stream = await navigator.mediaDevices.getUserMedia({
         audio: false,
         video: { facingMode: { ideal: "environment" }, width: { ideal: 1280 }, height: { ideal: 720 } },
       });
     } catch (error) {
-      this.events.state(stateOf(error));
-      return;
+      if (this.#wanted) this.events.state(failed(error));
+      return false;
+    } finally {
+      this.#opening = false;
+      this.#watch.anew();
     }
-    const track = this.#stream.getVideoTracks()[0];
-    if (track !== undefined) track.onended = () => this.#lost();
+    if (!this.#wanted) {
+      // Another tab scans by now.
+      letGo(stream);
+      return false;
+    }
+    this.#stream = stream;
+    this.#isLost = false;
+    const track = stream.getVideoTracks()[0];
+    if (track !== undefined) {
+      track.onended = () => void this.#again();
+      track.onmute = () => this.events.state("muted");
+      track.onunmute = () => this.events.state("live");
+    }
     this.events.torch(hasTorch(track));
-    await this.#attach(video);
+    if (this.#video !== null) await this.#attach(this.#video);
+    return true;
   }
 
   /** Lets go of the camera: this tab no longer scans. */
   close(): void {
+    this.#wanted = this.#isLost = false;
+    this.#drop();
+    this.events.state("off");
+  }
+
+  #drop(): void {
     this.#run += 1;
-    for (const track of this.#stream?.getTracks() ?? []) track.stop();
+    if (this.#stream !== null) letGo(this.#stream);
     this.#stream = null;
     this.#torch = false;
-    this.events.state("off");
   }
 
   /** Closes the camera and ends the decoder. */
   end(): void {
     this.close();
+    clearInterval(this.#looking);
     document.removeEventListener("visibilitychange", this.#playOn);
     this.#decoder.terminate();
   }
@@ -93,10 +139,35 @@ export class Camera {
   /** A lock, a call or a refused start leaves the video paused, and nobody says so. */
   readonly #playOn = (): void => {
     const video = this.#video;
-    if (document.visibilityState === "visible" && this.#stream !== null && video?.paused === true) {
-      void video.play().catch(() => {});
-    }
+    if (document.visibilityState !== "visible") return;
+    if (this.#isLost) void this.#again();
+    else if (this.#stream !== null && video?.paused === true) void video.play().catch(() => {});
   };
+
+  /** Looks whether the picture goes on, and begins anew where it does not. */
+  #look(): void {
+    const visible = document.visibilityState === "visible";
+    const playing = this.#stream !== null && this.#video?.isConnected === true && !this.#video.paused;
+    const expected = visible && this.#wanted && !this.#opening && (playing || this.#isLost);
+    if (this.#watch.isFrozen(performance.now(), expected)) void this.#again();
+  }
+
+  /** The camera was taken away, or stands still: another is asked for. Where there is none it is tried again later. */
+  async #again(): Promise<void> {
+    if (!this.#wanted || this.#opening) return;
+    this.#drop();
+    this.events.torch(false);
+    this.events.state("lost");
+    this.#isLost = true;
+    // Whoever looks at another app gets no camera: it is asked for when the page is seen again.
+    if (document.visibilityState !== "visible") return;
+    const failed = (error: unknown): CameraState => {
+      const state = stateOf(error);
+      this.#isLost = state !== "denied";
+      return this.#isLost ? "lost" : state;
+    };
+    if (await this.#begin(failed)) this.events.restarted();
+  }
 
   /** Switches the lamp; resolves to what it is now. */
   async toggleTorch(): Promise<boolean> {
@@ -128,6 +199,7 @@ export class Camera {
     const step = () => {
       if (run !== this.#run || video !== this.#video) return;
       this.#next(video, run);
+      this.#watch.frame(performance.now());
       void this.#offer(video);
     };
     if ("requestVideoFrameCallback" in video) video.requestVideoFrameCallback(step);
@@ -166,13 +238,13 @@ export class Camera {
         return;
     }
   }
+}
 
-  #lost(): void {
-    this.#run += 1;
-    this.#stream = null;
-    this.#torch = false;
-    this.events.torch(false);
-    this.events.state("lost");
+/** What we end ourselves is no news. */
+function letGo(stream: MediaStream): void {
+  for (const track of stream.getTracks()) {
+    track.onended = track.onmute = track.onunmute = null;
+    track.stop();
   }
 }
 

@@ -120,6 +120,7 @@ export class Scanner {
       state: (state) => (this.camera = state),
       crowd: () => this.#onCrowd(),
       torch: (available) => (this.torch = { available, on: false }),
+      restarted: () => this.say("The camera had stopped and was started again."),
       fault: (message) => (this.readerFault = message),
     });
   }

@@ -67,23 +67,70 @@ export function signalOf(face: Face | "undone", persons: number): Signal {
   }
 }
 
-/** Plays the signals. Sound needs one tap first: browsers keep a page silent until then. */
+/** Sound that does not come back for so long after it was asked to, or whose time stands still so long, is dead. */
+const DEAD_AFTER_MS = 1_000;
+
+/**
+ * Plays the signals. Sound needs one tap first: browsers keep a page silent until then. A call interrupts it, and some
+ * devices leave it dead behind: a tap wakes it, and one that could not makes the next tap begin with another.
+ */
 export class Signals {
   #context: AudioContext | null = null;
+  /** When it was asked to go on, while it does not. */
+  #asked: number | null = null;
+  /** What its own clock said, and when. */
+  #heard = { at: 0, time: 0 };
+  #listens = false;
+
+  /** `make` and `clock` are the browser's own but for tests. */
+  constructor(
+    private readonly make: () => AudioContext = () => new AudioContext(),
+    private readonly clock: () => number = () => performance.now(),
+  ) {}
 
   /** Call on a tap or key press. */
   unlock(): void {
     try {
-      if (this.#context === null) {
-        // Without this an iPhone's silent switch also silences the door.
-        const session = (navigator as { audioSession?: { type: string } }).audioSession;
-        if (session !== undefined) session.type = "playback";
-        this.#context = new AudioContext();
-      }
-      if (this.#context.state !== "running") void this.#context.resume().catch(() => {});
+      if (this.#context === null || this.#isDead(this.#context)) this.#begin();
+      this.#wake();
     } catch {
       // No sound on this device: the screen and the vibration say the same.
     }
+  }
+
+  #begin(): void {
+    const old = this.#context;
+    if (old !== null && old.state !== "closed") void old.close().catch(() => {});
+    // Without this an iPhone's silent switch also silences the door.
+    const session = (navigator as { audioSession?: { type: string } }).audioSession;
+    if (session !== undefined) session.type = "playback";
+    this.#context = this.make();
+    this.#asked = null;
+    this.#heard = { at: this.clock(), time: this.#context.currentTime };
+    if (this.#listens) return;
+    this.#listens = true;
+    // A call ends without a tap: staff come back to the page and hold the next code before it.
+    document.addEventListener("visibilitychange", () => {
+      if (document.visibilityState === "visible") this.#wake();
+    });
+  }
+
+  #wake(): void {
+    const context = this.#context;
+    if (context === null || context.state === "running" || context.state === "closed") return;
+    this.#asked ??= this.clock();
+    void context.resume().catch(() => {});
+  }
+
+  #isDead(context: AudioContext): boolean {
+    const now = this.clock();
+    if (context.state === "closed") return true;
+    if (context.state !== "running") return this.#asked !== null && now - this.#asked >= DEAD_AFTER_MS;
+    this.#asked = null;
+    if (now - this.#heard.at < DEAD_AFTER_MS) return false;
+    const stoodStill = context.currentTime === this.#heard.time;
+    this.#heard = { at: now, time: context.currentTime };
+    return stoodStill;
   }
 
   play(face: Face | "undone", persons: number, settings: Settings): void {
