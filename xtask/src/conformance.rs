@@ -1,10 +1,12 @@
 //! `docs/conformance.md`: every section, invariant, table row and edge case of the two protocol documents, with the
 //! test that proves it. The rows are kept by hand, their last column comes from the last test run.
 //!
-//! A row without a test, a decision or a "later" fails the build, and so does a test that is named and doesn't exist.
+//! A row without a test, a decision or a "later" fails the build, and so does a test that is named and doesn't exist. The
+//! same is true of `docs/faults.md` and of what the README promises.
 
 mod named;
 mod table;
+mod promises;
 mod results;
 
 pub use results::{CargoLines, Results};
@@ -75,16 +77,50 @@ fn missing_sections(rows: &[Row]) -> Vec<String> {
     numbered.chain(steps).filter(|name| !has(name)).collect()
 }
 
+/// What is wrong with all three pages: (page, line, what to do about it).
+pub fn all_faults(read: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, usize, String)> {
+    let pages: [(&'static str, Check); 3] = [
+        (LIST, |text, read| faults(text, read)),
+        (promises::FAULTS, |text, read| promises::faults(text, read).1),
+        (promises::README, |text, read| promises::promises(text, read).1),
+    ];
+    let mut found = Vec::new();
+    for (page, check) in pages {
+        match read(page) {
+            Some(text) => found.extend(check(&text, read).into_iter().map(|(line, why)| (page, line, why))),
+            None => found.push((page, 0, "is missing".to_owned())),
+        }
+    }
+    found
+}
+
+/// What is wrong with a page's text.
+type Check = fn(&str, Reader) -> Vec<(usize, String)>;
+/// Gives a file of the repository by its path.
+type Reader<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The rows of the faults and of the promises.
+fn other_rows() -> Vec<Row> {
+    let text = |page| of_root(page).unwrap_or_default();
+    let mut rows = promises::faults(&text(promises::FAULTS), &of_root).0;
+    rows.extend(promises::promises(&text(promises::README), &of_root).0);
+    rows
+}
+
+fn of_root(path: &str) -> Option<String> {
+    fs::read_to_string(exec::root().join(path)).ok()
+}
+
 /// `cargo xtask conformance [--check | --write]`: checks the list and counts its rows by the last test run; `--write`
 /// puts that run's results into the list itself.
 pub fn command(args: &[String]) -> Result<()> {
     let text = list()?;
-    let found = faults(&text, &|path| fs::read_to_string(exec::root().join(path)).ok());
-    for (line, message) in &found {
-        eprintln!("{LIST}:{line}: {message}");
+    let found = all_faults(&of_root);
+    for (page, line, message) in &found {
+        eprintln!("{page}:{line}: {message}");
     }
     if !found.is_empty() {
-        bail!("{LIST} has {} fault{}", found.len(), if found.len() == 1 { "" } else { "s" });
+        bail!("{} fault{} in what is said to be proven", found.len(), if found.len() == 1 { "" } else { "s" });
     }
     let results = Results::kept()?;
     let (table, _) = Table::read(&text);
@@ -108,9 +144,10 @@ pub fn report(results: &Results, whole: bool) -> Result<()> {
     let column = results.of(&table.rows);
     fs::write(exec::root().join("target/conformance.md"), table::with_results(&text, &column))?;
     println!("{}", results.count(&table.rows));
-    let never = results.never_ran(&table.rows);
+    let mut never = results.never_ran(&table.rows);
+    never.extend(results.never_ran(&other_rows()));
     if whole && !never.is_empty() {
-        bail!("{LIST} names tests that did not run:\n{}", never.join("\n"));
+        bail!("tests are named as proof and did not run:\n{}", never.join("\n"));
     }
     Ok(())
 }

@@ -41,20 +41,16 @@ fn complaints(files: &[File]) -> Vec<Complaint> {
     order::check(files, &mut found);
     typescript::check(files, &mut found);
     layout::map_is_true(files, &mut found);
-    list_is_true(files, &mut found);
+    proofs_are_there(files, &mut found);
     found.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
     found
 }
 
-/// Every test that the list of conformance names is there.
-fn list_is_true(files: &[File], found: &mut Vec<Complaint>) {
+/// Every test that is named as a proof is there.
+fn proofs_are_there(files: &[File], found: &mut Vec<Complaint>) {
     let read = |path: &str| files.iter().find(|file| file.path == path).map(|file| file.text.clone());
-    let path = conformance::LIST;
-    let faults = match read(path) {
-        Some(text) => conformance::faults(&text, &read),
-        None => vec![(0, "is missing".to_owned())],
-    };
-    found.extend(faults.into_iter().map(|(line, message)| Complaint { path: path.to_owned(), line, message }));
+    let faults = conformance::all_faults(&read).into_iter();
+    found.extend(faults.map(|(path, line, message)| Complaint { path: path.to_owned(), line, message }));
 }
 
 /// Everything that is or will be committed; what is built or ignored is nobody's style.

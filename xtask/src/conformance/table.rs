@@ -60,7 +60,7 @@ fn is_row(line: &str) -> bool {
     ["| S0 ", "| S1 ", "| S2 "].iter().any(|document| line.starts_with(document))
 }
 
-fn cells(line: &str) -> Vec<&str> {
+pub(super) fn cells(line: &str) -> Vec<&str> {
     line.trim().trim_start_matches('|').trim_end_matches('|').split('|').map(str::trim).collect()
 }
 
