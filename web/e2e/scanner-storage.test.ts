@@ -89,37 +89,43 @@ test("a verdict that was seen is stored: the browser killed right after it knows
 });
 
 test("a portal that answers in the server's place takes nothing: the queue stays, and staff are told", async () => {
-  const doors = await Doors.open(admit, [{ barcode: "PORTAL-ONE" }]);
+  const codes = ["PORTAL-PAGE", "PORTAL-AWAY"];
+  const doors = await Doors.open(admit, codes.map((barcode) => ({ barcode })));
   const phone = await phones.open({ name: "portal", camera: "none" });
   const page = await doors.pair(phone, "north");
-  await admit.kill("SIGKILL");
-  const asked: string[] = [];
-  const portal = await lies(Number(new URL(admit.url).port), asked);
-  try {
-    expect(await typed(page, "PORTAL-ONE")).toBe("admit");
-    await next(page);
+  // A page in the answer's place, and an answer that leads to one.
+  for (const [at, away] of [false, true].entries()) {
+    await admit.kill("SIGKILL");
+    const asked: string[] = [];
+    const portal = await lies(Number(new URL(admit.url).port), asked, away);
+    try {
+      expect(await typed(page, codes[at] ?? "")).toBe("admit");
+      await next(page);
+      await syncNow(page);
+      await until("staff to be told", async () => /No real network/.test((await page.getByTestId("pill").textContent()) ?? ""));
+      expect(asked.length).toBeGreaterThan(0);
+      expect(asked).not.toContain("/sign-in");
+      expect(await page.getByTestId("pill").getAttribute("data-unsent")).toBe("1");
+      expect((await history(page))[0]?.sync).toBe("waiting");
+      if (!away) await shot(page, "scanner-portal");
+    } finally {
+      portal.closeAllConnections();
+      await new Promise((done) => portal.close(done));
+    }
+    await admit.restart();
     await syncNow(page);
-    await until("staff to be told", async () => /No real network/.test((await page.getByTestId("pill").textContent()) ?? ""));
-    expect(asked.length).toBeGreaterThan(0);
-    expect(await page.getByTestId("pill").getAttribute("data-unsent")).toBe("1");
-    expect((await history(page)).map((row) => row.sync)).toEqual(["waiting"]);
-    await shot(page, "scanner-portal");
-  } finally {
-    portal.closeAllConnections();
-    await new Promise((done) => portal.close(done));
+    await synced(page);
+    expect((await doors.occupancy()).inside).toBe(at + 1);
   }
-  await admit.restart();
-  await syncNow(page);
-  await synced(page);
-  expect((await doors.occupancy()).inside).toBe(1);
   expect(phone.errors).toEqual([]);
 });
 
-/** Says 200 and shows a page, whatever it is asked. */
-async function lies(port: number, asked: string[]): Promise<Server> {
+/** Says 200 and shows a page, whatever it is asked; or sends everybody away to one. */
+async function lies(port: number, asked: string[], away: boolean): Promise<Server> {
   const server = createServer((request, response) => {
     asked.push(request.url ?? "");
-    response.writeHead(200, { "content-type": "text/html" }).end("<h1>Welcome to the hotel</h1>");
+    if (away) response.writeHead(302, { location: "/sign-in" }).end();
+    else response.writeHead(200, { "content-type": "text/html" }).end("<h1>Welcome to the hotel</h1>");
   });
   await new Promise<void>((done, failed) => server.once("error", failed).listen(port, "127.0.0.1", done));
   return server;

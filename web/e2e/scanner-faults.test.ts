@@ -1,0 +1,253 @@
+// A phone whose storage fails, and an app that changes under a full queue (docs/faults.md, rows 11, 12 and 24).
+import { readFileSync } from "node:fs";
+import { createServer, request, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Admit, type Phone, shot, until, wedge } from "./harness/index.ts";
+import { Doors, history, next, phoneBox, ready, shownScan, synced, syncNow, typed } from "./scanner-kit.ts";
+
+const phones = phoneBox();
+let admit: Admit;
+beforeAll(async () => {
+  admit = await Admit.start({ env: { ADMIT_SYNCS_PER_MINUTE: "1000" } });
+});
+afterAll(async () => {
+  await phones.end();
+  await admit?.kill("SIGTERM");
+});
+
+/** `dropped`: the journal's connection is closed once, as iOS does to a page that slept. `gone`: so is every later one. */
+type Storage = "good" | "dropped" | "gone";
+
+/** Makes the browser's storage of the journal good or bad. What fails is the browser's own call on a closed connection. */
+async function storage(page: Page, how: Storage): Promise<void> {
+  for (const worker of page.workers()) {
+    await worker.evaluate((how) => {
+      const held = self as unknown as { kept?: IDBDatabase["transaction"] };
+      const kept = (held.kept ??= IDBDatabase.prototype.transaction);
+      IDBDatabase.prototype.transaction = how === "good" ? kept : broken;
+      function broken(this: IDBDatabase, ...given: Parameters<typeof kept>): IDBTransaction {
+        if (this.name === "admit-journal") {
+          this.close();
+          if (how === "dropped") IDBDatabase.prototype.transaction = kept;
+        }
+        return kept.apply(this, given);
+      }
+    }, how);
+  }
+}
+
+/** The scans in the file that the fault's page offers. */
+async function saved(page: Page): Promise<string[]> {
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByTestId("export").click()]);
+  const lines = readFileSync(await file.path(), "utf8").trim().split("\n");
+  // A scan that the server was asked about has two records.
+  return [...new Set(lines.map((line) => (JSON.parse(line) as { scan_id: string }).scan_id))];
+}
+
+/** Staff see that nothing can be recorded, and nobody is let in. */
+async function blocked(page: Page, why: string, unsent: number): Promise<void> {
+  await page.getByTestId("fault").waitFor();
+  expect(await page.getByTestId("fault-title").textContent()).toBe("Storage is blocked");
+  expect(await page.getByTestId("fault").textContent()).toContain(why);
+  expect(await page.getByTestId("verdict").count()).toBe(0);
+  expect(await page.getByTestId("fault-unsent").textContent()).toContain(String(unsent));
+}
+
+test("a lost connection to storage is opened once more; where that fails too, nothing is green until it works again", async () => {
+  const doors = await Doors.open(admit, ["LOST-1", "LOST-2", "LOST-3"].map((barcode) => ({ barcode })));
+  const phone = await phones.open({ name: "lost", camera: "none" });
+  const page = await doors.pair(phone, "north");
+  await phone.context.setOffline(true);
+  expect(await typed(page, "LOST-1")).toBe("admit");
+  const shown = [await shownScan(page)];
+  await next(page);
+  await storage(page, "dropped");
+  expect(await typed(page, "LOST-2")).toBe("admit");
+  shown.push(await shownScan(page));
+  await next(page);
+  expect((await history(page)).map((row) => row.id).reverse()).toEqual(shown);
+  await storage(page, "gone");
+  await wedge(page, "LOST-3");
+  await blocked(page, "closed", 2);
+  await shot(page, "scanner-blocked");
+  expect(await saved(page)).toEqual(shown);
+  await storage(page, "good");
+  // The engine tries storage again by itself.
+  await ready(page);
+  expect(await typed(page, "LOST-3")).toBe("admit");
+  await next(page);
+  await phone.context.setOffline(false);
+  await syncNow(page);
+  await synced(page);
+  expect(await doors.scans()).toHaveLength(3);
+  expect((await doors.occupancy()).inside).toBe(3);
+  expect(phone.errors).toEqual([]);
+});
+
+test("a full phone admits nobody, offers what it holds as a file, and goes on by itself once there is room", async () => {
+  const codes = Array.from({ length: 300 }, (_, n) => `FULL-${n}`);
+  const doors = await Doors.open(admit, codes.map((barcode) => ({ barcode })));
+  const phone = await phones.open({ name: "full", camera: "none" });
+  let page = await doors.pair(phone, "north");
+  await page.evaluate(async () => void (await navigator.serviceWorker.ready));
+  // A browser remembers for half a minute how much room there was: it begins anew, with little.
+  await phone.close();
+  await phone.reopen();
+  const blank = phone.context.pages()[0] ?? (await phone.context.newPage());
+  const devtools = await phone.context.newCDPSession(blank);
+  const { usage } = await devtools.send("Storage.getUsageAndQuota", { origin: admit.url });
+  await devtools.send("Storage.overrideQuotaForOrigin", { origin: admit.url, quotaSize: usage + 40_000 });
+  page = await phone.visit(`${admit.url}/scan/`);
+  await ready(page);
+  const { usage: used } = await devtools.send("Storage.getUsageAndQuota", { origin: admit.url });
+  await devtools.send("Storage.overrideQuotaForOrigin", { origin: admit.url, quotaSize: used });
+  await phone.context.setOffline(true);
+  let admitted = 0;
+  for (const code of codes) {
+    await wedge(page, code);
+    const seen = await until("a verdict or the fault", async () => {
+      if ((await page.getByTestId("fault").count()) > 0) return "fault";
+      return (await page.locator('[data-testid="verdict"][data-screen="admit"]').count()) > 0 && "admit";
+    }, { every: 20 });
+    if (seen === "fault") break;
+    await next(page);
+    admitted += 1;
+  }
+  expect(admitted).toBeLessThan(codes.length);
+  expect(admitted).toBeGreaterThan(0);
+  await blocked(page, "quota", admitted);
+  expect(await saved(page)).toHaveLength(admitted);
+  await devtools.send("Storage.overrideQuotaForOrigin", { origin: admit.url });
+  await ready(page);
+  expect(await typed(page, codes[admitted] ?? "")).toBe("admit");
+  await next(page);
+  await phone.context.setOffline(false);
+  await syncNow(page);
+  await synced(page);
+  expect((await doors.occupancy()).inside).toBe(admitted + 1);
+  expect(phone.errors).toEqual([]);
+});
+
+/** Two builds of the app at one address: the second says so in its page, and its service worker is another file. */
+class Builds {
+  build: "one" | "two" = "one";
+  /** Uploads get no answer. */
+  held = true;
+
+  private constructor(
+    private readonly server: Server,
+    readonly url: string,
+  ) {}
+
+  static async open(to: string): Promise<Builds> {
+    const target = new URL(to);
+    const server = createServer((incoming, outgoing) => {
+      const path = incoming.url ?? "";
+      if (builds.held && path === "/api/scanning/sync") return void outgoing.destroy();
+      const altered = path === "/scan/sw.js" || path === "/scan/";
+      const headers = { ...incoming.headers, ...(altered ? { "accept-encoding": "identity" } : {}) };
+      const onward = request({ host: target.hostname, port: target.port, method: incoming.method, headers, path }, (answer) => {
+        if (!altered) {
+          outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+          answer.pipe(outgoing);
+          return;
+        }
+        const parts: Buffer[] = [];
+        answer.on("data", (part: Buffer) => parts.push(part));
+        answer.on("end", () => {
+          const { "content-length": _, etag: __, ...rest } = answer.headers;
+          outgoing.writeHead(answer.statusCode ?? 502, rest).end(builds.#as(Buffer.concat(parts).toString()));
+        });
+      });
+      onward.on("error", () => outgoing.destroy());
+      incoming.pipe(onward);
+    });
+    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+    const builds = new Builds(server, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    return builds;
+  }
+
+  #as(text: string): string {
+    if (this.build === "one") return text;
+    // The id stands behind the prefix of the caches' names.
+    return text.replace(/("[0-9a-f]{16})"/, '$1-two"').replace("<head>", '<head><meta name="build" content="two">');
+  }
+
+  async close(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((done) => this.server.close(done));
+  }
+}
+
+const buildOf = (page: Page) => page.evaluate(() => document.querySelector('meta[name="build"]')?.getAttribute("content") ?? "one");
+
+/** The app asks for a newer build, as it does by itself now and then, and one is there and waits. */
+async function newerWaits(page: Page): Promise<void> {
+  await page.evaluate(async () => void (await (await navigator.serviceWorker.ready).update()));
+  await until("the other build to wait", () => page.evaluate(async () => (await navigator.serviceWorker.ready).waiting !== null));
+}
+
+/** The app is shut and opened until the build that waited is the one that runs. */
+async function reopened(phone: Phone, page: Page, url: string, build: string): Promise<Page> {
+  let now = page;
+  await until(`build ${build}`, async () => {
+    await now.close();
+    now = await phone.visit(`${url}/scan/`);
+    return (await buildOf(now)) === build;
+  });
+  await ready(now);
+  return now;
+}
+
+test("a newer app, and then the older one again, wait until nobody scans; a full queue outlives both", async () => {
+  const codes = Array.from({ length: 8 }, (_, n) => `BUILD-${n}`);
+  const doors = await Doors.open(admit, codes.map((barcode) => ({ barcode })));
+  const builds = await Builds.open(admit.url);
+  try {
+    const phone = await phones.open({ name: "builds", camera: "none" });
+    const link = new URL(await doors.link("north"));
+    let page = await phone.visit(`${builds.url}${link.pathname}${link.hash}`);
+    await page.getByTestId("device-name").fill("north");
+    await page.getByTestId("pair-submit").click();
+    await ready(page);
+    let scanned = 0;
+    const scan = async () => {
+      expect(await typed(page, codes[scanned] ?? "")).toBe("admit");
+      scanned += 1;
+      await next(page);
+      await until("the scan to wait", () => page.locator(`[data-testid="pill"][data-unsent="${scanned}"]`).count());
+    };
+    await scan();
+    await scan();
+    // From its second start on the app comes from the worker.
+    await page.evaluate(async () => void (await navigator.serviceWorker.ready));
+    await page.reload();
+    await ready(page);
+    for (const [build, before] of [
+      ["two", "one"],
+      ["one", "two"],
+    ] as const) {
+      builds.build = build;
+      await newerWaits(page);
+      await scan();
+      await page.reload();
+      await ready(page);
+      expect(await buildOf(page)).toBe(before);
+      expect(await page.evaluate(async () => (await navigator.serviceWorker.ready).waiting !== null)).toBe(true);
+      await scan();
+      page = await reopened(phone, page, builds.url, build);
+      expect((await history(page)).filter((row) => row.sync === "waiting")).toHaveLength(scanned);
+      await scan();
+    }
+    builds.held = false;
+    await syncNow(page);
+    await synced(page);
+    expect(await doors.scans()).toHaveLength(codes.length);
+    expect((await doors.occupancy()).inside).toBe(codes.length);
+    expect(phone.errors).toEqual([]);
+  } finally {
+    await builds.close();
+  }
+});
