@@ -218,6 +218,8 @@ pub const RETRY_FIRST_MS: i64 = 1_000;
 pub const RETRY_MAX_MS: i64 = 30_000;
 /// Tries of a round; after it every wait is the longest (S1 §4.4).
 pub const RETRY_ROUND: u32 = 5;
+/// Longest wait beyond a `Retry-After` after the first one in a row, in milliseconds; as much more after each of a round.
+pub const RETRY_SPREAD_MS: i64 = 1_000;
 /// Longest `Retry-After` that is believed, in milliseconds.
 pub const RETRY_AFTER_MAX_MS: i64 = 300_000;
 /// A scan that the server cannot even read is offered again this often, in milliseconds.

@@ -4,6 +4,7 @@
 use admit_core::barcode::{BarcodeHash, hex};
 use admit_core::decide::{Question, Verdict, decide};
 use admit_core::event::{EventRules, EventStatus};
+use admit_core::fraud::Delivery;
 use admit_core::gate::Direction;
 use admit_core::ids::{BatchId, EventId, GateId, ScanId, TicketId};
 use admit_core::incident::Subject;
@@ -79,7 +80,8 @@ pub async fn judge_online(app: &App, caller: &DeviceCaller, request: OnlineReque
         return Ok(answer);
     }
     let (organization_id, now_ms) = (&caller.organization_id, app.clock.monotonic_ms());
-    if app.unknown_codes.left(organization_id, &caller.device_id, now_ms) == 0 {
+    let left = app.unknown_codes.left(organization_id, &caller.device_id, now_ms);
+    if left == 0 {
         let retry_after_ms = app.unknown_codes.wait_ms(organization_id, &caller.device_id, now_ms);
         return Err(Error::Later { code: "rate_limited", retry_after_ms });
     }
@@ -87,7 +89,7 @@ pub async fn judge_online(app: &App, caller: &DeviceCaller, request: OnlineReque
     let scope = Scope { pace: Pace::Urgent, ..Scope::event(organization_id, &asked.scan.event_id) };
     let done = {
         let caller = caller.clone();
-        write(&*app.store, scope, move |tx| judge(tx, &caller, &asked, received_at, &mut draw.clone())).await?
+        write(&*app.store, scope, move |tx| judge(tx, &caller, &asked, (left, received_at), &mut draw.clone())).await?
     };
     match done {
         Done::Repeated(answer) => Ok(answer),
@@ -179,7 +181,7 @@ fn judge(
     tx: &mut dyn Tx,
     caller: &DeviceCaller,
     asked: &Asked,
-    received_at: Timestamp,
+    (left, received_at): (u32, Timestamp),
     draw: &mut Draw,
 ) -> Result<Done> {
     // ③ Who asks, and was it asked before?
@@ -226,10 +228,32 @@ fn judge(
     let body = answer(&part.items[0].fact.scan, ticket_id, &verdict, &state, place);
     tx.insert_batch(&row(&part, asked.digest, &body, taken.stamp, received_at))?;
     line(tx, &part, &verdict, taken.stamp)?;
-    let arrived = Arrived::of(&part, &taken);
     let unknown = !std::mem::take(&mut taken.stored.unknown).is_empty();
+    if unknown && left == 1 {
+        warn_of_guessing(tx, (&part, received_at), &mut taken, draw)?;
+    }
+    let arrived = Arrived::of(&part, &taken);
     let answer = JudgedScan { body, repeated: false, event_id };
     Ok(Done::Judged { answer, arrived, part: Box::new(part), unknown })
+}
+
+/// With this unknown code the device's allowance is used up: whoever asks so fast may be guessing, and a person is told.
+fn warn_of_guessing(
+    tx: &mut dyn Tx,
+    (part, received_at): (&Batch, Timestamp),
+    taken: &mut Taken,
+    draw: &mut Draw,
+) -> Result<()> {
+    let delivery = Delivery {
+        device_id: &part.device_id,
+        batch_id: &part.batch_id,
+        size: 1,
+        errors: 1,
+        newest: None,
+        received_at,
+        arrivals: None,
+    };
+    flag(tx, part, &delivery, taken, draw)
 }
 
 /// Whether the event was live at a moment, by the rules at that moment; a draft was never (spec D17).

@@ -11,6 +11,8 @@ pub struct Lane {
     not_before: i64,
     /// Failures in a row.
     failures: u32,
+    /// What the last failure drew, 0–1,000: how much of each spread it is.
+    jitter: u32,
     /// The request under way.
     request: Option<u64>,
 }
@@ -48,7 +50,8 @@ impl Lane {
             limits::RETRY_MAX_MS
         };
         // A quarter off, or less: the longest wait stays the longest, and a crowd of devices spreads out.
-        let off = wait / 4 * i64::from(jitter % 1_001) / 1_000;
+        self.jitter = jitter % 1_001;
+        let off = wait / 4 * i64::from(self.jitter) / 1_000;
         self.request = None;
         self.failures = self.failures.saturating_add(1);
         self.next_at = now_ms.saturating_add(wait - off);
@@ -56,6 +59,13 @@ impl Lane {
     /// Wait at least so long, whatever else is asked.
     pub fn hold(&mut self, now_ms: i64, for_ms: i64) {
         self.not_before = now_ms.saturating_add(for_ms.clamp(0, limits::POISON_EVERY_MS));
+    }
+    /// Wait as long as the server said, whatever else is asked, and then a little, the more often it was said: a crowd
+    /// that was turned away at one moment would otherwise come back at one moment, and be turned away again.
+    pub fn turned_away(&mut self, now_ms: i64, for_ms: i64) {
+        let longest = limits::RETRY_SPREAD_MS.saturating_mul(i64::from(self.failures.min(limits::RETRY_ROUND)));
+        let spread = (for_ms / 4).min(longest) * i64::from(self.jitter) / 1_000;
+        self.hold(now_ms, for_ms.saturating_add(spread));
     }
     /// Wait at least so long, unless something says that it is worth a try.
     pub fn pause(&mut self, now_ms: i64, for_ms: i64) {

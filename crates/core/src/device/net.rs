@@ -163,7 +163,7 @@ impl State {
         if let Some(wait) = answer.retry_after_ms()
             && matches!(answer.status, 429 | 503)
         {
-            self.lanes.of(ask).hold(now, wait);
+            self.lanes.of(ask).turned_away(now, wait);
         }
         let Some(problem) = answer.problem() else {
             // A page that is no error and not ours: a captive portal, or another service.

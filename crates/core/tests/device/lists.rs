@@ -135,6 +135,30 @@ fn an_older_list_is_refused_also_after_a_restart_that_lost_the_newer() {
     assert_eq!(phone.view().list.as_ref().unwrap().version, newer);
 }
 
+/// docs/faults.md, 18: a good answer of before, played again by whoever stands in between.
+#[test]
+fn an_older_list_that_is_played_again_is_refused_and_the_newer_stays() {
+    let mut server = Server::new();
+    let mut phone = Phone::ready(1, &mut server);
+    let mut versions = Vec::new();
+    let mut recorded = None;
+    for code in ["LATE-1", "LATE-2"] {
+        server.add_ticket(code, ticket(1));
+        let sent = asks_for_list(&mut phone, &mut server);
+        let reply = manifest(&server, &sent, &phone);
+        phone.answer(&sent, &reply);
+        versions.push(phone.view().list.as_ref().unwrap().version);
+        recorded.get_or_insert(reply);
+    }
+    assert!(versions[0] < versions[1]);
+    server.add_ticket("LATE-3", ticket(1));
+    let sent = asks_for_list(&mut phone, &mut server);
+    phone.answer(&sent, &recorded.unwrap());
+    assert_eq!(phone.view().list.as_ref().unwrap().version, versions[1]);
+    assert!(phone.view().message.as_ref().is_some_and(|said| said.contains("older")), "{:?}", phone.view().message);
+    assert_eq!(phone.screen("LATE-2"), Screen::Admit);
+}
+
 #[test]
 fn the_same_version_with_other_content_is_refused_aloud() {
     let mut server = Server::new();

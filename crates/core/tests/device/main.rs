@@ -19,3 +19,4 @@ mod revoked;
 mod rights;
 mod view_law;
 mod s1;
+mod storm;

@@ -125,3 +125,33 @@ fn d10_a_revoked_device_gets_no_list_and_no_changes() {
     assert_eq!(code(now(names).map(drop)), "device_revoked");
     assert_eq!(code(now(changes::poll(app, caller, event, ChangesCommand::default())).map(drop)), "device_revoked");
 }
+
+/// docs/faults.md, 17: what a revoked device hands over of before is kept, chunk by chunk, and no count moves.
+#[test]
+fn d10_two_thousand_older_scans_of_a_revoked_device_are_kept_and_change_no_count() {
+    let world = World::new();
+    let codes: Vec<String> = (0..20).map(|n| format!("A{n}")).collect();
+    world.tickets(&codes.iter().map(String::as_str).collect::<Vec<_>>());
+    let (phone, other) = (world.phone("p", "main"), world.phone("q", "main"));
+    other.scan("s", "A0", "valid", at(0));
+    revoke(&world, "p", None);
+    let before = world.occupancy();
+    let counts = |it: &admit_core::occupancy::Occupancy| (it.inside, it.entered, it.over, it.exited);
+    for chunk in 0..4_u64 {
+        let seqs = chunk * 500 + 1..=chunk * 500 + 500;
+        let scans: Vec<Value> = seqs
+            .clone()
+            .map(|seq| {
+                let code = &codes[seq as usize % codes.len()];
+                signed(&phone, &scan_of(&world, &phone, &format!("p{seq}"), seq, code, at(seq as i64 - HOUR)))
+            })
+            .collect();
+        let named = kept(send(&world, &phone, &format!("b{chunk}"), &scans), "device_revoked");
+        let all: Vec<String> = seqs.map(|seq| format!("p{seq}")).collect();
+        assert_eq!(named, serde_json::json!(all));
+        assert_eq!(counts(&world.occupancy()), counts(&before), "after chunk {chunk}");
+    }
+    assert_eq!(lacking(&world, &phone, 2_000), []);
+    assert!(world.open().iter().all(|kind| kind == "unverified_scan"), "{:?}", world.open());
+    world.is_consistent();
+}

@@ -200,12 +200,15 @@ fn too_many_unknown_codes_are_answered_429_until_a_minute_has_passed() {
     let world = World::new();
     world.tickets(&["A"]);
     let (phone, other) = (world.phone("p", "main"), world.phone("q", "main"));
+    let alarms = || world.open().iter().filter(|kind| *kind == "high_error_rate").count();
     for n in 0..UNKNOWN_CODES_PER_MINUTE {
+        assert_eq!(alarms(), 0, "{n} unknown codes are no alarm");
         assert_eq!(
             outcome(ask(&world, &phone, &format!("s{n}"), &format!("NO-{n}"), at(0))),
             said("invalid", "unknown_code")
         );
     }
+    assert_eq!(alarms(), 1, "a person is told of whoever may be guessing");
     world.pass(20_000);
     for code in ["NO-X", "A"] {
         let refused = ask(&world, &phone, "x", code, at(0)).unwrap_err();

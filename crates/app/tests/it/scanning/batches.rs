@@ -59,9 +59,14 @@ fn a_node_with_an_older_reducer_than_the_event_takes_nothing_in() {
 #[test]
 fn a_body_of_another_device_is_refused_whole_and_put_on_record() {
     let world = World::new();
+    world.tickets(&["A"]);
     let phone = world.phone("p", "main");
-    let body = json!({ "device_id": "q", "sync_batch_id": "b", "scans": [] });
+    let before = head(&world);
+    let item = signed(&phone, &scan_of(&world, &phone, "s", 1, "A", at(0)));
+    let body = json!({ "device_id": "q", "sync_batch_id": "b", "format": 2, "scans": [item] });
     assert_eq!(code(send_body(&world, &phone, &body)), "device_mismatch");
+    assert_eq!((head(&world), world.occupancy().inside), (before, 0), "not even its own scan is taken in");
+    assert_eq!(lacking(&world, &phone, 1), [(1, 1)]);
     let page = now(audits::list(&world.app, &world.owner, None, whole_page())).unwrap();
     assert_eq!(page.items[0].line.action, "device_mismatch");
 }
