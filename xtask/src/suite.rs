@@ -31,7 +31,9 @@ impl Depth {
     fn settings(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Depth::Gate => &[],
-            Depth::Long => &[("ADMIT_LONG", "1"), ("ADMIT_LAWS", "100000"), ("ADMIT_KILLS", "100")],
+            Depth::Long => {
+                &[("ADMIT_LONG", "1"), ("ADMIT_LAWS", "100000"), ("ADMIT_KILLS", "100"), ("ADMIT_CUTS", "50")]
+            }
         }
     }
 

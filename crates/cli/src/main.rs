@@ -94,6 +94,7 @@ fn main() -> ExitCode {
     // Whatever still blocks must not hold the process: it was acknowledged or it was not.
     runtime.shutdown_timeout(std::time::Duration::from_secs(5));
     match result {
+        Ok(_) if parts::store_failed() => ExitCode::FAILURE,
         Ok(code) => code,
         Err(error) => failed(&error),
     }

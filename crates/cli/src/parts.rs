@@ -1,7 +1,10 @@
 //! Puts the concrete parts together: the store of this place, its secret, the server's state around both.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use admit_app::error::Error;
 use admit_app::ports::{App, Store};
@@ -10,18 +13,31 @@ use admit_server::{AppState, Settings};
 use admit_store_postgres::Postgres;
 use admit_store_sqlite::{Options, Sqlite};
 use anyhow::{Context, bail};
+use tokio_util::sync::CancellationToken;
 
 use crate::settings::{ARRIVING, ASIDE, DATABASE_FILE, Place};
 
 /// Name of the setting that holds the probe, and what the probe says.
 const PROBE: &str = "secret_probe";
 const PROBE_TEXT: &[u8] = b"admit.secret.probe.v1";
+/// How long an orderly end may take once the store stopped itself.
+const ENDING: Duration = Duration::from_secs(5);
+
+/// Whether the store stopped itself: the process failed then, however orderly it ended.
+static STORE_FAILED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the store stopped itself.
+pub fn store_failed() -> bool {
+    STORE_FAILED.load(Ordering::Relaxed)
+}
 
 /// Opens everything. Fails, with the way out, when the secret isn't the one the database was sealed with.
 pub async fn open(place: &Place, settings: Settings) -> anyhow::Result<AppState> {
     let secret = place.secret()?;
-    let store = store(place).await?;
+    let ending = Arc::new(OnceLock::new());
+    let store = store(place, Arc::clone(&ending)).await?;
     let state = AppState::new(store, secret, settings);
+    let _ = ending.set(state.shutdown.clone());
     check_secret(&state.app).await?;
     // A server that ended while an epoch began has this left to do.
     admit_app::epochs::judge_anew(&state.app).await?;
@@ -39,7 +55,8 @@ pub async fn blank() -> anyhow::Result<AppState> {
     Ok(AppState::new(Arc::new(store), Secret::new(&"0".repeat(64))?, Settings::default()))
 }
 
-async fn store(place: &Place) -> anyhow::Result<Arc<dyn Store>> {
+/// Opens the store. `ending` is what ends the server, once there is one.
+async fn store(place: &Place, ending: Arc<OnceLock<CancellationToken>>) -> anyhow::Result<Arc<dyn Store>> {
     if let Some(url) = place.database_url.clone() {
         let opened =
             tokio::task::spawn_blocking(move || Postgres::open(&url, admit_store_postgres::Options::default()));
@@ -55,17 +72,25 @@ async fn store(place: &Place) -> anyhow::Result<Arc<dyn Store>> {
             left.display()
         );
     }
-    let options = Options {
-        on_stop: Some(Arc::new(|why: &str| {
-            // What was committed is not known any more: only a fresh start can look (trust.md §2).
-            tracing::error!(why, "the store stopped itself; ending the process");
-            eprintln!("admit: the store stopped itself: {why}");
-            std::process::exit(1);
-        })),
-        ..Options::default()
-    };
+    let options = Options { on_stop: Some(Arc::new(move |why: &str| end(why, ending.get()))), ..Options::default() };
     let store = Sqlite::open(&path, options).with_context(|| format!("opening {}", path.display()))?;
     Ok(Arc::new(store))
+}
+
+/// Ends the process after the store stopped itself: what was committed is not known any more, only a fresh start can look
+/// (trust.md §2). Whoever waits for an answer is still told that there is none.
+fn end(why: &str, ending: Option<&CancellationToken>) {
+    STORE_FAILED.store(true, Ordering::Relaxed);
+    tracing::error!(why, "the store stopped itself; ending the process");
+    // A disk that fails may hold the log too: that it can't be said is no reason to stay.
+    let _ = writeln!(std::io::stderr(), "admit: the store stopped itself: {why}");
+    let Some(shutdown) = ending else { std::process::exit(1) };
+    shutdown.cancel();
+    // What failed must not hold up the end.
+    std::thread::spawn(|| {
+        std::thread::sleep(ENDING);
+        std::process::exit(1);
+    });
 }
 
 /// What a restore set aside or brought, where it ended before a database was in its place again. To go on would be to

@@ -42,7 +42,12 @@ impl Server {
 
     /// The same with further settings, by their names in the environment.
     pub async fn start_with(folder: &Path, settings: &[(&str, String)]) -> Self {
-        let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_admit"))
+        Self::start_by(tokio::process::Command::new(env!("CARGO_BIN_EXE_admit")), folder, settings).await
+    }
+
+    /// The same by another command, which runs the binary with the arguments it gets.
+    pub async fn start_by(mut command: tokio::process::Command, folder: &Path, settings: &[(&str, String)]) -> Self {
+        let mut child = command
             .args(["demo", "--json", "--port", "0", "--data-dir"])
             .arg(folder)
             .env("ADMIT_SYNCS_PER_MINUTE", "1000000")

@@ -1,0 +1,22 @@
+//! What the machine does to the real binary: the power goes out, the disk is full, a body is a bomb
+//! (docs/faults.md, 3, 27, 31).
+
+#[path = "../serving/mod.rs"]
+mod serving;
+#[path = "../../../server/tests/it/signed.rs"]
+mod signed;
+#[path = "../hammer/mod.rs"]
+mod hammer;
+
+mod disk;
+mod power;
+mod full;
+mod bombs;
+
+use std::process::Command;
+
+/// Runs a program that must succeed.
+fn run(program: &str, arguments: &[&str]) {
+    let run = Command::new(program).args(arguments).output().unwrap_or_else(|error| panic!("{program}: {error}"));
+    assert!(run.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&run.stderr));
+}

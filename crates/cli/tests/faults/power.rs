@@ -1,0 +1,111 @@
+//! The power goes out under load: what was not flushed to the disk is gone. The server stands on a disk that is an image;
+//! it is stopped, and the image copied: what the system still held in memory is not in the copy. `ADMIT_CUTS` says how
+//! often; 2 without it. Beside it a database that does not flush must lose rows, or the test shows nothing.
+
+use std::path::Path;
+use std::time::Duration;
+
+use reqwest::Client;
+use rusqlite::Connection;
+use tokio::time::Instant;
+
+use crate::disk::Disk;
+use crate::hammer::{Hammer, hammer, life};
+use crate::run;
+use crate::serving::{Folder, Server, in_order};
+
+const DEVICES: usize = 3;
+/// How long the server is left alone after it answers, at most, milliseconds.
+const LIFE_MS: u64 = 1_200;
+/// Rows of the database that does not flush.
+const ROWS: i64 = 100;
+
+/// Stops every thread of a process, and waits until each stands.
+fn freeze(pid: u32) {
+    run("kill", &["-STOP", &pid.to_string()]);
+    let end = std::time::Instant::now() + Duration::from_secs(20);
+    let stands = |task: std::fs::DirEntry| {
+        let stat = std::fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+        stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('T'))
+    };
+    while !std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten().all(stands) {
+        assert!(std::time::Instant::now() < end, "it does not stand still");
+        std::thread::sleep(Duration::from_millis(1)); // tidy-allow: the pause of a poll loop
+    }
+}
+
+/// A database whose commits are not flushed: `synchronous = NORMAL` in write-ahead mode.
+fn careless(path: &Path) -> Connection {
+    let database = Connection::open(path).unwrap();
+    database.execute_batch("PRAGMA journal_mode = wal; CREATE TABLE t (n INTEGER); PRAGMA synchronous = FULL").unwrap();
+    database.execute_batch("INSERT INTO t VALUES (0); PRAGMA synchronous = NORMAL").unwrap();
+    database
+}
+
+/// The rows that a careless database still has.
+fn kept(path: &Path) -> i64 {
+    let database = Connection::open(path).unwrap();
+    database.query_row("SELECT COUNT(*) FROM t WHERE n > 0", [], |row| row.get(0)).unwrap_or(0)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_acknowledged_scan_is_missing_after_the_power_went_out() {
+    let cuts: u64 = std::env::var("ADMIT_CUTS").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
+    let seed = std::env::var("ADMIT_SEED").ok().and_then(|text| text.parse().ok());
+    let seed = seed.unwrap_or(u64::from(std::process::id()));
+    println!("{cuts} cuts, ADMIT_SEED={seed}");
+    let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let folder = Folder::new("power");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let image = |n: u64| folder.0.join(format!("disk-{n}.img"));
+    run("truncate", &["-s", "512M", image(0).to_str().unwrap()]);
+    run("mkfs.ext4", &["-q", "-F", image(0).to_str().unwrap()]);
+    let Some(mut disk) = Disk::of_image(folder.0.join("mounted-0"), &image(0)) else { return };
+    let client = Client::builder().no_proxy().build().unwrap();
+    let mut server = Server::start(&disk.at.join("data")).await;
+    let mut devices = Vec::new();
+    for n in 0..DEVICES {
+        devices.push(Hammer::pair(&client, &server, n).await);
+    }
+    let (mut forgotten, mut cut_off) = (0, 0);
+    for cut in 1..=cuts {
+        let control = careless(&disk.at.join("careless.db"));
+        let (url, life) = (server.url(), life(&mut random, LIFE_MS));
+        let (back, ()) = tokio::join!(hammer(&client, &url, devices, Instant::now() + 2 * life), async {
+            // tidy-allow: the random moment of the cut is what is tested
+            tokio::time::sleep(life).await;
+            let pid = server.child.id().unwrap();
+            tokio::task::block_in_place(|| {
+                freeze(pid);
+                for n in 1..=ROWS {
+                    control.execute("INSERT INTO t VALUES (?1)", [n]).unwrap();
+                }
+                run("cp", &["--sparse=always", image(cut - 1).to_str().unwrap(), image(cut).to_str().unwrap()]);
+            });
+            server.kill().await;
+        });
+        devices = back;
+        cut_off += devices.iter().filter(|device| device.open.is_some()).count();
+        drop(control);
+        drop(disk);
+        std::fs::remove_file(image(cut - 1)).unwrap();
+        disk = Disk::of_image(folder.0.join(format!("mounted-{cut}")), &image(cut)).expect("the copy");
+        forgotten += ROWS - kept(&disk.at.join("careless.db"));
+        std::fs::remove_file(disk.at.join("careless.db")).unwrap();
+        server = Server::start(&disk.at.join("data")).await;
+        for device in &devices {
+            let lost = device.lost(&client, &server.url()).await;
+            assert!(lost.is_empty(), "ADMIT_SEED={seed}: acknowledged and lost in cut {cut}: {lost:?}");
+        }
+    }
+    let mut total = 0;
+    for device in &mut devices {
+        device.hand_over(&client, &server.url()).await;
+        total += device.acknowledged.len();
+    }
+    println!("{total} scans acknowledged, {cut_off} batches cut off, {forgotten} careless rows lost");
+    assert!(forgotten > 0, "what was not flushed survived: these were no power cuts");
+    assert!(total > 0, "nothing was acknowledged: nothing was shown");
+    server.kill().await;
+    in_order(&disk.at.join("data"));
+}
