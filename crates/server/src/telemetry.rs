@@ -168,6 +168,8 @@ pub fn init(json: bool, standard: &str) -> bool {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(std::io::stderr().is_terminal())
+        // A log that can't be written, on a full disk for example, must not end the thread that has something to say.
+        .log_internal_errors(false)
         .with_writer(std::io::stderr);
     if json { builder.json().try_init().is_ok() } else { builder.try_init().is_ok() }
 }

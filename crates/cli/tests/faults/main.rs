@@ -1,5 +1,5 @@
-//! What the machine does to the real binary: the power goes out, the disk is full, a body is a bomb
-//! (docs/faults.md, 3, 27, 31).
+//! What the machine does to the real binary: the power goes out, the disk fails or is full, a body is a bomb
+//! (docs/faults.md, 3, 26, 27, 31).
 
 #[path = "../serving/mod.rs"]
 mod serving;
@@ -11,6 +11,7 @@ mod hammer;
 mod disk;
 mod power;
 mod full;
+mod broken;
 mod bombs;
 
 use std::process::Command;
