@@ -64,10 +64,16 @@ impl Place<'_> {
         let start = usize::try_from(byte).unwrap_or(usize::MAX).min(self.text.len());
         let breaks = self.text[start..].iter().take_while(|b| matches!(b, b'\r' | b'\n')).count();
         let passed = &self.text[self.byte.min(start)..start + breaks];
-        self.line += passed.iter().filter(|b| **b == b'\n').count() as u64;
+        self.line += line_breaks(passed);
         self.byte = start + breaks;
         self.line
     }
+}
+
+/// LF, CRLF, and the CR alone that spreadsheets of old Macs end their lines with: it ends a row to the reader too.
+fn line_breaks(bytes: &[u8]) -> u64 {
+    let ends = |(at, byte): (usize, &u8)| *byte == b'\n' || *byte == b'\r' && bytes.get(at + 1) != Some(&b'\n');
+    bytes.iter().enumerate().filter(|it| ends(*it)).count() as u64
 }
 
 fn utf8(bytes: &[u8]) -> Result<&str> {
@@ -79,7 +85,7 @@ fn utf8(bytes: &[u8]) -> Result<&str> {
         Ok(text) if text.contains('\0') => Err(Error::invalid("body", "holds NUL bytes: it is not a text file")),
         Ok(text) => Ok(text),
         Err(error) => {
-            let line = 1 + bytes[..error.valid_up_to()].iter().filter(|b| **b == b'\n').count();
+            let line = 1 + line_breaks(&bytes[..error.valid_up_to()]);
             let message = format!(
                 "is not UTF-8 in line {line} (it looks like Latin-1 or Windows-1252): save the file as \"CSV UTF-8\""
             );
@@ -99,9 +105,8 @@ fn delimiter(text: &str) -> Result<u8> {
     let mut field_start = true;
     let mut bytes = text.bytes().peekable();
     while let Some(byte) = bytes.next() {
-        if byte == b'\n' {
-            line += 1;
-        }
+        let ends_line = byte == b'\n' || byte == b'\r' && bytes.peek() != Some(&b'\n');
+        line += u64::from(ends_line);
         if opened.is_some() {
             if byte == b'"' && bytes.next_if_eq(&b'"').is_none() {
                 opened = None;
@@ -110,7 +115,7 @@ fn delimiter(text: &str) -> Result<u8> {
         }
         match byte {
             b'"' if field_start => opened = Some(line),
-            b'\n' => in_header &= !seen_text,
+            _ if ends_line => in_header &= !seen_text,
             _ => {}
         }
         let found = candidates.iter().position(|one| *one == byte);
@@ -118,7 +123,7 @@ fn delimiter(text: &str) -> Result<u8> {
             counts[found] += 1;
         }
         seen_text |= !byte.is_ascii_whitespace();
-        field_start = found.is_some() || byte == b'\n';
+        field_start = found.is_some() || ends_line;
     }
     if let Some(line) = opened {
         return Err(Error::invalid("body", format!("has a quote in line {line} that never ends")));
@@ -176,6 +181,15 @@ mod tests {
     }
     fn message(text: &[u8]) -> String {
         read(text, 2).unwrap_err().to_string()
+    }
+
+    /// Found by `cargo xtask fuzz`: such rows were all told to be of line 1, and a quote without its end took the others.
+    #[test]
+    fn a_carriage_return_alone_ends_a_line_too() {
+        let row = |number, name: &str| (number, vec![name.to_owned(), "1".to_owned()]);
+        assert_eq!(cells(b"name,code\rAna,1\r\rBo,1\r"), [row(2, "Ana"), row(4, "Bo")]);
+        assert_eq!(cells(b"name;code\rAna,Bo;1\r"), [row(2, "Ana,Bo")], "the delimiter is the first line's");
+        assert!(message(b"name,code\rAna,1\r\"Bo,1\rCy,1\r").contains("a quote in line 3"));
     }
 
     #[test]
