@@ -1,5 +1,5 @@
 # The door. Every line is one call into `cargo xtask`, which `cargo xtask help` describes.
-.PHONY: build demo test test-long mutants check bench bench-compare
+.PHONY: build demo test test-long mutants check bench bench-compare fuzz-smoke
 
 build:
 	cargo xtask build
@@ -21,6 +21,9 @@ check:
 
 bench:
 	cargo xtask bench
+
+fuzz-smoke:
+	cargo xtask fuzz --seconds 60
 
 # `make bench-compare OLD NEW`: two runs kept by `bench`, such as copies of target/bench/latest.json.
 bench-compare:

@@ -90,7 +90,7 @@ pub fn run_reading(
 }
 
 /// Waits for a program to end; when it takes too long it and all that it started are ended, and that is an error.
-fn wait(child: &mut Child, patience: Duration) -> Result<ExitStatus> {
+pub fn wait(child: &mut Child, patience: Duration) -> Result<ExitStatus> {
     let begun = Instant::now();
     loop {
         if let Some(status) = child.try_wait()? {

@@ -2,7 +2,7 @@
 //!
 //! Reading order: `exec` starts programs, `stamp` remembers inputs, `setup` installs what a machine lacks,
 //! `wasm` and `web` build the browser's half, `conformance` knows which test proves what, `tidy` holds the laws a compiler cannot, `contract` asks the served
-//! binary what its document promises, `suite` runs everything, `bench` measures.
+//! binary what its document promises, `suite` runs everything, `bench` measures, `fuzz` looks for bytes that break a reader.
 
 mod exec;
 mod stamp;
@@ -14,6 +14,7 @@ mod tidy;
 mod contract;
 mod suite;
 mod bench;
+mod fuzz;
 
 use anyhow::{Result, bail};
 use std::os::unix::process::CommandExt;
@@ -35,6 +36,7 @@ cargo xtask <command>
   test-long      the same with far more generated histories, seeds and kills
   mutants        every planted bug, the invariant that finds it, after how many seeds
   bench [...]    the measurements, each beside the limit of this machine: [--only a,b] [--quick], or compare OLD NEW
+  fuzz [...]     bytes from outside that break what reads them: [--seconds N] [TARGET…], 60 seconds each without
 ";
 
 fn main() {
@@ -68,6 +70,7 @@ fn run(command: &str, args: &[String]) -> Result<()> {
         "test-long" => suite::test(suite::Depth::Long),
         "mutants" => suite::mutants(),
         "bench" => bench::run(args),
+        "fuzz" => fuzz::command(args),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())

@@ -24,6 +24,10 @@ pub struct Need {
 }
 
 impl Need {
+    /// Any of `files` will do.
+    pub const fn new(files: &'static [&'static str], packages: &'static [&'static str]) -> Self {
+        Self { files, packages }
+    }
     /// Whether it is there already.
     pub fn met(&self) -> bool {
         self.files.iter().any(|file| Path::new(file).exists())

@@ -22,6 +22,8 @@ pub use authenticate::authenticate;
 pub use close_log::close_log;
 pub use failed_sync::failed_sync;
 pub use heartbeat::heartbeat;
+#[cfg(feature = "fuzzing")]
+pub use import_log::try_reading_log;
 pub use import_log::{ImportedLog, import_log};
 pub use list::list;
 pub use log_status::log_status;

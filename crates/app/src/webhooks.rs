@@ -16,4 +16,6 @@ pub use list::list;
 pub use receive::{Received, receive};
 pub use refused::refused;
 pub use rotate_secret::rotate_secret;
+#[cfg(feature = "fuzzing")]
+pub use row::try_reading;
 pub use update::{WebhookEndpointPatch, update};

@@ -30,7 +30,8 @@ pub fn read() -> anyhow::Result<BTreeMap<String, String>> {
     parse(&text).with_context(|| format!("in the settings of {path}"))
 }
 
-fn parse(text: &str) -> anyhow::Result<BTreeMap<String, String>> {
+/// Reads a file's text. Fails, naming the line, where one is no `NAME=value` or sets a name again.
+pub fn parse(text: &str) -> anyhow::Result<BTreeMap<String, String>> {
     let mut settings = BTreeMap::new();
     for (at, line) in text.lines().enumerate().map(|(at, line)| (at + 1, line.trim())) {
         if line.is_empty() || line.starts_with('#') {

@@ -38,9 +38,12 @@ fn read<'a>(files: &'a [File], file: &'a File, folder: String, path: Path, modul
     let children = declared(&code);
     for child in &children {
         let places = [format!("{folder}{child}.rs"), format!("{folder}{child}/mod.rs")];
+        let path = [path.as_slice(), std::slice::from_ref(child)].concat();
         if let Some(below) = files.iter().find(|file| places.contains(&file.path)) {
-            let path = [path.as_slice(), std::slice::from_ref(child)].concat();
             read(files, below, format!("{folder}{child}/"), path, modules);
+        } else {
+            // Its file lies elsewhere (`#[path]`) and names nothing here: it has a place in the order all the same.
+            modules.insert(path, Module { file, code: String::new(), children: Vec::new() });
         }
     }
     modules.insert(path, Module { file, code, children });
@@ -246,6 +249,14 @@ mod tests {
         assert_eq!(complaints(&up), Vec::<String>::new());
         let down = [lib, parent, ("manifest/build.rs", "\nuse super::verify::V;"), ("manifest/verify.rs", "")];
         assert_eq!(complaints(&down), ["manifest/build.rs:2"]);
+    }
+
+    #[test]
+    fn a_module_whose_file_lies_elsewhere_has_its_place_in_the_order() {
+        let lib =
+            ("lib.rs", "#[path = \"../x.rs\"]\nmod above;\nmod scan;\n#[path = \"../y.rs\"]\nmod below;\nuse scan::S;");
+        assert_eq!(complaints(&[lib, ("scan.rs", "use crate::above::A;")]), Vec::<String>::new());
+        assert_eq!(complaints(&[lib, ("scan.rs", "use crate::below::B;")]), ["scan.rs:1"]);
     }
 
     #[test]

@@ -118,6 +118,16 @@ impl Row {
     }
 }
 
+/// Reads a message as one that comes in is read, and then once more as one that says nothing new; stores nothing.
+#[cfg(feature = "fuzzing")]
+pub fn try_reading(message: &GuestMessage, columns: &WebhookColumns) {
+    let Ok(row) = Row::read(message, columns) else { return };
+    let said = row.said();
+    assert!(!row.with_name(None).iter().any(|(field, text)| *field == "name" && text.is_empty()), "all have a name");
+    let again = row.clone().without_the_old(&said);
+    assert!(again.cells.iter().all(|(field, _)| row.changed.as_ref().is_none_or(|changed| changed.contains(field))));
+}
+
 /// What a sender said of a row last, by field: no text, only enough of a hash to tell another one.
 pub(super) type Said = BTreeMap<String, String>;
 

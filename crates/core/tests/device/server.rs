@@ -277,7 +277,9 @@ impl Server {
         assert_eq!(sent.method, if sent.body.is_some() { "POST" } else { "GET" }, "{}", sent.path);
         let key =
             sent.headers.get("authorization").and_then(|bearer| bearer.strip_prefix("Bearer ")).map(str::to_owned);
-        let reply = if sent.is("/api/scanning/pair") {
+        let reply = if sent.is("/api/scanning/pairing") {
+            Reply::problem(404, "not_found") // Nobody approves phones here.
+        } else if sent.is("/api/scanning/pair") {
             self.pair(sent)
         } else {
             let Some((device, _)) = key.as_ref().and_then(|key| self.keys.get(key)).cloned() else {

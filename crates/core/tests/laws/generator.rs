@@ -11,22 +11,32 @@ use admit_core::time::Timestamp;
 
 use crate::case::{Case, EPOCH, Scanned, at, device, entry, exit, gate, revert, ticket_id};
 
-/// splitmix64: the same numbers for a seed, everywhere.
-pub struct Rng(u64);
+/// Where choices come from.
+pub enum Rng {
+    /// splitmix64: the same numbers for a seed, everywhere.
+    Seed(u64),
+    /// Bytes, the last first, that somebody looks for (crates/fuzz); noughts when they are used up.
+    Bytes(Vec<u8>),
+}
 
 impl Rng {
     pub fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5bf0_3635)
+        Self::Seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5bf0_3635)
     }
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+    pub fn of_bytes(bytes: &[u8]) -> Self {
+        Self::Bytes(bytes.iter().rev().copied().collect())
     }
     pub fn below(&mut self, n: u64) -> u64 {
-        self.next() % n.max(1)
+        let n = n.max(1);
+        match self {
+            Self::Seed(state) => next(state) % n,
+            Self::Bytes(bytes) => {
+                // As few as the choice needs: then a changed byte changes one choice, and the others stay.
+                let mut byte = || u64::from(bytes.pop().unwrap_or_default());
+                let drawn = if n <= 256 { byte() } else { (0..4).fold(0, |drawn, _| drawn << 8 | byte()) };
+                drawn % n
+            }
+        }
     }
     pub fn percent(&mut self, p: u64) -> bool {
         self.below(100) < p
@@ -43,6 +53,14 @@ impl Rng {
             of.swap(i, self.below(i as u64 + 1) as usize);
         }
     }
+}
+
+fn next(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 /// A history, and what is constant in it.
@@ -70,7 +88,11 @@ struct Making {
 
 /// The history of a seed.
 pub fn history(seed: u64) -> History {
-    let mut rng = Rng::new(seed);
+    history_of(Rng::new(seed))
+}
+
+/// The history that choices make.
+pub fn history_of(mut rng: Rng) -> History {
     let mode = *rng.pick(ReEntry::ALL);
     let quantum_ms = *rng.pick(&[1, 1, 1_000, 5_000, 60_000, 600_000]);
     let constant = rng.percent(40);

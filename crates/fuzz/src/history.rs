@@ -1,0 +1,96 @@
+//! Whole histories: the laws of `reduce`, put to histories that are looked for and not drawn.
+
+use admit_core::incident::Subject;
+use admit_core::reduce::{Reduced, ScanVerdict, TicketState, merge_deliveries};
+use admit_core::scan::{Fact, ScanKind};
+
+use crate::case::Case;
+use crate::generator::{History, Rng, history_of};
+
+/// The last bytes shuffle, the others make the history.
+pub fn reduce(bytes: &[u8]) {
+    let (made, shuffled) = bytes.split_at(bytes.len() - bytes.len().min(16) / 2);
+    let History { case, .. } = history_of(Rng::of_bytes(made));
+    let mut rng = Rng::of_bytes(shuffled);
+    let whole = case.reduce_all();
+    for (subject, reduced) in &whole {
+        sums(reduced);
+        folds_on(&case, subject, reduced, &mut rng);
+    }
+    assert_eq!(repeated(case.clone(), &mut rng).reduce_all(), whole, "order and repetition change nothing");
+    assert_eq!(delivered(case, &mut rng).reduce_all(), whole, "batches change nothing");
+}
+
+/// I8: within and over are the persons let in, by state, by entry and by verdict alike.
+fn sums(reduced: &Reduced) {
+    let TicketState { within, over, inside_within, inside_over, exited, ref entries } = reduced.state;
+    let sum = |of: fn(&ScanVerdict) -> u32| reduced.verdicts.iter().map(of).sum::<u32>();
+    assert_eq!((sum(|v| v.within), sum(|v| v.over), sum(|v| v.exited)), (within, over, exited));
+    assert_eq!(within + over - exited, inside_within + inside_over);
+    assert_eq!(within, entries.iter().map(|entry| entry.within).sum::<u32>());
+    assert_eq!(over, entries.iter().map(|entry| entry.over).sum::<u32>());
+    for verdict in &reduced.verdicts {
+        let counts = verdict.left_out.is_none() && verdict.opened && verdict.kind != ScanKind::Revert;
+        let moved = verdict.within + verdict.over + verdict.exited + verdict.exited_over;
+        assert_eq!(moved, if counts { verdict.count } else { 0 }, "an opened door counts whole");
+    }
+}
+
+/// Folding the first scans and then the rest is folding all.
+fn folds_on(case: &Case, subject: &Subject, whole: &Reduced, rng: &mut Rng) {
+    let order: Vec<&ScanVerdict> = whole.verdicts.iter().filter(|verdict| verdict.left_out.is_none()).collect();
+    // Reverts reach back in time: where one arrives, the store folds again.
+    if order.is_empty() || order.iter().any(|verdict| verdict.kind == ScanKind::Revert) {
+        return;
+    }
+    let kept = &order[..rng.below(order.len() as u64) as usize];
+    let mut prefix = case.clone();
+    let is_kept =
+        |fact: &Fact| kept.iter().any(|it| it.device_id == fact.scan.device_id && it.scan_id == fact.scan.scan_id);
+    prefix.facts.retain(is_kept);
+    let before = prefix.reduce(subject).state.entries;
+    assert_eq!(whole.state.entries[..before.len()], before[..]);
+}
+
+fn repeated(mut case: Case, rng: &mut Rng) -> Case {
+    for _ in 0..rng.below(4) {
+        case.rules.push(rng.pick(&case.rules).clone());
+        if !case.facts.is_empty() {
+            case.facts.push(rng.pick(&case.facts).clone());
+        }
+        if !case.reviews.is_empty() {
+            case.reviews.push(rng.pick(&case.reviews).clone());
+        }
+    }
+    rng.shuffle(&mut case.rules);
+    rng.shuffle(&mut case.facts);
+    rng.shuffle(&mut case.reviews);
+    case
+}
+
+/// One row a content, each delivery merged into it.
+fn delivered(mut case: Case, rng: &mut Rng) -> Case {
+    rng.shuffle(&mut case.facts);
+    let mut rows: Vec<Fact> = Vec::new();
+    for fact in std::mem::take(&mut case.facts) {
+        let same = |row: &&mut Fact| {
+            (&row.scan.device_id, &row.scan.scan_id, row.digest)
+                == (&fact.scan.device_id, &fact.scan.scan_id, fact.digest)
+        };
+        match rows.iter_mut().find(same) {
+            Some(row) => merge_deliveries(row, &fact),
+            None => rows.push(fact),
+        }
+    }
+    case.facts = rows;
+    case
+}
+
+/// Histories as a seed draws them are found soon enough; what they lack is length.
+pub fn seeds() -> Vec<Vec<u8>> {
+    let drawn = |seed: u64, length: usize| {
+        let mut rng = Rng::new(seed);
+        (0..length).map(|_| rng.below(256) as u8).collect()
+    };
+    (0..16).map(|seed| drawn(seed, 64 << (seed % 4))).collect()
+}

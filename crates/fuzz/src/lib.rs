@@ -1,0 +1,105 @@
+//! What reads bytes from outside, each as a plain function over bytes, and what must hold of it whatever they are.
+//!
+//! `cargo xtask fuzz` looks for bytes that break one (coverage-guided, by libFuzzer); `tests/replay.rs` runs every seed
+//! and every input that once did. A target never returns anything: it panics where a promise is broken.
+//!
+//! Modules in reading order: how bytes become choices, then the targets by what they read.
+
+// What the core's own tests are made of: a server that is the bare sets of facts, a phone around the engine, histories.
+#[allow(dead_code, reason = "the core's tests use the rest")]
+#[path = "../../core/tests/laws/case.rs"]
+mod case;
+#[allow(dead_code, reason = "the core's tests use the rest")]
+#[path = "../../core/tests/laws/generator.rs"]
+mod generator;
+#[allow(dead_code, reason = "the core's tests use the rest")]
+#[path = "../../core/tests/device/phone.rs"]
+mod phone;
+#[allow(dead_code, reason = "the core's tests use the rest")]
+#[path = "../../core/tests/device/server.rs"]
+mod server;
+#[allow(dead_code, reason = "the program reads its arguments too")]
+#[path = "../../cli/src/settings_file.rs"]
+mod settings_file;
+
+mod bytes;
+mod list;
+mod text;
+mod batch;
+mod file;
+mod webhook;
+mod history;
+mod door;
+
+/// One thing to try with bytes.
+pub struct Target {
+    /// Its name, and that of its folders.
+    pub name: &'static str,
+    /// What it reads.
+    pub about: &'static str,
+    /// Tries it; panics where something does not hold.
+    pub run: fn(&[u8]),
+    /// Bytes to begin with: well-formed, and a few that are nearly so.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+}
+
+/// All of them.
+pub const TARGETS: &[Target] = &[
+    Target {
+        name: "code",
+        about: "what a reader reads: codes, links, names",
+        run: text::code,
+        seeds: text::code_seeds,
+    },
+    Target {
+        name: "text",
+        about: "times, cursors, witnesses, keys, signatures, identifiers",
+        run: text::text,
+        seeds: text::text_seeds,
+    },
+    Target {
+        name: "manifest",
+        about: "the signed list and the signed names, whole and as changes, in both forms",
+        run: list::manifest,
+        seeds: list::seeds,
+    },
+    Target {
+        name: "batch",
+        about: "bodies that bring scans: S1's form, ours, S2's, and questions",
+        run: batch::batch,
+        seeds: batch::seeds,
+    },
+    Target { name: "log", about: "an exported log, line by line", run: file::log, seeds: file::log_seeds },
+    Target { name: "sheet", about: "CSV files of guests and tickets", run: file::sheet, seeds: file::sheet_seeds },
+    Target { name: "settings", about: "the file of settings", run: file::settings, seeds: file::settings_seeds },
+    Target {
+        name: "webhook",
+        about: "headers, body and columns of a webhook",
+        run: webhook::webhook,
+        seeds: webhook::seeds,
+    },
+    Target {
+        name: "reduce",
+        about: "histories of scans, reviews and rules, in any order",
+        run: history::reduce,
+        seeds: history::seeds,
+    },
+    Target { name: "engine", about: "the scanner, whatever happens around it", run: door::engine, seeds: door::seeds },
+    Target {
+        name: "answer",
+        about: "the scanner, whatever a server answers",
+        run: door::answer,
+        seeds: door::answer_seeds,
+    },
+    Target {
+        name: "journal",
+        about: "the scanner, whatever its storage holds",
+        run: door::journal,
+        seeds: door::journal_seeds,
+    },
+];
+
+/// The target of a name.
+pub fn target(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().find(|target| target.name == name)
+}
