@@ -170,7 +170,7 @@ impl<'a> Program<'a> {
     fn storage(&mut self) {
         if self.phone.appends.is_empty() {
             self.phone.flushes = !self.phone.flushes;
-        } else if self.bytes.byte() % 4 == 0 {
+        } else if self.bytes.byte().is_multiple_of(4) {
             let reason = *self.bytes.pick(&["quota", "closed", "lost_lock"]);
             self.kept &= reason != "lost_lock";
             self.phone.fail_one(reason);
@@ -194,7 +194,7 @@ impl<'a> Program<'a> {
     /// Either the request or its answer does not get through.
     fn lost(&mut self) {
         let Some(sent) = self.taken() else { return };
-        if self.bytes.byte() % 2 == 0 {
+        if self.bytes.byte().is_multiple_of(2) {
             self.server.answer(&sent, self.phone.at_ms);
         }
         self.phone.lose(&sent);
@@ -254,8 +254,8 @@ impl<'a> Program<'a> {
 
     fn about_a_verdict(&mut self) {
         let back = usize::from(self.bytes.byte() % 4);
-        let shown = self.phone.shown.iter().rev().filter_map(|verdict| verdict.scan_id.clone());
-        let Some(scan_id) = shown.skip(back).next() else { return };
+        let mut shown = self.phone.shown.iter().rev().filter_map(|verdict| verdict.scan_id.clone());
+        let Some(scan_id) = shown.nth(back) else { return };
         let count = u32::from(self.bytes.byte() % 7);
         let input = match self.bytes.byte() % 4 {
             0 => Input::Count { scan_id, count },
@@ -374,9 +374,12 @@ pub fn seeds() -> Vec<Vec<u8>> {
 
 // ------------------------------------------------------------------------------------------- what a server answers
 
-/// A phone's disk after a short evening, and what it then asks.
-fn evening() -> &'static (Vec<Row>, BTreeMap<String, Vec<u8>>) {
-    static DISK: OnceLock<(Vec<Row>, BTreeMap<String, Vec<u8>>)> = OnceLock::new();
+/// Rows and caches.
+type Disk = (Vec<Row>, BTreeMap<String, Vec<u8>>);
+
+/// A phone's disk after a short evening.
+fn evening() -> &'static Disk {
+    static DISK: OnceLock<Disk> = OnceLock::new();
     DISK.get_or_init(|| {
         let mut server = Server::new();
         server.allow_names("north", true);
