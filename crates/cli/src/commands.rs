@@ -4,6 +4,7 @@ pub mod audit;
 pub mod backup;
 pub mod csv;
 pub mod demo;
+pub mod load;
 pub mod openapi;
 pub mod rebuild;
 pub mod relay;

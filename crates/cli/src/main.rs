@@ -37,6 +37,8 @@ enum Command {
     },
     /// Run a server with a live demo event: 20,000 tickets, four gates, doors open.
     Demo(commands::demo::Demo),
+    /// Virtual phones against a running server over HTTP: what it takes, how quickly, and that nothing is lost.
+    Load(commands::load::Load),
     /// Organisations and members.
     #[command(subcommand)]
     User(commands::user::User),
@@ -109,6 +111,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Serve { place, listen, outside } => serve::run(place, listen, outside).await?,
         Command::Demo(demo) => demo.run().await?,
+        Command::Load(load) => return load.run().await,
         Command::User(user) => user.run().await?,
         Command::Token(token) => token.run().await?,
         Command::Import(import) => return import.run().await,

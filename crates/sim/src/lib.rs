@@ -9,6 +9,7 @@ pub mod clock;
 pub mod disk;
 pub mod reach;
 pub mod mutants;
+pub mod hand;
 pub mod server;
 mod venue;
 pub mod l0;

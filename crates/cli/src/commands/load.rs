@@ -1,0 +1,129 @@
+//! `admit load`: virtual phones with real keys and real signatures against a real server over HTTP, and what it costs.
+//!
+//! 1. An event of its own, with as many tickets as there will be scans, and the phones paired with it. 2. The phones scan
+//!    and upload, and wait as long as they are told to. 3. The server is asked back for every scan: by each phone for its
+//!    log, and by the organiser for the persons let in.
+
+mod cost;
+mod office;
+mod phone;
+mod report;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+
+use self::cost::Cost;
+use self::office::Office;
+use self::phone::Phone;
+use self::report::{Report, Uploads};
+
+/// `admit load`.
+#[derive(Debug, Args)]
+pub struct Load {
+    /// Address of the server, such as http://127.0.0.1:8080.
+    #[arg(long)]
+    server: String,
+    /// API token that may manage events and devices; `admit demo` prints one.
+    #[arg(long)]
+    token: String,
+    /// How the phones come.
+    #[arg(long, value_enum, default_value_t = Mode::Steady)]
+    mode: Mode,
+    /// Phones.
+    #[arg(long, default_value_t = 250, value_parser = clap::value_parser!(u32).range(1..=500))]
+    phones: u32,
+    /// Scans of each phone.
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    scans: u32,
+    /// The time in which the doors of `steady` let everybody in.
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    seconds: u32,
+    /// Process of a server on this machine, whose processor time and memory are told too.
+    #[arg(long)]
+    pid: Option<u32>,
+    /// Also write what came of it to a file, as JSON.
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
+
+/// How the phones come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    /// Spread evenly over the time, each phone uploading every few seconds.
+    Steady,
+    /// All come back within one second, with everything they scanned while there was no network.
+    Storm,
+}
+
+/// All phones of a storm are back within this.
+const STORM: Duration = Duration::from_secs(1);
+
+impl Load {
+    /// Loads, asks back, tells. Fails where a scan is missing or counted twice.
+    pub async fn run(self) -> anyhow::Result<ExitCode> {
+        let office = Office::new(&self.server, &self.token)?;
+        let (phones, scans) = (self.phones as usize, self.scans as usize);
+        eprintln!("making an event of {} tickets and pairing {phones} phones", phones * scans);
+        let event_id = office.event(phones * scans).await?;
+        let paired = office.pair(&event_id, phones).await?;
+        let tickets = office.tickets(paired.first().context("there is no phone")?).await?;
+        anyhow::ensure!(tickets.len() == phones * scans, "the list has {} tickets", tickets.len());
+        let mut crowd = paired
+            .into_iter()
+            .zip(tickets.chunks(scans))
+            .map(|(paired, tickets)| Phone::new(&office, paired, tickets.to_vec()))
+            .collect::<anyhow::Result<Vec<_>>>()?;
+        if self.mode == Mode::Storm {
+            crowd.iter_mut().try_for_each(Phone::scan_offline)?;
+        }
+        let before = self.pid.map(Cost::of).transpose()?;
+        let started = Instant::now();
+        let (crowd, uploads) = self.let_in(crowd, started).await?;
+        let took = started.elapsed();
+        let cost = self.pid.map(Cost::of).transpose()?.zip(before).map(|(after, before)| after.since(before));
+        let mut missing = 0;
+        for phone in &crowd {
+            missing += phone.missing().await?;
+        }
+        let counted = office.let_in(&event_id).await?;
+        let sent = (phones * scans) as u64;
+        let report = Report { mode: self.mode, phones, sent, took, uploads, missing, counted, cost };
+        print!("{report}");
+        if let Some(file) = &self.json {
+            std::fs::write(file, format!("{:#}\n", report.json()))
+                .with_context(|| format!("writing {}", file.display()))?;
+        }
+        Ok(if report.whole() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// Every phone at once, each in its own time.
+    async fn let_in(&self, crowd: Vec<Phone>, started: Instant) -> anyhow::Result<(Vec<Phone>, Uploads)> {
+        let many = crowd.len() as u32;
+        let over = Duration::from_secs(u64::from(self.seconds));
+        let gap = over / self.scans;
+        let tasks: Vec<_> = (0_u32..)
+            .zip(crowd)
+            .map(|(place, mut phone)| {
+                let mode = self.mode;
+                tokio::spawn(async move {
+                    let uploads = match mode {
+                        Mode::Steady => phone.steady(started + gap * place / many, gap).await,
+                        Mode::Storm => phone.storm(started + STORM * place / many).await,
+                    };
+                    uploads.map(|uploads| (phone, uploads))
+                })
+            })
+            .collect();
+        let (mut crowd, mut all) = (Vec::new(), Uploads::default());
+        for task in tasks {
+            let (phone, uploads) = task.await??;
+            crowd.push(phone);
+            all.add(uploads);
+        }
+        Ok((crowd, all))
+    }
+}

@@ -1,0 +1,55 @@
+//! What a process of this machine used, as the kernel counts it.
+
+use std::time::Duration;
+
+use anyhow::Context;
+
+/// The kernel's tick, on every Linux there is.
+const TICKS_A_SECOND: u64 = 100;
+
+/// Processor time, and the most memory there ever was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cost {
+    /// Of all its threads, in user and kernel.
+    pub processor: Duration,
+    /// Resident memory at its most, bytes.
+    pub memory: u64,
+}
+
+impl Cost {
+    /// What a process used so far.
+    pub fn of(pid: u32) -> anyhow::Result<Self> {
+        let read = |name: &str| {
+            std::fs::read_to_string(format!("/proc/{pid}/{name}")).with_context(|| format!("there is no process {pid}"))
+        };
+        Self::read(&read("stat")?, &read("status")?).with_context(|| format!("reading what process {pid} used"))
+    }
+
+    fn read(stat: &str, status: &str) -> Option<Self> {
+        // The name stands in brackets and may hold anything; its times are the 12th and 13th after it.
+        let mut after = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+        let ticks = after.next()?.parse::<u64>().ok()? + after.next()?.parse::<u64>().ok()?;
+        let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let kilobytes = most.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?;
+        Some(Self { processor: Duration::from_millis(ticks * 1_000 / TICKS_A_SECOND), memory: kilobytes * 1_024 })
+    }
+
+    /// What was used since an earlier look.
+    pub fn since(self, before: Self) -> Self {
+        Self { processor: self.processor.saturating_sub(before.processor), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_kernel_says_is_read() {
+        let stat = "7 (a b) c) S 1 7 7 0 -1 4194304 100 0 0 0 250 50 0 0 20 0 3 0 99 1 2";
+        let cost = Cost::read(stat, "Name:\ta\nVmHWM:\t    2048 kB\nVmRSS:\t  1 kB\n").unwrap();
+        assert_eq!(cost, Cost { processor: Duration::from_secs(3), memory: 2 << 20 });
+        assert_eq!(cost.since(Cost { processor: Duration::from_secs(1), memory: 9 }).processor, Duration::from_secs(2));
+        assert!(Cost::of(std::process::id()).unwrap().memory > 0);
+    }
+}

@@ -1,0 +1,137 @@
+//! The organiser's side: an event whose doors are open, its tickets, pairings, and who is in.
+
+use admit_core::barcode::BarcodeHash;
+use admit_core::ids::{DeviceId, TicketId, uuid_v4};
+use admit_core::limits::IMPORT_ROWS;
+use admit_core::time::Timestamp;
+use admit_core::wire::scanning::{PairAnswer, PairRequest};
+use anyhow::{Context, bail};
+use reqwest::{Client, RequestBuilder};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+/// The gate that all phones stand at.
+const GATE: &str = "load";
+
+/// A server, and the right to make events on it.
+#[derive(Debug, Clone)]
+pub struct Office {
+    /// Connections, one pool for everybody.
+    pub client: Client,
+    /// The server's address without a slash at its end.
+    pub server: String,
+    token: String,
+}
+
+/// A ticket as phones know it.
+pub type Ticket = (TicketId, BarcodeHash);
+
+impl Office {
+    /// Nothing is asked yet.
+    pub fn new(server: &str, token: &str) -> anyhow::Result<Self> {
+        let client = Client::builder().build()?;
+        Ok(Self { client, server: server.trim_end_matches('/').to_owned(), token: token.to_owned() })
+    }
+
+    fn post(&self, path: &str) -> RequestBuilder {
+        self.client.post(format!("{}{path}", self.server)).bearer_auth(&self.token)
+    }
+
+    /// A live event of so many tickets that each admit one person.
+    pub async fn event(&self, tickets: usize) -> anyhow::Result<String> {
+        let hours = |hours: i64| Timestamp::clamped(now_ms() + hours * 3_600_000).to_string();
+        let event = json!({
+            "name": format!("Load of {}", hours(0)), "venue": "", "time_zone": "UTC", "status": "live",
+            "starts_at": hours(-2), "ends_at": hours(10),
+        });
+        let made: Value = answered(self.post("/api/events").json(&event)).await.context("making an event")?;
+        let event_id = made["id"].as_str().context("an event without an id")?.to_owned();
+        let gate = json!({ "id": GATE, "name": "Load", "zones": ["general"] });
+        let gates = self.post(&format!("/api/events/{event_id}/gates")).json(&gate);
+        answered::<Value>(gates).await.context("making a gate")?;
+        for from in (0..tickets).step_by(IMPORT_ROWS) {
+            let count = IMPORT_ROWS.min(tickets - from);
+            let mut sheet = "barcode,zone\n".to_owned();
+            for _ in 0..count {
+                sheet.push_str(&format!("{},general\n", uuid()?));
+            }
+            let import = self.post(&format!("/api/events/{event_id}/tickets/import"));
+            let import = import.header("content-type", "text/csv").body(sheet);
+            let report: Value = answered(import).await.context("importing tickets")?;
+            anyhow::ensure!(
+                report["created"].as_u64() == Some(count as u64),
+                "the import made other tickets: {report}"
+            );
+        }
+        Ok(event_id)
+    }
+
+    /// Pairs phones by one token.
+    pub async fn pair(&self, event_id: &str, phones: usize) -> anyhow::Result<Vec<PairAnswer>> {
+        let asked = self.post(&format!("/api/events/{event_id}/pairing-tokens"));
+        let asked = asked.json(&json!({ "gate_id": GATE, "uses": phones }));
+        let token: Value = answered(asked).await.context("asking for a pairing")?;
+        let token = token["pairing_token"].as_str().context("a pairing without a token")?.to_owned();
+        let mut paired = Vec::with_capacity(phones);
+        for place in 1..=phones {
+            let request = PairRequest {
+                pairing_token: token.clone(),
+                device_id: DeviceId::new(uuid()?)?,
+                claim_secret: None,
+                name: Some(format!("Load {place}")),
+                device_type: None,
+                app_version: None,
+            };
+            let pair = self.client.post(format!("{}/api/scanning/pair", self.server)).json(&request);
+            paired.push(answered(pair).await.context("pairing")?);
+        }
+        Ok(paired)
+    }
+
+    /// The event's tickets, as the list tells them to a phone.
+    pub async fn tickets(&self, phone: &PairAnswer) -> anyhow::Result<Vec<Ticket>> {
+        #[derive(serde::Deserialize)]
+        struct Listed {
+            ticket_id: TicketId,
+            barcode_hash: BarcodeHash,
+        }
+        #[derive(serde::Deserialize)]
+        struct List {
+            tickets: Vec<Listed>,
+        }
+        let path = format!("{}/api/scanning/events/{}/manifest", self.server, phone.event_id);
+        let list: List = answered(self.client.get(path).bearer_auth(&phone.api_key)).await.context("the list")?;
+        Ok(list.tickets.into_iter().map(|it| (it.ticket_id, it.barcode_hash)).collect())
+    }
+
+    /// Persons let in so far, within their tickets' limits and beyond them.
+    pub async fn let_in(&self, event_id: &str) -> anyhow::Result<u64> {
+        let path = format!("{}/api/events/{event_id}/occupancy", self.server);
+        let inside: Value = answered(self.client.get(path).bearer_auth(&self.token)).await.context("who is in")?;
+        let number = |name: &str| inside[name].as_u64().with_context(|| format!("{name} is no number"));
+        Ok(number("entered")? + number("over")?)
+    }
+}
+
+/// The answer's body; an error with the server's own words where it is none.
+pub async fn answered<T: DeserializeOwned>(request: RequestBuilder) -> anyhow::Result<T> {
+    let answer = request.send().await?;
+    let (status, body) = (answer.status(), answer.bytes().await?);
+    if !status.is_success() {
+        bail!("{status}: {}", String::from_utf8_lossy(&body));
+    }
+    Ok(serde_json::from_slice(&body)?)
+}
+
+/// A fresh id.
+pub fn uuid() -> anyhow::Result<String> {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).map_err(|error| anyhow::anyhow!("no randomness: {error}"))?;
+    Ok(uuid_v4(random))
+}
+
+/// Now, milliseconds since 1970.
+pub fn now_ms() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,153 @@
+//! One phone of the crowd.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use admit_core::ids::{BatchId, LogId, ScanId};
+use admit_core::limits::{CHUNK_SCANS, REQUEST_MS, RETRY_AFTER_MAX_MS, RETRY_FIRST_MS, RETRY_MAX_MS, SYNC_EVERY_MS};
+use admit_core::wire::scanning::{LogStatusAnswer, LogStatusRequest, PairAnswer, SyncAnswer};
+use admit_sim::hand::Hand;
+use anyhow::{Context, ensure};
+use reqwest::header::RETRY_AFTER;
+
+use super::office::{Office, Ticket, answered, now_ms, uuid};
+use super::report::Uploads;
+
+/// Between two scans made while there was no network.
+const STEP_MS: i64 = 1_000;
+/// Tries of one upload before the run is given up: with the longest waits, most of an hour.
+const TRIES: u32 = 100;
+
+/// A phone, and the people who stand before it.
+#[derive(Debug)]
+pub struct Phone {
+    office: Office,
+    hand: Hand,
+    queue: VecDeque<Ticket>,
+    /// Scanned and not yet uploaded.
+    held: Vec<String>,
+}
+
+impl Phone {
+    /// Nobody is in yet.
+    pub fn new(office: &Office, paired: PairAnswer, tickets: Vec<Ticket>) -> anyhow::Result<Self> {
+        let log_id = LogId::new(uuid()?.replace('-', ""))?;
+        let hand = Hand::new(paired, log_id, uuid()?)?;
+        Ok(Self { office: office.clone(), hand, queue: tickets.into(), held: Vec::new() })
+    }
+
+    fn scan(&mut self, at_ms: i64) -> anyhow::Result<()> {
+        let (ticket_id, hash) = self.queue.pop_front().context("nobody is left")?;
+        let item = self.hand.admit(ScanId::new(uuid()?)?, (&ticket_id, hash), at_ms);
+        self.held.push(item.map_err(|error| anyhow::anyhow!("{error}"))?);
+        Ok(())
+    }
+
+    /// Everybody goes in while there is no network; the last of them now.
+    pub fn scan_offline(&mut self) -> anyhow::Result<()> {
+        let now = now_ms();
+        for left in (0..self.queue.len() as i64).rev() {
+            self.scan(now - left * STEP_MS.min(3_600_000 / (left + 1)))?;
+        }
+        Ok(())
+    }
+
+    /// One after the other from `start`, with `gap` between them; what is new is uploaded in the scanner's own rhythm.
+    pub async fn steady(&mut self, start: Instant, gap: Duration) -> anyhow::Result<Uploads> {
+        let mut uploads = Uploads::default();
+        let (mut next, mut sent) = (start, start);
+        while !self.queue.is_empty() {
+            tokio::time::sleep_until(next.into()).await;
+            next += gap;
+            self.scan(now_ms())?;
+            if self.queue.is_empty() || sent.elapsed() >= Duration::from_millis(SYNC_EVERY_MS as u64) {
+                sent = Instant::now();
+                self.upload(&mut uploads).await?;
+            }
+        }
+        Ok(uploads)
+    }
+
+    /// Back at `start`, with all it holds.
+    pub async fn storm(&mut self, start: Instant) -> anyhow::Result<Uploads> {
+        let mut uploads = Uploads::default();
+        tokio::time::sleep_until(start.into()).await;
+        self.upload(&mut uploads).await?;
+        Ok(uploads)
+    }
+
+    /// Uploads what is held, chunk by chunk, each under one id until it is answered.
+    async fn upload(&mut self, uploads: &mut Uploads) -> anyhow::Result<()> {
+        while !self.held.is_empty() {
+            let chunk: Vec<String> = self.held.drain(..self.held.len().min(CHUNK_SCANS)).collect();
+            let scans = chunk.len();
+            let body = self.hand.batch(BatchId::new(uuid()?)?, chunk).map_err(|error| anyhow::anyhow!("{error}"))?;
+            let answer = self.until_answered(body, uploads).await?;
+            ensure!(
+                answer.processed.len() == scans && answer.rejected.is_empty(),
+                "of {scans} scans {} were taken in and {} refused",
+                answer.processed.len(),
+                answer.rejected.len()
+            );
+        }
+        Ok(())
+    }
+
+    async fn until_answered(&self, body: String, uploads: &mut Uploads) -> anyhow::Result<SyncAnswer> {
+        for failures in 0..TRIES {
+            let request = self.office.client.post(format!("{}/api/scanning/sync", self.office.server));
+            let request = request.bearer_auth(&self.hand.paired().api_key).header("content-type", "application/json");
+            let request = request.timeout(Duration::from_millis(REQUEST_MS)).body(body.clone());
+            let begun = Instant::now();
+            let asked_to_wait = match request.send().await {
+                Ok(answer) if answer.status().is_success() => {
+                    if let Ok(body) = answer.bytes().await {
+                        uploads.answered(begun.elapsed());
+                        return serde_json::from_slice(&body).context("reading the answer to an upload");
+                    }
+                    None // Broken off in the middle: the same again.
+                }
+                Ok(answer) if answer.status().as_u16() == 429 || answer.status().is_server_error() => {
+                    let seconds = answer.headers().get(RETRY_AFTER).and_then(|text| text.to_str().ok()?.parse().ok());
+                    seconds.map(|seconds: u64| seconds.saturating_mul(1_000))
+                }
+                Ok(answer) => {
+                    let (status, body) = (answer.status(), answer.text().await.unwrap_or_default());
+                    anyhow::bail!("an upload was refused with {status}: {body}");
+                }
+                Err(_) => None,
+            };
+            uploads.repeated += 1;
+            tokio::time::sleep(wait(failures, asked_to_wait)).await;
+        }
+        anyhow::bail!("an upload was not answered in {TRIES} tries")
+    }
+
+    /// Scans of its log that the server lacks, asked of it.
+    pub async fn missing(&self) -> anyhow::Result<u64> {
+        let (log_id, head) = self.hand.log();
+        let request = LogStatusRequest { log_id: log_id.clone(), head };
+        let ask = self.office.client.post(format!("{}/api/scanning/log-status", self.office.server));
+        let ask = ask.bearer_auth(&self.hand.paired().api_key).json(&request);
+        let answer: LogStatusAnswer = answered(ask).await.context("asking what is missing")?;
+        Ok(answer.missing.iter().map(|(from, to)| to - from + 1).sum())
+    }
+}
+
+/// How long to wait after a failure: as told, else twice as long as after the one before.
+fn wait(failures: u32, told_ms: Option<u64>) -> Duration {
+    let doubled = (RETRY_FIRST_MS as u64).saturating_mul(1 << failures.min(16)).min(RETRY_MAX_MS as u64);
+    Duration::from_millis(told_ms.map_or(doubled, |ms| ms.min(RETRY_AFTER_MAX_MS as u64)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phone_waits_as_long_as_it_is_told_and_else_longer_each_time() {
+        let seconds = |failures, told| wait(failures, told).as_secs();
+        assert_eq!([seconds(0, None), seconds(1, None), seconds(2, None), seconds(60, None)], [1, 2, 4, 30]);
+        assert_eq!([seconds(9, Some(7_000)), seconds(0, Some(u64::MAX))], [7, 300]);
+    }
+}

@@ -1,0 +1,156 @@
+//! What came of it: as words, and as JSON.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::Mode;
+use super::cost::Cost;
+
+/// Uploads that were answered, and those that were not.
+#[derive(Debug, Default)]
+pub struct Uploads {
+    times: Vec<Duration>,
+    /// Tries that were put off or got no answer.
+    pub repeated: u64,
+}
+
+impl Uploads {
+    /// One more was answered.
+    pub fn answered(&mut self, took: Duration) {
+        self.times.push(took);
+    }
+    /// Another phone's.
+    pub fn add(&mut self, other: Self) {
+        self.times.extend(other.times);
+        self.repeated += other.repeated;
+    }
+    /// Milliseconds within which so many per cent were answered.
+    fn within(&self, percent: usize) -> f64 {
+        let mut times = self.times.clone();
+        times.sort_unstable();
+        let place = (times.len() * percent).div_ceil(100).saturating_sub(1);
+        times.get(place).map_or(0.0, |time| time.as_secs_f64() * 1_000.0)
+    }
+}
+
+/// A run.
+#[derive(Debug)]
+pub struct Report {
+    /// How the phones came.
+    pub mode: Mode,
+    /// How many they were.
+    pub phones: usize,
+    /// Scans they made.
+    pub sent: u64,
+    /// From the first scan or upload to the last answer.
+    pub took: Duration,
+    /// Their uploads.
+    pub uploads: Uploads,
+    /// Scans that the server lacks.
+    pub missing: u64,
+    /// Persons that the server let in by them.
+    pub counted: u64,
+    /// What the server used meanwhile.
+    pub cost: Option<Cost>,
+}
+
+impl Report {
+    /// Every scan is there, and there once.
+    pub fn whole(&self) -> bool {
+        self.missing == 0 && self.counted == self.sent
+    }
+    fn twice(&self) -> u64 {
+        self.counted.saturating_sub(self.sent)
+    }
+    fn a_second(&self) -> f64 {
+        self.sent as f64 / self.took.as_secs_f64().max(f64::EPSILON)
+    }
+    fn mode(&self) -> &'static str {
+        match self.mode {
+            Mode::Steady => "steady",
+            Mode::Storm => "storm",
+        }
+    }
+    /// The same for programs.
+    pub fn json(&self) -> Value {
+        json!({
+            "mode": self.mode(),
+            "phones": self.phones,
+            "scans": self.sent,
+            "seconds": self.took.as_secs_f64(),
+            "scans_per_second": self.a_second(),
+            "uploads": self.uploads.times.len(),
+            "repeated": self.uploads.repeated,
+            "upload_ms": {
+                "p50": self.uploads.within(50),
+                "p95": self.uploads.within(95),
+                "p99": self.uploads.within(99),
+                "max": self.uploads.within(100),
+            },
+            "missing": self.missing,
+            "counted": self.counted,
+            "twice": self.twice(),
+            "server": self.cost.map(|cost| json!({
+                "processor_seconds": cost.processor.as_secs_f64(),
+                "memory_bytes": cost.memory,
+            })),
+        })
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let within = |percent| self.uploads.within(percent);
+        writeln!(f, "phones      {} ({})", self.phones, self.mode())?;
+        writeln!(f, "scans       {} in {:.1} s: {:.0} a second", self.sent, self.took.as_secs_f64(), self.a_second())?;
+        writeln!(f, "uploads     {}, {} tries put off or lost", self.uploads.times.len(), self.uploads.repeated)?;
+        writeln!(
+            f,
+            "answered    p50 {:.0} ms, p95 {:.0} ms, p99 {:.0} ms, slowest {:.0} ms",
+            within(50),
+            within(95),
+            within(99),
+            within(100)
+        )?;
+        writeln!(f, "asked back  {} missing, {} counted, {} of them twice", self.missing, self.counted, self.twice())?;
+        if let Some(cost) = self.cost {
+            let share = cost.processor.as_secs_f64() / self.took.as_secs_f64().max(f64::EPSILON);
+            let megabytes = cost.memory >> 20;
+            writeln!(
+                f,
+                "server      {:.1} s of processor ({share:.2} cores), at most {megabytes} MB",
+                cost.processor.as_secs_f64()
+            )?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(missing: u64, counted: u64) -> Report {
+        let mut uploads = Uploads::default();
+        (1..=200).rev().for_each(|ms| uploads.answered(Duration::from_millis(ms)));
+        let took = Duration::from_secs(2);
+        Report { mode: Mode::Steady, phones: 2, sent: 10, took, uploads, missing, counted, cost: None }
+    }
+
+    #[test]
+    fn a_scan_that_is_missing_or_there_twice_is_seen() {
+        assert!(report(0, 10).whole());
+        assert!(!report(1, 10).whole() && !report(0, 9).whole() && !report(0, 11).whole());
+        assert_eq!(report(0, 11).json()["twice"], 1);
+    }
+
+    #[test]
+    fn percentiles_are_of_the_sorted_times() {
+        let json = report(0, 10).json();
+        let ms = |name: &str| json["upload_ms"][name].as_f64().unwrap().round();
+        assert_eq!([ms("p50"), ms("p95"), ms("p99"), ms("max")], [100.0, 190.0, 198.0, 200.0]);
+        assert_eq!(Uploads::default().within(99), 0.0);
+    }
+}

@@ -1,0 +1,45 @@
+//! A small crowd against a real server: what it sent is there, once, and it says so.
+
+#[allow(dead_code, reason = "other tests use the rest")]
+mod serving;
+
+use serde_json::Value;
+use serving::{Folder, Server};
+
+/// Runs `admit load` against the demo; gives what it wrote.
+async fn load(server: &Server, folder: &Folder, arguments: &[&str]) -> Value {
+    let file = folder.0.join("load.json");
+    let pid = server.child.id().unwrap().to_string();
+    let output = tokio::process::Command::new(env!("CARGO_BIN_EXE_admit"))
+        .args(["load", "--server", &server.url(), "--token", server.told["api_token"].as_str().unwrap()])
+        .args(["--pid", &pid, "--json"])
+        .arg(&file)
+        .args(arguments)
+        .output()
+        .await
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("0 missing"), "{said}");
+    serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
+}
+
+fn all_there(report: &Value, scans: u64) {
+    let number = |name: &str| report[name].as_u64();
+    assert_eq!([number("scans"), number("counted")], [Some(scans); 2], "{report}");
+    assert_eq!([number("missing"), number("twice")], [Some(0); 2], "{report}");
+    assert!(report["server"]["memory_bytes"].as_u64().unwrap() > 0, "{report}");
+}
+
+#[tokio::test]
+async fn every_scan_of_a_crowd_is_asked_back() {
+    let folder = Folder::new("load");
+    let server = Server::start(&folder.0).await;
+    let steady = load(&server, &folder, &["--phones", "4", "--scans", "5", "--seconds", "1"]).await;
+    all_there(&steady, 20);
+    let storm = load(&server, &folder, &["--mode", "storm", "--phones", "3", "--scans", "1100"]).await;
+    all_there(&storm, 3_300);
+    assert_eq!(storm["uploads"].as_u64(), Some(6), "a thousand scans an upload at most");
+    server.kill().await;
+    serving::in_order(&folder.0);
+}
