@@ -6,20 +6,20 @@
 
 mod cost;
 mod office;
-mod phone;
 mod report;
+mod phone;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use self::cost::Cost;
 use self::office::Office;
 use self::phone::Phone;
-use self::report::{Report, Uploads};
+use self::report::{Mode, Report, Uploads};
 
 /// `admit load`.
 #[derive(Debug, Args)]
@@ -48,15 +48,6 @@ pub struct Load {
     /// Also write what came of it to a file, as JSON.
     #[arg(long)]
     json: Option<PathBuf>,
-}
-
-/// How the phones come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Mode {
-    /// Spread evenly over the time, each phone uploading every few seconds.
-    Steady,
-    /// All come back within one second, with everything they scanned while there was no network.
-    Storm,
 }
 
 /// All phones of a storm are back within this.

@@ -12,7 +12,7 @@ use admit_core::scan::{Fact, Form, ScanKind, SignatureState, Stage};
 use admit_core::time::Timestamp;
 
 use crate::case::{Case, Scanned, at};
-use crate::generator::{History, Rng, history};
+use crate::generator::{History, Rng, history, history_of};
 
 /// Names the seed of the history that broke a law.
 struct Seed(u64);
@@ -81,6 +81,17 @@ fn order_and_repetition_of_all_three_sets_leave_the_result_unchanged() {
             assert_eq!(case.reduce_all(), expected);
         }
     });
+}
+
+/// The histories that crates/fuzz looks for: whatever the bytes, and wherever they end, there is one.
+#[test]
+fn any_bytes_make_a_history() {
+    for byte in 0..=u8::MAX {
+        let History { case, .. } = history_of(Rng::of_bytes(&[byte; 48]));
+        let mut turned = case.clone();
+        turned.facts.reverse();
+        assert_eq!(turned.reduce_all(), case.reduce_all());
+    }
 }
 
 #[test]

@@ -3,10 +3,19 @@
 use std::fmt;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use super::Mode;
 use super::cost::Cost;
+
+/// How the phones come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    /// Spread evenly over the time, each phone uploading every few seconds.
+    Steady,
+    /// All come back within one second, with everything they scanned while there was no network.
+    Storm,
+}
 
 /// Uploads that were answered, and those that were not.
 #[derive(Debug, Default)]
