@@ -5,11 +5,10 @@
 //! at the first step that is not stored. Taking gives a fence, and a step is stored only under the newest: a process
 //! that was thought dead and is not can do its work twice, but not store it.
 //!
-//! A step comes in three kinds. One that only writes to the database ([`Steps::write`]) is stored in the transaction of what
+//! A step comes in two kinds. One that only writes to the database ([`Steps::write`]) is stored in the transaction of what
 //! it writes: it happens once. One that reaches outside ([`Steps::work`]) happens at least once, and is told a key that is
 //! the same every time, so that the world outside can tell a repeat; a run's last one ([`Steps::work_last`]) is stored with
-//! the run's end. One that reaches nothing at all ([`Steps::make`]) gives the same however often it happens, and is stored
-//! with what comes after it.
+//! the run's end.
 
 mod workflow;
 mod carry_out;

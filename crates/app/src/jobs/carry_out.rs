@@ -6,7 +6,7 @@ use admit_core::job::{RunState, backoff_ms};
 use admit_core::limits::{JOB_LEASE_MS, JOB_PROBLEM_CHARS, JOB_TRIES};
 use futures_util::FutureExt as _;
 
-use super::workflow::{Setback, Steps, Workflows, insert, patient};
+use super::workflow::{Setback, Steps, Workflows, patient};
 use crate::error::Result;
 use crate::ports::{App, Scope, read, write};
 use crate::records::*;
@@ -28,7 +28,7 @@ pub enum Ended {
 ///
 /// 1. Read the run and the steps that are done.
 /// 2. Go through its workflow's steps; those that are done give what they gave.
-/// 3. Store how it ended, and whatever its steps gave that is not stored yet, under the fence it was taken with.
+/// 3. Store how it ended, and what its last step gave, under the fence it was taken with.
 ///
 /// An error means that the store did not answer: the run is taken up again when its lease ends.
 pub async fn carry_out(app: &App, workflows: &Workflows, taken: TakenRun) -> Result<Ended> {
@@ -92,7 +92,7 @@ async fn end(steps: Steps, ran: std::result::Result<(), Setback>) -> Result<Ende
         if !tx.hold_run(&run.run_id, fence, JOB_LEASE_MS)? {
             return Ok(false);
         }
-        insert(tx, &unstored)?;
+        unstored.iter().try_for_each(|step| tx.insert_step(step))?;
         tx.update_run(&run)?;
         match wanted {
             Ended::Done => tx.dequeue_run(&run.run_id)?,

@@ -105,7 +105,7 @@ pub struct Steps {
     pub(crate) taken: TakenRun,
     pub(crate) run: RunRecord,
     pub(crate) done: Vec<StepRecord>,
-    /// Those of `done` that are not stored yet: the run's next write stores them.
+    /// Those of `done` that the run's next step, or its end, stores.
     pub(crate) unstored: Vec<StepRecord>,
     /// The step under way, or the last one.
     pub(crate) at: &'static str,
@@ -154,14 +154,6 @@ impl Steps {
             done_at: self.app.clock.now(),
         }
     }
-    /// A step that reaches nothing: `make` gives the same each time. What it gave is stored with whatever the run stores
-    /// next, so it costs no commit of its own, and a crash before that makes it once more.
-    pub async fn make<W>(&mut self, name: &'static str, make: W) -> StepResult<Vec<u8>>
-    where
-        W: Future<Output = StepResult<Vec<u8>>>,
-    {
-        self.unless_given(name, |_| make).await
-    }
     /// A step that reaches outside. Done already: gives what it gave. Else does `work`, which is told a key that is the
     /// same at every try, and stores what that gave.
     pub async fn work<F, W>(&mut self, name: &'static str, work: F) -> StepResult<Vec<u8>>
@@ -169,19 +161,23 @@ impl Steps {
         F: FnOnce(String) -> W,
         W: Future<Output = StepResult<Vec<u8>>>,
     {
-        let output = self.unless_given(name, work).await?;
-        self.store().await?;
-        Ok(output)
+        let output = self.work_last(name, work).await?;
+        if self.unstored.is_empty() {
+            return Ok(output);
+        }
+        let (fence, run_id) = (self.taken.fence, self.run.run_id.clone());
+        let steps = std::mem::take(&mut self.unstored);
+        let held = write(&*self.app.store, patient(Scope::organization(&self.taken.organization_id)), move |tx| {
+            let held = tx.hold_run(&run_id, fence, JOB_LEASE_MS)?;
+            if held {
+                steps.iter().try_for_each(|step| tx.insert_step(step))?;
+            }
+            Ok(held)
+        });
+        if held.await? { Ok(output) } else { Err(Setback::Taken) }
     }
-    /// [`Steps::work`] that nothing outside follows: what it gave is stored in the transaction that ends the run.
+    /// [`Steps::work`] of a run's last step: what it gave is stored in the transaction that ends the run.
     pub async fn work_last<F, W>(&mut self, name: &'static str, work: F) -> StepResult<Vec<u8>>
-    where
-        F: FnOnce(String) -> W,
-        W: Future<Output = StepResult<Vec<u8>>>,
-    {
-        self.unless_given(name, work).await
-    }
-    async fn unless_given<F, W>(&mut self, name: &'static str, work: F) -> StepResult<Vec<u8>>
     where
         F: FnOnce(String) -> W,
         W: Future<Output = StepResult<Vec<u8>>>,
@@ -196,22 +192,6 @@ impl Steps {
         self.done.push(step);
         Ok(output)
     }
-    /// Stores what is not stored yet.
-    async fn store(&mut self) -> StepResult<()> {
-        if self.unstored.is_empty() {
-            return Ok(());
-        }
-        let (fence, run_id) = (self.taken.fence, self.run.run_id.clone());
-        let steps = std::mem::take(&mut self.unstored);
-        let held = write(&*self.app.store, patient(Scope::organization(&self.taken.organization_id)), move |tx| {
-            let held = tx.hold_run(&run_id, fence, JOB_LEASE_MS)?;
-            if held {
-                insert(tx, &steps)?;
-            }
-            Ok(held)
-        });
-        if held.await? { Ok(()) } else { Err(Setback::Taken) }
-    }
     /// A step that only writes: `op` gives its output and whatever is needed after the commit, which is `None` when the
     /// step was done before. It commits with the step, or neither does.
     pub async fn write<R, F>(&mut self, name: &'static str, scope: Scope, op: F) -> StepResult<(Vec<u8>, Option<R>)>
@@ -225,14 +205,12 @@ impl Steps {
         let began_at = self.app.clock.now();
         let mut op = op;
         let (fence, mut step) = (self.taken.fence, self.record(name, Vec::new(), began_at));
-        let earlier = std::mem::take(&mut self.unstored);
         let stored = write(&*self.app.store, patient(scope), move |tx| {
             if !tx.hold_run(&step.run_id, fence, JOB_LEASE_MS)? {
                 return Ok(None);
             }
             let (output, after) = op(tx)?;
             step.output = output;
-            insert(tx, &earlier)?;
             tx.insert_step(&step)?;
             Ok(Some((step.clone(), after)))
         })
@@ -242,8 +220,4 @@ impl Steps {
         self.done.push(step);
         Ok((output, Some(after)))
     }
-}
-
-pub(super) fn insert(tx: &mut dyn Tx, steps: &[StepRecord]) -> Result<()> {
-    steps.iter().try_for_each(|step| tx.insert_step(step))
 }

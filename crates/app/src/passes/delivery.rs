@@ -106,7 +106,7 @@ async fn insert_qr_code(steps: &mut Steps) -> StepResult<String> {
 async fn generate_qr_png(set_up: &SetUp, steps: &mut Steps, token: &str) -> StepResult<Vec<u8>> {
     let url = set_up.public_url.as_deref().map(|base| pass::url(base, token));
     steps
-        .make(GENERATE_QR_PNG, async move {
+        .work(GENERATE_QR_PNG, |_| async move {
             let url = url.ok_or_else(|| Setback::Again(NO_PUBLIC_URL.to_owned()))?;
             Ok(picture::png(&url)?)
         })
