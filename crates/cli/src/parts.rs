@@ -87,10 +87,13 @@ fn end(why: &str, ending: Option<&CancellationToken>) {
     let Some(shutdown) = ending else { std::process::exit(1) };
     shutdown.cancel();
     // What failed must not hold up the end.
-    std::thread::spawn(|| {
+    let late = std::thread::Builder::new().spawn(|| {
         std::thread::sleep(ENDING);
         std::process::exit(1);
     });
+    if late.is_err() {
+        std::process::exit(1);
+    }
 }
 
 /// What a restore set aside or brought, where it ended before a database was in its place again. To go on would be to

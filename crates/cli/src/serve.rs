@@ -81,9 +81,9 @@ const NICE: i32 = 10;
 
 /// This thread has a core when no other wants it.
 fn give_way() {
-    // Of one thread only on Linux; elsewhere it would be the whole process.
+    // Of one thread only on Linux; elsewhere it would be the whole process. Not relative to now: one thread starts another.
     #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::nice(NICE) {
+    if let Err(error) = rustix::process::setpriority_process(None, NICE) {
         tracing::warn!(%error, "passes are made with the same priority as answers");
     }
 }

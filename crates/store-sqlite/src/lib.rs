@@ -226,10 +226,10 @@ impl Store for Sqlite {
         self.server(true, move |driver| directory::settle(driver, &name, &value))
     }
     fn take_runs(&self, holder: String, lease_ms: i64, limit: usize) -> BoxFuture<'static, Result<Vec<TakenRun>>> {
-        self.server_at(Pace::Patient, true, move |driver| job_queue::take(driver, &holder, lease_ms, limit))
+        self.server_at(Pace::Usual, true, move |driver| job_queue::take(driver, &holder, lease_ms, limit))
     }
     fn renew_runs(&self, holder: String, run_ids: Vec<String>, lease_ms: i64) -> BoxFuture<'static, Result<()>> {
-        self.server_at(Pace::Patient, true, move |driver| job_queue::renew(driver, &holder, &run_ids, lease_ms))
+        self.server_at(Pace::Usual, true, move |driver| job_queue::renew(driver, &holder, &run_ids, lease_ms))
     }
     fn free_runs(&self, holder: String) -> BoxFuture<'static, Result<u64>> {
         self.server(true, move |driver| job_queue::free(driver, &holder))

@@ -22,6 +22,8 @@ struct Waiting {
     urgent: VecDeque<Job>,
     usual: VecDeque<Job>,
     patient: VecDeque<Job>,
+    /// The last turn was over before any of the patient had theirs.
+    passed_over: bool,
     closing: bool,
 }
 
@@ -84,7 +86,8 @@ impl Queue {
             let hurried = waiting.hurried();
             if hurried > 0 || !waiting.patient.is_empty() {
                 let hurried = (hurried > 0).then_some(hurried.min(GROUP));
-                return Some(Turn { queue: self, hurried, patient: 0 });
+                let first = if waiting.passed_over { PATIENT_BESIDE } else { 0 };
+                return Some(Turn { queue: self, hurried, first, patient: 0 });
             }
             if waiting.closing {
                 return None;
@@ -100,13 +103,16 @@ impl Queue {
 
 /// Jobs that share a transaction, each handed out when the one before it is done.
 ///
-/// Those in a hurry that wait when the turn begins, and few of the patient beside them. Or patient ones by themselves, until
+/// Those in a hurry that wait when the turn begins, and few of the patient beside them: after them, or before them where the
+/// last turn was over before it came to the patient. Or patient ones by themselves, until
 /// somebody in a hurry comes: they join the transaction that is open, and it commits with them. So patient work keeps
 /// somebody waiting for one operation and the commit that they need anyway, unless they come during its commit.
 pub(crate) struct Turn<'q> {
     queue: &'q Queue,
     /// How many in a hurry are left to hand out; `None` as long as none came.
     hurried: Option<usize>,
+    /// Patient ones that come first.
+    first: usize,
     /// Patient ones handed out.
     patient: usize,
 }
@@ -115,6 +121,12 @@ impl Iterator for Turn<'_> {
     type Item = Job;
     fn next(&mut self) -> Option<Job> {
         let mut waiting = self.queue.lock();
+        if self.first > 0
+            && let Some(job) = waiting.patient.pop_front()
+        {
+            (self.first, self.patient) = (self.first - 1, self.patient + 1);
+            return Some(job);
+        }
         if self.hurried.is_none() && waiting.hurried() > 0 {
             self.hurried = Some(waiting.hurried().min(GROUP));
         }
@@ -130,6 +142,13 @@ impl Iterator for Turn<'_> {
         }
         self.patient += 1;
         waiting.patient.pop_front()
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut waiting = self.queue.lock();
+        waiting.passed_over = self.patient == 0 && !waiting.patient.is_empty();
     }
 }
 
@@ -180,6 +199,18 @@ mod tests {
             [0, 0, 12],
             "by themselves more, and not all: whoever comes next waits for their commit"
         );
+    }
+
+    #[test]
+    fn a_turn_that_was_over_early_leaves_the_patient_the_beginning_of_the_next() {
+        let many = queue(0, 3 * GROUP, 40);
+        // The time for folding is over after the first.
+        assert_eq!(many.turn().unwrap().take(1).count(), 1);
+        assert_eq!(left(&many), [0, 3 * GROUP - 1, 40]);
+        assert_eq!(many.turn().unwrap().take(3).count(), 3);
+        assert_eq!(left(&many), [0, 3 * GROUP - 2, 38], "two of the patient, and one in a hurry");
+        assert_eq!(many.turn().unwrap().take(1).count(), 1);
+        assert_eq!(left(&many), [0, 3 * GROUP - 3, 38], "and not twice in a row");
     }
 
     #[test]

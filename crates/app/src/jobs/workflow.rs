@@ -205,12 +205,14 @@ impl Steps {
         let began_at = self.app.clock.now();
         let mut op = op;
         let (fence, mut step) = (self.taken.fence, self.record(name, Vec::new(), began_at));
+        let earlier = std::mem::take(&mut self.unstored);
         let stored = write(&*self.app.store, patient(scope), move |tx| {
             if !tx.hold_run(&step.run_id, fence, JOB_LEASE_MS)? {
                 return Ok(None);
             }
             let (output, after) = op(tx)?;
             step.output = output;
+            earlier.iter().try_for_each(|step| tx.insert_step(step))?;
             tx.insert_step(&step)?;
             Ok(Some((step.clone(), after)))
         })

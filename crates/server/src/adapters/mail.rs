@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use admit_app::passes::plain;
 use admit_app::ports::{Enclosure, Letter, Mail, Mailbox, Unable};
-use admit_core::limits::MAIL_MS;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use lettre::message::header::{ContentType, HeaderName, HeaderValue};
@@ -37,12 +36,7 @@ impl Mail for Smtp {
         async move {
             let is_ascii = letter.to.email.is_ascii();
             let message = message(letter)?;
-            let sent = tokio::time::timeout(Duration::from_millis(MAIL_MS), self.server.send(&message)).await;
-            match sent {
-                Ok(Ok(())) => Ok(()),
-                Ok(Err(refusal)) => Err(meaning(&refusal, is_ascii)),
-                Err(_) => Err(Unable::Later("the mail server takes too long".to_owned())),
-            }
+            self.server.send(&message).await.map_err(|refusal| meaning(&refusal, is_ascii))
         }
         .boxed()
     }
@@ -51,6 +45,7 @@ impl Mail for Smtp {
 /// A refusal for good of this very letter, or anything else, which may pass.
 fn meaning(refusal: &Refusal, is_ascii: bool) -> Unable {
     let error = match refusal {
+        Refusal::TooSlow => return Unable::Later("the mail server takes too long".to_owned()),
         Refusal::Unreachable(error) => return Unable::Later(format!("the mail server did not take it: {error}")),
         Refusal::Said(error) => error,
     };
@@ -109,6 +104,7 @@ fn mailbox(of: &Mailbox) -> Result<lettre::message::Mailbox, Unable> {
 mod tests {
     use super::*;
     use admit_core::time::Timestamp;
+    use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
     fn letter() -> Letter {
         let enclosure = |name: &str, media_type| Enclosure { name: name.into(), media_type, bytes: vec![1, 2, 3] };
@@ -139,17 +135,18 @@ mod tests {
     /// How a mail server behaves in one conversation.
     #[derive(Clone, Copy)]
     struct Manners {
-        /// Answers it gives before it falls silent, and is still there.
+        /// Answers it gives before it falls silent, says so here, and is still there.
         answers: usize,
-        /// Letters it takes before it has had enough.
+        /// Letters it takes before it has had enough, and what it says then.
         letters: usize,
+        enough: &'static str,
         /// Whether it hangs up as soon as it took one.
         hangs_up: bool,
     }
-    const POLITE: Manners = Manners { answers: usize::MAX, letters: usize::MAX, hangs_up: false };
+    const POLITE: Manners = Manners { answers: usize::MAX, letters: usize::MAX, enough: "", hangs_up: false };
 
     /// One conversation; tells how many letters it took.
-    async fn converse(socket: tokio::net::TcpStream, manners: Manners) -> usize {
+    async fn converse(socket: tokio::net::TcpStream, manners: Manners, tell: &UnboundedSender<usize>) -> usize {
         use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
         let (reader, mut writer) = socket.into_split();
         let (mut lines, mut in_letter, mut given, mut taken) = (BufReader::new(reader).lines(), false, 0, 0);
@@ -157,6 +154,7 @@ mod tests {
         loop {
             if !say.is_empty() {
                 if given == manners.answers {
+                    tell.send(taken).unwrap();
                     std::future::pending::<()>().await;
                 }
                 given += 1;
@@ -173,7 +171,7 @@ mod tests {
                 }
                 (true, _) => "",
                 (false, "DATA") => "354 go on",
-                (false, line) if line.starts_with("MAIL") && taken >= manners.letters => "421 enough",
+                (false, line) if line.starts_with("MAIL") && taken >= manners.letters => manners.enough,
                 (false, _) => "250 yes",
             };
             in_letter = line == "DATA" || in_letter && line != ".";
@@ -181,15 +179,15 @@ mod tests {
     }
     /// A mail server whose conversations go so, one after another, and the last manners for all that follow. Tells what
     /// each conversation took, as they end.
-    async fn server(manners: Vec<Manners>) -> (String, tokio::sync::mpsc::UnboundedReceiver<usize>) {
+    async fn server(manners: Vec<Manners>) -> (String, UnboundedReceiver<usize>) {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("smtp://{}", listener.local_addr().unwrap());
-        let (tell, told) = tokio::sync::mpsc::unbounded_channel();
+        let (tell, told) = unbounded_channel();
         tokio::spawn(async move {
             for conversation in 0.. {
                 let (socket, _) = listener.accept().await.unwrap();
                 let (tell, manners) = (tell.clone(), manners[conversation.min(manners.len() - 1)]);
-                tokio::spawn(async move { tell.send(converse(socket, manners).await) });
+                tokio::spawn(async move { tell.send(converse(socket, manners, &tell).await) });
             }
         });
         (url, told)
@@ -201,7 +199,10 @@ mod tests {
         // Greeting, EHLO, MAIL, RCPT, DATA: and then nothing.
         let (url, mut told) = server(vec![Manners { answers: 5, ..POLITE }, POLITE]).await;
         let smtp = Smtp::open(&url, letter().from).unwrap();
-        assert!(tokio::time::timeout(Duration::from_millis(300), smtp.send(letter())).await.is_err());
+        tokio::select! {
+            sent = smtp.send(letter()) => panic!("answered: {sent:?}"),
+            taken = told.recv() => assert_eq!(taken, Some(1), "it has the letter, and is silent"),
+        }
         smtp.send(letter()).await.unwrap();
         assert_eq!(told.recv().await, Some(1));
     }
@@ -235,15 +236,31 @@ mod tests {
 
     #[tokio::test]
     async fn a_server_that_has_had_enough_of_a_connection_gets_another() {
-        let (url, mut told) = server(vec![Manners { letters: 2, ..POLITE }]).await;
-        let smtp = Smtp::open(&url, letter().from).unwrap();
-        let sent = futures_util::future::join_all((0..30).map(|_| smtp.send(letter()))).await;
-        assert!(sent.iter().all(Result::is_ok), "{sent:?}");
-        let mut letters = 0;
-        while letters < 30 {
-            letters += told.recv().await.unwrap();
+        for enough in ["421 enough", "452 too many letters", "550 too many letters in this session"] {
+            let (url, mut told) = server(vec![Manners { letters: 2, enough, ..POLITE }]).await;
+            let smtp = Smtp::open(&url, letter().from).unwrap();
+            let sent = futures_util::future::join_all((0..30).map(|_| smtp.send(letter()))).await;
+            assert!(sent.iter().all(Result::is_ok), "{enough}: {sent:?}");
+            let mut letters = 0;
+            while letters < 30 {
+                letters += told.recv().await.unwrap();
+            }
+            assert_eq!(letters, 30, "{enough}: each letter once");
         }
-        assert_eq!(letters, 30, "each letter once");
+    }
+
+    /// Every conversation falls silent, and of twenty letters eight have their turn at a time.
+    #[tokio::test]
+    async fn a_letters_time_begins_with_its_turn() {
+        let (url, mut told) = server(vec![Manners { answers: 0, ..POLITE }]).await;
+        let smtp =
+            Smtp { server: MailServer::read(&url).unwrap().within(Duration::from_millis(50)), sender: letter().from };
+        let sent = futures_util::future::join_all((0..20).map(|_| smtp.send(letter()))).await;
+        let slow = |sent: &Result<(), Unable>| matches!(sent, Err(Unable::Later(why)) if why.contains("too long"));
+        assert!(sent.iter().all(slow), "{sent:?}");
+        for _ in 0..20 {
+            assert_eq!(told.recv().await, Some(0), "each of them was begun");
+        }
     }
 
     #[tokio::test]

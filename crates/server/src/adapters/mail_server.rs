@@ -21,10 +21,8 @@ use url::Url;
 
 /// Letters under way at a time: mail servers refuse whoever comes with more connections than a few.
 const CONNECTIONS: usize = 8;
-/// The connection ends by the server's wish, such as after so many letters (RFC 5321 §3.8).
-const CLOSING: u16 = 421;
-/// How long a connection that ends may take to say so.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// How long an answer may take that costs a server nothing: that it is there, that it says farewell.
+const AT_ONCE: Duration = Duration::from_secs(5);
 /// Ports where the address names none, as lettre has them.
 const SMTP_PORT: u16 = 25;
 const SUBMISSION_PORT: u16 = 587;
@@ -37,6 +35,8 @@ pub enum Refusal {
     Unreachable(io::Error),
     /// What was said, or left unsaid.
     Said(SmtpError),
+    /// Nothing was said for too long.
+    TooSlow,
 }
 
 impl From<SmtpError> for Refusal {
@@ -57,6 +57,8 @@ pub struct MailServer {
     hello_name: ClientId,
     tls: Tls,
     credentials: Option<Credentials>,
+    /// How long a letter may take.
+    limit: Duration,
     turns: Semaphore,
     /// Letters that wait for a turn.
     waiting: AtomicUsize,
@@ -88,52 +90,68 @@ impl MailServer {
             tls,
             credentials: url.password().map(|password| Credentials::new(plain(url.username()), plain(password))),
             host,
+            limit: Duration::from_millis(MAIL_MS),
             turns: Semaphore::new(CONNECTIONS),
             waiting: AtomicUsize::new(0),
             idle: Mutex::new(Vec::new()),
         })
     }
 
+    /// With another limit for each letter.
+    #[cfg(test)]
+    pub fn within(self, limit: Duration) -> Self {
+        Self { limit, ..self }
+    }
+
     /// Sends a letter. Once it was taken nothing that happens to the connection makes it one that was not.
     pub async fn send(&self, message: &Message) -> Result<(), Refusal> {
+        let _last = Last(self);
         let waits = Waits::new(&self.waiting);
         // Never closed: then nobody would hold it up.
         let _turn = self.turns.acquire().await;
         drop(waits);
+        // A letter's own time: it has not begun while others have their turn.
+        let delivered = tokio::time::timeout(self.limit, self.deliver(message)).await;
+        delivered.unwrap_or(Err(Refusal::TooSlow))
+    }
+
+    async fn deliver(&self, message: &Message) -> Result<(), Refusal> {
         let letter = message.formatted();
         let handed = self.idle().pop();
         if let Some(mut connection) = handed
-            && connection.test_connected().await
+            && tokio::time::timeout(AT_ONCE, connection.test_connected()).await == Ok(true)
         {
             match connection.send(message.envelope(), &letter).await {
                 Ok(_) => {
-                    self.hand_on(connection);
+                    self.idle().push(connection);
                     return Ok(());
                 }
-                // It has had enough letters, and this one is not among them.
-                Err(error) if error.status().is_some_and(|status| u16::from(status) == CLOSING) => {}
+                // It was said that this letter was not taken. It may be the connection that has had enough letters, which
+                // every server says in its own way: a fresh one tells.
+                Err(error) if error.status().is_some() => {}
                 Err(error) => return Err(error.into()),
             }
         }
         let mut connection = self.connect().await?;
         connection.send(message.envelope(), &letter).await?;
-        self.hand_on(connection);
+        self.idle().push(connection);
         Ok(())
     }
 
-    /// To the next letter that waits; where none does, the connections end.
-    fn hand_on(&self, connection: AsyncSmtpConnection) {
-        let mut idle = self.idle();
-        idle.push(connection);
+    /// Ends the connections that no letter waits for.
+    fn end_idle(&self) {
         if self.waiting.load(Ordering::SeqCst) > 0 {
             return;
         }
-        let over = std::mem::take(&mut *idle);
-        drop(idle);
-        // The letter is taken, and waits for no farewell.
-        tokio::spawn(async move {
+        let over = std::mem::take(&mut *self.idle());
+        // Whoever waits for a letter waits for no farewell. Outside a runtime they just close.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        if over.is_empty() {
+            return;
+        }
+        runtime.spawn(async move {
             for mut connection in over {
-                let _ = tokio::time::timeout(FAREWELL, connection.quit()).await;
+                let _ = tokio::time::timeout(AT_ONCE, connection.quit()).await;
             }
         });
     }
@@ -142,11 +160,10 @@ impl MailServer {
     }
 
     async fn connect(&self) -> Result<AsyncSmtpConnection, Refusal> {
-        let limit = Duration::from_millis(MAIL_MS);
         let (server, hello) = ((self.host.as_str(), self.port), &self.hello_name);
         let mut connection = match &self.tls {
             Tls::Wrapper(tls) => {
-                AsyncSmtpConnection::connect_tokio1(server, Some(limit), hello, Some(tls.clone()), None).await?
+                AsyncSmtpConnection::connect_tokio1(server, None, hello, Some(tls.clone()), None).await?
             }
             _ => {
                 let socket = TcpStream::connect(server).await?;
@@ -165,6 +182,15 @@ impl MailServer {
             connection.auth(DEFAULT_MECHANISMS, credentials).await?;
         }
         Ok(connection)
+    }
+}
+
+/// A letter, however it ends: if none waits after it, the connections end too.
+struct Last<'a>(&'a MailServer);
+
+impl Drop for Last<'_> {
+    fn drop(&mut self) {
+        self.0.end_idle();
     }
 }
 

@@ -59,8 +59,7 @@ export class Camera {
   async open(video: HTMLVideoElement): Promise<void> {
     this.#video = video;
     this.#wanted = true;
-    this.#isLost = false;
-    if (this.#stream?.getVideoTracks()[0]?.muted === true) this.#drop();
+    if (this.#isMuted()) this.#drop();
     if (this.#stream !== null) {
       await this.#attach(video);
       return;
@@ -70,11 +69,11 @@ export class Camera {
       return;
     }
     this.events.state("starting");
-    await this.#begin(stateOf);
+    await this.#begin();
   }
 
-  /** Asks for a camera; whether there is one now. `failed` says what it means that there is none. */
-  async #begin(failed: (error: unknown) => CameraState): Promise<boolean> {
+  /** Asks for a camera; whether one runs now. One that was lost is tried again later, whoever asked. */
+  async #begin(): Promise<boolean> {
     if (this.#opening) return false;
     this.#opening = true;
     let stream: MediaStream;
@@ -84,7 +83,9 @@ export class Camera {
         video: { facingMode: { ideal: "environment" }, width: { ideal: 1280 }, height: { ideal: 720 } },
       });
     } catch (error) {
-      if (this.#wanted) this.events.state(failed(error));
+      const state = stateOf(error);
+      if (state === "denied") this.#isLost = false;
+      if (this.#wanted) this.events.state(this.#isLost ? "lost" : state);
       return false;
     } finally {
       this.#opening = false;
@@ -105,7 +106,12 @@ export class Camera {
     }
     this.events.torch(hasTorch(track));
     if (this.#video !== null) await this.#attach(this.#video);
-    return true;
+    return !this.#isMuted();
+  }
+
+  /** Open, and something keeps its picture away: it says so when that is over. */
+  #isMuted(): boolean {
+    return this.#stream?.getVideoTracks()[0]?.muted === true;
   }
 
   /** Lets go of the camera: this tab no longer scans. */
@@ -147,7 +153,7 @@ export class Camera {
   /** Looks whether the picture goes on, and begins anew where it does not. */
   #look(): void {
     const visible = document.visibilityState === "visible";
-    const playing = this.#stream !== null && this.#video?.isConnected === true && !this.#video.paused;
+    const playing = this.#stream !== null && this.#video?.isConnected === true && !this.#video.paused && !this.#isMuted();
     const expected = visible && this.#wanted && !this.#opening && (playing || this.#isLost);
     if (this.#watch.isFrozen(performance.now(), expected)) void this.#again();
   }
@@ -161,12 +167,7 @@ export class Camera {
     this.#isLost = true;
     // Whoever looks at another app gets no camera: it is asked for when the page is seen again.
     if (document.visibilityState !== "visible") return;
-    const failed = (error: unknown): CameraState => {
-      const state = stateOf(error);
-      this.#isLost = state !== "denied";
-      return this.#isLost ? "lost" : state;
-    };
-    if (await this.#begin(failed)) this.events.restarted();
+    if (await this.#begin()) this.events.restarted();
   }
 
   /** Switches the lamp; resolves to what it is now. */
@@ -190,7 +191,7 @@ export class Camera {
     } catch {
       // iOS refuses to play before the first tap; the frame loop starts with the first frame, whenever it comes.
     }
-    this.events.state("live");
+    this.events.state(this.#isMuted() ? "muted" : "live");
     this.#run += 1;
     this.#next(video, this.#run);
   }
