@@ -10,6 +10,7 @@ pub mod cache;
 pub mod recent;
 pub mod unknown_codes;
 pub mod bell;
+pub mod doors;
 pub mod ports;
 pub mod caller;
 pub mod checks;

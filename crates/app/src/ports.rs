@@ -227,6 +227,8 @@ pub struct App {
     pub unknown_codes: Arc<crate::unknown_codes::UnknownCodes>,
     /// Wakes whoever carries out runs here; they are found without it, a little later (law 15).
     pub bell: Arc<crate::bell::Bell>,
+    /// Whether somebody scans just now: what may wait leaves them the machine.
+    pub doors: Arc<crate::doors::Doors>,
 }
 
 impl App {
@@ -240,7 +242,8 @@ impl App {
     ) -> Self {
         let recent = Arc::new(crate::recent::Forgetful);
         let (secret, manifests, unknown_codes) = (Arc::new(secret), Arc::default(), Arc::default());
-        Self { store, clock, ids, hints, secret, manifests, recent, unknown_codes, bell: Arc::default() }
+        let (bell, doors) = (Arc::default(), Arc::default());
+        Self { store, clock, ids, hints, secret, manifests, recent, unknown_codes, bell, doors }
     }
     /// A fresh stream of ids and secrets, to be cloned into a transaction.
     pub fn draw(&self) -> crate::draw::Draw {

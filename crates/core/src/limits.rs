@@ -129,6 +129,10 @@ pub const JOB_TRIES: u32 = 150;
 pub const JOB_LEASE_MS: i64 = 30_000;
 /// Runs under way on one node at a time.
 pub const JOBS_AT_ONCE: usize = 32;
+/// The same while somebody scans: their syncs share processors and disk with these.
+pub const JOBS_BESIDE_SCANS: usize = 6;
+/// For so long after a scan came in more are expected, in milliseconds.
+pub const DOORS_BUSY_MS: i64 = 1_000;
 /// Runs that a node takes at a time.
 pub const JOBS_TAKEN: usize = 128;
 /// Longest text of why a step failed, in characters.

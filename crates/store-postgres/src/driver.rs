@@ -106,6 +106,10 @@ pub(crate) struct PgDriver {
     /// Statements go through the simulator's hook: those of writes.
     pub hooked: bool,
     sent: Vec<Sent>,
+    /// Whom the running transaction is set to run for, as the server was told.
+    set: Option<String>,
+    /// The clock as this transaction asked it last.
+    asked_at: Option<Timestamp>,
     foresight: Foresight,
     /// The worst that happened in this transaction.
     pub trouble: Trouble,
@@ -158,6 +162,8 @@ impl PgDriver {
             bare: false,
             hooked: false,
             sent: Vec::new(),
+            set: None,
+            asked_at: None,
             foresight: Foresight::default(),
             trouble: Trouble::None,
             wrote: false,
@@ -172,6 +178,7 @@ impl PgDriver {
         // What a read before sent without waiting was its end: nobody wants to know.
         self.sent.clear();
         self.begin = Some(how);
+        (self.set, self.asked_at) = (None, None);
         self.foresight = Foresight::default();
         self.bare = false;
         self.trouble = Trouble::None;
@@ -395,11 +402,16 @@ impl Driver for PgDriver {
             RunFor::User(user_id) => format!("SELECT set_config('app.user_id', {}, true)", quoted(user_id.as_str())),
             RunFor::EveryOrganization => "SELECT set_config('app.every_organization', 'on', true)".to_owned(),
         };
-        let set = match self.begin.take() {
+        // In a transaction of many operations most are of the same organisation.
+        if self.begin.is_none() && self.set.as_ref() == Some(&set) {
+            return Ok(());
+        }
+        let text = match self.begin.take() {
             Some(begin) => format!("{begin}; {set}"),
-            None => set,
+            None => set.clone(),
         };
-        self.send_text("RUN FOR", set);
+        self.set = Some(set);
+        self.send_text("RUN FOR", text);
         Ok(())
     }
     fn query(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<Vec<Row>> {
@@ -492,7 +504,12 @@ impl Driver for PgDriver {
             Some(rows) => rows,
             None => self.exchange(&[(&NOW, Vec::new())])?.pop().unwrap_or_default(),
         };
-        rows.into_iter().next().map_or_else(|| Err(unavailable()), |mut row| row.at())
+        let now = rows.into_iter().next().map_or_else(|| Err(unavailable()), |mut row| row.at())?;
+        self.asked_at = Some(now);
+        Ok(now)
+    }
+    fn about_now(&mut self) -> Result<Timestamp> {
+        self.asked_at.map_or_else(|| self.now(), Ok)
     }
     fn random(&mut self) -> Result<u64> {
         let row = self.exchange(&[(&RANDOM, Vec::new())])?.into_iter().flatten().next();

@@ -163,6 +163,11 @@ pub trait Driver {
     }
     /// The database's clock.
     fn now(&mut self) -> Result<Timestamp>;
+    /// The same, as exact as a lease needs it: the clock at some moment of this transaction, asked once where an exchange
+    /// is dear.
+    fn about_now(&mut self) -> Result<Timestamp> {
+        self.now()
+    }
     /// A number for the first epoch, from the database's own randomness unless it was told one.
     fn random(&mut self) -> Result<u64>;
 }

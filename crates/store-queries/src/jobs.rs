@@ -5,7 +5,7 @@ use admit_app::ports::{RunFilter, TxJobs};
 use admit_app::records::*;
 use admit_core::ids::EventId;
 
-use crate::driver::{Driver, bulks, statements};
+use crate::driver::{Asked, Driver, bulks, statements};
 use crate::page;
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
@@ -100,7 +100,7 @@ impl<D: Driver> TxJobs for SqlTx<'_, D> {
             return Ok(());
         }
         let id = self.organization_id.clone();
-        let now = self.with(|driver, _| driver.now())?;
+        let now = self.with(|driver, _| driver.about_now())?;
         let mut rows: Vec<Value<'_>> = Vec::with_capacity(runs.len() * 13);
         let mut queue: Vec<Value<'_>> = Vec::with_capacity(runs.len() * 4);
         for run in runs {
@@ -126,7 +126,10 @@ impl<D: Driver> TxJobs for SqlTx<'_, D> {
     }
     fn run(&mut self, run_id: &str) -> Result<Option<RunRecord>> {
         let id = self.organization_id.clone();
-        self.one(&RUN, &[(&id).into(), run_id.into()], read_run)
+        let key = [(&id).into(), run_id.into()];
+        // Whoever looks at a run looks at its steps next.
+        self.foresee(&[Asked { stmt: &RUN_STEPS, params: &key, list: None }]);
+        self.one(&RUN, &key, read_run)
     }
     fn runs(&mut self, filter: &RunFilter, page: &Page) -> Result<Listed<RunRecord>> {
         let id = self.organization_id.clone();
@@ -188,27 +191,27 @@ impl<D: Driver> TxJobs for SqlTx<'_, D> {
             step.began_at.into(),
             step.done_at.into(),
         ];
-        self.execute(&INSERT_STEP, &values).map(|_| ())
+        self.later(&INSERT_STEP, &values)
     }
     fn hold_run(&mut self, run_id: &str, fence: u64, lease_ms: i64) -> Result<bool> {
         let id = self.organization_id.clone();
-        let until = self.with(|driver, _| driver.now())?.plus_ms(lease_ms);
+        let until = self.with(|driver, _| driver.about_now())?.plus_ms(lease_ms);
         let held = self.execute(&HOLD_RUN, &[(&id).into(), run_id.into(), fence.into(), until.into()])?;
         Ok(held == 1)
     }
     fn release_run(&mut self, run_id: &str, after_ms: Option<i64>) -> Result<()> {
         let id = self.organization_id.clone();
-        let now = self.with(|driver, _| driver.now())?;
+        let now = self.with(|driver, _| driver.about_now())?;
         let due = after_ms.map(|after_ms| now.plus_ms(after_ms));
-        self.execute(&RELEASE_RUN, &[(&id).into(), run_id.into(), due.into()]).map(|_| ())
+        self.later(&RELEASE_RUN, &[(&id).into(), run_id.into(), due.into()])
     }
     fn hurry_run(&mut self, run_id: &str) -> Result<()> {
         let id = self.organization_id.clone();
-        let now = self.with(|driver, _| driver.now())?;
+        let now = self.with(|driver, _| driver.about_now())?;
         self.execute(&HURRY_RUN, &[(&id).into(), run_id.into(), now.into()]).map(|_| ())
     }
     fn dequeue_run(&mut self, run_id: &str) -> Result<()> {
         let id = self.organization_id.clone();
-        self.execute(&DEQUEUE_RUN, &[(&id).into(), run_id.into()]).map(|_| ())
+        self.later(&DEQUEUE_RUN, &[(&id).into(), run_id.into()])
     }
 }

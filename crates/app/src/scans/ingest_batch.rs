@@ -73,6 +73,7 @@ pub async fn ingest_batch(app: &App, caller: &DeviceCaller, request: SyncRequest
     let (parts, digest) = read_parts(app, caller, request, received_at).await?;
     let parts = Arc::new(parts);
     let (organization_id, now_ms) = (&caller.organization_id, app.clock.monotonic_ms());
+    app.doors.scanned(now_ms);
     let left = app.unknown_codes.left(organization_id, &caller.device_id, now_ms);
     let events = parts.iter().map(|part| part.event_id.clone()).collect();
     let scope = Scope { organization_id: organization_id.clone(), events, pace: Pace::Usual };

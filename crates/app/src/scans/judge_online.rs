@@ -80,6 +80,7 @@ pub async fn judge_online(app: &App, caller: &DeviceCaller, request: OnlineReque
         return Ok(answer);
     }
     let (organization_id, now_ms) = (&caller.organization_id, app.clock.monotonic_ms());
+    app.doors.scanned(now_ms);
     let left = app.unknown_codes.left(organization_id, &caller.device_id, now_ms);
     if left == 0 {
         let retry_after_ms = app.unknown_codes.wait_ms(organization_id, &caller.device_id, now_ms);

@@ -65,6 +65,7 @@ enum Done {
 /// content is 409 `batch_id_reused`; a batch of an event that was not live is 422 `event_not_live`.
 pub async fn sync_offline(app: &App, caller: &DeviceCaller, request: ScansSyncRequest) -> Result<IngestAnswer> {
     let (received_at, started_ms) = (app.clock.now(), app.clock.monotonic_ms());
+    app.doors.scanned(started_ms);
     // Step 10: the device is who the key says.
     if request.device_id != caller.device_id {
         return Err(refuse_mismatch(app, caller, &request.device_id).await?);

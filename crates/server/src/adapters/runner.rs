@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use admit_app::jobs::{Ended, Workflows, carry_out};
 use admit_app::ports::App;
 use admit_app::records::TakenRun;
-use admit_core::limits::{JOB_GRACE_MS, JOB_LEASE_MS, JOB_LOOK_MS, JOBS_AT_ONCE, JOBS_TAKEN};
+use admit_core::limits::{JOB_GRACE_MS, JOB_LEASE_MS, JOB_LOOK_MS, JOBS_AT_ONCE, JOBS_BESIDE_SCANS, JOBS_TAKEN};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -49,7 +49,7 @@ pub async fn run(
     let mut wait_ms = 0;
     while !shutdown.is_cancelled() {
         hand.begin();
-        let has_room = hand.waiting.is_empty() && hand.under_way.len() < JOBS_AT_ONCE;
+        let has_room = hand.waiting.is_empty() && hand.under_way.len() < hand.at_once();
         if wait_ms == 0 && has_room {
             wait_ms = hand.take().await;
             continue;
@@ -67,9 +67,14 @@ pub async fn run(
 }
 
 impl Hand {
+    /// Runs under way at a time, just now: whoever stands at a door comes before passes.
+    fn at_once(&self) -> usize {
+        let is_busy = self.app.doors.are_busy(self.app.clock.monotonic_ms());
+        if is_busy { JOBS_BESIDE_SCANS } else { JOBS_AT_ONCE }
+    }
     /// Begins what is waiting, as far as there is room.
     fn begin(&mut self) {
-        while self.under_way.len() < JOBS_AT_ONCE {
+        while self.under_way.len() < self.at_once() {
             let Some(taken) = self.waiting.pop_front() else { return };
             let (app, workflows, run_id) = (self.app.clone(), self.workflows.clone(), taken.run_id.clone());
             let metrics = self.metrics.clone();

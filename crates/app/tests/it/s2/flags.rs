@@ -135,3 +135,23 @@ fn s2_8_3_a_scan_from_the_future_is_flagged_and_counts() {
     assert_eq!((flags(&world), world.occupancy().inside), (vec!["future_time".to_owned()], 2));
     world.is_consistent();
 }
+
+/// Work that may wait leaves the machine to whoever scans, whatever way the scans come.
+#[test]
+fn scans_of_every_way_tell_that_the_doors_are_busy_for_a_while() {
+    let world = World::new();
+    world.tickets(&["A", "B", "C"]);
+    let phone = world.phone("p", "main");
+    let busy = || world.app.doors.are_busy(world.app.clock.monotonic_ms());
+    let ways: [(&str, &dyn Fn()); 3] = [
+        ("the scanner's batch", &|| phone.scan("a", "A", "valid", at(0))),
+        ("S2's batch", &|| drop(sync(&world, &phone, "b", &[("b", "B", at(0))]))),
+        ("asked online", &|| drop(ask(&world, &phone, "c", "C", at(0)).unwrap())),
+    ];
+    for (way, scan) in ways {
+        assert!(!busy(), "{way}: not yet");
+        scan();
+        assert!(busy(), "{way}");
+        world.pass(admit_core::limits::DOORS_BUSY_MS);
+    }
+}
