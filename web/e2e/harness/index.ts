@@ -3,6 +3,7 @@ export { Admit, admitBinary, type AdmitOptions, type DemoLine, freePort } from "
 export { isRoot } from "./beside.ts";
 export { Bucket } from "./bucket.ts";
 export { canvasCamera, film, hold, show, type Shot } from "./camera.ts";
+export { Disk } from "./disk.ts";
 export { barriers, shot, wedge } from "./page.ts";
 export { Phone, type PhoneOptions } from "./phone.ts";
 export { folder, freshFolder, root } from "./places.ts";

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { canvasCamera } from "./camera.ts";
 import { freshFolder } from "./places.ts";
+import { until } from "./wait.ts";
 
 const FLAGS = [
   "--headless=new",
@@ -33,6 +34,8 @@ export interface PhoneOptions {
   scale?: number;
   /** More flags for the browser. */
   flags?: readonly string[];
+  /** Where its folder is; a fresh one if absent. */
+  profile?: string;
 }
 
 function chromiumPath(): string {
@@ -55,7 +58,7 @@ export class Phone {
 
   private constructor(options: PhoneOptions) {
     this.#options = options;
-    this.profile = freshFolder(options.name ?? "phone");
+    this.profile = options.profile ?? freshFolder(options.name ?? "phone");
   }
 
   static async open(options: PhoneOptions = {}): Promise<Phone> {
@@ -114,6 +117,14 @@ export class Phone {
   /** The battery falls out: no page hears of it, nothing is flushed. */
   async kill(): Promise<void> {
     await this.#end("SIGKILL");
+  }
+
+  /** Every process of it stands still, until it is killed. */
+  async freeze(): Promise<void> {
+    const group = this.#process?.pid;
+    if (group === undefined) throw new Error("the phone is off: open it first");
+    this.#signal("SIGSTOP");
+    await until("the browser to stand still", () => running(group) === 0, { every: 1 });
   }
 
   /** Switched off in peace. */
@@ -177,6 +188,24 @@ function listening(child: ChildProcess): Promise<string> {
       if (address) found(address);
     });
   });
+}
+
+/** How many threads of a group of processes are not stopped. */
+function running(group: number): number {
+  // After the name, which may hold anything: the state, the parent, the group.
+  const said = (path: string) => readFileSync(path, "utf8").replace(/^.*\) /s, "").split(" ");
+  let count = 0;
+  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+    try {
+      if (Number(said(`/proc/${pid}/stat`)[2]) !== group) continue;
+      for (const task of readdirSync(`/proc/${pid}/task`)) {
+        if (!/^[TZX]$/.test(said(`/proc/${pid}/task/${task}/stat`)[0] ?? "")) count += 1;
+      }
+    } catch {
+      // It ended while it was looked at.
+    }
+  }
+  return count;
 }
 
 function exited(child: ChildProcess): Promise<void> {
