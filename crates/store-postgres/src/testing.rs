@@ -17,6 +17,10 @@ use crate::driver::read_row;
 /// A running server. Stops when dropped, and when the process that started it ends, however it ends.
 pub struct Server {
     folder: PathBuf,
+    /// Its data: in the folder, or on a disk of somebody else's.
+    data: PathBuf,
+    /// More settings, as on its command line.
+    settings: String,
     bin: PathBuf,
     user: Option<String>,
     fsync: bool,
@@ -62,18 +66,26 @@ fn other_user() -> Option<(String, u32)> {
 impl Server {
     /// Makes a data folder and starts a server on it.
     pub fn start(fsync: bool) -> Self {
-        Self::make(fsync, None)
+        Self::make(fsync, None, None, "")
+    }
+    /// The same with fsync, its data in a folder that it makes, and with more settings, as on its command line.
+    pub fn start_at(data: PathBuf, settings: &str) -> Self {
+        Self::make(true, None, Some(data), settings)
     }
     /// The same, without fsync, with TLS on a free port of this machine. Needs `openssl`, as Debian's PostgreSQL does.
     pub fn start_with_tls() -> Self {
         let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-        Self::make(false, Some(free.expect("a free port").port()))
+        Self::make(false, Some(free.expect("a free port").port()), None, "")
     }
-    fn make(fsync: bool, port: Option<u16>) -> Self {
+    fn make(fsync: bool, port: Option<u16>, data: Option<PathBuf>, settings: &str) -> Self {
         let folder = tempfile::Builder::new().prefix("admit-pg-").tempdir().expect("a folder").keep();
         let user = other_user();
+        let data = data.unwrap_or_else(|| folder.join("data"));
+        std::fs::create_dir_all(&data).expect("a folder");
         if let Some((_, uid)) = &user {
-            std::os::unix::fs::chown(&folder, Some(*uid), None).expect("giving the folder away");
+            for given in [&folder, &data] {
+                std::os::unix::fs::chown(given, Some(*uid), None).expect("giving the folder away");
+            }
         }
         let server = Self {
             bin: bin(),
@@ -82,14 +94,17 @@ impl Server {
             port,
             process: Mutex::new(None),
             databases: AtomicU32::new(0),
+            settings: settings.to_owned(),
+            data,
             folder,
         };
-        let data = server.folder.join("data");
+        // Where fsync matters what it begins with has to be on the disk too.
+        let flushed = if fsync { "" } else { "--no-sync" };
         let init = server
             .command(&format!(
-                "{} -D {} -U admin -A trust -E UTF8 --locale=C.UTF-8 --no-sync",
+                "{} -D {} -U admin -A trust -E UTF8 --locale=C.UTF-8 {flushed}",
                 server.bin.join("initdb").display(),
-                data.display()
+                server.data.display()
             ))
             .stdout(Stdio::null())
             .status()
@@ -139,11 +154,12 @@ impl Server {
         };
         let line = format!(
             "{} -D {} -k {} {network} -c fsync={fsync} -c full_page_writes={fsync} -c max_connections=300 \
-             -c shared_buffers=128MB >>{}/log 2>&1 & pid=$!; said=$(cat); kill -INT $pid; wait $pid; \
+             -c shared_buffers=128MB {} >>{}/log 2>&1 & pid=$!; said=$(cat); kill -INT $pid 2>&-; wait $pid; \
              [ \"$said\" = keep ] || rm -rf {}",
             self.bin.join("postgres").display(),
-            self.folder.join("data").display(),
+            self.data.display(),
             self.folder.display(),
+            self.settings,
             self.folder.display(),
             self.folder.display()
         );
@@ -167,6 +183,19 @@ impl Server {
             }
             let _ = child.wait();
         }
+    }
+    /// Its processes: the one that starts the others, and those.
+    pub fn processes(&self) -> Vec<u32> {
+        let lines = std::fs::read_to_string(self.data.join("postmaster.pid")).unwrap_or_default();
+        let Some(first) = lines.lines().next().and_then(|line| line.parse().ok()) else { return Vec::new() };
+        let is_child = |pid: &u32| {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            let parent = stat.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(1)?.parse().ok());
+            parent == Some(first)
+        };
+        let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let all = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        [first].into_iter().chain(all.filter(is_child)).collect()
     }
     /// Starts it again after [`Server::stop`].
     pub fn start_again(&self) {

@@ -1,5 +1,5 @@
-//! What the machine does to the real binary: the power goes out, the disk fails or is full, a body is a bomb
-//! (docs/faults.md, 3, 26, 27, 31).
+//! What the machine does to the real binary: the power goes out, the disk fails or is full, its database is killed or
+//! cut off, a body is a bomb (docs/faults.md, 3, 26, 27, 28, 31).
 
 #[path = "../serving/mod.rs"]
 mod serving;
@@ -9,10 +9,17 @@ mod signed;
 mod hammer;
 
 mod disk;
+mod cut;
 mod power;
+mod database;
+mod power_postgres;
+mod killed;
+mod between;
+mod cut_off;
 mod full;
 mod broken;
 mod bombs;
+mod log;
 
 use std::process::Command;
 

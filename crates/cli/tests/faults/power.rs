@@ -3,15 +3,14 @@
 //! often; 2 without it. Beside it a database that does not flush must lose rows, or the test shows nothing.
 
 use std::path::Path;
-use std::time::Duration;
 
 use reqwest::Client;
 use rusqlite::Connection;
 use tokio::time::Instant;
 
+use crate::cut::{self, Plan};
 use crate::disk::Disk;
 use crate::hammer::{Hammer, hammer, life};
-use crate::run;
 use crate::serving::{Folder, Server, in_order};
 
 const DEVICES: usize = 3;
@@ -19,20 +18,6 @@ const DEVICES: usize = 3;
 const LIFE_MS: u64 = 1_200;
 /// Rows of the database that does not flush.
 const ROWS: i64 = 100;
-
-/// Stops every thread of a process, and waits until each stands.
-fn freeze(pid: u32) {
-    run("kill", &["-STOP", &pid.to_string()]);
-    let end = std::time::Instant::now() + Duration::from_secs(20);
-    let stands = |task: std::fs::DirEntry| {
-        let stat = std::fs::read_to_string(task.path().join("stat")).unwrap_or_default();
-        stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('T'))
-    };
-    while !std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten().all(stands) {
-        assert!(std::time::Instant::now() < end, "it does not stand still");
-        std::thread::sleep(Duration::from_millis(1)); // tidy-allow: the pause of a poll loop
-    }
-}
 
 /// A database whose commits are not flushed: `synchronous = NORMAL` in write-ahead mode.
 fn careless(path: &Path) -> Connection {
@@ -53,16 +38,11 @@ fn kept(path: &Path) -> i64 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_acknowledged_scan_is_missing_after_the_power_went_out() {
-    let cuts: u64 = std::env::var("ADMIT_CUTS").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
-    let seed = std::env::var("ADMIT_SEED").ok().and_then(|text| text.parse().ok());
-    let seed = seed.unwrap_or(u64::from(std::process::id()));
-    println!("{cuts} cuts, ADMIT_SEED={seed}");
-    let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let Plan { cuts, seed, mut random } = Plan::told();
     let folder = Folder::new("power");
     std::fs::create_dir_all(&folder.0).unwrap();
     let image = |n: u64| folder.0.join(format!("disk-{n}.img"));
-    run("truncate", &["-s", "512M", image(0).to_str().unwrap()]);
-    run("mkfs.ext4", &["-q", "-F", image(0).to_str().unwrap()]);
+    cut::new_image(&image(0), 512);
     let Some(mut disk) = Disk::of_image(folder.0.join("mounted-0"), &image(0)) else { return };
     let client = Client::builder().no_proxy().build().unwrap();
     let mut server = Server::start(&disk.at.join("data")).await;
@@ -79,12 +59,12 @@ async fn no_acknowledged_scan_is_missing_after_the_power_went_out() {
             tokio::time::sleep(life).await;
             let pid = server.child.id().unwrap();
             tokio::task::block_in_place(|| {
-                freeze(pid);
+                cut::freeze(&[pid]);
                 for n in 1..=ROWS {
                     // tidy-allow: a database of this test's own
                     control.execute("INSERT INTO t VALUES (?1)", [n]).unwrap();
                 }
-                run("cp", &["--sparse=always", image(cut - 1).to_str().unwrap(), image(cut).to_str().unwrap()]);
+                cut::copy(&image(cut - 1), &image(cut));
             });
             server.kill().await;
         });
