@@ -1,5 +1,6 @@
 //! The one binary. The only place that names concrete parts: which store, which clock, which web apps.
 
+mod say;
 mod settings;
 mod settings_file;
 mod parts;
@@ -11,6 +12,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use crate::say::say;
 use crate::settings::Place;
 
 /// Admit: check people in at doors where the network can't be trusted.
@@ -88,7 +90,7 @@ fn main() -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprintln!("admit: {error}");
+            say(error);
             return ExitCode::FAILURE;
         }
     };
@@ -103,7 +105,7 @@ fn main() -> ExitCode {
 }
 
 fn failed(error: &anyhow::Error) -> ExitCode {
-    eprintln!("admit: {error:#}");
+    say(format_args!("{error:#}"));
     ExitCode::FAILURE
 }
 

@@ -1,6 +1,5 @@
 //! Puts the concrete parts together: the store of this place, its secret, the server's state around both.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -15,6 +14,7 @@ use admit_store_sqlite::{Options, Sqlite};
 use anyhow::{Context, bail};
 use tokio_util::sync::CancellationToken;
 
+use crate::say::say;
 use crate::settings::{ARRIVING, ASIDE, DATABASE_FILE, Place};
 
 /// Name of the setting that holds the probe, and what the probe says.
@@ -82,8 +82,7 @@ async fn store(place: &Place, ending: Arc<OnceLock<CancellationToken>>) -> anyho
 fn end(why: &str, ending: Option<&CancellationToken>) {
     STORE_FAILED.store(true, Ordering::Relaxed);
     tracing::error!(why, "the store stopped itself; ending the process");
-    // A disk that fails may hold the log too: that it can't be said is no reason to stay.
-    let _ = writeln!(std::io::stderr(), "admit: the store stopped itself: {why}");
+    say(format_args!("the store stopped itself: {why}"));
     let Some(shutdown) = ending else { std::process::exit(1) };
     shutdown.cancel();
     // What failed must not hold up the end.

@@ -7,6 +7,7 @@ use anyhow::Context;
 use tokio::net::TcpListener;
 
 use crate::parts;
+use crate::say::say;
 use crate::settings::{Listen, Outside, Place};
 
 /// Runs the server.
@@ -19,10 +20,10 @@ pub async fn run(place: Place, wanted: Listen, outside: Outside) -> anyhow::Resu
     let address = listener.local_addr()?;
     heed_signals(&state)?;
     tracing::info!(target: "admit", %address, data_dir = %place.data_dir.display(), "serving");
-    eprintln!("admit: serving on http://{address}");
+    say(format_args!("serving on http://{address}"));
     if state.app.store.organizations().await?.is_empty() {
-        eprintln!("admit: nobody can sign in yet. Make an organisation and its owner:");
-        eprintln!("admit:   admit user add --organization NAME --email YOU@EXAMPLE.ORG");
+        say("nobody can sign in yet. Make an organisation and its owner:");
+        say("  admit user add --organization NAME --email YOU@EXAMPLE.ORG");
     }
     until_stopped(state, listener).await;
     Ok(())
@@ -40,7 +41,7 @@ pub fn heed_signals(state: &AppState) -> anyhow::Result<()> {
     let shutdown = state.shutdown.clone();
     tokio::spawn(async move {
         signals.received().await;
-        eprintln!("admit: stopping");
+        say("stopping");
         shutdown.cancel();
         signals.received().await;
         std::process::exit(130);

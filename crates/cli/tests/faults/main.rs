@@ -18,6 +18,7 @@ mod between;
 mod cut_off;
 mod full;
 mod broken;
+mod mute;
 mod bombs;
 mod log;
 
