@@ -2,7 +2,7 @@
 //! came, in any 60 s. Who guesses codes learns nothing from then on; who scans at a door is never held up.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use admit_core::ids::{DeviceId, OrganizationId};
 use admit_core::limits::UNKNOWN_CODES_PER_MINUTE;
@@ -13,28 +13,105 @@ const SWEEP_FROM: usize = 4_096;
 
 type Key = (OrganizationId, DeviceId);
 
+/// What one device used up of late.
+#[derive(Debug, Default)]
+struct Spent {
+    /// When, and how many at once; oldest first.
+    log: Vec<(i64, u32)>,
+    /// When a person was last told of it.
+    told: Option<i64>,
+}
+
+impl Spent {
+    /// Forgets what has left the window; how many are left.
+    fn left(&mut self, now_ms: i64) -> u32 {
+        self.log.retain(|(at, _)| at.saturating_add(WINDOW_MS) > now_ms);
+        let spent = self.log.iter().fold(0_u32, |sum, (_, items)| sum.saturating_add(*items));
+        UNKNOWN_CODES_PER_MINUTE.saturating_sub(spent)
+    }
+    /// A person was told of it within the last minute.
+    fn is_told(&self, now_ms: i64) -> bool {
+        self.told.is_some_and(|at| at.saturating_add(WINDOW_MS) > now_ms)
+    }
+    fn is_idle(&mut self, now_ms: i64) -> bool {
+        self.left(now_ms) == UNKNOWN_CODES_PER_MINUTE && !self.is_told(now_ms)
+    }
+}
+
 /// The allowance of every device, in this process. Times are of a monotonic clock, in milliseconds.
 #[derive(Debug, Default)]
 pub struct UnknownCodes {
-    /// When, and how many at once; oldest first.
-    logs: Mutex<BTreeMap<Key, Vec<(i64, u32)>>>,
+    devices: Mutex<BTreeMap<Key, Spent>>,
+}
+
+/// One of a device's allowance, set aside while a code is looked up: whoever asks many things at once learns no more than
+/// whoever asks one by one. It goes back unless the code was unknown.
+#[derive(Debug)]
+pub struct SetAside<'a> {
+    codes: &'a UnknownCodes,
+    key: Key,
+    at_ms: i64,
+    /// It is the last of the allowance, and nobody was told within a minute: a person is to hear of it.
+    pub tells: bool,
+    is_spent: bool,
+}
+
+impl SetAside<'_> {
+    /// The code was unknown.
+    pub fn spend(mut self) {
+        self.is_spent = true;
+    }
+}
+
+impl Drop for SetAside<'_> {
+    fn drop(&mut self) {
+        if self.is_spent {
+            return;
+        }
+        let mut devices = self.codes.lock();
+        let Some(spent) = devices.get_mut(&self.key) else { return };
+        if let Some(place) = spent.log.iter().position(|entry| *entry == (self.at_ms, 1)) {
+            spent.log.remove(place);
+        }
+        if self.tells {
+            spent.told = None;
+        }
+    }
 }
 
 impl UnknownCodes {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Spent>> {
+        self.devices.lock().unwrap_or_else(PoisonError::into_inner)
+    }
     /// How many unknown codes it may still be told about.
     pub fn left(&self, organization_id: &OrganizationId, device_id: &DeviceId, now_ms: i64) -> u32 {
-        let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(log) = logs.get_mut(&(organization_id.clone(), device_id.clone())) else {
-            return UNKNOWN_CODES_PER_MINUTE;
-        };
-        log.retain(|(at, _)| at.saturating_add(WINDOW_MS) > now_ms);
-        let spent = log.iter().fold(0_u32, |sum, (_, items)| sum.saturating_add(*items));
-        UNKNOWN_CODES_PER_MINUTE.saturating_sub(spent)
+        let mut devices = self.lock();
+        let spent = devices.get_mut(&(organization_id.clone(), device_id.clone()));
+        spent.map_or(UNKNOWN_CODES_PER_MINUTE, |spent| spent.left(now_ms))
+    }
+    /// Sets one of its allowance aside; `None` where nothing is left.
+    pub fn set_aside(
+        &self,
+        organization_id: &OrganizationId,
+        device_id: &DeviceId,
+        now_ms: i64,
+    ) -> Option<SetAside<'_>> {
+        let key = (organization_id.clone(), device_id.clone());
+        let mut devices = self.lock();
+        let spent = Self::of(&mut devices, &key, now_ms);
+        let left = spent.left(now_ms).checked_sub(1)?;
+        spent.log.push((now_ms, 1));
+        let tells = left == 0 && !spent.is_told(now_ms);
+        if tells {
+            spent.told = Some(now_ms);
+        }
+        Some(SetAside { codes: self, key, at_ms: now_ms, tells, is_spent: false })
     }
     /// When it may be told again, in milliseconds from now; at least one.
     pub fn wait_ms(&self, organization_id: &OrganizationId, device_id: &DeviceId, now_ms: i64) -> i64 {
-        let logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
-        let oldest = logs.get(&(organization_id.clone(), device_id.clone())).and_then(|log| log.first());
+        let devices = self.lock();
+        let spent = devices.get(&(organization_id.clone(), device_id.clone()));
+        let oldest = spent.and_then(|spent| spent.log.first());
         oldest.map_or(1, |(at, _)| at.saturating_add(WINDOW_MS).saturating_sub(now_ms).clamp(1, WINDOW_MS))
     }
     /// Counts unknown codes that came in.
@@ -43,13 +120,17 @@ impl UnknownCodes {
         if items == 0 {
             return;
         }
-        let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
-        if logs.len() >= SWEEP_FROM {
-            logs.retain(|_, log| log.iter().any(|(at, _)| at.saturating_add(WINDOW_MS) > now_ms));
+        let mut devices = self.lock();
+        let spent = Self::of(&mut devices, &(organization_id.clone(), device_id.clone()), now_ms);
+        spent.left(now_ms);
+        spent.log.push((now_ms, items));
+    }
+    /// The device's own; where too many are remembered, the idle ones go first.
+    fn of<'a>(devices: &'a mut BTreeMap<Key, Spent>, key: &Key, now_ms: i64) -> &'a mut Spent {
+        if devices.len() >= SWEEP_FROM {
+            devices.retain(|_, spent| !spent.is_idle(now_ms));
         }
-        let log = logs.entry((organization_id.clone(), device_id.clone())).or_default();
-        log.retain(|(at, _)| at.saturating_add(WINDOW_MS) > now_ms);
-        log.push((now_ms, items));
+        devices.entry(key.clone()).or_default()
     }
 }
 
@@ -71,5 +152,33 @@ mod tests {
         assert_eq!(codes.left(&org, &a, 65_000), UNKNOWN_CODES_PER_MINUTE);
         codes.spend(&org, &b, 0, 0);
         assert_eq!(codes.wait_ms(&org, &b, 0), 1);
+    }
+
+    #[test]
+    fn what_is_set_aside_goes_back_unless_it_was_spent_and_a_person_is_told_once_a_minute() {
+        let codes = UnknownCodes::default();
+        let (org, a) = (OrganizationId::new("o").unwrap(), DeviceId::new("a").unwrap());
+        let all = UNKNOWN_CODES_PER_MINUTE;
+        let mut held: Vec<SetAside<'_>> = (0..all).map(|_| codes.set_aside(&org, &a, 0).unwrap()).collect();
+        assert!(codes.set_aside(&org, &a, 0).is_none(), "as many at once as one by one");
+        assert_eq!(held.iter().filter(|one| one.tells).count(), 1);
+        let last = held.pop().unwrap();
+        assert!(last.tells);
+        drop(last);
+        held.drain(..).for_each(SetAside::spend);
+        assert_eq!(codes.left(&org, &a, 0), 1, "its code was known");
+        let last = codes.set_aside(&org, &a, 30_000).unwrap();
+        assert!(last.tells, "nobody was told yet");
+        last.spend();
+        let mut told = 0;
+        for second in 60..89 {
+            let one = codes.set_aside(&org, &a, second * 1_000);
+            told += u32::from(one.as_ref().is_some_and(|one| one.tells));
+            one.unwrap().spend();
+        }
+        assert_eq!(told, 0, "29 came back, and the person was told half a minute ago");
+        assert_eq!(codes.left(&org, &a, 89_999), 0);
+        let again = codes.set_aside(&org, &a, 90_000).unwrap();
+        assert!(again.tells, "it goes on");
     }
 }

@@ -81,21 +81,22 @@ pub async fn judge_online(app: &App, caller: &DeviceCaller, request: OnlineReque
     }
     let (organization_id, now_ms) = (&caller.organization_id, app.clock.monotonic_ms());
     app.doors.scanned(now_ms);
-    let left = app.unknown_codes.left(organization_id, &caller.device_id, now_ms);
-    if left == 0 {
+    let Some(one) = app.unknown_codes.set_aside(organization_id, &caller.device_id, now_ms) else {
         let retry_after_ms = app.unknown_codes.wait_ms(organization_id, &caller.device_id, now_ms);
         return Err(Error::Later { code: "rate_limited", retry_after_ms });
-    }
+    };
     let draw = app.draw();
     let scope = Scope { pace: Pace::Urgent, ..Scope::event(organization_id, &asked.scan.event_id) };
     let done = {
-        let caller = caller.clone();
-        write(&*app.store, scope, move |tx| judge(tx, &caller, &asked, (left, received_at), &mut draw.clone())).await?
+        let (caller, tells) = (caller.clone(), one.tells);
+        write(&*app.store, scope, move |tx| judge(tx, &caller, &asked, (tells, received_at), &mut draw.clone())).await?
     };
     match done {
         Done::Repeated(answer) => Ok(answer),
         Done::Judged { answer, arrived, part, unknown } => {
-            app.unknown_codes.spend(organization_id, &caller.device_id, usize::from(unknown), now_ms);
+            if unknown {
+                one.spend();
+            }
             moved(app, organization_id, &arrived, "scan_recorded", None);
             remember(app, organization_id, &part);
             Ok(answer)
@@ -182,7 +183,7 @@ fn judge(
     tx: &mut dyn Tx,
     caller: &DeviceCaller,
     asked: &Asked,
-    (left, received_at): (u32, Timestamp),
+    (tells, received_at): (bool, Timestamp),
     draw: &mut Draw,
 ) -> Result<Done> {
     // ③ Who asks, and was it asked before?
@@ -230,7 +231,7 @@ fn judge(
     tx.insert_batch(&row(&part, asked.digest, &body, taken.stamp, received_at))?;
     line(tx, &part, &verdict, taken.stamp)?;
     let unknown = !std::mem::take(&mut taken.stored.unknown).is_empty();
-    if unknown && left == 1 {
+    if unknown && tells {
         warn_of_guessing(tx, (&part, received_at), &mut taken, draw)?;
     }
     let arrived = Arrived::of(&part, &taken);

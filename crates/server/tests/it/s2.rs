@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use admit_core::limits::UNKNOWN_CODES_PER_MINUTE;
 use admit_core::scan::Outcome;
 use admit_core::time::Timestamp;
 use admit_server::Settings;
@@ -144,6 +145,27 @@ async fn s2_2_a_scan_is_judged_online() {
     for line in ["admit_scans_total{outcome=\"valid\"} 1", "admit_scans_total{outcome=\"duplicate\"} 1"] {
         assert!(metrics.contains(line), "{line} in {metrics}");
     }
+}
+
+/// Spec §5 "Rate limit": whoever asks many things at once is told no more than whoever asks one by one, and is noticed.
+#[tokio::test]
+async fn whoever_guesses_in_parallel_is_told_no_more_and_put_before_a_person() {
+    let server = TestServer::start().await;
+    let phone = Phone::pair(&server, &server.home, "a").await;
+    let now = server.state.app.clock.now().to_string();
+    let asked = (0..4 * UNKNOWN_CODES_PER_MINUTE).map(|n| {
+        let body = json!({ "ticket_code": format!("NO-{n}"), "scanned_at": now, "offline_id": format!("g{n}") });
+        let (server, phone) = (&server, &phone);
+        async move { post(server, phone, ONLINE, &body).await.status().as_u16() }
+    });
+    let told = futures_util::future::join_all(asked).await;
+    let judged = told.iter().filter(|status| **status == 200).count();
+    assert_eq!(judged, UNKNOWN_CODES_PER_MINUTE as usize, "{told:?}");
+    assert!(told.iter().all(|status| [200, 429].contains(status)), "{told:?}");
+    let path = format!("/api/events/{}/incidents?status=open", server.home.event_id);
+    let open = json(server.get(&path).bearer_auth(&server.home.token).send().await.unwrap(), 200).await;
+    let alarms = open["items"].as_array().unwrap().iter().filter(|one| one["kind"] == "high_error_rate").count();
+    assert_eq!(alarms, 1, "{open}");
 }
 
 /// Another organisation's tickets are unknown, its events are not there.

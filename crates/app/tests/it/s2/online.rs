@@ -222,6 +222,20 @@ fn too_many_unknown_codes_are_answered_429_until_a_minute_has_passed() {
     world.is_consistent();
 }
 
+/// Spec §5 "Rate limit": whoever goes on as fast as the allowance comes back is one matter a minute, not one a guess.
+#[test]
+fn whoever_goes_on_guessing_is_put_before_a_person_once_a_minute() {
+    let world = World::new();
+    let phone = world.phone("p", "main");
+    for n in 0..160 {
+        let _ = ask(&world, &phone, &format!("s{n}"), &format!("NO-{n}"), at(0));
+        world.pass(1_500);
+    }
+    let alarms = world.open().iter().filter(|kind| *kind == "high_error_rate").count();
+    assert!((2..=4).contains(&alarms), "{alarms} in four minutes");
+    world.is_consistent();
+}
+
 /// Spec §5 "Rate limit": by items. A claim and its final are one scan of one code; another code under its id is a guess.
 #[test]
 fn a_claim_and_its_final_use_up_one_of_the_allowance() {
