@@ -39,6 +39,7 @@ impl Databases {
         let careful = testing::Server::start_at(disk.join("careful"), SMALL);
         let careless = testing::Server::start_at(disk.join("careless"), &format!("{SMALL} {CARELESS}"));
         let (address, forgets) = (careful.database(), careless.database());
+        // tidy-allow: a database of this test's own
         testing::run_sql(&forgets, "CREATE TABLE t (cut BIGINT, n BIGINT)").unwrap();
         careless.admin("CHECKPOINT");
         Self { careful, careless, address, forgets }
