@@ -41,25 +41,24 @@ pub async fn check_witness(app: &App, organization_id: &OrganizationId, witness:
     }
     let current = app.store.epoch().await?;
     let event = event_id.clone();
-    let is_ours = read(&*app.store, organization_id, move |tx| Ok(tx.event(&event)?.is_some())).await?;
-    if !is_ours && app.store.all_events().await?.iter().any(|(_, known)| *known == event_id) {
-        // A device that changed organisations brings the other one's witness: no proof of anything here.
-        return Ok(());
-    }
     let holds = read(&*app.store, organization_id, move |tx| {
-        let Some(_) = tx.event(&event_id)? else { return Ok(false) };
-        let epochs = tx.load_rules(&event_id, &[])?.book.epochs;
+        let Some(_) = tx.event(&event)? else { return Ok(None) };
         if epoch != current {
             // An epoch that ended: it was judged when it ended, unless we lost that epoch altogether.
-            return Ok(epoch < current || epochs.contains(epoch));
+            return Ok(Some(epoch < current || tx.epochs(&event)?.contains(epoch)));
         }
-        let head = tx.head(&event_id)?;
+        let head = tx.head(&event)?;
         if serial > head.serial {
-            return Ok(false);
+            return Ok(Some(false));
         }
-        Ok(serial == 0 || tx.audit_head_at(&event_id, serial)? == Some(audit_head))
+        Ok(Some(serial == 0 || tx.audit_head_at(&event, serial)? == Some(audit_head)))
     })
     .await?;
+    let holds = match holds {
+        Some(holds) => holds,
+        // A device that changed organisations brings the other one's witness: no proof of anything here.
+        None => app.store.all_events().await?.iter().any(|(_, known)| *known == event_id),
+    };
     if !holds {
         begin_after(app, current, epoch.restored_at_ms).await?;
     }
@@ -141,7 +140,7 @@ async fn judge_event(app: &App, organization_id: &OrganizationId, event_id: &Eve
 
 /// Which of these subjects hold a scan whose knowledge an epoch's end cut short, and are not judged by that yet.
 fn stale(tx: &mut dyn Tx, event_id: &EventId, subjects: &[String]) -> Result<BTreeSet<String>> {
-    let epochs = tx.load_rules(event_id, &[])?.book.epochs;
+    let epochs = tx.epochs(event_id)?;
     let cut = |scan: &Scan| {
         let known =
             scan.epoch.filter(|epoch| epochs.contains(*epoch)).map(|_| epochs.known(scan.epoch, scan.known_serial()));

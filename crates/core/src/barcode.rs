@@ -30,27 +30,44 @@ pub enum BarcodeError {
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     // Every scan has half a dozen of these: a character at a time would show.
-    let mut text = Vec::with_capacity(bytes.len() * 2);
-    text.extend(bytes.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]));
+    let mut text = vec![0; bytes.len() * 2];
+    for (pair, byte) in text.chunks_exact_mut(2).zip(bytes) {
+        (pair[0], pair[1]) = (DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]);
+    }
     String::from_utf8(text).unwrap_or_default()
 }
 
+/// What each character is as a digit of lower-case hexadecimal; of no digit the upper bits are set.
+const DIGIT_OF: [u8; 256] = {
+    let mut table = [0xff; 256];
+    let mut digit = 0;
+    while digit < 16 {
+        table[b"0123456789abcdef"[digit] as usize] = digit as u8;
+        digit += 1;
+    }
+    table
+};
+
 /// Reads lower-case hexadecimal of exactly `N` bytes.
 pub fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let digit = |b: u8| match b {
-        b'0'..=b'9' => Some(b - b'0'),
-        b'a'..=b'f' => Some(b - b'a' + 10),
-        _ => None,
-    };
-    let bytes = text.as_bytes();
-    if bytes.len() != N * 2 {
-        return None;
-    }
     let mut out = [0; N];
-    for (to, pair) in out.iter_mut().zip(bytes.chunks_exact(2)) {
-        *to = digit(pair[0])? << 4 | digit(pair[1])?;
+    unhex_into(text, &mut out).then_some(out)
+}
+
+/// Reads lower-case hexadecimal that fills `to`; whether it does. A digit at a time is asked of a table and all are
+/// judged at the end: every request and every row holds hundreds of them.
+pub(crate) fn unhex_into(text: &str, to: &mut [u8]) -> bool {
+    let bytes = text.as_bytes();
+    if bytes.len() != to.len() * 2 {
+        return false;
     }
-    Some(out)
+    let mut seen = 0;
+    for (to, pair) in to.iter_mut().zip(bytes.chunks_exact(2)) {
+        let (high, low) = (DIGIT_OF[usize::from(pair[0])], DIGIT_OF[usize::from(pair[1])]);
+        seen |= high | low;
+        *to = high << 4 | (low & 15);
+    }
+    seen < 16
 }
 
 impl BarcodeHash {
@@ -169,6 +186,18 @@ mod tests {
         assert_eq!(candidates("3KQR7F924M1X").unwrap(), ["3KQR7F924M1X", "3KQR-7F92-4M1X"]);
         assert_eq!(candidates("3KQR-7F92-4M1X-ab9Z").unwrap().len(), 2);
         assert_eq!(candidates("3K-QR7F924M1X").unwrap(), ["3K-QR7F924M1X"], "dashes elsewhere are another code");
+    }
+
+    #[test]
+    fn hexadecimal_is_read_as_it_is_written_and_in_no_other_form() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        let text = hex(&bytes);
+        assert_eq!(&text[..8], "00010203");
+        assert_eq!(unhex::<256>(&text).map(|read| read.to_vec()), Some(bytes));
+        for wrong in ["0", "000", "0g", "g0", "0A", "A0", "+0", " 0", "0\u{0}", "é"] {
+            assert_eq!(unhex::<1>(wrong), None, "{wrong:?}");
+        }
+        assert_eq!(unhex::<0>(""), Some([]));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use crate::barcode::unhex;
 use crate::event::{EventRules, EventStatus, ReEntry, StaffPin};
 use crate::gate::{Direction, GateRules};
 use crate::ids::{DeviceId, EventId, GateId, TicketId};
@@ -147,14 +148,16 @@ impl FromStr for Epoch {
     type Err = EpochError;
     fn from_str(text: &str) -> Result<Self, EpochError> {
         let (ms, random) = text.split_once('-').ok_or(EpochError)?;
-        if random.len() != 16 || ms.starts_with('+') {
-            return Err(EpochError);
-        }
-        let restored_at_ms = ms.parse().map_err(|_| EpochError)?;
-        let random = u64::from_str_radix(random, 16).map_err(|_| EpochError)?;
-        let epoch = Self { restored_at_ms, random };
-        if restored_at_ms >= 0 && epoch.to_string() == text { Ok(epoch) } else { Err(EpochError) }
+        let restored_at_ms = whole(ms).and_then(|ms| i64::try_from(ms).ok()).ok_or(EpochError)?;
+        let random = unhex(random).map(u64::from_be_bytes).ok_or(EpochError)?;
+        Ok(Self { restored_at_ms, random })
     }
+}
+
+/// A whole number exactly as it is written: digits alone, no zero before others.
+pub(crate) fn whole(text: &str) -> Option<u64> {
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && (text.len() == 1 || !text.starts_with('0'));
+    text.parse().ok().filter(|_| plain)
 }
 
 /// The epochs a ledger has been through, and the event's head serial when each began.
@@ -490,5 +493,20 @@ mod tests {
         assert_eq!(epochs.known(Some(b), 25), 25);
         assert_eq!(epochs.known(Some(Epoch { restored_at_ms: 3, random: 3 }), 25), 0);
         assert_eq!(a.to_string().parse::<Epoch>().unwrap(), a);
+    }
+
+    #[test]
+    fn an_epoch_reads_only_as_the_server_wrote_it() {
+        let last = Epoch { restored_at_ms: i64::MAX, random: u64::MAX };
+        assert_eq!(last.to_string().parse::<Epoch>(), Ok(last));
+        assert_eq!("0-0000000000000000".parse::<Epoch>(), Ok(Epoch { restored_at_ms: 0, random: 0 }));
+        for wrong in ["", "-", "1", "1-1", "01-0000000000000001", "+1-0000000000000001", "-1-0000000000000001"] {
+            assert_eq!(wrong.parse::<Epoch>(), Err(EpochError), "{wrong}");
+        }
+        for wrong in
+            ["9223372036854775808-0000000000000001", "1-000000000000000A", "1-00000000000000001", "1-+000000000000001"]
+        {
+            assert_eq!(wrong.parse::<Epoch>(), Err(EpochError), "{wrong}");
+        }
     }
 }

@@ -213,7 +213,11 @@ impl ApiKey {
     }
     /// Reads a key's text. Fails unless it is `admit_dk_` and 64 lower-case hexadecimal digits.
     pub fn parse(text: &str) -> Result<Self, ApiKeyError> {
-        text.strip_prefix(API_KEY_PREFIX).and_then(unhex::<32>).map(|_| Self(text.to_owned())).ok_or(ApiKeyError)
+        if Self::is_key(text) { Ok(Self(text.to_owned())) } else { Err(ApiKeyError) }
+    }
+    /// Whether a text is a key's.
+    pub fn is_key(text: &str) -> bool {
+        text.strip_prefix(API_KEY_PREFIX).and_then(unhex::<32>).is_some()
     }
     /// The text: the bearer, and the key of v1 and body signatures.
     pub fn as_str(&self) -> &str {

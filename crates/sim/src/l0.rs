@@ -77,6 +77,8 @@ struct Org {
     last_effective_ms: i64,
     audit: Vec<[u8; 32]>,
     rules: Vec<Rule>,
+    /// The rules of event and gates among them, and the epochs: kept beside them, for every fold asks it.
+    book: EventBook,
     reviews: Vec<Review>,
     facts: BTreeMap<(DeviceId, ScanId), BTreeMap<Digest, Fact>>,
     derived: BTreeMap<Subject, Reduced>,
@@ -143,6 +145,7 @@ impl L0 {
         self.begun.push(epoch);
         for org in &mut self.state.orgs {
             org.epochs.push((epoch, org.serial));
+            org.book.epochs = Epochs::new(org.epochs.clone());
             // What a device had seen of a lost future is known for lost from now on: such scans are judged anew.
             let beyond = |fact: &&Fact| fact.scan.manifest_version.max(fact.scan.cursor) > org.serial;
             let facts = org.facts.values().flat_map(BTreeMap::values).filter(beyond);
@@ -187,13 +190,23 @@ impl Org {
 
     /// Which subject a scan is about: the ticket that ever held its code; else, if picked by hand, the one it names.
     fn subject_of(&self, fact: &Fact) -> Subject {
+        match self.ticket_of(fact) {
+            Some(id) => Subject::Ticket(id.clone()),
+            None => Subject::Unknown(code_of(fact)),
+        }
+    }
+    fn ticket_of<'a>(&'a self, fact: &'a Fact) -> Option<&'a TicketId> {
         let scan = &fact.scan;
-        let held = scan.barcode_hash.and_then(|hash| self.codes.get(&hash)).cloned();
         let by_hand =
-            || scan.ticket_id.clone().filter(|id| scan.method == Method::Manual && self.ruled_at.contains_key(id));
-        match held.or_else(by_hand) {
-            Some(id) => Subject::Ticket(id),
-            None => Subject::Unknown(scan.barcode_hash.unwrap_or(BarcodeHash([0; 32]))),
+            || scan.ticket_id.as_ref().filter(|id| scan.method == Method::Manual && self.ruled_at.contains_key(*id));
+        scan.barcode_hash.and_then(|hash| self.codes.get(&hash)).or_else(by_hand)
+    }
+    /// Whether [`Self::subject_of`] is this one: asked of every fact, at every fold.
+    fn is_about(&self, fact: &Fact, subject: &Subject) -> bool {
+        match (self.ticket_of(fact), subject) {
+            (Some(id), Subject::Ticket(subject)) => id == subject,
+            (None, Subject::Unknown(hash)) => code_of(fact) == *hash,
+            _ => false,
         }
     }
 
@@ -203,7 +216,8 @@ impl Org {
         all.map(|fact| (self.subject_of(fact), fact.clone())).collect()
     }
 
-    fn event_book(&self) -> EventBook {
+    /// The book made anew from the rules, as the checkers ask for it.
+    fn book_anew(&self) -> EventBook {
         EventBook::new(&self.rules, Epochs::new(self.epochs.clone()))
     }
 
@@ -234,12 +248,10 @@ impl Org {
 
     /// Folds the touched subjects again and keeps what came out, with the incidents it opens, closes or changes.
     fn refold(&mut self, touched: &BTreeSet<Subject>, reach: &mut Reach, planted: Planted) {
-        let facts = self.resolved();
-        let event = self.event_book();
         for subject in self.with_variants(touched) {
             let ticket = self.ticket_book(&subject);
-            let rules = Rules { event: &event, ticket: ticket.as_ref(), newest: false };
-            let own: Vec<Resolved> = self.facts_for(&subject, &facts, planted);
+            let rules = Rules { event: &self.book, ticket: ticket.as_ref(), newest: false };
+            let own: Vec<Resolved> = self.facts_for(&subject, planted);
             let reduced = reduce(&subject, rules, &self.reviews, &own);
             self.note_changes(&subject, &reduced, reach, planted);
             if let Some(id) = subject.ticket_id() {
@@ -254,17 +266,13 @@ impl Org {
     }
 
     /// The facts of a subject and every other content under their ids.
-    fn facts_for(&self, subject: &Subject, facts: &[Resolved], planted: Planted) -> Vec<Resolved> {
-        let ids: BTreeSet<(&DeviceId, &ScanId)> = facts
-            .iter()
-            .filter(|(of, _)| of == subject)
-            .map(|(_, fact)| (&fact.scan.device_id, &fact.scan.scan_id))
-            .collect();
-        let mut own: Vec<Resolved> = facts
-            .iter()
-            .filter(|(_, fact)| ids.contains(&(&fact.scan.device_id, &fact.scan.scan_id)))
-            .cloned()
-            .collect();
+    fn facts_for(&self, subject: &Subject, planted: Planted) -> Vec<Resolved> {
+        let mut own: Vec<Resolved> = Vec::new();
+        for contents in self.facts.values() {
+            if contents.values().any(|fact| self.is_about(fact, subject)) {
+                own.extend(contents.values().map(|fact| (self.subject_of(fact), fact.clone())));
+            }
+        }
         for (_, fact) in &mut own {
             if planted.is(Mutant::ArrivalOrder) {
                 fact.scan.at = fact.received_at;
@@ -375,7 +383,7 @@ impl Server for L0 {
         });
         Truth {
             facts: org.resolved(),
-            book: org.event_book(),
+            book: org.book_anew(),
             ticket_rules: org.rules.iter().filter(|rule| matches!(rule.change, Change::Ticket(..))).cloned().collect(),
             reviews: org.reviews.clone(),
             derived: org.derived.clone(),
@@ -413,6 +421,11 @@ impl Log {
         }
         out
     }
+}
+
+/// The code a scan read; nothing in its place where it read none.
+fn code_of(fact: &Fact) -> BarcodeHash {
+    fact.scan.barcode_hash.unwrap_or(BarcodeHash([0; 32]))
 }
 
 /// A ticket's first rule.

@@ -87,6 +87,8 @@ pub struct L1 {
     /// Which tickets the world knew when the last backup was taken.
     backup: Option<Vec<BTreeMap<TicketId, TicketId>>>,
     begun: Vec<Epoch>,
+    /// The epoch as it was read last; nothing after a restore.
+    epoch: Option<Epoch>,
     reach: Reach,
 }
 
@@ -156,6 +158,7 @@ impl L1 {
             texts: BTreeMap::new(),
             backup: None,
             begun: Vec::new(),
+            epoch: None,
             reach: Reach::default(),
         };
         for org in 0..config.orgs {
@@ -174,10 +177,11 @@ impl L1 {
 
     /// Notes the epoch, if it is another than before.
     fn note_epoch(&mut self, before: Epoch) {
-        if let Ok(epoch) = now(self.app.store.epoch())
-            && epoch != before
-        {
-            self.begun.push(epoch);
+        if let Ok(epoch) = now(self.app.store.epoch()) {
+            self.epoch = Some(epoch);
+            if epoch != before {
+                self.begun.push(epoch);
+            }
         }
     }
 
@@ -238,6 +242,7 @@ impl Server for L1 {
     fn restore(&mut self, now_ms: i64, proper: bool) {
         let Some(tickets) = self.backup.clone() else { return };
         self.serve(now_ms, self.owners.len());
+        self.epoch = None;
         if let Err(error) = self.home.restore() {
             panic!("the backup does not open: {error}");
         }

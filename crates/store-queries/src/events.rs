@@ -119,6 +119,10 @@ fn read_rule(row: &mut Row) -> Result<Rule> {
     let change = stored::change_from_parts(&kind, &subject_id, &field, &value);
     Ok(Rule { serial, ordinal, effective_at, change: change.map_err(|error| Error::Bug(error.to_string()))? })
 }
+fn read_epochs(rows: Vec<Row>) -> Result<Epochs> {
+    let epochs = rows.into_iter().map(|mut row| Ok((heads::read_epoch(&mut row)?, row.count()?)));
+    epochs.collect::<Result<Vec<_>>>().map(Epochs::new)
+}
 fn read_audit(row: &mut Row) -> Result<AuditRecord> {
     let event_id = row.text()?;
     let event_id = if event_id.is_empty() { None } else { event_id.parse().ok() };
@@ -274,11 +278,13 @@ impl<D: Driver> TxEvents for SqlTx<'_, D> {
         ])?;
         let read_all = |rows: Vec<Row>| rows.into_iter().map(|mut row| read_rule(&mut row)).collect::<Result<Vec<_>>>();
         let rules = read_all(rules)?;
-        let epochs = epochs.into_iter().map(|mut row| Ok((heads::read_epoch(&mut row)?, row.count()?)));
-        let epochs = epochs.collect::<Result<Vec<_>>>()?;
         let mut of_tickets = read_all(of_tickets)?;
         of_tickets.sort_by_key(|rule| (rule.serial, rule.ordinal));
-        Ok(LoadedRules { book: EventBook::new(&rules, Epochs::new(epochs)), tickets: of_tickets })
+        Ok(LoadedRules { book: EventBook::new(&rules, read_epochs(epochs)?), tickets: of_tickets })
+    }
+    fn epochs(&mut self, event_id: &EventId) -> Result<Epochs> {
+        let id = self.organization_id.clone();
+        read_epochs(self.query(&EVENT_EPOCHS, &[(&id).into(), event_id.into()])?)
     }
     fn assignments(&mut self, device_id: &DeviceId) -> Result<Vec<Rule>> {
         let id = self.organization_id.clone();

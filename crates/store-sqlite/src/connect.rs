@@ -88,12 +88,11 @@ pub(crate) fn writer(path: Option<&Path>, options: &Options) -> Result<Connectio
     Ok(conn)
 }
 
-/// A connection in memory, from an image.
-pub(crate) fn from_image(image: &[u8], options: &Options) -> Result<Connection> {
+/// A connection in memory, from an image that this program took: its schema is up to date, and it has its epochs.
+pub(crate) fn from_image(image: &[u8]) -> Result<Connection> {
     let mut conn = check("open", Connection::open_in_memory())?;
     check("restore", conn.deserialize_read_exact(rusqlite::MAIN_DB, image, image.len(), false))?;
     settle(&conn, true, WRITER_PAGES)?;
-    migrate(&mut conn, options)?;
     Ok(conn)
 }
 

@@ -223,7 +223,7 @@ impl Writer {
         }
     }
     fn commit_now(&mut self) -> Result<()> {
-        let Err(error) = self.conn.execute_batch("COMMIT") else { return Ok(()) };
+        let Err(error) = run_prepared(&self.conn, "COMMIT") else { return Ok(()) };
         let (error, harm) = meaning("COMMIT", &error);
         // A full disk and a busy file leave the transaction open: it certainly did not commit. Anything else at a commit
         // is unknown (trust §2): stop, start again, look.
@@ -231,15 +231,15 @@ impl Writer {
         self.note(if known { harm } else { Harm::Fatal });
         if known { Err(error) } else { Err(unavailable()) }
     }
-    fn statement(&mut self, sql: &str) -> Result<()> {
-        let Err(error) = self.conn.execute_batch(sql) else { return Ok(()) };
+    fn statement(&mut self, sql: &'static str) -> Result<()> {
+        let Err(error) = run_prepared(&self.conn, sql) else { return Ok(()) };
         let (error, harm) = meaning(sql, &error);
         self.note(harm);
         Err(error)
     }
     fn roll_back(&mut self) {
         if !self.conn.is_autocommit()
-            && let Err(error) = self.conn.execute_batch("ROLLBACK")
+            && let Err(error) = run_prepared(&self.conn, "ROLLBACK")
         {
             tracing::error!(%error, "rolling back failed");
             self.note(Harm::Fatal);
@@ -255,6 +255,12 @@ impl Writer {
             hook("the database is failing");
         }
     }
+}
+
+/// Runs what begins or ends a transaction. Every operation has one of each: read anew every time, they would be a tenth of
+/// a small one.
+pub(crate) fn run_prepared(conn: &Connection, sql: &'static str) -> rusqlite::Result<()> {
+    conn.prepare_cached(sql)?.raw_execute().map(|_| ())
 }
 
 /// Runs a read inside the connection's transaction.

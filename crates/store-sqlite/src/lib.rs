@@ -23,6 +23,7 @@ use admit_core::time::Timestamp;
 use admit_store_queries::contents::Contents;
 use admit_store_queries::{directory, job_queue, pairing_requests};
 use futures_util::future::{BoxFuture, FutureExt, ready};
+use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use driver::{SqliteDriver, meaning, unavailable};
@@ -59,8 +60,15 @@ impl Sqlite {
     pub fn memory(options: Options) -> Result<Self> {
         Self::start(None, options)
     }
+    /// One in memory that begins as an image of [`Sqlite::snapshot`]: a simulator's seeds all begin alike, and making the
+    /// tables takes longer than copying them.
+    pub fn memory_of(image: &[u8], options: Options) -> Result<Self> {
+        Self::start_on(connect::from_image(image)?, None, options)
+    }
     fn start(path: Option<&Path>, options: Options) -> Result<Self> {
-        let conn = connect::writer(path, &options)?;
+        Self::start_on(connect::writer(path, &options)?, path, options)
+    }
+    fn start_on(conn: Connection, path: Option<&Path>, options: Options) -> Result<Self> {
         let writer = Writer { conn, options: options.clone(), stopped: false };
         let mode = if options.inline {
             Mode::Inline(Mutex::new(writer))
@@ -79,7 +87,7 @@ impl Sqlite {
     /// Puts an image of [`Sqlite::snapshot`] in place of an inline store's present content: restoring an old backup.
     pub fn restore(&self, image: &[u8]) -> Result<()> {
         let mut writer = self.inline()?;
-        writer.conn = connect::from_image(image, &self.inner.options)?;
+        writer.conn = connect::from_image(image)?;
         writer.stopped = false;
         Ok(())
     }

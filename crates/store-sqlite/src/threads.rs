@@ -12,7 +12,7 @@ use rusqlite::Connection;
 
 use crate::connect;
 use crate::driver::{SqliteDriver, meaning};
-use crate::group::{Job, Work, Writer, read_with};
+use crate::group::{Job, Work, Writer, read_with, run_prepared};
 use crate::options::Options;
 use crate::queue::Queue;
 
@@ -119,7 +119,7 @@ impl Reader {
         self.deadline.store(i64::try_from(until.as_millis()).unwrap_or(i64::MAX), Ordering::Relaxed);
         let result = self.snapshot(&mut job.work);
         self.deadline.store(i64::MAX, Ordering::Relaxed);
-        if !self.conn.is_autocommit() && self.conn.execute_batch("ROLLBACK").is_err() {
+        if !self.conn.is_autocommit() && run_prepared(&self.conn, "ROLLBACK").is_err() {
             // A connection that cannot even end its snapshot is replaced.
             match Self::open(&self.path, &self.options) {
                 Ok(fresh) => *self = fresh,
@@ -129,7 +129,7 @@ impl Reader {
         job.answer(result);
     }
     fn snapshot(&mut self, work: &mut Work) -> Result<()> {
-        self.conn.execute_batch("BEGIN DEFERRED").map_err(|error| meaning("BEGIN", &error).0)?;
+        run_prepared(&self.conn, "BEGIN DEFERRED").map_err(|error| meaning("BEGIN", &error).0)?;
         let deadline = Instant::now().checked_add(self.options.reader_limit);
         let mut driver = SqliteDriver::new(&self.conn, &self.options, false, deadline);
         let result = catch_unwind(AssertUnwindSafe(|| read_with(&mut driver, work)));

@@ -10,7 +10,7 @@ use admit_core::ids::*;
 use admit_core::occupancy::Occupancy;
 use admit_core::reduce::{Resolved, ScanVerdict};
 use admit_core::review::Review;
-use admit_core::rule::Rule;
+use admit_core::rule::{Epochs, Rule};
 use admit_core::scan::SignatureState;
 use admit_core::time::Timestamp;
 
@@ -72,6 +72,8 @@ pub trait TxEvents {
     fn insert_rules(&mut self, event_id: &EventId, rules: &[Rule]) -> Result<()>;
     /// The rules for a fold: of the event, its gates and devices, and of these tickets.
     fn load_rules(&mut self, event_id: &EventId, tickets: &[TicketId]) -> Result<LoadedRules>;
+    /// The epochs of the event's ledger alone: every request of a device asks for them.
+    fn epochs(&mut self, event_id: &EventId) -> Result<Epochs>;
     /// Where a device was ever told to scan, over all events: rules of the kind
     /// [`admit_core::rule::DeviceChange::Assignment`], in no order.
     fn assignments(&mut self, device_id: &DeviceId) -> Result<Vec<Rule>>;

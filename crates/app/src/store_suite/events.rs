@@ -209,6 +209,8 @@ pub async fn an_epoch_begins_once_and_notes_every_head(store: TestStore) {
         let rules = read(&*store, &id(organization), move |tx| tx.load_rules(&id(name), &[])).await.unwrap();
         assert_eq!(rules.book.epochs.known(Some(first), 99), base, "{organization}");
         assert_eq!(rules.book.epochs.known(Some(next), 99), 99, "{organization}");
+        let alone = read(&*store, &id(organization), move |tx| tx.epochs(&id(name))).await.unwrap();
+        assert_eq!(alone, rules.book.epochs, "{organization}");
     }
     let later = look(&store, |tx| tx.load_rules(&id("later"), &[])).await;
     assert_eq!(later.book.epochs.known(Some(next), 7), 7);

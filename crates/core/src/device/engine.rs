@@ -355,7 +355,7 @@ impl State {
         if named && !lanes.pair.busy() {
             due.push((lanes.pair.due_at(), State::ask_pairing));
         }
-        if self.journal.api_key().is_none() {
+        if !self.journal.has_key() {
             return due;
         }
         let live = !self.journal.revoked;

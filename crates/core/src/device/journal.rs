@@ -358,6 +358,10 @@ impl Journal {
     pub fn api_key(&self) -> Option<ApiKey> {
         ApiKey::parse(&self.paired.as_ref()?.api_key).ok()
     }
+    /// Whether there is one: asked after every input.
+    pub fn has_key(&self) -> bool {
+        self.paired.as_ref().is_some_and(|paired| ApiKey::is_key(&paired.api_key))
+    }
     /// The last scan's seq.
     pub fn head_seq(&self) -> u64 {
         self.scans.len() as u64

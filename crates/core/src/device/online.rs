@@ -182,8 +182,7 @@ impl State {
 
     /// A claim whose verdict nobody saw: the app ended, or storage refused, before its final. The door stayed shut.
     pub fn left_open(&self) -> Option<ScanId> {
-        if self.asking.is_some() || self.may_scan().is_err() || self.journal.damaged || self.journal.api_key().is_none()
-        {
+        if self.asking.is_some() || self.may_scan().is_err() || self.journal.damaged || !self.journal.has_key() {
             return None;
         }
         let mut open = self.journal.open_claims();

@@ -186,19 +186,24 @@ pub(super) fn class_bytes(rules: &TicketRules, buffer: &mut Vec<u8>) {
 /// Hashes records that come sorted by prefix, bucket by bucket.
 pub(super) struct BucketHasher {
     hash: Sha256,
+    /// The hash of no record at all, which most buckets of a short list have.
+    none: [u8; 32],
+    empty: bool,
     bucket: usize,
     done: Vec<[u8; 32]>,
 }
 
 impl BucketHasher {
     pub(super) fn new() -> Self {
-        Self { hash: Sha256::new(), bucket: 0, done: Vec::with_capacity(256) }
+        let none = Sha256::digest([]).into();
+        Self { hash: Sha256::new(), none, empty: true, bucket: 0, done: Vec::with_capacity(256) }
     }
     /// A record: the prefix, then ticket id and class bytes, each after its length in 4 bytes.
     pub(super) fn add(&mut self, prefix: &Prefix, ticket_id: &str, class: &[u8]) {
         while self.bucket < usize::from(prefix[0]) {
             self.close();
         }
+        self.empty = false;
         self.hash.update(prefix);
         for part in [ticket_id.as_bytes(), class] {
             self.hash.update((part.len() as u32).to_be_bytes());
@@ -206,8 +211,8 @@ impl BucketHasher {
         }
     }
     fn close(&mut self) {
-        self.done.push(self.hash.finalize_reset().into());
-        self.bucket += 1;
+        self.done.push(if self.empty { self.none } else { self.hash.finalize_reset().into() });
+        (self.empty, self.bucket) = (true, self.bucket + 1);
     }
     pub(super) fn content_hash(self) -> [u8; 32] {
         hash_of_buckets(&self.finish())

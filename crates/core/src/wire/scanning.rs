@@ -12,13 +12,13 @@ pub use self::item::{Readable, ScanV1, ScanV2, SentTime, raw_item};
 use super::hex;
 use super::problem::FieldError;
 use super::text::from_json;
-use crate::barcode::BarcodeHash;
+use crate::barcode::{BarcodeHash, unhex_into};
 use crate::event::EventRules;
 use crate::gate::GateRules;
 use crate::ids::{BatchId, DeviceId, EventId, GateId, KeyId, LogId, OrganizationId, ScanId, TicketId};
 use crate::limits;
 use crate::reduce::{ConflictReason, EffectiveScan, TicketState};
-use crate::rule::Epoch;
+use crate::rule::{Epoch, whole};
 use crate::sign;
 use crate::ticket::TicketRules;
 use crate::time::Timestamp;
@@ -74,16 +74,15 @@ impl FromStr for Cursor {
         let (place, after) = text.split_once('/').map_or((text, None), |(place, after)| (place, Some(after)));
         let (epoch, serial) = place.rsplit_once('.').ok_or(CursorError)?;
         let epoch = epoch.parse().map_err(|_| CursorError)?;
-        let serial = serial.parse().map_err(|_| CursorError)?;
+        let serial = whole(serial).ok_or(CursorError)?;
         let after =
             after.map(|hex| unhex_text(hex).and_then(|id| TicketId::new(id).ok()).ok_or(CursorError)).transpose()?;
-        let cursor = Self { epoch, serial, after };
-        if cursor.to_string() == text { Ok(cursor) } else { Err(CursorError) }
+        Ok(Self { epoch, serial, after })
     }
 }
 fn unhex_text(hex: &str) -> Option<String> {
-    let bytes = (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok());
-    String::from_utf8(bytes.collect::<Option<Vec<u8>>>()?).ok()
+    let mut bytes = vec![0; hex.len() / 2];
+    if unhex_into(hex, &mut bytes) { String::from_utf8(bytes).ok() } else { None }
 }
 
 impl Serialize for Cursor {

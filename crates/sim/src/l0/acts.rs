@@ -8,7 +8,7 @@ use admit_core::gate::{EntryRule, GateRules};
 use admit_core::ids::{EventId, GateId, OrganizationId, TicketId};
 use admit_core::incident::Subject;
 use admit_core::review::{Decision, Review};
-use admit_core::rule::{Change, Effective, Epoch, EventChange, GateChange, Rule, TicketChange};
+use admit_core::rule::{Change, Effective, Epoch, Epochs, EventBook, EventChange, GateChange, Rule, TicketChange};
 use admit_core::sign;
 use admit_core::ticket::TicketRules;
 use admit_core::time::Timestamp;
@@ -31,6 +31,7 @@ impl Org {
             last_effective_ms: 0,
             audit: vec![admit_core::audit::GENESIS],
             rules: Vec::new(),
+            book: EventBook::new([], Epochs::new(vec![(epoch, 0)])),
             reviews: Vec::new(),
             facts: Default::default(),
             derived: Default::default(),
@@ -96,7 +97,9 @@ impl Org {
                 Change::Device(..) => {}
             }
             let effective_at = if from_start { Effective::Start } else { later };
-            self.rules.push(Rule { serial, ordinal, effective_at, change });
+            let rule = Rule { serial, ordinal, effective_at, change };
+            self.book.add(&rule);
+            self.rules.push(rule);
         }
         self.version = serial;
     }

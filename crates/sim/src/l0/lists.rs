@@ -9,7 +9,7 @@ use admit_core::ids::{GateId, TicketId};
 use admit_core::incident::Subject;
 use admit_core::limits;
 use admit_core::manifest::build::{self, Code, Input, Large};
-use admit_core::rule::{EventBook, When};
+use admit_core::rule::When;
 use admit_core::ticket::TicketRules;
 use admit_core::time::Timestamp;
 use admit_core::wire::manifest::ManifestTail;
@@ -31,8 +31,8 @@ impl Org {
         self.ruled_at.keys().filter_map(|id| Some((id.clone(), newest(id)?))).collect()
     }
 
-    fn newest_gates(&self, book: &EventBook) -> Vec<(GateId, GateRules)> {
-        book.gate_ids().filter_map(|id| Some((id.clone(), book.gate(id, When::Newest)?))).collect()
+    fn newest_gates(&self) -> Vec<(GateId, GateRules)> {
+        self.book.gate_ids().filter_map(|id| Some((id.clone(), self.book.gate(id, When::Newest)?))).collect()
     }
 
     fn codes_of(&self, ticket_id: &TicketId) -> Vec<BarcodeHash> {
@@ -49,9 +49,8 @@ impl Org {
             return Some(made.clone());
         }
         let whole = since.and_then(|_| self.large(None));
-        let book = self.event_book();
-        let event = book.event(When::Newest)?;
-        let (gates, tickets) = (self.newest_gates(&book), self.newest_tickets());
+        let event = self.book.event(When::Newest)?;
+        let (gates, tickets) = (self.newest_gates(), self.newest_tickets());
         let newer = |id: &TicketId| since.is_none_or(|since| self.ruled_at.get(id).is_some_and(|at| *at > since));
         let codes = self.codes.iter().filter(|(_, id)| newer(id));
         let codes: Vec<Code<'_>> =
@@ -144,15 +143,14 @@ impl L0 {
         if !news && request.query("wait").is_some() {
             return Reply::Hold;
         }
-        let book = org.event_book();
         let rules_changed = org.event_at > from;
         let gates = || {
-            let rules = org.newest_gates(&book).into_iter();
+            let rules = org.newest_gates().into_iter();
             rules.map(|(gate_id, rules)| ChangedGate { gate_id, rules }).collect()
         };
         Reply::Answer(ok(&ChangesAnswer {
             items: changed.iter().filter_map(|(_, id)| org.changed_ticket(id)).collect(),
-            event: book.event(When::Newest).filter(|_| rules_changed),
+            event: org.book.event(When::Newest).filter(|_| rules_changed),
             gates: rules_changed.then(gates),
             devices: Vec::new(),
             manifest_version: org.version,

@@ -82,16 +82,15 @@ impl Org {
         facts.retain(|(of, fact)| {
             *of == subject && (&fact.scan.device_id, &fact.scan.scan_id) != (&scan.device_id, &scan.scan_id)
         });
-        let (event, ticket) = (self.event_book(), self.ticket_book(&subject));
-        let rules = Rules { event: &event, ticket: ticket.as_ref(), newest: false };
+        let ticket = self.ticket_book(&subject);
+        let rules = Rules { event: &self.book, ticket: ticket.as_ref(), newest: false };
         (subject.ticket_id().cloned(), reduce(&subject, rules, &self.reviews, &facts).state)
     }
 
     /// `decide` by the newest rules; never earlier than the ticket's last plausible entry.
     fn ask(&self, ticket_id: Option<&TicketId>, state: &TicketState, scan: &Scan) -> Verdict {
-        let book = self.event_book();
-        let Some(event) = book.event(When::Newest) else { unreachable!("an organisation has its event") };
-        let gate = book.gate(&scan.gate_id, When::Newest);
+        let Some(event) = self.book.event(When::Newest) else { unreachable!("an organisation has its event") };
+        let gate = self.book.gate(&scan.gate_id, When::Newest);
         let ticket = ticket_id.and_then(|id| self.ticket_book(&Subject::Ticket(id.clone())));
         let ticket = ticket.and_then(|book| book.get(When::Newest));
         let plausible = state.entries.iter().map(|entry| entry.at).filter(|at| !implausible(Some(&event), *at));

@@ -1,7 +1,7 @@
 //! What a server of level 1 keeps its data in: the embedded store in memory, or whatever somebody puts in its place to
 //! see that it comes to the same.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::Store;
@@ -49,6 +49,16 @@ struct Embedded {
 
 /// The embedded store in memory.
 pub fn embedded(hooks: Hooks) -> Result<Box<dyn Home>> {
+    // Made once: every seed begins with the same tables.
+    static EMPTY: OnceLock<Vec<u8>> = OnceLock::new();
+    let empty = match EMPTY.get() {
+        Some(empty) => empty,
+        None => {
+            let options = Options { first_epoch: Some(FIRST_EPOCH), ..Options::inline() };
+            let made = Sqlite::memory(options)?.snapshot()?;
+            EMPTY.get_or_init(|| made)
+        }
+    };
     let options = Options {
         clock: Some(hooks.clock),
         before_commit: Some(hooks.before_commit),
@@ -56,7 +66,7 @@ pub fn embedded(hooks: Hooks) -> Result<Box<dyn Home>> {
         first_epoch: Some(FIRST_EPOCH),
         ..Options::inline()
     };
-    Ok(Box::new(Embedded { store: Sqlite::memory(options)?, image: None }))
+    Ok(Box::new(Embedded { store: Sqlite::memory_of(empty, options)?, image: None }))
 }
 
 impl Home for Embedded {

@@ -95,7 +95,8 @@ impl L1 {
     /// Looks at the witness a device brought before anything is answered.
     fn heed_witness(&mut self, organization_id: &OrganizationId, request: &Request) -> Result<()> {
         let Some(Ok(witness)) = request.header(WITNESS_HEADER).map(str::parse::<Witness>) else { return Ok(()) };
-        let (before, begun) = (now(self.app.store.epoch())?, self.begun.len());
+        let before = self.epoch.map_or_else(|| now(self.app.store.epoch()), Ok)?;
+        let begun = self.begun.len();
         let checked = now(epochs::check_witness(&self.app, organization_id, &witness));
         // Whatever it said: a commit whose answer is lost begins an epoch too.
         let faults = self.machine.fault.swap(0, std::sync::atomic::Ordering::Relaxed);
