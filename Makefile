@@ -1,5 +1,5 @@
 # The door. Every line is one call into `cargo xtask`, which `cargo xtask help` describes.
-.PHONY: build demo test test-long mutants check bench bench-compare fuzz-smoke
+.PHONY: build demo test test-long mutants check bench bench-compare fuzz-smoke sim-night
 
 build:
 	cargo xtask build
@@ -15,6 +15,10 @@ test-long:
 
 mutants:
 	cargo xtask mutants
+
+# `make sim-night MINUTES=N`: four hours unless it is said.
+sim-night:
+	cargo xtask sim-night $(if $(MINUTES),--minutes $(MINUTES))
 
 check:
 	cargo xtask check

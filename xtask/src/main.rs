@@ -2,7 +2,7 @@
 //!
 //! Reading order: `exec` starts programs, `stamp` remembers inputs, `setup` installs what a machine lacks,
 //! `wasm` and `web` build the browser's half, `conformance` knows which test proves what, `tidy` holds the laws a compiler cannot, `contract` asks the served
-//! binary what its document promises, `suite` runs everything, `bench` measures, `fuzz` looks for bytes that break a reader.
+//! binary what its document promises, `suite` runs everything, `bench` measures, `fuzz` looks for bytes that break a reader, `night` for seeds that break a promise.
 
 mod exec;
 mod stamp;
@@ -15,6 +15,7 @@ mod contract;
 mod suite;
 mod bench;
 mod fuzz;
+mod night;
 
 use anyhow::{Result, bail};
 use std::os::unix::process::CommandExt;
@@ -35,6 +36,7 @@ cargo xtask <command>
   test           everything that must hold before a change lands
   test-long      the same with far more generated histories, seeds and kills
   mutants        every planted bug, the invariant that finds it, after how many seeds
+  sim-night      the simulator at every level and store, with new seeds, and a report: [--minutes N] [--from SEED] [--profile NAME]
   bench [...]    the measurements, each beside the limit of this machine: [--only a,b] [--quick], or compare OLD NEW
   fuzz [...]     bytes from outside that break what reads them: [--seconds N] [TARGET…], 60 seconds each without
 ";
@@ -71,6 +73,7 @@ fn run(command: &str, args: &[String]) -> Result<()> {
         "mutants" => suite::mutants(),
         "bench" => bench::run(args),
         "fuzz" => fuzz::command(args),
+        "sim-night" => night::command(args),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())

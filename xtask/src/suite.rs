@@ -45,11 +45,11 @@ impl Depth {
         }
     }
 
-    /// Seeds for the simulator's levels 0 and 1.
-    fn seeds(self) -> [&'static str; 2] {
+    /// Seeds for the simulator's levels 0 and 1, and for level 2 on each store.
+    fn seeds(self) -> [&'static str; 3] {
         match self {
-            Depth::Gate => ["2000", "300"],
-            Depth::Long => ["20000", "3000"],
+            Depth::Gate => ["5000", "1000", "40"],
+            Depth::Long => ["20000", "3000", "500"],
         }
     }
 }
@@ -148,8 +148,10 @@ impl Run {
             })?;
         }
         let seeds = self.depth.seeds();
-        self.step("simulator, level 0", |run| run.simulate("0", seeds[0]))?;
-        self.step("simulator, level 1", |run| run.simulate("1", seeds[1]))?;
+        self.step("simulator, level 0", |run| run.simulate("0", "sqlite", seeds[0]))?;
+        self.step("simulator, level 1", |run| run.simulate("1", "sqlite", seeds[1]))?;
+        self.step("simulator, level 2 on SQLite", |run| run.simulate("2", "sqlite", seeds[2]))?;
+        self.step("simulator, level 2 on PostgreSQL", |run| run.simulate("2", "postgres", seeds[2]))?;
         if self.depth == Depth::Long {
             self.step("planted bugs", |_| mutants())?;
         }
@@ -189,9 +191,14 @@ impl Run {
         outcome.and(self.results.cargo(lines, &roots))
     }
 
-    fn simulate(&mut self, level: &str, seeds: &str) -> Result<()> {
-        let mut command = exec::command(binary());
-        exec::run_within(command.args(["simulate", "--level", level, "--seeds", seeds]), self.depth.patience())?;
+    fn simulate(&mut self, level: &str, store: &str, seeds: &str) -> Result<()> {
+        let mut command = exec::command(built("admit"));
+        if store == "postgres" {
+            command = exec::command(built("examples/private"));
+            command.arg(built("admit"));
+        }
+        command.args(["simulate", "--level", level, "--store", store, "--seeds", seeds]);
+        exec::run_within(&mut command, self.depth.patience())?;
         self.tally.passed += 1;
         Ok(())
     }
@@ -270,5 +277,9 @@ fn programs(args: &[&str]) -> Result<BTreeMap<String, String>> {
 }
 
 fn binary() -> String {
-    exec::root().join("target").join(PROFILE).join("admit").display().to_string()
+    built("admit")
+}
+
+fn built(program: &str) -> String {
+    exec::root().join("target").join(PROFILE).join(program).display().to_string()
 }

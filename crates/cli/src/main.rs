@@ -81,7 +81,12 @@ fn main() -> ExitCode {
     let log = std::env::var("ADMIT_LOG").ok();
     let as_json = log.as_ref().or_else(|| settings.get("ADMIT_LOG")).is_some_and(|form| form == "json");
     // A demo's screen belongs to its welcome; only what went wrong interrupts it.
-    let standard = if matches!(cli.command, Command::Demo(_)) { "error" } else { "warn,admit=info,admit_server=info" };
+    let standard = match cli.command {
+        Command::Demo(_) => "error",
+        // Its servers die thousands of deaths, and its report says all of them.
+        Command::Simulate(_) => "off",
+        _ => "warn,admit=info,admit_server=info",
+    };
     admit_server::telemetry::init(as_json, standard);
     // The simulator is one thread and needs no runtime.
     if let Command::Simulate(simulate) = cli.command {

@@ -14,8 +14,11 @@ use admit_core::wire::scanning::{SyncRequest, Witness, raw_item};
 
 use crate::phone::Phone;
 use crate::rng::Rng;
-use crate::server::{Reply, Request, Server, Truth};
+use crate::server::{Reply, Request, Response, Server, Truth};
 use crate::world::{Side, World};
+
+/// What is looked at of every organisation once it is at rest, beside the few that ask for more.
+const AT_REST: &[&str] = &["I2", "I4", "I7", "I8", "I9", "I12", "I14", "I15", "I17", "I20", "I23", "I26"];
 
 type Found = Vec<(&'static str, String)>;
 
@@ -41,8 +44,11 @@ impl<S: Server> World<S> {
             // two sets of rules, and nobody can say which a device had.
             if !(self.config.improper && self.config.restores > 0) {
                 verdicts_follow_from_lists(&truth, &mut found);
+                self.checked.hit("I25");
             }
             witnesses_hold(&truth, held, &mut found);
+            AT_REST.iter().for_each(|name| self.checked.hit(name));
+            self.checked.hit(if held.ledger.restores > 0 { "I11" } else { "I3" });
             self.note_ties(&truth);
             self.sides[side].ledger.violations.extend(
                 found.into_iter().take(10).map(|(invariant, what)| crate::ledger::Violation { invariant, what }),
@@ -68,7 +74,8 @@ impl<S: Server> World<S> {
             };
             let key = (batch.device_id.clone(), batch.sync_batch_id.to_string());
             let Some(first) = self.sides[side].ledger.batches.get(&key).cloned() else { continue };
-            let Reply::Answer(again) = self.ask(side, &wire) else { continue };
+            let Some(again) = self.ask_patiently(side, &wire) else { continue };
+            self.checked.hit("I5");
             if matches!(again.status, 401 | 403) {
                 continue; // Its key is another's by now, or revoked.
             }
@@ -77,7 +84,7 @@ impl<S: Server> World<S> {
                 self.sides[side].ledger.broken("I5", what);
             }
             let altered = Request { body: altered(&batch), ..wire };
-            let Reply::Answer(other) = self.ask(side, &altered) else { continue };
+            let Some(other) = self.ask_patiently(side, &altered) else { continue };
             if other.status != 409 {
                 let what = format!("batch {} with other content: {}", batch.sync_batch_id, other.status);
                 self.sides[side].ledger.broken("I5", what);
@@ -89,6 +96,19 @@ impl<S: Server> World<S> {
         if (&after.facts, &after.derived, &after.incidents) != (&truth.facts, &truth.derived, &truth.incidents) {
             self.sides[side].ledger.broken("I5", "repeating batches changed the state".into());
         }
+    }
+}
+
+impl<S: Server> World<S> {
+    /// The answer to a request; a minute later where the server says that this was too many.
+    fn ask_patiently(&mut self, side: usize, wire: &Request) -> Option<Response> {
+        for _ in 0..2 {
+            match self.ask(side, wire) {
+                Reply::Answer(answer) if answer.status != 429 => return Some(answer),
+                _ => self.now_ms += 60_000,
+            }
+        }
+        None
     }
 }
 

@@ -1,6 +1,6 @@
 //! Level 1: the real use cases on a real store (trust §3): SQLite in memory, or what is built in its place. The store
 //! runs in place, so every future is ready when it is made: one seed is one schedule. Faults are planted at statements
-//! and at commits.
+//! and at commits. Level 2 is the same with the HTTP server before the use cases ([`front`]).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicUsize, Ordering};
@@ -23,10 +23,12 @@ use crate::rng::Rng;
 use crate::server::{Act, Reply, Request, Reviewable, Server, Truth};
 
 mod acts;
+pub mod front;
 pub mod home;
 mod routes;
 mod truth;
 
+use front::{Front, Open, Seen};
 use home::{Build, Home, Hooks};
 
 /// What the ports of all processes of this server share: it outlives kills and restores.
@@ -76,10 +78,22 @@ struct Owner {
     tickets: BTreeMap<TicketId, TicketId>,
 }
 
-/// The server of level 1.
+/// Where a server keeps its data, and what stands before its use cases.
+#[derive(Clone)]
+pub struct Place<'a> {
+    /// Its data: one home for each run of a seed.
+    pub build: Build<'a>,
+    /// Level 2's HTTP.
+    pub open: Option<Open>,
+}
+
+/// The server of level 1, and with HTTP before it of level 2.
 pub struct L1 {
     home: Box<dyn Home>,
     app: App,
+    open: Option<Open>,
+    front: Option<Box<dyn Front>>,
+    seen: Seen,
     machine: Arc<Machine>,
     owners: Vec<Owner>,
     /// Whose key or token a text is: only to choose the stream of randomness before the server finds out itself.
@@ -106,12 +120,11 @@ fn process(store: Arc<dyn Store>, machine: &Arc<Machine>) -> App {
 }
 
 impl L1 {
-    /// A server with its organisations on a store that `build` makes; their events, gates and tickets have the same ids
-    /// in each.
+    /// A server with its organisations in a place; their events, gates and tickets have the same ids in each.
     ///
     /// # Panics
     /// When the store cannot be opened or the scene cannot be set: then there is nothing to simulate.
-    pub fn new(seed: u64, config: &Config, now_ms: i64, build: Build<'_>) -> Self {
+    pub fn new(seed: u64, config: &Config, now_ms: i64, place: &Place<'_>) -> Self {
         // The last is the server's own, for epochs: the same however many organisations there are.
         let streams = |purpose| {
             let own = Rng::of(seed, purpose, u64::MAX);
@@ -148,11 +161,14 @@ impl L1 {
             }),
         };
         debug_assert_eq!(home::FIRST_EPOCH.restored_at_ms, now_ms - 1_000, "it began before the world");
-        let home = build(hooks).unwrap_or_else(|error| panic!("the store does not open: {error}"));
+        let home = (place.build)(hooks).unwrap_or_else(|error| panic!("the store does not open: {error}"));
         let app = process(home.store(), &machine);
         let mut server = Self {
             home,
             app,
+            open: place.open.clone(),
+            front: None,
+            seen: Seen::default(),
             machine,
             owners: Vec::new(),
             texts: BTreeMap::new(),
@@ -165,9 +181,19 @@ impl L1 {
             let owner = server.found(seed, org, config).unwrap_or_else(|error| panic!("no scene: {error}"));
             server.owners.push(owner);
         }
+        server.open();
         let fault = if config.server_crash > 0 { 1 + config.server_crash / 40 } else { 0 };
         server.machine.fault.store(fault, Ordering::Relaxed);
         server
+    }
+
+    /// A process begins on what the store holds now.
+    fn begin_process(&mut self) {
+        self.app = process(self.home.store(), &self.machine);
+        self.open();
+    }
+    fn open(&mut self) {
+        self.front = self.open.as_ref().map(|open| open(self.app.clone()));
     }
 
     fn serve(&mut self, now_ms: i64, org: usize) {
@@ -198,7 +224,7 @@ impl Server for L1 {
     fn handle(&mut self, now_ms: i64, request: &Request) -> Reply {
         let org = self.whose(request);
         self.serve(now_ms, org);
-        let reply = self.route(request);
+        let reply = self.knock(request).unwrap_or_else(|| self.route(request));
         self.revive();
         reply
     }
@@ -218,7 +244,7 @@ impl Server for L1 {
         if let Err(error) = self.home.crash() {
             panic!("the store does not start again: {error}");
         }
-        self.app = process(self.home.store(), &self.machine);
+        self.begin_process();
         let faults = self.machine.fault.swap(0, Ordering::Relaxed);
         if let Err(error) = now(admit_app::epochs::judge_anew(&self.app)) {
             panic!("the server does not start again: {error}");
@@ -249,7 +275,7 @@ impl Server for L1 {
         for (owner, tickets) in self.owners.iter_mut().zip(tickets) {
             owner.tickets = tickets;
         }
-        self.app = process(self.home.store(), &self.machine);
+        self.begin_process();
         self.reach.hit("restore");
         let faults = self.machine.fault.swap(0, Ordering::Relaxed);
         if proper && let Ok(seen) = now(self.app.store.epoch()) {

@@ -24,5 +24,5 @@ mod people;
 mod check;
 mod run;
 
-pub use l1::home;
-pub use run::{Options, Outcome, REGRESSIONS, Report, regressions, run, run_seed, run_seed_in};
+pub use l1::{Place, front, home};
+pub use run::{Options, Outcome, REGRESSIONS, Report, embedded, regressions, run, run_seed, run_seed_in, run_seeds};

@@ -57,7 +57,7 @@ impl<S: Server> World<S> {
             return self.answer(side, &asker, there, page);
         }
         if chaos && drop {
-            return;
+            return self.reach.hit("request lost on the way");
         }
         let held_until = now_ms + HOLD_MS;
         let again = (chaos && twice).then(|| (asker.clone(), Box::new(wire.clone())));
@@ -103,6 +103,7 @@ impl<S: Server> World<S> {
         let config = self.config.clone();
         let rng = &mut self.sides[side].rng;
         if chaos && rng.per_mille(config.drop) {
+            self.reach.hit("answer lost on the way");
             self.reach.hit_if(wire.route() == "/api/scanning/sync" && answer.status == 200, "ack lost after commit");
             return;
         }

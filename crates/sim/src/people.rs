@@ -113,6 +113,7 @@ impl<S: Server> World<S> {
             let kept = &held.phones[phone].kept;
             let durable = kept.iter().any(|kept| kept.scanned.scan.scan_id == *scan_id)
                 && kept.len() as u64 <= held.phones[phone].disk.durable();
+            self.checked.hit("I1");
             if !durable {
                 held.ledger.broken("I1", format!("{scan_id} was shown before it was on stable storage"));
             }
@@ -195,6 +196,7 @@ impl<S: Server> World<S> {
         let rng = &mut held.rng;
         if rng.per_mille(config.offline) {
             held.phones[phone].offline_until = now_ms + rng.between(1_000, 120_000);
+            self.reach.hit("phone out of reach");
         }
         if rng.per_mille(config.sleep) && held.phones[phone].engine.is_some() {
             let ms = rng.between(1_000, 90_000);
@@ -251,6 +253,7 @@ impl<S: Server> World<S> {
             for key in keys {
                 if held.rng.per_mille(self.config.cache_lost) {
                     held.phones[phone].disk.forget(&key);
+                    self.reach.hit("cached body lost");
                 }
             }
         }

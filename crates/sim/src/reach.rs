@@ -36,11 +36,13 @@ impl Reach {
 /// What a long enough run must have reached.
 pub const MUST_REACH: &[&str] = &[
     "ack lost after commit",
+    "answer lost on the way",
     "answer cut short",
     "append failed",
     "asked before the door opened",
     "batch repeated",
     "batch id reused",
+    "cached body lost",
     "captive portal",
     "clock set back",
     "clock set forward",
@@ -51,11 +53,14 @@ pub const MUST_REACH: &[&str] = &[
     "epoch changed",
     "equal times",
     "forged scan",
+    "old list replayed",
     "incident reopened",
     "late import of a scanned code",
     "override",
     "party in parts",
+    "phone out of reach",
     "request arrived twice",
+    "request lost on the way",
     "restore",
     "revert",
     "revoked with unsent scans",
@@ -69,3 +74,15 @@ pub const MUST_REACH: &[&str] = &[
     "sleep",
     "storage cleared with unsent scans",
 ];
+
+/// What of that happens inside a server, where only level 0 looks.
+pub const INSIDE: &[&str] = &[
+    "entry moved to another scan",
+    "incident reopened",
+    "late import of a scanned code",
+    "rule changed between scan and arrival",
+    "server overruled the phone",
+];
+
+/// What a server with a store must have lived through too.
+pub const DEATHS: &[&str] = &["died inside a transaction", "server said later"];

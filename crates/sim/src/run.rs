@@ -8,11 +8,10 @@ use admit_store_queries::contents::Contents;
 
 use crate::config::Config;
 use crate::l0::L0;
-use crate::l1::L1;
-use crate::l1::home::{Build, embedded};
+use crate::l1::{L1, Place, home};
 use crate::ledger::Violation;
 use crate::mutants::{Mutant, Planted};
-use crate::reach::{MUST_REACH, Reach};
+use crate::reach::{DEATHS, INSIDE, MUST_REACH, Reach};
 use crate::server::{Server, Truth};
 use crate::world::{BEGINNING_MS, FoundOut, World};
 
@@ -41,6 +40,8 @@ pub struct Outcome {
     pub trace_hash: u64,
     /// Rare paths.
     pub reach: Reach,
+    /// How often each invariant was looked at.
+    pub checked: Reach,
     /// The trace, if it was kept.
     pub trace: Vec<String>,
     /// What the server's tables held in the end, if the trace was kept.
@@ -71,14 +72,39 @@ pub struct Report {
     pub failures: u64,
     /// Rare paths of all.
     pub reach: Reach,
+    /// How often each invariant was looked at.
+    pub checked: Reach,
 }
 
 impl Report {
+    /// Takes in what a seed came to.
+    fn note(&mut self, outcome: Outcome) {
+        self.seeds += 1;
+        self.reach.add(&outcome.reach);
+        self.checked.add(&outcome.checked);
+        if !outcome.violations.is_empty() {
+            self.failures += 1;
+            self.failed.push(outcome);
+        }
+    }
+
+    /// Takes in what other seeds came to.
+    pub fn add(&mut self, mut other: Self) {
+        self.seeds += other.seeds;
+        self.failures += other.failures;
+        self.reach.add(&other.reach);
+        self.checked.add(&other.checked);
+        self.failed.append(&mut other.failed);
+        self.failed.sort_by_key(|outcome| outcome.seed);
+        self.failed.truncate(20);
+    }
+
     /// Paths that a long run must reach and this one did not (I28).
     pub fn unreached(&self) -> Vec<&'static str> {
-        // Level 1 counts only what is seen from outside the use cases.
-        let must = if self.level == 0 { MUST_REACH } else { &[] };
-        must.iter().copied().filter(|name| self.reach.get(name) == 0).collect()
+        // Above level 0 only what is seen from outside the use cases is counted.
+        let inside = |name: &&str| self.level > 0 && INSIDE.contains(name);
+        let must = MUST_REACH.iter().copied().filter(|name| !inside(name));
+        must.chain(DEATHS.iter().copied().filter(|_| self.level > 0)).filter(|name| self.reach.get(name) == 0).collect()
     }
 }
 
@@ -90,6 +116,8 @@ impl fmt::Display for Report {
         for (name, n) in self.reach.iter() {
             writeln!(f, "{n:>10} {name}")?;
         }
+        let checked: Vec<String> = self.checked.iter().map(|(name, n)| format!("{name} {n}")).collect();
+        writeln!(f, "checked: {}", checked.join(", "))?;
         for name in self.unreached() {
             writeln!(f, "{:>10} {name}", "never")?;
         }
@@ -112,28 +140,39 @@ pub fn regressions(level: u8) -> Vec<u64> {
         .collect()
 }
 
-/// Runs one seed at a level.
-///
-/// # Panics
-/// At a level that does not exist; callers check it.
-pub fn run_seed(level: u8, seed: u64, options: &Options) -> Outcome {
-    run_seed_in(level, seed, options, &embedded)
+/// The embedded store in memory, and nothing before the use cases: level 1.
+pub fn embedded() -> Place<'static> {
+    Place { build: &home::embedded, open: None }
 }
 
-/// The same, level 1's server with its data in what `build` makes.
+/// Runs one seed at level 0 or 1.
 ///
 /// # Panics
-/// At a level that does not exist; callers check it.
-pub fn run_seed_in(level: u8, seed: u64, options: &Options, build: Build<'_>) -> Outcome {
+/// At another level; callers check it.
+pub fn run_seed(level: u8, seed: u64, options: &Options) -> Outcome {
+    run_seed_in(level, seed, options, &embedded())
+}
+
+/// The same, with the server of levels 1 and 2 in a place.
+///
+/// # Panics
+/// At a level that does not exist, or that the place is not made for; callers check it.
+pub fn run_seed_in(level: u8, seed: u64, options: &Options, place: &Place<'_>) -> Outcome {
     let config = Config::draw(seed);
     let planted = Planted::new(options.mutant);
-    let once = |config: &Config, keep_trace, foretold: &[FoundOut]| match level {
-        0 => once(seed, config, L0::new(seed, config, BEGINNING_MS, planted), planted, keep_trace, foretold),
-        1 => once(seed, config, L1::new(seed, config, BEGINNING_MS, build), planted, keep_trace, foretold),
-        _ => panic!("there is no level {level}"),
+    let once = |config: &Config, keep_trace, foretold: &[FoundOut]| match (level, &place.open) {
+        (0, _) => once(seed, config, L0::new(seed, config, BEGINNING_MS, planted), planted, keep_trace, foretold),
+        (1, None) | (2, Some(_)) => {
+            once(seed, config, L1::new(seed, config, BEGINNING_MS, place), planted, keep_trace, foretold)
+        }
+        _ => panic!("there is no level {level} here"),
     };
     let Ran { mut outcome, truths, found_out } = once(&config, options.keep_trace, &[]);
     let again = options.thorough || seed.is_multiple_of(16);
+    if again {
+        outcome.checked.hit("I27");
+        outcome.checked.hit_if(config.orgs > 1, "I13");
+    }
     if again && once(&config, false, &[]).outcome.trace_hash != outcome.trace_hash {
         outcome.violations.push(Violation { invariant: "I27", what: "the same seed ran differently".into() });
     }
@@ -187,10 +226,11 @@ fn once<S: Server>(
     world.check();
     let mut reach = world.reach.clone();
     reach.add(world.server.reach());
+    let checked = world.checked.clone();
     let trace_hash = world.trace_hash() ^ hidden(planted);
     let violations = world.sides.iter_mut().flat_map(|side| std::mem::take(&mut side.ledger.violations)).collect();
     let trace = world.sides.into_iter().flat_map(|side| side.trace.into_lines()).collect();
-    let outcome = Outcome { seed, config: config.clone(), violations, trace_hash, reach, trace, contents };
+    let outcome = Outcome { seed, config: config.clone(), violations, trace_hash, reach, checked, trace, contents };
     Ran { outcome, truths, found_out }
 }
 
@@ -200,35 +240,28 @@ fn hidden(planted: Planted) -> u64 {
     if planted.is(Mutant::HiddenRandomness) { COUNTER.fetch_add(1, Ordering::Relaxed) } else { 0 }
 }
 
-/// Runs `n` seeds from `from` at a level, on `jobs` threads; before them the seeds of [`REGRESSIONS`].
+/// Runs `n` seeds from `from` at level 0 or 1, on `jobs` threads; before them the seeds of [`REGRESSIONS`].
 pub fn run(level: u8, from: u64, n: u64, jobs: usize, options: &Options) -> Report {
     let seeds: Vec<u64> = regressions(level).into_iter().chain(from..from.saturating_add(n)).collect();
+    run_seeds(level, &seeds, jobs, options, &embedded())
+}
+
+/// Runs these seeds, in a place.
+pub fn run_seeds(level: u8, seeds: &[u64], jobs: usize, options: &Options, place: &Place<'_>) -> Report {
     let next = AtomicUsize::new(0);
     let report = Mutex::new(Report { level, ..Report::default() });
     std::thread::scope(|scope| {
         for _ in 0..jobs.max(1) {
             scope.spawn(|| {
-                let mut mine = Report::default();
+                let mut mine = Report { level, ..Report::default() };
                 while let Some(seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let outcome = run_seed(level, *seed, options);
-                    mine.seeds += 1;
-                    mine.reach.add(&outcome.reach);
-                    if !outcome.violations.is_empty() {
-                        mine.failures += 1;
-                        mine.failed.push(outcome);
-                    }
+                    mine.note(run_seed_in(level, *seed, options, place));
                 }
                 if let Ok(mut all) = report.lock() {
-                    all.seeds += mine.seeds;
-                    all.failures += mine.failures;
-                    all.reach.add(&mine.reach);
-                    all.failed.append(&mut mine.failed);
+                    all.add(mine);
                 }
             });
         }
     });
-    let mut report = report.into_inner().unwrap_or_default();
-    report.failed.sort_by_key(|outcome| outcome.seed);
-    report.failed.truncate(20);
-    report
+    report.into_inner().unwrap_or_default()
 }

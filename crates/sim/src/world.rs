@@ -81,6 +81,8 @@ pub struct World<S> {
     pub(crate) sides: Vec<Side>,
     pub(crate) now_ms: i64,
     pub(crate) reach: Reach,
+    /// How often each invariant was looked at.
+    pub(crate) checked: Reach,
     heap: BinaryHeap<Reverse<(When, usize)>>,
     pending: BTreeMap<usize, Ev>,
     next_pending: usize,
@@ -126,6 +128,7 @@ impl<S: Server> World<S> {
             sides: (0..config.orgs).map(side).collect(),
             now_ms: BEGINNING_MS,
             reach: Reach::default(),
+            checked: Reach::default(),
             heap: BinaryHeap::new(),
             pending: BTreeMap::new(),
             next_pending: 0,
@@ -404,6 +407,7 @@ impl<S: Server> World<S> {
         for kept in &held.kept[before..] {
             let scan = &kept.scanned.scan;
             ledger.made.insert(kept.digest, (scan.device_id.clone(), scan.scan_id.clone()));
+            self.checked.hit_if(kept.true_ms.is_some(), "I10");
             if let Some(true_ms) = kept.true_ms
                 && scan.at.ms().abs_diff(true_ms) > scan.uncertainty_ms
             {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use admit_app::error::Result;
 use admit_app::ports::Store;
 use admit_sim::home::{FIRST_EPOCH, Home, Hooks};
-use admit_sim::{Options, Outcome, regressions, run_seed, run_seed_in};
+use admit_sim::{Options, Outcome, Place, regressions, run_seed, run_seed_in};
 use admit_store_postgres::testing::{self, Server};
 use admit_store_postgres::{Options as StoreOptions, Postgres};
 use admit_store_queries::contents::Contents;
@@ -89,7 +89,8 @@ impl Home for Private {
 /// The same seed on both stores; what differs, in the order of the run.
 fn differences(seed: u64) -> Vec<String> {
     let options = Options { keep_trace: true, ..Options::default() };
-    let (embedded, other): (Outcome, Outcome) = (run_seed(1, seed, &options), run_seed_in(1, seed, &options, &private));
+    let place = Place { build: &private, open: None };
+    let (embedded, other): (Outcome, Outcome) = (run_seed(1, seed, &options), run_seed_in(1, seed, &options, &place));
     let mut out = Vec::new();
     for (place, (first, second)) in embedded.trace.iter().zip(&other.trace).enumerate() {
         if first != second {

@@ -10,6 +10,7 @@ mod driver;
 mod connect;
 mod lanes;
 pub mod outbox;
+pub mod scratch;
 #[cfg(feature = "testing")]
 pub mod testing;
 

@@ -13,6 +13,7 @@ use admit_store_queries::contents::{Contents, HISTORY};
 use tokio_postgres::{Client, NoTls};
 
 use crate::driver::read_row;
+use crate::scratch;
 
 /// A running server. Stops when dropped, and when the process that started it ends, however it ends.
 pub struct Server {
@@ -228,24 +229,11 @@ impl Server {
     }
     /// Keeps a copy of what the tables of a database hold, under a name, in place of the one before.
     pub fn keep(&self, address: &str, name: &str) {
-        let copy = "CREATE TABLE IF NOT EXISTS kept.%2$I (LIKE public.%1$I);
-            DELETE FROM kept.%2$I; INSERT INTO kept.%2$I SELECT * FROM public.%1$I";
-        self.each_table(address, name, copy);
+        run_sql(&self.as_superuser(address), &scratch::keep(name)).expect("copying every table");
     }
     /// Puts such a copy in the place of what the tables hold: no trigger and no policy has a say.
     pub fn put_back(&self, address: &str, name: &str) {
-        let copy = "DELETE FROM public.%1$I; INSERT INTO public.%1$I SELECT * FROM kept.%2$I";
-        self.each_table(address, name, copy);
-    }
-    fn each_table(&self, address: &str, name: &str, copy: &str) {
-        let sql = format!(
-            "SET client_min_messages = warning; SET session_replication_role = replica; CREATE SCHEMA IF NOT EXISTS kept;
-             DO $$ DECLARE name TEXT; BEGIN
-                 FOR name IN SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace LOOP
-                     EXECUTE format('{copy}', name, '{name}_' || name);
-                 END LOOP; END $$"
-        );
-        run_sql(&self.as_superuser(address), &sql).expect("copying every table");
+        run_sql(&self.as_superuser(address), &scratch::put_back(name)).expect("copying every table");
     }
     /// Every row of every table of a database.
     pub fn contents(&self, address: &str) -> Contents {

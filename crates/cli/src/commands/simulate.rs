@@ -1,23 +1,45 @@
 //! `admit simulate`: the simulator of trust.md §3.
 
+mod http;
+mod postgres;
+mod report;
+
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
-use admit_sim::{Options, run, run_seed};
-use clap::Args;
+use admit_sim::home::Hooks;
+use admit_sim::{Options, Place, Report, embedded, regressions, run_seed_in, run_seeds};
+use anyhow::{Context, bail};
+use clap::{Args, ValueEnum};
 
-/// `admit simulate --level 0|1 --seeds N [--from S]`.
+use postgres::Databases;
+
+/// `admit simulate --level 0|1|2 --seeds N [--from S]`.
 #[derive(Debug, Args)]
 pub struct Simulate {
-    /// 0: engines against bare fact sets; 1: the use cases on the embedded database in memory.
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=i64::from(LEVELS) - 1))]
+    /// 0: engines against bare fact sets; 1: the use cases on a database; 2: the whole HTTP server on a database.
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=2))]
     level: u8,
     /// How many seeds. Of one alone the configuration is printed too.
     #[arg(long, default_value_t = 100)]
     seeds: u64,
+    /// As many seeds as begin within so many minutes, instead.
+    #[arg(long)]
+    minutes: Option<f64>,
     /// The first seed.
     #[arg(long, default_value_t = 0)]
     from: u64,
-    /// Threads; every processor when absent. A seed runs on one.
+    /// Where levels 1 and 2 keep their data: the embedded database in memory, or PostgreSQL.
+    #[arg(long, value_enum, default_value_t = Kind::Sqlite)]
+    store: Kind,
+    /// A PostgreSQL server to make databases on, and the role that the store works as there.
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
+    database_url: Option<String>,
+    /// A superuser of that server, who makes the databases and puts backups back.
+    #[arg(long, env = "ADMIT_SIM_SUPERUSER_URL", hide_env_values = true)]
+    superuser_url: Option<String>,
+    /// Threads; every processor when absent, on PostgreSQL twice as many. A seed runs on one.
     #[arg(long)]
     jobs: Option<usize>,
     /// Runs each seed again and compares, and again without the other organisation.
@@ -26,29 +48,104 @@ pub struct Simulate {
     /// With one seed: prints its trace.
     #[arg(long)]
     trace: bool,
+    /// Writes what all seeds came to into a file, as JSON.
+    #[arg(long)]
+    json: Option<PathBuf>,
 }
 
-/// Levels there are: 0 and up.
-const LEVELS: u8 = 2;
+/// A kind of store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// The embedded one, in memory.
+    Sqlite,
+    /// PostgreSQL.
+    Postgres,
+}
+
+/// Seeds between two looks at the clock: about a second of each level.
+const BETWEEN_LOOKS: [u64; 3] = [200, 50, 20];
 
 impl Simulate {
     /// Does it. Exit code 1 on a violation, with its seed and configuration printed.
     pub fn run(self) -> ExitCode {
+        match self.held() {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::FAILURE,
+            Err(error) => {
+                eprintln!("admit: {error:#}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    /// Whether every promise held.
+    fn held(&self) -> anyhow::Result<bool> {
+        if self.store == Kind::Sqlite {
+            return self.held_in(embedded());
+        }
+        if self.level == 0 {
+            bail!("level 0 has no store");
+        }
+        let url = self.database_url.as_deref().context("--store postgres needs --database-url")?;
+        let superuser = self.superuser_url.as_deref().context("--store postgres needs --superuser-url")?;
+        let databases = Databases::on(url, superuser);
+        let build = |hooks: Hooks| databases.home(hooks);
+        self.held_in(Place { build: &build, open: None })
+    }
+
+    fn held_in(&self, mut place: Place<'_>) -> anyhow::Result<bool> {
+        place.open = (self.level == 2).then(http::open);
         let options =
             Options { thorough: self.thorough, keep_trace: self.trace && self.seeds == 1, ..Options::default() };
-        let failed = if self.seeds == 1 {
-            let outcome = run_seed(self.level, self.from, &options);
+        if self.seeds == 1 && self.minutes.is_none() {
+            let outcome = run_seed_in(self.level, self.from, &options, &place);
             for line in &outcome.trace {
                 println!("{line}");
             }
             print!("{outcome}");
-            !outcome.violations.is_empty()
-        } else {
-            let jobs = self.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-            let report = run(self.level, self.from, self.seeds, jobs, &options);
-            print!("{report}");
-            report.failures > 0
+            return Ok(outcome.violations.is_empty());
+        }
+        let started = Instant::now();
+        let report = self.run_many(&options, &place, started);
+        print!("{report}");
+        let took = started.elapsed();
+        println!("{:.1} s, {:.1} seeds/s", took.as_secs_f64(), report.seeds as f64 / took.as_secs_f64());
+        if let Some(file) = &self.json {
+            let text = report::json(&report, self.store_name(), self.from, took);
+            std::fs::write(file, text).with_context(|| format!("writing {}", file.display()))?;
+        }
+        Ok(report.failures == 0)
+    }
+
+    fn run_many(&self, options: &Options, place: &Place<'_>, started: Instant) -> Report {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        // Most of a seed's time on PostgreSQL goes by between two processes.
+        let jobs = self.jobs.unwrap_or(if self.store == Kind::Postgres { processors * 2 } else { processors });
+        // What once failed at the use cases is run behind HTTP too.
+        let mut kept = regressions(self.level);
+        if self.level == 2 {
+            kept.extend(regressions(1));
+        }
+        let mut report = run_seeds(self.level, &kept, jobs, options, place);
+        let Some(minutes) = self.minutes else {
+            let seeds: Vec<u64> = (self.from..self.from.saturating_add(self.seeds)).collect();
+            report.add(run_seeds(self.level, &seeds, jobs, options, place));
+            return report;
         };
-        if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+        let mut next = self.from;
+        while started.elapsed() < Duration::from_secs_f64(minutes * 60.0) {
+            let seeds: Vec<u64> = (next..next + BETWEEN_LOOKS[usize::from(self.level)]).collect();
+            next += seeds.len() as u64;
+            report.add(run_seeds(self.level, &seeds, jobs, options, place));
+        }
+        report
+    }
+
+    fn store_name(&self) -> &'static str {
+        match (self.level, self.store) {
+            (0, _) => "none",
+            (_, Kind::Sqlite) => "sqlite",
+            (_, Kind::Postgres) => "postgres",
+        }
     }
 }

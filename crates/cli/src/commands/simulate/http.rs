@@ -1,0 +1,113 @@
+//! Level 2's HTTP: the server's own router around the use cases of a seed, asked in process. Nothing listens: the faulty
+//! network is the simulator's.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
+
+use admit_app::ports::App;
+use admit_app::secret::Secret;
+use admit_server::{AppState, Settings, router};
+use admit_sim::front::{Front, Open};
+use admit_sim::server::{Reply, Request, Response};
+use axum::Router;
+use axum::body::Body;
+use tokio::runtime::Runtime;
+use tower::ServiceExt as _;
+
+/// Makes a server's HTTP half around use cases.
+pub fn open() -> Open {
+    Arc::new(|app| Box::new(Http::around(app)))
+}
+
+struct Http {
+    router: Router,
+    /// Timers belong to it. Nobody drives it: virtual time is the only time, and no timer ever goes off.
+    runtime: Runtime,
+}
+
+impl Http {
+    fn around(app: App) -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let runtime = runtime.unwrap_or_else(|error| panic!("no runtime: {error}"));
+        let secret = Secret::new("replaced by the use cases' own, with all else of theirs");
+        let secret = secret.unwrap_or_else(|error| panic!("no secret: {error}"));
+        let inside = runtime.enter();
+        let mut state = AppState::new(app.store.clone(), secret, Settings::default());
+        // The world's clock and randomness; what only makes answers sooner is the server's own.
+        let recent = state.app.recent.clone();
+        state.app = App { recent, hints: state.live.clone(), ..app };
+        let router = router(state);
+        drop(inside);
+        Self { router, runtime }
+    }
+
+    async fn answer(&self, request: http::Request<Body>) -> Response {
+        let Ok(answer) = self.router.clone().oneshot(request).await;
+        let (head, body) = answer.into_parts();
+        let headers = head.headers.iter();
+        let headers = headers.filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
+        let body = axum::body::to_bytes(body, usize::MAX).await;
+        let body = body.unwrap_or_else(|error| panic!("an answer breaks off: {error}"));
+        Response { status: head.status.as_u16(), headers: headers.collect(), body: body.to_vec() }
+    }
+}
+
+impl Front for Http {
+    fn ask(&mut self, request: &Request) -> Reply {
+        let mut asked = http::Request::builder().method(request.method.as_str()).uri(&request.path);
+        for (name, value) in &request.headers {
+            asked = asked.header(name, value);
+        }
+        // What a client's own library adds.
+        if let Some(body) = &request.body {
+            asked = asked.header("content-length", body.len());
+            if request.header("content-type").is_none() {
+                asked = asked.header("content-type", "application/json");
+            }
+        }
+        let asked = asked.body(request.body.clone().map_or_else(Body::empty, Body::from));
+        let asked = asked.unwrap_or_else(|error| panic!("{} is no request: {error}", request.path));
+        let inside = self.runtime.enter();
+        let held_back = request.query("wait").is_some();
+        let answer = drive(self.answer(asked), held_back);
+        drop(inside);
+        // The store answers in place, so of these only a long poll without news waits for time to go by, which it never
+        // does here. The caller goes away.
+        answer.map_or(Reply::Hold, Reply::Answer)
+    }
+}
+
+/// Notes that it was woken, and wakes whoever drives.
+struct Woken {
+    awake: AtomicBool,
+    driver: Thread,
+}
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.awake.store(true, Ordering::Release);
+        self.driver.unpark();
+    }
+}
+
+/// Drives a future to its end: what another thread computes is waited for. `None` = it may be held back, and nothing
+/// woke it any more.
+fn drive<T>(future: impl Future<Output = T>, held_back: bool) -> Option<T> {
+    let woken = Arc::new(Woken { awake: AtomicBool::new(true), driver: std::thread::current() });
+    let waker = Waker::from(Arc::clone(&woken));
+    let mut future = pin!(future);
+    loop {
+        while woken.awake.swap(false, Ordering::AcqRel) {
+            if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                return Some(value);
+            }
+        }
+        if held_back {
+            return None;
+        }
+        std::thread::park();
+    }
+}

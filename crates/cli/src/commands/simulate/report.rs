@@ -1,0 +1,38 @@
+//! What a run of the simulator came to, for programs.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use admit_sim::Report;
+use serde_json::{Value, json};
+
+/// As JSON: seeds and time, what was reached and never reached, what was checked, each violation with the command that
+/// repeats it.
+pub fn json(report: &Report, store: &str, from: u64, took: Duration) -> String {
+    let seconds = took.as_secs_f64();
+    let reached: BTreeMap<&str, u64> = report.reach.iter().collect();
+    let checked: BTreeMap<&str, u64> = report.checked.iter().collect();
+    let violations = report.failed.iter().flat_map(|outcome| {
+        let level = report.level;
+        let store = if store == "none" { String::new() } else { format!(" --store {store}") };
+        let repeat = format!("admit simulate --level {level}{store} --seeds 1 --from {} --trace", outcome.seed);
+        outcome.violations.iter().map(move |violation| {
+            json!({ "seed": outcome.seed, "invariant": violation.invariant, "what": violation.what, "repeat": repeat })
+        })
+    });
+    let violations: Vec<Value> = violations.collect();
+    let value = json!({
+        "level": report.level,
+        "store": store,
+        "from": from,
+        "seeds": report.seeds,
+        "seconds": seconds,
+        "seeds_per_second": report.seeds as f64 / seconds,
+        "failures": report.failures,
+        "violations": violations,
+        "reached": reached,
+        "never_reached": report.unreached(),
+        "checked": checked,
+    });
+    format!("{value:#}\n")
+}

@@ -1,0 +1,124 @@
+//! Databases to play with: made on a server, emptied, copied aside and put back, over and over, past every trigger and
+//! policy. For the simulator; a database that anybody cares for is none of them.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use admit_app::error::{Error, Result};
+use tokio::runtime::Runtime;
+use tokio_postgres::{Client, NoTls};
+
+/// A server on this machine.
+#[derive(Debug, Clone)]
+pub struct Server {
+    /// The role that the store works as: a URL or `host=… user=…`.
+    pub url: String,
+    /// A superuser of the same server: the store refuses to be one, and only they may do what is done here.
+    pub superuser: String,
+}
+
+/// A database.
+pub struct Scratch {
+    url: String,
+    /// One connection for all of its life: a new one takes as long as all it is for.
+    superuser: Mutex<Connected>,
+}
+
+struct Connected {
+    runtime: Runtime,
+    client: Client,
+}
+
+fn bug(what: &str, error: impl std::fmt::Display) -> Error {
+    Error::Bug(format!("{what}: {error}"))
+}
+
+impl Connected {
+    fn to(url: &str) -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| bug("starting a runtime", error))?;
+        let client = runtime.block_on(async {
+            let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
+            tokio::spawn(connection);
+            Ok::<_, tokio_postgres::Error>(client)
+        });
+        Ok(Self { client: client.map_err(|error| bug("connecting as superuser", error))?, runtime })
+    }
+    fn run(&self, sql: &str) -> Result<()> {
+        self.runtime.block_on(self.client.batch_execute(sql)).map_err(|error| bug("SQL of a superuser", error))
+    }
+}
+
+/// The same address with another database: of a URL its path, else one more word, of which the last counts.
+fn with_database(url: &str, name: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return format!("{url} dbname={name}") };
+    let (place, query) = rest.split_once('?').map_or((rest, None), |(place, query)| (place, Some(query)));
+    let host = place.split('/').next().unwrap_or(place);
+    format!("{scheme}://{host}/{name}{}", query.map_or_else(String::new, |query| format!("?{query}")))
+}
+
+impl Server {
+    /// A fresh database that belongs to the store's role. Not from inside an async runtime, like all here.
+    pub fn database(&self) -> Result<Scratch> {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let config: tokio_postgres::Config = self.url.parse().map_err(|error| bug("the database's address", error))?;
+        let role = config.get_user().ok_or_else(|| Error::Bug("the database's address names no role".into()))?;
+        let name = format!("admit_sim_{}_{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let server = Connected::to(&self.superuser)?;
+        server.run(&format!("CREATE DATABASE {name} OWNER \"{role}\""))?;
+        let superuser = Mutex::new(Connected::to(&with_database(&self.superuser, &name))?);
+        Ok(Scratch { url: with_database(&self.url, &name), superuser })
+    }
+}
+
+impl Scratch {
+    /// Its address, for the store's role.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+    /// Keeps a copy of what its tables hold, under a name, in place of the one before.
+    pub fn keep(&self, name: &str) -> Result<()> {
+        self.run(&keep(name))
+    }
+    /// Puts such a copy in the place of what the tables hold.
+    pub fn put_back(&self, name: &str) -> Result<()> {
+        self.run(&put_back(name))
+    }
+    fn run(&self, sql: &str) -> Result<()> {
+        self.superuser.lock().unwrap_or_else(PoisonError::into_inner).run(sql)
+    }
+}
+
+/// SQL that keeps a copy of every table under a name.
+pub(crate) fn keep(name: &str) -> String {
+    let copy = "CREATE TABLE IF NOT EXISTS kept.%2$I (LIKE public.%1$I);
+        DELETE FROM kept.%2$I; INSERT INTO kept.%2$I SELECT * FROM public.%1$I";
+    each_table(name, copy)
+}
+/// SQL that puts it back: no trigger and no policy has a say.
+pub(crate) fn put_back(name: &str) -> String {
+    each_table(name, "DELETE FROM public.%1$I; INSERT INTO public.%1$I SELECT * FROM kept.%2$I")
+}
+fn each_table(name: &str, copy: &str) -> String {
+    format!(
+        "SET client_min_messages = warning; SET session_replication_role = replica; CREATE SCHEMA IF NOT EXISTS kept;
+         DO $$ DECLARE name TEXT; BEGIN
+             FOR name IN SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace LOOP
+                 EXECUTE format('{copy}', name, '{name}_' || name);
+             END LOOP; END $$"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_of_either_form_is_led_to_another_database() {
+        assert_eq!(with_database("host=/tmp user=a dbname=b", "c"), "host=/tmp user=a dbname=b dbname=c");
+        assert_eq!(with_database("postgres://a:b@h:5/old?x=1", "c"), "postgres://a:b@h:5/c?x=1");
+        assert_eq!(with_database("postgres://h", "c"), "postgres://h/c");
+        let config: tokio_postgres::Config = with_database("host=/tmp user=a dbname=b", "c").parse().unwrap();
+        assert_eq!((config.get_dbname(), config.get_user()), (Some("c"), Some("a")));
+    }
+}
