@@ -12,18 +12,27 @@ use admit_store_queries::contents::Contents;
 /// Where databases come from, and those that no seed uses at the moment.
 pub struct Databases {
     server: Server,
-    free: Arc<Mutex<Vec<Scratch>>>,
+    free: Free,
+}
+
+type Free = Arc<Mutex<Vec<Held>>>;
+
+/// A database with the store on it. A connection learns its statements once, which takes longer than a whole seed: so the
+/// store stays open, and only whose clock and faults it asks changes from seed to seed.
+struct Held {
+    database: Scratch,
+    store: Postgres,
+    hooks: Arc<Mutex<Hooks>>,
 }
 
 /// A database of a seed's own, for as long as it runs.
 struct Private {
-    free: Arc<Mutex<Vec<Scratch>>>,
-    database: Option<Scratch>,
-    store: Postgres,
+    free: Free,
+    held: Option<Held>,
 }
 
-fn lock(free: &Mutex<Vec<Scratch>>) -> std::sync::MutexGuard<'_, Vec<Scratch>> {
-    free.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Databases {
@@ -34,58 +43,76 @@ impl Databases {
 
     /// An empty database of today's schema.
     pub fn home(&self, hooks: Hooks) -> Result<Box<dyn Home>> {
-        let plain =
-            Options { inline: true, require_fsync: false, first_epoch: Some(FIRST_EPOCH), ..Options::default() };
         let free = lock(&self.free).pop();
-        let database = match free {
-            Some(database) => {
-                database.put_back("empty")?;
-                database
+        let held = match free {
+            Some(held) => {
+                held.database.put_back("empty")?;
+                *lock(&held.hooks) = hooks;
+                held
             }
-            None => {
-                let database = self.server.database()?;
-                Postgres::open(database.url(), plain.clone())?;
-                database.keep("empty")?;
-                database
-            }
+            None => self.fresh(hooks)?,
         };
+        Ok(Box::new(Private { free: Arc::clone(&self.free), held: Some(held) }))
+    }
+
+    fn fresh(&self, hooks: Hooks) -> Result<Held> {
+        let database = self.server.database()?;
+        let hooks = Arc::new(Mutex::new(hooks));
+        let (for_clock, for_commit, for_statement) = (Arc::clone(&hooks), Arc::clone(&hooks), Arc::clone(&hooks));
         let options = Options {
-            clock: Some(hooks.clock),
-            before_commit: Some(hooks.before_commit),
-            before_statement: Some(hooks.before_statement),
-            ..plain
+            inline: true,
+            require_fsync: false,
+            first_epoch: Some(FIRST_EPOCH),
+            clock: Some(Arc::new(move || {
+                let clock = Arc::clone(&lock(&for_clock).clock);
+                clock()
+            })),
+            before_commit: Some(Arc::new(move || {
+                let before = Arc::clone(&lock(&for_commit).before_commit);
+                before()
+            })),
+            before_statement: Some(Arc::new(move |name| {
+                let before = Arc::clone(&lock(&for_statement).before_statement);
+                before(name)
+            })),
+            ..Options::default()
         };
         let store = Postgres::open(database.url(), options)?;
-        Ok(Box::new(Private { free: Arc::clone(&self.free), database: Some(database), store }))
+        database.keep("empty")?;
+        Ok(Held { database, store, hooks })
     }
 }
 
 impl Private {
-    fn database(&self) -> Result<&Scratch> {
-        self.database.as_ref().ok_or_else(|| Error::Bug("the database was given back".into()))
+    fn held(&self) -> Result<&Held> {
+        self.held.as_ref().ok_or_else(|| Error::Bug("the database was given back".into()))
     }
 }
 
 impl Drop for Private {
     fn drop(&mut self) {
-        lock(&self.free).extend(self.database.take());
+        lock(&self.free).extend(self.held.take());
     }
 }
 
 impl Home for Private {
     fn store(&self) -> Arc<dyn Store> {
-        Arc::new(self.store.clone())
+        match &self.held {
+            Some(held) => Arc::new(held.store.clone()),
+            None => unreachable!("given back only when it is dropped"),
+        }
     }
     fn crash(&mut self) -> Result<()> {
-        self.store.crash();
+        self.held()?.store.crash();
         Ok(())
     }
     fn backup(&mut self) -> Result<()> {
-        self.database()?.keep("backup")
+        self.held()?.database.keep("backup")
     }
     fn restore(&mut self) -> Result<()> {
-        self.store.crash();
-        self.database()?.put_back("backup")
+        let held = self.held()?;
+        held.store.crash();
+        held.database.put_back("backup")
     }
     /// Which store holds the same rows is asked at level 1.
     fn contents(&self) -> Result<Contents> {
