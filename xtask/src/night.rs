@@ -204,6 +204,7 @@ fn names(nights: &[Value], of: &str) -> Vec<String> {
         let never = nights.iter().filter_map(|night| night["never_reached"].as_array()).flatten();
         all.extend(never.filter_map(|name| name.as_str().map(str::to_owned)));
     }
+    // I9 stands before I10.
     all.sort_by_key(|name| (name.len().min(3), name.clone()));
     all.dedup();
     all
