@@ -1,5 +1,5 @@
 //! PostgreSQL is killed and stopped under load, while the server goes on: by `kill -9` of all its processes, by an
-//! immediate stop, by one that only waits for nobody. `ADMIT_KILLS` says how often; 6 without it.
+//! immediate stop, by one that only waits for nobody. `ADMIT_KILLS` says how often; 3 without it.
 
 use admit_store_postgres::testing;
 use reqwest::Client;
@@ -32,7 +32,7 @@ fn end(server: &testing::Server, n: u64) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_acknowledged_scan_is_missing_however_often_postgresql_is_killed() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let (kills, seed) = (number("ADMIT_KILLS").unwrap_or(6), number("ADMIT_SEED"));
+    let (kills, seed) = (number("ADMIT_KILLS").unwrap_or(3), number("ADMIT_SEED"));
     let seed = seed.unwrap_or(u64::from(std::process::id()));
     println!("{kills} kills, ADMIT_SEED={seed}");
     let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
