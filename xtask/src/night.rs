@@ -140,8 +140,8 @@ fn count(night: &Value, of: &str, name: &str) -> u64 {
 /// Everything that makes the night a failure.
 fn wrong(name: &str, night: &Value) -> Vec<String> {
     let mut wrong = Vec::new();
-    if night["seeds"].as_u64().unwrap_or(0) == 0 {
-        wrong.push(format!("{name}: no seed was run"));
+    if night["new_seeds"].as_u64().unwrap_or(0) == 0 {
+        wrong.push(format!("{name}: no new seed was run"));
     }
     let failures = night["failures"].as_u64().unwrap_or(u64::MAX);
     if failures > 0 {

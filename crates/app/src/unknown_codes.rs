@@ -2,7 +2,7 @@
 //! came, in any 60 s. Who guesses codes learns nothing from then on; who scans at a door is never held up.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use admit_core::ids::{DeviceId, OrganizationId};
 use admit_core::limits::UNKNOWN_CODES_PER_MINUTE;
@@ -11,6 +11,9 @@ use admit_core::rate::WINDOW_MS;
 /// Devices remembered before the idle ones are swept out.
 const SWEEP_FROM: usize = 4_096;
 
+/// When to ask again while others of the device's codes are being looked up, in milliseconds.
+const SOON_MS: i64 = 1_000;
+
 type Key = (OrganizationId, DeviceId);
 
 /// What one device used up of late.
@@ -18,6 +21,8 @@ type Key = (OrganizationId, DeviceId);
 struct Spent {
     /// When, and how many at once; oldest first.
     log: Vec<(i64, u32)>,
+    /// Set aside for codes that are being looked up.
+    under_way: u32,
     /// When a person was last told of it.
     told: Option<i64>,
 }
@@ -34,7 +39,7 @@ impl Spent {
         self.told.is_some_and(|at| at.saturating_add(WINDOW_MS) > now_ms)
     }
     fn is_idle(&mut self, now_ms: i64) -> bool {
-        self.left(now_ms) == UNKNOWN_CODES_PER_MINUTE && !self.is_told(now_ms)
+        self.left(now_ms) == UNKNOWN_CODES_PER_MINUTE && self.under_way == 0 && !self.is_told(now_ms)
     }
 }
 
@@ -45,10 +50,11 @@ pub struct UnknownCodes {
 }
 
 /// One of a device's allowance, set aside while a code is looked up: whoever asks many things at once learns no more than
-/// whoever asks one by one. It goes back unless the code was unknown.
+/// whoever asks one by one. It belongs to who looks the code up, not to who waits for the answer: a device that hangs up
+/// learns the same by asking again. It goes back with them unless the code was unknown.
 #[derive(Debug)]
-pub struct SetAside<'a> {
-    codes: &'a UnknownCodes,
+pub struct SetAside {
+    codes: Arc<UnknownCodes>,
     key: Key,
     at_ms: i64,
     /// It is the last of the allowance, and nobody was told within a minute: a person is to hear of it.
@@ -56,24 +62,21 @@ pub struct SetAside<'a> {
     is_spent: bool,
 }
 
-impl SetAside<'_> {
-    /// The code was unknown.
-    pub fn spend(mut self) {
-        self.is_spent = true;
+impl SetAside {
+    /// Whether the code was unknown, as it was found last.
+    pub fn found(&mut self, unknown: bool) {
+        self.is_spent = unknown;
     }
 }
 
-impl Drop for SetAside<'_> {
+impl Drop for SetAside {
     fn drop(&mut self) {
-        if self.is_spent {
-            return;
-        }
         let mut devices = self.codes.lock();
         let Some(spent) = devices.get_mut(&self.key) else { return };
-        if let Some(place) = spent.log.iter().position(|entry| *entry == (self.at_ms, 1)) {
-            spent.log.remove(place);
-        }
-        if self.tells {
+        spent.under_way = spent.under_way.saturating_sub(1);
+        if self.is_spent {
+            spent.log.push((self.at_ms, 1));
+        } else if self.tells {
             spent.told = None;
         }
     }
@@ -91,27 +94,31 @@ impl UnknownCodes {
     }
     /// Sets one of its allowance aside; `None` where nothing is left.
     pub fn set_aside(
-        &self,
+        self: &Arc<Self>,
         organization_id: &OrganizationId,
         device_id: &DeviceId,
         now_ms: i64,
-    ) -> Option<SetAside<'_>> {
+    ) -> Option<SetAside> {
         let key = (organization_id.clone(), device_id.clone());
         let mut devices = self.lock();
         let spent = Self::of(&mut devices, &key, now_ms);
-        let left = spent.left(now_ms).checked_sub(1)?;
-        spent.log.push((now_ms, 1));
+        let left = spent.left(now_ms).checked_sub(spent.under_way)?.checked_sub(1)?;
+        spent.under_way += 1;
         let tells = left == 0 && !spent.is_told(now_ms);
         if tells {
             spent.told = Some(now_ms);
         }
-        Some(SetAside { codes: self, key, at_ms: now_ms, tells, is_spent: false })
+        Some(SetAside { codes: Arc::clone(self), key, at_ms: now_ms, tells, is_spent: false })
     }
-    /// When it may be told again, in milliseconds from now; at least one.
+    /// When it may be told again, in milliseconds from now; at least one. Where only codes being looked up stand in the
+    /// way, soon: who scans at a door is not held up by them.
     pub fn wait_ms(&self, organization_id: &OrganizationId, device_id: &DeviceId, now_ms: i64) -> i64 {
-        let devices = self.lock();
-        let spent = devices.get(&(organization_id.clone(), device_id.clone()));
-        let oldest = spent.and_then(|spent| spent.log.first());
+        let mut devices = self.lock();
+        let Some(spent) = devices.get_mut(&(organization_id.clone(), device_id.clone())) else { return 1 };
+        if spent.left(now_ms) > 0 {
+            return SOON_MS;
+        }
+        let oldest = spent.log.first();
         oldest.map_or(1, |(at, _)| at.saturating_add(WINDOW_MS).saturating_sub(now_ms).clamp(1, WINDOW_MS))
     }
     /// Counts unknown codes that came in.
@@ -154,27 +161,32 @@ mod tests {
         assert_eq!(codes.wait_ms(&org, &b, 0), 1);
     }
 
+    fn spend(held: impl IntoIterator<Item = SetAside>) {
+        held.into_iter().for_each(|mut one| one.found(true));
+    }
+
     #[test]
     fn what_is_set_aside_goes_back_unless_it_was_spent_and_a_person_is_told_once_a_minute() {
-        let codes = UnknownCodes::default();
+        let codes = Arc::new(UnknownCodes::default());
         let (org, a) = (OrganizationId::new("o").unwrap(), DeviceId::new("a").unwrap());
         let all = UNKNOWN_CODES_PER_MINUTE;
-        let mut held: Vec<SetAside<'_>> = (0..all).map(|_| codes.set_aside(&org, &a, 0).unwrap()).collect();
+        let mut held: Vec<SetAside> = (0..all).map(|_| codes.set_aside(&org, &a, 0).unwrap()).collect();
         assert!(codes.set_aside(&org, &a, 0).is_none(), "as many at once as one by one");
         assert_eq!(held.iter().filter(|one| one.tells).count(), 1);
+        assert_eq!((codes.left(&org, &a, 0), codes.wait_ms(&org, &a, 0)), (all, SOON_MS), "none is spent yet");
         let last = held.pop().unwrap();
         assert!(last.tells);
         drop(last);
-        held.drain(..).for_each(SetAside::spend);
+        spend(held);
         assert_eq!(codes.left(&org, &a, 0), 1, "its code was known");
         let last = codes.set_aside(&org, &a, 30_000).unwrap();
         assert!(last.tells, "nobody was told yet");
-        last.spend();
+        spend([last]);
         let mut told = 0;
         for second in 60..89 {
             let one = codes.set_aside(&org, &a, second * 1_000);
             told += u32::from(one.as_ref().is_some_and(|one| one.tells));
-            one.unwrap().spend();
+            spend(one);
         }
         assert_eq!(told, 0, "29 came back, and the person was told half a minute ago");
         assert_eq!(codes.left(&org, &a, 89_999), 0);

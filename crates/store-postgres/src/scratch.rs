@@ -3,6 +3,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use admit_app::error::{Error, Result};
 use tokio::runtime::Runtime;
@@ -20,8 +21,20 @@ pub struct Server {
 /// A database.
 pub struct Scratch {
     url: String,
+    name: String,
+    server: String,
     /// One connection for all of its life: a new one takes as long as all it is for.
     superuser: Mutex<Connected>,
+}
+
+/// It goes with whoever played with it, and so do connections to it.
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let drop = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name);
+        if let Err(error) = Connected::to(&self.server).and_then(|server| server.run(&drop)) {
+            tracing::warn!(name = self.name, %error, "a database to play with is left behind");
+        }
+    }
 }
 
 struct Connected {
@@ -63,11 +76,13 @@ impl Server {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let config: tokio_postgres::Config = self.url.parse().map_err(|error| bug("the database's address", error))?;
         let role = config.get_user().ok_or_else(|| Error::Bug("the database's address names no role".into()))?;
-        let name = format!("admit_sim_{}_{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        // In containers every process has the same number.
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let name = format!("admit_sim_{since}_{}_{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
         let server = Connected::to(&self.superuser)?;
         server.run(&format!("CREATE DATABASE {name} OWNER \"{role}\""))?;
         let superuser = Mutex::new(Connected::to(&with_database(&self.superuser, &name))?);
-        Ok(Scratch { url: with_database(&self.url, &name), superuser })
+        Ok(Scratch { url: with_database(&self.url, &name), name, server: self.superuser.clone(), superuser })
     }
 }
 

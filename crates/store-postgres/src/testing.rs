@@ -322,6 +322,10 @@ pub fn rows(address: &str) -> Vec<String> {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        // A test that failed while they stood still: nothing that stands can be stopped.
+        for pid in self.processes() {
+            let _ = Command::new("kill").args(["-CONT", &pid.to_string()]).output();
+        }
         self.stop();
         // Owned by another user where we are root, who may remove it all the same.
         let _ = std::fs::remove_dir_all(&self.folder);

@@ -28,9 +28,9 @@ export class Disk {
   static async make(name: string, megabytes: number): Promise<Disk | null> {
     const disk = new Disk(freshFolder(name));
     await run("mkdir", [disk.at]);
+    await run("truncate", ["-s", `${megabytes}M`, disk.#image]);
+    await run("mkfs.ext4", ["-q", "-F", disk.#image]);
     try {
-      await run("truncate", ["-s", `${megabytes}M`, disk.#image]);
-      await run("mkfs.ext4", ["-q", "-F", disk.#image]);
       await disk.#mount();
     } catch (error) {
       process.stderr.write(`SKIPPED, nothing is shown: no disk may be mounted here: ${String(error)}\n`);
@@ -60,8 +60,9 @@ export class Disk {
     await this.#mount();
   }
 
+  /** Also where somebody still uses it: whatever went wrong is told by who asked, not by what is left. */
   async end(): Promise<void> {
-    await this.#unmount();
+    await this.#unmount().catch(() => run("umount", ["-l", this.at]));
     rmSync(this.#folder, { recursive: true, force: true });
   }
 

@@ -81,22 +81,24 @@ pub async fn judge_online(app: &App, caller: &DeviceCaller, request: OnlineReque
     }
     let (organization_id, now_ms) = (&caller.organization_id, app.clock.monotonic_ms());
     app.doors.scanned(now_ms);
-    let Some(one) = app.unknown_codes.set_aside(organization_id, &caller.device_id, now_ms) else {
+    let Some(mut one) = app.unknown_codes.set_aside(organization_id, &caller.device_id, now_ms) else {
         let retry_after_ms = app.unknown_codes.wait_ms(organization_id, &caller.device_id, now_ms);
         return Err(Error::Later { code: "rate_limited", retry_after_ms });
     };
     let draw = app.draw();
     let scope = Scope { pace: Pace::Urgent, ..Scope::event(organization_id, &asked.scan.event_id) };
     let done = {
-        let (caller, tells) = (caller.clone(), one.tells);
-        write(&*app.store, scope, move |tx| judge(tx, &caller, &asked, (tells, received_at), &mut draw.clone())).await?
+        let caller = caller.clone();
+        write(&*app.store, scope, move |tx| {
+            let done = judge(tx, &caller, &asked, (one.tells, received_at), &mut draw.clone());
+            one.found(matches!(done, Ok(Done::Judged { unknown: true, .. })));
+            done
+        })
+        .await?
     };
     match done {
         Done::Repeated(answer) => Ok(answer),
-        Done::Judged { answer, arrived, part, unknown } => {
-            if unknown {
-                one.spend();
-            }
+        Done::Judged { answer, arrived, part, .. } => {
             moved(app, organization_id, &arrived, "scan_recorded", None);
             remember(app, organization_id, &part);
             Ok(answer)

@@ -111,7 +111,7 @@ impl Simulate {
         let took = started.elapsed();
         println!("{:.1} s, {:.1} seeds/s", took.as_secs_f64(), report.seeds as f64 / took.as_secs_f64());
         if let Some(file) = &self.json {
-            let text = report::json(&report, self.store_name(), self.from, took);
+            let text = report::json(&report, self.store_name(), self.from, self.kept().len(), took);
             std::fs::write(file, text).with_context(|| format!("writing {}", file.display()))?;
         }
         Ok(report.failures == 0)
@@ -121,19 +121,15 @@ impl Simulate {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         // Most of a seed's time on PostgreSQL goes by between two processes.
         let jobs = self.jobs.unwrap_or(if self.store == Kind::Postgres { processors * 2 } else { processors });
-        // What once failed at the use cases is run behind HTTP too.
-        let mut kept = regressions(self.level);
-        if self.level == 2 {
-            kept.extend(regressions(1));
-        }
-        let mut report = run_seeds(self.level, &kept, jobs, options, place);
+        let mut report = run_seeds(self.level, &self.kept(), jobs, options, place);
         let Some(minutes) = self.minutes else {
             let seeds: Vec<u64> = (self.from..self.from.saturating_add(self.seeds)).collect();
             report.add(run_seeds(self.level, &seeds, jobs, options, place));
             return report;
         };
         let mut next = self.from;
-        while started.elapsed() < Duration::from_secs_f64(minutes * 60.0) {
+        let within = Duration::try_from_secs_f64(minutes * 60.0).unwrap_or_default();
+        while started.elapsed() < within {
             let seeds: Vec<u64> = (next..next + BETWEEN_LOOKS[usize::from(self.level)]).collect();
             next += seeds.len() as u64;
             report.add(run_seeds(self.level, &seeds, jobs, options, place));
@@ -141,6 +137,14 @@ impl Simulate {
         report
     }
 
+    /// Seeds that found something once, which run before all others: what failed at the use cases, behind HTTP too.
+    fn kept(&self) -> Vec<u64> {
+        let mut kept = regressions(self.level);
+        if self.level == 2 {
+            kept.extend(regressions(1));
+        }
+        kept
+    }
     fn store_name(&self) -> &'static str {
         match (self.level, self.store) {
             (0, _) => "none",

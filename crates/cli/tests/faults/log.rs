@@ -13,10 +13,10 @@ use crate::serving::{Folder, Server};
 const NAMES: [(&str, &str); 6] = [
     ("=HYPERLINK(\"http://evil.example\")", "HYPERLINK"),
     ("<img src=x onerror=alert(1)>", "onerror"),
-    ("Ana \u{202E}txt.turned", "turned"),
-    ("Ana\r\n2026-01-01T00:00:00Z ERROR admit: forged", "forged"),
-    ("Ana\u{1b}[2Jescaped", "escaped"),
-    ("Ana\0nothing", "nothing"),
+    ("Ana \u{202E}txt.qturnedq", "qturnedq"),
+    ("Ana\r\n2026-01-01T00:00:00Z ERROR admit: qforgedq", "qforgedq"),
+    ("Ana\u{1b}[2Jqescapedq", "qescapedq"),
+    ("Ana\0qnothingq", "qnothingq"),
 ];
 const LONG: usize = 10_000;
 
@@ -32,7 +32,7 @@ async fn no_name_of_a_guest_reaches_the_log_whatever_it_is() {
     let log = folder.0.join("log");
     let mut command = Command::new(env!("CARGO_BIN_EXE_admit"));
     command.stderr(Stdio::from(std::fs::File::create(&log).unwrap()));
-    // Nobody takes the mail: what is said of that is in the log as well.
+    // Nobody takes the mail.
     let settings = [("RUST_LOG", "debug"), ("SMTP_URL", "smtp://127.0.0.1:1"), ("SMTP_FROM", "door@club.example")];
     let settings = settings.map(|(name, value)| (name, value.to_owned()));
     let server = Server::start_by(command, &folder.0, &settings).await;

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::text::from_json;
-use super::tree::{read_in_text, tagged};
+use super::tree::tagged;
 use crate::decide::{Reason, Screen};
 use crate::gate::Direction;
 use crate::ids::{DeviceId, EventId, GateId, KeyId, LogId, OrganizationId, ScanId};
@@ -222,17 +222,7 @@ pub struct CachedPage {
 
 /// Reads a row. `None` = this version cannot read it.
 pub fn read(text: &str) -> Option<Entry> {
-    if cfg!(target_arch = "wasm32") {
-        return serde_json::from_slice(text.as_bytes()).ok();
-    }
-    let Tag { t } = serde_json::from_str(text).ok()?;
-    read_in_text(&t, text).ok()
-}
-
-/// What a row says it is.
-#[derive(Deserialize)]
-struct Tag {
-    t: String,
+    serde_json::from_slice(text.as_bytes()).ok()
 }
 
 /// Writes a row.
@@ -242,5 +232,9 @@ pub fn write(entry: &Entry) -> String {
 
 /// Whether a row that cannot be read says it is a scan: then the log's end is not known, and no scan may be added.
 pub fn is_scan(text: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Tag {
+        t: String,
+    }
     from_json::<Tag>(text.as_bytes()).is_ok_and(|tag| tag.t == "scan")
 }

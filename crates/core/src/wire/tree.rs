@@ -3,7 +3,7 @@
 //! `serde_json` can do this too, but keeps more code for each shape: it would take arrays for objects, and knows how to
 //! lend. A phone fetches the code of every shape it reads, so this reader is as small as can be.
 
-use serde::de::value::{StrDeserializer, StringDeserializer};
+use serde::de::value::StringDeserializer;
 use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error as _, Expected, IntoDeserializer, MapAccess, SeqAccess,
     Unexpected, VariantAccess, Visitor,
@@ -231,60 +231,6 @@ impl<'de> VariantAccess<'de> for Tree {
     }
 }
 
-/// An enum whose objects carry their tag among their members.
-pub(crate) trait Variants: Sized {
-    /// From whatever gives a tag and what belongs to it.
-    fn of<'de, D: Deserializer<'de>>(source: D) -> Result<Self, D::Error>;
-}
-
-/// A variant by its tag, read straight from the text of the whole object: no tree is built of it. For rows, of which a
-/// start reads thousands; not for a browser, whose code it would double.
-struct InText<'de> {
-    tag: &'de str,
-    text: &'de str,
-}
-
-/// Reads such an enum from text, in which `tag` was found.
-pub(crate) fn read_in_text<T: Variants>(tag: &str, text: &str) -> Result<T, Error> {
-    T::of(InText { tag, text })
-}
-
-impl<'de> Deserializer<'de> for InText<'de> {
-    type Error = Error;
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_enum(self)
-    }
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
-        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
-    }
-}
-
-impl<'de> EnumAccess<'de> for InText<'de> {
-    type Error = Error;
-    type Variant = Self;
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Error> {
-        let tag: StrDeserializer<'_, Error> = self.tag.into_deserializer();
-        Ok((seed.deserialize(tag)?, self))
-    }
-}
-
-impl<'de> VariantAccess<'de> for InText<'de> {
-    type Error = Error;
-    fn unit_variant(self) -> Result<(), Error> {
-        Ok(())
-    }
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Error> {
-        seed.deserialize(&mut serde_json::Deserializer::from_str(self.text))
-    }
-    fn tuple_variant<V: Visitor<'de>>(self, _length: usize, visitor: V) -> Result<V::Value, Error> {
-        serde_json::Deserializer::from_str(self.text).deserialize_seq(visitor)
-    }
-    fn struct_variant<V: Visitor<'de>>(self, _fields: &'static [&'static str], visitor: V) -> Result<V::Value, Error> {
-        serde_json::Deserializer::from_str(self.text).deserialize_map(visitor)
-    }
-}
-
 /// Declares an enum with its JSON: an object tagged by the member `$tag`, variants in snake_case. The name stands twice
 /// because serde wants it as a literal.
 macro_rules! tagged {
@@ -299,11 +245,6 @@ macro_rules! tagged {
             #[serde(remote = $twin, rename_all = "snake_case")]
             enum Twin { $($body)* }
 
-            impl $crate::wire::tree::Variants for $name {
-                fn of<'de, D: serde::Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-                    Twin::deserialize(source)
-                }
-            }
             impl<'de> serde::Deserialize<'de> for $name {
                 fn deserialize<D: serde::Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
                     Twin::deserialize($crate::wire::tree::Tagged::read(source, $tag)?).map_err(serde::de::Error::custom)
@@ -336,26 +277,6 @@ mod tests {
         assert_eq!(by_tree::<Entry>(row), Ok(received));
         assert_eq!(by_tree::<Input>(r#"{"type":"tick","more":1}"#), Ok(Input::Tick));
         assert_eq!(by_tree::<Entry>(r#"{"t":"of_tomorrow","a":{}}"#), Ok(Entry::Unknown));
-    }
-
-    #[test]
-    fn a_row_reads_from_its_text_as_by_a_tree() {
-        for row in [
-            r#"{"t":"received","epoch":"5-000000000000000a","serial":3,"seqs":[[1,2]],"held":true,"at_ms":-9}"#,
-            r#"{"at_ms":9,"wall_ms":8,"uncertainty_ms":7,"more":{"t":"pin"},"t":"clock"}"#,
-            r#"{"t":"rejected","epoch":null,"items":[{"seq":1,"reason":"a \"b\"","kept":true}]}"#,
-            r#"{"t":"probe"}"#,
-            r#"{"t":"of_tomorrow","a":{"t":[]}}"#,
-            r#"{"t":"clock","wall_ms":1}"#,
-            r#"{"t":"clock","wall_ms":1,"at_ms":"2","uncertainty_ms":3}"#,
-            r#"{"t":5}"#,
-            r#"{"wall_ms":1}"#,
-            r#"["probe"]"#,
-            r#"{"t":"probe"} "#,
-            r#"{"t":"probe"}}"#,
-        ] {
-            assert_eq!(crate::wire::journal::read(row), by_tree::<Entry>(row).ok(), "{row}");
-        }
     }
 
     #[test]

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use admit_app::jobs::{Ended, Workflows, carry_out};
 use admit_app::ports::App;
 use admit_app::records::TakenRun;
-use admit_core::limits::{JOB_GRACE_MS, JOB_LEASE_MS, JOB_LOOK_MS, JOBS_AT_ONCE, JOBS_BESIDE_SCANS, JOBS_TAKEN};
+use admit_core::limits::{
+    DOORS_BUSY_MS, JOB_GRACE_MS, JOB_LEASE_MS, JOB_LOOK_MS, JOBS_AT_ONCE, JOBS_BESIDE_SCANS, JOBS_TAKEN,
+};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -54,13 +56,15 @@ pub async fn run(
             wait_ms = hand.take().await;
             continue;
         }
-        let sleep = Duration::from_millis(wait_ms.clamp(1, JOB_LOOK_MS).unsigned_abs());
+        // Without room it is looked whether the doors are quiet again.
+        let sleep = if has_room { wait_ms.clamp(1, JOB_LOOK_MS) } else { DOORS_BUSY_MS };
+        let sleep = Duration::from_millis(sleep.unsigned_abs());
         tokio::select! {
             () = shutdown.cancelled() => break,
             Some(ended) = hand.under_way.join_next_with_id() => hand.forget(ended),
             () = hand.app.bell.rung() => wait_ms = 0,
             _ = renewal.tick() => hand.renew().await,
-            () = tokio::time::sleep(sleep), if has_room => wait_ms = 0,
+            () = tokio::time::sleep(sleep) => wait_ms = 0,
         }
     }
     hand.stop().await;
@@ -103,7 +107,9 @@ impl Hand {
     /// Takes what is due. Answers how long to wait before there is anything to take again, in milliseconds; 0 where there
     /// may be more.
     async fn take(&mut self) -> i64 {
-        let taken = self.app.store.take_runs(self.holder.clone(), JOB_LEASE_MS, JOBS_TAKEN).await;
+        // What is not begun soon is left to other nodes.
+        let most = JOBS_TAKEN.min(self.at_once() * 4);
+        let taken = self.app.store.take_runs(self.holder.clone(), JOB_LEASE_MS, most).await;
         let found = match taken {
             Ok(taken) => taken,
             Err(error) => {
@@ -111,7 +117,7 @@ impl Hand {
                 return PAUSE_MS;
             }
         };
-        let may_be_more = found.len() == JOBS_TAKEN;
+        let may_be_more = found.len() == most;
         self.waiting.extend(found);
         if may_be_more {
             return 0;
@@ -149,5 +155,112 @@ impl Hand {
         if let Err(error) = self.app.store.free_runs(self.holder.clone()).await {
             tracing::warn!(%error, "leases end by themselves");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+
+    use admit_app::draw::Draw;
+    use admit_app::jobs::{StepResult, Steps, Workflow, fresh};
+    use admit_app::ports::{Clock, Scope, write};
+    use admit_app::records::{OrganizationRecord, UserRecord};
+    use admit_app::secret::Secret;
+    use admit_core::ids::{EventId, OrganizationId, UserId};
+    use admit_core::time::Timestamp;
+    use admit_store_sqlite::{Options, Sqlite};
+    use futures_util::FutureExt as _;
+    use futures_util::future::BoxFuture;
+    use tokio::sync::Semaphore;
+
+    use super::*;
+    use crate::config::Settings;
+    use crate::state::AppState;
+
+    /// Time that a test sets.
+    struct Still(Arc<AtomicI64>);
+    impl Clock for Still {
+        fn now(&self) -> Timestamp {
+            Timestamp::clamped(1_000_000 + self.monotonic_ms())
+        }
+        fn monotonic_ms(&self) -> i64 {
+            self.0.load(Ordering::SeqCst)
+        }
+    }
+
+    /// Runs that stay under way until they are let go.
+    #[derive(Clone)]
+    struct Standing {
+        under_way: Arc<AtomicUsize>,
+        let_go: Arc<Semaphore>,
+    }
+    impl Workflow for Standing {
+        fn kind(&self) -> &'static str {
+            "standing"
+        }
+        fn run<'a>(&'a self, _steps: &'a mut Steps) -> BoxFuture<'a, StepResult<()>> {
+            async move {
+                self.under_way.fetch_add(1, Ordering::SeqCst);
+                if let Ok(go) = self.let_go.acquire().await {
+                    go.forget();
+                }
+                Ok(())
+            }
+            .boxed()
+        }
+    }
+
+    async fn until(under_way: &AtomicUsize, count: usize) {
+        let wanted = async {
+            while under_way.load(Ordering::SeqCst) != count {
+                tokio::time::sleep(Duration::from_millis(1)).await; // tidy-allow: the pause of a poll loop
+            }
+        };
+        let came = tokio::time::timeout(Duration::from_secs(20), wanted).await;
+        assert!(came.is_ok(), "{} under way, not {count}", under_way.load(Ordering::SeqCst));
+    }
+
+    #[tokio::test]
+    async fn while_somebody_scans_few_runs_are_under_way_and_all_that_may_be_once_the_doors_are_quiet() {
+        let store = Arc::new(Sqlite::memory(Options::inline()).unwrap());
+        let mut state = AppState::new(store, Secret::new(&"s".repeat(40)).unwrap(), Settings::default());
+        let now_ms = Arc::new(AtomicI64::new(0));
+        state.app.clock = Arc::new(Still(now_ms.clone()));
+        let organization_id = OrganizationId::new("o").unwrap();
+        let at = state.app.clock.now();
+        let organization =
+            OrganizationRecord { organization_id: organization_id.clone(), name: "O".into(), created_at: at };
+        let owner = UserRecord {
+            user_id: UserId::new("u").unwrap(),
+            email: "u@o.example".into(),
+            name: "U".into(),
+            password_hash: String::new(),
+            created_at: at,
+        };
+        state.app.store.create_organization(organization, owner).await.unwrap();
+        let mut draw = Draw::new([7; 32]);
+        let event_id = EventId::new("e").unwrap();
+        let made = (0..2 * JOBS_AT_ONCE).map(|_| fresh(&mut draw, "standing", &event_id, "s", String::new(), at));
+        let runs: Vec<_> = made.collect();
+        write(&*state.app.store, Scope::organization(&organization_id), move |tx| tx.insert_runs(&runs)).await.unwrap();
+
+        let standing = Standing { under_way: Arc::default(), let_go: Arc::new(Semaphore::new(0)) };
+        let workflows = Arc::new(Workflows::default().with(standing.clone()));
+        state.app.doors.scanned(0);
+        let (metrics, shutdown) = (state.metrics.clone(), CancellationToken::new());
+        let runner = tokio::spawn(run(state.app.clone(), workflows, "here".into(), metrics.clone(), shutdown.clone()));
+        until(&standing.under_way, JOBS_BESIDE_SCANS).await;
+        // One ends, one begins: as long as somebody scans there are never more.
+        for ended in 1..=5 {
+            standing.let_go.add_permits(1);
+            until(&standing.under_way, JOBS_BESIDE_SCANS + ended).await;
+            assert_eq!(metrics.runs_under_way.get(), JOBS_BESIDE_SCANS as i64);
+        }
+        now_ms.store(DOORS_BUSY_MS, Ordering::SeqCst);
+        until(&standing.under_way, JOBS_AT_ONCE + 5).await;
+        shutdown.cancel();
+        standing.let_go.add_permits(2 * JOBS_AT_ONCE);
+        runner.await.unwrap();
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 /// As JSON: seeds and time, what was reached and never reached, what was checked, each violation with the command that
 /// repeats it.
-pub fn json(report: &Report, store: &str, from: u64, took: Duration) -> String {
+pub fn json(report: &Report, store: &str, from: u64, kept: usize, took: Duration) -> String {
     let seconds = took.as_secs_f64();
     let reached: BTreeMap<&str, u64> = report.reach.iter().collect();
     let checked: BTreeMap<&str, u64> = report.checked.iter().collect();
@@ -26,6 +26,7 @@ pub fn json(report: &Report, store: &str, from: u64, took: Duration) -> String {
         "store": store,
         "from": from,
         "seeds": report.seeds,
+        "new_seeds": report.seeds.saturating_sub(kept as u64),
         "seconds": seconds,
         "seeds_per_second": report.seeds as f64 / seconds,
         "failures": report.failures,
