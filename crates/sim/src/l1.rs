@@ -25,6 +25,7 @@ use crate::server::{Act, Reply, Request, Reviewable, Server, Truth};
 mod acts;
 pub mod front;
 pub mod home;
+mod knock;
 mod routes;
 mod truth;
 

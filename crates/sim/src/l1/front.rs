@@ -5,10 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use admit_app::ports::App;
-use admit_core::wire::scanning::{ChangesAnswer, PairAnswer, SyncAnswer};
 
-use super::{L1, now};
-use crate::server::{Reply, Request, Response};
+use crate::server::{Reply, Request};
 
 /// A server's HTTP half, of one life of its process.
 pub trait Front {
@@ -23,51 +21,5 @@ pub type Open = Arc<dyn Fn(App) -> Box<dyn Front> + Send + Sync>;
 #[derive(Default)]
 pub(super) struct Seen {
     /// Batches that were answered.
-    batches: BTreeSet<String>,
-}
-
-impl L1 {
-    /// A request by way of HTTP: what it did is seen from outside alone.
-    pub(super) fn knock(&mut self, request: &Request) -> Option<Reply> {
-        let before = self.epoch.map_or_else(|| now(self.app.store.epoch()), Ok).ok();
-        let begun = self.begun.len();
-        let reply = self.front.as_mut()?.ask(request);
-        if let Some(before) = before {
-            self.note_epoch(before);
-        }
-        if self.begun.len() > begun {
-            self.reach.hit("rollback found by a witness");
-            self.reach.hit("epoch changed");
-        }
-        if let Reply::Answer(answer) = &reply {
-            self.see(request, answer);
-        }
-        Some(reply)
-    }
-
-    fn see(&mut self, request: &Request, answer: &Response) {
-        self.reach.hit_if(answer.status == 503, "server said later");
-        self.reach.hit_if(answer.status == 429, "sync limit");
-        match (request.route(), answer.status) {
-            ("/api/scanning/pair", 200) => {
-                if let Ok(paired) = serde_json::from_slice::<PairAnswer>(&answer.body) {
-                    let org = self.owners.iter().position(|it| it.caller.organization_id == paired.organization_id);
-                    self.texts.extend(org.map(|org| (paired.api_key, org)));
-                }
-            }
-            ("/api/scanning/sync", 200) => {
-                if let Ok(receipt) = serde_json::from_slice::<SyncAnswer>(&answer.body) {
-                    let first = self.seen.batches.insert(receipt.batch_id.to_string());
-                    self.reach.hit_if(!first, "batch repeated");
-                }
-            }
-            ("/api/scanning/sync", 409) => self.reach.hit("batch id reused"),
-            (route, 200) if route.ends_with("/changes") => {
-                // A cursor that leads into a page, or beyond one: pages follow each other.
-                let more = serde_json::from_slice::<ChangesAnswer>(&answer.body).is_ok_and(|answer| answer.more);
-                self.reach.hit_if(more, "changes in pages");
-            }
-            _ => {}
-        }
-    }
+    pub batches: BTreeSet<String>,
 }
