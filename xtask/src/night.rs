@@ -226,7 +226,8 @@ mod tests {
 
     fn night(failures: u64, never: &[&str]) -> Value {
         json!({
-            "seeds": 10, "seconds": 2.0, "seeds_per_second": 5.0, "failures": failures, "never_reached": never,
+            "seeds": 10, "new_seeds": 10, "seconds": 2.0, "seeds_per_second": 5.0,
+            "failures": failures, "never_reached": never,
             "reached": { "sleep": 7, "override": 3 }, "checked": { "I2": 9 },
             "violations": [{ "invariant": "I2", "what": "lost", "repeat": "admit simulate --level 1 --seeds 1 --from 4" }],
         })
@@ -237,6 +238,9 @@ mod tests {
         assert!(wrong("L1", &night(0, &[])).is_empty());
         assert_eq!(wrong("L1", &night(2, &["equal times"])).len(), 2);
         assert_eq!(wrong("L1", &json!({})).len(), 2, "a part that wrote nothing did nothing");
+        let mut kept_alone = night(0, &[]);
+        kept_alone["new_seeds"] = json!(0);
+        assert_eq!(wrong("L1", &kept_alone), ["L1: no new seed was run"], "those that are kept were run before");
     }
 
     #[test]
