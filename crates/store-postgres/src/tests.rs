@@ -444,3 +444,24 @@ fn s2_6_a_lock_that_is_held_too_long_is_told_as_busy_and_the_next_try_goes_throu
     assert_eq!(gate(), Ok(0));
     assert_eq!(drive(look(&store, |tx| tx.gate_ids(&id("e")))), [id("north")]);
 }
+
+/// A step that is being stored holds its run's row; whoever renews at that moment must not wait for it, holding others.
+#[test]
+fn a_renewal_waits_for_no_step_that_is_being_stored() {
+    let address = shared().database();
+    let store = open(&address);
+    drive(async {
+        admit_app::store_suite::jobs::with_runs(&store, &["r1", "r2"]).await;
+        assert_eq!(store.take_runs("node".into(), 0, 2).await.unwrap().len(), 2);
+    });
+    let mut step = connect::connect(&connect::address(&address).unwrap()).unwrap();
+    step.batch("BEGIN; SELECT 1 FROM job_queue WHERE run_id = 'r1' FOR UPDATE; SET LOCAL lock_timeout = 0").unwrap();
+    drive(async {
+        let renewal = store.renew_runs("node".into(), vec!["r1".into(), "r2".into()], 60_000);
+        let in_time = tokio::time::timeout(std::time::Duration::from_secs(5), renewal).await;
+        assert_eq!(in_time.ok(), Some(Ok(())), "it waited for the step");
+    });
+    step.batch("ROLLBACK").unwrap();
+    let due = drive(store.take_runs("other".into(), 0, 2)).unwrap();
+    assert_eq!(due.iter().map(|run| run.run_id.as_str()).collect::<Vec<_>>(), ["r1"], "r2 was renewed");
+}

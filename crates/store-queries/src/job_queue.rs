@@ -18,8 +18,13 @@ statements! {
         UPDATE job_queue q SET holder = $1, fence = q.fence + 1, next_at = $2 FROM due
         WHERE q.organization_id = due.organization_id AND q.run_id = due.run_id
         RETURNING q.organization_id, q.run_id, q.fence";
-    /// Runs that somebody has stay theirs. $1: whose, $2: until when.
-    RENEW_RUNS = "UPDATE job_queue SET next_at = $2 WHERE holder = $1 AND run_id IN ($3)";
+    /// Runs that somebody has stay theirs. $1: whose, $2: until when. On PostgreSQL those whose step is being stored just now
+    /// are passed over: that renews them too, and waiting for each other the two would stand still for a second.
+    RENEW_RUNS = "UPDATE job_queue SET next_at = $2 WHERE holder = $1 AND run_id IN ($3)",
+        postgres = "WITH own AS MATERIALIZED (SELECT organization_id, run_id FROM job_queue WHERE holder = $1
+            AND run_id IN ($3) FOR UPDATE SKIP LOCKED)
+        UPDATE job_queue q SET next_at = $2 FROM own
+        WHERE q.organization_id = own.organization_id AND q.run_id = own.run_id";
     /// What somebody had is due. $1: whose, $2: now.
     FREE_RUNS = "UPDATE job_queue SET holder = NULL, next_at = $2 WHERE holder = $1";
     /// When the next run is due.

@@ -40,7 +40,8 @@ fn step(run_id: &str, name: &str, place: u32) -> StepRecord {
         done_at: at(8_000),
     }
 }
-async fn with_runs(store: &TestStore, names: &[&str]) {
+/// An event with runs of these names, due now.
+pub async fn with_runs(store: &TestStore, names: &[&str]) {
     with_event(store).await;
     let runs: Vec<RunRecord> = names.iter().map(|name| run(name, 1_000)).collect();
     on_event(store, move |tx| tx.insert_runs(&runs)).await.unwrap();
