@@ -36,6 +36,13 @@ pub enum Delivery {
     },
 }
 
+impl Delivery {
+    /// No receipt names it.
+    fn lacks(&self) -> bool {
+        matches!(self, Self::Waiting | Self::Asked | Self::Poison(_))
+    }
+}
+
 /// A scan of this device.
 #[derive(Debug, Clone)]
 pub struct OwnScan {
@@ -126,8 +133,8 @@ pub struct Journal {
     pub damaged: bool,
     /// Seqs of claims without a final.
     open_claims: BTreeSet<u64>,
-    /// Seqs of claims with one, and of their finals.
-    finals: BTreeMap<u64, u64>,
+    /// Scans no receipt names, whatever the reason: asked after every input. A claim and its final are one scan.
+    unsent: u64,
     by_id: BTreeMap<ScanId, Vec<usize>>,
     by_ticket: BTreeMap<TicketId, Vec<usize>>,
     by_hash: BTreeMap<BarcodeHash, Vec<usize>>,
@@ -238,7 +245,6 @@ impl Journal {
             self.open_claims.insert(place as u64 + 1);
         } else if let Some(claim) = self.last_of(&scan.scan_id) {
             self.open_claims.remove(&(claim as u64 + 1));
-            self.finals.insert(claim as u64 + 1, place as u64 + 1);
         }
         self.by_id.entry(scan.scan_id.clone()).or_default().push(place);
         if let Some(ticket) = &scan.ticket_id {
@@ -249,6 +255,7 @@ impl Journal {
         }
         self.waiting.insert(place as u64 + 1);
         self.scans.push(OwnScan { scan, signature, shown, delivery: Delivery::Waiting, receipt: None, refused: None });
+        self.note_unsent(place, false);
         self.count(place);
     }
 
@@ -279,6 +286,7 @@ impl Journal {
         let Some(own) = usize::try_from(seq).ok().and_then(|seq| self.scans.get_mut(seq.checked_sub(1)?)) else {
             return;
         };
+        let lacked = own.delivery.lacks();
         let refused = own.refused.take();
         let delivery = match (&own.delivery, &delivery, refused) {
             // The new epoch has it as the former one had it: refused, and on the problem list.
@@ -308,6 +316,17 @@ impl Journal {
         };
         own.delivery = delivery;
         own.receipt = receipt.or(own.receipt);
+        self.note_unsent(seq as usize - 1, lacked);
+    }
+
+    /// Keeps the number of unsent scans: the record at `place` is what it is now, and its receipt `lacked` before.
+    fn note_unsent(&mut self, place: usize, lacked: bool) {
+        let (lacks, scan_id) = (self.scans[place].delivery.lacks(), &self.scans[place].scan.scan_id);
+        let mut records = self.by_id.get(scan_id).into_iter().flatten();
+        if lacks == lacked || records.any(|other| *other != place && self.scans[*other].delivery.lacks()) {
+            return;
+        }
+        self.unsent = if lacks { self.unsent + 1 } else { self.unsent - 1 };
     }
 
     /// A new epoch: every receipt of another is a question again. The receipts themselves stay, for as long as the
@@ -412,9 +431,6 @@ impl Journal {
     }
     /// Scans no receipt names, whatever the reason. A claim and its final are one scan.
     pub fn unsent(&self) -> u64 {
-        let sets = [&self.waiting, &self.asked, &self.poison];
-        let lacks = |seq: &u64| sets.iter().any(|set| set.contains(seq));
-        let counted = |seq: &&u64| !self.finals.get(seq).is_some_and(lacks);
-        sets.iter().flat_map(|set| set.iter()).filter(counted).count() as u64
+        self.unsent
     }
 }

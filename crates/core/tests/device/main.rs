@@ -11,6 +11,7 @@ mod online;
 mod overrides;
 mod durability;
 mod uploads;
+mod unsent;
 mod epochs;
 mod lists;
 mod names;
