@@ -43,3 +43,39 @@ async fn every_scan_of_a_crowd_is_asked_back() {
     server.kill().await;
     serving::in_order(&folder.0);
 }
+
+#[tokio::test]
+async fn a_crowd_is_asked_back_after_an_outage_and_over_a_slow_network() {
+    let folder = Folder::new("load-outage");
+    let server = Server::start(&folder.0).await;
+    // Longer than the scanner's rhythm: some come before the outage, some in it, some after it.
+    let cut = load(&server, &folder, &["--mode", "resync", "--phones", "4", "--scans", "9", "--seconds", "12"]).await;
+    all_there(&cut, 36);
+    assert!(cut["repeated"].as_u64().unwrap() > 0, "the outage stopped nobody: {cut}");
+    assert!(cut["caught_up_seconds"].as_f64().is_some(), "{cut}");
+    let slow = load(&server, &folder, &["--mode", "slow", "--phones", "3", "--scans", "4", "--seconds", "1"]).await;
+    all_there(&slow, 12);
+    // There and back.
+    assert!(slow["upload_ms"]["p50"].as_f64().unwrap() >= 300.0, "that network is quick: {slow}");
+    server.kill().await;
+    serving::in_order(&folder.0);
+}
+
+#[tokio::test]
+async fn a_crowd_comes_to_the_demo() {
+    let folder = Folder::new("crowd");
+    let server = Server::start_with(&folder.0, &[("ADMIT_DEMO_CROWD", "true".into())]).await;
+    let event = server.told["event_id"].as_str().unwrap();
+    let inside = || async {
+        let asked = reqwest::Client::new().get(format!("{}/api/events/{event}/occupancy", server.url()));
+        let answer = asked.bearer_auth(server.told["api_token"].as_str().unwrap()).send().await.unwrap();
+        serde_json::from_slice::<Value>(&answer.bytes().await.unwrap()).unwrap()["entered"].as_u64().unwrap()
+    };
+    let begun = std::time::Instant::now();
+    while inside().await < 5 {
+        assert!(begun.elapsed().as_secs() < 60, "nobody came in a minute");
+        tokio::time::sleep(std::time::Duration::from_millis(250)).await;
+    }
+    server.kill().await;
+    serving::in_order(&folder.0);
+}

@@ -1,5 +1,7 @@
 //! `admit demo`: a live event to try everything on (spec §8).
 
+mod crowd;
+
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
@@ -12,6 +14,7 @@ use clap::Args;
 use fast_qr::qr::QRBuilder;
 use serde_json::json;
 
+use crate::say::say;
 use crate::settings::{Listen, Outside, Place};
 use crate::{acting, parts, serve};
 
@@ -34,6 +37,9 @@ pub struct Demo {
     #[arg(long, env = "ADMIT_SYNCS_PER_MINUTE", default_value_t = SYNCS_PER_MINUTE,
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     syncs_per_minute: u32,
+    /// Let people come, about two a second, so that the live page has something to show.
+    #[arg(long, env = "ADMIT_DEMO_CROWD")]
+    crowd: bool,
     #[command(flatten)]
     outside: Outside,
     /// Print one line of JSON instead of words.
@@ -55,8 +61,8 @@ impl Demo {
         let settings = self.outside.add_to(listen.settings()?, &place.data_dir)?;
         // The port first: seeding for a while only to find it taken would be a poor greeting.
         let listener = serve::bind(listen.listen).await?;
-        let url =
-            settings.public_url.clone().unwrap_or_else(|| reached_at(listener.local_addr().unwrap_or(listen.listen)));
+        let here = reached_at(listener.local_addr().unwrap_or(listen.listen));
+        let url = settings.public_url.clone().unwrap_or_else(|| here.clone());
         let settings = Settings { passes_at: Some(url.clone()), ..settings };
         let _lock = place.lock()?;
         let state = parts::open(&place, settings).await?;
@@ -66,6 +72,13 @@ impl Demo {
             println!("{}", line(&seeded, &url));
         } else {
             self.tell(&state, &seeded, &url).await?;
+        }
+        if self.crowd {
+            tokio::spawn(async move {
+                if let Err(error) = crowd::come(&here, &seeded).await {
+                    say(format_args!("the crowd went home: {error:#}"));
+                }
+            });
         }
         serve::until_stopped(state, listener).await;
         Ok(())

@@ -5,9 +5,10 @@
 //!    log, and by the organiser for the persons let in.
 
 mod cost;
-mod office;
+mod link;
+pub mod office;
 mod report;
-mod phone;
+pub mod phone;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,7 +18,7 @@ use anyhow::Context;
 use clap::Args;
 
 use self::cost::Cost;
-use self::office::Office;
+use self::office::{GATE, Office, ZONE};
 use self::phone::Phone;
 use self::report::{Mode, Report, Uploads};
 
@@ -39,7 +40,7 @@ pub struct Load {
     /// Scans of each phone.
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     scans: u32,
-    /// The time in which the doors of `steady` let everybody in.
+    /// The time in which the doors let everybody in, unless it is a storm.
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=86_400))]
     seconds: u32,
     /// Process of a server on this machine, whose processor time and memory are told too.
@@ -60,19 +61,24 @@ impl Load {
         let (phones, scans) = (self.phones as usize, self.scans as usize);
         eprintln!("making an event of {} tickets and pairing {phones} phones", phones * scans);
         let event_id = office.event(phones * scans).await?;
-        let paired = office.pair(&event_id, phones).await?;
-        let tickets = office.tickets(paired.first().context("there is no phone")?).await?;
+        let paired = office.pair(&event_id, GATE, "Load", phones).await?;
+        let tickets = office.tickets(paired.first().context("there is no phone")?, ZONE).await?;
         anyhow::ensure!(tickets.len() == phones * scans, "the list has {} tickets", tickets.len());
+        let theirs = self.way(&office).await?;
         let mut crowd = paired
             .into_iter()
             .zip(tickets.chunks(scans))
-            .map(|(paired, tickets)| Phone::new(&office, paired, tickets.to_vec()))
+            .map(|(paired, tickets)| Phone::new(&theirs, paired, tickets.to_vec()))
             .collect::<anyhow::Result<Vec<_>>>()?;
         if self.mode == Mode::Storm {
             crowd.iter_mut().try_for_each(Phone::scan_offline)?;
         }
         let before = self.pid.map(Cost::of).transpose()?;
         let started = Instant::now();
+        if self.mode == Mode::Resync {
+            let third = Duration::from_secs(u64::from(self.seconds)) / 3;
+            crowd.iter_mut().for_each(|phone| phone.cut_off(started + third, started + 2 * third));
+        }
         let (crowd, uploads) = self.let_in(crowd, started).await?;
         let took = started.elapsed();
         let cost = self.pid.map(Cost::of).transpose()?.zip(before).map(|(after, before)| after.since(before));
@@ -82,13 +88,22 @@ impl Load {
         }
         let counted = office.let_in(&event_id).await?;
         let sent = (phones * scans) as u64;
-        let report = Report { mode: self.mode, phones, sent, took, uploads, missing, counted, cost };
+        let caught_up = crowd.iter().filter_map(Phone::caught_up).max();
+        let report = Report { mode: self.mode, phones, sent, took, uploads, missing, counted, caught_up, cost };
         print!("{report}");
         if let Some(file) = &self.json {
             std::fs::write(file, format!("{:#}\n", report.json()))
                 .with_context(|| format!("writing {}", file.display()))?;
         }
         Ok(if report.whole() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// How the phones reach the server.
+    async fn way(&self, office: &Office) -> anyhow::Result<Office> {
+        match self.mode {
+            Mode::Slow => Ok(office.by_way_of(link::slow(&office.server).await?)),
+            _ => Ok(office.clone()),
+        }
     }
 
     /// Every phone at once, each in its own time.
@@ -102,7 +117,9 @@ impl Load {
                 let mode = self.mode;
                 tokio::spawn(async move {
                     let uploads = match mode {
-                        Mode::Steady => phone.steady(started + gap * place / many, gap).await,
+                        Mode::Steady | Mode::Resync | Mode::Slow => {
+                            phone.steady(started + gap * place / many, gap).await
+                        }
                         Mode::Storm => phone.storm(started + STORM * place / many).await,
                     };
                     uploads.map(|uploads| (phone, uploads))

@@ -1,7 +1,7 @@
 //! The organiser's side: an event whose doors are open, its tickets, pairings, and who is in.
 
 use admit_core::barcode::BarcodeHash;
-use admit_core::ids::{DeviceId, TicketId, uuid_v4};
+use admit_core::ids::{DeviceId, GateId, TicketId, uuid_v4};
 use admit_core::limits::IMPORT_ROWS;
 use admit_core::time::Timestamp;
 use admit_core::wire::scanning::{PairAnswer, PairRequest};
@@ -10,8 +10,10 @@ use reqwest::{Client, RequestBuilder};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// The gate that all phones stand at.
-const GATE: &str = "load";
+/// The gate of an event made here.
+pub const GATE: &str = "load";
+/// The zone that its tickets are for.
+pub const ZONE: &str = "general";
 
 /// A server, and the right to make events on it.
 #[derive(Debug, Clone)]
@@ -26,11 +28,37 @@ pub struct Office {
 /// A ticket as phones know it.
 pub type Ticket = (TicketId, BarcodeHash);
 
+/// A ticket as the list tells it, as far as asked here.
+#[derive(serde::Deserialize)]
+struct Listed {
+    ticket_id: TicketId,
+    barcode_hash: BarcodeHash,
+    zone: String,
+    gate_ids: Vec<GateId>,
+    is_valid: bool,
+    valid_from: Option<Timestamp>,
+    expires_at: Option<Timestamp>,
+}
+
+impl Listed {
+    /// Whether it lets somebody in now at whatever gate has its zone.
+    fn admits(&self, zone: &str, now_ms: i64) -> bool {
+        let begun = self.valid_from.is_none_or(|from| from.ms() <= now_ms);
+        let ended = self.expires_at.is_some_and(|end| end.ms() <= now_ms);
+        self.is_valid && self.gate_ids.is_empty() && self.zone == zone && begun && !ended
+    }
+}
+
 impl Office {
     /// Nothing is asked yet.
     pub fn new(server: &str, token: &str) -> anyhow::Result<Self> {
         let client = Client::builder().build()?;
         Ok(Self { client, server: server.trim_end_matches('/').to_owned(), token: token.to_owned() })
+    }
+
+    /// The same server at another address.
+    pub fn by_way_of(&self, server: String) -> Self {
+        Self { server, ..self.clone() }
     }
 
     fn post(&self, path: &str) -> RequestBuilder {
@@ -46,14 +74,14 @@ impl Office {
         });
         let made: Value = answered(self.post("/api/events").json(&event)).await.context("making an event")?;
         let event_id = made["id"].as_str().context("an event without an id")?.to_owned();
-        let gate = json!({ "id": GATE, "name": "Load", "zones": ["general"] });
+        let gate = json!({ "id": GATE, "name": "Load", "zones": [ZONE] });
         let gates = self.post(&format!("/api/events/{event_id}/gates")).json(&gate);
         answered::<Value>(gates).await.context("making a gate")?;
         for from in (0..tickets).step_by(IMPORT_ROWS) {
             let count = IMPORT_ROWS.min(tickets - from);
             let mut sheet = "barcode,zone\n".to_owned();
             for _ in 0..count {
-                sheet.push_str(&format!("{},general\n", uuid()?));
+                sheet.push_str(&format!("{},{ZONE}\n", uuid()?));
             }
             let import = self.post(&format!("/api/events/{event_id}/tickets/import"));
             let import = import.header("content-type", "text/csv").body(sheet);
@@ -66,10 +94,16 @@ impl Office {
         Ok(event_id)
     }
 
-    /// Pairs phones by one token.
-    pub async fn pair(&self, event_id: &str, phones: usize) -> anyhow::Result<Vec<PairAnswer>> {
+    /// Pairs phones with a gate by one token; their names are `name` and a number.
+    pub async fn pair(
+        &self,
+        event_id: &str,
+        gate_id: &str,
+        name: &str,
+        phones: usize,
+    ) -> anyhow::Result<Vec<PairAnswer>> {
         let asked = self.post(&format!("/api/events/{event_id}/pairing-tokens"));
-        let asked = asked.json(&json!({ "gate_id": GATE, "uses": phones }));
+        let asked = asked.json(&json!({ "gate_id": gate_id, "uses": phones }));
         let token: Value = answered(asked).await.context("asking for a pairing")?;
         let token = token["pairing_token"].as_str().context("a pairing without a token")?.to_owned();
         let mut paired = Vec::with_capacity(phones);
@@ -78,7 +112,7 @@ impl Office {
                 pairing_token: token.clone(),
                 device_id: DeviceId::new(uuid()?)?,
                 claim_secret: None,
-                name: Some(format!("Load {place}")),
+                name: Some(format!("{name} {place}")),
                 device_type: None,
                 app_version: None,
             };
@@ -88,20 +122,17 @@ impl Office {
         Ok(paired)
     }
 
-    /// The event's tickets, as the list tells them to a phone.
-    pub async fn tickets(&self, phone: &PairAnswer) -> anyhow::Result<Vec<Ticket>> {
-        #[derive(serde::Deserialize)]
-        struct Listed {
-            ticket_id: TicketId,
-            barcode_hash: BarcodeHash,
-        }
+    /// The event's tickets of a zone that let somebody in now, as the list tells them to a phone.
+    pub async fn tickets(&self, phone: &PairAnswer, zone: &str) -> anyhow::Result<Vec<Ticket>> {
         #[derive(serde::Deserialize)]
         struct List {
             tickets: Vec<Listed>,
         }
         let path = format!("{}/api/scanning/events/{}/manifest", self.server, phone.event_id);
         let list: List = answered(self.client.get(path).bearer_auth(&phone.api_key)).await.context("the list")?;
-        Ok(list.tickets.into_iter().map(|it| (it.ticket_id, it.barcode_hash)).collect())
+        let now = now_ms();
+        let good = list.tickets.into_iter().filter(|ticket| ticket.admits(zone, now));
+        Ok(good.map(|ticket| (ticket.ticket_id, ticket.barcode_hash)).collect())
     }
 
     /// Persons let in so far, within their tickets' limits and beyond them.

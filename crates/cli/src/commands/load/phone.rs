@@ -8,6 +8,7 @@ use admit_core::limits::{CHUNK_SCANS, REQUEST_MS, RETRY_AFTER_MAX_MS, RETRY_FIRS
 use admit_core::wire::scanning::{LogStatusAnswer, LogStatusRequest, PairAnswer, SyncAnswer};
 use admit_sim::hand::Hand;
 use anyhow::{Context, ensure};
+use reqwest::Response;
 use reqwest::header::RETRY_AFTER;
 
 use super::office::{Office, Ticket, answered, now_ms, uuid};
@@ -26,6 +27,10 @@ pub struct Phone {
     queue: VecDeque<Ticket>,
     /// Scanned and not yet uploaded.
     held: Vec<String>,
+    /// Between these nobody reaches the server.
+    outage: Option<(Instant, Instant)>,
+    /// When nothing of the outage was held any more.
+    caught_up: Option<Instant>,
 }
 
 impl Phone {
@@ -33,7 +38,23 @@ impl Phone {
     pub fn new(office: &Office, paired: PairAnswer, tickets: Vec<Ticket>) -> anyhow::Result<Self> {
         let log_id = LogId::new(uuid()?.replace('-', ""))?;
         let hand = Hand::new(paired, log_id, uuid()?)?;
-        Ok(Self { office: office.clone(), hand, queue: tickets.into(), held: Vec::new() })
+        Ok(Self {
+            office: office.clone(),
+            hand,
+            queue: tickets.into(),
+            held: Vec::new(),
+            outage: None,
+            caught_up: None,
+        })
+    }
+
+    /// Between these moments the server cannot be reached.
+    pub fn cut_off(&mut self, from: Instant, to: Instant) {
+        self.outage = Some((from, to));
+    }
+    /// From the outage's end until nothing of it was held any more.
+    pub fn caught_up(&self) -> Option<Duration> {
+        Some(self.caught_up?.saturating_duration_since(self.outage?.1))
     }
 
     fn scan(&mut self, at_ms: i64) -> anyhow::Result<()> {
@@ -53,13 +74,16 @@ impl Phone {
     }
 
     /// One after the other from `start`, with `gap` between them; what is new is uploaded in the scanner's own rhythm.
+    /// Nobody waits for an upload: who came meanwhile went in when they came.
     pub async fn steady(&mut self, start: Instant, gap: Duration) -> anyhow::Result<Uploads> {
         let mut uploads = Uploads::default();
         let (mut next, mut sent) = (start, start);
         while !self.queue.is_empty() {
             tokio::time::sleep_until(next.into()).await;
-            next += gap;
-            self.scan(now_ms())?;
+            while !self.queue.is_empty() && next <= Instant::now() {
+                self.scan(now_ms() - next.elapsed().as_millis() as i64)?;
+                next += gap;
+            }
             if self.queue.is_empty() || sent.elapsed() >= Duration::from_millis(SYNC_EVERY_MS as u64) {
                 sent = Instant::now();
                 self.upload(&mut uploads).await?;
@@ -90,32 +114,43 @@ impl Phone {
                 answer.rejected.len()
             );
         }
+        if self.outage.is_some_and(|(_, to)| to <= Instant::now()) {
+            self.caught_up.get_or_insert_with(Instant::now);
+        }
         Ok(())
+    }
+
+    /// One try, which an outage ends at once.
+    async fn offer(&self, body: &str) -> Option<Response> {
+        let now = Instant::now();
+        if self.outage.is_some_and(|(from, to)| from <= now && now < to) {
+            return None;
+        }
+        let request = self.office.client.post(format!("{}/api/scanning/sync", self.office.server));
+        let request = request.bearer_auth(&self.hand.paired().api_key).header("content-type", "application/json");
+        request.timeout(Duration::from_millis(REQUEST_MS)).body(body.to_owned()).send().await.ok()
     }
 
     async fn until_answered(&self, body: String, uploads: &mut Uploads) -> anyhow::Result<SyncAnswer> {
         for failures in 0..TRIES {
-            let request = self.office.client.post(format!("{}/api/scanning/sync", self.office.server));
-            let request = request.bearer_auth(&self.hand.paired().api_key).header("content-type", "application/json");
-            let request = request.timeout(Duration::from_millis(REQUEST_MS)).body(body.clone());
             let begun = Instant::now();
-            let asked_to_wait = match request.send().await {
-                Ok(answer) if answer.status().is_success() => {
+            let asked_to_wait = match self.offer(&body).await {
+                Some(answer) if answer.status().is_success() => {
                     if let Ok(body) = answer.bytes().await {
                         uploads.answered(begun.elapsed());
                         return serde_json::from_slice(&body).context("reading the answer to an upload");
                     }
                     None // Broken off in the middle: the same again.
                 }
-                Ok(answer) if answer.status().as_u16() == 429 || answer.status().is_server_error() => {
+                Some(answer) if answer.status().as_u16() == 429 || answer.status().is_server_error() => {
                     let seconds = answer.headers().get(RETRY_AFTER).and_then(|text| text.to_str().ok()?.parse().ok());
                     seconds.map(|seconds: u64| seconds.saturating_mul(1_000))
                 }
-                Ok(answer) => {
+                Some(answer) => {
                     let (status, body) = (answer.status(), answer.text().await.unwrap_or_default());
                     anyhow::bail!("an upload was refused with {status}: {body}");
                 }
-                Err(_) => None,
+                None => None,
             };
             uploads.repeated += 1;
             tokio::time::sleep(wait(failures, asked_to_wait)).await;

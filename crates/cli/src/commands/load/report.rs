@@ -15,6 +15,10 @@ pub enum Mode {
     Steady,
     /// All come back within one second, with everything they scanned while there was no network.
     Storm,
+    /// As steady, but for the middle third of the time nobody reaches the server: S1 §13.3's resync after an outage.
+    Resync,
+    /// As steady, over a network that is hardly there.
+    Slow,
 }
 
 /// Uploads that were answered, and those that were not.
@@ -61,6 +65,8 @@ pub struct Report {
     pub missing: u64,
     /// Persons that the server let in by them.
     pub counted: u64,
+    /// From the end of the outage until no phone held a scan of it any more.
+    pub caught_up: Option<Duration>,
     /// What the server used meanwhile.
     pub cost: Option<Cost>,
 }
@@ -80,6 +86,8 @@ impl Report {
         match self.mode {
             Mode::Steady => "steady",
             Mode::Storm => "storm",
+            Mode::Resync => "resync",
+            Mode::Slow => "slow",
         }
     }
     /// The same for programs.
@@ -98,6 +106,7 @@ impl Report {
                 "p99": self.uploads.within(99),
                 "max": self.uploads.within(100),
             },
+            "caught_up_seconds": self.caught_up.map(|time| time.as_secs_f64()),
             "missing": self.missing,
             "counted": self.counted,
             "twice": self.twice(),
@@ -123,6 +132,9 @@ impl fmt::Display for Report {
             within(99),
             within(100)
         )?;
+        if let Some(time) = self.caught_up {
+            writeln!(f, "caught up   {:.1} s after the server was back", time.as_secs_f64())?;
+        }
         writeln!(f, "asked back  {} missing, {} counted, {} of them twice", self.missing, self.counted, self.twice())?;
         if let Some(cost) = self.cost {
             let share = cost.processor.as_secs_f64() / self.took.as_secs_f64().max(f64::EPSILON);
@@ -145,7 +157,7 @@ mod tests {
         let mut uploads = Uploads::default();
         (1..=200).rev().for_each(|ms| uploads.answered(Duration::from_millis(ms)));
         let took = Duration::from_secs(2);
-        Report { mode: Mode::Steady, phones: 2, sent: 10, took, uploads, missing, counted, cost: None }
+        Report { mode: Mode::Steady, phones: 2, sent: 10, took, uploads, missing, counted, caught_up: None, cost: None }
     }
 
     #[test]

@@ -1,0 +1,84 @@
+//! `admit demo --crowd`: people who come to the demo's doors, so that there is something to watch.
+
+use std::time::{Duration, Instant};
+
+use admit_app::demo::Seeded;
+use anyhow::Context;
+
+use crate::commands::load::office::{Office, Ticket};
+use crate::commands::load::phone::Phone;
+
+/// Phones at each of the two gates.
+const PHONES: usize = 4;
+/// Between two people at one phone.
+const GAP: Duration = Duration::from_secs(4);
+/// Tickets of the zone that both gates let in.
+const ZONE: &str = "general";
+/// One in so many people comes with a copy of a ticket that was used shortly before, at another phone with no network:
+/// the double entries that somebody has to look at.
+const COPIES: usize = 61;
+/// So many people after the first of the two.
+const BETWEEN: usize = 15;
+
+/// Lets people in at the demo's first two gates, about two a second, until everybody is in or the demo is stopped.
+pub async fn come(server: &str, seeded: &Seeded) -> anyhow::Result<()> {
+    let office = Office::new(server, &seeded.api_token)?;
+    let event_id = seeded.event_id.as_str();
+    let mut paired = Vec::new();
+    for gate_id in seeded.gates.iter().take(2) {
+        let name = format!("Crowd {gate_id}");
+        paired.extend(office.pair(event_id, gate_id.as_str(), &name, PHONES).await?);
+    }
+    let mut tickets = office.tickets(paired.first().context("there is no phone")?, ZONE).await?;
+    // In one order for ever: a demo that is started again goes on about where it was.
+    tickets.sort_by_key(|(_, hash)| hash.0);
+    let inside = office.let_in(event_id).await?;
+    let left = tickets.get(inside as usize..).unwrap_or_default();
+    let start = Instant::now();
+    let many = paired.len();
+    let phones = paired.into_iter().enumerate().map(|(place, paired)| {
+        let mut phone = Phone::new(&office, paired, queue(left, place, many))?;
+        let first = start + GAP * place as u32 / many as u32;
+        Ok(tokio::spawn(async move { phone.steady(first, GAP).await }))
+    });
+    for phone in phones.collect::<anyhow::Result<Vec<_>>>()? {
+        phone.await??;
+    }
+    Ok(())
+}
+
+/// Who stands before one of `many` phones: every `many`th person, and now and then somebody with a copy.
+fn queue(tickets: &[Ticket], place: usize, many: usize) -> Vec<Ticket> {
+    let mut queue = Vec::new();
+    for (n, ticket) in tickets.iter().enumerate().skip(place).step_by(many) {
+        queue.push(ticket.clone());
+        if n >= COPIES && n.is_multiple_of(COPIES) {
+            queue.push(tickets[n - BETWEEN].clone());
+        }
+    }
+    queue
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use admit_core::barcode::BarcodeHash;
+    use admit_core::ids::TicketId;
+
+    use super::*;
+
+    #[test]
+    fn everybody_comes_once_and_now_and_then_one_has_a_copy_that_another_phone_sees() {
+        let ticket = |n: usize| (TicketId::new(format!("t{n}")).unwrap(), BarcodeHash::of(&n.to_string()));
+        let tickets: Vec<Ticket> = (0..600).map(ticket).collect();
+        let mut seen: BTreeMap<TicketId, Vec<usize>> = BTreeMap::new();
+        for phone in 0..8 {
+            queue(&tickets, phone, 8).into_iter().for_each(|(id, _)| seen.entry(id).or_default().push(phone));
+        }
+        assert_eq!(seen.len(), 600);
+        let twice: Vec<&Vec<usize>> = seen.values().filter(|phones| phones.len() > 1).collect();
+        assert_eq!(twice.len(), 9);
+        assert!(twice.iter().all(|phones| phones.len() == 2 && phones[0] != phones[1]), "{twice:?}");
+    }
+}

@@ -1,0 +1,52 @@
+//! A network that is hardly there: what phones send and get goes through it byte by byte, so to say.
+
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use reqwest::Url;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+/// One way of a message, before its first byte arrives.
+const WAY: Duration = Duration::from_millis(150);
+/// Bytes that arrive each [`TICK`]: 16 kB a second, each way, for each connection.
+const BYTES: usize = 800;
+const TICK: Duration = Duration::from_millis(50);
+
+/// Opens a slow way to a server; gives its address, which lasts as long as the program.
+pub async fn slow(server: &str) -> anyhow::Result<String> {
+    let url = Url::parse(server).with_context(|| format!("reading the address {server}"))?;
+    ensure!(url.scheme() == "http", "a slow network is only made to a server at http://, and {server} is none");
+    let host = url.host_str().with_context(|| format!("{server} names no host"))?;
+    let target = format!("{host}:{}", url.port_or_known_default().unwrap_or(80));
+    let listener = TcpListener::bind("127.0.0.1:0").await.context("opening a slow way to the server")?;
+    let address = listener.local_addr()?;
+    tokio::spawn(async move {
+        while let Ok((phone, _)) = listener.accept().await {
+            let target = target.clone();
+            tokio::spawn(async move {
+                // Where the server does not answer the connection is closed: the phone sees it and comes again.
+                if let Ok(server) = TcpStream::connect(target).await {
+                    let ((from_phone, to_phone), (from_server, to_server)) = (phone.into_split(), server.into_split());
+                    tokio::join!(trickle(from_phone, to_server), trickle(from_server, to_phone));
+                }
+            });
+        }
+    });
+    Ok(format!("http://{address}"))
+}
+
+/// Hands on what comes, late and slowly, until one side has closed.
+async fn trickle(mut from: impl AsyncReadExt + Unpin, mut to: impl AsyncWriteExt + Unpin) {
+    let mut bytes = [0; BYTES];
+    let mut last = tokio::time::Instant::now() - WAY;
+    while let Ok(some @ 1..) = from.read(&mut bytes).await {
+        let since = last.elapsed();
+        tokio::time::sleep(if since >= WAY { WAY } else { TICK }).await;
+        if to.write_all(&bytes[..some]).await.is_err() {
+            return;
+        }
+        last = tokio::time::Instant::now();
+    }
+    let _ = to.shutdown().await; // Closed already, perhaps.
+}
