@@ -43,9 +43,10 @@ macro_rules! store_suite {
             scans: a_scan_comes_back_as_it_was_sent, a_scan_resolves_to_whoever_held_its_code,
                 a_ticket_made_late_finds_its_scans, variants_come_along_wherever_they_resolve, deliveries_are_merged,
                 ids_are_known_by_device, reviews_follow_their_scans, scans_are_listed_newest_first,
+                scans_are_filtered_by_their_own_verdicts,
                 a_scan_stored_twice_is_a_conflict;
             states: states_are_replaced_whole, counters_change_by_their_difference, flow_counts_by_minute_and_gate,
-                changed_tickets_are_paged_in_order_of_change, rules_a_device_has_are_no_change;
+                subjects_are_found_by_time, changed_tickets_are_paged_in_order_of_change, rules_a_device_has_are_no_change;
             incidents: an_incident_is_one_per_subject_and_kind, incidents_are_listed_by_status,
                 decided_incidents_are_told_apart;
             devices: a_device_and_its_keys_come_back, a_pairing_token_remembers_who_used_it, logs_are_overwritten,

@@ -31,7 +31,7 @@ const MOST: f64 = 1.3;
 /// Scans of a batch.
 const BATCH: usize = 1_000;
 /// Tables whose rows come with each scan.
-const TABLES: [&str; 3] = ["scans", "states", "verdicts"];
+const TABLES: [&str; 2] = ["scans", "states"];
 
 /// Both stores.
 pub fn measure(run: &Run) -> Result<Vec<Row>> {

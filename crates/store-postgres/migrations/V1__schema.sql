@@ -239,14 +239,12 @@ CREATE TABLE tickets (
   import_key TEXT COLLATE "C",
   guest_id TEXT COLLATE "C",
   rules_serial BIGINT NOT NULL,
-  state_serial BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
   CONSTRAINT tickets_pk PRIMARY KEY (organization_id, ticket_id),
   CONSTRAINT tickets_import_key UNIQUE (organization_id, event_id, import_key)
 );
 CREATE INDEX tickets_newest ON tickets (organization_id, event_id, created_at, ticket_id);
 CREATE INDEX tickets_by_rules ON tickets (organization_id, event_id, rules_serial, ticket_id);
-CREATE INDEX tickets_by_state ON tickets (organization_id, event_id, state_serial, ticket_id) WHERE state_serial > 0;
 
 -- Which ticket ever held a code. Never updated: a code given to a ticket is never given to another of the event.
 CREATE TABLE codes (
@@ -451,42 +449,50 @@ CREATE TABLE reviews (
 CREATE INDEX reviews_of_scan ON reviews (organization_id, scan_id, device_id, digest);
 
 -- ---------------------------------------------------------------- derived: `admit rebuild` makes these again
+-- What the reducer says of a subject, its scans' verdicts included: one row, written whole. One that lost its last scan
+-- to another subject stays with scans = 0: who follows the event's changes has to hear of it, and nobody else sees it.
+-- first_at, last_at: of its scans' times; of no scans the one is after the other. In the index for who looks by time alone.
 CREATE TABLE states (
   organization_id TEXT COLLATE "C" NOT NULL,
   event_id TEXT COLLATE "C" NOT NULL,
   subject TEXT COLLATE "C" NOT NULL,
   serial BIGINT NOT NULL,
+  scans BIGINT NOT NULL,
   persons BIGINT NOT NULL,
+  first_at BIGINT NOT NULL,
+  last_at BIGINT NOT NULL,
   digest BYTEA NOT NULL,
   occupancy TEXT COLLATE "C" NOT NULL,
   state TEXT COLLATE "C" NOT NULL,
   effective TEXT COLLATE "C" NOT NULL,
+  verdicts TEXT COLLATE "C" NOT NULL,
   CONSTRAINT states_pk PRIMARY KEY (organization_id, event_id, subject)
 );
+CREATE INDEX states_in_order ON states (organization_id, event_id, serial, subject, first_at, last_at);
 
--- place: in the reducer's order within the subject.
-CREATE TABLE verdicts (
+-- Scans that count nothing until a person accepts them: few, and asked for by device.
+CREATE TABLE waiting (
   organization_id TEXT COLLATE "C" NOT NULL,
-  scan_id TEXT COLLATE "C" NOT NULL,
-  device_id TEXT COLLATE "C" NOT NULL,
-  digest BYTEA NOT NULL,
   event_id TEXT COLLATE "C" NOT NULL,
   subject TEXT COLLATE "C" NOT NULL,
-  place BIGINT NOT NULL,
-  at BIGINT NOT NULL,
+  device_id TEXT COLLATE "C" NOT NULL,
+  scan_id TEXT COLLATE "C" NOT NULL,
+  digest BYTEA NOT NULL,
+  CONSTRAINT waiting_pk PRIMARY KEY (organization_id, event_id, subject, device_id, scan_id, digest)
+);
+CREATE INDEX waiting_of_device ON waiting (organization_id, device_id);
+
+-- Persons through each gate in each minute since 1970.
+CREATE TABLE flow (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  minute BIGINT NOT NULL,
   gate_id TEXT COLLATE "C" NOT NULL,
-  outcome TEXT COLLATE "C" NOT NULL,
-  conflict BOOLEAN NOT NULL,
-  waits BOOLEAN NOT NULL,
   entered BIGINT NOT NULL,
   exited BIGINT NOT NULL,
   refused BIGINT NOT NULL,
-  verdict TEXT COLLATE "C" NOT NULL,
-  CONSTRAINT verdicts_pk PRIMARY KEY (organization_id, scan_id, device_id, digest)
+  CONSTRAINT flow_pk PRIMARY KEY (organization_id, event_id, minute, gate_id)
 );
-CREATE INDEX verdicts_of_subject ON verdicts (organization_id, event_id, subject, place);
-CREATE INDEX verdicts_by_time ON verdicts (organization_id, event_id, at);
-CREATE INDEX verdicts_that_wait ON verdicts (organization_id, device_id) WHERE waits;
 
 CREATE TABLE occupancy (
   organization_id TEXT COLLATE "C" NOT NULL,
@@ -541,7 +547,7 @@ CREATE INDEX incidents_open ON incidents (organization_id, event_id, status, kin
 -- of one ticket. So it is shown rows of the right shape once; they are gone again when this migration ends, what it
 -- learned stays until real rows teach it better.
 INSERT INTO tickets SELECT 'o', 't' || n, 'e', 'active', 1, '[]', 'z', NULL, NULL, 'b' || n, '', 'k' || n, 'g' || n,
-  n / 10, n / 5, n / 100 FROM generate_series(1, 3000) n;
+  n / 10, n / 100 FROM generate_series(1, 3000) n;
 INSERT INTO codes SELECT 'o', 'e', decode(md5(n::text), 'hex'), 't' || n FROM generate_series(1, 3000) n;
 INSERT INTO guests SELECT 'o', 'g' || n, 'e', 't' || n, NULL, NULL, 'n' || n, 'n' || n, 'm' || n, NULL, 1, NULL, NULL,
   'x' || n, n / 100, n, n / 10 FROM generate_series(1, 3000) n;
@@ -556,9 +562,9 @@ INSERT INTO deliveries SELECT 'o', 's' || n, 'd' || n % 40, decode(md5(n::text),
   'd' || n % 40 FROM generate_series(1, 300) n;
 INSERT INTO reviews SELECT 'o', 'e', n, 'd' || n % 40, 's' || n, decode(md5(n::text), 'hex'), 'accept', 'u', '', n
   FROM generate_series(1, 300) n;
-INSERT INTO states SELECT 'o', 'e', 'ticket:t' || n, n, 1, '', '{}', '{}', '[]' FROM generate_series(1, 3000) n;
-INSERT INTO verdicts SELECT 'o', 's' || n, 'd' || n % 40, decode(md5(n::text), 'hex'), 'e', 'ticket:t' || n, 0, n,
-  'north', 'valid', false, false, 1, 0, 0, '{}' FROM generate_series(1, 3000) n;
+INSERT INTO states SELECT 'o', 'e', 'ticket:t' || n, n, 1, 1, n, n, '', '{}', '{}', '[]', '[]' FROM generate_series(1, 3000) n;
+INSERT INTO waiting SELECT 'o', 'e', 'ticket:t' || n, 'd' || n % 40, 's' || n, decode(md5(n::text), 'hex') FROM generate_series(1, 300) n;
+INSERT INTO flow SELECT 'o', 'e', n / 10, 'g' || n % 10, 1, 0, 0 FROM generate_series(1, 3000) n;
 INSERT INTO incidents SELECT 'o', 'i' || n, 'e', 'ticket:t' || n, 'double_entry', 'critical', true, '', '{}', 'open',
   NULL, NULL, NULL, NULL, NULL, n, n, n FROM generate_series(1, 3000) n;
 INSERT INTO batches SELECT 'o', 'd' || n % 40, 'sync', 'b' || n, 'e', '', '{}', 'completed', 1, 1, 0, 0, n, n
@@ -577,14 +583,15 @@ ALTER TABLE scans ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUM
 ALTER TABLE deliveries ALTER COLUMN organization_id SET (n_distinct = 1);
 ALTER TABLE reviews ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
 ALTER TABLE states ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
-ALTER TABLE verdicts ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
+ALTER TABLE waiting ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
+ALTER TABLE flow ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
 ALTER TABLE incidents ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
 ALTER TABLE batches ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
 ALTER TABLE devices ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
 ALTER TABLE device_keys ALTER COLUMN organization_id SET (n_distinct = 1);
 ALTER TABLE logs ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
-ANALYZE tickets, codes, guests, rules, audit, scans, deliveries, reviews, states, verdicts, incidents, batches, devices, device_keys, logs;
-TRUNCATE tickets, codes, guests, rules, audit, scans, deliveries, reviews, states, verdicts, incidents, batches, devices, device_keys, logs;
+ANALYZE tickets, codes, guests, rules, audit, scans, deliveries, reviews, states, waiting, flow, incidents, batches, devices, device_keys, logs;
+TRUNCATE tickets, codes, guests, rules, audit, scans, deliveries, reviews, states, waiting, flow, incidents, batches, devices, device_keys, logs;
 
 -- ---------------------------------------------------------------- workflows
 CREATE TABLE runs (
@@ -793,9 +800,13 @@ ALTER TABLE states ENABLE ROW LEVEL SECURITY;
 ALTER TABLE states FORCE ROW LEVEL SECURITY;
 CREATE POLICY states_own ON states USING (organization_id = current_setting('app.organization_id', true))
   WITH CHECK (organization_id = current_setting('app.organization_id', true));
-ALTER TABLE verdicts ENABLE ROW LEVEL SECURITY;
-ALTER TABLE verdicts FORCE ROW LEVEL SECURITY;
-CREATE POLICY verdicts_own ON verdicts USING (organization_id = current_setting('app.organization_id', true))
+ALTER TABLE waiting ENABLE ROW LEVEL SECURITY;
+ALTER TABLE waiting FORCE ROW LEVEL SECURITY;
+CREATE POLICY waiting_own ON waiting USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE flow ENABLE ROW LEVEL SECURITY;
+ALTER TABLE flow FORCE ROW LEVEL SECURITY;
+CREATE POLICY flow_own ON flow USING (organization_id = current_setting('app.organization_id', true))
   WITH CHECK (organization_id = current_setting('app.organization_id', true));
 ALTER TABLE occupancy ENABLE ROW LEVEL SECURITY;
 ALTER TABLE occupancy FORCE ROW LEVEL SECURITY;

@@ -7,8 +7,7 @@ use admit_app::ports::TxDevices;
 use admit_app::records::*;
 use admit_core::fraud::Arrivals;
 use admit_core::ids::{BatchId, DeviceId, EventId, KeyId, LogId};
-use admit_core::reduce::{LeftOut, ScanVerdict};
-use admit_core::wire::stored::verdict_from_json;
+use admit_core::scan::Digest;
 
 use crate::driver::{Driver, statements};
 use crate::tx::SqlTx;
@@ -72,13 +71,12 @@ statements! {
     /// The same on a read snapshot, which locks nothing.
     READ_PAIRING_TOKEN = "SELECT token_hash, event_id, gate_id, device_id, uses, used_by, expires_at, created_at, claim_hash FROM pairing_tokens
         WHERE organization_id = $1 AND token_hash = $2";
-    /// What a device scanned of an event, and what the reducer says to it.
-    JUDGED_OF_DEVICE = "SELECT v.subject, v.verdict FROM scans s CROSS JOIN verdicts v
-        WHERE s.organization_id = $1 AND s.device_id = $2 AND v.organization_id = s.organization_id
-        AND v.scan_id = s.scan_id AND v.device_id = s.device_id AND v.digest = s.digest AND v.event_id = $3
-        ORDER BY s.serial, s.n";
+    /// Scans of a device in an event that wait for a person, by arrival.
+    WAITING = "SELECT w.scan_id, w.digest, w.subject FROM waiting w CROSS JOIN scans s
+        WHERE s.organization_id = w.organization_id AND s.scan_id = w.scan_id AND s.device_id = w.device_id AND s.digest = w.digest
+        AND w.organization_id = $1 AND w.device_id = $2 AND w.event_id = $3 ORDER BY s.serial, s.n";
     /// How many scans of each device wait for a person.
-    COUNT_WAITING = "SELECT device_id, COUNT(*) FROM verdicts WHERE organization_id = $1 AND waits GROUP BY device_id";
+    COUNT_WAITING = "SELECT device_id, COUNT(*) FROM waiting WHERE organization_id = $1 GROUP BY device_id";
     /// Overwrites who used a pairing token.
     UPDATE_PAIRING_TOKEN = "UPDATE pairing_tokens SET uses = $3, used_by = $4, expires_at = $5, device_id = $6
         WHERE organization_id = $1 AND token_hash = $2";
@@ -327,18 +325,12 @@ impl<D: Driver> TxDevices for SqlTx<'_, D> {
     }
     fn waiting_scans(&mut self, event_id: &EventId, device_id: &DeviceId) -> Result<Vec<WaitingScan>> {
         let id = self.organization_id.clone();
-        let judged = self.all(&JUDGED_OF_DEVICE, &[(&id).into(), device_id.into(), event_id.into()], |row| {
-            let (subject_key, verdict) = (row.text()?, row.text()?);
-            let verdict = verdict_from_json(&verdict).map_err(|error| Error::Bug(error.to_string()))?;
-            Ok((subject_key, verdict))
-        })?;
-        let waits = judged.into_iter().filter(|(_, verdict)| verdict.left_out == Some(LeftOut::Unverified));
-        let scan = |(subject_key, verdict): (String, ScanVerdict)| WaitingScan {
-            scan_id: verdict.scan_id,
-            digest: verdict.digest,
-            subject_key,
-        };
-        Ok(waits.map(scan).collect())
+        self.all(&WAITING, &[(&id).into(), device_id.into(), event_id.into()], |row| {
+            Ok(WaitingScan { scan_id: row.parsed()?, digest: Digest(row.hash()?), subject_key: row.text()? })
+        })
+    }
+    fn all_waiting_scans(&mut self, event_id: &EventId) -> Result<Vec<(DeviceId, WaitingScan)>> {
+        self.load_all_waiting(event_id)
     }
     fn count_waiting(&mut self) -> Result<BTreeMap<DeviceId, u64>> {
         let id = self.organization_id.clone();

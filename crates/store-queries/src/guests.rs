@@ -34,6 +34,7 @@ statements! {
     /// A page of guests with their tickets' states. $5: text to find, $6: the same as a LIKE pattern, $9: whose lists.
     GUESTS = concat!("SELECT ", guest_columns!(), ", ", state_columns!(), " FROM guests g
         LEFT JOIN states s ON s.organization_id = g.organization_id AND s.event_id = g.event_id AND s.subject = 'ticket:' || g.ticket_id
+            AND s.scans > 0
         WHERE g.organization_id = $1 AND g.event_id = $2 AND (g.created_at, g.guest_id) < ($3, $4)
         AND (CAST($5 AS TEXT) IS NULL OR g.folded LIKE $6 ESCAPE '!' OR substr(g.email, 1, length($5)) = $5
             OR substr(g.external_id, 1, length($5)) = $5)

@@ -1,6 +1,6 @@
 //! Scans, reviews and what follows from them: the noun's trait, its lists and its changes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use admit_app::error::Result;
 use admit_app::ports::{ScanFilter, TxScans};
@@ -9,36 +9,48 @@ use admit_core::ids::{DeviceId, EventId, ScanId, TicketId, UserId};
 use admit_core::occupancy::Occupancy;
 use admit_core::reduce::{Resolved, ScanVerdict, merge_deliveries};
 use admit_core::review::Review;
-use admit_core::scan::{Digest, SignatureState};
+use admit_core::scan::{Digest, Fact, SignatureState};
 use admit_core::time::Timestamp;
 
 use crate::driver::{Asked, Driver, Stmt, bulks, statements};
 use crate::facts::{fact_columns, read_delivery, read_fact, read_subject, split_subjects};
 use crate::incidents::INCIDENTS_OF;
 use crate::page;
-use crate::states::STATES;
-use crate::tickets::{CHANGED_BY_RULES, CHANGED_BY_SCANS, read_ticket};
+use crate::states::JUDGED_STATES;
+use crate::tickets::{CHANGED_BY_RULES, CHANGED_BY_SCANS, read_changed};
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 
-/// From scans `o` of a list to their code's ticket `oc` and their verdict `v`.
-macro_rules! with_verdicts {
+/// From scans `o` of a list to their code's ticket `oc`.
+macro_rules! with_codes {
     () => {
-        " LEFT JOIN codes oc ON oc.organization_id = o.organization_id AND oc.event_id = o.event_id AND oc.barcode_hash = o.barcode_hash
-        LEFT JOIN verdicts v ON v.organization_id = o.organization_id AND v.scan_id = o.scan_id AND v.device_id = o.device_id
-            AND v.digest = o.digest "
+        " LEFT JOIN codes oc ON oc.organization_id = o.organization_id AND oc.event_id = o.event_id AND oc.barcode_hash = o.barcode_hash "
     };
 }
-/// What both lists filter by: below (serial, place) $3 $4, device $5, outcome $6, conflict $7; limit $8.
+/// What every list filters by: below (serial, place) $3 $4, device $5; limit $6.
 macro_rules! filters {
-    ($also:literal) => {
-        concat!("WHERE ", $also, filters!())
-    };
     () => {
-        "o.organization_id = $1 AND o.event_id = $2 AND (o.serial, o.n) < ($3, $4)
-        AND (CAST($5 AS TEXT) IS NULL OR o.device_id = $5) AND (CAST($6 AS TEXT) IS NULL OR v.outcome = $6)
-        AND (CAST($7 AS BOOLEAN) IS NULL OR COALESCE(v.conflict, FALSE) = $7)
-        ORDER BY o.serial DESC, o.n DESC LIMIT $8"
+        "o.organization_id = $1 AND o.event_id = $2 AND (o.serial, o.n) < ($3, $4) AND (CAST($5 AS TEXT) IS NULL OR o.device_id = $5)
+        ORDER BY o.serial DESC, o.n DESC LIMIT $6"
+    };
+}
+/// From scans `o` on to the state `s` of what they are about, if its verdicts hold the texts $7 and $8. One of them may be
+/// another scan's: whoever asks looks again. `$hex`: a code's hash as a subject names it.
+macro_rules! judged {
+    ($hex:literal) => {
+        concat!(
+            with_codes!(),
+            "LEFT JOIN states s ON s.organization_id = o.organization_id AND s.event_id = o.event_id AND s.subject =
+                COALESCE('ticket:' || COALESCE(oc.ticket_id, o.manual_ticket_id), 'unknown:sha256:' || ",
+            $hex,
+            ") WHERE (CAST($7 AS TEXT) IS NULL OR s.verdicts LIKE $7) AND (CAST($8 AS TEXT) IS NULL OR s.verdicts LIKE $8) AND "
+        )
+    };
+}
+/// The columns of a list of scans.
+macro_rules! listed {
+    ($from:expr) => {
+        concat!("SELECT o.serial, o.n, ", fact_columns!(), " FROM ", $from, filters!())
     };
 }
 /// Reviews of scans `s`, each with what the scan is about (`$subject`, as [`read_subject`] has it).
@@ -57,18 +69,21 @@ macro_rules! reviews_from {
 
 statements! {
     /// A page of scans, newest first by arrival.
-    SCANS = concat!("SELECT o.serial, o.n, v.verdict, ", fact_columns!(), " FROM scans o", with_verdicts!(), filters!(""));
-    /// The same of one ticket ($9).
+    SCANS = listed!(concat!("scans o", with_codes!(), "WHERE "));
+    /// The same of scans about what some verdict says so of.
+    SCANS_JUDGED = listed!(concat!("scans o", judged!("lower(hex(o.barcode_hash))"))),
+        postgres = listed!(concat!("scans o", judged!("encode(o.barcode_hash, 'hex')")));
+    /// The same of one ticket ($7).
     SCANS_OF_TICKET = concat!("WITH found AS (
             SELECT s.scan_id, s.device_id, s.digest FROM codes c CROSS JOIN scans s
                 WHERE s.organization_id = c.organization_id AND s.event_id = c.event_id AND s.barcode_hash = c.barcode_hash
-                AND c.organization_id = $1 AND c.event_id = $2 AND c.ticket_id = $9
+                AND c.organization_id = $1 AND c.event_id = $2 AND c.ticket_id = $7
             UNION ALL
             SELECT s.scan_id, s.device_id, s.digest FROM scans s WHERE s.organization_id = $1 AND s.event_id = $2
-                AND s.manual_ticket_id = $9 AND NOT EXISTS (SELECT 1 FROM codes c WHERE c.organization_id = s.organization_id
+                AND s.manual_ticket_id = $7 AND NOT EXISTS (SELECT 1 FROM codes c WHERE c.organization_id = s.organization_id
                     AND c.event_id = s.event_id AND c.barcode_hash = s.barcode_hash)
-        ) SELECT o.serial, o.n, v.verdict, ", fact_columns!(), " FROM found CROSS JOIN scans o",
-        with_verdicts!(), filters!("o.scan_id = found.scan_id AND o.device_id = found.device_id AND o.digest = found.digest AND "));
+        ) ", listed!(concat!("found CROSS JOIN scans o", with_codes!(), "WHERE o.scan_id = found.scan_id AND o.device_id = found.device_id
+            AND o.digest = found.digest AND ")));
     /// Later deliveries of scans.
     DELIVERIES = "SELECT scan_id, device_id, digest, signature_state, after_revocation, offset_seconds, received_at, judged_serial,
         judged_outcome FROM deliveries WHERE organization_id = $1 AND scan_id IN ($2)";
@@ -106,9 +121,20 @@ fn place(review: &Review) -> (u64, DeviceId, ScanId, Digest) {
 }
 fn read_scan_row(row: &mut Row) -> Result<(ScanRow, i64)> {
     let (serial, n) = (row.count()?, row.int()?);
-    let verdict = row.option(|row| row.json::<ScanVerdict>("verdict"))?;
     let (subject, fact) = read_fact(row)?;
-    Ok((ScanRow { fact, subject_key: subject.key(), verdict, serial }, n))
+    Ok((ScanRow { fact, subject_key: subject.key(), verdict: None, serial }, n))
+}
+/// Whether a scan with its verdict is among what is looked for.
+fn passes(filter: &ScanFilter, row: &ScanRow) -> bool {
+    let verdict = row.verdict.as_ref();
+    filter.outcome.is_none_or(|outcome| verdict.is_some_and(|verdict| verdict.outcome == outcome))
+        && filter.conflict.is_none_or(|conflict| verdict.is_some_and(|verdict| verdict.conflict) == conflict)
+}
+/// What the JSON of a verdict that [`passes`] holds, as patterns.
+fn patterns(filter: &ScanFilter) -> [Value<'static>; 2] {
+    let outcome = filter.outcome.map(|outcome| format!("%\"outcome\":\"{outcome}\"%"));
+    let conflict = filter.conflict.filter(|conflict| *conflict).map(|_| "%\"conflict\":true%".to_owned());
+    [outcome, conflict].map(|pattern| pattern.map_or(Value::Null, Value::from))
 }
 
 impl<D: Driver> SqlTx<'_, D> {
@@ -131,6 +157,46 @@ impl<D: Driver> SqlTx<'_, D> {
             Ok(())
         })?;
         Ok(())
+    }
+    /// Says what the reducer does of a page of scans.
+    fn add_verdicts(&mut self, event_id: &EventId, rows: &mut [(ScanRow, i64)]) -> Result<()> {
+        let subjects: BTreeSet<String> = rows.iter().map(|(row, _)| row.subject_key.clone()).collect();
+        let verdicts = self.load_verdicts(event_id, &subjects.into_iter().collect::<Vec<_>>())?;
+        for (row, _) in rows {
+            let Fact { scan, digest, .. } = &row.fact;
+            let its = |verdict: &&ScanVerdict| {
+                verdict.digest == *digest && verdict.scan_id == scan.scan_id && verdict.device_id == scan.device_id
+            };
+            row.verdict = verdicts.get(&row.subject_key).and_then(|of_it| of_it.iter().find(its)).cloned();
+        }
+        Ok(())
+    }
+    /// As many scans as a page wants: what a statement finds is looked at again, and more asked for where too few pass.
+    fn list_scans(
+        &mut self,
+        event_id: &EventId,
+        filter: &ScanFilter,
+        page: &Page,
+        stmt: &'static Stmt,
+        also: &[Value<'_>],
+    ) -> Result<Vec<(ScanRow, i64)>> {
+        let id = self.organization_id.clone();
+        let (from, limit) = (page::from(page)?, page::limit(page));
+        let (mut serial, mut n) = (from.number, from.id.parse::<i64>().unwrap_or(i64::MAX));
+        let mut out: Vec<(ScanRow, i64)> = Vec::new();
+        loop {
+            let device_id = filter.device_id.as_ref().into();
+            let mut values = vec![(&id).into(), event_id.into(), serial.into(), n.into(), device_id, limit.into()];
+            values.extend_from_slice(also);
+            let mut rows = self.all(stmt, &values, read_scan_row)?;
+            let last = rows.last().map(|(row, n)| (row.serial, *n)).filter(|_| rows.len() as i64 == limit);
+            self.add_verdicts(event_id, &mut rows)?;
+            out.extend(rows.into_iter().filter(|(row, _)| passes(filter, row)));
+            match last {
+                Some(last) if (out.len() as i64) < limit => (serial, n) = (last.0.cast_signed(), last.1),
+                _ => return Ok(out),
+            }
+        }
     }
     fn decisions_with(
         &mut self,
@@ -171,7 +237,7 @@ impl<D: Driver> TxScans for SqlTx<'_, D> {
             let list: Vec<Value<'_>> = subjects.iter().map(Value::from).collect();
             self.foresee(&[
                 Asked { stmt: &ANY_REVIEW, params: &key[..1], list: None },
-                Asked { stmt: &STATES, params: &key, list: Some(&list) },
+                Asked { stmt: &JUDGED_STATES, params: &key, list: Some(&list) },
                 Asked { stmt: &INCIDENTS_OF, params: &key, list: Some(&list) },
             ]);
         }
@@ -246,11 +312,19 @@ impl<D: Driver> TxScans for SqlTx<'_, D> {
     fn states(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<StateRecord>> {
         self.load_states(event_id, subjects)
     }
+    fn judged_states(
+        &mut self,
+        event_id: &EventId,
+        subjects: &[String],
+    ) -> Result<Vec<(StateRecord, Vec<ScanVerdict>)>> {
+        self.load_judged_states(event_id, subjects)
+    }
     fn all_states(&mut self, event_id: &EventId) -> Result<Vec<StateRecord>> {
         self.load_all_states(event_id)
     }
     fn verdicts(&mut self, event_id: &EventId, subject: &str) -> Result<Vec<ScanVerdict>> {
-        self.load_verdicts(event_id, subject)
+        let mut found = self.load_verdicts(event_id, &[subject.to_owned()])?;
+        Ok(found.remove(subject).unwrap_or_default())
     }
     fn put_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()> {
         self.replace_states(event_id, states)
@@ -259,26 +333,12 @@ impl<D: Driver> TxScans for SqlTx<'_, D> {
         self.store_states(event_id, states)
     }
     fn scans(&mut self, event_id: &EventId, filter: &ScanFilter, page: &Page) -> Result<Listed<ScanRow>> {
-        let id = self.organization_id.clone();
-        let from = page::from(page)?;
-        let mut values = vec![
-            (&id).into(),
-            event_id.into(),
-            from.number.into(),
-            from.id.parse::<i64>().unwrap_or(i64::MAX).into(),
-            filter.device_id.as_ref().into(),
-            filter.outcome.map(|outcome| outcome.as_str()).into(),
-            filter.conflict.into(),
-            page::limit(page).into(),
-        ];
-        let stmt = match &filter.ticket_id {
-            Some(ticket_id) => {
-                values.push(ticket_id.into());
-                &SCANS_OF_TICKET
-            }
-            None => &SCANS,
+        let picked = filter.outcome.is_some() || filter.conflict == Some(true);
+        let mut rows = match &filter.ticket_id {
+            Some(ticket_id) => self.list_scans(event_id, filter, page, &SCANS_OF_TICKET, &[ticket_id.into()])?,
+            None if picked => self.list_scans(event_id, filter, page, &SCANS_JUDGED, &patterns(filter))?,
+            None => self.list_scans(event_id, filter, page, &SCANS, &[])?,
         };
-        let mut rows = self.all(stmt, &values, read_scan_row)?;
         self.merge_later(&mut rows)?;
         let listed = page::listed(page, rows, |(row, n)| (row.serial as i64, n.to_string()));
         Ok(Listed { items: listed.items.into_iter().map(|(row, _)| row).collect(), next_cursor: listed.next_cursor })
@@ -295,6 +355,12 @@ impl<D: Driver> TxScans for SqlTx<'_, D> {
     fn flow(&mut self, event_id: &EventId, since: Timestamp) -> Result<Vec<MinuteFlow>> {
         self.load_flow(event_id, since)
     }
+    fn add_flow(&mut self, event_id: &EventId, delta: &[MinuteFlow]) -> Result<()> {
+        self.put_flow(event_id, delta)
+    }
+    fn set_flow(&mut self, event_id: &EventId, flow: &[MinuteFlow]) -> Result<()> {
+        self.replace_flow(event_id, flow)
+    }
     fn changed_tickets(
         &mut self,
         event_id: &EventId,
@@ -307,13 +373,8 @@ impl<D: Driver> TxScans for SqlTx<'_, D> {
         let after_id = after.1.map_or("\u{7f}", |ticket_id| ticket_id.as_str());
         let limit_value = Value::Int(i64::try_from(limit).unwrap_or(i64::MAX));
         let values = [(&id).into(), event_id.into(), after.0.into(), after_id.into(), rules_after.into(), limit_value];
-        let by_scans = self.all(&CHANGED_BY_SCANS, &values, read_ticket)?;
-        let by_rules = self.all(&CHANGED_BY_RULES, &values, read_ticket)?;
-        let mut changed: Vec<(TicketRecord, u64)> = Vec::with_capacity(by_scans.len() + by_rules.len());
-        changed
-            .extend(by_scans.into_iter().map(|ticket| (ticket.state_serial, ticket)).map(|(at, ticket)| (ticket, at)));
-        changed
-            .extend(by_rules.into_iter().map(|ticket| (ticket.rules_serial, ticket)).map(|(at, ticket)| (ticket, at)));
+        let mut changed = self.all(&CHANGED_BY_SCANS, &values, read_changed)?;
+        changed.extend(self.all(&CHANGED_BY_RULES, &values, read_changed)?);
         changed.sort_by(|(a, a_at), (b, b_at)| (a_at, &a.ticket_id).cmp(&(b_at, &b.ticket_id)));
         changed.truncate(limit);
         Ok(changed)

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use admit_app::error::{Error, Result};
+use admit_app::error::Result;
 use admit_app::records::*;
-use admit_core::ids::{EventId, TicketId};
-use admit_core::incident::Subject;
+use admit_core::ids::{DeviceId, EventId};
 use admit_core::occupancy::{GateFlow, Occupancy};
 use admit_core::reduce::{LeftOut, ScanVerdict};
-use admit_core::scan::ScanKind;
+use admit_core::scan::Digest;
 use admit_core::time::Timestamp;
 use admit_core::wire::stored;
 
@@ -24,28 +23,44 @@ macro_rules! state_columns {
 pub(crate) use state_columns;
 /// Columns of [`state_columns`].
 const COLUMNS: usize = 6;
+const MINUTE_MS: i64 = 60_000;
+
+/// States that stand: of subjects that have scans.
+macro_rules! standing {
+    ($columns:expr, $where:literal) => {
+        concat!(
+            "SELECT ",
+            $columns,
+            " FROM states s WHERE s.organization_id = $1 AND s.event_id = $2 AND s.scans > 0",
+            $where
+        )
+    };
+}
 
 statements! {
     /// States of subjects.
-    STATES = concat!("SELECT ", state_columns!(), " FROM states s WHERE s.organization_id = $1 AND s.event_id = $2 AND s.subject IN ($3)");
+    STATES = standing!(state_columns!(), " AND s.subject IN ($3)");
+    /// The same with their scans' verdicts.
+    JUDGED_STATES = standing!(concat!(state_columns!(), ", s.verdicts"), " AND s.subject IN ($3)");
     /// All states, by subject.
-    ALL_STATES = concat!("SELECT ", state_columns!(), " FROM states s WHERE s.organization_id = $1 AND s.event_id = $2 ORDER BY s.subject");
-    /// Removes states.
-    DELETE_STATES = "DELETE FROM states WHERE organization_id = $1 AND event_id = $2 AND subject IN ($3)";
-    /// Verdicts of a subject, in order.
-    VERDICTS = "SELECT verdict FROM verdicts WHERE organization_id = $1 AND event_id = $2 AND subject = $3 ORDER BY place";
-    /// Removes the verdicts of subjects.
-    DELETE_VERDICTS = "DELETE FROM verdicts WHERE organization_id = $1 AND event_id = $2 AND subject IN ($3)";
-    /// Notes a change by scans on tickets.
-    MARK_TICKETS = "UPDATE tickets SET state_serial = $3 WHERE organization_id = $1 AND event_id = $2 AND ticket_id IN ($4)";
+    ALL_STATES = standing!(state_columns!(), " ORDER BY s.subject");
+    /// Verdicts of subjects, in order.
+    VERDICTS = standing!("s.subject, s.verdicts", " AND s.subject IN ($3)");
     /// Subjects with a scan outside [$3, $4].
-    SUBJECTS_OUTSIDE = "SELECT DISTINCT subject FROM verdicts WHERE organization_id = $1 AND event_id = $2 AND (at < $3 OR at > $4)";
-    /// Subjects with a scan inside [$3, $4].
-    SUBJECTS_INSIDE = "SELECT DISTINCT subject FROM verdicts WHERE organization_id = $1 AND event_id = $2 AND at >= $3 AND at <= $4";
+    SUBJECTS_OUTSIDE = "SELECT s.subject FROM states s WHERE s.organization_id = $1 AND s.event_id = $2 AND (s.first_at < $3 OR s.last_at > $4)";
+    /// Subjects that may have a scan inside [$3, $4], and whether one certainly is: their first or last.
+    SUBJECTS_INSIDE = "SELECT s.subject, s.first_at >= $3 OR s.last_at <= $4 FROM states s
+        WHERE s.organization_id = $1 AND s.event_id = $2 AND s.last_at >= $3 AND s.first_at <= $4";
+    /// Forgets which scans of subjects wait for a person.
+    DELETE_WAITING = "DELETE FROM waiting WHERE organization_id = $1 AND event_id = $2 AND subject IN ($3)";
+    /// Every scan of an event that waits for a person.
+    ALL_WAITING = "SELECT device_id, scan_id, digest, subject FROM waiting WHERE organization_id = $1 AND event_id = $2";
     /// Persons by gate and minute.
-    FLOW = "SELECT at / 60000 AS minute, gate_id, CAST(SUM(entered) AS BIGINT), CAST(SUM(exited) AS BIGINT), CAST(SUM(refused) AS BIGINT)
-        FROM verdicts WHERE organization_id = $1 AND event_id = $2 AND at >= $3
-        GROUP BY at / 60000, gate_id ORDER BY minute, gate_id";
+    FLOW = "SELECT minute, gate_id, entered, exited, refused FROM flow
+        WHERE organization_id = $1 AND event_id = $2 AND minute >= $3 AND (entered <> 0 OR exited <> 0 OR refused <> 0)
+        ORDER BY minute, gate_id";
+    /// Forgets an event's flow.
+    DELETE_FLOW = "DELETE FROM flow WHERE organization_id = $1 AND event_id = $2";
     /// An event's counters.
     OCCUPANCY = "SELECT inside, inside_over, entered, over, exited, subjects FROM occupancy WHERE organization_id = $1 AND event_id = $2";
     /// Counters by gate.
@@ -65,18 +80,20 @@ statements! {
 bulks! {
     /// Stores states.
     PUT_STATES = "states" {
-        organization_id: Text, event_id: Text, subject: Text, serial: Int, persons: Int, digest: Blob, occupancy: Text,
-        state: Text, effective: Text,
-    }, "ON CONFLICT (organization_id, event_id, subject) DO UPDATE SET serial = excluded.serial, persons = excluded.persons,
-        digest = excluded.digest, occupancy = excluded.occupancy, state = excluded.state, effective = excluded.effective";
-    /// Stores verdicts. A scan moves to another subject when its code is given to a ticket.
-    PUT_VERDICTS = "verdicts" {
-        organization_id: Text, scan_id: Text, device_id: Text, digest: Blob, event_id: Text, subject: Text, place: Int, at: Int,
-        gate_id: Text, outcome: Text, conflict: Bool, waits: Bool, entered: Int, exited: Int, refused: Int, verdict: Text,
-    }, "ON CONFLICT (organization_id, scan_id, device_id, digest) DO UPDATE SET subject = excluded.subject,
-        place = excluded.place, at = excluded.at, gate_id = excluded.gate_id, outcome = excluded.outcome,
-        conflict = excluded.conflict, waits = excluded.waits, entered = excluded.entered, exited = excluded.exited, refused = excluded.refused,
-        verdict = excluded.verdict";
+        organization_id: Text, event_id: Text, subject: Text, serial: Int, scans: Int, persons: Int, first_at: Int, last_at: Int,
+        digest: Blob, occupancy: Text, state: Text, effective: Text, verdicts: Text,
+    }, "ON CONFLICT (organization_id, event_id, subject) DO UPDATE SET serial = excluded.serial, scans = excluded.scans,
+        persons = excluded.persons, first_at = excluded.first_at, last_at = excluded.last_at, digest = excluded.digest,
+        occupancy = excluded.occupancy, state = excluded.state, effective = excluded.effective, verdicts = excluded.verdicts";
+    /// Notes which scans wait for a person.
+    INSERT_WAITING = "waiting" {
+        organization_id: Text, event_id: Text, subject: Text, device_id: Text, scan_id: Text, digest: Blob,
+    };
+    /// Adds to the flow.
+    ADD_FLOW = "flow" {
+        organization_id: Text, event_id: Text, minute: Int, gate_id: Text, entered: Int, exited: Int, refused: Int,
+    }, "ON CONFLICT (organization_id, event_id, minute, gate_id) DO UPDATE SET entered = flow.entered + excluded.entered,
+        exited = flow.exited + excluded.exited, refused = flow.refused + excluded.refused";
     /// Adds to counters by gate.
     ADD_OCCUPANCY_GATES = "occupancy_gates" { organization_id: Text, event_id: Text, gate_id: Text, entered: Int, exited: Int },
         "ON CONFLICT (organization_id, event_id, gate_id) DO UPDATE SET entered = occupancy_gates.entered + excluded.entered,
@@ -97,32 +114,34 @@ fn read_state(row: &mut Row) -> Result<StateRecord> {
 pub(crate) fn read_joined(row: &mut Row) -> Result<Option<StateRecord>> {
     row.joined(COLUMNS, read_state)
 }
-fn verdict_values<'a>(
+/// A state with its scans' verdicts.
+fn read_judged(row: &mut Row) -> Result<(StateRecord, Vec<ScanVerdict>)> {
+    Ok((read_state(row)?, read_verdicts(row)?))
+}
+fn read_verdicts(row: &mut Row) -> Result<Vec<ScanVerdict>> {
+    row.json("verdicts")
+}
+fn state_values<'a>(
     organization_id: Value<'a>,
     event_id: &'a EventId,
-    subject: &'a str,
-    place: usize,
-    verdict: &'a ScanVerdict,
-) -> [Value<'a>; 16] {
-    let entered = i64::from(verdict.within) + i64::from(verdict.over);
-    let refused = !verdict.opened && verdict.kind != ScanKind::Revert;
+    state: &'a StateRecord,
+    verdicts: &[ScanVerdict],
+) -> [Value<'a>; 13] {
+    let times = || verdicts.iter().map(|verdict| verdict.at);
     [
         organization_id,
-        (&verdict.scan_id).into(),
-        (&verdict.device_id).into(),
-        (&verdict.digest).into(),
         event_id.into(),
-        subject.into(),
-        Value::Int(place as i64),
-        verdict.at.into(),
-        (&verdict.gate_id).into(),
-        verdict.outcome.as_str().into(),
-        verdict.conflict.into(),
-        (verdict.left_out == Some(LeftOut::Unverified)).into(),
-        entered.into(),
-        verdict.exited.into(),
-        i64::from(refused).into(),
-        stored::to_text(verdict).into(),
+        (&state.subject_key).into(),
+        state.serial.into(),
+        (verdicts.len() as u64).into(),
+        state.state.persons().into(),
+        times().min().map_or(i64::MAX, Timestamp::ms).into(),
+        times().max().map_or(-1, Timestamp::ms).into(),
+        (&state.digest).into(),
+        stored::to_text(&state.occupancy).into(),
+        stored::to_text(&state.state).into(),
+        stored::to_text(&state.effective).into(),
+        stored::to_text(&verdicts).into(),
     ]
 }
 
@@ -139,9 +158,29 @@ impl<D: Driver> SqlTx<'_, D> {
         let id = self.organization_id.clone();
         self.all(&ALL_STATES, &[(&id).into(), event_id.into()], read_state)
     }
-    pub(crate) fn load_verdicts(&mut self, event_id: &EventId, subject: &str) -> Result<Vec<ScanVerdict>> {
+    pub(crate) fn load_judged_states(
+        &mut self,
+        event_id: &EventId,
+        subjects: &[String],
+    ) -> Result<Vec<(StateRecord, Vec<ScanVerdict>)>> {
         let id = self.organization_id.clone();
-        self.all(&VERDICTS, &[(&id).into(), event_id.into(), subject.into()], |row| row.json("verdict"))
+        let list: Vec<Value<'_>> = subjects.iter().map(Value::from).collect();
+        let mut states = self.each(&JUDGED_STATES, &[(&id).into(), event_id.into()], &list, read_judged)?;
+        states.sort_by(|(a, _), (b, _)| a.subject_key.cmp(&b.subject_key));
+        states.dedup_by(|(a, _), (b, _)| a.subject_key == b.subject_key);
+        Ok(states)
+    }
+    /// The verdicts of each of these subjects that has any, in order.
+    pub(crate) fn load_verdicts(
+        &mut self,
+        event_id: &EventId,
+        subjects: &[String],
+    ) -> Result<BTreeMap<String, Vec<ScanVerdict>>> {
+        let id = self.organization_id.clone();
+        let list: Vec<Value<'_>> = subjects.iter().map(Value::from).collect();
+        let found = self
+            .each(&VERDICTS, &[(&id).into(), event_id.into()], &list, |row| Ok((row.text()?, read_verdicts(row)?)))?;
+        Ok(found.into_iter().collect())
     }
     pub(crate) fn replace_states(
         &mut self,
@@ -151,56 +190,39 @@ impl<D: Driver> SqlTx<'_, D> {
         let id = self.organization_id.clone();
         let key = [(&id).into(), event_id.into()];
         let subjects: Vec<Value<'_>> = states.iter().map(|(state, _)| Value::from(&state.subject_key)).collect();
-        self.later_each(&DELETE_VERDICTS, &key, &subjects)?;
-        let gone = states.iter().filter(|(_, verdicts)| verdicts.is_empty());
-        let gone: Vec<Value<'_>> = gone.map(|(state, _)| Value::from(&state.subject_key)).collect();
-        self.later_each(&DELETE_STATES, &key, &gone)?;
+        self.later_each(&DELETE_WAITING, &key, &subjects)?;
         self.store_states(event_id, states)
     }
-    /// States and verdicts where nothing stands in their way, and the mark on their tickets.
+    /// States and verdicts, and which scans wait, where none of these subjects' did.
     pub(crate) fn store_states(
         &mut self,
         event_id: &EventId,
         states: &[(StateRecord, Vec<ScanVerdict>)],
     ) -> Result<()> {
         let id = self.organization_id.clone();
-        let (mut rows, mut verdicts) = (Vec::new(), Vec::new());
-        for (state, found) in states.iter().filter(|(_, verdicts)| !verdicts.is_empty()) {
-            rows.extend([
-                (&id).into(),
-                event_id.into(),
-                (&state.subject_key).into(),
-                state.serial.into(),
-                state.state.persons().into(),
-                (&state.digest).into(),
-                stored::to_text(&state.occupancy).into(),
-                stored::to_text(&state.state).into(),
-                stored::to_text(&state.effective).into(),
-            ]);
-            for (place, verdict) in found.iter().enumerate() {
-                verdicts.extend(verdict_values((&id).into(), event_id, &state.subject_key, place, verdict));
+        let (mut rows, mut waiting) = (Vec::with_capacity(states.len() * 13), Vec::new());
+        for (state, verdicts) in states {
+            rows.extend(state_values((&id).into(), event_id, state, verdicts));
+            for verdict in verdicts.iter().filter(|verdict| verdict.left_out == Some(LeftOut::Unverified)) {
+                waiting.extend([
+                    (&id).into(),
+                    event_id.into(),
+                    (&state.subject_key).into(),
+                    (&verdict.device_id).into(),
+                    (&verdict.scan_id).into(),
+                    (&verdict.digest).into(),
+                ]);
             }
         }
         self.later_many(&PUT_STATES, &rows)?;
-        self.later_many(&PUT_VERDICTS, &verdicts)?;
-        self.mark_tickets(event_id, states.iter().map(|(state, _)| state))
+        self.later_many(&INSERT_WAITING, &waiting)
     }
-    fn mark_tickets<'s>(&mut self, event_id: &EventId, states: impl Iterator<Item = &'s StateRecord>) -> Result<()> {
+    pub(crate) fn load_all_waiting(&mut self, event_id: &EventId) -> Result<Vec<(DeviceId, WaitingScan)>> {
         let id = self.organization_id.clone();
-        let mut by_serial: BTreeMap<u64, Vec<TicketId>> = BTreeMap::new();
-        for state in states {
-            let subject = Subject::from_key(&state.subject_key);
-            let subject =
-                subject.ok_or_else(|| Error::Bug(format!("not a subject of scans: {}", state.subject_key)))?;
-            if let Subject::Ticket(ticket_id) = subject {
-                by_serial.entry(state.serial).or_default().push(ticket_id);
-            }
-        }
-        for (serial, tickets) in by_serial {
-            let list: Vec<Value<'_>> = tickets.iter().map(Value::from).collect();
-            self.later_each(&MARK_TICKETS, &[(&id).into(), event_id.into(), serial.into()], &list)?;
-        }
-        Ok(())
+        self.all(&ALL_WAITING, &[(&id).into(), event_id.into()], |row| {
+            let (device_id, scan_id, digest) = (row.parsed()?, row.parsed()?, Digest(row.hash()?));
+            Ok((device_id, WaitingScan { scan_id, digest, subject_key: row.text()? }))
+        })
     }
     pub(crate) fn load_subjects_by_time(
         &mut self,
@@ -210,8 +232,21 @@ impl<D: Driver> SqlTx<'_, D> {
         inside: bool,
     ) -> Result<Vec<String>> {
         let id = self.organization_id.clone();
-        let stmt = if inside { &SUBJECTS_INSIDE } else { &SUBJECTS_OUTSIDE };
-        let mut subjects = self.all(stmt, &[(&id).into(), event_id.into(), from.into(), to.into()], Row::text)?;
+        let key = [(&id).into(), event_id.into(), from.into(), to.into()];
+        if !inside {
+            let mut subjects = self.all(&SUBJECTS_OUTSIDE, &key, Row::text)?;
+            subjects.sort();
+            return Ok(subjects);
+        }
+        let found = self.all(&SUBJECTS_INSIDE, &key, |row| Ok((row.text()?, row.bool()?)))?;
+        let doubtful: Vec<String> =
+            found.iter().filter(|(_, sure)| !sure).map(|(subject, _)| subject.clone()).collect();
+        let verdicts = self.load_verdicts(event_id, &doubtful)?;
+        let between = |subject: &String| {
+            verdicts.get(subject).is_some_and(|found| found.iter().any(|verdict| (from..=to).contains(&verdict.at)))
+        };
+        let real = found.into_iter().filter(|(subject, sure)| *sure || between(subject));
+        let mut subjects: Vec<String> = real.map(|(subject, _)| subject).collect();
         subjects.sort();
         Ok(subjects)
     }
@@ -268,14 +303,30 @@ impl<D: Driver> SqlTx<'_, D> {
     }
     pub(crate) fn load_flow(&mut self, event_id: &EventId, since: Timestamp) -> Result<Vec<MinuteFlow>> {
         let id = self.organization_id.clone();
-        self.all(&FLOW, &[(&id).into(), event_id.into(), since.into()], |row| {
+        self.all(&FLOW, &[(&id).into(), event_id.into(), (since.ms() / MINUTE_MS).into()], |row| {
             Ok(MinuteFlow {
-                at: Timestamp::clamped(row.int()?.saturating_mul(60_000)),
+                at: Timestamp::clamped(row.int()?.saturating_mul(MINUTE_MS)),
                 gate_id: row.parsed()?,
                 entered: row.int()?,
                 exited: row.int()?,
                 refused: row.int()?,
             })
         })
+    }
+    pub(crate) fn put_flow(&mut self, event_id: &EventId, delta: &[MinuteFlow]) -> Result<()> {
+        let id = self.organization_id.clone();
+        let mut values: Vec<Value<'_>> = Vec::with_capacity(delta.len() * 7);
+        for MinuteFlow { at, gate_id, entered, exited, refused } in delta {
+            let minute = (at.ms() / MINUTE_MS).into();
+            let counts = [(*entered).into(), (*exited).into(), (*refused).into()];
+            values.extend([(&id).into(), event_id.into(), minute, gate_id.into()]);
+            values.extend(counts);
+        }
+        self.later_many(&ADD_FLOW, &values)
+    }
+    pub(crate) fn replace_flow(&mut self, event_id: &EventId, flow: &[MinuteFlow]) -> Result<()> {
+        let id = self.organization_id.clone();
+        self.later(&DELETE_FLOW, &[(&id).into(), event_id.into()])?;
+        self.put_flow(event_id, flow)
     }
 }

@@ -22,7 +22,7 @@ use crate::value::{Row, Value};
 macro_rules! ticket_columns {
     () => {
         "t.ticket_id, t.event_id, t.status, t.entry_limit, t.gate_ids, t.zone, t.valid_from, t.expires_at, t.barcode, t.hashes, \
-         t.import_key, t.guest_id, t.rules_serial, t.state_serial, t.created_at"
+         t.import_key, t.guest_id, t.rules_serial, t.created_at"
     };
 }
 
@@ -40,6 +40,7 @@ statements! {
     TICKETS = concat!("SELECT ", ticket_columns!(), ", ", guest_columns!(), ", ", state_columns!(), " FROM tickets t
         LEFT JOIN guests g ON g.organization_id = t.organization_id AND g.guest_id = t.guest_id
         LEFT JOIN states s ON s.organization_id = t.organization_id AND s.event_id = t.event_id AND s.subject = 'ticket:' || t.ticket_id
+            AND s.scans > 0
         WHERE t.organization_id = $1 AND t.event_id = $2 AND (t.created_at, t.ticket_id) < ($3, $4)
         AND (CAST($5 AS TEXT) IS NULL OR g.folded LIKE $6 ESCAPE '!' OR substr(t.ticket_id, 1, length($5)) = $5
             OR substr(t.barcode, 1, length($5)) = $5 OR substr(g.external_id, 1, length($5)) = $5)
@@ -49,7 +50,7 @@ statements! {
     /// Which tickets ever held codes.
     FIND_CODES = "SELECT barcode_hash, ticket_id FROM codes WHERE organization_id = $1 AND event_id = $2 AND barcode_hash IN ($3)";
     /// Which of these tickets, as subjects, some scan made a state of.
-    SCANNED_TICKETS = "SELECT subject FROM states WHERE organization_id = $1 AND event_id = $2 AND subject IN ($3)";
+    SCANNED_TICKETS = "SELECT subject FROM states WHERE organization_id = $1 AND event_id = $2 AND scans > 0 AND subject IN ($3)";
     /// Every code with its ticket, by hash.
     MANIFEST_ROWS = concat!("SELECT c.barcode_hash, ", ticket_columns!(), " FROM codes c CROSS JOIN tickets t
         WHERE t.organization_id = c.organization_id AND t.ticket_id = c.ticket_id AND c.organization_id = $1 AND c.event_id = $2 ORDER BY c.barcode_hash");
@@ -60,14 +61,17 @@ statements! {
     COUNT_TICKETS = "SELECT COUNT(*),
         CAST(COALESCE(SUM(CASE WHEN status IN ('active', 'used') THEN entry_limit ELSE 0 END), 0) AS BIGINT) FROM tickets WHERE organization_id = $1 AND event_id = $2";
     /// Tickets whose newest change is by scans, after (serial, id). $5: rules up to here don't count as change.
-    CHANGED_BY_SCANS = concat!("SELECT ", ticket_columns!(), " FROM tickets t
-        WHERE t.organization_id = $1 AND t.event_id = $2 AND t.state_serial > 0 AND t.state_serial >= $3
-        AND (t.state_serial, t.ticket_id) > ($3, $4) AND (t.rules_serial <= t.state_serial OR t.rules_serial <= $5)
-        ORDER BY t.state_serial, t.ticket_id LIMIT $6");
+    CHANGED_BY_SCANS = concat!("SELECT ", ticket_columns!(), ", s.serial FROM states s CROSS JOIN tickets t
+        WHERE t.organization_id = s.organization_id AND t.event_id = s.event_id AND t.ticket_id = substr(s.subject, 8)
+        AND s.organization_id = $1 AND s.event_id = $2 AND s.serial >= $3 AND substr(s.subject, 1, 7) = 'ticket:'
+        AND (s.serial, s.subject) > ($3, 'ticket:' || $4) AND (t.rules_serial <= s.serial OR t.rules_serial <= $5)
+        ORDER BY s.serial, s.subject LIMIT $6");
     /// Tickets whose newest change is by rules, after (serial, id) and after the rules of $5.
-    CHANGED_BY_RULES = concat!("SELECT ", ticket_columns!(), " FROM tickets t
+    CHANGED_BY_RULES = concat!("SELECT ", ticket_columns!(), ", t.rules_serial FROM tickets t
         WHERE t.organization_id = $1 AND t.event_id = $2 AND t.rules_serial >= $3
-        AND (t.rules_serial, t.ticket_id) > ($3, $4) AND t.rules_serial > $5 AND t.rules_serial > t.state_serial
+        AND (t.rules_serial, t.ticket_id) > ($3, $4) AND t.rules_serial > $5
+        AND t.rules_serial > COALESCE((SELECT s.serial FROM states s WHERE s.organization_id = t.organization_id
+            AND s.event_id = t.event_id AND s.subject = 'ticket:' || t.ticket_id), 0)
         ORDER BY t.rules_serial, t.ticket_id LIMIT $6");
 }
 bulks! {
@@ -75,13 +79,13 @@ bulks! {
     INSERT_TICKETS = "tickets" {
         organization_id: Text, ticket_id: Text, event_id: Text, status: Text, entry_limit: Int, gate_ids: Text, zone: Text,
         valid_from: Int, expires_at: Int, barcode: Text, hashes: Blob, import_key: Text, guest_id: Text,
-        rules_serial: Int, state_serial: Int, created_at: Int,
+        rules_serial: Int, created_at: Int,
     };
-    /// Overwrites tickets; what scans say of them (`state_serial`) stays.
+    /// Overwrites tickets.
     UPDATE_TICKETS = "tickets" {
         organization_id: Text, ticket_id: Text, event_id: Text, status: Text, entry_limit: Int, gate_ids: Text, zone: Text,
         valid_from: Int, expires_at: Int, barcode: Text, hashes: Blob, import_key: Text, guest_id: Text,
-        rules_serial: Int, state_serial: Int, created_at: Int,
+        rules_serial: Int, created_at: Int,
     }, "ON CONFLICT (organization_id, ticket_id) DO UPDATE SET status = excluded.status, entry_limit = excluded.entry_limit,
         gate_ids = excluded.gate_ids, zone = excluded.zone, valid_from = excluded.valid_from, expires_at = excluded.expires_at,
         barcode = excluded.barcode, hashes = excluded.hashes, import_key = excluded.import_key, guest_id = excluded.guest_id,
@@ -90,7 +94,11 @@ bulks! {
     INSERT_CODES = "codes" { organization_id: Text, event_id: Text, barcode_hash: Blob, ticket_id: Text };
 }
 
-pub(crate) fn read_ticket(row: &mut Row) -> Result<TicketRecord> {
+/// A ticket and the serial of its newest change.
+pub(crate) fn read_changed(row: &mut Row) -> Result<(TicketRecord, u64)> {
+    Ok((read_ticket(row)?, row.count()?))
+}
+fn read_ticket(row: &mut Row) -> Result<TicketRecord> {
     Ok(TicketRecord {
         ticket_id: row.parsed()?,
         event_id: row.parsed()?,
@@ -107,7 +115,6 @@ pub(crate) fn read_ticket(row: &mut Row) -> Result<TicketRecord> {
         import_key: row.option(Row::text)?,
         guest_id: row.option(Row::parsed)?,
         rules_serial: row.count()?,
-        state_serial: row.count()?,
         created_at: row.at()?,
     })
 }
@@ -119,7 +126,7 @@ fn split_hashes(bytes: &[u8]) -> Result<Vec<BarcodeHash>> {
         Err(Error::Bug("a ticket's hashes are damaged".into()))
     }
 }
-fn ticket_values<'a>(organization_id: Value<'a>, ticket: &'a TicketRecord) -> [Value<'a>; 16] {
+fn ticket_values<'a>(organization_id: Value<'a>, ticket: &'a TicketRecord) -> [Value<'a>; 15] {
     let hashes: Vec<u8> = ticket.barcode_hashes.iter().flat_map(|hash| hash.0).collect();
     [
         organization_id,
@@ -136,7 +143,6 @@ fn ticket_values<'a>(organization_id: Value<'a>, ticket: &'a TicketRecord) -> [V
         ticket.import_key.as_ref().into(),
         ticket.guest_id.as_ref().into(),
         ticket.rules_serial.into(),
-        ticket.state_serial.into(),
         ticket.created_at.into(),
     ]
 }
@@ -150,7 +156,7 @@ fn read_manifest_row(row: &mut Row) -> Result<(BarcodeHash, TicketRecord)> {
 impl<D: Driver> SqlTx<'_, D> {
     fn put_tickets(&mut self, bulk: &'static crate::driver::Bulk, tickets: &[TicketRecord]) -> Result<()> {
         let id = self.organization_id.clone();
-        let mut values = Vec::with_capacity(tickets.len() * 16);
+        let mut values = Vec::with_capacity(tickets.len() * 15);
         for ticket in tickets {
             values.extend(ticket_values((&id).into(), ticket));
         }

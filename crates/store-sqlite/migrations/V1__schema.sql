@@ -238,14 +238,12 @@ CREATE TABLE tickets (
   import_key TEXT,
   guest_id TEXT,
   rules_serial INTEGER NOT NULL,
-  state_serial INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
   CONSTRAINT tickets_pk PRIMARY KEY (organization_id, ticket_id),
   CONSTRAINT tickets_import_key UNIQUE (organization_id, event_id, import_key)
 ) STRICT;
 CREATE INDEX tickets_newest ON tickets (organization_id, event_id, created_at, ticket_id);
 CREATE INDEX tickets_by_rules ON tickets (organization_id, event_id, rules_serial, ticket_id);
-CREATE INDEX tickets_by_state ON tickets (organization_id, event_id, state_serial, ticket_id) WHERE state_serial > 0;
 
 -- Which ticket ever held a code. Never updated: a code given to a ticket is never given to another of the event.
 CREATE TABLE codes (
@@ -450,42 +448,50 @@ CREATE TABLE reviews (
 CREATE INDEX reviews_of_scan ON reviews (organization_id, scan_id, device_id, digest);
 
 -- ---------------------------------------------------------------- derived: `admit rebuild` makes these again
+-- What the reducer says of a subject, its scans' verdicts included: one row, written whole. One that lost its last scan
+-- to another subject stays with scans = 0: who follows the event's changes has to hear of it, and nobody else sees it.
+-- first_at, last_at: of its scans' times; of no scans the one is after the other. In the index for who looks by time alone.
 CREATE TABLE states (
   organization_id TEXT NOT NULL,
   event_id TEXT NOT NULL,
   subject TEXT NOT NULL,
   serial INTEGER NOT NULL,
+  scans INTEGER NOT NULL,
   persons INTEGER NOT NULL,
+  first_at INTEGER NOT NULL,
+  last_at INTEGER NOT NULL,
   digest BLOB NOT NULL,
   occupancy TEXT NOT NULL,
   state TEXT NOT NULL,
   effective TEXT NOT NULL,
+  verdicts TEXT NOT NULL,
   CONSTRAINT states_pk PRIMARY KEY (organization_id, event_id, subject)
 ) STRICT;
+CREATE INDEX states_in_order ON states (organization_id, event_id, serial, subject, first_at, last_at);
 
--- place: in the reducer's order within the subject.
-CREATE TABLE verdicts (
+-- Scans that count nothing until a person accepts them: few, and asked for by device.
+CREATE TABLE waiting (
   organization_id TEXT NOT NULL,
-  scan_id TEXT NOT NULL,
-  device_id TEXT NOT NULL,
-  digest BLOB NOT NULL,
   event_id TEXT NOT NULL,
   subject TEXT NOT NULL,
-  place INTEGER NOT NULL,
-  at INTEGER NOT NULL,
+  device_id TEXT NOT NULL,
+  scan_id TEXT NOT NULL,
+  digest BLOB NOT NULL,
+  CONSTRAINT waiting_pk PRIMARY KEY (organization_id, event_id, subject, device_id, scan_id, digest)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX waiting_of_device ON waiting (organization_id, device_id);
+
+-- Persons through each gate in each minute since 1970.
+CREATE TABLE flow (
+  organization_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  minute INTEGER NOT NULL,
   gate_id TEXT NOT NULL,
-  outcome TEXT NOT NULL,
-  conflict INTEGER NOT NULL,
-  waits INTEGER NOT NULL,
   entered INTEGER NOT NULL,
   exited INTEGER NOT NULL,
   refused INTEGER NOT NULL,
-  verdict TEXT NOT NULL,
-  CONSTRAINT verdicts_pk PRIMARY KEY (organization_id, scan_id, device_id, digest)
-) STRICT;
-CREATE INDEX verdicts_of_subject ON verdicts (organization_id, event_id, subject, place);
-CREATE INDEX verdicts_by_time ON verdicts (organization_id, event_id, at);
-CREATE INDEX verdicts_that_wait ON verdicts (organization_id, device_id) WHERE waits;
+  CONSTRAINT flow_pk PRIMARY KEY (organization_id, event_id, minute, gate_id)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE occupancy (
   organization_id TEXT NOT NULL,

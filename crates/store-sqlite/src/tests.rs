@@ -52,7 +52,11 @@ const WIDE: &[&str] = &[
     "GUEST_LISTS",
     "ALL_STATES",
     "SUBJECTS",
+    // From the index alone, when an event's times change.
     "SUBJECTS_OUTSIDE",
+    "SUBJECTS_INSIDE",
+    "ALL_WAITING",
+    "DELETE_FLOW",
     "SUBJECTS_OF_DEVICE",
     "MANIFEST_ROWS",
     "COUNT_TICKETS",

@@ -90,7 +90,6 @@ fn one(n: usize, dice: [u8; 32], setting: &Setting<'_>, draw: &mut Draw) -> Resu
         import_key: Some(format!("id:demo-{n}")),
         guest_id: Some(guest_id),
         rules_serial: 0,
-        state_serial: 0,
         created_at: *now,
     };
     Ok(Fresh { ticket, guest: Some(guest) })

@@ -216,7 +216,6 @@ mod tests {
             import_key: None,
             guest_id: None,
             rules_serial: 0,
-            state_serial: 0,
             created_at: Timestamp::START,
         };
         write(Facts {

@@ -259,7 +259,13 @@ pub trait TxScans {
     fn all_states(&mut self, event_id: &EventId) -> Result<Vec<StateRecord>>;
     /// Stored verdicts of a subject, in the reducer's order.
     fn verdicts(&mut self, event_id: &EventId, subject: &str) -> Result<Vec<ScanVerdict>>;
-    /// Overwrites states and verdicts, and notes the serial on their tickets. A state without scans is removed.
+    /// Stored states of these subjects, each with its verdicts in the reducer's order.
+    fn judged_states(
+        &mut self,
+        event_id: &EventId,
+        subjects: &[String],
+    ) -> Result<Vec<(StateRecord, Vec<ScanVerdict>)>>;
+    /// Overwrites states and verdicts. A state without scans is gone, for all but [`TxScans::changed_tickets`].
     fn put_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()>;
     /// [`TxScans::put_states`] of subjects that had neither state nor verdicts, which need not be looked for.
     fn insert_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()>;
@@ -271,8 +277,12 @@ pub trait TxScans {
     fn occupancy(&mut self, event_id: &EventId) -> Result<Occupancy>;
     /// Overwrites the event's counters: only for `rebuild`.
     fn set_occupancy(&mut self, event_id: &EventId, occupancy: &Occupancy, serial: u64) -> Result<()>;
-    /// Persons by gate and minute since a moment.
+    /// Persons by gate and minute, from the minute of a moment on; minutes in which nothing happened are left out.
     fn flow(&mut self, event_id: &EventId, since: Timestamp) -> Result<Vec<MinuteFlow>>;
+    /// Adds to the event's flow: each gate's minute at most once.
+    fn add_flow(&mut self, event_id: &EventId, delta: &[MinuteFlow]) -> Result<()>;
+    /// Overwrites the event's flow: only for `rebuild`.
+    fn set_flow(&mut self, event_id: &EventId, flow: &[MinuteFlow]) -> Result<()>;
     /// Tickets changed after `after` (serial, ticket id), oldest change first: `scans` = by scans, else by rules after
     /// `rules_after`. For `changes`.
     fn changed_tickets(
@@ -369,6 +379,8 @@ pub trait TxDevices {
     fn insert_rejected(&mut self, event_id: &EventId, items: &[RejectedRecord]) -> Result<()>;
     /// Scans of a device in an event that count nothing until a person accepts them, oldest arrival first.
     fn waiting_scans(&mut self, event_id: &EventId, device_id: &DeviceId) -> Result<Vec<WaitingScan>>;
+    /// Every such scan of an event with its device: for `rebuild --check`.
+    fn all_waiting_scans(&mut self, event_id: &EventId) -> Result<Vec<(DeviceId, WaitingScan)>>;
     /// How many such scans each device of the organisation has, in all events; those that have none are left out.
     fn count_waiting(&mut self) -> Result<BTreeMap<DeviceId, u64>>;
     /// Which of these refused items are stored already, of a device and whatever event.

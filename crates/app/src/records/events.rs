@@ -1,8 +1,12 @@
 //! Events, their order, their ledgers, and pages of lists.
 
+use std::collections::BTreeMap;
+
 use admit_core::event::{EventStatus, ReEntry};
 use admit_core::ids::*;
+use admit_core::reduce::ScanVerdict;
 use admit_core::rule::{Epoch, EventBook, Rule};
+use admit_core::scan::ScanKind;
 use admit_core::time::Timestamp;
 
 /// An event: identity, and its rules' newest values.
@@ -172,6 +176,39 @@ pub struct MinuteFlow {
     pub exited: i64,
     /// Scans that stayed shut.
     pub refused: i64,
+}
+
+/// Persons through each gate, minute by minute: of an event, or what some subjects' verdicts add to it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Flows(BTreeMap<(i64, GateId), [i64; 3]>);
+
+impl Flows {
+    const MINUTE_MS: i64 = 60_000;
+
+    /// Adds (`sign` 1) or takes away (`sign` −1) what these verdicts say of their scans' own minutes.
+    pub fn add(&mut self, verdicts: &[ScanVerdict], sign: i64) {
+        for verdict in verdicts {
+            let entered = i64::from(verdict.within) + i64::from(verdict.over);
+            let refused = !verdict.opened && verdict.kind != ScanKind::Revert;
+            let counts = [entered, i64::from(verdict.exited), i64::from(refused)];
+            if counts == [0; 3] {
+                continue;
+            }
+            let held = self.0.entry((verdict.at.ms() / Self::MINUTE_MS, verdict.gate_id.clone())).or_default();
+            for (held, count) in held.iter_mut().zip(counts) {
+                *held += sign * count;
+            }
+        }
+    }
+    /// Minutes in which something happened or changed, oldest first.
+    pub fn minutes(self) -> Vec<MinuteFlow> {
+        let real = self.0.into_iter().filter(|(_, counts)| *counts != [0; 3]);
+        let flow = |((minute, gate_id), [entered, exited, refused]): ((i64, GateId), [i64; 3])| {
+            let at = Timestamp::clamped(minute * Self::MINUTE_MS);
+            MinuteFlow { at, gate_id, entered, exited, refused }
+        };
+        real.map(flow).collect()
+    }
 }
 
 /// A page of a list: newest first.

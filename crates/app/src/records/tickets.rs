@@ -57,8 +57,6 @@ pub struct TicketRecord {
     pub guest_id: Option<GuestId>,
     /// Serial of the last change of its rules or codes.
     pub rules_serial: u64,
-    /// Serial of the last change of its state by scans, 0 if none.
-    pub state_serial: u64,
     /// When made.
     pub created_at: Timestamp,
 }

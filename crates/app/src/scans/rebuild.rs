@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use admit_core::ids::{EventId, OrganizationId};
+use admit_core::ids::{DeviceId, EventId, OrganizationId, ScanId};
 use admit_core::occupancy::Occupancy;
-use admit_core::reduce::{REDUCER_VERSION, Reduced};
+use admit_core::reduce::{LeftOut, REDUCER_VERSION, Reduced};
+use admit_core::scan::Digest;
+use admit_core::time::Timestamp;
 
 use super::rejudge::{Touched, reduce_stored, rejudge_by, state_record};
 use crate::error::Result;
 use crate::ports::{App, Scope, Tx, read, write};
-use crate::records::{IncidentStatus, NewAudit, StateRecord};
+use crate::records::{Flows, IncidentStatus, NewAudit, StateRecord, WaitingScan};
 
 /// Subjects reduced in one go: bounds memory, not the result.
 const CHUNK: usize = 2_000;
@@ -41,11 +43,13 @@ pub fn differences(tx: &mut dyn Tx, event_id: &EventId) -> Result<Differences> {
     let keys = subjects(tx, event_id, &stored)?;
     let held: BTreeMap<&str, &StateRecord> = stored.iter().map(|state| (state.subject_key.as_str(), state)).collect();
     let mut out = Differences { subjects: keys.len(), ..Differences::default() };
-    let mut total = Occupancy::default();
-    let mut causes = BTreeMap::new();
+    let (mut total, mut flow) = (Occupancy::default(), Flows::default());
+    let (mut causes, mut waiting) = (BTreeMap::new(), BTreeSet::new());
     for chunk in keys.chunks(CHUNK) {
         for (key, reduced) in reduce_stored(tx, event_id, chunk)? {
             total.add(&Occupancy::of(&reduced), 1);
+            flow.add(&reduced.verdicts, 1);
+            waiting.extend(waiting_of(&key, &reduced));
             compare(tx, event_id, &key, &reduced, held.get(key.as_str()).copied(), &mut out)?;
             for cause in &reduced.causes {
                 causes.insert((key.clone(), cause.kind), cause.digest());
@@ -55,6 +59,13 @@ pub fn differences(tx: &mut dyn Tx, event_id: &EventId) -> Result<Differences> {
     let counted = tx.occupancy(event_id)?;
     if counted != total {
         out.lines.push(format!("occupancy: stored {counted:?}, recomputed {total:?}"));
+    }
+    if tx.flow(event_id, Timestamp::default())? != flow.minutes() {
+        out.lines.push("flow: stored minutes differ".to_owned());
+    }
+    let marked: BTreeSet<_> = tx.all_waiting_scans(event_id)?.into_iter().map(place_of).collect();
+    if marked != waiting {
+        out.lines.push(format!("waiting scans: stored {}, recomputed {}", marked.len(), waiting.len()));
     }
     for incident in tx.all_incidents(event_id)? {
         if !is_of_scans(&incident.subject_key) {
@@ -80,6 +91,17 @@ pub fn differences(tx: &mut dyn Tx, event_id: &EventId) -> Result<Differences> {
     }
     out.lines.extend(causes.into_keys().map(|(key, kind)| format!("incident {kind} of {key}: is missing")));
     Ok(out)
+}
+
+/// A scan that waits for a person: what it is about, its author, its id, its content.
+type Waiting = (String, DeviceId, ScanId, Digest);
+
+fn place_of((device_id, scan): (DeviceId, WaitingScan)) -> Waiting {
+    (scan.subject_key, device_id, scan.scan_id, scan.digest)
+}
+fn waiting_of<'r>(key: &'r str, reduced: &'r Reduced) -> impl Iterator<Item = Waiting> {
+    let waits = reduced.verdicts.iter().filter(|verdict| verdict.left_out == Some(LeftOut::Unverified));
+    waits.map(move |one| (key.to_owned(), one.device_id.clone(), one.scan_id.clone(), one.digest))
 }
 
 /// Causes of logs, devices and batches are functions of deliveries, not of the fold.
@@ -124,15 +146,17 @@ pub async fn rebuild(app: &App, organization_id: &OrganizationId, event_id: &Eve
         let stray: BTreeSet<String> = incidents.filter(|key| is_of_scans(key) && !known.contains(key)).collect();
         keys.extend(stray);
         let stamp = tx.stamp(&event_id)?;
-        let mut total = Occupancy::default();
+        let (mut total, mut flow) = (Occupancy::default(), Flows::default());
         for chunk in keys.chunks(CHUNK) {
             let chunk: BTreeSet<String> = chunk.iter().cloned().collect();
             let rejudged = rejudge_by(tx, &event_id, Touched::stored(&chunk), stamp, now, &mut draw, true)?;
             for reduced in rejudged.reduced.values() {
                 total.add(&Occupancy::of(reduced), 1);
+                flow.add(&reduced.verdicts, 1);
             }
         }
         tx.set_occupancy(&event_id, &total, stamp.serial)?;
+        tx.set_flow(&event_id, &flow.minutes())?;
         tx.set_reducer_version(&event_id, REDUCER_VERSION)?;
         tx.append_audit(NewAudit {
             event_id: Some(event_id.clone()),

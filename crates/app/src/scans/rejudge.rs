@@ -114,20 +114,23 @@ pub(super) fn rejudge_by(
     }
     let (again, first) = touched.settle();
     out.reduced = reduce_all(tx, event_id, &again, &first)?;
-    let mut before: BTreeMap<String, StateRecord> =
-        tx.states(event_id, &again)?.into_iter().map(|state| (state.subject_key.clone(), state)).collect();
-    let (mut made, mut writes) = (Vec::new(), Vec::new());
+    let before = tx.judged_states(event_id, &again)?;
+    let mut before: BTreeMap<String, (StateRecord, Vec<ScanVerdict>)> =
+        before.into_iter().map(|found| (found.0.subject_key.clone(), found)).collect();
+    let (mut made, mut writes, mut flow) = (Vec::new(), Vec::new(), Flows::default());
     for (key, reduced) in &out.reduced {
         let record = state_record(key, reduced, stamp.serial);
         let old = before.remove(key);
-        let same = !anew && old.as_ref().is_some_and(|old| old.digest == record.digest);
+        let same = !anew && old.as_ref().is_some_and(|(old, _)| old.digest == record.digest);
         if same || old.is_none() && is_blank(reduced) {
             continue;
         }
-        if let Some(old) = &old {
+        if let Some((old, verdicts)) = &old {
             out.delta.add(&old.occupancy, -1);
+            flow.add(verdicts, -1);
         }
         out.delta.add(&record.occupancy, 1);
+        flow.add(&reduced.verdicts, 1);
         out.changed.insert(key.clone());
         let into = if first.contains_key(key) { &mut made } else { &mut writes };
         into.push((record, reduced.verdicts.clone()));
@@ -141,6 +144,7 @@ pub(super) fn rejudge_by(
     if out.delta != Occupancy::default() {
         tx.add_occupancy(event_id, &out.delta, stamp.serial)?;
     }
+    tx.add_flow(event_id, &flow.minutes())?;
     let held = out.reduced.iter().filter(|(key, reduced)| !first.contains_key(*key) || !reduced.causes.is_empty());
     let held: BTreeMap<String, &[Cause]> =
         held.map(|(key, reduced)| (key.clone(), reduced.causes.as_slice())).collect();

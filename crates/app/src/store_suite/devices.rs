@@ -355,6 +355,13 @@ pub async fn scans_that_wait_are_told_by_device(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.count_waiting()).await, BTreeMap::from([(id("d1"), 1)]));
     assert_eq!(look(&store, |tx| tx.waiting_scans(&id("e"), &id("d2"))).await, Vec::<WaitingScan>::new());
     assert_eq!(look(&store, |tx| tx.waiting_scans(&id("e2"), &id("d1"))).await, Vec::<WaitingScan>::new());
+    let all = look(&store, |tx| tx.all_waiting_scans(&id("e"))).await;
+    assert!(all.len() == 1 && all[0].0 == id("d1") && all[0].1.scan_id == id("s1"));
+    // A person accepted it.
+    let accepted = vec![(super::states::state("ticket:t1", 2), vec![super::states::verdict("s1", "t1")])];
+    on_event(&store, move |tx| tx.put_states(&id("e"), &accepted)).await.unwrap();
+    assert_eq!(look(&store, |tx| tx.waiting_scans(&id("e"), &id("d1"))).await, Vec::<WaitingScan>::new());
+    assert_eq!(look(&store, |tx| tx.count_waiting()).await, BTreeMap::new());
 }
 
 /// What a device asks for itself is found by its token alone, is bounded, and is forgotten some time after its end.

@@ -90,7 +90,6 @@ pub fn ticket(event_id: &str, name: &str) -> TicketRecord {
         import_key: Some(format!("key-{name}")),
         guest_id: None,
         rules_serial: 1,
-        state_serial: 0,
         created_at: at(5_000),
     }
 }

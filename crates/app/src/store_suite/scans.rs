@@ -256,6 +256,57 @@ pub async fn scans_are_listed_newest_first(store: TestStore) {
     }
 }
 
+/// A filter looks at each scan's own verdict, not at those of its ticket's other scans; and it finds what is far down.
+pub async fn scans_are_filtered_by_their_own_verdicts(store: TestStore) {
+    with_event(&store).await;
+    with_tickets(&store, &["t1"]).await;
+    let names: Vec<String> = (0..9).map(|n| format!("s{n}")).collect();
+    let mut scans: Vec<Scan> = names.iter().map(|name| scan("e", name, "t1")).collect();
+    scans.push(scan("e", "s9", "nobodys"));
+    with_scans(&store, scans.clone()).await;
+    let judged = |one: &Scan, twice: bool| {
+        let mut verdict = super::states::verdict(one.scan_id.as_str(), "t1");
+        verdict.digest = fact(one.clone()).digest;
+        (verdict.conflict, verdict.outcome) = (twice, if twice { Outcome::Duplicate } else { Outcome::Valid });
+        verdict
+    };
+    let of_ticket = scans[..9].iter().zip([true, false, false, false, true, false, false, false, false]);
+    let of_ticket: Vec<_> = of_ticket.map(|(one, twice)| judged(one, twice)).collect();
+    let unknown_key = unknown("nobodys");
+    let of_code = vec![judged(&scans[9], true)];
+    on_event(&store, move |tx| {
+        let unknown = super::states::state(&unknown_key, 2);
+        tx.put_states(
+            &id("e"),
+            &[(super::states::state("ticket:t1", 2), of_ticket.clone()), (unknown, of_code.clone())],
+        )
+    })
+    .await
+    .unwrap();
+    let conflicts = ScanFilter { conflict: Some(true), ..ScanFilter::default() };
+    let both = ScanFilter { outcome: Some(Outcome::Duplicate), ..conflicts.clone() };
+    let of_t1 = ScanFilter { ticket_id: Some(id("t1")), ..conflicts.clone() };
+    let neither = ScanFilter { conflict: Some(false), ..both.clone() };
+    for (filter, found) in [
+        (conflicts, vec!["s9", "s4", "s0"]),
+        (both, vec!["s9", "s4", "s0"]),
+        (of_t1, vec!["s4", "s0"]),
+        (neither, vec![]),
+    ] {
+        let (mut seen, mut cursor) = (Vec::new(), None);
+        loop {
+            let (wanted, page) = (filter.clone(), Page { limit: 1, cursor });
+            let listed = look(&store, move |tx| tx.scans(&id("e"), &wanted, &page)).await;
+            seen.extend(listed.items.iter().map(|row| row.fact.scan.scan_id.to_string()));
+            cursor = listed.next_cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!(seen, found, "{filter:?}");
+    }
+}
+
 /// The very same content cannot be stored twice, and one without a subject not at all.
 pub async fn a_scan_stored_twice_is_a_conflict(store: TestStore) {
     with_event(&store).await;

@@ -5,6 +5,7 @@ use admit_core::reduce::{EffectiveScan, Entry, ScanVerdict, TicketState};
 use admit_core::scan::{Digest, Outcome, ScanKind};
 
 use super::fixture::*;
+use crate::ports::TicketFilter;
 use crate::records::*;
 
 /// A subject's state in which one person is in.
@@ -81,7 +82,7 @@ fn counters(sign: i64, gates: &[(&str, i64, i64)]) -> Occupancy {
     }
 }
 
-/// States and verdicts are replaced whole; a state without scans is removed; tickets note the change.
+/// States and verdicts are replaced whole; one without scans is gone; who follows the event hears of each change.
 pub async fn states_are_replaced_whole(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1", "t2"]).await;
@@ -101,7 +102,7 @@ pub async fn states_are_replaced_whole(store: TestStore) {
     assert_eq!(look(&store, move |tx| tx.states(&id("e"), &asked)).await, [first[0].0.clone(), first[1].0.clone()]);
     let order = |verdicts: Vec<ScanVerdict>| verdicts.into_iter().map(|v| v.scan_id.to_string()).collect::<Vec<_>>();
     assert_eq!(order(look(&store, |tx| tx.verdicts(&id("e"), "ticket:t1")).await), ["s2", "s1"]);
-    assert_eq!(look(&store, |tx| tx.ticket(&id("t1"))).await.unwrap().state_serial, 4);
+    assert_eq!(changed(&store, (0, None), 9, 9).await, [("t1".to_owned(), 4)]);
     // The code is given to t1: its scan moves there, the unknown code's state goes.
     let gone = StateRecord { state: TicketState::default(), effective: vec![], ..state(&unknown, 5) };
     let second = [(state("ticket:t1", 5), vec![verdict("s3", "c"), verdict("s1", "b")]), (gone, vec![])];
@@ -110,11 +111,33 @@ pub async fn states_are_replaced_whole(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.all_states(&id("e"))).await, [second[0].0.clone()]);
     assert_eq!(look(&store, |tx| tx.verdicts(&id("e"), "ticket:t1")).await, second[0].1);
     assert_eq!(look(&store, move |tx| tx.verdicts(&id("e"), &unknown)).await, []);
-    assert_eq!(look(&store, |tx| tx.ticket(&id("t1"))).await.unwrap().state_serial, 5);
-    assert_eq!(look(&store, |tx| tx.ticket(&id("t2"))).await.unwrap().state_serial, 0);
+    assert_eq!(changed(&store, (0, None), 9, 9).await, [("t1".to_owned(), 5)]);
     // An update of the ticket by a person leaves what scans say of it.
     on_event(&store, |tx| tx.update_tickets(&[ticket("e", "t1")])).await.unwrap();
-    assert_eq!(look(&store, |tx| tx.ticket(&id("t1"))).await.unwrap().state_serial, 5);
+    assert_eq!(changed(&store, (0, None), 9, 9).await, [("t1".to_owned(), 5)]);
+    a_ticket_loses_its_last_scan(&store).await;
+}
+
+/// As when what a person picked turns out to be another ticket's code: phones that counted the scan have to hear of it.
+async fn a_ticket_loses_its_last_scan(store: &TestStore) {
+    let gone = StateRecord { state: TicketState::default(), effective: vec![], ..state("ticket:t1", 6) };
+    on_event(store, move |tx| tx.put_states(&id("e"), &[(gone.clone(), vec![])])).await.unwrap();
+    let key = ["ticket:t1".to_owned()];
+    assert_eq!(look(store, |tx| tx.all_states(&id("e"))).await, []);
+    assert_eq!(look(store, move |tx| tx.judged_states(&id("e"), &key)).await, []);
+    assert_eq!(look(store, |tx| tx.verdicts(&id("e"), "ticket:t1")).await, []);
+    let codes = look(store, |tx| tx.resolve_codes(&id("e"), &[code("t1")])).await;
+    assert!(codes.iter().all(|one| !one.scanned));
+    let page = Page { limit: 9, cursor: None };
+    let listed = look(store, move |tx| tx.tickets(&id("e"), &TicketFilter::default(), &page)).await;
+    assert!(listed.items.len() == 2 && listed.items.iter().all(|(_, _, state)| state.is_none()));
+    assert_eq!(changed(store, (5, None), 9, 9).await, [("t1".to_owned(), 6)]);
+    // And it may be scanned again.
+    let again = [(state("ticket:t1", 7), vec![verdict("s9", "z")])];
+    let stored = again.clone();
+    on_event(store, move |tx| tx.insert_states(&id("e"), &stored)).await.unwrap();
+    let key = ["ticket:t1".to_owned()];
+    assert_eq!(look(store, move |tx| tx.judged_states(&id("e"), &key)).await, again);
 }
 
 /// Counters change by their difference; a gate whose flow was taken back has none.
@@ -135,40 +158,64 @@ pub async fn counters_change_by_their_difference(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.occupancy(&id("e"))).await, rebuilt);
 }
 
-/// Flow counts persons by minute and gate; subjects are found by the time of their scans.
+const MINUTE: i64 = 60_000;
+
+fn flow(minute: i64, gate: &str, entered: i64, exited: i64, refused: i64) -> MinuteFlow {
+    MinuteFlow { at: at(minute * MINUTE), gate_id: id(gate), entered, exited, refused }
+}
+
+/// Flow counts persons by minute and gate, and changes by differences.
 pub async fn flow_counts_by_minute_and_gate(store: TestStore) {
     with_event(&store).await;
-    let minute = 60_000;
     let out = ScanVerdict { kind: ScanKind::Exit, within: 0, exited: 2, ..verdict("s3", "c") };
-    let shut = ScanVerdict { opened: false, within: 0, at: at(minute * 10 + 59_999), ..verdict("s2", "b") };
+    let shut = ScanVerdict { opened: false, within: 0, at: at(MINUTE * 10 + 59_999), ..verdict("s2", "b") };
+    let revert = ScanVerdict { kind: ScanKind::Revert, ..shut.clone() };
     let verdicts = vec![
-        ScanVerdict { at: at(minute * 10), over: 2, ..verdict("s1", "a") },
+        ScanVerdict { at: at(MINUTE * 10), over: 2, ..verdict("s1", "a") },
         shut,
-        ScanVerdict { at: at(minute * 11), ..out },
-        ScanVerdict { at: at(minute * 10 + 1), gate_id: id("south"), ..verdict("s4", "d") },
-        ScanVerdict { at: at(minute * 9), ..verdict("s5", "e") },
+        revert,
+        ScanVerdict { at: at(MINUTE * 11), ..out },
+        ScanVerdict { at: at(MINUTE * 10 + 1), gate_id: id("south"), ..verdict("s4", "d") },
+        ScanVerdict { at: at(MINUTE * 9), ..verdict("s5", "e") },
     ];
-    on_event(&store, move |tx| {
-        let early = [(state("ticket:early", 1), vec![ScanVerdict { at: at(1), ..verdict("s6", "f") }])];
-        tx.put_states(&id("e"), &early)?;
-        tx.put_states(&id("e"), &[(state("ticket:t1", 1), verdicts.clone())])
-    })
-    .await
-    .unwrap();
-    let flow = |m: i64, gate: &str, entered: i64, exited: i64, refused: i64| MinuteFlow {
-        at: at(m * minute),
-        gate_id: id(gate),
-        entered,
-        exited,
-        refused,
+    let change = async |now: &[ScanVerdict], before: &[ScanVerdict]| {
+        let mut flows = Flows::default();
+        flows.add(now, 1);
+        flows.add(before, -1);
+        let delta = flows.minutes();
+        on_event(&store, move |tx| tx.add_flow(&id("e"), &delta)).await.unwrap();
     };
-    let found = look(&store, move |tx| tx.flow(&id("e"), at(minute * 10))).await;
-    assert_eq!(found, [flow(10, "north", 3, 0, 1), flow(10, "south", 1, 0, 0), flow(11, "north", 0, 2, 0)]);
+    let found = async || look(&store, move |tx| tx.flow(&id("e"), at(MINUTE * 10))).await;
+    change(&verdicts, &[]).await;
+    assert_eq!(found().await, [flow(10, "north", 3, 0, 1), flow(10, "south", 1, 0, 0), flow(11, "north", 0, 2, 0)]);
+    change(&[], &verdicts[4..]).await;
+    change(&verdicts[3..4], &[]).await;
+    assert_eq!(found().await, [flow(10, "north", 3, 0, 1), flow(11, "north", 0, 4, 0)], "nothing is left of one");
+    assert_eq!(look(&store, |tx| tx.flow(&id("e"), at(0))).await.len(), 2);
+    on_event(&store, |tx| tx.set_flow(&id("e"), &[flow(12, "west", 1, 2, 3)])).await.unwrap();
+    assert_eq!(look(&store, |tx| tx.flow(&id("e"), at(0))).await, [flow(12, "west", 1, 2, 3)]);
+}
+
+/// Subjects are found by the times of their scans.
+pub async fn subjects_are_found_by_time(store: TestStore) {
+    with_event(&store).await;
+    let scanned = |times: &[i64]| {
+        let verdicts = times.iter().map(|ms| ScanVerdict { at: at(*ms), ..verdict(&format!("s{ms}"), "a") });
+        verdicts.collect::<Vec<_>>()
+    };
+    let states = vec![
+        (state("ticket:early", 1), scanned(&[1])),
+        (state("ticket:t1", 1), scanned(&[MINUTE * 9, MINUTE * 11, MINUTE * 10])),
+        (StateRecord { effective: vec![], ..state("ticket:gone", 1) }, vec![]),
+    ];
+    on_event(&store, move |tx| tx.put_states(&id("e"), &states)).await.unwrap();
     for (from, to, inside, subjects) in [
         (0, 5, true, vec!["ticket:early"]),
         (0, 5, false, vec!["ticket:t1"]),
-        (minute * 10, minute * 10, true, vec!["ticket:t1"]),
-        (1, minute * 11, false, vec![]),
+        (MINUTE * 10, MINUTE * 10, true, vec!["ticket:t1"]),
+        (MINUTE * 10 + 1, MINUTE * 11 - 1, true, vec![]),
+        (1, MINUTE * 11, false, vec![]),
+        (2, MINUTE * 11, false, vec!["ticket:early"]),
     ] {
         let found = look(&store, move |tx| tx.subjects_by_time(&id("e"), at(from), at(to), inside)).await;
         assert_eq!(found, subjects, "{from}..{to} {inside}");

@@ -313,7 +313,6 @@ pub(crate) fn build(
         import_key: None,
         guest_id: guest.as_ref().map(|guest| guest.guest_id.clone()),
         rules_serial: 0,
-        state_serial: 0,
         created_at: now,
     };
     Ok(Fresh { ticket, guest })

@@ -236,7 +236,6 @@ impl Planning<'_> {
             },
             guest_id: guest.as_ref().map(|guest| guest.guest_id.clone()),
             rules_serial: 0,
-            state_serial: 0,
             created_at: self.now,
         };
         plan.create.push(Fresh { ticket, guest });

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use admit_app::ports::{Scope, write};
 use admit_app::records::IncidentStatus;
 use admit_app::scans::rebuild;
+use admit_core::reduce::LeftOut;
 
 use super::*;
 
@@ -27,6 +28,7 @@ fn damage_is_found_and_mended_even_where_the_digest_looks_right() {
             state.occupancy = Default::default();
             tx.put_states(&event, &[(state, verdicts)])?;
             tx.set_occupancy(&event, &Default::default(), 1)?;
+            tx.set_flow(&event, &[])?;
             let mut incidents = tx.all_incidents(&event)?;
             for incident in &mut incidents {
                 incident.status = IncidentStatus::Resolved;
@@ -37,9 +39,34 @@ fn damage_is_found_and_mended_even_where_the_digest_looks_right() {
     }))
     .unwrap();
     let found = now(rebuild::check(&world.app, &organization, &event)).unwrap();
-    assert_eq!(found.lines.len(), 3, "{:?}", found.lines);
+    assert_eq!(found.lines.len(), 4, "{:?}", found.lines);
     assert_eq!(now(rebuild::rebuild(&world.app, &organization, &event)).unwrap(), 1);
     assert_eq!((world.occupancy(), world.open()), (right, vec!["double_entry".to_owned()]));
+    world.is_consistent();
+}
+
+#[test]
+fn a_scan_marked_as_waiting_that_does_not_is_found() {
+    let world = World::new();
+    let ids = world.tickets(&["A"]);
+    world.phone("p", "main").scan("s1", "A", "valid", at(0));
+    let (event, organization) = (world.event.clone(), world.owner.organization_id.clone());
+    let key = format!("ticket:{}", ids[0]);
+    now(write(&*world.app.store, Scope::event(&organization, &event), {
+        let event = event.clone();
+        move |tx| {
+            let (state, verdicts) = tx.judged_states(&event, std::slice::from_ref(&key))?.remove(0);
+            let mut marked = verdicts.clone();
+            marked[0].left_out = Some(LeftOut::Unverified);
+            tx.put_states(&event, &[(state.clone(), marked)])?;
+            // As if only the state had been written: the mark stays.
+            tx.insert_states(&event, &[(state, verdicts)])
+        }
+    }))
+    .unwrap();
+    let found = now(rebuild::check(&world.app, &organization, &event)).unwrap();
+    assert_eq!(found.lines, ["waiting scans: stored 1, recomputed 0"]);
+    now(rebuild::rebuild(&world.app, &organization, &event)).unwrap();
     world.is_consistent();
 }
 
