@@ -6,7 +6,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use admit_core::ids::{EventId, OrganizationId};
+use admit_core::barcode::BarcodeHash;
+use admit_core::ids::{DeviceId, EventId, OrganizationId, ScanId};
 use admit_core::time::Timestamp;
 use futures_util::future::BoxFuture;
 
@@ -76,6 +77,22 @@ pub struct Scope {
     pub events: Vec<EventId>,
     /// When it has its turn.
     pub pace: Pace,
+    /// What it will look at, as far as that is known.
+    pub needs: Needs,
+}
+
+/// What an operation will look at, as far as that is known before it has its turn: where looking is dear, the store looks
+/// for all that wait together. Never another answer, only a sooner one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Devices, with their keys.
+    pub devices: Vec<DeviceId>,
+    /// Where devices were told to scan.
+    pub assignments: Vec<DeviceId>,
+    /// What is stored under scan ids.
+    pub scans: Vec<ScanId>,
+    /// Codes of the scope's event, their tickets' rules and states.
+    pub codes: Vec<BarcodeHash>,
 }
 
 /// Which of the writes that wait has its turn first. Whoever stands at a door comes before whatever nobody waits for.
@@ -93,11 +110,16 @@ pub enum Pace {
 impl Scope {
     /// Administration of an organisation: no event's head.
     pub fn organization(organization_id: &OrganizationId) -> Self {
-        Self { organization_id: organization_id.clone(), events: Vec::new(), pace: Pace::Usual }
+        Self {
+            organization_id: organization_id.clone(),
+            events: Vec::new(),
+            pace: Pace::Usual,
+            needs: Needs::default(),
+        }
     }
     /// One event.
     pub fn event(organization_id: &OrganizationId, event_id: &EventId) -> Self {
-        Self { organization_id: organization_id.clone(), events: vec![event_id.clone()], pace: Pace::Usual }
+        Self { events: vec![event_id.clone()], ..Self::organization(organization_id) }
     }
 }
 
@@ -117,6 +139,15 @@ pub trait Store: Send + Sync {
     fn write_op(&self, scope: Scope, op: WriteOp) -> BoxFuture<'static, Result<()>>;
     /// Runs the operation on a read snapshot, scoped to the organisation.
     fn read_op(&self, organization_id: OrganizationId, op: ReadOp) -> BoxFuture<'static, Result<()>>;
+    /// The same, told beforehand what the operation will look at.
+    fn read_needing(
+        &self,
+        organization_id: OrganizationId,
+        _needs: Needs,
+        op: ReadOp,
+    ) -> BoxFuture<'static, Result<()>> {
+        self.read_op(organization_id, op)
+    }
     /// Unscoped: what a secret opens, by its SHA-256 (allow-listed, law 6).
     fn credential(&self, token_hash: [u8; 32]) -> BoxFuture<'static, Result<Option<CredentialRecord>>>;
     /// Unscoped: a user by sign-in e-mail, with the organisations they belong to, oldest membership first.
@@ -190,6 +221,15 @@ where
     R: Send + 'static,
     F: FnOnce(&mut dyn Tx) -> Result<R> + Send + 'static,
 {
+    read_needing(store, organization_id, Needs::default(), op).await
+}
+
+/// The same, where it is known what `op` will look at.
+pub async fn read_needing<R, F>(store: &dyn Store, organization_id: &OrganizationId, needs: Needs, op: F) -> Result<R>
+where
+    R: Send + 'static,
+    F: FnOnce(&mut dyn Tx) -> Result<R> + Send + 'static,
+{
     let slot = Arc::new(Mutex::new(None));
     let into = Arc::clone(&slot);
     let run = move |tx: &mut dyn Tx| {
@@ -197,7 +237,7 @@ where
         *into.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
         Ok(())
     };
-    store.read_op(organization_id.clone(), Box::new(run)).await?;
+    store.read_needing(organization_id.clone(), needs, Box::new(run)).await?;
     taken(&slot)
 }
 

@@ -33,7 +33,8 @@ macro_rules! store_suite {
                 ledgers_tell_where_they_end,
                 a_witness_is_checked_against_what_the_ledger_said, an_epoch_begins_once_and_notes_every_head,
                 gates_and_lists_are_named_once, a_setting_is_settled_once;
-            rules: rules_come_back_as_they_were_made, versions_follow_what_changed, rules_need_the_writes_own_place,
+            rules: rules_come_back_as_they_were_made, versions_follow_what_changed,
+                each_write_reads_the_rules_of_those_before_it, rules_need_the_writes_own_place,
                 a_devices_assignments_come_from_every_event;
             tickets: tickets_come_back_as_they_were_made, a_code_is_never_given_to_another_ticket,
                 a_ticket_keeps_every_code_it_held, tickets_are_found_by_text_status_and_entry, tickets_are_paged_without_a_gap,

@@ -20,9 +20,9 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Statement};
 
-use crate::foresight::Foresight;
+use crate::foresight::{Ahead, Foresight};
 use crate::options::{CommitFault, Options, StatementFault};
-use crate::params::{Owned, Param, all, column, kind_of, owned_all, owned_column};
+use crate::params::{Owned, Param, all, column, kind_of, owned, owned_all, owned_column};
 
 /// What went wrong on the connection so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,6 +89,31 @@ struct Sent {
     answer: Pin<Box<dyn Future<Output = std::result::Result<(), tokio_postgres::Error>> + Send>>,
 }
 
+/// Most rows of changes that are put together by their kind.
+const ROWS: usize = 2 * admit_core::limits::LANE_REQUESTS;
+
+/// Rows of one kind, changed by one or several operations.
+struct Rows {
+    bulk: &'static Bulk,
+    values: Vec<Value<'static>>,
+}
+
+impl Rows {
+    /// Whether these may be sent as one statement: they are few, and no two concern the same row of their table.
+    fn take(&self, values: &[Value<'_>]) -> bool {
+        let width = self.bulk.columns.len();
+        if self.values.len() + values.len() > ROWS * width {
+            return false;
+        }
+        if !self.bulk.together(&self.values, values) {
+            return false;
+        }
+        let (distinct, held) = (self.bulk.distinct(), self.values.chunks_exact(width));
+        let same = |a: &[Value<'_>], b: &[Value<'_>]| distinct.iter().all(|place| a[*place] == b[*place]);
+        distinct.is_empty() || !held.into_iter().any(|row| values.chunks_exact(width).any(|new| same(row, new)))
+    }
+}
+
 /// A connection with the runtime that drives it: everything happens on the thread that asks.
 ///
 /// Changes whose outcome nobody needs to know before the commit are sent and not waited for: their answers are looked
@@ -106,6 +131,8 @@ pub(crate) struct PgDriver {
     /// Statements go through the simulator's hook: those of writes.
     pub hooked: bool,
     sent: Vec<Sent>,
+    /// Changes of many rows that wait for more of their kind: they are sent before anything else is.
+    rows: Vec<Rows>,
     /// Whom the running transaction is set to run for, as the server was told.
     set: Option<String>,
     /// The clock as this transaction asked it last.
@@ -121,12 +148,14 @@ static NOW: Stmt = Stmt {
     name: "NOW",
     sql: "SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT)",
     postgres: None,
+    by: None,
     made: Made::new(),
 };
 static RANDOM: Stmt = Stmt {
     name: "RANDOM",
     sql: "SELECT ('x' || substr(md5(gen_random_uuid()::text), 1, 16))::bit(64)::bigint",
     postgres: None,
+    by: None,
     made: Made::new(),
 };
 
@@ -162,6 +191,7 @@ impl PgDriver {
             bare: false,
             hooked: false,
             sent: Vec::new(),
+            rows: Vec::new(),
             set: None,
             asked_at: None,
             foresight: Foresight::default(),
@@ -177,6 +207,7 @@ impl PgDriver {
     pub fn begin(&mut self, how: &'static str) {
         // What a read before sent without waiting was its end: nobody wants to know.
         self.sent.clear();
+        self.rows.clear();
         self.begin = Some(how);
         (self.set, self.asked_at) = (None, None);
         self.foresight = Foresight::default();
@@ -207,6 +238,7 @@ impl PgDriver {
         }
     }
     fn commit_now(&mut self) -> Result<()> {
+        self.send_rows()?;
         if self.begin.take().is_some() {
             return Ok(());
         }
@@ -223,6 +255,7 @@ impl PgDriver {
     /// Takes everything back.
     pub fn roll_back(&mut self) {
         // What was sent and failed is taken back with the rest.
+        self.rows.clear();
         let _ = self.settle();
         if self.begin.take().is_none() && self.trouble < Trouble::Lost && self.batch("ROLLBACK").is_err() {
             self.trouble = Trouble::Lost;
@@ -251,13 +284,28 @@ impl PgDriver {
         let client = Arc::clone(&self.client);
         self.send(name, async move { client.batch_execute(&sql).await });
     }
-    fn send_change(&mut self, key: usize, name: &'static str, sql: &str, params: Vec<Owned>) -> Result<()> {
-        let statement = self.prepared(key, name, sql)?;
+    fn send_change(&mut self, stmt: &'static Stmt, params: Vec<Owned>) -> Result<()> {
+        self.send_rows()?;
         self.wrote = true;
-        self.foresight.changed(sql);
+        self.foresight.changed(stmt.postgres());
+        self.send_statement(std::ptr::from_ref(stmt).addr(), stmt.name, stmt.postgres(), params)
+    }
+    fn send_statement(&mut self, key: usize, name: &'static str, sql: &str, params: Vec<Owned>) -> Result<()> {
+        let statement = self.prepared(key, name, sql)?;
         let client = Arc::clone(&self.client);
         self.send(name, async move { client.execute_raw(&statement, params).await.map(|_| ()) });
         Ok(())
+    }
+    /// Sends the changes that waited for more of their kind.
+    fn send_rows(&mut self) -> Result<()> {
+        let rows = std::mem::take(&mut self.rows);
+        rows.into_iter().try_for_each(|Rows { bulk, values }| self.send_bulk(bulk, &values))
+    }
+    fn send_bulk(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) -> Result<()> {
+        let width = bulk.columns.len();
+        let columns = bulk.columns.iter().enumerate();
+        let params = columns.map(|(i, (_, kind))| owned_column(*kind, values, i, width)).collect();
+        self.send_statement(std::ptr::from_ref(bulk).addr(), bulk.name, bulk.postgres(), params)
     }
     /// Waits for what was sent; the first thing that went wrong is what went wrong.
     fn settle(&mut self) -> Result<()> {
@@ -326,16 +374,20 @@ impl PgDriver {
     }
     /// Puts questions, and with them what is foreseen: all are sent before the first is answered.
     fn exchange(&mut self, asked: &[(&'static Stmt, Vec<Box<dyn ToSql + Sync + '_>>)]) -> Result<Vec<Vec<Row>>> {
-        if asked.is_empty() {
+        if asked.is_empty() { Ok(Vec::new()) } else { self.exchange_all(asked) }
+    }
+    fn exchange_all(&mut self, asked: &[(&'static Stmt, Vec<Box<dyn ToSql + Sync + '_>>)]) -> Result<Vec<Vec<Row>>> {
+        self.send_rows()?;
+        let ahead = self.foresight.unasked();
+        if asked.is_empty() && ahead.is_empty() {
             return Ok(Vec::new());
         }
-        let ahead = self.foresight.take_unasked();
         let mut questions: Vec<(&'static Stmt, Statement, Vec<&(dyn ToSql + Sync)>)> = Vec::new();
         for (stmt, params) in asked {
             let statement = self.statement(stmt)?;
             questions.push((stmt, statement, params.iter().map(|value| &**value).collect()));
         }
-        for (stmt, params) in &ahead {
+        for Ahead { stmt, params, .. } in &ahead {
             let statement = self.statement(stmt)?;
             questions.push((stmt, statement, params.iter().map(|value| value as &(dyn ToSql + Sync)).collect()));
         }
@@ -349,8 +401,8 @@ impl PgDriver {
             all.push(self.noted(stmt.name, read)?);
         }
         let known = all.split_off(asked.len());
-        for ((stmt, params), rows) in ahead.into_iter().zip(known) {
-            self.foresight.answered(stmt, params, rows);
+        for (ahead, rows) in ahead.into_iter().zip(known) {
+            self.foresight.answered(ahead, rows);
         }
         Ok(all)
     }
@@ -358,6 +410,7 @@ impl PgDriver {
         self.prepared(std::ptr::from_ref(stmt).addr(), stmt.name, stmt.postgres())
     }
     fn changed(&mut self, key: usize, name: &str, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<u64> {
+        self.send_rows()?;
         let statement = self.prepared(key, name, sql)?;
         self.wrote = true;
         self.foresight.changed(sql);
@@ -392,7 +445,6 @@ async fn once<F: Future + ?Sized>(mut asked: Pin<&mut F>) -> Poll<F::Output> {
 
 impl Driver for PgDriver {
     fn run_for(&mut self, whom: RunFor<'_>) -> Result<()> {
-        self.foresight = Foresight::default();
         let set = match whom {
             RunFor::Organization(organization_id) => format!(
                 "SELECT set_config('app.organization_id', {}, true), set_config('app.user_id', '', true), \
@@ -406,6 +458,8 @@ impl Driver for PgDriver {
         if self.begin.is_none() && self.set.as_ref() == Some(&set) {
             return Ok(());
         }
+        self.send_rows()?;
+        self.foresight = Foresight::default();
         let text = match self.begin.take() {
             Some(begin) => format!("{begin}; {set}"),
             None => set.clone(),
@@ -424,11 +478,11 @@ impl Driver for PgDriver {
     }
     fn ask(&mut self, asked: &[Asked<'_>]) -> Result<Vec<Vec<Row>>> {
         let (mut known, mut open) = (Vec::with_capacity(asked.len()), Vec::with_capacity(asked.len()));
-        for Asked { stmt, params, list } in asked {
+        for question @ Asked { stmt, params, list } in asked {
             self.enter(stmt.name)?;
             Self::checked(params)?;
             Self::checked(list.unwrap_or_default())?;
-            let rows = self.foresight.known(stmt, params, *list);
+            let rows = self.foresight.known(question);
             if rows.is_none() {
                 let mut own: Vec<Box<dyn ToSql + Sync + '_>> = Vec::with_capacity(params.len() + 1);
                 own.extend(params.iter().map(|value| Box::new(Param(value)) as Box<dyn ToSql + Sync + '_>));
@@ -441,13 +495,17 @@ impl Driver for PgDriver {
         Ok(known.into_iter().map(|rows| rows.or_else(|| answers.next()).unwrap_or_default()).collect())
     }
     fn foresee(&mut self, asked: &[Asked<'_>]) {
-        for Asked { stmt, params, list } in asked {
-            self.foresight.add(stmt, owned_all(params, *list));
-        }
+        asked.iter().for_each(|asked| self.foresight.add(asked));
+    }
+    fn foresees(&self) -> bool {
+        true
+    }
+    fn ask_foreseen(&mut self) -> Result<()> {
+        self.exchange_all(&[]).map(|_| ())
     }
     fn foresee_now(&mut self) {
         if self.options.clock.is_none() {
-            self.foresight.add(&NOW, Vec::new());
+            self.foresight.add(&Asked { stmt: &NOW, params: &[], list: None });
         }
     }
     fn execute(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<u64> {
@@ -478,29 +536,36 @@ impl Driver for PgDriver {
     fn execute_later(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<()> {
         self.enter(stmt.name)?;
         Self::checked(params)?;
-        let params = owned_all(params, None);
-        self.send_change(std::ptr::from_ref(stmt).addr(), stmt.name, stmt.postgres(), params)
+        self.send_change(stmt, owned_all(params, None))
     }
     fn execute_each_later(&mut self, stmt: &'static Stmt, params: &[Value<'_>], list: &[Value<'_>]) -> Result<()> {
         self.enter(stmt.name)?;
         Self::checked(params)?;
         Self::checked(list)?;
-        let params = owned_all(params, Some(list));
-        self.send_change(std::ptr::from_ref(stmt).addr(), stmt.name, stmt.postgres(), params)
+        self.send_change(stmt, owned_all(params, Some(list)))
     }
     fn execute_many_later(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) -> Result<()> {
         self.enter(bulk.name)?;
         Self::checked(values)?;
-        let width = bulk.columns.len();
-        let columns = bulk.columns.iter().enumerate();
-        let params = columns.map(|(i, (_, kind))| owned_column(*kind, values, i, width)).collect();
-        self.send_change(std::ptr::from_ref(bulk).addr(), bulk.name, bulk.postgres(), params)
+        self.wrote = true;
+        self.foresight.changed_rows(bulk, values);
+        if values.len() > ROWS * bulk.columns.len() {
+            self.send_rows()?;
+            return self.send_bulk(bulk, values);
+        }
+        let owned = values.iter().map(owned);
+        // Of one table only with the newest of its kind: two kinds are sent in the order of their coming.
+        match self.rows.iter_mut().rfind(|rows| rows.bulk.table == bulk.table) {
+            Some(rows) if std::ptr::eq(rows.bulk, bulk) && rows.take(values) => rows.values.extend(owned),
+            _ => self.rows.push(Rows { bulk, values: owned.collect() }),
+        }
+        Ok(())
     }
     fn now(&mut self) -> Result<Timestamp> {
         if let Some(clock) = &self.options.clock {
             return Ok(Timestamp::clamped(clock()));
         }
-        let rows = match self.foresight.known(&NOW, &[], None) {
+        let rows = match self.foresight.known(&Asked { stmt: &NOW, params: &[], list: None }) {
             Some(rows) => rows,
             None => self.exchange(&[(&NOW, Vec::new())])?.pop().unwrap_or_default(),
         };

@@ -1,58 +1,154 @@
-//! What a transaction will probably ask next: it goes along with the next question, and saves an exchange each.
+//! What a transaction will probably ask: it goes along with the next question, and saves an exchange each. What several
+//! operations of one transaction will ask by one item of a list is asked as one question.
 //!
-//! An answer that came early is the answer that would come now, as long as nothing was changed in its table since: by
-//! this transaction, which is noted here, or by another, which the head of the event keeps out.
+//! An answer that came early is the answer that would come now, as long as nothing was changed of it since: by this
+//! transaction, which is noted here, or by another, which the head of the event keeps out.
 
-use admit_store_queries::driver::Stmt;
+use std::collections::BTreeMap;
+
+use admit_store_queries::driver::{Asked, Bulk, Stmt};
 use admit_store_queries::value::{Row, Value};
 
-use crate::params::{Owned, owned_all};
+use crate::params::{Owned, kind_of, owned, owned_all, owned_column};
+
+/// Items of a longer list are not taken apart, and an answer with more rows is given away once: it may be long.
+const FEW: usize = 2 * admit_core::limits::LANE_REQUESTS;
+
+type Columns = Vec<Value<'static>>;
 
 /// A question that was foreseen.
-struct Foreseen {
+struct Whole {
     stmt: &'static Stmt,
     params: Vec<Owned>,
     /// Its answer, once it was asked.
-    rows: Option<Vec<Row>>,
+    rows: Option<Vec<Columns>>,
+}
+
+/// Questions by items of a list that are the same but for the item.
+struct ByItem {
+    stmt: &'static Stmt,
+    params: Vec<Value<'static>>,
+    /// The answer about each item, once it was asked.
+    items: BTreeMap<Value<'static>, Option<Vec<Columns>>>,
+}
+
+/// A question that goes along with another.
+pub(crate) struct Ahead {
+    pub stmt: &'static Stmt,
+    pub params: Vec<Owned>,
+    /// Whose answer it is: a place among those by item.
+    by_item: Option<usize>,
 }
 
 /// What is foreseen in the running transaction.
 #[derive(Default)]
 pub(crate) struct Foresight {
-    foreseen: Vec<Foreseen>,
+    whole: Vec<Whole>,
+    by_item: Vec<ByItem>,
+}
+
+fn rows_of(rows: &[Columns]) -> Vec<Row> {
+    rows.iter().map(|columns| Row::new(columns.clone())).collect()
 }
 
 impl Foresight {
     /// This will be asked.
-    pub fn add(&mut self, stmt: &'static Stmt, params: Vec<Owned>) {
-        self.foreseen.push(Foreseen { stmt, params, rows: None });
-    }
-    /// What was foreseen and not asked yet.
-    pub fn take_unasked(&mut self) -> Vec<(&'static Stmt, Vec<Owned>)> {
-        let unasked = self.foreseen.extract_if(.., |one| one.rows.is_none());
-        unasked.map(|one| (one.stmt, one.params)).collect()
-    }
-    /// The answer that came along.
-    pub fn answered(&mut self, stmt: &'static Stmt, params: Vec<Owned>, rows: Vec<Row>) {
-        self.foreseen.push(Foreseen { stmt, params, rows: Some(rows) });
-    }
-    /// The answer to a question, if it came already. One that was only foreseen is asked now, by who asks.
-    pub fn known(&mut self, stmt: &'static Stmt, params: &[Value<'_>], list: Option<&[Value<'_>]>) -> Option<Vec<Row>> {
-        let mut of_it =
-            (0..self.foreseen.len()).filter(|place| std::ptr::eq(self.foreseen[*place].stmt, stmt)).peekable();
-        of_it.peek()?;
-        let params = owned_all(params, list);
-        let place = of_it.find(|place| self.foreseen[*place].params == params)?;
-        self.foreseen.swap_remove(place).rows
-    }
-    /// A statement changes its table: nothing that was foreseen of it holds any more.
-    pub fn changed(&mut self, sql: &str) {
-        if self.foreseen.is_empty() {
+    pub fn add(&mut self, Asked { stmt, params, list }: &Asked<'_>) {
+        if let (Some(_), Some(list)) = (stmt.by, list.filter(|list| list.len() <= FEW)) {
+            let place = self.place(stmt, params).unwrap_or_else(|| {
+                let params = params.iter().map(owned).collect();
+                self.by_item.push(ByItem { stmt, params, items: BTreeMap::new() });
+                self.by_item.len() - 1
+            });
+            let items = &mut self.by_item[place].items;
+            for item in list {
+                items.entry(owned(item)).or_default();
+            }
             return;
         }
-        match table(sql) {
-            Some(table) => self.foreseen.retain(|one| !one.stmt.postgres().contains(table)),
-            None => self.foreseen.clear(),
+        let params = owned_all(params, *list);
+        if !self.whole.iter().any(|one| std::ptr::eq(one.stmt, *stmt) && one.params == params) {
+            self.whole.push(Whole { stmt, params, rows: None });
+        }
+    }
+    fn place(&self, stmt: &'static Stmt, params: &[Value<'_>]) -> Option<usize> {
+        self.by_item.iter().position(|one| std::ptr::eq(one.stmt, stmt) && one.params == params)
+    }
+    /// What was foreseen and not asked yet.
+    pub fn unasked(&mut self) -> Vec<Ahead> {
+        let unasked = self.whole.extract_if(.., |one| one.rows.is_none());
+        let mut ahead: Vec<Ahead> =
+            unasked.map(|one| Ahead { stmt: one.stmt, params: one.params, by_item: None }).collect();
+        for (place, one) in self.by_item.iter().enumerate() {
+            let open = one.items.iter().filter(|(_, rows)| rows.is_none());
+            let open: Vec<Value<'_>> = open.map(|(item, _)| item.clone()).collect();
+            if !open.is_empty() {
+                let mut params = owned_all(&one.params, None);
+                params.push(owned_column(kind_of(&open), &open, 0, 1));
+                ahead.push(Ahead { stmt: one.stmt, params, by_item: Some(place) });
+            }
+        }
+        ahead
+    }
+    /// The answer that came along.
+    pub fn answered(&mut self, Ahead { stmt, params, by_item }: Ahead, rows: Vec<Row>) {
+        let rows = rows.into_iter().map(|row| row.into_values().collect::<Columns>());
+        let (Some(place), Some(by)) = (by_item, stmt.by) else {
+            self.whole.push(Whole { stmt, params, rows: Some(rows.collect()) });
+            return;
+        };
+        let items = &mut self.by_item[place].items;
+        items.values_mut().filter(|known| known.is_none()).for_each(|known| *known = Some(Vec::new()));
+        for columns in rows {
+            if let Some(Some(known)) = columns.get(by.column).and_then(|item| items.get_mut(item)) {
+                known.push(columns);
+            }
+        }
+    }
+    /// The answer to a question, if it came already. One that was only foreseen is asked now, by who asks.
+    pub fn known(&mut self, Asked { stmt, params, list }: &Asked<'_>) -> Option<Vec<Row>> {
+        if let (Some(list), Some(place)) = (list.filter(|list| list.len() <= FEW), self.place(stmt, params)) {
+            let items = &mut self.by_item[place].items;
+            let list: Vec<Value<'static>> = list.iter().map(owned).collect();
+            let known = list.iter().map(|item| items.get(item)?.as_ref());
+            if let Some(rows) = known.collect::<Option<Vec<_>>>() {
+                return Some(rows.into_iter().flat_map(|rows| rows_of(rows)).collect());
+            }
+            items.retain(|item, rows| rows.is_some() || !list.contains(item));
+            return None;
+        }
+        let mut of_it = (0..self.whole.len()).filter(|place| std::ptr::eq(self.whole[*place].stmt, *stmt)).peekable();
+        of_it.peek()?;
+        let params = owned_all(params, *list);
+        let place = of_it.find(|place| self.whole[*place].params == params)?;
+        match &self.whole[place].rows {
+            Some(rows) if rows.len() <= FEW => Some(rows_of(rows)),
+            _ => self.whole.swap_remove(place).rows.map(|rows| rows.into_iter().map(Row::new).collect()),
+        }
+    }
+    /// A statement changes its table: what was known of it holds no more.
+    pub fn changed(&mut self, sql: &str) {
+        let Some(table) = table(sql) else {
+            *self = Self::default();
+            return;
+        };
+        self.whole.retain(|one| !one.stmt.postgres().contains(table));
+        for one in self.by_item.iter_mut().filter(|one| one.stmt.postgres().contains(table)) {
+            one.items.retain(|_, rows| rows.is_none());
+        }
+    }
+    /// The same of rows, whose values these are: what was known of an item that is not among them still holds, where each
+    /// row names the item it is about.
+    pub fn changed_rows(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) {
+        let table = bulk.table;
+        self.whole.retain(|one| !one.stmt.postgres().contains(table));
+        for one in self.by_item.iter_mut().filter(|one| one.stmt.postgres().contains(table)) {
+            let named = one.stmt.by.is_some_and(|by| by.tables.contains(&table));
+            if named && values.len() <= FEW * bulk.columns.len() {
+                one.items.retain(|item, rows| rows.is_none() || !values.contains(item));
+            } else {
+                one.items.retain(|_, rows| rows.is_none());
+            }
         }
     }
 }
@@ -70,28 +166,75 @@ fn table(sql: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use admit_store_queries::driver::Made;
+    use admit_store_queries::driver::{By, Made};
+    use admit_store_queries::value::Kind;
 
     static LOOK: Stmt =
-        Stmt { name: "LOOK", sql: "SELECT a FROM logs WHERE b = $1", postgres: None, made: Made::new() };
+        Stmt { name: "LOOK", sql: "SELECT a FROM logs WHERE b = $1", postgres: None, by: None, made: Made::new() };
+    static EACH: Stmt = Stmt {
+        name: "EACH",
+        sql: "SELECT a, b FROM logs JOIN notes WHERE c = $1 AND b IN ($2)",
+        postgres: None,
+        by: Some(By { column: 1, tables: &["logs"] }),
+        made: Made::new(),
+    };
+    static PUT_LOGS: Bulk = bulk("logs");
+    static PUT_NOTES: Bulk = bulk("notes");
+    static PUT_SCANS: Bulk = bulk("scans");
 
+    const fn bulk(table: &'static str) -> Bulk {
+        let columns: &[(&str, Kind)] = &[("b", Kind::Int), ("a", Kind::Int)];
+        Bulk { name: "PUT", table, columns, found_by: 0, tail: "", made: Made::new() }
+    }
+    fn look<'a>(params: &'a [Value<'a>]) -> Asked<'a> {
+        Asked { stmt: &LOOK, params, list: None }
+    }
+    fn each<'a>(list: &'a [Value<'a>]) -> Asked<'a> {
+        Asked { stmt: &EACH, params: &[Value::Int(7)], list: Some(list) }
+    }
     fn with_answer() -> Foresight {
         let mut foresight = Foresight::default();
-        foresight.add(&LOOK, owned_all(&[Value::Int(1)], None));
-        let asked = foresight.take_unasked();
-        assert_eq!(asked.len(), 1);
-        for (stmt, params) in asked {
-            foresight.answered(stmt, params, vec![Row::new(vec![Value::Int(7)])]);
-        }
+        foresight.add(&look(&[Value::Int(1)]));
+        let mut unasked = foresight.unasked();
+        assert!(foresight.unasked().is_empty());
+        let row = Row::new(vec![Value::Int(5)]);
+        foresight.answered(unasked.remove(0), vec![row]);
         foresight
+    }
+    /// Of items 1 (two rows), 2 (none) and 3 (one row).
+    fn by_item() -> Foresight {
+        let mut foresight = Foresight::default();
+        foresight.add(&each(&[Value::Int(1), Value::Int(2)]));
+        foresight.add(&each(&[Value::Int(3), Value::Int(1)]));
+        let mut unasked = foresight.unasked();
+        assert_eq!(unasked.len(), 1, "one question for all");
+        assert_eq!(unasked[0].params, owned_all(&[Value::Int(7)], Some(&[1, 2, 3].map(Value::Int))));
+        let row = |a, b| Row::new(vec![Value::Int(a), Value::Int(b)]);
+        foresight.answered(unasked.remove(0), vec![row(10, 1), row(30, 3), row(11, 1)]);
+        assert!(foresight.unasked().is_empty());
+        foresight
+    }
+    fn firsts(rows: Option<Vec<Row>>) -> Option<Vec<i64>> {
+        rows.map(|rows| rows.into_iter().map(|mut row| row.int().unwrap()).collect())
     }
 
     #[test]
-    fn an_answer_is_given_once_and_only_to_its_very_question() {
+    fn an_answer_is_of_its_parameters() {
         let mut foresight = with_answer();
-        assert!(foresight.known(&LOOK, &[Value::Int(2)], None).is_none());
-        assert_eq!(foresight.known(&LOOK, &[Value::Int(1)], None).map(|rows| rows.len()), Some(1));
-        assert!(foresight.known(&LOOK, &[Value::Int(1)], None).is_none());
+        assert!(foresight.known(&look(&[Value::Int(2)])).is_none());
+        for _ in 0..2 {
+            assert_eq!(firsts(foresight.known(&look(&[Value::Int(1)]))), Some(vec![5]));
+        }
+    }
+
+    #[test]
+    fn a_long_answer_is_given_away_once() {
+        let mut foresight = Foresight::default();
+        foresight.add(&look(&[Value::Int(1)]));
+        let ahead = foresight.unasked().remove(0);
+        foresight.answered(ahead, (0..=FEW).map(|n| Row::new(vec![Value::Int(n as i64)])).collect());
+        assert_eq!(foresight.known(&look(&[Value::Int(1)])).map(|rows| rows.len()), Some(FEW + 1));
+        assert!(foresight.known(&look(&[Value::Int(1)])).is_none());
     }
 
     #[test]
@@ -104,17 +247,50 @@ mod tests {
             ("DELETE FROM logs WHERE a = 1", false),
             ("WITH gone AS (DELETE FROM logs) SELECT 1", false),
         ] {
-            let mut foresight = with_answer();
-            foresight.changed(sql);
-            assert_eq!(foresight.known(&LOOK, &[Value::Int(1)], None).is_some(), holds, "{sql}");
+            let (mut whole, mut parts) = (with_answer(), by_item());
+            whole.changed(sql);
+            parts.changed(sql);
+            assert_eq!(whole.known(&look(&[Value::Int(1)])).is_some(), holds, "{sql}");
+            assert_eq!(parts.known(&each(&[Value::Int(2)])).is_some(), holds, "{sql}");
         }
+    }
+
+    #[test]
+    fn questions_by_item_are_asked_as_one_and_answered_each() {
+        let mut foresight = by_item();
+        assert_eq!(firsts(foresight.known(&each(&[Value::Int(1)]))), Some(vec![10, 11]));
+        assert_eq!(firsts(foresight.known(&each(&[Value::Int(2)]))), Some(vec![]));
+        assert_eq!(firsts(foresight.known(&each(&[Value::Int(3), Value::Int(1)]))), Some(vec![30, 10, 11]));
+        assert!(foresight.known(&each(&[Value::Int(1), Value::Int(4)])).is_none(), "nobody asked about 4");
+        let other = Asked { stmt: &EACH, params: &[Value::Int(8)], list: Some(&[Value::Int(1)]) };
+        assert!(foresight.known(&other).is_none());
+    }
+
+    #[test]
+    fn a_row_outdates_the_answers_about_the_items_it_names() {
+        let known = |bulk: &'static Bulk, values: &[Value<'_>]| {
+            let mut foresight = by_item();
+            foresight.changed_rows(bulk, values);
+            [1, 2, 3].map(|item| foresight.known(&each(&[Value::Int(item)])).is_some())
+        };
+        assert_eq!(known(&PUT_SCANS, &[Value::Int(1), Value::Int(0)]), [true; 3], "another table");
+        assert_eq!(known(&PUT_LOGS, &[Value::Int(1), Value::Int(0)]), [false, true, true]);
+        assert_eq!(known(&PUT_LOGS, &[Value::Int(2), Value::Int(0)]), [true, false, true]);
+        assert_eq!(known(&PUT_NOTES, &[Value::Int(2), Value::Int(0)]), [false; 3], "its rows name no item");
+        let many: Vec<Value<'_>> = (0..=2 * FEW as i64 + 1).map(|n| Value::Int(n + 100)).collect();
+        assert_eq!(known(&PUT_LOGS, &many), [false; 3], "too many to look through");
+        let mut whole = with_answer();
+        whole.changed_rows(&PUT_LOGS, &[Value::Int(9), Value::Int(9)]);
+        assert!(whole.known(&look(&[Value::Int(1)])).is_none());
     }
 
     #[test]
     fn what_is_asked_by_somebody_is_not_asked_ahead_too() {
         let mut foresight = Foresight::default();
-        foresight.add(&LOOK, owned_all(&[Value::Int(1)], None));
-        assert!(foresight.known(&LOOK, &[Value::Int(1)], None).is_none());
-        assert!(foresight.take_unasked().is_empty());
+        foresight.add(&look(&[Value::Int(1)]));
+        foresight.add(&each(&[Value::Int(1)]));
+        assert!(foresight.known(&look(&[Value::Int(1)])).is_none());
+        assert!(foresight.known(&each(&[Value::Int(1)])).is_none());
+        assert!(foresight.unasked().is_empty());
     }
 }

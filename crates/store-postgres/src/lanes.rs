@@ -1,15 +1,17 @@
 //! One lane per event folds what waits into one transaction (architecture §4 "Lanes"); readers beside.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use admit_app::error::{Error, Result};
-use admit_app::ports::{Pace, ReadOp, Scope, WriteOp};
+use admit_app::ports::{Needs, Pace, ReadOp, Scope, WriteOp};
 use admit_core::ids::OrganizationId;
-use admit_store_queries::{run_read, run_write};
+use admit_store_queries::directory::foresee_credentials;
+use admit_store_queries::driver::{Driver as _, RunFor};
+use admit_store_queries::{Fold, needs, run_read, run_write};
 use tokio::sync::oneshot;
 
 use crate::connect;
@@ -35,12 +37,14 @@ pub(crate) type ServerOp = Box<dyn FnMut(&mut PgDriver) -> Result<()> + Send>;
 pub(crate) enum Work {
     /// A use case's write.
     Write(Scope, WriteOp),
-    /// A use case's read.
-    Read(OrganizationId, Option<ReadOp>),
+    /// A use case's read, and what is known of what it will look at.
+    Read(OrganizationId, Needs, Option<ReadOp>),
     /// A write of the whole server.
     Server(ServerOp),
     /// A read of the whole server.
     Look(ServerOp),
+    /// The same of what a secret opens.
+    Credential([u8; 32], ServerOp),
 }
 
 /// A waiting operation.
@@ -53,7 +57,8 @@ impl Job {
     fn answer(self, result: Result<()>) {
         let _ = self.reply.send(result);
     }
-    /// Operations of the same organisation and events share a lane; every read is a lane of its own.
+    /// Operations of the same organisation and events share a lane, and reads of which it is known what they look at:
+    /// they are short. Every other read is a lane of its own.
     fn lane(&self, n: u64) -> (String, u64) {
         match &self.work {
             Work::Write(scope, _) => {
@@ -64,7 +69,8 @@ impl Job {
                 }
                 (key, 0)
             }
-            Work::Server(_) => (String::new(), 0),
+            Work::Read(organization_id, needs, _) if *needs != Needs::default() => (organization_id.to_string(), 0),
+            Work::Server(_) | Work::Credential(..) => (String::new(), 0),
             Work::Read(..) | Work::Look(_) => (String::new(), n),
         }
     }
@@ -248,13 +254,16 @@ impl Connection {
         self.driver = None;
     }
     fn run(&mut self, mut jobs: Vec<Job>) {
-        if jobs.len() > 1 {
-            jobs = self.together(jobs);
+        while jobs.len() > 1 {
+            let (alone, left) = if self.reads { self.read_together(jobs) } else { self.together(jobs) };
+            alone.into_iter().for_each(|job| self.run_one(job));
+            jobs = left;
         }
-        for mut job in jobs {
-            let result = self.singly(&mut job.work);
-            job.answer(result);
-        }
+        jobs.into_iter().for_each(|job| self.run_one(job));
+    }
+    fn run_one(&mut self, mut job: Job) {
+        let result = self.singly(&mut job.work);
+        job.answer(result);
     }
 
     fn driver(&mut self) -> Result<&mut PgDriver> {
@@ -277,40 +286,73 @@ impl Connection {
         }
     }
 
-    /// Folds jobs into one transaction. Gives back those that must run singly: all of them where one failed after it
-    /// wrote, or the rest where the time for folding was over.
-    fn together(&mut self, jobs: Vec<Job>) -> Vec<Job> {
-        let Ok(driver) = self.driver() else { return jobs };
+    /// Folds jobs into one transaction. Gives back those that must run singly, all of them where one failed after it
+    /// wrote; and the rest where the time for folding was over.
+    fn together(&mut self, jobs: Vec<Job>) -> (Vec<Job>, Vec<Job>) {
+        let Ok(driver) = self.driver() else { return (jobs, Vec::new()) };
         let begun = Instant::now();
         driver.begin("BEGIN");
         driver.hooked = true;
+        let Ok(mut fold) = fold_of(driver, &jobs) else {
+            driver.roll_back();
+            return (jobs, Vec::new());
+        };
         let (mut done, mut waiting) = (Vec::new(), VecDeque::from(jobs));
         while let Some(mut job) = waiting.pop_front() {
             driver.wrote = false;
-            let result = attempt(driver, &mut job.work);
+            let result = attempt(driver, fold.as_mut(), &mut job.work);
             // A refusal that changed nothing stands beside the others; anything else takes all of them back.
             if result.is_err() && (driver.wrote || driver.trouble > Trouble::None) {
                 driver.roll_back();
                 waiting.push_front(job);
                 let ran = done.into_iter().map(|(job, _)| job);
-                return ran.chain(waiting).collect();
+                return (ran.chain(waiting).collect(), Vec::new());
             }
             done.push((job, result));
             if begun.elapsed() > FOLDING {
                 break;
             }
         }
-        let committed = driver.commit();
+        let stored = fold.map_or(Ok(()), |fold| fold.end(driver));
+        let committed = stored.and_then(|()| driver.commit());
         if committed.is_err() && driver.trouble < Trouble::Lost {
             // The server itself refused the commit: nothing of it is kept, each may try alone.
             driver.roll_back();
-            return done.into_iter().map(|(job, _)| job).chain(waiting).collect();
+            return (done.into_iter().map(|(job, _)| job).collect(), waiting.into());
         }
         for (job, result) in done {
             // A connection lost at the commit leaves its outcome unknown: clients ask again, unique keys settle it.
             job.answer(result.and_then(|()| committed.clone()));
         }
-        waiting.into()
+        (Vec::new(), waiting.into())
+    }
+    /// Runs reads of the same kind on one snapshot, taken after all of them were asked for. Gives back as
+    /// [`Connection::together`] does.
+    fn read_together(&mut self, jobs: Vec<Job>) -> (Vec<Job>, Vec<Job>) {
+        let Ok(driver) = self.driver() else { return (jobs, Vec::new()) };
+        driver.hooked = false;
+        if foresee_reads(driver, &jobs).is_err() {
+            driver.roll_back();
+            return (jobs, Vec::new());
+        }
+        let mut waiting = VecDeque::from(jobs);
+        while let Some(mut job) = waiting.pop_front() {
+            let result = attempt_read(driver, &mut job.work);
+            let given_away = matches!(job.work, Work::Read(_, _, None));
+            if driver.trouble > Trouble::None {
+                driver.roll_back();
+                // A read is given away when it begins: it has its answer, the others run again.
+                if given_away {
+                    job.answer(result);
+                } else {
+                    waiting.push_front(job);
+                }
+                return (waiting.into(), Vec::new());
+            }
+            job.answer(result);
+        }
+        driver.release();
+        (Vec::new(), Vec::new())
     }
 
     /// Runs one job in a transaction of its own, again where that is safe: before its commit was sent.
@@ -335,12 +377,12 @@ impl Connection {
             Err(error) => return Ran::Answer(Err(error)),
         };
         match work {
-            Work::Look(_) => driver.begin_bare(SNAPSHOT),
+            Work::Look(_) | Work::Credential(..) => driver.begin_bare(SNAPSHOT),
             Work::Read(..) => driver.begin(SNAPSHOT),
             Work::Write(..) | Work::Server(_) => driver.begin("BEGIN"),
         }
         driver.hooked = !reads;
-        let error = match attempt(driver, work) {
+        let error = match if reads { attempt_read(driver, work) } else { attempt(driver, None, work) } {
             Ok(()) if reads => {
                 driver.release();
                 return Ran::Answer(Ok(()));
@@ -355,23 +397,62 @@ impl Connection {
         };
         driver.roll_back();
         // A read is given away when it begins; it can only be run again as long as it wasn't.
-        let again = driver.trouble >= Trouble::Again && !matches!(work, Work::Read(_, None));
+        let again = driver.trouble >= Trouble::Again && !matches!(work, Work::Read(_, _, None));
         if again { Ran::Again(error) } else { Ran::Answer(Err(error)) }
     }
 }
 
-/// Runs one operation inside the transaction. An operation that panics is an operation that failed.
-fn attempt(driver: &mut PgDriver, work: &mut Work) -> Result<()> {
-    let result = catch_unwind(AssertUnwindSafe(|| match work {
-        Work::Write(scope, op) => run_write(driver, scope, op),
-        Work::Server(op) | Work::Look(op) => op(driver),
-        Work::Read(organization_id, op) => match op.take() {
-            Some(op) => run_read(driver, organization_id, op),
-            None => Err(Error::Bug("a read ran twice".into())),
-        },
+/// What writes that share a transaction have in common; nothing for those of the whole server.
+fn fold_of(driver: &mut PgDriver, jobs: &[Job]) -> Result<Option<Fold>> {
+    let scopes = jobs.iter().filter_map(|job| if let Work::Write(scope, _) = &job.work { Some(scope) } else { None });
+    let scopes: Vec<&Scope> = scopes.collect();
+    if scopes.is_empty() { Ok(None) } else { Fold::begin(driver, &scopes).map(Some) }
+}
+
+/// Begins a snapshot for reads of one lane, and looks at what all of them need.
+fn foresee_reads(driver: &mut PgDriver, jobs: &[Job]) -> Result<()> {
+    let organization_id = jobs.iter().find_map(|job| match &job.work {
+        Work::Read(organization_id, ..) => Some(organization_id),
+        _ => None,
+    });
+    let Some(organization_id) = organization_id else {
+        let hash = |job: &Job| if let Work::Credential(hash, _) = &job.work { Some(*hash) } else { None };
+        let hashes: BTreeSet<[u8; 32]> = jobs.iter().filter_map(hash).collect();
+        driver.begin_bare(SNAPSHOT);
+        foresee_credentials(driver, &hashes.into_iter().collect::<Vec<_>>());
+        return driver.ask_foreseen();
+    };
+    let needs = jobs.iter().filter_map(|job| if let Work::Read(_, needs, _) = &job.work { Some(needs) } else { None });
+    driver.begin(SNAPSHOT);
+    driver.run_for(RunFor::Organization(organization_id))?;
+    needs::foresee_reads(driver, organization_id, &needs.collect::<Vec<_>>())
+}
+
+/// Runs one write inside the transaction. An operation that panics is an operation that failed.
+fn attempt(driver: &mut PgDriver, fold: Option<&mut Fold>, work: &mut Work) -> Result<()> {
+    let result = catch_unwind(AssertUnwindSafe(|| match (work, fold) {
+        (Work::Write(scope, op), Some(fold)) => fold.run(driver, scope, op),
+        (Work::Write(scope, op), None) => run_write(driver, scope, op),
+        (Work::Server(op), _) => op(driver),
+        _ => Err(Error::Bug("a read among the writes".into())),
     }));
     result.unwrap_or_else(|_| {
         driver.wrote = true;
         Err(Error::Bug("an operation panicked".into()))
     })
+}
+
+/// The same for a read.
+fn attempt_read(driver: &mut PgDriver, work: &mut Work) -> Result<()> {
+    let result = catch_unwind(AssertUnwindSafe(|| match work {
+        Work::Look(op) | Work::Credential(_, op) => op(driver),
+        Work::Read(organization_id, needs, op) => {
+            driver.run_for(RunFor::Organization(organization_id))?;
+            needs::foresee_reads(driver, organization_id, &[needs])?;
+            let op = op.take().ok_or_else(|| Error::Bug("a read ran twice".into()))?;
+            run_read(driver, organization_id, op)
+        }
+        _ => Err(Error::Bug("a write among the reads".into())),
+    }));
+    result.unwrap_or_else(|_| Err(Error::Bug("an operation panicked".into())))
 }

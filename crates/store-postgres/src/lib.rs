@@ -17,7 +17,7 @@ pub mod testing;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use admit_app::error::{Error, Result};
-use admit_app::ports::{Pace, ReadOp, Scope, Store, WriteOp};
+use admit_app::ports::{Needs, Pace, ReadOp, Scope, Store, WriteOp};
 use admit_app::records::{CredentialRecord, OrganizationRecord, PairingRequestRecord, TakenRun, UserRecord};
 use admit_core::ids::{EventId, OrganizationId};
 use admit_core::rule::Epoch;
@@ -75,7 +75,7 @@ impl Postgres {
     }
 
     fn run(&self, mut work: Work, pace: Pace) -> BoxFuture<'static, Result<()>> {
-        let is_read = matches!(work, Work::Read(..) | Work::Look(_));
+        let is_read = matches!(work, Work::Read(..) | Work::Look(_) | Work::Credential(..));
         match &*self.mode {
             // At once, not when polled: a caller that leaves cancels nothing, in either mode.
             Mode::Inline { writes, reads } => {
@@ -94,6 +94,13 @@ impl Postgres {
     fn server<T: Send + 'static>(
         &self,
         writes: bool,
+        op: impl FnMut(&mut PgDriver) -> Result<T> + Send + 'static,
+    ) -> BoxFuture<'static, Result<T>> {
+        self.server_work(if writes { Work::Server } else { Work::Look }, op)
+    }
+    fn server_work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(ServerOp) -> Work,
         mut op: impl FnMut(&mut PgDriver) -> Result<T> + Send + 'static,
     ) -> BoxFuture<'static, Result<T>> {
         let slot = Arc::new(Mutex::new(None));
@@ -103,7 +110,7 @@ impl Postgres {
             *into.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
             Ok(())
         });
-        let done = self.run(if writes { Work::Server(op) } else { Work::Look(op) }, Pace::Urgent);
+        let done = self.run(work(op), Pace::Urgent);
         done.map(move |result| {
             result?;
             let value = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -119,10 +126,19 @@ impl Store for Postgres {
         self.run(Work::Write(scope, op), pace)
     }
     fn read_op(&self, organization_id: OrganizationId, op: ReadOp) -> BoxFuture<'static, Result<()>> {
-        self.run(Work::Read(organization_id, Some(op)), Pace::Usual)
+        self.read_needing(organization_id, Needs::default(), op)
+    }
+    fn read_needing(
+        &self,
+        organization_id: OrganizationId,
+        needs: Needs,
+        op: ReadOp,
+    ) -> BoxFuture<'static, Result<()>> {
+        self.run(Work::Read(organization_id, needs, Some(op)), Pace::Usual)
     }
     fn credential(&self, token_hash: [u8; 32]) -> BoxFuture<'static, Result<Option<CredentialRecord>>> {
-        self.server(false, move |driver| directory::credential(driver, &token_hash))
+        let work = move |op| Work::Credential(token_hash, op);
+        self.server_work(work, move |driver| directory::credential(driver, &token_hash))
     }
     fn sign_in(&self, email: String) -> BoxFuture<'static, Result<Option<(UserRecord, Vec<OrganizationId>)>>> {
         self.server(false, move |driver| directory::sign_in(driver, &email))

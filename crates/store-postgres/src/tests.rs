@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use admit_app::ports::write;
+use admit_app::ports::{Needs, write};
+use admit_app::store_suite::devices::device;
 use admit_app::store_suite::fixture::*;
 use admit_app::store_suite::states;
+use admit_core::occupancy::Occupancy;
 use admit_store_queries::driver::RunFor;
 use admit_store_queries::{bulks, statements};
 use futures_util::FutureExt as _;
@@ -312,13 +314,17 @@ fn no_lookup_of_a_batch_reads_all_of_an_event() {
         ("FIND_CODES", "'o', 'e', ARRAY['x'::bytea]"),
         ("DELETE_WAITING", "'o', 'e', ARRAY['ticket:t1']"),
         ("JUDGED_STATES", "'o', 'e', ARRAY['ticket:t1']"),
+        ("STORED_IDS", "'o', ARRAY['s1']"),
+        ("TICKET_RULES", "'o', 'e', ARRAY['t1']"),
+        ("INCIDENTS_OF", "'o', 'e', ARRAY['ticket:t1']"),
         ("STATES", "'o', 'e', ARRAY['ticket:t1']"),
         ("SCANNED_TICKETS", "'o', 'e', ARRAY['ticket:t1']"),
         ("RUNS_OF_SUBJECT", "'o', 1, 'r', NULL, NULL, 1, 'g'"),
     ];
     for (name, values) in hot {
-        let stmt = statements().find(|stmt| stmt.name == name).unwrap();
-        driver.batch(&format!("PREPARE {name} AS {}", stmt.postgres())).unwrap();
+        let stmt = statements().find(|stmt| stmt.name == name).map(|stmt| stmt.postgres());
+        let sql = stmt.or_else(|| bulks().find(|bulk| bulk.name == name).map(|bulk| bulk.postgres())).unwrap();
+        driver.batch(&format!("PREPARE {name} AS {sql}")).unwrap();
         let look = format!(
             "DO $look$ DECLARE line TEXT; plan TEXT := ''; wide BOOLEAN := false; BEGIN
                 FOR line IN EXECUTE $q$EXPLAIN EXECUTE {name}({values})$q$ LOOP
@@ -329,6 +335,95 @@ fn no_lookup_of_a_batch_reads_all_of_an_event() {
         );
         driver.batch(&look).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
+}
+
+/// Writes that share a transaction are looked for and stored together, and still each sees what those before it did: a
+/// ticket's state, what is stored under a scan's id, the counters.
+#[test]
+fn each_of_many_writes_sees_those_before_it() {
+    let store = open(&shared().database());
+    drive(async {
+        with_event(&store).await;
+        with_tickets(&store, &["t0", "t1", "t2"]).await;
+        let writes = (0..40).map(|n| {
+            let (store, ticket) = (store.clone(), format!("t{}", n % 3));
+            let key = format!("ticket:{ticket}");
+            let scan_id = format!("s{}", n % 20);
+            let needs = Needs {
+                scans: vec![id(&scan_id)],
+                codes: vec![code(&ticket)],
+                devices: vec![id("d1")],
+                ..Needs::default()
+            };
+            let scope = Scope { needs, ..scope("o", "e") };
+            async move {
+                write(&*store, scope, move |tx| {
+                    let stamp = tx.stamp(&id("e"))?;
+                    let known = tx.stored_ids(&[id(&scan_id)])?;
+                    if known.is_empty() {
+                        tx.insert_scans(&[new_scan(scan("e", &scan_id, &ticket), stamp.serial)])?;
+                    }
+                    let before = tx.states(&id("e"), std::slice::from_ref(&key))?.pop();
+                    assert_eq!(tx.resolve_codes(&id("e"), &[code(&ticket)])?[0].scanned, before.is_some());
+                    let mut next = before.clone().unwrap_or_else(|| states::state(&key, 0));
+                    next.serial += 1;
+                    let verdicts = vec![states::verdict(&scan_id, &ticket)];
+                    match before {
+                        Some(_) => tx.put_states(&id("e"), &[(next, verdicts)])?,
+                        None => tx.insert_states(&id("e"), &[(next, verdicts)])?,
+                    }
+                    tx.add_occupancy(&id("e"), &Occupancy { entered: 1, ..Occupancy::default() }, stamp.serial)?;
+                    let counted = if n % 7 == 0 { Some(tx.occupancy(&id("e"))?.entered) } else { None };
+                    Ok((stamp.serial, known.is_empty(), counted))
+                })
+                .await
+                .unwrap()
+            }
+        });
+        let mut told = futures_util::future::join_all(writes).await;
+        told.sort_unstable();
+        let places: Vec<u64> = told.iter().map(|(serial, ..)| *serial).collect();
+        assert_eq!(places, (1..=40).collect::<Vec<u64>>());
+        assert_eq!(told.iter().filter(|(_, first, _)| *first).count(), 20, "each id was new to one of two");
+        assert!(told.iter().all(|(serial, _, counted)| counted.is_none_or(|counted| counted as u64 == *serial)));
+        let states = look(&store, |tx| tx.all_states(&id("e"))).await;
+        assert_eq!(states.iter().map(|state| state.serial).collect::<Vec<_>>(), [14, 13, 13]);
+        assert_eq!(look(&store, |tx| tx.occupancy(&id("e"))).await.entered, 40);
+        let tickets = look(&store, |tx| tx.tickets_by_id(&id("e"), &[id("t0"), id("t1"), id("t2")])).await;
+        assert!(tickets.iter().all(|ticket| ticket.state_serial > 0), "each ticket is marked");
+    });
+}
+
+/// What reads need is looked up for all that wait, and each is told of its own.
+#[test]
+fn each_of_many_reads_is_told_of_its_own() {
+    let store = open(&shared().database());
+    drive(async {
+        with_event(&store).await;
+        for n in 0..5 {
+            let device = device(&format!("d{n}"), n);
+            on_event(&store, move |tx| tx.insert_device(&device)).await.unwrap();
+        }
+        let reads = (0..60).map(|n| {
+            let (store, name) = (store.clone(), format!("d{}", n % 6));
+            async move {
+                let needs = Needs { devices: vec![id(&name)], ..Needs::default() };
+                let found = admit_app::ports::read_needing(&*store, &id("o"), needs, {
+                    let device_id = id(&name);
+                    move |tx| if n % 10 == 9 { Err(Error::not_found("it")) } else { tx.device(&device_id) }
+                });
+                (n, name, found.await)
+            }
+        });
+        for (n, name, found) in futures_util::future::join_all(reads).await {
+            match found {
+                Err(error) => assert_eq!((n % 10, error), (9, Error::not_found("it"))),
+                Ok(device) => assert_eq!(device.map(|device| device.device_id), (n % 6 < 5).then(|| id(&name))),
+            }
+        }
+        let secrets = futures_util::future::join_all((0..40).map(|n| store.credential([n; 32]))).await;
+        assert!(secrets.into_iter().all(|found| found == Ok(None)));
+    });
 }
 
 #[test]

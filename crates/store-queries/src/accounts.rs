@@ -46,7 +46,7 @@ statements! {
     /// Marks a user's API tokens withdrawn.
     REVOKE_USER_API_TOKENS = "UPDATE api_tokens SET revoked_at = $3 WHERE organization_id = $1 AND user_id = $2 AND revoked_at IS NULL";
     /// What a secret opens, whatever the organisation.
-    CREDENTIAL = "SELECT token_hash, organization_id, kind, holder, expires_at, created_at FROM credentials WHERE token_hash = $1";
+    CREDENTIAL = "SELECT token_hash, organization_id, kind, holder, expires_at, created_at FROM credentials WHERE token_hash IN ($1)", by 0 of [];
     /// Stores what a secret opens.
     INSERT_CREDENTIAL = "INSERT INTO credentials (token_hash, organization_id, kind, holder, expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6)";
     /// The same, unless it is stored.
@@ -204,7 +204,7 @@ impl<D: Driver> TxAccounts for SqlTx<'_, D> {
     }
     fn keep_pass(&mut self, credential: &CredentialRecord) -> Result<bool> {
         self.store_credential(&KEEP_CREDENTIAL, credential)?;
-        let mut held = self.all(&CREDENTIAL, &[(&credential.token_hash).into()], read_credential)?;
+        let mut held = self.each(&CREDENTIAL, &[], &[(&credential.token_hash).into()], read_credential)?;
         let same = |held: &CredentialRecord| {
             let of = |one: &CredentialRecord| (one.organization_id.clone(), one.kind, one.holder.clone());
             of(held) == of(credential)

@@ -47,10 +47,6 @@ statements! {
         offset_seconds, serial, synced_at FROM batches
         WHERE organization_id = $1 AND event_id = $2 AND serial > $3 AND device_id = $5 AND endpoint <> 'scans'
         ORDER BY serial LIMIT $4";
-    /// Stores a batch.
-    INSERT_BATCH = "INSERT INTO batches (organization_id, batch_id, device_id, endpoint, event_id, digest, answer, status, batch_size,
-        processed_count, error_count, offset_seconds, serial, synced_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
     /// Scans first received after their device was revoked, and items of it that were refused.
     COUNT_QUARANTINED = "SELECT (SELECT COUNT(*) FROM scans WHERE organization_id = $1 AND device_id = $2 AND after_revocation)
         + (SELECT COUNT(*) FROM rejected WHERE organization_id = $1 AND device_id = $2)";
@@ -58,6 +54,11 @@ statements! {
     REJECTED_BODIES = "SELECT DISTINCT body FROM rejected WHERE organization_id = $1 AND device_id = $2 AND body IN ($3)";
 }
 bulks! {
+    /// Stores batches.
+    INSERT_BATCH = "batches" {
+        organization_id: Text, batch_id: Text, device_id: Text, endpoint: Text, event_id: Text, digest: Blob, answer: Text,
+        status: Text, batch_size: Int, processed_count: Int, error_count: Int, offset_seconds: Int, serial: Int, synced_at: Int,
+    };
     /// Stores items that were refused for good.
     INSERT_REJECTED = "rejected" {
         organization_id: Text, event_id: Text, device_id: Text, scan_id: Text, log_id: Text, seq: Int, reason: Text, body: Text,
@@ -172,12 +173,13 @@ impl<D: Driver> SqlTx<'_, D> {
     /// Whoever looks whether a batch is known goes on to take it in.
     fn foresee_intake(&mut self, device_id: &DeviceId) {
         let id = self.organization_id.clone();
-        let events: Vec<EventId> = self.heads.keys().cloned().collect();
-        let device = [(&id).into(), device_id.into()];
+        let events: Vec<EventId> = self.held.heads.keys().cloned().collect();
+        let organization = [(&id).into()];
+        let device = [device_id.into()];
         let events: Vec<[Value<'_>; 2]> = events.iter().map(|event_id| [(&id).into(), event_id.into()]).collect();
         let mut asked = vec![
-            Asked { stmt: &DEVICE, params: &device, list: None },
-            Asked { stmt: &KEYS, params: &device, list: None },
+            Asked { stmt: &DEVICE, params: &organization, list: Some(&device) },
+            Asked { stmt: &KEYS, params: &organization, list: Some(&device) },
             Asked { stmt: &PRESENT_EPOCH, params: &[], list: None },
         ];
         asked.extend(events.iter().map(|key| Asked { stmt: &EVENT, params: key, list: None }));
@@ -221,7 +223,7 @@ impl<D: Driver> SqlTx<'_, D> {
             batch.serial.into(),
             batch.synced_at.into(),
         ];
-        self.later(&INSERT_BATCH, &values)
+        self.later_many(&INSERT_BATCH, &values)
     }
     pub(crate) fn put_rejected(&mut self, event_id: &EventId, items: &[RejectedRecord]) -> Result<()> {
         let id = self.organization_id.clone();

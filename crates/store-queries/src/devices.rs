@@ -8,8 +8,9 @@ use admit_app::records::*;
 use admit_core::fraud::Arrivals;
 use admit_core::ids::{BatchId, DeviceId, EventId, KeyId, LogId};
 use admit_core::scan::Digest;
+use admit_core::time::Timestamp;
 
-use crate::driver::{Driver, statements};
+use crate::driver::{Driver, bulks, statements};
 use crate::tx::SqlTx;
 use crate::value::Row;
 
@@ -40,10 +41,11 @@ statements! {
         arrived_failed = $13 WHERE organization_id = $1 AND device_id = $2";
     /// One device, locked until the end of the transaction: writes of several events may concern one device, its keys and
     /// its logs, and no event's head keeps those apart.
-    DEVICE = concat!("SELECT ", device_columns!(), " FROM devices WHERE organization_id = $1 AND device_id = $2"),
-        postgres = concat!("SELECT ", device_columns!(), " FROM devices WHERE organization_id = $1 AND device_id = $2 FOR UPDATE");
+    DEVICE = concat!("SELECT ", device_columns!(), " FROM devices WHERE organization_id = $1 AND device_id IN ($2)"),
+        postgres = concat!("SELECT ", device_columns!(), " FROM devices WHERE organization_id = $1 AND device_id IN ($2)
+        ORDER BY device_id FOR UPDATE"), by 0 of ["devices"];
     /// The same on a read snapshot, which locks nothing.
-    READ_DEVICE = concat!("SELECT ", device_columns!(), " FROM devices WHERE organization_id = $1 AND device_id = $2");
+    READ_DEVICE = concat!("SELECT ", device_columns!(), " FROM devices WHERE organization_id = $1 AND device_id IN ($2)"), by 0 of ["devices"];
     /// Devices of an event, and those elsewhere by now of which it has a log; oldest first.
     DEVICES = concat!("SELECT ", device_columns!(), " FROM devices WHERE organization_id = $1 AND (event_id = $2
         OR device_id IN (SELECT device_id FROM logs WHERE organization_id = $1 AND event_id = $2)) ORDER BY created_at, device_id");
@@ -53,13 +55,14 @@ statements! {
     /// Overwrites a key's times.
     UPDATE_KEY = "UPDATE device_keys SET first_used_at = $3, revoked_at = $4, replaced_at = $5 WHERE organization_id = $1 AND key_id = $2";
     /// Keys of a device, oldest first, locked until the end of the transaction.
-    KEYS = concat!("SELECT ", key_columns!(), " FROM device_keys WHERE organization_id = $1 AND device_id = $2 ORDER BY created_at, key_id"),
-        postgres = concat!("SELECT ", key_columns!(), " FROM device_keys WHERE organization_id = $1 AND device_id = $2
-        ORDER BY created_at, key_id FOR UPDATE");
+    KEYS = concat!("SELECT ", key_columns!(), " FROM device_keys WHERE organization_id = $1 AND device_id IN ($2) ORDER BY created_at, key_id"),
+        postgres = concat!("SELECT ", key_columns!(), " FROM device_keys WHERE organization_id = $1 AND device_id IN ($2)
+        ORDER BY device_id, created_at, key_id FOR UPDATE"), by 1 of [];
     /// The same on a read snapshot, which locks nothing.
-    READ_KEYS = concat!("SELECT ", key_columns!(), " FROM device_keys WHERE organization_id = $1 AND device_id = $2 ORDER BY created_at, key_id");
+    READ_KEYS = concat!("SELECT ", key_columns!(), " FROM device_keys WHERE organization_id = $1 AND device_id IN ($2)
+        ORDER BY created_at, key_id"), by 1 of [];
     /// One key.
-    KEY = concat!("SELECT ", key_columns!(), " FROM device_keys WHERE organization_id = $1 AND key_id = $2");
+    KEY = concat!("SELECT ", key_columns!(), " FROM device_keys WHERE organization_id = $1 AND key_id IN ($2)"), by 0 of [];
     /// Makes a pairing token.
     INSERT_PAIRING_TOKEN = "INSERT INTO pairing_tokens (organization_id, token_hash, event_id, gate_id, device_id, uses, used_by,
         expires_at, created_at, claim_hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
@@ -80,6 +83,11 @@ statements! {
     /// Overwrites who used a pairing token.
     UPDATE_PAIRING_TOKEN = "UPDATE pairing_tokens SET uses = $3, used_by = $4, expires_at = $5, device_id = $6
         WHERE organization_id = $1 AND token_hash = $2";
+}
+
+bulks! {
+    /// Notes that devices were heard of.
+    NOTE_SEEN = "devices" { organization_id: Text, device_id: Text, last_seen_at: Int } found by 2;
 }
 
 fn read_device(row: &mut Row) -> Result<DeviceRecord> {
@@ -199,10 +207,14 @@ impl<D: Driver> TxDevices for SqlTx<'_, D> {
         let changed = self.execute(&PUT_HEALTH, &values)?;
         if changed == 1 { Ok(()) } else { Err(Error::NotFound { what: "device" }) }
     }
+    fn note_seen(&mut self, device_id: &DeviceId, at: Timestamp) -> Result<()> {
+        let id = self.organization_id.clone();
+        self.later_many(&NOTE_SEEN, &[(&id).into(), device_id.into(), at.into()])
+    }
     fn device(&mut self, device_id: &DeviceId) -> Result<Option<DeviceRecord>> {
         let id = self.organization_id.clone();
         let stmt = if self.writes() { &DEVICE } else { &READ_DEVICE };
-        self.one(stmt, &[(&id).into(), device_id.into()], read_device)
+        self.one_of(stmt, &[(&id).into()], device_id.into(), read_device)
     }
     fn devices(&mut self, event_id: &EventId) -> Result<Vec<DeviceRecord>> {
         let id = self.organization_id.clone();
@@ -242,11 +254,11 @@ impl<D: Driver> TxDevices for SqlTx<'_, D> {
     fn device_keys(&mut self, device_id: &DeviceId) -> Result<Vec<DeviceKeyRecord>> {
         let id = self.organization_id.clone();
         let stmt = if self.writes() { &KEYS } else { &READ_KEYS };
-        self.all(stmt, &[(&id).into(), device_id.into()], read_key)
+        self.each(stmt, &[(&id).into()], &[device_id.into()], read_key)
     }
     fn device_key(&mut self, key_id: &KeyId) -> Result<Option<DeviceKeyRecord>> {
         let id = self.organization_id.clone();
-        self.one(&KEY, &[(&id).into(), key_id.into()], read_key)
+        self.one_of(&KEY, &[(&id).into()], key_id.into(), read_key)
     }
     fn insert_pairing_token(&mut self, token: &PairingTokenRecord) -> Result<()> {
         let id = self.organization_id.clone();

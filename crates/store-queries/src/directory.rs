@@ -9,7 +9,7 @@ use admit_core::ids::{EventId, OrganizationId};
 use admit_core::rule::Epoch;
 
 use crate::accounts::{self, CREDENTIAL, INSERT_MEMBER, INSERT_ORGANIZATION, INSERT_USER, MEMBERSHIPS, USER_BY_EMAIL};
-use crate::driver::{Driver, RunFor, statements};
+use crate::driver::{Asked, Driver, RunFor, statements};
 use crate::events::EVENT_IDS;
 use crate::heads::{self, INSERT_ORGANIZATION_HEAD};
 use crate::value::{Row, Value};
@@ -32,7 +32,13 @@ fn first<T>(rows: Vec<Row>, read: impl FnOnce(&mut Row) -> Result<T>) -> Result<
 
 /// What a secret opens.
 pub fn credential<D: Driver>(driver: &mut D, token_hash: &[u8; 32]) -> Result<Option<CredentialRecord>> {
-    first(driver.query(&CREDENTIAL, &[token_hash.into()])?, accounts::read_credential)
+    first(driver.query_each(&CREDENTIAL, &[], &[token_hash.into()])?, accounts::read_credential)
+}
+
+/// [`credential`] will be asked of each of these: they are looked up together.
+pub fn foresee_credentials<D: Driver>(driver: &mut D, token_hashes: &[[u8; 32]]) {
+    let list: Vec<Value<'_>> = token_hashes.iter().map(Value::from).collect();
+    driver.foresee(&[Asked { stmt: &CREDENTIAL, params: &[], list: Some(&list) }]);
 }
 
 /// A user by sign-in e-mail with the organisations they belong to, oldest membership first.

@@ -20,8 +20,19 @@ pub struct Stmt {
     pub sql: &'static str,
     /// The text where PostgreSQL needs another.
     pub postgres: Option<&'static str>,
+    /// Where each row says which item of the list it answers.
+    pub by: Option<By>,
     /// The text as a backend takes it, made once.
     pub made: Made,
+}
+
+/// What ties a row to an item of its question's list: then questions about one item each can be asked as one.
+#[derive(Debug, Clone, Copy)]
+pub struct By {
+    /// The column that repeats the item.
+    pub column: usize,
+    /// Tables whose changes name what they change by such an item: one that does not name it leaves its answer as it is.
+    pub tables: &'static [&'static str],
 }
 
 /// A statement's texts as the backends take them, made when first needed.
@@ -29,12 +40,13 @@ pub struct Stmt {
 pub struct Made {
     sqlite: OnceLock<String>,
     postgres: OnceLock<String>,
+    distinct: OnceLock<Vec<usize>>,
 }
 
 impl Made {
     /// Not made yet.
     pub const fn new() -> Self {
-        Self { sqlite: OnceLock::new(), postgres: OnceLock::new() }
+        Self { sqlite: OnceLock::new(), postgres: OnceLock::new(), distinct: OnceLock::new() }
     }
 }
 impl Default for Made {
@@ -54,7 +66,7 @@ impl Stmt {
     }
 }
 
-/// An insert of many rows: SQLite runs it prepared in a loop, PostgreSQL once over whole columns (UNNEST).
+/// A change of many rows: SQLite runs it prepared in a loop, PostgreSQL once over whole columns (UNNEST).
 #[derive(Debug)]
 pub struct Bulk {
     /// Its name, for errors and hooks.
@@ -63,7 +75,10 @@ pub struct Bulk {
     pub table: &'static str,
     /// Columns with their kinds, in the order of each row's values.
     pub columns: &'static [(&'static str, Kind)],
-    /// What follows the values: empty, or `ON CONFLICT …`.
+    /// How many of the columns find the row that the others overwrite, the last of them among rows that are the same in
+    /// those before; 0: it is an insert.
+    pub found_by: usize,
+    /// What follows the values of an insert: empty, or `ON CONFLICT …`.
     pub tail: &'static str,
     /// The text as a backend takes it, made once.
     pub made: Made,
@@ -73,9 +88,19 @@ impl Bulk {
     fn names(&self) -> String {
         self.columns.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
     }
+    /// `each` of the columns that are overwritten, and of those the row is found by.
+    fn update(&self, each: impl Fn(usize, &str) -> String) -> (String, String) {
+        let texts: Vec<String> = self.columns.iter().enumerate().map(|(i, (name, _))| each(i, name)).collect();
+        let (found_by, written) = texts.split_at(self.found_by);
+        (written.join(", "), found_by.join(" AND "))
+    }
     /// One row, as SQLite takes it.
     pub fn sqlite(&'static self) -> &'static str {
         self.made.sqlite.get_or_init(|| {
+            if self.found_by > 0 {
+                let (set, found) = self.update(|i, name| format!("{name} = ?{}", i + 1));
+                return format!("UPDATE {} SET {set} WHERE {found}", self.table);
+            }
             let marks = vec!["?"; self.columns.len()].join(", ");
             format!("INSERT INTO {} ({}) VALUES ({marks}) {}", self.table, self.names(), self.tail)
         })
@@ -83,8 +108,8 @@ impl Bulk {
     /// All rows, a parameter for each column, as PostgreSQL takes it.
     pub fn postgres(&'static self) -> &'static str {
         self.made.postgres.get_or_init(|| {
-            let array = |(i, (_, kind)): (usize, &(&str, Kind))| {
-                let kind = match kind {
+            let array = |i: usize| {
+                let kind = match self.columns[i].1 {
                     Kind::Int => "bigint",
                     Kind::Text => "text",
                     Kind::Blob => "bytea",
@@ -92,8 +117,37 @@ impl Bulk {
                 };
                 format!("${}::{kind}[]", i + 1)
             };
-            let arrays = self.columns.iter().enumerate().map(array).collect::<Vec<_>>().join(", ");
+            if self.found_by > 0 {
+                return self.update_by_list(array);
+            }
+            let arrays = (0..self.columns.len()).map(array).collect::<Vec<_>>().join(", ");
             format!("INSERT INTO {} ({}) SELECT * FROM UNNEST({arrays}) {}", self.table, self.names(), self.tail)
+        })
+    }
+    /// Not a join with the rows: a planner that has no figures of an organisation yet takes it for empty, and would look
+    /// through all of its table.
+    fn update_by_list(&self, array: impl Fn(usize) -> String) -> String {
+        let last = self.found_by - 1;
+        let (key, keys) = (self.columns[last].0, array(last));
+        let (set, _) = self.update(|i, name| format!("{name} = ({})[array_position({keys}, {key})]", array(i)));
+        let same = |i: usize, name: &str| format!("{name} = ({})[1]", array(i));
+        let (_, found) = self.update(|i, name| if i == last { format!("{name} = ANY({keys})") } else { same(i, name) });
+        format!("UPDATE {} SET {set} WHERE {found}", self.table)
+    }
+    /// Whether rows may be changed by one statement: those that overwrite are found by one list.
+    pub fn together(&self, one: &[Value<'_>], other: &[Value<'_>]) -> bool {
+        (1..self.found_by).all(|place| one[place - 1] == other[place - 1])
+    }
+    /// Columns of which no two rows may have the same values where they are sent as one statement: the second would
+    /// change what the first did, and PostgreSQL refuses that or loses one of them. None where that is nobody's fault.
+    pub fn distinct(&'static self) -> &'static [usize] {
+        self.made.distinct.get_or_init(|| {
+            let named = self.tail.split_once("ON CONFLICT (").and_then(|(_, rest)| rest.split_once(')'));
+            let place = |wanted: &str| self.columns.iter().position(|(name, _)| *name == wanted.trim());
+            match named {
+                Some((names, _)) => names.split(',').filter_map(place).collect(),
+                None => (0..self.found_by).collect(),
+            }
         })
     }
 }
@@ -142,6 +196,14 @@ pub trait Driver {
     fn foresee(&mut self, _asked: &[Asked<'_>]) {}
     /// The same of the database's clock.
     fn foresee_now(&mut self) {}
+    /// Whether it makes use of what is foreseen.
+    fn foresees(&self) -> bool {
+        false
+    }
+    /// Asks now what was foreseen and not asked yet.
+    fn ask_foreseen(&mut self) -> Result<()> {
+        Ok(())
+    }
     /// Runs a statement; gives the number of rows it changed.
     fn execute(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<u64>;
     /// Runs a statement whose last parameter is a list.
@@ -157,7 +219,8 @@ pub trait Driver {
     fn execute_each_later(&mut self, stmt: &'static Stmt, params: &[Value<'_>], list: &[Value<'_>]) -> Result<()> {
         self.execute_each(stmt, params, list).map(|_| ())
     }
-    /// [`Driver::execute_many`], as late.
+    /// [`Driver::execute_many`], as late; and together with the same change of others, so that of two that are made so
+    /// and concern different tables either may come first.
     fn execute_many_later(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) -> Result<()> {
         self.execute_many(bulk, values)
     }
@@ -174,11 +237,12 @@ pub trait Driver {
 
 /// Declares statements as statics, and `STATEMENTS` with all of them for the test that prepares each.
 macro_rules! statements {
-    ($($(#[$doc:meta])* $name:ident = $sql:expr $(, postgres = $postgres:expr)?;)*) => {
+    ($($(#[$doc:meta])* $name:ident = $sql:expr $(, postgres = $postgres:expr)? $(, by $column:literal of $tables:expr)?;)*) => {
         $($(#[$doc])* pub static $name: $crate::driver::Stmt = $crate::driver::Stmt {
             name: stringify!($name),
             sql: $sql,
             postgres: statements!(@other $($postgres)?),
+            by: statements!(@by $($column, $tables)?),
             made: $crate::driver::Made::new(),
         };)*
         /// Every statement of this noun.
@@ -186,18 +250,22 @@ macro_rules! statements {
     };
     (@other) => { None };
     (@other $postgres:expr) => { Some($postgres) };
+    (@by) => { None };
+    (@by $column:literal, $tables:expr) => { Some($crate::driver::By { column: $column, tables: &$tables }) };
 }
-/// Declares bulk inserts as statics, and `BULKS` with all of them.
+/// Declares bulk changes as statics, and `BULKS` with all of them. `NAME = "table" { … } found by 2` overwrites the other
+/// columns of the row that the first two find.
 macro_rules! bulks {
-    ($($(#[$doc:meta])* $name:ident = $table:literal { $($column:ident: $kind:ident),* $(,)? } $(, $tail:expr)?;)*) => {
+    ($($(#[$doc:meta])* $name:ident = $table:literal { $($column:ident: $kind:ident),* $(,)? } $(found by $found_by:literal)? $(, $tail:expr)?;)*) => {
         $($(#[$doc])* pub static $name: $crate::driver::Bulk = $crate::driver::Bulk {
             name: stringify!($name),
             table: $table,
             columns: &[$((stringify!($column), $crate::value::Kind::$kind)),*],
+            found_by: 0 $(+ $found_by)?,
             tail: bulks!(@tail $($tail)?),
             made: $crate::driver::Made::new(),
         };)*
-        /// Every bulk insert of this noun.
+        /// Every bulk change of this noun.
         pub static BULKS: &[&$crate::driver::Bulk] = &[$(&$name),*];
     };
     (@tail) => { "" };

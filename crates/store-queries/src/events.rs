@@ -1,5 +1,7 @@
 //! Events, their order, their rules, their ledger.
 
+use std::sync::Arc;
+
 use admit_app::error::{Error, Result};
 use admit_app::ports::TxEvents;
 use admit_app::records::*;
@@ -20,6 +22,9 @@ macro_rules! event_columns {
         "event_id, name, venue, time_zone, starts_at, ends_at, status, re_entry, min_gap_seconds, has_pin, capacity, created_at"
     };
 }
+/// What an event's book is made of: never by way of all tickets' rules.
+pub(crate) const KINDS: [&str; 3] = ["event", "gate", "device"];
+
 macro_rules! audit_columns {
     () => {
         "event_id, n, serial, at, user_id, device_id, action, entity_type, entity_id, changes, metadata, head"
@@ -45,15 +50,12 @@ statements! {
         WHERE organization_id = $1 AND event_id = $2 AND subject_kind IN ($3)";
     /// Rules of tickets.
     TICKET_RULES = "SELECT serial, ordinal, effective_at, subject_kind, subject_id, field, value FROM rules
-        WHERE organization_id = $1 AND event_id = $2 AND subject_kind = 'ticket' AND subject_id IN ($3)";
+        WHERE organization_id = $1 AND event_id = $2 AND subject_kind = 'ticket' AND subject_id IN ($3)", by 4 of [];
     /// Where a device was told to scan, event by event.
     ASSIGNMENTS = "SELECT r.serial, r.ordinal, r.effective_at, r.subject_kind, r.subject_id, r.field, r.value
         FROM events e CROSS JOIN rules r
         WHERE r.organization_id = e.organization_id AND r.event_id = e.event_id AND r.subject_kind = 'device'
-        AND e.organization_id = $1 AND r.subject_id = $2 AND r.field = 'assignment'";
-    /// Adds a line to a ledger.
-    INSERT_AUDIT = "INSERT INTO audit (organization_id, event_id, n, serial, at, user_id, device_id, action, entity_type, entity_id,
-        changes, metadata, head) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+        AND e.organization_id = $1 AND r.subject_id IN ($2) AND r.field = 'assignment'", by 4 of [];
     /// A page of a ledger, newest first.
     AUDIT = concat!("SELECT ", audit_columns!(), " FROM audit WHERE organization_id = $1 AND event_id = $2 AND n < $3
         ORDER BY n DESC LIMIT $4");
@@ -71,6 +73,11 @@ statements! {
         ORDER BY serial DESC, n DESC LIMIT 1";
 }
 bulks! {
+    /// Adds lines to a ledger.
+    INSERT_AUDIT = "audit" {
+        organization_id: Text, event_id: Text, n: Int, serial: Int, at: Int, user_id: Text, device_id: Text, action: Text,
+        entity_type: Text, entity_id: Text, changes: Text, metadata: Text, head: Blob,
+    };
     /// Stores rules.
     INSERT_RULES = "rules" {
         organization_id: Text, event_id: Text, serial: Int, ordinal: Int, effective_at: Int, subject_kind: Text,
@@ -198,7 +205,7 @@ impl<D: Driver> TxEvents for SqlTx<'_, D> {
         self.change(|driver, organization_id| {
             heads::insert_event_epoch(driver, organization_id, &event.event_id, epoch, 0)
         })?;
-        self.heads.insert(event.event_id.clone(), new);
+        self.held.heads.insert(event.event_id.clone(), new);
         Ok(())
     }
     fn event(&mut self, event_id: &EventId) -> Result<Option<EventRecord>> {
@@ -258,6 +265,7 @@ impl<D: Driver> TxEvents for SqlTx<'_, D> {
             ]);
         }
         self.later_many(&INSERT_RULES, &values)?;
+        self.held.books.clear();
         let of_event = rules.iter().any(|rule| !matches!(rule.change, Change::Ticket(..)));
         let head = self.held_head(event_id)?;
         head.rules_serial = stamp.serial;
@@ -269,18 +277,32 @@ impl<D: Driver> TxEvents for SqlTx<'_, D> {
     fn load_rules(&mut self, event_id: &EventId, tickets: &[TicketId]) -> Result<LoadedRules> {
         let id = self.organization_id.clone();
         let key = [(&id).into(), event_id.into()];
-        let kinds = ["event", "gate", "device"].map(Value::from);
+        let kinds = KINDS.map(Value::from);
         let list: Vec<Value<'_>> = tickets.iter().map(Value::from).collect();
-        let [rules, epochs, of_tickets] = self.ask([
-            Asked { stmt: &EVENT_RULES, params: &key, list: Some(&kinds) },
-            Asked { stmt: &EVENT_EPOCHS, params: &key, list: None },
-            Asked { stmt: &TICKET_RULES, params: &key, list: Some(&list) },
-        ])?;
+        let of_tickets = Asked { stmt: &TICKET_RULES, params: &key, list: Some(&list) };
         let read_all = |rows: Vec<Row>| rows.into_iter().map(|mut row| read_rule(&mut row)).collect::<Result<Vec<_>>>();
-        let rules = read_all(rules)?;
-        let mut of_tickets = read_all(of_tickets)?;
-        of_tickets.sort_by_key(|rule| (rule.serial, rule.ordinal));
-        Ok(LoadedRules { book: EventBook::new(&rules, read_epochs(epochs)?), tickets: of_tickets })
+        let (book, of_tickets) = match self.held.books.get(event_id).cloned() {
+            Some(book) => {
+                let [of_tickets] = self.ask([of_tickets])?;
+                (book, of_tickets)
+            }
+            None => {
+                let [rules, epochs, of_tickets] = self.ask([
+                    Asked { stmt: &EVENT_RULES, params: &key, list: Some(&kinds) },
+                    Asked { stmt: &EVENT_EPOCHS, params: &key, list: None },
+                    of_tickets,
+                ])?;
+                let book = Arc::new(EventBook::new(&read_all(rules)?, read_epochs(epochs)?));
+                // Nobody else writes rules of an event whose head is held; of another only what is committed is seen.
+                if self.held.heads.contains_key(event_id) {
+                    self.held.books.insert(event_id.clone(), Arc::clone(&book));
+                }
+                (book, of_tickets)
+            }
+        };
+        let mut tickets = read_all(of_tickets)?;
+        tickets.sort_by_key(|rule| (rule.serial, rule.ordinal));
+        Ok(LoadedRules { book, tickets })
     }
     fn epochs(&mut self, event_id: &EventId) -> Result<Epochs> {
         let id = self.organization_id.clone();
@@ -288,7 +310,7 @@ impl<D: Driver> TxEvents for SqlTx<'_, D> {
     }
     fn assignments(&mut self, device_id: &DeviceId) -> Result<Vec<Rule>> {
         let id = self.organization_id.clone();
-        self.all(&ASSIGNMENTS, &[(&id).into(), device_id.into()], read_rule)
+        self.each(&ASSIGNMENTS, &[(&id).into()], &[device_id.into()], read_rule)
     }
     fn rules_serial(&mut self, event_id: &EventId) -> Result<u64> {
         self.event_head(event_id).map(|head| head.rules_serial)
@@ -336,7 +358,7 @@ impl<D: Driver> TxEvents for SqlTx<'_, D> {
             (&line.metadata).into(),
             (&head).into(),
         ];
-        self.later(&INSERT_AUDIT, &values)?;
+        self.later_many(&INSERT_AUDIT, &values)?;
         match &line.event_id {
             Some(event_id) => {
                 let held = self.held_head(event_id)?;

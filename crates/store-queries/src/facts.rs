@@ -61,7 +61,7 @@ statements! {
         LEFT JOIN codes oc ON oc.organization_id = o.organization_id AND oc.event_id = o.event_id AND oc.barcode_hash = o.barcode_hash
         LEFT JOIN deliveries d ON d.organization_id = o.organization_id AND d.scan_id = o.scan_id AND d.device_id = o.device_id
             AND d.digest = o.digest
-        WHERE o.organization_id = $1 AND o.scan_id IN ($2)";
+        WHERE o.organization_id = $1 AND o.scan_id IN ($2)", by 1 of ["scans", "deliveries"];
     /// What is stored under a device's scan ids.
     KNOWN_SCANS = "SELECT o.scan_id, o.event_id, o.digest, oc.ticket_id, o.manual_ticket_id, o.barcode_hash FROM scans o
         LEFT JOIN codes oc ON oc.organization_id = o.organization_id AND oc.event_id = o.event_id AND oc.barcode_hash = o.barcode_hash

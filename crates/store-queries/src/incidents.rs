@@ -20,7 +20,7 @@ macro_rules! incident_columns {
 
 statements! {
     /// Incidents of subjects.
-    INCIDENTS_OF = concat!("SELECT ", incident_columns!(), " FROM incidents WHERE organization_id = $1 AND event_id = $2 AND subject IN ($3)");
+    INCIDENTS_OF = concat!("SELECT ", incident_columns!(), " FROM incidents WHERE organization_id = $1 AND event_id = $2 AND subject IN ($3)"), by 4 of ["incidents"];
     /// One incident of any event.
     INCIDENT = concat!("SELECT ", incident_columns!(), " FROM incidents WHERE organization_id = $1 AND incident_id = $2");
     /// A page of incidents. $5: status, $6: only those that wait in the queue, $8: only those a person answered.

@@ -25,11 +25,14 @@ mod devices;
 mod batches;
 mod jobs;
 mod webhooks;
+pub mod needs;
+mod fold;
 pub mod directory;
 pub mod pairing_requests;
 pub mod job_queue;
 
-pub use tx::{SqlTx, run_read, run_write};
+pub use fold::{Books, Fold, run_write, run_write_after};
+pub use tx::{SqlTx, run_read};
 
 use driver::{Bulk, Stmt};
 
@@ -67,6 +70,7 @@ pub fn bulks() -> impl Iterator<Item = &'static Bulk> {
         facts::BULKS,
         scans::BULKS,
         incidents::BULKS,
+        devices::BULKS,
         batches::BULKS,
         jobs::BULKS,
     ];

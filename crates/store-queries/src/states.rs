@@ -39,9 +39,9 @@ macro_rules! standing {
 
 statements! {
     /// States of subjects.
-    STATES = standing!(state_columns!(), " AND s.subject IN ($3)");
+    STATES = standing!(state_columns!(), " AND s.subject IN ($3)"), by 0 of ["states"];
     /// The same with their scans' verdicts.
-    JUDGED_STATES = standing!(concat!(state_columns!(), ", s.verdicts"), " AND s.subject IN ($3)");
+    JUDGED_STATES = standing!(concat!(state_columns!(), ", s.verdicts"), " AND s.subject IN ($3)"), by 0 of ["states"];
     /// All states, by subject.
     ALL_STATES = standing!(state_columns!(), " ORDER BY s.subject");
     /// Verdicts of subjects, in order.
@@ -250,7 +250,24 @@ impl<D: Driver> SqlTx<'_, D> {
         subjects.sort();
         Ok(subjects)
     }
+    /// Adds to an event's counters when the transaction ends, or when somebody asks for them.
     pub(crate) fn add_counters(&mut self, event_id: &EventId, delta: &Occupancy, serial: u64) -> Result<()> {
+        if !self.writes() {
+            return Err(Error::Bug("a read was asked to write".into()));
+        }
+        let (held, at) = self.held.counters.entry(event_id.clone()).or_default();
+        held.add(delta, 1);
+        *at = serial;
+        Ok(())
+    }
+    /// Stores what is still to be added to counters.
+    pub(crate) fn store_counters(&mut self) -> Result<()> {
+        for (event_id, (delta, serial)) in std::mem::take(&mut self.held.counters) {
+            self.store_delta(&event_id, &delta, serial)?;
+        }
+        Ok(())
+    }
+    fn store_delta(&mut self, event_id: &EventId, delta: &Occupancy, serial: u64) -> Result<()> {
         let id = self.organization_id.clone();
         let values = [
             (&id).into(),
@@ -271,6 +288,7 @@ impl<D: Driver> SqlTx<'_, D> {
         self.later_many(&ADD_OCCUPANCY_GATES, &gates)
     }
     pub(crate) fn load_counters(&mut self, event_id: &EventId) -> Result<Occupancy> {
+        self.store_counters()?;
         let id = self.organization_id.clone();
         let key = [(&id).into(), event_id.into()];
         let [totals, gates] = self.ask([
@@ -297,6 +315,7 @@ impl<D: Driver> SqlTx<'_, D> {
     }
     pub(crate) fn replace_counters(&mut self, event_id: &EventId, occupancy: &Occupancy, serial: u64) -> Result<()> {
         let id = self.organization_id.clone();
+        self.held.counters.remove(event_id);
         self.later(&DELETE_OCCUPANCY, &[(&id).into(), event_id.into()])?;
         self.later(&DELETE_OCCUPANCY_GATES, &[(&id).into(), event_id.into()])?;
         self.add_counters(event_id, occupancy, serial)

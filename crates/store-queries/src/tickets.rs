@@ -48,9 +48,9 @@ statements! {
         AND (CAST($8 AS BOOLEAN) IS NULL OR (COALESCE(s.persons, 0) > 0) = $8)
         ORDER BY t.created_at DESC, t.ticket_id DESC LIMIT $9");
     /// Which tickets ever held codes.
-    FIND_CODES = "SELECT barcode_hash, ticket_id FROM codes WHERE organization_id = $1 AND event_id = $2 AND barcode_hash IN ($3)";
+    FIND_CODES = "SELECT barcode_hash, ticket_id FROM codes WHERE organization_id = $1 AND event_id = $2 AND barcode_hash IN ($3)", by 0 of [];
     /// Which of these tickets, as subjects, some scan made a state of.
-    SCANNED_TICKETS = "SELECT subject FROM states WHERE organization_id = $1 AND event_id = $2 AND scans > 0 AND subject IN ($3)";
+    SCANNED_TICKETS = "SELECT subject FROM states WHERE organization_id = $1 AND event_id = $2 AND scans > 0 AND subject IN ($3)", by 0 of ["states"];
     /// Every code with its ticket, by hash.
     MANIFEST_ROWS = concat!("SELECT c.barcode_hash, ", ticket_columns!(), " FROM codes c CROSS JOIN tickets t
         WHERE t.organization_id = c.organization_id AND t.ticket_id = c.ticket_id AND c.organization_id = $1 AND c.event_id = $2 ORDER BY c.barcode_hash");

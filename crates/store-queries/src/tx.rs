@@ -1,15 +1,29 @@
 //! The one transaction both backends drive: every noun of `admit_app::ports::Tx`, in SQL they share.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use admit_app::error::{Error, Result};
-use admit_app::ports::{ReadOp, Scope, Tx, WriteOp};
+use admit_app::ports::{ReadOp, Tx, WriteOp};
 use admit_core::ids::{EventId, OrganizationId};
-use admit_core::rule::Epoch;
+use admit_core::occupancy::Occupancy;
+use admit_core::rule::{Epoch, EventBook};
 
 use crate::driver::{Asked, Bulk, Driver, RunFor, Stmt};
 use crate::heads::{self, EventHead, OrganizationHead};
 use crate::value::{Row, Value};
+
+/// What a transaction knows because it holds the heads of its events, or is still to store when it ends. Writes that share
+/// a transaction hand it on from one to the next.
+#[derive(Clone, Default)]
+pub(crate) struct Held {
+    pub heads: BTreeMap<EventId, EventHead>,
+    /// Rules of events whose head is held.
+    pub books: BTreeMap<EventId, Arc<EventBook>>,
+    /// What is still to be added to counters, and at which place.
+    pub counters: BTreeMap<EventId, (Occupancy, u64)>,
+    pub epoch: Option<Epoch>,
+}
 
 /// A transaction scoped to an organisation. A statement that fails ends it: whatever the operation makes of the error,
 /// nothing of the transaction is kept (PostgreSQL can only do so; SQLite then does the same).
@@ -17,62 +31,58 @@ pub struct SqlTx<'a, D: Driver> {
     driver: &'a mut D,
     pub(crate) organization_id: OrganizationId,
     writes: bool,
-    pub(crate) heads: BTreeMap<EventId, EventHead>,
+    pub(crate) held: Held,
     pub(crate) organization_head: Option<OrganizationHead>,
-    epoch: Option<Epoch>,
     /// Scans stored so far by this write: their order within its serial.
     pub(crate) scans_stored: i64,
     failed: Option<Error>,
 }
 
-/// Runs an operation between the backend's begin and commit: takes the heads of its events, runs it, writes the heads
-/// back. The backend rolls back when this fails.
-pub fn run_write<D: Driver>(driver: &mut D, scope: &Scope, op: &mut WriteOp) -> Result<()> {
-    driver.run_for(RunFor::Organization(&scope.organization_id))?;
-    let heads = heads::lock(driver, &scope.organization_id, &scope.events)?;
-    let mut tx = SqlTx {
-        driver,
-        organization_id: scope.organization_id.clone(),
-        writes: true,
-        heads,
-        organization_head: None,
-        epoch: None,
-        scans_stored: 0,
-        failed: None,
-    };
-    let result = op(&mut tx);
-    if let Some(error) = tx.failed.take() {
-        return Err(error);
-    }
-    result?;
-    tx.finish()
-}
-
 /// Runs an operation on the backend's read snapshot.
 pub fn run_read<D: Driver>(driver: &mut D, organization_id: &OrganizationId, op: ReadOp) -> Result<()> {
     driver.run_for(RunFor::Organization(organization_id))?;
-    let mut tx = SqlTx {
-        driver,
-        organization_id: organization_id.clone(),
-        writes: false,
-        heads: BTreeMap::new(),
-        organization_head: None,
-        epoch: None,
-        scans_stored: 0,
-        failed: None,
-    };
+    let mut tx = SqlTx::new(driver, organization_id, false, Held::default());
     let result = op(&mut tx);
     tx.failed.take().map_or(result, Err)
 }
 
+impl<'a, D: Driver> SqlTx<'a, D> {
+    /// One that knows what is held.
+    pub(crate) fn new(driver: &'a mut D, organization_id: &OrganizationId, writes: bool, held: Held) -> Self {
+        let organization_id = organization_id.clone();
+        Self { driver, organization_id, writes, held, organization_head: None, scans_stored: 0, failed: None }
+    }
+}
+
 impl<D: Driver> SqlTx<'_, D> {
-    fn finish(mut self) -> Result<()> {
-        let heads = std::mem::take(&mut self.heads);
-        for (event_id, head) in heads.iter().filter(|(_, head)| head.changed) {
-            heads::write(self.driver, &self.organization_id, event_id, head)?;
+    /// Runs an operation that writes; the end of it is what the next one in this transaction may know.
+    pub(crate) fn run(mut self, events: &[EventId], op: &mut WriteOp) -> Result<Held> {
+        self.held.heads.values_mut().for_each(|head| head.stamp = None);
+        let result = op(&mut self);
+        if let Some(error) = self.failed.take() {
+            return Err(error);
         }
+        result?;
+        self.finish(events)
+    }
+    fn finish(mut self, events: &[EventId]) -> Result<Held> {
+        let mut held = std::mem::take(&mut self.held);
+        // An event that this operation made is none that the next one holds.
+        let made = held.heads.extract_if(.., |event_id, _| !events.contains(event_id));
+        for (event_id, head) in made.filter(|(_, head)| head.changed) {
+            heads::write(self.driver, &self.organization_id, &event_id, &head)?;
+        }
+        held.books.retain(|event_id, _| events.contains(event_id));
         if let Some(head) = &self.organization_head {
             heads::write_organization(self.driver, &self.organization_id, head)?;
+        }
+        Ok(held)
+    }
+    /// The end of the transaction: stores what was held back.
+    pub(crate) fn store_held(mut self) -> Result<()> {
+        self.store_counters()?;
+        for (event_id, head) in self.held.heads.iter().filter(|(_, head)| head.changed) {
+            heads::write(self.driver, &self.organization_id, event_id, head)?;
         }
         Ok(())
     }
@@ -102,6 +112,17 @@ impl<D: Driver> SqlTx<'_, D> {
         read: impl FnOnce(&mut Row) -> Result<T>,
     ) -> Result<Option<T>> {
         self.query(stmt, params)?.into_iter().next().map(|mut row| read(&mut row)).transpose()
+    }
+    /// The only row about `item`, read by `read`.
+    pub(crate) fn one_of<T>(
+        &mut self,
+        stmt: &'static Stmt,
+        params: &[Value<'_>],
+        item: Value<'_>,
+        read: impl FnOnce(&mut Row) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let rows = self.with(|driver, _| driver.query_each(stmt, params, &[item]))?;
+        rows.into_iter().next().map(|mut row| read(&mut row)).transpose()
     }
     /// Every row, read by `read`.
     pub(crate) fn all<T>(
@@ -175,17 +196,17 @@ impl<D: Driver> SqlTx<'_, D> {
     }
     /// The present epoch, asked once a transaction.
     pub(crate) fn present_epoch(&mut self) -> Result<Epoch> {
-        if let Some(epoch) = self.epoch {
+        if let Some(epoch) = self.held.epoch {
             return Ok(epoch);
         }
         let epoch = self.with(|driver, _| heads::present_epoch(driver))?;
         let epoch = epoch.ok_or_else(|| Error::Bug("the store has no epoch".into()))?;
-        self.epoch = Some(epoch);
+        self.held.epoch = Some(epoch);
         Ok(epoch)
     }
     /// An event's head: the one this write holds, or, on events outside its scope, the committed one.
     pub(crate) fn event_head(&mut self, event_id: &EventId) -> Result<EventHead> {
-        if let Some(head) = self.heads.get(event_id) {
+        if let Some(head) = self.held.heads.get(event_id) {
             return Ok(head.clone());
         }
         let head = self.with(|driver, organization_id| heads::read(driver, organization_id, event_id))?;
@@ -196,12 +217,12 @@ impl<D: Driver> SqlTx<'_, D> {
         if !self.writes {
             return Err(Error::Bug("a read was asked to write".into()));
         }
-        if !self.heads.contains_key(event_id) {
+        if !self.held.heads.contains_key(event_id) {
             // Not held: either there is no such event, or the use case forgot to name it in its scope.
             self.event_head(event_id)?;
             return Err(Error::Bug(format!("event {event_id} is not in this write's scope")));
         }
-        self.heads.get_mut(event_id).ok_or(Error::NotFound { what: "event" })
+        self.held.heads.get_mut(event_id).ok_or(Error::NotFound { what: "event" })
     }
 }
 

@@ -8,7 +8,7 @@ use admit_core::scan::Digest;
 use admit_core::time::Timestamp;
 
 /// A parameter or a column.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Value<'a> {
     /// SQL NULL.
     Null,

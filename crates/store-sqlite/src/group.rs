@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use admit_app::error::{Error, Result};
 use admit_app::ports::{ReadOp, Scope, WriteOp};
 use admit_core::ids::OrganizationId;
-use admit_store_queries::{run_read, run_write};
+use admit_store_queries::{Books, run_read, run_write_after};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
@@ -47,6 +47,8 @@ pub(crate) struct Writer {
     pub options: Options,
     /// Why the store stopped itself.
     pub stopped: bool,
+    /// Rules of events that the running transaction read.
+    pub books: Books,
 }
 
 /// What became of one operation inside the group's transaction.
@@ -79,6 +81,7 @@ impl Writer {
         if matches!(work, Work::Read(..) | Work::Look(_)) {
             return self.read(work);
         }
+        self.books.forget();
         self.statement("BEGIN IMMEDIATE")?;
         match self.attempt(&mut work) {
             Ok(()) => {
@@ -96,6 +99,7 @@ impl Writer {
 
     fn transaction(&mut self, waiting: &mut impl Iterator<Item = Job>) {
         let begun = Instant::now();
+        self.books.forget();
         let (mut jobs, mut results) = (Vec::new(), Vec::new());
         let start = self.statement("BEGIN IMMEDIATE");
         for mut job in waiting.by_ref() {
@@ -146,6 +150,7 @@ impl Writer {
                     return self.ended(error);
                 }
                 self.roll_back();
+                self.books.forget();
                 match self.statement("BEGIN IMMEDIATE") {
                     Ok(()) => Ran::Answer(Err(error)),
                     Err(_) => self.ended(error),
@@ -184,8 +189,12 @@ impl Writer {
     fn attempt(&mut self, work: &mut Work) -> Result<()> {
         let mut driver = SqliteDriver::new(&self.conn, &self.options, true, None);
         let result = catch_unwind(AssertUnwindSafe(|| match work {
-            Work::Write(scope, op) => run_write(&mut driver, scope, op),
-            Work::Server(op) | Work::Look(op) => op(&mut driver),
+            Work::Write(scope, op) => run_write_after(&mut driver, &mut self.books, scope, op),
+            Work::Server(op) | Work::Look(op) => {
+                // It may begin an epoch, which is in every book.
+                self.books.forget();
+                op(&mut driver)
+            }
             Work::Read(..) => Err(Error::Bug("a read among the writes".into())),
         }));
         let harm = driver.harm;

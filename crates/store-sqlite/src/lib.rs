@@ -21,7 +21,7 @@ use admit_core::ids::{EventId, OrganizationId};
 use admit_core::rule::Epoch;
 use admit_core::time::Timestamp;
 use admit_store_queries::contents::Contents;
-use admit_store_queries::{directory, job_queue, pairing_requests};
+use admit_store_queries::{Books, directory, job_queue, pairing_requests};
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
@@ -69,7 +69,7 @@ impl Sqlite {
         Self::start_on(connect::writer(path, &options)?, path, options)
     }
     fn start_on(conn: Connection, path: Option<&Path>, options: Options) -> Result<Self> {
-        let writer = Writer { conn, options: options.clone(), stopped: false };
+        let writer = Writer { conn, options: options.clone(), stopped: false, books: Books::default() };
         let mode = if options.inline {
             Mode::Inline(Mutex::new(writer))
         } else {

@@ -288,7 +288,7 @@ fn a_full_database_answers_so_and_works_again_by_itself() {
 #[test]
 fn of_a_group_that_sqlite_rolled_back_nobody_is_acknowledged() {
     let conn = connect::writer(None, &Options::default()).unwrap();
-    let mut writer = Writer { conn, options: Options::default(), stopped: false };
+    let mut writer = Writer { conn, options: Options::default(), stopped: false, books: Books::default() };
     let ran = Arc::new(AtomicUsize::new(0));
     let job = |kills: bool| {
         let (reply, answer) = oneshot::channel();

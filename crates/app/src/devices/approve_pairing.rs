@@ -115,7 +115,7 @@ pub async fn approve_pairing(
     }
     let (by, draw) = (caller.clone(), app.draw());
     let events: Vec<EventId> = events.into_iter().collect();
-    let scope = Scope { organization_id: caller.organization_id.clone(), events: events.clone(), pace: Pace::Usual };
+    let scope = Scope { events: events.clone(), pace: Pace::Usual, ..Scope::organization(&caller.organization_id) };
     let wrote = write(&*app.store, scope, move |tx| {
         if !approve(tx, &by, &record, found)? {
             return Ok(Vec::new());

@@ -7,7 +7,7 @@ use admit_core::time::Timestamp;
 
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
-use crate::ports::{App, Scope, Tx, read, write};
+use crate::ports::{App, Needs, Scope, Tx, read_needing, write};
 use crate::records::{CredentialKind, DeviceKeyRecord, DeviceState, NewAudit};
 
 fn unknown_key() -> Error {
@@ -31,7 +31,8 @@ pub async fn authenticate(app: &App, api_key: &str) -> Result<DeviceCaller> {
         api_key: api_key.to_owned(),
     };
     let now = app.clock.now();
-    let key = read(&*app.store, &caller.organization_id, {
+    let needs = Needs { devices: vec![device_id.clone()], ..Needs::default() };
+    let key = read_needing(&*app.store, &caller.organization_id, needs, {
         let device_id = device_id.clone();
         move |tx| {
             // A key that a later one replaced, or that was withdrawn before its device was let in again, is no sign

@@ -19,7 +19,7 @@ pub async fn resume(app: &App, caller: &UserCaller, device_id: DeviceId) -> Resu
     caller.must(Action::ManageDevices)?;
     let (now, draw, id) = (app.clock.now(), app.draw(), device_id.clone());
     let (home, events) = read(&*app.store, &caller.organization_id, move |tx| events_of(tx, &id)).await?;
-    let scope = Scope { organization_id: caller.organization_id.clone(), events: events.clone(), pace: Pace::Urgent };
+    let scope = Scope { events: events.clone(), pace: Pace::Urgent, ..Scope::organization(&caller.organization_id) };
     let by = caller.clone();
     let (device, accepted, brought) = write(&*app.store, scope, move |tx| {
         let (mut draw, mut accepted, mut all) = (draw.clone(), Accepted::default(), Vec::new());

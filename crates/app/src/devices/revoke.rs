@@ -32,7 +32,7 @@ pub async fn revoke(
     // 1. Every event the device scanned for: its loss touches scans of them all.
     let id = device_id.clone();
     let (home, events) = read(&*app.store, &caller.organization_id, move |tx| events_of(tx, &id)).await?;
-    let scope = Scope { organization_id: caller.organization_id.clone(), events: events.clone(), pace: Pace::Urgent };
+    let scope = Scope { events: events.clone(), pace: Pace::Urgent, ..Scope::organization(&caller.organization_id) };
     let by = caller.clone();
     let touched = events.clone();
     let (device, brought) = write(&*app.store, scope, move |tx| {

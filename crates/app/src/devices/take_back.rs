@@ -22,7 +22,7 @@ pub async fn take_back(app: &App, caller: &UserCaller, device_id: DeviceId) -> R
     caller.must(Action::Review)?;
     let (now, draw, id) = (app.clock.now(), app.draw(), device_id.clone());
     let (_, events) = read(&*app.store, &caller.organization_id, move |tx| events_of(tx, &id)).await?;
-    let scope = Scope { organization_id: caller.organization_id.clone(), events: events.clone(), pace: Pace::Urgent };
+    let scope = Scope { events: events.clone(), pace: Pace::Urgent, ..Scope::organization(&caller.organization_id) };
     let by = caller.clone();
     let (count, brought) = write(&*app.store, scope, move |tx| {
         tx.device(&device_id)?.ok_or_else(|| Error::not_found("device"))?;

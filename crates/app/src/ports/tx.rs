@@ -336,6 +336,8 @@ pub trait TxDevices {
     fn update_device(&mut self, device: &DeviceRecord) -> Result<()>;
     /// Overwrites a device's health.
     fn put_health(&mut self, device_id: &DeviceId, health: &DeviceHealth) -> Result<()>;
+    /// Notes when a device was heard of: one that this write has read.
+    fn note_seen(&mut self, device_id: &DeviceId, at: Timestamp) -> Result<()>;
     /// One device.
     fn device(&mut self, device_id: &DeviceId) -> Result<Option<DeviceRecord>>;
     /// Devices of an event, oldest first.

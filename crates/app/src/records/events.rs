@@ -1,6 +1,7 @@
 //! Events, their order, their ledgers, and pages of lists.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use admit_core::event::{EventStatus, ReEntry};
 use admit_core::ids::*;
@@ -158,7 +159,7 @@ pub struct Stamp {
 #[derive(Debug, Clone, Default)]
 pub struct LoadedRules {
     /// Event, gates, devices, epochs.
-    pub book: EventBook,
+    pub book: Arc<EventBook>,
     /// Rules of the asked tickets.
     pub tickets: Vec<Rule>,
 }

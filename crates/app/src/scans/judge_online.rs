@@ -12,6 +12,7 @@ use admit_core::reduce::{Rules, TicketState, implausible, reduce};
 use admit_core::rule::{Change, TicketBook, When};
 use admit_core::scan::{Fact, Form, Judged, Method, Outcome, Scan, ScanKind, SignatureState};
 use admit_core::time::Timestamp;
+use admit_core::wire::problem::FieldError;
 use admit_core::wire::scanning::Cursor;
 use admit_core::wire::scans::{OnlineAnswer, OnlineRequest, ScanS2};
 use admit_core::wire::stored::to_text;
@@ -25,7 +26,7 @@ use super::take_in::*;
 use crate::caller::DeviceCaller;
 use crate::draw::Draw;
 use crate::error::{Error, Result};
-use crate::ports::{App, Pace, Scope, Tx, read, write};
+use crate::ports::{App, Needs, Pace, Scope, Tx, read_needing, write};
 use crate::records::*;
 
 /// The endpoint's word in its stored answers.
@@ -40,6 +41,8 @@ pub struct JudgedScan {
     pub repeated: bool,
     /// Event it was stored in.
     pub event_id: EventId,
+    /// The event's head as this scan left it; `None` for an answer from storage.
+    pub head: Option<Head>,
 }
 
 /// What is asked: a scan whose outcome is the server's to fill in, and the spellings of its code.
@@ -86,7 +89,13 @@ pub async fn judge_online(app: &App, caller: &DeviceCaller, request: OnlineReque
         return Err(Error::Later { code: "rate_limited", retry_after_ms });
     };
     let draw = app.draw();
-    let scope = Scope { pace: Pace::Urgent, ..Scope::event(organization_id, &asked.scan.event_id) };
+    let needs = Needs {
+        devices: vec![caller.device_id.clone()],
+        scans: vec![asked.scan.scan_id.clone()],
+        codes: asked.spellings.clone(),
+        ..Needs::default()
+    };
+    let scope = Scope { pace: Pace::Urgent, needs, ..Scope::event(organization_id, &asked.scan.event_id) };
     let done = {
         let caller = caller.clone();
         write(&*app.store, scope, move |tx| {
@@ -124,7 +133,8 @@ pub(super) fn not_live() -> Error {
 /// Needs no lock: whose scan it is, its event, its spellings; the stored answer, where the same was asked before.
 async fn read_asked(app: &App, caller: &DeviceCaller, request: OnlineRequest) -> Result<(Asked, Option<JudgedScan>)> {
     let (secret, caller) = (app.secret.clone(), caller.clone());
-    read(&*app.store, &caller.organization_id.clone(), move |tx| {
+    let needs = needs_of(&caller, &request)?;
+    read_needing(&*app.store, &caller.organization_id.clone(), needs, move |tx| {
         let asked = match request {
             OnlineRequest::S2(sent) => {
                 let device =
@@ -138,7 +148,7 @@ async fn read_asked(app: &App, caller: &DeviceCaller, request: OnlineRequest) ->
                 of_claim(scan, signature, &keys)?
             }
         };
-        let stored = tx.batch(&caller.device_id, ENDPOINT, &asked.batch_id)?;
+        let stored = stored(tx, &caller, &asked)?;
         // Who may not sync any more is told so under the head, not from storage.
         let carrier = Carrier::of(tx, &caller)?;
         let stored = stored.filter(|_| !carrier.revoked && !carrier.held).map(answered);
@@ -147,12 +157,34 @@ async fn read_asked(app: &App, caller: &DeviceCaller, request: OnlineRequest) ->
     .await
 }
 
+/// What reading an ask will look at.
+fn needs_of(caller: &DeviceCaller, request: &OnlineRequest) -> Result<Needs> {
+    let (assignments, scan_id) = match request {
+        OnlineRequest::S2(sent) => (vec![caller.device_id.clone()], sent.scan_id(&caller.device_id).map_err(invalid)?),
+        OnlineRequest::Claim(claim) => (Vec::new(), claim.0.scan_id.clone()),
+    };
+    Ok(Needs { devices: vec![caller.device_id.clone()], assignments, scans: vec![scan_id], codes: Vec::new() })
+}
+
+/// The stored answer to an ask. It is stored with its scan: where nothing is known under the scan's id there is none.
+fn stored(tx: &mut dyn Tx, caller: &DeviceCaller, asked: &Asked) -> Result<Option<BatchRecord>> {
+    let known = tx.stored_ids(std::slice::from_ref(&asked.scan.scan_id))?;
+    if known.iter().any(|one| one.known.device_id == asked.scan.device_id) {
+        tx.batch(&caller.device_id, ENDPOINT, &asked.batch_id)
+    } else {
+        Ok(None)
+    }
+}
+
+fn invalid(error: FieldError) -> Error {
+    Error::invalid(error.path, error.message)
+}
+
 fn answered(stored: BatchRecord) -> JudgedScan {
-    JudgedScan { body: stored.answer, repeated: true, event_id: stored.event_id }
+    JudgedScan { body: stored.answer, repeated: true, event_id: stored.event_id, head: None }
 }
 
 fn of_s2(caller: &DeviceCaller, sent: ScanS2, assignments: &Assignments) -> Result<Asked> {
-    let invalid = |error: admit_core::wire::problem::FieldError| Error::invalid(error.path, error.message);
     let spellings: Vec<BarcodeHash> =
         sent.spellings().map_err(invalid)?.iter().map(|text| BarcodeHash::of(text)).collect();
     let place = assignments.at(sent.scanned_at);
@@ -196,7 +228,7 @@ fn judge(
     if carrier.held {
         return Ok(Done::Suspended);
     }
-    if let Some(stored) = tx.batch(&caller.device_id, ENDPOINT, &asked.batch_id)? {
+    if let Some(stored) = stored(tx, caller, asked)? {
         return Ok(Done::Repeated(answered(stored)));
     }
     let event_id = asked.scan.event_id.clone();
@@ -226,7 +258,7 @@ fn judge(
     let judged = Judged { serial: head.serial, outcome: verdict.outcome };
     let part = as_batch(asked, matched, judged, received_at);
     let mut taken = take_in_part(tx, &part, &carrier, (u64::MAX, &[]), received_at, draw)?;
-    touch_seen(tx, &carrier, received_at)?;
+    tx.note_seen(&carrier.device.device_id, received_at)?;
     // ⑨ The answer, its row and the ledger's line belong to the same commit.
     let place = (Cursor::at(head.epoch, taken.stamp.serial), received_at);
     let body = answer(&part.items[0].fact.scan, ticket_id, &verdict, &state, place);
@@ -237,7 +269,8 @@ fn judge(
         warn_of_guessing(tx, (&part, received_at), &mut taken, draw)?;
     }
     let arrived = Arrived::of(&part, &taken);
-    let answer = JudgedScan { body, repeated: false, event_id };
+    let head = Some(tx.head(&event_id)?);
+    let answer = JudgedScan { body, repeated: false, event_id, head };
     Ok(Done::Judged { answer, arrived, part: Box::new(part), unknown })
 }
 
@@ -295,8 +328,8 @@ fn state_without(
     scan: &Scan,
 ) -> Result<TicketState> {
     let key = [subject.key()];
-    let known = tx.known_scans(&scan.device_id, std::slice::from_ref(&scan.scan_id))?;
-    if known.is_empty() {
+    let known = tx.stored_ids(std::slice::from_ref(&scan.scan_id))?;
+    if known.iter().all(|one| one.known.device_id != scan.device_id) {
         let state = tx.states(event_id, &key)?.into_iter().next();
         return Ok(state.map(|record| record.state).unwrap_or_default());
     }
@@ -361,11 +394,6 @@ fn as_batch(asked: &Asked, matched: Option<BarcodeHash>, judged: Judged, receive
         items: vec![Item { fact: Fact { judged: Some(judged), ..fact }, signature }],
         rejected: Vec::new(),
     }
-}
-
-fn touch_seen(tx: &mut dyn Tx, carrier: &Carrier, now: Timestamp) -> Result<()> {
-    let seen = DeviceHealth { last_seen_at: Some(now), ..carrier.device.health.clone() };
-    tx.put_health(&carrier.device.device_id, &seen)
 }
 
 fn answer(

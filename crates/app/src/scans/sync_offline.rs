@@ -80,7 +80,7 @@ pub async fn sync_offline(app: &App, caller: &DeviceCaller, request: ScansSyncRe
     }
     let whole = Arc::new(whole);
     let events = whole.parts.iter().map(|part| part.event_id.clone()).collect();
-    let scope = Scope { organization_id: caller.organization_id.clone(), events, pace: Pace::Usual };
+    let scope = Scope { events, pace: Pace::Usual, ..Scope::organization(&caller.organization_id) };
     let draw = app.draw();
     let done = {
         let (caller, whole, clock) = (caller.clone(), Arc::clone(&whole), app.clock.clone());

@@ -11,7 +11,8 @@ use crate::error::{Error, Result};
 use crate::ports::write;
 use crate::records::*;
 
-fn device(name: &str, created_at: i64) -> DeviceRecord {
+/// A device of event `e`.
+pub fn device(name: &str, created_at: i64) -> DeviceRecord {
     DeviceRecord {
         device_id: id(name),
         name: name.to_uppercase(),

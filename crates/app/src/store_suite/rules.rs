@@ -68,7 +68,7 @@ pub async fn rules_come_back_as_they_were_made(store: TestStore) {
         .collect();
     assert_eq!(loaded.tickets, of_t1);
     let expected = EventBook::new(&rules, loaded.book.epochs.clone());
-    assert_eq!(loaded.book, expected);
+    assert_eq!(*loaded.book, expected);
     assert!(loaded.book.event(When::Newest).is_some() && loaded.book.gate(&id("north"), When::Newest).is_some());
 }
 
@@ -92,6 +92,43 @@ pub async fn versions_follow_what_changed(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.reducer_version(&id("e"))).await, 0);
     on_event(&store, |tx| tx.set_reducer_version(&id("e"), 7)).await.unwrap();
     assert_eq!(look(&store, |tx| tx.reducer_version(&id("e"))).await, 7);
+}
+
+/// Of writes that share a transaction each reads the rules as those before it left them, whatever failed in between.
+pub async fn each_write_reads_the_rules_of_those_before_it(store: TestStore) {
+    with_event(&store).await;
+    on_event(&store, |tx| put(tx, every_kind()).map(|_| ())).await.unwrap();
+    let writes = (0..30).map(|n| {
+        let store = store.clone();
+        async move {
+            on_event(&store, move |tx| {
+                let name = |tx: &mut dyn Tx| {
+                    let gate = tx.load_rules(&id("e"), &[])?.book.gate(&id("north"), When::Newest);
+                    Ok::<_, Error>(gate.map(|gate| gate.name))
+                };
+                let before = name(tx)?;
+                let renamed = format!("N{n}");
+                if n % 3 > 0 {
+                    let change = Change::Gate(id("north"), GateChange::Name(renamed.clone()));
+                    put(tx, vec![(Effective::At(tx.stamp(&id("e"))?.effective_at), change)])?;
+                    assert_eq!(name(tx)?, Some(renamed));
+                }
+                if n % 3 == 1 { Err(Error::not_found("it")) } else { Ok((tx.stamp(&id("e"))?.serial, n, before)) }
+            })
+            .await
+        }
+    });
+    let done = futures_util::future::join_all(writes).await;
+    let mut done: Vec<_> = done.into_iter().filter_map(Result::ok).collect();
+    done.sort();
+    assert_eq!(done.len(), 20, "every third failed, and kept nothing");
+    let mut held = Some("North".to_owned());
+    for (_, n, before) in done {
+        assert_eq!(before, held, "{n}");
+        if n % 3 == 2 {
+            held = Some(format!("N{n}"));
+        }
+    }
 }
 
 /// A rule without its write's own place is refused.

@@ -35,6 +35,10 @@ impl FromRequestParts<AppState> for Device {
 #[derive(Debug, Clone)]
 pub struct WitnessOf(pub EventId);
 
+/// The same, of a witness that the handler has itself.
+#[derive(Debug, Clone)]
+pub struct Newest(pub Witness);
+
 /// Who brings this key; 401 `unknown_key` for anything else.
 pub async fn authenticate(state: &AppState, headers: &HeaderMap) -> Result<DeviceCaller> {
     let missing = || Error::Unauthenticated { code: "no_key", message: "send the device's API key as bearer".into() };
@@ -55,6 +59,10 @@ pub async fn frame(State(state): State<AppState>, mut request: Request, next: Ne
     }
     request.extensions_mut().insert(Device(caller));
     let mut response = next.run(request).await;
+    if let Some(Newest(witness)) = response.extensions().get::<Newest>().cloned() {
+        put_witness(&witness, response.headers_mut());
+        return response;
+    }
     let named = response.extensions().get::<WitnessOf>().map(|one| one.0.clone());
     let event_id = match named {
         Some(event_id) => Some(event_id),
@@ -80,11 +88,13 @@ pub async fn look_at_witness(state: &AppState, organization_id: &OrganizationId,
 
 /// Puts the event's newest witness on an answer. An answer without one is still an answer.
 pub async fn add_witness(state: &AppState, org: &OrganizationId, event_id: &EventId, headers: &mut HeaderMap) {
-    let value = match epochs::witness(&state.app, org, event_id).await {
-        Ok(witness) => HeaderValue::from_str(&witness.to_string()).ok(),
-        Err(_) => None,
-    };
-    if let Some(value) = value {
+    if let Ok(witness) = epochs::witness(&state.app, org, event_id).await {
+        put_witness(&witness, headers);
+    }
+}
+
+fn put_witness(witness: &Witness, headers: &mut HeaderMap) {
+    if let Ok(value) = HeaderValue::from_str(&witness.to_string()) {
         headers.insert(HeaderName::from_static(WITNESS_HEADER), value);
     }
 }

@@ -98,7 +98,7 @@ fn collect(tx: &mut dyn Tx, event_id: &EventId, tickets: &[TicketId]) -> Result<
     let revoked = tx.devices(event_id)?.into_iter().filter(|device| device.state == DeviceState::Revoked);
     Ok(Truth {
         facts: facts(tx, event_id)?,
-        book,
+        book: (*book).clone(),
         ticket_rules,
         reviews: tx.reviews(event_id, &subjects)?,
         derived,

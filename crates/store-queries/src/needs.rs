@@ -1,0 +1,102 @@
+//! What operations said they will look at, as questions: see [`admit_app::ports::Needs`].
+
+use std::collections::BTreeSet;
+
+use admit_app::error::Result;
+use admit_app::ports::Needs;
+use admit_core::ids::{EventId, OrganizationId, TicketId};
+use admit_core::incident::Subject;
+
+use crate::devices::{DEVICE, KEYS, READ_DEVICE, READ_KEYS};
+use crate::driver::{Asked, Driver, Stmt};
+use crate::events::{ASSIGNMENTS, EVENT, EVENT_RULES, KINDS, TICKET_RULES};
+use crate::facts::STORED_IDS;
+use crate::heads::{EVENT_EPOCHS, PRESENT_EPOCH};
+use crate::states::{JUDGED_STATES, STATES};
+use crate::tickets::{FIND_CODES, SCANNED_TICKETS};
+use crate::value::Value;
+
+type Lists<'a> = [(&'static Stmt, Vec<Value<'a>>)];
+
+fn foresee<D: Driver>(driver: &mut D, params: &[Value<'_>], lists: &Lists<'_>) {
+    let lists = lists.iter().filter(|(_, list)| !list.is_empty());
+    let asked: Vec<Asked<'_>> = lists.map(|(stmt, list)| Asked { stmt, params, list: Some(list) }).collect();
+    driver.foresee(&asked);
+}
+/// One list of all that is needed, in order: rows are locked in it.
+fn all<'a, T, V: 'a>(needs: &[&'a Needs], of: T) -> Vec<Value<'a>>
+where
+    T: Fn(&'a Needs) -> &'a Vec<V>,
+    &'a V: Into<Value<'a>>,
+{
+    let mut list: Vec<Value<'a>> = needs.iter().flat_map(|needs| of(needs).iter().map(Into::into)).collect();
+    list.sort();
+    list.dedup();
+    list
+}
+
+/// Of reads: what is looked at, all in one exchange.
+pub fn foresee_reads<D: Driver>(driver: &mut D, organization_id: &OrganizationId, needs: &[&Needs]) -> Result<()> {
+    let devices = all(needs, |needs| &needs.devices);
+    let lists = [
+        (&READ_DEVICE, devices.clone()),
+        (&READ_KEYS, devices),
+        (&ASSIGNMENTS, all(needs, |needs| &needs.assignments)),
+        (&STORED_IDS, all(needs, |needs| &needs.scans)),
+    ];
+    foresee(driver, &[organization_id.into()], &lists);
+    driver.ask_foreseen()
+}
+
+/// Of writes: what goes along with taking the heads.
+pub(crate) fn foresee_writes<D: Driver>(
+    driver: &mut D,
+    organization_id: &OrganizationId,
+    events: &[EventId],
+    needs: &[&Needs],
+) {
+    let devices = all(needs, |needs| &needs.devices);
+    let scans = all(needs, |needs| &needs.scans);
+    foresee(driver, &[organization_id.into()], &[(&DEVICE, devices.clone()), (&KEYS, devices), (&STORED_IDS, scans)]);
+    let ([event_id], codes) = (events, all(needs, |needs| &needs.codes)) else { return };
+    if codes.is_empty() {
+        return;
+    }
+    let (key, kinds) = ([organization_id.into(), event_id.into()], KINDS.map(Value::from));
+    driver.foresee(&[
+        Asked { stmt: &PRESENT_EPOCH, params: &[], list: None },
+        Asked { stmt: &EVENT, params: &key, list: None },
+        Asked { stmt: &EVENT_EPOCHS, params: &key, list: None },
+        Asked { stmt: &EVENT_RULES, params: &key, list: Some(&kinds) },
+        Asked { stmt: &FIND_CODES, params: &key, list: Some(&codes) },
+    ]);
+}
+
+/// Of writes: what is known of the tickets that hold the codes, and of those codes that none holds.
+pub(crate) fn foresee_tickets<D: Driver>(
+    driver: &mut D,
+    organization_id: &OrganizationId,
+    events: &[EventId],
+    needs: &[&Needs],
+) -> Result<()> {
+    let ([event_id], codes) = (events, all(needs, |needs| &needs.codes)) else { return Ok(()) };
+    if codes.is_empty() || !driver.foresees() {
+        return Ok(());
+    }
+    let key = [organization_id.into(), event_id.into()];
+    let (mut held, mut tickets): (BTreeSet<[u8; 32]>, Vec<TicketId>) = Default::default();
+    for mut row in driver.query_each(&FIND_CODES, &key, &codes)? {
+        held.insert(row.hash()?);
+        tickets.push(row.parsed()?);
+    }
+    let subjects: Vec<String> = tickets.iter().map(|id| Subject::Ticket(id.clone()).key()).collect();
+    let subjects: Vec<Value<'_>> = subjects.iter().map(Value::from).collect();
+    let tickets: Vec<Value<'_>> = tickets.iter().map(Value::from).collect();
+    let unknown = needs.iter().flat_map(|needs| &needs.codes).filter(|hash| !held.contains(&hash.0));
+    let unknown: Vec<String> = unknown.map(|hash| Subject::Unknown(*hash).key()).collect();
+    let states: Vec<Value<'_>> = subjects.iter().cloned().chain(unknown.iter().map(Value::from)).collect();
+    let lists =
+        [(&TICKET_RULES, tickets), (&SCANNED_TICKETS, subjects), (&STATES, states.clone()), (&JUDGED_STATES, states)];
+    foresee(driver, &key, &lists);
+    Ok(())
+}
