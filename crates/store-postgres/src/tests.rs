@@ -8,6 +8,7 @@ use admit_app::store_suite::devices::device;
 use admit_app::store_suite::fixture::*;
 use admit_app::store_suite::states;
 use admit_core::occupancy::Occupancy;
+use admit_core::reduce::{LeftOut, ScanVerdict};
 use admit_store_queries::driver::RunFor;
 use admit_store_queries::{bulks, statements};
 use futures_util::FutureExt as _;
@@ -298,7 +299,9 @@ fn no_lookup_of_a_batch_reads_all_of_an_event() {
         with_tickets(&store, &names.iter().map(String::as_str).collect::<Vec<_>>()).await;
         with_scans(&store, names.iter().map(|name| scan("e", &format!("s-{name}"), name)).collect()).await;
         let found = |name: &String| {
-            (states::state(&format!("ticket:{name}"), 1), vec![states::verdict(&format!("s-{name}"), name)])
+            let waits =
+                ScanVerdict { left_out: Some(LeftOut::Unverified), ..states::verdict(&format!("s-{name}"), name) };
+            (states::state(&format!("ticket:{name}"), 1), vec![waits])
         };
         let found: Vec<_> = names.iter().map(found).collect();
         on_event(&store, move |tx| tx.put_states(&id("e"), &found)).await.unwrap();
