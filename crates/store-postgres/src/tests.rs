@@ -411,7 +411,8 @@ fn each_of_many_reads_is_told_of_its_own() {
             let (store, name) = (store.clone(), format!("d{}", n % 6));
             async move {
                 let needs = Needs { devices: vec![id(&name)], ..Needs::default() };
-                let found = admit_app::ports::read_needing(&*store, &id("o"), needs, {
+                let organization_id = id("o");
+                let found = admit_app::ports::read_needing(&*store, &organization_id, needs, {
                     let device_id = id(&name);
                     move |tx| if n % 10 == 9 { Err(Error::not_found("it")) } else { tx.device(&device_id) }
                 });

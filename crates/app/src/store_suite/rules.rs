@@ -110,7 +110,8 @@ pub async fn each_write_reads_the_rules_of_those_before_it(store: TestStore) {
                 let renamed = format!("N{n}");
                 if n % 3 > 0 {
                     let change = Change::Gate(id("north"), GateChange::Name(renamed.clone()));
-                    put(tx, vec![(Effective::At(tx.stamp(&id("e"))?.effective_at), change)])?;
+                    let stamp = tx.stamp(&id("e"))?;
+                    put(tx, vec![(Effective::At(stamp.effective_at), change)])?;
                     assert_eq!(name(tx)?, Some(renamed));
                 }
                 if n % 3 == 1 { Err(Error::not_found("it")) } else { Ok((tx.stamp(&id("e"))?.serial, n, before)) }
