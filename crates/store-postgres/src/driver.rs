@@ -503,6 +503,15 @@ impl Driver for PgDriver {
     fn ask_foreseen(&mut self) -> Result<()> {
         self.exchange_all(&[]).map(|_| ())
     }
+    fn forget_foreseen(&mut self) {
+        self.foresight = Foresight::default();
+    }
+    fn aside<R>(&mut self, of: impl FnOnce(&mut Self) -> R) -> R {
+        let hooked = std::mem::replace(&mut self.hooked, false);
+        let result = of(self);
+        self.hooked = hooked;
+        result
+    }
     fn foresee_now(&mut self) {
         if self.options.clock.is_none() {
             self.foresight.add(&Asked { stmt: &NOW, params: &[], list: None });

@@ -256,14 +256,20 @@ impl Connection {
     fn run(&mut self, mut jobs: Vec<Job>) {
         while jobs.len() > 1 {
             let (alone, left) = if self.reads { self.read_together(jobs) } else { self.together(jobs) };
-            alone.into_iter().for_each(|job| self.run_one(job));
+            self.run_each(alone);
             jobs = left;
         }
-        jobs.into_iter().for_each(|job| self.run_one(job));
+        self.run_each(jobs);
     }
-    fn run_one(&mut self, mut job: Job) {
-        let result = self.singly(&mut job.work);
-        job.answer(result);
+    /// One after the other. Once the server could not be reached for one of them the others are told so at once: each
+    /// waiting as long again, the last would wait for minutes.
+    fn run_each(&mut self, jobs: Vec<Job>) {
+        let mut gone = false;
+        for mut job in jobs {
+            let result = if gone { Err(unavailable()) } else { self.singly(&mut job.work) };
+            gone = result == Err(unavailable()) && self.driver.as_ref().is_none_or(PgDriver::is_lost);
+            job.answer(result);
+        }
     }
 
     fn driver(&mut self) -> Result<&mut PgDriver> {
@@ -293,7 +299,7 @@ impl Connection {
         let begun = Instant::now();
         driver.begin("BEGIN");
         driver.hooked = true;
-        let Ok(mut fold) = fold_of(driver, &jobs) else {
+        let Ok(mut fold) = guarded(|| fold_of(driver, &jobs)) else {
             driver.roll_back();
             return (jobs, Vec::new());
         };
@@ -313,7 +319,7 @@ impl Connection {
                 break;
             }
         }
-        let stored = fold.map_or(Ok(()), |fold| fold.end(driver));
+        let stored = guarded(|| fold.map_or(Ok(()), |fold| fold.end(driver)));
         let committed = stored.and_then(|()| driver.commit());
         if committed.is_err() && driver.trouble < Trouble::Lost {
             // The server itself refused the commit: nothing of it is kept, each may try alone.
@@ -331,7 +337,7 @@ impl Connection {
     fn read_together(&mut self, jobs: Vec<Job>) -> (Vec<Job>, Vec<Job>) {
         let Ok(driver) = self.driver() else { return (jobs, Vec::new()) };
         driver.hooked = false;
-        if foresee_reads(driver, &jobs).is_err() {
+        if guarded(|| foresee_reads(driver, &jobs)).is_err() {
             driver.roll_back();
             return (jobs, Vec::new());
         }
@@ -407,6 +413,12 @@ fn fold_of(driver: &mut PgDriver, jobs: &[Job]) -> Result<Option<Fold>> {
     let scopes = jobs.iter().filter_map(|job| if let Work::Write(scope, _) = &job.work { Some(scope) } else { None });
     let scopes: Vec<&Scope> = scopes.collect();
     if scopes.is_empty() { Ok(None) } else { Fold::begin(driver, &scopes).map(Some) }
+}
+
+/// What panics has failed, and its lane goes on.
+fn guarded<R>(of: impl FnOnce() -> Result<R>) -> Result<R> {
+    let result = catch_unwind(AssertUnwindSafe(of));
+    result.unwrap_or_else(|_| Err(Error::Bug("a transaction panicked".into())))
 }
 
 /// Begins a snapshot for reads of one lane, and looks at what all of them need.

@@ -341,6 +341,9 @@ impl<D: Driver> TxDevices for SqlTx<'_, D> {
             Ok(WaitingScan { scan_id: row.parsed()?, digest: Digest(row.hash()?), subject_key: row.text()? })
         })
     }
+    fn clear_waiting(&mut self, event_id: &EventId) -> Result<()> {
+        self.forget_waiting(event_id)
+    }
     fn all_waiting_scans(&mut self, event_id: &EventId) -> Result<Vec<(DeviceId, WaitingScan)>> {
         self.load_all_waiting(event_id)
     }

@@ -204,6 +204,15 @@ pub trait Driver {
     fn ask_foreseen(&mut self) -> Result<()> {
         Ok(())
     }
+    /// Nothing that was foreseen is to be answered from what came back: nothing keeps others from changing it.
+    fn forget_foreseen(&mut self) {}
+    /// Does what no operation asked for: the simulator's hook does not hear of it, and counts the same on both backends.
+    fn aside<R>(&mut self, of: impl FnOnce(&mut Self) -> R) -> R
+    where
+        Self: Sized,
+    {
+        of(self)
+    }
     /// Runs a statement; gives the number of rows it changed.
     fn execute(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<u64>;
     /// Runs a statement whose last parameter is a list.

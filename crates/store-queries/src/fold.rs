@@ -74,6 +74,9 @@ impl Fold {
     }
     /// Runs one of the operations. If it fails and changed nothing, the others are untouched.
     pub fn run<D: Driver>(&mut self, driver: &mut D, scope: &Scope, op: &mut WriteOp) -> Result<()> {
+        if scope.events.is_empty() {
+            driver.forget_foreseen(); // No head keeps other nodes out.
+        }
         self.held = SqlTx::new(driver, &self.organization_id, true, self.held.clone()).run(&scope.events, op)?;
         Ok(())
     }

@@ -85,7 +85,7 @@ pub(crate) fn foresee_tickets<D: Driver>(
     }
     let key = [organization_id.into(), event_id.into()];
     let (mut held, mut tickets): (BTreeSet<[u8; 32]>, Vec<TicketId>) = Default::default();
-    for mut row in driver.query_each(&FIND_CODES, &key, &codes)? {
+    for mut row in driver.aside(|driver| driver.query_each(&FIND_CODES, &key, &codes))? {
         held.insert(row.hash()?);
         tickets.push(row.parsed()?);
     }

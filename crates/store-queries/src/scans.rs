@@ -67,6 +67,9 @@ macro_rules! reviews_from {
     };
 }
 
+/// Least rows asked for at once after some did not pass: a short page of rare scans would ask for each two apart.
+const AT_ONCE: i64 = 200;
+
 statements! {
     /// A page of scans, newest first by arrival.
     SCANS = listed!(concat!("scans o", with_codes!(), "WHERE "));
@@ -183,17 +186,19 @@ impl<D: Driver> SqlTx<'_, D> {
         let id = self.organization_id.clone();
         let (from, limit) = (page::from(page)?, page::limit(page));
         let (mut serial, mut n) = (from.number, from.id.parse::<i64>().unwrap_or(i64::MAX));
-        let mut out: Vec<(ScanRow, i64)> = Vec::new();
+        let (mut out, mut few): (Vec<(ScanRow, i64)>, i64) = (Vec::new(), limit);
         loop {
             let device_id = filter.device_id.as_ref().into();
-            let mut values = vec![(&id).into(), event_id.into(), serial.into(), n.into(), device_id, limit.into()];
+            let mut values = vec![(&id).into(), event_id.into(), serial.into(), n.into(), device_id, few.into()];
             values.extend_from_slice(also);
             let mut rows = self.all(stmt, &values, read_scan_row)?;
-            let last = rows.last().map(|(row, n)| (row.serial, *n)).filter(|_| rows.len() as i64 == limit);
+            let last = rows.last().map(|(row, n)| (row.serial, *n)).filter(|_| rows.len() as i64 == few);
             self.add_verdicts(event_id, &mut rows)?;
             out.extend(rows.into_iter().filter(|(row, _)| passes(filter, row)));
             match last {
-                Some(last) if (out.len() as i64) < limit => (serial, n) = (last.0.cast_signed(), last.1),
+                Some(last) if (out.len() as i64) < limit => {
+                    (serial, n, few) = (last.0.cast_signed(), last.1, limit.max(AT_ONCE))
+                }
                 _ => return Ok(out),
             }
         }

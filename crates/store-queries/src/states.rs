@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use admit_app::error::Result;
+use admit_app::error::{Error, Result};
 use admit_app::records::*;
 use admit_core::ids::{DeviceId, EventId};
 use admit_core::occupancy::{GateFlow, Occupancy};
@@ -53,6 +53,8 @@ statements! {
         WHERE s.organization_id = $1 AND s.event_id = $2 AND s.last_at >= $3 AND s.first_at <= $4";
     /// Forgets which scans of subjects wait for a person.
     DELETE_WAITING = "DELETE FROM waiting WHERE organization_id = $1 AND event_id = $2 AND subject IN ($3)";
+    /// Forgets which scans of an event do.
+    CLEAR_WAITING = "DELETE FROM waiting WHERE organization_id = $1 AND event_id = $2";
     /// Every scan of an event that waits for a person.
     ALL_WAITING = "SELECT device_id, scan_id, digest, subject FROM waiting WHERE organization_id = $1 AND event_id = $2";
     /// Persons by gate and minute.
@@ -216,6 +218,10 @@ impl<D: Driver> SqlTx<'_, D> {
         }
         self.later_many(&PUT_STATES, &rows)?;
         self.later_many(&INSERT_WAITING, &waiting)
+    }
+    pub(crate) fn forget_waiting(&mut self, event_id: &EventId) -> Result<()> {
+        let id = self.organization_id.clone();
+        self.later(&CLEAR_WAITING, &[(&id).into(), event_id.into()])
     }
     pub(crate) fn load_all_waiting(&mut self, event_id: &EventId) -> Result<Vec<(DeviceId, WaitingScan)>> {
         let id = self.organization_id.clone();

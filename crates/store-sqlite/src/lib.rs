@@ -45,7 +45,7 @@ struct Inner {
 
 enum Mode {
     /// Everything on the calling thread.
-    Inline(Mutex<Writer>),
+    Inline(Box<Mutex<Writer>>),
     /// Everything on threads of its own.
     Threads(Threads),
 }
@@ -71,7 +71,7 @@ impl Sqlite {
     fn start_on(conn: Connection, path: Option<&Path>, options: Options) -> Result<Self> {
         let writer = Writer { conn, options: options.clone(), stopped: false, books: Books::default() };
         let mode = if options.inline {
-            Mode::Inline(Mutex::new(writer))
+            Mode::Inline(Box::new(Mutex::new(writer)))
         } else {
             Mode::Threads(Threads::start(writer, path)?)
         };

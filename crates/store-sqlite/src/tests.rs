@@ -56,6 +56,7 @@ const WIDE: &[&str] = &[
     "SUBJECTS_OUTSIDE",
     "SUBJECTS_INSIDE",
     "ALL_WAITING",
+    "CLEAR_WAITING",
     "DELETE_FLOW",
     "SUBJECTS_OF_DEVICE",
     "MANIFEST_ROWS",

@@ -381,6 +381,8 @@ pub trait TxDevices {
     fn insert_rejected(&mut self, event_id: &EventId, items: &[RejectedRecord]) -> Result<()>;
     /// Scans of a device in an event that count nothing until a person accepts them, oldest arrival first.
     fn waiting_scans(&mut self, event_id: &EventId, device_id: &DeviceId) -> Result<Vec<WaitingScan>>;
+    /// Forgets which scans of an event wait: only for `rebuild`, which finds them again.
+    fn clear_waiting(&mut self, event_id: &EventId) -> Result<()>;
     /// Every such scan of an event with its device: for `rebuild --check`.
     fn all_waiting_scans(&mut self, event_id: &EventId) -> Result<Vec<(DeviceId, WaitingScan)>>;
     /// How many such scans each device of the organisation has, in all events; those that have none are left out.

@@ -147,6 +147,7 @@ pub async fn rebuild(app: &App, organization_id: &OrganizationId, event_id: &Eve
         keys.extend(stray);
         let stamp = tx.stamp(&event_id)?;
         let (mut total, mut flow) = (Occupancy::default(), Flows::default());
+        tx.clear_waiting(&event_id)?;
         for chunk in keys.chunks(CHUNK) {
             let chunk: BTreeSet<String> = chunk.iter().cloned().collect();
             let rejudged = rejudge_by(tx, &event_id, Touched::stored(&chunk), stamp, now, &mut draw, true)?;

@@ -71,6 +71,31 @@ fn a_scan_marked_as_waiting_that_does_not_is_found() {
 }
 
 #[test]
+fn a_mark_of_something_nothing_is_known_of_is_found_and_goes() {
+    let world = World::new();
+    let ids = world.tickets(&["A"]);
+    world.phone("p", "main").scan("s1", "A", "valid", at(0));
+    let (event, organization) = (world.event.clone(), world.owner.organization_id.clone());
+    let key = format!("ticket:{}", ids[0]);
+    now(write(&*world.app.store, Scope::event(&organization, &event), {
+        let event = event.clone();
+        move |tx| {
+            let (mut state, mut verdicts) = tx.judged_states(&event, std::slice::from_ref(&key))?.remove(0);
+            state.subject_key = "ticket:gone".into();
+            verdicts[0].left_out = Some(LeftOut::Unverified);
+            tx.put_states(&event, &[(state.clone(), verdicts)])?;
+            // As if only the state had gone: the mark stays.
+            tx.insert_states(&event, &[(state, Vec::new())])
+        }
+    }))
+    .unwrap();
+    let found = now(rebuild::check(&world.app, &organization, &event)).unwrap();
+    assert_eq!(found.lines, ["waiting scans: stored 1, recomputed 0"]);
+    now(rebuild::rebuild(&world.app, &organization, &event)).unwrap();
+    world.is_consistent();
+}
+
+#[test]
 fn a_crash_before_any_statement_leaves_nothing_and_the_next_try_everything() {
     let world = World::new();
     world.tickets(&["A"]);

@@ -16,7 +16,7 @@ use super::report::Uploads;
 
 /// Between two scans made while there was no network.
 const STEP_MS: i64 = 1_000;
-/// Tries of one upload before the run is given up: with the longest waits, most of an hour.
+/// Tries of one upload before the run is given up, an outage's own aside: with the longest waits, most of an hour.
 const TRIES: u32 = 100;
 
 /// A phone, and the people who stand before it.
@@ -51,6 +51,10 @@ impl Phone {
     /// Between these moments the server cannot be reached.
     pub fn cut_off(&mut self, from: Instant, to: Instant) {
         self.outage = Some((from, to));
+    }
+    fn is_cut_off(&self) -> bool {
+        let now = Instant::now();
+        self.outage.is_some_and(|(from, to)| from <= now && now < to)
     }
     /// From the outage's end until nothing of it was held any more.
     pub fn caught_up(&self) -> Option<Duration> {
@@ -122,8 +126,7 @@ impl Phone {
 
     /// One try, which an outage ends at once.
     async fn offer(&self, body: &str) -> Option<Response> {
-        let now = Instant::now();
-        if self.outage.is_some_and(|(from, to)| from <= now && now < to) {
+        if self.is_cut_off() {
             return None;
         }
         let request = self.office.client.post(format!("{}/api/scanning/sync", self.office.server));
@@ -132,7 +135,9 @@ impl Phone {
     }
 
     async fn until_answered(&self, body: String, uploads: &mut Uploads) -> anyhow::Result<SyncAnswer> {
-        for failures in 0..TRIES {
+        let (mut failures, mut tries) = (0, 0);
+        while tries < TRIES {
+            tries += u32::from(!self.is_cut_off());
             let begun = Instant::now();
             let asked_to_wait = match self.offer(&body).await {
                 Some(answer) if answer.status().is_success() => {
@@ -154,6 +159,7 @@ impl Phone {
             };
             uploads.repeated += 1;
             tokio::time::sleep(wait(failures, asked_to_wait)).await;
+            failures += 1;
         }
         anyhow::bail!("an upload was not answered in {TRIES} tries")
     }
