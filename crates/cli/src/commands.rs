@@ -3,8 +3,8 @@
 pub mod audit;
 pub mod backup;
 pub mod csv;
-pub mod demo;
 pub mod load;
+pub mod demo;
 pub mod openapi;
 pub mod rebuild;
 pub mod relay;

@@ -74,7 +74,7 @@ async fn a_crowd_comes_to_the_demo() {
     let begun = std::time::Instant::now();
     while inside().await < 5 {
         assert!(begun.elapsed().as_secs() < 60, "nobody came in a minute");
-        tokio::time::sleep(std::time::Duration::from_millis(250)).await;
+        tokio::time::sleep(std::time::Duration::from_millis(250)).await; // tidy-allow: between two looks
     }
     server.kill().await;
     serving::in_order(&folder.0);
