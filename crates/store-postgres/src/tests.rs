@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use admit_app::ports::{Needs, write};
-use admit_app::records::NewDelivery;
+use admit_app::records::{IncidentRecord, IncidentStatus, NewDelivery};
 use admit_app::store_suite::devices::device;
 use admit_app::store_suite::fixture::*;
 use admit_app::store_suite::states;
+use admit_core::incident::IncidentKind;
 use admit_core::occupancy::Occupancy;
 use admit_core::reduce::{LeftOut, ScanVerdict};
 use admit_store_queries::driver::RunFor;
@@ -290,6 +291,24 @@ fn an_operation_whose_connection_is_cut_runs_again_once() {
     });
 }
 
+fn open_incident(ticket: &str) -> IncidentRecord {
+    IncidentRecord {
+        incident_id: id(ticket),
+        event_id: id("e"),
+        kind: IncidentKind::DoubleEntry,
+        severity: IncidentKind::DoubleEntry.severity(),
+        subject_key: format!("ticket:{ticket}"),
+        digest: [1; 32],
+        cause: "{}".into(),
+        status: IncidentStatus::Open,
+        resolved_digest: None,
+        resolution: None,
+        opened_at: at(1),
+        updated_at: at(1),
+        serial: 1,
+    }
+}
+
 #[test]
 fn no_lookup_of_a_batch_reads_all_of_an_event() {
     let address = shared().database();
@@ -310,8 +329,10 @@ fn no_lookup_of_a_batch_reads_all_of_an_event() {
             NewDelivery { fact, serial: 2, carrier: id("d7") }
         };
         let again: Vec<_> = names.iter().map(again).collect();
+        let open: Vec<_> = names.iter().map(|name| open_incident(name)).collect();
         on_event(&store, move |tx| {
             tx.insert_deliveries(&again)?;
+            tx.put_incidents(&open)?;
             tx.put_states(&id("e"), &found)
         })
         .await
