@@ -41,11 +41,10 @@ struct Listed {
 }
 
 impl Listed {
-    /// Whether it lets somebody in now at whatever gate has its zone.
-    fn admits(&self, zone: &str, now_ms: i64) -> bool {
-        let begun = self.valid_from.is_none_or(|from| from.ms() <= now_ms);
-        let ended = self.expires_at.is_some_and(|end| end.ms() <= now_ms);
-        self.is_valid && self.gate_ids.is_empty() && self.zone == zone && begun && !ended
+    /// Whether it has no condition but its zone. What a ticket with conditions is worth is the core's to say: these phones
+    /// only let in, so nobody comes to them with one.
+    fn is_plain(&self) -> bool {
+        self.is_valid && self.gate_ids.is_empty() && self.valid_from.is_none() && self.expires_at.is_none()
     }
 }
 
@@ -122,7 +121,7 @@ impl Office {
         Ok(paired)
     }
 
-    /// The event's tickets of a zone that let somebody in now, as the list tells them to a phone.
+    /// The event's tickets of a zone that have no other condition, as the list tells them to a phone.
     pub async fn tickets(&self, phone: &PairAnswer, zone: &str) -> anyhow::Result<Vec<Ticket>> {
         #[derive(serde::Deserialize)]
         struct List {
@@ -130,9 +129,8 @@ impl Office {
         }
         let path = format!("{}/api/scanning/events/{}/manifest", self.server, phone.event_id);
         let list: List = answered(self.client.get(path).bearer_auth(&phone.api_key)).await.context("the list")?;
-        let now = now_ms();
-        let good = list.tickets.into_iter().filter(|ticket| ticket.admits(zone, now));
-        Ok(good.map(|ticket| (ticket.ticket_id, ticket.barcode_hash)).collect())
+        let plain = list.tickets.into_iter().filter(|ticket| ticket.zone == zone && ticket.is_plain());
+        Ok(plain.map(|ticket| (ticket.ticket_id, ticket.barcode_hash)).collect())
     }
 
     /// Persons let in so far, within their tickets' limits and beyond them.
