@@ -21,10 +21,13 @@ mod server;
 #[allow(dead_code, reason = "the program reads its arguments too")]
 #[path = "../../cli/src/settings_file.rs"]
 mod settings_file;
+#[path = "../../server/src/body/decode.rs"]
+mod decode;
 
 mod bytes;
 mod list;
 mod text;
+mod body;
 mod batch;
 mod file;
 mod webhook;
@@ -62,6 +65,12 @@ pub const TARGETS: &[Target] = &[
         about: "the signed list and the signed names, whole and as changes, in both forms",
         run: list::manifest,
         seeds: list::seeds,
+    },
+    Target {
+        name: "body",
+        about: "a request's body before it is known whose it is: packed, nested, no JSON",
+        run: body::body,
+        seeds: body::seeds,
     },
     Target {
         name: "batch",

@@ -49,7 +49,7 @@ fn pragma(conn: &Connection, name: &str, value: &str, must_read: &str) -> Result
 }
 
 /// Pages kept in memory by the connection that writes, in KiB (negative: not in pages): every scan looks up a few.
-const WRITER_PAGES: &str = "-65536";
+const WRITER_PAGES: &str = "-16384";
 /// By each of the others: they mostly read along, and the system keeps the file's pages anyway.
 const READER_PAGES: &str = "-8192";
 

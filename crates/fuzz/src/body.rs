@@ -1,0 +1,109 @@
+//! A request's body before anybody knows whose it is: packed in several ways, or no JSON at all.
+
+use std::io::Write;
+
+use serde_json::Value;
+
+use crate::decode::{Coding, Depth, Refused, decode, document, most};
+
+/// A byte that says what the rest is: a body as it came, or a text that is packed first, whole or in two parts.
+pub fn body(bytes: &[u8]) {
+    let Some((choice, rest)) = bytes.split_first() else { return };
+    let coding = [Coding::Identity, Coding::Gzip, Coding::Zstd][usize::from(choice % 3)];
+    if choice & 0x40 == 0 {
+        came(coding, rest);
+    } else {
+        packed(coding, rest, usize::from(choice & 0x3f));
+    }
+    read(rest);
+}
+
+/// Whatever came: never larger than it may become, and what is capped in depth is the same where it is taken.
+fn came(coding: Coding, bytes: &[u8]) {
+    let flat = decode(coding, bytes, false);
+    if let Ok(decoded) = &flat {
+        assert!(decoded.len() <= most(bytes.len()), "{} of {} bytes", decoded.len(), bytes.len());
+    }
+    match decode(coding, bytes, true) {
+        Err(Refused::TooDeep) => {}
+        capped => assert_eq!(capped, flat, "only depth tells them apart"),
+    }
+}
+
+/// What an honest sender packs comes out as it went in, however many members or frames it was cut into.
+fn packed(coding: Coding, text: &[u8], cut: usize) {
+    let (first, second) = text.split_at(cut.min(text.len()));
+    let sent = [pack(coding, first), pack(coding, second)].concat();
+    assert_eq!(decode(coding, &sent, false).as_deref(), Ok(text));
+    // Where the pieces are cut says nothing about how deep they are.
+    let mut depth = Depth::default();
+    let in_two = depth.feed(first).and_then(|()| depth.feed(second));
+    assert_eq!(decode(coding, &sent, true).map(|_| ()), in_two);
+}
+
+fn pack(coding: Coding, text: &[u8]) -> Vec<u8> {
+    match coding {
+        Coding::Identity => text.to_vec(),
+        Coding::Gzip => {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            encoder.write_all(text).and_then(|()| encoder.finish()).expect("memory takes what is written")
+        }
+        Coding::Zstd => zstd::encode_all(text, 1).expect("memory takes what is written"),
+    }
+}
+
+/// A document that is taken has no NUL and is no deeper than it was counted; one that is not says where.
+fn read(bytes: &[u8]) {
+    let counted = Depth::default().feed(bytes);
+    match document::<Value>(bytes) {
+        Ok(value) => {
+            assert!(!has_nul(&value), "a NUL was let through");
+            let fits = levels(&value) <= admit_core::limits::BODY_DEPTH;
+            // A member that is named twice is kept once, so that what is kept may be less deep than what was sent.
+            assert!(fits || counted.is_err(), "{} levels were counted as few", levels(&value));
+        }
+        Err(error) => assert!(!error.message.is_empty()),
+    }
+}
+
+fn has_nul(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(items) => items.iter().any(has_nul),
+        Value::Object(members) => members.iter().any(|(key, value)| key.contains('\0') || has_nul(value)),
+        _ => false,
+    }
+}
+
+fn levels(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(levels).max().unwrap_or(0),
+        Value::Object(members) => 1 + members.values().map(levels).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// Each way of packing, as it comes and as text to be packed; depth at its limit and one beyond.
+pub fn seeds() -> Vec<Vec<u8>> {
+    let with = |choice: u8, bytes: &[u8]| [&[choice], bytes].concat();
+    let batch = br#"{"batch_id":"b","device_id":"d","scans":[{"scan_id":"s","note":"\"[\\"}]}"#;
+    let deep = |levels: usize| [b"[".repeat(levels), b"]".repeat(levels)].concat();
+    let skippable = [&0x184D_2A50_u32.to_le_bytes()[..], &3_u32.to_le_bytes(), b"abc"].concat();
+    let frames = [pack(Coding::Zstd, b"[1,"), skippable, pack(Coding::Zstd, b"2]")].concat();
+    let members = [pack(Coding::Gzip, b"[1,"), pack(Coding::Gzip, b"2]")].concat();
+    let bomb = pack(Coding::Gzip, &vec![b' '; 5 * 1024 * 1024]);
+    vec![
+        with(0, batch),
+        with(0x40 | 9, batch),
+        with(1, &members),
+        with(0x40 | 10, batch),
+        with(1, &bomb),
+        with(2, &frames),
+        with(0x40 | 11, batch),
+        with(0, &deep(32)),
+        with(0x40 | 13, &deep(33)),
+        with(0, br#"{"name":"a\u0000b"}"#),
+        with(0, b"\xff\xfe"),
+        with(0, b" \n"),
+    ]
+}

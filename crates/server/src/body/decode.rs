@@ -1,0 +1,234 @@
+//! What can be said of a body's bytes without knowing whose they are: decoding under caps of size, ratio and depth, and
+//! parsing with errors that name their field. Nothing here knows of HTTP, so that fuzzing reaches it alone.
+
+use std::io::Read;
+
+use admit_core::limits::{BODY_DECODED_BYTES, BODY_DEPTH};
+use admit_core::wire::problem::{self, FieldError};
+use bytes::{Bytes, BytesMut};
+use serde::de::DeserializeOwned;
+
+/// How many times larger than sent a body may become, once it is larger than [`RATIO_FREE_BYTES`]. Scans hold hashes
+/// and ids: real batches shrink by less than ten.
+const RATIO: usize = 32;
+/// Below this size the ratio is not looked at: small bodies of one repeated row are honest.
+const RATIO_FREE_BYTES: usize = 4 * 1024 * 1024;
+/// Largest window a zstd frame may ask for, as a power of two: 8 MiB, what RFC 8878 asks every decoder to bear.
+const ZSTD_WINDOW_LOG: u32 = 23;
+/// Bytes decoded at a time.
+pub const CHUNK: usize = 64 * 1024;
+
+/// How a body is packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Coding {
+    /// Not at all.
+    Identity,
+    /// Any number of gzip members.
+    Gzip,
+    /// Any number of zstd frames.
+    Zstd,
+}
+
+/// Why a body's bytes are not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// It is not packed as it says.
+    NotDecodable,
+    /// It becomes larger than a body may be, or by far larger than it was sent.
+    TooLarge,
+    /// It is nested deeper than [`BODY_DEPTH`].
+    TooDeep,
+}
+
+impl Refused {
+    /// It in words.
+    pub fn detail(self) -> String {
+        match self {
+            Self::NotDecodable => "the body does not decode as its Content-Encoding says".to_owned(),
+            Self::TooLarge => format!(
+                "a body may have {BODY_DECODED_BYTES} bytes after decoding, and above {RATIO_FREE_BYTES} at most \
+                 {RATIO} times its size as sent"
+            ),
+            Self::TooDeep => format!("the body is nested deeper than {BODY_DEPTH} levels"),
+        }
+    }
+}
+
+/// How large a body of so many bytes may become.
+pub fn most(encoded: usize) -> usize {
+    encoded.saturating_mul(RATIO).clamp(RATIO_FREE_BYTES, BODY_DECODED_BYTES)
+}
+
+/// Decodes all members and frames of a body, never holding more than the caps allow. `json`: its depth is capped too.
+pub fn decode(coding: Coding, encoded: &[u8], json: bool) -> Result<Bytes, Refused> {
+    let broken = |_| Refused::NotDecodable;
+    let mut reader: Box<dyn Read + '_> = match coding {
+        Coding::Identity => Box::new(encoded),
+        // Every member counts: a decoder of one member alone would leave the rest unseen.
+        Coding::Gzip => Box::new(flate2::read::MultiGzDecoder::new(encoded)),
+        Coding::Zstd => {
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(encoded).map_err(broken)?;
+            decoder.window_log_max(ZSTD_WINDOW_LOG).map_err(broken)?;
+            Box::new(decoder)
+        }
+    };
+    let most = most(encoded.len());
+    let (mut depth, mut whole, mut chunk) = (Depth::default(), BytesMut::new(), vec![0; CHUNK]);
+    loop {
+        let read = reader.read(&mut chunk).map_err(broken)?;
+        if read == 0 {
+            return Ok(whole.freeze());
+        }
+        if whole.len() + read > most {
+            return Err(Refused::TooLarge);
+        }
+        if json {
+            depth.feed(&chunk[..read])?;
+        }
+        whole.extend_from_slice(&chunk[..read]);
+    }
+}
+
+/// Counts nesting in a stream of JSON bytes, strings left out. Says nothing about whether they are JSON.
+#[derive(Debug, Default)]
+pub struct Depth {
+    open: usize,
+    in_string: bool,
+    escaped: bool,
+}
+
+impl Depth {
+    /// Takes in the next bytes.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Refused> {
+        for &byte in bytes {
+            if self.in_string {
+                match byte {
+                    _ if self.escaped => self.escaped = false,
+                    b'\\' => self.escaped = true,
+                    b'"' => self.in_string = false,
+                    _ => {}
+                }
+                continue;
+            }
+            match byte {
+                b'"' => self.in_string = true,
+                b'[' | b'{' => {
+                    self.open += 1;
+                    if self.open > BODY_DEPTH {
+                        return Err(Refused::TooDeep);
+                    }
+                }
+                b']' | b'}' => self.open = self.open.saturating_sub(1),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Parses a decoded body. Text with a NUL is refused: no name, note or id has one, and stores disagree about it.
+pub fn document<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FieldError> {
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Err(FieldError::new("", "is empty: a JSON document is required"));
+    }
+    if let Err(error) = std::str::from_utf8(bytes) {
+        return Err(FieldError::new("", format!("must be UTF-8; byte {} is not", error.valid_up_to())));
+    }
+    if let Some(path) = nul(bytes) {
+        return Err(FieldError::new(path, "must not contain a NUL character"));
+    }
+    problem::read(bytes)
+}
+
+/// Where a text has a NUL, if one does. The document is walked only when the escape occurs at all.
+fn nul(bytes: &[u8]) -> Option<String> {
+    if !bytes.windows(6).any(|six| six == b"\\u0000") {
+        return None;
+    }
+    fn find(value: &serde_json::Value, path: &str) -> Option<String> {
+        let under = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+        match value {
+            serde_json::Value::String(text) => text.contains('\0').then(|| path.to_owned()),
+            serde_json::Value::Array(items) => {
+                items.iter().enumerate().find_map(|(index, item)| find(item, &format!("{path}[{index}]")))
+            }
+            serde_json::Value::Object(members) => members.iter().find_map(|(key, value)| {
+                if key.contains('\0') { Some(under(&key.replace('\0', "\\u0000"))) } else { find(value, &under(key)) }
+            }),
+            _ => None,
+        }
+    }
+    // Not JSON at all: parsing says so in better words.
+    find(&serde_json::from_slice(bytes).ok()?, "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn every_gzip_member_and_every_zstd_frame_is_read() {
+        let two = [gzip(b"[1,"), gzip(b"2]")].concat();
+        assert_eq!(decode(Coding::Gzip, &two, true).unwrap(), "[1,2]");
+        let frame = |bytes: &[u8]| zstd::encode_all(bytes, 3).unwrap();
+        // A skippable frame between two real ones: magic, length, bytes.
+        let skippable = [&0x184D_2A50_u32.to_le_bytes()[..], &3_u32.to_le_bytes(), b"abc"].concat();
+        let frames = [frame(b"[1,"), skippable, frame(b"2]")].concat();
+        assert_eq!(decode(Coding::Zstd, &frames, true).unwrap(), "[1,2]");
+    }
+
+    #[test]
+    fn a_bomb_ends_at_the_cap() {
+        let zeros = vec![b' '; BODY_DECODED_BYTES + 1];
+        assert_eq!(decode(Coding::Gzip, &gzip(&zeros), true), Err(Refused::TooLarge));
+        assert_eq!(decode(Coding::Zstd, &zstd::encode_all(&zeros[..], 3).unwrap(), true), Err(Refused::TooLarge));
+        let members = gzip(&zeros[..1024 * 1024]).repeat(65);
+        assert_eq!(decode(Coding::Gzip, &members, true), Err(Refused::TooLarge));
+    }
+
+    #[test]
+    fn a_bomb_of_brackets_ends_in_its_first_bytes() {
+        let brackets = vec![b'['; 3 * 1024 * 1024];
+        assert_eq!(decode(Coding::Gzip, &gzip(&brackets), true), Err(Refused::TooDeep));
+        // CSV may hold any number of brackets.
+        assert!(decode(Coding::Gzip, &gzip(&brackets), false).is_ok());
+    }
+
+    #[test]
+    fn depth_is_counted_outside_strings_only() {
+        let fits = format!("{}{}", "[".repeat(BODY_DEPTH), "]".repeat(BODY_DEPTH));
+        assert!(Depth::default().feed(fits.as_bytes()).is_ok());
+        assert!(Depth::default().feed(format!("[{fits}]").as_bytes()).is_err());
+        let text = format!("\"\\\"{}\"", "[".repeat(100));
+        assert!(Depth::default().feed(text.as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn what_is_cut_off_or_is_not_what_it_says_is_refused() {
+        let whole = gzip(b"[1,2,3]");
+        assert_eq!(decode(Coding::Gzip, &whole[..whole.len() - 3], true), Err(Refused::NotDecodable));
+        assert_eq!(decode(Coding::Zstd, b"[1,2]", true), Err(Refused::NotDecodable));
+        let wide = {
+            let mut encoder = zstd::stream::Encoder::new(Vec::new(), 3).unwrap();
+            encoder.window_log(27).unwrap();
+            encoder.long_distance_matching(true).unwrap();
+            encoder.write_all(&[b' '; 1024]).unwrap();
+            encoder.finish().unwrap()
+        };
+        assert_eq!(decode(Coding::Zstd, &wide, true), Err(Refused::NotDecodable));
+    }
+
+    #[test]
+    fn a_nul_is_found_where_it_is() {
+        assert_eq!(nul(br#"{"a":[{"b":"x"},{"b":"x\u0000"}]}"#).as_deref(), Some("a[1].b"));
+        assert_eq!(nul(br#"{"a":"\\u0000"}"#), None, "an escaped backslash before u0000 is six plain characters");
+        assert_eq!(nul(br#"{"a\u0000":1}"#).as_deref(), Some("a\\u0000"));
+    }
+}
