@@ -41,23 +41,29 @@ pub fn ids(items: &[String]) -> Vec<(String, [u8; 32])> {
 /// What the tickets' rows are updated to.
 pub const STATE: &str = r#"{"entries":1,"inside":1,"last_entry":{"at_ms":1780000000000,"gate_id":"north"}}"#;
 
-/// Scans a second of SQLite. `items` are the scans as they travel, each of the ticket beside it; the file is made in
-/// `folder`.
-pub fn rate(folder: &Path, tickets: &[Listed], items: &[String], per_transaction: usize) -> Result<f64> {
-    ensure!(tickets.len() >= items.len(), "each scan has a ticket of its own");
-    let path = folder.join("bare.sqlite");
+/// A new, empty database with the server's own durability.
+pub fn open(folder: &Path, name: &str) -> Result<Connection> {
+    let path = folder.join(format!("{name}.sqlite"));
     for end in ["", "-wal", "-shm"] {
-        let file = folder.join(format!("bare.sqlite{end}"));
+        let file = folder.join(format!("{name}.sqlite{end}"));
         if file.exists() {
             std::fs::remove_file(file)?;
         }
     }
-    let mut db = Connection::open(&path)?;
+    let db = Connection::open(&path)?;
     let mode: String = db.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
     ensure!(mode == "wal", "the limit is one of WAL, not of {mode}");
     db.execute_batch("PRAGMA synchronous = FULL")?;
     let level: i64 = db.query_row("PRAGMA synchronous", [], |row| row.get(0))?;
     ensure!(level == 2, "the limit is one of synchronous = FULL, not of {level}");
+    Ok(db)
+}
+
+/// Scans a second of SQLite. `items` are the scans as they travel, each of the ticket beside it; the file is made in
+/// `folder`.
+pub fn rate(folder: &Path, tickets: &[Listed], items: &[String], per_transaction: usize) -> Result<f64> {
+    ensure!(tickets.len() >= items.len(), "each scan has a ticket of its own");
+    let mut db = open(folder, "bare")?;
     db.execute_batch(SCHEMA)?;
     let mut random = Random(3);
     let (organization_id, device_id, event_id) = (random.uuid(), random.uuid(), random.uuid());

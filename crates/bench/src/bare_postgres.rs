@@ -62,7 +62,8 @@ pub fn rate(tickets: &[Listed], items: &[String], per_transaction: usize, phones
     Ok(items.len() as f64 / seconds)
 }
 
-async fn connect(address: &str) -> Result<Client> {
+/// A connection of its own.
+pub async fn connect(address: &str) -> Result<Client> {
     let (client, connection) = tokio_postgres::connect(address, NoTls).await?;
     tokio::spawn(connection);
     Ok(client)

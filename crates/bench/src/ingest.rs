@@ -11,6 +11,7 @@ use crate::bare;
 use crate::bare_postgres;
 use crate::ground::Ground;
 use crate::http::Answer;
+use crate::left;
 use crate::organiser::{Listed, Organiser};
 use crate::phone::{Format, Phone, Upload};
 use crate::row::{Row, Target, number};
@@ -84,8 +85,9 @@ fn one(run: &Run, case: &Case) -> Result<Vec<Row>> {
     server.stop()?;
 
     let limit = limit(run, case, &mut phones[0], ground, &data)?;
+    let kept = left::rate(run, case.store, &data, case.batch, run.scaled(20_000, 2_000), case.phones)?;
     ground.drop_copy(&data)?;
-    Ok(rows(case, &rates, queued, limit, most_mb))
+    Ok(rows(case, &rates, queued, limit, kept, most_mb))
 }
 
 /// Phones that stand at the event's gate.
@@ -117,7 +119,7 @@ pub fn bare_rate(
     }
 }
 
-fn rows(case: &Case, rates: &[f64], queued: Option<f64>, limit: f64, most_mb: f64) -> Vec<Row> {
+fn rows(case: &Case, rates: &[f64], queued: Option<f64>, limit: f64, kept: f64, most_mb: f64) -> Vec<Row> {
     let Case { store, batch, phones, batches, .. } = case;
     let form = match case.format {
         Format::V1 => "v1",
@@ -127,8 +129,11 @@ fn rows(case: &Case, rates: &[f64], queued: Option<f64>, limit: f64, most_mb: f6
     let size = number(*batch as f64);
     let each = if *batches == 1 { "1 batch".to_owned() } else { format!("{batches} batches") };
     let input = format!(
-        "each phone {each} of {form}, first scans, the server holds at most {} MB; limit: bare inserts and updates, {size} a transaction",
+        "each phone {each} of {form}, first scans, the server holds at most {} MB; limit: bare inserts and updates, {size} a \
+         transaction; the rows that these scans left, copied {size} a transaction: {} scans/s, of which this is {}",
         number(most_mb),
+        number(kept),
+        number(median(rates) / kept),
     );
     let name = format!("ingest, {store}, {size} of {form}, {}", count(*phones, "phone"));
     let row = Row::new(name, median(rates), "scans/s", Target::None, input).beside(limit, Target::Share(case.share));

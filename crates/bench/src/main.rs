@@ -18,6 +18,7 @@ mod seed;
 mod ground;
 mod bare;
 mod bare_postgres;
+mod left;
 mod ingest;
 mod online;
 mod growth;

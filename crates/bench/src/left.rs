@@ -1,0 +1,114 @@
+//! The limit of the rows themselves: what uploaded scans left in the server's tables, copied a batch in each transaction
+//! into empty tables with the same keys and indices. It tells apart what storing takes and what is done beside it.
+
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use futures_util::future::try_join_all;
+use rusqlite::params;
+use tokio_postgres::{Client, Statement};
+
+use crate::bare;
+use crate::bare_postgres::connect;
+use crate::ground::postgres;
+use crate::run::{Run, Store};
+use crate::sample::median;
+use crate::server::Data;
+
+// Where batches of exactly so many scans stand, newest first.
+// tidy-allow: of no store of ours
+const SQLITE_BATCHES: &str = "SELECT organization_id, event_id, serial FROM server.scans
+  GROUP BY organization_id, event_id, serial HAVING COUNT(*) = ?1 ORDER BY serial DESC LIMIT ?2";
+// tidy-allow: of no store of ours
+const POSTGRES_BATCHES: &str = "SELECT organization_id, event_id, serial FROM public.scans
+  GROUP BY organization_id, event_id, serial HAVING COUNT(*) = $1 ORDER BY serial DESC LIMIT $2";
+/// The tables that every scan is written to.
+const TABLES: [&str; 2] = ["scans", "states"];
+
+/// Scans a second, of the newest batches of `batch` scans that a server left in `data`; about `scans` of them.
+pub fn rate(run: &Run, store: Store, data: &Data, batch: usize, scans: usize, phones: usize) -> Result<f64> {
+    let batches = (scans / batch).max(1);
+    let once = || match store {
+        Store::Sqlite => sqlite(&data.folder, batch, batches),
+        Store::Postgres => on_postgres(data, batch, batches, phones),
+    };
+    Ok(median(&(0..run.runs(3)).map(|_| once()).collect::<Result<Vec<_>>>()?))
+}
+
+fn sqlite(folder: &Path, batch: usize, batches: usize) -> Result<f64> {
+    let db = bare::open(folder, "left")?;
+    db.execute("ATTACH ?1 AS server", [folder.join("admit.db").display().to_string()])?;
+    let made: Vec<String> = {
+        // tidy-allow: of no store of ours
+        let asked = "SELECT sql FROM server.sqlite_schema WHERE tbl_name = ?1 AND type IN ('table', 'index') AND sql IS NOT NULL ORDER BY type DESC";
+        let mut asked = db.prepare(asked)?;
+        let texts =
+            TABLES.map(|table| asked.query_map([table], |row| row.get(0))?.collect::<rusqlite::Result<Vec<_>>>());
+        texts.into_iter().collect::<rusqlite::Result<Vec<_>>>()?.concat()
+    };
+    made.iter().try_for_each(|sql| db.execute_batch(sql))?;
+    let mut found: Vec<(String, String, i64)> = db
+        .prepare(SQLITE_BATCHES)?
+        .query_map(params![batch as i64, batches as i64], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    ensure!(!found.is_empty(), "the server stored no batch of {batch} scans");
+    found.reverse();
+    let copy = |table: &str| {
+        let whose = "organization_id = ?1 AND event_id = ?2 AND serial = ?3";
+        format!("INSERT INTO main.{table} SELECT * FROM server.{table} WHERE {whose}")
+    };
+    let copies = TABLES.map(copy);
+    let start = Instant::now();
+    for (organization_id, event_id, serial) in &found {
+        db.execute_batch("BEGIN IMMEDIATE")?;
+        for sql in &copies {
+            let copied = db.prepare_cached(sql)?.execute(params![organization_id, event_id, serial])?;
+            ensure!(copied == batch, "{copied} rows of a batch of {batch} first scans");
+        }
+        db.execute_batch("COMMIT")?;
+    }
+    Ok((found.len() * batch) as f64 / start.elapsed().as_secs_f64())
+}
+
+fn on_postgres(data: &Data, batch: usize, batches: usize, phones: usize) -> Result<f64> {
+    let address = postgres().as_superuser(data.database_url.as_ref().context("a database of its own")?);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let first = connect(&address).await?;
+        first.batch_execute("DROP SCHEMA IF EXISTS bare CASCADE; CREATE SCHEMA bare; ANALYZE").await?;
+        for table in TABLES {
+            // tidy-allow: of no store of ours
+            first.batch_execute(&format!("CREATE TABLE bare.{table} (LIKE public.{table} INCLUDING ALL)")).await?;
+        }
+        let mut found = first.query(POSTGRES_BATCHES, &[&(batch as i64), &(batches as i64)]).await?;
+        ensure!(!found.is_empty(), "the server stored no batch of {batch} scans");
+        found.reverse();
+        let found: Vec<(String, String, i64)> = found.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect();
+        let mut clients: Vec<(Client, Vec<Statement>)> = Vec::new();
+        for _ in 0..phones {
+            let client = connect(&address).await?;
+            let whose = "organization_id = $1 AND event_id = $2 AND serial = $3";
+            let copy = |table| format!("INSERT INTO bare.{table} SELECT * FROM public.{table} WHERE {whose}");
+            let copies = try_join_all(TABLES.map(copy).iter().map(|sql| client.prepare(sql))).await?;
+            clients.push((client, copies));
+        }
+        let start = Instant::now();
+        let senders = clients.iter_mut().enumerate().map(|(phone, (client, copies))| {
+            let mine = found.iter().skip(phone).step_by(phones);
+            async move {
+                for (organization_id, event_id, serial) in mine {
+                    let work = client.transaction().await?;
+                    for copy in copies.iter() {
+                        let copied = work.execute(copy, &[organization_id, event_id, serial]).await?;
+                        ensure!(copied as usize == batch, "{copied} rows of a batch of {batch} first scans");
+                    }
+                    work.commit().await?;
+                }
+                Ok(())
+            }
+        });
+        try_join_all(senders).await?;
+        Ok((found.len() * batch) as f64 / start.elapsed().as_secs_f64())
+    })
+}
