@@ -54,11 +54,7 @@ fn sqlite(folder: &Path, batch: usize, batches: usize) -> Result<f64> {
         .collect::<rusqlite::Result<_>>()?;
     ensure!(!found.is_empty(), "the server stored no batch of {batch} scans");
     found.reverse();
-    let copy = |table: &str| {
-        let whose = "organization_id = ?1 AND event_id = ?2 AND serial = ?3";
-        format!("INSERT INTO main.{table} SELECT * FROM server.{table} WHERE {whose}")
-    };
-    let copies = TABLES.map(copy);
+    let copies = TABLES.map(|table| copy("server", "main", table, '?'));
     let start = Instant::now();
     for (organization_id, event_id, serial) in &found {
         db.execute_batch("BEGIN IMMEDIATE")?;
@@ -71,6 +67,19 @@ fn sqlite(folder: &Path, batch: usize, batches: usize) -> Result<f64> {
     Ok((found.len() * batch) as f64 / start.elapsed().as_secs_f64())
 }
 
+/// A batch's rows of a table, from there into here; `mark` is what parameters begin with.
+fn copy(from: &str, into: &str, table: &str, mark: char) -> String {
+    let whose = format!("organization_id = {mark}1 AND event_id = {mark}2 AND serial = {mark}3");
+    // tidy-allow: of no store of ours
+    format!("INSERT INTO {into}.{table} SELECT * FROM {from}.{table} WHERE {whose}")
+}
+
+/// An empty table with the keys and indices of the server's own.
+fn same_table(table: &str) -> String {
+    // tidy-allow: of no store of ours
+    format!("CREATE TABLE bare.{table} (LIKE public.{table} INCLUDING ALL)")
+}
+
 fn on_postgres(data: &Data, batch: usize, batches: usize, phones: usize) -> Result<f64> {
     let address = postgres().as_superuser(data.database_url.as_ref().context("a database of its own")?);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -78,8 +87,7 @@ fn on_postgres(data: &Data, batch: usize, batches: usize, phones: usize) -> Resu
         let first = connect(&address).await?;
         first.batch_execute("DROP SCHEMA IF EXISTS bare CASCADE; CREATE SCHEMA bare; ANALYZE").await?;
         for table in TABLES {
-            // tidy-allow: of no store of ours
-            first.batch_execute(&format!("CREATE TABLE bare.{table} (LIKE public.{table} INCLUDING ALL)")).await?;
+            first.batch_execute(&same_table(table)).await?;
         }
         let mut found = first.query(POSTGRES_BATCHES, &[&(batch as i64), &(batches as i64)]).await?;
         ensure!(!found.is_empty(), "the server stored no batch of {batch} scans");
@@ -88,9 +96,8 @@ fn on_postgres(data: &Data, batch: usize, batches: usize, phones: usize) -> Resu
         let mut clients: Vec<(Client, Vec<Statement>)> = Vec::new();
         for _ in 0..phones {
             let client = connect(&address).await?;
-            let whose = "organization_id = $1 AND event_id = $2 AND serial = $3";
-            let copy = |table| format!("INSERT INTO bare.{table} SELECT * FROM public.{table} WHERE {whose}");
-            let copies = try_join_all(TABLES.map(copy).iter().map(|sql| client.prepare(sql))).await?;
+            let copies = TABLES.map(|table| copy("public", "bare", table, '$'));
+            let copies = try_join_all(copies.iter().map(|sql| client.prepare(sql))).await?;
             clients.push((client, copies));
         }
         let start = Instant::now();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { gaps, standing, unknownGates } from "./devices.ts";
+import { clockWords, gaps, standing, unknownGates } from "./devices.ts";
 
 const now = Date.parse("2026-11-22T20:00:00Z");
 const seen = (minutes: number) => new Date(now - minutes * 60_000).toISOString();
@@ -9,6 +9,13 @@ test("a phone that is silent for more than two minutes is offline", () => {
   expect(standing({ state: "active", last_seen_at: seen(14) }, now)).toBe("offline");
   expect(standing({ state: "active", last_seen_at: null }, now)).toBe("never heard");
   expect(standing({ state: "revoked", last_seen_at: seen(14) }, now)).toBe("revoked");
+});
+
+test("a clock is slow or fast by as much as it shows, and right below a tenth of a second", () => {
+  expect(clockWords(null)).toBe("clock not known");
+  expect([0, 40, -40].map(clockWords)).toEqual(["clock right", "clock right", "clock right"]);
+  expect(clockWords(2_340)).toBe("clock 2.3 s slow");
+  expect(clockWords(-90_000)).toBe("clock 90.0 s fast");
 });
 
 test("gaps in a log are said as ranges, the first four of them", () => {

@@ -12,6 +12,13 @@ export function standing(device: Pick<DeviceView, "state" | "last_seen_at">, now
   return now - Date.parse(device.last_seen_at) > SILENT_MS ? "offline" : "online";
 }
 
+/** How far a phone's own clock is from the server's, as it last said: server time minus its own. */
+export function clockWords(offsetMs: number | null): string {
+  if (offsetMs === null) return "clock not known";
+  const seconds = (Math.abs(offsetMs) / 1_000).toFixed(1);
+  return seconds === "0.0" ? "clock right" : `clock ${seconds} s ${offsetMs > 0 ? "slow" : "fast"}`;
+}
+
 /** The first places in its logs that are missing: "3, 7–9". */
 export function gaps(ranges: readonly (readonly [number, number])[]): string {
   const words = ranges.slice(0, 4).map(([from, to]) => (from === to ? `${from}` : `${from}–${to}`));
