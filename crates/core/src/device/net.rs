@@ -166,8 +166,9 @@ impl State {
             self.lanes.of(ask).turned_away(now, wait);
         }
         let Some(problem) = answer.problem() else {
-            // A page that is no error and not ours: a captive portal, or another service.
-            self.captive |= answer.status < 400;
+            // A page that is no error and not ours: a captive portal, or another service. RFC 6585 gives portals a status
+            // of their own: 511, Network Authentication Required.
+            self.captive |= answer.status < 400 || answer.status == 511;
             self.online = false;
             return;
         };

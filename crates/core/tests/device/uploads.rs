@@ -173,6 +173,7 @@ fn whatever_is_not_a_well_formed_receipt_is_not_delivered() {
             (Reply::html(404), false),
             (Reply::problem(404, "not_found"), false),
             (Reply::html(500), false),
+            (Reply::html(511), true),
             (Reply::problem(503, "later"), false),
             (Reply::html(401), false),
             (Reply { status: 500, ..good.clone() }, false),
@@ -197,7 +198,7 @@ fn whatever_is_not_a_well_formed_receipt_is_not_delivered() {
         assert_eq!(server.ids().len(), 1);
         case += 1;
     }
-    assert_eq!(case, 14);
+    assert_eq!(case, 15);
 }
 
 /// trust promise 2: a rented phone brings a scan of an event that this server never heard of.
