@@ -408,10 +408,10 @@ mod tests {
             scan_id: "s\"1\\",
             ticket_id: None,
             barcode_hash: "a\u{1}\n",
-            scanned_at: "ü\u{7f}",
+            scanned_at: "ü \u{7f}",
             gate_id: "g",
         };
-        let expected = "{\"scan_id\":\"s\\\"1\\\\\",\"ticket_id\":null,\"barcode_hash\":\"a\\u0001\\n\",\"scanned_at\":\"ü\u{7f}\",\"gate_id\":\"g\"}";
+        let expected = "{\"scan_id\":\"s\\\"1\\\\\",\"ticket_id\":null,\"barcode_hash\":\"a\\u0001\\n\",\"scanned_at\":\"ü \u{7f}\",\"gate_id\":\"g\"}";
         assert_eq!(fields.text(), expected);
         assert_eq!(serde_json::from_str::<serde_json::Value>(&fields.text()).unwrap()["scan_id"], "s\"1\\");
     }
@@ -426,6 +426,21 @@ mod tests {
         assert!(!verify_v1("key", &V1Fields { ticket_id: None, ..fields }, &signature));
         assert!(!verify_v1("key", &fields, &signature.replace("SHA256=", "SHA256-V2=")));
         assert!(!verify_v1("key", &fields, ""));
+    }
+
+    #[test]
+    fn a_body_signature_holds_for_its_body_and_its_key_alone() {
+        let signature = body_signature("key", b"body");
+        assert!(check_body_signature("key", b"body", &signature));
+        assert!(!check_body_signature("kez", b"body", &signature));
+        assert!(!check_body_signature("key", b"bodz", &signature));
+        assert!(!check_body_signature("key", b"body", ""));
+    }
+
+    #[test]
+    fn the_next_scans_prev_is_the_first_half_of_the_digest() {
+        let digest = Digest(std::array::from_fn(|place| place as u8));
+        assert_eq!(prev_of(&digest), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
     }
 
     #[test]

@@ -391,10 +391,11 @@ impl State {
     fn draw_view(&mut self) {
         let mut view = self.view_but_rows();
         let retry_in_ms = view.retry_in_ms.take();
-        let mut next = Drawn { view, retry_at: self.retry_at(), revision: self.journal.revision };
+        let mut next = Drawn { view, retry_at: self.retry_at(), rows: self.journal.rows };
         let mut held = self.last_view.take();
-        // The rows are most of the work, and most inputs change none.
-        let kept = held.as_mut().filter(|held| held.revision == next.revision).map(|held| {
+        // History and problems are most of the work, and change with the journal alone: a scan that the server lacks
+        // waits, as one does that it was asked about.
+        let kept = held.as_mut().filter(|held| held.rows == next.rows).map(|held| {
             let View { history, problems, .. } = &mut held.view;
             (std::mem::take(history), std::mem::take(problems))
         });

@@ -121,7 +121,7 @@ impl Feed {
         let page = CachedPage { from, body: body.to_owned(), part: None, serials: Vec::new() };
         self.saved = self.active.cursor.clone();
         self.pages += 1;
-        if self.pages - self.first_page > limits::CHANGES_PAGES && !more {
+        if self.pages - self.first_page > limits::CHANGES_PAGES {
             return self.fold_pages();
         }
         PageWrites { save: vec![(self.pages, page)], forget: Vec::new() }
@@ -150,7 +150,7 @@ impl Feed {
                 devices: if part == 0 { self.named_devices() } else { Vec::new() },
                 manifest_version: 0,
                 cursor: cursor.clone(),
-                more: part + 1 < of,
+                more: false,
                 resync: false,
                 server_time: crate::time::Timestamp::START,
             };
@@ -204,5 +204,160 @@ impl Feed {
         self.first_page = first.map_or(self.pages, |first| first - 1);
         self.saved = self.active.cursor.clone();
         useless
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rule::Epoch;
+    use crate::ticket::{TicketRules, TicketStatus};
+    use crate::time::Timestamp;
+    use crate::wire::stored::to_text;
+
+    const EPOCH: Epoch = Epoch { restored_at_ms: 1, random: 1 };
+
+    fn id(ticket: u32) -> TicketId {
+        TicketId::new(format!("t-{ticket}")).unwrap()
+    }
+
+    /// Each device is called after the serial that told of it.
+    fn named(serial: u64) -> NamedDevice {
+        NamedDevice { device_id: DeviceId::new(format!("phone-{serial}")).unwrap(), name: format!("North {serial}") }
+    }
+
+    fn told(serial: u64, tickets: std::ops::Range<u32>) -> ChangesAnswer {
+        let rules = TicketRules {
+            status: TicketStatus::Active,
+            entry_limit: 1,
+            gate_ids: Vec::new(),
+            zone: "general".into(),
+            valid_from: None,
+            expires_at: None,
+        };
+        let changed = |ticket| ChangedTicket {
+            ticket_id: id(ticket),
+            rules: rules.clone(),
+            barcode_hashes: vec![BarcodeHash::of(&format!("code-{ticket}"))],
+            prefix: Default::default(),
+            scans: Vec::new(),
+        };
+        ChangesAnswer {
+            items: tickets.map(changed).collect(),
+            event: None,
+            gates: None,
+            devices: vec![named(serial)],
+            manifest_version: 1,
+            cursor: Cursor::at(EPOCH, serial),
+            more: false,
+            resync: false,
+            server_time: Timestamp::START,
+        }
+    }
+
+    /// A feed and the cache it is kept in.
+    #[derive(Default)]
+    struct Kept {
+        feed: Feed,
+        cache: BTreeMap<u64, CachedPage>,
+    }
+
+    impl Kept {
+        fn take(&mut self, answer: ChangesAnswer) {
+            let (body, kept) = (to_text(&answer), self.feed.kept_pages());
+            let PageWrites { save, forget } = self.feed.take(answer, &body);
+            for (number, page) in save {
+                assert!(self.cache.insert(number, page).is_none(), "page {number} is written over");
+            }
+            for number in forget {
+                // The page that overflowed was never written.
+                assert!(self.cache.remove(&number).is_some() || number == kept.end() + 1, "page {number} is not there");
+            }
+            assert!(self.cache.keys().copied().eq(self.feed.kept_pages()), "{:?}", self.feed.kept_pages());
+        }
+        /// The app starts with the cache and nothing else. Gives the pages that were of no use.
+        fn restart(&mut self) -> Vec<u64> {
+            self.feed = Feed::default();
+            let useless = self.feed.load(self.cache.clone());
+            self.cache.retain(|number, _| !useless.contains(number));
+            useless
+        }
+        /// Everything a phone asks it.
+        fn known(&self, tickets: std::ops::Range<u32>, serials: u64) -> impl PartialEq + std::fmt::Debug + use<> {
+            let ticket = |ticket| self.feed.ticket(&id(ticket)).map(|known| (known.changed.clone(), known.serial));
+            let code = |ticket| self.feed.by_code(&BarcodeHash::of(&format!("code-{ticket}"))).cloned();
+            let name = |serial| self.feed.name_of(&named(serial).device_id).map(str::to_owned);
+            let of_tickets: Vec<_> = tickets.map(|it| (ticket(it), code(it))).collect();
+            let names: Vec<_> = (1..=serials).map(name).collect();
+            (of_tickets, names, self.feed.cursor().cloned(), self.feed.ask_from().cloned(), self.feed.kept_pages())
+        }
+    }
+
+    #[test]
+    fn a_restart_after_any_page_knows_what_was_known_and_writes_on_where_it_was() {
+        let (mut going_on, mut restarting) = (Kept::default(), Kept::default());
+        for serial in 1..=140 {
+            let answer = told(serial, serial as u32..serial as u32 + 2);
+            going_on.take(answer.clone());
+            restarting.take(answer);
+            assert_eq!(restarting.restart(), [0; 0]);
+            assert_eq!(restarting.known(1..150, 141), going_on.known(1..150, 141), "after page {serial}");
+        }
+        assert_eq!(going_on.feed.name_of(&named(3).device_id), Some("North 3"));
+    }
+
+    #[test]
+    fn sixty_four_pages_are_kept_and_the_next_is_folded_with_them_into_one() {
+        let mut kept = Kept::default();
+        for serial in 1..=64 {
+            kept.take(told(serial, serial as u32..serial as u32 + 1));
+            assert_eq!(kept.cache.len(), serial as usize);
+        }
+        kept.take(told(65, 65..66));
+        assert_eq!(kept.cache.len(), 1);
+        kept.take(told(66, 66..67));
+        assert_eq!(kept.cache.len(), 2, "the next ones stand beside it");
+    }
+
+    #[test]
+    fn of_a_whole_in_several_pages_nothing_is_believed_without_all_of_them() {
+        let mut whole = Kept::default();
+        whole.take(ChangesAnswer { more: true, ..told(1, 0..2_500) });
+        assert!(whole.cache.is_empty() && whole.feed.cursor().is_none(), "there is more to come");
+        whole.take(told(2, 0..1));
+        let known = whole.known(0..2_501, 2);
+        assert_eq!(whole.cache.len(), 3, "at most a thousand tickets a page");
+        for lost in whole.cache.keys().copied().collect::<Vec<_>>() {
+            let mut holed = Kept { feed: Feed::default(), cache: whole.cache.clone() };
+            holed.cache.remove(&lost);
+            holed.restart();
+            assert!(holed.feed.cursor().is_none() && holed.feed.ticket(&id(1)).is_none(), "without page {lost}");
+        }
+        assert_eq!(whole.restart(), [0; 0]);
+        assert_eq!(whole.known(0..2_501, 2), known);
+        assert_eq!(whole.feed.ticket(&id(0)).unwrap().serial, 2, "told of once more");
+        assert_eq!(whole.feed.ticket(&id(2_499)).unwrap().serial, 1);
+    }
+
+    #[test]
+    fn a_page_that_is_part_of_nothing_is_of_no_use() {
+        let page =
+            CachedPage { from: String::new(), body: to_text(&told(1, 0..1)), part: Some((0, 0)), serials: vec![] };
+        let mut kept = Kept { feed: Feed::default(), cache: BTreeMap::from([(1, page)]) };
+        assert_eq!(kept.restart(), [1]);
+    }
+
+    #[test]
+    fn a_new_epoch_is_asked_for_from_where_the_server_said_and_the_old_view_holds_until_it_is_whole() {
+        let mut kept = Kept::default();
+        kept.take(told(7, 0..1));
+        let begin = Cursor::at(Epoch { restored_at_ms: 2, random: 2 }, 3);
+        kept.take(ChangesAnswer { resync: true, cursor: begin.clone(), ..told(0, 0..0) });
+        assert_eq!((kept.feed.ask_from(), kept.feed.cursor()), (Some(&begin), Some(&Cursor::at(EPOCH, 7))));
+        assert!(kept.feed.ticket(&id(0)).is_some());
+        let end = Cursor { serial: 4, ..begin };
+        kept.take(ChangesAnswer { cursor: end.clone(), ..told(0, 1..2) });
+        assert_eq!((kept.feed.ask_from(), kept.feed.cursor()), (Some(&end), Some(&end)));
+        assert!(kept.feed.ticket(&id(0)).is_none() && kept.feed.ticket(&id(1)).is_some());
     }
 }

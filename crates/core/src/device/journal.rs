@@ -85,8 +85,6 @@ pub struct PinTries {
 pub struct Journal {
     /// Number of the last row.
     pub rows: u64,
-    /// Grows with every change, also those that no row tells of.
-    pub revision: u64,
     /// This phone, as it named itself, and its log.
     pub identity: Option<(DeviceId, LogId)>,
     /// The pairing.
@@ -145,7 +143,6 @@ impl Journal {
     /// Takes in one row.
     pub fn apply(&mut self, entry: Entry) {
         self.rows += 1;
-        self.revision += 1;
         match entry {
             Entry::Log { device_id, log_id } => {
                 self.identity.get_or_insert((device_id, log_id));
@@ -209,7 +206,6 @@ impl Journal {
     /// Takes in a row that this version cannot read.
     pub fn pass_over(&mut self, was_scan: bool) {
         self.rows += 1;
-        self.revision += 1;
         self.damaged |= was_scan;
     }
 
@@ -291,10 +287,6 @@ impl Journal {
         let delivery = match (&own.delivery, &delivery, refused) {
             // The new epoch has it as the former one had it: refused, and on the problem list.
             (Delivery::Asked, Delivery::Sent, Some(refused)) => refused,
-            (Delivery::Asked, Delivery::Asked, refused) => {
-                own.refused = refused;
-                delivery
-            }
             (Delivery::Rejected { .. }, Delivery::Asked, _) => {
                 own.refused = Some(own.delivery.clone());
                 delivery
@@ -344,7 +336,6 @@ impl Journal {
 
     /// The server said which scans it lacks: they wait again. In memory only: a restart asks again.
     pub fn lacking(&mut self, seq: u64) {
-        self.revision += 1;
         self.settle(seq, Delivery::Waiting, None);
     }
 

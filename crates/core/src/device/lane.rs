@@ -44,11 +44,8 @@ impl Lane {
     }
     /// It was not answered as hoped: 1, 2, 4, 8, 16 s, then the longest wait, for ever; `jitter` is any number.
     pub fn failed(&mut self, now_ms: i64, jitter: u32) {
-        let wait = if self.failures < limits::RETRY_ROUND {
-            (limits::RETRY_FIRST_MS << self.failures).min(limits::RETRY_MAX_MS)
-        } else {
-            limits::RETRY_MAX_MS
-        };
+        let doublings = self.failures.min(limits::RETRY_ROUND);
+        let wait = (limits::RETRY_FIRST_MS << doublings).min(limits::RETRY_MAX_MS);
         // A quarter off, or less: the longest wait stays the longest, and a crowd of devices spreads out.
         self.jitter = jitter % 1_001;
         let off = wait / 4 * i64::from(self.jitter) / 1_000;
@@ -78,5 +75,63 @@ impl Lane {
     /// The network is back, or staff asked: no more waiting of our own.
     pub fn hurry(&mut self, now_ms: i64) {
         self.next_at = self.next_at.min(now_ms);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_request_is_under_way_until_it_is_answered_or_failed_or_forgotten() {
+        let mut lane = Lane::default();
+        assert_eq!((lane.busy(), lane.request(), lane.drop_request()), (false, None, None));
+        let ends: [fn(&mut Lane); 3] = [
+            |lane| lane.done(0, 0),
+            |lane| lane.failed(0, 0),
+            |lane| assert_eq!(lane.drop_request(), Some(7), "which one it was"),
+        ];
+        for end in ends {
+            lane.sent(7);
+            assert_eq!((lane.busy(), lane.request()), (true, Some(7)));
+            end(&mut lane);
+            assert_eq!((lane.busy(), lane.request()), (false, None));
+        }
+    }
+
+    #[test]
+    fn a_failure_waits_1_2_4_8_16_and_then_30_s_and_up_to_a_quarter_less() {
+        for (jitter, waits) in [
+            (0, [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]),
+            (500, [875, 1_750, 3_500, 7_000, 14_000, 26_250, 26_250, 26_250]),
+            (1_000, [750, 1_500, 3_000, 6_000, 12_000, 22_500, 22_500, 22_500]),
+        ] {
+            let mut lane = Lane::default();
+            for wait in waits {
+                lane.failed(100_000, jitter);
+                assert_eq!(lane.due_at(), 100_000 + wait, "jitter {jitter}, failure {}", lane.failures());
+            }
+        }
+    }
+
+    #[test]
+    fn who_is_turned_away_comes_up_to_a_quarter_later_and_no_more_than_a_second_for_each_failure() {
+        // As long as the server said; then of the quarter, or of the seconds, as much as the failure drew.
+        for (failures, jitter, said_ms, waits_ms) in [
+            (1, 0, 60_000, 60_000),
+            (1, 1_000, 2_000, 2_500),
+            (1, 500, 2_000, 2_250),
+            (1, 1_000, 60_000, 61_000),
+            (3, 1_000, 60_000, 63_000),
+            (3, 1_000, 8_000, 10_000),
+            (9, 1_000, 60_000, 65_000),
+        ] {
+            let mut lane = Lane::default();
+            (0..failures).for_each(|_| lane.failed(-100_000, jitter));
+            lane.turned_away(0, said_ms);
+            assert_eq!(lane.due_at(), waits_ms, "{failures} failures, jitter {jitter}, told {said_ms}");
+            lane.hurry(0);
+            assert_eq!(lane.due_at(), waits_ms, "whatever else is asked");
+        }
     }
 }

@@ -62,3 +62,22 @@ impl Proofs {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sixteen_proofs_are_held_of_which_the_oldest_and_the_newest_stay() {
+        let event = EventId::new("event").unwrap();
+        let mut proofs = Proofs::default();
+        for serial in 1..=40 {
+            let witness = Witness::new(b"secret", Epoch { restored_at_ms: 1, random: 1 }, &event, serial, [0; 32]);
+            let text = witness.to_string();
+            proofs.take(None, witness, &text);
+            let held: Vec<u64> = proofs.texts().iter().map(|text| text.parse::<Witness>().unwrap().serial).collect();
+            assert_eq!(held.len() as u64, serial.min(16));
+            assert_eq!((held[0], held.last()), (1, Some(&serial)));
+        }
+    }
+}

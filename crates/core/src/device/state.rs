@@ -192,8 +192,8 @@ pub(super) struct Drawn {
     pub view: View,
     /// When that countdown ends, monotonic clock.
     pub retry_at: Option<i64>,
-    /// [`Journal::revision`] that its rows are of.
-    pub revision: u64,
+    /// [`Journal::rows`] that its history and problems are of.
+    pub rows: u64,
 }
 
 /// The area behind a gate, as the server last counted who is in it.

@@ -214,9 +214,7 @@ pub fn merge_deliveries(into: &mut Fact, other: &Fact) {
     into.after_revocation = !proven && (into.after_revocation || other.after_revocation);
     into.signature = into.signature.min(other.signature);
     into.offset_seconds = better_offset(into.offset_seconds, other.offset_seconds);
-    if other.received_at < into.received_at {
-        into.received_at = other.received_at;
-    }
+    into.received_at = into.received_at.min(other.received_at);
     into.judged = match (into.judged, other.judged) {
         (Some(a), Some(b)) => Some(if (a.serial, a.outcome) <= (b.serial, b.outcome) { a } else { b }),
         (a, b) => a.or(b),

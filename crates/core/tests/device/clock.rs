@@ -188,6 +188,97 @@ fn a_new_session_carries_on_by_the_wall_clock_with_more_doubt() {
     assert!(third.honest() && third.clock.read().at_ms >= anchor.at_ms);
 }
 
+/// A clock that an exchange of no length has just set: ± 2 ms, for the rounding of both clocks.
+fn exact() -> Clocks {
+    let mut clocks = Clocks::new(0);
+    clocks.exchange(0, 0).unwrap();
+    assert_eq!((clocks.clock.read().at_ms, clocks.uncertainty()), (EVENING, 2));
+    clocks
+}
+
+#[test]
+fn a_gap_is_a_sleep_or_a_step_from_50_ms_and_what_a_system_may_slew_and_is_kept_from_a_second() {
+    // A second, in which a wall clock may be slewed by half a millisecond; 100 s, by 50 ms; 2,000 s, by a second.
+    for (passed_ms, gap_ms, counts, kept) in [
+        (1_000, 50, false, false),
+        (1_000, 51, true, false),
+        (1_000, 999, true, false),
+        (1_000, 1_000, true, true),
+        (1_000, -999, false, false),
+        (1_000, -1_000, false, true),
+        (100_000, 100, false, false),
+        (100_000, 101, true, false),
+        (2_000_000, 1_050, false, false),
+        (2_000_000, 1_051, true, true),
+        (2_000_000, -1_050, false, false),
+        (2_000_000, -1_051, false, true),
+    ] {
+        let mut clocks = exact();
+        clocks.wall_off_ms = gap_ms;
+        clocks.pass(passed_ms);
+        let said = (clocks.clock.gaps_ms(), clocks.clock.jumped().is_some());
+        assert_eq!(said, (if counts { gap_ms } else { 0 }, kept), "{gap_ms} ms ahead after {passed_ms} ms");
+        assert_eq!(clocks.clock.jumped(), None, "once");
+    }
+}
+
+#[test]
+fn a_new_session_doubts_by_a_minute_what_the_wall_clock_lost_and_the_drift_of_the_time_between() {
+    let anchor = Anchor { wall_ms: EVENING, at_ms: EVENING, uncertainty_ms: 12 };
+    for (closed_ms, at_ms, uncertainty_ms) in
+        [(0, EVENING, 60_012), (3_600_000, EVENING + 3_600_000, 60_732), (-7_200_000, EVENING, 7_260_012)]
+    {
+        let mut clock = Clock::default();
+        clock.remember(anchor);
+        clock.observe(&Now { wall_ms: EVENING + closed_ms, mono_ms: 7, random: [0; 32] });
+        let read = clock.read();
+        assert_eq!((read.at_ms, read.uncertainty_ms), (at_ms, uncertainty_ms), "closed for {closed_ms} ms");
+    }
+}
+
+#[test]
+fn the_servers_own_time_is_taken_off_the_round() {
+    // 140 ms, of which the server took 100: the way back took 20 ± 20, 2 for rounding and 1 for the phone's own drift.
+    let mut clocks = Clocks::new(0);
+    let sent_mono_ms = clocks.mono_ms;
+    clocks.pass(140);
+    let exchange =
+        Exchange { sent_mono_ms, received_ms: 1_000_000, answered_ms: 1_000_100, gaps_ms: clocks.clock.gaps_ms() };
+    let anchor = clocks.clock.exchange(exchange).unwrap();
+    assert_eq!((anchor.at_ms, anchor.uncertainty_ms), (1_000_120, 23));
+}
+
+#[test]
+fn stamps_that_no_clock_of_a_server_gives_measure_nothing() {
+    let mut clocks = Clocks::new(0);
+    assert!(!clocks.clock.exchanged());
+    let measured = |clocks: &mut Clocks, received_ms, served_ms| {
+        let (sent_mono_ms, answered_ms) = (clocks.mono_ms, received_ms + served_ms);
+        clocks.clock.exchange(Exchange { sent_mono_ms, received_ms, answered_ms, gaps_ms: 0 }).is_some()
+    };
+    assert!(!measured(&mut clocks, 0, 0), "a clock that was never set");
+    assert!(!measured(&mut clocks, EVENING, 3), "longer at the server than on the way");
+    assert!(!measured(&mut clocks, EVENING, -1));
+    assert!(!clocks.clock.exchanged(), "none of these was an exchange");
+    assert!(measured(&mut clocks, EVENING, 2), "but both clocks are rounded");
+    assert!(clocks.clock.exchanged());
+}
+
+#[test]
+fn a_worse_exchange_is_believed_if_its_interval_and_the_carried_one_do_not_meet_an_equal_one_always() {
+    // Carried: ± 3, after 20 ms of drift. A round of so long gives ± 13, so 16 ms apart they still meet.
+    for (apart_ms, taken) in [(16, false), (17, true), (-16, false), (-17, true)] {
+        let mut clocks = exact();
+        let sent_mono_ms = clocks.mono_ms;
+        clocks.pass(20);
+        let served = clocks.clock.read().at_ms - 10 + apart_ms;
+        let exchange = Exchange { sent_mono_ms, received_ms: served, answered_ms: served, gaps_ms: 0 };
+        assert_eq!(clocks.uncertainty(), 3);
+        assert_eq!(clocks.clock.exchange(exchange).is_some(), taken, "{apart_ms}");
+    }
+    assert!(exact().exchange(0, 0).is_some());
+}
+
 #[test]
 fn a_small_step_back_is_slewed_a_large_one_applied_and_flagged() {
     let mut clocks = Clocks::new(0);
@@ -199,6 +290,9 @@ fn a_small_step_back_is_slewed_a_large_one_applied_and_flagged() {
     let far = Timestamp::clamped(clocks.clock.read().at_ms + 60_000);
     let stamp = clocks.clock.stamp(Some(far));
     assert_eq!((stamp.at.ms(), stamp.corrected), (clocks.clock.read().at_ms, true));
+    let before = Timestamp::clamped(clocks.clock.read().at_ms - 1);
+    let stamp = clocks.clock.stamp(Some(before));
+    assert_eq!((stamp.at.ms(), stamp.corrected), (clocks.clock.read().at_ms, false), "time that went on is no step");
 }
 
 fn check_log(scans: &[Scan]) {

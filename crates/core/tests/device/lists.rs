@@ -85,6 +85,29 @@ fn the_view_says_since_when_the_list_is_known_to_be_the_newest_and_that_a_newer_
     assert_eq!(list(&phone).checked_at, list(&phone).generated_at);
 }
 
+/// Trust I15: also where the cache was lost, and the journal alone remembers how new the list was.
+#[test]
+fn a_list_older_than_one_ever_used_is_refused_also_by_a_phone_that_lost_its_own() {
+    let mut server = Server::new();
+    let mut phone = Phone::ready(1, &mut server);
+    assert_eq!(phone.view().list.as_ref().unwrap().tickets, 24, "every code of it");
+    let paired_with = server.keys.keys().next().unwrap().clone();
+    let older = server.manifest(&paired_with, phone.at_ms);
+    server.add_ticket("LATE-1", ticket(1));
+    phone.pass_online(&mut server, 2_000);
+    assert_eq!(phone.view().list.as_ref().unwrap().tickets, 25);
+    phone.caches.clear();
+    phone.start();
+    let sent = asks_for_list(&mut phone, &mut server);
+    phone.answer(&sent, &older);
+    assert_eq!(phone.view().phase, Phase::FirstSync);
+    assert!(phone.view().message.as_ref().is_some_and(|message| message.contains("refused")));
+    let sent = asks_for_list(&mut phone, &mut server);
+    let newest = manifest(&server, &sent, &phone);
+    phone.answer(&sent, &newest);
+    assert_eq!((phone.view().phase, phone.view().message.clone()), (Phase::Ready, None));
+}
+
 #[test]
 fn a_forged_cut_or_foreign_list_is_refused_and_the_old_one_stays() {
     let mut server = Server::new();

@@ -12,6 +12,7 @@ mod overrides;
 mod durability;
 mod uploads;
 mod unsent;
+mod journal;
 mod epochs;
 mod lists;
 mod names;

@@ -398,4 +398,5 @@ fn a_search_of_twenty_thousand_names_shows_the_first_fifty_and_says_that_there_a
     });
     assert_eq!(more, Some(true));
     assert_eq!(names_of(&search(&mut phone, "19999")), ["Guest Nümber 19999"]);
+    assert_eq!(names_of(&search(&mut phone, "Guest Nümber 00007")), ["Guest Nümber 00007"], "the whole name too");
 }

@@ -11,9 +11,9 @@ use admit_core::time::Timestamp;
 use admit_core::wire::journal::{Entry, RejectedScan, Scanned, Shown};
 use proptest::prelude::{prop, prop_assert_eq, proptest};
 
-/// A record of a scan: the claim, or a final.
-fn scanned(seq: u64, id: u8, claim: bool) -> Entry {
-    let scan = Scan {
+/// A scan in a log: the claim, or a final.
+pub fn scan(seq: u64, id: u8, claim: bool) -> Scan {
+    Scan {
         form: Form::V2,
         scan_id: ScanId::new(format!("scan-{id}")).unwrap(),
         device_id: DeviceId::new("device").unwrap(),
@@ -44,7 +44,10 @@ fn scanned(seq: u64, id: u8, claim: bool) -> Entry {
         manifest_version: 0,
         cursor: 0,
         basis: None,
-    };
+    }
+}
+/// Its row.
+pub fn row(scan: Scan) -> Entry {
     let shown =
         Shown { screen: Screen::Admit, reason: None, may_admit: 1, entry_limit: 1, already_in: 0, confirmed: false };
     Entry::Scan(Box::new(Scanned { scan, signature: String::new(), shown }))
@@ -55,7 +58,7 @@ fn happening(what: u8, n: u8, head: u64) -> Option<Entry> {
     let (seq, epoch) = (u64::from(n) % head.max(1) + 1, |n: u8| Epoch { restored_at_ms: i64::from(n), random: 1 });
     Some(match what {
         // Few ids: claims get their finals, at once, later, or never.
-        0 | 1 => scanned(head + 1, n % 5, what == 0),
+        0 | 1 => row(scan(head + 1, n % 5, what == 0)),
         2 => Entry::Received { epoch: Some(epoch(1)), serial: 1, seqs: vec![(seq, seq + 2)], held: n > 40, at_ms: 0 },
         3 => Entry::Rejected {
             epoch: Some(epoch(1)),

@@ -1,5 +1,6 @@
 //! Uploads: their rhythm, their bytes, and what alone is a receipt (spec D1, D2, D13, §5; trust faults 2, 4, 5, 14).
 
+use admit_core::ids::ScanId;
 use admit_core::wire::engine::{Input, Phase};
 use admit_core::wire::scanning::{Rejected, SyncAnswer, SyncRequest};
 
@@ -301,6 +302,9 @@ fn a_rejected_scan_leaves_the_outbox_for_the_problem_list_and_never_the_journal(
     assert_eq!(phone.view().history[0].sync, "refused");
     phone.pass(600_000);
     assert!(!phone.asks(SYNC));
+    let (rows, nobodys) = (phone.rows.len(), ScanId::new("nobodys").unwrap());
+    phone.input(Input::HideProblem { scan_id: nobodys });
+    assert_eq!((phone.refused(), phone.rows.len()), (Some("unknown_scan"), rows));
     phone.input(Input::HideProblem { scan_id: id.clone() });
     assert!(phone.view().problems.is_empty());
     phone.start();

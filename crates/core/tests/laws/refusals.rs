@@ -7,7 +7,7 @@ use admit_core::rule::{Change, DeviceChange, Effective, TicketChange};
 use admit_core::scan::{Basis, Outcome, ScanKind};
 use admit_core::ticket::TicketStatus;
 
-use crate::case::{Case, at, cause, device, entry, exit, kinds, verdict};
+use crate::case::{Case, at, cause, device, entry, exit, kinds, revert, verdict};
 
 fn one(mode: ReEntry, limit: u32) -> Case {
     Case::new(mode).ticket("t", limit)
@@ -54,6 +54,24 @@ fn a_door_kept_shut_after_green_is_a_persons_choice_and_rightly_refused_is_no_fi
         .ticket_with("t", 1, |rules| rules.status = TicketStatus::Voided)
         .scan(entry("a", "1", at("19:00"), "t").shut(Outcome::Invalid));
     assert_eq!(kinds(&voided.t()), []);
+}
+
+#[test]
+fn a_revert_refuses_nobody_whatever_the_screen_said_over_it() {
+    for said in [Outcome::Invalid, Outcome::Duplicate, Outcome::Expired] {
+        let undone = revert("a", "r", at("19:01"), "t", ("a", "1")).shut(said);
+        let reduced = one(ReEntry::Never, 1).scan(entry("a", "1", at("19:00"), "t")).scan(undone).t();
+        assert_eq!((kinds(&reduced), reduced.state.persons()), (vec![], 0), "{said}");
+    }
+}
+
+#[test]
+fn who_was_let_in_against_the_rules_and_sent_back_out_was_not_admitted_in_error() {
+    let against = entry("a", "1", at("19:00"), "t").gate("vip").overridden(Outcome::GateAccessDenied).count(2);
+    let sent_back = |keep| revert("a", "r", at("19:01"), "t", ("a", "1")).keep(keep);
+    let case = one(ReEntry::Never, 2).scan(against);
+    assert_eq!(kinds(&case.clone().scan(sent_back(1)).t()), [IncidentKind::AdmittedInError], "one of them stayed");
+    assert_eq!(kinds(&case.scan(sent_back(0)).t()), []);
 }
 
 #[test]

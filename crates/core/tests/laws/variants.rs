@@ -156,6 +156,33 @@ fn of_several_offsets_seen_for_one_scan_the_smallest_by_size_then_value_is_taken
 }
 
 #[test]
+fn of_several_receipts_of_one_scan_the_earliest_says_whether_it_came_from_the_future() {
+    let received = |text: &str| entry("a", "1", at("19:00"), "t").with(|fact| fact.received_at = at(text));
+    for pair in [["18:00", "20:00"], ["20:00", "18:00"]] {
+        let case = one(ReEntry::Never, 1).scan(received(pair[0])).scan(received(pair[1]));
+        assert!(cause(&case.t(), IncidentKind::FutureTime).is_some(), "an hour before its own time: {pair:?}");
+    }
+}
+
+#[test]
+fn of_several_answers_to_one_claim_the_one_under_the_lowest_head_holds() {
+    let answered = |serial, said| entry("a", "1", at("19:00"), "t").claim(Some((serial, said)));
+    let (first, later) = (answered(2, Outcome::Valid), answered(3, Outcome::Duplicate));
+    for [a, b] in [[first.clone(), later.clone()], [later, first]] {
+        assert_eq!(one(ReEntry::Never, 1).scan(a).scan(b).t().state.within, 1, "whichever comes first");
+    }
+}
+
+#[test]
+fn two_claims_of_different_content_under_one_id_are_a_reuse() {
+    let claim = |count| entry("a", "1", at("19:00"), "t").claim(Some((2, Outcome::Valid))).count(count);
+    let twice = one(ReEntry::Never, 9).scan(claim(1)).scan(claim(1)).t();
+    assert_eq!(kinds(&twice), []);
+    let other = one(ReEntry::Never, 9).scan(claim(1)).scan(claim(2)).t();
+    assert_eq!(kinds(&other), [IncidentKind::ScanIdReused]);
+}
+
+#[test]
 fn an_incident_reopens_only_when_what_was_found_changed() {
     let case = one(ReEntry::Never, 1).scan(entry("a", "1", at("19:00"), "t")).scan(entry("b", "2", at("19:01"), "t"));
     let digest = |case: &Case| cause(&case.t(), IncidentKind::DoubleEntry).unwrap().digest();
