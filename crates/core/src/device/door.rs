@@ -48,7 +48,7 @@ impl State {
         if self.same_ticket(about, &asked) {
             return;
         }
-        let party = asked.verdict.may_admit > 1 && about.ticket.as_ref().is_some_and(|(_, it)| it.entry_limit > 1);
+        let party = asked.verdict.may_admit > 1;
         let screen = screen(&asked.verdict, kind, party, self.is_flagged(about));
         let Some(mut scan) = self.draft(about, &asked, method) else { return };
         let shown = shown(screen, about, &asked);
@@ -256,7 +256,7 @@ impl State {
         if let Some(word) = &word {
             asked.verdict = verdict_of(word);
         }
-        if count > 0 && asked.verdict.outcome == Outcome::Valid && count > asked.verdict.may_admit {
+        if asked.verdict.outcome == Outcome::Valid && count > asked.verdict.may_admit {
             let message = format!("Now only {} may go in.", asked.verdict.may_admit);
             return self.refuse("bad_count", &message);
         }

@@ -28,7 +28,11 @@ impl State {
     /// Whether an override of this refusal's code stands after it: one refusal is set aside once, unless that was undone.
     fn was_set_aside(&self, refused: &Scan) -> bool {
         let later = self.journal.scans.iter().rev().map(|own| &own.scan).take_while(|scan| scan.seq > refused.seq);
-        let same = |scan: &&Scan| scan.raw_hash == refused.raw_hash && scan.barcode_hash == refused.barcode_hash;
+        // Of guests picked by hand no code was read: there it is the ticket that tells one refusal from another's.
+        let same = |scan: &&Scan| match refused.barcode_hash {
+            Some(_) => scan.barcode_hash == refused.barcode_hash,
+            None => scan.barcode_hash.is_none() && scan.ticket_id == refused.ticket_id,
+        };
         let mut overrides = later.filter(|scan| scan.override_.is_some()).filter(same);
         overrides.any(|scan| self.journal.kept(scan) > 0)
     }
@@ -93,7 +97,7 @@ impl State {
             list_at: list.map(|list| list.generated_at),
             can_override: self.may_set_aside(scan, shown) && list.is_some_and(|list| list.event.staff_pin.is_some()),
             overridden: scan.override_.is_some(),
-            can_undo: scan.opened && scan.kind != ScanKind::Revert && self.journal.kept(scan) > 0,
+            can_undo: scan.opened,
             same_ticket_ms: None,
         }
     }
@@ -118,7 +122,7 @@ impl State {
 
     /// At start a young last verdict is shown again: staff may not have seen it (architecture §5).
     pub fn show_again(&mut self) {
-        if self.list.is_none() || self.journal.revoked {
+        if self.list.is_none() {
             return;
         }
         let Some(own) = self.journal.scans.last() else { return };

@@ -1,6 +1,8 @@
 //! A full area: advice to hold the queue, never a refusal (spec §4 `area_full`, S1 `max_concurrent`).
 
 use admit_core::decide::Screen;
+use admit_core::gate::Direction;
+use admit_core::ids::GateId;
 use admit_core::limits;
 use admit_core::wire::engine::Input;
 
@@ -9,8 +11,12 @@ use super::server::Server;
 
 /// A phone at a gate whose area holds 100, where the server counts so many.
 fn behind(inside: u32) -> (Phone, Server) {
+    behind_gate("north", inside)
+}
+fn behind_gate(gate: &str, inside: u32) -> (Phone, Server) {
     let mut server = Server::new();
-    server.hold("north", 100);
+    server.gate_id = GateId::new(gate).unwrap();
+    server.hold(gate, 100);
     server.area_inside = Some(inside);
     let mut phone = Phone::ready(1, &mut server);
     phone.pass_online(&mut server, limits::HEARTBEAT_MS);
@@ -33,6 +39,35 @@ fn this_devices_own_unsent_scans_count_towards_it() {
     assert_eq!(phone.screen("A-1"), Screen::Admit);
     assert_eq!(phone.screen("A-2"), Screen::Admit);
     assert_eq!(phone.screen("A-3"), Screen::Full);
+}
+
+#[test]
+fn of_them_only_who_went_in_counts_and_who_went_out_makes_room() {
+    let (mut phone, _) = behind(99);
+    phone.offline();
+    assert_eq!([phone.screen("V-1"), phone.screen("OLD-1")], [Screen::Refuse, Screen::WrongTime]);
+    assert_eq!(phone.screen("A-1"), Screen::Admit, "nobody went in before");
+    assert_eq!(phone.screen("A-2"), Screen::Full);
+    let (mut phone, _) = behind_gate("both", 100);
+    phone.offline();
+    phone.input(Input::Direction { direction: Direction::Out });
+    assert_eq!(phone.screen("A-1"), Screen::Exit);
+    phone.input(Input::Direction { direction: Direction::In });
+    assert_eq!([phone.screen("A-2"), phone.screen("A-3")], [Screen::Admit, Screen::Full]);
+}
+
+#[test]
+fn how_full_it_is_behind_one_gate_says_nothing_of_another() {
+    let (mut phone, mut server) = behind(100);
+    server.gate_id = GateId::new("both").unwrap();
+    server.hold("both", 100);
+    phone.input(Input::Pair { code: server.pairing_link(), name: "Both".into() });
+    let sent = phone.take("/api/scanning/pair");
+    let reply = server.answer(&sent, phone.at_ms).unwrap();
+    phone.answer(&sent, &reply);
+    phone.offline();
+    assert_eq!(phone.view().gate_name, "Gate both");
+    assert_eq!(phone.screen("A-1"), Screen::Admit);
 }
 
 #[test]

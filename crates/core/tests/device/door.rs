@@ -8,7 +8,7 @@ use admit_core::scan::{Method, Outcome, ScanKind, Stage};
 use admit_core::ticket::TicketRules;
 use admit_core::wire::engine::{Effect, Input, Phase};
 
-use super::phone::Phone;
+use super::phone::{EVENING, Phone};
 use super::server::{Server, ticket};
 
 fn ready() -> (Phone, Server) {
@@ -39,9 +39,13 @@ fn each_answer_of_decide_has_its_screen() {
         assert_eq!(shown.opened, outcome == Outcome::Valid, "{code}");
         assert_eq!(shown.can_override, outcome != Outcome::Valid, "{code}: the event has a PIN");
     }
-    assert_eq!(phone.scan("VIP-1").right_gates, ["Gate east"]);
-    assert_eq!(phone.view().own_admitted, 1);
-    assert_eq!(phone.view().history.len(), 6);
+    let (early, late) = (phone.scan("VIP-1"), phone.scan("OLD-1"));
+    assert_eq!((early.right_gates, early.expires_at), (vec!["Gate east".to_owned()], None));
+    assert_eq!((late.right_gates, late.expires_at.map(|at| at.ms())), (vec![], Some(EVENING - 1_000)));
+    assert!(!late.can_undo, "it let nobody in");
+    // What staff say to each other of a code are the first digits of its hash.
+    assert_eq!((phone.scan("A-1").short_code.as_str(), phone.view().own_admitted), ("BC4E7BE9", 1));
+    assert_eq!(phone.view().history.len(), 7);
 }
 
 #[test]
@@ -105,6 +109,10 @@ fn text_that_can_be_no_code_is_recorded_by_its_hash_and_shown_as_not_a_ticket() 
         assert_eq!((scan.barcode_hash, scan.raw_hash), (Some(BarcodeHash::of(text)), Some(BarcodeHash::of(text))));
         assert_eq!((scan.outcome, scan.opened), (Outcome::Invalid, false));
     }
+    let (mut at_exit, _) = at_gate("exit");
+    at_exit.scan("   ");
+    assert_eq!(at_exit.scans()[0].kind, ScanKind::Exit, "somebody wanted out with it");
+    assert_eq!(phone.scans()[0].kind, ScanKind::Entry);
     assert_eq!(phone.screen("🎟 Ünïcode of another vendor"), Screen::NotInList);
 }
 
@@ -155,6 +163,26 @@ fn a_gate_that_leads_out_records_exits() {
     let shown = phone.scan("A-1");
     assert_eq!((shown.screen, shown.kind, shown.opened), (Screen::Exit, ScanKind::Exit, true));
     assert_eq!(phone.screen("A-1"), Screen::SameTicket, "a held code is one exit");
+}
+
+/// Out of a party one after the other goes with the same code: a held code is one exit, shown anew it is the next.
+#[test]
+fn the_next_of_a_party_leaves_from_five_seconds_on_while_any_is_inside() {
+    let (mut phone, _) = at_gate("both");
+    let party = phone.id_of("P-4");
+    phone.input(Input::Count { scan_id: party, count: 2 });
+    phone.input(Input::Direction { direction: Direction::Out });
+    for (after_ms, screen) in [
+        (1_000, Screen::Exit),
+        (4_999, Screen::SameTicket),
+        (1, Screen::Exit),
+        (5_000, Screen::SameTicket),
+        (54_999, Screen::SameTicket),
+        (1, Screen::Exit),
+    ] {
+        phone.pass(after_ms);
+        assert_eq!(phone.screen("P-4"), screen, "{after_ms} ms later");
+    }
 }
 
 #[test]
@@ -225,6 +253,7 @@ fn an_undo_is_a_revert_with_the_code_of_what_it_undoes() {
     assert!(phone.effects.iter().any(|it| matches!(it, Effect::Undone { count: 1, .. })));
     let revert = phone.scans().pop().unwrap();
     assert_eq!((revert.kind, revert.target_scan_id, revert.keep), (ScanKind::Revert, admitted.scan_id.clone(), 0));
+    assert_eq!((revert.epoch, revert.manifest_version), (Some(server.epoch), server.version));
     assert_eq!(revert.barcode_hash, Some(BarcodeHash::of("A-1")));
     assert_eq!(revert.ticket_id, admitted.ticket_id);
     assert_eq!(phone.view().own_admitted, 0);

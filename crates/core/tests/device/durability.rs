@@ -30,6 +30,33 @@ fn a_verdict_is_shown_only_after_its_append_is_durable() {
 }
 
 #[test]
+fn only_its_own_success_makes_an_append_durable() {
+    let (mut phone, _) = ready();
+    phone.flushes = false;
+    code(&mut phone, "A-1");
+    let (first, _) = phone.appends[0].clone();
+    phone.flush_one();
+    code(&mut phone, "A-2");
+    phone.input(Input::Appended { append: first });
+    assert_eq!((phone.shown.len(), phone.view().own_admitted), (1, 1), "that was said of the one before");
+    phone.flush_one();
+    assert_eq!((phone.shown.len(), phone.view().own_admitted), (2, 2));
+}
+
+#[test]
+fn a_scan_that_storage_refuses_is_no_failure_of_a_pairing_under_way() {
+    let (mut phone, _) = ready();
+    phone.input(Input::AskPairing { name: "North 1".into() });
+    assert!(phone.asks("/api/scanning/pairing-requests"));
+    phone.flushes = false;
+    code(&mut phone, "A-1");
+    phone.fail_one("quota");
+    phone.pass(4_000);
+    let asked = phone.requests.iter().filter(|sent| sent.is("/api/scanning/pairing-requests")).count();
+    assert_eq!(asked, 1, "it waits for the answer it waited for");
+}
+
+#[test]
 fn a_failed_append_shows_no_verdict_blocks_and_leaves_no_trace() {
     let (mut phone, mut server) = ready();
     phone.flushes = false;
@@ -189,6 +216,39 @@ fn a_last_scan_younger_than_five_minutes_is_shown_again_with_undo() {
     phone.start();
     assert!(phone.shown.is_empty(), "after five minutes it is history");
     assert_eq!(phone.view().history.len(), 1);
+}
+
+#[test]
+fn what_is_shown_again_is_what_was_shown_for_five_minutes_to_the_millisecond() {
+    for (elapsed_ms, again) in [(299_999, true), (300_000, false)] {
+        let (mut phone, _) = ready();
+        phone.scan("A-1");
+        phone.pass(61_000);
+        let before = phone.scan("A-1");
+        assert_eq!(before.screen, Screen::AlreadyIn);
+        phone.at_ms += elapsed_ms;
+        phone.start();
+        assert_eq!(
+            phone.shown.last().map(|shown| (shown.screen, shown.last_entry.clone())),
+            again.then_some((before.screen, before.last_entry))
+        );
+    }
+}
+
+#[test]
+fn after_an_undo_or_a_text_that_was_no_code_and_without_a_list_nothing_is_shown_again() {
+    let (mut phone, _) = ready();
+    phone.scan("A-1");
+    phone.input(Input::Undo { scan_id: None, keep: 0 });
+    phone.start();
+    assert!(phone.shown.is_empty(), "what was undone is no news, and the undo is no verdict");
+    phone.scan("   ");
+    phone.start();
+    assert!(phone.shown.is_empty());
+    phone.scan("A-2");
+    phone.caches.clear();
+    phone.start();
+    assert!(phone.shown.is_empty());
 }
 
 #[test]

@@ -7,6 +7,7 @@ use admit_core::rule::TicketChange;
 use admit_core::ticket::{TicketRules, TicketStatus};
 use admit_core::time::Timestamp;
 use admit_core::wire::engine::{Effect, Input, Phase};
+use admit_core::wire::journal::Entry;
 use admit_core::wire::scanning::{ChangedTicket, ChangesAnswer, Cursor, HeartbeatRequest, PairRequest};
 
 use super::phone::Phone;
@@ -35,6 +36,14 @@ fn a_phone_names_itself_durably_before_it_asks_to_be_paired() {
     let sent = phone.take("/api/scanning/pair");
     let second: PairRequest = serde_json::from_str(sent.body.as_ref().unwrap()).unwrap();
     assert_eq!(first.device_id, second.device_id);
+}
+
+#[test]
+fn no_two_draws_from_the_randomness_of_one_input_are_alike() {
+    let mut phone = Phone::new(1);
+    phone.input(Input::Pair { code: "a-pairing-token".into(), name: "North".into() });
+    let Some(Entry::Log { device_id, log_id }) = phone.entries().pop() else { panic!("the phone has named itself") };
+    assert_ne!(device_id.as_str()[..8], log_id.as_str()[..8]);
 }
 
 #[test]

@@ -10,6 +10,8 @@ mod party;
 mod online;
 mod overrides;
 mod durability;
+mod requests;
+mod questions;
 mod uploads;
 mod unsent;
 mod journal;

@@ -236,6 +236,7 @@ fn a_picked_guest_is_a_scan_of_their_ticket_by_hand_which_the_server_counts() {
     assert_eq!((shown.screen, shown.opened, shown.name.as_deref()), (Screen::Admit, true, Some("Amélie Brânză")));
     let scan = phone.scans().pop().unwrap();
     assert_eq!((scan.method, scan.barcode_hash, scan.ticket_id.clone()), (Method::Manual, None, Some(id("A-1"))));
+    assert_eq!(phone.last_shown().short_code, "T-A-1", "the end of the ticket's id: no code was read");
     assert_eq!(scan.operator.as_deref(), Some("Sam"));
     phone.pass_online(&mut server, 7_000);
     let reduced = server.reduced_code("A-1");

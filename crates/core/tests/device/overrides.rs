@@ -2,13 +2,14 @@
 
 use admit_core::decide::Screen;
 use admit_core::event::ReEntry;
-use admit_core::ids::ScanId;
-use admit_core::rule::EventChange;
+use admit_core::ids::{ScanId, TicketId};
+use admit_core::rule::{EventChange, TicketChange};
 use admit_core::scan::Outcome;
+use admit_core::ticket::{TicketRules, TicketStatus};
 use admit_core::wire::engine::{Effect, Input};
 
 use super::phone::{EVENING, Phone};
-use super::server::Server;
+use super::server::{Server, ticket};
 
 fn ready() -> (Phone, Server) {
     let mut server = Server::new();
@@ -77,6 +78,62 @@ fn what_was_admitted_or_never_scanned_cannot_be_set_aside() {
     assert_eq!(phone.refused(), Some("unknown_scan"));
     set_aside(&mut phone, &ScanId::new("nobody").unwrap(), "4711");
     assert_eq!(phone.scans().len(), 1);
+}
+
+#[test]
+fn neither_an_override_nor_a_party_of_nobody_is_a_refusal() {
+    let (mut phone, _) = ready();
+    let refused = phone.id_of("V-1");
+    set_aside(&mut phone, &refused, "4711");
+    let opened = phone.last_shown().clone();
+    assert!(!opened.can_override);
+    set_aside(&mut phone, &opened.scan_id.unwrap(), "4711");
+    assert_eq!(phone.refused(), Some("unknown_scan"));
+    phone.effects.clear();
+    let party = phone.id_of("P-4");
+    phone.input(Input::Count { scan_id: party.clone(), count: 0 });
+    assert!(!phone.last_shown().can_override);
+    set_aside(&mut phone, &party, "4711");
+    assert_eq!((phone.refused(), phone.view().own_admitted), (Some("unknown_scan"), 1));
+}
+
+#[test]
+fn an_override_stands_for_the_code_in_every_spelling_of_it_until_it_is_undone() {
+    let (mut phone, mut server) = ready();
+    server.add_ticket("3KQR7F924M1X", TicketRules { status: TicketStatus::Voided, ..ticket(1) });
+    phone.pass_online(&mut server, 2_000);
+    let refused = ["3KQR-7F92-4M1X", "3KQR7F924M1X"].map(|read| phone.id_of(read));
+    set_aside(&mut phone, &refused[0], "4711");
+    set_aside(&mut phone, &refused[1], "4711");
+    assert_eq!((phone.refused(), phone.view().own_admitted), (Some("unknown_scan"), 1));
+    phone.input(Input::Undo { scan_id: None, keep: 0 });
+    assert_eq!(phone.screen("3KQR7F924M1X"), Screen::Refuse, "who was sent back out is not in");
+    set_aside(&mut phone, &refused[1], "4711");
+    assert_eq!(phone.view().own_admitted, 1);
+}
+
+/// No code was read of either, so nothing but the ticket tells them apart.
+#[test]
+fn an_override_of_one_guest_picked_by_hand_leaves_anothers_refusal_to_be_set_aside() {
+    let mut server = Server::new();
+    server.allow_names("north", true);
+    for code in ["A-1", "A-2"] {
+        server.change_ticket(code, TicketChange::Status(TicketStatus::Voided), EVENING - 10_000);
+        server.name(code, code, None);
+    }
+    let mut phone = Phone::ready(1, &mut server);
+    let pick = |phone: &mut Phone, code: &str| {
+        phone.input(Input::Guest { ticket_id: TicketId::new(format!("t-{code}")).unwrap() });
+        let shown = phone.last_shown();
+        assert_eq!((shown.screen, shown.can_override), (Screen::Refuse, true), "{code}");
+        shown.scan_id.clone().unwrap()
+    };
+    let refused = ["A-1", "A-2"].map(|code| pick(&mut phone, code));
+    set_aside(&mut phone, &refused[0], "4711");
+    set_aside(&mut phone, &refused[0], "4711");
+    assert_eq!((phone.refused(), phone.view().own_admitted), (Some("unknown_scan"), 1));
+    set_aside(&mut phone, &refused[1], "4711");
+    assert_eq!(phone.view().own_admitted, 2);
 }
 
 #[test]

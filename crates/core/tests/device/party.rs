@@ -3,7 +3,7 @@
 use admit_core::decide::Screen;
 use admit_core::ids::ScanId;
 use admit_core::scan::{Outcome, Stage};
-use admit_core::wire::engine::Input;
+use admit_core::wire::engine::{Effect, Input};
 
 use super::phone::Phone;
 use super::server::Server;
@@ -114,6 +114,7 @@ fn an_undo_can_keep_some_of_a_party() {
     assert_eq!(phone.refused(), Some("bad_count"));
     phone.input(Input::Undo { scan_id: Some(id), keep: 1 });
     assert_eq!(phone.view().own_admitted, 1);
+    assert!(phone.effects.iter().any(|it| matches!(it, Effect::Undone { count: 3, .. })), "three were taken back");
     assert_eq!(phone.scan("P-4").may_admit, 3);
     phone.pass_online(&mut server, 13_000);
     assert_eq!(server.reduced_code("P-4").state.within, 1);

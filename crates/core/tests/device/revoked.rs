@@ -48,6 +48,8 @@ fn guest_data_goes_at_once_the_log_is_handed_over_and_then_the_key_goes() {
     assert_eq!(phone.log.len(), sent, "and the phone is silent");
     phone.input(Input::Code { text: "A-1".into(), method: Method::Qr });
     assert_eq!(phone.refused(), Some("no_list"));
+    phone.input(Input::Undo { scan_id: None, keep: 0 });
+    assert_eq!(phone.refused(), Some("not_paired"), "what it let in others judge now");
     phone.input(Input::Export);
     let lines = phone.effects.iter().rev().find_map(|it| match it {
         Effect::Export { text, .. } => Some(text.lines().count()),

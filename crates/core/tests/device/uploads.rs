@@ -404,10 +404,19 @@ fn after_a_pairing_with_another_event_the_log_goes_on_and_each_batch_holds_one_e
     phone.pair(&mut server);
     assert_eq!(phone.view().event_id, Some(server.event_id.clone()));
     assert!(phone.caches.keys().all(|key| key.contains("second")), "the former event's list is gone");
+    phone.input(Input::Undo { scan_id: None, keep: 0 });
+    assert_eq!(phone.refused(), Some("nothing_to_undo"), "of this event nobody was let in yet");
+    // A scan of the former is undone there, by name; of what this phone knows of the present event it says nothing.
+    let former = phone.scans()[2].clone();
+    phone.input(Input::Undo { scan_id: Some(former.scan_id), keep: 0 });
+    let revert = phone.scans().pop().unwrap();
+    assert_eq!((&revert.event_id, &revert.gate_id), (&former.event_id, &former.gate_id));
+    assert_eq!((revert.epoch, revert.manifest_version, revert.cursor), (None, 0, 0));
     phone.scan("A-1");
     phone.pass_online(&mut server, 61_000);
     let events: Vec<_> = server.stored.iter().map(|stored| stored.fact.scan.event_id.to_string()).collect();
-    assert_eq!(events, ["event", "event", "event", "second"]);
-    assert_eq!(phone.scans().iter().map(|scan| scan.seq).collect::<Vec<_>>(), [Some(1), Some(2), Some(3), Some(4)]);
+    assert_eq!(events, ["event", "event", "event", "event", "second"]);
+    let seqs: Vec<_> = phone.scans().iter().filter_map(|scan| scan.seq).collect();
+    assert_eq!(seqs, [1, 2, 3, 4, 5]);
     assert_eq!((phone.view().unsent, phone.view().own_admitted), (0, 1));
 }

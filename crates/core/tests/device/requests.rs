@@ -1,0 +1,107 @@
+//! What every request carries and every answer tells beside its own matter (spec §3 "Epoch and witness", D10).
+
+use admit_core::manifest::compact;
+use admit_core::wire::engine::Phase;
+use admit_core::wire::journal::Entry;
+
+use super::phone::{Phone, Sent};
+use super::server::{Reply, Server};
+
+const BEAT: &str = "/api/scanning/events/event/heartbeat";
+const SYNC: &str = "/api/scanning/sync";
+
+fn ready() -> (Phone, Server) {
+    let mut server = Server::new();
+    (Phone::ready(1, &mut server), server)
+}
+fn told(phone: &mut Phone, server: &mut Server, sent: &Sent) {
+    let reply = server.answer(sent, phone.at_ms).expect("an answer");
+    phone.answer(sent, &reply);
+}
+
+#[test]
+fn a_list_alone_may_come_in_the_compact_form() {
+    let (phone, _) = ready();
+    for sent in &phone.log {
+        assert_eq!(
+            sent.headers["accept"].contains(compact::MEDIA_TYPE),
+            sent.path.contains("/manifest"),
+            "{}",
+            sent.path
+        );
+        assert!(sent.headers["accept"].contains("application/json"), "{}", sent.path);
+    }
+}
+
+/// The newest request that had left when the key was unknown proves nothing either: the server may have gone since.
+#[test]
+fn only_an_answer_to_a_later_request_makes_an_unknown_key_known() {
+    let (mut phone, mut server) = ready();
+    phone.pass(31_000);
+    let beat = phone.take(BEAT);
+    phone.scan("A-1");
+    let newest = phone.take(SYNC);
+    assert!(newest.request > beat.request && phone.requests.iter().all(|sent| sent.request < newest.request));
+    phone.answer(&beat, &Reply::problem(401, "unknown_key"));
+    told(&mut phone, &mut server, &newest);
+    assert_eq!(phone.view().phase, Phase::KeyUnknown);
+    phone.pass(7_000);
+    phone.scan("A-2");
+    let later = phone.take(SYNC);
+    told(&mut phone, &mut server, &later);
+    assert_eq!(phone.view().phase, Phase::Ready);
+}
+
+#[test]
+fn a_key_that_is_known_again_hurries_what_failed_and_nothing_else() {
+    let (mut phone, mut server) = ready();
+    phone.pass_online(&mut server, 5_000);
+    let clocks =
+        |phone: &Phone| phone.log.iter().filter(|sent| sent.is("/api/scanning/time") && !sent.is_ping()).count();
+    let before = clocks(&phone);
+    phone.pass(26_000);
+    let beat = phone.take(BEAT);
+    phone.answer(&beat, &Reply::problem(401, "unknown_key"));
+    phone.scan("A-1");
+    let sent = phone.take(SYNC);
+    told(&mut phone, &mut server, &sent);
+    assert_eq!((phone.asks(BEAT), clocks(&phone)), (true, before), "the clock keeps its ten minutes");
+}
+
+/// Each answer comes with a new witness. A row for each would wear the disk out; none for long would leave no proof.
+#[test]
+fn while_it_changes_a_witness_is_written_down_every_ten_minutes() {
+    let (mut phone, mut server) = ready();
+    let kept = |phone: &Phone| phone.entries().iter().filter(|row| matches!(row, Entry::Witness { .. })).count();
+    let epochs = |phone: &Phone| phone.entries().iter().filter(|row| matches!(row, Entry::Epoch { .. })).count();
+    let (before, mut minutes) = (kept(&phone), Vec::new());
+    for minute in 1..=60 {
+        for _ in 0..2 {
+            phone.pass(30_000);
+            for sent in std::mem::take(&mut phone.requests) {
+                server.serial += 1;
+                match server.answer(&sent, phone.at_ms) {
+                    Some(reply) => phone.answer(&sent, &reply),
+                    None => phone.requests.push(sent),
+                }
+            }
+        }
+        if kept(&phone) > before + minutes.len() {
+            minutes.push(minute);
+        }
+    }
+    assert!((5..=6).contains(&minutes.len()) && kept(&phone) == before + minutes.len(), "{minutes:?}");
+    assert!(minutes.windows(2).all(|pair| (10..=11).contains(&(pair[1] - pair[0]))), "{minutes:?}");
+    assert_eq!(epochs(&phone), 0, "the epoch is the one it was paired under, whoever names it");
+}
+
+#[test]
+fn a_page_of_somebody_elses_is_a_portals_unless_it_is_an_error() {
+    for (status, captive) in [(200, true), (302, true), (399, true), (400, false), (502, false)] {
+        let (mut phone, _) = ready();
+        phone.pass(31_000);
+        let beat = phone.take(BEAT);
+        phone.answer(&beat, &Reply::html(status));
+        assert_eq!((phone.view().captive, phone.view().online), (captive, false), "{status}");
+    }
+}
