@@ -49,7 +49,7 @@ impl Engine {
             return Vec::new();
         }
         state.clock.observe(now);
-        if matches!(input, Input::Tick) || state.wake.is_some_and(|wake| wake <= now.mono_ms) {
+        if matches!(input, Input::Tick) {
             state.wake = None; // A timer may fire a little early: then it is set again.
         }
         if state.started {

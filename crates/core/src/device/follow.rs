@@ -138,9 +138,7 @@ impl State {
             self.feed = Feed::default();
             self.head_named = None;
         }
-        if moved || !self.names_allowed() {
-            self.forget_names();
-        }
+        // Names that may not stay go with the same input, as they do when time ends them.
     }
 
     fn forget_event(&mut self, event_id: &EventId) {
@@ -165,7 +163,6 @@ impl State {
     pub fn time_answered(&mut self, gaps_ms: i64, answer: &Answer<'_>) {
         let ask = Ask::Time { gaps_ms };
         let Some(time) = answer.read::<TimeAnswer>() else { return self.refused_by_server(&ask, answer) };
-        let before = self.clock.exchanged();
         let anchor = self.clock.exchange(Exchange {
             sent_mono_ms: answer.sent_mono_ms,
             received_ms: time.received_at_ms,
@@ -175,7 +172,7 @@ impl State {
         if let Some(anchor) = anchor {
             let (wall_ms, at_ms) = (anchor.wall_ms, anchor.at_ms);
             self.note(Entry::Clock { wall_ms, at_ms, uncertainty_ms: anchor.uncertainty_ms });
-        } else if !before && !self.clock.exchanged() {
+        } else if !self.clock.exchanged() {
             return self.failed(&ask);
         }
         self.done(&ask, limits::CLOCK_EVERY_MS);
@@ -185,12 +182,7 @@ impl State {
 
     /// Whether a newer list than the active one is known to exist, or there is none.
     pub fn wants_list(&self) -> bool {
-        match (&self.list, self.named) {
-            _ if self.whole_next => true,
-            (None, _) => true,
-            (Some(list), Some(named)) => named > (list.epoch, list.version),
-            (Some(_), None) => false,
-        }
+        self.whole_next || self.list.is_none() || self.named.is_some()
     }
 
     /// The server said which list is its newest.

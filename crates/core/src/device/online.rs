@@ -143,8 +143,7 @@ impl State {
         if let Some(word) = &word {
             asked.verdict = verdict_of(word);
         }
-        let limit = about.ticket.as_ref().map_or(0, |(_, rules)| rules.entry_limit);
-        let party = claim.kind == ScanKind::Entry && asked.verdict.may_admit > 1 && (limit > 1 || word.is_some());
+        let party = claim.kind == ScanKind::Entry && asked.verdict.may_admit > 1;
         let mut shown = shown(screen(&asked.verdict, claim.kind, party, self.is_flagged(&about)), &about, &asked);
         shown.confirmed = word.is_some();
         shown.entry_limit = shown.entry_limit.max(if party { asked.verdict.may_admit } else { 0 });

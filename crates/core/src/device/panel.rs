@@ -57,7 +57,7 @@ impl State {
                 expires_at: list.expires_at,
                 expired: now >= list.expires_at,
                 checked_at: self.list_checked_ms.map_or(list.generated_at, Timestamp::clamped).max(list.generated_at),
-                newer: self.named.filter(|named| *named > (list.epoch, list.version)).map(|(_, version)| version),
+                newer: self.named.map(|(_, version)| version),
             }),
             online: self.online,
             captive: self.captive,
@@ -167,4 +167,22 @@ fn stepped(ms: i64) -> i64 {
 }
 fn stepped_up(ms: u64) -> u64 {
     ms.div_ceil(CLOCK_STEP_MS.unsigned_abs()) * CLOCK_STEP_MS.unsigned_abs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clock_figures_are_shown_to_the_nearest_tenth_of_a_second_and_no_doubt_smaller_than_it_is() {
+        for (ms, shown) in [(0, 0), (49, 0), (50, 100), (149, 100), (150, 200), (3_600_049, 3_600_000)] {
+            assert_eq!(stepped(ms), shown, "{ms}");
+        }
+        for (ms, shown) in [(-49, 0), (-51, -100), (-149, -100), (-151, -200)] {
+            assert_eq!(stepped(ms), shown, "{ms}");
+        }
+        for (ms, shown) in [(0, 0), (1, 100), (100, 100), (101, 200), (60_001, 60_100)] {
+            assert_eq!(stepped_up(ms), shown, "{ms}");
+        }
+    }
 }

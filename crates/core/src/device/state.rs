@@ -249,7 +249,7 @@ pub(super) struct State {
     pub key_unknown: Option<u64>,
     /// The request whose answer is being taken in.
     pub answering: u64,
-    /// The newest list the server spoke of.
+    /// The newest list the server spoke of, while there is none or an older one here.
     pub named: Option<(Epoch, u64)>,
     /// True time when the server last said that the active list is the newest.
     pub list_checked_ms: Option<i64>,

@@ -328,3 +328,17 @@ fn item_index(path: &str) -> Option<usize> {
     let rest = path.strip_prefix("scans[")?;
     rest.split(']').next()?.parse().ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rising_numbers_are_ranges_of_neighbours() {
+        for (seqs, expected) in
+            [(vec![], vec![]), (vec![7], vec![(7, 7)]), (vec![1, 2, 3, 5, 7, 8], vec![(1, 3), (5, 5), (7, 8)])]
+        {
+            assert_eq!(ranges(&seqs), expected);
+        }
+    }
+}

@@ -24,6 +24,7 @@ fn a_phone_names_itself_durably_before_it_asks_to_be_paired() {
     let sent = phone.take("/api/scanning/pair");
     let first: PairRequest = serde_json::from_str(sent.body.as_ref().unwrap()).unwrap();
     assert_eq!((first.pairing_token.as_str(), first.name.as_deref()), ("a-pairing-token", Some("North")));
+    assert_eq!(first.app_version.as_deref(), Some("1.0"));
     assert!(
         phone
             .effects
@@ -109,6 +110,22 @@ fn a_used_or_expired_pairing_code_says_so_and_a_lost_answer_is_tried_again() {
     phone.pass(1_100);
     phone.pass_online(&mut server, 2_000);
     assert_eq!(phone.view().phase, Phase::Ready);
+}
+
+#[test]
+fn a_server_that_is_busy_or_ill_does_not_end_a_pairing() {
+    for (reply, phase) in [
+        (Reply::problem(429, "too_many_requests"), Phase::Pairing),
+        (Reply::problem(503, "unavailable"), Phase::Pairing),
+        (Reply::html(404), Phase::Pairing),
+        (Reply::problem(404, "pairing_token_unknown"), Phase::Unpaired),
+    ] {
+        let mut phone = Phone::new(1);
+        phone.input(Input::Pair { code: "a-pairing-token".into(), name: "x".into() });
+        let sent = phone.take("/api/scanning/pair");
+        phone.answer(&sent, &reply);
+        assert_eq!(phone.view().phase, phase, "{reply:?}");
+    }
 }
 
 #[test]

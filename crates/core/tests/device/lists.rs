@@ -270,6 +270,27 @@ fn a_delta_is_applied_kept_and_read_again_at_start() {
 }
 
 #[test]
+fn eight_deltas_are_laid_over_a_whole_list_and_then_a_whole_one_is_asked_for() {
+    let mut server = Server::new();
+    let mut phone = Phone::ready(1, &mut server);
+    let mut wanted = Vec::new();
+    for n in 1..=10 {
+        let (code, since) = (format!("LATE-{n}"), server.version);
+        server.add_ticket(&code, ticket(1));
+        let sent = asks_for_list(&mut phone, &mut server);
+        let delta_wanted = sent.path.contains("?since=");
+        let reply = match delta_wanted {
+            true => delta(&server, &key(&sent), since, &code, phone.at_ms),
+            false => manifest(&server, &sent, &phone),
+        };
+        phone.answer(&sent, &reply);
+        assert_eq!(phone.view().list.as_ref().unwrap().version, server.version);
+        wanted.push(delta_wanted);
+    }
+    assert_eq!(wanted, [true, true, true, true, true, true, true, true, false, true]);
+}
+
+#[test]
 fn a_delta_that_does_not_lead_to_what_it_names_is_refused_and_the_whole_list_fetched() {
     let mut server = Server::new();
     let mut phone = Phone::ready(1, &mut server);

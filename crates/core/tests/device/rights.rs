@@ -101,6 +101,24 @@ fn d11_b_a_wait_outlives_a_bad_network_and_ends_with_its_code() {
     assert_eq!((phone.refused(), phone.view().pairing_code.as_deref()), (Some("pairing_failed"), None));
 }
 
+/// spec D11 (b): to the last millisecond of the code, and no longer.
+#[test]
+fn d11_b_while_the_code_is_good_no_lost_answer_ends_the_wait() {
+    for (left_ms, phase) in [(1, Phase::Pairing), (0, Phase::Unpaired)] {
+        let mut phone = Phone::new(1);
+        asking(&mut phone);
+        let until = phone.mono_ms + 300_000;
+        phone.pass_offline(270_000);
+        while !phone.asks(PAIR) {
+            phone.pass(500);
+        }
+        let (sent, _) = claim(&mut phone);
+        phone.mono_ms = until - left_ms;
+        phone.lose(&sent);
+        assert_eq!(phone.view().phase, phase, "{left_ms} ms left");
+    }
+}
+
 /// spec D11 (b): a captive portal's page is no code and no approval.
 #[test]
 fn d11_b_a_portals_page_is_no_code_and_no_approval() {
