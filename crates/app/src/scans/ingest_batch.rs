@@ -21,7 +21,7 @@ use super::take_in::*;
 use crate::caller::DeviceCaller;
 use crate::draw::Draw;
 use crate::error::{Error, Result};
-use crate::ports::{App, Pace, Scope, Tx, read, write};
+use crate::ports::{App, Scope, Tx, read, write};
 use crate::records::*;
 
 /// The answer to a batch.
@@ -76,7 +76,7 @@ pub async fn ingest_batch(app: &App, caller: &DeviceCaller, request: SyncRequest
     app.doors.scanned(now_ms);
     let left = app.unknown_codes.left(organization_id, &caller.device_id, now_ms);
     let events = parts.iter().map(|part| part.event_id.clone()).collect();
-    let scope = Scope { events, pace: Pace::Usual, ..Scope::organization(organization_id) };
+    let scope = Scope { events, ..Scope::organization(organization_id) };
     let draw = app.draw();
     let done = {
         let (caller, parts) = (caller.clone(), Arc::clone(&parts));

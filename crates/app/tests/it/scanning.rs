@@ -1,6 +1,7 @@
 //! What devices ask of the server: batches, keys, lists, changes, epochs.
 
 mod batches;
+mod told;
 mod keys;
 mod lists;
 mod versions;

@@ -34,7 +34,7 @@ impl State {
             None => scan.barcode_hash.is_none() && scan.ticket_id == refused.ticket_id,
         };
         let mut overrides = later.filter(|scan| scan.override_.is_some()).filter(same);
-        overrides.any(|scan| self.journal.kept(scan) > 0)
+        overrides.any(|scan| self.journal.kept(scan) != 0)
     }
 
     /// A scan of this device as the screen shows it.

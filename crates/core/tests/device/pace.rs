@@ -3,6 +3,7 @@
 use admit_core::limits;
 use admit_core::rule::EventChange;
 use admit_core::scan::Method;
+use admit_core::time::Timestamp;
 use admit_core::wire::engine::{Input, Phase, Row};
 use admit_core::wire::scanning::{
     ChangesAnswer, Cursor, HeartbeatAnswer, HeartbeatRequest, RevokedDetails, SIGNATURE_HEADER, TimeAnswer,
@@ -78,7 +79,7 @@ fn at_pairing_the_list_waits_for_the_clock_or_for_the_news_that_it_does_not_come
 #[test]
 fn the_first_exchange_is_tried_until_it_measures_and_a_later_one_that_does_not_waits_its_ten_minutes() {
     let nothing = |phone: &Phone| {
-        let server_time = phone.scans().first().map_or(admit_core::time::Timestamp::START, |scan| scan.at);
+        let server_time = phone.scans().first().map_or(Timestamp::START, |scan| scan.at);
         Reply::json(200, &TimeAnswer { received_at_ms: 0, sent_at_ms: 0, server_time })
     };
     let (mut phone, mut server) = just_paired();
@@ -143,22 +144,33 @@ fn a_long_poll_may_take_what_any_request_may_and_the_wait_it_asks_for() {
     assert_eq!(poll.timeout_ms, 20_000 + 25_000);
 }
 
+/// An answer to `changes` that tells of none.
+fn nothing(server: &Server) -> ChangesAnswer {
+    ChangesAnswer {
+        items: Vec::new(),
+        event: None,
+        gates: None,
+        devices: Vec::new(),
+        manifest_version: server.version,
+        cursor: Cursor::at(server.epoch, server.serial),
+        more: false,
+        resync: false,
+        server_time: Timestamp::START,
+    }
+}
+
+#[test]
+fn where_changes_have_more_or_begin_anew_the_next_question_follows_at_once() {
+    for (more, resync) in [(true, false), (false, true)] {
+        let (mut phone, server) = ready();
+        let sent = phone.take(CHANGES);
+        phone.answer(&sent, &Reply::json(200, &ChangesAnswer { more, resync, ..nothing(&server) }));
+        assert!(phone.asks(CHANGES), "more {more}, resync {resync}");
+    }
+}
+
 #[test]
 fn a_long_poll_that_comes_back_at_once_with_nothing_is_not_repeated_at_once() {
-    let nothing = |server: &Server| {
-        let answer = ChangesAnswer {
-            items: Vec::new(),
-            event: None,
-            gates: None,
-            devices: Vec::new(),
-            manifest_version: server.version,
-            cursor: Cursor::at(server.epoch, server.serial),
-            more: false,
-            resync: false,
-            server_time: admit_core::time::Timestamp::START,
-        };
-        Reply::json(200, &answer)
-    };
     // The first question is none that waits.
     let (mut phone, mut server) = just_paired();
     let time = phone.take(TIME);
@@ -168,7 +180,7 @@ fn a_long_poll_that_comes_back_at_once_with_nothing_is_not_repeated_at_once() {
     for (held_ms, pause_ms) in [(0, 500), (0, 5_000), (4_999, 5_000), (5_000, 500), (25_000, 500)] {
         let sent = phone.take(CHANGES);
         phone.pass(held_ms);
-        phone.answer(&sent, &nothing(&server));
+        phone.answer(&sent, &Reply::json(200, &nothing(&server)));
         assert_eq!(asked_after(&mut phone, CHANGES), pause_ms, "held for {held_ms} ms");
     }
 }
@@ -192,7 +204,7 @@ fn a_heartbeat_says_what_the_app_is_and_news_it_brings_are_fetched_at_once() {
             phone.lose(&sent);
         }
         let answer = HeartbeatAnswer {
-            server_time: admit_core::time::Timestamp::clamped(phone.at_ms),
+            server_time: Timestamp::clamped(phone.at_ms),
             event_id: server.event_id.clone(),
             gate_id: server.gate_id.clone(),
             manifest_version: server.version,
