@@ -58,16 +58,22 @@ fn of_them_only_who_went_in_counts_and_who_went_out_makes_room() {
 
 #[test]
 fn how_full_it_is_behind_one_gate_says_nothing_of_another() {
-    let (mut phone, mut server) = behind(100);
+    let mut server = Server::new();
+    for gate in ["north", "both"] {
+        server.hold(gate, 100);
+    }
+    server.area_inside = Some(100);
+    let mut phone = Phone::ready(1, &mut server);
+    phone.pass_online(&mut server, limits::HEARTBEAT_MS);
+    assert_eq!(phone.screen("A-1"), Screen::Full);
     server.gate_id = GateId::new("both").unwrap();
-    server.hold("both", 100);
     phone.input(Input::Pair { code: server.pairing_link(), name: "Both".into() });
     let sent = phone.take("/api/scanning/pair");
     let reply = server.answer(&sent, phone.at_ms).unwrap();
     phone.answer(&sent, &reply);
     phone.offline();
     assert_eq!(phone.view().gate_name, "Gate both");
-    assert_eq!(phone.screen("A-1"), Screen::Admit);
+    assert_eq!(phone.screen("A-2"), Screen::Admit);
 }
 
 #[test]

@@ -163,6 +163,7 @@ fn nothing(server: &Server) -> ChangesAnswer {
 fn where_changes_have_more_or_begin_anew_the_next_question_follows_at_once() {
     for (more, resync) in [(true, false), (false, true)] {
         let (mut phone, server) = ready();
+        phone.pass(1_000);
         let sent = phone.take(CHANGES);
         phone.answer(&sent, &Reply::json(200, &ChangesAnswer { more, resync, ..nothing(&server) }));
         assert!(phone.asks(CHANGES), "more {more}, resync {resync}");

@@ -1,12 +1,15 @@
 //! Parties: asked first, counted then, in parts and at several gates (spec D8, §5).
 
 use admit_core::decide::Screen;
-use admit_core::ids::ScanId;
-use admit_core::scan::{Outcome, Stage};
+use admit_core::ids::{DeviceId, ScanId};
+use admit_core::reduce::EffectiveScan;
+use admit_core::scan::{Outcome, ScanKind, Stage};
+use admit_core::time::Timestamp;
 use admit_core::wire::engine::{Effect, Input};
+use admit_core::wire::scanning::{ChangedTicket, ChangesAnswer, Cursor};
 
-use super::phone::Phone;
-use super::server::Server;
+use super::phone::{EVENING, Phone};
+use super::server::{Reply, Server, ticket};
 
 fn ready() -> (Phone, Server) {
     let mut server = Server::new();
@@ -92,6 +95,61 @@ fn what_another_gate_let_in_meanwhile_is_known_when_the_party_is_counted() {
     let shown = north.last_shown();
     assert_eq!((shown.screen, shown.opened), (Screen::AlreadyIn, false));
     assert_eq!(north.scans().pop().unwrap().outcome, Outcome::Duplicate);
+}
+
+/// The server may tell of the claim itself before it is counted: as one person who is in.
+#[test]
+fn a_party_is_counted_without_its_own_claim_whoever_tells_of_it() {
+    for (own, others, may) in [(false, 0, 4), (true, 0, 4), (false, 2, 2), (true, 2, 2)] {
+        let (mut phone, server) = ready();
+        let id = phone.id_of("P-4");
+        let claim = phone.scans().pop().unwrap();
+        let told = |scan_id: ScanId, device_id: DeviceId, count: u32, claim: bool| EffectiveScan {
+            device_id,
+            scan_id,
+            at: Timestamp::clamped(EVENING),
+            uncertainty_ms: 10,
+            implausible: false,
+            kind: ScanKind::Entry,
+            count,
+            opened: true,
+            gate_id: server.gate_id.clone(),
+            s2: false,
+            claim,
+        };
+        let mut scans = Vec::new();
+        if others > 0 {
+            scans.push(told(ScanId::new("theirs").unwrap(), DeviceId::new("other").unwrap(), others, false));
+        }
+        if own {
+            scans.push(told(id.clone(), claim.device_id, 1, true));
+        }
+        phone.pass(1_000);
+        let sent = phone.take("/api/scanning/events/event/changes");
+        let changed = ChangedTicket {
+            ticket_id: claim.ticket_id.unwrap(),
+            rules: ticket(4),
+            barcode_hashes: claim.barcode_hash.into_iter().collect(),
+            prefix: Default::default(),
+            scans,
+        };
+        let answer = ChangesAnswer {
+            items: vec![changed],
+            event: None,
+            gates: None,
+            devices: Vec::new(),
+            manifest_version: server.version,
+            cursor: Cursor::at(server.epoch, server.serial + 1),
+            more: false,
+            resync: false,
+            server_time: Timestamp::START,
+        };
+        phone.answer(&sent, &Reply::json(200, &answer));
+        count(&mut phone, &id, may + 1);
+        assert_eq!(phone.refused(), Some("bad_count"), "own {own}, others {others}");
+        count(&mut phone, &id, may);
+        assert_eq!((phone.last_shown().opened, phone.last_shown().count), (true, may), "own {own}, others {others}");
+    }
 }
 
 #[test]
