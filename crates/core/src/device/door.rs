@@ -3,7 +3,7 @@
 //! Each of these ends in one append; what it says is shown only once that is durable (trust I1).
 
 use super::clock::Stamp;
-use super::journal::{Delivery, OwnScan};
+use super::journal::OwnScan;
 use super::lookup::About;
 use super::state::{After, State};
 use super::verdict::{asks_staff, learned, verdict_of};
@@ -17,6 +17,7 @@ use crate::scan::{Basis, ClockEvidence, Form, Method, Outcome, Override, Scan, S
 use crate::sign;
 use crate::wire::engine::Effect;
 use crate::wire::journal::{Entry, Scanned, Shown};
+use crate::wire::scans::OnlineAnswer;
 
 /// What was asked of `decide`, and its answer.
 pub(super) struct Asked {
@@ -54,7 +55,7 @@ impl State {
         let shown = shown(screen, about, &asked);
         if asks_staff(screen) {
             scan.stage = Stage::Claim;
-        } else if self.may_ask() && !self.undoes_unsent(about) {
+        } else if self.may_ask() && !self.knows_more(about, None) {
             scan.stage = Stage::Claim;
             let ask = After::Ask(scan.scan_id.clone());
             return self.write_scan(scan, shown, Vec::new(), Some(ask));
@@ -64,13 +65,24 @@ impl State {
         self.record(scan, shown, about, &asked);
     }
 
-    /// Whether an undo of this ticket is not at the server yet: its word would be of before it.
-    fn undoes_unsent(&self, about: &About) -> bool {
+    /// Whether a door that was opened to this ticket here, or an undo of one, may not be at the server yet: its word would
+    /// be of before it, and this device's own is the better one. `but` is the scan that is asked about.
+    pub fn knows_more(&self, about: &About, but: Option<&ScanId>) -> bool {
         let hashes: Vec<BarcodeHash> = about.hash.into_iter().collect();
         let id = about.ticket.as_ref().map(|(id, _)| id);
         let Some(paired) = self.paired() else { return false };
         let own = self.journal.of_ticket(&paired.event_id, id, &hashes);
-        own.into_iter().any(|own| own.scan.kind == ScanKind::Revert && own.delivery == Delivery::Waiting)
+        let moves = |own: &&OwnScan| own.scan.opened || own.scan.kind == ScanKind::Revert;
+        let mut unsent =
+            own.into_iter().filter(|own| own.delivery.lacks() && Some(&own.scan.scan_id) != but).filter(moves);
+        unsent.any(|own| !self.was_counted(own))
+    }
+
+    /// Whether the server counts this scan by its claim, which it was asked about: as the one person it said may go in. It
+    /// lost that if it was restored since.
+    fn was_counted(&self, own: &OwnScan) -> bool {
+        let here = self.list.as_ref().is_some_and(|list| own.scan.epoch == Some(list.epoch));
+        own.shown.confirmed && here && own.scan.count == 1 && own.scan.kind != ScanKind::Revert
     }
 
     /// Why no code is taken now, if none is.
@@ -252,7 +264,11 @@ impl State {
         let Some(mut asked) = self.ask(&about, claim.kind, Some(scan_id)) else { return };
         // The server's word, unless this device heard of something later: others may have come in while staff counted.
         let heard = self.cursor_serial();
-        let word = self.questions.get(scan_id).cloned().flatten().filter(|word| word.cursor.serial >= heard);
+        // Nor one of an epoch that is over, or of before what this device itself did since.
+        let epoch = self.list.as_ref().map(|list| list.epoch);
+        let holds = |word: &Box<OnlineAnswer>| word.cursor.serial >= heard && Some(word.cursor.epoch) == epoch;
+        let word = self.questions.get(scan_id).cloned().flatten().filter(holds);
+        let word = word.filter(|_| !self.knows_more(&about, Some(scan_id)));
         if let Some(word) = &word {
             asked.verdict = verdict_of(word);
         }

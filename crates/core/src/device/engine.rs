@@ -48,7 +48,12 @@ impl Engine {
         if state.session_id.is_empty() {
             return Vec::new();
         }
+        let gaps_ms = state.clock.gaps_ms();
         state.clock.observe(now);
+        if state.clock.gaps_ms() - gaps_ms >= limits::CLOCK_JOURNAL_MS {
+            // Slept, or set: nothing is less sure than the time now, and validity, gaps and the list's age hang on it.
+            state.lanes.time.hurry(now.mono_ms);
+        }
         if matches!(input, Input::Tick) {
             state.wake = None; // A timer may fire a little early: then it is set again.
         }

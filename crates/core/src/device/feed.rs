@@ -53,6 +53,8 @@ pub struct Feed {
     incoming: Option<Known>,
     pages: u64,
     first_page: u64,
+    /// Pages that the last fold wrote.
+    folded: u64,
     saved: Option<Cursor>,
 }
 
@@ -121,7 +123,8 @@ impl Feed {
         let page = CachedPage { from, body: body.to_owned(), part: None, serials: Vec::new() };
         self.saved = self.active.cursor.clone();
         self.pages += 1;
-        if self.pages - self.first_page > limits::CHANGES_PAGES {
+        // A fold writes all there is anew: what it last wrote is no reason for the next, and a large one is for long.
+        if self.pages - self.first_page - self.folded > limits::CHANGES_PAGES.max(self.folded) {
             return self.fold_pages();
         }
         PageWrites { save: vec![(self.pages, page)], forget: Vec::new() }
@@ -160,6 +163,7 @@ impl Feed {
             save.push((self.pages + 1 + part, page));
         }
         self.first_page = self.pages;
+        self.folded = of;
         self.pages += of;
         self.saved = Some(cursor);
         PageWrites { save, forget }
@@ -196,6 +200,7 @@ impl Feed {
                     *next = part + 1;
                     if part + 1 == of {
                         self.active = whole.take().map(|(_, known)| known).unwrap_or_default();
+                        self.folded = of;
                     }
                 }
                 _ => self.active.take(answer, &[]),
@@ -317,6 +322,29 @@ mod tests {
         assert_eq!(kept.cache.len(), 1);
         kept.take(told(66, 66..67));
         assert_eq!(kept.cache.len(), 2, "the next ones stand beside it");
+    }
+
+    #[test]
+    fn what_a_fold_wrote_is_no_reason_for_the_next() {
+        for tickets in [3_000, 65_000] {
+            let mut kept = Kept::default();
+            kept.take(ChangesAnswer { more: true, ..told(1, 0..tickets) });
+            kept.take(told(2, 0..1));
+            let folded = kept.cache.len();
+            for serial in 3..=66 {
+                let (answer, held) = (told(serial, 0..1), kept.cache.len());
+                kept.take(answer);
+                assert_eq!(kept.cache.len(), held + 1, "one page more of {folded}");
+            }
+            assert_eq!(kept.restart(), [0; 0]);
+            kept.take(told(67, 0..1));
+            let expected = if folded > 64 { folded + 65 } else { folded };
+            assert_eq!(
+                kept.cache.len(),
+                expected,
+                "as after a restart: folded anew after 64 pages, or as many as it wrote"
+            );
+        }
     }
 
     #[test]

@@ -128,6 +128,10 @@ impl State {
         self.names_refused = None;
         let event = self.paired().map(|paired| paired.event_id.clone());
         let moved = before != event;
+        if moved {
+            // Nobody answers them any more: back at their event they are closed as what nobody saw.
+            self.questions.clear();
+        }
         if moved || self.list.is_none() {
             if let Some(before) = before.filter(|before| Some(before) != event.as_ref()) {
                 self.forget_event(&before);
@@ -175,7 +179,9 @@ impl State {
         } else if !self.clock.exchanged() {
             return self.failed(&ask);
         }
-        self.done(&ask, limits::CLOCK_EVERY_MS);
+        // Whoever slept meanwhile measured nothing: again at once.
+        let slept = gaps_ms != self.clock.gaps_ms();
+        self.done(&ask, if slept { 0 } else { limits::CLOCK_EVERY_MS });
     }
 
     // -------------------------------------------------------------------------------------------------------- list

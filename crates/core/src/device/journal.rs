@@ -38,7 +38,7 @@ pub enum Delivery {
 
 impl Delivery {
     /// No receipt names it.
-    fn lacks(&self) -> bool {
+    pub fn lacks(&self) -> bool {
         matches!(self, Self::Waiting | Self::Asked | Self::Poison(_))
     }
 }

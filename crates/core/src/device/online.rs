@@ -140,6 +140,8 @@ impl State {
         // A word of an epoch whose list is not here yet cannot be signed for: which rules it knew nobody could tell.
         let epoch = self.list.as_ref().map(|list| list.epoch);
         let word = asking.word.flatten().filter(|word| Some(word.cursor.epoch) == epoch);
+        // Nor is it heeded where this device did something meanwhile that the server may not have.
+        let word = word.filter(|_| !self.knows_more(&about, Some(&claim.scan_id)));
         if let Some(word) = &word {
             asked.verdict = verdict_of(word);
         }

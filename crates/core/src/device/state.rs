@@ -272,6 +272,8 @@ pub(super) struct State {
     /// Monotonic clock of the last minute's uploads.
     pub uploads: VecDeque<i64>,
     pub poison_at: i64,
+    /// The unreadable scan that was offered last.
+    pub poison_tried: u64,
     /// Monotonic clock from which scans of an event that the server doesn't have are offered again.
     pub elsewhere_at: i64,
     /// Staff pressed Sync: the next upload does not wait for its rhythm.

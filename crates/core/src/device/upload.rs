@@ -68,8 +68,13 @@ impl State {
         if self.batch.is_none() {
             let mut seqs = self.next_chunk();
             if seqs.is_empty() {
-                let poison = self.journal.poison.iter().copied().find(|seq| !self.settling.contains(seq));
-                seqs.extend(poison);
+                // Each in its turn: one that stays unreadable holds up no other.
+                let poison = &self.journal.poison;
+                let mut round = poison.range(self.poison_tried + 1..).chain(poison.iter()).copied();
+                if let Some(seq) = round.find(|seq| !self.settling.contains(seq)) {
+                    self.poison_tried = seq;
+                    seqs.push(seq);
+                }
                 self.poison_at = now + limits::POISON_EVERY_MS;
             }
             self.batch = self.wrap(seqs);

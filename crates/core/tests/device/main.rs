@@ -12,6 +12,7 @@ mod overrides;
 mod durability;
 mod requests;
 mod questions;
+mod ahead;
 mod chunks;
 mod guest_list;
 mod panel;
