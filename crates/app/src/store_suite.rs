@@ -45,7 +45,7 @@ macro_rules! store_suite {
                 a_ticket_made_late_finds_its_scans, variants_come_along_wherever_they_resolve, deliveries_are_merged,
                 ids_are_known_by_device, reviews_follow_their_scans, scans_are_listed_newest_first,
                 scans_are_filtered_by_their_own_verdicts,
-                a_scan_stored_twice_is_a_conflict;
+                a_scan_stored_twice_is_a_conflict, a_pick_stands_whatever_code_was_read_beside_it;
             states: states_are_replaced_whole, counters_change_by_their_difference, flow_counts_by_minute_and_gate,
                 subjects_are_found_by_time, changed_tickets_are_paged_in_order_of_change, rules_a_device_has_are_no_change;
             incidents: an_incident_is_one_per_subject_and_kind, incidents_are_listed_by_status,

@@ -96,9 +96,10 @@ bulks! {
     };
 }
 
-/// The code a scan is resolved by: as matched, else as read.
+/// The code a scan is resolved by. What else a reader read is evidence, no subject: where it matched nothing staff may have
+/// picked the guest by hand, and whoever holds that code later is somebody else (spec §4 "Which ticket").
 fn code(scan: &Scan) -> Option<&BarcodeHash> {
-    scan.barcode_hash.as_ref().or(scan.raw_hash.as_ref())
+    scan.barcode_hash.as_ref()
 }
 /// The ticket a person picked.
 fn pick(scan: &Scan) -> Option<&TicketId> {

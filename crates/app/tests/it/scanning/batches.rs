@@ -286,3 +286,29 @@ fn an_upload_with_too_many_unknown_codes_is_stored_and_tells_no_finding_after_th
     assert_eq!(world.open().iter().filter(|kind| *kind == "double_entry").count(), 2, "the organiser sees both");
     world.is_consistent();
 }
+
+/// Spec §4 "Which ticket": the pick, where no code of the list was read. The code beside it may be sold since.
+#[test]
+fn whom_staff_picked_is_counted_whoevers_the_code_is_that_was_read() {
+    let world = World::new();
+    let ids = world.tickets(&["PICKED", "OTHER"]);
+    let phone = world.phone("p", "main");
+    let scan = Scan {
+        method: Method::Manual,
+        barcode_hash: None,
+        raw_hash: Some(BarcodeHash::of("OTHER")),
+        ticket_id: Some(ids[0].clone()),
+        ..scan_of(&world, &phone, "s1", 1, "PICKED", at(0))
+    };
+    assert_eq!(said(&send(&world, &phone, "b", &[signed(&phone, &scan)]).unwrap()).processed.len(), 1);
+    let entries = |id: &TicketId| world.ticket(id).2.map_or(0, |held| held.state.persons());
+    assert_eq!((entries(&ids[0]), entries(&ids[1]), world.occupancy().entered), (1, 0, 1));
+    world.is_consistent();
+    phone.scan("s2", "OTHER", "valid", at(1_000));
+    assert_eq!(
+        (entries(&ids[1]), world.open()),
+        (1, Vec::<String>::new()),
+        "whose code it is comes in without a doubt"
+    );
+    world.is_consistent();
+}
