@@ -8,7 +8,7 @@ use admit_core::ids::{DeviceId, ScanId};
 use admit_core::incident::Subject;
 use admit_core::reduce::{LeftOut, Reduced, Resolved, Rules, ScanVerdict, reduce};
 use admit_core::rule::{Change, TicketBook, TicketChange, When};
-use admit_core::scan::{Digest, ScanKind, SignatureState};
+use admit_core::scan::{Digest, Scan, ScanKind, SignatureState};
 use admit_core::wire::engine::Phase;
 use admit_core::wire::scanning::{SyncRequest, Witness, raw_item};
 
@@ -18,7 +18,7 @@ use crate::server::{Reply, Request, Response, Server, Truth};
 use crate::world::{Side, World};
 
 /// What is looked at of every organisation once it is at rest, beside the few that ask for more.
-const AT_REST: &[&str] = &["I2", "I4", "I7", "I8", "I9", "I12", "I14", "I15", "I17", "I20", "I23", "I26"];
+const AT_REST: &[&str] = &["I2", "I4", "I7", "I8", "I9", "I12", "I14", "I15", "I17", "I20", "I23", "I24", "I26"];
 
 type Found = Vec<(&'static str, String)>;
 
@@ -40,6 +40,7 @@ impl<S: Server> World<S> {
             lists_never_go_back(held, &mut found);
             gaps_are_reported(&truth, held, &mut found);
             every_scan_is_somewhere(held, &mut found);
+            no_phone_lets_in_too_many(&truth, held, &mut found);
             // Until a roll-back without the command is found out, one epoch has two histories: a serial then names
             // two sets of rules, and nobody can say which a device had.
             if !(self.config.improper && self.config.restores > 0) {
@@ -399,6 +400,34 @@ fn every_scan_is_somewhere(side: &Side, found: &mut Found) {
             let what =
                 format!("phone {n}: {} made, {} done, {} said unsent", phone.kept.len(), done.len(), view.unsent);
             found.push(("I23", what));
+        }
+    }
+}
+
+/// I24: whatever the server says or does not know yet, a phone itself lets no more persons in on a ticket than that admits.
+/// Looked at where a ticket admits so many once and for all, and no person or roll-back took back what counted.
+fn no_phone_lets_in_too_many(truth: &Truth, side: &Side, found: &mut Found) {
+    if side.ledger.restores > 0 {
+        return;
+    }
+    let decided: BTreeSet<&ScanId> = truth.reviews.iter().map(|review| &review.scan_id).collect();
+    for (subject, reduced) in &truth.derived {
+        let Some((ReEntry::Never, _, limit)) = constants(truth, subject) else { continue };
+        let doubtful = |verdict: &ScanVerdict| verdict.left_out.is_some() || decided.contains(&verdict.scan_id);
+        if reduced.verdicts.iter().any(doubtful) {
+            continue;
+        }
+        for (n, phone) in side.phones.iter().enumerate() {
+            let own = phone.kept.iter().map(|kept| &kept.scanned.scan);
+            let undone: BTreeMap<&ScanId, u32> =
+                own.clone().filter_map(|scan| Some((scan.target_scan_id.as_ref()?, scan.keep))).collect();
+            let opened = own.filter(|scan| scan.kind == ScanKind::Entry && scan.opened && scan.override_.is_none());
+            let of_ticket = opened.filter(|scan| scan.ticket_id.as_ref() == subject.ticket_id());
+            let stays = |scan: &Scan| undone.get(&scan.scan_id).map_or(scan.count, |keep| scan.count.min(*keep));
+            let let_in: u32 = of_ticket.map(stays).sum();
+            if let_in > limit {
+                found.push(("I24", format!("phone {n} let {let_in} in on {}, which admits {limit}", subject.key())));
+            }
         }
     }
 }
