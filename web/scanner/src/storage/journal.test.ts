@@ -92,9 +92,16 @@ test("a storage that stays away is told as closed", async () => {
 
 test("a commit whose answer was lost with the connection is not written twice", async () => {
   const { journal } = await open();
+  loseTheAnswer();
+  await journal.append([row(1)]);
+  await journal.append([row(2)]);
+  expect((await open()).rows).toEqual([row(1), row(2)]);
+});
+
+/** The transaction commits, but the page hears of a failure: its connection died in between. */
+function loseTheAnswer(): void {
   const add = vi.spyOn(FakeStore.prototype, "add").mockImplementationOnce(function (this: InstanceType<typeof FakeStore>, value) {
     const transaction = this.transaction as unknown as IDBTransaction;
-    // The transaction commits, but the page hears of a failure: its connection died in between.
     queueMicrotask(() => {
       const abort = transaction.onabort;
       transaction.oncomplete = () => abort?.call(transaction, new Event("abort"));
@@ -102,9 +109,21 @@ test("a commit whose answer was lost with the connection is not written twice", 
     add.mockRestore();
     return this.add(value);
   });
+}
+
+test("what was told as not recorded and was kept after all is taken back by the next append", async () => {
+  const { journal } = await open();
   await journal.append([row(1)]);
-  await journal.append([row(2)]);
-  expect((await open()).rows).toEqual([row(1), row(2)]);
+  loseTheAnswer();
+  const away = vi.spyOn(factory, "open").mockImplementationOnce(() => {
+    throw new DOMException("storage is away", "UnknownError");
+  });
+  expect(await failure(journal.append([row(2), row(3)]))).toBe("closed");
+  away.mockRestore();
+  expect(await failure(journal.append([row(4)]))).toBe("out_of_step");
+  await journal.append([{ n: 2, text: "another" }]);
+  await journal.append([row(3)]);
+  expect((await open()).rows).toEqual([row(1), { n: 2, text: "another" }, row(3)]);
 });
 
 test("site data cleared under us: no append pretends to continue", async () => {

@@ -23,6 +23,9 @@ export class AppendError extends Error {
   }
 }
 
+/** How many doubtful appends are remembered: storage that stays away is tried again every few seconds. */
+const DOUBTS = 64;
+
 /**
  * The journal of this device: append only, each append one transaction that is on stable storage when it resolves.
  * Only the tab whose generation is the newest can append.
@@ -30,6 +33,8 @@ export class AppendError extends Error {
 export class Journal {
   #db: IDBDatabase | null;
   #queue: Promise<unknown> = Promise.resolve();
+  /** Appends that were told as failed while nobody could see whether they were kept, the newest last. */
+  #doubts: Row[][] = [];
 
   private constructor(
     db: IDBDatabase,
@@ -79,7 +84,9 @@ export class Journal {
         await this.#write(rows, true);
       } catch (again) {
         if (again instanceof AppendError) throw again;
-        throw new AppendError(isQuota(again) ? "quota" : "closed");
+        if (isQuota(again)) throw new AppendError("quota");
+        this.#doubts = [...this.#doubts.slice(1 - DOUBTS), rows];
+        throw new AppendError("closed");
       }
     }
   }
@@ -104,11 +111,25 @@ export class Journal {
       await committed;
       return;
     }
-    if (control.next_seq !== first.n || rows.some((row, i) => row.n !== first.n + i)) return refuse("out_of_step");
+    const kept = await this.#keptAfterAll(tx, control);
+    const begin = kept[0]?.n ?? control.next_seq;
+    if (begin !== first.n || rows.some((row, i) => row.n !== first.n + i)) return refuse("out_of_step");
     const store = tx.objectStore(ROWS);
+    // Staff were told that nothing was recorded, and acted on it: so it is.
+    for (const row of kept) store.delete(row.n);
     for (const row of rows) store.add({ n: row.n, text: row.text });
     tx.objectStore(CONTROL).put({ writer_generation: this.generation, next_seq: next } satisfies Control, KEY);
     await committed;
+    this.#doubts = [];
+  }
+
+  /** Rows at the journal's end whose append was told as failed. */
+  async #keptAfterAll(tx: IDBTransaction, control: Control): Promise<Row[]> {
+    for (const rows of this.#doubts) {
+      const first = rows[0];
+      if (first !== undefined && first.n + rows.length === control.next_seq && (await this.#holds(tx, rows))) return rows;
+    }
+    return [];
   }
 
   /** The first try may have committed although its connection died before saying so. */
