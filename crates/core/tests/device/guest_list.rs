@@ -129,7 +129,7 @@ fn a_suspended_device_keeps_its_names() {
     server.name("A-1", "Amélie Brunel", None);
     let sent = asks_for_names(&mut phone, &mut server);
     phone.answer(&sent, &Reply::problem(403, "device_suspended"));
-    assert_eq!((phone.view().suspended, phone.view().names.clone()), (true, NamesView::Held { guests: 1 }));
+    assert_eq!((phone.view().suspended, phone.view().names), (true, NamesView::Held { guests: 1 }));
 }
 
 #[test]

@@ -45,7 +45,8 @@ fn paired(began: Option<i64>) -> Entry {
 /// Trust I15: none older is ever taken again, so the newest is remembered whoever tells of it.
 #[test]
 fn the_newest_list_ever_used_is_remembered_by_its_row_or_by_a_scan_that_it_decided() {
-    let table: [(Vec<Entry>, Option<(i64, u64, Option<&str>)>); 9] = [
+    type Newest = Option<(i64, u64, Option<&'static str>)>;
+    let table: [(Vec<Entry>, Newest); 9] = [
         (vec![decided_by(1, 5)], Some((1, 5, None))),
         (vec![decided_by(1, 0)], None),
         (vec![decided_by(1, 5), list("event", 1, 5, "five")], Some((1, 5, Some("five")))),
