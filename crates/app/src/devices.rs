@@ -4,6 +4,7 @@ pub mod authenticate;
 pub mod heartbeat;
 pub mod log_status;
 pub mod close_log;
+pub mod failed_sync;
 pub mod request_pairing;
 pub mod pair;
 pub mod rotate_key;
@@ -13,7 +14,6 @@ pub mod approve_pairing;
 pub mod accept;
 pub mod take_back;
 pub mod import_log;
-pub mod failed_sync;
 pub mod resume;
 
 pub use accept::accept;

@@ -1,11 +1,12 @@
 //! Five failed syncs in a row suspend a device (S2 §7, spec D19). Only answers 400 and 409 to an authenticated sync
 //! count: what a broken network, a limit or a wrong key brings about is no sign of a broken device.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::ids::{DeviceId, EventId};
 use admit_core::incident::{Cause, CauseSubject, IncidentKind};
 use admit_core::limits::FAILED_SYNCS;
+use admit_core::rule::{Change, DeviceChange};
 use admit_core::time::Timestamp;
 use admit_core::wire::stored;
 
@@ -69,8 +70,31 @@ fn suspend(
     Ok(event_id)
 }
 
-/// Opens or clears the incident about a device's failures; whatever else is said of the device stays as it is. Takes
-/// the write's place in the event's order.
+/// Events with an incident about a device's failures that is not cleared, open or answered: it stays where the device was
+/// suspended, wherever the device went since.
+pub(super) fn alerted(tx: &mut dyn Tx, device_id: &DeviceId) -> Result<BTreeSet<EventId>> {
+    // A device fails where it was told to scan: there is no need to look at events it never stood in.
+    let stood = tx.assignments(device_id)?.into_iter().filter_map(|rule| match rule.change {
+        Change::Device(_, DeviceChange::Assignment { event_id, .. }) => Some(event_id),
+        _ => None,
+    });
+    let key = CauseSubject::Device(device_id.clone()).key();
+    let mut out = BTreeSet::new();
+    for event_id in stood.collect::<BTreeSet<_>>() {
+        let known = tx.incidents_of(&event_id, std::slice::from_ref(&key))?;
+        if known.iter().any(|one| is_of_failures(one) && one.status != IncidentStatus::Cleared) {
+            out.insert(event_id);
+        }
+    }
+    Ok(out)
+}
+
+fn is_of_failures(incident: &IncidentRecord) -> bool {
+    incident.kind == IncidentKind::RepeatedFailures
+}
+
+/// A row of a device's failures begins or is over: opens or clears the incident about it; whatever else is said of the
+/// device stays as it is. Takes the write's place in the event's order.
 pub(crate) fn settle(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -81,17 +105,22 @@ pub(crate) fn settle(
 ) -> Result<bool> {
     let subject = CauseSubject::Device(device_id.clone());
     let key = subject.key();
+    let stamp = tx.stamp(event_id)?;
+    let known = tx.incidents_of(event_id, std::slice::from_ref(&key))?;
+    let (of_failures, others): (Vec<_>, Vec<_>) = known.into_iter().partition(is_of_failures);
+    // The cause names no scans, so every row of failures has the same digest. What a person answered was about the last
+    // row: were it kept, nobody would ever hear of the next.
+    let answered = of_failures.into_iter().filter(|one| one.resolved_digest.is_some());
+    let forgotten = answered.map(|one| IncidentRecord { resolved_digest: None, serial: stamp.serial, ..one });
+    tx.put_incidents(&forgotten.collect::<Vec<_>>())?;
     let mut causes: Vec<Cause> = Vec::new();
-    for held in tx.incidents_of(event_id, std::slice::from_ref(&key))? {
-        if held.kind != IncidentKind::RepeatedFailures && held.status != IncidentStatus::Cleared {
-            causes.push(stored::cause_from_json(&held.cause).map_err(|error| Error::Bug(error.to_string()))?);
-        }
+    for held in others.iter().filter(|one| one.status != IncidentStatus::Cleared) {
+        causes.push(stored::cause_from_json(&held.cause).map_err(|error| Error::Bug(error.to_string()))?);
     }
     if holds {
         let kind = IncidentKind::RepeatedFailures;
         causes.push(Cause { kind, subject, scans: Vec::new(), order_uncertain: false });
     }
-    let stamp = tx.stamp(event_id)?;
     let held = BTreeMap::from([(key, causes.as_slice())]);
     Ok(settle_incidents(tx, event_id, &held, stamp, now, draw)?.changed)
 }

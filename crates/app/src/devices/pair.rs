@@ -1,6 +1,8 @@
 //! Pairing (S1 §8.1, spec D11): a device brings a token, of the organiser's screen (a) or of its own approved request
 //! (b), or of a rotation, and gets its key.
 
+use std::collections::BTreeSet;
+
 use admit_core::ids::{DeviceId, EventId, GateId, KeyId, OrganizationId};
 use admit_core::limits::PAIRING_TOKEN_MS;
 use admit_core::rule::{Change, DeviceChange, Effective, Epoch, Rule};
@@ -8,6 +10,7 @@ use admit_core::sign::{ApiKey, token_hash};
 use admit_core::time::Timestamp;
 
 use super::authenticate::opens;
+use super::failed_sync;
 use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::ports::{App, Hint, Scope, Topic, Tx, read, write};
@@ -76,6 +79,8 @@ struct Attempt<'a> {
     token_hash: [u8; 32],
     claim_hash: Option<[u8; 32]>,
     api_key: &'a ApiKey,
+    /// Where staff were told that the device is suspended, if it is revoked since.
+    told: &'a BTreeSet<EventId>,
     now: Timestamp,
 }
 
@@ -136,18 +141,29 @@ async fn settle(app: &App, command: PairCommand, claim_hash: Option<[u8; 32]>) -
     let credential = credential.filter(|one| one.kind == CredentialKind::PairingToken);
     let credential = credential.ok_or_else(|| Error::not_found("pairing_token"))?;
     let organization_id = credential.organization_id.clone();
-    // The event stands in the token's row: its head must be known before the write begins.
-    let token = read(&*app.store, &organization_id, move |tx| tx.pairing_token(&hash)).await?;
+    // The event stands in the token's row: its head must be known before the write begins. So must those of events where
+    // staff were told that the device is suspended: an approval that brings a revoked one back ends that too.
+    let id = command.device_id.clone();
+    let (token, told) = read(&*app.store, &organization_id, move |tx| {
+        let is_revoked = tx.device(&id)?.is_some_and(|device| device.state == DeviceState::Revoked);
+        let told = if is_revoked { failed_sync::alerted(tx, &id)? } else { BTreeSet::new() };
+        Ok((tx.pairing_token(&hash)?, told))
+    })
+    .await?;
     let event_id = token.ok_or_else(|| Error::not_found("pairing_token"))?.event_id;
+    let mut events = told.clone();
+    events.insert(event_id.clone());
     let draw = app.draw();
     let api_key = ApiKey::from_random(draw.clone().bytes());
     let now = app.clock.now();
     let decided = {
-        let (secret, command, api_key) = (app.secret.clone(), command.clone(), api_key.clone());
-        write(&*app.store, Scope::event(&organization_id, &event_id), move |tx| {
+        let (secret, command, api_key, told) = (app.secret.clone(), command.clone(), api_key.clone(), told.clone());
+        let scope = Scope { events: events.into_iter().collect(), ..Scope::organization(&organization_id) };
+        write(&*app.store, scope, move |tx| {
             let mut draw = draw.clone();
             let _ = draw.bytes(); // The key's own.
-            let attempt = Attempt { command: &command, token_hash: hash, claim_hash, api_key: &api_key, now };
+            let command = &command;
+            let attempt = Attempt { command, token_hash: hash, claim_hash, api_key: &api_key, told: &told, now };
             decide(tx, &secret, &attempt, &mut draw)
         })
         .await?
@@ -158,6 +174,12 @@ async fn settle(app: &App, command: PairCommand, claim_hash: Option<[u8; 32]>) -
         serial: None,
         topic: Topic::Devices,
     });
+    if matches!(decided, Decided::Paired { .. }) {
+        for event_id in told {
+            let organization_id = organization_id.clone();
+            app.hints.hint(Hint { organization_id, event_id, serial: None, topic: Topic::Incidents });
+        }
+    }
     match decided {
         Decided::Unclaimed => Err(Error::not_found("pairing_token")),
         Decided::Expired => Err(expired()),
@@ -225,6 +247,9 @@ fn decide(tx: &mut dyn Tx, secret: &Secret, attempt: &Attempt<'_>, draw: &mut Dr
     for key in keys.iter().filter(|key| key.first_used_at.is_none() && key.replaced_at.is_none()) {
         tx.update_device_key(&DeviceKeyRecord { replaced_at: Some(now), ..key.clone() })?;
         tx.delete_credential(&key.token_hash)?;
+    }
+    if let Some(device) = device.as_ref().filter(|device| device.state == DeviceState::Revoked) {
+        begin_anew(tx, attempt, &token, device, draw)?;
     }
     put_device(tx, command, &token, device, now)?;
     assign(tx, &command.device_id, &token)?;
@@ -320,6 +345,27 @@ fn put_device(
             health: DeviceHealth::default(),
         }),
     }
+}
+
+/// A revoked device comes back: it is suspended no more, nor are its failures in a row with what it did before.
+fn begin_anew(
+    tx: &mut dyn Tx,
+    attempt: &Attempt<'_>,
+    token: &PairingTokenRecord,
+    device: &DeviceRecord,
+    draw: &mut Draw,
+) -> Result<()> {
+    let device_id = &device.device_id;
+    tx.put_health(device_id, &DeviceHealth { failed_syncs: 0, ..device.health.clone() })?;
+    for event_id in attempt.told {
+        failed_sync::settle(tx, event_id, device_id, false, attempt.now, draw)?;
+        // Where it is to scan, the line about its pairing says so.
+        if *event_id != token.event_id {
+            let to = serde_json::json!({ "event_id": token.event_id.as_str(), "gate_id": token.gate_id.as_str() });
+            audit(tx, event_id, device_id, "device_returned", &to.to_string())?;
+        }
+    }
+    Ok(())
 }
 
 /// Where a device scans is a rule: S1's scans name no event (spec §3 "Rules are facts too").

@@ -5,7 +5,7 @@ use admit_core::ids::DeviceId;
 use serde_json::json;
 
 use super::accept::{Accepted, accept_in, tell};
-use super::failed_sync::settle;
+use super::failed_sync::{alerted, settle};
 use super::revoke::events_of;
 use crate::audits::line;
 use crate::caller::UserCaller;
@@ -18,9 +18,14 @@ use crate::records::*;
 pub async fn resume(app: &App, caller: &UserCaller, device_id: DeviceId) -> Result<(DeviceRecord, Accepted)> {
     caller.must(Action::ManageDevices)?;
     let (now, draw, id) = (app.clock.now(), app.draw(), device_id.clone());
-    let (home, events) = read(&*app.store, &caller.organization_id, move |tx| events_of(tx, &id)).await?;
+    // Where it scans and scanned, and where staff were told that it was suspended.
+    let ((home, mut events), told) =
+        read(&*app.store, &caller.organization_id, move |tx| Ok((events_of(tx, &id)?, alerted(tx, &id)?))).await?;
+    events.extend(told.iter().cloned());
+    events.sort();
+    events.dedup();
     let scope = Scope { events: events.clone(), pace: Pace::Urgent, ..Scope::organization(&caller.organization_id) };
-    let by = caller.clone();
+    let (by, cleared_in) = (caller.clone(), told.clone());
     let (device, accepted, brought) = write(&*app.store, scope, move |tx| {
         let (mut draw, mut accepted, mut all) = (draw.clone(), Accepted::default(), Vec::new());
         // 1. Only a suspended device.
@@ -43,11 +48,12 @@ pub async fn resume(app: &App, caller: &UserCaller, device_id: DeviceId) -> Resu
             accepted.counted += one.accepted.counted;
             accepted.waiting += one.accepted.waiting;
             let is_home = *event_id == home;
-            let cleared = is_home && settle(tx, event_id, &device_id, false, now, &mut draw)?;
+            let is_told = is_home || cleared_in.contains(event_id);
+            let cleared = is_told && settle(tx, event_id, &device_id, false, now, &mut draw)?;
             if let Some(mut brought) = one.brought {
                 brought.incidents |= cleared;
                 all.push((event_id.clone(), brought));
-            } else if !is_home {
+            } else if !is_told {
                 continue;
             }
             let said = json!({ "counted": one.accepted.counted });
@@ -57,8 +63,10 @@ pub async fn resume(app: &App, caller: &UserCaller, device_id: DeviceId) -> Resu
         Ok((device, accepted, all))
     })
     .await?;
-    for topic in [Topic::Devices, Topic::Incidents] {
-        let (organization_id, event_id) = (caller.organization_id.clone(), device.event_id.clone());
+    let here = [Topic::Devices, Topic::Incidents].map(|topic| (device.event_id.clone(), topic));
+    let elsewhere = told.into_iter().filter(|event_id| *event_id != device.event_id);
+    for (event_id, topic) in here.into_iter().chain(elsewhere.map(|event_id| (event_id, Topic::Incidents))) {
+        let organization_id = caller.organization_id.clone();
         app.hints.hint(Hint { organization_id, event_id, serial: None, topic });
     }
     tell(app, caller, brought);

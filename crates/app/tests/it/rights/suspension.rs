@@ -1,6 +1,10 @@
 //! Five failed syncs suspend a device (spec D19, S2 §7 "Repeated failed syncs").
 
-use admit_app::records::DeviceState;
+use admit_app::incidents::{self, Resolve};
+use admit_app::ports::{Hint, Topic};
+use admit_app::records::{DeviceState, IncidentStatus};
+use admit_core::gate::Direction;
+use admit_core::ids::EventId;
 use admit_core::limits::FAILED_SYNCS;
 use serde_json::json;
 
@@ -152,4 +156,131 @@ fn d19_pairing_anew_does_not_lift_a_suspension() {
     assert_eq!(device(&world, "p").state, DeviceState::Suspended);
     revoke(&world, "p", None);
     assert_eq!(device(&world, "p").state, DeviceState::Revoked);
+}
+
+/// A person answers the alert with a note: there is nothing else to say about a device.
+fn answer(world: &World) {
+    let said = Resolve { decision: None, scans: vec![], note: "we know".into() };
+    let incident_id = world.incident("repeated_failures").incident_id;
+    let shown = now(incidents::resolve(&world.app, &world.owner, incident_id, said)).unwrap();
+    assert_eq!(shown.incident.status, IncidentStatus::Resolved);
+}
+
+fn resume(world: &World) {
+    now(devices::resume(&world.app, &world.owner, id("p"))).unwrap();
+}
+
+/// Another live event with a gate `main`.
+fn second(world: &World) -> EventId {
+    let event = now(admit_app::events::create(&world.app, &world.owner, new_event("Second"))).unwrap().event_id;
+    let main = new_gate("main", Direction::In, &["general"]);
+    now(admit_app::gates::create(&world.app, &world.owner, event.clone(), main)).unwrap();
+    event
+}
+
+/// Pairs the phone to the gate `main` of an event by the key it holds; its new one.
+fn move_to(world: &World, event: &EventId, key: &str) -> String {
+    let token = pairing_tokens::create(&world.app, &world.owner, event.clone(), gate("main"), None);
+    pair(world, &now(token).unwrap().pairing_token, "p", Some(key)).unwrap().api_key
+}
+
+fn is_about(hint: &Hint, event: &EventId, topic: Topic) -> bool {
+    hint.event_id == *event && hint.topic == topic
+}
+
+fn alert() -> Vec<String> {
+    vec!["repeated_failures".to_owned()]
+}
+
+/// spec §3 "Incident", D19: an answer is about the five failures that a person looked at. The next five are others, and
+/// people aren't counted again until somebody hears of it.
+#[test]
+fn d19_each_suspension_alerts_the_organiser_whatever_was_answered_to_the_last() {
+    let world = World::new();
+    let phone = world.phone("p", "main");
+    for _ in 0..2 {
+        suspend(&world, &phone);
+        assert_eq!(world.open(), alert());
+        answer(&world);
+        assert_eq!(world.open(), Vec::<String>::new(), "it is answered as long as this suspension lasts");
+        fail(&world, &phone);
+        assert_eq!(world.open(), Vec::<String>::new());
+        resume(&world);
+        let incident = world.incident("repeated_failures");
+        assert_eq!((incident.status, incident.resolved_digest), (IncidentStatus::Cleared, None));
+        assert_eq!(incident.resolution.unwrap().note, "we know", "what was said of it stays to be read");
+    }
+    world.is_consistent();
+}
+
+/// I12, D19: the alert stands where the device was suspended; it goes on elsewhere, and the alert is over.
+#[test]
+fn d19_the_alert_is_over_where_the_device_was_suspended_wherever_it_goes_on() {
+    let world = World::new();
+    let phone = world.phone("p", "main");
+    suspend(&world, &phone);
+    let second = second(&world);
+    let key = move_to(&world, &second, &phone.caller.api_key);
+    assert_eq!((device(&world, "p").state, world.open()), (DeviceState::Suspended, alert()));
+    world.heard.take();
+    resume(&world);
+    assert_eq!((device(&world, "p").state, world.open()), (DeviceState::Active, Vec::new()));
+    assert_eq!(world.ledger().last().unwrap(), "device_resumed");
+    let heard = world.heard.take();
+    assert!(
+        heard.iter().any(|hint| is_about(hint, &world.event, Topic::Incidents)),
+        "whoever looks at the alert sees it go"
+    );
+    assert!(heard.iter().any(|hint| is_about(hint, &second, Topic::Devices)));
+    world.is_consistent();
+    // Answered before it moved, it is over all the same: the next time is told.
+    let key = move_to(&world, &world.event, &key);
+    suspend(&world, &phone);
+    answer(&world);
+    let key = move_to(&world, &second, &key);
+    resume(&world);
+    assert_eq!(world.incident("repeated_failures").status, IncidentStatus::Cleared);
+    move_to(&world, &world.event, &key);
+    suspend(&world, &phone);
+    assert_eq!(world.open(), alert());
+    world.is_consistent();
+}
+
+/// D10, D19: who approves a revoked device has dealt with its failures; it begins without any.
+#[test]
+fn d19_a_device_that_is_approved_anew_begins_without_failures() {
+    let world = World::new();
+    let phone = world.phone("p", "main");
+    suspend(&world, &phone);
+    revoke(&world, "p", None);
+    let ticket = ask(&world, "p");
+    approve(&world, &ticket, true).unwrap();
+    assert_eq!(world.open(), alert(), "until it fetches its key it is what it was");
+    claimed(&world, &ticket, "p");
+    assert_eq!((device(&world, "p").state, world.open()), (DeviceState::Active, Vec::new()));
+    for _ in 0..FAILED_SYNCS - 1 {
+        fail(&world, &phone);
+        assert_eq!(device(&world, "p").state, DeviceState::Active, "not five in a row");
+    }
+    fail(&world, &phone);
+    assert_eq!((device(&world, "p").state, world.open()), (DeviceState::Suspended, alert()));
+    world.is_consistent();
+}
+
+/// I12, D10, D19: approved for another event, its alert is over where it was suspended, and the ledger there says why.
+#[test]
+fn d19_the_alert_is_over_also_where_a_device_is_approved_for_another_event() {
+    let world = World::new();
+    let phone = world.phone("p", "main");
+    suspend(&world, &phone);
+    revoke(&world, "p", None);
+    let (second, ticket) = (second(&world), ask(&world, "p"));
+    let place = Some((second.clone(), gate("main")));
+    now(devices::approve_pairing(&world.app, &world.owner, &ticket.pairing_token, place, false)).unwrap();
+    world.heard.take();
+    assert_eq!(claimed(&world, &ticket, "p").event_id, second);
+    assert_eq!(world.open(), Vec::<String>::new());
+    assert_eq!(world.ledger().last().unwrap(), "device_returned");
+    assert!(world.heard.take().iter().any(|hint| is_about(hint, &world.event, Topic::Incidents)));
+    world.is_consistent();
 }
