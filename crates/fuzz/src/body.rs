@@ -21,8 +21,9 @@ pub fn body(bytes: &[u8]) {
 /// Whatever came: never larger than it may become, and what is capped in depth is the same where it is taken.
 fn came(coding: Coding, bytes: &[u8]) {
     let flat = decode(coding, bytes, false);
-    if let Ok(decoded) = &flat {
-        assert!(decoded.len() <= most(bytes.len()), "{} of {} bytes", decoded.len(), bytes.len());
+    match &flat {
+        Ok(decoded) => assert!(decoded.len() <= most(bytes.len()), "{} of {} bytes", decoded.len(), bytes.len()),
+        Err(refused) => assert!(!refused.detail().is_empty(), "whoever sent it is told why"),
     }
     match decode(coding, bytes, true) {
         Err(Refused::TooDeep) => {}

@@ -1,6 +1,5 @@
 //! Scans as facts: stored whole, resolved when read, merged over deliveries.
 
-use admit_core::barcode::BarcodeHash;
 use admit_core::incident::Subject;
 use admit_core::reduce::Resolved;
 use admit_core::review::{Decision, Review};

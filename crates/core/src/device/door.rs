@@ -266,8 +266,8 @@ impl State {
         let heard = self.cursor_serial();
         // Nor one of an epoch that is over, or of before what this device itself did since.
         let epoch = self.list.as_ref().map(|list| list.epoch);
-        let holds = |word: &Box<OnlineAnswer>| word.cursor.serial >= heard && Some(word.cursor.epoch) == epoch;
-        let word = self.questions.get(scan_id).cloned().flatten().filter(holds);
+        let holds = |word: &OnlineAnswer| word.cursor.serial >= heard && Some(word.cursor.epoch) == epoch;
+        let word = self.questions.get(scan_id).cloned().flatten().filter(|word| holds(word));
         let word = word.filter(|_| !self.knows_more(&about, Some(scan_id)));
         if let Some(word) = &word {
             asked.verdict = verdict_of(word);
