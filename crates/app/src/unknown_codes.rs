@@ -2,6 +2,7 @@
 //! came, in any 60 s. Who guesses codes learns nothing from then on; who scans at a door is never held up.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use admit_core::ids::{DeviceId, OrganizationId};
@@ -82,6 +83,34 @@ impl Drop for SetAside {
     }
 }
 
+/// What an upload uses up of its device's allowance. It is held by whoever stores it too: a device that hangs up meanwhile
+/// gets the stored answer later, and learns from it what it would have learned at once. Used up once, when it is settled
+/// or nobody holds it any more.
+#[derive(Debug)]
+pub struct Spending {
+    codes: Arc<UnknownCodes>,
+    key: Key,
+    at_ms: i64,
+    unknown: AtomicUsize,
+}
+
+impl Spending {
+    /// How many of the upload's codes were unknown, as it was found last; none where nothing is stored.
+    pub fn found(&self, unknown: usize) {
+        self.unknown.store(unknown, Ordering::SeqCst);
+    }
+    /// The upload is stored: before anybody hears of it, so that their next one finds the allowance used up.
+    pub fn settle(&self) {
+        self.codes.spend(&self.key.0, &self.key.1, self.unknown.swap(0, Ordering::SeqCst), self.at_ms);
+    }
+}
+
+impl Drop for Spending {
+    fn drop(&mut self) {
+        self.settle();
+    }
+}
+
 impl UnknownCodes {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Spent>> {
         self.devices.lock().unwrap_or_else(PoisonError::into_inner)
@@ -120,6 +149,16 @@ impl UnknownCodes {
         }
         let oldest = spent.log.first();
         oldest.map_or(1, |(at, _)| at.saturating_add(WINDOW_MS).saturating_sub(now_ms).clamp(1, WINDOW_MS))
+    }
+    /// Of an upload that is about to be stored: nothing is used up until it is.
+    pub fn spending(
+        self: &Arc<Self>,
+        organization_id: &OrganizationId,
+        device_id: &DeviceId,
+        now_ms: i64,
+    ) -> Arc<Spending> {
+        let key = (organization_id.clone(), device_id.clone());
+        Arc::new(Spending { codes: Arc::clone(self), key, at_ms: now_ms, unknown: AtomicUsize::new(0) })
     }
     /// Counts unknown codes that came in.
     pub fn spend(&self, organization_id: &OrganizationId, device_id: &DeviceId, items: usize, now_ms: i64) {

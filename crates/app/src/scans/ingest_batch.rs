@@ -78,16 +78,20 @@ pub async fn ingest_batch(app: &App, caller: &DeviceCaller, request: SyncRequest
     let events = parts.iter().map(|part| part.event_id.clone()).collect();
     let scope = Scope { events, ..Scope::organization(organization_id) };
     let draw = app.draw();
+    // It goes with the write too, which goes on when the device hangs up.
+    let spending = app.unknown_codes.spending(organization_id, &caller.device_id, now_ms);
     let done = {
-        let (caller, parts) = (caller.clone(), Arc::clone(&parts));
+        let (caller, parts, spending) = (caller.clone(), Arc::clone(&parts), Arc::clone(&spending));
         write(&*app.store, scope, move |tx| {
             let arriving = Arriving { caller: &caller, parts: &parts, digest, received_at, left };
-            store_batch(tx, &arriving, &mut draw.clone())
+            let done = store_batch(tx, &arriving, &mut draw.clone());
+            spending.found(done.as_ref().map_or(0, |done| done.unknown));
+            done
         })
         .await?
     };
+    spending.settle();
     // ⑩ Only after the commit, and only hints.
-    app.unknown_codes.spend(organization_id, &caller.device_id, done.unknown, now_ms);
     let status = if done.answer.rejected == 0 { "completed" } else { "partial_success" };
     let (processed, errors) = (done.answer.processed as u64, done.answer.rejected as u64);
     let (device_id, batch_id) = (&caller.device_id, &parts[0].batch_id);

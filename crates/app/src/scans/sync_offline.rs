@@ -82,10 +82,19 @@ pub async fn sync_offline(app: &App, caller: &DeviceCaller, request: ScansSyncRe
     let events = whole.parts.iter().map(|part| part.event_id.clone()).collect();
     let scope = Scope { events, pace: Pace::Usual, ..Scope::organization(&caller.organization_id) };
     let draw = app.draw();
+    // It goes with the write too, which goes on when the device hangs up.
+    let spending = app.unknown_codes.spending(&caller.organization_id, &caller.device_id, started_ms);
     let done = {
+        let spending = Arc::clone(&spending);
         let (caller, whole, clock) = (caller.clone(), Arc::clone(&whole), app.clock.clone());
-        write(&*app.store, scope, move |tx| store_whole(tx, &caller, &whole, &*clock, &mut draw.clone())).await?
+        write(&*app.store, scope, move |tx| {
+            let done = store_whole(tx, &caller, &whole, &*clock, &mut draw.clone());
+            spending.found(if let Ok(Done::Stored { unknown, .. }) = &done { *unknown } else { 0 });
+            done
+        })
+        .await?
     };
+    spending.settle();
     tell(app, caller, &whole, done)
 }
 
@@ -94,8 +103,7 @@ fn tell(app: &App, caller: &DeviceCaller, whole: &Whole, done: Done) -> Result<I
     let (organization_id, device_id) = (&caller.organization_id, &caller.device_id);
     let batch_id = &whole.parts[0].batch_id;
     match done {
-        Done::Stored { answer, status, arrived, unknown, held } => {
-            app.unknown_codes.spend(organization_id, device_id, unknown, whole.started_ms);
+        Done::Stored { answer, status, arrived, held, .. } => {
             let (processed, errors) = (answer.processed as u64, answer.rejected as u64);
             announce(app, organization_id, &Ended { device_id, batch_id, status, processed, errors }, &arrived);
             whole.parts.iter().for_each(|part| remember(app, organization_id, part));

@@ -7,6 +7,7 @@ mod lists;
 mod versions;
 mod damage;
 mod s1;
+mod hung_up;
 
 use admit_app::error::Error;
 use admit_app::ports::read;
