@@ -2,27 +2,16 @@
 
 use admit_core::decide::Screen;
 use admit_core::limits;
-use admit_core::scan::{Method, Stage};
+use admit_core::scan::Stage;
 use admit_core::wire::engine::{DecidedBy, Input};
 
 use super::phone::{Phone, Sent};
+use super::questions::{code, quick};
 use super::server::{Reply, Server, ticket};
 
 const ASK: &str = "/api/scans";
 const SYNC: &str = "/api/scanning/sync";
 
-/// A phone with a quick way to the server, known to be.
-fn quick() -> (Phone, Server) {
-    let mut server = Server::new();
-    let mut phone = Phone::new(1);
-    phone.quick = true;
-    phone.pair(&mut server);
-    phone.pass_online(&mut server, limits::HEARTBEAT_MS);
-    (phone, server)
-}
-fn code(phone: &mut Phone, text: &str) {
-    phone.input(Input::Code { text: text.into(), method: Method::Qr });
-}
 fn told(phone: &mut Phone, server: &mut Server, sent: &Sent) {
     let reply = server.answer(sent, phone.at_ms).unwrap();
     phone.answer(sent, &reply);

@@ -11,7 +11,7 @@ use super::server::{Server, ticket};
 const ASK: &str = "/api/scans";
 
 /// A phone with a quick way to the server, known to be.
-fn quick() -> (Phone, Server) {
+pub fn quick() -> (Phone, Server) {
     let mut server = Server::new();
     let mut phone = Phone::new(1);
     phone.quick = true;
@@ -19,7 +19,7 @@ fn quick() -> (Phone, Server) {
     phone.pass_online(&mut server, limits::HEARTBEAT_MS);
     (phone, server)
 }
-fn code(phone: &mut Phone, text: &str) {
+pub fn code(phone: &mut Phone, text: &str) {
     phone.input(Input::Code { text: text.into(), method: Method::Qr });
 }
 /// Whether the server is asked about a code; without an answer.
