@@ -3,7 +3,8 @@
 //! [`Engine::handle`] takes what happened outside ([`crate::wire::engine::Input`]) and answers with what to do
 //! ([`crate::wire::engine::Effect`]). Its journal is the only truth: the state after a restart is its rows, read in
 //! order. In reading order: the clock, what the rows add up to, what the server told, when to ask it, the list, the
-//! names, the state, what is known of a code, the verdict, the door, requests, asking before the door opens, uploads, guests' names, following the server, the panel, and the engine that ties them.
+//! names, the state, what is known of a code, the verdict, how full it is, the door, requests, asking before the door
+//! opens, uploads, guests' names, following the server, the panel, and the engine that ties them.
 
 pub mod clock;
 pub mod journal;
@@ -15,6 +16,7 @@ mod book;
 mod state;
 mod lookup;
 mod verdict;
+mod area;
 mod door;
 mod net;
 mod online;

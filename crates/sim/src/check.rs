@@ -149,9 +149,6 @@ fn shown_is_stored(truth: &Truth, side: &Side, found: &mut Found) {
         if revoked && restored {
             continue; // Its key may be erased, or known to nobody: the log is left on the phone.
         }
-        if phone.taken > 2 && !settled(phone) {
-            continue; // Only an organiser's approval lets it in again (spec D11, the way not built yet).
-        }
         if !revoked && !settled(phone) {
             found.push(("Q", format!("phone {n} is not at rest: {:?}, {} unsent", phone.phase(), phone.unsent())));
         }

@@ -5,6 +5,7 @@ use std::fmt;
 
 use admit_core::event::ReEntry;
 
+use crate::kept;
 use crate::rng::Rng;
 
 /// What one seed's world is like. Chances are per thousand.
@@ -72,6 +73,10 @@ pub struct Config {
     pub improper: bool,
     /// The server process is killed, each minute.
     pub server_crash: u32,
+    /// Whoever was let in, or not, shows the same code there again within seconds.
+    pub again: u32,
+    /// An upload is turned away while everything else goes through.
+    pub busy: u32,
 }
 
 impl Config {
@@ -82,7 +87,7 @@ impl Config {
         fn fault(rng: &mut Rng, most: u32) -> u32 {
             if rng.per_mille(500) { 0 } else { rng.below(u64::from(most)) as u32 + 1 }
         }
-        Self {
+        let mut config = Self {
             orgs: 1 + rng.below(2),
             devices: 1 + rng.below(4),
             legacy: rng.below(2),
@@ -114,7 +119,14 @@ impl Config {
             restores: if rng.per_mille(700) { 0 } else { 1 + rng.below(2) },
             improper: rng.per_mille(500),
             server_crash: fault(rng, 200),
+            again: fault(rng, 500),
+            busy: fault(rng, 500),
+        };
+        // A seed that was kept before there were these goes on as the world that it was.
+        if kept::before_later_faults(seed) {
+            (config.again, config.busy) = (0, 0);
         }
+        config
     }
 }
 
@@ -146,6 +158,8 @@ impl fmt::Display for Config {
             ("revoke", self.revoke),
             ("forge", self.forge),
             ("server_crash", self.server_crash),
+            ("again", self.again),
+            ("busy", self.busy),
         ];
         for (name, chance) in faults.into_iter().filter(|(_, chance)| *chance > 0) {
             write!(f, ", {name} {chance}")?;

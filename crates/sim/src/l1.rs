@@ -18,6 +18,7 @@ use admit_store_queries::hooks::{CommitFault, StatementFault};
 use futures_util::FutureExt;
 
 use crate::config::Config;
+use crate::kept;
 use crate::reach::Reach;
 use crate::rng::Rng;
 use crate::server::{Act, Reply, Request, Reviewable, Server, Truth};
@@ -105,6 +106,9 @@ pub struct L1 {
     /// The epoch as it was read last; nothing after a restore.
     epoch: Option<Epoch>,
     reach: Reach,
+    seed: u64,
+    /// What each organisation asked so far, and the server itself: a count.
+    served: Vec<u64>,
 }
 
 /// Runs a future that never waits.
@@ -177,6 +181,8 @@ impl L1 {
             begun: Vec::new(),
             epoch: None,
             reach: Reach::default(),
+            seed,
+            served: vec![0; config.orgs as usize + 1],
         };
         for org in 0..config.orgs {
             let owner = server.found(seed, org, config).unwrap_or_else(|error| panic!("no scene: {error}"));
@@ -200,6 +206,14 @@ impl L1 {
     fn serve(&mut self, now_ms: i64, org: usize) {
         self.machine.now_ms.store(now_ms, Ordering::Relaxed);
         self.machine.org.store(org, Ordering::Relaxed);
+        // Faults are drawn anew for each thing that is asked of the server: how many statements one took depends on what a
+        // process has in memory, and that on the other organisation's faults (trust I13).
+        self.served[org] += 1;
+        if kept::before_later_faults(self.seed) {
+            return; // It is kept as it was.
+        }
+        let faults = Rng::of(self.seed, "server faults", (org as u64) << 40 | self.served[org]);
+        self.machine.faults.lock().unwrap_or_else(PoisonError::into_inner)[org] = faults;
     }
 
     /// Notes the epoch, if it is another than before.

@@ -86,6 +86,9 @@ impl Ledger {
             let held = self.heads.entry((device_id.clone(), log_id)).or_default();
             *held = head.max(*held);
         }
+        if answer.status == 500 {
+            self.broken("Q", format!("{route} was answered: internal error"));
+        }
         let Some(sent) = sync else { return };
         if answer.status == 200
             && let Ok(receipt) = serde_json::from_slice::<SyncAnswer>(&answer.body)

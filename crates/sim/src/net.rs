@@ -56,6 +56,23 @@ impl<S: Server> World<S> {
             let page = self.as_receipt(&wire, page, Mutant::PortalIsReceipt);
             return self.answer(side, &asker, there, page);
         }
+        if chaos
+            && config.busy > 0
+            && wire.route() == "/api/scanning/sync"
+            && self.sides[side].extra.per_mille(config.busy)
+        {
+            self.reach.hit("upload turned away");
+            let later = Response {
+                status: 503,
+                headers: vec![
+                    ("content-type".into(), "application/problem+json".into()),
+                    ("retry-after".into(), "5".into()),
+                ],
+                body: br#"{"type":"/problems/busy","title":"busy","status":503,"code":"busy","detail":"come back"}"#
+                    .to_vec(),
+            };
+            return self.answer(side, &asker, there, later);
+        }
         if chaos && drop {
             return self.reach.hit("request lost on the way");
         }
@@ -124,7 +141,11 @@ impl<S: Server> World<S> {
         let held = &mut self.sides[side];
         if wire.route() == "/api/scanning/pair" {
             let taken = &mut held.phones[asker.phone].taken;
-            *taken = if answer.status == 409 { *taken + 1 } else { 0 };
+            match answer.status {
+                409 => *taken += 1,
+                200 => *taken = 0,
+                _ => {}
+            }
         }
         held.ledger.answered(asker.author.as_ref(), wire, answer);
         let line = format_args!("server {} {} {:08x}", answer.status, wire.route(), short(&answer.body));

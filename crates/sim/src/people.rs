@@ -92,6 +92,8 @@ impl<S: Server> World<S> {
             97 => "\u{1f39f} ünïcode".to_owned(),
             _ => "bad\u{0}code".to_owned(),
         };
+        self.sides[side].phones[phone].last_code = Some(text.clone());
+        let rng = &mut self.sides[side].rng;
         let input = Input::Code { text, method: Method::Qr };
         let switch = rng.per_mille(150);
         let direction = if rng.per_mille(500) { Direction::In } else { Direction::Out };
@@ -127,7 +129,9 @@ impl<S: Server> World<S> {
             self.reach.hit_if(asked && !confirmed, "decided alone after asking");
             held.phones[phone].shown.insert(scan_id.clone());
         }
+        self.show_again(side, phone);
         let Some(scan_id) = verdict.scan_id.clone() else { return };
+        let held = &mut self.sides[side];
         let rng = &mut held.rng;
         let waits = matches!(verdict.screen.as_str(), "admit_party" | "full" | "check");
         let next = if waits && rng.per_mille(880) {
@@ -150,6 +154,22 @@ impl<S: Server> World<S> {
         if let Some(input) = next {
             let at = now_ms + self.sides[side].rng.between(500, 4_000);
             self.at(side, at, Ev::Input { phone, generation, input: Box::new(input), body: Vec::new() });
+        }
+    }
+
+    /// Somebody comes back with the same code to the same phone: the rest of a party, or whoever hopes for one more.
+    fn show_again(&mut self, side: usize, phone: usize) {
+        let (now_ms, chaos, again) = (self.now_ms, self.chaos(), self.config.again);
+        let held = &mut self.sides[side];
+        let Some(text) = held.phones[phone].last_code.clone() else { return };
+        if chaos && again > 0 && held.extra.per_mille(again) {
+            // Just after, or when the phone no longer takes it for the same showing ([`limits::SAME_TICKET_MS`]).
+            let (least, most) = *held.extra.pick(&[(1_000, 12_000), (60_500, 75_000)]);
+            let at = now_ms + held.extra.between(least, most);
+            let generation = held.phones[phone].generation;
+            let input = Box::new(Input::Code { text, method: Method::Qr });
+            self.reach.hit("code shown again");
+            self.at(side, at, Ev::Input { phone, generation, input, body: Vec::new() });
         }
     }
 
@@ -183,11 +203,36 @@ impl<S: Server> World<S> {
         if held.taken > 2 && held.kept.is_empty() {
             return self.kill(side, phone, true);
         }
+        // No link lets this phone in, and its scans are on it alone: it shows a code of its own (spec D11).
+        let by_code = (held.taken > 0 || known) && !held.kept.is_empty();
+        let (phase, code) = (held.phase(), held.view.as_ref().and_then(|view| view.pairing_code.clone()));
         // Who waits for a pairing that does not come tries again.
-        let stuck = held.phase() == Phase::Pairing && self.sides[side].rng.per_mille(400);
-        if !known && (stuck || matches!(self.sides[side].phones[phone].phase(), Phase::Unpaired | Phase::KeyUnknown)) {
-            self.pair(side, phone, now_ms + 200);
+        let stuck = phase == Phase::Pairing && self.sides[side].rng.per_mille(400);
+        match code {
+            Some(code) if !stuck => self.approve(side, phone, code),
+            _ if !stuck && !matches!(phase, Phase::Unpaired | Phase::KeyUnknown) => {}
+            _ if by_code => self.ask_pairing(side, phone, now_ms + 200),
+            _ if known => {}
+            _ => self.pair(side, phone, now_ms + 200),
         }
+    }
+
+    /// An organiser approves the code that a phone shows. A revoked one is back by that.
+    fn approve(&mut self, side: usize, phone: usize, code: String) {
+        let gate_id = gate_id(GATES[phone % GATES.len()].0);
+        if self.act(side, &Act::Approve { code, gate_id }).is_some() {
+            let held = &mut self.sides[side];
+            if let Some((device_id, _)) = &held.phones[phone].identity {
+                self.reach.hit_if(held.ledger.revoked.remove(device_id), "revoked phone let in again");
+            }
+        }
+    }
+
+    /// Staff let a phone show its own code, for the organiser to approve.
+    fn ask_pairing(&mut self, side: usize, phone: usize, at_ms: i64) {
+        let generation = self.sides[side].phones[phone].generation;
+        let input = Box::new(Input::AskPairing { name: format!("Phone {phone}") });
+        self.at(side, at_ms, Ev::Input { phone, generation, input, body: Vec::new() });
     }
 
     fn befall(&mut self, side: usize, phone: usize) {

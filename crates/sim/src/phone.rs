@@ -76,6 +76,8 @@ pub struct Phone {
     pub stepped: Option<i64>,
     /// Pairings refused because the server knows this device under a key the phone does not have.
     pub taken: u32,
+    /// The code that was shown to it last.
+    pub last_code: Option<String>,
     /// The list it was last given, for replays.
     pub old_list: Option<Response>,
     random: Rng,
@@ -109,6 +111,7 @@ impl Phone {
             stepped_unseen: false,
             stepped: None,
             taken: 0,
+            last_code: None,
             old_list: None,
             random: Rng::of(seed, "phone", index),
             sessions: 0,

@@ -46,6 +46,7 @@ pub const MUST_REACH: &[&str] = &[
     "captive portal",
     "clock set back",
     "clock set forward",
+    "code shown again",
     "crash with an append under way",
     "crash with unsent scans",
     "decided alone after asking",
@@ -73,6 +74,7 @@ pub const MUST_REACH: &[&str] = &[
     "shown by the server's word",
     "sleep",
     "storage cleared with unsent scans",
+    "upload turned away",
 ];
 
 /// What of that happens inside a server, where only level 0 looks.

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use admit_store_queries::contents::Contents;
 
 use crate::config::Config;
+use crate::kept::regressions;
 use crate::l0::L0;
 use crate::l1::{L1, Place, home};
 use crate::ledger::Violation;
@@ -125,21 +126,6 @@ impl fmt::Display for Report {
     }
 }
 
-/// Seeds that broke a promise once: run first, for ever. Level and seed a line, `#` begins a comment.
-pub const REGRESSIONS: &str = include_str!("../regressions.txt");
-
-/// The seeds of [`REGRESSIONS`] at a level.
-pub fn regressions(level: u8) -> Vec<u64> {
-    let lines = REGRESSIONS.lines().map(|line| line.split('#').next().unwrap_or_default());
-    lines
-        .filter_map(|line| {
-            let mut words = line.split_whitespace();
-            let of: u8 = words.next()?.parse().ok()?;
-            words.next()?.parse().ok().filter(|_| of == level)
-        })
-        .collect()
-}
-
 /// The embedded store in memory, and nothing before the use cases: level 1.
 pub fn embedded() -> Place<'static> {
     Place { build: &home::embedded, open: None }
@@ -179,9 +165,12 @@ pub fn run_seed_in(level: u8, seed: u64, options: &Options, place: &Place<'_>) -
     // The epoch is the server's, and facts name it: a roll-back rolls both back, and either one's device may be who finds
     // out (spec §3). So what the other one's device found out happens to the first one alone too, and nothing else does.
     if again && config.orgs > 1 {
-        let alone = once(&Config { orgs: 1, ..config.clone() }, false, &found_out);
+        let alone = once(&Config { orgs: 1, ..config.clone() }, options.keep_trace, &found_out);
         for part in differences(&alone.truths[0], &truths[0]) {
-            let what = format!("an organisation's {part} depend on whether another one exists");
+            // With a trace at hand, where the two worlds part.
+            let mut lines = alone.outcome.trace.iter().zip(&outcome.trace).filter(|(alone, beside)| alone != beside);
+            let parted = lines.next().map(|(alone, _)| format!(", from {alone}")).unwrap_or_default();
+            let what = format!("an organisation's {part} depend on whether another one exists{parted}");
             outcome.violations.push(Violation { invariant: "I13", what });
         }
     }
@@ -240,7 +229,7 @@ fn hidden(planted: Planted) -> u64 {
     if planted.is(Mutant::HiddenRandomness) { COUNTER.fetch_add(1, Ordering::Relaxed) } else { 0 }
 }
 
-/// Runs `n` seeds from `from` at level 0 or 1, on `jobs` threads; before them the seeds of [`REGRESSIONS`].
+/// Runs `n` seeds from `from` at level 0 or 1, on `jobs` threads; before them the seeds of [`REGRESSIONS`](crate::REGRESSIONS).
 pub fn run(level: u8, from: u64, n: u64, jobs: usize, options: &Options) -> Report {
     let seeds: Vec<u64> = regressions(level).into_iter().chain(from..from.saturating_add(n)).collect();
     run_seeds(level, &seeds, jobs, options, &embedded())

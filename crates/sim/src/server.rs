@@ -84,6 +84,13 @@ pub enum Reply {
 pub enum Act {
     /// Makes a pairing token for a gate.
     Token(GateId),
+    /// Approves the code that a phone shows (spec D11 way (b)).
+    Approve {
+        /// The code.
+        code: String,
+        /// Where the phone is to scan.
+        gate_id: GateId,
+    },
     /// Changes a rule, from now on or from the start.
     Rule {
         /// What.

@@ -61,6 +61,8 @@ type When = (i64, u64, u64);
 pub(crate) struct Side {
     pub org: u64,
     pub rng: Rng,
+    /// For what was added later, so that worlds without it stay what they were.
+    pub extra: Rng,
     pub phones: Vec<Phone>,
     pub legacy: Vec<crate::client::Client>,
     pub ledger: Ledger,
@@ -111,6 +113,7 @@ impl<S: Server> World<S> {
             Side {
                 org,
                 rng,
+                extra: Rng::of(seed, "side, extra", org),
                 phones: (0..config.devices).map(|index| Phone::new(seed, index, clock(index))).collect(),
                 legacy: (0..config.legacy).map(|index| crate::client::Client::new(seed, index)).collect(),
                 ledger: Ledger::default(),
@@ -160,6 +163,7 @@ impl<S: Server> World<S> {
     /// An organiser acts.
     pub(crate) fn act(&mut self, side: usize, act: &Act) -> Option<String> {
         self.sides[side].stirred += 1;
+        self.sides[side].trace.line(self.now_ms - BEGINNING_MS, format_args!("organiser: {act:?}"));
         self.server.act(self.now_ms, self.sides[side].org, act)
     }
 
@@ -443,14 +447,22 @@ impl<S: Server> World<S> {
         faults
     }
 
+    /// Something befalls the server, for the reader of each organisation's trace.
+    fn note(&mut self, what: &str) {
+        let at_ms = self.now_ms - BEGINNING_MS;
+        self.sides.iter_mut().for_each(|side| side.trace.line(at_ms, format_args!("{what}")));
+    }
+
     fn server_fault(&mut self, fault: ServerFault) {
         self.sides.iter_mut().for_each(|side| side.stirred += 1);
         match fault {
             ServerFault::Backup => {
+                self.note("a backup is taken");
                 self.server.backup();
                 self.sides.iter_mut().for_each(|side| side.ledger.backup());
             }
             ServerFault::Restore { proper } => {
+                self.note(if proper { "the server is restored" } else { "the server is restored without the command" });
                 self.server.restore(self.now_ms, proper);
                 self.sides.iter_mut().for_each(|side| side.ledger.restore());
             }

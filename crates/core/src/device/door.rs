@@ -80,7 +80,7 @@ impl State {
 
     /// Whether the server counts this scan by its claim, which it was asked about: as the one person it said may go in. It
     /// lost that if it was restored since.
-    fn was_counted(&self, own: &OwnScan) -> bool {
+    pub fn was_counted(&self, own: &OwnScan) -> bool {
         let here = self.list.as_ref().is_some_and(|list| own.scan.epoch == Some(list.epoch));
         own.shown.confirmed && here && own.scan.count == 1 && own.scan.kind != ScanKind::Revert
     }
@@ -129,28 +129,6 @@ impl State {
             area_inside: self.area_inside(),
         });
         Some(Asked { kind, stamp, standing, verdict })
-    }
-
-    /// Persons in the area behind this gate: as the server last counted them, and with them this device's own that it had
-    /// not received. 0 where the gate has no capacity or the server was not heard of lately: it is advice, and old
-    /// advice would hold a queue for nothing.
-    fn area_inside(&self) -> u32 {
-        let (Some(area), Some(paired)) = (&self.area, self.paired()) else { return 0 };
-        let here = area.event_id == paired.event_id && area.gate_id == paired.gate_id;
-        let fresh = self.mono().saturating_sub(area.heard_mono_ms) <= limits::AREA_KNOWN_MS;
-        if !here || !fresh || self.gate().is_none_or(|gate| gate.capacity.is_none()) {
-            return 0;
-        }
-        let own = self.journal.waiting.iter().filter_map(|seq| self.journal.at_seq(*seq)).map(|own| &own.scan);
-        let own = own.filter(|scan| scan.opened && scan.stage == Stage::Final && scan.event_id == paired.event_id);
-        let moved: i64 = own
-            .map(|scan| match scan.kind {
-                ScanKind::Entry => i64::from(self.journal.kept(scan)),
-                ScanKind::Exit => -i64::from(scan.count),
-                ScanKind::Revert => 0,
-            })
-            .sum();
-        u32::try_from((i64::from(area.inside) + moved).max(0)).unwrap_or(u32::MAX)
     }
 
     /// A repeat within a minute of the same code's own opened door here: neutral, and nothing is recorded

@@ -304,7 +304,7 @@ impl State {
             Ask::Pair => self.pairing_answered(answer),
             Ask::Time { gaps_ms } => self.time_answered(*gaps_ms, answer),
             Ask::List { event_id, .. } => self.list_answered(&ask, event_id, answer),
-            Ask::Changes { event_id } => self.changes_answered(&ask, event_id, answer),
+            Ask::Changes { event_id, of } => self.changes_answered(&ask, (event_id, *of), answer),
             Ask::Names { event_id, seen } => self.names_answered(&ask, event_id, *seen, answer),
             Ask::Heartbeat => self.heartbeat_answered(answer),
             Ask::Sync => self.upload_answered(answer),
@@ -372,7 +372,7 @@ impl State {
         if live && timed && !lanes.list.busy() && self.wants_list() {
             due.push((lanes.list.due_at(), State::ask_list));
         }
-        if live && !lanes.changes.busy() && self.list.is_some() {
+        if live && !lanes.changes.busy() && self.may_follow() {
             due.push((lanes.changes.due_at(), State::ask_changes));
         }
         if live && !lanes.names.busy() && self.wants_names() {

@@ -4,7 +4,7 @@ use super::clock::Exchange;
 use super::feed::{Feed, PageWrites};
 use super::list::{Download, List, delta_key, page_key, whole_key};
 use super::net::Answer;
-use super::state::{After, Area, Ask, Pairing, State};
+use super::state::{After, Ask, Pairing, State};
 use crate::ids::EventId;
 use crate::limits;
 use crate::manifest::compact;
@@ -260,6 +260,11 @@ impl State {
         self.list_checked_ms = None;
         let (epoch, version, content_hash) = (list.epoch, list.version, list.content_hash());
         self.note(Entry::List { event_id: event_id.clone(), epoch, version, content_hash });
+        if self.list.is_none() {
+            // The first heartbeat left before: the organiser need not read "list none" until the next.
+            let now = self.mono();
+            self.lanes.heartbeat.hurry(now);
+        }
         self.list = Some(list);
         self.names_follow_list();
     }
@@ -280,10 +285,17 @@ impl State {
 
     // ----------------------------------------------------------------------------------------------------- changes
 
+    /// Whether to ask what changed. The server leaves out rules that the list named has, so that must be one of the epoch
+    /// asked about: else what changed since the roll-back, by serials as low as that list's, would be in neither.
+    pub fn may_follow(&self) -> bool {
+        let asked = self.feed.ask_from().map(|cursor| cursor.epoch);
+        self.list.as_ref().is_some_and(|list| asked.is_none_or(|epoch| list.epoch >= epoch))
+    }
+
     /// Asks what changed; waits for news where nothing is known to be left.
     pub fn ask_changes(&mut self) {
         let Some(event_id) = self.paired().map(|paired| paired.event_id.clone()) else { return };
-        let version = self.list.as_ref().map_or(0, |list| list.version);
+        let Some((version, of)) = self.list.as_ref().map(|list| (list.version, list.epoch)) else { return };
         let query = match self.feed.ask_from() {
             Some(cursor) => {
                 format!("?cursor={cursor}&manifest_version={version}&wait={}", limits::CHANGES_WAIT_SECONDS)
@@ -292,13 +304,18 @@ impl State {
         };
         let path = format!("/api/scanning/events/{event_id}/changes{query}");
         let timeout_ms = limits::REQUEST_MS + limits::CHANGES_WAIT_SECONDS * 1_000;
-        self.send(Ask::Changes { event_id }, "GET", path, None, timeout_ms);
+        self.send(Ask::Changes { event_id, of }, "GET", path, None, timeout_ms);
     }
 
     /// The answer to it.
-    pub fn changes_answered(&mut self, ask: &Ask, event_id: &EventId, answer: &Answer<'_>) {
+    pub fn changes_answered(&mut self, ask: &Ask, (event_id, of): (&EventId, Epoch), answer: &Answer<'_>) {
         let Some(changes) = answer.read::<ChangesAnswer>() else { return self.refused_by_server(ask, answer) };
         if !self.heed_epoch(changes.cursor.epoch) {
+            return self.failed(ask);
+        }
+        if !changes.resync && changes.cursor.epoch != of {
+            // The list it was asked with is of another epoch ([`Self::may_follow`]): that of this one comes first.
+            self.heed_version((changes.cursor.epoch, changes.manifest_version));
             return self.failed(ask);
         }
         let again = changes.more || changes.resync;
@@ -324,8 +341,10 @@ impl State {
     pub fn ask_heartbeat(&mut self) {
         let (Some((_, log_id)), Some(paired)) = (&self.journal.identity, self.paired()) else { return };
         let path = format!("/api/scanning/events/{}/heartbeat", paired.event_id);
+        let log_id = log_id.clone();
+        self.begin_count();
         let request = HeartbeatRequest {
-            log_id: log_id.clone(),
+            log_id,
             head: self.journal.head_seq(),
             pending: self.journal.unsent(),
             battery: self.battery,
@@ -347,12 +366,7 @@ impl State {
         self.done(&Ask::Heartbeat, limits::HEARTBEAT_MS);
         self.measure(answer);
         self.suspended = beat.suspended;
-        self.area = beat.area_inside.map(|inside| Area {
-            event_id: beat.event_id.clone(),
-            gate_id: beat.gate_id.clone(),
-            inside,
-            heard_mono_ms: self.mono(),
-        });
+        self.heed_count(&beat);
         self.head_named = self.head_named.max(Some((beat.cursor.epoch, beat.cursor.serial)));
         let now = self.mono();
         if self.feed.cursor().is_none_or(|cursor| *cursor < beat.cursor) {

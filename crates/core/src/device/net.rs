@@ -102,7 +102,9 @@ impl State {
         self.lanes.of(ask).done(now, after_ms);
         self.online = true;
         self.captive = false;
-        if *ask != Ask::Pair && self.key_unknown.is_some_and(|asked| self.answering > asked) {
+        // These are answered whoever asks.
+        let keyless = matches!(ask, Ask::Pair | Ask::Time { .. } | Ask::Ping);
+        if !keyless && self.key_unknown.is_some_and(|asked| self.answering > asked) {
             // Known again (the server went back and forth): whatever waited for a pairing need not.
             self.key_unknown = None;
             self.lanes.all().into_iter().filter(|lane| lane.failures() > 0).for_each(|lane| lane.hurry(now));

@@ -83,8 +83,10 @@ pub(super) enum Ask {
         event_id: EventId,
         since: Option<u64>,
     },
+    /// `of`: the epoch of the list it names.
     Changes {
         event_id: EventId,
+        of: Epoch,
     },
     /// `seen`: the newest change known when it was asked.
     Names {
@@ -205,6 +207,19 @@ pub struct Area {
     pub inside: u32,
     /// When, by the monotonic clock.
     pub heard_mono_ms: i64,
+    /// What of this device is not among them.
+    pub uncounted: Uncounted,
+}
+
+/// What of this device's log a count of the server cannot hold: what was unsent when it was asked for, and all after.
+#[derive(Debug, Clone, Default)]
+pub struct Uncounted {
+    /// Seqs no receipt named.
+    pub unsent: BTreeSet<u64>,
+    /// The last seq there was.
+    pub head: u64,
+    /// An upload was under way.
+    pub unsure: bool,
 }
 
 /// Everything.
@@ -244,6 +259,8 @@ pub(super) struct State {
     pub suspended: bool,
     /// What the server last said of the area behind this gate.
     pub area: Option<Area>,
+    /// What its next count will not hold.
+    pub uncounted: Uncounted,
     /// The server does not know the key: the newest request that had left when it said so. Only an answer to a later
     /// one says otherwise.
     pub key_unknown: Option<u64>,

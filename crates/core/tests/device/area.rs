@@ -9,6 +9,9 @@ use admit_core::wire::engine::Input;
 use super::phone::Phone;
 use super::server::Server;
 
+const BEAT: &str = "/api/scanning/events/event/heartbeat";
+const SYNC: &str = "/api/scanning/sync";
+
 /// A phone at a gate whose area holds 100, where the server counts so many.
 fn behind(inside: u32) -> (Phone, Server) {
     behind_gate("north", inside)
@@ -54,6 +57,44 @@ fn of_them_only_who_went_in_counts_and_who_went_out_makes_room() {
     assert_eq!(phone.screen("A-1"), Screen::Exit);
     phone.input(Input::Direction { direction: Direction::In });
     assert_eq!([phone.screen("A-2"), phone.screen("A-3")], [Screen::Admit, Screen::Full]);
+}
+
+/// The server has them, but the count it told is of before: FULL does not go away until the next one.
+#[test]
+fn this_devices_scans_count_towards_it_when_the_server_has_them_too() {
+    let (mut phone, mut server) = behind(98);
+    assert_eq!([phone.screen("A-1"), phone.screen("A-2")], [Screen::Admit, Screen::Admit]);
+    phone.pass_online(&mut server, 7_000);
+    assert_eq!(phone.view().unsent, 0);
+    assert_eq!(phone.screen("A-3"), Screen::Full);
+    server.area_inside = Some(100);
+    phone.pass_online(&mut server, limits::HEARTBEAT_MS);
+    assert_eq!(phone.screen("A-4"), Screen::Full, "now the server counts them itself, and they are not counted twice");
+    server.area_inside = Some(99);
+    phone.pass_online(&mut server, limits::HEARTBEAT_MS);
+    assert_eq!(phone.screen("A-3"), Screen::Admit, "somebody went");
+}
+
+/// What left just before the heartbeat may be in the count or not.
+#[test]
+fn a_count_beside_an_upload_is_asked_for_again_soon() {
+    let (mut phone, mut server) = behind(98);
+    let beats = |phone: &Phone| phone.log.iter().filter(|sent| sent.is(BEAT)).count();
+    let before = beats(&phone);
+    phone.pass_online(&mut server, limits::HEARTBEAT_MS - 1_500);
+    assert_eq!(phone.screen("A-1"), Screen::Admit);
+    let upload = phone.take(SYNC);
+    while beats(&phone) == before {
+        phone.pass(500);
+    }
+    for sent in [phone.take(BEAT), upload] {
+        let reply = server.answer(&sent, phone.at_ms).unwrap();
+        phone.answer(&sent, &reply);
+    }
+    phone.pass_online(&mut server, limits::AREA_UNSURE_MS + 500);
+    assert_eq!(beats(&phone), before + 2);
+    phone.pass_online(&mut server, 4 * limits::AREA_UNSURE_MS);
+    assert_eq!(beats(&phone), before + 2, "that one stood alone");
 }
 
 #[test]

@@ -3,12 +3,14 @@
 use admit_core::manifest::compact;
 use admit_core::wire::engine::Phase;
 use admit_core::wire::journal::Entry;
+use admit_core::wire::scanning::HeartbeatRequest;
 
 use super::phone::{Phone, Sent};
 use super::server::{Reply, Server};
 
 const BEAT: &str = "/api/scanning/events/event/heartbeat";
 const SYNC: &str = "/api/scanning/sync";
+const TIME: &str = "/api/scanning/time";
 
 fn ready() -> (Phone, Server) {
     let mut server = Server::new();
@@ -52,12 +54,29 @@ fn only_an_answer_to_a_later_request_makes_an_unknown_key_known() {
     assert_eq!(phone.view().phase, Phase::Ready);
 }
 
+/// The time is told to whoever asks: that it was told says nothing about the key. (Simulator, level 2, seed 7001095: the
+/// phone said "ready" and hurried its refused uploads.)
+#[test]
+fn the_servers_time_does_not_make_an_unknown_key_known() {
+    let (mut phone, mut server) = ready();
+    phone.pass(31_000);
+    let beat = phone.take(BEAT);
+    phone.answer(&beat, &Reply::problem(401, "unknown_key"));
+    phone.pass(600_000);
+    let before = phone.requests.len();
+    while let Some(place) = phone.requests.iter().position(|sent| sent.is(TIME)) {
+        let time = phone.requests.remove(place);
+        told(&mut phone, &mut server, &time);
+    }
+    assert!(phone.requests.len() < before, "it was asked for");
+    assert_eq!(phone.view().phase, Phase::KeyUnknown);
+}
+
 #[test]
 fn a_key_that_is_known_again_hurries_what_failed_and_nothing_else() {
     let (mut phone, mut server) = ready();
     phone.pass_online(&mut server, 5_000);
-    let clocks =
-        |phone: &Phone| phone.log.iter().filter(|sent| sent.is("/api/scanning/time") && !sent.is_ping()).count();
+    let clocks = |phone: &Phone| phone.log.iter().filter(|sent| sent.is(TIME) && !sent.is_ping()).count();
     let before = clocks(&phone);
     phone.pass(26_000);
     let beat = phone.take(BEAT);
@@ -104,4 +123,17 @@ fn a_page_of_somebody_elses_is_a_portals_unless_it_is_an_error() {
         phone.answer(&beat, &Reply::html(status));
         assert_eq!((phone.view().captive, phone.view().online), (captive, false), "{status}");
     }
+}
+
+/// Whoever pairs twenty phones looks at the devices page whether each has the list.
+#[test]
+fn the_list_a_phone_has_is_told_as_soon_as_it_has_it() {
+    let mut server = Server::new();
+    let mut phone = Phone::new(1);
+    phone.pair(&mut server);
+    phone.pass_online(&mut server, 5_000);
+    let told = |sent: &Sent| serde_json::from_str::<HeartbeatRequest>(sent.body.as_deref()?).ok();
+    let beats = phone.log.iter().filter(|sent| sent.is(BEAT));
+    let versions: Vec<u64> = beats.filter_map(told).map(|beat| beat.manifest_version).collect();
+    assert!(versions.last().is_some_and(|version| *version > 0) && versions.len() <= 2, "{versions:?}");
 }

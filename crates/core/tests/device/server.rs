@@ -226,6 +226,13 @@ impl Server {
         self.epochs.push((self.epoch, self.serial));
     }
 
+    /// Rules above this serial were never made: what a restored backup lacks.
+    pub fn forget_rules(&mut self, serial: u64) {
+        self.rules.retain(|rule| rule.serial <= serial);
+        self.changed.retain(|_, of| *of <= serial);
+        (self.serial, self.version) = (serial, serial);
+    }
+
     pub fn pairing_link(&mut self) -> String {
         format!("https://tickets.example/scan/#pair=pairing-token-{}", self.pairings)
     }

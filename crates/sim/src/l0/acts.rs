@@ -120,6 +120,8 @@ impl L0 {
                 org.tokens.insert(token.clone(), Token { gate_id: gate_id.clone(), used_by: None });
                 return Some(token);
             }
+            // At level 0 a link lets every phone in that is not revoked: none shows a code of its own.
+            Act::Approve { .. } => return None,
             Act::Rule { change, from_start } => {
                 org.add_rules(now_ms, vec![change.clone()], *from_start);
                 // A ticket's rule touches that ticket; one of event, gate or device every ticket that was scanned.

@@ -1,6 +1,6 @@
 //! Level 2: a request by way of HTTP, of which only what comes back is seen.
 
-use admit_core::wire::scanning::{ChangesAnswer, PairAnswer, SyncAnswer};
+use admit_core::wire::scanning::{ChangesAnswer, PairAnswer, PairingTicket, SyncAnswer};
 
 use super::{L1, now};
 use crate::server::{Reply, Request, Response};
@@ -32,6 +32,11 @@ impl L1 {
                 if let Ok(paired) = serde_json::from_slice::<PairAnswer>(&answer.body) {
                     let org = self.owners.iter().position(|it| it.caller.organization_id == paired.organization_id);
                     self.texts.extend(org.map(|org| (paired.api_key, org)));
+                }
+            }
+            ("/api/scanning/pairing-requests", 201) => {
+                if let Ok(ticket) = serde_json::from_slice::<PairingTicket>(&answer.body) {
+                    self.belongs(&ticket.pairing_token, self.whose(request));
                 }
             }
             ("/api/scanning/sync", 200) => {

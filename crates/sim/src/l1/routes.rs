@@ -10,8 +10,8 @@ use admit_core::manifest::compact::MEDIA_TYPE;
 use admit_core::time::Timestamp;
 use admit_core::wire::problem::{Problem, read};
 use admit_core::wire::scanning::{
-    Cursor, DEVICE_TIME_HEADER, HeartbeatRequest, LogStatusRequest, PairAnswer, PairRequest, SERVER_TIME_HEADER,
-    SIGNATURE_HEADER, SyncRequest, TimeAnswer, WITNESS_HEADER, Witness,
+    Cursor, DEVICE_TIME_HEADER, HeartbeatRequest, LogStatusRequest, PairAnswer, PairRequest, PairingAsk, PairingTicket,
+    SERVER_TIME_HEADER, SIGNATURE_HEADER, SyncRequest, TimeAnswer, WITNESS_HEADER, Witness,
 };
 use admit_core::wire::scans::OnlineRequest;
 use serde_json::{Map, Value};
@@ -71,12 +71,26 @@ impl L1 {
         self.texts.get(text).or_else(|| self.texts.get(&token)).copied().unwrap_or(self.owners.len())
     }
 
+    /// Notes whose a key or a token is; nobody's is not noted.
+    pub(super) fn belongs(&mut self, text: &str, org: usize) {
+        if org < self.owners.len() {
+            self.texts.insert(text.to_owned(), org);
+        }
+    }
+
     pub(super) fn route(&mut self, request: &Request) -> Reply {
         if request.route() == "/api/scanning/pair" {
             return Reply::Answer(self.pair(request).unwrap_or_else(|error| refusal(&error)));
         }
+        if request.route() == "/api/scanning/pairing-requests" {
+            return Reply::Answer(self.note_wish(request).unwrap_or_else(|error| refusal(&error)));
+        }
         let caller = match now(devices::authenticate(&self.app, bearer(request).unwrap_or_default())) {
             Ok(caller) => caller,
+            // The time is told to whoever asks.
+            Err(_) if request.route() == "/api/scanning/time" => {
+                return Reply::Answer(self.time().unwrap_or_else(|error| refusal(&error)));
+            }
             Err(error) => return Reply::Answer(refusal(&error)),
         };
         if let Err(error) = self.heed_witness(&caller.organization_id, request) {
@@ -140,9 +154,15 @@ impl L1 {
             device_type: asked.device_type.map(|kind| kind.as_str().to_owned()),
             api_key: bearer(request).map(str::to_owned),
         };
-        let paired = now(devices::pair(&self.app, command))?;
-        if let Some(org) = org {
-            self.texts.insert(paired.api_key.clone(), org);
+        let claimed = match asked.claim_secret {
+            Some(secret) => now(devices::claim(&self.app, command, &secret))?,
+            None => devices::Claimed::Paired(now(devices::pair(&self.app, command))?),
+        };
+        let devices::Claimed::Paired(paired) = claimed else {
+            return Ok(raw(202, br#"{"status":"waiting"}"#.to_vec()));
+        };
+        if let Some(org) = self.owners.iter().position(|it| it.caller.organization_id == paired.organization_id) {
+            self.belongs(&paired.api_key, org);
         }
         Ok(ok(&PairAnswer {
             device_id: paired.device_id,
@@ -155,16 +175,27 @@ impl L1 {
         }))
     }
 
+    /// A device asks for a code of its own.
+    fn note_wish(&mut self, request: &Request) -> Result<Response> {
+        let asked: PairingAsk = body(request)?;
+        let wish = devices::RequestPairing {
+            device_id: asked.device_id,
+            name: asked.name,
+            device_type: asked.device_type.map(|kind| kind.as_str().to_owned()),
+        };
+        let devices::PairingTicket { pairing_token, claim_secret, expires_at } =
+            now(devices::request_pairing(&self.app, wish))?;
+        self.belongs(&pairing_token, self.whose(request));
+        let ticket = serde_json::to_vec(&PairingTicket { pairing_token, claim_secret, expires_at });
+        Ok(raw(201, ticket.unwrap_or_default()))
+    }
+
     /// `None` = a long poll with nothing new.
     fn ask(&mut self, caller: &DeviceCaller, request: &Request) -> Result<Option<Response>> {
         let app = &self.app;
         let route = request.route();
         Ok(Some(match route {
-            "/api/scanning/time" => {
-                let server_time = now(app.store.now())?;
-                let ms = server_time.ms();
-                ok(&TimeAnswer { received_at_ms: ms, sent_at_ms: ms, server_time })
-            }
+            "/api/scanning/time" => self.time()?,
             "/api/scanning/log-status" => {
                 ok(&now(devices::log_status(app, caller, body::<LogStatusRequest>(request)?))?)
             }
@@ -193,6 +224,12 @@ impl L1 {
                 }
             }
         }))
+    }
+
+    fn time(&self) -> Result<Response> {
+        let server_time = now(self.app.store.now())?;
+        let ms = server_time.ms();
+        Ok(ok(&TimeAnswer { received_at_ms: ms, sent_at_ms: ms, server_time }))
     }
 
     fn manifest(&self, caller: &DeviceCaller, event_id: &EventId, request: &Request) -> Result<Response> {

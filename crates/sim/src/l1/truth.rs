@@ -81,6 +81,7 @@ fn collect(tx: &mut dyn Tx, event_id: &EventId, tickets: &[TicketId]) -> Result<
     let subjects = tx.subjects_with_scans(event_id)?;
     // Also those whose import was committed and its answer lost: this world never learned their ids.
     let mut known: BTreeSet<TicketId> = tickets.iter().cloned().collect();
+    known.extend(tx.manifest_rows(event_id)?.into_iter().map(|(_, ticket)| ticket.ticket_id));
     known.extend(subjects.iter().filter_map(|key| Subject::from_key(key)?.ticket_id().cloned()));
     let known: Vec<TicketId> = known.into_iter().collect();
     let LoadedRules { book, tickets: ticket_rules } = tx.load_rules(event_id, &known)?;

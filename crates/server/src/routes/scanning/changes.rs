@@ -51,7 +51,7 @@ struct Asked {
     params(
         ("id" = String, Path, description = "Event"),
         ("cursor" = Option<String>, Query, description = "As the last answer gave it; absent: from the start"),
-        ("manifest_version" = Option<u64>, Query, description = "Version of the device's list", maximum = 9007199254740991i64),
+        ("manifest_version" = Option<u64>, Query, description = "Version of the device's list, if it is of the cursor's epoch: ticket rules that such a list has are left out", maximum = 9007199254740991i64),
         ("wait" = Option<u64>, Query, description = "Seconds to wait for news, at most 25", maximum = 25),
     ), security(("device_key" = [])), responses(
     (status = 200, description = "Changes", body = doc::ChangesAnswer),

@@ -1,0 +1,29 @@
+//! Seeds that are kept, because they once found something.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+/// Seeds that broke a promise once: run first, for ever. Level and seed a line, `#` begins a comment.
+pub const REGRESSIONS: &str = include_str!("../regressions.txt");
+
+/// The seeds of [`REGRESSIONS`] at a level.
+pub fn regressions(level: u8) -> Vec<u64> {
+    let lines = REGRESSIONS.lines().map(|line| line.split('#').next().unwrap_or_default());
+    lines
+        .filter_map(|line| {
+            let mut words = line.split_whitespace();
+            let of: u8 = words.next()?.parse().ok()?;
+            words.next()?.parse().ok().filter(|_| of == level)
+        })
+        .collect()
+}
+
+/// Whether a seed of any level is kept from before there were the faults `again` and `busy`: with them it would be
+/// another world.
+pub fn before_later_faults(seed: u64) -> bool {
+    static EARLIER: LazyLock<BTreeSet<u64>> = LazyLock::new(|| {
+        let lines = REGRESSIONS.lines().take_while(|line| !line.starts_with("# With again and busy"));
+        lines.filter_map(|line| line.split_whitespace().nth(1)?.parse().ok()).collect()
+    });
+    EARLIER.contains(&seed)
+}
