@@ -62,9 +62,6 @@ pub const SYNC_EVERY_MS: i64 = 6_000;
 pub const HEARTBEAT_MS: i64 = 30_000;
 /// How long what the server last said of a gate's area is acted on, in milliseconds.
 pub const AREA_KNOWN_MS: i64 = 10 * 60_000;
-/// When a device asks again how many are in its gate's area if an upload was under way as they were counted, in
-/// milliseconds.
-pub const AREA_UNSURE_MS: i64 = 5_000;
 /// Uncertainty of a v1 or S2 scan's time, in milliseconds (spec §4).
 pub const LEGACY_UNCERTAINTY_MS: u64 = 1_000;
 /// How far outside the event a scan's time is still plausible, in milliseconds (spec §4).

@@ -77,6 +77,8 @@ pub struct Config {
     pub again: u32,
     /// An upload is turned away while everything else goes through.
     pub busy: u32,
+    /// Persons that the area behind each gate holds.
+    pub capacity: Option<u32>,
 }
 
 impl Config {
@@ -121,10 +123,11 @@ impl Config {
             server_crash: fault(rng, 200),
             again: fault(rng, 500),
             busy: fault(rng, 500),
+            capacity: if rng.per_mille(500) { None } else { Some(1 + rng.below(8) as u32) },
         };
         // A seed that was kept before there were these goes on as the world that it was.
         if kept::before_later_faults(seed) {
-            (config.again, config.busy) = (0, 0);
+            (config.again, config.busy, config.capacity) = (0, 0, None);
         }
         config
     }
@@ -140,6 +143,9 @@ impl fmt::Display for Config {
         write!(f, " in {} s", self.chaos_ms / 1_000)?;
         if *quantum_ms > 1 {
             write!(f, ", all moments multiples of {quantum_ms} ms")?;
+        }
+        if let Some(capacity) = self.capacity {
+            write!(f, ", {capacity} an area")?;
         }
         let faults = [
             ("drop", self.drop),

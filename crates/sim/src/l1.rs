@@ -212,7 +212,10 @@ impl L1 {
         if kept::before_later_faults(self.seed) {
             return; // It is kept as it was.
         }
-        let faults = Rng::of(self.seed, "server faults", (org as u64) << 40 | self.served[org]);
+        // What is nobody's, or the server's own, is the same beside another organisation and alone.
+        let nobody = org + 1 == self.served.len();
+        let of = if nobody { u64::MAX - now_ms.unsigned_abs() } else { (org as u64) << 40 | self.served[org] };
+        let faults = Rng::of(self.seed, "server faults", of);
         self.machine.faults.lock().unwrap_or_else(PoisonError::into_inner)[org] = faults;
     }
 
@@ -251,6 +254,7 @@ impl Server for L1 {
         match act {
             // Its commit may have happened and the answer been lost: what is there counts.
             Act::Revoke(device_id) => self.is_revoked(org as usize, device_id).then(|| device_id.to_string()),
+            Act::Approve { code, .. } => self.is_approved(org as usize, code).then(|| code.clone()),
             _ => done.unwrap_or_default(),
         }
     }

@@ -1,41 +1,38 @@
-//! How full it is behind this gate: as the server last counted, and what this device did that the count cannot hold.
+//! How full it is behind this gate: as the server last counted, and what this device did that is not in the count.
 
 use std::collections::BTreeSet;
 
-use super::journal::OwnScan;
-use super::state::{Area, State, Uncounted};
+use super::journal::{Delivery, OwnScan};
+use super::state::{Area, Beat, State};
+use crate::ids::{GateId, ScanId};
 use crate::limits;
-use crate::scan::{ScanKind, Stage};
+use crate::scan::{Scan, ScanKind, Stage};
 use crate::wire::scanning::HeartbeatAnswer;
 
 impl State {
-    /// A heartbeat leaves, and its answer may bring a count: what of this device the server cannot have counted then.
-    pub fn begin_count(&mut self) {
+    /// A heartbeat leaves, and its answer may bring a count.
+    pub fn begin_beat(&mut self) {
         // A gate without a capacity asks for no count, and a backlog is long.
         let counts = self.gate().is_some_and(|gate| gate.capacity.is_some());
         let unsent = if counts { self.journal.waiting.clone() } else { BTreeSet::new() };
-        self.uncounted = Uncounted { unsent, head: self.journal.head_seq(), unsure: self.lanes.sync.busy() };
+        self.beat = Beat { listed: self.list.is_some(), unsent, head: self.journal.head_seq() };
     }
 
-    /// The count came. An upload that was under way meanwhile may be in it or not: then the next one comes soon.
+    /// The count came, if this gate has one.
     pub fn heed_count(&mut self, beat: &HeartbeatAnswer) {
-        let now = self.mono();
-        let uncounted = std::mem::take(&mut self.uncounted);
-        let went = uncounted.unsent.iter().any(|seq| !self.journal.waiting.contains(seq));
-        if beat.area_inside.is_some() && (uncounted.unsure || went || self.lanes.sync.busy()) {
-            self.lanes.heartbeat.hurry(now.saturating_add(limits::AREA_UNSURE_MS));
-        }
+        let sent = std::mem::take(&mut self.beat);
         self.area = beat.area_inside.map(|inside| Area {
             event_id: beat.event_id.clone(),
             gate_id: beat.gate_id.clone(),
             inside,
-            heard_mono_ms: now,
-            uncounted,
+            at: (beat.cursor.epoch, beat.cursor.serial),
+            heard_mono_ms: self.mono(),
+            beat: sent,
         });
     }
 
-    /// Persons in the area behind this gate: as the server last counted them, and with them what this device did since or
-    /// had not handed over. 0 where the gate has no capacity or the server was not heard of lately: it is advice, and old
+    /// Persons in the area behind this gate: as the server last counted them, and what this device did there that the
+    /// count does not hold. 0 where the gate has no capacity or the server was not heard of lately: it is advice, and old
     /// advice would hold a queue for nothing.
     pub fn area_inside(&self) -> u32 {
         let (Some(area), Some(paired)) = (&self.area, self.paired()) else { return 0 };
@@ -44,20 +41,48 @@ impl State {
         if !here || !fresh || self.gate().is_none_or(|gate| gate.capacity.is_none()) {
             return 0;
         }
-        // Whether a receipt came since says nothing: the count is of before. Of what was asked about, the server counted
-        // the claim.
-        let unsent = area.uncounted.unsent.iter().filter_map(|seq| self.journal.at_seq(*seq));
-        let unsent = unsent.filter(|own| !self.was_counted(own));
-        let since = (area.uncounted.head + 1..=self.journal.head_seq()).filter_map(|seq| self.journal.at_seq(seq));
-        let own = unsent.chain(since).map(|own: &OwnScan| &own.scan);
-        let own = own.filter(|scan| scan.opened && scan.stage == Stage::Final && scan.event_id == paired.event_id);
-        let moved: i64 = own
-            .map(|scan| match scan.kind {
-                ScanKind::Entry => i64::from(self.journal.kept(scan)),
-                ScanKind::Exit => -i64::from(scan.count),
-                ScanKind::Revert => 0,
-            })
-            .sum();
+        // Only these can be missing in it: what is unsent, was so when it was asked for, or was made since.
+        let waiting = &self.journal.waiting;
+        let since = (area.beat.head + 1..=self.journal.head_seq()).filter(|seq| !waiting.contains(seq));
+        let seqs = waiting.iter().chain(area.beat.unsent.difference(waiting)).copied().chain(since);
+        let own: Vec<&OwnScan> = seqs.filter_map(|seq| self.journal.at_seq(seq)).collect();
+        let missing = |own: &&&OwnScan| {
+            own.scan.event_id == area.event_id && self.leads_here(&own.scan.gate_id) && !self.is_counted(own, area)
+        };
+        let mut undone = BTreeSet::new();
+        let moved: i64 = own.iter().filter(missing).map(|own| self.moves(&own.scan, area, &mut undone)).sum();
         u32::try_from((i64::from(area.inside) + moved).max(0)).unwrap_or(u32::MAX)
+    }
+
+    /// Whether a gate leads to the area behind this one: they share a zone, as the server reckons.
+    fn leads_here(&self, gate_id: &GateId) -> bool {
+        let (Some(list), Some(paired), Some(own)) = (&self.list, self.paired(), self.gate()) else { return false };
+        let shares = list.gates.get(gate_id).is_some_and(|gate| gate.zones.iter().any(|zone| own.zones.contains(zone)));
+        shares || *gate_id == paired.gate_id
+    }
+
+    /// Whether the count holds this scan, or never will: its receipt is of before it, so is the claim that the server
+    /// answered. What is held or refused counts for nobody until a person says so; of what a former epoch had the server
+    /// says soon whether it has it.
+    fn is_counted(&self, own: &OwnScan, area: &Area) -> bool {
+        let (epoch, serial) = area.at;
+        let received = own.receipt.is_some_and(|(of, at)| of == Some(epoch) && at <= serial);
+        let claimed = self.was_counted(own) && own.scan.epoch == Some(epoch) && own.scan.cursor <= serial;
+        let apart = matches!(own.delivery, Delivery::Held | Delivery::Rejected { .. } | Delivery::Asked);
+        received || claimed || apart
+    }
+
+    /// Persons by which a scan that is not in the count changes it. An undo of one that is takes back what that one says
+    /// no longer, once however often it was undone (`undone`).
+    fn moves<'a>(&'a self, scan: &'a Scan, area: &Area, undone: &mut BTreeSet<&'a ScanId>) -> i64 {
+        let way = |kind| if kind == ScanKind::Exit { -1 } else { 1 };
+        let kept = |scan: &Scan| i64::from(self.journal.kept(scan));
+        if scan.kind != ScanKind::Revert {
+            let went = scan.opened && scan.stage == Stage::Final;
+            return if went { way(scan.kind) * kept(scan) } else { 0 };
+        }
+        let target = scan.target_scan_id.as_ref().and_then(|id| self.journal.find(id));
+        let target = target.filter(|target| self.is_counted(target, area) && undone.insert(&target.scan.scan_id));
+        target.map_or(0, |target| way(target.scan.kind) * (kept(&target.scan) - i64::from(target.scan.count)))
     }
 }

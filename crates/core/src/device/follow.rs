@@ -260,10 +260,14 @@ impl State {
         self.list_checked_ms = None;
         let (epoch, version, content_hash) = (list.epoch, list.version, list.content_hash());
         self.note(Entry::List { event_id: event_id.clone(), epoch, version, content_hash });
+        let now = self.mono();
         if self.list.is_none() {
             // The first heartbeat left before: the organiser need not read "list none" until the next.
-            let now = self.mono();
             self.lanes.heartbeat.hurry(now);
+        }
+        if self.list.as_ref().is_none_or(|before| before.epoch != list.epoch) {
+            // What changed in this epoch could not be asked for until now.
+            self.lanes.changes.hurry(now);
         }
         self.list = Some(list);
         self.names_follow_list();
@@ -342,7 +346,7 @@ impl State {
         let (Some((_, log_id)), Some(paired)) = (&self.journal.identity, self.paired()) else { return };
         let path = format!("/api/scanning/events/{}/heartbeat", paired.event_id);
         let log_id = log_id.clone();
-        self.begin_count();
+        self.begin_beat();
         let request = HeartbeatRequest {
             log_id,
             head: self.journal.head_seq(),
@@ -363,7 +367,9 @@ impl State {
         if !self.heed_epoch(beat.cursor.epoch) {
             return self.failed(&Ask::Heartbeat);
         }
-        self.done(&Ask::Heartbeat, limits::HEARTBEAT_MS);
+        // A list that came meanwhile is told at once.
+        let told = self.beat.listed || self.list.is_none();
+        self.done(&Ask::Heartbeat, if told { limits::HEARTBEAT_MS } else { 0 });
         self.measure(answer);
         self.suspended = beat.suspended;
         self.heed_count(&beat);

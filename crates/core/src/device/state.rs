@@ -205,21 +205,23 @@ pub struct Area {
     pub gate_id: GateId,
     /// Persons.
     pub inside: u32,
+    /// The newest change that was in it: epoch, serial.
+    pub at: (Epoch, u64),
     /// When, by the monotonic clock.
     pub heard_mono_ms: i64,
-    /// What of this device is not among them.
-    pub uncounted: Uncounted,
+    /// What the heartbeat that asked for it told.
+    pub beat: Beat,
 }
 
-/// What of this device's log a count of the server cannot hold: what was unsent when it was asked for, and all after.
+/// This device as it was when a heartbeat left.
 #[derive(Debug, Clone, Default)]
-pub struct Uncounted {
+pub struct Beat {
+    /// It had a list.
+    pub listed: bool,
     /// Seqs no receipt named.
     pub unsent: BTreeSet<u64>,
     /// The last seq there was.
     pub head: u64,
-    /// An upload was under way.
-    pub unsure: bool,
 }
 
 /// Everything.
@@ -259,8 +261,8 @@ pub(super) struct State {
     pub suspended: bool,
     /// What the server last said of the area behind this gate.
     pub area: Option<Area>,
-    /// What its next count will not hold.
-    pub uncounted: Uncounted,
+    /// The heartbeat under way.
+    pub beat: Beat,
     /// The server does not know the key: the newest request that had left when it said so. Only an answer to a later
     /// one says otherwise.
     pub key_unknown: Option<u64>,

@@ -4,6 +4,7 @@ use admit_core::decide::Screen;
 use admit_core::gate::Direction;
 use admit_core::ids::GateId;
 use admit_core::limits;
+use admit_core::rule::GateChange;
 use admit_core::wire::engine::Input;
 
 use super::phone::Phone;
@@ -19,8 +20,8 @@ fn behind(inside: u32) -> (Phone, Server) {
 fn behind_gate(gate: &str, inside: u32) -> (Phone, Server) {
     let mut server = Server::new();
     server.gate_id = GateId::new(gate).unwrap();
-    server.hold(gate, 100);
-    server.area_inside = Some(inside);
+    server.change_gate(gate, GateChange::Capacity(Some(100)));
+    server.others_inside = Some(inside);
     let mut phone = Phone::ready(1, &mut server);
     phone.pass_online(&mut server, limits::HEARTBEAT_MS);
     (phone, server)
@@ -67,43 +68,78 @@ fn this_devices_scans_count_towards_it_when_the_server_has_them_too() {
     phone.pass_online(&mut server, 7_000);
     assert_eq!(phone.view().unsent, 0);
     assert_eq!(phone.screen("A-3"), Screen::Full);
-    server.area_inside = Some(100);
     phone.pass_online(&mut server, limits::HEARTBEAT_MS);
-    assert_eq!(phone.screen("A-4"), Screen::Full, "now the server counts them itself, and they are not counted twice");
-    server.area_inside = Some(99);
+    assert_eq!(phone.screen("A-4"), Screen::Full, "now the server counts them itself");
+    server.others_inside = Some(97);
     phone.pass_online(&mut server, limits::HEARTBEAT_MS);
     assert_eq!(phone.screen("A-3"), Screen::Admit, "somebody went");
 }
 
-/// What left just before the heartbeat may be in the count or not.
+/// A count is of a moment of the server's: what it had received by then is in it, however late the receipt comes.
 #[test]
-fn a_count_beside_an_upload_is_asked_for_again_soon() {
-    let (mut phone, mut server) = behind(98);
-    let beats = |phone: &Phone| phone.log.iter().filter(|sent| sent.is(BEAT)).count();
-    let before = beats(&phone);
+fn an_upload_that_the_count_holds_already_is_not_counted_twice() {
+    let (mut phone, mut server) = behind(97);
     phone.pass_online(&mut server, limits::HEARTBEAT_MS - 1_500);
-    assert_eq!(phone.screen("A-1"), Screen::Admit);
+    assert_eq!([phone.screen("A-1"), phone.screen("A-2")], [Screen::Admit, Screen::Admit]);
     let upload = phone.take(SYNC);
-    while beats(&phone) == before {
+    let receipt = server.answer(&upload, phone.at_ms).unwrap();
+    assert_eq!(server.ids().len(), 1, "the second one is sent with the next");
+    while !phone.asks(BEAT) {
         phone.pass(500);
     }
-    for sent in [phone.take(BEAT), upload] {
-        let reply = server.answer(&sent, phone.at_ms).unwrap();
-        phone.answer(&sent, &reply);
+    let beat = phone.take(BEAT);
+    let reply = server.answer(&beat, phone.at_ms).unwrap();
+    phone.answer(&beat, &reply);
+    assert_eq!(phone.screen("A-3"), Screen::Full, "that the server has one of the two is not known yet");
+    phone.answer(&upload, &receipt);
+    assert_eq!(phone.screen("A-4"), Screen::Admit);
+}
+
+#[test]
+fn what_was_undone_makes_room_again() {
+    // In the count, and undone since.
+    let (mut phone, mut server) = behind(99);
+    assert_eq!(phone.screen("A-1"), Screen::Admit);
+    let entry = phone.last_shown().scan_id.clone();
+    phone.pass_online(&mut server, limits::HEARTBEAT_MS);
+    phone.offline();
+    assert_eq!(phone.screen("A-2"), Screen::Full);
+    phone.input(Input::Undo { scan_id: entry, keep: 0 });
+    assert_eq!([phone.screen("A-2"), phone.screen("A-3")], [Screen::Admit, Screen::Full]);
+    // An exit by mistake.
+    let (mut phone, _) = behind_gate("both", 100);
+    phone.offline();
+    phone.input(Input::Direction { direction: Direction::Out });
+    assert_eq!(phone.screen("A-1"), Screen::Exit);
+    let exit = phone.last_shown().scan_id.clone();
+    phone.input(Input::Undo { scan_id: exit, keep: 0 });
+    phone.input(Input::Direction { direction: Direction::In });
+    assert_eq!(phone.screen("A-2"), Screen::Full);
+}
+
+/// What a restored server lacks went in all the same.
+#[test]
+fn what_a_rolled_back_server_lost_counts_as_soon_as_it_says_so() {
+    let (mut phone, mut server) = behind(98);
+    let before = server.serial;
+    assert_eq!([phone.screen("A-1"), phone.screen("A-2")], [Screen::Admit, Screen::Admit]);
+    phone.pass_online(&mut server, limits::HEARTBEAT_MS);
+    server.roll_back(before);
+    assert_eq!(server.ids().len(), 0);
+    for second in 0..40 {
+        phone.pass_online(&mut server, 1_000);
+        assert_eq!(phone.screen("A-3"), Screen::Full, "after {second} s");
     }
-    phone.pass_online(&mut server, limits::AREA_UNSURE_MS + 500);
-    assert_eq!(beats(&phone), before + 2);
-    phone.pass_online(&mut server, 4 * limits::AREA_UNSURE_MS);
-    assert_eq!(beats(&phone), before + 2, "that one stood alone");
+    assert!(server.ids().len() > 2, "it has them again");
 }
 
 #[test]
 fn how_full_it_is_behind_one_gate_says_nothing_of_another() {
     let mut server = Server::new();
     for gate in ["north", "both"] {
-        server.hold(gate, 100);
+        server.change_gate(gate, GateChange::Capacity(Some(100)));
     }
-    server.area_inside = Some(100);
+    server.others_inside = Some(100);
     let mut phone = Phone::ready(1, &mut server);
     phone.pass_online(&mut server, limits::HEARTBEAT_MS);
     assert_eq!(phone.screen("A-1"), Screen::Full);
@@ -115,6 +151,29 @@ fn how_full_it_is_behind_one_gate_says_nothing_of_another() {
     phone.offline();
     assert_eq!(phone.view().gate_name, "Gate both");
     assert_eq!(phone.screen("A-2"), Screen::Admit);
+}
+
+/// What it let in elsewhere is no crowd here.
+#[test]
+fn of_what_it_did_at_another_gate_a_phone_counts_what_leads_to_the_same_area() {
+    for (from, screen) in [("north", Screen::Admit), ("both", Screen::Full)] {
+        let mut server = Server::new();
+        server.change_gate("east", GateChange::Capacity(Some(100)));
+        server.change_gate("north", GateChange::Zones(vec!["general".into()]));
+        server.gate_id = GateId::new(from).unwrap();
+        server.others_inside = Some(99);
+        let mut phone = Phone::ready(1, &mut server);
+        phone.offline();
+        phone.scan("A-1");
+        server.gate_id = GateId::new("east").unwrap();
+        phone.requests.clear();
+        phone.input(Input::Online);
+        let beat = phone.take(BEAT);
+        let reply = server.answer(&beat, phone.at_ms).unwrap();
+        phone.answer(&beat, &reply);
+        assert_eq!((phone.view().gate_name.as_str(), phone.view().unsent), ("Gate east", 1));
+        assert_eq!(phone.screen("VIP-1"), screen, "{from}");
+    }
 }
 
 #[test]

@@ -323,7 +323,7 @@ fn what_is_voided_after_a_restore_is_not_missed_by_who_has_a_list_of_before() {
         assert_eq!(server.serial, backup + 1);
         pass_but(&[LIST], &mut phone, &mut server, 20);
         phone.answer(&asked, &list);
-        pass_but(&[LIST], &mut phone, &mut server, 40);
+        pass_but(&[LIST], &mut phone, &mut server, 3);
         assert_eq!(phone.view().list.as_ref().unwrap().version, backup);
         assert_eq!(phone.screen("A-1"), Screen::Refuse, "pages lost: {pages_lost}");
         let scan = phone.scans().last().cloned().unwrap();

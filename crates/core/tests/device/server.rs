@@ -14,7 +14,7 @@ use admit_core::reduce::{Reduced, Resolved, Rules, TicketState, reduce};
 use admit_core::rule::{
     Change, Effective, Epoch, Epochs, EventBook, EventChange, GateChange, Rule, TicketBook, TicketChange, When,
 };
-use admit_core::scan::{Digest, Fact, Judged, Scan, SignatureState};
+use admit_core::scan::{Digest, Fact, Judged, Scan, ScanKind, SignatureState, Stage};
 use admit_core::sign::{ApiKey, content_digest, pin_hash, verify_v2};
 use admit_core::ticket::{TicketRules, TicketStatus};
 use admit_core::time::Timestamp;
@@ -81,8 +81,8 @@ pub struct Server {
     pub changed: BTreeMap<TicketId, u64>,
     pub revoked: bool,
     pub suspended: bool,
-    /// Persons behind the gate, as it tells devices.
-    pub area_inside: Option<u32>,
+    /// Persons behind the gate whom others let in; with those whose scans it has they are what it tells devices.
+    pub others_inside: Option<u32>,
     /// What was asked before a door opened, and how it was answered.
     pub judged: BTreeMap<Digest, Reply>,
     /// It has no other event than its own.
@@ -124,7 +124,7 @@ impl Server {
             changed: BTreeMap::new(),
             revoked: false,
             suspended: false,
-            area_inside: None,
+            others_inside: None,
             judged: BTreeMap::new(),
             one_event: false,
             names: BTreeMap::new(),
@@ -192,9 +192,8 @@ impl Server {
         let change = GateChange::NamesOnDevices(allowed);
         self.rule(Change::Gate(GateId::new(gate_id).unwrap(), change), Effective::Start);
     }
-    /// How many persons the area behind a gate holds.
-    pub fn hold(&mut self, gate_id: &str, persons: u32) {
-        let change = GateChange::Capacity(Some(persons));
+    /// A gate changes: how many persons the area behind it holds, which zones it admits.
+    pub fn change_gate(&mut self, gate_id: &str, change: GateChange) {
         self.rule(Change::Gate(GateId::new(gate_id).unwrap(), change), Effective::Start);
     }
     /// Who holds a code's ticket, from now on.
@@ -349,8 +348,14 @@ impl Server {
             manifest_version: self.version,
             cursor: Cursor::at(self.epoch, self.serial),
             suspended: self.suspended,
-            area_inside: self.area_inside,
+            area_inside: self.others_inside.map(|others| others.saturating_add_signed(self.went_in())),
         }
+    }
+    /// Persons of the scans it has, less those who went out.
+    fn went_in(&self) -> i32 {
+        let opened =
+            self.stored.iter().map(|it| &it.fact.scan).filter(|scan| scan.opened && scan.stage == Stage::Final);
+        opened.map(|scan| if scan.kind == ScanKind::Exit { -(scan.count as i32) } else { scan.count as i32 }).sum()
     }
 
     pub fn manifest(&self, key: &str, at_ms: i64) -> Reply {

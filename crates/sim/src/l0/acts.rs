@@ -66,7 +66,7 @@ impl Org {
                 name: id.into(),
                 zones: vec!["general".into()],
                 direction,
-                capacity: None,
+                capacity: config.capacity,
                 names_on_devices: false,
                 entry_rules: vec![EntryRule::CheckTicketValid, EntryRule::CheckNotDuplicate],
             };

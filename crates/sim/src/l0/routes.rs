@@ -1,7 +1,9 @@
 //! Requests in, answers out.
 
-use admit_core::ids::{DeviceId, KeyId};
+use admit_core::ids::{DeviceId, GateId, KeyId};
 use admit_core::limits;
+use admit_core::occupancy::Occupancy;
+use admit_core::rule::When;
 use admit_core::sign::ApiKey;
 use admit_core::time::Timestamp;
 use admit_core::wire::problem::Problem;
@@ -219,7 +221,7 @@ impl L0 {
             manifest_version: org.version,
             cursor: Cursor::at(epoch, org.serial),
             suspended: false,
-            area_inside: None,
+            area_inside: org.area_inside(&caller.device_id),
         })
     }
 
@@ -236,6 +238,20 @@ impl L0 {
 }
 
 impl Org {
+    /// Persons in the area that a device's gate leads to, where it has a capacity.
+    fn area_inside(&self, device_id: &DeviceId) -> Option<u32> {
+        let gate = |gate_id: &GateId| self.book.gate(gate_id, When::Newest);
+        let own = gate(&self.devices[device_id].gate_id).filter(|own| own.capacity.is_some())?;
+        let mut occupancy = Occupancy::default();
+        self.derived.values().for_each(|reduced| occupancy.add(&Occupancy::of(reduced), 1));
+        let shares =
+            |gate_id: &GateId| gate(gate_id).is_some_and(|gate| gate.zones.iter().any(|zone| own.zones.contains(zone)));
+        let here = |gate_id: &GateId| *gate_id == self.devices[device_id].gate_id || shares(gate_id);
+        let flows = occupancy.gates.iter().filter(|(gate_id, _)| here(gate_id)).map(|(_, flow)| flow);
+        let inside: i64 = flows.map(|flow| flow.entered - flow.exited).sum();
+        Some(u32::try_from(inside.max(0)).unwrap_or(u32::MAX))
+    }
+
     /// A device says how far its log goes.
     pub(super) fn hear_of(&mut self, caller: &Caller, log_id: &admit_core::ids::LogId, head: u64) {
         let log = self.logs.entry((caller.device_id.clone(), log_id.clone())).or_default();

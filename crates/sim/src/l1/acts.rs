@@ -63,7 +63,7 @@ impl L1 {
                 name: None,
                 zones: Some(vec!["general".into()]),
                 direction: Some(direction),
-                capacity: None,
+                capacity: config.capacity,
                 names_on_devices: None,
                 entry_rules: None,
             };
@@ -121,7 +121,6 @@ impl L1 {
                 now(devices::approve_pairing(app, caller, code, Some((event_id, gate_id.clone())), false))?;
                 self.belongs(code, org);
                 self.reach.hit("phone let in by its own code");
-                return Ok(Some(code.clone()));
             }
             Act::Rule { change, from_start } => self.change(org, change, *from_start)?,
             Act::Import { ticket_id, code, rules } => {

@@ -31,6 +31,13 @@ impl L1 {
         device.ok().flatten().is_some_and(|device| device.state == DeviceState::Revoked)
     }
 
+    pub(super) fn is_approved(&self, org: usize, code: &str) -> bool {
+        let faults = self.machine.fault.swap(0, Ordering::Relaxed);
+        let request = now(admit_app::devices::show_request(&self.app, &self.owners[org].caller, code));
+        self.machine.fault.store(faults, Ordering::Relaxed);
+        request.is_ok_and(|request| request.approved)
+    }
+
     pub(super) fn read_reviewable(&self, org: usize) -> Result<Reviewable> {
         let owner = &self.owners[org];
         let event_id = owner.event_id.clone();
