@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::journal::{Delivery, OwnScan};
 use super::state::{Area, Beat, State};
-use crate::ids::{GateId, ScanId};
+use crate::ids::GateId;
 use crate::limits;
 use crate::scan::{Scan, ScanKind, Stage};
 use crate::wire::scanning::HeartbeatAnswer;
@@ -45,12 +45,9 @@ impl State {
         let waiting = &self.journal.waiting;
         let since = (area.beat.head + 1..=self.journal.head_seq()).filter(|seq| !waiting.contains(seq));
         let seqs = waiting.iter().chain(area.beat.unsent.difference(waiting)).copied().chain(since);
-        let own: Vec<&OwnScan> = seqs.filter_map(|seq| self.journal.at_seq(seq)).collect();
-        let missing = |own: &&&OwnScan| {
-            own.scan.event_id == area.event_id && self.leads_here(&own.scan.gate_id) && !self.is_counted(own, area)
-        };
-        let mut undone = BTreeSet::new();
-        let moved: i64 = own.iter().filter(missing).map(|own| self.moves(&own.scan, area, &mut undone)).sum();
+        let own = seqs.filter_map(|seq| self.journal.at_seq(seq)).filter(|own| !self.is_counted(own, area));
+        let here = own.filter(|own| own.scan.event_id == area.event_id && self.leads_here(&own.scan.gate_id));
+        let moved: i64 = here.map(|own| self.moves(&own.scan)).sum();
         u32::try_from((i64::from(area.inside) + moved).max(0)).unwrap_or(u32::MAX)
     }
 
@@ -72,17 +69,15 @@ impl State {
         received || claimed || apart
     }
 
-    /// Persons by which a scan that is not in the count changes it. An undo of one that is takes back what that one says
-    /// no longer, once however often it was undone (`undone`).
-    fn moves<'a>(&'a self, scan: &'a Scan, area: &Area, undone: &mut BTreeSet<&'a ScanId>) -> i64 {
-        let way = |kind| if kind == ScanKind::Exit { -1 } else { 1 };
-        let kept = |scan: &Scan| i64::from(self.journal.kept(scan));
-        if scan.kind != ScanKind::Revert {
-            let went = scan.opened && scan.stage == Stage::Final;
-            return if went { way(scan.kind) * kept(scan) } else { 0 };
+    /// Persons by which a scan that is not in the count changes it, less those it was undone for. An undo of one that is in
+    /// the count makes room with the next count: the server alone knows what it held of that.
+    fn moves(&self, scan: &Scan) -> i64 {
+        let persons = i64::from(self.journal.kept(scan));
+        match scan.kind {
+            _ if !scan.opened || scan.stage != Stage::Final => 0,
+            ScanKind::Entry => persons,
+            ScanKind::Exit => -persons,
+            ScanKind::Revert => 0,
         }
-        let target = scan.target_scan_id.as_ref().and_then(|id| self.journal.find(id));
-        let target = target.filter(|target| self.is_counted(target, area) && undone.insert(&target.scan.scan_id));
-        target.map_or(0, |target| way(target.scan.kind) * (kept(&target.scan) - i64::from(target.scan.count)))
     }
 }
