@@ -5,7 +5,8 @@ use admit_core::gate::Direction;
 use admit_core::ids::GateId;
 use admit_core::limits;
 use admit_core::rule::GateChange;
-use admit_core::wire::engine::Input;
+use admit_core::scan::Method;
+use admit_core::wire::engine::{DecidedBy, Input};
 
 use super::phone::Phone;
 use super::server::Server;
@@ -92,7 +93,43 @@ fn an_upload_that_the_count_holds_already_is_not_counted_twice() {
     phone.answer(&beat, &reply);
     assert_eq!(phone.screen("A-3"), Screen::Full, "that the server has one of the two is not known yet");
     phone.answer(&upload, &receipt);
-    assert_eq!(phone.screen("A-4"), Screen::Admit);
+    phone.pass_online(&mut server, 7_000);
+    assert_eq!(phone.view().unsent, 0);
+    assert_eq!([phone.screen("A-4"), phone.screen("A-5")], [Screen::Admit, Screen::Full], "nor is the other one");
+}
+
+/// The server counts whom it says to let in; that the door was opened comes with the next upload.
+#[test]
+fn whom_the_server_let_in_by_its_word_is_not_counted_twice() {
+    let mut server = Server::new();
+    server.change_gate("north", GateChange::Capacity(Some(100)));
+    server.others_inside = Some(98);
+    let mut phone = Phone::new(1);
+    phone.quick = true;
+    phone.pair(&mut server);
+    phone.input(Input::Code { text: "A-1".into(), method: Method::Qr });
+    let asked = phone.take("/api/scans");
+    let word = server.answer(&asked, phone.at_ms).unwrap();
+    phone.answer(&asked, &word);
+    assert_eq!((phone.last_shown().screen, phone.last_shown().decided_by), (Screen::Admit, DecidedBy::Server));
+    // Its upload is on the way as the next heartbeat leaves.
+    while !phone.asks(BEAT) {
+        phone.pass(500);
+        for sent in std::mem::take(&mut phone.requests) {
+            let answered = !sent.is(BEAT) && !sent.is(SYNC);
+            match Some(&sent).filter(|_| answered).and_then(|sent| server.answer(sent, phone.at_ms)) {
+                Some(reply) => phone.answer(&sent, &reply),
+                None => phone.requests.push(sent),
+            }
+        }
+    }
+    server.others_inside = Some(99);
+    let beat = phone.take(BEAT);
+    let reply = server.answer(&beat, phone.at_ms).unwrap();
+    phone.answer(&beat, &reply);
+    phone.offline();
+    assert_eq!(phone.view().unsent, 1);
+    assert_eq!([phone.screen("A-2"), phone.screen("A-3")], [Screen::Admit, Screen::Full]);
 }
 
 #[test]
