@@ -1,7 +1,9 @@
 //! Who is inside: what each subject adds to an event's counters (spec §3, architecture §4 "Counters change by Δ").
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
+use crate::gate::{GateRules, same_area};
 use crate::ids::GateId;
 use crate::reduce::Reduced;
 
@@ -70,6 +72,19 @@ impl Occupancy {
         for (gate_id, flow) in &other.gates {
             self.gate(gate_id, *flow, sign);
         }
+    }
+
+    /// Persons in the area that a gate leads to: who went in less who came out by every gate of that area. `None` where the
+    /// gate has no capacity to measure it by, or is not among the `rules`.
+    pub fn area_inside<G: Borrow<GateRules>>(
+        &self,
+        gate_id: &GateId,
+        rules: impl Fn(&GateId) -> Option<G>,
+    ) -> Option<u32> {
+        rules(gate_id)?.borrow().capacity?;
+        let flows = self.gates.iter().filter(|(other, _)| same_area(gate_id, other, &rules)).map(|(_, flow)| flow);
+        let inside: i64 = flows.map(|flow| flow.entered - flow.exited).sum();
+        Some(u32::try_from(inside.max(0)).unwrap_or(u32::MAX))
     }
 
     fn gate(&mut self, gate_id: &GateId, flow: GateFlow, sign: i64) {

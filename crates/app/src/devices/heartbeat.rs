@@ -1,5 +1,6 @@
 //! What a device tells about itself every 30 s (spec §5).
 
+use admit_core::ids::GateId;
 use admit_core::time::Timestamp;
 use admit_core::wire::scanning::{Cursor, HeartbeatAnswer, HeartbeatRequest};
 
@@ -42,20 +43,15 @@ pub async fn heartbeat(app: &App, caller: &DeviceCaller, beat: HeartbeatRequest)
     Ok(answer)
 }
 
-/// Persons in the area that the device's gate leads to: what went in less what came out through every gate that shares a
-/// zone with it. `None` where the gate has no capacity to measure it by.
+/// Persons in the area that the device's gate leads to, if the gate has a capacity.
 fn area_inside(tx: &mut dyn Tx, device: &DeviceRecord) -> Result<Option<u32>> {
     let gates = gates::all(tx, &device.event_id)?;
-    let Some(own) = gates.iter().find(|gate| gate.gate_id == device.gate_id && gate.rules.capacity.is_some()) else {
+    let rules = |gate_id: &GateId| gates.iter().find(|gate| gate.gate_id == *gate_id).map(|gate| &gate.rules);
+    // Without a capacity nobody asks for the count.
+    if rules(&device.gate_id).is_none_or(|gate| gate.capacity.is_none()) {
         return Ok(None);
-    };
-    let shares = |gate: &&gates::Gate| {
-        gate.gate_id == own.gate_id || gate.rules.zones.iter().any(|zone| own.rules.zones.contains(zone))
-    };
-    let occupancy = tx.occupancy(&device.event_id)?;
-    let flows = gates.iter().filter(shares).filter_map(|gate| occupancy.gates.get(&gate.gate_id));
-    let inside: i64 = flows.map(|flow| flow.entered - flow.exited).sum();
-    Ok(Some(u32::try_from(inside.max(0)).unwrap_or(u32::MAX)))
+    }
+    Ok(tx.occupancy(&device.event_id)?.area_inside(&device.gate_id, rules))
 }
 
 /// A log's row is written by batches and heartbeats alike, and not always under the same event's head: both read the

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::journal::{Delivery, OwnScan};
 use super::state::{Area, Beat, State};
+use crate::gate::same_area;
 use crate::ids::GateId;
 use crate::limits;
 use crate::scan::{Scan, ScanKind, Stage};
@@ -46,16 +47,10 @@ impl State {
         let since = (area.beat.head + 1..=self.journal.head_seq()).filter(|seq| !waiting.contains(seq));
         let seqs = waiting.iter().chain(area.beat.unsent.difference(waiting)).copied().chain(since);
         let own = seqs.filter_map(|seq| self.journal.at_seq(seq)).filter(|own| !self.is_counted(own, area));
-        let here = own.filter(|own| own.scan.event_id == area.event_id && self.leads_here(&own.scan.gate_id));
+        let leads_here = |gate_id: &GateId| same_area(&paired.gate_id, gate_id, |id| self.list.as_ref()?.gates.get(id));
+        let here = own.filter(|own| own.scan.event_id == area.event_id && leads_here(&own.scan.gate_id));
         let moved: i64 = here.map(|own| self.moves(&own.scan)).sum();
         u32::try_from((i64::from(area.inside) + moved).max(0)).unwrap_or(u32::MAX)
-    }
-
-    /// Whether a gate leads to the area behind this one: they share a zone, as the server reckons.
-    fn leads_here(&self, gate_id: &GateId) -> bool {
-        let (Some(list), Some(paired), Some(own)) = (&self.list, self.paired(), self.gate()) else { return false };
-        let shares = list.gates.get(gate_id).is_some_and(|gate| gate.zones.iter().any(|zone| own.zones.contains(zone)));
-        shares || *gate_id == paired.gate_id
     }
 
     /// Whether the count holds this scan, or never will: its receipt is of before it, so is the claim that the server

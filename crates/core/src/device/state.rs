@@ -209,7 +209,7 @@ pub struct Area {
     pub at: (Epoch, u64),
     /// When, by the monotonic clock.
     pub heard_mono_ms: i64,
-    /// What the heartbeat that asked for it told.
+    /// This device as it was when the heartbeat that asked for it left.
     pub beat: Beat,
 }
 

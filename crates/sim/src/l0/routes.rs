@@ -1,6 +1,6 @@
 //! Requests in, answers out.
 
-use admit_core::ids::{DeviceId, GateId, KeyId};
+use admit_core::ids::{DeviceId, KeyId};
 use admit_core::limits;
 use admit_core::occupancy::Occupancy;
 use admit_core::rule::When;
@@ -240,16 +240,11 @@ impl L0 {
 impl Org {
     /// Persons in the area that a device's gate leads to, where it has a capacity.
     fn area_inside(&self, device_id: &DeviceId) -> Option<u32> {
-        let gate = |gate_id: &GateId| self.book.gate(gate_id, When::Newest);
-        let own = gate(&self.devices[device_id].gate_id).filter(|own| own.capacity.is_some())?;
+        let own = &self.devices[device_id].gate_id;
+        self.book.gate(own, When::Newest)?.capacity?;
         let mut occupancy = Occupancy::default();
         self.derived.values().for_each(|reduced| occupancy.add(&Occupancy::of(reduced), 1));
-        let shares =
-            |gate_id: &GateId| gate(gate_id).is_some_and(|gate| gate.zones.iter().any(|zone| own.zones.contains(zone)));
-        let here = |gate_id: &GateId| *gate_id == self.devices[device_id].gate_id || shares(gate_id);
-        let flows = occupancy.gates.iter().filter(|(gate_id, _)| here(gate_id)).map(|(_, flow)| flow);
-        let inside: i64 = flows.map(|flow| flow.entered - flow.exited).sum();
-        Some(u32::try_from(inside.max(0)).unwrap_or(u32::MAX))
+        occupancy.area_inside(own, |gate_id| self.book.gate(gate_id, When::Newest))
     }
 
     /// A device says how far its log goes.
