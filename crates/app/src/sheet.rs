@@ -1,6 +1,8 @@
 //! Tables as files: reading CSV the way people's spreadsheets write it, and writing it so that none of them takes a cell
 //! for a formula.
 
+use admit_core::limits::{IMPORT_CELLS, IMPORT_COLUMNS};
+
 use crate::error::{Error, Result};
 
 /// A row of a file: where it begins, and its cells.
@@ -28,12 +30,20 @@ pub fn read(bytes: &[u8], most: usize) -> Result<Sheet> {
     let delimiter = delimiter(text)?;
     let mut reader =
         csv::ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).from_reader(text.as_bytes());
-    let mut header = None;
-    let mut lines = Vec::new();
+    let (mut header, mut lines, mut held) = (None, Vec::new(), 0);
     let mut place = Place { text: text.as_bytes(), byte: 0, line: 1 };
     for record in reader.records() {
         let record = record.map_err(|error| Error::invalid("body", format!("is not CSV: {error}")))?;
         let number = place.line_of(record.position().map_or(0, csv::Position::byte));
+        if record.len() > IMPORT_COLUMNS {
+            let message = format!("has {} columns in line {number}: at most {IMPORT_COLUMNS} are read", record.len());
+            return Err(Error::invalid("body", message));
+        }
+        held += record.len();
+        if held > IMPORT_CELLS {
+            let message = format!("has more than {IMPORT_CELLS} cells: split the file, or leave out columns");
+            return Err(Error::invalid("body", message));
+        }
         let cells: Vec<String> = record.iter().map(|cell| unguarded(cell.trim()).to_owned()).collect();
         if cells.iter().all(String::is_empty) {
             continue;
@@ -218,6 +228,14 @@ mod tests {
         assert!(message(b"name\n\"never\nends\n").contains("line 2"));
         assert!(message(b"name\n1\n2\n3\n").contains("more than 2 rows"));
         assert!(message(b" \n\n").contains("empty"));
+        let full = format!(
+            "name\n{}",
+            format!("{}\n", "a,".repeat(IMPORT_COLUMNS - 1)).repeat(IMPORT_CELLS / IMPORT_COLUMNS + 1)
+        );
+        assert!(read(full.as_bytes(), 200_000).unwrap_err().to_string().contains("cells"));
+        let wide = format!("name\nok\n{}", ",".repeat(IMPORT_COLUMNS));
+        assert!(message(wide.as_bytes()).contains("513 columns in line 3"), "each cell takes many times its byte");
+        assert!(read(wide.replacen(',', "", 1).as_bytes(), 2).is_ok());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 pub(crate) mod ids;
 pub(crate) mod keys;
 mod put;
+pub(crate) mod status;
 pub mod create;
 pub mod list;
 pub mod update;

@@ -214,6 +214,9 @@ fn users_and_tokens_are_made_and_mistakes_are_told() {
     assert!(twice.contains("email_taken"), "{twice}");
     let token = said(&["token", "create", "--email", "ines@harbour.example"], &folder.0);
     assert!(token.trim().starts_with("admit_at_"), "{token}");
+    let renewed = said(&["user", "password", "--email", "ines@harbour.example"], &folder.0);
+    let new = renewed.lines().find_map(|line| line.strip_prefix("password: ")).unwrap();
+    assert!(new.len() >= 20 && new != password, "{renewed}");
     // A viewer makes no tokens, also not here.
     let refused = complaint(&["token", "create", "--email", "jo@harbour.example"], &folder.0);
     assert!(refused.contains("forbidden"), "{refused}");

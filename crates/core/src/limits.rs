@@ -38,6 +38,9 @@ pub const PAGE_DEFAULT: usize = 50;
 pub const BODY_ENCODED_BYTES: usize = 16 * 1024 * 1024;
 /// Largest request body after content decoding, in bytes.
 pub const BODY_DECODED_BYTES: usize = 64 * 1024 * 1024;
+/// Largest request body that says one thing, such as a sign-in or a gate, after content decoding, in bytes: what is read into
+/// members takes many times its length, and some of them a stranger may send.
+pub const BODY_OBJECT_BYTES: usize = 256 * 1024;
 /// Deepest JSON nesting of a request.
 pub const BODY_DEPTH: usize = 32;
 /// Syncs of a device in any 60 s (S1 §7.6).
@@ -95,6 +98,10 @@ pub const PAIRING_TOKEN_USES: u32 = 500;
 pub const TICKETS_PER_REQUEST: usize = 10_000;
 /// Wrong lines that the answer to an import lists; the rest are counted.
 pub const IMPORT_ERRORS: usize = 1_000;
+/// Columns of an imported file: exports of the field have fewer than a hundred.
+pub const IMPORT_COLUMNS: usize = 512;
+/// Cells of an imported file: each takes many times the byte that it may come in.
+pub const IMPORT_CELLS: usize = 8_000_000;
 /// Rows of one CSV import.
 pub const IMPORT_ROWS: usize = 200_000;
 /// How far from the server's time a batch may have been made, in milliseconds (S2 §5 step 11, spec D13).
@@ -149,6 +156,9 @@ pub const OBJECTS_MS: u64 = 15_000;
 pub const PASS_RUNS: usize = 20;
 /// Wrong tokens of passes from one network address in any 60 s; beyond it that address waits.
 pub const PASS_GUESSES_PER_MINUTE: u32 = 30;
+/// Sign-ins that fail or are under way from one network address in any 60 s; beyond it that address waits. A venue's staff
+/// may share an address: what succeeds is not counted.
+pub const SIGN_INS_PER_MINUTE: u32 = 30;
 /// Network addresses whose wrong tokens are remembered; the oldest is forgotten for a new one.
 pub const PASS_GUESSERS: usize = 10_000;
 /// How old, or how far in the future, a webhook message may have been signed, in milliseconds (Standard Webhooks).

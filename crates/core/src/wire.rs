@@ -4,6 +4,7 @@ pub mod ids;
 mod tree;
 pub mod engine;
 pub(crate) mod hex;
+pub mod bounded;
 pub mod problem;
 mod text;
 pub mod stored;

@@ -8,7 +8,7 @@ mod decode;
 
 use std::time::Duration;
 
-use admit_core::limits::BODY_ENCODED_BYTES;
+use admit_core::limits::{BODY_ENCODED_BYTES, BODY_OBJECT_BYTES};
 use axum::extract::path::ErrorKind;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequest, FromRequestParts, Request};
@@ -26,7 +26,8 @@ use crate::error::{ApiError, Result};
 /// Longest pause between two pieces of a body, in seconds: a sender that stops holds a connection, not for ever.
 const PAUSE_SECONDS: u64 = 30;
 
-/// A JSON object as `T`. Everything that can be wrong with it is answered as a problem that names the field.
+/// A JSON object as `T`, no larger than one thing needs. Everything that can be wrong with it is answered as a problem that
+/// names the field.
 #[derive(Debug, Clone)]
 pub struct JsonBody<T>(pub T);
 
@@ -35,6 +36,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self> {
         let RawJson(bytes) = RawJson::from_request(request, state).await?;
+        no_larger(&bytes, BODY_OBJECT_BYTES)?;
         is_object(&bytes)?;
         Ok(Self(parse(&bytes)?))
     }
@@ -162,6 +164,16 @@ impl From<Refused> for ApiError {
             Refused::TooLarge => Self::too_large("body_too_large", detail),
             Refused::TooDeep => Self::too_large("body_too_deep", detail),
         }
+    }
+}
+
+/// Refuses a decoded body of more bytes than its kind may have.
+pub fn no_larger(bytes: &[u8], most: usize) -> Result<()> {
+    match bytes.len() > most {
+        true => {
+            Err(ApiError::too_large("body_too_large", format!("a body may have {most} bytes here, after decoding")))
+        }
+        false => Ok(()),
     }
 }
 

@@ -6,7 +6,7 @@ use admit_app::jobs::Workflows;
 use admit_app::passes::{Delivery, SetUp};
 use admit_app::ports::{App, Hints, Ids, Mail, NoMail, Objects, Store as StorePort};
 use admit_app::secret::Secret;
-use admit_core::limits::PASS_GUESSES_PER_MINUTE;
+use admit_core::limits::{PASS_GUESSES_PER_MINUTE, SIGN_INS_PER_MINUTE};
 use admit_core::rate::WINDOW_MS;
 use tokio_util::sync::CancellationToken;
 
@@ -44,6 +44,8 @@ pub struct AppState {
     pub passes: SetUp,
     /// Who guesses tokens of passes.
     pub guesses: Arc<PerAddress>,
+    /// Who tries passwords.
+    pub sign_ins: Arc<PerAddress>,
     /// Who asks to be paired before anybody signed in.
     pub pairing_asks: Arc<PerAddress>,
     /// The limit of webhook messages.
@@ -89,6 +91,7 @@ impl AppState {
                 objects_public_url: settings.objects_public_url.clone(),
             },
             guesses: Arc::new(PerAddress::new(PASS_GUESSES_PER_MINUTE, WINDOW_MS)),
+            sign_ins: Arc::new(PerAddress::new(SIGN_INS_PER_MINUTE, WINDOW_MS)),
             pairing_asks: Arc::new(PerAddress::new(PAIRING_ASKS, PAIRING_ASKS_MS)),
             webhooks: Arc::new(WebhookLimit::new(settings.webhooks_per_minute)),
             settings: Arc::new(settings),

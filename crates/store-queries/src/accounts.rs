@@ -25,6 +25,10 @@ statements! {
     INSERT_USER = "INSERT INTO users (user_id, email, name, password_hash, created_at) VALUES ($1, $2, $3, $4, $5)";
     /// Forgets a user who belongs nowhere any more, so that the address may sign up again.
     DELETE_USER = "DELETE FROM users WHERE user_id = $1 AND NOT EXISTS (SELECT 1 FROM members WHERE members.user_id = users.user_id)";
+    /// Sets a user's password.
+    SET_PASSWORD = "UPDATE users SET password_hash = $2 WHERE user_id = $1";
+    /// Ends a user's sessions, whatever the organisation.
+    DELETE_SESSIONS = "DELETE FROM credentials WHERE kind = 'session' AND holder = $1";
     /// A user by sign-in e-mail, whatever the organisation.
     USER_BY_EMAIL = "SELECT user_id, email, name, password_hash, created_at FROM users WHERE email = $1";
     /// Makes a membership.
@@ -172,6 +176,13 @@ impl<D: Driver> TxAccounts for SqlTx<'_, D> {
         let id = self.organization_id.clone();
         let values = [(&id).into(), (&user.user_id).into(), role.as_str().into(), user.created_at.into()];
         self.execute(&INSERT_MEMBER, &values).map(|_| ())
+    }
+    fn set_password(&mut self, user_id: &UserId, password_hash: &str) -> Result<()> {
+        let changed = self.execute(&SET_PASSWORD, &[user_id.into(), password_hash.into()])?;
+        if changed == 0 {
+            return Err(Error::NotFound { what: "user" });
+        }
+        self.execute(&DELETE_SESSIONS, &[user_id.into()]).map(|_| ())
     }
     fn members(&mut self) -> Result<Vec<MemberRecord>> {
         let id = self.organization_id.clone();

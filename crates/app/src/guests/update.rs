@@ -15,7 +15,7 @@ use crate::passes;
 use crate::ports::{App, Scope, Tx, read, write};
 use crate::records::*;
 use crate::rules::announce;
-use crate::tickets::{TicketPatch, apply, keys};
+use crate::tickets::{TicketPatch, apply, keys, status};
 
 /// The fields to change; `None` leaves one as it is, `Some(None)` clears it.
 #[derive(Debug, Clone, Default)]
@@ -66,6 +66,9 @@ pub async fn update(app: &App, caller: &UserCaller, guest_id: GuestId, patch: Gu
             return Err(Error::invalid("flag", "is the organiser's to set: leave it as it is"));
         }
         let ticket = held_ticket(tx, &before, &after, &patch)?;
+        if let (Some(ticket), Some(status)) = (&ticket, patch.ticket_status) {
+            status::may_become(tx, &by, ticket, status)?;
+        }
         let (ticket, is_rekeyed) = match ticket {
             Some(ticket) => {
                 let (ticket, is_rekeyed) = with_key(tx, &by, &before, &after, ticket)?;
@@ -171,6 +174,11 @@ fn with_key(
         Some(key) => keys::is_of_external_id(key),
         None => ticket.barcode.as_deref().is_some_and(is_token),
     };
+    let organisers = ticket.import_key.as_deref().is_some_and(keys::is_of_event) && !can(by.role, Action::ManageGuests);
+    if after.external_id != before.external_id && by_id && organisers {
+        // Its files and webhooks would take this guest for another, and make them a second ticket.
+        return Err(Error::invalid("external_id", "is the organiser's number of this guest: leave it as it is"));
+    }
     let (import_key, field, why) = if after.external_id != before.external_id && by_id {
         (keys::of_guest(by, after), "external_id", keys::TAKEN)
     } else {

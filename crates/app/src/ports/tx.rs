@@ -30,6 +30,8 @@ pub trait TxAccounts {
     fn hold_organization(&mut self) -> Result<()>;
     /// Makes a user and their membership. `email_taken`.
     fn insert_member(&mut self, user: &UserRecord, role: Role) -> Result<()>;
+    /// Sets a user's password, and ends every session of theirs, in other organisations too: who knew the old one is out.
+    fn set_password(&mut self, user_id: &UserId, password_hash: &str) -> Result<()>;
     /// Members, oldest first.
     fn members(&mut self) -> Result<Vec<MemberRecord>>;
     /// One member.

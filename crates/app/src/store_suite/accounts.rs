@@ -72,6 +72,31 @@ pub async fn a_member_who_leaves_leaves_no_key_behind(store: TestStore) {
     assert_eq!(result, Err(Error::NotFound { what: "member" }));
 }
 
+/// A new password ends the user's sessions wherever they are, and nothing else of theirs or of others.
+pub async fn a_new_password_ends_its_users_sessions(store: TestStore) {
+    with_organization(&store, "o").await;
+    with_organization(&store, "p").await;
+    for (organization, kind, holder, byte) in [
+        ("o", CredentialKind::Session, "o-owner", 1),
+        ("o", CredentialKind::ApiToken, "o-owner", 2),
+        ("p", CredentialKind::Session, "o-owner", 3),
+        ("p", CredentialKind::Session, "p-owner", 4),
+    ] {
+        let stored = CredentialRecord { organization_id: id(organization), ..credential(kind, holder, byte) };
+        write(&*store, Scope::organization(&id(organization)), move |tx| tx.insert_credential(&stored)).await.unwrap();
+    }
+    write(&*store, Scope::organization(&id("o")), |tx| tx.set_password(&id("o-owner"), "new")).await.unwrap();
+    for (byte, stays) in [(1, false), (2, true), (3, false), (4, true)] {
+        assert_eq!(store.credential(hash(byte)).await.unwrap().is_some(), stays, "secret {byte}");
+    }
+    let password =
+        async |user: &str| store.sign_in(format!("{user}@example.org")).await.unwrap().unwrap().0.password_hash;
+    assert_eq!(password("o-owner").await, "new");
+    assert_ne!(password("p-owner").await, "new");
+    let result = write(&*store, Scope::organization(&id("o")), |tx| tx.set_password(&id("nobody"), "new")).await;
+    assert_eq!(result, Err(Error::NotFound { what: "user" }));
+}
+
 /// A secret is found by its hash alone, and forgotten by its own organisation only.
 pub async fn a_secret_is_found_by_its_hash_alone(store: TestStore) {
     with_organization(&store, "o").await;

@@ -149,6 +149,7 @@ fn no_more_than_a_guest(checks: &mut Checks, at: &str, ticket: &NewTicket) {
     for (field, given) in [
         ("barcode", ticket.barcode.is_some()),
         ("zone", ticket.zone.is_some()),
+        ("entry_type_id", ticket.entry_type_id.is_some()),
         ("gate_ids", !ticket.gate_ids.is_empty()),
         ("status", ticket.status.is_some()),
         ("valid_from", ticket.valid_from.is_some()),

@@ -76,6 +76,11 @@ pub(crate) fn bare(key: &str) -> &str {
     key.strip_prefix(LIST).and_then(|rest| rest.split_once('/')).map_or(key, |(_, bare)| bare)
 }
 
+/// Whether a stored key is the organiser's.
+pub(crate) fn is_of_event(key: &str) -> bool {
+    !key.starts_with(LIST)
+}
+
 /// Whether a stored key is made of an external id.
 pub(crate) fn is_of_external_id(key: &str) -> bool {
     bare(key).starts_with(ID)
@@ -117,6 +122,7 @@ mod tests {
         let key = list.key(&of_external_id("A/7"));
         assert_ne!(key, KeyScope::Event.key(&of_external_id("A/7")));
         assert_eq!((bare(&key), bare("id:A/7"), bare("order:A/7")), ("id:A/7", "id:A/7", "order:A/7"));
+        assert!(is_of_event("id:A/7") && !is_of_event(&key));
         assert!(is_of_external_id(&key) && is_of_external_id("id:7") && !is_of_external_id(&list.key("order:A/7")));
     }
 }

@@ -49,6 +49,18 @@ fn a_session_opens_with_the_password_alone_and_ends_after_14_days_or_by_signing_
 }
 
 #[test]
+fn a_new_password_is_the_only_one_and_ends_every_session() {
+    let world = World::new();
+    let session = sign_in(&world, "owner@home.example", "correct horse battery").unwrap();
+    assert_eq!(wrong_field(now(members::set_password(&world.app, &world.owner, "short"))), "password");
+    assert!(now(sessions::authenticate(&world.app, &session.token)).is_ok(), "a refused password changes nothing");
+    now(members::set_password(&world.app, &world.owner, "another horse battery")).unwrap();
+    assert_eq!(code(now(sessions::authenticate(&world.app, &session.token))), "unknown_token");
+    assert_eq!(code(sign_in(&world, "owner@home.example", "correct horse battery")), "wrong_credentials");
+    assert_eq!(sign_in(&world, "owner@home.example", "another horse battery").unwrap().caller, world.owner);
+}
+
+#[test]
 fn a_session_is_of_one_organisation_and_only_of_ones_own() {
     let world = World::new();
     let (other, _) = world.other();

@@ -1,6 +1,7 @@
 //! Guests: made with a ticket, changed, found; a promoter's own.
 
 use admit_app::caller::UserCaller;
+use admit_app::entry_types::{self, NewEntryType};
 use admit_app::events::{self, EventPatch};
 use admit_app::guest_lists::{self, GuestListPatch, NewGuestList};
 use admit_app::guests::What;
@@ -175,6 +176,42 @@ fn a_promoter_voids_a_guest_of_their_own_list_and_takes_it_back() {
     world.is_consistent();
 }
 
+/// Whom the organiser took off, or gave their money back, no promoter lets in again.
+#[test]
+fn a_promoter_takes_back_no_status_that_the_organiser_gave() {
+    let world = World::new();
+    let (promoter, own, _) = promoter_with_lists(&world);
+    let guest = create(&world, NewGuest { guest_list_id: Some(own.clone()), ..named("Gone") });
+    let set = |by: &UserCaller, status| {
+        let patch = GuestPatch { ticket_status: Some(status), ..GuestPatch::default() };
+        now(guests::update(&world.app, by, guest.guest_id.clone(), patch))
+    };
+    for organisers in [TicketStatus::Voided, TicketStatus::Refunded, TicketStatus::Used] {
+        set(&world.owner, organisers).unwrap();
+        for wanted in TicketStatus::ALL.iter().filter(|wanted| **wanted != organisers) {
+            assert_eq!(wrong_field(set(&promoter, *wanted)), "ticket_status", "{organisers} to {wanted}");
+        }
+        set(&promoter, organisers).unwrap();
+    }
+    set(&world.owner, TicketStatus::Active).unwrap();
+    for organisers in [TicketStatus::Refunded, TicketStatus::Used] {
+        assert_eq!(wrong_field(set(&promoter, organisers)), "ticket_status");
+    }
+    // What the promoter took back, the organiser takes back for good.
+    set(&promoter, TicketStatus::Voided).unwrap();
+    set(&world.owner, TicketStatus::Active).unwrap();
+    set(&world.owner, TicketStatus::Voided).unwrap();
+    assert_eq!(wrong_field(set(&promoter, TicketStatus::Active)), "ticket_status");
+    // A ticket that came voided was voided by whoever brought it.
+    let file = b"barcode,name,status,guest_list\nV-1,Unpaid,void,Own\n";
+    now(tickets::import(&world.app, &world.owner, world.event.clone(), file, HowToImport::default())).unwrap();
+    let page = guests::list(&world.app, &promoter, world.event.clone(), GuestFilter::default(), whole_page());
+    let unpaid = now(page).unwrap().items.into_iter().find(|one| one.guest.name == "Unpaid").unwrap().guest.guest_id;
+    let good = GuestPatch { ticket_status: Some(TicketStatus::Active), ..GuestPatch::default() };
+    assert_eq!(wrong_field(now(guests::update(&world.app, &promoter, unpaid, good))), "ticket_status");
+    world.is_consistent();
+}
+
 #[test]
 fn one_guest_is_shown_with_their_ticket_to_who_may_see_them() {
     let world = World::new();
@@ -243,11 +280,18 @@ fn a_promoters_file_fills_their_own_list_and_touches_nobody_elses_guests() {
     let import = |file: &str, list: &GuestListId| {
         now(tickets::import(&world.app, &promoter, world.event.clone(), file.as_bytes(), into(list)))
     };
-    let file =
-        "external_id,name,party_size,status,zone,guest_list\nP-1,Amélie,2,void,vip,House\nX-1,Mine now,1,,,\n,Bo,,,,\n";
+    let vip = NewEntryType { name: "VIP".into(), zone: "vip".into() };
+    now(entry_types::create(&world.app, &world.owner, world.event.clone(), vip)).unwrap();
+    let file = "external_id,name,party_size,status,zone,guest_list,entry_type\n\
+        P-1,Amélie,2,void,vip,House,VIP\nX-1,Mine now,1,,,,\n,Bo,,,,,VIP\n";
     let report = import(file, &own).unwrap();
     assert_eq!((report.created, report.wrong_lines), (3, 0), "what ids others have is not told: {report:?}");
-    assert_eq!(report.ignored_columns, ["zone", "guest_list", "status"]);
+    assert_eq!(report.ignored_columns, ["zone", "entry_type", "guest_list", "status"]);
+    let page = guests::list(&world.app, &promoter, world.event.clone(), GuestFilter::default(), whole_page());
+    for one in now(page).unwrap().items {
+        let zone = world.ticket(one.guest.ticket_id.as_ref().unwrap()).0.rules.zone;
+        assert_eq!(zone, "general", "a type is a zone by another name");
+    }
     let again = import(file, &own).unwrap();
     assert_eq!((again.created, again.updated, again.unchanged), (0, 0, 3), "the same file twice changes nothing");
     let seen = now(guests::list(&world.app, &promoter, world.event.clone(), GuestFilter::default(), whole_page()));
@@ -294,6 +338,14 @@ fn a_promoters_ids_are_their_lists_own_and_never_the_organisers() {
     // Whom the organiser puts onto this list is one guest for both.
     assert_eq!(by_owner("external_id,name,guest_list\n40,Shared,Own\n"), (1, 0, 0, 0));
     assert_eq!(by_promoter("external_id,name\n40,Shared\n"), (0, 0, 1, 0));
+    // And stays so: the number by which the organiser's next file finds them is not the promoter's to change.
+    let page = guests::list(&world.app, &promoter, world.event.clone(), GuestFilter::default(), whole_page());
+    let shared = now(page).unwrap().items.into_iter().find(|one| one.guest.name == "Shared").unwrap().guest.guest_id;
+    for id in [Some("41".to_owned()), None] {
+        let renumbered = GuestPatch { external_id: Some(id), ..GuestPatch::default() };
+        assert_eq!(wrong_field(now(guests::update(&world.app, &promoter, shared.clone(), renumbered))), "external_id");
+    }
+    assert_eq!(by_owner("external_id,name,guest_list\n40,Shared,Own\n"), (0, 0, 1, 0));
 }
 
 /// A guest whom a promoter moves between their lists is found there by the next file, once, and nothing else changes.
@@ -450,6 +502,11 @@ fn a_promoter_says_who_comes_and_nothing_of_where_when_and_by_which_code() {
     };
     assert_eq!(field(|ticket| ticket.barcode = Some("MINE-1".into())), "[0].barcode");
     assert_eq!(field(|ticket| ticket.zone = Some("backstage".into())), "[0].zone");
+    let types = now(entry_types::list(&world.app, &world.owner, world.event.clone())).unwrap();
+    let named_type = NewTicket { entry_type_id: Some(types[0].entry_type_id.clone()), ..NewTicket::default() };
+    let refused = NewTicket { guest: Some(guest()), ..named_type };
+    let refused = tickets::create(&world.app, &promoter, world.event.clone(), vec![refused]);
+    assert_eq!(wrong_field(now(refused)), "[0].entry_type_id", "a type is a zone by another name");
     assert_eq!(field(|ticket| ticket.gate_ids = vec![gate("main")]), "[0].gate_ids");
     assert_eq!(field(|ticket| ticket.status = Some(TicketStatus::Active)), "[0].status");
     assert_eq!(field(|ticket| ticket.valid_from = Some(at(0))), "[0].valid_from");

@@ -1,4 +1,4 @@
-//! `admit user add`: a new organisation with its first owner, or another member of one.
+//! `admit user`: a new organisation with its first owner, another member of one, or a new password for somebody.
 
 use std::io::BufRead;
 
@@ -17,6 +17,8 @@ use crate::{acting, parts};
 pub enum User {
     /// Add a user: the owner of a new organisation, or a member of one there is.
     Add(Add),
+    /// Give a user a new password, and sign them out everywhere: for who forgot theirs, or whose password others know.
+    Password(Password),
 }
 
 #[derive(Debug, Args)]
@@ -43,12 +45,47 @@ pub struct Add {
     password_stdin: bool,
 }
 
+#[derive(Debug, Args)]
+pub struct Password {
+    #[command(flatten)]
+    place: Place,
+    /// Sign-in e-mail.
+    #[arg(long)]
+    email: String,
+    /// Reads the password from standard input, one line. Without it one is made and printed.
+    #[arg(long)]
+    password_stdin: bool,
+}
+
 impl User {
     /// Does it.
     pub async fn run(self) -> anyhow::Result<()> {
-        let Self::Add(add) = self;
+        match self {
+            Self::Add(add) => add.run().await,
+            Self::Password(password) => password.run().await,
+        }
+    }
+}
+
+impl Password {
+    async fn run(self) -> anyhow::Result<()> {
+        let app = parts::open_app(&self.place).await?;
+        let caller = acting::by_email(&app, &self.email, None).await?;
+        let (password, made) = given_or_made(self.password_stdin)?;
+        members::set_password(&app, &caller, &password).await?;
+        println!("email: {}", self.email);
+        if made {
+            println!("password: {password}");
+        }
+        Ok(())
+    }
+}
+
+impl Add {
+    async fn run(self) -> anyhow::Result<()> {
+        let add = self;
         let app = parts::open_app(&add.place).await?;
-        let (password, made) = if add.password_stdin { (read_line()?, false) } else { (random()?, true) };
+        let (password, made) = given_or_made(add.password_stdin)?;
         let name = add.name.unwrap_or_else(|| add.email.clone());
         let organization_id = match (add.organization, add.organization_id) {
             (Some(organization), _) => {
@@ -75,6 +112,11 @@ impl User {
         }
         Ok(())
     }
+}
+
+/// The password of standard input, or a new one; and whether it is a new one.
+fn given_or_made(stdin: bool) -> anyhow::Result<(String, bool)> {
+    if stdin { Ok((read_line()?, false)) } else { Ok((random()?, true)) }
 }
 
 fn read_line() -> anyhow::Result<String> {

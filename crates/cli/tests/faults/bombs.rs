@@ -83,3 +83,38 @@ async fn a_gigabyte_in_a_small_body_is_413_and_takes_no_memory() {
     assert!(device.send(&client, &server.url()).await, "and it goes on");
     server.kill().await;
 }
+
+/// Bodies of many tiny things, each of which takes a hundred times its bytes once it is read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_of_tiny_things_is_refused_before_it_grows() {
+    const SENT: usize = 15 * 1024 * 1024;
+    let folder = Folder::new("tiny");
+    let client = Client::builder().no_proxy().build().unwrap();
+    let server = Server::start(&folder.0).await;
+    let mut device = Hammer::pair(&client, &server, 0).await;
+    assert!(device.send(&client, &server.url()).await);
+    let pid = server.child.id().unwrap();
+    let before = peak(pid);
+    let full =
+        |of: &str, from: &str, to: &str| format!("{from}{}{of}{to}", format!("{of},").repeat(SENT / (of.len() + 1)));
+    let sync = r#"{"device_id":"x","sync_batch_id":"b","scans":["#;
+    let bombs = [
+        // Who signs in is not known yet; a NUL makes the server look for its place.
+        ("session", full(r#"{"":0}"#, r#"{"email":"\u0000","password":"x","more":["#, "]}"), 413, "body_too_large"),
+        ("scanning/pair", full("[]", r#"{"more":["#, "]}"), 413, "body_too_large"),
+        ("scanning/sync", full("0", sync, "]}"), 400, "invalid_request"),
+        ("scanning/sync", full(r#"{"":0}"#, r#"{"a":"\u0000","more":["#, "]}"), 400, "invalid_request"),
+        ("scans/sync", full(r#"{"":0}"#, r#"{"a":"\u0000","more":["#, "]}"), 400, "invalid_request"),
+    ];
+    for (path, body, status, code) in bombs {
+        let request = client.post(format!("{}/api/{path}", server.url())).bearer_auth(&device.log.paired.api_key);
+        let answer = request.header("content-type", "application/json").body(body).send().await.unwrap();
+        assert_eq!(answer.status(), status, "{path}");
+        assert_eq!(answer.json::<Value>().await.unwrap()["code"], code, "{path}");
+    }
+    let more = peak(pid) - before;
+    println!("{more} KiB more at most");
+    assert!(more <= MOST_KIB, "{more} KiB for bodies of {SENT} bytes");
+    assert!(device.send(&client, &server.url()).await, "and it goes on");
+    server.kill().await;
+}

@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 pub use self::item::{Readable, ScanV1, ScanV2, SentTime, raw_item};
+use super::bounded::at_most;
 use super::hex;
 use super::problem::FieldError;
 use super::text::from_json;
@@ -167,7 +168,8 @@ pub struct SyncRequest {
     /// Ours: highest `seq` of that log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<u64>,
-    /// The scans.
+    /// The scans; reading stops where there are too many.
+    #[serde(deserialize_with = "at_most::<{ limits::SYNC_V2_SCANS }, _, _>")]
     pub scans: Vec<Box<RawValue>>,
 }
 

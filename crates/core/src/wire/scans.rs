@@ -1,10 +1,8 @@
 //! `/api/scans` and `/api/scans/sync`: S2's form of scans, asked of the server or brought later (S2 §3–§5; spec §5).
 
-use std::fmt;
+use serde::{Deserialize, Serialize};
 
-use serde::de::{SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
-
+use super::bounded::at_most;
 use super::problem::{self, FieldError};
 use super::scanning::{Cursor, ScanV2};
 use crate::barcode::{BarcodeHash, candidates};
@@ -168,7 +166,7 @@ pub struct ScansSyncRequest {
     /// When this attempt was made.
     pub batch_created_at: Timestamp,
     /// The scans; reading stops where there are too many.
-    #[serde(deserialize_with = "bounded")]
+    #[serde(deserialize_with = "at_most::<{ limits::SYNC_S2_SCANS }, _, _>")]
     pub scans: Vec<ScanS2>,
     /// How many they are, as the sender counted them.
     pub batch_size: u64,
@@ -193,32 +191,6 @@ impl ScansSyncRequest {
         }
         Ok(batch)
     }
-}
-
-/// At most [`limits::SYNC_S2_SCANS`]: what lies beyond is never read, so that a body holds no more memory than that.
-fn bounded<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ScanS2>, D::Error> {
-    struct Bounded;
-    impl<'de> Visitor<'de> for Bounded {
-        type Value = Vec<ScanS2>;
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an array")
-        }
-        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
-            let mut out = Vec::new();
-            while out.len() < limits::SYNC_S2_SCANS {
-                match items.next_element()? {
-                    Some(item) => out.push(item),
-                    None => return Ok(out),
-                }
-            }
-            if items.next_element::<serde::de::IgnoredAny>()?.is_some() {
-                let most = limits::SYNC_S2_SCANS;
-                return Err(serde::de::Error::custom(format_args!("must hold at most {most} scans")));
-            }
-            Ok(out)
-        }
-    }
-    deserializer.deserialize_seq(Bounded)
 }
 
 /// The answer to a batch (S2 §4); its stored bytes are given again to a repeat, with [`REPEATED`] beside.

@@ -70,6 +70,13 @@ impl PerAddress {
         }
         count.times += 1;
     }
+    /// What this address did last is not to be counted after all.
+    pub fn forgive(&self, address: IpAddr) {
+        let mut all = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = all.get_mut(&network(address)) {
+            count.times = count.times.saturating_sub(1);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -91,6 +98,11 @@ mod tests {
         assert_eq!(counted.must_wait(one, 60_000), None);
         counted.count(one, 60_000);
         assert_eq!(counted.must_wait(one, 60_001), None, "it begins anew");
+        for n in 0..2 * MOST {
+            counted.count(other, i64::from(n));
+            counted.forgive(other);
+        }
+        assert_eq!(counted.must_wait(other, 1_000), None, "what was forgiven does not count");
     }
 
     #[test]

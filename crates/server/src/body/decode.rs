@@ -1,12 +1,14 @@
 //! What can be said of a body's bytes without knowing whose they are: decoding under caps of size, ratio and depth, and
 //! parsing with errors that name their field. Nothing here knows of HTTP, so that fuzzing reaches it alone.
 
+use std::fmt;
 use std::io::Read;
 
 use admit_core::limits::{BODY_DECODED_BYTES, BODY_DEPTH};
 use admit_core::wire::problem::{self, FieldError};
 use bytes::{Bytes, BytesMut};
-use serde::de::DeserializeOwned;
+use serde::Deserializer;
+use serde::de::{DeserializeOwned, DeserializeSeed, MapAccess, SeqAccess, Visitor};
 
 /// How many times larger than sent a body may become, once it is larger than [`RATIO_FREE_BYTES`]. Scans hold hashes
 /// and ids: real batches shrink by less than ten.
@@ -140,26 +142,89 @@ pub fn document<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FieldError> {
     problem::read(bytes)
 }
 
-/// Where a text has a NUL, if one does. The document is walked only when the escape occurs at all.
+/// Where a text has a NUL, if one does. The document is walked only when the escape occurs at all, and never held: as a
+/// tree it would be a hundred times as large as it came.
 fn nul(bytes: &[u8]) -> Option<String> {
     if !bytes.windows(6).any(|six| six == b"\\u0000") {
         return None;
     }
-    fn find(value: &serde_json::Value, path: &str) -> Option<String> {
-        let under = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-        match value {
-            serde_json::Value::String(text) => text.contains('\0').then(|| path.to_owned()),
-            serde_json::Value::Array(items) => {
-                items.iter().enumerate().find_map(|(index, item)| find(item, &format!("{path}[{index}]")))
-            }
-            serde_json::Value::Object(members) => members.iter().find_map(|(key, value)| {
-                if key.contains('\0') { Some(under(&key.replace('\0', "\\u0000"))) } else { find(value, &under(key)) }
-            }),
-            _ => None,
-        }
+    let mut walk = Walk::default();
+    // It ends at the first NUL, or where it is no JSON at all: parsing says that in better words.
+    let _ = walk.deserialize(&mut serde_json::Deserializer::from_slice(bytes));
+    walk.found.then_some(walk.path)
+}
+
+/// A walk through a document to the first text with a NUL.
+#[derive(Default)]
+struct Walk {
+    /// Where it is.
+    path: String,
+    /// It ended there.
+    found: bool,
+}
+
+impl Walk {
+    fn text<E: serde::de::Error>(&mut self, text: &str) -> Result<(), E> {
+        self.found = text.contains('\0');
+        if self.found { Err(E::custom("a NUL")) } else { Ok(()) }
     }
-    // Not JSON at all: parsing says so in better words.
-    find(&serde_json::from_slice(bytes).ok()?, "")
+}
+
+impl<'de> DeserializeSeed<'de> for &mut Walk {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<(), D::Error> {
+        source.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &mut Walk {
+    type Value = ();
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<(), E> {
+        self.text(text)
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        let above = self.path.len();
+        for index in 0_usize.. {
+            self.path.push_str(&format!("[{index}]"));
+            if items.next_element_seed(&mut *self)?.is_none() {
+                break;
+            }
+            self.path.truncate(above);
+        }
+        self.path.truncate(above);
+        Ok(())
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        let above = self.path.len();
+        while let Some(key) = members.next_key::<String>()? {
+            if above > 0 {
+                self.path.push('.');
+            }
+            self.path.push_str(&key.replace('\0', "\\u0000"));
+            self.text(&key)?;
+            members.next_value_seed(&mut *self)?;
+            self.path.truncate(above);
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -230,5 +295,11 @@ mod tests {
         assert_eq!(nul(br#"{"a":[{"b":"x"},{"b":"x\u0000"}]}"#).as_deref(), Some("a[1].b"));
         assert_eq!(nul(br#"{"a":"\\u0000"}"#), None, "an escaped backslash before u0000 is six plain characters");
         assert_eq!(nul(br#"{"a\u0000":1}"#).as_deref(), Some("a\\u0000"));
+        assert_eq!(
+            nul(br#"{"a":{"b":[1,-2,0.5,null,true,"x"],"c":[[],{"d":"\u0000"}]}}"#).as_deref(),
+            Some("a.c[1].d")
+        );
+        assert_eq!(nul(br#"["\u0000","#).as_deref(), Some("[0]"), "before it turns out to be no JSON");
+        assert_eq!(nul(br#"[,"\u0000"]"#), None, "parsing says what this is");
     }
 }

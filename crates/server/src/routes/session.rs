@@ -16,6 +16,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::shape::blocking;
+use crate::auth::peer::Client;
 use crate::auth::session;
 use crate::auth::user::{self, User};
 use crate::body::JsonBody;
@@ -68,12 +69,35 @@ async fn show(State(state): State<AppState>, User(caller): User) -> Result<Json<
 
 /// Signs in: the session is a cookie, HttpOnly, good for 14 days.
 ///
-/// An unknown e-mail and a wrong password are answered alike, in the same time.
+/// An unknown e-mail and a wrong password are answered alike, in the same time. From one network address 30 may fail in a
+/// minute.
 #[utoipa::path(post, path = "/api/session", tag = "organisers", request_body = SignIn, responses(
     (status = 200, description = "Signed in; `Set-Cookie` holds the session", body = Session),
     (status = 401, description = "`wrong_credentials`", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 429, description = "`rate_limited`, with Retry-After", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
-async fn create(State(state): State<AppState>, JsonBody(request): JsonBody<SignIn>) -> Result<Response> {
+async fn create(
+    State(state): State<AppState>,
+    Client(address): Client,
+    JsonBody(request): JsonBody<SignIn>,
+) -> Result<Response> {
+    let now_ms = state.app.clock.monotonic_ms();
+    if let Some(retry_after_ms) = state.sign_ins.must_wait(address, now_ms) {
+        return Err(Error::Later { code: "rate_limited", retry_after_ms }.into());
+    }
+    // Counted before it is tried: many at once are many.
+    state.sign_ins.count(address, now_ms);
+    let response = sign_in(&state, request).await;
+    match &response {
+        Err(error) if error.status() == StatusCode::UNAUTHORIZED => {
+            tracing::warn!(event = "session.refused", %address, "a sign-in was refused");
+        }
+        _ => state.sign_ins.forgive(address),
+    }
+    response
+}
+
+async fn sign_in(state: &AppState, request: SignIn) -> Result<Response> {
     let candidate = sessions::look_up(&state.app, &request.email).await?;
     let place = WAITING.try_acquire().map_err(|_| Error::Later { code: "busy", retry_after_ms: 1_000 })?;
     let turn = HASHING.acquire().await.map_err(|error| Error::Bug(error.to_string()))?;
@@ -85,7 +109,7 @@ async fn create(State(state): State<AppState>, JsonBody(request): JsonBody<SignI
     drop((turn, place));
     let made = sessions::create(&state.app, candidate, request.organization_id).await?;
     let seconds = made.expires_at.since(state.app.clock.now()) / 1_000;
-    let mut response = Json(me(&state, &made.caller).await?).into_response();
+    let mut response = Json(me(state, &made.caller).await?).into_response();
     response.headers_mut().insert(SET_COOKIE, session::set(&state.settings, &made.token, seconds));
     Ok(response)
 }

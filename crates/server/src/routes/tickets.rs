@@ -5,8 +5,10 @@ use admit_app::records::{GuestRecord, TicketRecord};
 use admit_app::rules::HoldsFrom;
 use admit_app::tickets::{self, HowToImport, Listing, NewGuest, NewTicket, TicketPatch};
 use admit_core::ids::{EntryTypeId, EventId, GateId, GuestListId, TicketId};
+use admit_core::limits::{BODY_ENCODED_BYTES, TICKETS_PER_REQUEST};
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
+use admit_core::wire::bounded::at_most;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -131,6 +133,10 @@ impl From<Listing> for TicketView {
         }
     }
 }
+
+/// Tickets to be, not all read where they are too many.
+#[derive(Deserialize)]
+struct Tickets(#[serde(deserialize_with = "at_most::<TICKETS_PER_REQUEST, _, _>")] Vec<TicketRequest>);
 
 /// A ticket to be.
 #[derive(Deserialize, ToSchema)]
@@ -351,11 +357,12 @@ async fn create(
     Path(event_id): Path<EventId>,
     RawJson(bytes): RawJson,
 ) -> Result<Response> {
+    body::no_larger(&bytes, BODY_ENCODED_BYTES)?;
     let many = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[');
     let view = |(ticket, guest): (TicketRecord, Option<GuestRecord>)| TicketView::from((ticket, guest, None));
     if many {
-        let requests: Vec<TicketRequest> = body::parse(&bytes)?;
-        let new = requests.into_iter().map(NewTicket::from).collect();
+        let requests: Tickets = body::parse(&bytes)?;
+        let new = requests.0.into_iter().map(NewTicket::from).collect();
         let made = tickets::create(&state.app, &caller, event_id, new).await?;
         let views: Vec<TicketView> = made.into_iter().map(view).collect();
         return Ok((StatusCode::CREATED, Json(views)).into_response());

@@ -51,8 +51,9 @@ impl Columns {
     }
     /// Leaves out what a promoter's file may not say, as if it were not there.
     pub fn keep_promoters(&mut self, sheet: &Sheet) {
-        use Column::{Barcode, ExpiresAt, Flag, GateIds, GuestList, Status, ValidFrom, Zone};
-        for column in [Barcode, Zone, GateIds, GuestList, ValidFrom, ExpiresAt, Status, Flag] {
+        use Column::{Barcode, EntryType, ExpiresAt, Flag, GateIds, GuestList, Status, ValidFrom, Zone};
+        // An entry type is a zone by another name.
+        for column in [Barcode, Zone, EntryType, GateIds, GuestList, ValidFrom, ExpiresAt, Status, Flag] {
             if let Some(place) = self.places.remove(&column) {
                 self.ignored.extend(sheet.header.get(place).cloned());
             }

@@ -4,8 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{EventId, GuestId, TicketId};
-use admit_core::limits::PAGE_MAX;
-use admit_core::rule::{Change, TicketChange};
 use admit_core::ticket::TicketStatus;
 
 use super::destination::Destination;
@@ -13,7 +11,7 @@ use super::rows::{Cell, Identity, Wanted};
 use crate::error::Result;
 use crate::ports::Tx;
 use crate::records::*;
-use crate::tickets::keys;
+use crate::tickets::{keys, status};
 
 /// Everything rows are held against.
 pub struct Stored {
@@ -129,23 +127,11 @@ fn by_hand(tx: &mut dyn Tx, event_id: &EventId, wanted: &[Wanted], tickets: &Fou
     if asked.is_empty() {
         return Ok(BTreeSet::new());
     }
-    let ids: Vec<TicketId> = asked.iter().map(|ticket| ticket.ticket_id.clone()).collect();
-    let mut last: BTreeMap<TicketId, u64> = BTreeMap::new();
-    for rule in tx.load_rules(event_id, &ids)?.tickets {
-        if let Change::Ticket(ticket_id, TicketChange::Status(_)) = rule.change {
-            let serial = last.entry(ticket_id).or_default();
-            *serial = rule.serial.max(*serial);
-        }
-    }
+    let newest = status::newest(tx, event_id, &asked)?;
     let mut out = BTreeSet::new();
     for ticket in asked {
-        let Some(serial) = last.get(&ticket.ticket_id) else { continue };
-        let mut lines = tx.audit_of(event_id, ("Ticket", ticket.ticket_id.as_str()), PAGE_MAX)?;
-        if let Some(guest_id) = &ticket.guest_id {
-            lines.extend(tx.audit_of(event_id, ("Guest", guest_id.as_str()), PAGE_MAX)?);
-        }
-        let persons = |line: &AuditRecord| matches!(line.line.action.as_str(), "ticket_updated" | "guest_updated");
-        if lines.iter().any(|line| line.serial == *serial && persons(line)) {
+        let Some(serial) = newest.get(&ticket.ticket_id) else { continue };
+        if status::by_hand(tx, event_id, ticket, *serial)?.is_some() {
             out.insert(ticket.ticket_id.clone());
         }
     }

@@ -1,5 +1,6 @@
 //! Signing in by cookie, members, API tokens.
 
+use admit_core::limits::SIGN_INS_PER_MINUTE;
 use reqwest::Method;
 use serde_json::json;
 
@@ -26,6 +27,26 @@ async fn a_browser_signs_in_by_cookie_and_out_again() {
     assert_eq!(json(with(Method::GET, "/api/session").await.unwrap(), 200).await["organization_name"], "home");
     assert_eq!(with(Method::DELETE, "/api/session").await.unwrap().status(), 204);
     problem(with(Method::GET, "/api/session").await.unwrap(), 401, "unknown_token").await;
+}
+
+/// Whoever tries passwords waits for the rest of a minute; a venue's staff behind one address, who know theirs, do not.
+#[tokio::test]
+async fn from_one_address_so_many_sign_ins_fail_in_a_minute_and_no_more() {
+    let server = TestServer::start().await;
+    let sign_in = |password: &str, from: &str| {
+        let body = json!({ "email": server.home.email, "password": password });
+        server.post("/api/session").header("x-forwarded-for", from).json(&body).send()
+    };
+    for _ in 0..SIGN_INS_PER_MINUTE + 5 {
+        assert_eq!(sign_in(PASSWORD, "203.0.113.1").await.unwrap().status(), 200);
+    }
+    for _ in 0..SIGN_INS_PER_MINUTE {
+        problem(sign_in("wrong password", "203.0.113.2").await.unwrap(), 401, "wrong_credentials").await;
+    }
+    let waits = sign_in(PASSWORD, "203.0.113.2").await.unwrap();
+    assert!(waits.headers().contains_key("retry-after"));
+    problem(waits, 429, "rate_limited").await;
+    assert_eq!(sign_in(PASSWORD, "203.0.113.1").await.unwrap().status(), 200, "others go on");
 }
 
 #[tokio::test]
