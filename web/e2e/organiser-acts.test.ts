@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, freshFolder, shot, until } from "./harness/index.ts";
-import { Doors, next, phoneBox, synced, syncNow, typed } from "./scanner-kit.ts";
+import { Doors, hours, next, phoneBox, synced, syncNow, typed } from "./scanner-kit.ts";
 
 const phones = phoneBox();
 let admit: Admit;
@@ -108,7 +108,7 @@ test("a table in an older encoding keeps its accents, and says what it left out"
 });
 
 test("a review card tells the facts, keys decide, a decision can be taken back, and the focus goes on", async () => {
-  const doors = await Doors.open(admit, [{ barcode: "TWICE-1" }, { barcode: "TWICE-2" }], { name: "Decide" });
+  const doors = await Doors.open(admit, [{ barcode: "TWICE-1" }, { barcode: "TWICE-2" }], { name: "Decide", starts_at: hours(-30) });
   const [north, south] = [await phones.open({ name: "n", camera: "none" }), await phones.open({ name: "s", camera: "none" })];
   const [pageN, pageS] = [await doors.pair(north, "north", "North 1"), await doors.pair(south, "south", "South 1")];
   for (const phone of [north, south]) await phone.context.setOffline(true);
@@ -130,7 +130,8 @@ test("a review card tells the facts, keys decide, a decision can be taken back, 
   await until("two cards", async () => (await cards.count()) === 2);
   await until("the facts", async () => (await cards.first().getByTestId("incident-door").first().textContent())?.includes("opened"));
   expect(await cards.first().getByTestId("incident-subject").textContent()).toMatch(/TWICE-\d/);
-  for (const time of await cards.getByTestId("incident-time").allTextContents()) expect(time).toMatch(/\d\d:\d\d:\d\d.\d{3}/);
+  // It is not the event's first day: the date is told too.
+  for (const time of await cards.getByTestId("incident-time").allTextContents()) expect(time).toMatch(/\b\d{4}\b.*\d\d:\d\d:\d\d.\d{3}/);
   await shot(page, "organiser-review-facts");
 
   const [first, second] = [await cards.nth(0).getAttribute("data-id"), await cards.nth(1).getAttribute("data-id")];

@@ -1,4 +1,6 @@
 /** Numbers and times as people read them, in the reader's language. */
+import type { EventView } from "../../../shared/api/types";
+import { toZoneInput } from "./zone.ts";
 
 const whole = new Intl.NumberFormat();
 export const number = (value: number): string => whole.format(value);
@@ -9,10 +11,17 @@ export function time(at: string | null, zone?: string): string {
 }
 
 /** To the millisecond: two scans of one second are told apart. */
-export function exactTime(at: string, zone?: string): string {
-  return new Date(at).toLocaleTimeString(undefined, {
-    hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3, timeZone: zone,
+export function exactTime(at: string, zone: string, dated: boolean): string {
+  const day = dated ? ({ year: "numeric", month: "short", day: "numeric" } as const) : {};
+  return new Date(at).toLocaleString(undefined, {
+    ...day, hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3, timeZone: zone,
   });
+}
+
+/** Whether times that are read together need their date: not all of them are of the day on which the event begins. */
+export function needDate(times: readonly string[], event: Pick<EventView, "starts_at" | "time_zone">): boolean {
+  const day = (at: string): string => toZoneInput(at, event.time_zone).slice(0, 10);
+  return times.some((at) => day(at) !== day(event.starts_at));
 }
 export function clock(at: number, zone?: string): string {
   return new Date(at).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", timeZone: zone });
