@@ -234,6 +234,53 @@ test("a second tap makes nothing twice, what is late or old overwrites nothing, 
   expect(await page.evaluate(() => document.activeElement?.id)).toBe("main");
 });
 
+test("what is typed while a save is under way stays, and what was saved stays where it can't be read anew", async () => {
+  const doors = await Doors.open(admit, [], { name: "Slow", venue: "Old hall" });
+  const [, page] = await desk(`/events/${doors.id}/setup`);
+  const saved = page.getByTestId("said-event");
+  const name = page.locator("#e-name");
+  await name.fill("Slow, renamed");
+  /** Saves hang until they are let go. */
+  let release = (): void => {};
+  let held = new Promise<void>((done) => (release = done));
+  const hang = async (route: Route): Promise<void> => {
+    if (["PATCH", "POST"].includes(route.request().method())) await held;
+    await route.continue();
+  };
+  await page.route(`**/api/events/${doors.id}**`, hang);
+  await page.getByTestId("save-event").click();
+  await page.getByLabel("Place").fill("New hall");
+  release();
+  await until("it says what is not saved", async () => (await saved.textContent())?.startsWith("Saved, but for what you changed since"));
+  expect(await page.getByLabel("Place").inputValue()).toBe("New hall");
+  const stored = () => doors.call("GET", `/api/events/${doors.id}`);
+  expect(await stored()).toMatchObject({ name: "Slow, renamed", venue: "Old hall" });
+  await page.getByTestId("save-event").click();
+  await until("all is saved", async () => (await saved.textContent()) === "Saved.");
+  expect(await stored()).toMatchObject({ name: "Slow, renamed", venue: "New hall" });
+
+  // The next gate's name is typed while the one before is made.
+  held = new Promise<void>((done) => (release = done));
+  await page.getByTestId("gate-name").fill("West");
+  await page.getByTestId("add-gate").click();
+  await page.getByTestId("gate-name").fill("East");
+  release();
+  await page.getByRole("cell", { name: "West", exact: true }).waitFor();
+  await page.getByTestId("said-gate").filter({ hasText: "The gate is made." }).waitFor();
+  expect(await page.getByTestId("gate-name").inputValue()).toBe("East");
+  await page.unroute(`**/api/events/${doors.id}**`, hang);
+
+  // Saved, and then the network goes: the form shows what is saved.
+  const away = (route: Route) => (route.request().method() === "GET" ? route.abort() : route.continue());
+  await page.route(`**/api/events/${doors.id}`, away);
+  await name.fill("Slow, renamed twice");
+  await page.getByTestId("save-event").click();
+  await page.getByRole("alert").filter({ hasText: "can't be reached" }).waitFor();
+  await until("it is saved", async () => (await saved.textContent()) === "Saved.");
+  expect(await name.inputValue()).toBe("Slow, renamed twice");
+  expect(await stored()).toMatchObject({ name: "Slow, renamed twice" });
+});
+
 test("without the server nobody is said to be signed out", async () => {
   const [, page] = await desk("/");
   await page.getByTestId("new-event").waitFor();

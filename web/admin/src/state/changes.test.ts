@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { EventView } from "../../../shared/api/types";
-import { changedEvent, changes, eventForm } from "./changes.ts";
+import { afterSave, changedEvent, changes, eventForm, savedWords } from "./changes.ts";
 
 const event = {
   name: "Night", venue: "Pier", time_zone: "Europe/Berlin", re_entry: "never", min_gap_seconds: 0,
@@ -23,4 +23,16 @@ test("another zone takes both times with it", () => {
   expect(changedEvent(before, { ...before, time_zone: "Europe/London" })).toEqual({
     time_zone: "Europe/London", starts_at: "2026-06-07T19:00:00.000Z", ends_at: "2026-06-08T00:00:00.000Z",
   });
+});
+
+test("what is typed while a save is under way stays typed, and is not called saved", () => {
+  const sent = { name: "Night ", venue: "Hall", capacity: 10 };
+  const held = { name: "Night", venue: "Hall", capacity: 12 };
+  expect(afterSave(sent, { ...sent }, held)).toEqual(held);
+  expect(savedWords(sent, { ...sent })).toBe("Saved.");
+  const typed = { ...sent, venue: "Pier" };
+  expect(afterSave(sent, typed, held)).toEqual({ name: "Night", venue: "Pier", capacity: 12 });
+  expect(savedWords(sent, typed)).toMatch(/but for what you changed since/);
+  // And the next save sends it.
+  expect(changes(held, afterSave(sent, typed, held))).toEqual({ venue: "Pier" });
 });

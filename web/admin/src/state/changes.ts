@@ -8,6 +8,13 @@ export function changes<Form extends object>(before: Form, after: Form): Partial
   return Object.fromEntries(names.map((name) => [name, after[name]])) as Partial<Form>;
 }
 
+/** A form after its save: as it is held now, and over that what was typed while the save was under way. */
+export const afterSave = <Form extends object>(sent: Form, typed: Form, held: Form): Form => ({ ...held, ...changes(sent, typed) });
+
+/** What is said after a save: no more is called saved than was sent. */
+export const savedWords = <Form extends object>(sent: Form, typed: Form): string =>
+  Object.keys(changes(sent, typed)).length === 0 ? "Saved." : "Saved, but for what you changed since: save again.";
+
 /** An event as its form has it: its times are those of its zone. */
 export const eventForm = (event: EventView) => ({
   name: event.name,
