@@ -101,11 +101,13 @@ test("guests are added, found without their accents, changed, voided and followe
   await until("the story", async () => (await story()).length === 3);
   await look(page, "guest");
   await page.getByTestId("guest-close").click();
+  await until("the list to tell it", async () => (await page.getByTestId("standing").textContent()) === "voided");
 
-  // After the event whoever did not come is said to be so.
+  // After the event whoever did not come is said to be so; whose ticket is void was not awaited.
   await doors.call("PATCH", `/api/events/${doors.id}`, { status: "ended" });
   await page.reload();
   await until("the end", async () => (await page.getByTestId("standing").first().textContent()) === "did not come");
+  expect(await page.getByRole("row", { name: "Amélie Brânză" }).getByTestId("standing").textContent()).toBe("voided");
   expect(desk.errors).toEqual([]);
 });
 

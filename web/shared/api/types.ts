@@ -73,6 +73,8 @@ export interface GuestView {
   created_at: string;
   updated_at: string;
   status: "pending" | "checked_in" | "no_show";
+  /** Whether their ticket is good; `null` without one. */
+  ticket_status: TicketView["status"] | null;
   /** Persons let in. */
   actual_count: number;
   /** How the mail of their pass stands; `null` where they have their code from elsewhere. */

@@ -32,11 +32,16 @@ test("a guest's story reads as people would tell it", () => {
 });
 
 test("where a guest stands", () => {
-  const guest = (change: Partial<GuestView>) => ({ status: "pending", party_size: 1, actual_count: 0, ...change }) as GuestView;
+  const guest = (change: Partial<GuestView>) => ({ status: "pending", ticket_status: "active", party_size: 1, actual_count: 0, ...change }) as GuestView;
   expect(standing(guest({}))).toBe("expected");
   expect(standing(guest({ status: "no_show" }))).toBe("did not come");
   expect(standing(guest({ status: "checked_in", actual_count: 1 }))).toBe("in");
   expect(standing(guest({ status: "checked_in", party_size: 4, actual_count: 3 }))).toBe("3 of 4 in");
+  expect(standing(guest({ ticket_status: null }))).toBe("expected");
+  // Whose ticket is void is not awaited, and did not stay away.
+  expect(standing(guest({ ticket_status: "voided" }))).toBe("voided");
+  expect(standing(guest({ status: "no_show", ticket_status: "refunded" }))).toBe("refunded");
+  expect(standing(guest({ status: "checked_in", actual_count: 1, ticket_status: "voided" }))).toBe("voided");
 });
 
 test("how the mail of a pass stands", () => {

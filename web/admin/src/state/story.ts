@@ -62,8 +62,9 @@ export function told(moment: MomentView): string {
   }
 }
 
-/** Where a guest stands, in a few words. */
+/** Where a guest stands, in a few words: whose ticket is not good is not expected. */
 export function standing(guest: GuestView): string {
+  if (guest.ticket_status && guest.ticket_status !== "active") return guest.ticket_status;
   if (guest.status === "no_show") return "did not come";
   if (guest.status === "pending") return "expected";
   return guest.party_size > 1 ? `${guest.actual_count} of ${guest.party_size} in` : "in";
