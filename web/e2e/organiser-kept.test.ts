@@ -65,6 +65,19 @@ test("a typed correction is never sent past, voided away or lost with the sessio
   // An act on the ticket leaves it in its field.
   await page.getByTestId("guest-void").click();
   await page.getByTestId("guest-void-yes").click();
+  await page.getByTestId("guest-done").filter({ hasText: "admits nobody" }).waitFor();
+  // A refusal is told in the server's words, and leaves it too.
+  const message = "only what a promoter voided is made good by one";
+  const problem = { title: "Not allowed", status: 403, code: "forbidden", detail: `ticket_status: ${message}`, errors: [{ path: "ticket_status", message }] };
+  const refuse = (route: Route) =>
+    route.request().method() === "PATCH" ? route.fulfill({ status: 403, contentType: "application/problem+json", json: problem }) : route.continue();
+  await page.route(`**/api/guests/${guest.id}`, refuse);
+  await page.getByTestId("guest-good").click();
+  await page.getByTestId("guest-failure").waitFor();
+  expect(await page.getByTestId("guest-failure").textContent()).toBe("Only what a promoter voided is made good by one.");
+  expect(await page.getByTestId("guest-standing").textContent()).toBe("voided");
+  expect(await email.inputValue()).toBe("new@guests.example");
+  await page.unroute(`**/api/guests/${guest.id}`, refuse);
   await page.getByTestId("guest-good").click();
   await page.getByTestId("guest-done").filter({ hasText: "good again" }).waitFor();
   expect(await email.inputValue()).toBe("new@guests.example");

@@ -13,6 +13,12 @@ test("what belongs to no field is said all the same", () => {
   expect(inWords(new Error("Out of paper"), {}).rest).toBe("Out of paper");
 });
 
+test("a refusal about what is no field of the form is told in the server's own words", () => {
+  const words = "only what a promoter voided is made good by one";
+  const refused = new Problem(403, "forbidden", `ticket_status: ${words}`, [{ path: "ticket_status", message: words }]);
+  expect(inWords(refused, { name: "The name", ticket_status: "" })).toEqual({ at: {}, rest: "Only what a promoter voided is made good by one." });
+});
+
 test("every name makes a good id for its gate, and no gate takes another's", () => {
   expect(gateId("Door A", [])).toBe("door-a");
   expect(gateId("Entrée Ñ", [])).toBe("entree-n");

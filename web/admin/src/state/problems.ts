@@ -9,7 +9,10 @@ export interface Wrong {
 }
 export const nothingWrong = (): Wrong => ({ at: {}, rest: "" });
 
-/** Labels are the form's own: `{ ends_at: "The end" }`. */
+/**
+ * Labels are the form's own: `{ ends_at: "The end" }`. What is no field of it and has an empty one is told in the server's
+ * own words.
+ */
 export function inWords(error: unknown, labels: Record<string, string>): Wrong {
   if (!(error instanceof Problem)) return { at: {}, rest: error instanceof Error ? error.message : String(error) };
   const wrong = nothingWrong();
@@ -17,7 +20,7 @@ export function inWords(error: unknown, labels: Record<string, string>): Wrong {
   for (const { path, message } of error.errors) {
     const label = labels[path];
     if (label) wrong.at[path] = sentence(`${label} ${named(message, labels)}`);
-    else rest.push(`${path} ${message}`.trim());
+    else rest.push(label === "" ? named(message, labels) : `${path} ${message}`.trim());
   }
   if (error.errors.length === 0) rest.push(error.message);
   wrong.rest = rest.map(sentence).join(" ");
