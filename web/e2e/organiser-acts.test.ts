@@ -80,6 +80,22 @@ test("an event's times are those of its zone, and a wrong one is said at its fie
   await page.getByRole("cell", { name: "日本", exact: true }).waitFor();
 });
 
+test("where people come again, nobody is said to be still to come", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "ANN" }, { barcode: "BO" }], { name: "In and out", re_entry: "after_exit" });
+  const page = await desk(`/events/${doors.id}/live`);
+  const title = page.getByTestId("entered-title");
+  await title.waitFor();
+  expect(await title.textContent()).toBe("Entries");
+  await page.getByText("2 expected; whoever comes again counts again").waitFor();
+  expect(await page.getByTestId("still-to-come").count()).toBe(0);
+  await shot(page, "organiser-live-re-entry");
+  await doors.call("PATCH", `/api/events/${doors.id}`, { re_entry: "never" });
+  await page.reload();
+  await page.getByTestId("still-to-come").waitFor();
+  expect(await title.textContent()).toBe("Admitted");
+  expect(await page.getByTestId("still-to-come").textContent()).toBe("2");
+});
+
 test("a table in an older encoding keeps its accents, and says what it left out", async () => {
   const doors = await Doors.open(admit, [{ barcode: "ANY" }], { name: "Tables" });
   const page = await desk(`/events/${doors.id}/tickets`);

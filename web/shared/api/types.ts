@@ -53,6 +53,8 @@ export interface TicketView {
   /** Persons let in, within the limit and beyond it. */
   entered: number;
   over: number;
+  /** Persons inside now, within the limit. */
+  inside: number;
   scanned_at: string | null;
 }
 

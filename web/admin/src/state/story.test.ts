@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { GuestView, MomentView } from "../../../shared/api/types";
-import { changedFields, filled, mailWords, smsLink, standing, told } from "./story.ts";
+import { changedFields, filled, mailWords, smsLink, standing as standingAt, told } from "./story.ts";
 
 const moment = (change: Partial<MomentView>): MomentView => ({
   at: "2026-06-07T19:00:00Z",
@@ -33,6 +33,7 @@ test("a guest's story reads as people would tell it", () => {
 
 test("where a guest stands", () => {
   const guest = (change: Partial<GuestView>) => ({ status: "pending", ticket_status: "active", party_size: 1, actual_count: 0, ...change }) as GuestView;
+  const standing = (one: GuestView) => standingAt(one, { re_entry: "never" });
   expect(standing(guest({}))).toBe("expected");
   expect(standing(guest({ status: "no_show" }))).toBe("did not come");
   expect(standing(guest({ status: "checked_in", actual_count: 1 }))).toBe("in");
@@ -42,6 +43,9 @@ test("where a guest stands", () => {
   expect(standing(guest({ ticket_status: "voided" }))).toBe("voided");
   expect(standing(guest({ status: "no_show", ticket_status: "refunded" }))).toBe("refunded");
   expect(standing(guest({ status: "checked_in", actual_count: 1, ticket_status: "voided" }))).toBe("voided");
+  // Where people come again, entries are not called persons.
+  expect(standingAt(guest({ status: "checked_in", party_size: 2, actual_count: 3 }), { re_entry: "after_exit" })).toBe("3 entries, for 2");
+  expect(standingAt(guest({ status: "checked_in", actual_count: 2 }), { re_entry: "after_gap" })).toBe("in");
 });
 
 test("how the mail of a pass stands", () => {

@@ -1,6 +1,7 @@
 /** A guest's story in words; the server says what happened. */
-import type { GuestView, MomentView, ShownGuest } from "../../../shared/api/types";
+import type { EventView, GuestView, MomentView, ShownGuest } from "../../../shared/api/types";
 import { changes } from "./changes.ts";
+import { entries } from "./counts.ts";
 
 const FIELDS: Record<string, string> = {
   name: "name",
@@ -63,10 +64,11 @@ export function told(moment: MomentView): string {
 }
 
 /** Where a guest stands, in a few words: whose ticket is not good is not expected. */
-export function standing(guest: GuestView): string {
+export function standing(guest: GuestView, event: Pick<EventView, "re_entry">): string {
   if (guest.ticket_status && guest.ticket_status !== "active") return guest.ticket_status;
   if (guest.status === "no_show") return "did not come";
   if (guest.status === "pending") return "expected";
+  if (guest.party_size > 1 && event.re_entry !== "never") return `${entries(guest.actual_count)}, for ${guest.party_size}`;
   return guest.party_size > 1 ? `${guest.actual_count} of ${guest.party_size} in` : "in";
 }
 
