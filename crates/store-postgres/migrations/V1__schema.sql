@@ -185,7 +185,7 @@ CREATE TABLE audit (
   CONSTRAINT audit_pk PRIMARY KEY (organization_id, event_id, n)
 );
 CREATE INDEX audit_at_serial ON audit (organization_id, event_id, serial, n);
-CREATE INDEX audit_of_entity ON audit (organization_id, event_id, entity_id, n) WHERE entity_type IN ('Guest', 'Ticket');
+CREATE INDEX audit_of_entity ON audit (organization_id, event_id, entity_id, n) WHERE entity_type IN ('Guest', 'Ticket', 'GuestList');
 
 -- ---------------------------------------------------------------- gates, entry types, guest lists
 CREATE TABLE gates (

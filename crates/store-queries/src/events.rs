@@ -61,7 +61,7 @@ statements! {
         ORDER BY n DESC LIMIT $4");
     /// Lines about one guest or ticket, newest first.
     AUDIT_OF = concat!("SELECT ", audit_columns!(), " FROM audit WHERE organization_id = $1 AND event_id = $2
-        AND entity_type IN ('Guest', 'Ticket') AND entity_type = $3 AND entity_id = $4 ORDER BY n DESC LIMIT $5");
+        AND entity_type IN ('Guest', 'Ticket', 'GuestList') AND entity_type = $3 AND entity_id = $4 ORDER BY n DESC LIMIT $5");
     /// A ledger from a place on.
     AUDIT_FROM = concat!("SELECT ", audit_columns!(), " FROM audit WHERE organization_id = $1 AND event_id = $2 AND n >= $3
         ORDER BY n LIMIT $4");

@@ -1,16 +1,19 @@
 //! Changing a guest list: its name, and whose it is.
 
+use std::collections::BTreeMap;
+
 use admit_core::access::Action;
 use admit_core::ids::{EventId, GuestListId, UserId};
-use serde_json::{Map, json};
+use admit_core::limits::PAGE_MAX;
+use serde_json::{Map, Value, json};
 
 use super::theirs::{must_be_a_member, one_of_a_name};
 use crate::audits::line;
 use crate::caller::UserCaller;
-use crate::checks::Checks;
+use crate::checks::{Checks, folded};
 use crate::error::{Error, Result};
 use crate::events;
-use crate::ports::{App, Scope, write};
+use crate::ports::{App, Scope, Tx, write};
 use crate::records::GuestListRecord;
 
 /// The fields to change; `None` leaves one as it is.
@@ -69,9 +72,33 @@ pub async fn update(
             let id = |list: &GuestListRecord| json!(list.promoter_id.as_ref().map(UserId::as_str));
             said.insert("promoter_id".to_owned(), json!({ "from": id(&before), "to": id(&after) }));
         }
-        let entity = ("GuestList", guest_list_id.as_str());
-        tx.append_audit(line::of(&by, Some(&event_id), "guest_list_updated", entity, said.into()))?;
+        let entity = (ENTITY, guest_list_id.as_str());
+        tx.append_audit(line::of(&by, Some(&event_id), UPDATED, entity, said.into()))?;
         Ok(after)
     })
     .await
+}
+
+/// The ledger's words for it: by its lines a list is known under the names it had.
+const ENTITY: &str = "GuestList";
+const UPDATED: &str = "guest_list_updated";
+
+/// Which list was called so before it got another name, by the folded name; of several the one that gave the name up last.
+pub(crate) fn former_names(
+    tx: &mut dyn Tx,
+    event_id: &EventId,
+    lists: &[GuestListRecord],
+) -> Result<BTreeMap<String, GuestListId>> {
+    let mut given_up: BTreeMap<String, (u64, GuestListId)> = BTreeMap::new();
+    for list in lists {
+        for line in tx.audit_of(event_id, (ENTITY, list.guest_list_id.as_str()), PAGE_MAX)? {
+            let changes: Value = serde_json::from_str(&line.line.changes).unwrap_or_default();
+            let Some(name) = changes["name"]["from"].as_str().filter(|_| line.line.action == UPDATED) else { continue };
+            let last = given_up.entry(folded(name)).or_insert_with(|| (line.n, list.guest_list_id.clone()));
+            if last.0 < line.n {
+                *last = (line.n, list.guest_list_id.clone());
+            }
+        }
+    }
+    Ok(given_up.into_iter().map(|(name, (_, id))| (name, id)).collect())
 }

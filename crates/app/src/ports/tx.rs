@@ -91,7 +91,7 @@ pub trait TxEvents {
     fn append_audit(&mut self, line: NewAudit) -> Result<()>;
     /// Lines of a ledger, newest first.
     fn audit(&mut self, event_id: Option<&EventId>, page: &Page) -> Result<Listed<AuditRecord>>;
-    /// Lines of an event's ledger about one guest or ticket (`entity_type`, `entity_id`), newest first.
+    /// Lines of an event's ledger about one guest, ticket or guest list (`entity_type`, `entity_id`), newest first.
     fn audit_of(&mut self, event_id: &EventId, entity: (&str, &str), limit: usize) -> Result<Vec<AuditRecord>>;
     /// Lines of a ledger from place `from` on, oldest first, for verification.
     fn audit_from(&mut self, event_id: Option<&EventId>, from: u64, limit: usize) -> Result<Vec<AuditRecord>>;

@@ -16,6 +16,7 @@ mod column;
 mod exports;
 mod columns;
 mod destination;
+mod lists;
 mod rows;
 mod stored;
 mod plan;

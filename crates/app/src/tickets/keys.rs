@@ -40,9 +40,11 @@ pub(crate) fn of_external_id(external_id: &str) -> String {
     format!("{ID}{external_id}")
 }
 
-/// The key of rows with neither a code nor an id nor an order: the list's name, the guest's, and their e-mail.
-pub(crate) fn of_name(list: &str, name: &str, email: &str) -> String {
-    format!("{GUEST}{}{BETWEEN}{}{BETWEEN}{email}", folded(list), folded(name))
+/// The key of rows with neither a code nor an id nor an order: the guest's list, their name, and their e-mail. The list is
+/// named by its id: it may be given another name, and its guests are found all the same.
+pub(crate) fn of_name(list: Option<&GuestListId>, name: &str, email: &str) -> String {
+    let list = list.map(GuestListId::as_str).unwrap_or_default();
+    format!("{GUEST}{list}{BETWEEN}{}{BETWEEN}{email}", folded(name))
 }
 
 /// A list's own key after its guest went onto another list: that one's own from then on, so that its promoter's next file
@@ -51,7 +53,7 @@ pub(crate) fn moved(key: &str, to: &GuestListRecord) -> Option<String> {
     key.strip_prefix(LIST)?;
     let bare = bare(key);
     let there = bare.strip_prefix(GUEST).and_then(|rest| rest.split_once(BETWEEN));
-    let key = there.map(|(_, who)| format!("{GUEST}{}{BETWEEN}{who}", folded(&to.name)));
+    let key = there.map(|(_, who)| format!("{GUEST}{}{BETWEEN}{who}", to.guest_list_id));
     Some(KeyScope::List(to.guest_list_id.clone()).key(key.as_deref().unwrap_or(bare)))
 }
 
@@ -99,17 +101,16 @@ mod tests {
             promoter_id: None,
             created_at: admit_core::time::Timestamp::START,
         };
-        let own = KeyScope::List(GuestListId::new("l-1").unwrap());
+        let friends = GuestListId::new("l-1").unwrap();
+        let own = KeyScope::List(friends.clone());
         let late = KeyScope::List(to.guest_list_id.clone());
+        let named = |list: &GuestListId| of_name(Some(list), "Ana", "a@x.example");
         let table = [
             (own.key("id:A/7"), Some(late.key("id:A/7"))),
             (own.key("order:A/7"), Some(late.key("order:A/7"))),
-            (
-                own.key(&of_name("Friends", "Ana", "a@x.example")),
-                Some(late.key(&of_name(&to.name, "Ana", "a@x.example"))),
-            ),
+            (own.key(&named(&friends)), Some(late.key(&named(&to.guest_list_id)))),
             ("id:A/7".to_owned(), None),
-            (of_name("Friends", "Ana", ""), None),
+            (named(&friends), None),
         ];
         for (key, expected) in table {
             assert_eq!(moved(&key, &to), expected, "{key}");

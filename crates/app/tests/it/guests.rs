@@ -519,3 +519,48 @@ fn a_promoter_says_who_comes_and_nothing_of_where_when_and_by_which_code() {
     let same = GuestPatch { flag: Some(Some("ID".into())), name: Some("Bo B".into()), ..GuestPatch::default() };
     now(guests::update(&world.app, &promoter, flagged.guest_id, same)).unwrap();
 }
+
+/// A list may get another name: its guests are found by the next file all the same, whichever of its names that says.
+#[test]
+fn a_list_of_another_name_keeps_its_guests() {
+    let world = World::new();
+    let (promoter, own, _) = promoter_with_lists(&world);
+    let import = |who: &UserCaller, list: Option<&GuestListId>, file: &str| {
+        let how = HowToImport { guest_list_id: list.cloned(), ..HowToImport::default() };
+        let report = now(tickets::import(&world.app, who, world.event.clone(), file.as_bytes(), how)).unwrap();
+        (report.created, report.updated, report.unchanged, report.wrong_lines)
+    };
+    let rename = |list: &GuestListId, name: &str| {
+        let patch = GuestListPatch { name: Some(name.into()), ..GuestListPatch::default() };
+        now(guest_lists::update(&world.app, &world.owner, world.event.clone(), list.clone(), patch)).unwrap();
+    };
+    let lists = || now(guest_lists::list(&world.app, &world.owner, world.event.clone())).unwrap();
+    let theirs = "name,email\nAna,a@x.example\nBo,\n";
+    let house = "name,email\nCy,c@x.example\n";
+    let named = "name,guest_list\nDi,Own\nEd,Press\n";
+    assert_eq!(import(&promoter, Some(&own), theirs), (2, 0, 0, 0));
+    assert_eq!(import(&world.owner, Some(&own), house), (1, 0, 0, 0));
+    assert_eq!(import(&world.owner, None, named), (2, 0, 0, 0));
+    let before = lists();
+    rename(&own, "Family");
+    rename(&before.iter().find(|list| list.name == "Press").unwrap().guest_list_id, "Media");
+    // The same files, and the one that says the new names.
+    assert_eq!(import(&promoter, Some(&own), theirs), (0, 0, 2, 0));
+    assert_eq!(import(&world.owner, Some(&own), house), (0, 0, 1, 0));
+    assert_eq!(import(&world.owner, None, "name,guest_list\nDi,family\nEd,MEDIA\n"), (0, 0, 2, 0));
+    assert_eq!(import(&world.owner, None, named), (0, 0, 2, 0), "the old names mean the same lists");
+    assert_eq!(lists().len(), before.len(), "and no list is made of them");
+    // Who goes onto that list by a file that says its old name is known there too.
+    assert_eq!(import(&world.owner, None, "name,guest_list\nFi,own\n"), (1, 0, 0, 0));
+    assert_eq!(import(&promoter, Some(&own), "name\nFi\n"), (0, 0, 1, 0));
+    // An old name that is given to another list means that one, and two lists swap names without getting mixed up.
+    let second = NewGuestList { name: "Own".into(), promoter_id: None };
+    let second = now(guest_lists::create(&world.app, &world.owner, world.event.clone(), second)).unwrap().guest_list_id;
+    assert_eq!(import(&world.owner, None, "name,guest_list\nDi,Own\n"), (1, 0, 0, 0));
+    for (list, name) in [(&second, "Swap"), (&own, "Own"), (&second, "Family")] {
+        rename(list, name);
+    }
+    assert_eq!(import(&world.owner, None, "name,guest_list\nDi,Own\nDi,Family\nEd,Press\n"), (0, 0, 3, 0));
+    assert_eq!(import(&promoter, Some(&own), theirs), (0, 0, 2, 0));
+    world.is_consistent();
+}

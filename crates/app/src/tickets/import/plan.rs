@@ -13,12 +13,12 @@ use admit_core::time::Timestamp;
 
 use super::columns::Columns;
 use super::destination::Destination;
+use super::lists::Lists;
 use super::rows::{self, Identity, RowError, Wanted, WantedGuest};
 use super::stored::Stored;
 use crate::checks::Checks;
 use crate::draw::Draw;
 use crate::error::{Error, Result};
-use crate::guest_lists;
 use crate::passes::{self, Why};
 use crate::ports::Tx;
 use crate::records::*;
@@ -88,11 +88,12 @@ pub fn plan(
     let known = Known::load(tx, event_id)?;
     let mut plan = Plan::default();
     // 1. Read every row; wrong ones are told and left out.
-    let mut wanted = read_rows(sheet, columns, into, &known, &mut plan);
+    let lists = Lists::load(tx, event_id, sheet, columns, now, draw)?;
+    let mut wanted = read_rows(sheet, columns, (into, &lists), &known, &mut plan);
     // 2. What is stored under the same identities.
-    let mut stored = Stored::load(tx, event_id, into, &wanted, columns.export.is_some())?;
+    let stored = Stored::load(tx, event_id, into, &wanted, columns.export.is_some())?;
     // 3. Row by row: new, changed or the same.
-    let at = Planning { event_id, known: &known, into, now };
+    let at = Planning { event_id, known: &known, into, lists: &lists, now };
     let mut met: BTreeMap<TicketId, u64> = BTreeMap::new();
     for row in &mut wanted {
         if let Some((field, message)) = at.not_theirs(row, &stored) {
@@ -100,7 +101,7 @@ pub fn plan(
             continue;
         }
         let Some(ticket) = stored.tickets.get(&row.identity).cloned() else {
-            at.create(row, &mut stored, &mut plan, draw)?;
+            at.create(row, &mut plan, draw)?;
             continue;
         };
         // One ticket may be named in two ways: by its code, and by its id.
@@ -112,7 +113,7 @@ pub fn plan(
             row.status = rows::Cell::Absent;
             plan.kept += 1;
         }
-        at.update(row, ticket, &mut stored, &mut plan, draw)?;
+        at.update(row, ticket, &stored, &mut plan, draw)?;
     }
     Ok(plan)
 }
@@ -121,15 +122,21 @@ pub fn plan(
 #[cfg(feature = "fuzzing")]
 pub fn rows(sheet: &Sheet, columns: &Columns, into: &Destination) -> usize {
     let known = Known { gate_ids: Vec::new(), entry_types: Vec::new() };
-    read_rows(sheet, columns, into, &known, &mut Plan::default()).len()
+    read_rows(sheet, columns, (into, &Lists::default()), &known, &mut Plan::default()).len()
 }
 
-fn read_rows(sheet: &Sheet, columns: &Columns, into: &Destination, known: &Known, plan: &mut Plan) -> Vec<Wanted> {
+fn read_rows(
+    sheet: &Sheet,
+    columns: &Columns,
+    (into, lists): (&Destination, &Lists),
+    known: &Known,
+    plan: &mut Plan,
+) -> Vec<Wanted> {
     let mut wanted = Vec::with_capacity(sheet.lines.len());
     let mut seen: BTreeMap<Identity, u64> = BTreeMap::new();
     for line in &sheet.lines {
         let mut checks = Checks::default();
-        let row = rows::read(line, columns, into, known, &mut checks);
+        let row = rows::read(line, columns, (into, lists), known, &mut checks);
         if let Some(product) = row.as_ref().and_then(|row| row.unknown_type.as_ref()) {
             *plan.unknown_types.entry(product.clone()).or_default() += 1;
             if into.known_types_only {
@@ -180,6 +187,7 @@ struct Planning<'a> {
     event_id: &'a EventId,
     known: &'a Known,
     into: &'a Destination,
+    lists: &'a Lists,
     now: Timestamp,
 }
 
@@ -199,7 +207,7 @@ impl Planning<'_> {
         (!theirs).then_some(("external_id", "is given to a guest of another list already"))
     }
 
-    fn create(&self, row: &Wanted, stored: &mut Stored, plan: &mut Plan, draw: &mut Draw) -> Result<()> {
+    fn create(&self, row: &Wanted, plan: &mut Plan, draw: &mut Draw) -> Result<()> {
         let first = self.known.entry_types.first();
         let blank = TicketRules {
             status: TicketStatus::Active,
@@ -215,7 +223,7 @@ impl Planning<'_> {
         let guest = match &row.guest {
             Some(wanted) => {
                 let blank = self.blank_guest(draw)?;
-                let mut guest = self.wanted_guest(row, wanted, &blank, rules.entry_limit, stored, plan, draw)?;
+                let mut guest = self.wanted_guest(row, wanted, &blank, rules.entry_limit, plan)?;
                 guest.ticket_id = Some(ticket_id.clone());
                 // Whoever comes with a code has it from where it was made.
                 let why = if row.barcode.is_none() { passes::why(None, &guest) } else { None };
@@ -246,7 +254,7 @@ impl Planning<'_> {
         &self,
         row: &Wanted,
         before: TicketRecord,
-        stored: &mut Stored,
+        stored: &Stored,
         plan: &mut Plan,
         draw: &mut Draw,
     ) -> Result<()> {
@@ -275,11 +283,11 @@ impl Planning<'_> {
         let held = before.guest_id.as_ref().and_then(|id| stored.guests.get(id)).cloned();
         let (guest, is_new) = match (&row.guest, held.clone()) {
             (Some(wanted), Some(held)) => {
-                (Some(self.wanted_guest(row, wanted, &held, rules.entry_limit, stored, plan, draw)?), false)
+                (Some(self.wanted_guest(row, wanted, &held, rules.entry_limit, plan)?), false)
             }
             (Some(wanted), None) => {
                 let blank = self.blank_guest(draw)?;
-                let mut guest = self.wanted_guest(row, wanted, &blank, rules.entry_limit, stored, plan, draw)?;
+                let mut guest = self.wanted_guest(row, wanted, &blank, rules.entry_limit, plan)?;
                 guest.ticket_id = Some(before.ticket_id.clone());
                 (Some(guest), true)
             }
@@ -326,19 +334,16 @@ impl Planning<'_> {
         })
     }
 
-    #[allow(clippy::too_many_arguments, reason = "one row, what it is held against, and where the plan goes")]
     fn wanted_guest(
         &self,
         row: &Wanted,
         wanted: &WantedGuest,
         before: &GuestRecord,
         party_size: u32,
-        stored: &mut Stored,
         plan: &mut Plan,
-        draw: &mut Draw,
     ) -> Result<GuestRecord> {
         let guest_list_id = match &wanted.guest_list {
-            rows::Cell::Value(name) => Some(self.list(name, stored, plan, draw)?),
+            rows::Cell::Value(name) => Some(self.list(name, plan)?),
             _ if self.into.list.is_some() => self.into.list.as_ref().map(|list| list.guest_list_id.clone()),
             rows::Cell::Empty => None,
             rows::Cell::Absent => before.guest_list_id.clone(),
@@ -362,21 +367,19 @@ impl Planning<'_> {
     }
 
     /// A guest list by its name; the file may name new ones.
-    fn list(&self, name: &str, stored: &mut Stored, plan: &mut Plan, draw: &mut Draw) -> Result<GuestListId> {
-        if let Some(id) = guest_lists::by_name(&stored.lists, name) {
-            return Ok(id.clone());
+    fn list(&self, name: &str, plan: &mut Plan) -> Result<GuestListId> {
+        let known = || Error::Bug("a row names a list that was not looked for".into());
+        let id = self.lists.id(name).ok_or_else(known)?;
+        if self.lists.is_new(id) && !plan.new_lists.iter().any(|list| list.guest_list_id == *id) {
+            plan.new_lists.push(GuestListRecord {
+                guest_list_id: id.clone(),
+                event_id: self.event_id.clone(),
+                name: name.to_owned(),
+                promoter_id: None,
+                created_at: self.now,
+            });
         }
-        let guest_list_id = GuestListId::new(draw.row_id(self.now)).map_err(|error| Error::Bug(error.to_string()))?;
-        let list = GuestListRecord {
-            guest_list_id: guest_list_id.clone(),
-            event_id: self.event_id.clone(),
-            name: name.to_owned(),
-            promoter_id: None,
-            created_at: self.now,
-        };
-        stored.lists.push(list.clone());
-        plan.new_lists.push(list);
-        Ok(guest_list_id)
+        Ok(id.clone())
     }
 }
 

@@ -1,13 +1,14 @@
 //! One row of a file, checked: what the organiser wants of a ticket and its guest.
 
 use admit_core::barcode::BarcodeHash;
-use admit_core::ids::{EntryTypeId, GateId};
+use admit_core::ids::{EntryTypeId, GateId, GuestListId};
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
 
 use super::column::Column;
 use super::columns::Columns;
 use super::destination::Destination;
+use super::lists::Lists;
 use crate::checks::{Checks, folded};
 use crate::records::EntryTypeRecord;
 use crate::sheet::Line;
@@ -115,7 +116,13 @@ pub struct WantedGuest {
 }
 
 /// Reads one row; wrong fields are named by their column.
-pub fn read(line: &Line, columns: &Columns, into: &Destination, known: &Known, checks: &mut Checks) -> Option<Wanted> {
+pub fn read(
+    line: &Line,
+    columns: &Columns,
+    (into, lists): (&Destination, &Lists),
+    known: &Known,
+    checks: &mut Checks,
+) -> Option<Wanted> {
     let row = Row { line, columns };
     if columns.too_wide(line) {
         checks.fail("line", "has more cells than the header has columns: a text with a delimiter in it needs quotes");
@@ -127,7 +134,7 @@ pub fn read(line: &Line, columns: &Columns, into: &Destination, known: &Known, c
     }
     let name = row.full_name();
     let guest = guest(&row, name.as_deref(), checks);
-    let identity = identity(&row, barcode.as_deref(), name.as_deref(), into, checks)?;
+    let identity = identity(&row, barcode.as_deref(), name.as_deref(), (into, lists), checks)?;
     let (zone, entry_type_id) = zone(&row, known, checks);
     let wanted = Wanted {
         line: line.number,
@@ -191,14 +198,17 @@ fn identity(
     row: &Row<'_>,
     barcode: Option<&str>,
     name: Option<&str>,
-    into: &Destination,
+    (into, lists): (&Destination, &Lists),
     checks: &mut Checks,
 ) -> Option<Identity> {
     if let Some(text) = barcode {
         return Some(Identity::Code(BarcodeHash::of(text)));
     }
-    key(row, name, into.list.as_ref().map_or("", |list| list.name.as_str()), checks)
-        .map(|key| Identity::Key(into.scope().key(&key)))
+    let list = match row.text(Column::GuestList) {
+        Some(named) => lists.id(named),
+        None => into.list.as_ref().map(|list| &list.guest_list_id),
+    };
+    key(row, name, list, checks).map(|key| Identity::Key(into.scope().key(&key)))
 }
 
 fn order_key(row: &Row<'_>) -> Option<String> {
@@ -206,7 +216,7 @@ fn order_key(row: &Row<'_>) -> Option<String> {
 }
 
 /// The key of a row without a code, as the organiser's own files have it.
-fn key(row: &Row<'_>, name: Option<&str>, list: &str, checks: &mut Checks) -> Option<String> {
+fn key(row: &Row<'_>, name: Option<&str>, list: Option<&GuestListId>, checks: &mut Checks) -> Option<String> {
     if let Some(id) = row.text(Column::ExternalId) {
         return Some(keys::of_external_id(id));
     }
@@ -218,7 +228,6 @@ fn key(row: &Row<'_>, name: Option<&str>, list: &str, checks: &mut Checks) -> Op
         checks.fail("line", "needs a barcode, an external_id, an order_id with position, or a name");
         return None;
     }
-    let list = row.text(Column::GuestList).unwrap_or(list);
     Some(keys::of_name(list, name.unwrap_or_default(), &email.unwrap_or_default()))
 }
 

@@ -19,8 +19,6 @@ pub struct Stored {
     pub tickets: BTreeMap<Identity, TicketRecord>,
     /// Who holds them.
     pub guests: BTreeMap<GuestId, GuestRecord>,
-    /// The event's guest lists, oldest first.
-    pub lists: Vec<GuestListRecord>,
     /// Tickets whose present status a person gave them here, where somebody else's export would make them good again.
     pub by_hand: BTreeSet<TicketId>,
 }
@@ -60,7 +58,7 @@ impl Stored {
             guests.extend(theirs);
         }
         let by_hand = if export { by_hand(tx, event_id, wanted, &tickets)? } else { BTreeSet::new() };
-        Ok(Self { tickets, guests, lists: tx.guest_lists(event_id)?, by_hand })
+        Ok(Self { tickets, guests, by_hand })
     }
 }
 

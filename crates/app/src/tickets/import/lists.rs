@@ -1,0 +1,75 @@
+//! Which guest list each name in a file means.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use admit_core::ids::{EventId, GuestListId};
+use admit_core::time::Timestamp;
+
+use super::column::Column;
+use super::columns::Columns;
+use crate::checks::folded;
+use crate::draw::Draw;
+use crate::error::{Error, Result};
+use crate::guest_lists;
+use crate::ports::Tx;
+use crate::sheet::Sheet;
+
+/// The lists that the rows of a file name.
+#[derive(Debug, Default)]
+pub struct Lists {
+    meant: BTreeMap<String, GuestListId>,
+    new: BTreeSet<GuestListId>,
+}
+
+impl Lists {
+    /// A name means the list that is called so; else the one that was called so last, so that a file from before a list
+    /// got another name still finds its guests; else a new list, whose id is drawn here because the keys of its rows are
+    /// made of it.
+    pub fn load(
+        tx: &mut dyn Tx,
+        event_id: &EventId,
+        sheet: &Sheet,
+        columns: &Columns,
+        now: Timestamp,
+        draw: &mut Draw,
+    ) -> Result<Self> {
+        let mut out = Self::default();
+        let names: BTreeSet<&str> = sheet.lines.iter().map(|line| columns.get(line, Column::GuestList)).collect();
+        let stored = tx.guest_lists(event_id)?;
+        let mut unknown = Vec::new();
+        for name in names.into_iter().filter(|name| !name.is_empty()) {
+            match guest_lists::by_name(&stored, name) {
+                Some(id) => drop(out.meant.insert(name.to_owned(), id.clone())),
+                None => unknown.push(name),
+            }
+        }
+        if unknown.is_empty() {
+            return Ok(out);
+        }
+        let mut others = guest_lists::former_names(tx, event_id, &stored)?;
+        for name in unknown {
+            let fold = folded(name);
+            let id = match others.get(&fold) {
+                Some(id) => id.clone(),
+                None => {
+                    let id = GuestListId::new(draw.row_id(now)).map_err(|error| Error::Bug(error.to_string()))?;
+                    out.new.insert(id.clone());
+                    others.insert(fold, id.clone());
+                    id
+                }
+            };
+            out.meant.insert(name.to_owned(), id);
+        }
+        Ok(out)
+    }
+
+    /// The list that a name of the file means.
+    pub fn id(&self, name: &str) -> Option<&GuestListId> {
+        self.meant.get(name)
+    }
+
+    /// Whether the file names the list first.
+    pub fn is_new(&self, id: &GuestListId) -> bool {
+        self.new.contains(id)
+    }
+}
