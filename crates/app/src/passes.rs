@@ -10,8 +10,8 @@ mod words;
 mod calendar;
 mod letter;
 mod delivery;
-mod enqueue;
 mod mailing;
+mod enqueue;
 mod show;
 
 pub use delivery::{Delivery, INSERT_QR_CODE, KIND, SEND_EMAIL, SetUp};
@@ -25,4 +25,4 @@ pub(crate) use delivery::no_pass;
 pub(crate) use enqueue::{enqueue, enqueue_change, enqueue_everybody};
 pub(crate) use mailing::mailings;
 pub(crate) use show::OPENED;
-pub(crate) use why::why;
+pub(crate) use why::{why, why_changed};

@@ -96,6 +96,7 @@ pub async fn update(app: &App, caller: &UserCaller, guest_id: GuestId, patch: Gu
             tx.update_guests(std::slice::from_ref(&after))?;
         }
         let mut brought = None;
+        let status = ticket.as_ref().zip(rules.as_ref()).map(|(ticket, rules)| (ticket.rules.status, rules.status));
         if let (Some(ticket), Some(rules)) = (ticket, rules) {
             if is_rekeyed {
                 tx.update_tickets(std::slice::from_ref(&ticket))?;
@@ -107,8 +108,9 @@ pub async fn update(app: &App, caller: &UserCaller, guest_id: GuestId, patch: Gu
         }
         let entity = ("Guest", guest_id.as_str());
         tx.append_audit(line::of(&by, Some(&before.event_id), "guest_updated", entity, Value::Object(said)))?;
-        // 4. Their pass, if what is mailed changed, or where to.
-        passes::enqueue_change(tx, &before, &after, now, &mut draw)?;
+        // 4. Their pass, if what is mailed changed, or where to, or their ticket is good again.
+        let status = status.unwrap_or((TicketStatus::Active, TicketStatus::Active));
+        passes::enqueue_change(tx, &before, &after, status, now, &mut draw)?;
         Ok((after, brought))
     })
     .await?;

@@ -1,15 +1,17 @@
 //! Putting a pass on its way, in the transaction of what it follows from (law 7). After the commit the caller rings the
 //! bell.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::event::EventStatus;
 use admit_core::pass::is_token;
+use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::delivery::KIND;
-use super::why::{Why, why};
+use super::mailing::{MailState, state_of};
+use super::why::{Why, why_changed};
 use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::jobs;
@@ -29,6 +31,7 @@ pub(crate) fn enqueue(
     if guests.is_empty() || is_over(event) {
         return Ok(false);
     }
+    let guests = with_what_is_owed(tx, event, guests)?;
     let changed: Vec<String> =
         guests.iter().filter(|(_, why)| *why == Why::Changed).map(|(guest_id, _)| guest_id.clone()).collect();
     let known: BTreeSet<String> = match changed.is_empty() {
@@ -49,15 +52,43 @@ pub(crate) fn enqueue(
     Ok(!runs.is_empty())
 }
 
-/// A guest changed by hand: their pass goes out anew, where that is to be.
+/// Whose ticket is good again is sent what the newest run about them did not mail, for that run's reason: their pass, or what
+/// changed while the ticket was not good. Whose newest mail went out is owed nothing, and who never had a run has their
+/// code from elsewhere. A run that is still under way may have looked at the ticket before, so there is another.
+fn with_what_is_owed(tx: &mut dyn Tx, event: &EventRecord, guests: &[(String, Why)]) -> Result<Vec<(String, Why)>> {
+    let good_again: Vec<String> =
+        guests.iter().filter(|(_, why)| *why == Why::GoodAgain).map(|(guest_id, _)| guest_id.clone()).collect();
+    if good_again.is_empty() {
+        return Ok(guests.to_vec());
+    }
+    let newest = tx.newest_runs(&event.event_id, KIND, &good_again)?;
+    let owed: BTreeMap<&str, Why> = newest
+        .iter()
+        .filter(|run| state_of(run) != MailState::Sent)
+        .map(|run| (run.subject.as_str(), reason_of(run)))
+        .collect();
+    let now = |(guest_id, why): &(String, Why)| match why {
+        Why::GoodAgain => Some((guest_id.clone(), *owed.get(guest_id.as_str())?)),
+        _ => Some((guest_id.clone(), *why)),
+    };
+    Ok(guests.iter().filter_map(now).collect())
+}
+
+fn reason_of(run: &RunRecord) -> Why {
+    let input: Value = serde_json::from_str(&run.input).unwrap_or_default();
+    input["why"].as_str().and_then(Why::parse).unwrap_or(Why::New)
+}
+
+/// A guest changed by hand, or their ticket's status (before, after): their pass goes out anew, where that is to be.
 pub(crate) fn enqueue_change(
     tx: &mut dyn Tx,
     before: &GuestRecord,
     after: &GuestRecord,
+    status: (TicketStatus, TicketStatus),
     now: Timestamp,
     draw: &mut Draw,
 ) -> Result<()> {
-    let Some(why) = why(Some(before), after) else { return Ok(()) };
+    let Some(why) = why_changed(Some(before), after, status) else { return Ok(()) };
     let ticket = match &after.ticket_id {
         Some(ticket_id) => tx.ticket(ticket_id)?,
         None => None,

@@ -73,13 +73,18 @@ fn mailing(guest: &GuestRecord, newest: Option<&RunRecord>, sees_runs: bool) -> 
         let why = guest.email.is_none().then(|| "no e-mail address".to_owned())?;
         return Some(Mailing { state: MailState::NotSent, why: Some(why), at: None });
     };
-    let state = match run.state {
+    let state = state_of(run);
+    let is_told = sees_runs || run.state == RunState::Done || run.step.as_deref() == Some(SEND_EMAIL);
+    let why = run.problem.as_ref().map(|problem| if is_told { problem.clone() } else { NOT_MADE.to_owned() });
+    Some(Mailing { state, why, at: Some(run.updated_at) })
+}
+
+/// Where the mail of a run is.
+pub(super) fn state_of(run: &RunRecord) -> MailState {
+    match run.state {
         RunState::Open => MailState::Waiting,
         // A run that is done and has something to say says why nothing was mailed.
         RunState::Done if run.problem.is_none() => MailState::Sent,
         RunState::Done | RunState::GaveUp => MailState::NotSent,
-    };
-    let is_told = sees_runs || run.state == RunState::Done || run.step.as_deref() == Some(SEND_EMAIL);
-    let why = run.problem.as_ref().map(|problem| if is_told { problem.clone() } else { NOT_MADE.to_owned() });
-    Some(Mailing { state, why, at: Some(run.updated_at) })
+    }
 }

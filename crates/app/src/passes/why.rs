@@ -1,6 +1,8 @@
 //! When a pass goes out, and when nothing does (spec §6): a changed address sends to the new one, a changed name or party
 //! sends an update, anything else sends nothing.
 
+use admit_core::ticket::TicketStatus;
+
 use crate::records::GuestRecord;
 
 /// Why a pass is on its way.
@@ -14,6 +16,8 @@ pub enum Why {
     Changed,
     /// Somebody asked for it.
     Resend,
+    /// Their ticket is good again: what was not mailed meanwhile goes out, for its own reason.
+    GoodAgain,
 }
 
 impl Why {
@@ -24,7 +28,14 @@ impl Why {
             Self::Address => "address",
             Self::Changed => "changed",
             Self::Resend => "resend",
+            Self::GoodAgain => "good_again",
         }
+    }
+    /// Reads [`Why::as_str`].
+    pub(super) fn parse(word: &str) -> Option<Self> {
+        [Self::New, Self::Address, Self::Changed, Self::Resend, Self::GoodAgain]
+            .into_iter()
+            .find(|why| why.as_str() == word)
     }
 }
 
@@ -43,6 +54,17 @@ pub(crate) fn why(before: Option<&GuestRecord>, after: &GuestRecord) -> Option<W
         return Some(Why::Address);
     }
     (after.name != before.name || after.party_size != before.party_size).then_some(Why::Changed)
+}
+
+/// What a change of a guest, or of their ticket's status (before, after), sends. A guest whose ticket was not good when their
+/// pass was to go out gets it once it is.
+pub(crate) fn why_changed(
+    before: Option<&GuestRecord>,
+    after: &GuestRecord,
+    status: (TicketStatus, TicketStatus),
+) -> Option<Why> {
+    let is_good_again = status.0 != TicketStatus::Active && status.1 == TicketStatus::Active;
+    why(before, after).or_else(|| (is_good_again && after.email.is_some()).then_some(Why::GoodAgain))
 }
 
 #[cfg(test)]
@@ -92,6 +114,28 @@ mod tests {
         ];
         for (before, after, expected) in table {
             assert_eq!(why(before.as_ref(), &after), expected, "{before:?} → {after:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_ticket_that_is_good_again_sends() {
+        use TicketStatus::{Active, Refunded, Used, Voided};
+        let ana = || guest("Ana", Some("a@x.example"), None, 2);
+        let bea = guest("Bea", Some("a@x.example"), None, 2);
+        let table = [
+            (ana(), ana(), (Voided, Active), Some(Why::GoodAgain)),
+            (ana(), ana(), (Refunded, Active), Some(Why::GoodAgain)),
+            (ana(), ana(), (Active, Active), None),
+            (ana(), ana(), (Active, Voided), None),
+            (ana(), ana(), (Voided, Used), None),
+            (ana(), bea, (Voided, Active), Some(Why::Changed)),
+            (ana(), guest("Ana", None, Some("555"), 2), (Voided, Active), None),
+        ];
+        for (before, after, status, expected) in table {
+            assert_eq!(why_changed(Some(&before), &after, status), expected, "{before:?} → {after:?}, {status:?}");
+        }
+        for why in [Why::New, Why::Address, Why::Changed, Why::Resend, Why::GoodAgain] {
+            assert_eq!(Why::parse(why.as_str()), Some(why));
         }
     }
 }

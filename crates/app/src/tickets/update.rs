@@ -59,12 +59,13 @@ pub async fn update(app: &App, caller: &UserCaller, ticket_id: TicketId, patch: 
         checks.finish()?;
         // 3. Newest values, rules, scans, line.
         let Some(applied) = apply(tx, &ticket, rules, &patch, now, &mut draw)? else { return Ok((ticket, None)) };
-        let followed = follow(tx, &applied.ticket, now)?;
+        let held = follow(tx, &applied.ticket, now)?;
         let entity = ("Ticket", ticket_id.as_str());
         tx.append_audit(line::of(&by, Some(&id), "ticket_updated", entity, Value::Object(applied.said)))?;
-        // 4. A party of another size is told so.
-        if let Some((before, after)) = followed {
-            passes::enqueue_change(tx, &before, &after, now, &mut draw)?;
+        // 4. A party of another size is told so; whose ticket is good again gets what was held back.
+        if let Some((before, after)) = held {
+            let status = (ticket.rules.status, applied.ticket.rules.status);
+            passes::enqueue_change(tx, &before, &after, status, now, &mut draw)?;
         }
         Ok((applied.ticket, Some(applied.brought)))
     })
@@ -132,12 +133,12 @@ pub(crate) fn apply(
     Ok(Some(Applied { ticket, brought, said }))
 }
 
-/// The holder's party size is the ticket's limit (spec D8). Gives the holder before and after, where they changed.
+/// The holder's party size is the ticket's limit (spec D8). Gives the holder, if there is one, before and after.
 fn follow(tx: &mut dyn Tx, ticket: &TicketRecord, now: Timestamp) -> Result<Option<(GuestRecord, GuestRecord)>> {
     let ids: Vec<_> = ticket.guest_id.iter().cloned().collect();
     let Some(guest) = tx.guests_by_id(&ids)?.into_iter().next() else { return Ok(None) };
     if guest.party_size == ticket.rules.entry_limit {
-        return Ok(None);
+        return Ok(Some((guest.clone(), guest)));
     }
     let after = GuestRecord { party_size: ticket.rules.entry_limit, updated_at: now, ..guest.clone() };
     tx.update_guests(std::slice::from_ref(&after))?;

@@ -8,7 +8,7 @@ use admit_app::events::{self, EventPatch};
 use admit_app::guests::{self, GuestPatch};
 use admit_app::jobs::{self, Ended, Workflows, carry_out};
 use admit_app::passes::{self, Delivery, SetUp};
-use admit_app::ports::{Letter, Mail, Mailbox, Objects, RunFilter, Unable, read};
+use admit_app::ports::{GuestFilter, Letter, Mail, Mailbox, Objects, RunFilter, Unable, read};
 use admit_app::records::*;
 use admit_app::tickets::{self, HowToImport, NewGuest, NewTicket, TicketPatch};
 use admit_core::event::EventStatus;
@@ -347,6 +347,72 @@ fn nothing_is_mailed_of_what_is_over_or_withdrawn() {
     let mut notes: Vec<String> = office.runs().into_iter().map(|run| run.problem.unwrap()).collect();
     notes.sort();
     assert!(notes[0].starts_with("the event is over") && notes[1].starts_with("the ticket is withdrawn"), "{notes:?}");
+}
+
+/// Who was unpaid, or withdrawn, when their pass was to go out gets it once they are good; who has it hears nothing.
+#[test]
+fn a_pass_that_was_held_back_goes_out_once_the_ticket_is_good() {
+    let office = Office::new();
+    let sends = |expected: &[&str]| {
+        office.work();
+        let mut sent = office.subjects();
+        sent.sort();
+        assert_eq!(sent, expected);
+        office.world.pass(1_000);
+    };
+    let of = |status: &str| {
+        let row = |name: &str| format!("{name},{name}@x.example,{status}\n");
+        format!("name,email,status\n{}{}{}", row("ana"), row("bo"), row("cy"))
+    };
+    office.import(&of("unpaid"));
+    office.import("barcode,name,email,status\nTHEIRS,di,di@x.example,unpaid\n");
+    sends(&[]);
+    // By hand: the guest, or their ticket.
+    let listed = guests::list(
+        &office.world.app,
+        &office.world.owner,
+        office.world.event.clone(),
+        GuestFilter::default(),
+        whole_page(),
+    );
+    let listed = now(listed).unwrap().items;
+    let guest = |name: &str| listed.iter().find(|one| one.guest.name == name).unwrap().guest.clone();
+    let status = |name: &str, status| {
+        office.change(&guest(name), GuestPatch { ticket_status: Some(status), ..GuestPatch::default() });
+    };
+    status("ana", TicketStatus::Active);
+    sends(&["ana@x.example: Your pass for Festival"]);
+    let ticket = |name: &str, status| {
+        let patch = TicketPatch { status: Some(status), ..TicketPatch::default() };
+        let ticket_id = guest(name).ticket_id.unwrap();
+        now(tickets::update(&office.world.app, &office.world.owner, ticket_id, patch)).unwrap();
+    };
+    ticket("bo", TicketStatus::Active);
+    sends(&["bo@x.example: Your pass for Festival"]);
+    // By the file; who has a pass, or a code from elsewhere, is sent none.
+    office.import(&of("paid"));
+    office.import("barcode,name,email,status\nTHEIRS,di,di@x.example,paid\n");
+    sends(&["cy@x.example: Your pass for Festival"]);
+    for name in ["ana", "di"] {
+        status(name, TicketStatus::Voided);
+        status(name, TicketStatus::Active);
+    }
+    ticket("bo", TicketStatus::Refunded);
+    ticket("bo", TicketStatus::Active);
+    sends(&[]);
+    // What changed meanwhile is told afterwards, once.
+    status("ana", TicketStatus::Voided);
+    office.change(&guest("ana"), GuestPatch { party_size: Some(2), ..GuestPatch::default() });
+    sends(&[]);
+    status("ana", TicketStatus::Active);
+    sends(&["ana@x.example: Changed: your pass for Festival"]);
+    // A mail that waits meanwhile goes out once.
+    let (eva, _) = office.guest(NewGuest { email: Some("eva@x.example".into()), ..ana() });
+    for status in [TicketStatus::Voided, TicketStatus::Active] {
+        office.change(&eva, GuestPatch { ticket_status: Some(status), ..GuestPatch::default() });
+    }
+    sends(&["eva@x.example: Your pass for Festival"]);
+    office.world.is_consistent();
 }
 
 #[test]

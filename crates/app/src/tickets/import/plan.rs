@@ -300,7 +300,7 @@ impl Planning<'_> {
         }
         plan.updated += 1;
         if let Some(guest) = guest.as_ref().filter(|_| before.barcode.as_deref().is_some_and(is_token)) {
-            let why = passes::why(held.as_ref(), guest);
+            let why = passes::why_changed(held.as_ref(), guest, (before.rules.status, rules.status));
             plan.passes.extend(why.map(|why| (guest.guest_id.to_string(), why)));
         }
         let guest_id = guest.as_ref().map(|guest| guest.guest_id.clone());
