@@ -9,7 +9,7 @@ use crate::error::{Error, FieldError, Result};
 /// Longest zone, in characters.
 const ZONE_CHARS: usize = 64;
 /// Longest e-mail address, in characters (RFC 5321's path limit).
-const EMAIL_CHARS: usize = 254;
+pub(crate) const EMAIL_CHARS: usize = 254;
 /// Longest phone number as written, in characters.
 const PHONE_CHARS: usize = 40;
 /// Longest flag for the door, in characters: it must fit a verdict screen.

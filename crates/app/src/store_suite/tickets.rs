@@ -1,11 +1,15 @@
 //! Tickets, codes, guests.
 
 use admit_core::barcode::BarcodeHash;
+use admit_core::ids::GuestListId;
+use admit_core::limits::{ID_CHARS, NAME_CHARS};
 use admit_core::ticket::TicketStatus;
 
 use super::fixture::*;
+use crate::checks::EMAIL_CHARS;
 use crate::ports::{GuestFilter, TicketFilter, read, write};
 use crate::records::*;
+use crate::tickets::keys;
 
 /// Tickets come back as they were made and changed.
 pub async fn tickets_come_back_as_they_were_made(store: TestStore) {
@@ -155,6 +159,34 @@ pub async fn an_import_key_is_unique(store: TestStore) {
     let keyless: Vec<TicketRecord> =
         ["t4", "t5"].iter().map(|name| TicketRecord { import_key: None, ..ticket("e", name) }).collect();
     on_event(&store, move |tx| tx.insert_tickets(&keyless)).await.unwrap();
+}
+
+/// The longest keys that an import makes are stored and found: no index is too narrow for them. They are of characters that
+/// differ, so that no compression makes them shorter.
+pub async fn the_longest_import_keys_are_stored(store: TestStore) {
+    let chars = |from: u32, count: usize| -> String {
+        (from..).filter_map(char::from_u32).filter(|c| c.len_utf8() == 4).step_by(37).take(count).collect()
+    };
+    let long = |letter: &str| letter.repeat(ID_CHARS);
+    let (event_id, list) = (long("e"), id::<GuestListId>(&long("l")));
+    let organization = "o".repeat(ID_CHARS - "-owner".len());
+    with_organization(&store, &organization).await;
+    make_event(&store, &organization, event(&event_id, 1)).await;
+    let email = chars(0x2_0000, EMAIL_CHARS);
+    let by_name = keys::of_name(Some(&list), &chars(0x3_0000, NAME_CHARS), &email);
+    let by_order = format!("order:{}/{}", chars(0x2_0000, ID_CHARS), chars(0x2_1000, ID_CHARS));
+    let by_id = keys::of_external_id(&chars(0x2_0000, ID_CHARS));
+    for (n, key) in [by_name, by_order, by_id].into_iter().enumerate() {
+        let key = keys::KeyScope::List(list.clone()).key(&key);
+        let new = TicketRecord { import_key: Some(key.clone()), ..ticket(&event_id, &format!("t{n}")) };
+        let stored = new.clone();
+        write(&*store, scope(&organization, &event_id), move |tx| tx.insert_tickets(std::slice::from_ref(&stored)))
+            .await
+            .unwrap();
+        let of = id(&event_id);
+        let found = read(&*store, &id(&organization), move |tx| tx.tickets_by_import_key(&of, &[key.clone()])).await;
+        assert_eq!(found.unwrap(), [new]);
+    }
 }
 
 /// Guests are found, changed and listed with their tickets' states.

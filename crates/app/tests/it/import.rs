@@ -160,6 +160,21 @@ fn wrong_fields_are_told_by_line_and_column_and_the_other_rows_go_in() {
     world.is_consistent();
 }
 
+/// The database finds rows by these: what is too long for its index must not take the good rows of the file along.
+#[test]
+fn ids_that_are_too_long_are_told_by_their_line() {
+    let world = World::new();
+    let (long, longest) = ("x".repeat(129), "é".repeat(128));
+    let file = format!(
+        "external_id,order_id,position,name\n{long},,,\n,{long},1,Bo\n,O,{long},Cy\n7,O,{long},Di\n,{longest},{longest},Ed\n\
+        {longest},,,\n,O,\"two\nlines\",Fi\n"
+    );
+    let errors = ["2:external_id", "3:order_id", "4:position", "5:position", "8:position"];
+    assert_eq!(counts(&world, &file), (2, 0, 0, errors.map(str::to_owned).to_vec()));
+    assert_eq!(counts(&world, &format!("external_id\n{longest}\n")), (0, 0, 1, vec![]));
+    world.is_consistent();
+}
+
 #[test]
 fn a_file_that_cannot_be_read_is_refused_whole() {
     let world = World::new();

@@ -132,6 +132,7 @@ pub fn read(
     if let Some(text) = &barcode {
         checked_barcode(checks, "barcode", text);
     }
+    ids(&row, checks);
     let name = row.full_name();
     let guest = guest(&row, name.as_deref(), checks);
     let identity = identity(&row, barcode.as_deref(), name.as_deref(), (into, lists), checks)?;
@@ -211,6 +212,13 @@ fn identity(
     key(row, name, list, checks).map(|key| Identity::Key(into.scope().key(&key)))
 }
 
+/// What keys are made of, also in rows without a guest: what is longer than an id may be fits no index of the database.
+fn ids(row: &Row<'_>, checks: &mut Checks) {
+    for column in [Column::ExternalId, Column::OrderId, Column::Position] {
+        checks.external_id(column.name(), row.text(column));
+    }
+}
+
 fn order_key(row: &Row<'_>) -> Option<String> {
     Some(format!("order:{}/{}", row.text(Column::OrderId)?, row.text(Column::Position)?))
 }
@@ -243,7 +251,7 @@ fn guest(row: &Row<'_>, name: Option<&str>, checks: &mut Checks) -> Option<Wante
         return None;
     };
     let external_id = match own_id {
-        Some(text) => checks.external_id("external_id", Some(text)).map_or(Cell::Empty, Cell::Value),
+        Some(text) => Cell::Value(text.to_owned()),
         None if row.columns.has(Column::ExternalId) || row.columns.has(Column::OrderId) => Cell::Empty,
         None => Cell::Absent,
     };
