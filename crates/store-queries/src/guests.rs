@@ -31,12 +31,13 @@ statements! {
     NAMES_SINCE = concat!("SELECT ", guest_columns!(), " FROM guests g CROSS JOIN tickets t
         WHERE t.organization_id = g.organization_id AND t.ticket_id = g.ticket_id AND t.guest_id = g.guest_id
         AND g.organization_id = $1 AND g.event_id = $2 AND g.serial > $3 ORDER BY g.ticket_id");
-    /// A page of guests with their tickets' states. $5: text to find, $6: the same as a LIKE pattern, $9: whose lists.
+    /// A page of guests with their tickets' states. $5: text to find, $6: the same as a LIKE pattern, $9: whose lists,
+    /// $11: the text as e-mails are written.
     GUESTS = concat!("SELECT ", guest_columns!(), ", ", state_columns!(), " FROM guests g
         LEFT JOIN states s ON s.organization_id = g.organization_id AND s.event_id = g.event_id AND s.subject = 'ticket:' || g.ticket_id
             AND s.scans > 0
         WHERE g.organization_id = $1 AND g.event_id = $2 AND (g.created_at, g.guest_id) < ($3, $4)
-        AND (CAST($5 AS TEXT) IS NULL OR g.folded LIKE $6 ESCAPE '!' OR substr(g.email, 1, length($5)) = $5
+        AND (CAST($5 AS TEXT) IS NULL OR g.folded LIKE $6 ESCAPE '!' OR substr(g.email, 1, length(CAST($11 AS TEXT))) = $11
             OR substr(g.external_id, 1, length($5)) = $5)
         AND (CAST($7 AS TEXT) IS NULL OR g.guest_list_id = $7) AND (CAST($8 AS BOOLEAN) IS NULL OR (COALESCE(s.persons, 0) > 0) = $8)
         AND (CAST($9 AS TEXT) IS NULL OR g.guest_list_id IN (SELECT l.guest_list_id FROM guest_lists l
@@ -147,6 +148,7 @@ impl<D: Driver> SqlTx<'_, D> {
             filter.entered.into(),
             filter.promoter_id.as_ref().into(),
             page::limit(page).into(),
+            filter.text.as_ref().map(|text| text.to_lowercase()).into(),
         ];
         let items = self.all(&GUESTS, &values, |row| Ok((read_guest(row)?, states::read_joined(row)?)))?;
         Ok(page::listed(page, items, |(guest, _)| (guest.created_at.ms(), guest.guest_id.to_string())))

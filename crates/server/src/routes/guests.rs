@@ -17,7 +17,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::runs::RunView;
-use super::shape::{List, flag, page, present};
+use super::shape::{List, flag, page, present, sought};
 use super::tickets::{GuestRequest, TicketView};
 use crate::auth::user::User;
 use crate::body::{JsonBody, Path, Query};
@@ -174,7 +174,7 @@ struct GuestPatchRequest {
         ("id" = String, Path, description = "Event"),
         ("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500),
         ("cursor" = Option<String>, Query),
-        ("q" = Option<String>, Query, description = "Part of a name, accents make no difference; or the start of an e-mail or external id"),
+        ("q" = Option<String>, Query, description = "Part of a name, accents make no difference; or the start of an e-mail or external id", max_length = 200),
         ("guest_list_id" = Option<String>, Query, description = "On this list"),
         ("entered" = Option<bool>, Query, description = "Only those of whom somebody (or nobody) was let in"),
     ), extensions(("x-actions" = json!(["read_guests", "manage_own_guests"]))), security(("session" = []), ("api_token" = [])), responses(
@@ -188,7 +188,7 @@ async fn list(
     Query(query): Query<GuestQuery>,
 ) -> Result<Json<List<StandingGuestView>>> {
     let filter = GuestFilter {
-        text: query.q.filter(|text| !text.trim().is_empty()),
+        text: sought(query.q)?,
         guest_list_id: query.guest_list_id,
         promoter_id: None,
         entered: query.entered.as_deref().map(|text| flag("entered", Some(text))).transpose()?,

@@ -19,7 +19,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::shape::{List, blocking, flag, page, present};
+use super::shape::{List, blocking, flag, page, present, sought};
 use crate::auth::user::User;
 use crate::body::{self, CsvBody, JsonBody, Path, Query, RawJson};
 use crate::error::{ApiError, Result};
@@ -325,7 +325,7 @@ struct ImportError {
         ("id" = String, Path, description = "Event"),
         ("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500),
         ("cursor" = Option<String>, Query),
-        ("q" = Option<String>, Query, description = "Part of a guest's name, or the start of an id, barcode or external id"),
+        ("q" = Option<String>, Query, description = "Part of a guest's name, or the start of an id, barcode or external id; or a whole code", max_length = 200),
         ("status" = Option<String>, Query, description = "`active`, `used`, `voided`, `refunded`"),
         ("entered" = Option<bool>, Query, description = "Only those with (or without) anybody let in"),
     ), extensions(("x-actions" = json!(["read_guests"]))), security(("session" = []), ("api_token" = [])), responses(
@@ -339,7 +339,7 @@ async fn list(
     Query(query): Query<TicketQuery>,
 ) -> Result<Json<List<TicketView>>> {
     let entered = query.entered.as_deref().map(|text| flag("entered", Some(text))).transpose()?;
-    let filter = TicketFilter { text: query.q.filter(|text| !text.trim().is_empty()), status: query.status, entered };
+    let filter = TicketFilter { text: sought(query.q)?, status: query.status, entered };
     let listed = tickets::list(&state.app, &caller, event_id, filter, page(query.limit, query.cursor)?).await?;
     Ok(Json(List::of(listed, TicketView::from)))
 }
