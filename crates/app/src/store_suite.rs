@@ -49,7 +49,7 @@ macro_rules! store_suite {
             states: states_are_replaced_whole, counters_change_by_their_difference, flow_counts_by_minute_and_gate,
                 subjects_are_found_by_time, changed_tickets_are_paged_in_order_of_change, rules_a_device_has_are_no_change;
             incidents: an_incident_is_one_per_subject_and_kind, incidents_are_listed_by_status,
-                decided_incidents_are_told_apart;
+                decided_incidents_are_told_apart, decided_incidents_come_by_when_they_were_decided;
             devices: a_device_and_its_keys_come_back, a_pairing_token_remembers_who_used_it, logs_are_overwritten,
                 a_device_and_its_log_are_changed_by_one_at_a_time, a_device_is_listed_where_it_is_and_where_its_log_is,
                 forks_are_places_with_two_contents, a_batch_is_stored_once, batches_come_in_the_events_order,

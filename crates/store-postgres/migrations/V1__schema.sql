@@ -541,6 +541,7 @@ CREATE TABLE incidents (
 );
 CREATE INDEX incidents_newest ON incidents (organization_id, event_id, opened_at, incident_id);
 CREATE INDEX incidents_open ON incidents (organization_id, event_id, status, kind);
+CREATE INDEX incidents_decided ON incidents (organization_id, event_id, resolved_at, incident_id) WHERE resolved_by IS NOT NULL;
 
 -- ---------------------------------------------------------------- what the tables will look like
 -- A planner that never saw a row takes every column for equally selective, and reads all scans of an event to find those

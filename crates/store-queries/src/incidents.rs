@@ -23,11 +23,15 @@ statements! {
     INCIDENTS_OF = concat!("SELECT ", incident_columns!(), " FROM incidents WHERE organization_id = $1 AND event_id = $2 AND subject IN ($3)"), by 4 of ["incidents"];
     /// One incident of any event.
     INCIDENT = concat!("SELECT ", incident_columns!(), " FROM incidents WHERE organization_id = $1 AND incident_id = $2");
-    /// A page of incidents. $5: status, $6: only those that wait in the queue, $8: only those a person answered.
+    /// A page of incidents. $5: status, $6: only those that wait in the queue.
     INCIDENTS = concat!("SELECT ", incident_columns!(), " FROM incidents WHERE organization_id = $1 AND event_id = $2
         AND (opened_at, incident_id) < ($3, $4) AND (CAST($5 AS TEXT) IS NULL OR status = $5) AND (queued OR NOT CAST($6 AS BOOLEAN))
-        AND (NOT CAST($8 AS BOOLEAN) OR (status <> 'open' AND resolved_by IS NOT NULL))
         ORDER BY opened_at DESC, incident_id DESC LIMIT $7");
+    /// The same of those that a person answered and that are not open again, by when they were answered.
+    DECIDED_INCIDENTS = concat!("SELECT ", incident_columns!(), " FROM incidents WHERE organization_id = $1 AND event_id = $2
+        AND resolved_by IS NOT NULL AND (resolved_at, incident_id) < ($3, $4) AND status <> 'open'
+        AND (CAST($5 AS TEXT) IS NULL OR status = $5) AND (queued OR NOT CAST($6 AS BOOLEAN))
+        ORDER BY resolved_at DESC, incident_id DESC LIMIT $7");
     /// All incidents, by subject and kind.
     ALL_INCIDENTS = concat!("SELECT ", incident_columns!(), " FROM incidents WHERE organization_id = $1 AND event_id = $2 ORDER BY subject, kind");
     /// Open ones by kind.
@@ -131,10 +135,13 @@ impl<D: Driver> TxIncidents for SqlTx<'_, D> {
             filter.status.map(IncidentStatus::as_str).into(),
             filter.queued.into(),
             page::limit(page).into(),
-            filter.decided.into(),
         ];
-        let items = self.all(&INCIDENTS, &values, read_incident)?;
-        Ok(page::listed(page, items, |incident| (incident.opened_at.ms(), incident.incident_id.to_string())))
+        let items = self.all(if filter.decided { &DECIDED_INCIDENTS } else { &INCIDENTS }, &values, read_incident)?;
+        let place = |incident: &IncidentRecord| match &incident.resolution {
+            Some(resolution) if filter.decided => resolution.at,
+            _ => incident.opened_at,
+        };
+        Ok(page::listed(page, items, |incident| (place(incident).ms(), incident.incident_id.to_string())))
     }
     fn all_incidents(&mut self, event_id: &EventId) -> Result<Vec<IncidentRecord>> {
         let id = self.organization_id.clone();

@@ -540,6 +540,7 @@ CREATE TABLE incidents (
 ) STRICT;
 CREATE INDEX incidents_newest ON incidents (organization_id, event_id, opened_at, incident_id);
 CREATE INDEX incidents_open ON incidents (organization_id, event_id, status, kind);
+CREATE INDEX incidents_decided ON incidents (organization_id, event_id, resolved_at, incident_id) WHERE resolved_by IS NOT NULL;
 
 -- ---------------------------------------------------------------- workflows
 CREATE TABLE runs (

@@ -114,6 +114,16 @@ fn what_a_letter_asks_of_earlier_ones_is_found_by_its_guest() {
 }
 
 #[test]
+fn decided_incidents_are_read_in_their_order() {
+    let conn = connect::writer(None, &Options::inline()).unwrap();
+    let stmt = statements().find(|stmt| stmt.name == "DECIDED_INCIDENTS").unwrap();
+    let mut plan = conn.prepare(&format!("EXPLAIN QUERY PLAN {}", stmt.sqlite())).unwrap();
+    let steps = plan.query_map(rusqlite::params![1, 2, 3, 4, 5, 6, 7], |row| row.get::<_, String>("detail")).unwrap();
+    let steps: Vec<String> = steps.map(|step| step.unwrap()).collect();
+    assert!(steps.len() == 1 && steps[0].contains("INDEX incidents_decided"), "one page, no sorting: {steps:?}");
+}
+
+#[test]
 fn facts_can_be_neither_changed_nor_removed() {
     let store: TestStore = Arc::new(Sqlite::memory(Options::inline()).unwrap());
     drive(async {

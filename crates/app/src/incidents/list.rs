@@ -22,7 +22,7 @@ pub struct ShownIncident {
     pub decided: Vec<DecisionRecord>,
 }
 
-/// A page of incidents, newest first. Kinds that never wait in the queue are left out.
+/// A page of incidents, newest first: decided ones by when they were decided. Kinds that never wait in the queue are left out.
 pub async fn list(
     app: &App,
     caller: &UserCaller,

@@ -323,7 +323,7 @@ pub trait TxIncidents {
     fn put_incidents(&mut self, incidents: &[IncidentRecord]) -> Result<()>;
     /// One incident, of any event.
     fn incident(&mut self, incident_id: &IncidentId) -> Result<Option<IncidentRecord>>;
-    /// A page of incidents, newest first.
+    /// A page of incidents, newest first: by when they were opened, of decided ones by when they were decided.
     fn incidents(&mut self, event_id: &EventId, filter: IncidentFilter, page: &Page) -> Result<Listed<IncidentRecord>>;
     /// Every incident of an event: for `rebuild --check`.
     fn all_incidents(&mut self, event_id: &EventId) -> Result<Vec<IncidentRecord>>;

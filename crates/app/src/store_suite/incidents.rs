@@ -81,13 +81,16 @@ pub async fn incidents_are_listed_by_status(store: TestStore) {
     assert_eq!(counts, [(IncidentKind::DoubleEntry, 2), (IncidentKind::DuplicateScan, 1)]);
 }
 
+fn answered(at_ms: i64) -> Option<Resolution> {
+    Some(Resolution { user_id: id("o-owner"), decision: "exclude".into(), note: "".into(), at: at(at_ms) })
+}
+
 /// What a person answered and what is not open again is decided, whether its cause holds or is gone.
 pub async fn decided_incidents_are_told_apart(store: TestStore) {
     with_event(&store).await;
-    let resolution = || Resolution { user_id: id("o-owner"), decision: "exclude".into(), note: "".into(), at: at(20) };
-    let stands = |name: &str, subject: &str, status: IncidentStatus, answered: bool| IncidentRecord {
+    let stands = |name: &str, subject: &str, status: IncidentStatus, is_answered: bool| IncidentRecord {
         status,
-        resolution: answered.then(resolution),
+        resolution: answered(20).filter(|_| is_answered),
         ..incident(name, subject, IncidentKind::DoubleEntry, 10)
     };
     let all = [
@@ -104,4 +107,33 @@ pub async fn decided_incidents_are_told_apart(store: TestStore) {
         let names: Vec<&str> = listed.items.iter().map(|incident| incident.incident_id.as_str()).collect();
         assert_eq!(names, expected);
     }
+}
+
+/// Decided ones come by when they were decided, also from one page to the next: what was decided last is looked for first.
+pub async fn decided_incidents_come_by_when_they_were_decided(store: TestStore) {
+    with_event(&store).await;
+    let decided = |name: &str, opened_at: i64, decided_at: i64| IncidentRecord {
+        status: IncidentStatus::Resolved,
+        resolution: answered(decided_at),
+        ..incident(name, &format!("ticket:{name}"), IncidentKind::DoubleEntry, opened_at)
+    };
+    let all = [
+        decided("i1", 10, 90),
+        decided("i2", 20, 60),
+        decided("i3", 30, 70),
+        decided("i4", 40, 70),
+        decided("i5", 50, 80),
+        incident("i6", "ticket:i6", IncidentKind::DoubleEntry, 60),
+    ];
+    on_event(&store, move |tx| tx.put_incidents(&all)).await.unwrap();
+    let filter = IncidentFilter { status: None, queued: true, decided: true };
+    let (mut pages, mut cursor) = (Vec::new(), None);
+    loop {
+        let asked = Page { limit: 2, cursor };
+        let listed = look(&store, move |tx| tx.incidents(&id("e"), filter, &asked)).await;
+        pages.push(listed.items.iter().map(|one| one.incident_id.to_string()).collect::<Vec<_>>());
+        let Some(next) = listed.next_cursor else { break };
+        cursor = Some(next);
+    }
+    assert_eq!(pages, [vec!["i1", "i5"], vec!["i4", "i3"], vec!["i2"]]);
 }

@@ -194,7 +194,7 @@ fn view(shown: ShownIncident) -> Result<IncidentView> {
     })
 }
 
-/// The review queue, newest first.
+/// The review queue, newest first; what was decided by when it was decided.
 #[utoipa::path(get, path = "/api/events/{id}/incidents", tag = "organisers", params(
         ("id" = String, Path, description = "Event"),
         ("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500),
