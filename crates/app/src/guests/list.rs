@@ -1,7 +1,10 @@
 //! Which guests an event expects, and how each stands.
 
+use std::collections::BTreeMap;
+
 use admit_core::access::{Action, can};
-use admit_core::ids::EventId;
+use admit_core::ids::{EventId, TicketId};
+use admit_core::ticket::TicketStatus;
 
 use crate::caller::UserCaller;
 use crate::error::Result;
@@ -17,6 +20,8 @@ pub struct Listing {
     pub guest: GuestRecord,
     /// What their ticket's scans add up to.
     pub state: Option<StateRecord>,
+    /// What was said of their ticket, where they hold one.
+    pub ticket_status: Option<TicketStatus>,
     /// The event is over: one who never came is a no-show.
     pub is_over: bool,
     /// How the mail of their pass stands, where there is anything to tell.
@@ -53,9 +58,14 @@ pub async fn list(
         let is_over = event.status.is_over();
         let listed = tx.guests(&event_id, &filter, &page)?;
         let mut mailings = passes::mailings(tx, &event_id, listed.items.iter().map(|(guest, _)| guest), sees_all)?;
+        let held: Vec<TicketId> = listed.items.iter().filter_map(|(guest, _)| guest.ticket_id.clone()).collect();
+        let tickets = tx.tickets_by_id(&event_id, &held)?;
+        let statuses: BTreeMap<TicketId, TicketStatus> =
+            tickets.into_iter().map(|ticket| (ticket.ticket_id, ticket.rules.status)).collect();
         let items = listed.items.into_iter().map(|(guest, state)| {
             let mailing = mailings.remove(&guest.guest_id);
-            Listing { guest, state, is_over, mailing }
+            let ticket_status = guest.ticket_id.as_ref().and_then(|id| statuses.get(id)).copied();
+            Listing { guest, state, ticket_status, is_over, mailing }
         });
         Ok(Listed { items: items.collect(), next_cursor: listed.next_cursor })
     })

@@ -37,7 +37,8 @@ pub async fn show(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result<S
         let sees_runs = can(by.role, Action::ReadGuests);
         let mut mailings = passes::mailings(tx, &guest.event_id, std::iter::once(&guest), sees_runs)?;
         let mailing = mailings.remove(&guest.guest_id);
-        Ok((Listing { guest, state, is_over, mailing }, ticket))
+        let ticket_status = ticket.as_ref().map(|ticket| ticket.rules.status);
+        Ok((Listing { guest, state, ticket_status, is_over, mailing }, ticket))
     })
     .await?;
     let pass = match &ticket {

@@ -36,6 +36,8 @@ const MEMBERS: &[(&str, &str, &[&str])] = &[
     ("TicketRequest", "status", TicketStatus::WORDS),
     ("TicketPatchRequest", "status", TicketStatus::WORDS),
     ("TicketPatchRequest", "effective", &["now", "start"]),
+    ("StandingGuestView", "status", &["pending", "checked_in", "no_show"]),
+    ("StandingGuestView", "ticket_status", TicketStatus::WORDS),
     ("MemberView", "role", Role::WORDS),
     ("MemberRequest", "role", Role::WORDS),
     ("RoleRequest", "role", Role::WORDS),
@@ -143,8 +145,16 @@ fn put(object: &mut Object, words: &[&str]) {
 /// The member, or its items where it is an array.
 fn member<'a>(document: &'a mut OpenApi, shape: &str, member: &str) -> Option<&'a mut Object> {
     let shape = document.components.as_mut()?.schemas.get_mut(shape)?;
-    let RefOr::T(Schema::Object(shape)) = shape else { return None };
-    plain(shape.properties.get_mut(member)?)
+    // A shape that holds another's members beside its own is told as all of both.
+    let own = match shape {
+        RefOr::T(Schema::Object(shape)) => shape,
+        RefOr::T(Schema::AllOf(all)) => all.items.iter_mut().find_map(|one| match one {
+            RefOr::T(Schema::Object(shape)) if shape.properties.contains_key(member) => Some(shape),
+            _ => None,
+        })?,
+        _ => return None,
+    };
+    plain(own.properties.get_mut(member)?)
 }
 
 fn parameter<'a>(document: &'a mut OpenApi, path: &str, name: &str) -> Option<&'a mut Object> {

@@ -86,6 +86,8 @@ struct StandingGuestView {
     guest: GuestView,
     /// `pending`, `checked_in`, or after the event `no_show`: derived from the scans.
     status: &'static str,
+    /// What was said of their ticket: `active`, `used`, `voided` or `refunded`; none without one.
+    ticket_status: Option<&'static str>,
     /// Persons let in.
     actual_count: u32,
     /// How the mail of their pass stands; none where they have their code from elsewhere.
@@ -113,10 +115,11 @@ impl From<Mailing> for MailView {
 impl From<Listing> for StandingGuestView {
     fn from(listing: Listing) -> Self {
         let status = guests::list::status(&listing);
-        let Listing { guest, state, mailing, .. } = listing;
+        let Listing { guest, state, ticket_status, mailing, .. } = listing;
         Self {
             guest: guest.into(),
             status,
+            ticket_status: ticket_status.map(TicketStatus::as_str),
             actual_count: state.map_or(0, |record| record.state.persons()),
             mail: mailing.map(MailView::from),
         }

@@ -86,6 +86,26 @@ async fn a_guests_story_is_told_from_the_ledger_and_the_doors() {
     assert_eq!(problem(wrong.await.unwrap(), 400, "invalid_request").await["errors"][0]["path"], "ticket_status");
 }
 
+/// Who was voided is expected no more, and the list says so.
+#[tokio::test]
+async fn the_list_of_guests_says_how_their_tickets_stand() {
+    let server = TestServer::start().await;
+    let mut expected = Vec::new();
+    for word in ["active", "used", "voided", "refunded"] {
+        let guest = post(&server, GUESTS, json!({ "name": word }), 201).await;
+        let path = format!("/api/guests/{}", id(&guest));
+        patch(&server, &path, json!({ "ticket_status": word })).await;
+        assert_eq!(get(&server, &path).await["ticket_status"], word);
+        expected.push((json!(word), json!(word), json!("pending")));
+    }
+    let page = get(&server, GUESTS).await;
+    let mut found: Vec<(Value, Value, Value)> = Vec::new();
+    for one in page["items"].as_array().unwrap().iter().rev() {
+        found.push((one["name"].clone(), one["ticket_status"].clone(), one["status"].clone()));
+    }
+    assert_eq!(found, expected);
+}
+
 /// spec D17: who never came is a no-show once the event is over, and a late scan corrects it.
 #[tokio::test]
 async fn no_show_is_derived_when_the_event_ends_and_corrected_by_a_late_scan() {
