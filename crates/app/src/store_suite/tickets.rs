@@ -187,7 +187,9 @@ pub async fn the_longest_import_keys_are_stored(store: TestStore) {
             .await
             .unwrap();
         let of = id(&event_id);
-        let found = read(&*store, &id(&organization), move |tx| tx.tickets_by_import_key(&of, &[key.clone()])).await;
+        let found =
+            read(&*store, &id(&organization), move |tx| tx.tickets_by_import_key(&of, std::slice::from_ref(&key)))
+                .await;
         assert_eq!(found.unwrap(), [new]);
     }
 }
