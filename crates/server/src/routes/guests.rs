@@ -5,6 +5,7 @@ use admit_app::passes::Mailing;
 use admit_app::ports::GuestFilter;
 use admit_app::records::GuestRecord;
 use admit_core::ids::{EventId, GuestId, GuestListId};
+use admit_core::limits::NAME_CHARS;
 use admit_core::pass;
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
@@ -191,7 +192,7 @@ async fn list(
     Query(query): Query<GuestQuery>,
 ) -> Result<Json<List<StandingGuestView>>> {
     let filter = GuestFilter {
-        text: sought(query.q)?,
+        text: sought(query.q, NAME_CHARS)?,
         guest_list_id: query.guest_list_id,
         promoter_id: None,
         entered: query.entered.as_deref().map(|text| flag("entered", Some(text))).transpose()?,

@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use admit_app::records::{Listed, Page};
-use admit_core::limits::{NAME_CHARS, PAGE_DEFAULT, PAGE_MAX};
+use admit_core::limits::{PAGE_DEFAULT, PAGE_MAX};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
@@ -70,13 +70,13 @@ pub fn flag(name: &str, text: Option<&str>) -> Result<bool> {
     }
 }
 
-/// `?q=`: what to look for, without the white space around it; nothing where it is empty. Fails for a text longer than any
-/// name: the databases have limits of their own, each another.
-pub fn sought(q: Option<String>) -> Result<Option<String>> {
+/// `?q=`: what to look for, without the white space around it; nothing where it is empty. Fails for a text of more than
+/// `most` characters, as long as what is looked for may be: the databases have limits of their own, each another.
+pub fn sought(q: Option<String>, most: usize) -> Result<Option<String>> {
     let text = q.unwrap_or_default();
     let chars = text.chars().count();
-    if chars > NAME_CHARS {
-        return Err(ApiError::field("q", format!("must have at most {NAME_CHARS} characters, not {chars}")));
+    if chars > most {
+        return Err(ApiError::field("q", format!("must have at most {most} characters, not {chars}")));
     }
     let text = text.trim();
     if text.chars().any(char::is_control) {

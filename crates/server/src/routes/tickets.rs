@@ -5,7 +5,7 @@ use admit_app::records::{GuestRecord, TicketRecord};
 use admit_app::rules::HoldsFrom;
 use admit_app::tickets::{self, HowToImport, Listing, NewGuest, NewTicket, TicketPatch};
 use admit_core::ids::{EntryTypeId, EventId, GateId, GuestListId, TicketId};
-use admit_core::limits::{BODY_ENCODED_BYTES, TICKETS_PER_REQUEST};
+use admit_core::limits::{BARCODE_BYTES, BODY_ENCODED_BYTES, TICKETS_PER_REQUEST};
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
 use admit_core::wire::bounded::at_most;
@@ -325,7 +325,7 @@ struct ImportError {
         ("id" = String, Path, description = "Event"),
         ("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500),
         ("cursor" = Option<String>, Query),
-        ("q" = Option<String>, Query, description = "Part of a guest's name, or the start of an id, barcode or external id; or a whole code", max_length = 200),
+        ("q" = Option<String>, Query, description = "Part of a guest's name, or the start of an id, barcode or external id; or a whole code", max_length = 512),
         ("status" = Option<String>, Query, description = "`active`, `used`, `voided`, `refunded`"),
         ("entered" = Option<bool>, Query, description = "Only those with (or without) anybody let in"),
     ), extensions(("x-actions" = json!(["read_guests"]))), security(("session" = []), ("api_token" = [])), responses(
@@ -339,7 +339,7 @@ async fn list(
     Query(query): Query<TicketQuery>,
 ) -> Result<Json<List<TicketView>>> {
     let entered = query.entered.as_deref().map(|text| flag("entered", Some(text))).transpose()?;
-    let filter = TicketFilter { text: sought(query.q)?, status: query.status, entered };
+    let filter = TicketFilter { text: sought(query.q, BARCODE_BYTES)?, status: query.status, entered };
     let listed = tickets::list(&state.app, &caller, event_id, filter, page(query.limit, query.cursor)?).await?;
     Ok(Json(List::of(listed, TicketView::from)))
 }
