@@ -1,7 +1,7 @@
 //! The large parts of manifests, built once per version (architecture §4 "Manifest").
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use admit_core::ids::{EventId, OrganizationId};
 use admit_core::rule::Epoch;
@@ -32,49 +32,182 @@ pub enum Part {
     Names,
 }
 
-/// Versions kept per event and part.
-const KEPT: usize = 8;
+/// Versions kept per event and part: the newest, and the one that whoever asked before it came is being served.
+const KEPT: usize = 2;
+/// Bytes of all that is kept, beyond which what was not asked for the longest time goes: about ten lists of 20,000 tickets.
+const KEPT_BYTES: usize = 48 * 1024 * 1024;
 
-type Kept = BTreeMap<(OrganizationId, EventId, Part), Vec<(Epoch, Arc<LargePart>)>>;
+type Key = (OrganizationId, EventId, Part);
 
-/// The last few versions of each event's list.
+#[derive(Debug, Default)]
+struct Kept {
+    versions: Vec<(Epoch, Arc<LargePart>)>,
+    /// When it was last asked for, in numbers of what was asked.
+    asked: u64,
+}
+
+impl Kept {
+    fn bytes(&self) -> usize {
+        let of = |part: &LargePart| part.bytes.len() + part.zstd.get().map_or(0, Vec::len);
+        self.versions.iter().map(|(_, part)| of(part)).sum()
+    }
+}
+
+#[derive(Debug, Default)]
+struct All {
+    parts: BTreeMap<Key, Kept>,
+    asked: u64,
+}
+
+/// The newest versions of the lists of those events whose devices ask.
 #[derive(Debug, Default)]
 pub struct ManifestCache {
-    kept: Mutex<Kept>,
+    kept: Mutex<All>,
+    /// Who builds what now: everybody asks at the same moment for a version that just came to be.
+    building: Mutex<BTreeMap<Key, Arc<Mutex<()>>>>,
 }
 
 impl ManifestCache {
-    /// A version, if it is kept. Of its own epoch only: another one may give the same number to another list, and
-    /// this process need not be the one that began it.
-    pub fn get(
+    /// A version: the one that is kept, or what `build` makes, once however many ask for it at the same time. Of its own
+    /// epoch only: another one may give the same number to another list, and this process need not be the one that began it.
+    pub fn get_or_build<E>(
         &self,
         organization_id: &OrganizationId,
         event_id: &EventId,
         part: Part,
         (epoch, version): (Epoch, u64),
-    ) -> Option<Arc<LargePart>> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let parts = kept.get(&(organization_id.clone(), event_id.clone(), part))?;
-        parts.iter().find(|(of, part)| *of == epoch && part.version == version).map(|(_, part)| part.clone())
+        build: impl FnOnce() -> Result<Arc<LargePart>, E>,
+    ) -> Result<Arc<LargePart>, E> {
+        let key = (organization_id.clone(), event_id.clone(), part);
+        if let Some(kept) = self.get(&key, (epoch, version)) {
+            return Ok(kept);
+        }
+        let turn = locked(&self.building).entry(key.clone()).or_default().clone();
+        let held = locked(&turn);
+        let made = match self.get(&key, (epoch, version)) {
+            Some(kept) => Ok(kept),
+            None => build().inspect(|made| self.put(&key, epoch, made.clone())),
+        };
+        drop(held);
+        let mut building = locked(&self.building);
+        // The map's and this one alone: nobody else waits for it.
+        if Arc::strong_count(&turn) == 2 {
+            building.remove(&key);
+        }
+        // Before the map is let go, so that of two who leave the second sees that it is the last.
+        drop(turn);
+        made
     }
-    /// Keeps a version; the oldest beyond eight go.
-    pub fn put(
-        &self,
-        organization_id: &OrganizationId,
-        event_id: &EventId,
-        part: Part,
-        epoch: Epoch,
-        made: Arc<LargePart>,
-    ) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let parts = kept.entry((organization_id.clone(), event_id.clone(), part)).or_default();
-        parts.retain(|(of, held)| *of != epoch || held.version != made.version);
-        parts.push((epoch, made));
-        let excess = parts.len().saturating_sub(KEPT);
-        parts.drain(..excess);
+    fn get(&self, key: &Key, (epoch, version): (Epoch, u64)) -> Option<Arc<LargePart>> {
+        let mut all = locked(&self.kept);
+        all.asked += 1;
+        let asked = all.asked;
+        let kept = all.parts.get_mut(key)?;
+        kept.asked = asked;
+        kept.versions.iter().find(|(of, part)| *of == epoch && part.version == version).map(|(_, part)| part.clone())
+    }
+    fn put(&self, key: &Key, epoch: Epoch, made: Arc<LargePart>) {
+        let mut all = locked(&self.kept);
+        all.asked += 1;
+        let asked = all.asked;
+        let kept = all.parts.entry(key.clone()).or_default();
+        kept.asked = asked;
+        kept.versions.retain(|(of, held)| *of != epoch || held.version != made.version);
+        kept.versions.push((epoch, made));
+        let excess = kept.versions.len().saturating_sub(KEPT);
+        kept.versions.drain(..excess);
+        while all.parts.len() > 1 && all.parts.values().map(Kept::bytes).sum::<usize>() > KEPT_BYTES {
+            let oldest = all.parts.iter().min_by_key(|(_, kept)| kept.asked).map(|(key, _)| key.clone());
+            oldest.map(|key| all.parts.remove(&key));
+        }
     }
     /// Forgets everything: after a new epoch, versions may be given again.
     pub fn clear(&self) {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        locked(&self.kept).parts.clear();
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    const EPOCH: Epoch = Epoch { restored_at_ms: 0, random: 1 };
+
+    fn part(version: u64, bytes: usize) -> Arc<LargePart> {
+        let zstd = std::sync::OnceLock::new();
+        Arc::new(LargePart { bytes: vec![0; bytes], content_hash: [0; 32], version, codes: 0, zstd })
+    }
+
+    fn ask(cache: &ManifestCache, event: &str, version: u64, bytes: usize) -> bool {
+        let (organization, event) = (OrganizationId::new("o").unwrap(), EventId::new(event).unwrap());
+        let mut was_built = false;
+        let made = cache.get_or_build(&organization, &event, Part::Compact, (EPOCH, version), || {
+            was_built = true;
+            Ok::<_, ()>(part(version, bytes))
+        });
+        assert_eq!(made.unwrap().version, version);
+        was_built
+    }
+
+    #[test]
+    fn a_version_is_built_once_and_an_old_one_is_forgotten() {
+        let cache = ManifestCache::default();
+        assert!(ask(&cache, "e", 1, 1) && !ask(&cache, "e", 1, 1));
+        assert!(ask(&cache, "e", 2, 1) && !ask(&cache, "e", 1, 1), "who asked before is still served");
+        assert!(ask(&cache, "e", 3, 1) && ask(&cache, "e", 1, 1), "two are kept");
+        assert!(locked(&cache.building).is_empty());
+        let failed = cache.get_or_build(
+            &OrganizationId::new("o").unwrap(),
+            &EventId::new("f").unwrap(),
+            Part::Json,
+            (EPOCH, 1),
+            || Err::<Arc<LargePart>, _>("no rows"),
+        );
+        assert_eq!(failed.unwrap_err(), "no rows");
+        assert!(locked(&cache.building).is_empty());
+    }
+
+    #[test]
+    fn what_was_not_asked_for_longest_makes_room() {
+        let cache = ManifestCache::default();
+        let third = KEPT_BYTES / 3;
+        for event in ["a", "b", "c"] {
+            assert!(ask(&cache, event, 1, third));
+        }
+        assert!(!ask(&cache, "a", 1, third));
+        assert!(ask(&cache, "d", 1, third));
+        assert!(!ask(&cache, "a", 1, third) && !ask(&cache, "c", 1, third), "asked for lately");
+        assert!(ask(&cache, "b", 1, third));
+        assert!(
+            ask(&cache, "large", 1, 2 * KEPT_BYTES) && !ask(&cache, "large", 1, 1),
+            "one list is kept, however large"
+        );
+    }
+
+    #[test]
+    fn who_asks_at_the_same_moment_waits_for_one_to_build() {
+        let (cache, built) = (ManifestCache::default(), AtomicUsize::new(0));
+        let (organization, event) = (OrganizationId::new("o").unwrap(), EventId::new("e").unwrap());
+        std::thread::scope(|threads| {
+            for _ in 0..8 {
+                threads.spawn(|| {
+                    cache.get_or_build(&organization, &event, Part::Compact, (EPOCH, 1), || {
+                        built.fetch_add(1, Ordering::Relaxed);
+                        // Until all others wait: the map holds it, and each of the eight.
+                        while locked(&cache.building).values().all(|turn| Arc::strong_count(turn) < 9) {
+                            std::thread::yield_now();
+                        }
+                        Ok::<_, ()>(part(1, 1))
+                    })
+                });
+            }
+        });
+        assert_eq!(built.load(Ordering::Relaxed), 1);
+        assert!(locked(&cache.building).is_empty());
     }
 }

@@ -23,6 +23,9 @@ const PROBE_TEXT: &[u8] = b"admit.secret.probe.v1";
 /// How long an orderly end may take once the store stopped itself.
 const ENDING: Duration = Duration::from_secs(5);
 
+/// How long a command that serves nobody may read at a time: `rebuild --check` reads a whole event.
+const COMMANDS_READ: Duration = Duration::from_secs(3_600);
+
 /// Whether the store stopped itself: the process failed then, however orderly it ended.
 static STORE_FAILED: AtomicBool = AtomicBool::new(false);
 
@@ -33,9 +36,13 @@ pub fn store_failed() -> bool {
 
 /// Opens everything. Fails, with the way out, when the secret isn't the one the database was sealed with.
 pub async fn open(place: &Place, settings: Settings) -> anyhow::Result<AppState> {
+    open_for(place, settings, Options::default().reader_limit).await
+}
+
+async fn open_for(place: &Place, settings: Settings, reader_limit: Duration) -> anyhow::Result<AppState> {
     let secret = place.secret()?;
     let ending = Arc::new(OnceLock::new());
-    let store = store(place, Arc::clone(&ending)).await?;
+    let store = store(place, Arc::clone(&ending), reader_limit).await?;
     let state = AppState::new(store, secret, settings);
     let _ = ending.set(state.shutdown.clone());
     check_secret(&state.app).await?;
@@ -46,7 +53,7 @@ pub async fn open(place: &Place, settings: Settings) -> anyhow::Result<AppState>
 
 /// The same for a command that serves nothing.
 pub async fn open_app(place: &Place) -> anyhow::Result<App> {
-    Ok(open(place, Settings::default()).await?.app)
+    Ok(open_for(place, Settings::default(), COMMANDS_READ).await?.app)
 }
 
 /// An empty store in memory, for what only needs the routes.
@@ -56,7 +63,11 @@ pub async fn blank() -> anyhow::Result<AppState> {
 }
 
 /// Opens the store. `ending` is what ends the server, once there is one.
-async fn store(place: &Place, ending: Arc<OnceLock<CancellationToken>>) -> anyhow::Result<Arc<dyn Store>> {
+async fn store(
+    place: &Place,
+    ending: Arc<OnceLock<CancellationToken>>,
+    reader_limit: Duration,
+) -> anyhow::Result<Arc<dyn Store>> {
     if let Some(url) = place.database_url.clone() {
         let opened =
             tokio::task::spawn_blocking(move || Postgres::open(&url, admit_store_postgres::Options::default()));
@@ -72,7 +83,8 @@ async fn store(place: &Place, ending: Arc<OnceLock<CancellationToken>>) -> anyho
             left.display()
         );
     }
-    let options = Options { on_stop: Some(Arc::new(move |why: &str| end(why, ending.get()))), ..Options::default() };
+    let on_stop = Arc::new(move |why: &str| end(why, ending.get()));
+    let options = Options { reader_limit, on_stop: Some(on_stop), ..Options::default() };
     let store = Sqlite::open(&path, options).with_context(|| format!("opening {}", path.display()))?;
     Ok(Arc::new(store))
 }

@@ -236,6 +236,8 @@ pub const RETRY_ROUND: u32 = 5;
 pub const RETRY_SPREAD_MS: i64 = 1_000;
 /// Longest `Retry-After` that is believed, in milliseconds.
 pub const RETRY_AFTER_MAX_MS: i64 = 300_000;
+/// A list that could not be stored is fetched anew to be stored this often, in milliseconds.
+pub const UNSAVED_EVERY_MS: i64 = 60_000;
 /// A scan that the server cannot even read is offered again this often, in milliseconds.
 pub const POISON_EVERY_MS: i64 = 3_600_000;
 /// While the server holds a suspended device's uploads unstored, they are offered again this often, in milliseconds.

@@ -233,8 +233,9 @@ async fn collect(body: axum::body::Body, most: usize) -> Result<Option<Bytes>> {
     let mut whole = BytesMut::new();
     let too_slow = |_| ApiError::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", "the body stopped coming");
     while let Some(chunk) = timeout(Duration::from_secs(PAUSE_SECONDS), stream.next()).await.map_err(too_slow)? {
+        // A network that ends, like one that stops: it says nothing about the sender, whose failed syncs are counted.
         let chunk =
-            chunk.map_err(|_| ApiError::new(StatusCode::BAD_REQUEST, "body_cut_off", "the body ended early"))?;
+            chunk.map_err(|_| ApiError::new(StatusCode::REQUEST_TIMEOUT, "body_cut_off", "the body ended early"))?;
         if whole.len() + chunk.len() > most {
             return Ok(None);
         }

@@ -28,7 +28,8 @@ statements! {
     /// Sets a user's password.
     SET_PASSWORD = "UPDATE users SET password_hash = $2 WHERE user_id = $1";
     /// Ends a user's sessions, whatever the organisation.
-    DELETE_SESSIONS = "DELETE FROM credentials WHERE kind = 'session' AND holder = $1";
+    DELETE_SESSIONS = "DELETE FROM credentials WHERE organization_id IN (SELECT organization_id FROM members WHERE user_id = $1)
+        AND kind = 'session' AND holder = $1";
     /// A user by sign-in e-mail, whatever the organisation.
     USER_BY_EMAIL = "SELECT user_id, email, name, password_hash, created_at FROM users WHERE email = $1";
     /// Makes a membership.
@@ -182,7 +183,10 @@ impl<D: Driver> TxAccounts for SqlTx<'_, D> {
         if changed == 0 {
             return Err(Error::NotFound { what: "user" });
         }
-        self.execute(&DELETE_SESSIONS, &[user_id.into()]).map(|_| ())
+        // Other organisations' memberships are visible only while the statement runs for the user.
+        self.with(|driver, _| driver.run_for(RunFor::User(user_id)))?;
+        self.execute(&DELETE_SESSIONS, &[user_id.into()])?;
+        self.with(|driver, organization_id| driver.run_for(RunFor::Organization(organization_id)))
     }
     fn members(&mut self) -> Result<Vec<MemberRecord>> {
         let id = self.organization_id.clone();

@@ -57,6 +57,7 @@ export type Input =
   | { type: "operator"; name: string }
   | { type: "appended"; append: number }
   | { type: "append_failed"; append: number; reason: string }
+  | { type: "save_failed"; key: string }
   | { type: "response"; request: number; status: number; headers: [string, string][]; sent_mono_ms: number }
   | { type: "failed"; request: number }
   | { type: "online" }

@@ -35,8 +35,18 @@ pub async fn verify(app: &App, organization_id: &OrganizationId, events: &[Event
         let followed = follow(app, organization_id, Some(event_id), &noted, &mut BTreeMap::new()).await?;
         out.add(Some(event_id.clone()), followed);
     }
-    // An event that is noted and not there at all.
-    out.broken.extend(anchors.into_keys().map(|event_id| (Some(event_id), 1)));
+    for (event_id, noted) in anchors {
+        let asked = event_id.clone();
+        let is_there = read(&*app.store, organization_id, move |tx| Ok(tx.event(&asked)?.is_some())).await?;
+        if is_there {
+            // Made since the events were listed.
+            let followed = follow(app, organization_id, Some(&event_id), &noted, &mut BTreeMap::new()).await?;
+            out.add(Some(event_id), followed);
+        } else {
+            // Noted and not there at all.
+            out.broken.push((Some(event_id), 1));
+        }
+    }
     Ok(out)
 }
 
@@ -59,12 +69,19 @@ async fn follow(
     anchors: &mut BTreeMap<EventId, BTreeMap<u64, [u8; 32]>>,
 ) -> Result<std::result::Result<u64, u64>> {
     let mut end = LedgerEnd { n: 0, head: GENESIS };
-    loop {
+    let kept = loop {
         let (from, event) = (end.n + 1, event_id.cloned());
-        let lines =
-            read(&*app.store, organization_id, move |tx| tx.audit_from(event.as_ref(), from, LEDGER_PAGE)).await?;
+        // Lines are written meanwhile: where the ledger ends is asked in one read with what follows.
+        let (lines, kept) = read(&*app.store, organization_id, move |tx| {
+            let kept = match &event {
+                Some(event_id) => tx.head(event_id)?.audit_head,
+                None => tx.organization_ledger_end()?.head,
+            };
+            Ok((tx.audit_from(event.as_ref(), from, LEDGER_PAGE)?, kept))
+        })
+        .await?;
         if lines.is_empty() {
-            break;
+            break kept;
         }
         for line in lines {
             end = LedgerEnd { n: end.n + 1, head: chain(end.head, &entry(&line, &actor(&line))) };
@@ -75,15 +92,10 @@ async fn follow(
                 anchors.entry(event_id).or_default().insert(end.n, end.head);
             }
         }
-    }
+    };
     // The newest head is kept apart from the lines: cutting the last ones off shows here, or in the other ledger.
-    let event = event_id.cloned();
-    let kept = read(&*app.store, organization_id, move |tx| match &event {
-        Some(event_id) => Ok(tx.head(event_id)?.audit_head),
-        None => Ok(tx.organization_ledger_end()?.head),
-    });
     let beyond = noted_of_it.last_key_value().is_some_and(|(n, _)| *n > end.n);
-    Ok(if kept.await? == end.head && !beyond { Ok(end.n) } else { Err(end.n + 1) })
+    Ok(if kept == end.head && !beyond { Ok(end.n) } else { Err(end.n + 1) })
 }
 
 fn actor(line: &AuditRecord) -> String {

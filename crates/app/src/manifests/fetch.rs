@@ -143,14 +143,11 @@ fn whole(
 ) -> Result<Arc<LargePart>> {
     let organization_id = &caller.organization_id;
     let part = if compact { Part::Compact } else { Part::Json };
-    if let Some(kept) = app.manifests.get(organization_id, event_id, part, (epoch, version)) {
-        return Ok(kept);
-    }
-    let rows = tx.manifest_rows(event_id)?;
-    let make = if compact { compact_part } else { large_part };
-    let built = build(organization_id, event_id, version, book, &rows, make)?;
-    app.manifests.put(organization_id, event_id, part, epoch, built.clone());
-    Ok(built)
+    app.manifests.get_or_build(organization_id, event_id, part, (epoch, version), || {
+        let rows = tx.manifest_rows(event_id)?;
+        let make = if compact { compact_part } else { large_part };
+        build(organization_id, event_id, version, book, &rows, make)
+    })
 }
 
 /// What changed after `since`. Codes are never taken from a ticket, so nothing is ever gone.

@@ -88,14 +88,11 @@ fn whole(
     version: u64,
 ) -> Result<Arc<LargePart>> {
     let organization_id = &caller.organization_id;
-    if let Some(kept) = app.manifests.get(organization_id, event_id, Part::Names, (head.epoch, version)) {
-        return Ok(kept);
-    }
-    let names = names(tx.names_since(event_id, 0)?);
-    let count = names.len();
-    let made = kept(names_part(organization_id, event_id, version, names), version, count);
-    app.manifests.put(organization_id, event_id, Part::Names, head.epoch, made.clone());
-    Ok(made)
+    app.manifests.get_or_build(organization_id, event_id, Part::Names, (head.epoch, version), || {
+        let names = names(tx.names_since(event_id, 0)?);
+        let count = names.len();
+        Ok(kept(names_part(organization_id, event_id, version, names), version, count))
+    })
 }
 
 /// What of a guest may be on a device: never e-mail or phone.

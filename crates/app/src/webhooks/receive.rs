@@ -103,13 +103,14 @@ fn put(
 ) -> Result<(WebhookStatus, Option<Brought>)> {
     // A guest who is there takes what the change is about; one who is new, or whose row was not heard of, all it says.
     let is_there = ticket_of(tx, by, row)?.is_some();
+    let whole = row;
     let row = match known.filter(|_| is_there) {
-        Some(known) => &row.clone().without_the_old(&known.said),
-        None => row,
+        Some(known) => &whole.clone().without_the_old(&known.said),
+        None => whole,
     };
     let held = match row.cell("name") {
         Some(_) => None,
-        None => name_of(tx, by, row)?,
+        None => name_of(tx, by, whole)?,
     };
     let event = events::require(tx, &by.event_id)?;
     let cells = row.with_name(held.as_deref());
@@ -153,8 +154,16 @@ fn ticket_of(tx: &mut dyn Tx, by: &WebhookCaller, row: &Row) -> Result<Option<Ti
 
 fn name_of(tx: &mut dyn Tx, by: &WebhookCaller, row: &Row) -> Result<Option<String>> {
     let guest_id = ticket_of(tx, by, row)?.and_then(|ticket| ticket.guest_id);
-    let guests = tx.guests_by_id(guest_id.as_slice())?;
-    Ok(guests.into_iter().next().map(|guest| guest.name))
+    let guest = tx.guests_by_id(guest_id.as_slice())?.into_iter().next();
+    // Whom nobody gave a name is called by their address, and by the new one when that changes.
+    let is_stand_in = |guest: &GuestRecord| {
+        let stand_ins = [&guest.email, &guest.phone, &guest.external_id];
+        row.cell("name") == Some("") && stand_ins.into_iter().any(|text| text.as_ref() == Some(&guest.name))
+    };
+    Ok(guest.map(|guest| match row.stand_in().filter(|_| is_stand_in(&guest)) {
+        Some(stand_in) => stand_in.to_owned(),
+        None => guest.name,
+    }))
 }
 
 /// A line for what changed something, and for a deleted row: its ticket is as good as before, and somebody may ask why.

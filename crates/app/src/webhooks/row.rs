@@ -106,12 +106,17 @@ impl Row {
     pub fn cell(&self, field: &str) -> Option<&str> {
         self.cells.iter().find(|(name, _)| *name == field).map(|(_, text)| text.as_str())
     }
+    /// What a guest without a name is called by, where the row says one of them.
+    pub fn stand_in(&self) -> Option<&str> {
+        let said = |field| self.cell(field).filter(|text| !text.is_empty());
+        said("email").or(said("phone"))
+    }
     /// The cells as an import takes them: with the id, and with a name. `held` is the name of the guest who is there
     /// already: it stays where the row has no column for one.
     pub fn with_name(&self, held: Option<&str>) -> Vec<(&'static str, String)> {
-        let said = |field| self.cell(field).filter(|text| !text.is_empty());
+        let said = self.cell("name").filter(|text| !text.is_empty());
         let held = held.filter(|_| self.cell("name").is_none());
-        let name = said("name").or(held).or(said("email")).or(said("phone")).unwrap_or(&self.external_id);
+        let name = said.or(held).or(self.stand_in()).unwrap_or(&self.external_id);
         let mut cells = vec![("external_id", self.external_id.clone()), ("name", name.to_owned())];
         cells.extend(self.cells.iter().filter(|(field, _)| *field != "name").cloned());
         cells

@@ -101,6 +101,7 @@ impl State {
             Input::Started => self.storage_read(),
             Input::Appended { append } => self.durable(append),
             Input::AppendFailed { append, reason } => self.append_failed(append, reason),
+            Input::SaveFailed { key } => self.save_failed(&key),
             Input::Response { request, status, headers, sent_mono_ms } => {
                 self.answered(request, &Answer { status, headers: &headers, body, sent_mono_ms });
             }

@@ -273,6 +273,21 @@ impl State {
         self.names_follow_list();
     }
 
+    /// A list that is in use is not stored: the journal says that it was used, so the next start takes no older one, and
+    /// what follows it fits nothing that is there. The whole list is fetched and stored again, after a while: storage that
+    /// is full stays full for some time. Of all else that is cached the next start asks again.
+    pub fn save_failed(&mut self, key: &str) {
+        let Some(event_id) = self.paired().map(|paired| paired.event_id.clone()) else { return };
+        if key != whole_key(&event_id) && !key.starts_with(&delta_key(&event_id, "")) {
+            return;
+        }
+        self.whole_next = true;
+        let now = self.mono();
+        self.lanes.list.hold(now, limits::UNSAVED_EVERY_MS);
+        let message = "The list cannot be stored: without a network this device would not start again. Free storage.";
+        self.message = Some(message.to_owned());
+    }
+
     fn list_refused(&mut self, ask: &Ask, answer: &Answer<'_>, error: &ManifestError) {
         let json = || serde_json::from_slice::<serde::de::IgnoredAny>(answer.body).is_ok();
         let ours = compact::is_compact(answer.body) || json();

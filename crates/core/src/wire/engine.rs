@@ -135,6 +135,11 @@ tagged! { "type" "Input":
             /// `quota`, `lost_lock`, `closed` or another word for staff.
             reason: String,
         },
+        /// What [`Effect::Save`] named is not stored.
+        SaveFailed {
+            /// Its key.
+            key: String,
+        },
         /// An answer; its body's bytes are passed beside the input. Whatever is not a well-formed answer of ours
         /// (a captive portal's page) is treated as not delivered.
         Response {

@@ -169,8 +169,12 @@ pub struct SyncRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<u64>,
     /// The scans; reading stops where there are too many.
-    #[serde(deserialize_with = "at_most::<{ limits::SYNC_V2_SCANS }, _, _>")]
+    #[serde(deserialize_with = "scans")]
     pub scans: Vec<Box<RawValue>>,
+}
+
+fn scans<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Box<RawValue>>, D::Error> {
+    at_most(source, limits::SYNC_V2_SCANS, "scans")
 }
 
 impl SyncRequest {

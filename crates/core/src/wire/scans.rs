@@ -1,6 +1,6 @@
 //! `/api/scans` and `/api/scans/sync`: S2's form of scans, asked of the server or brought later (S2 §3–§5; spec §5).
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::bounded::at_most;
 use super::problem::{self, FieldError};
@@ -166,7 +166,7 @@ pub struct ScansSyncRequest {
     /// When this attempt was made.
     pub batch_created_at: Timestamp,
     /// The scans; reading stops where there are too many.
-    #[serde(deserialize_with = "at_most::<{ limits::SYNC_S2_SCANS }, _, _>")]
+    #[serde(deserialize_with = "scans")]
     pub scans: Vec<ScanS2>,
     /// How many they are, as the sender counted them.
     pub batch_size: u64,
@@ -191,6 +191,10 @@ impl ScansSyncRequest {
         }
         Ok(batch)
     }
+}
+
+fn scans<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<ScanS2>, D::Error> {
+    at_most(source, limits::SYNC_S2_SCANS, "scans")
 }
 
 /// The answer to a batch (S2 §4); its stored bytes are given again to a repeat, with [`REPEATED`] beside.

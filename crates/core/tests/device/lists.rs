@@ -85,6 +85,35 @@ fn the_view_says_since_when_the_list_is_known_to_be_the_newest_and_that_a_newer_
     assert_eq!(list(&phone).checked_at, list(&phone).generated_at);
 }
 
+/// The journal says that it was used: without it the next start would take no list at all.
+#[test]
+fn a_list_that_could_not_be_stored_is_fetched_whole_and_stored_a_while_later() {
+    let mut server = Server::new();
+    let mut phone = Phone::ready(1, &mut server);
+    let stored = phone.caches.clone();
+    server.add_ticket("LATE-1", ticket(1));
+    phone.pass_online(&mut server, 2_000);
+    let new = |(key, body): &(&String, &Vec<u8>)| key.starts_with("manifest:") && stored.get(*key) != Some(*body);
+    let (lost, _) = phone.caches.iter().find(new).map(|(key, body)| (key.clone(), body.clone())).expect("a newer list");
+    phone.caches = stored;
+    phone.input(Input::SaveFailed { key: lost });
+    assert!(phone.view().message.as_ref().is_some_and(|message| message.contains("cannot be stored")));
+    let asked = |phone: &Phone| phone.log.iter().filter(|sent| sent.path.contains("/manifest")).count();
+    let before = asked(&phone);
+    phone.pass_online(&mut server, 55_000);
+    assert_eq!(asked(&phone), before, "storage that is full stays full for some time");
+    phone.pass_online(&mut server, 10_000);
+    assert_eq!((asked(&phone), phone.view().message.clone()), (before + 1, None));
+    server.add_ticket("LATE-2", ticket(1));
+    phone.pass_online(&mut server, 2_000);
+    phone.start();
+    assert_eq!((phone.view().phase, phone.screen("LATE-2")), (Phase::Ready, Screen::Admit), "without a network");
+    // Of anything else that is cached the next start asks again.
+    phone.input(Input::SaveFailed { key: "changes:e:1".into() });
+    phone.pass_online(&mut server, 120_000);
+    assert_eq!((asked(&phone), phone.view().message.clone()), (before + 2, None));
+}
+
 /// Trust I15: also where the cache was lost, and the journal alone remembers how new the list was.
 #[test]
 fn a_list_older_than_one_ever_used_is_refused_also_by_a_phone_that_lost_its_own() {

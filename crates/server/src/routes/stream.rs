@@ -368,7 +368,8 @@ fn occupancy(
 }
 
 fn incidents(tx: &mut dyn Tx, event_id: &EventId, now: String) -> AppResult<Value> {
-    let open = tx.count_open_incidents(event_id)?;
+    let mut open = tx.count_open_incidents(event_id)?;
+    open.retain(|(kind, _)| kind.queued());
     let by_kind: BTreeMap<&str, u64> = open.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
     Ok(
         json!({ "topic": "incidents", "timestamp": now, "open": by_kind.values().sum::<u64>(), "open_by_kind": by_kind }),

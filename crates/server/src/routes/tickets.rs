@@ -14,7 +14,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -136,7 +136,11 @@ impl From<Listing> for TicketView {
 
 /// Tickets to be, not all read where they are too many.
 #[derive(Deserialize)]
-struct Tickets(#[serde(deserialize_with = "at_most::<TICKETS_PER_REQUEST, _, _>")] Vec<TicketRequest>);
+struct Tickets(#[serde(deserialize_with = "tickets_to_be")] Vec<TicketRequest>);
+
+fn tickets_to_be<'de, D: Deserializer<'de>>(source: D) -> std::result::Result<Vec<TicketRequest>, D::Error> {
+    at_most(source, TICKETS_PER_REQUEST, "tickets")
+}
 
 /// A ticket to be.
 #[derive(Deserialize, ToSchema)]

@@ -188,6 +188,39 @@ async fn a_body_that_cannot_be_read_is_a_failed_sync() {
     assert_eq!(device.state.as_str(), "suspended", "five in a row");
 }
 
+/// spec D19: what a broken network brings about is no sign of a broken device. A phone at the edge of the Wi-Fi sends the
+/// same upload again and again, and gets no further than its middle.
+#[tokio::test]
+async fn an_upload_that_a_network_cuts_off_is_no_failed_sync() {
+    use tokio::io::AsyncWriteExt;
+    let server = TestServer::start().await;
+    let mut phone = Phone::pair(&server, &server.home, "a").await;
+    let refused = || async {
+        let metrics = server.get("/metrics").send().await.unwrap().text().await.unwrap();
+        let line = metrics.lines().find(|line| line.starts_with("admit_syncs_total{status=\"refused\"}"));
+        line.map_or(0, |line| line.rsplit(' ').next().unwrap().parse::<u32>().unwrap())
+    };
+    for (tries, path) in ["/api/scanning/sync", "/api/scans/sync"].iter().cycle().take(6).enumerate() {
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
+             Content-Length: 1000\r\n\r\n{{\"device_id\"",
+            server.address(),
+            phone.key()
+        );
+        let mut stream = tokio::net::TcpStream::connect(server.address()).await.unwrap();
+        stream.write_all(head.as_bytes()).await.unwrap();
+        drop(stream);
+        // Nobody is there to be answered: that it was noticed is seen by the count alone.
+        while refused().await <= tries as u32 {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    }
+    let now = server.state.app.clock.now();
+    let scan = phone.scan(&server.home.barcodes[0], Outcome::Valid, now);
+    let batch = phone.batch(vec![scan]);
+    json(phone.sync(&server, &batch).await, 200).await;
+}
+
 #[tokio::test]
 async fn the_same_ids_from_another_organisation_are_its_own() {
     let server = TestServer::start().await;

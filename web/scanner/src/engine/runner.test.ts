@@ -122,12 +122,13 @@ test("a save is flushed before anything after it, also before what a later input
   expect(log).toEqual(["save k t", "append 1", "send 1"]);
 });
 
-test("a save that fails stops nothing", async () => {
+test("a save that fails stops nothing, and the engine is told what is not stored", async () => {
   saving = Promise.reject(new Error("full"));
   engine.script.set("tick", [{ type: "save", key: "k", text: "t" }, append(1)]);
   runner.feed({ type: "tick" });
   await settle();
   expect(log).toEqual(["save k t", "append 1"]);
+  expect(engine.inputs[1]).toEqual({ type: "save_failed", key: "k" });
 });
 
 test("a verdict is shown only after its rows are durable, and names the code it came from", async () => {

@@ -107,13 +107,13 @@ export class Runner {
     this.#nextCode();
   }
 
-  /** The cache may be lost without harm, so a failure stops nothing: the next start fetches again. */
+  /** A failure stops nothing, but the engine must know of it: what is not stored is not there at the next start. */
   async #save(effect: Extract<Effect, { type: "save" }>, body: Uint8Array | undefined): Promise<void> {
     const { key, text, sealed } = effect;
     const bytes = text === null ? body : new TextEncoder().encode(text);
     if (bytes === undefined) return;
     const { cache } = this.parts;
-    await (sealed === true ? cache.seal(key, bytes) : cache.save(key, bytes)).catch(() => {});
+    await (sealed === true ? cache.seal(key, bytes) : cache.save(key, bytes)).catch(() => this.feed({ type: "save_failed", key }));
   }
 
   /** Another tab writes now: nothing goes out and nothing comes in any more. */
