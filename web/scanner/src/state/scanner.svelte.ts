@@ -8,7 +8,7 @@ import { syncProgress, type SyncProgress } from "./pill.ts";
 import type { InstallOffer } from "./platform.ts";
 import { loadSettings, saveSettings, type Settings } from "./settings.ts";
 import { Signals } from "./signals.ts";
-import { asksCount, faceOf, spoken, undoneWords, type Face } from "./words.ts";
+import { asksCount, faceOf, ofSameTicket, spoken, undoneWords, type Face } from "./words.ts";
 
 export type Sheet = "search" | "more" | "history" | "sync" | "settings" | "override" | "undo" | "pair" | null;
 
@@ -161,7 +161,8 @@ export class Scanner {
     if (shown === null || asksCount(shown.verdict)) return;
     clearTimeout(this.#dwell);
     this.verdict = null;
-    this.strip = shown;
+    // The strip has the last one: what came for the strip alone while this filled the screen stays there.
+    if (this.strip === null || this.strip.key < shown.key) this.strip = shown;
     this.#engine?.next();
   }
 
@@ -318,8 +319,9 @@ export class Scanner {
     this.announcement = spoken(verdict);
     this.signals.play(faceOf(verdict), verdict.may_admit, this.settings);
     if (verdict.screen === "same_ticket") {
-      this.strip = shown;
       if (this.sheet === "search") this.closeSheet();
+      this.#uncover(verdict);
+      this.strip = shown;
     } else {
       if (this.sheet === "override" || this.sheet === "undo" || this.sheet === "search") this.sheet = null;
       this.found = null;
@@ -361,6 +363,16 @@ export class Scanner {
         if (this.verdict?.key === shown.key) this.next();
       }, this.settings.dwellMs);
     }
+  }
+
+  /**
+   * A repeated ticket has the strip alone: another guest's verdict does not stand before it, or the one who is here now
+   * would be taken for that guest. What asks something stays: it holds the gate, so a repeat can only just have passed.
+   */
+  #uncover(repeated: VerdictView): void {
+    if (this.verdict === null || this.asking || ofSameTicket(this.verdict.verdict, repeated)) return;
+    clearTimeout(this.#dwell);
+    this.verdict = null;
   }
 
   #onRefused(code: string, message: string): void {

@@ -2,40 +2,11 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { Screen, VerdictView } from "../../../shared/core/engine.ts";
 import { signalOf } from "./signals.ts";
-import { asksCount, faceOf, problemCause, spoken, title, wordsOf } from "./words.ts";
+import { base } from "./verdicts.fixture.ts";
+import { asksCount, faceOf, ofSameTicket, problemCause, spoken, title, wordsOf } from "./words.ts";
 
 const source = readFileSync(new URL("../../../../crates/core/src/decide.rs", import.meta.url), "utf8");
 const SCREENS = [...(/Screen \{([\s\S]*?)\n {4}\}/.exec(source)?.[1] ?? "").matchAll(/= "(\w+)"/g)].map((m) => m[1] as Screen);
-
-export const base: VerdictView = {
-  screen: "admit",
-  scan_id: "s1",
-  kind: "entry",
-  outcome: "valid",
-  reason: null,
-  opened: true,
-  count: 1,
-  may_admit: 1,
-  entry_limit: 1,
-  already_in: 0,
-  ticket_id: "t1",
-  short_code: "3f9a21",
-  zone: "general",
-  name: null,
-  right_gates: [],
-  valid_from: null,
-  expires_at: null,
-  last_entry: null,
-  at: "2026-06-07T19:42:00Z",
-  decided_by: "device",
-  list_expired: false,
-  manifest_version: 7,
-  list_at: "2026-06-07T18:02:00Z",
-  can_override: false,
-  overridden: false,
-  can_undo: true,
-  same_ticket_ms: null,
-};
 
 test("the screens here are the screens of the core", () => {
   expect(SCREENS.length).toBeGreaterThanOrEqual(12);
@@ -113,6 +84,15 @@ test("only an open question asks for a count", () => {
   expect(asksCount(party)).toBe(true);
   expect(asksCount({ ...party, opened: true })).toBe(false);
   expect(asksCount({ ...party, screen: "already_in", may_admit: 0 })).toBe(false);
+});
+
+test("two verdicts are of one ticket by the ticket, of an unknown code by its short form", () => {
+  const unknown = { ...base, ticket_id: null };
+  expect(ofSameTicket(base, { ...base, short_code: "another" })).toBe(true);
+  expect(ofSameTicket(base, { ...base, ticket_id: "t2" })).toBe(false);
+  expect(ofSameTicket(base, unknown)).toBe(false);
+  expect(ofSameTicket(unknown, unknown)).toBe(true);
+  expect(ofSameTicket({ ...unknown, short_code: "" }, { ...unknown, short_code: "" })).toBe(false);
 });
 
 test("a problem without a text of its own still says the server's word", () => {

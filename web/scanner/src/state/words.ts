@@ -37,6 +37,12 @@ export function asksCount(verdict: VerdictView): boolean {
   );
 }
 
+/** Whether two verdicts are about one ticket. Of an unknown code there is no ticket, but the code's short form. */
+export function ofSameTicket(one: VerdictView, other: VerdictView): boolean {
+  if (one.ticket_id !== null || other.ticket_id !== null) return one.ticket_id === other.ticket_id;
+  return one.short_code !== "" && one.short_code === other.short_code;
+}
+
 /** What a verdict looks like now: its screen, until the question it asked is answered. */
 export type Face = Screen | "nobody";
 

@@ -1,0 +1,80 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { VerdictView } from "../../../shared/core/engine.ts";
+import type { FromEngine, ToEngine } from "../engine/messages.ts";
+import { Scanner } from "./scanner.svelte.ts";
+import { base } from "./verdicts.fixture.ts";
+
+/** What the page said to its engine workers, one list each, and how it hears from the newest. */
+const { told, engine } = vi.hoisted(() => ({ told: [] as ToEngine[][], engine: { says: (_: FromEngine): void => {} } }));
+
+vi.mock("../engine/client.ts", () => ({
+  EngineClient: class {
+    readonly #told: ToEngine[] = [];
+    constructor(_reader: MessagePort, _steal: boolean, listen: (message: FromEngine) => void) {
+      told.push(this.#told);
+      engine.says = listen;
+    }
+    input = (input: Extract<ToEngine, { kind: "input" }>["input"]) => this.#told.push({ kind: "input", input });
+    aim = () => {};
+    hold = (on: boolean) => this.#told.push({ kind: "hold", on });
+    next = () => this.#told.push({ kind: "next" });
+    end = () => {};
+  },
+}));
+vi.mock("../camera/camera.ts", () => ({
+  Camera: class {
+    end = () => {};
+    close = () => {};
+    wake = () => {};
+  },
+}));
+
+let scanner: Scanner;
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.stubGlobal("navigator", {});
+  told.length = 0;
+  scanner = new Scanner();
+  scanner.start(false);
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+const verdict = (id: string, change: Partial<VerdictView> = {}): VerdictView => ({ ...base, scan_id: `scan-${id}`, ticket_id: id, ...change });
+const stop = (id: string): VerdictView => verdict(id, { screen: "refuse", opened: false, count: 0, may_admit: 0, outcome: "invalid" });
+const party = (id: string): VerdictView => verdict(id, { screen: "admit_party", opened: false, count: 0, may_admit: 4, entry_limit: 4 });
+const repeat = (id: string): VerdictView => verdict(id, { screen: "same_ticket", scan_id: null, same_ticket_ms: 4000, can_undo: false });
+const show = (verdict: VerdictView) => engine.says({ kind: "show", verdict, again: false });
+
+test.each([verdict("another"), stop("another")])("a repeated ticket takes another guest's verdict off the screen, and stays in the strip", (before) => {
+  show(before);
+  show(repeat("this"));
+  expect(scanner.verdict).toBeNull();
+  expect(scanner.strip?.verdict.screen).toBe("same_ticket");
+  expect(scanner.announcement).toMatch(/^Same ticket, 4 s ago/);
+  vi.advanceTimersByTime(10_000);
+  expect(scanner.strip?.verdict.screen).toBe("same_ticket");
+});
+
+test("a repeat of the ticket whose verdict fills the screen leaves it there; the strip has what came last", () => {
+  show(verdict("this"));
+  show(repeat("this"));
+  expect(scanner.verdict?.verdict.scan_id).toBe("scan-this");
+  vi.advanceTimersByTime(10_000);
+  expect(scanner.verdict).toBeNull();
+  expect(scanner.strip?.verdict.screen).toBe("same_ticket");
+});
+
+test("no repeated ticket sweeps a question away, or a refusal that staff are setting aside", () => {
+  show(party("another"));
+  show(repeat("this"));
+  expect(scanner.verdict?.verdict.scan_id).toBe("scan-another");
+  scanner.count(4);
+  show({ ...party("another"), opened: true, count: 4 });
+  show(stop("third"));
+  scanner.open("override");
+  show(repeat("this"));
+  expect(scanner.verdict?.verdict.scan_id).toBe("scan-third");
+});

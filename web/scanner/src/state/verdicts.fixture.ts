@@ -1,0 +1,32 @@
+import type { VerdictView } from "../../../shared/core/engine.ts";
+
+/** A verdict for tests: one person let in, decided here. */
+export const base: VerdictView = {
+  screen: "admit",
+  scan_id: "s1",
+  kind: "entry",
+  outcome: "valid",
+  reason: null,
+  opened: true,
+  count: 1,
+  may_admit: 1,
+  entry_limit: 1,
+  already_in: 0,
+  ticket_id: "t1",
+  short_code: "3f9a21",
+  zone: "general",
+  name: null,
+  right_gates: [],
+  valid_from: null,
+  expires_at: null,
+  last_entry: null,
+  at: "2026-06-07T19:42:00Z",
+  decided_by: "device",
+  list_expired: false,
+  manifest_version: 7,
+  list_at: "2026-06-07T18:02:00Z",
+  can_override: false,
+  overridden: false,
+  can_undo: true,
+  same_ticket_ms: null,
+};
