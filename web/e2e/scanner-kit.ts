@@ -140,7 +140,15 @@ async function face(page: Page): Promise<{ screen: string; mark: string } | null
 
 /** The verdict makes way for the next guest. */
 export async function next(page: Page): Promise<void> {
-  await page.evaluate(() => document.querySelector<HTMLElement>('[data-testid="next"]')?.click());
+  // One that took another's place a moment ago cannot be dismissed yet.
+  const tapped = () =>
+    page.evaluate(() => {
+      const button = document.querySelector<HTMLElement>('[data-testid="next"]');
+      if (button?.getAttribute("aria-disabled") === "true") return false;
+      button?.click();
+      return true;
+    });
+  await until("Next to be ready", tapped, { every: 20 });
   await until("the camera again", async () => (await page.getByTestId("verdict").count()) === 0, { every: 20 });
 }
 

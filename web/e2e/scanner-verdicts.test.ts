@@ -1,7 +1,8 @@
 // What the scanner says to each kind of ticket, and what the server has counted in the end.
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Admit, show, shot, until } from "./harness/index.ts";
-import { answered, Doors, headline, history, hours, next, phoneBox, PIN, synced, syncNow, typed } from "./scanner-kit.ts";
+import { Admit, show, shot, until, wedge } from "./harness/index.ts";
+import { answered, Doors, headline, history, hours, next, phoneBox, PIN, shownScan, synced, syncNow, typed } from "./scanner-kit.ts";
 
 const phones = phoneBox();
 let admit: Admit;
@@ -137,4 +138,45 @@ test("a refusal is set aside with the staff PIN only, Undo takes it back, and th
   const kept = (await doors.scans()).map((scan) => scan.scan_id);
   for (const row of await history(page)) expect(kept).toContain(row.id);
   expect([...phone.errors, ...exit.errors]).toEqual([]);
+});
+
+/** Taps this button the moment a verdict brings it; whether it said that it is not to be pressed yet. */
+async function tappedAtOnce(page: Page, id: string, act: () => Promise<unknown>): Promise<boolean> {
+  await page.evaluate((id) => {
+    const before = document.querySelector('[data-testid="verdict"]');
+    const seen = Object.assign(window, { tapped: null as boolean | null });
+    new MutationObserver((_, observer) => {
+      const verdict = document.querySelector('[data-testid="verdict"]');
+      const button = verdict?.querySelector<HTMLElement>(`[data-testid="${id}"]`);
+      if (verdict === before || !button) return;
+      observer.disconnect();
+      seen.tapped = button.closest('[aria-disabled="true"]') !== null;
+      button.click();
+    }).observe(document.body, { subtree: true, childList: true });
+  }, id);
+  await act();
+  const tapped = () => page.evaluate(() => (window as unknown as { tapped: boolean | null }).tapped);
+  await until("the tap", async () => (await tapped()) !== null);
+  return (await tapped()) === true;
+}
+
+test("a tap on its way to a button of the last verdict does nothing to the one that took its place", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "TAP-ONE" }, { barcode: "TAP-TWO" }, { barcode: "TAP-PARTY", entry_limit: 4 }]);
+  await doors.change("TAP-ONE", { status: "voided" });
+  await doors.change("TAP-TWO", { status: "voided" });
+  const phone = await phones.open({ name: "tap", camera: "none" });
+  const page = await doors.pair(phone, "north");
+  // No receipt is being written while the next code comes: it would wait, and a stop is not swept away by what waited.
+  await phone.context.setOffline(true);
+  expect(await typed(page, "TAP-ONE")).toBe("refuse");
+  const first = await shownScan(page);
+  expect(await tappedAtOnce(page, "next", () => wedge(page, "TAP-TWO"))).toBe(true);
+  expect(await shownScan(page)).not.toBe(first);
+  expect(await page.getByTestId("notice").textContent()).toBe("The verdict has changed. Look, then tap again.");
+  expect(await tappedAtOnce(page, "count-all", () => wedge(page, "TAP-PARTY"))).toBe(true);
+  expect(await headline(page)).toBe("How many now?");
+  await page.getByTestId("count-2").click();
+  await until("the answer", async () => (await headline(page)) === "Admit 2");
+  await next(page);
+  expect(phone.errors).toEqual([]);
 });

@@ -25,6 +25,12 @@ export interface Shown {
 
 /** How long Undo stands ready at the thumb, milliseconds. */
 export const UNDO_MS = 10_000;
+/**
+ * A verdict that took another's place on the screen can be answered or dismissed only after so long, milliseconds: a finger
+ * that comes down sooner was on its way to a button of the one before, and nobody sees a change and acts on it that fast.
+ * The next code is no answer: its own rules hold.
+ */
+export const FRESH_MS = 350;
 /** Verdicts that make way by themselves: nobody has to act on them. */
 const PASSING: ReadonlySet<Face> = new Set<Face>(["admit", "exit", "nobody"]);
 const NOTICE_MS = 4000;
@@ -60,6 +66,8 @@ export class Scanner {
   found = $state.raw<{ text: string; guests: FoundGuest[]; more: boolean } | null>(null);
   /** An answer is on its way to the journal. */
   busy = $state(false);
+  /** The verdict on the screen has just taken another's place: nothing answers it yet. */
+  fresh = $state(false);
   /** The backlog on its way to the server, if there is one. */
   sync = $state.raw<SyncProgress | null>(null);
   camera = $state<CameraState>("off");
@@ -79,6 +87,10 @@ export class Scanner {
   #camera: Camera | null = null;
   #shown = 0;
   #dwell: ReturnType<typeof setTimeout> | undefined;
+  #freshTimer: ReturnType<typeof setTimeout> | undefined;
+  /** Until when it is fresh, and when a verdict last left by itself; both of the monotonic clock. */
+  #freshUntil = 0;
+  #leftAt = -Infinity;
   #noticeTimer: ReturnType<typeof setTimeout> | undefined;
   #crowdTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -155,8 +167,12 @@ export class Scanner {
     this.input({ type: "code", text, method: "qr" }, performance.timeOrigin + performance.now());
   }
 
-  /** The verdict is seen: back to the camera. */
+  /** Staff have seen the verdict: back to the camera. */
   next(): void {
+    if (!this.#tooSoon()) this.#leave();
+  }
+
+  #leave(): void {
     const shown = this.verdict;
     if (shown === null || asksCount(shown.verdict)) return;
     clearTimeout(this.#dwell);
@@ -169,7 +185,7 @@ export class Scanner {
   /** Answers "how many now?". */
   count(persons: number): void {
     const id = this.verdict?.verdict.scan_id;
-    if (id === null || id === undefined || this.busy) return;
+    if (id === null || id === undefined || this.busy || this.#tooSoon()) return;
     this.busy = true;
     this.input({ type: "count", scan_id: id, count: persons });
   }
@@ -188,11 +204,13 @@ export class Scanner {
   }
 
   undo(scanId: string, keep: number): void {
+    if (this.#tooSoon()) return;
     this.undoable = null;
     this.input({ type: "undo", scan_id: scanId, keep });
   }
 
   open(sheet: Exclude<Sheet, null>): void {
+    if (sheet === "override" && this.#tooSoon()) return;
     this.sheetError = "";
     this.sheet = sheet;
     this.#hold();
@@ -236,8 +254,13 @@ export class Scanner {
   }
 
   say(text: string): void {
-    this.notice = text;
     this.announcement = text;
+    this.#note(text);
+  }
+
+  /** Says it to the eyes alone. */
+  #note(text: string): void {
+    this.notice = text;
     clearTimeout(this.#noticeTimer);
     this.#noticeTimer = setTimeout(() => (this.notice = ""), NOTICE_MS);
   }
@@ -338,7 +361,7 @@ export class Scanner {
   }
 
   #onUndone(scanId: string, count: number): void {
-    if (this.verdict?.verdict.scan_id === scanId) this.next();
+    if (this.verdict?.verdict.scan_id === scanId) this.#leave();
     if (this.sheet === "undo") this.closeSheet();
     this.undoable = null;
     this.undone = { count, at: Date.now() };
@@ -357,12 +380,33 @@ export class Scanner {
 
   #fill(shown: Shown): void {
     clearTimeout(this.#dwell);
+    this.#freshen(this.verdict !== null || performance.now() - this.#leftAt < FRESH_MS);
     this.verdict = shown;
     if (PASSING.has(faceOf(shown.verdict))) {
       this.#dwell = setTimeout(() => {
-        if (this.verdict?.key === shown.key) this.next();
+        if (this.verdict?.key !== shown.key) return;
+        this.#leftAt = performance.now();
+        this.#leave();
       }, this.settings.dwellMs);
     }
+  }
+
+  #freshen(on: boolean): void {
+    clearTimeout(this.#freshTimer);
+    this.fresh = on;
+    this.#freshUntil = performance.now() + FRESH_MS;
+    if (on) this.#freshTimer = setTimeout(() => (this.fresh = false), FRESH_MS);
+  }
+
+  /** Whether an act was meant for the verdict before; then it is not done, and whoever did it is told. */
+  #tooSoon(): boolean {
+    const shown = this.verdict;
+    if (shown === null || !this.fresh || performance.now() >= this.#freshUntil) return false;
+    const words = "The verdict has changed. Look, then tap again.";
+    this.#note(words);
+    // Those who listen hear the new one again: what is announced takes the place of what was being said.
+    this.announcement = `${spoken(shown.verdict)}. ${words}`;
+    return true;
   }
 
   /**
@@ -373,6 +417,7 @@ export class Scanner {
     if (this.verdict === null || this.asking || ofSameTicket(this.verdict.verdict, repeated)) return;
     clearTimeout(this.#dwell);
     this.verdict = null;
+    this.#leftAt = performance.now();
   }
 
   #onRefused(code: string, message: string): void {

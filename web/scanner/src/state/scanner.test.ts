@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { VerdictView } from "../../../shared/core/engine.ts";
 import type { FromEngine, ToEngine } from "../engine/messages.ts";
-import { Scanner } from "./scanner.svelte.ts";
+import { onKey } from "./keys.ts";
+import { FRESH_MS, Scanner } from "./scanner.svelte.ts";
 import { base } from "./verdicts.fixture.ts";
 
 /** What the page said to its engine workers, one list each, and how it hears from the newest. */
@@ -71,10 +72,68 @@ test("no repeated ticket sweeps a question away, or a refusal that staff are set
   show(party("another"));
   show(repeat("this"));
   expect(scanner.verdict?.verdict.scan_id).toBe("scan-another");
-  scanner.count(4);
   show({ ...party("another"), opened: true, count: 4 });
   show(stop("third"));
+  vi.advanceTimersByTime(FRESH_MS);
   scanner.open("override");
   show(repeat("this"));
   expect(scanner.verdict?.verdict.scan_id).toBe("scan-third");
+});
+
+const onScreen = () => scanner.verdict?.verdict.scan_id ?? null;
+const inputs = () => told.flat().filter((message) => message.kind === "input").map((message) => message.input);
+
+test("a tap or key meant for the verdict before answers nothing of the one that took its place, and is told", () => {
+  show(verdict("first"));
+  show(party("second"));
+  expect(scanner.fresh).toBe(true);
+  vi.advanceTimersByTime(FRESH_MS - 1);
+  scanner.count(4);
+  for (const key of ["2", "Escape", "u"]) onKey(scanner, key);
+  expect(inputs()).toEqual([]);
+  expect(scanner.notice).toBe("The verdict has changed. Look, then tap again.");
+  expect(scanner.announcement).toMatch(/^How many now\?, 4 of 4\. The verdict has changed/);
+  vi.advanceTimersByTime(1);
+  expect(scanner.fresh).toBe(false);
+  scanner.count(4);
+  expect(inputs()).toEqual([{ type: "count", scan_id: "scan-second", count: 4 }]);
+});
+
+test("a stop that took another's place is neither dismissed nor set aside at once; an Undo does not take back the new scan", () => {
+  show(verdict("first"));
+  show({ ...stop("second"), can_override: true, can_undo: false });
+  scanner.next();
+  for (const key of ["Enter", " ", "Escape"]) onKey(scanner, key);
+  scanner.open("override");
+  expect([onScreen(), scanner.sheet]).toEqual(["scan-second", null]);
+  show(verdict("third"));
+  scanner.undo("scan-third", 0);
+  expect(inputs()).toEqual([]);
+  vi.advanceTimersByTime(FRESH_MS);
+  scanner.next();
+  expect(onScreen()).toBeNull();
+});
+
+test("a verdict on a free screen is answered at once, unless the one before left it by itself just now", () => {
+  show(verdict("first"));
+  expect(scanner.fresh).toBe(false);
+  scanner.next();
+  show(stop("second"));
+  scanner.next();
+  expect(onScreen()).toBeNull();
+  show(verdict("third"));
+  vi.advanceTimersByTime(scanner.settings.dwellMs + 100);
+  expect(onScreen()).toBeNull();
+  show(stop("fourth"));
+  scanner.next();
+  expect(onScreen()).toBe("scan-fourth");
+});
+
+test("the next code and an undo that is recorded end a fresh verdict all the same", () => {
+  show(stop("first"));
+  show(stop("second"));
+  show(verdict("third"));
+  expect(onScreen()).toBe("scan-third");
+  engine.says({ kind: "undone", scanId: "scan-third", count: 1 });
+  expect(onScreen()).toBeNull();
 });
