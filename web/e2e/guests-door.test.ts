@@ -111,8 +111,10 @@ test("a guest is found by name, let in by hand, and the party and the undo are c
   expect(await answered(page, () => page.getByTestId("found-admit").click())).toBe("check");
   expect(await headline(page)).toBe("Check ID");
   await shot(page, "search-check");
+  expect(await page.getByTestId("door-flag").count(), "once is enough").toBe(0);
   await page.getByTestId("count-all").click();
   await until("the answer", async () => (await headline(page)) === "Admit");
+  expect(await page.getByTestId("door-flag").locator("bdi").textContent()).toBe("Check ID");
   await next(page);
 
   // Enter acts on the answer to what stands in the field, not on the row of the search before.

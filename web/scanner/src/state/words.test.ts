@@ -79,6 +79,20 @@ test("the announcement carries verdict, party and name", () => {
   expect(spoken({ ...base, count: 2, entry_limit: 4, name: "Amélie Brânză" })).toBe("Admit 2, 2 of 4, Amélie Brânză");
 });
 
+test("a guest's flag is said on every verdict, in the headline or beside it", () => {
+  const check: VerdictView = { ...base, screen: "check", opened: false, count: 0, flag: "Check ID" };
+  expect(wordsOf(check)).toMatchObject({ headline: "Check ID", flag: null });
+  expect(wordsOf({ ...check, screen: "full" })).toMatchObject({ headline: "Area full", flag: "Check ID" });
+  expect(spoken({ ...check, screen: "full", name: "Max" })).toBe("Area full, Check ID, Hold the queue., Max");
+  expect(wordsOf({ ...check, screen: "full", opened: true, count: 1 })).toMatchObject({ headline: "Admit", flag: "Check ID" });
+  expect(wordsOf({ ...base, screen: "refuse", opened: false, flag: "Unpaid" }).flag).toBe("Unpaid");
+  expect(wordsOf({ ...base, screen: "already_in", opened: true, overridden: true, flag: "Unpaid" }).flag).toBe("Unpaid");
+  for (const flag of [undefined, ""]) {
+    const { flag: _, ...bare } = check;
+    expect(wordsOf(flag === undefined ? bare : { ...check, flag })).toMatchObject({ headline: "Check the guest", flag: null });
+  }
+});
+
 test("only an open question asks for a count", () => {
   const party: VerdictView = { ...base, screen: "admit_party", opened: false, count: 0, may_admit: 3, entry_limit: 4 };
   expect(asksCount(party)).toBe(true);

@@ -20,6 +20,8 @@ export interface Words {
   headline: string;
   /** `2 of 4`: persons in (or who may go in now) of a party; null for one person. */
   party: string | null;
+  /** What an organiser wants looked at before this guest goes in ("Check ID"), where the headline does not say it. */
+  flag: string | null;
   lines: string[];
   /** What staff do now; empty when the guest simply goes. */
   next: string;
@@ -59,7 +61,9 @@ const ANSWERED: ReadonlySet<Screen> = new Set<Screen>(["admit", "admit_party", "
  * hour off.
  */
 export function wordsOf(verdict: VerdictView, now: number = Date.parse(verdict.at)): Words {
-  return { ...said(verdict, now), party: partyOf(verdict) };
+  const words = said(verdict, now);
+  const flag = verdict.flag !== undefined && verdict.flag !== "" && verdict.flag !== words.headline ? verdict.flag : null;
+  return { ...words, party: partyOf(verdict), flag };
 }
 
 function partyOf(verdict: VerdictView): string | null {
@@ -68,7 +72,10 @@ function partyOf(verdict: VerdictView): string | null {
   return faceOf(verdict) === "admit" ? `${verdict.already_in + verdict.count} of ${verdict.entry_limit}` : null;
 }
 
-function said(verdict: VerdictView, now: number): Omit<Words, "party"> {
+/** What the screen says of its own, before what belongs to the guest is added. */
+type Said = Omit<Words, "party" | "flag">;
+
+function said(verdict: VerdictView, now: number): Said {
   switch (faceOf(verdict)) {
     case "nobody":
       return { headline: "Nobody went in", lines: ["Recorded. The ticket stays good."], next: "", shape: "ring" };
@@ -86,7 +93,7 @@ function said(verdict: VerdictView, now: number): Omit<Words, "party"> {
     case "already_in":
       return { headline: "Already in", lines: collision(verdict, now), next: "Ask a supervisor.", shape: "two-rings" };
     case "check":
-      return { headline: verdict.flag ?? "Check the guest", lines: remaining(verdict), next: "Look first, then decide.", shape: "bang-square" };
+      return { headline: verdict.flag || "Check the guest", lines: remaining(verdict), next: "Look first, then decide.", shape: "bang-square" };
     case "refuse":
       return { headline: "Do not admit", lines: [cause(verdict.reason)], next: "Send the guest to the ticket desk.", shape: "cross-octagon" };
     case "wrong_place":
@@ -163,7 +170,7 @@ export function undoneWords(count: number): string {
 /** What a screen reader says at once. */
 export function spoken(verdict: VerdictView): string {
   const words = wordsOf(verdict);
-  return [words.headline, words.party ?? "", ...words.lines, verdict.name ?? ""].filter((part) => part !== "").join(", ");
+  return [words.headline, words.party ?? "", words.flag ?? "", ...words.lines, verdict.name ?? ""].filter((part) => part !== "").join(", ");
 }
 
 /** A problem row's reason, for staff. */
@@ -219,7 +226,7 @@ function cause(reason: string | null): string {
   }
 }
 
-function wrongPlace(verdict: VerdictView): Omit<Words, "party"> {
+function wrongPlace(verdict: VerdictView): Said {
   const gates = verdict.right_gates;
   const first = gates[0];
   return {
@@ -230,7 +237,7 @@ function wrongPlace(verdict: VerdictView): Omit<Words, "party"> {
   };
 }
 
-function wrongTime(verdict: VerdictView): Omit<Words, "party"> {
+function wrongTime(verdict: VerdictView): Said {
   const early = verdict.reason === "not_yet_valid";
   const at = early ? verdict.valid_from : verdict.expires_at;
   const headline = early ? "Too early" : "Too late";
