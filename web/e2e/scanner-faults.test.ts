@@ -251,3 +251,45 @@ test("a newer app, and then the older one again, wait until nobody scans; a full
     await builds.close();
   }
 });
+
+/** Keeps the journal's storage to itself, so that no append gets through, until it is let go. */
+async function hang(page: Page): Promise<() => Promise<void>> {
+  await page.evaluate(async () => {
+    const state = Object.assign(window, { letGo: false });
+    const db = await new Promise<IDBDatabase>((resolve, reject) => {
+      const request = indexedDB.open("admit-journal");
+      request.onsuccess = () => resolve(request.result);
+      request.onerror = () => reject(request.error ?? new Error("no journal"));
+    });
+    const store = db.transaction(["rows", "control"], "readwrite").objectStore("control");
+    await new Promise<void>((held) => {
+      const read = () => (store.get("writer").onsuccess = again);
+      const again = () => {
+        held();
+        if (state.letGo) db.close();
+        else read();
+      };
+      read();
+    });
+  });
+  return () => page.evaluate(() => void Object.assign(window, { letGo: true }));
+}
+
+test("storage that hangs is called slow; a ticket that waits for it too long is not taken, and staff are told", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "SLOW-1" }, { barcode: "SLOW-2" }]);
+  const phone = await phones.open({ name: "slow", camera: "none" });
+  const page = await doors.pair(phone, "north");
+  await phone.context.setOffline(true);
+  const says = (text: string) => page.getByTestId("notice").filter({ hasText: text }).waitFor();
+  const letGo = await hang(page);
+  await wedge(page, "SLOW-1");
+  await says("Storage is slow: wait.");
+  await wedge(page, "SLOW-2");
+  await says("Storage is slow: that ticket was not taken. Scan it again.");
+  expect(await page.getByTestId("verdict").count()).toBe(0);
+  await letGo();
+  await page.locator('[data-testid="verdict"][data-screen="admit"]').waitFor();
+  // Had it been judged by now, it would be the same ticket again.
+  expect(await typed(page, "SLOW-2")).toBe("admit");
+  expect(phone.errors).toEqual([]);
+});

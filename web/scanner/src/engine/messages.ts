@@ -56,6 +56,8 @@ export type FromEngine =
   | { kind: "pairing_code"; text: string }
   /** A code was not looked at: a question is open, or the verdict before it had not been seen yet. */
   | { kind: "held" }
+  /** Storage takes long to write down a scan; `late`: a code waited for it in vain and was not looked at. */
+  | { kind: "slow"; late: boolean }
   /** A download under way, to show that something moves; `total` is 0 when the server doesn't say. */
   | { kind: "progress"; path: string; received: number; total: number }
   /** Nothing works without this: the core did not load, or storage cannot be opened. */

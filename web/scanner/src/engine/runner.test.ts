@@ -82,7 +82,8 @@ beforeEach(() => {
     },
     gate: { open: () => open },
     listener: {
-      declined: (cause) => log.push(`declined ${cause.text}`),
+      declined: (cause, late) => log.push(`declined ${cause.text}${late ? " late" : ""}`),
+      slow: () => log.push("slow"),
       view: () => log.push("view"),
       show: (verdict, cause) => shown.push({ verdict, cause }),
       undone: (_, count) => log.push(`undone ${count}`),
@@ -170,6 +171,59 @@ test("a code that waited does not sweep a stop or a question away: it is decline
   expect(engine.types).toEqual(["code", "appended"]);
   expect(shown.map((one) => one.verdict.screen)).toEqual(["refuse"]);
   expect(log).toEqual(["append 1", "declined B", "declined C"]);
+});
+
+/** Lets time pass on the clock and fires the timers that were set for it. */
+function pass(ms: number): void {
+  const due = timers.filter((timer) => !timer.dead && timer.ms <= ms);
+  mono += ms;
+  for (const timer of due) {
+    timer.dead = true;
+    timer.run();
+  }
+}
+
+test("a code that waited for storage until its guest may have moved on is declined as late, a younger one judged", async () => {
+  engine.script.set("code", [append(1)]);
+  runner.feed({ type: "code", text: "A", method: "qr" }, undefined, { text: "A", readAt: 1 });
+  runner.feed({ type: "code", text: "B", method: "qr" }, undefined, { text: "B", readAt: 2 });
+  mono += 600;
+  runner.feed({ type: "code", text: "C", method: "qr" }, undefined, { text: "C", readAt: 3 });
+  mono += 900;
+  engine.script.set("appended", [{ type: "show", verdict }]);
+  appends[0]?.done();
+  await settle();
+  expect(log).toEqual(["append 1", "declined B late"]);
+  expect(engine.inputs.flatMap((input) => (input.type === "code" ? [input.text] : []))).toEqual(["A", "C"]);
+});
+
+test("while storage hangs its codes are declined all the same, and its slowness is told once", async () => {
+  engine.script.set("code", [append(1)]);
+  runner.feed({ type: "code", text: "A", method: "qr" }, undefined, { text: "A", readAt: 1 });
+  runner.feed({ type: "code", text: "B", method: "qr" }, undefined, { text: "B", readAt: 2 });
+  pass(1000);
+  expect(log).toEqual(["append 1", "slow"]);
+  pass(1501);
+  pass(60_000);
+  expect(log).toEqual(["append 1", "slow", "declined B late"]);
+  appends[0]?.done();
+  await settle();
+  expect(engine.types).toEqual(["code", "appended"]);
+});
+
+test("storage that writes in time is not called slow, one that does not is", async () => {
+  for (const n of [1, 2]) {
+    engine.script.set("tick", [append(n)]);
+    runner.feed({ type: "tick" });
+    appends[n - 1]?.done();
+    await settle();
+    pass(1000);
+  }
+  expect(log).toEqual(["append 1", "append 1"]);
+  engine.script.set("tick", [append(3)]);
+  runner.feed({ type: "tick" });
+  pass(1000);
+  expect(log).toEqual(["append 1", "append 1", "append 1", "slow"]);
 });
 
 test("an append that did not happen is told with its word", async () => {

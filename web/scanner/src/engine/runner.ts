@@ -14,8 +14,13 @@ export interface Listener {
   refused(code: string, message: string): void;
   exported(name: string, text: string): void;
   progress(path: string, received: number, total: number): void;
-  /** A code that waited for another's verdict must not sweep that away: it is not looked at. */
-  declined(cause: CodeRead): void;
+  /**
+   * A code that waited is not looked at: another's verdict must not be swept away by it, or (`late`) it waited for storage
+   * so long that its guest may have moved on.
+   */
+  declined(cause: CodeRead, late: boolean): void;
+  /** What is being written down takes long: no verdict comes meanwhile. */
+  slow(): void;
   /** The engine refused our own input: a fault of the program, not of a person. */
   broken(message: string): void;
 }
@@ -46,6 +51,10 @@ export interface Parts {
   listener: Listener;
 }
 
+/** A code that waited so long gets no verdict, milliseconds: the guest before the device may be another by now. */
+const LATE_MS = 1500;
+/** Storage that has not written so long is slow, milliseconds. A good one takes some ten. */
+const SLOW_MS = 1000;
 /** Longest delay a timer takes; beyond it browsers fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -59,10 +68,11 @@ export class Runner {
   #running = false;
   readonly #causes = new Map<number, CodeRead>();
   /** Codes that wait for the append under way, so that each verdict can be told from whose code it is. */
-  readonly #waiting: { input: Input; cause: CodeRead }[] = [];
+  readonly #waiting: { input: Input; cause: CodeRead; since: number }[] = [];
   /** The code whose verdict the server is asked about; codes after it wait as they do for an append. */
   #asked: { cause: CodeRead | undefined } | null = null;
   #appending = 0;
+  #slow: number | null = null;
   #wake: number | null = null;
   #stopped = false;
 
@@ -72,7 +82,9 @@ export class Runner {
   feed(input: Input, body?: Uint8Array, cause?: CodeRead): void {
     if (this.#stopped) return;
     if (cause !== undefined && input.type === "code" && (this.#appending > 0 || this.#running || this.#asked !== null)) {
-      this.#waiting.push({ input, cause });
+      this.#waiting.push({ input, cause, since: this.parts.clock.mono() });
+      // Told when it is late, not when storage is done: that may be never. The clock counts whole milliseconds.
+      this.parts.timers.set(() => this.#declineLate(), LATE_MS + 1);
       return;
     }
     const { engine, clock, listener } = this.parts;
@@ -123,6 +135,7 @@ export class Runner {
     this.#requests.clear();
     if (this.#wake !== null) this.parts.timers.clear(this.#wake);
     this.#wake = null;
+    this.#watchSlow();
   }
 
   #carryOut(effect: Exclude<Effect, { type: "save" }>, cause: CodeRead | undefined): void {
@@ -180,12 +193,14 @@ export class Runner {
   async #append(append: number, rows: Row[]): Promise<void> {
     let failure: string | null = null;
     this.#appending += 1;
+    this.#watchSlow();
     try {
       await this.parts.journal.append(rows);
     } catch (error) {
       failure = error instanceof AppendError ? error.reason : "closed";
     }
     this.#appending -= 1;
+    this.#watchSlow();
     const cause = this.#causes.get(append);
     this.#causes.delete(append);
     if (failure === null) this.feed({ type: "appended", append }, undefined, cause);
@@ -193,14 +208,34 @@ export class Runner {
     this.#nextCode();
   }
 
+  /** From the moment something is being written until nothing is, with one word about it if that takes long. */
+  #watchSlow(): void {
+    const { timers, listener } = this.parts;
+    const writes = this.#appending > 0 && !this.#stopped;
+    if (writes === (this.#slow !== null)) return;
+    if (this.#slow !== null) timers.clear(this.#slow);
+    this.#slow = writes ? timers.set(() => listener.slow(), SLOW_MS) : null;
+  }
+
+  /** The oldest waits first, so whatever is late stands in front. */
+  #declineLate(): void {
+    const { clock, listener } = this.parts;
+    for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
+      if (this.#stopped || clock.mono() - next.since < LATE_MS) return;
+      this.#waiting.shift();
+      listener.declined(next.cause, true);
+    }
+  }
+
   #nextCode(): void {
+    this.#declineLate();
     while (this.#appending === 0 && !this.#running && this.#asked === null) {
       const next = this.#waiting.shift();
       if (next === undefined) return;
       // It was read while nothing stood on the screen. By now something may: a stop, or a question.
       const { gate, clock, listener } = this.parts;
       if (gate.open(clock.mono())) this.feed(next.input, undefined, next.cause);
-      else listener.declined(next.cause);
+      else listener.declined(next.cause, false);
     }
   }
 

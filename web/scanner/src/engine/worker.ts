@@ -122,10 +122,13 @@ const listener: Listener = {
   refused: (code, message) => post({ kind: "refused", code, message }),
   exported: (name, text) => post({ kind: "export", name, text }),
   progress: (path, received, total) => post({ kind: "progress", path, received, total }),
-  declined(cause) {
-    if (cause.byHand === true) post({ kind: "held" });
-    else answer({ kind: "declined", text: cause.text });
+  declined(cause, late) {
+    // A late one is told also of the camera's: its guest may be out of view, so that it is never offered again.
+    if (late) post({ kind: "slow", late });
+    else if (cause.byHand === true) post({ kind: "held" });
+    if (cause.byHand !== true) answer({ kind: "declined", text: cause.text });
   },
+  slow: () => post({ kind: "slow", late: false }),
   broken: (message) => post({ kind: "fault", what: "core", message }),
 };
 

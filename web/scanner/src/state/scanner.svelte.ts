@@ -300,6 +300,9 @@ export class Scanner {
       case "held":
         if (this.notice === "") this.say(this.#heldWords());
         return;
+      case "slow":
+        this.say(message.late ? "Storage is slow: that ticket was not taken. Scan it again." : "Storage is slow: wait.");
+        return;
       case "progress":
         this.progress = message;
         return;

@@ -137,3 +137,10 @@ test("the next code and an undo that is recorded end a fresh verdict all the sam
   engine.says({ kind: "undone", scanId: "scan-third", count: 1 });
   expect(onScreen()).toBeNull();
 });
+
+test("slow storage is told, and that a ticket was not taken for it", () => {
+  engine.says({ kind: "slow", late: false });
+  expect(scanner.notice).toBe("Storage is slow: wait.");
+  engine.says({ kind: "slow", late: true });
+  expect([scanner.notice, scanner.announcement]).toEqual(Array(2).fill("Storage is slow: that ticket was not taken. Scan it again."));
+});
