@@ -120,6 +120,8 @@ export class Scanner {
   start(steal: boolean): void {
     this.#engine?.end();
     this.#camera?.end();
+    // A sheet belongs to what was asked of the engine before: the new one holds no code for it.
+    this.closeSheet();
     this.tab = "starting";
     this.view = null;
     this.fault = null;
@@ -323,7 +325,9 @@ export class Scanner {
       // A question about a ticket of another event can be answered no more.
       this.verdict = this.strip = this.undoable = null;
       this.busy = false;
-      this.#hold();
+      // Nor can a sheet about it, which is not even drawn without its verdict. Pairing is about no event.
+      if (this.sheet === "pair") this.#hold();
+      else this.closeSheet();
     }
     this.view = view;
     this.sync = syncProgress(this.sync, view);

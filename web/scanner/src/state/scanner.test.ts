@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { VerdictView } from "../../../shared/core/engine.ts";
+import type { VerdictView, View } from "../../../shared/core/engine.ts";
 import type { FromEngine, ToEngine } from "../engine/messages.ts";
 import { onKey } from "./keys.ts";
 import { FRESH_MS, Scanner } from "./scanner.svelte.ts";
@@ -143,4 +143,35 @@ test("slow storage is told, and that a ticket was not taken for it", () => {
   expect(scanner.notice).toBe("Storage is slow: wait.");
   engine.says({ kind: "slow", late: true });
   expect([scanner.notice, scanner.announcement]).toEqual(Array(2).fill("Storage is slow: that ticket was not taken. Scan it again."));
+});
+
+/** Whether the newest engine worker holds codes back. */
+const held = () => told.at(-1)?.filter((message) => message.kind === "hold").at(-1)?.on ?? false;
+const view = (event_id: string) => ({ phase: "ready", event_id, names: { state: "held", guests: 1 }, unsent: 0, sending: 0 }) as View;
+
+test.each(["override", "undo", "search", "history"] as const)("a phone that is moved to another event closes its sheet %s and reads codes", (sheet) => {
+  engine.says({ kind: "view", view: view("e1") });
+  show(stop("one"));
+  scanner.open(sheet);
+  expect(held()).toBe(true);
+  engine.says({ kind: "view", view: view("e1") });
+  expect(scanner.sheet).toBe(sheet);
+  engine.says({ kind: "view", view: view("e2") });
+  expect([scanner.sheet, scanner.verdict, held()]).toEqual([null, null, false]);
+});
+
+test("whoever is pairing anew goes on with it when the event changes", () => {
+  engine.says({ kind: "view", view: view("e1") });
+  scanner.open("pair");
+  engine.says({ kind: "view", view: view("e2") });
+  expect([scanner.sheet, held()]).toEqual(["pair", true]);
+});
+
+test("a tab that takes over again begins with no sheet open", () => {
+  engine.says({ kind: "tab", state: "writer" });
+  engine.says({ kind: "view", view: view("e1") });
+  scanner.open("history");
+  engine.says({ kind: "tab", state: "lost" });
+  scanner.start(true);
+  expect([scanner.sheet, held(), told.length]).toEqual([null, false, 2]);
 });
