@@ -180,3 +180,19 @@ test("a tap on its way to a button of the last verdict does nothing to the one t
   await next(page);
   expect(phone.errors).toEqual([]);
 });
+
+test("a repeated ticket is told in sight: no other guest's verdict stands before it", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "TWICE-ONE" }, { barcode: "TWICE-VOID" }]);
+  await doors.change("TWICE-VOID", { status: "voided" });
+  const phone = await phones.open({ name: "twice", camera: "none" });
+  const page = await doors.pair(phone, "north");
+  await phone.context.setOffline(true);
+  expect(await typed(page, "TWICE-ONE")).toBe("admit");
+  await next(page);
+  expect(await typed(page, "TWICE-VOID")).toBe("refuse");
+  expect(await typed(page, "TWICE-ONE")).toBe("same_ticket");
+  expect(await page.getByTestId("verdict").count()).toBe(0);
+  expect(await page.getByTestId("strip").textContent()).toContain("Same ticket");
+  await shot(page, "scanner-same-ticket");
+  expect(phone.errors).toEqual([]);
+});
