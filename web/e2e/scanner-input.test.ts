@@ -155,3 +155,33 @@ test("a camera that stops or stands still is started again by itself, and staff 
   await page.locator('[data-testid="verdict"][data-screen="admit"]').waitFor();
   expect(phone.errors).toEqual([]);
 });
+
+test("a code reader that fails at every frame says so, and no longer once it reads again", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "AFTER-FAULT" }]);
+  const phone = await phones.open({ name: "reader-fault" });
+  const page = await doors.pair(phone, "north");
+  await until("the camera", () => page.locator('[data-testid="camera"][data-camera="live"]').count());
+  const reader = await until("the decoder", () => page.workers().find((worker) => worker.url().includes("decoder")));
+  expect(await page.getByTestId("reader-fault").count()).toBe(0);
+  // As a browser whose memory ran out: each frame fails, and the camera's picture goes on.
+  await reader.evaluate(() => {
+    const drawing = OffscreenCanvasRenderingContext2D.prototype as unknown as { kept: unknown; getImageData: unknown };
+    drawing.kept = drawing.getImageData;
+    drawing.getImageData = () => {
+      throw new RangeError("no memory for the picture");
+    };
+  });
+  const fault = page.getByTestId("reader-fault");
+  await fault.waitFor();
+  expect(await fault.textContent()).toContain("Codes cannot be read by camera");
+  expect(await fault.textContent()).toContain("no memory for the picture");
+  await shot(page, "scanner-reader-fault");
+  await reader.evaluate(() => {
+    const drawing = OffscreenCanvasRenderingContext2D.prototype as unknown as { kept: unknown; getImageData: unknown };
+    drawing.getImageData = drawing.kept;
+  });
+  await fault.waitFor({ state: "detached" });
+  await show(page, "AFTER-FAULT");
+  await page.locator('[data-testid="verdict"][data-screen="admit"]').waitFor();
+  expect(phone.errors).toEqual([]);
+});

@@ -1,3 +1,4 @@
+import { Failures } from "./failures.ts";
 import type { FromDecoder, ToDecoder } from "./messages.ts";
 import { FrameWatch } from "./watch.ts";
 
@@ -11,7 +12,7 @@ export interface CameraEvents {
   torch(available: boolean): void;
   /** It had stopped or stood still, and runs again. */
   restarted(): void;
-  /** The decoder did not load. */
+  /** No code can be read, and why; empty: they are read again. */
   fault(message: string): void;
 }
 
@@ -40,6 +41,8 @@ export class Camera {
   /** It was open, and is gone: tried again as long as it is wanted. */
   #isLost = false;
   #watch = new FrameWatch();
+  /** Of taking frames out of the video; those of reading them are the decoder's. */
+  #failures = new Failures();
   #looking: ReturnType<typeof setInterval>;
 
   /** `engine` is the port on which the engine worker listens for codes. */
@@ -216,9 +219,12 @@ export class Camera {
     try {
       const frame = typeof VideoFrame === "function" ? new VideoFrame(video) : await createImageBitmap(video);
       this.#decoder.postMessage({ kind: "frame", frame } satisfies ToDecoder, [frame]);
-    } catch {
-      // The video has no picture yet, or just lost it.
+      if (this.#failures.read()) this.events.fault("");
+    } catch (error) {
       this.#busy = false;
+      // Mostly the video has no picture yet, or just lost it.
+      const message = video.readyState < video.HAVE_CURRENT_DATA ? null : this.#failures.failed(error);
+      if (message !== null) this.events.fault(message);
     }
   }
 
@@ -229,6 +235,9 @@ export class Camera {
         return;
       case "fault":
         this.events.fault(message.message);
+        return;
+      case "reads":
+        this.events.fault("");
         return;
       case "done":
         this.#busy = false;

@@ -2,6 +2,7 @@
 import { prepareZXingModule, readBarcodes, type ReaderOptions } from "zxing-wasm/reader";
 import wasmUrl from "zxing-wasm/reader/zxing_reader.wasm?url";
 import type { ReaderAnswer, ReaderMessage } from "../engine/messages.ts";
+import { Failures, Hopeless, reason } from "./failures.ts";
 import type { FromDecoder, ToDecoder } from "./messages.ts";
 import { Presence } from "./presence.ts";
 
@@ -18,8 +19,10 @@ const OPTIONS: ReaderOptions = {
 };
 /** Without a hit for this long the whole picture is tried as well, milliseconds. */
 const WIDEN_MS = 5000;
+const NO_SURFACE = "this browser gives no drawing surface to a worker. Update it, or use a hardware scanner.";
 
 const presence = new Presence();
+const failures = new Failures();
 let engine: MessagePort | null = null;
 let canvas: OffscreenCanvas | null = null;
 let context: OffscreenCanvasRenderingContext2D | null = null;
@@ -39,7 +42,7 @@ page.onmessage = (event: MessageEvent<ToDecoder>) => {
     };
     loaded.then(
       () => post({ kind: "ready" }),
-      (error: unknown) => post({ kind: "fault", message: error instanceof Error ? error.message : String(error) }),
+      (error: unknown) => post({ kind: "fault", message: reason(error) }),
     );
     return;
   }
@@ -52,6 +55,7 @@ async function look(frame: VideoFrame | ImageBitmap): Promise<void> {
     const image = grab(frame);
     frame.close();
     const results = await readBarcodes(image, OPTIONS);
+    if (failures.read()) post({ kind: "reads" });
     const texts = results.filter((result) => result.isValid).map((result) => result.text);
     const now = performance.now();
     found = texts.length > 0;
@@ -61,8 +65,10 @@ async function look(frame: VideoFrame | ImageBitmap): Promise<void> {
     if (sight.kind === "code") {
       engine?.postMessage({ text: sight.text, readAt: performance.timeOrigin + now } satisfies ReaderMessage);
     }
-  } catch {
-    // A frame that can't be read is a frame without a code; the next one is 30 ms away.
+  } catch (error) {
+    // A frame that can't be read is a frame without a code, and the next one is 30 ms away; unless none can be read.
+    const message = failures.failed(error);
+    if (message !== null) post({ kind: "fault", message });
   } finally {
     frame.close();
     post({ kind: "done", found });
@@ -77,9 +83,11 @@ function grab(frame: VideoFrame | ImageBitmap): ImageData {
   const side = Math.min(width, height);
   const [w, h] = wide ? [width, height] : [side, side];
   if (canvas === null || context === null) {
+    // Safari before 16.4 has none.
+    if (typeof OffscreenCanvas !== "function") throw new Hopeless(NO_SURFACE);
     canvas = new OffscreenCanvas(w, h);
     context = canvas.getContext("2d", { willReadFrequently: true, alpha: false });
-    if (context === null) throw new Error("this browser gives no drawing surface to a worker");
+    if (context === null) throw new Hopeless(NO_SURFACE);
   } else if (canvas.width !== w || canvas.height !== h) {
     canvas.width = w;
     canvas.height = h;

@@ -6,8 +6,10 @@ export type ToDecoder =
 
 export type FromDecoder =
   | { kind: "ready" }
-  /** The decoder itself did not load. */
+  /** The decoder itself did not load, or reads no frame. */
   | { kind: "fault"; message: string }
+  /** After a fault: a frame was read. */
+  | { kind: "reads" }
   /** The frame is looked at and closed; the next one may come. */
   | { kind: "done"; found: boolean }
   | { kind: "crowd" };
