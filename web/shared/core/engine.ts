@@ -183,6 +183,7 @@ export interface View {
   sending: number;
   retry_in_ms: number | null;
   last_sync_at: Timestamp | null;
+  /** Server time − wall clock, milliseconds; null before this start's first exchange. */
   clock_offset_ms: number | null;
   clock_uncertainty_ms: number | null;
   own_admitted: number;

@@ -1,4 +1,5 @@
 import type { ListView, View } from "../../../shared/core/engine.ts";
+import { since, type ServerTime } from "./clock.ts";
 import { count, span } from "./format.ts";
 
 /** Ages of the list, milliseconds: silent below the first, worth amber above the second (experience §9). */
@@ -12,12 +13,12 @@ const SYNC_SHOWN_FROM = 5;
  * How old the list is, in milliseconds: since the server last said that it is the newest. So an unchanged list stays
  * young while the server is there, however long ago it was made.
  */
-export function listAge(list: ListView, now: number): number {
-  return Math.max(0, now - Date.parse(list.checked_at));
+export function listAge(list: ListView, now: ServerTime): number {
+  return since(list.checked_at, now);
 }
 
 /** What staff should know of the list; null: nothing. */
-export function listNews(list: ListView | null, now: number): { text: string; old: boolean } | null {
+export function listNews(list: ListView | null, now: ServerTime): { text: string; old: boolean } | null {
   if (list === null) return null;
   const age = listAge(list, now);
   const old = list.expired || age > LIST_OLD_MS;
@@ -58,7 +59,7 @@ export function syncWords(view: View): string {
 /**
  * The one line on how this device stands with the server. Offline is normal: amber with a number, never an alarm.
  */
-export function pillOf(view: View, now: number, sync: SyncProgress | null = null): { text: string; attention: boolean; busy: boolean } {
+export function pillOf(view: View, now: ServerTime, sync: SyncProgress | null = null): { text: string; attention: boolean; busy: boolean } {
   const busy = syncShows(view, sync);
   const parts: string[] = [];
   if (view.captive) parts.push("No real network");

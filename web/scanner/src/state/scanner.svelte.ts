@@ -3,6 +3,7 @@ import type { FoundGuest, HistoryRow, VerdictView, View } from "../../../shared/
 import { Camera, type CameraState } from "../camera/camera.ts";
 import { EngineClient } from "../engine/client.ts";
 import type { Aim, FromEngine, PageInput } from "../engine/messages.ts";
+import { ClockOffset, serverTime, type ServerTime } from "./clock.ts";
 import { download } from "./download.ts";
 import { syncProgress, type SyncProgress } from "./pill.ts";
 import type { InstallOffer } from "./platform.ts";
@@ -79,10 +80,11 @@ export class Scanner {
   install = $state.raw<InstallOffer | null>(null);
   announcement = $state("");
   settings = $state<Settings>(loadSettings());
-  /** Wall clock, milliseconds, refreshed each second for ages and countdowns. */
+  /** Wall clock, milliseconds, refreshed each second for countdowns. What the engine dates is compared with `serverNow`. */
   now = $state(Date.now());
 
   readonly signals = new Signals();
+  readonly #offset = new ClockOffset();
   #engine: EngineClient | null = null;
   #camera: Camera | null = null;
   #shown = 0;
@@ -104,6 +106,15 @@ export class Scanner {
   /** Tickets are judged here, also while the server does not know the key. */
   get scans(): boolean {
     return this.phase === "ready" || this.phase === "key_unknown";
+  }
+
+  /** `now` by the server's clock: the ages of what the engine dates count to it. */
+  get serverNow(): ServerTime {
+    return this.serverTime(this.now);
+  }
+
+  serverTime(wall: number): ServerTime {
+    return serverTime(wall, this.#offset.of(this.view));
   }
 
   /** How long Undo still stands ready, whole seconds. */
@@ -329,6 +340,7 @@ export class Scanner {
       if (this.sheet === "pair") this.#hold();
       else this.closeSheet();
     }
+    this.#offset.take(view);
     this.view = view;
     this.sync = syncProgress(this.sync, view);
     this.viewAt = Date.now();

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { View } from "../../../shared/core/engine.ts";
+import { serverTime } from "./clock.ts";
 import { grouped, span } from "./format.ts";
 import { readPairingCode } from "./link.ts";
 import { pillOf, syncProgress, syncWords } from "./pill.ts";
@@ -24,7 +25,7 @@ test("spans as staff say them", () => {
   expect([0, 4200, 59_400, 60_000, 12 * 60_000, 7_500_000, 7_200_000].map(span)).toEqual(["0 s", "4 s", "59 s", "1 min", "12 min", "2 h 5 min", "2 h"]);
 });
 
-const NOW = Date.parse("2026-06-07T20:00:00Z");
+const NOW = serverTime(Date.parse("2026-06-07T20:00:00Z"), 0);
 const view = {
   online: true,
   captive: false,

@@ -1,0 +1,47 @@
+// What the page's state does with the engine's messages and the browser, without either.
+import { beforeEach, expect, test, vi } from "vitest";
+import type { View } from "../../../shared/core/engine.ts";
+import type { FromEngine } from "../engine/messages.ts";
+import { Scanner } from "./scanner.svelte.ts";
+
+class FakeWorker {
+  static named = new Map<string, FakeWorker>();
+  onmessage: (event: { data: unknown }) => void = () => {};
+  constructor(_url: URL, { name }: { name: string }) {
+    FakeWorker.named.set(name, this);
+  }
+  postMessage(): void {}
+  terminate(): void {}
+}
+
+const HOUR = 3_600_000;
+const ready = { phase: "ready", event_id: "event", unsent: 0, clock_offset_ms: null, names: { state: "off" } } as unknown as View;
+
+/** As the engine does. */
+function tell(message: FromEngine): void {
+  FakeWorker.named.get("engine")!.onmessage({ data: message });
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.stubGlobal("Worker", FakeWorker);
+  vi.stubGlobal("document", new EventTarget());
+  vi.stubGlobal("navigator", { userAgent: "Mobile" });
+  return () => {
+    vi.useRealTimers();
+    vi.unstubAllGlobals();
+  };
+});
+
+test("ages count by the server's clock, countdowns by the phone's", () => {
+  const scanner = new Scanner();
+  scanner.start(false);
+  const wall = Date.parse("2026-06-07T21:00:00Z");
+  scanner.now = wall;
+  expect(scanner.serverNow).toBe(wall);
+  tell({ kind: "view", view: { ...ready, clock_offset_ms: -HOUR } });
+  expect(scanner.serverNow).toBe(wall - HOUR);
+  expect(scanner.now).toBe(wall);
+  tell({ kind: "view", view: ready });
+  expect(scanner.serverNow).toBe(wall - HOUR);
+});
