@@ -133,6 +133,8 @@ test("a full phone admits nobody, offers what it holds as a file, and goes on by
 /** Two builds of the app at one address: the second says so in its page, and its service worker is another file. */
 class Builds {
   build: "one" | "two" = "one";
+  /** A file that does not come. */
+  broken = "";
   /** Uploads get no answer. */
   held = true;
 
@@ -146,6 +148,7 @@ class Builds {
     const server = createServer((incoming, outgoing) => {
       const path = incoming.url ?? "";
       if (builds.held && path === "/api/scanning/sync") return void outgoing.destroy();
+      if (path === builds.broken) return void outgoing.destroy();
       const altered = path === "/scan/sw.js" || path === "/scan/";
       const headers = { ...incoming.headers, ...(altered ? { "accept-encoding": "identity" } : {}) };
       const onward = request({ host: target.hostname, port: target.port, method: incoming.method, headers, path }, (answer) => {
@@ -175,6 +178,7 @@ class Builds {
     return text.replace(/("[0-9a-f]{16})"/, '$1-two"').replace("<head>", '<head><meta name="build" content="two">');
   }
 
+  /** Also a second time. */
   async close(): Promise<void> {
     this.server.closeAllConnections();
     await new Promise((done) => this.server.close(done));
@@ -292,4 +296,39 @@ test("storage that hangs is called slow; a ticket that waits for it too long is 
   // Had it been judged by now, it would be the same ticket again.
   expect(await typed(page, "SLOW-2")).toBe("admit");
   expect(phone.errors).toEqual([]);
+});
+
+test("an app that could not be saved on the phone says so, is tried again, and then starts without a network", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "UNSAVED" }]);
+  const builds = await Builds.open(admit.url);
+  try {
+    // Only the service worker fetches it: the page itself lacks nothing.
+    builds.broken = "/scan/icon-maskable-512.png";
+    const phone = await phones.open({ name: "unsaved", camera: "none" });
+    const link = new URL(await doors.link("north"));
+    const page = await phone.visit(`${builds.url}${link.pathname}${link.hash}`);
+    await page.getByTestId("device-name").fill("north");
+    await page.getByTestId("pair-submit").click();
+    await ready(page);
+    const pill = page.getByTestId("pill");
+    await until("staff to be told", async () => /app not saved/i.test((await pill.textContent()) ?? ""), { within: 60_000 });
+    await pill.click();
+    const row = page.getByTestId("kept");
+    expect(await row.getAttribute("data-kept")).toBe("missing");
+    expect(await row.textContent()).toContain("not yet");
+    await shot(page, "scanner-unsaved");
+    builds.broken = "";
+    await page.evaluate(() => window.dispatchEvent(new Event("online")));
+    await until("the app to be saved", async () => (await row.getAttribute("data-kept")) === "kept", { within: 60_000 });
+    expect(await row.textContent()).toBe("yes");
+    await page.getByTestId("close-sheet").click();
+    expect(await pill.textContent()).not.toMatch(/app not saved/i);
+    await builds.close();
+    await page.reload();
+    await ready(page);
+    expect(await typed(page, "UNSAVED")).toBe("admit");
+    expect(phone.errors).toEqual([]);
+  } finally {
+    await builds.close();
+  }
 });

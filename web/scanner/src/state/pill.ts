@@ -58,21 +58,28 @@ export function syncWords(view: View): string {
 
 /**
  * The one line on how this device stands with the server. Offline is normal: amber with a number, never an alarm.
+ * `unsaved`: the app would not start again without a network.
  */
-export function pillOf(view: View, now: ServerTime, sync: SyncProgress | null = null): { text: string; attention: boolean; busy: boolean } {
+export function pillOf(
+  view: View,
+  now: ServerTime,
+  sync: SyncProgress | null = null,
+  unsaved = false,
+): { text: string; attention: boolean; busy: boolean } {
   const busy = syncShows(view, sync);
   const parts: string[] = [];
   if (view.captive) parts.push("No real network");
   else if (!view.online) parts.push("Offline");
   else if (view.suspended) parts.push("Held by the server");
   // What goes out or comes in says as much; the line stays short enough that the camera below it does not move.
-  else if (!busy && (view.list === null || view.list.newer === null)) parts.push("Online");
+  else if (!busy && !unsaved && (view.list === null || view.list.newer === null)) parts.push("Online");
   if (busy) parts.push(syncWords(view));
   else if (view.unsent > 0) parts.push(`${count(view.unsent)} to send`);
   const list = listNews(view.list, now);
   if (list !== null) parts.push(list.text);
+  if (unsaved) parts.push("app not saved");
   if (view.problems.length > 0) parts.push(`${count(view.problems.length)} refused`);
-  const attention = !view.online || view.captive || view.suspended || list?.old === true || view.problems.length > 0;
+  const attention = !view.online || view.captive || view.suspended || unsaved || list?.old === true || view.problems.length > 0;
   const text = parts.join(" · ");
   return { text: text.charAt(0).toUpperCase() + text.slice(1), attention, busy };
 }

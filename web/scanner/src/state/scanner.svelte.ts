@@ -5,6 +5,7 @@ import { EngineClient } from "../engine/client.ts";
 import type { Aim, FromEngine, PageInput } from "../engine/messages.ts";
 import { ClockOffset, serverTime, type ServerTime } from "./clock.ts";
 import { download } from "./download.ts";
+import type { Kept } from "./kept.ts";
 import { syncProgress, type SyncProgress } from "./pill.ts";
 import type { InstallOffer } from "./platform.ts";
 import { loadSettings, saveSettings, type Settings } from "./settings.ts";
@@ -76,6 +77,8 @@ export class Scanner {
   torch = $state.raw<{ available: boolean; on: boolean }>({ available: false, on: false });
   /** Whether the browser promised to keep our storage; null: not asked yet. */
   persisted = $state<boolean | null>(null);
+  /** Whether the app starts without a network. */
+  kept = $state<Kept>("coming");
   /** Set while the browser offers to install the app. */
   install = $state.raw<InstallOffer | null>(null);
   announcement = $state("");

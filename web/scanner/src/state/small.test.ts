@@ -52,6 +52,11 @@ test("the pill: quiet online, amber with numbers offline", () => {
   expect(pillOf({ ...view, captive: true, online: false }, NOW).text).toMatch(/^No real network/);
 });
 
+test("an app that would not start again without a network is told in amber, in few words", () => {
+  expect(pillOf(view, NOW, null, true)).toEqual({ text: "App not saved", attention: true, busy: false });
+  expect(pillOf({ ...view, online: false, unsent: 2 }, NOW, null, true).text).toBe("Offline · 2 to send · app not saved");
+});
+
 test("a young list is not mentioned; an expired one always is", () => {
   expect(pillOf({ ...view, online: false }, NOW).text).toBe("Offline");
   const list = { ...view.list!, expired: true };
