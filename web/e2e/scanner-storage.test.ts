@@ -31,6 +31,14 @@ test("with the server gone the scanner starts from nothing but the phone, and ha
   await phone.reopen();
   page = await phone.visit(`${admit.url}/scan/`);
   await ready(page);
+  // The sheet says what the browser says, though nobody paired in this start.
+  await page.getByTestId("sync").click();
+  await until("the storage's row", async () => {
+    const kept = await page.evaluate(() => navigator.storage.persisted());
+    return (await page.getByTestId("persisted").textContent()) === (kept ? "kept by the browser" : "may be cleared by the browser when space is short");
+  });
+  expect(await page.getByTestId("kept").textContent()).toBe("yes");
+  await page.getByTestId("close-sheet").click();
   expect(await typed(page, "COLD-REOPEN")).toBe("admit");
   await until("both to wait", () => page.locator('[data-testid="pill"][data-unsent="2"]').count());
   await shot(page, "scanner-cold-start");

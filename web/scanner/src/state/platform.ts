@@ -68,13 +68,16 @@ export interface InstallOffer extends Event {
   prompt(): Promise<unknown>;
 }
 
-/** Keeps the offer for a button, so that it comes up when staff ask and not in the middle of a queue. */
-export function watchInstall(keep: (offer: InstallOffer | null) => void): () => void {
+/** Keeps the offer for a button, so that it comes up when staff ask and not in the middle of a queue. `done`: it is installed. */
+export function watchInstall(keep: (offer: InstallOffer | null) => void, done: () => void): () => void {
   const offered = (event: Event) => {
     event.preventDefault();
     keep(event as InstallOffer);
   };
-  const installed = () => keep(null);
+  const installed = () => {
+    keep(null);
+    done();
+  };
   window.addEventListener("beforeinstallprompt", offered);
   window.addEventListener("appinstalled", installed);
   return () => {

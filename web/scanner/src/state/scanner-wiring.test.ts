@@ -17,16 +17,19 @@ class FakeWorker {
 const HOUR = 3_600_000;
 const ready = { phase: "ready", event_id: "event", unsent: 0, clock_offset_ms: null, names: { state: "off" } } as unknown as View;
 
+const storage = { persisted: vi.fn(async () => false), persist: vi.fn(async () => false) };
+
 /** As the engine does. */
 function tell(message: FromEngine): void {
   FakeWorker.named.get("engine")!.onmessage({ data: message });
 }
 
 beforeEach(() => {
+  vi.clearAllMocks();
   vi.useFakeTimers();
   vi.stubGlobal("Worker", FakeWorker);
   vi.stubGlobal("document", new EventTarget());
-  vi.stubGlobal("navigator", { userAgent: "Mobile" });
+  vi.stubGlobal("navigator", { userAgent: "Mobile", storage });
   return () => {
     vi.useRealTimers();
     vi.unstubAllGlobals();
@@ -44,4 +47,18 @@ test("ages count by the server's clock, countdowns by the phone's", () => {
   expect(scanner.now).toBe(wall);
   tell({ kind: "view", view: ready });
   expect(scanner.serverNow).toBe(wall - HOUR);
+});
+
+test("a paired phone that comes to scan learns whether its storage is kept, once per start", async () => {
+  storage.persisted.mockResolvedValue(true);
+  const scanner = new Scanner();
+  scanner.start(false);
+  tell({ kind: "view", view: { ...ready, phase: "first_sync" } });
+  await vi.advanceTimersByTimeAsync(0);
+  expect(scanner.persisted).toBeNull();
+  for (const phase of ["key_unknown", "ready", "key_unknown", "ready"] as const) tell({ kind: "view", view: { ...ready, phase } });
+  await vi.advanceTimersByTimeAsync(0);
+  expect(scanner.persisted).toBe(true);
+  expect(storage.persisted).toHaveBeenCalledTimes(1);
+  expect(storage.persist).not.toHaveBeenCalled();
 });

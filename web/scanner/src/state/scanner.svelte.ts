@@ -6,6 +6,7 @@ import type { Aim, FromEngine, PageInput } from "../engine/messages.ts";
 import { ClockOffset, serverTime, type ServerTime } from "./clock.ts";
 import { download } from "./download.ts";
 import type { Kept } from "./kept.ts";
+import { Persistence } from "./persistence.ts";
 import { syncProgress, type SyncProgress } from "./pill.ts";
 import type { InstallOffer } from "./platform.ts";
 import { loadSettings, saveSettings, type Settings } from "./settings.ts";
@@ -75,7 +76,7 @@ export class Scanner {
   camera = $state<CameraState>("off");
   readerFault = $state("");
   torch = $state.raw<{ available: boolean; on: boolean }>({ available: false, on: false });
-  /** Whether the browser promised to keep our storage; null: not asked yet. */
+  /** Whether the browser promised to keep our storage; null: it has not said. */
   persisted = $state<boolean | null>(null);
   /** Whether the app starts without a network. */
   kept = $state<Kept>("coming");
@@ -87,6 +88,7 @@ export class Scanner {
   now = $state(Date.now());
 
   readonly signals = new Signals();
+  readonly persistence = new Persistence(() => navigator, (kept) => (this.persisted = kept));
   readonly #offset = new ClockOffset();
   #engine: EngineClient | null = null;
   #camera: Camera | null = null;
@@ -260,8 +262,7 @@ export class Scanner {
     this.pairingError = "";
     // However it was begun, also by a link: what comes of it is said there.
     this.sheet = "pair";
-    // Asked on a tap: browsers then grant it more readily. Scans must outlive a full disk.
-    void navigator.storage?.persist?.().then((kept) => (this.persisted = kept), () => {});
+    this.persistence.tapped();
   }
 
   setSettings(change: Partial<Settings>): void {
@@ -352,6 +353,7 @@ export class Scanner {
     if (view.phase === "ready" && before?.phase !== "ready") {
       navigator.serviceWorker?.controller?.postMessage({ kind: "ready" });
     }
+    if (this.scans) this.persistence.ready();
     const paired = before?.phase === "pairing" && view.phase !== "pairing" && this.pairingError === "";
     if (paired && this.sheet === "pair") this.closeSheet();
   }
