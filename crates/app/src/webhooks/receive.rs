@@ -112,8 +112,12 @@ fn put(
         Some(_) => None,
         None => name_of(tx, by, whole)?,
     };
+    // What stands in for a name that was taken away may be no part of the change.
+    let cells = match (row.cell("name"), whole.stand_in()) {
+        (Some(""), Some(stand_in)) => row.named(stand_in),
+        _ => row.with_name(held.as_deref()),
+    };
     let event = events::require(tx, &by.event_id)?;
-    let cells = row.with_name(held.as_deref());
     let put = import::put_row(tx, &event, &cells, now, draw).map_err(|error| in_their_words(error, columns))?;
     let status = match (put.created, &put.brought) {
         (true, _) => WebhookStatus::Created,

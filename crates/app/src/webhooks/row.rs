@@ -116,7 +116,10 @@ impl Row {
     pub fn with_name(&self, held: Option<&str>) -> Vec<(&'static str, String)> {
         let said = self.cell("name").filter(|text| !text.is_empty());
         let held = held.filter(|_| self.cell("name").is_none());
-        let name = said.or(held).or(self.stand_in()).unwrap_or(&self.external_id);
+        self.named(said.or(held).or(self.stand_in()).unwrap_or(&self.external_id))
+    }
+    /// The same, with this name.
+    pub fn named(&self, name: &str) -> Vec<(&'static str, String)> {
         let mut cells = vec![("external_id", self.external_id.clone()), ("name", name.to_owned())];
         cells.extend(self.cells.iter().filter(|(field, _)| *field != "name").cloned());
         cells

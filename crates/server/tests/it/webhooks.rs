@@ -282,6 +282,33 @@ async fn a_change_of_one_column_leaves_what_a_person_mended_in_the_others() {
     assert_eq!(guests(&server).await[1].1.as_deref(), Some("ann@example.org"));
 }
 
+/// A guest without a name is called by their e-mail, and by the new one when it changes; a name that a person gave stays.
+#[tokio::test]
+async fn a_guest_without_a_name_is_called_by_their_present_address() {
+    let server = TestServer::start().await;
+    let endpoint = Endpoint::new(&server).await;
+    let nameless =
+        |email: Value, phone: Value, name: Value| json!({ "id": 17, "name": name, "email": email, "phone": phone });
+    let update = |was: &Value, is: &Value, sequence: u64| json!({ "type": "UPDATE", "record": is, "old_record": was, "sequence": sequence });
+    let of = async || guests(&server).await.remove(0).0;
+    let old = nameless(json!("old@example.org"), Value::Null, Value::Null);
+    endpoint.take(&server, "m1", change("INSERT", &old, 1)).await;
+    assert_eq!(of().await, "old@example.org");
+    let new = nameless(json!("new@example.org"), Value::Null, Value::Null);
+    assert_eq!(endpoint.take(&server, "m2", update(&old, &new, 2)).await, "updated");
+    assert_eq!(of().await, "new@example.org");
+    let phoned = nameless(json!("new@example.org"), json!("555 100"), json!(""));
+    assert_eq!(endpoint.take(&server, "m3", update(&new, &phoned, 3)).await, "updated");
+    assert_eq!(of().await, "new@example.org", "nothing of it changed");
+    let id = get(&server, "/api/events/{event}/guests").await["items"][0]["id"].as_str().unwrap().to_owned();
+    let named = as_owner(&server, &server.home, Method::PATCH, &format!("/api/guests/{id}"));
+    read(named.json(&json!({ "name": "Ana" })).send().await.unwrap(), 200).await;
+    endpoint
+        .take(&server, "m4", update(&phoned, &nameless(json!("x@example.org"), json!("555 100"), json!("")), 4))
+        .await;
+    assert_eq!(of().await, "Ana");
+}
+
 #[tokio::test]
 async fn rows_of_two_tables_with_one_id_are_not_taken_for_one_guest() {
     let server = TestServer::start().await;
