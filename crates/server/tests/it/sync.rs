@@ -212,7 +212,7 @@ async fn an_upload_that_a_network_cuts_off_is_no_failed_sync() {
         drop(stream);
         // Nobody is there to be answered: that it was noticed is seen by the count alone.
         while refused().await <= tries as u32 {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await; // tidy-allow: a poll loop's own pause
         }
     }
     let now = server.state.app.clock.now();
