@@ -176,7 +176,10 @@ impl State {
         let at = word.last_scan_at?;
         let own = self.journal.scans.iter().rev().find(|own| own.scan.at == at && own.scan.ticket_id == word.ticket_id);
         let gate = self.gate_name(word.last_gate_id.as_ref()?);
-        let device_id = own.map(|own| own.scan.device_id.clone());
+        // The word says when and where; on which device is known where the changes have told of it already.
+        let told = word.ticket_id.as_ref().and_then(|id| self.feed.ticket(id));
+        let told = told.and_then(|item| item.changed.scans.iter().rev().find(|scan| scan.at == at));
+        let device_id = own.map(|own| &own.scan.device_id).or(told.map(|scan| &scan.device_id)).cloned();
         let device = device_id.as_ref().and_then(|id| self.feed.name_of(id)).unwrap_or_default().to_owned();
         Some(LastEntryView { at, gate, device_id, device, own: own.is_some() })
     }
