@@ -121,6 +121,11 @@ fn online_the_servers_word_stands_over_the_phones() {
     assert_eq!((entry.gate.as_str(), entry.device_id, entry.own), ("Gate north", None, false));
     phone.pass_online(&mut server, 7_000);
     south.pass_online(&mut server, 7_000);
+    // Once the changes have told of it, also on which device.
+    phone.pass_online(&mut server, 7_000);
+    assert_eq!(confirmed(&mut phone, &mut server, "A-2"), Screen::AlreadyIn);
+    let entry = phone.last_shown().last_entry.clone().unwrap();
+    assert_eq!((entry.device_id, entry.own), (Some(south.scans()[0].device_id.clone()), false));
     for text in ["A-1", "A-2", "LATE-1"] {
         let causes = server.reduced_code(text).causes;
         assert!(!causes.iter().any(|cause| cause.kind.queued()), "{text}: nobody was mistaken: {causes:?}");
