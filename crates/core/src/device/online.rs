@@ -16,6 +16,7 @@ use super::verdict::{asks_staff, learned, verdict_of};
 use crate::decide::screen;
 use crate::ids::ScanId;
 use crate::limits;
+use crate::reduce::EffectiveScan;
 use crate::scan::{Outcome, ScanKind, Stage};
 use crate::wire::engine::{Effect, LastEntryView};
 use crate::wire::journal::Entry;
@@ -178,7 +179,11 @@ impl State {
         let gate = self.gate_name(word.last_gate_id.as_ref()?);
         // The word says when and where; on which device is known where the changes have told of it already.
         let told = word.ticket_id.as_ref().and_then(|id| self.feed.ticket(id));
-        let told = told.and_then(|item| item.changed.scans.iter().rev().find(|scan| scan.at == at));
+        // A claim told of has become its final by now, a moment later.
+        let is_it = |scan: &&EffectiveScan| {
+            scan.at == at || scan.claim && scan.at < at && Some(&scan.gate_id) == word.last_gate_id.as_ref()
+        };
+        let told = told.and_then(|item| item.changed.scans.iter().rev().find(is_it));
         let device_id = own.map(|own| &own.scan.device_id).or(told.map(|scan| &scan.device_id)).cloned();
         let device = device_id.as_ref().and_then(|id| self.feed.name_of(id)).unwrap_or_default().to_owned();
         Some(LastEntryView { at, gate, device_id, device, own: own.is_some() })
