@@ -40,12 +40,17 @@ pub async fn check_witness(app: &App, organization_id: &OrganizationId, witness:
         return Ok(());
     }
     let current = app.store.epoch().await?;
+    if epoch < current {
+        // Of an epoch that ended: it was judged when it ended. The event may be one that was lost with it; each device of
+        // that event shows such a witness, and must not begin another epoch.
+        return Ok(());
+    }
     let event = event_id.clone();
     let holds = read(&*app.store, organization_id, move |tx| {
         let Some(_) = tx.event(&event)? else { return Ok(None) };
         if epoch != current {
-            // An epoch that ended: it was judged when it ended, unless we lost that epoch altogether.
-            return Ok(Some(epoch < current || tx.epochs(&event)?.contains(epoch)));
+            // Later than ours, so one we lost, unless the event has heard of it.
+            return Ok(Some(tx.epochs(&event)?.contains(epoch)));
         }
         let head = tx.head(&event)?;
         if serial > head.serial {

@@ -24,8 +24,9 @@ macro_rules! fact_columns {
 }
 pub(crate) use fact_columns;
 /// Facts found from `$from` (scans `s`, perhaps by way of their codes) where `$where`: every content `o` under the same
-/// (device, scan id), each with its code's ticket `oc` and its later deliveries `d`. CROSS JOIN fixes SQLite's order:
-/// it knows nothing of how many scans an event has, and would read all of them.
+/// (device, scan id) in the same event (a client that numbers its scans anew at each event means another scan), each with
+/// its code's ticket `oc` and its later deliveries `d`. CROSS JOIN fixes SQLite's order: it knows nothing of how many
+/// scans an event has, and would read all of them.
 macro_rules! facts_from {
     ($from:literal, $where:literal) => {
         concat!(
@@ -37,7 +38,8 @@ macro_rules! facts_from {
             LEFT JOIN codes oc ON oc.organization_id = o.organization_id AND oc.event_id = o.event_id AND oc.barcode_hash = o.barcode_hash
             LEFT JOIN deliveries d ON d.organization_id = o.organization_id AND d.scan_id = o.scan_id AND d.device_id = o.device_id
                 AND d.digest = o.digest
-            WHERE o.organization_id = s.organization_id AND o.scan_id = s.scan_id AND o.device_id = s.device_id AND ",
+            WHERE o.organization_id = s.organization_id AND o.scan_id = s.scan_id AND o.device_id = s.device_id
+                AND o.event_id = s.event_id AND ",
             $where
         )
     };

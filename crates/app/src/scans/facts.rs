@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::barcode::BarcodeHash;
-use admit_core::ids::{DeviceId, LogId, ScanId};
+use admit_core::ids::{DeviceId, EventId, LogId, ScanId};
 use admit_core::incident::{Cause, CauseSubject, IncidentKind, Subject};
 use admit_core::scan::{Digest, Fact, Method, Scan, SignatureState, better_offset};
 use admit_core::time::Timestamp;
@@ -154,6 +154,7 @@ fn new_scan(fact: Fact, item: &Item, batch: &Batch, carrier: &DeviceId, stamp: S
 
 /// What the store said of a batch's scan ids and codes before the batch was stored.
 struct Before<'b> {
+    event_id: &'b EventId,
     stored: Vec<StoredId>,
     tickets: BTreeMap<BarcodeHash, ResolvedCode>,
     /// How many contents the batch holds of each author's scan id.
@@ -171,11 +172,13 @@ impl<'b> Before<'b> {
         let hashes: Vec<BarcodeHash> = hashes.into_iter().collect();
         let codes = tx.resolve_codes(&batch.event_id, &hashes)?;
         let tickets = codes.into_iter().map(|code| (code.hash, code)).collect();
-        Ok(Self { stored: tx.stored_ids(&scan_ids(batch))?, tickets, contents })
+        Ok(Self { event_id: &batch.event_id, stored: tx.stored_ids(&scan_ids(batch))?, tickets, contents })
     }
-    /// What is stored under an id of the very author the batch names.
+    /// What is stored of the batch's event under an id of the very author the batch names: under the same id at another
+    /// event lies another scan.
     fn stored_of_authors(&self) -> impl Iterator<Item = &StoredId> {
-        self.stored.iter().filter(|one| self.contents.contains_key(&(&one.known.device_id, &one.known.scan_id)))
+        let here = self.stored.iter().filter(|one| one.known.event_id == *self.event_id);
+        here.filter(|one| self.contents.contains_key(&(&one.known.device_id, &one.known.scan_id)))
     }
     /// What the deliveries so far prove of each content.
     fn proven(&self) -> BTreeMap<(&DeviceId, &ScanId, Digest), (SignatureState, i64)> {

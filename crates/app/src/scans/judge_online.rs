@@ -3,12 +3,12 @@
 
 use admit_core::barcode::{BarcodeHash, hex};
 use admit_core::decide::{Question, Verdict, decide};
-use admit_core::event::{EventRules, EventStatus};
+use admit_core::event::EventStatus;
 use admit_core::fraud::Delivery;
 use admit_core::gate::Direction;
 use admit_core::ids::{BatchId, EventId, GateId, ScanId, TicketId};
 use admit_core::incident::Subject;
-use admit_core::reduce::{Rules, TicketState, implausible, reduce};
+use admit_core::reduce::{Rules, TicketState, reduce};
 use admit_core::rule::{Change, TicketBook, When};
 use admit_core::scan::{Fact, Form, Judged, Method, Outcome, Scan, ScanKind, SignatureState};
 use admit_core::time::Timestamp;
@@ -355,7 +355,7 @@ fn ask(rules: &LoadedRules, ticket: &TicketBook, state: &TicketState, scan: &Sca
             advice: None,
         };
     };
-    let standing = state.standing(&event, newest(state, scan.at, &event), implausible(Some(&event), scan.at));
+    let standing = state.standing_at_door(&event, scan.at);
     decide(Question {
         event: &event,
         ticket: ticket.get(When::Newest).as_ref(),
@@ -366,13 +366,6 @@ fn ask(rules: &LoadedRules, ticket: &TicketBook, state: &TicketState, scan: &Sca
         kind,
         area_inside: 0,
     })
-}
-
-/// At the door it is never earlier than the last entry: a phone a few seconds slow must not find the gap open behind an
-/// entry it lies before.
-fn newest(state: &TicketState, at: Timestamp, event: &EventRules) -> Timestamp {
-    let plausible = state.entries.iter().map(|entry| entry.at).filter(|at| !implausible(Some(event), *at));
-    plausible.fold(at, Timestamp::max)
 }
 
 /// The scan as a batch of one.

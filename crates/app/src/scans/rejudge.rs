@@ -266,13 +266,19 @@ pub fn settle_incidents(
     draw: &mut Draw,
 ) -> Result<Settled> {
     let keys: Vec<String> = held.keys().cloned().collect();
-    let known = tx.incidents_of(event_id, &keys)?;
+    let stored = tx.incidents_of(event_id, &keys)?;
+    // By subject: a change of rules settles every subject of an event at once.
+    let mut known: BTreeMap<&str, Vec<&IncidentRecord>> = BTreeMap::new();
+    for incident in &stored {
+        known.entry(&incident.subject_key).or_default().push(incident);
+    }
     let mut out = Settled::default();
     let mut writes = Vec::new();
     for (key, causes) in held {
+        let known = known.get(key.as_str()).map_or(&[][..], Vec::as_slice);
         for cause in *causes {
             let digest = cause.digest();
-            let incident = known.iter().find(|one| one.subject_key == *key && one.kind == cause.kind);
+            let incident = known.iter().copied().find(|one| one.kind == cause.kind);
             let status = status_of(incident, digest);
             if incident.is_some_and(|one| one.digest == digest && one.status == status) {
                 continue;
@@ -280,7 +286,7 @@ pub fn settle_incidents(
             out.new_causes.push(cause.clone());
             writes.push(opened(incident, key, event_id, cause, stamp, now, draw)?);
         }
-        for incident in known.iter().filter(|one| one.subject_key == *key && one.status != IncidentStatus::Cleared) {
+        for incident in known.iter().copied().filter(|one| one.status != IncidentStatus::Cleared) {
             if !causes.iter().any(|cause| cause.kind == incident.kind) {
                 let status = IncidentStatus::Cleared;
                 writes.push(IncidentRecord { status, updated_at: now, serial: stamp.serial, ..incident.clone() });

@@ -106,6 +106,10 @@ impl Clock {
             carried.uncertainty_ns = carried.uncertainty_ns.saturating_add(wider.saturating_mul(NS));
         } else {
             carried.at_ms = carried.at_ms.saturating_add(mono);
+            if gap < -tolerance && gap <= -limits::CLOCK_JOURNAL_MS {
+                // Set back, and nobody knows whether it slept meanwhile: what was measured across it says nothing.
+                self.gaps_ms = self.gaps_ms.saturating_add(gap.saturating_abs());
+            }
             if gap >= -tolerance {
                 carried.hidden_ms = carried.hidden_ms.saturating_add(gap).max(HIDDEN_FLOOR_MS);
             }
@@ -144,7 +148,7 @@ impl Clock {
         Some(Anchor { wall_ms: carried.wall_ms, at_ms, uncertainty_ms })
     }
 
-    /// Sum of the gaps seen so far, to be handed back in an [`Exchange`].
+    /// Sum of the gaps seen so far, forward and back, to be handed back in an [`Exchange`].
     pub fn gaps_ms(&self) -> i64 {
         self.gaps_ms
     }

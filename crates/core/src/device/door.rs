@@ -12,7 +12,6 @@ use crate::decide::{Question, Screen, Standing, Verdict, decide, screen};
 use crate::gate::Direction;
 use crate::ids::ScanId;
 use crate::limits;
-use crate::reduce::implausible;
 use crate::scan::{Basis, ClockEvidence, Form, Method, Outcome, Override, Scan, ScanKind, Stage};
 use crate::sign;
 use crate::wire::engine::Effect;
@@ -115,8 +114,7 @@ impl State {
         let (list, paired) = (self.list.as_ref()?, self.paired()?);
         let stamp = self.clock.stamp(self.journal.last_at());
         let standing = about.ticket.as_ref().map_or_else(Standing::default, |(id, rules)| {
-            let implausible = implausible(Some(&list.event), stamp.at);
-            self.state_of(id, rules, about.hash, but).standing(&list.event, stamp.at, implausible)
+            self.state_of(id, rules, about.hash, but).standing_at_door(&list.event, stamp.at)
         });
         let verdict = decide(Question {
             event: &list.event,
@@ -344,7 +342,7 @@ impl State {
         let stamp = self.clock.stamp(self.journal.last_at());
         let verdict = Verdict { outcome: Outcome::Valid, reason: None, may_admit: 0, last_entry: None, advice: None };
         let asked = Asked { kind: ScanKind::Revert, stamp, standing: Standing::default(), verdict };
-        let Some(mut revert) = self.draft(&about, &asked, Method::Manual) else {
+        let Some(mut revert) = self.draft(&about, &asked, target.method) else {
             return self.refuse("no_list", "The list of this event is not on this device yet.");
         };
         if revert.event_id != target.event_id {

@@ -102,6 +102,12 @@ impl TicketState {
         });
         Standing { used, inside: self.inside_within, last_entry }
     }
+    /// The same for somebody at a door now. Where re-entry needs a gap it is measured from the newest plausible entry if
+    /// that lies ahead: one of the two clocks is wrong, and a door must not find the gap open behind an entry it knows of.
+    pub fn standing_at_door(&self, event: &EventRules, at: Timestamp) -> Standing {
+        let plausible = self.entries.iter().map(|entry| entry.at).filter(|at| !implausible(Some(event), *at));
+        self.standing(event, plausible.fold(at, Timestamp::max), implausible(Some(event), at))
+    }
 }
 
 /// Whether an entry at `entry_at` still counts at `at` in the mode `after_gap`: it lies in `(at − gap, at]`.

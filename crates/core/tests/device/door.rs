@@ -244,6 +244,16 @@ fn past_its_expiry_a_list_gives_no_plain_green() {
     assert!(phone.view().list.as_ref().unwrap().expired);
 }
 
+/// Or the two would be about different subjects where no ticket holds the code any more, after a restore for example.
+#[test]
+fn an_undo_finds_its_ticket_in_the_way_of_what_it_undoes() {
+    let (mut phone, _) = ready();
+    phone.scan("A-1");
+    phone.input(Input::Undo { scan_id: None, keep: 0 });
+    let scans = phone.scans();
+    assert_eq!((scans[0].method, scans[1].method), (Method::Qr, Method::Qr));
+}
+
 #[test]
 fn an_undo_is_a_revert_with_the_code_of_what_it_undoes() {
     let (mut phone, mut server) = ready();

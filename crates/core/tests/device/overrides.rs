@@ -209,3 +209,22 @@ fn after_the_gap_of_re_entry_a_ticket_is_good_again() {
     phone.pass(181_000);
     assert_eq!(phone.screen("A-1"), Screen::Admit);
 }
+
+/// Which of the two clocks was wrong is no question for a door: somebody went in with it a moment ago.
+#[test]
+fn a_clock_that_is_set_right_finds_no_gap_behind_an_entry_it_wrote_ahead_of_itself() {
+    let mut server = Server::new();
+    server.re_entry(ReEntry::AfterGap);
+    let mut phone = Phone::ready(1, &mut server);
+    phone.offline();
+    // Taken for sleep: a phone cannot tell.
+    phone.wall_off_ms += 240_000;
+    assert_eq!(phone.screen("A-1"), Screen::Admit);
+    phone.wall_off_ms -= 240_000;
+    phone.pass_online(&mut server, 90_000);
+    phone.offline();
+    assert_eq!(phone.screen("A-2"), Screen::Admit);
+    let times: Vec<i64> = phone.scans().iter().map(|scan| scan.at.ms()).collect();
+    assert!(times[1] < times[0], "its time was set right: {times:?}");
+    assert_eq!(phone.scan("A-1").reason.as_deref(), Some("too_soon"));
+}

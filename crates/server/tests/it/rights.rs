@@ -1,6 +1,8 @@
 //! A device's right to speak, over the wire (spec D10, D11, D19, §5 `rotate-key`).
 
 use admit_app::epochs;
+use admit_core::ids::EventId;
+use admit_core::rule::Epoch;
 use admit_core::scan::Outcome;
 use admit_core::wire::scanning::{PairAnswer, Witness};
 use admit_server::adapters::per_address::PAIRING_ASKS;
@@ -129,19 +131,7 @@ async fn s3_witness_a_device_that_pairs_anew_proves_a_roll_back_too() {
     let server = TestServer::start().await;
     let phone = Phone::pair(&server, &server.home, "a").await;
     let before = server.state.app.store.epoch().await.unwrap();
-    let held =
-        epochs::witness(&server.state.app, &server.home.owner.organization_id, &server.home.event_id).await.unwrap();
-    let lost = Witness {
-        serial: held.serial + 7,
-        mac: admit_core::sign::witness_mac(
-            server.state.app.secret.witness_key(),
-            held.epoch,
-            &held.event_id,
-            held.serial + 7,
-            &held.audit_head,
-        ),
-        ..held
-    };
+    let lost = lost_witness(&server, &server.home.event_id, before).await;
     let token = server.pairing_token(&server.home).await;
     let body = json!({ "pairing_token": token, "device_id": phone.device_id() });
     let request = phone.bearer(server.post("/api/scanning/pair")).header("x-admit-witness", lost.to_string());
@@ -149,6 +139,34 @@ async fn s3_witness_a_device_that_pairs_anew_proves_a_roll_back_too() {
         serde_json::from_value(json(request.json(&body).send().await.unwrap(), 200).await).unwrap();
     assert!(paired.epoch > before, "the answer speaks of the new epoch already");
     assert_eq!(server.state.app.store.epoch().await.unwrap(), paired.epoch);
+}
+
+/// A witness that is truly this server's, of a place that its ledger lacks.
+async fn lost_witness(server: &TestServer, event_id: &EventId, epoch: Epoch) -> Witness {
+    let organization = &server.home.owner.organization_id;
+    let held = epochs::witness(&server.state.app, organization, &server.home.event_id).await.unwrap();
+    let (serial, key) = (held.serial + 7, *server.state.app.secret.witness_key());
+    let mac = admit_core::sign::witness_mac(&key, epoch, event_id, serial, &held.audit_head);
+    Witness { epoch, event_id: event_id.clone(), serial, audit_head: held.audit_head, mac }
+}
+
+/// An event made after the backup is gone with its thirty phones' pairings: each of them brings such a witness when it is
+/// paired again, and only the first tells something new.
+#[tokio::test]
+async fn s3_witness_of_an_event_that_was_lost_begins_one_epoch_not_one_a_phone() {
+    let server = TestServer::start().await;
+    let before = server.state.app.store.epoch().await.unwrap();
+    let lost = lost_witness(&server, &EventId::new("lost").unwrap(), before).await;
+    let mut epochs = Vec::new();
+    for device in ["a", "b", "c"] {
+        let token = server.pairing_token(&server.home).await;
+        let body = json!({ "pairing_token": token, "device_id": device });
+        let request = server.post("/api/scanning/pair").header("x-admit-witness", lost.to_string());
+        json(request.json(&body).send().await.unwrap(), 200).await;
+        epochs.push(server.state.app.store.epoch().await.unwrap());
+    }
+    assert!(epochs[0] > before, "the first proves a roll-back");
+    assert_eq!(epochs, [epochs[0]; 3]);
 }
 
 /// spec §5 `rotate-key`: → `{pairing_token, url, expires_at}` bound to that device; both keys work in the overlap, and

@@ -86,6 +86,29 @@ fn another_offset_never_moves_a_stored_scan_to_another_event() {
     check(&world, &second);
 }
 
+/// A client that numbers its scans anew at each event: the ids are the same, the scans are not.
+#[test]
+fn the_same_scan_id_at_another_event_is_another_scan() {
+    let world = World::new();
+    world.tickets(&["A"]);
+    let mut phone = world.phone("p", "main");
+    sync(&world, &phone, "b1", &[("1", "A", at(60_000))]);
+    world.pass(HOUR);
+    let second = move_on(&world, &mut phone);
+    for code in ["B", "C", "D"] {
+        now(tickets::create(&world.app, &world.owner, second.clone(), vec![coded(code)])).unwrap();
+    }
+    world.pass(HOUR);
+    let later = |n: i64| at(2 * HOUR - 60_000 + n);
+    sync(&world, &phone, "b2", &[("1", "B", later(0)), ("2", "C", later(1)), ("3", "D", later(2))]);
+    assert_eq!((world.occupancy().inside, inside(&world, &second)), (1, 3));
+    world.is_consistent();
+    check(&world, &second);
+    // And both stay what they are when they are judged again.
+    now(scans::rebuild::rebuild(&world.app, &world.owner.organization_id, &world.event)).unwrap();
+    assert_eq!((world.occupancy().inside, inside(&world, &second)), (1, 3));
+}
+
 #[test]
 fn a_device_that_came_back_scans_for_its_first_event_again() {
     let world = World::new();
