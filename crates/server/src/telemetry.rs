@@ -165,6 +165,11 @@ impl Metrics {
 pub fn init(json: bool, standard: &str) -> bool {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(standard));
+    // The driver would write every statement's values at `debug`: guests' names and addresses, hashes of passwords.
+    let filter = ["tokio_postgres=info", "tokio_postgres::query=info", "tokio_postgres::prepare=info"]
+        .into_iter()
+        .filter_map(|quiet| quiet.parse().ok())
+        .fold(filter, tracing_subscriber::EnvFilter::add_directive);
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(std::io::stderr().is_terminal())

@@ -77,7 +77,9 @@ pub(crate) fn connect(address: &Address) -> Result<PgDriver> {
         }
     });
     let client = connected.map_err(|error| {
-        tracing::warn!(%error, "connecting to the database");
+        let why = error.source().map(ToString::to_string).unwrap_or_default();
+        let hosts = address.config.get_hosts();
+        tracing::warn!(%error, why, ?hosts, "connecting to the database");
         match error.as_db_error() {
             Some(db) if !db.code().code().starts_with("57P") && !db.code().code().starts_with("53") => {
                 Error::Bug(format!("connecting to the database: {}", db.message()))

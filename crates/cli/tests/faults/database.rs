@@ -19,7 +19,7 @@ use crate::serving::Server;
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
 /// The binary on a database, with nothing else set.
-fn admit(address: &str, folder: &Path) -> Command {
+pub fn admit(address: &str, folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_admit"));
     for name in ["PUBLIC_URL", "ADMIT_CONFIG", "REDIS_URL"] {
         command.env_remove(name);

@@ -3,10 +3,13 @@
 
 use std::process::Stdio;
 
+use admit_store_postgres::testing;
 use reqwest::{Client, Method};
 use serde_json::json;
 use tokio::process::Command;
+use tokio::task::block_in_place;
 
+use crate::database;
 use crate::serving::{Folder, Server};
 
 /// Names that would be something else than text, and what of each to look for in the log, however it is written there.
@@ -79,4 +82,23 @@ async fn no_name_of_a_guest_reaches_the_log_whatever_it_is() {
         assert!(line.starts_with("20") || line.starts_with("admit: "), "a line of somebody else's: {line}");
     }
     println!("{made} guests made, {refused} refused; {} lines of log", said.lines().count());
+}
+
+/// At `debug` the driver writes every statement with its values: that must not become a list of guests and passwords.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_value_of_a_statement_reaches_the_log() {
+    let (_postgres, address) = block_in_place(|| {
+        let postgres = testing::Server::start(true);
+        let address = postgres.database();
+        (postgres, address)
+    });
+    let folder = Folder::new("log-database");
+    let arguments = ["user", "add", "--organization", "Old Harbour", "--email", "qleakedq@harbour.example"];
+    let run = database::admit(&address, &folder.0).env("RUST_LOG", "debug").args(arguments).output().unwrap();
+    let told = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success() && told.contains("INFO"), "the log is on: {told}");
+    for mark in ["qleakedq", "argon2"] {
+        let line = told.lines().find(|line| line.contains(mark));
+        assert_eq!(line, None, "{mark} is in the log");
+    }
 }

@@ -82,6 +82,12 @@ pub(super) fn objects(url: &str) -> Result<ObjectsPlace, SettingError> {
     let read = Url::parse(url).ok().filter(|read| read.scheme() == "s3").ok_or_else(wrong)?;
     let name = read.host_str().filter(|name| !name.is_empty()).ok_or_else(wrong)?.to_owned();
     let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+    if read.password().is_none() && !read.username().is_empty() {
+        return Err(SettingError {
+            name: "OBJECTS_URL",
+            message: "has a key without its secret: s3://KEY:SECRET@bucket".to_owned(),
+        });
+    }
     let key = read.password().map(|secret| (decoded(read.username()), decoded(secret)));
     let value = |wanted: &str| read.query_pairs().find(|(name, _)| name == wanted).map(|(_, text)| text.into_owned());
     let prefix = decoded(read.path().trim_matches('/'));
