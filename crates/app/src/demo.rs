@@ -4,4 +4,4 @@ mod names;
 mod guests;
 pub mod seed;
 
-pub use seed::{Seeded, seed};
+pub use seed::{Seeded, is_of_others, seed};

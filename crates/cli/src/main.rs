@@ -84,7 +84,15 @@ fn main() -> ExitCode {
     };
     let cli = Cli::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit());
     let log = std::env::var("ADMIT_LOG").ok();
-    let as_json = log.as_ref().or_else(|| settings.get("ADMIT_LOG")).is_some_and(|form| form == "json");
+    let as_json = match log.as_ref().or_else(|| settings.get("ADMIT_LOG")).map(String::as_str) {
+        Some("json") => true,
+        None | Some("" | "text") => false,
+        Some(other) => {
+            return failed(&anyhow::anyhow!(
+                "ADMIT_LOG is {other:?}: it is json or text; RUST_LOG chooses what is logged"
+            ));
+        }
+    };
     // A demo's screen belongs to its welcome; only what went wrong interrupts it.
     let standard = match cli.command {
         Command::Demo(_) => "error",

@@ -15,7 +15,7 @@ use anyhow::{Context, bail};
 use tokio_util::sync::CancellationToken;
 
 use crate::say::say;
-use crate::settings::{ARRIVING, ASIDE, DATABASE_FILE, Place};
+use crate::settings::{ARRIVING, ASIDE, DATABASE_FILE, Place, give_to_folders_owner, make_folder};
 
 /// Name of the setting that holds the probe, and what the probe says.
 const PROBE: &str = "secret_probe";
@@ -45,14 +45,23 @@ async fn open_for(place: &Place, settings: Settings, reader_limit: Duration) -> 
     let store = store(place, Arc::clone(&ending), reader_limit).await?;
     let state = AppState::new(store, secret, settings);
     let _ = ending.set(state.shutdown.clone());
-    check_secret(&state.app).await?;
+    if place.database_url.is_none() {
+        give_to_folders_owner(&place.data_dir);
+    }
+    check_secret(&state.app, place.secret_named()).await?;
     // A server that ended while an epoch began has this left to do.
     admit_app::epochs::judge_anew(&state.app).await?;
     Ok(state)
 }
 
-/// The same for a command that serves nothing.
+/// The same for a command that serves nothing, on data there are.
 pub async fn open_app(place: &Place) -> anyhow::Result<App> {
+    must_hold_database(place)?;
+    begin_app(place).await
+}
+
+/// The same for a command that may be the first.
+pub async fn begin_app(place: &Place) -> anyhow::Result<App> {
     Ok(open_for(place, Settings::default(), COMMANDS_READ).await?.app)
 }
 
@@ -73,16 +82,9 @@ async fn store(
             tokio::task::spawn_blocking(move || Postgres::open(&url, admit_store_postgres::Options::default()));
         return Ok(Arc::new(opened.await?.context("opening the database of DATABASE_URL")?));
     }
-    std::fs::create_dir_all(&place.data_dir).with_context(|| format!("making {}", place.data_dir.display()))?;
+    make_folder(&place.data_dir)?;
     let path = place.data_dir.join(DATABASE_FILE);
-    if let Some(left) = restore_cut_off(&place.data_dir)? {
-        bail!(
-            "a restore into {} was cut off between two moves: the database is in {}. Run the restore again; to begin \
-             with an empty database instead, move that folder away",
-            place.data_dir.display(),
-            left.display()
-        );
-    }
+    refuse_cut_off(place)?;
     let on_stop = Arc::new(move |why: &str| end(why, ending.get()));
     let options = Options { reader_limit, on_stop: Some(on_stop), ..Options::default() };
     let store = Sqlite::open(&path, options).with_context(|| format!("opening {}", path.display()))?;
@@ -107,6 +109,33 @@ fn end(why: &str, ending: Option<&CancellationToken>) {
     }
 }
 
+/// Fails where the embedded database is not there: what looks after a database must not make an empty one in the wrong
+/// folder, and call it good.
+pub fn must_hold_database(place: &Place) -> anyhow::Result<()> {
+    refuse_cut_off(place)?;
+    let database = place.data_dir.join(DATABASE_FILE);
+    if place.database_url.is_none() && !database.exists() {
+        bail!("there is no {}: say where the data are, with --data-dir, --config or DATABASE_URL", database.display());
+    }
+    Ok(())
+}
+
+/// Fails where a restore ended in the middle.
+fn refuse_cut_off(place: &Place) -> anyhow::Result<()> {
+    if place.database_url.is_some() || !place.data_dir.exists() {
+        return Ok(());
+    }
+    if let Some(left) = restore_cut_off(&place.data_dir)? {
+        bail!(
+            "a restore into {} was cut off between two moves: the database is in {}. Run the restore again; to begin \
+             with an empty database instead, move that folder away",
+            place.data_dir.display(),
+            left.display()
+        );
+    }
+    Ok(())
+}
+
 /// What a restore set aside or brought, where it ended before a database was in its place again. To go on would be to
 /// begin with an empty one, as if nothing had ever happened.
 fn restore_cut_off(data_dir: &Path) -> anyhow::Result<Option<PathBuf>> {
@@ -125,17 +154,30 @@ fn restore_cut_off(data_dir: &Path) -> anyhow::Result<Option<PathBuf>> {
 }
 
 /// A probe sealed on the first start must open at every later one (spec D4).
-async fn check_secret(app: &App) -> anyhow::Result<()> {
+async fn check_secret(app: &App, named: &str) -> anyhow::Result<()> {
     let sealed = app.secret.seal(app.ids.random(), PROBE, PROBE_TEXT)?;
     let hex: String = sealed.iter().map(|byte| format!("{byte:02x}")).collect();
     let kept = app.store.settle(PROBE.into(), hex).await?;
-    let bytes = (0..kept.len() / 2).map(|at| u8::from_str_radix(&kept[2 * at..2 * at + 2], 16));
-    let bytes: Vec<u8> = bytes.collect::<Result<_, _>>().context("the database's secret probe is not readable")?;
-    match app.secret.open(PROBE, &bytes) {
+    opens(&app.secret, &kept, named)
+}
+
+/// Whether a secret is the one that the file of an embedded database was sealed with; none was, if it never served.
+pub fn check_secret_of(database: &Path, secret: &Secret, named: &str) -> anyhow::Result<()> {
+    match Sqlite::setting_of(database, PROBE)? {
+        Some(kept) => opens(secret, &kept, named),
+        None => Ok(()),
+    }
+}
+
+fn opens(secret: &Secret, kept: &str, named: &str) -> anyhow::Result<()> {
+    let bytes =
+        (0..kept.len() / 2).map(|at| kept.get(2 * at..2 * at + 2).and_then(|two| u8::from_str_radix(two, 16).ok()));
+    let bytes: Vec<u8> = bytes.collect::<Option<_>>().context("the database's secret probe is not readable")?;
+    match secret.open(PROBE, &bytes) {
         Ok(text) if text == PROBE_TEXT => Ok(()),
         Ok(_) | Err(Error::Bug(_)) => bail!(
-            "ADMIT_SECRET is not the one this database was sealed with: devices' keys would not open. Start with the \
-             right one; it is kept apart from backups of the database"
+            "{named} is not the one this database was sealed with: devices' keys would not open. Start with the right \
+             one, given as ADMIT_SECRET or lying in the data folder as `secret`"
         ),
         Err(error) => Err(error.into()),
     }

@@ -129,13 +129,26 @@ impl Place {
         };
         Ok(Secret::new(&text)?)
     }
+
+    /// Where the secret is from, for messages.
+    pub fn secret_named(&self) -> &'static str {
+        if self.secret.is_some() { "ADMIT_SECRET" } else { "the secret in the data folder" }
+    }
+
+    /// The secret that a server of this place would have, never made; none where there is none.
+    pub fn secret_there_is(&self) -> anyhow::Result<Option<String>> {
+        if let Some(text) = &self.secret {
+            return Ok(Some(text.clone()));
+        }
+        read_secret(&self.data_dir.join(SECRET_FILE))
+    }
 }
 
 impl Place {
     /// Says that this process, and no other, serves the data folder; until what it returns is dropped. Two servers on one
     /// folder would not hear of each other's changes, and a restore must not happen under a server's feet.
     pub fn lock(&self) -> anyhow::Result<fs::File> {
-        fs::create_dir_all(&self.data_dir).with_context(|| format!("making {}", self.data_dir.display()))?;
+        make_folder(&self.data_dir)?;
         let path = self.data_dir.join(LOCK_FILE);
         let file = fs::File::options().create(true).truncate(false).write(true).open(&path);
         let file = file.with_context(|| format!("opening {}", path.display()))?;
@@ -155,6 +168,32 @@ impl Place {
     }
 }
 
+/// Makes a folder, if there is none, that only its owner may enter: names and addresses of guests are in it.
+pub fn make_folder(folder: &Path) -> anyhow::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).with_context(|| format!("making {}", folder.display()))
+}
+
+/// Gives what a command made in the data folder to whom the folder belongs: run as root, it would leave files there that
+/// the server may not open. Where that is not allowed, the files are theirs who run the server, or nobody can help it.
+#[cfg(unix)]
+pub fn give_to_folders_owner(folder: &Path) {
+    use std::os::unix::fs::MetadataExt as _;
+    let Ok(owner) = fs::metadata(folder) else { return };
+    let beside = ["-wal", "-shm"].map(|tail| format!("{DATABASE_FILE}{tail}"));
+    let ours = [LOCK_FILE, SECRET_FILE, DATABASE_FILE].into_iter().chain(beside.iter().map(String::as_str));
+    for path in ours.map(|name| folder.join(name)) {
+        if fs::symlink_metadata(&path).is_ok_and(|file| file.is_file() && file.uid() != owner.uid()) {
+            let _ = std::os::unix::fs::chown(&path, Some(owner.uid()), Some(owner.gid()));
+        }
+    }
+}
+#[cfg(not(unix))]
+pub fn give_to_folders_owner(_: &Path) {}
+
 /// Copies a file that only its owner may read, and has it on the disk when it returns.
 pub fn copy_private(from: &Path, to: &Path) -> anyhow::Result<()> {
     let copied = (|| {
@@ -169,15 +208,29 @@ pub fn copy_private(from: &Path, to: &Path) -> anyhow::Result<()> {
     copied.with_context(|| format!("copying {} to {}", from.display(), to.display()))
 }
 
+fn read_secret(path: &Path) -> anyhow::Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text.trim().to_owned())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("reading {}", path.display())),
+    }
+}
+
 fn secret_of(folder: &Path) -> anyhow::Result<String> {
     let path = folder.join(SECRET_FILE);
     let shown = path.display();
-    match fs::read_to_string(&path) {
-        Ok(text) => return Ok(text.trim().to_owned()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        Err(error) => return Err(error).with_context(|| format!("reading {shown}")),
+    // Looked for first: whoever makes both makes the secret first.
+    let sealed = folder.join(DATABASE_FILE).exists();
+    if let Some(text) = read_secret(&path)? {
+        return Ok(text);
     }
-    fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    if sealed {
+        bail!(
+            "{} is sealed with a secret that is not beside it: give it as ADMIT_SECRET, or put it back as {shown}",
+            folder.join(DATABASE_FILE).display()
+        );
+    }
+    make_folder(folder)?;
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|error| anyhow::anyhow!("the system gives no randomness: {error}"))?;
     let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -195,7 +248,8 @@ fn secret_of(folder: &Path) -> anyhow::Result<String> {
     Ok(text.trim().to_owned())
 }
 
-fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+/// Writes a file that only its owner may read, and has it on the disk when it returns.
+pub fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -228,6 +282,17 @@ mod tests {
             assert_eq!(mode & 0o777, 0o600);
         }
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing is left beside it");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn none_is_made_for_a_database_that_was_sealed_with_another() {
+        let folder = folder("sealed");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join(DATABASE_FILE), "").unwrap();
+        let told = secret_of(&folder).unwrap_err().to_string();
+        assert!(told.contains("give it as ADMIT_SECRET"), "{told}");
+        assert!(!folder.join(SECRET_FILE).exists());
         fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -70,7 +70,11 @@ fn with_defaults(command: Command, settings: &BTreeMap<String, String>, known: &
         let value = settings.get(&name).cloned();
         known.push(name);
         match value {
-            Some(value) => argument.required(false).default_value(value),
+            // What the environment's values are not shown of, the file's are not either: `--help` would print them.
+            Some(value) => {
+                let hidden = argument.is_hide_env_values_set();
+                argument.required(false).default_value(value).hide_default_value(hidden)
+            }
             None => argument,
         }
     });

@@ -163,7 +163,7 @@ async fn a_restore_that_cannot_work_changes_nothing() {
     // A copy that was sealed with another secret would lock every device out.
     std::fs::write(folder.0.join("secret"), "f".repeat(64)).unwrap();
     let sealed = complaint(&["restore", "--from", copy_name]);
-    assert!(sealed.contains("ADMIT_SECRET is not the one"), "{sealed}");
+    assert!(sealed.contains("the secret in the data folder is not the one"), "{sealed}");
     std::fs::write(copy.0.join("admit.db"), "not a database at all").unwrap();
     let damaged = complaint(&["restore", "--from", copy_name]);
     assert!(damaged.contains("not a database"), "{damaged}");
@@ -175,9 +175,10 @@ async fn a_restore_that_cannot_work_changes_nothing() {
 #[test]
 fn settings_come_from_a_file_and_a_mistake_in_it_is_told() {
     let folder = Folder::new("config");
-    std::fs::create_dir_all(&folder.0).unwrap();
+    let secret = "0".repeat(40);
+    let organisation = ["--organization", "Old Harbour", "--email", "ana@harbour.example", "--secret", &secret];
+    said(&[&["user", "add"], &organisation[..]].concat(), &folder.0);
     let file = folder.0.join("admit.conf");
-    std::fs::write(&file, "# a venue's box\nADMIT_SECRET=short\n").unwrap();
     let run = |text: &str| {
         std::fs::write(&file, text).unwrap();
         let out = admit(&["rebuild", "--check", "--config", file.to_str().unwrap()], &folder.0);
@@ -187,7 +188,9 @@ fn settings_come_from_a_file_and_a_mistake_in_it_is_told() {
     assert!(!done && told.contains("at least 32 characters"), "{told}");
     let (done, told) = run("ADMIT_SECRETS=x\n");
     assert!(!done && told.contains("ADMIT_SECRETS is no setting; there are ADMIT_CONFIG"), "{told}");
-    let (done, told) = run(&format!("ADMIT_SECRET={}\n", "0".repeat(40)));
+    let (done, told) = run("ADMIT_LOG=debug\n");
+    assert!(!done && told.contains("it is json or text"), "{told}");
+    let (done, told) = run(&format!("ADMIT_SECRET={secret}\nADMIT_LOG=json\n"));
     assert!(done, "{told}");
 }
 

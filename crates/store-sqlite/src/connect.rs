@@ -8,7 +8,7 @@ use admit_store_queries::directory;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use crate::driver::{SqliteDriver, meaning};
+use crate::driver::{Harm, SqliteDriver, meaning};
 use crate::options::Options;
 
 mod embedded {
@@ -23,11 +23,23 @@ const BUSY: Duration = Duration::from_secs(10);
 /// Prepared statements kept by each connection: all of them.
 const STATEMENTS: usize = 256;
 
+/// While it is opened, nobody waits for an answer that could be tried again: what is wrong is said as it is.
 fn check<T>(what: &str, result: rusqlite::Result<T>) -> Result<T> {
-    result.map_err(|error| match meaning(what, &error).0 {
-        Error::Bug(why) => Error::Bug(format!("opening the database: {why}")),
-        other => other,
+    result.map_err(|error| match meaning(what, &error) {
+        (Error::Later { .. }, Harm::Fatal) => Error::Bug(format!("opening the database: {what}: {error}")),
+        (Error::Bug(why), _) => Error::Bug(format!("opening the database: {why}")),
+        (other, _) => other,
     })
+}
+
+/// Makes a file that only its owner may read: SQLite would make one by the umask, and gives the files beside it the same
+/// rights. Names and addresses of guests are in it.
+pub(crate) fn make_private(path: &Path) -> Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop).map_err(|error| Error::Bug(format!("making {}: {error}", path.display())))
 }
 
 /// Sets a pragma and reads it back: SQLite ignores what it cannot do.
@@ -79,7 +91,13 @@ fn settle(conn: &Connection, in_memory: bool, pages: &str) -> Result<()> {
 /// A connection that writes, on a database whose schema is up to date.
 pub(crate) fn writer(path: Option<&Path>, options: &Options) -> Result<Connection> {
     let conn = match path {
-        Some(path) => Connection::open(path),
+        Some(path) => {
+            // An empty file is an empty database.
+            if !path.exists() {
+                make_private(path)?;
+            }
+            Connection::open(path)
+        }
         None => Connection::open_in_memory(),
     };
     let mut conn = check("open", conn)?;

@@ -131,10 +131,29 @@ impl Sqlite {
             return Err(Error::invalid("path", "must not exist yet"));
         }
         let conn = connect::checkpointer(path)?;
+        connect::make_private(to)?;
         conn.execute("VACUUM INTO ?1", [target]).map_err(|error| meaning("backup", &error).0)?;
         std::fs::File::open(to).and_then(|file| file.sync_all()).map_err(failed)?;
         let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         std::fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
+    }
+
+    /// What is wrong with the file of a database, at most twenty lines; none where it is whole. Reads all of it.
+    pub fn damage_of(path: &Path) -> Result<Vec<String>> {
+        let conn = connect::checkpointer(path)?;
+        let lines = conn.prepare("PRAGMA integrity_check(20)").and_then(|mut statement| {
+            statement.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()
+        });
+        let lines = lines.map_err(|error| Error::Bug(format!("checking the database: {error}")))?;
+        // One line may tell several things.
+        Ok(lines.iter().flat_map(|line| line.lines()).filter(|line| *line != "ok").map(str::to_owned).collect())
+    }
+    /// A setting in the file of a database that another process may have open; nothing is migrated.
+    pub fn setting_of(path: &Path, name: &str) -> Result<Option<String>> {
+        let conn = connect::checkpointer(path)?;
+        let options = Options::default();
+        let mut driver = SqliteDriver::new(&conn, &options, false, None);
+        directory::setting(&mut driver, name)
     }
 
     fn run(&self, work: Work, pace: Pace) -> BoxFuture<'static, Result<()>> {

@@ -86,6 +86,11 @@ pub async fn seed(app: &App) -> Result<Seeded> {
     })
 }
 
+/// Whether a database holds an organisation, and not the demo's: somebody works with it, and a demo has no business there.
+pub async fn is_of_others(app: &App) -> Result<bool> {
+    Ok(app.store.sign_in(EMAIL.to_owned()).await?.is_none() && !app.store.organizations().await?.is_empty())
+}
+
 fn password(app: &App) -> String {
     let digits = admit_core::barcode::hex(&hmac_sha256(app.secret.witness_key(), b"admit.demo.password.v1"));
     [&digits[..5], &digits[5..10], &digits[10..15]].join("-")

@@ -4,13 +4,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use admit_app::epochs;
+use admit_app::secret::Secret;
 use admit_core::rule::Epoch;
 use admit_store_sqlite::{Options, Sqlite};
 use anyhow::{Context, bail};
 use clap::Args;
 
 use crate::parts;
-use crate::settings::{ARRIVING, ASIDE, DATABASE_FILE, Place, SECRET_FILE, copy_private};
+use crate::settings::{
+    ARRIVING, ASIDE, DATABASE_FILE, Place, SECRET_FILE, copy_private, give_to_folders_owner, make_folder, write_private,
+};
 
 /// Files that SQLite keeps beside its database.
 const BESIDE: [&str; 2] = ["-wal", "-shm"];
@@ -37,16 +40,14 @@ impl Backup {
                  docs/operations.md \"Backup\" has the lines. After pg_restore run: admit restore --in-place"
             );
         }
+        parts::must_hold_database(&self.place)?;
         let database = self.place.data_dir.join(DATABASE_FILE);
-        if !database.exists() {
-            bail!("there is no {} to copy (choose the folder with --data-dir)", database.display());
-        }
         if self.to.exists() {
             bail!("{} exists already: name a folder that doesn't, with --to", self.to.display());
         }
         // Made complete under another name: a folder with the right name is a whole copy.
         let draft = beside(&self.to, "part")?;
-        fs::create_dir_all(&draft).with_context(|| format!("making {}", draft.display()))?;
+        make_folder(&draft)?;
         let made = self.fill(&database, draft.clone()).await;
         if made.is_err() {
             let _ = fs::remove_dir_all(&draft);
@@ -61,9 +62,14 @@ impl Backup {
     async fn fill(&self, database: &Path, draft: PathBuf) -> anyhow::Result<()> {
         let (database, copy) = (database.to_owned(), draft.join(DATABASE_FILE));
         tokio::task::spawn_blocking(move || Sqlite::backup_of(&database, &copy)).await??;
-        let secret = self.place.data_dir.join(SECRET_FILE);
-        if !self.without_secret && secret.exists() {
-            copy_private(&secret, &draft.join(SECRET_FILE))?;
+        if !self.without_secret {
+            let text = self.place.secret_there_is()?;
+            let text =
+                text.context("there is no secret to copy: give ADMIT_SECRET, or leave it out by --without-secret")?;
+            // A copy with a secret that does not open it would be found out when it is needed.
+            parts::check_secret_of(&draft.join(DATABASE_FILE), &Secret::new(&text)?, self.place.secret_named())?;
+            let path = draft.join(SECRET_FILE);
+            write_private(&path, &text).with_context(|| format!("writing {}", path.display()))?;
         }
         sync_folder(Some(&draft))
     }
@@ -95,6 +101,7 @@ impl Restore {
                 self.put_back(from).await?;
             }
             (None, _) => {
+                parts::must_hold_database(&self.place)?;
                 let _lock = self.place.lock_unless_elsewhere()?;
                 begin_epoch(&self.place, None).await?;
             }
@@ -113,7 +120,7 @@ impl Restore {
         if !copy.is_file() {
             bail!("{} is no copy of admit backup: it holds no {DATABASE_FILE}", from.display());
         }
-        fs::create_dir_all(data_dir).with_context(|| format!("making {}", data_dir.display()))?;
+        make_folder(data_dir)?;
         let database = data_dir.join(DATABASE_FILE);
         let arriving = beside(&database, ARRIVING)?;
         fs::create_dir(&arriving).with_context(|| format!("making {}", arriving.display()))?;
@@ -133,27 +140,45 @@ impl Restore {
             copy_private(&arriving.join(SECRET_FILE), &data_dir.join(SECRET_FILE))?;
         }
         move_database(&arriving, data_dir)?;
+        give_to_folders_owner(data_dir);
         fs::remove_dir_all(&arriving).with_context(|| format!("removing {}", arriving.display()))
     }
 
     /// The copy with the secret that it will be served with, brought up to date, in a new epoch.
     async fn make_ready(&self, from: &Path, arriving: &Path, present: &Path) -> anyhow::Result<()> {
-        copy_private(&from.join(DATABASE_FILE), &arriving.join(DATABASE_FILE))?;
-        let ours = self.place.data_dir.join(SECRET_FILE);
-        let secret = if ours.exists() { ours } else { from.join(SECRET_FILE) };
+        let arrived = arriving.join(DATABASE_FILE);
+        copy_private(&from.join(DATABASE_FILE), &arrived)?;
+        let damage = tokio::task::spawn_blocking(move || Sqlite::damage_of(&arrived)).await??;
+        if !damage.is_empty() {
+            bail!("the copy in {} is damaged: {}", from.display(), damage.join("; "));
+        }
+        let (ours, theirs) = (self.place.data_dir.join(SECRET_FILE), from.join(SECRET_FILE));
+        let secret = if ours.exists() { &ours } else { &theirs };
         if secret.exists() {
-            copy_private(&secret, &arriving.join(SECRET_FILE))?;
+            copy_private(secret, &arriving.join(SECRET_FILE))?;
         } else if self.place.secret.is_none() {
             bail!("neither the copy nor the data folder holds the secret: give it as ADMIT_SECRET");
         }
         let place = Place { data_dir: arriving.to_owned(), ..self.place.clone() };
-        begin_epoch(&place, epoch_of(present).await).await
+        let begun = begin_epoch(&place, epoch_of(present).await).await;
+        let two =
+            secret == &ours && fs::read(&theirs).is_ok_and(|theirs| fs::read(&ours).is_ok_and(|ours| ours != theirs));
+        if self.place.secret.is_some() || !two {
+            return begun;
+        }
+        begun.with_context(|| {
+            let (ours, theirs) = (ours.display(), theirs.display());
+            format!("the copy has a secret of its own, {theirs}; if that is the right one, move {ours} away")
+        })
     }
 }
 
 /// Begins an epoch in a database that is somebody's past; also later than the one that is given up.
 async fn begin_epoch(place: &Place, given_up: Option<Epoch>) -> anyhow::Result<()> {
     let app = parts::open_app(place).await?;
+    if app.store.organizations().await?.is_empty() {
+        bail!("the database holds no organisation: there is nothing to go on with. Is it the right one?");
+    }
     let held = app.store.epoch().await?;
     epochs::begin_later(&app, held, given_up.unwrap_or(held)).await?;
     Ok(())

@@ -6,10 +6,11 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use admit_app::caller::UserCaller;
-use admit_app::demo::{Seeded, seed};
+use admit_app::demo::{Seeded, is_of_others, seed};
 use admit_app::pairing_tokens;
 use admit_core::limits::SYNCS_PER_MINUTE;
 use admit_server::{AppState, Settings};
+use anyhow::bail;
 use clap::Args;
 use fast_qr::qr::QRBuilder;
 use serde_json::json;
@@ -66,6 +67,12 @@ impl Demo {
         let settings = Settings { passes_at: Some(url.clone()), ..settings };
         let _lock = place.lock()?;
         let state = parts::open(&place, settings).await?;
+        if is_of_others(&state.app).await? {
+            bail!(
+                "{} holds somebody's organisation, not the demo's: choose another folder with --data-dir",
+                self.data_dir.display()
+            );
+        }
         serve::heed_signals(&state)?;
         let seeded = seed(&state.app).await?;
         if self.json {

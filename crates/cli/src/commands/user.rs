@@ -84,7 +84,11 @@ impl Password {
 impl Add {
     async fn run(self) -> anyhow::Result<()> {
         let add = self;
-        let app = parts::open_app(&add.place).await?;
+        // A new organisation may be the first thing there is.
+        let app = match &add.organization {
+            Some(_) => parts::begin_app(&add.place).await?,
+            None => parts::open_app(&add.place).await?,
+        };
         let (password, made) = given_or_made(add.password_stdin)?;
         let name = add.name.unwrap_or_else(|| add.email.clone());
         let organization_id = match (add.organization, add.organization_id) {

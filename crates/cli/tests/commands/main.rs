@@ -1,5 +1,7 @@
 //! The commands as a person types them.
 
+mod keeping;
+
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -117,10 +119,10 @@ const CHANGE: &str = "UPDATE ledger SET action = 'nothing' WHERE rowid = (SELECT
 #[test]
 fn a_ledger_that_was_tampered_with_is_found() {
     let folder = Folder::new("ledger");
-    let new = ["user", "add", "--organization", "Harbour", "--email", "ines@harbour.example"];
-    said(&new, &folder.0);
     let (child, _) = demo(&folder.0);
     stop(child);
+    let new = ["user", "add", "--organization", "Harbour", "--email", "ines@harbour.example"];
+    said(&new, &folder.0);
     assert!(said(&["audit", "verify"], &folder.0).contains("0 broken"));
     let database = rusqlite::Connection::open(folder.0.join("admit.db")).unwrap();
     let name = |of: &str| database.query_row(of, [], |row| row.get::<_, String>(0));
@@ -227,7 +229,7 @@ fn users_and_tokens_are_made_and_mistakes_are_told() {
 #[test]
 fn another_secret_than_the_databases_is_refused_at_the_start() {
     let folder = Folder::new("secret");
-    said(&["rebuild", "--check"], &folder.0);
+    said(&["user", "add", "--organization", "Old Harbour", "--email", "ana@harbour.example"], &folder.0);
     let other = "x".repeat(40);
     let refused = complaint(&["rebuild", "--check", "--secret", &other], &folder.0);
     assert!(refused.contains("ADMIT_SECRET is not the one"), "{refused}");
