@@ -1,6 +1,6 @@
 //! Work that must happen after a commit and outlives a crash: how a run stands, and how long a failed step waits.
 
-use crate::limits::{JOB_RETRY_FIRST_MS, JOB_RETRY_MAX_MS};
+use crate::limits::{JOB_NOT_SET_UP_MS, JOB_RETRY_FIRST_MS, JOB_RETRY_MAX_MS};
 use crate::words::words;
 
 words! {
@@ -20,6 +20,17 @@ words! {
 pub fn backoff_ms(tries: u32, random: u8) -> i64 {
     let doublings = tries.saturating_sub(1).min(32);
     let wait = JOB_RETRY_FIRST_MS.saturating_mul(1_i64 << doublings).min(JOB_RETRY_MAX_MS);
+    spread(wait, random)
+}
+
+/// How long a run waits that lacks a setting, in milliseconds: as long as it is old, within [`JOB_NOT_SET_UP_MS`], and up to a
+/// tenth more by `random`. Its tries are not counted, so nothing else tells how long it has waited.
+pub fn not_set_up_ms(age_ms: i64, random: u8) -> i64 {
+    let (least, most) = JOB_NOT_SET_UP_MS;
+    spread(age_ms.clamp(least, most), random)
+}
+
+fn spread(wait: i64, random: u8) -> i64 {
     wait + wait * i64::from(random) / 2_560
 }
 
@@ -34,6 +45,14 @@ mod tests {
         assert_eq!(waits, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600]);
         assert_eq!(backoff_ms(u32::MAX, 0), JOB_RETRY_MAX_MS);
         assert_eq!((backoff_ms(1, 255), backoff_ms(0, 0)), (1_099, 1_000));
+    }
+
+    #[test]
+    fn what_lacks_a_setting_is_looked_at_every_one_to_five_minutes() {
+        let seconds = |age_ms| not_set_up_ms(age_ms, 0) / 1_000;
+        let ages = [i64::MIN, 0, 60_001, 120_000, 300_000, i64::MAX];
+        assert_eq!(ages.map(seconds), [60, 60, 60, 120, 300, 300]);
+        assert_eq!(not_set_up_ms(i64::MAX, 255), 329_882);
     }
 
     #[test]

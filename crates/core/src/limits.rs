@@ -132,6 +132,10 @@ pub const JOB_RETRY_FIRST_MS: i64 = 1_000;
 pub const JOB_RETRY_MAX_MS: i64 = 600_000;
 /// Tries of one step before its run gives up: with the waits between them, a day.
 pub const JOB_TRIES: u32 = 150;
+/// Shortest and longest wait of a run that lacks a setting of the server, in milliseconds.
+pub const JOB_NOT_SET_UP_MS: (i64, i64) = (60_000, 300_000);
+/// Runs that are tried again in one transaction, where all of an event that gave up are.
+pub const RUNS_RETRIED: usize = 200;
 /// How long a run belongs to the node that took it, in milliseconds; renewed while it works.
 pub const JOB_LEASE_MS: i64 = 30_000;
 /// Runs under way on one node at a time.

@@ -2,7 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 
-use admit_core::job::{RunState, backoff_ms};
+use admit_core::job::{RunState, backoff_ms, not_set_up_ms};
 use admit_core::limits::{JOB_LEASE_MS, JOB_PROBLEM_CHARS, JOB_TRIES};
 use futures_util::FutureExt as _;
 
@@ -43,7 +43,7 @@ pub async fn carry_out(app: &App, workflows: &Workflows, taken: TakenRun) -> Res
         // A newer version made it: it waits for a process that knows it, and is not counted against it.
         let mut steps = Steps::new(app, taken, run, done);
         steps.at = "start";
-        return end(steps, Err(Setback::Again("this version does not know this workflow".into()))).await;
+        return end(steps, Err(Setback::NotSetUp("this version does not know this workflow".into()))).await;
     };
     let mut steps = Steps::new(app, taken, run, done);
     let ran = AssertUnwindSafe(workflow.run(&mut steps)).catch_unwind().await;
@@ -55,6 +55,7 @@ async fn end(steps: Steps, ran: std::result::Result<(), Setback>) -> Result<Ende
     let Steps { app, taken, run: before, unstored, at, said, .. } = steps;
     let now = app.clock.now();
     let mut run = RunRecord { updated_at: now, ..before };
+    let failed = if run.step.as_deref() == Some(at) { run.tries } else { 0 };
     let ended = match ran {
         Err(Setback::Taken) => return Ok(Ended::NotOurs),
         Ok(()) => {
@@ -62,9 +63,16 @@ async fn end(steps: Steps, ran: std::result::Result<(), Setback>) -> Result<Ende
             run = RunRecord { state: RunState::Done, tries: 0, step: None, problem, next_at: None, ..run };
             Ended::Done
         }
+        Err(Setback::NotSetUp(why)) => {
+            run.tries = failed;
+            run.problem = Some(short(&why));
+            run.step = Some(at.to_owned());
+            let wait_ms = not_set_up_ms(now.since(run.created_at), app.ids.random()[0]);
+            run.next_at = Some(now.plus_ms(wait_ms));
+            Ended::Waits(wait_ms)
+        }
         Err(Setback::Again(why)) => {
-            let before = if run.step.as_deref() == Some(at) { run.tries } else { 0 };
-            run.tries = before.saturating_add(1);
+            run.tries = failed.saturating_add(1);
             run.problem = Some(short(&why));
             run.step = Some(at.to_owned());
             if run.tries < JOB_TRIES {
@@ -76,8 +84,7 @@ async fn end(steps: Steps, ran: std::result::Result<(), Setback>) -> Result<Ende
             }
         }
         Err(Setback::GiveUp(why)) => {
-            let before = if run.step.as_deref() == Some(at) { run.tries } else { 0 };
-            run.tries = before.saturating_add(1);
+            run.tries = failed.saturating_add(1);
             run.problem = Some(short(&why));
             run.step = Some(at.to_owned());
             Ended::GaveUp

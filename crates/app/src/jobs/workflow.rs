@@ -18,6 +18,9 @@ use crate::records::*;
 pub enum Setback {
     /// Not now: the step is tried again later. Why, in words for the organiser.
     Again(String),
+    /// This server lacks what the step needs, such as a setting: it waits for that, however long, and no try is counted. What
+    /// is lacking, in words for the organiser.
+    NotSetUp(String),
     /// There is no point in trying again by itself. Why, in words for the organiser.
     GiveUp(String),
     /// Somebody else took the run since: nothing of this try is stored any more.

@@ -107,7 +107,7 @@ async fn generate_qr_png(set_up: &SetUp, steps: &mut Steps, token: &str) -> Step
     let url = set_up.public_url.as_deref().map(|base| pass::url(base, token));
     steps
         .work(GENERATE_QR_PNG, |_| async move {
-            let url = url.ok_or_else(|| Setback::Again(NO_PUBLIC_URL.to_owned()))?;
+            let url = url.ok_or_else(|| Setback::NotSetUp(NO_PUBLIC_URL.to_owned()))?;
             Ok(picture::png(&url)?)
         })
         .await
@@ -222,8 +222,8 @@ async fn mail(
     (token, png, picture_url): (&str, Vec<u8>, &str),
     key: &str,
 ) -> StepResult<()> {
-    let sender = set_up.mail.sender().ok_or_else(|| Setback::Again(NO_MAIL_SERVER.to_owned()))?;
-    let base = set_up.public_url.as_deref().ok_or_else(|| Setback::Again(NO_PUBLIC_URL.to_owned()))?;
+    let sender = set_up.mail.sender().ok_or_else(|| Setback::NotSetUp(NO_MAIL_SERVER.to_owned()))?;
+    let base = set_up.public_url.as_deref().ok_or_else(|| Setback::NotSetUp(NO_PUBLIC_URL.to_owned()))?;
     let letter = letter::write(Facts {
         organization: &found.organization,
         letterhead: &found.letterhead,

@@ -285,6 +285,28 @@ fn a_step_is_tried_only_so_often() {
 }
 
 #[test]
+fn what_the_server_lacks_is_waited_for_without_counting() {
+    let bench = Bench::new();
+    bench.answers([Ok(()), Err(Setback::Again("down".into()))]);
+    assert!(matches!(bench.go_on()[..], [Ok(Ended::Waits(_))]));
+    let mut waits = std::collections::BTreeSet::new();
+    for _ in 0..2 * JOB_TRIES {
+        bench.world.pass(HOUR / 10);
+        bench.answers([Err(Setback::NotSetUp("no mail server is set up".into()))]);
+        let [Ok(Ended::Waits(wait))] = bench.go_on()[..] else { panic!("it should wait: {:?}", bench.run()) };
+        waits.insert(wait / 1_000);
+        let run = bench.run();
+        assert_eq!((run.state, run.tries, run.step.as_deref()), (RunState::Open, 1, Some("send")));
+        assert_eq!(run.problem.as_deref(), Some("no mail server is set up"));
+    }
+    assert!(waits.first() >= Some(&60) && waits.last() <= Some(&330), "{waits:?}");
+    bench.world.pass(HOUR);
+    assert_eq!(bench.go_on(), [Ok(Ended::Done)]);
+    bench.is_done();
+    assert_eq!(bench.steps()[2].tries, 2, "what was counted before stayed so");
+}
+
+#[test]
 fn two_who_think_a_run_is_theirs_store_each_step_once() {
     let bench = Bench::new();
     let slow = bench.take().unwrap();
@@ -336,9 +358,12 @@ fn a_step_that_panics_is_a_step_that_failed() {
 fn a_workflow_this_version_does_not_know_waits_for_one_that_does() {
     let mut bench = Bench::new();
     let known = std::mem::take(&mut bench.workflows);
-    assert!(matches!(bench.go_on()[..], [Ok(Ended::Waits(_))]));
+    for _ in 0..=JOB_TRIES {
+        assert!(matches!(bench.go_on()[..], [Ok(Ended::Waits(_))]));
+        bench.world.pass(HOUR);
+    }
+    assert_eq!(bench.run().tries, 0, "that is not counted against it");
     bench.workflows = known;
-    bench.world.pass(HOUR);
     assert_eq!(bench.go_on(), [Ok(Ended::Done)]);
     bench.is_done();
 }

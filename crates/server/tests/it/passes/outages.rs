@@ -57,7 +57,8 @@ async fn without_a_mail_server_passes_are_made_and_the_run_says_what_is_lacking(
     tokio::spawn(server.state.clone().carry_out_runs());
     let office = Office { server, sink: Sink::start(&[]), bucket: Bucket::start().await };
     let guest = office.guest(ana()).await;
-    let waiting = office.until(|runs| runs[0]["tries"].as_u64() >= Some(1)).await;
+    let waiting = office.until(|runs| runs[0]["problem"].is_string()).await;
+    assert_eq!((&waiting[0]["state"], &waiting[0]["tries"]), (&json!("open"), &json!(0)), "that is no try");
     assert_eq!(waiting[0]["problem"], "no mail server is set up (SMTP_URL, SMTP_FROM)");
     let page = format!("/passes?token={}", guest["ticket"]["barcode"].as_str().unwrap());
     assert_eq!(office.server.get(&page).send().await.unwrap().status(), 200);
