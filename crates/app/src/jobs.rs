@@ -17,5 +17,5 @@ mod retry;
 
 pub use carry_out::{Ended, carry_out};
 pub use list::{list, show};
-pub use retry::retry;
+pub use retry::{retry, retry_all};
 pub use workflow::{Setback, StepResult, Steps, Workflow, Workflows, fresh};

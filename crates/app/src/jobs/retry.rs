@@ -3,13 +3,14 @@
 use admit_core::access::Action;
 use admit_core::ids::EventId;
 use admit_core::job::RunState;
+use admit_core::limits::RUNS_RETRIED;
 use serde_json::json;
 
 use super::list::find;
 use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::error::{Error, Result};
-use crate::ports::{App, Scope, write};
+use crate::ports::{App, RunFilter, Scope, write};
 use crate::records::*;
 
 /// Has a run that gave up, or that waits, tried at once, with all its tries again. Steps that are done stay done; a step
@@ -34,6 +35,46 @@ pub async fn retry(app: &App, caller: &UserCaller, event_id: EventId, run_id: St
     .await?;
     app.bell.ring();
     Ok(run)
+}
+
+/// Has all runs of an event that gave up tried at once, each as [`retry`] does, and tells how many there were.
+///
+/// 1. From the newest to the oldest, so many in one transaction, each with its line. One that gives up again meanwhile
+///    stands where it stood and is not come by twice.
+pub async fn retry_all(app: &App, caller: &UserCaller, event_id: EventId) -> Result<usize> {
+    caller.must(Action::ManageGuests)?;
+    let (mut retried, mut cursor) = (0, None);
+    loop {
+        let (by, now, event_id) = (caller.clone(), app.clock.now(), event_id.clone());
+        let page = Page { limit: RUNS_RETRIED, cursor: cursor.take() };
+        let (many, next) = write(&*app.store, Scope::organization(&caller.organization_id), move |tx| {
+            tx.event(&event_id)?.ok_or_else(|| Error::not_found("event"))?;
+            let gave_up = Some(RunState::GaveUp);
+            let filter = RunFilter { event_id: Some(event_id.clone()), state: gave_up, ..RunFilter::default() };
+            let listed = tx.runs(&filter, &page)?;
+            let mut many = 0;
+            for run in &listed.items {
+                let again =
+                    RunRecord { state: RunState::Open, tries: 0, next_at: Some(now), updated_at: now, ..run.clone() };
+                // It may have been tried by hand, and ended, this very moment.
+                if !tx.update_run(&again)? {
+                    continue;
+                }
+                many += 1;
+                tx.hurry_run(&run.run_id)?;
+                let entity = ("Run", run.run_id.as_str());
+                tx.append_audit(line::of(&by, None, "run_retried", entity, json!({ "kind": run.kind })))?;
+            }
+            Ok((many, listed.next_cursor))
+        })
+        .await?;
+        app.bell.ring();
+        retried += many;
+        cursor = next;
+        if cursor.is_none() {
+            return Ok(retried);
+        }
+    }
 }
 
 fn done() -> Error {

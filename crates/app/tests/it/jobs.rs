@@ -9,7 +9,7 @@ use admit_app::jobs::{self, Ended, Setback, StepResult, Steps, Workflow, Workflo
 use admit_app::ports::{RunFilter, Scope, read, write};
 use admit_app::records::*;
 use admit_core::job::RunState;
-use admit_core::limits::{JOB_LEASE_MS, JOB_TRIES};
+use admit_core::limits::{JOB_LEASE_MS, JOB_TRIES, RUNS_RETRIED};
 use admit_store_sqlite::CommitFault;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -304,6 +304,43 @@ fn what_the_server_lacks_is_waited_for_without_counting() {
     assert_eq!(bench.go_on(), [Ok(Ended::Done)]);
     bench.is_done();
     assert_eq!(bench.steps()[2].tries, 2, "what was counted before stayed so");
+}
+
+#[test]
+fn all_runs_of_an_event_that_gave_up_are_tried_again_at_once() {
+    let bench = Bench::new();
+    let (app, owner) = (&bench.world.app, &bench.world.owner);
+    let many = 2 * RUNS_RETRIED + 1;
+    let mut draw = app.draw();
+    let more = (1..many).map(|n| format!("guest-{n}"));
+    let at = app.clock.now();
+    let more: Vec<RunRecord> =
+        more.map(|guest| jobs::fresh(&mut draw, "greet", &bench.world.event, &guest, "{}".into(), at)).collect();
+    now(write(&*app.store, Scope::organization(&owner.organization_id), move |tx| tx.insert_runs(&more))).unwrap();
+    let work = || {
+        let take = || now(app.store.take_runs(NODE.into(), JOB_LEASE_MS, 10)).unwrap();
+        let taken = std::iter::from_fn(|| Some(take()).filter(|taken| !taken.is_empty())).flatten();
+        taken.map(|run| bench.carry_out(run).unwrap()).filter(|ended| *ended == Ended::Done).count()
+    };
+    bench.answers((0..many).map(|_| Err(Setback::GiveUp("no such mailbox".into()))));
+    assert_eq!((work(), work()), (0, 0), "they never start by themselves");
+    let event = || bench.world.event.clone();
+    let (viewer, other) = (bench.world.member(Role::Viewer), bench.world.other());
+    assert_eq!(code(now(jobs::retry_all(app, &viewer, event()))), "forbidden");
+    assert_eq!(code(now(jobs::retry_all(app, &other.0, event()))), "no event");
+    assert_eq!(now(jobs::retry_all(app, owner, event())), Ok(many));
+    assert_eq!(app.bell.rung().now_or_never(), Some(()), "they are taken up at once");
+    assert_eq!(work(), many);
+    assert_eq!(now(jobs::retry_all(app, owner, event())), Ok(0), "nothing is left to try");
+    let mut retried = 0;
+    let mut page = whole_page();
+    loop {
+        let lines = now(admit_app::audits::list(app, owner, None, page)).unwrap();
+        retried += lines.items.iter().filter(|line| line.line.action == "run_retried").count();
+        let Some(cursor) = lines.next_cursor else { break };
+        page = Page { limit: 500, cursor: Some(cursor) };
+    }
+    assert_eq!(retried, many, "each has its line");
 }
 
 #[test]

@@ -22,7 +22,7 @@ use crate::state::AppState;
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new().routes(routes!(list)).routes(routes!(show)).routes(routes!(retry))
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(show)).routes(routes!(retry)).routes(routes!(retry_all))
 }
 
 /// A run: one pass on its way to one guest.
@@ -165,4 +165,26 @@ async fn retry(
     Path((event_id, run_id)): Path<(EventId, String)>,
 ) -> Result<Json<RunView>> {
     Ok(Json(jobs::retry(&state.app, &caller, event_id, run_id).await?.into()))
+}
+
+/// How many were.
+#[derive(Serialize, ToSchema)]
+struct RetriedView {
+    /// Runs that had given up and are on their way again.
+    retried: usize,
+}
+
+/// Tries all runs of an event that gave up again at once. Steps that are done stay done.
+#[utoipa::path(post, path = "/api/events/{id}/runs/retry", tag = "organisers", params(
+        ("id" = String, Path, description = "Event"),
+    ), extensions(("x-actions" = json!(["manage_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "On their way again", body = RetriedView),
+    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn retry_all(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(event_id): Path<EventId>,
+) -> Result<Json<RetriedView>> {
+    Ok(Json(RetriedView { retried: jobs::retry_all(&state.app, &caller, event_id).await? }))
 }

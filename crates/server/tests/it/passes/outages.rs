@@ -52,6 +52,23 @@ async fn an_address_that_is_refused_for_good_waits_for_a_person() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn all_that_gave_up_are_tried_again_by_one_word() {
+    let mut office = Office::open().await;
+    office.sink.stop();
+    office.sink.start_again(&["-f", "RCPT"]);
+    office.guest(ana()).await;
+    office.guest(json!({ "name": "Bo", "email": "bo@guests.example" })).await;
+    office.until(|runs| runs.len() == 2 && runs.iter().all(|run| run["state"] == "gave_up")).await;
+    office.sink.stop();
+    office.sink.start_again(&[]);
+    let path = "/api/events/{event}/runs/retry";
+    assert_eq!(post(&office.server, path, Value::Null, 200).await, json!({ "retried": 2 }));
+    office.until_done(2).await;
+    assert_eq!(office.sink.count(), 2);
+    assert_eq!(post(&office.server, path, Value::Null, 200).await, json!({ "retried": 0 }));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_a_mail_server_passes_are_made_and_the_run_says_what_is_lacking() {
     let server = TestServer::with(Settings::default().with_public_url(URL).unwrap()).await;
     tokio::spawn(server.state.clone().carry_out_runs());
