@@ -22,7 +22,7 @@ pub use why::Why;
 pub use words::{escaped, plain, when};
 
 pub(crate) use delivery::no_pass;
-pub(crate) use enqueue::{enqueue, enqueue_change, enqueue_everybody};
+pub(crate) use enqueue::{enqueue, enqueue_change, enqueue_everybody, reason_of};
 pub(crate) use mailing::mailings;
 pub(crate) use show::OPENED;
 pub(crate) use why::{why, why_changed};

@@ -156,6 +156,8 @@ pub const JOB_GRACE_MS: u64 = 8_000;
 pub const MAIL_MS: u64 = 30_000;
 /// Time an object store gets for one request, in milliseconds.
 pub const OBJECTS_MS: u64 = 15_000;
+/// A guest's pass is asked for again at most this often, in milliseconds.
+pub const RESEND_MS: i64 = 60_000;
 /// Earlier runs of a guest that are looked at for whether they had a mail before.
 pub const PASS_RUNS: usize = 20;
 /// Wrong tokens of passes from one network address in any 60 s; beyond it that address waits.

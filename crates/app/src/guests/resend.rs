@@ -2,7 +2,11 @@
 
 use admit_core::access::{Action, can};
 use admit_core::ids::GuestId;
+use admit_core::job::RunState;
+use admit_core::limits::RESEND_MS;
 use admit_core::pass::is_token;
+use admit_core::ticket::TicketStatus;
+use admit_core::time::Timestamp;
 use serde_json::json;
 
 use super::update::{find, hidden};
@@ -12,12 +16,13 @@ use crate::error::{Error, Result};
 use crate::events;
 use crate::guest_lists;
 use crate::passes::{self, Why};
-use crate::ports::{App, Scope, read, write};
+use crate::ports::{App, Scope, Tx, read, write};
 use crate::records::*;
 
 /// Puts a guest's pass on its way again; for one that has neither e-mail nor phone the pass is made and nothing mailed. A
-/// promoter does so for guests of their own lists. Fails with `code_of_another` where the guest's code was not made here,
-/// and with `event_over`.
+/// promoter does so for guests of their own lists. Where the newest run about the guest is under way, or waits, that one is
+/// the answer: it mails the guest as they stand then. Fails with `code_of_another` where the guest's code was not made here,
+/// with `ticket_not_active`, with `event_over`, and with `rate_limited` where it was asked for a moment ago.
 pub async fn resend(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result<RunRecord> {
     if !can(caller.role, Action::ManageGuests) {
         caller.must(Action::ManageOwnGuests)?;
@@ -38,27 +43,47 @@ pub async fn resend(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result
             Some(ticket_id) => tx.ticket(ticket_id)?,
             None => None,
         };
-        if !ticket.and_then(|ticket| ticket.barcode).is_some_and(|code| is_token(&code)) {
-            return Err(passes::no_pass());
+        let ticket = ticket.filter(|ticket| ticket.barcode.as_deref().is_some_and(is_token));
+        let ticket = ticket.ok_or_else(passes::no_pass)?;
+        if ticket.rules.status != TicketStatus::Active {
+            let message = "the ticket is not good: its guest is sent nothing until it is made good again";
+            return Err(Error::conflict("ticket_not_active", message));
         }
-        // 3. The run, one line.
+        // 3. The run that is on its way, or a new one; one line.
+        let newest_run = newest(tx, &guest)?;
+        newest_run.iter().try_for_each(|run| not_too_often(run, now))?;
+        let open = newest_run.filter(|run| run.state == RunState::Open);
         tx.stamp(&event.event_id)?;
-        if !passes::enqueue(tx, &event, &[(guest.guest_id.to_string(), Why::Resend)], now, &mut draw)? {
+        if open.is_none() && !passes::enqueue(tx, &event, &[(guest.guest_id.to_string(), Why::Resend)], now, &mut draw)?
+        {
             return Err(Error::conflict("event_over", "the event is over: passes are not sent any more"));
         }
         let said = json!({ "has_email": guest.email.is_some() });
         let entity = ("Guest", guest_id.as_str());
         tx.append_audit(line::of(&by, Some(&event.event_id), "pass_resent", entity, said))?;
-        newest(tx, &guest)
+        let run = match open {
+            Some(run) => Some(run),
+            None => newest(tx, &guest)?,
+        };
+        run.ok_or_else(|| Error::Bug("a run was made and is not there".into()))
     })
     .await?;
     app.bell.ring();
     Ok(run)
 }
 
-/// The run that was just made.
-fn newest(tx: &mut dyn crate::ports::Tx, guest: &GuestRecord) -> Result<RunRecord> {
-    let filter = crate::ports::RunFilter { subject: Some(guest.guest_id.to_string()), ..Default::default() };
-    let runs = tx.runs(&filter, &Page { limit: 1, cursor: None })?;
-    runs.items.into_iter().next().ok_or_else(|| Error::Bug("a run was made and is not there".into()))
+/// The newest run about the guest.
+fn newest(tx: &mut dyn Tx, guest: &GuestRecord) -> Result<Option<RunRecord>> {
+    let subject = [guest.guest_id.to_string()];
+    Ok(tx.newest_runs(&guest.event_id, passes::KIND, &subject)?.into_iter().next())
+}
+
+/// A finger that stays on the button, or a program that loops, fills no inbox. Counted from when the last one ended, by a
+/// clock: a stamp of the event may lie ahead of it.
+fn not_too_often(newest: &RunRecord, now: Timestamp) -> Result<()> {
+    let age_ms = now.since(newest.updated_at).max(0);
+    if newest.state == RunState::Done && passes::reason_of(newest) == Why::Resend && age_ms < RESEND_MS {
+        return Err(Error::Later { code: "rate_limited", retry_after_ms: RESEND_MS - age_ms });
+    }
+    Ok(())
 }

@@ -74,7 +74,8 @@ fn with_what_is_owed(tx: &mut dyn Tx, event: &EventRecord, guests: &[(String, Wh
     Ok(guests.iter().filter_map(now).collect())
 }
 
-fn reason_of(run: &RunRecord) -> Why {
+/// Why a run was made.
+pub(crate) fn reason_of(run: &RunRecord) -> Why {
     let input: Value = serde_json::from_str(&run.input).unwrap_or_default();
     input["why"].as_str().and_then(Why::parse).unwrap_or(Why::New)
 }

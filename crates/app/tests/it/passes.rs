@@ -1,5 +1,7 @@
 //! Passes: what sends one, what sends none, and what a crash leaves behind.
 
+mod resend;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};

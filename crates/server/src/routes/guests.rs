@@ -336,12 +336,13 @@ async fn update(
     Ok(Json(guests::update(&state.app, &caller, guest_id, patch).await?.into()))
 }
 
-/// Sends a guest's pass again. For a guest without e-mail the pass is made, and its link can be shared.
+/// Sends a guest's pass again, once a minute at most; where it is on its way already, that run is the answer. For a guest without e-mail the pass is made, and its link can be shared.
 #[utoipa::path(post, path = "/api/guests/{id}/resend", tag = "organisers",
     params(("id" = String, Path, description = "Guest")), extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 202, description = "On its way: a run", body = RunView),
     (status = 404, description = "No such guest", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 409, description = "`code_of_another`: the guest's code was not made here; `event_over`", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 409, description = "`code_of_another`: the guest's code was not made here; `ticket_not_active`; `event_over`", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 429, description = "`rate_limited`: it was sent again less than a minute ago", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
 async fn resend(
     State(state): State<AppState>,

@@ -1,0 +1,54 @@
+//! Sending a pass again: of whom, and how often.
+
+use super::*;
+
+#[test]
+fn the_pass_of_a_ticket_that_is_not_good_is_not_sent_again() {
+    let office = Office::new();
+    let (app, owner) = (&office.world.app, &office.world.owner);
+    let (guest, _) = office.guest(ana());
+    office.work();
+    office.letters();
+    for status in [TicketStatus::Voided, TicketStatus::Refunded] {
+        office.change(&guest, GuestPatch { ticket_status: Some(status), ..GuestPatch::default() });
+        assert_eq!(code(now(guests::resend(app, owner, guest.guest_id.clone()))), "ticket_not_active", "{status}");
+    }
+    office.change(&guest, GuestPatch { ticket_status: Some(TicketStatus::Active), ..GuestPatch::default() });
+    office.work();
+    assert_eq!(office.subjects(), [""; 0], "nothing was promised, so nothing goes out by itself");
+    now(guests::resend(app, owner, guest.guest_id)).unwrap();
+    office.work();
+    assert_eq!(office.subjects(), ["ana@x.example: Your pass for Festival"]);
+    office.world.is_consistent();
+}
+
+#[test]
+fn a_pass_that_is_asked_for_again_and_again_is_mailed_once_a_minute() {
+    let office = Office::new();
+    let (app, owner) = (&office.world.app, &office.world.owner);
+    let (guest, _) = office.guest(ana());
+    let resend = || now(guests::resend(app, owner, guest.guest_id.clone()));
+    let first = office.runs().remove(0).run_id;
+    for _ in 0..10 {
+        assert_eq!(resend().unwrap().run_id, first, "that one is on its way");
+    }
+    office.work();
+    assert_eq!(office.subjects(), ["ana@x.example: Your pass for Festival"]);
+    assert_ne!(resend().unwrap().run_id, first, "that one is done");
+    office.work();
+    assert_eq!(office.letters().len(), 1);
+    office.world.pass(20_000);
+    let later = admit_app::error::Error::Later { code: "rate_limited", retry_after_ms: 40_000 };
+    assert_eq!(resend(), Err(later));
+    // A change goes out whatever was asked for, and what is asked for then is the run of the change.
+    office.change(&guest, GuestPatch { email: Some(Some("b@x.example".into())), ..GuestPatch::default() });
+    let newest = office.runs().remove(0).run_id;
+    assert_eq!(resend().unwrap().run_id, newest);
+    office.work();
+    assert_eq!(office.subjects(), ["b@x.example: Your pass for Festival"]);
+    office.world.pass(60_000);
+    resend().unwrap();
+    office.work();
+    assert_eq!(office.letters().len(), 1);
+    office.world.is_consistent();
+}
