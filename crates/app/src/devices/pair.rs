@@ -220,9 +220,15 @@ fn decide(tx: &mut dyn Tx, secret: &Secret, attempt: &Attempt<'_>, draw: &mut Dr
     let unused = keys
         .iter()
         .any(|key| key.paired_by == Some(token.token_hash) && key.first_used_at.is_none() && key.replaced_at.is_none());
+    let own = command.api_key.as_deref().map(token_hash);
+    let proven = keys.iter().any(|key| Some(key.token_hash) == own && opens(key, now));
     let repeat = unused && first.is_some_and(|at| now.since(at) <= PAIRING_TOKEN_MS);
     if !repeat {
         let bound_elsewhere = token.device_id.is_some() && !bound;
+        // Whose code it is, and proves it, is nobody else: no alarm. The id alone proves nothing.
+        if first.is_some() && proven {
+            return Ok(Decided::UsedUp);
+        }
         if first.is_some() || bound_elsewhere || token.used_by.len() >= token.uses as usize {
             return refuse(tx, attempt, &token, "pairing_token_used", Decided::UsedUp);
         }
@@ -231,8 +237,6 @@ fn decide(tx: &mut dyn Tx, secret: &Secret, attempt: &Attempt<'_>, draw: &mut Dr
         }
     }
     // 2. Is the id free, or the device's own? Only an organiser's approval brings a revoked one back.
-    let own = command.api_key.as_deref().map(token_hash);
-    let proven = keys.iter().any(|key| Some(key.token_hash) == own && opens(key, now));
     if let Some(device) = device.as_ref().filter(|device| device.state == DeviceState::Revoked) {
         let later = device.revoked_at.is_none_or(|at| token.created_at >= at);
         if !(bound && token.claim_hash.is_some() && later && device.lost_since.is_none()) {

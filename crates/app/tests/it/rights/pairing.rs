@@ -72,6 +72,33 @@ fn d11_the_second_user_of_a_code_fails_and_staff_see_whose_code_it_was() {
     world.is_consistent();
 }
 
+/// A phone whose camera falls on its own old code is no thief. Its id is written on it, so that alone proves nothing.
+#[test]
+fn a_device_that_shows_its_own_used_code_raises_no_alarm_if_it_proves_itself() {
+    let world = World::new();
+    let (old, new) = (token(&world, None), token(&world, None));
+    let first = pair(&world, &old, "p", None).unwrap();
+    let second = pair(&world, &new, "p", Some(&first.api_key)).unwrap();
+    let before = world.ledger();
+    for code_shown in [&old, &new] {
+        world.pass(6 * MINUTE);
+        assert_eq!(code(pair(&world, code_shown, "p", Some(&second.api_key))), "pairing_token_used");
+        assert_eq!((device(&world, "p").code_reused_at, world.ledger()), (None, before.clone()));
+    }
+    // With no key, or another's, it may be anybody.
+    let other = pair(&world, &token(&world, None), "q", None).unwrap();
+    for (minute, key) in [None, Some(other.api_key.as_str()), Some("admit_dk_made_up")].into_iter().enumerate() {
+        world.pass(MINUTE);
+        assert_eq!(code(pair(&world, &old, "p", key)), "pairing_token_used");
+        assert_eq!(device(&world, "p").code_reused_at, Some(at((13 + minute as i64) * MINUTE)));
+    }
+    // Another device with a good key of its own is not the owner.
+    world.pass(MINUTE);
+    assert_eq!(code(pair(&world, &old, "q", Some(&other.api_key))), "pairing_token_used");
+    assert_eq!(device(&world, "p").code_reused_at, Some(at(16 * MINUTE)));
+    world.is_consistent();
+}
+
 /// Whoever once saw a code could otherwise fill the ledger with it, without signing in.
 #[test]
 fn a_code_used_again_and_again_is_put_on_record_once_a_minute() {
