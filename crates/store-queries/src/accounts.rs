@@ -27,6 +27,9 @@ statements! {
     DELETE_USER = "DELETE FROM users WHERE user_id = $1 AND NOT EXISTS (SELECT 1 FROM members WHERE members.user_id = users.user_id)";
     /// Sets a user's password.
     SET_PASSWORD = "UPDATE users SET password_hash = $2 WHERE user_id = $1";
+    /// The hash of a member's password.
+    PASSWORD_HASH = "SELECT u.password_hash FROM members m JOIN users u ON u.user_id = m.user_id
+        WHERE m.organization_id = $1 AND m.user_id = $2";
     /// Ends a user's sessions, whatever the organisation.
     DELETE_SESSIONS = "DELETE FROM credentials WHERE organization_id IN (SELECT organization_id FROM members WHERE user_id = $1)
         AND kind = 'session' AND holder = $1";
@@ -187,6 +190,10 @@ impl<D: Driver> TxAccounts for SqlTx<'_, D> {
         self.with(|driver, _| driver.run_for(RunFor::User(user_id)))?;
         self.execute(&DELETE_SESSIONS, &[user_id.into()])?;
         self.with(|driver, organization_id| driver.run_for(RunFor::Organization(organization_id)))
+    }
+    fn password_hash(&mut self, user_id: &UserId) -> Result<Option<String>> {
+        let id = self.organization_id.clone();
+        self.one(&PASSWORD_HASH, &[(&id).into(), user_id.into()], Row::text)
     }
     fn members(&mut self) -> Result<Vec<MemberRecord>> {
         let id = self.organization_id.clone();

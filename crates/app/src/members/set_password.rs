@@ -18,6 +18,7 @@ pub async fn set_password(app: &App, caller: &UserCaller, new: &str) -> Result<(
     let hash = password::hash(new, app.draw().bytes())?;
     let by = caller.clone();
     write(&*app.store, Scope::organization(&caller.organization_id), move |tx| {
+        tx.hold_organization()?;
         tx.set_password(&by.user_id, &hash)?;
         tx.append_audit(line::of(&by, None, "password_changed", ("User", by.user_id.as_str()), json!({})))
     })

@@ -32,6 +32,8 @@ pub trait TxAccounts {
     fn insert_member(&mut self, user: &UserRecord, role: Role) -> Result<()>;
     /// Sets a user's password, and ends every session of theirs, in other organisations too: who knew the old one is out.
     fn set_password(&mut self, user_id: &UserId, password_hash: &str) -> Result<()>;
+    /// The hash of a member's password as it is now.
+    fn password_hash(&mut self, user_id: &UserId) -> Result<Option<String>>;
     /// Members, oldest first.
     fn members(&mut self) -> Result<Vec<MemberRecord>>;
     /// One member.

@@ -46,7 +46,8 @@ pub fn check(candidate: &Candidate, password: &str) -> Result<()> {
 }
 
 /// Step 3: opens a session of the organisation asked for, else of the one they joined first. One session, one
-/// organisation (spec §3). Call it only after [`check`] said yes.
+/// organisation (spec §3). Call it only after [`check`] said yes. Where the password was changed since the look-up, that yes is
+/// worth nothing: who knew the old one is out (`wrong_credentials`).
 pub async fn create(app: &App, candidate: Candidate, organization_id: Option<OrganizationId>) -> Result<NewSession> {
     let (user, organizations) = candidate.found.ok_or_else(wrong)?;
     let organization_id = match organization_id {
@@ -66,7 +67,12 @@ pub async fn create(app: &App, candidate: Candidate, organization_id: Option<Org
         created_at: now,
     };
     let caller = write(&*app.store, Scope::organization(&organization_id), move |tx| {
+        // A change of the password holds the same order: it is seen here, or it ends this session.
+        tx.hold_organization()?;
         let member = tx.member(&user.user_id)?.ok_or_else(wrong)?;
+        if tx.password_hash(&user.user_id)?.as_ref() != Some(&user.password_hash) {
+            return Err(wrong());
+        }
         let organization_id = credential.organization_id.clone();
         let caller = UserCaller { organization_id, user_id: member.user_id, role: member.role };
         tx.insert_credential(&credential)?;

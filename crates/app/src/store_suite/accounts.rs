@@ -92,6 +92,8 @@ pub async fn a_new_password_ends_its_users_sessions(store: TestStore) {
     let password =
         async |user: &str| store.sign_in(format!("{user}@example.org")).await.unwrap().unwrap().0.password_hash;
     assert_eq!(password("o-owner").await, "new");
+    let held = look(&store, |tx| Ok((tx.password_hash(&id("o-owner"))?, tx.password_hash(&id("p-owner"))?))).await;
+    assert_eq!(held, (Some("new".to_owned()), None), "as it is now, of a member of one's own");
     assert_ne!(password("p-owner").await, "new");
     let result = write(&*store, Scope::organization(&id("o")), |tx| tx.set_password(&id("nobody"), "new")).await;
     assert_eq!(result, Err(Error::NotFound { what: "user" }));

@@ -61,6 +61,16 @@ fn a_new_password_is_the_only_one_and_ends_every_session() {
 }
 
 #[test]
+fn a_sign_in_under_way_does_not_outlive_its_password() {
+    let world = World::new();
+    let candidate = now(sessions::look_up(&world.app, "owner@home.example")).unwrap();
+    sessions::check(&candidate, "correct horse battery").unwrap();
+    now(members::set_password(&world.app, &world.owner, "another horse battery")).unwrap();
+    assert_eq!(code(now(sessions::create(&world.app, candidate, None))), "wrong_credentials");
+    assert!(sign_in(&world, "owner@home.example", "another horse battery").is_ok());
+}
+
+#[test]
 fn a_session_is_of_one_organisation_and_only_of_ones_own() {
     let world = World::new();
     let (other, _) = world.other();
