@@ -62,7 +62,7 @@ pub async fn receive(app: &App, caller: &WebhookCaller, digest: [u8; 32], messag
         };
         // 4. The guest, the ledger's line, how far the row is known, the answer.
         let ticket = ticket_of(tx, &by, &row)?;
-        record(tx, &by, &row, status, ticket.as_ref())?;
+        record(tx, &by, status, ticket.as_ref())?;
         if status != WebhookStatus::Ignored {
             tx.put_webhook_row(&reached(&by, &row, known, now))?;
         }
@@ -170,14 +170,9 @@ fn name_of(tx: &mut dyn Tx, by: &WebhookCaller, row: &Row) -> Result<Option<Stri
     }))
 }
 
-/// A line for what changed something, and for a deleted row: its ticket is as good as before, and somebody may ask why.
-fn record(
-    tx: &mut dyn Tx,
-    by: &WebhookCaller,
-    row: &Row,
-    status: WebhookStatus,
-    ticket: Option<&TicketRecord>,
-) -> Result<()> {
+/// A line for what changed something, and for a deleted row: its ticket is as good as before, and somebody may ask why. The
+/// row's own id stays out of it: it may be an address, and the ledger forgets nothing.
+fn record(tx: &mut dyn Tx, by: &WebhookCaller, status: WebhookStatus, ticket: Option<&TicketRecord>) -> Result<()> {
     let action = match status {
         WebhookStatus::Created | WebhookStatus::Updated => "guest_received",
         WebhookStatus::Recorded => "guest_row_deleted",
@@ -192,7 +187,7 @@ fn record(
         action,
         entity_type: "Guest",
         entity_id: guest_id.map(ToString::to_string).unwrap_or_default(),
-        changes: json!({ "status": status.as_str(), "external_id": row.external_id }).to_string(),
+        changes: json!({ "status": status.as_str() }).to_string(),
         metadata: json!({ "webhook_endpoint_id": by.endpoint_id, "webhook_id": by.webhook_id }).to_string(),
     })
 }

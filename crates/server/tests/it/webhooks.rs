@@ -235,6 +235,56 @@ async fn a_deleted_row_is_on_record_and_its_ticket_stays_good() {
     assert_eq!((&answer["status"], &answer["guest_id"]), (&json!("recorded"), &json!(null)), "nobody knew it");
 }
 
+/// The ledger forgets nothing, and a table's key may be an address.
+#[tokio::test]
+async fn the_ledger_names_a_row_by_its_guest_and_not_by_its_own_id() {
+    let server = TestServer::start().await;
+    let endpoint = Endpoint::new(&server).await;
+    let of = |id: &str, name: &str| json!({ "id": id, "name": name, "email": id });
+    let made = endpoint.send(&server, "m1", &change("INSERT", &of("ana@secret.example", "Ana"), 1)).await;
+    let made = read(made, 200).await;
+    endpoint.take(&server, "m2", change("UPDATE", &of("ana@secret.example", "Anna"), 2)).await;
+    for (message, id) in [("m3", "ana@secret.example"), ("m4", "nobody@secret.example")] {
+        let gone = json!({ "type": "DELETE", "old_record": of(id, "Anna"), "sequence": 3 });
+        assert_eq!(endpoint.take(&server, message, gone).await, "recorded");
+    }
+    let ledger = get(&server, "/api/audit?event_id={event}").await;
+    assert!(!ledger.to_string().contains("secret.example"), "{ledger}");
+    let lines = ledger["items"].as_array().unwrap().iter();
+    let of_rows = lines.filter(|line| line["action"].as_str().unwrap().starts_with("guest_r"));
+    let entities: Vec<&Value> = of_rows.map(|line| &line["entity_id"]).collect();
+    let ana = &made["guest_id"];
+    assert_eq!(entities, [&json!(""), ana, ana, ana], "newest first; nobody knew the last row");
+}
+
+/// Who unsubscribed, or asked to be forgotten: the row stays, its addresses go.
+#[tokio::test]
+async fn a_row_whose_addresses_are_taken_away_loses_them_here_and_is_sent_nothing() {
+    let server = TestServer::start().await;
+    let endpoint = Endpoint::new(&server).await;
+    let was = json!({ "id": 7, "name": "Ana", "email": "ana@example.org", "phone": "+49 30 1234567" });
+    let is = json!({ "id": 7, "name": "Ana", "email": null, "phone": null });
+    endpoint.take(&server, "m1", change("INSERT", &was, 1)).await;
+    let runs = get(&server, "/api/events/{event}/runs").await["items"].as_array().unwrap().len();
+    let old = json!({ "email": "ana@example.org", "phone": "+49 30 1234567" });
+    let erased = json!({ "type": "UPDATE", "record": is, "old_record": old, "sequence": 2 });
+    let answer = read(endpoint.send(&server, "m2", &erased).await, 200).await;
+    assert_eq!(answer["status"], "updated");
+    let guest = get(&server, &format!("/api/guests/{}", answer["guest_id"].as_str().unwrap())).await;
+    assert_eq!((&guest["email"], &guest["phone"]), (&json!(null), &json!(null)));
+    let after = get(&server, "/api/events/{event}/runs").await["items"].as_array().unwrap().len();
+    assert_eq!(after, runs, "nothing new is on its way");
+    let gone = json!({ "type": "DELETE", "old_record": is, "sequence": 3 });
+    assert_eq!(endpoint.take(&server, "m3", gone).await, "recorded");
+    // A nameless guest was called by their address: that goes as well.
+    let named_so = json!({ "id": 8, "name": null, "email": "bo@example.org", "phone": null });
+    endpoint.take(&server, "m4", change("INSERT", &named_so, 4)).await;
+    let is = json!({ "id": 8, "name": null, "email": null, "phone": null });
+    let erased = json!({ "type": "UPDATE", "record": is, "old_record": { "email": "bo@example.org" }, "sequence": 5 });
+    assert_eq!(endpoint.take(&server, "m5", erased).await, "updated");
+    assert_eq!(guests(&server).await[0], ("8".into(), None, 1, "8".into()));
+}
+
 #[tokio::test]
 async fn a_guest_from_a_file_and_from_the_database_is_one_by_their_id() {
     let server = TestServer::start().await;
