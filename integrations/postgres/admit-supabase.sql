@@ -89,16 +89,25 @@ END $$;
 
 DROP TRIGGER IF EXISTS handle_guest_qr_webhook ON guests;
 CREATE TRIGGER handle_guest_qr_webhook
-AFTER INSERT OR UPDATE ON guests
+AFTER INSERT ON guests
 FOR EACH ROW
 WHEN (NEW.email IS NOT NULL OR NEW.phone IS NOT NULL)
 EXECUTE FUNCTION admit.handle_guest_qr_webhook();
 
+-- Who loses both addresses (who unsubscribed, who asked to be forgotten) is told of once more, so that they go in Admit too.
+DROP TRIGGER IF EXISTS handle_guest_qr_webhook_updated ON guests;
+CREATE TRIGGER handle_guest_qr_webhook_updated
+AFTER UPDATE ON guests
+FOR EACH ROW
+WHEN (OLD.email IS NOT NULL OR OLD.phone IS NOT NULL OR NEW.email IS NOT NULL OR NEW.phone IS NOT NULL)
+EXECUTE FUNCTION admit.handle_guest_qr_webhook();
+
+-- Admit puts a deleted row on record and voids nothing: a ticket is voided in Admit, by a person. Whoever has neither address
+-- by then may have had one before.
 DROP TRIGGER IF EXISTS handle_guest_qr_webhook_deleted ON guests;
 CREATE TRIGGER handle_guest_qr_webhook_deleted
 AFTER DELETE ON guests
 FOR EACH ROW
-WHEN (OLD.email IS NOT NULL OR OLD.phone IS NOT NULL)
 EXECUTE FUNCTION admit.handle_guest_qr_webhook();
 
 COMMIT;

@@ -4,10 +4,10 @@
 --
 --     psql "$YOUR_DATABASE" -v ON_ERROR_STOP=1 -f admit.sql
 --
--- It adds a schema `admit` with an outbox, and two triggers to the table `guests` of your search path. A change and its line
+-- It adds a schema `admit` with an outbox, and three triggers to the table `guests` of your search path. A change and its line
 -- in the outbox are committed together. `admit relay` carries the lines to Admit (docs/guides/supabase.md).
 --
--- Another table, or another column for the row's id: change the two lines marked HERE.
+-- Another table, or another column for the row's id: change the lines marked HERE.
 
 BEGIN;
 
@@ -62,17 +62,25 @@ END $$;
 
 DROP TRIGGER IF EXISTS handle_guest_qr_webhook ON guests;
 CREATE TRIGGER handle_guest_qr_webhook
-AFTER INSERT OR UPDATE ON guests                                     -- HERE: your table
+AFTER INSERT ON guests                                               -- HERE: your table
 FOR EACH ROW
 WHEN (NEW.email IS NOT NULL OR NEW.phone IS NOT NULL)
 EXECUTE FUNCTION admit.handle_guest_qr_webhook('id');                -- HERE: the column with the row's id
 
--- Admit puts a deleted row on record and voids nothing: a ticket is voided in Admit, by a person.
+-- Who loses both addresses (who unsubscribed, who asked to be forgotten) is told of once more, so that they go in Admit too.
+DROP TRIGGER IF EXISTS handle_guest_qr_webhook_updated ON guests;
+CREATE TRIGGER handle_guest_qr_webhook_updated
+AFTER UPDATE ON guests                                               -- HERE
+FOR EACH ROW
+WHEN (OLD.email IS NOT NULL OR OLD.phone IS NOT NULL OR NEW.email IS NOT NULL OR NEW.phone IS NOT NULL)
+EXECUTE FUNCTION admit.handle_guest_qr_webhook('id');                -- HERE
+
+-- Admit puts a deleted row on record and voids nothing: a ticket is voided in Admit, by a person. Whoever has neither address
+-- by then may have had one before.
 DROP TRIGGER IF EXISTS handle_guest_qr_webhook_deleted ON guests;
 CREATE TRIGGER handle_guest_qr_webhook_deleted
 AFTER DELETE ON guests                                               -- HERE
 FOR EACH ROW
-WHEN (OLD.email IS NOT NULL OR OLD.phone IS NOT NULL)
 EXECUTE FUNCTION admit.handle_guest_qr_webhook('id');                -- HERE
 
 -- A column that is not there would silence every row.

@@ -38,6 +38,22 @@ async fn a_guests_later_lines_are_due_when_the_first_one_is() {
     assert_eq!((outbox.due(10).await.unwrap().len(), outbox.next_in().await.unwrap()), (1, Some(0)));
 }
 
+/// Whoever lost their addresses stays known to Admit with them otherwise, and so does whoever is deleted after that.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_row_that_loses_its_addresses_is_told_of_and_so_is_its_end() {
+    let address = theirs().await;
+    for act in ["add_guest(1, 'Ana', 1)", "strip_guest(1)", "change_guest(1, 2)", "drop_guest(1)"] {
+        run(&address, &format!("SELECT {act}")).await;
+    }
+    run(&address, "SELECT must_have_told(1, '{INSERT,UPDATE,DELETE}')").await;
+    // Who never had an address is told of once they have one.
+    run(&address, "SELECT add_nobody(2)").await;
+    run(&address, "SELECT change_guest(2, 2)").await;
+    run(&address, "SELECT must_have_told(2, NULL)").await;
+    run(&address, "SELECT mend_guest(2)").await;
+    run(&address, "SELECT must_have_told(2, '{UPDATE}')").await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_update_tells_what_changed_and_a_long_id_stops_no_row() {
     let address = theirs().await;

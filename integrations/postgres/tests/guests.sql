@@ -27,5 +27,8 @@ CREATE FUNCTION spoil_guest(n INT) RETURNS VOID LANGUAGE sql AS $$
   UPDATE guests SET email = 'no address' WHERE id = md5(n::text)::uuid $$;
 CREATE FUNCTION mend_guest(n INT) RETURNS VOID LANGUAGE sql AS $$
   UPDATE guests SET email = 'guest-' || n || '@example.org' WHERE id = md5(n::text)::uuid $$;
+-- Who unsubscribed: the row stays without its addresses.
+CREATE FUNCTION strip_guest(n INT) RETURNS VOID LANGUAGE sql AS $$
+  UPDATE guests SET email = NULL, phone = NULL WHERE id = md5(n::text)::uuid $$;
 CREATE FUNCTION drop_guest(n INT) RETURNS VOID LANGUAGE sql AS $$
   DELETE FROM guests WHERE id = md5(n::text)::uuid $$;

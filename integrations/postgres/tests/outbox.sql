@@ -22,6 +22,9 @@ CREATE FUNCTION must_be_left(many INT) RETURNS VOID LANGUAGE sql AS $$
 CREATE FUNCTION must_be_put_off(n INT, why TEXT) RETURNS VOID LANGUAGE sql AS $$
   SELECT must((SELECT array_agg(tries > 0 AND problem LIKE why ORDER BY sequence) FROM admit.outbox
     WHERE guest_key = md5(n::text)::uuid::text AND done_at IS NULL) = ARRAY[true, false], 'the first does not say why, or not it alone') $$;
+CREATE FUNCTION must_have_told(n INT, what TEXT[]) RETURNS VOID LANGUAGE sql AS $$
+  SELECT must((SELECT array_agg(message ->> 'type' ORDER BY sequence) FROM admit.outbox
+    WHERE guest_key = md5(n::text)::uuid::text) IS NOT DISTINCT FROM what, 'something else was told of the row') $$;
 CREATE FUNCTION must_tell_what_changed(n INT) RETURNS VOID LANGUAGE sql AS $$
   SELECT must((SELECT array_agg(told ORDER BY told) FROM admit.outbox, jsonb_object_keys(message -> 'old_record') AS told
     WHERE message ->> 'type' = 'UPDATE' AND guest_key = md5(n::text)::uuid::text) = '{party_size,updated_at}',

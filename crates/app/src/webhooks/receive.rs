@@ -164,9 +164,15 @@ fn name_of(tx: &mut dyn Tx, by: &WebhookCaller, row: &Row) -> Result<Option<Stri
         let stand_ins = [&guest.email, &guest.phone, &guest.external_id];
         row.cell("name") == Some("") && stand_ins.into_iter().any(|text| text.as_ref() == Some(&guest.name))
     };
-    Ok(guest.map(|guest| match row.stand_in().filter(|_| is_stand_in(&guest)) {
-        Some(stand_in) => stand_in.to_owned(),
-        None => guest.name,
+    // An address that was taken away is no name either.
+    let is_gone = |guest: &GuestRecord| {
+        let addresses = [("email", &guest.email), ("phone", &guest.phone)];
+        addresses.into_iter().any(|(field, text)| text.as_ref() == Some(&guest.name) && row.cell(field) == Some(""))
+    };
+    Ok(guest.map(|guest| match row.stand_in() {
+        Some(stand_in) if is_stand_in(&guest) => stand_in.to_owned(),
+        None if row.cell("name") == Some("") && is_gone(&guest) => row.external_id.clone(),
+        _ => guest.name,
     }))
 }
 
