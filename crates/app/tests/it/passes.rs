@@ -509,9 +509,9 @@ fn without_the_servers_address_a_pass_waits_and_says_why() {
         office.world.pass(HOUR);
     }
     let run = office.runs().pop().unwrap();
+    assert_eq!((run.state, run.tries), (RunState::Open, 0));
     assert_eq!(run.step.as_deref(), Some("generate-qr-png"));
     assert!(run.problem.unwrap().contains("PUBLIC_URL"));
-    assert_eq!((run.state, run.tries), (RunState::Open, 0));
 }
 
 #[test]
