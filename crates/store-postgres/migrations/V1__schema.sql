@@ -235,6 +235,7 @@ CREATE TABLE tickets (
   valid_from BIGINT,
   expires_at BIGINT,
   barcode TEXT COLLATE "C",
+  drawn BOOLEAN NOT NULL,
   hashes BYTEA NOT NULL,
   import_key TEXT COLLATE "C",
   guest_id TEXT COLLATE "C",

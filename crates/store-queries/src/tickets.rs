@@ -21,7 +21,7 @@ use crate::value::{Row, Value};
 
 macro_rules! ticket_columns {
     () => {
-        "t.ticket_id, t.event_id, t.status, t.entry_limit, t.gate_ids, t.zone, t.valid_from, t.expires_at, t.barcode, t.hashes, \
+        "t.ticket_id, t.event_id, t.status, t.entry_limit, t.gate_ids, t.zone, t.valid_from, t.expires_at, t.barcode, t.drawn, t.hashes, \
          t.import_key, t.guest_id, t.rules_serial, t.created_at"
     };
 }
@@ -79,13 +79,13 @@ bulks! {
     /// Makes tickets.
     INSERT_TICKETS = "tickets" {
         organization_id: Text, ticket_id: Text, event_id: Text, status: Text, entry_limit: Int, gate_ids: Text, zone: Text,
-        valid_from: Int, expires_at: Int, barcode: Text, hashes: Blob, import_key: Text, guest_id: Text,
+        valid_from: Int, expires_at: Int, barcode: Text, drawn: Bool, hashes: Blob, import_key: Text, guest_id: Text,
         rules_serial: Int, created_at: Int,
     };
     /// Overwrites tickets.
     UPDATE_TICKETS = "tickets" {
         organization_id: Text, ticket_id: Text, event_id: Text, status: Text, entry_limit: Int, gate_ids: Text, zone: Text,
-        valid_from: Int, expires_at: Int, barcode: Text, hashes: Blob, import_key: Text, guest_id: Text,
+        valid_from: Int, expires_at: Int, barcode: Text, drawn: Bool, hashes: Blob, import_key: Text, guest_id: Text,
         rules_serial: Int, created_at: Int,
     }, "ON CONFLICT (organization_id, ticket_id) DO UPDATE SET status = excluded.status, entry_limit = excluded.entry_limit,
         gate_ids = excluded.gate_ids, zone = excluded.zone, valid_from = excluded.valid_from, expires_at = excluded.expires_at,
@@ -112,6 +112,7 @@ fn read_ticket(row: &mut Row) -> Result<TicketRecord> {
             expires_at: row.option(Row::at)?,
         },
         barcode: row.option(Row::text)?,
+        drawn: row.bool()?,
         barcode_hashes: row.blob().and_then(|bytes| split_hashes(&bytes))?,
         import_key: row.option(Row::text)?,
         guest_id: row.option(Row::parsed)?,
@@ -127,7 +128,7 @@ fn split_hashes(bytes: &[u8]) -> Result<Vec<BarcodeHash>> {
         Err(Error::Bug("a ticket's hashes are damaged".into()))
     }
 }
-fn ticket_values<'a>(organization_id: Value<'a>, ticket: &'a TicketRecord) -> [Value<'a>; 15] {
+fn ticket_values<'a>(organization_id: Value<'a>, ticket: &'a TicketRecord) -> [Value<'a>; 16] {
     let hashes: Vec<u8> = ticket.barcode_hashes.iter().flat_map(|hash| hash.0).collect();
     [
         organization_id,
@@ -140,6 +141,7 @@ fn ticket_values<'a>(organization_id: Value<'a>, ticket: &'a TicketRecord) -> [V
         ticket.rules.valid_from.into(),
         ticket.rules.expires_at.into(),
         ticket.barcode.as_ref().into(),
+        ticket.drawn.into(),
         hashes.into(),
         ticket.import_key.as_ref().into(),
         ticket.guest_id.as_ref().into(),

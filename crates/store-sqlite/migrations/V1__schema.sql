@@ -234,6 +234,7 @@ CREATE TABLE tickets (
   valid_from INTEGER,
   expires_at INTEGER,
   barcode TEXT,
+  drawn INTEGER NOT NULL,
   hashes BLOB NOT NULL,
   import_key TEXT,
   guest_id TEXT,

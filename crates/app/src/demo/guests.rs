@@ -87,6 +87,7 @@ fn one(n: usize, dice: [u8; 32], setting: &Setting<'_>, draw: &mut Draw) -> Resu
         },
         barcode_hashes: vec![BarcodeHash::of(&barcode)],
         barcode: Some(barcode),
+        drawn: true,
         import_key: Some(format!("id:demo-{n}")),
         guest_id: Some(guest_id),
         rules_serial: 0,

@@ -4,7 +4,6 @@ use admit_core::access::{Action, can};
 use admit_core::ids::GuestId;
 use admit_core::job::RunState;
 use admit_core::limits::RESEND_MS;
-use admit_core::pass::is_token;
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
 use serde_json::json;
@@ -43,8 +42,7 @@ pub async fn resend(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result
             Some(ticket_id) => tx.ticket(ticket_id)?,
             None => None,
         };
-        let ticket = ticket.filter(|ticket| ticket.barcode.as_deref().is_some_and(is_token));
-        let ticket = ticket.ok_or_else(passes::no_pass)?;
+        let ticket = ticket.filter(|ticket| ticket.drawn).ok_or_else(passes::no_pass)?;
         if ticket.rules.status != TicketStatus::Active {
             let message = "the ticket is not good: its guest is sent nothing until it is made good again";
             return Err(Error::conflict("ticket_not_active", message));

@@ -4,7 +4,6 @@ use admit_core::access::{Action, can};
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::GuestId;
 use admit_core::incident::Subject;
-use admit_core::pass::is_token;
 
 use super::list::Listing;
 use crate::caller::UserCaller;
@@ -50,7 +49,7 @@ pub async fn show(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result<S
 
 /// The code of a ticket, where it opens the ticket's own page.
 async fn opened_by(app: &App, ticket: &TicketRecord) -> Result<Option<String>> {
-    let Some(code) = ticket.barcode.as_deref().filter(|code| is_token(code)) else { return Ok(None) };
+    let Some(code) = ticket.barcode.as_deref().filter(|_| ticket.drawn) else { return Ok(None) };
     let credential = app.store.credential(BarcodeHash::of(code).0).await?;
     let opens =
         credential.is_some_and(|one| one.kind == CredentialKind::Pass && one.holder == ticket.ticket_id.as_str());

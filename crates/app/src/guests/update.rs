@@ -2,7 +2,6 @@
 
 use admit_core::access::{Action, can};
 use admit_core::ids::{GuestId, GuestListId};
-use admit_core::pass::is_token;
 use admit_core::ticket::{TicketRules, TicketStatus};
 use serde_json::{Map, Value, json};
 
@@ -174,7 +173,7 @@ fn with_key(
 ) -> Result<(TicketRecord, bool)> {
     let by_id = match &ticket.import_key {
         Some(key) => keys::is_of_external_id(key),
-        None => ticket.barcode.as_deref().is_some_and(is_token),
+        None => ticket.drawn,
     };
     let organisers = ticket.import_key.as_deref().is_some_and(keys::is_of_event) && !can(by.role, Action::ManageGuests);
     if after.external_id != before.external_id && by_id && organisers {

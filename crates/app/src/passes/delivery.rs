@@ -7,7 +7,7 @@ use admit_core::barcode::BarcodeHash;
 use admit_core::event::EventStatus;
 use admit_core::ids::GuestId;
 use admit_core::limits::PASS_RUNS;
-use admit_core::pass::{self, is_token};
+use admit_core::pass;
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
 use futures_util::FutureExt as _;
@@ -85,7 +85,7 @@ async fn insert_qr_code(steps: &mut Steps) -> StepResult<String> {
     let scope = Scope::organization(&organization_id);
     let given = steps.write(INSERT_QR_CODE, scope, move |tx| {
         let (_, ticket) = holder(tx, &guest_id)?;
-        let token = ticket.barcode.filter(|code| is_token(code)).ok_or_else(no_pass)?;
+        let token = ticket.barcode.filter(|_| ticket.drawn).ok_or_else(no_pass)?;
         let kept = tx.keep_pass(&CredentialRecord {
             token_hash: BarcodeHash::of(&token).0,
             organization_id: organization_id.clone(),

@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::event::EventStatus;
-use admit_core::pass::is_token;
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
 use serde_json::{Value, json};
@@ -95,7 +94,7 @@ pub(crate) fn enqueue_change(
         None => None,
     };
     // A code that came from elsewhere has no pass.
-    if !ticket.and_then(|ticket| ticket.barcode).is_some_and(|code| is_token(&code)) {
+    if !ticket.is_some_and(|ticket| ticket.drawn) {
         return Ok(());
     }
     let event = tx.event(&after.event_id)?.ok_or_else(|| Error::not_found("event"))?;

@@ -212,6 +212,7 @@ mod tests {
                 expires_at: None,
             },
             barcode: None,
+            drawn: false,
             barcode_hashes: Vec::new(),
             import_key: None,
             guest_id: None,

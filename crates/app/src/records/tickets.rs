@@ -49,6 +49,9 @@ pub struct TicketRecord {
     pub rules: TicketRules,
     /// The barcode we made or were given, as text where we may know it (an import may bring only hashes).
     pub barcode: Option<String>,
+    /// Its barcode was drawn here, so it has a pass: whoever comes with a code of their own has that from where it was made,
+    /// whatever it looks like.
+    pub drawn: bool,
     /// Every hash this ticket ever held, first to newest.
     pub barcode_hashes: Vec<BarcodeHash>,
     /// Row identity for repeated imports (spec §5): unique per event.

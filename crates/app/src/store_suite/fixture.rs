@@ -86,6 +86,7 @@ pub fn ticket(event_id: &str, name: &str) -> TicketRecord {
             expires_at: Some(at(1_900_000_000)),
         },
         barcode: Some(format!("code-{name}")),
+        drawn: false,
         barcode_hashes: vec![code(name)],
         import_key: Some(format!("key-{name}")),
         guest_id: None,

@@ -16,6 +16,7 @@ pub async fn tickets_come_back_as_they_were_made(store: TestStore) {
     with_event(&store).await;
     let bare = TicketRecord {
         barcode: None,
+        drawn: true,
         import_key: None,
         guest_id: Some(id("g")),
         barcode_hashes: vec![code("x"), code("y")],

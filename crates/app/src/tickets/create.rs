@@ -311,6 +311,7 @@ pub(crate) fn build(
         },
         barcode_hashes: vec![BarcodeHash::of(&barcode)],
         barcode: Some(barcode),
+        drawn: new.barcode.is_none(),
         import_key: None,
         guest_id: guest.as_ref().map(|guest| guest.guest_id.clone()),
         rules_serial: 0,

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{EventId, GuestListId, TicketId};
 use admit_core::limits::IMPORT_ERRORS;
-use admit_core::pass::is_token;
 use admit_core::rule::TicketChange;
 use admit_core::ticket::{TicketRules, TicketStatus};
 use admit_core::time::Timestamp;
@@ -238,6 +237,7 @@ impl Planning<'_> {
             rules,
             barcode_hashes: vec![BarcodeHash::of(&barcode)],
             barcode: Some(barcode),
+            drawn: row.barcode.is_none(),
             import_key: match &row.identity {
                 Identity::Key(key) => Some(key.clone()),
                 Identity::Code(_) => None,
@@ -299,7 +299,7 @@ impl Planning<'_> {
             return Ok(());
         }
         plan.updated += 1;
-        if let Some(guest) = guest.as_ref().filter(|_| before.barcode.as_deref().is_some_and(is_token)) {
+        if let Some(guest) = guest.as_ref().filter(|_| before.drawn) {
             let why = passes::why_changed(held.as_ref(), guest, (before.rules.status, rules.status));
             plan.passes.extend(why.map(|why| (guest.guest_id.to_string(), why)));
         }
