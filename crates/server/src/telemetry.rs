@@ -9,6 +9,8 @@ use prometheus_client::metrics::family::{Family, MetricConstructor};
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 /// Labels of `admit_scans_total`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -163,13 +165,11 @@ impl Metrics {
 /// Turns on the log on standard error: `RUST_LOG` chooses what (`standard` without it), `json` how. Answers `false` if a
 /// log was on.
 pub fn init(json: bool, standard: &str) -> bool {
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(standard));
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(standard));
     // The driver would write every statement's values at `debug`: guests' names and addresses, hashes of passwords.
-    let filter = ["tokio_postgres=info", "tokio_postgres::query=info", "tokio_postgres::prepare=info"]
-        .into_iter()
-        .filter_map(|quiet| quiet.parse().ok())
-        .fold(filter, tracing_subscriber::EnvFilter::add_directive);
+    let talks = filter.max_level_hint().is_none_or(|level| level > LevelFilter::INFO);
+    let quiet: &[&str] = if talks { &["tokio_postgres=info", "tokio_postgres::query=info"] } else { &[] };
+    let filter = quiet.iter().filter_map(|quiet| quiet.parse().ok()).fold(filter, EnvFilter::add_directive);
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(std::io::stderr().is_terminal())

@@ -39,7 +39,11 @@ pub(crate) fn make_private(path: &Path) -> Result<()> {
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(drop).map_err(|error| Error::Bug(format!("making {}: {error}", path.display())))
+    match options.open(path) {
+        // Another process made it meanwhile, or it was there.
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        made => made.map(drop).map_err(|error| Error::Bug(format!("making {}: {error}", path.display()))),
+    }
 }
 
 /// Sets a pragma and reads it back: SQLite ignores what it cannot do.
@@ -93,9 +97,7 @@ pub(crate) fn writer(path: Option<&Path>, options: &Options) -> Result<Connectio
     let conn = match path {
         Some(path) => {
             // An empty file is an empty database.
-            if !path.exists() {
-                make_private(path)?;
-            }
+            make_private(path)?;
             Connection::open(path)
         }
         None => Connection::open_in_memory(),
