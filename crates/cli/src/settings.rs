@@ -177,8 +177,8 @@ pub fn make_folder(folder: &Path) -> anyhow::Result<()> {
     builder.create(folder).with_context(|| format!("making {}", folder.display()))
 }
 
-/// Gives what a command made in the data folder to whom the folder belongs: run as root, it would leave files there that
-/// the server may not open. Where that is not allowed, the files are theirs who run the server, or nobody can help it.
+/// Gives what root made in somebody's data folder to whom the folder belongs: a server that runs as them could not open it.
+/// What belongs to anybody else stays theirs, a folder of root's gives nothing away, and a link is not followed.
 #[cfg(unix)]
 pub fn give_to_folders_owner(folder: &Path) {
     use std::os::unix::fs::MetadataExt as _;
@@ -186,8 +186,9 @@ pub fn give_to_folders_owner(folder: &Path) {
     let beside = ["-wal", "-shm"].map(|tail| format!("{DATABASE_FILE}{tail}"));
     let ours = [LOCK_FILE, SECRET_FILE, DATABASE_FILE].into_iter().chain(beside.iter().map(String::as_str));
     for path in ours.map(|name| folder.join(name)) {
-        if fs::symlink_metadata(&path).is_ok_and(|file| file.is_file() && file.uid() != owner.uid()) {
-            let _ = std::os::unix::fs::chown(&path, Some(owner.uid()), Some(owner.gid()));
+        let roots = fs::symlink_metadata(&path).is_ok_and(|file| file.is_file() && file.uid() == 0);
+        if roots && owner.uid() != 0 {
+            let _ = std::os::unix::fs::lchown(&path, Some(owner.uid()), Some(owner.gid()));
         }
     }
 }

@@ -149,6 +149,21 @@ fn what_root_makes_in_a_folder_belongs_to_whom_the_folder_does() {
     all_theirs();
 }
 
+/// As with a volume that a server may write to by its group.
+#[test]
+fn what_is_a_servers_in_a_folder_of_roots_stays_the_servers() {
+    const NOBODY: u32 = 65_534;
+    let folder = Folder::new("keeping-volume");
+    said(&ORGANISATION, &folder.0);
+    let database = folder.0.join("admit.db");
+    if std::os::unix::fs::chown(&database, Some(NOBODY), Some(NOBODY)).is_err() {
+        println!("skipped: only root may give a file away");
+        return;
+    }
+    said(&["rebuild", "--check"], &folder.0);
+    assert_eq!(fs::metadata(&database).unwrap().uid(), NOBODY);
+}
+
 #[test]
 fn the_demo_does_not_move_in_with_somebodys_data() {
     let folder = Folder::new("keeping-demo");
