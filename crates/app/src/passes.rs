@@ -21,7 +21,7 @@ pub use show::{Pass, opened, show};
 pub use why::Why;
 pub use words::{escaped, plain, when};
 
-pub(crate) use delivery::no_pass;
+pub(crate) use delivery::{is_over, no_pass};
 pub(crate) use enqueue::{enqueue, enqueue_change, enqueue_everybody, reason_of};
 pub(crate) use mailing::mailings;
 pub(crate) use show::OPENED;

@@ -108,6 +108,10 @@ const OBJECTS_FOLDER: &str = "objects";
 pub const SECRET_FILE: &str = "secret";
 /// File of the embedded database in the data folder.
 pub const DATABASE_FILE: &str = "admit.db";
+/// The files that SQLite keeps beside its database.
+pub fn database_beside() -> [String; 2] {
+    ["-wal", "-shm"].map(|tail| format!("{DATABASE_FILE}{tail}"))
+}
 /// What a restore sets aside: `admit.db.before-restore-1`.
 pub const ASIDE: &str = "before-restore";
 /// What a restore makes ready: `admit.db.arriving-1`.
@@ -183,7 +187,7 @@ pub fn make_folder(folder: &Path) -> anyhow::Result<()> {
 pub fn give_to_folders_owner(folder: &Path) {
     use std::os::unix::fs::MetadataExt as _;
     let Ok(owner) = fs::metadata(folder) else { return };
-    let beside = ["-wal", "-shm"].map(|tail| format!("{DATABASE_FILE}{tail}"));
+    let beside = database_beside();
     let ours = [LOCK_FILE, SECRET_FILE, DATABASE_FILE].into_iter().chain(beside.iter().map(String::as_str));
     for path in ours.map(|name| folder.join(name)) {
         let roots = fs::symlink_metadata(&path).is_ok_and(|file| file.is_file() && file.uid() == 0);

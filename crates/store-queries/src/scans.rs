@@ -61,7 +61,7 @@ macro_rules! reviews_from {
             $subject,
             " FROM ",
             $from,
-            " CROSS JOIN reviews r WHERE r.organization_id = s.organization_id AND r.scan_id = s.scan_id AND r.device_id = s.device_id AND ",
+            " CROSS JOIN reviews r WHERE r.organization_id = s.organization_id AND r.scan_id = s.scan_id AND r.device_id = s.device_id AND r.event_id = s.event_id AND ",
             $where
         )
     };

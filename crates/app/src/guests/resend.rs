@@ -20,7 +20,7 @@ use crate::records::*;
 
 /// Puts a guest's pass on its way again; for one that has neither e-mail nor phone the pass is made and nothing mailed. A
 /// promoter does so for guests of their own lists. Where the newest run about the guest is under way, or waits, that one is
-/// the answer: it mails the guest as they stand then. Fails with `code_of_another` where the guest's code was not made here,
+/// the answer, and tried at once: it mails the guest as they stand then. Fails with `code_of_another` where the guest's code was not made here,
 /// with `ticket_not_active`, with `event_over`, and with `rate_limited` where it was asked for a moment ago.
 pub async fn resend(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result<RunRecord> {
     if !can(caller.role, Action::ManageGuests) {
@@ -47,27 +47,39 @@ pub async fn resend(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result
             let message = "the ticket is not good: its guest is sent nothing until it is made good again";
             return Err(Error::conflict("ticket_not_active", message));
         }
-        // 3. The run that is on its way, or a new one; one line.
+        if passes::is_over(&event) {
+            return Err(Error::conflict("event_over", "the event is over: passes are not sent any more"));
+        }
+        // 3. The run that is on its way, tried at once, or a new one; one line.
         let newest_run = newest(tx, &guest)?;
         newest_run.iter().try_for_each(|run| not_too_often(run, now))?;
         let open = newest_run.filter(|run| run.state == RunState::Open);
-        tx.stamp(&event.event_id)?;
-        if open.is_none() && !passes::enqueue(tx, &event, &[(guest.guest_id.to_string(), Why::Resend)], now, &mut draw)?
-        {
-            return Err(Error::conflict("event_over", "the event is over: passes are not sent any more"));
+        if let Some(run) = open.as_ref().filter(|run| now.since(run.updated_at) < RESEND_MS) {
+            // It was made, or tried, or asked for, a moment ago: nothing changes.
+            return Ok(run.clone());
         }
-        let said = json!({ "has_email": guest.email.is_some() });
-        let entity = ("Guest", guest_id.as_str());
-        tx.append_audit(line::of(&by, Some(&event.event_id), "pass_resent", entity, said))?;
-        let run = match open {
-            Some(run) => Some(run),
-            None => newest(tx, &guest)?,
-        };
-        run.ok_or_else(|| Error::Bug("a run was made and is not there".into()))
+        tx.stamp(&event.event_id)?;
+        if let Some(run) = open {
+            let again = RunRecord { tries: 0, next_at: Some(now), updated_at: now, ..run };
+            if tx.update_run(&again)? {
+                tx.hurry_run(&again.run_id)?;
+                tx.append_audit(said(&by, &guest))?;
+                return Ok(again);
+            }
+        }
+        passes::enqueue(tx, &event, &[(guest.guest_id.to_string(), Why::Resend)], now, &mut draw)?;
+        tx.append_audit(said(&by, &guest))?;
+        newest(tx, &guest)?.ok_or_else(|| Error::Bug("a run was made and is not there".into()))
     })
     .await?;
     app.bell.ring();
     Ok(run)
+}
+
+/// The line of the ledger.
+fn said(by: &UserCaller, guest: &GuestRecord) -> NewAudit {
+    let said = json!({ "has_email": guest.email.is_some() });
+    line::of(by, Some(&guest.event_id), "pass_resent", ("Guest", guest.guest_id.as_str()), said)
 }
 
 /// The newest run about the guest.

@@ -121,7 +121,7 @@ fn decide(
     let review = |(device_id, scan_id, digest)| Review { serial: stamp.serial, device_id, scan_id, digest, decision };
     let reviews: Vec<Review> = contents.into_iter().map(review).collect();
     tx.insert_reviews(event_id, words.by, words.note, words.at, &reviews)?;
-    let subjects = subjects(tx, cause, &scans)?;
+    let subjects = subjects(tx, event_id, cause, &scans)?;
     let rejudged = rejudge(tx, event_id, &subjects, stamp, words.at, draw)?;
     Ok((scans, Brought::of(stamp, &rejudged)))
 }
@@ -138,7 +138,7 @@ fn restore(
 ) -> Result<Option<(Scans, Brought)>> {
     let named = contents_of(tx, event_id, cause, said)?;
     let of_named: Scans = named.iter().map(|(device_id, scan_id, _)| (device_id.clone(), scan_id.clone())).collect();
-    let keys: Vec<String> = subjects(tx, cause, &of_named)?.into_iter().collect();
+    let keys: Vec<String> = subjects(tx, event_id, cause, &of_named)?.into_iter().collect();
     let mut decided = in_force(tx, event_id, &keys)?;
     decided.retain(|one| said.scans.is_empty() || named.contains(&one.review.content()));
     if decided.is_empty() {
@@ -158,7 +158,7 @@ fn restore(
     if decided.is_empty() {
         return Ok(Some((scans, Brought { serial: stamp.serial, ..Brought::default() })));
     }
-    let subjects = subjects(tx, cause, &scans)?;
+    let subjects = subjects(tx, event_id, cause, &scans)?;
     let rejudged = take_back(tx, event_id, words, &decided, &subjects, stamp, draw)?;
     Ok(Some((scans, Brought::of(stamp, &rejudged))))
 }
@@ -220,7 +220,7 @@ fn contents(
         let known = tx.known_scans(device_id, std::slice::from_ref(scan_id))?;
         return Ok(known
             .into_iter()
-            .filter(|_| about(&cause.subject, device_id, scan_id))
+            .filter(|one| one.event_id == *event_id && about(&cause.subject, device_id, scan_id))
             .map(|one| one.digest)
             .collect());
     };
@@ -243,14 +243,14 @@ fn about(subject: &CauseSubject, device_id: &DeviceId, scan_id: &ScanId) -> bool
 }
 
 /// The subjects whose scans are decided about: the incident's own, and wherever else these ids resolve to.
-fn subjects(tx: &mut dyn Tx, cause: &Cause, scans: &Scans) -> Result<BTreeSet<String>> {
+fn subjects(tx: &mut dyn Tx, event_id: &EventId, cause: &Cause, scans: &Scans) -> Result<BTreeSet<String>> {
     let mut out = BTreeSet::new();
     if let CauseSubject::Scans(subject) = &cause.subject {
         out.insert(subject.key());
     }
     for (device_id, scan_id) in scans {
         let known = tx.known_scans(device_id, std::slice::from_ref(scan_id))?;
-        out.extend(known.into_iter().map(|one| one.subject_key));
+        out.extend(known.into_iter().filter(|one| one.event_id == *event_id).map(|one| one.subject_key));
     }
     Ok(out)
 }

@@ -55,6 +55,10 @@ impl Workflow for Delivery {
     }
     fn run<'a>(&'a self, steps: &'a mut Steps) -> BoxFuture<'a, StepResult<()>> {
         async move {
+            if self.0.public_url.is_none() && waits_for_nothing(steps).await? {
+                steps.say(OVER);
+                return Ok(());
+            }
             let token = insert_qr_code(steps).await?;
             let png = generate_qr_png(&self.0, steps, &token).await?;
             let picture_url = upload(&self.0, steps, &token, &png).await?;
@@ -103,6 +107,21 @@ async fn insert_qr_code(steps: &mut Steps) -> StepResult<String> {
     Ok(words(given.await?.0)?)
 }
 
+/// Without the server's address a run waits before it makes anything; not beyond its event.
+async fn waits_for_nothing(steps: &Steps) -> StepResult<bool> {
+    let (app, event_id) = (steps.app(), steps.run().event_id.clone());
+    let event = read(&*app.store, steps.organization_id(), move |tx| tx.event(&event_id)).await?;
+    Ok(event.is_none_or(|event| is_past(&event, app.clock.now())))
+}
+
+pub(crate) fn is_over(event: &EventRecord) -> bool {
+    matches!(event.status, EventStatus::Ended | EventStatus::Archived)
+}
+
+fn is_past(event: &EventRecord, now: Timestamp) -> bool {
+    is_over(event) || now >= event.ends_at
+}
+
 async fn generate_qr_png(set_up: &SetUp, steps: &mut Steps, token: &str) -> StepResult<Vec<u8>> {
     let url = set_up.public_url.as_deref().map(|base| pass::url(base, token));
     steps
@@ -113,6 +132,8 @@ async fn generate_qr_png(set_up: &SetUp, steps: &mut Steps, token: &str) -> Step
         .await
 }
 
+/// What a run says that came too late.
+const OVER: &str = "the event is over: nothing was mailed";
 /// What a run says that waits for the server's address.
 const NO_PUBLIC_URL: &str = "PUBLIC_URL is not set: a pass leads its guest to that address";
 
@@ -201,11 +222,10 @@ fn was_mailed(output: &[u8]) -> bool {
 
 /// Why nothing is mailed, in words for the organiser.
 fn nothing_to_mail(found: &Found, now: Timestamp) -> Option<&'static str> {
-    let over = matches!(found.event.status, EventStatus::Ended | EventStatus::Archived) || now >= found.event.ends_at;
     if found.is_overtaken {
         Some("this guest changed again: the later run mails them")
-    } else if over {
-        Some("the event is over: nothing was mailed")
+    } else if is_past(&found.event, now) {
+        Some(OVER)
     } else if found.ticket.rules.status != TicketStatus::Active {
         Some("the ticket is withdrawn or used: nothing was mailed")
     } else if found.guest.email.is_none() {

@@ -3,12 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use admit_core::event::EventStatus;
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
 use serde_json::{Value, json};
 
-use super::delivery::KIND;
+use super::delivery::{KIND, is_over};
 use super::mailing::{MailState, state_of};
 use super::why::{Why, why_changed};
 use crate::draw::Draw;
@@ -120,8 +119,4 @@ pub(crate) fn enqueue_everybody(
     let everybody = tx.run_subjects(&after.event_id, KIND, None)?;
     let guests: Vec<(String, Why)> = everybody.into_iter().map(|guest_id| (guest_id, Why::Changed)).collect();
     enqueue(tx, after, &guests, now, draw)
-}
-
-fn is_over(event: &EventRecord) -> bool {
-    matches!(event.status, EventStatus::Ended | EventStatus::Archived)
 }

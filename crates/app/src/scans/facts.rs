@@ -197,7 +197,7 @@ impl<'b> Before<'b> {
     /// Which devices used each id.
     fn users(&self) -> BTreeMap<&ScanId, BTreeSet<&DeviceId>> {
         let mut users: BTreeMap<&ScanId, BTreeSet<&DeviceId>> = BTreeMap::new();
-        for StoredId { known, .. } in &self.stored {
+        for StoredId { known, .. } in self.stored.iter().filter(|one| one.known.event_id == *self.event_id) {
             users.entry(&known.scan_id).or_default().insert(&known.device_id);
         }
         users

@@ -521,6 +521,9 @@ impl Mail for RefuseMail {
 #[test]
 fn without_the_servers_address_a_pass_waits_and_says_why() {
     let office = Office::with_url(None);
+    let (app, owner, event) = (&office.world.app, &office.world.owner, office.world.event.clone());
+    let days = EventPatch { ends_at: Some(at(1_000 * HOUR)), ..EventPatch::default() };
+    now(events::update(app, owner, event, days)).unwrap();
     office.guest(ana());
     // For days: nobody tried in vain, so nobody gives up.
     for _ in 0..=JOB_TRIES {
@@ -531,6 +534,10 @@ fn without_the_servers_address_a_pass_waits_and_says_why() {
     assert_eq!((run.state, run.tries), (RunState::Open, 0));
     assert_eq!(run.step.as_deref(), Some("generate-qr-png"));
     assert!(run.problem.unwrap().contains("PUBLIC_URL"));
+    // Not beyond the event: there is nothing left to wait for.
+    office.world.pass(1_000 * HOUR);
+    assert_eq!(office.work(), [Ended::Done]);
+    assert_eq!(office.runs().pop().unwrap().problem.as_deref(), Some("the event is over: nothing was mailed"));
 }
 
 #[test]

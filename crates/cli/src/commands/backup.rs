@@ -12,11 +12,9 @@ use clap::Args;
 
 use crate::parts;
 use crate::settings::{
-    ARRIVING, ASIDE, DATABASE_FILE, Place, SECRET_FILE, copy_private, give_to_folders_owner, make_folder, write_private,
+    ARRIVING, ASIDE, DATABASE_FILE, Place, SECRET_FILE, copy_private, database_beside, give_to_folders_owner,
+    make_folder, write_private,
 };
-
-/// Files that SQLite keeps beside its database.
-const BESIDE: [&str; 2] = ["-wal", "-shm"];
 
 /// `admit backup`.
 #[derive(Debug, Args)]
@@ -186,8 +184,7 @@ async fn begin_epoch(place: &Place, given_up: Option<Epoch>) -> anyhow::Result<(
 
 /// The files of a database, its own last.
 fn parts_of(folder: &Path) -> Vec<PathBuf> {
-    let beside = BESIDE.iter().map(|tail| format!("{DATABASE_FILE}{tail}"));
-    beside.chain([DATABASE_FILE.to_owned()]).map(|name| folder.join(name)).collect()
+    database_beside().into_iter().chain([DATABASE_FILE.to_owned()]).map(|name| folder.join(name)).collect()
 }
 
 /// Moves a database; its own file last, for that is what makes the folder one.

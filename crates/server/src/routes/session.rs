@@ -83,7 +83,6 @@ async fn create(
 ) -> Result<Response> {
     let now_ms = state.app.clock.monotonic_ms();
     if let Some(retry_after_ms) = state.sign_ins.must_wait(address, now_ms) {
-        tracing::warn!(event = "session.must_wait", %address, retry_after_ms, "too many sign-ins failed from there");
         return Err(Error::Later { code: "rate_limited", retry_after_ms }.into());
     }
     // Counted before it is tried: many at once are many.
@@ -92,6 +91,9 @@ async fn create(
     match &response {
         Err(error) if error.status() == StatusCode::UNAUTHORIZED => {
             tracing::warn!(event = "session.refused", %address, "a sign-in was refused");
+            if let Some(retry_after_ms) = state.sign_ins.must_wait(address, now_ms) {
+                tracing::warn!(event = "session.must_wait", %address, retry_after_ms, "too many failed from there");
+            }
         }
         _ => state.sign_ins.forgive(address),
     }

@@ -32,6 +32,8 @@ fn a_pass_that_is_asked_for_again_and_again_is_mailed_once_a_minute() {
     for _ in 0..10 {
         assert_eq!(resend().unwrap().run_id, first, "that one is on its way");
     }
+    let told = || office.world.ledger().iter().filter(|action| *action == "pass_resent").count();
+    assert_eq!(told(), 0, "it was made a moment ago: nothing was done");
     office.work();
     assert_eq!(office.subjects(), ["ana@x.example: Your pass for Festival"]);
     assert_ne!(resend().unwrap().run_id, first, "that one is done");
@@ -51,4 +53,37 @@ fn a_pass_that_is_asked_for_again_and_again_is_mailed_once_a_minute() {
     office.work();
     assert_eq!(office.letters().len(), 1);
     office.world.is_consistent();
+}
+
+/// The mail server was away, and the run waits out its minutes.
+#[test]
+fn a_run_that_waits_is_tried_at_once_when_the_pass_is_asked_for_again() {
+    let office = Office::new();
+    let (app, owner) = (&office.world.app, &office.world.owner);
+    let (guest, _) = office.guest(ana());
+    for _ in 0..9 {
+        office.outside.answers.lock().unwrap().push_back(Unable::Later("away".into()));
+        assert!(matches!(office.work()[..], [Ended::Waits(_)]));
+        office.world.pass(300_000);
+    }
+    office.outside.answers.lock().unwrap().push_back(Unable::Later("away".into()));
+    office.work();
+    office.world.pass(61_000);
+    assert_eq!(office.work(), [], "it waits");
+    let waiting = office.runs().remove(0).run_id;
+    assert_eq!(now(guests::resend(app, owner, guest.guest_id)).unwrap().run_id, waiting);
+    assert_eq!(office.work(), [Ended::Done]);
+    assert_eq!(office.letters().len(), 1);
+    assert_eq!(office.world.ledger().iter().filter(|action| *action == "pass_resent").count(), 1);
+    office.world.is_consistent();
+}
+
+#[test]
+fn of_an_event_that_is_over_nothing_is_promised_also_where_a_run_waits() {
+    let office = Office::new();
+    let (app, owner) = (&office.world.app, &office.world.owner);
+    let (guest, _) = office.guest(ana());
+    let ended = EventPatch { status: Some(EventStatus::Ended), ..EventPatch::default() };
+    now(events::update(app, owner, office.world.event.clone(), ended)).unwrap();
+    assert_eq!(code(now(guests::resend(app, owner, guest.guest_id))), "event_over");
 }

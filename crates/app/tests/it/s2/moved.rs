@@ -109,6 +109,26 @@ fn the_same_scan_id_at_another_event_is_another_scan() {
     assert_eq!((world.occupancy().inside, inside(&world, &second)), (1, 3));
 }
 
+/// Clients that number their scans anew at each event: one event's ids tell nothing of another's.
+#[test]
+fn the_same_scan_id_of_two_devices_at_two_events_is_no_finding() {
+    let world = World::new();
+    world.tickets(&["A", "B"]);
+    let (mut p, q) = (world.phone("p", "main"), world.phone("q", "main"));
+    let second = move_on(&world, &mut p);
+    now(tickets::create(&world.app, &world.owner, second.clone(), vec![coded("C")])).unwrap();
+    world.pass(HOUR);
+    sync(&world, &p, "b", &[("1", "C", at(HOUR - 60_000))]);
+    sync(&world, &q, "b", &[("1", "A", at(HOUR - 60_000))]);
+    assert_eq!((world.open(), world.occupancy().inside, inside(&world, &second)), (vec![], 1, 1));
+    // A second device of the same event is one.
+    let r = world.phone("r", "main");
+    sync(&world, &r, "b", &[("1", "B", at(HOUR - 60_000))]);
+    assert_eq!((world.open(), world.occupancy().inside), (vec!["scan_id_reused".to_owned()], 2));
+    world.is_consistent();
+    check(&world, &second);
+}
+
 #[test]
 fn a_device_that_came_back_scans_for_its_first_event_again() {
     let world = World::new();
