@@ -4,9 +4,10 @@ import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, barriers, freePort, shot, until } from "./harness/index.ts";
 
-/** A mail server that takes everything: the mails it was given, as they came. */
+/** A mail server that takes everything, unless it knows nobody: the mails it was given, as they came. */
 class Sink {
   readonly mails: string[] = [];
+  knowsNobody = false;
   #server: Server | undefined;
 
   async start(port: number): Promise<void> {
@@ -25,7 +26,8 @@ class Sink {
           if (inMail) this.mails.push(said);
           const begins = !inMail && said.toUpperCase() === "DATA";
           inMail = begins;
-          socket.write(begins ? "354 go on\r\n" : "250 ok\r\n");
+          const refused = this.knowsNobody && said.toUpperCase().startsWith("RCPT");
+          socket.write(begins ? "354 go on\r\n" : refused ? "550 5.1.1 nobody here\r\n" : "250 ok\r\n");
         }
       });
     });
@@ -65,17 +67,21 @@ afterAll(async () => {
   sink.end();
 });
 
-async function added(guest: object): Promise<{ token: string; mail: string }> {
-  const before = sink.mails.length;
+async function add(guest: object): Promise<string> {
   const answer = await fetch(`${admit.url}/api/events/${admit.demo.event_id}/guests`, {
     method: "POST",
     headers: { Authorization: `Bearer ${admit.demo.api_token}`, "Content-Type": "application/json" },
     body: JSON.stringify(guest),
   });
   expect(answer.status).toBe(201);
-  const made = (await answer.json()) as { ticket: { barcode: string } };
+  return ((await answer.json()) as { ticket: { barcode: string } }).ticket.barcode;
+}
+
+async function added(guest: object): Promise<{ token: string; mail: string }> {
+  const before = sink.mails.length;
+  const token = await add(guest);
   await until("the mail", () => sink.mails.length > before);
-  return { token: made.ticket.barcode, mail: sink.mails.at(-1) ?? "" };
+  return { token, mail: sink.mails.at(-1) ?? "" };
 }
 
 async function page(scheme: "light" | "dark"): Promise<Page> {
@@ -127,4 +133,24 @@ test("a pass's page has no barrier by day and by night, and prints its code", as
   expect((await unknown.goto(`${admit.url}/passes?token=nobody`))?.status()).toBe(404);
   expect(await barriers(unknown)).toEqual([]);
   await unknown.context().close();
+});
+
+test("passes that nobody could be sent are tried again with one button", async () => {
+  sink.knowsNobody = true;
+  for (const name of ["Ada", "Ben"]) await add({ name, email: `${name}@guests.example` });
+  const shown = await page("light");
+  await shown.request.post(`${admit.url}/api/session`, { data: { email: admit.demo.email, password: admit.demo.password } });
+  await shown.goto(`${admit.url}/events/${admit.demo.event_id}/runs`);
+  const all = shown.getByTestId("retry-all");
+  await until("both gave up", async () => {
+    await shown.getByRole("button", { name: "Look again" }).click();
+    return (await shown.getByTestId("run").filter({ hasText: "nobody here" }).count()) === 2 && (await all.isVisible());
+  });
+  await shot(shown, "runs-gave-up");
+  const before = sink.mails.length;
+  sink.knowsNobody = false;
+  await all.click();
+  await until("both mails", () => sink.mails.length === before + 2);
+  await all.waitFor({ state: "detached" });
+  await shown.context().close();
 });
