@@ -21,9 +21,18 @@ pub fn regressions(level: u8) -> Vec<u64> {
 /// Whether a seed of any level is kept from before there were the faults `again` and `busy`: with them it would be
 /// another world.
 pub fn before_later_faults(seed: u64) -> bool {
-    static EARLIER: LazyLock<BTreeSet<u64>> = LazyLock::new(|| {
-        let lines = REGRESSIONS.lines().take_while(|line| !line.starts_with("# With again and busy"));
-        lines.filter_map(|line| line.split_whitespace().nth(1)?.parse().ok()).collect()
-    });
+    static EARLIER: LazyLock<BTreeSet<u64>> = LazyLock::new(|| above("# With again and busy"));
     EARLIER.contains(&seed)
+}
+
+/// Whether a seed is kept from before what the server does for every organisation was spared: the same.
+pub fn before_sparing(seed: u64) -> bool {
+    static EARLIER: LazyLock<BTreeSet<u64>> = LazyLock::new(|| above("# Spared"));
+    EARLIER.contains(&seed)
+}
+
+/// The seeds above the comment that begins so.
+fn above(comment: &str) -> BTreeSet<u64> {
+    let lines = REGRESSIONS.lines().take_while(|line| !line.starts_with(comment));
+    lines.filter_map(|line| line.split_whitespace().nth(1)?.parse().ok()).collect()
 }

@@ -3,7 +3,7 @@
 //! and at commits. Level 2 is the same with the HTTP server before the use cases ([`front`]).
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicI64, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use admit_app::caller::UserCaller;
@@ -33,6 +33,9 @@ mod truth;
 use front::{Front, Open, Seen};
 use home::{Build, Home, Hooks};
 
+/// The statement that the beginning of an epoch starts with.
+const FIRST_OF_AN_EPOCH: &str = "LOCK_EPOCHS";
+
 /// What the ports of all processes of this server share: it outlives kills and restores.
 struct Machine {
     now_ms: AtomicI64,
@@ -44,11 +47,19 @@ struct Machine {
     /// Chance of a fault at a statement or commit, per hundred thousand.
     fault: AtomicU32,
     died: AtomicU32,
+    /// Whether there are several organisations, in the world as its seed draws it.
+    several: bool,
+    /// The server does something for every organisation until it has answered: how many statements that takes depends on how
+    /// many there are, and so would what strikes later (trust I13). Where there is one alone, faults go on.
+    for_all: AtomicBool,
 }
 
 impl Machine {
     fn strikes(&self, weight: u32) -> bool {
         let chance = self.fault.load(Ordering::Relaxed).saturating_mul(weight);
+        if self.several && self.for_all.load(Ordering::Relaxed) {
+            return false;
+        }
         let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
         chance > 0 && faults[self.org.load(Ordering::Relaxed)].below(100_000) < u64::from(chance)
     }
@@ -142,6 +153,8 @@ impl L1 {
             faults: streams("server faults"),
             fault: AtomicU32::new(0),
             died: AtomicU32::new(0),
+            several: Config::draw(seed).orgs > 1 && !kept::before_sparing(seed),
+            for_all: AtomicBool::new(false),
         });
         let (for_clock, for_commit, for_statement) = (machine.clone(), machine.clone(), machine.clone());
         let hooks = Hooks {
@@ -156,8 +169,12 @@ impl L1 {
                     CommitFault::Proceed
                 }
             }),
-            before_statement: Arc::new(move |_| {
-                if for_statement.strikes(2) {
+            before_statement: Arc::new(move |name| {
+                let strikes = for_statement.strikes(2);
+                if name == FIRST_OF_AN_EPOCH {
+                    for_statement.for_all.store(true, Ordering::Relaxed);
+                }
+                if strikes {
                     for_statement.died.store(1, Ordering::Relaxed);
                     StatementFault::Crash
                 } else {
@@ -206,6 +223,7 @@ impl L1 {
     fn serve(&mut self, now_ms: i64, org: usize) {
         self.machine.now_ms.store(now_ms, Ordering::Relaxed);
         self.machine.org.store(org, Ordering::Relaxed);
+        self.machine.for_all.store(false, Ordering::Relaxed);
         // Faults are drawn anew for each thing that is asked of the server: how many statements one took depends on what a
         // process has in memory, and that on the other organisation's faults (trust I13).
         self.served[org] += 1;
