@@ -1,12 +1,14 @@
 //! Which scans are put to the server before the door opens, to the millisecond and the scan (S2 §2 "online first").
 
 use admit_core::decide::Screen;
+use admit_core::ids::GateId;
 use admit_core::limits;
 use admit_core::scan::{Method, Stage};
 use admit_core::wire::engine::{DecidedBy, Input, Row};
+use admit_core::wire::scans::OnlineAnswer;
 
 use super::phone::Phone;
-use super::server::{Server, ticket};
+use super::server::{Reply, Server, ticket};
 
 const ASK: &str = "/api/scans";
 
@@ -26,6 +28,13 @@ pub fn code(phone: &mut Phone, text: &str) {
 fn is_asked(phone: &mut Phone, text: &str) -> bool {
     code(phone, text);
     phone.scans().last().unwrap().stage == Stage::Claim && phone.asks(ASK)
+}
+/// The heartbeat measures the way to the server, and is all that comes through.
+fn measured(phone: &mut Phone, server: &mut Server) {
+    phone.input(Input::Online);
+    let beat = phone.take("/api/scanning/events/event/heartbeat");
+    let reply = server.answer(&beat, phone.at_ms).unwrap();
+    phone.answer(&beat, &reply);
 }
 /// Everything but the question is answered, until the phone decided alone.
 fn alone(phone: &mut Phone, server: &mut Server) {
@@ -110,11 +119,7 @@ fn of_a_duplicate_the_later_entry_is_told_and_of_one_entry_who_knows_more_of_it(
         other.scans()[0].device_id.clone()
     };
     let asks = |phone: &mut Phone, server: &mut Server| {
-        // The heartbeat measures the way, and is all that comes through.
-        phone.input(Input::Online);
-        let beat = phone.take("/api/scanning/events/event/heartbeat");
-        let reply = server.answer(&beat, phone.at_ms).unwrap();
-        phone.answer(&beat, &reply);
+        measured(phone, server);
         assert!(is_asked(phone, "TWO"));
         let sent = phone.take(ASK);
         let word = server.answer(&sent, phone.at_ms).unwrap();
@@ -134,6 +139,82 @@ fn of_a_duplicate_the_later_entry_is_told_and_of_one_entry_who_knows_more_of_it(
     phone.pass_online(&mut server, 2_000);
     let told = asks(&mut phone, &mut server);
     assert_eq!((told.at, told.device_id), (second.at, Some(device)), "by now it heard on which device that was");
+}
+
+/// Another device asks about a code and lets in whom the server said; its final waits with it.
+fn lets_in(seed: u64, server: &mut Server, at_ms: i64, text: &str) -> Phone {
+    let mut other = Phone::new(seed);
+    other.quick = true;
+    other.at_ms = at_ms;
+    other.pair(server);
+    other.pass_online(server, limits::HEARTBEAT_MS);
+    assert!(is_asked(&mut other, text));
+    let sent = other.take(ASK);
+    let word = server.answer(&sent, other.at_ms).unwrap();
+    other.answer(&sent, &word);
+    assert!(other.last_shown().opened);
+    other
+}
+
+#[test]
+fn a_claim_told_of_names_the_device_of_its_final_and_of_no_entry_at_another_gate() {
+    for gate in ["north", "south"] {
+        let (mut phone, mut server) = quick();
+        let mut other = lets_in(2, &mut server, phone.at_ms, "A-1");
+        // The changes tell of the claim; of the final, which goes up then, this phone hears by the server's answer alone.
+        phone.at_ms = other.at_ms;
+        phone.pass_online(&mut server, 2_000);
+        other.at_ms = phone.at_ms;
+        other.pass_online(&mut server, 7_000);
+        let [claim, last] = &other.scans()[..] else { panic!("a claim and its final") };
+        assert!(claim.at < last.at);
+        measured(&mut phone, &mut server);
+        assert!(is_asked(&mut phone, "A-1"));
+        let sent = phone.take(ASK);
+        let word = server.answer(&sent, phone.at_ms).unwrap();
+        let mut word: OnlineAnswer = serde_json::from_slice(&word.body).unwrap();
+        assert_eq!(word.last_scan_at, Some(last.at));
+        word.last_gate_id = Some(GateId::new(gate).unwrap());
+        phone.answer(&sent, &Reply::json(200, &word));
+        let told = phone.last_shown().last_entry.clone().unwrap();
+        let device = (gate == "north").then(|| claim.device_id.clone());
+        assert_eq!((told.at, told.device_id), (last.at, device), "let in at north, told of {gate}");
+    }
+}
+
+#[test]
+fn an_answer_that_news_overtook_tells_of_its_own_entry_and_of_its_device() {
+    for answered in [true, false] {
+        let (mut phone, mut server) = quick();
+        let mut other = lets_in(2, &mut server, phone.at_ms, "A-1");
+        other.pass_online(&mut server, 7_000);
+        let first = other.scans().pop().unwrap();
+        let mut third = Phone::ready(3, &mut server);
+        third.at_ms = other.at_ms;
+        third.pass_online(&mut server, 2_000);
+        phone.at_ms = third.at_ms;
+        phone.pass_online(&mut server, 7_000);
+        // The answer is slow on its way back. Meanwhile the second guest of that code is let in by staff's word.
+        measured(&mut phone, &mut server);
+        assert!(is_asked(&mut phone, "A-1"));
+        let sent = phone.take(ASK);
+        let word = server.answer(&sent, phone.at_ms).unwrap();
+        third.at_ms = phone.at_ms;
+        let refused = third.id_of("A-1");
+        let (by, reason) = ("Ana".into(), "a copy, both guests are known".into());
+        third.input(Input::Override { scan_id: refused, pin: "4711".into(), by, reason, count: 1 });
+        third.pass_online(&mut server, 7_000);
+        let second = third.scans().pop().unwrap();
+        phone.settle(&mut server);
+        if answered {
+            phone.answer(&sent, &word);
+        } else {
+            phone.pass(limits::ASK_WAIT_MS);
+        }
+        let told = phone.last_shown().last_entry.clone().unwrap();
+        let entry = if answered { first } else { second };
+        assert_eq!((told.at, told.device_id), (entry.at, Some(entry.device_id)), "answered {answered}");
+    }
 }
 
 #[test]
