@@ -31,12 +31,16 @@ pub struct Ledger {
     /// Highest head each log was said to have, since the last restore (and before the backup it went back to).
     pub heads: BTreeMap<(DeviceId, LogId), u64>,
     heads_at_backup: BTreeMap<(DeviceId, LogId), u64>,
+    /// Highest head each log ever named in a request that arrived, whatever the answer: the server may know it.
+    pub named_heads: BTreeMap<(DeviceId, LogId), u64>,
+    named_at_backup: BTreeMap<(DeviceId, LogId), u64>,
     /// First answer to each batch since the last restore.
     pub batches: BTreeMap<(DeviceId, String), Vec<u8>>,
     /// Batches as they were sent, to be sent again.
     pub sent: Vec<Request>,
-    /// Devices an organiser revoked, ever.
+    /// Devices an organiser revoked and did not let in again, as far as the server may know.
     pub revoked: BTreeSet<DeviceId>,
+    revoked_at_backup: BTreeSet<DeviceId>,
     /// Logs whose storage was cleared.
     pub cleared: BTreeSet<(DeviceId, LogId)>,
     /// What broke.
@@ -56,6 +60,8 @@ impl Ledger {
     /// A backup was taken.
     pub fn backup(&mut self) {
         self.heads_at_backup = self.heads.clone();
+        self.named_at_backup = self.named_heads.clone();
+        self.revoked_at_backup = self.revoked.clone();
     }
 
     /// The server went back: what it said since may be gone.
@@ -63,6 +69,9 @@ impl Ledger {
         self.acked.clear();
         self.batches.clear();
         self.heads = self.heads_at_backup.clone();
+        self.named_heads = self.named_at_backup.clone();
+        // Whom an organiser let in since is revoked again; who was revoked since keeps to what it was told.
+        self.revoked.extend(self.revoked_at_backup.iter().cloned());
         self.restores += 1;
     }
 
@@ -81,10 +90,15 @@ impl Ledger {
             }
             None => None,
         };
-        if let (200, Some(device_id), Some((log_id, head))) = (answer.status, author, said) {
-            // A device said how far its log goes.
-            let held = self.heads.entry((device_id.clone(), log_id)).or_default();
-            *held = head.max(*held);
+        if let (Some(device_id), Some((log_id, head))) = (author, said) {
+            // A device said how far its log goes. An answer that was lost says nothing of what was kept.
+            let log = (device_id.clone(), log_id);
+            let named = self.named_heads.entry(log.clone()).or_default();
+            *named = head.max(*named);
+            if answer.status == 200 {
+                let held = self.heads.entry(log).or_default();
+                *held = head.max(*held);
+            }
         }
         if answer.status == 500 {
             self.broken("Q", format!("{route} was answered: internal error"));

@@ -206,10 +206,13 @@ impl<S: Server> World<S> {
         // No link lets this phone in, and its scans are on it alone: it shows a code of its own (spec D11).
         let by_code = (held.taken > 0 || known) && !held.kept.is_empty();
         let (phase, code) = (held.phase(), held.view.as_ref().and_then(|view| view.pairing_code.clone()));
+        let shut_out = phase == Phase::Revoked && !known && held.unsent() > 0;
         // Who waits for a pairing that does not come tries again.
         let stuck = phase == Phase::Pairing && self.sides[side].rng.per_mille(400);
         match code {
             Some(code) if !stuck => self.approve(side, phone, code),
+            // An organiser let it in again and it never heard so, while its key outdated all others: its screen says how.
+            _ if shut_out => self.ask_pairing(side, phone, now_ms + 200),
             _ if !stuck && !matches!(phase, Phase::Unpaired | Phase::KeyUnknown) => {}
             _ if by_code => self.ask_pairing(side, phone, now_ms + 200),
             _ if known => {}

@@ -33,6 +33,8 @@ pub struct Kept {
     pub digest: Digest,
     /// True time when it was stamped; `None` where nobody may hold the clock to its word.
     pub true_ms: Option<i64>,
+    /// What [`Phone::gone_back`] was then.
+    pub gone_back: u64,
 }
 
 /// A phone.
@@ -66,6 +68,8 @@ pub struct Phone {
     pub identity: Option<(DeviceId, LogId)>,
     /// The newest list this journal names.
     pub list: Option<(Epoch, u64)>,
+    /// How often it was paired with a server of an older epoch than its list's.
+    pub gone_back: u64,
     /// The witness of the last request.
     pub witness: Option<String>,
     /// The wall clock was set while the engine could not see it, or in ways it cannot tell from sleep.
@@ -106,6 +110,7 @@ impl Phone {
             shown: BTreeSet::new(),
             identity: None,
             list: None,
+            gone_back: 0,
             witness: None,
             clock_doubtful: false,
             stepped_unseen: false,
@@ -194,7 +199,14 @@ impl Phone {
                 Some(Entry::Scan(scanned)) => {
                     let digest = sign::content_digest(&scanned.scan);
                     let true_ms = Some(at_ms).filter(|_| !self.clock_doubtful);
-                    self.kept.push(Kept { scanned: *scanned, digest, true_ms });
+                    self.kept.push(Kept { scanned: *scanned, digest, true_ms, gone_back: self.gone_back });
+                }
+                // Somebody paired it with a server of an older epoch, which thereby holds: its lists do, too.
+                Some(Entry::Paired(paired)) => {
+                    let holds = |list: &(Epoch, u64)| paired.epoch.is_none_or(|epoch| list.0 <= epoch);
+                    let kept = self.list.filter(holds);
+                    self.gone_back += u64::from(kept != self.list);
+                    self.list = kept;
                 }
                 Some(Entry::List { epoch, version, .. }) => {
                     if self.list.is_some_and(|held| held > (epoch, version)) {
