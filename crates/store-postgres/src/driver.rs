@@ -417,11 +417,11 @@ impl PgDriver {
         let client = Arc::clone(&self.client);
         self.asked(name, client.execute(&statement, params))
     }
-    /// Prepares a statement, for the test that prepares all.
+    /// Prepares a statement, for the tests that prepare all.
     #[cfg(test)]
-    pub fn try_prepare(&mut self, name: &str, sql: &str) -> Result<()> {
+    pub fn try_prepare(&mut self, name: &str, sql: &str) -> Result<Statement> {
         let client = Arc::clone(&self.client);
-        self.asked(name, client.prepare(sql)).map(|_| ())
+        self.asked(name, client.prepare(sql))
     }
     /// Runs refinery's migrations.
     pub fn migrate(&mut self, runner: &refinery::Runner) -> Result<()> {

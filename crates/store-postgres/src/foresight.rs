@@ -132,8 +132,8 @@ impl Foresight {
             *self = Self::default();
             return;
         };
-        self.whole.retain(|one| !one.stmt.postgres().contains(table));
-        for one in self.by_item.iter_mut().filter(|one| one.stmt.postgres().contains(table)) {
+        self.whole.retain(|one| !one.stmt.looks_at(table));
+        for one in self.by_item.iter_mut().filter(|one| one.stmt.looks_at(table)) {
             one.items.retain(|_, rows| rows.is_none());
         }
     }
@@ -141,8 +141,8 @@ impl Foresight {
     /// row names the item it is about.
     pub fn changed_rows(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) {
         let table = bulk.table;
-        self.whole.retain(|one| !one.stmt.postgres().contains(table));
-        for one in self.by_item.iter_mut().filter(|one| one.stmt.postgres().contains(table)) {
+        self.whole.retain(|one| !one.stmt.looks_at(table));
+        for one in self.by_item.iter_mut().filter(|one| one.stmt.looks_at(table)) {
             let named = one.stmt.by.is_some_and(|by| by.tables.contains(&table));
             if named && values.len() <= FEW * bulk.columns.len() {
                 one.items.retain(|item, rows| rows.is_none() || !values.contains(item));
@@ -169,11 +169,17 @@ mod tests {
     use admit_store_queries::driver::{By, Made};
     use admit_store_queries::value::Kind;
 
-    static LOOK: Stmt =
-        Stmt { name: "LOOK", sql: "SELECT a FROM logs WHERE b = $1", postgres: None, by: None, made: Made::new() };
+    // Of both, a column is called like a table.
+    static LOOK: Stmt = Stmt {
+        name: "LOOK",
+        sql: "SELECT a FROM logs WHERE b = $1 AND scans > 0",
+        postgres: None,
+        by: None,
+        made: Made::new(),
+    };
     static EACH: Stmt = Stmt {
         name: "EACH",
-        sql: "SELECT a, b FROM logs JOIN notes WHERE c = $1 AND b IN ($2)",
+        sql: "SELECT a, b FROM logs l JOIN notes WHERE c = $1 AND l.scans > 0 AND b IN ($2)",
         postgres: None,
         by: Some(By { column: 1, tables: &["logs"] }),
         made: Made::new(),

@@ -18,6 +18,8 @@ use futures_util::FutureExt as _;
 use super::*;
 use crate::testing::{Server, run_sql, shared};
 
+mod prepared;
+
 fn options() -> Options {
     Options { writers: 3, readers: 2, require_fsync: false, ..Options::default() }
 }
@@ -29,20 +31,6 @@ fn open(address: &str) -> TestStore {
 }
 async fn stamp(store: &TestStore) -> Result<u64> {
     on_event(store, |tx| tx.stamp(&id("e")).map(|stamp| stamp.serial)).await
-}
-
-#[test]
-fn every_statement_fits_the_schema() {
-    let address = shared().database();
-    open(&address);
-    let mut driver = connect::connect(&connect::address(&address).unwrap()).unwrap();
-    for stmt in statements() {
-        let prepared = driver.try_prepare(stmt.name, stmt.postgres());
-        prepared.unwrap_or_else(|error| panic!("{}: {error}\n{}", stmt.name, stmt.postgres()));
-    }
-    for bulk in bulks() {
-        driver.try_prepare(bulk.name, bulk.postgres()).unwrap_or_else(|error| panic!("{}: {error}", bulk.name));
-    }
 }
 
 #[test]

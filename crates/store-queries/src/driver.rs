@@ -40,13 +40,14 @@ pub struct By {
 pub struct Made {
     sqlite: OnceLock<String>,
     postgres: OnceLock<String>,
+    tables: OnceLock<Vec<&'static str>>,
     distinct: OnceLock<Vec<usize>>,
 }
 
 impl Made {
     /// Not made yet.
     pub const fn new() -> Self {
-        Self { sqlite: OnceLock::new(), postgres: OnceLock::new(), distinct: OnceLock::new() }
+        Self { sqlite: OnceLock::new(), postgres: OnceLock::new(), tables: OnceLock::new(), distinct: OnceLock::new() }
     }
 }
 impl Default for Made {
@@ -63,6 +64,19 @@ impl Stmt {
     /// As PostgreSQL takes it.
     pub fn postgres(&'static self) -> &'static str {
         self.made.postgres.get_or_init(|| self.postgres.unwrap_or(self.sql).replace("IN ($", "= ANY($"))
+    }
+    /// Whether it looks at a table, as PostgreSQL takes it: named behind `FROM` or `JOIN`, or further on in such a list.
+    /// A column may be called like another table.
+    pub fn looks_at(&'static self, table: &str) -> bool {
+        let tables = self.made.tables.get_or_init(|| {
+            let words: Vec<&str> = self.postgres().split_whitespace().collect();
+            let named = |pair: &[&'static str]| {
+                let begins = matches!(pair[0], "FROM" | "JOIN") || pair[0].ends_with(',');
+                begins.then(|| pair[1].trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_'))
+            };
+            words.windows(2).filter_map(named).collect()
+        });
+        tables.contains(&table)
     }
 }
 
