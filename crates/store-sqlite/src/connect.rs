@@ -83,8 +83,10 @@ fn settle(conn: &Connection, in_memory: bool, pages: &str) -> Result<()> {
     } else {
         pragma(conn, "journal_mode", "wal", "wal")?;
         pragma(conn, "synchronous", "FULL", "2")?;
-        // A commit that finds the journal long folds it back itself; usually the checkpointer was first.
-        pragma(conn, "wal_autocheckpoint", "20000", "20000")?;
+        // A commit that finds the journal long folds it back itself, and everybody waits for it; usually the checkpointer
+        // was first. It cannot be while writes never pause: then this comes every few seconds instead of twice in one,
+        // and the journal takes 400 MB.
+        pragma(conn, "wal_autocheckpoint", "100000", "100000")?;
         pragma(conn, "cache_size", pages, pages)?;
     }
     pragma(conn, "foreign_keys", "ON", "1")?;
