@@ -308,7 +308,7 @@ impl PgDriver {
         self.send_statement(std::ptr::from_ref(bulk).addr(), bulk.name, bulk.postgres(), params)
     }
     /// Waits for what was sent; the first thing that went wrong is what went wrong.
-    fn settle(&mut self) -> Result<()> {
+    pub fn settle(&mut self) -> Result<()> {
         let mut first = Ok(());
         for Sent { name, answer } in std::mem::take(&mut self.sent) {
             let answer = self.runtime.block_on(answer);

@@ -461,6 +461,8 @@ fn attempt_read(driver: &mut PgDriver, work: &mut Work) -> Result<()> {
         Work::Read(organization_id, needs, op) => {
             driver.run_for(RunFor::Organization(organization_id))?;
             needs::foresee_reads(driver, organization_id, &[needs])?;
+            // It is given away now. A connection that went while nobody used it is found out before, and another made.
+            driver.settle()?;
             let op = op.take().ok_or_else(|| Error::Bug("a read ran twice".into()))?;
             run_read(driver, organization_id, op)
         }

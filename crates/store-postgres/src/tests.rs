@@ -18,6 +18,7 @@ use futures_util::FutureExt as _;
 use super::*;
 use crate::testing::{Server, run_sql, shared};
 
+mod idle;
 mod prepared;
 
 fn options() -> Options {

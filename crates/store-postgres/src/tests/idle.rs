@@ -1,0 +1,23 @@
+//! Connections that went while nobody used them.
+
+use admit_app::store_suite::fixture::*;
+
+use super::{drive, open};
+use crate::testing::shared;
+
+/// Also one that says nothing of what it will look at: nothing was asked yet when it is given away.
+#[test]
+fn a_read_finds_out_that_its_connection_went_while_nobody_used_it() {
+    let server = shared();
+    let address = server.database();
+    let store = open(&address);
+    let name = address.rsplit('=').next().unwrap().to_owned();
+    drive(async {
+        with_event(&store).await;
+        for _ in 0..4 {
+            look(&store, |tx| tx.gate_ids(&id("e"))).await;
+            server.admin(&format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"));
+            assert_eq!(look(&store, |tx| tx.gate_ids(&id("e"))).await, []);
+        }
+    });
+}
