@@ -26,6 +26,9 @@ pub struct Options {
     pub readers: usize,
     /// A reader older than this is ended: it would keep the journal from being folded back.
     pub reader_limit: Duration,
+    /// Pages (4 KiB) of the journal from which on it is begun anew even while writes never pause: the writer folds the
+    /// little that the thread beside has left over.
+    pub journal_pages: i64,
     /// Called once when the store stops itself.
     pub on_stop: Option<StopHook>,
 }
@@ -40,6 +43,7 @@ impl Default for Options {
             first_epoch: None,
             readers: 3,
             reader_limit: Duration::from_secs(30),
+            journal_pages: 10_000,
             on_stop: None,
         }
     }

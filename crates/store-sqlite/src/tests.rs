@@ -429,3 +429,46 @@ fn ten_thousand_writes_wait_and_the_next_is_told_to_come_again() {
         assert_eq!(on_event(&store, |_| Ok(7)).await, Ok(7), "there is room again");
     });
 }
+
+/// How often the journal was begun anew: SQLite counts it in the header.
+fn begun_anew(journal: &std::path::Path) -> u32 {
+    let mut header = [0; 16];
+    std::io::Read::read_exact(&mut std::fs::File::open(journal).unwrap(), &mut header).unwrap();
+    u32::from_be_bytes([header[12], header[13], header[14], header[15]])
+}
+
+/// Else it grows by tens of megabytes a second, until a commit folds all of it back with everybody waiting.
+#[test]
+fn the_journal_is_begun_anew_while_writes_never_pause() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, journal) = (folder.path().join("admit.db"), folder.path().join("admit.db-wal"));
+    let options = Options { journal_pages: 100, ..Options::default() };
+    let store: TestStore = Arc::new(Sqlite::open(path, options).unwrap());
+    drive(async {
+        with_event(&store).await;
+        let (first, writes) = (begun_anew(&journal), AtomicUsize::new(0));
+        let callers = (0..8).map(|_| async {
+            while begun_anew(&journal) == first && writes.fetch_add(1, Ordering::Relaxed) < 100_000 {
+                stamp(&store).await.unwrap();
+            }
+        });
+        futures_util::future::join_all(callers).await;
+        assert!(begun_anew(&journal) > first, "after {writes:?} writes it is still the same");
+    });
+}
+
+/// A server that falls again and again would else fill the disk with it.
+#[test]
+fn a_journal_that_a_crash_left_is_folded_back_before_it_grows() {
+    let (before, after) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let running: TestStore = Arc::new(Sqlite::open(before.path().join("admit.db"), Options::default()).unwrap());
+    drive(with_event(&running));
+    for name in ["admit.db", "admit.db-wal"] {
+        std::fs::copy(before.path().join(name), after.path().join(name)).unwrap();
+    }
+    let journal = after.path().join("admit.db-wal");
+    let left = begun_anew(&journal);
+    let store: TestStore = Arc::new(Sqlite::open(after.path().join("admit.db"), Options::default()).unwrap());
+    assert_eq!(drive(stamp(&store)), Ok(1));
+    assert!(begun_anew(&journal) > left);
+}

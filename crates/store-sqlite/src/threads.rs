@@ -41,12 +41,15 @@ impl Threads {
         let mut threads =
             Self { reads: Arc::clone(&writes), writes, closing: Arc::new(AtomicBool::new(false)), handles: Vec::new() };
         let options = writer.options.clone();
-        let dirty = Arc::new(AtomicBool::new(false));
-        let (queue, written) = (Arc::clone(&threads.writes), Arc::clone(&dirty));
+        let (dirty, asked) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let (queue, written, rest) = (Arc::clone(&threads.writes), Arc::clone(&dirty), Arc::clone(&asked));
         threads.handles.push(spawn("admit-store-write", move || {
             while let Some(mut turn) = queue.turn() {
                 writer.run(&mut turn);
                 written.store(true, Ordering::Relaxed);
+                if rest.swap(false, Ordering::Relaxed) && !writer.stopped {
+                    connect::fold(&writer.conn);
+                }
             }
         })?);
         let Some(path) = path else { return Ok(threads) };
@@ -61,7 +64,8 @@ impl Threads {
             })?);
         }
         let (conn, closing) = (connect::checkpointer(path)?, Arc::clone(&threads.closing));
-        threads.handles.push(spawn("admit-store-fold", move || fold_journal(&conn, &closing, &dirty))?);
+        let pages = options.journal_pages;
+        threads.handles.push(spawn("admit-store-fold", move || fold_journal(&conn, pages, &closing, &dirty, &asked))?);
         Ok(threads)
     }
 }
@@ -81,15 +85,15 @@ impl Drop for Threads {
     }
 }
 
-/// Folds the journal back into the file from a connection of its own, so that no write waits for it.
-fn fold_journal(conn: &Connection, closing: &AtomicBool, dirty: &AtomicBool) {
+/// Folds the journal back into the file from a connection of its own, so that no write waits for it. While writes never
+/// pause there is always more of it at the end than at the beginning: then the writer is `asked` for the rest.
+fn fold_journal(conn: &Connection, long: i64, closing: &AtomicBool, dirty: &AtomicBool, asked: &AtomicBool) {
     while !closing.load(Ordering::Relaxed) {
         std::thread::park_timeout(CHECKPOINT_EVERY);
-        if dirty.swap(false, Ordering::Relaxed)
-            && let Err(error) = conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
-        {
-            // The writer finds out for itself whether the disk is failing.
-            tracing::warn!(%error, "folding the journal back");
+        if dirty.swap(false, Ordering::Relaxed) && connect::fold(conn) > long {
+            // Once more, what was written meanwhile: everybody waits while the writer folds.
+            connect::fold(conn);
+            asked.store(true, Ordering::Relaxed);
         }
     }
 }
