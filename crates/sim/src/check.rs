@@ -10,6 +10,7 @@ use admit_core::reduce::{LeftOut, Reduced, Resolved, Rules, ScanVerdict, reduce}
 use admit_core::rule::{Change, TicketBook, TicketChange, When};
 use admit_core::scan::{Digest, Scan, ScanKind, SignatureState};
 use admit_core::wire::engine::Phase;
+use admit_core::wire::journal::{Entry, read};
 use admit_core::wire::scanning::{SyncRequest, Witness, raw_item};
 
 use crate::phone::Phone;
@@ -18,7 +19,8 @@ use crate::server::{Reply, Request, Response, Server, Truth};
 use crate::world::{Side, World};
 
 /// What is looked at of every organisation once it is at rest, beside the few that ask for more.
-const AT_REST: &[&str] = &["I2", "I4", "I7", "I8", "I9", "I12", "I14", "I15", "I17", "I20", "I23", "I24", "I26"];
+const AT_REST: &[&str] =
+    &["I2", "I4", "I7", "I8", "I9", "I12", "I14", "I15", "I17", "I18", "I19", "I20", "I23", "I24", "I26"];
 
 type Found = Vec<(&'static str, String)>;
 
@@ -30,7 +32,7 @@ impl<S: Server> World<S> {
             let held = &self.sides[side];
             let mut found = Found::new();
             acknowledged_is_stored(&truth, held, &mut found);
-            shown_is_stored(&truth, held, &mut found);
+            shown_is_stored(&truth, held, self.config.improper, &mut found);
             nothing_made_up(&truth, held, &mut found);
             let anew = reduced_anew(&truth, &mut Rng::of(held.rng.clone().draw(), "shuffle", 0));
             derived_is_reduced(&truth, &anew, &mut found);
@@ -40,6 +42,8 @@ impl<S: Server> World<S> {
             lists_never_go_back(held, &mut found);
             gaps_are_reported(&truth, held, &mut found);
             every_scan_is_somewhere(held, &mut found);
+            wiped_when_revoked(held, &mut found);
+            one_line_a_change(&truth, &mut found);
             no_phone_lets_in_too_many(&truth, held, &mut found);
             // Until a roll-back without the command is found out, one epoch has two histories: a serial then names
             // two sets of rules, and nobody can say which a device had.
@@ -49,6 +53,11 @@ impl<S: Server> World<S> {
             }
             witnesses_hold(&truth, held, &mut found);
             AT_REST.iter().for_each(|name| self.checked.hit(name));
+            let deaths = self.server.deaths();
+            let torn = deaths.torn.iter().filter(|(org, _)| *org == self.sides[side].org);
+            found.extend(torn.map(|(_, what)| ("I6", what.clone())));
+            let held = &self.sides[side];
+            self.checked.hit_if(deaths.looked > 0, "I6");
             self.checked.hit(if held.ledger.restores > 0 { "I11" } else { "I3" });
             self.note_ties(&truth);
             self.sides[side].ledger.violations.extend(
@@ -62,6 +71,14 @@ impl<S: Server> World<S> {
         let mut times: Vec<_> = truth.derived.values().flat_map(|it| it.state.entries.windows(2)).collect();
         times.retain(|pair| pair[0].at == pair[1].at);
         self.reach.hit_if(!times.is_empty(), "equal times");
+        let mut places: BTreeMap<_, &ScanId> = BTreeMap::new();
+        let mut forked = false;
+        for (_, fact) in &truth.facts {
+            let scan = &fact.scan;
+            let Some(place) = scan.log_id.as_ref().zip(scan.seq) else { continue };
+            forked |= *places.entry((&scan.device_id, place)).or_insert(&scan.scan_id) != &scan.scan_id;
+        }
+        self.reach.hit_if(forked, "forked log");
     }
 
     /// I5: any repetition of what was sent changes nothing and is answered by the same bytes; the same id with other
@@ -140,7 +157,7 @@ fn settled(phone: &Phone) -> bool {
 }
 
 /// I3, I11: no shown scan of a surviving journal is missing, restores or not; nothing that is durable is, either.
-fn shown_is_stored(truth: &Truth, side: &Side, found: &mut Found) {
+fn shown_is_stored(truth: &Truth, side: &Side, improper: bool, found: &mut Found) {
     let contents: BTreeSet<Digest> = truth.facts.iter().map(|(_, fact)| fact.digest).collect();
     let ids = stored(truth);
     let restored = side.ledger.restores > 0;
@@ -152,10 +169,17 @@ fn shown_is_stored(truth: &Truth, side: &Side, found: &mut Found) {
         if !revoked && !settled(phone) {
             found.push(("Q", format!("phone {n} is not at rest: {:?}, {} unsent", phone.phase(), phone.unsent())));
         }
-        for kept in &phone.kept {
-            if !contents.contains(&kept.digest) {
+        for (seq, kept) in (1..).zip(&phone.kept) {
+            // What the server could not read is on the phone's list of problems, and its bytes are with the server.
+            if !contents.contains(&kept.digest)
+                && !phone.refused.contains(&seq)
+                && !is_beyond_proof(truth, side, improper, phone, &kept.scanned.scan)
+            {
                 let name = if restored { "I11" } else { "I3" };
-                found.push((name, format!("{} of phone {n} is not on the server", kept.scanned.scan.scan_id)));
+                found.push((
+                    name,
+                    format!("{} of phone {n}, {seq} in its log, is not on the server", kept.scanned.scan.scan_id),
+                ));
             }
         }
         for scan_id in &phone.shown {
@@ -166,6 +190,16 @@ fn shown_is_stored(truth: &Truth, side: &Side, found: &mut Found) {
             }
         }
     }
+}
+
+/// Where a server and a phone's storage both went back, what was lost between may be known to neither
+/// (SECURITY.md, "What it does not promise"). A place of the log was given twice: if the server has the other scan of it,
+/// nobody asks for this one. Or what would prove the roll-back went with the storage.
+fn is_beyond_proof(truth: &Truth, side: &Side, improper: bool, phone: &Phone, scan: &Scan) -> bool {
+    let place = (&scan.device_id, &scan.log_id, scan.seq);
+    let other = |fact: &Scan| (&fact.device_id, &fact.log_id, fact.seq) == place && fact.scan_id != scan.scan_id;
+    let given_twice = || truth.facts.iter().any(|(_, fact)| other(&fact.scan));
+    side.ledger.restores > 0 && phone.put_back && (improper || given_twice())
 }
 
 /// I4, I14: no phantom, no altered scan; verified only what its author wrote.
@@ -356,6 +390,11 @@ fn lists_never_go_back(side: &Side, found: &mut Found) {
     }
 }
 
+/// I19: each change of the event has one line in its ledger, and the chain of them verifies.
+fn one_line_a_change(truth: &Truth, found: &mut Found) {
+    found.extend(truth.ledger_faults.iter().map(|line| ("I19", line.clone())));
+}
+
 /// I20: every missing `seq` is reported, and nothing that is there.
 fn gaps_are_reported(truth: &Truth, side: &Side, found: &mut Found) {
     for (key, head) in &side.ledger.heads {
@@ -365,13 +404,18 @@ fn gaps_are_reported(truth: &Truth, side: &Side, found: &mut Found) {
             .filter(|(_, fact)| fact.scan.device_id == key.0 && fact.scan.log_id.as_ref() == Some(&key.1))
             .filter_map(|(_, fact)| fact.scan.seq)
             .collect();
+        let refused =
+            side.ledger.refused.iter().filter(|(device_id, log_id, _)| (device_id, log_id) == (&key.0, &key.1));
+        let refused: BTreeSet<u64> = refused.map(|(.., seq)| *seq).collect();
         let named = side.ledger.named_heads.get(key).copied().unwrap_or(0).max(*head);
         let lacking = |head: u64| -> BTreeSet<u64> {
             let top = received.last().copied().unwrap_or(0).max(head);
-            (1..=top).filter(|seq| !received.contains(seq)).collect()
+            (1..=top).filter(|seq| !received.contains(seq) && !refused.contains(seq)).collect()
         };
         let log = truth.logs.get(key).cloned().unwrap_or_default();
-        let reported: BTreeSet<u64> = log.missing.iter().flat_map(|(from, to)| *from..=*to).collect();
+        let mut reported: BTreeSet<u64> = log.missing.iter().flat_map(|(from, to)| *from..=*to).collect();
+        // A server that went back may lack what it refused since the backup.
+        reported.retain(|seq| side.ledger.restores == 0 || !refused.contains(seq));
         // What was acknowledged must be known, what arrived may be.
         if !(*head..=named).any(|head| reported == lacking(head)) {
             let lacking = lacking(*head);
@@ -382,26 +426,29 @@ fn gaps_are_reported(truth: &Truth, side: &Side, found: &mut Found) {
 
 /// I23: created = unsent + acked + rejected + held, on every device.
 fn every_scan_is_somewhere(side: &Side, found: &mut Found) {
-    use admit_core::wire::journal::{Entry, read};
     for (n, phone) in side.phones.iter().enumerate() {
         let Some(view) = &phone.view else { continue };
-        let (mut done, mut asked): (BTreeSet<u64>, BTreeSet<u64>) = Default::default();
-        for row in phone.disk.rows() {
-            match read(&row.text) {
-                Some(Entry::Received { seqs, .. }) => done.extend(seqs.iter().flat_map(|(from, to)| *from..=*to)),
-                Some(Entry::Rejected { items, .. }) => done.extend(items.iter().map(|item| item.seq)),
-                Some(Entry::Epoch { .. }) => asked.append(&mut done),
-                _ => {}
-            }
-        }
         // A claim and its final are one scan: it waits as long as either does.
-        let open = (1..=phone.kept.len() as u64).filter(|seq| !done.contains(seq));
-        let ids: BTreeSet<&ScanId> = open.map(|seq| &phone.kept[seq as usize - 1].scanned.scan.scan_id).collect();
-        let unsent = ids.len() as u64;
-        if phone.writing.is_empty() && view.unsent != unsent {
-            let what =
-                format!("phone {n}: {} made, {} done, {} said unsent", phone.kept.len(), done.len(), view.unsent);
-            found.push(("I23", what));
+        let open = (1..).zip(&phone.kept).filter(|(seq, _)| !phone.done.contains(seq));
+        let ids: BTreeSet<&ScanId> = open.map(|(_, kept)| &kept.scanned.scan.scan_id).collect();
+        if phone.writing.is_empty() && view.unsent != ids.len() as u64 {
+            let (made, done) = (phone.kept.len(), phone.done.len());
+            found.push(("I23", format!("phone {n}: {made} made, {done} done, {} said unsent", view.unsent)));
+        }
+    }
+}
+
+/// I18: a revoked phone that heard so holds no guest data; and no phone's journal ever loses a scan.
+fn wiped_when_revoked(side: &Side, found: &mut Found) {
+    for (n, phone) in side.phones.iter().enumerate() {
+        let revoked = phone.identity.as_ref().is_some_and(|(id, _)| side.ledger.revoked.contains(id));
+        // One whose key never reached it, or is known no more, hears nothing; and has been given nothing.
+        if revoked && side.ledger.restores == 0 && settled(phone) {
+            found.push(("I18", format!("phone {n} is revoked, and does not know: {:?}", phone.phase())));
+        }
+        let scans = phone.disk.rows().iter().filter(|row| matches!(read(&row.text), Some(Entry::Scan(_)))).count();
+        if scans != phone.kept.len() {
+            found.push(("I18", format!("phone {n}: its journal holds {scans} of {} scans", phone.kept.len())));
         }
     }
 }

@@ -4,9 +4,19 @@
 use std::fmt;
 
 use admit_core::event::ReEntry;
+use admit_core::limits;
+use admit_core::time::Timestamp;
 
 use crate::kept;
 use crate::rng::Rng;
+
+/// True time at the beginning of every world: 2026-06-07T16:00:00Z.
+pub const BEGINNING_MS: i64 = 1_780_848_000_000;
+/// Quiet time that outlasts whatever is under way, milliseconds.
+pub const LONG_REST_MS: i64 = 150_000;
+const HOUR_MS: i64 = 3_600_000;
+/// How many of a thousand worlds are small.
+const SMALL: u32 = 960;
 
 /// What one seed's world is like. Chances are per thousand.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,6 +89,18 @@ pub struct Config {
     pub busy: u32,
     /// Persons that the area behind each gate holds.
     pub capacity: Option<u32>,
+    /// A person comes in the same moment as the one before, to whichever phone.
+    pub together: u32,
+    /// The lists expire so long after the world's beginning, milliseconds; else after it.
+    pub expires_ms: Option<i64>,
+    /// A scan whose item is damaged on every way to the server.
+    pub poison: u32,
+    /// A device is given a new key, each minute.
+    pub rotate: u32,
+    /// A device's storage is put back to an older copy of itself, each minute.
+    pub put_back: u32,
+    /// Quiet time, milliseconds, after which a side that has nothing under way is at rest.
+    pub rest_ms: i64,
 }
 
 impl Config {
@@ -124,12 +146,51 @@ impl Config {
             again: fault(rng, 500),
             busy: fault(rng, 500),
             capacity: if rng.per_mille(500) { None } else { Some(1 + rng.below(8) as u32) },
+            together: 0,
+            expires_ms: None,
+            poison: 0,
+            rotate: 0,
+            put_back: 0,
+            rest_ms: LONG_REST_MS,
         };
         // A seed that was kept before there were these goes on as the world that it was.
         if kept::before_later_faults(seed) {
             (config.again, config.busy, config.capacity) = (0, 0, None);
         }
+        if !kept::before_small_worlds(seed) {
+            config.draw_later(&mut Rng::of(seed, "config, later", 0));
+        }
         config
+    }
+
+    /// When the event ends: six hours after its beginning, or early enough for its lists to expire in this world.
+    pub fn ends_at(&self) -> Timestamp {
+        let expires_ms = self.expires_ms.unwrap_or(6 * HOUR_MS + limits::MANIFEST_AFTER_END_MS);
+        Timestamp::clamped(BEGINNING_MS + expires_ms - limits::MANIFEST_AFTER_END_MS)
+    }
+    /// When it begins.
+    pub fn starts_at(&self) -> Timestamp {
+        Timestamp::clamped(BEGINNING_MS).min(self.ends_at().plus_ms(-6 * HOUR_MS))
+    }
+    /// When its lists expire, where that is in this world.
+    pub fn expires_at(&self) -> Option<Timestamp> {
+        self.expires_ms.map(|ms| Timestamp::clamped(BEGINNING_MS + ms))
+    }
+
+    /// What was added once most worlds became small: few phones and minutes find as much, in a quarter of the time.
+    fn draw_later(&mut self, rng: &mut Rng) {
+        if rng.per_mille(SMALL) {
+            self.orgs = 1 + u64::from(rng.per_mille(250));
+            self.devices = 1 + rng.below(2);
+            self.tickets = 1 + rng.below(3);
+            self.visits = 3 + rng.below(8);
+            self.chaos_ms = rng.between(30, 120) * 1_000;
+        }
+        self.rest_ms = 60_000;
+        self.together = if self.quantum_ms > 1 { 600 } else { 0 };
+        let mut fault = |most: u32| if rng.per_mille(700) { 0 } else { rng.below(u64::from(most)) as u32 + 1 };
+        (self.poison, self.rotate, self.put_back) = (fault(300), fault(200), fault(60));
+        self.expires_ms = rng.per_mille(200).then(|| rng.between(0, self.chaos_ms));
     }
 }
 
@@ -146,6 +207,9 @@ impl fmt::Display for Config {
         }
         if let Some(capacity) = self.capacity {
             write!(f, ", {capacity} an area")?;
+        }
+        if let Some(expires_ms) = self.expires_ms {
+            write!(f, ", lists expire after {} s", expires_ms / 1_000)?;
         }
         let faults = [
             ("drop", self.drop),
@@ -166,6 +230,9 @@ impl fmt::Display for Config {
             ("server_crash", self.server_crash),
             ("again", self.again),
             ("busy", self.busy),
+            ("poison", self.poison),
+            ("rotate", self.rotate),
+            ("put_back", self.put_back),
         ];
         for (name, chance) in faults.into_iter().filter(|(_, chance)| *chance > 0) {
             write!(f, ", {name} {chance}")?;

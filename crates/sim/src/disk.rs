@@ -35,6 +35,12 @@ impl Disk {
     pub fn lose_power(&mut self) {
         self.unflushed.clear();
     }
+    /// Only the first rows are there, as in an older copy; and nothing cached.
+    pub fn put_back(&mut self, rows: usize) {
+        self.rows.truncate(rows);
+        self.unflushed.clear();
+        self.cache.clear();
+    }
     /// What a start reads.
     pub fn rows(&self) -> &[Row] {
         &self.rows

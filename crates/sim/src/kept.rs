@@ -31,6 +31,12 @@ pub fn before_sparing(seed: u64) -> bool {
     EARLIER.contains(&seed)
 }
 
+/// Whether a seed is kept from before most worlds were small and there were the faults that came with them: the same.
+pub fn before_small_worlds(seed: u64) -> bool {
+    static EARLIER: LazyLock<BTreeSet<u64>> = LazyLock::new(|| above("# Small"));
+    EARLIER.contains(&seed)
+}
+
 /// The seeds above the comment that begins so.
 fn above(comment: &str) -> BTreeSet<u64> {
     let lines = REGRESSIONS.lines().take_while(|line| !line.starts_with(comment));

@@ -73,6 +73,7 @@ struct Org {
     id: OrganizationId,
     event_id: EventId,
     rng: Rng,
+    planted: Planted,
     serial: u64,
     last_effective_ms: i64,
     audit: Vec<[u8; 32]>,
@@ -126,7 +127,7 @@ impl L0 {
     /// A server with its organisations, each with the same ids as the other.
     pub fn new(seed: u64, config: &Config, now_ms: i64, planted: Planted) -> Self {
         let epoch = Epoch { restored_at_ms: now_ms - 1_000, random: 1 };
-        let orgs = (0..config.orgs).map(|org| Org::new(seed, org, config, now_ms, epoch)).collect();
+        let orgs = (0..config.orgs).map(|org| Org::new(seed, org, config, now_ms, epoch, planted)).collect();
         let state = State { orgs, epoch };
         let rng = Rng::of(seed, "server", 0);
         let committed = planted.is(Mutant::AckBeforeCommit).then(|| state.clone());
@@ -185,6 +186,9 @@ impl Org {
         };
         let head = self.audit.last().copied().unwrap_or(audit::GENESIS);
         self.audit.push(audit::chain(head, &line));
+        if self.planted.is(Mutant::LineTwice) && self.serial.is_multiple_of(8) {
+            self.audit.push(audit::chain(head, &line));
+        }
         self.serial
     }
 
@@ -208,6 +212,13 @@ impl Org {
             (None, Subject::Unknown(hash)) => code_of(fact) == *hash,
             _ => false,
         }
+    }
+
+    /// What is wrong with the ledger: here only the number of its lines can be.
+    fn ledger_faults(&self) -> Vec<String> {
+        let lines = self.audit.len() as u64 - 1;
+        let wrong = (lines != self.serial).then(|| format!("{lines} lines of {} changes", self.serial));
+        wrong.into_iter().collect()
     }
 
     /// Every stored content with its subject.
@@ -391,6 +402,7 @@ impl Server for L0 {
             incidents: org.incidents.clone(),
             logs: logs.collect(),
             revoked: org.devices.iter().filter(|(_, device)| device.revoked).map(|(id, _)| id.clone()).collect(),
+            ledger_faults: org.ledger_faults(),
             audit: org.audit.clone(),
             epoch: Some(self.state.epoch),
             serial: org.serial,

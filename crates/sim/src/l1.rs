@@ -21,7 +21,7 @@ use crate::config::Config;
 use crate::kept;
 use crate::reach::Reach;
 use crate::rng::Rng;
-use crate::server::{Act, Reply, Request, Reviewable, Server, Truth};
+use crate::server::{Act, Deaths, Reply, Request, Reviewable, Server, Truth};
 
 mod acts;
 pub mod front;
@@ -117,6 +117,7 @@ pub struct L1 {
     /// The epoch as it was read last; nothing after a restore.
     epoch: Option<Epoch>,
     reach: Reach,
+    deaths: Deaths,
     seed: u64,
     /// What each organisation asked so far, and the server itself: a count.
     served: Vec<u64>,
@@ -198,6 +199,7 @@ impl L1 {
             begun: Vec::new(),
             epoch: None,
             reach: Reach::default(),
+            deaths: Deaths::default(),
             seed,
             served: vec![0; config.orgs as usize + 1],
         };
@@ -252,6 +254,13 @@ impl L1 {
         if self.machine.died.swap(0, Ordering::Relaxed) > 0 {
             self.reach.hit("died inside a transaction");
             self.kill();
+            let faults = self.machine.fault.swap(0, Ordering::Relaxed);
+            for org in 0..self.owners.len() {
+                if let Err(error) = self.look_for_torn(org) {
+                    panic!("the store cannot be read: {error}");
+                }
+            }
+            self.machine.fault.store(faults, Ordering::Relaxed);
         }
     }
 }
@@ -355,5 +364,9 @@ impl Server for L1 {
 
     fn reach(&self) -> &Reach {
         &self.reach
+    }
+
+    fn deaths(&self) -> Deaths {
+        self.deaths.clone()
     }
 }

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::ids::{DeviceId, LogId, ScanId};
 use admit_core::scan::Digest;
-use admit_core::wire::scanning::{HeartbeatRequest, LogStatusRequest, RevokedDetails, SyncAnswer, SyncRequest};
+use admit_core::wire::scanning::{
+    HeartbeatRequest, LogStatusRequest, Readable, Rejected, RevokedDetails, SyncAnswer, SyncRequest,
+};
 
 use crate::server::{Request, Response};
 
@@ -34,6 +36,8 @@ pub struct Ledger {
     /// Highest head each log ever named in a request that arrived, whatever the answer: the server may know it.
     pub named_heads: BTreeMap<(DeviceId, LogId), u64>,
     named_at_backup: BTreeMap<(DeviceId, LogId), u64>,
+    /// Places in logs whose item was refused for good: received, as far as gaps go.
+    pub refused: BTreeSet<(DeviceId, LogId, u64)>,
     /// First answer to each batch since the last restore.
     pub batches: BTreeMap<(DeviceId, String), Vec<u8>>,
     /// Batches as they were sent, to be sent again.
@@ -73,6 +77,14 @@ impl Ledger {
         // Whom an organiser let in since is revoked again; who was revoked since keeps to what it was told.
         self.revoked.extend(self.revoked_at_backup.iter().cloned());
         self.restores += 1;
+    }
+
+    fn note_refused(&mut self, sent: &SyncRequest, rejected: &[Rejected]) {
+        for item in rejected.iter().filter_map(|rejected| sent.scans.get(rejected.index)) {
+            if let Readable { log_id: Some(log_id), seq: Some(seq), .. } = Readable::of(item.get()) {
+                self.refused.insert((sent.device_id.clone(), log_id, seq));
+            }
+        }
     }
 
     /// The server answered a request: what it promised by that.
@@ -118,7 +130,9 @@ impl Ledger {
             if self.sent.len() < 200 {
                 self.sent.push(request.clone());
             }
+            self.note_refused(&sent, &receipt.rejected);
         } else if let Ok(kept) = serde_json::from_slice::<RevokedDetails>(&answer.body) {
+            self.note_refused(&sent, &kept.rejected);
             self.acked.extend(kept.kept.iter().map(|scan_id| (sent.device_id.clone(), scan_id.clone())));
         }
     }

@@ -62,6 +62,14 @@ mutants! {
     LastRowLost = "last_row_lost",
     /// The same phone alters a scan on its way out.
     ScanAltered = "scan_altered",
+    /// A change now and then has two lines in the ledger.
+    LineTwice = "line_twice",
+    /// The place of an item that could not be read counts as missing.
+    RefusedIsMissing = "refused_is_missing",
+    /// The phone keeps its lists after it was revoked.
+    NotWiped = "not_wiped",
+    /// The phone shows a verdict by an expired list as if it were none.
+    ExpiredIsPlain = "expired_is_plain",
     /// Two runs of one seed differ.
     HiddenRandomness = "hidden_randomness",
 }

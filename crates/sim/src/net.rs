@@ -3,12 +3,18 @@
 use admit_core::ids::ScanId;
 use admit_core::time::Timestamp;
 use admit_core::wire::engine::Input;
-use admit_core::wire::scanning::{Cursor, SyncAnswer, SyncRequest};
+use admit_core::wire::scanning::{Cursor, Readable, SyncAnswer, SyncRequest, raw_item};
 
+use crate::config::BEGINNING_MS;
 use crate::mutants::Mutant;
 use crate::server::{Reply, Request, Response, Server};
 use crate::trace::short;
-use crate::world::{Asker, BEGINNING_MS, Ev, World};
+use crate::world::{Asker, Ev, World};
+
+/// Whether the item of a scan is damaged, on every way it takes.
+fn is_poisoned(scan_id: &ScanId, per_mille: u32) -> bool {
+    short(scan_id.as_str().as_bytes()) % 1_000 < per_mille
+}
 
 /// How long a long poll is held at most, milliseconds.
 const HOLD_MS: i64 = 25_000;
@@ -33,6 +39,13 @@ impl<S: Server> World<S> {
             && let Some(body) = &mut wire.body
         {
             *body = body.replace("\"opened\":true", "\"opened\":false");
+        }
+        if self.config.poison > 0
+            && wire.route() == "/api/scanning/sync"
+            && let Some(damaged) = wire.body.as_deref().and_then(|body| self.damaged(body))
+        {
+            self.reach.hit("poison item");
+            wire.body = Some(damaged);
         }
         let line = format_args!("{phone} > {request} {} {}", wire.method, wire.path);
         self.sides[side].trace.line(now_ms - BEGINNING_MS, line);
@@ -85,6 +98,20 @@ impl<S: Server> World<S> {
             let echo = Ev::Arrives { asker, wire, held_until, echo: true, looked: None };
             self.at(side, again, echo);
         }
+    }
+
+    /// A batch whose poisoned scans no server can read; their ids and places it can.
+    fn damaged(&self, body: &str) -> Option<String> {
+        let mut sync: SyncRequest = serde_json::from_str(body).ok()?;
+        let mut any = false;
+        for item in &mut sync.scans {
+            let Some(scan_id) = Readable::of(item.get()).scan_id else { continue };
+            if is_poisoned(&scan_id, self.config.poison) {
+                *item = raw_item(item.get().replacen("\"outcome\":\"", "\"outcome\":\"un", 1)).ok()?;
+                any = true;
+            }
+        }
+        any.then(|| serde_json::to_string(&sync).ok()).flatten()
     }
 
     /// A request is at the server.

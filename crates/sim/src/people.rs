@@ -14,9 +14,11 @@ use admit_core::wire::engine::{DecidedBy, Input, Phase, VerdictView};
 use admit_core::wire::journal::Scanned;
 use admit_core::wire::scanning::{ScanV2, SyncRequest};
 
+use crate::config::BEGINNING_MS;
+use crate::mutants::Mutant;
 use crate::server::{Act, Reply, Request, Reviewable, Server};
 use crate::venue::{GATES, PIN, ticket_rules};
-use crate::world::{BEGINNING_MS, Ev, World};
+use crate::world::{Ev, World};
 
 /// Codes that are sold only while the event runs.
 const LATE: u64 = 3;
@@ -43,8 +45,11 @@ impl<S: Server> World<S> {
         for client in 0..config.legacy as usize {
             self.at(side, now_ms + 5_000, Ev::Legacy { client });
         }
+        let mut at = now_ms + 8_000;
         for _ in 0..config.visits {
-            let at = now_ms + self.sides[side].rng.between(8_000, config.chaos_ms);
+            if config.together == 0 || !self.sides[side].extra.per_mille(config.together) {
+                at = now_ms + self.sides[side].rng.between(8_000, config.chaos_ms);
+            }
             self.at(side, at, Ev::Visit);
         }
         // Faults and acts come by the minute; a short world has its own, shorter minutes.
@@ -92,6 +97,13 @@ impl<S: Server> World<S> {
             97 => "\u{1f39f} ünïcode".to_owned(),
             _ => "bad\u{0}code".to_owned(),
         };
+        let held = &mut self.sides[side];
+        let text = match held.last_code.take() {
+            // Who comes together may hold the same ticket, each at another door.
+            Some(last) if self.config.together > 0 && held.extra.per_mille(self.config.together) => last,
+            _ => text,
+        };
+        held.last_code = Some(text.clone());
         self.sides[side].phones[phone].last_code = Some(text.clone());
         let rng = &mut self.sides[side].rng;
         let input = Input::Code { text, method: Method::Qr };
@@ -118,6 +130,17 @@ impl<S: Server> World<S> {
             self.checked.hit("I1");
             if !durable {
                 held.ledger.broken("I1", format!("{scan_id} was shown before it was on stable storage"));
+            }
+            let scan =
+                kept.iter().rev().find(|kept| kept.scanned.scan.scan_id == *scan_id).map(|kept| &kept.scanned.scan);
+            if let Some((scan, expires_at)) = scan.zip(self.config.expires_at()) {
+                // Its own clock is looked at by I10.
+                let past = scan.at >= expires_at && verdict.manifest_version > 0;
+                self.checked.hit("I16");
+                self.reach.hit_if(past && verdict.opened, "let in by an expired list");
+                if past && (!verdict.list_expired || self.planted.is(Mutant::ExpiredIsPlain)) {
+                    held.ledger.broken("I16", format!("{scan_id} is plain though its list expired at {expires_at}"));
+                }
             }
             let asked = kept.iter().any(|kept| {
                 kept.scanned.scan.scan_id == *scan_id
@@ -269,11 +292,36 @@ impl<S: Server> World<S> {
             held.trace.line(now_ms - BEGINNING_MS, format_args!("{phone_no}'s clock is set by {by} ms"));
             self.reach.hit(if by < 0 { "clock set back" } else { "clock set forward" });
         }
+        if config.put_back > 0 && held.extra.per_mille(config.put_back) {
+            self.put_back(side, phone);
+        }
+        let held = &mut self.sides[side];
+        let rng = &mut held.rng;
         let (crash, clear) = (rng.per_mille(config.crash), rng.per_mille(config.clear));
         let asleep = held.phones[phone].asleep_until > now_ms;
         if (crash || clear) && !asleep && held.phones[phone].engine.is_some() {
             self.kill(side, phone, clear);
         }
+    }
+
+    /// A phone is restored from an older copy of its storage, and started: it goes on from there.
+    fn put_back(&mut self, side: usize, phone: usize) {
+        let held = &self.sides[side].phones[phone];
+        let rows = held.disk.rows().len();
+        if held.engine.is_none() || held.asleep_until > self.now_ms || rows < 2 {
+            return;
+        }
+        self.kill(side, phone, false);
+        let held = &mut self.sides[side];
+        // Half of it at least: nobody keeps older copies.
+        let rows = held.extra.between(rows as i64 / 2, rows as i64 - 1).max(1) as usize;
+        let scans = held.phones[phone].kept.len();
+        if let Err(back) = held.phones[phone].put_back(rows) {
+            held.ledger.broken("I15", format!("a list went back: {}", back.0));
+        }
+        let lost = scans > held.phones[phone].kept.len();
+        held.trace.line(self.now_ms - BEGINNING_MS, format_args!("{phone} is put back to {rows} rows"));
+        self.reach.hit_if(lost, "storage put back to before a scan");
     }
 
     /// The app is killed, or the storage cleared with it. What was being written is on the disk, or is not.
@@ -357,6 +405,23 @@ impl<S: Server> World<S> {
         }
         if self.sides[side].rng.per_mille(config.forge) {
             self.forge(side);
+        }
+        if config.rotate > 0 && self.sides[side].extra.per_mille(config.rotate) {
+            self.rotate(side);
+        }
+    }
+
+    /// An organiser gives a phone a new key; staff scan its code there.
+    fn rotate(&mut self, side: usize) {
+        let held = &mut self.sides[side];
+        let phone = held.extra.below(self.config.devices) as usize;
+        let Some((device_id, _)) = held.phones[phone].identity.clone() else { return };
+        let unsent = held.phones[phone].unsent() > 0;
+        if let Some(code) = self.act(side, &Act::Rotate(device_id)) {
+            self.reach.hit_if(unsent, "new key with unsent scans");
+            let generation = self.sides[side].phones[phone].generation;
+            let input = Box::new(Input::Pair { code, name: format!("Phone {phone}") });
+            self.at(side, self.now_ms + 300, Ev::Input { phone, generation, input, body: Vec::new() });
         }
     }
 

@@ -50,6 +50,10 @@ pub struct Phone {
     pub generation: u64,
     /// Appends under way.
     pub writing: BTreeMap<u64, Writing>,
+    /// The last heartbeat that was sent, and when one was answered last, true time.
+    pub beat: Option<u64>,
+    /// See there.
+    pub heard_ms: i64,
     /// Requests under way, and the monotonic clock when each left.
     pub requests: BTreeMap<u64, i64>,
     /// The last wake asked for.
@@ -62,6 +66,10 @@ pub struct Phone {
     pub view: Option<View>,
     /// Scans on stable storage, in the order of the log.
     pub kept: Vec<Kept>,
+    /// Places of scans whose receipt, or refusal for good, is on stable storage, in the present epoch.
+    pub done: BTreeSet<u64>,
+    /// Those that were refused for good, in any epoch.
+    pub refused: BTreeSet<u64>,
     /// Verdicts shown, by scan.
     pub shown: BTreeSet<ScanId>,
     /// This storage's name and log, once journalled.
@@ -70,6 +78,8 @@ pub struct Phone {
     pub list: Option<(Epoch, u64)>,
     /// How often it was paired with a server of an older epoch than its list's.
     pub gone_back: u64,
+    /// Its storage was put back to an older copy.
+    pub put_back: bool,
     /// The witness of the last request.
     pub witness: Option<String>,
     /// The wall clock was set while the engine could not see it, or in ways it cannot tell from sleep.
@@ -101,16 +111,21 @@ impl Phone {
             clock,
             generation: 0,
             writing: BTreeMap::new(),
+            beat: None,
+            heard_ms: 0,
             requests: BTreeMap::new(),
             wake: 0,
             offline_until: 0,
             asleep_until: 0,
             view: None,
             kept: Vec::new(),
+            done: BTreeSet::new(),
+            refused: BTreeSet::new(),
             shown: BTreeSet::new(),
             identity: None,
             list: None,
             gone_back: 0,
+            put_back: false,
             witness: None,
             clock_doubtful: false,
             stepped_unseen: false,
@@ -175,6 +190,7 @@ impl Phone {
         self.generation += 1;
         self.engine = None;
         self.requests.clear();
+        self.beat = None;
         self.view = None;
         self.disk.lose_power();
     }
@@ -185,9 +201,31 @@ impl Phone {
         self.disk.clear();
         self.writing.clear();
         self.kept.clear();
+        self.done.clear();
+        self.refused.clear();
         self.shown.clear();
         (self.identity, self.list, self.witness, self.old_list) = (None, None, None, None);
         self.taken = 0;
+    }
+
+    /// Somebody puts the storage back to what it was some rows ago, as a restored phone has it: what was written since never
+    /// was, and its places in the log are given again. Clocks can't be held to their word any more.
+    pub fn put_back(&mut self, rows: usize) -> Result<(), WentBack> {
+        let (kept, identity, gone_back) = (std::mem::take(&mut self.kept), self.identity.clone(), self.gone_back);
+        self.done.clear();
+        self.refused.clear();
+        (self.identity, self.list, self.witness, self.old_list) = (None, None, None, None);
+        self.disk.put_back(rows);
+        let rows = self.disk.rows().to_vec();
+        self.note(&rows, 0)?;
+        // As they were noted when they were made.
+        let again = self.kept.len();
+        self.kept = kept.into_iter().take(again).collect();
+        let there: BTreeSet<&ScanId> = self.kept.iter().map(|kept| &kept.scanned.scan.scan_id).collect();
+        self.shown.retain(|scan_id| there.contains(scan_id));
+        (self.identity, self.gone_back) = (self.identity.take().or(identity), gone_back + 1);
+        (self.put_back, self.clock_doubtful, self.stepped) = (true, true, None);
+        Ok(())
     }
 
     /// Rows became durable: notes what they say.
@@ -214,6 +252,12 @@ impl Phone {
                     }
                     self.list = Some((epoch, version));
                 }
+                Some(Entry::Received { seqs, .. }) => self.done.extend(seqs.iter().flat_map(|(from, to)| *from..=*to)),
+                Some(Entry::Rejected { items, .. }) => {
+                    self.done.extend(items.iter().map(|item| item.seq));
+                    self.refused.extend(items.iter().map(|item| item.seq));
+                }
+                Some(Entry::Epoch { .. }) => self.done.clear(),
                 _ => {}
             }
         }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use admit_store_queries::contents::Contents;
 
-use crate::config::Config;
+use crate::config::{BEGINNING_MS, Config};
 use crate::kept::regressions;
 use crate::l0::L0;
 use crate::l1::{L1, Place, home};
@@ -14,7 +14,7 @@ use crate::ledger::Violation;
 use crate::mutants::{Mutant, Planted};
 use crate::reach::{DEATHS, INSIDE, MUST_REACH, Reach};
 use crate::server::{Server, Truth};
-use crate::world::{BEGINNING_MS, FoundOut, World};
+use crate::world::{FoundOut, World};
 
 /// How to run.
 #[derive(Debug, Clone, Copy, Default)]

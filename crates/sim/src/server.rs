@@ -122,6 +122,8 @@ pub enum Act {
     Note(Subject, IncidentKind),
     /// Revokes a device.
     Revoke(DeviceId),
+    /// Makes a pairing token that gives this device a new key.
+    Rotate(DeviceId),
 }
 
 /// A log as the server has it.
@@ -171,6 +173,8 @@ pub struct Truth {
     pub revoked: BTreeSet<DeviceId>,
     /// Head of the audit chain after each serial from 0.
     pub audit: Vec<[u8; 32]>,
+    /// What is wrong with the event's ledger: changes without a line or with several, a chain that does not verify.
+    pub ledger_faults: Vec<String>,
     /// The epoch now.
     pub epoch: Option<Epoch>,
     /// The event's head.
@@ -184,6 +188,15 @@ pub struct Reviewable {
     pub scans: Vec<(DeviceId, ScanId, Digest)>,
     /// Incidents that wait for somebody.
     pub open: Vec<(Subject, IncidentKind)>,
+}
+
+/// What was found when a server that died inside a transaction had started again (I6).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Deaths {
+    /// How often somebody looked.
+    pub looked: u64,
+    /// What was there in part, and whose.
+    pub torn: Vec<(u64, String)>,
 }
 
 /// A server under test.
@@ -212,6 +225,10 @@ pub trait Server {
     /// Every row of every table, where there are tables.
     fn contents(&self) -> Contents {
         Contents::default()
+    }
+    /// What its deaths left half done.
+    fn deaths(&self) -> Deaths {
+        Deaths::default()
     }
     /// Rare paths reached inside the server.
     fn reach(&self) -> &Reach;

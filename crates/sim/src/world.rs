@@ -8,7 +8,7 @@ use admit_core::rule::Epoch;
 use admit_core::wire::engine::{Effect, Input, Phase};
 
 use crate::clock::PhoneClock;
-use crate::config::Config;
+use crate::config::{BEGINNING_MS, Config, LONG_REST_MS};
 use crate::ledger::Ledger;
 use crate::mutants::{Mutant, Planted};
 use crate::phone::{Phone, Writing};
@@ -26,8 +26,6 @@ pub(crate) struct Asker {
     pub author: Option<DeviceId>,
 }
 
-/// True time at the beginning of every world: 2026-06-07T16:00:00Z.
-pub const BEGINNING_MS: i64 = 1_780_848_000_000;
 /// Quiet time after the faults, milliseconds: long enough for every retry, pause and re-pairing.
 const QUIET_MS: i64 = 20 * 60_000;
 
@@ -53,6 +51,18 @@ pub(crate) enum Ev {
     Legacy { client: usize },
 }
 
+impl Ev {
+    /// Something that may still change what the server holds: a request that has not arrived, an act of staff.
+    fn is_under_way(&self) -> bool {
+        match self {
+            Self::Arrives { looked, .. } => looked.is_none(),
+            Self::Input { input, .. } => !matches!(**input, Input::Response { .. } | Input::Failed { .. }),
+            Self::DiskDone { .. } | Self::Start { .. } => true,
+            Self::Wake { .. } | Self::Visit | Self::Minute | Self::Legacy { .. } => false,
+        }
+    }
+}
+
 /// When: time, then organisation, then order within it. So one organisation's events keep their order whether or not
 /// there is another (trust I13).
 type When = (i64, u64, u64);
@@ -68,6 +78,8 @@ pub(crate) struct Side {
     pub ledger: Ledger,
     pub trace: Trace,
     pub imported: u64,
+    /// The code that was shown last, at whichever door.
+    pub last_code: Option<String>,
     /// Counts whatever may change what the server would answer this organisation.
     pub stirred: u64,
     /// Nothing of it happens any more.
@@ -86,7 +98,7 @@ pub struct World<S> {
     /// How often each invariant was looked at.
     pub(crate) checked: Reach,
     heap: BinaryHeap<Reverse<(When, usize)>>,
-    pending: BTreeMap<usize, Ev>,
+    pending: BTreeMap<usize, (usize, Ev)>,
     next_pending: usize,
     own: Rng,
     /// Epochs that a device's witness began: when, whose device it was.
@@ -119,6 +131,7 @@ impl<S: Server> World<S> {
                 ledger: Ledger::default(),
                 trace: Trace::new(keep_trace),
                 imported: 0,
+                last_code: None,
                 stirred: 0,
                 rests: false,
                 events: 0,
@@ -181,10 +194,10 @@ impl<S: Server> World<S> {
     /// Lets something happen at a time.
     pub(crate) fn at(&mut self, side: usize, at_ms: i64, event: Ev) {
         let at_ms = self.quantised(at_ms.max(self.now_ms));
+        self.next_pending += 1;
+        self.pending.insert(self.next_pending, (side, event));
         let side = &mut self.sides[side];
         side.events += 1;
-        self.next_pending += 1;
-        self.pending.insert(self.next_pending, event);
         self.heap.push(Reverse(((at_ms, side.org, side.events), self.next_pending)));
     }
 
@@ -221,25 +234,35 @@ impl<S: Server> World<S> {
                 self.heap.push(Reverse((when, place)));
                 continue;
             }
-            if let Some(event) = self.pending.remove(&place) {
-                self.happen(org as usize, event);
+            if let Some((side, event)) = self.pending.remove(&place) {
+                self.happen(side, event);
             }
         }
     }
 
     /// Nothing is left to send on this side, and has been for long enough that nothing will be.
     fn quiet(&mut self, side: usize, at_ms: i64) -> bool {
+        let since_ms = at_ms - BEGINNING_MS - self.config.chaos_ms;
+        let number = side;
         let side = &mut self.sides[side];
-        if side.rests {
-            return true;
+        if side.rests || since_ms <= self.config.rest_ms {
+            return side.rests;
         }
         let settled = |phone: &Phone| {
             let gone = phone.identity.as_ref().is_some_and(|(id, _)| side.ledger.revoked.contains(id));
             let paired = !matches!(phone.phase(), Phase::Unpaired | Phase::Pairing | Phase::KeyUnknown);
             phone.unsent() == 0 && phone.writing.is_empty() && phone.view.is_some() && (gone || paired)
         };
-        let since_ms = at_ms - BEGINNING_MS - self.config.chaos_ms;
-        side.rests = since_ms > 150_000 && side.phones.iter().all(settled);
+        let under_way = |(of, event): &(usize, Ev)| *of == number && event.is_under_way();
+        // Who scans has heard, after the faults, in which epoch the server is and whether it still knows this phone.
+        let heard = |phone: &Phone| match phone.phase() {
+            Phase::Ready => phone.heard_ms > BEGINNING_MS + self.config.chaos_ms,
+            Phase::FirstSync | Phase::Blocked => false,
+            Phase::Unpaired | Phase::Pairing | Phase::KeyUnknown | Phase::Revoked => true,
+        };
+        side.rests = side.phones.iter().all(settled)
+            && (self.config.rest_ms >= LONG_REST_MS
+                || side.phones.iter().all(heard) && !self.pending.values().any(under_way));
         side.rests
     }
 
@@ -289,6 +312,9 @@ impl<S: Server> World<S> {
                 return; // Answered or given up already: a fetch ends once.
             }
             Input::Response { request, status, .. } => {
+                if held.beat == Some(*request) {
+                    held.heard_ms = now_ms;
+                }
                 trace.line(now_ms - BEGINNING_MS, format_args!("{phone} < {request} {status} {:08x}", short(&body)));
             }
             Input::Tick | Input::Appended { .. } => {}
@@ -310,6 +336,7 @@ impl<S: Server> World<S> {
                     held.disk.save(&key, text.map_or_else(|| body.to_vec(), String::into_bytes));
                 }
                 Effect::Forget { key } => held.disk.forget(&key),
+                Effect::WipeCaches if self.planted.is(Mutant::NotWiped) => {}
                 Effect::WipeCaches => held.disk.wipe_caches(),
                 Effect::Send { request, method, path, headers, body, timeout_ms, urgent, .. } => {
                     self.reach.hit_if(urgent, "asked before the door opened");
@@ -318,6 +345,9 @@ impl<S: Server> World<S> {
                         .iter()
                         .find(|(name, _)| name == admit_core::wire::scanning::WITNESS_HEADER)
                         .map(|(_, text)| text.clone());
+                    if path.ends_with("/heartbeat") {
+                        held.beat = Some(request);
+                    }
                     let wire = Request { method, path, headers, body };
                     let author = held.identity.as_ref().map(|(device_id, _)| device_id.clone());
                     self.send(side, Asker { phone, generation, request, author }, wire, timeout_ms);
@@ -346,6 +376,13 @@ impl<S: Server> World<S> {
                 // No gate of the simulator allows names.
                 Effect::Found { .. } => {}
             }
+        }
+        let Side { phones, ledger, .. } = &mut self.sides[side];
+        // A server that went back may know it again, and give it a list, before it has noted so.
+        if ledger.restores == 0 && phones[phone].phase() == Phase::Revoked && !phones[phone].disk.cached().is_empty() {
+            let kept = phones[phone].disk.cached().keys().cloned().collect::<Vec<_>>().join(", ");
+            let after_ms = now_ms - BEGINNING_MS;
+            ledger.broken("I18", format!("phone {phone} is revoked and after {after_ms} ms still keeps {kept}"));
         }
     }
 

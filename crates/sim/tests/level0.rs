@@ -17,7 +17,7 @@ fn seeds_that_once_broke_a_promise_keep_it() {
 
 #[test]
 fn no_seed_breaks_a_promise() {
-    let report = run(0, number("ADMIT_SIM_FROM", 0), number("ADMIT_SIM_SEEDS", 300), 2, &Options::default());
+    let report = run(0, number("ADMIT_SIM_FROM", 0), number("ADMIT_SIM_SEEDS", 2_000), 2, &Options::default());
     assert_eq!(report.failures, 0, "{report}");
     assert!(report.unreached().is_empty(), "never reached: {:?}", report.unreached());
     println!("{report}");

@@ -17,7 +17,7 @@ fn seeds_that_once_broke_a_promise_keep_it() {
 
 #[test]
 fn no_seed_breaks_a_promise() {
-    let report = run(1, number("ADMIT_SIM_FROM", 0), number("ADMIT_SIM_L1_SEEDS", 100), 2, &Options::default());
+    let report = run(1, number("ADMIT_SIM_FROM", 0), number("ADMIT_SIM_L1_SEEDS", 1_000), 2, &Options::default());
     assert_eq!(report.failures, 0, "{report}");
     println!("{report}");
 }

@@ -41,6 +41,10 @@ impl Delivery {
     pub fn lacks(&self) -> bool {
         matches!(self, Self::Waiting | Self::Asked | Self::Poison(_))
     }
+    /// The server has it among what it counts. What it holds, or could not read, is received and counts for nobody.
+    pub fn counts(&self) -> bool {
+        matches!(self, Self::Sent)
+    }
 }
 
 /// A scan of this device.

@@ -5,12 +5,14 @@ use admit_core::ids::GateId;
 use admit_core::limits;
 use admit_core::scan::{Method, Stage};
 use admit_core::wire::engine::{DecidedBy, Input, Row};
+use admit_core::wire::scanning::{Rejected, SyncAnswer};
 use admit_core::wire::scans::OnlineAnswer;
 
-use super::phone::Phone;
+use super::phone::{Phone, Sent};
 use super::server::{Reply, Server, ticket};
 
 const ASK: &str = "/api/scans";
+const SYNC: &str = "/api/scanning/sync";
 
 /// A phone with a quick way to the server, known to be.
 pub fn quick() -> (Phone, Server) {
@@ -43,6 +45,21 @@ fn alone(phone: &mut Phone, server: &mut Server) {
     phone.settle(server);
 }
 
+/// A minute in which the way is measured, and nothing else gets through.
+fn way_measured(phone: &mut Phone, server: &mut Server) {
+    for _ in 0..61 {
+        phone.pass(1_000);
+        for ping in std::mem::take(&mut phone.requests) {
+            if ping.is_ping() {
+                let reply = server.answer(&ping, phone.at_ms).unwrap();
+                phone.answer(&ping, &reply);
+            } else {
+                phone.requests.push(ping);
+            }
+        }
+    }
+}
+
 #[test]
 fn what_this_phone_did_of_a_ticket_and_has_not_sent_keeps_it_from_asking_entry_or_undo() {
     // Whether the entry is at the server, whether it was undone, whether the server is asked about the next one.
@@ -59,21 +76,45 @@ fn what_this_phone_did_of_a_ticket_and_has_not_sent_keeps_it_from_asking_entry_o
         if undone {
             phone.input(Input::Undo { scan_id: None, keep: 0 });
         }
-        // A minute in which the way is measured, and nothing else gets through.
-        for _ in 0..61 {
-            phone.pass(1_000);
-            for ping in std::mem::take(&mut phone.requests) {
-                if ping.is_ping() {
-                    let reply = server.answer(&ping, phone.at_ms).unwrap();
-                    phone.answer(&ping, &reply);
-                } else {
-                    phone.requests.push(ping);
-                }
-            }
-        }
+        way_measured(&mut phone, &mut server);
         assert_eq!(phone.view().unsent > 0, !sent || undone);
         assert_eq!(is_asked(&mut phone, "A-1"), asked, "entry sent {sent}, undone {undone}");
     }
+}
+
+/// A door opened without the server's word, and the upload of it with the answer it would have had.
+fn let_in_alone(phone: &mut Phone, server: &mut Server) -> (Sent, SyncAnswer) {
+    assert!(is_asked(phone, "A-1"));
+    phone.requests.retain(|sent| !sent.is(ASK));
+    phone.pass(limits::ASK_WAIT_MS);
+    phone.pass(7_000);
+    let sent = phone.take(SYNC);
+    let answer = server.answer(&sent, phone.at_ms).unwrap();
+    (sent, serde_json::from_slice(&answer.body).unwrap())
+}
+
+/// Found by the simulator (seed 60003337 of level 0): the server could not read the first one's scan, said that the second
+/// may go in, and the phone showed that over its own log.
+#[test]
+fn what_the_server_could_not_read_or_holds_is_received_and_its_word_knows_nothing_of_it() {
+    let (mut phone, mut server) = quick();
+    let (sent, mut answer) = let_in_alone(&mut phone, &mut server);
+    let id = answer.processed.remove(0).to_string();
+    // Claim and final are two items of one scan.
+    let refused = |index| Rejected { scan_id: Some(id.clone()), index, reason: "no".into(), kept: true };
+    answer.rejected = (0..2).map(refused).collect();
+    phone.answer(&sent, &Reply::json(200, &answer));
+    assert_eq!(phone.view().unsent, 0);
+    way_measured(&mut phone, &mut server);
+    assert!(!is_asked(&mut phone, "A-1"), "refused");
+
+    let (mut phone, mut server) = quick();
+    let (sent, answer) = let_in_alone(&mut phone, &mut server);
+    let kept = serde_json::json!({ "kept": answer.processed, "rejected": [] });
+    phone.answer(&sent, &Reply::problem_with(403, "device_suspended", kept));
+    assert_eq!(phone.view().unsent, 0);
+    way_measured(&mut phone, &mut server);
+    assert!(!is_asked(&mut phone, "A-1"), "held");
 }
 
 /// The way was bad for one guest and is good for the next.

@@ -15,18 +15,19 @@ use admit_core::time::Timestamp;
 
 use super::{L0, Org, Token, first_of};
 use crate::config::Config;
-use crate::mutants::Mutant;
+use crate::mutants::{Mutant, Planted};
 use crate::rng::Rng;
 use crate::server::Act;
 use crate::venue::{GATES, PIN, ticket_rules};
 
 impl Org {
-    pub(super) fn new(seed: u64, org: u64, config: &Config, now_ms: i64, epoch: Epoch) -> Self {
+    pub(super) fn new(seed: u64, org: u64, config: &Config, now_ms: i64, epoch: Epoch, planted: Planted) -> Self {
         let mut new = Self {
             // All names by ids that both organisations could have drawn; only the organisation's own differs.
             id: OrganizationId::new(format!("org-{org}")).unwrap_or_else(|_| unreachable!("printable")),
             event_id: EventId::new("event").unwrap_or_else(|_| unreachable!("printable")),
             rng: Rng::of(seed, "org", org),
+            planted,
             serial: 0,
             last_effective_ms: 0,
             audit: vec![admit_core::audit::GENESIS],
@@ -49,12 +50,11 @@ impl Org {
             logs: Default::default(),
             epochs: vec![(epoch, 0)],
         };
-        let starts_at = Timestamp::clamped(now_ms);
         let salt = [7; 16];
         let event = EventRules {
             name: "Fest".into(),
-            starts_at,
-            ends_at: starts_at.plus_ms(6 * 3_600_000),
+            starts_at: config.starts_at(),
+            ends_at: config.ends_at(),
             status: EventStatus::Live,
             re_entry: config.re_entry,
             min_gap_seconds: config.gap_seconds,
@@ -160,6 +160,12 @@ impl L0 {
                 let incident = org.incidents.get_mut(&(subject.clone(), *kind))?;
                 (incident.resolved, incident.open) = (Some(incident.digest), false);
                 org.take_head(now_ms, "incident_resolved", kind.as_str());
+            }
+            Act::Rotate(device_id) => {
+                let device = org.devices.get(device_id).filter(|device| !device.revoked)?;
+                let token = admit_core::ids::uuid_v4(org.rng.bytes());
+                org.tokens.insert(token.clone(), Token { gate_id: device.gate_id.clone(), used_by: None });
+                return Some(token);
             }
             Act::Revoke(device_id) => {
                 org.devices.get_mut(device_id)?.revoked = true;

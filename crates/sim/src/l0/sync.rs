@@ -131,7 +131,9 @@ impl L0 {
             org.take_in(fact, planted.is(Mutant::RepeatCounts));
         }
         for place in &read.lost_places {
-            if let (Some(log_id), Some(seq)) = (&place.log_id, place.seq) {
+            if let (Some(log_id), Some(seq)) = (&place.log_id, place.seq)
+                && !planted.is(Mutant::RefusedIsMissing)
+            {
                 org.logs.entry((caller.device_id.clone(), log_id.clone())).or_default().rejected.insert(seq);
             }
         }

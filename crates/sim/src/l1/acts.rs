@@ -1,5 +1,6 @@
 //! What organisers do, through the use cases.
 
+use admit_app::audits::line;
 use admit_app::caller::UserCaller;
 use admit_app::error::{Error, Result};
 use admit_app::ports::{Scope, read, write};
@@ -47,8 +48,8 @@ impl L1 {
             name: "Fest".into(),
             venue: String::new(),
             time_zone: "UTC".into(),
-            starts_at: at,
-            ends_at: at.plus_ms(6 * 3_600_000),
+            starts_at: config.starts_at(),
+            ends_at: config.ends_at(),
             status: Some(EventStatus::Live),
             re_entry: Some(config.re_entry),
             min_gap_seconds: Some(config.gap_seconds),
@@ -85,7 +86,7 @@ impl L1 {
 
     /// The staff PIN as a rule of its own: the use case would hash it for longer than a whole seed may take.
     fn set_pin(&self, caller: &UserCaller, event_id: &admit_core::ids::EventId) -> Result<()> {
-        let (id, at, draw) = (event_id.clone(), self.app.clock.now(), self.app.draw());
+        let (id, at, draw, by) = (event_id.clone(), self.app.clock.now(), self.app.draw(), caller.clone());
         let scope = Scope::event(&caller.organization_id, event_id);
         now(write(&*self.app.store, scope, move |tx| {
             let salt = [7; 16];
@@ -93,7 +94,7 @@ impl L1 {
             let change = Change::Event(EventChange::StaffPin(Some(pin)));
             let stamp = tx.stamp(&id)?;
             put(tx, &id, stamp, vec![(Effective::Start, change)], &Default::default(), at, &mut draw.clone())?;
-            Ok(())
+            tx.append_audit(line::of(&by, Some(&id), "event_updated", ("Event", id.as_str()), serde_json::json!({})))
         }))
     }
 
@@ -152,6 +153,11 @@ impl L1 {
                 let Some(incident) = found else { return Ok(None) };
                 let said = incidents::Resolve { decision: None, scans: vec![], note: "seen".into() };
                 now(incidents::resolve(app, caller, incident.incident_id.clone(), said))?;
+            }
+            Act::Rotate(device_id) => {
+                let token = now(devices::rotate_key(app, caller, device_id.clone()))?.pairing_token;
+                self.belongs(&token, org);
+                return Ok(Some(token));
             }
             Act::Revoke(device_id) => {
                 now(devices::revoke(app, caller, device_id.clone(), None))?;

@@ -3,14 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
+use admit_app::audits::verify;
 use admit_app::error::{Error, Result};
 use admit_app::ports::{Tx, read};
-use admit_app::records::{DeviceState, IncidentStatus, LoadedRules, LogRecord};
+use admit_app::records::{AuditRecord, DeviceState, IncidentStatus, LoadedRules, LogRecord};
 use admit_app::scans::{log, rebuild};
 use admit_core::audit;
 use admit_core::ids::{DeviceId, EventId, TicketId};
 use admit_core::incident::{IncidentKind, Subject};
+use admit_core::limits::LEDGER_PAGE;
 use admit_core::reduce::{Reduced, Resolved};
+use admit_core::wire::scanning::SyncAnswer;
 
 use super::{L1, now};
 use crate::server::{IncidentTruth, LogTruth, Reviewable, Truth};
@@ -20,7 +23,23 @@ impl L1 {
         let owner = &self.owners[org];
         let event_id = owner.event_id.clone();
         let tickets: Vec<TicketId> = owner.tickets.values().cloned().collect();
-        now(read(&*self.app.store, &owner.caller.organization_id, move |tx| collect(tx, &event_id, &tickets)))
+        let organization_id = &owner.caller.organization_id;
+        let verified = now(verify(&self.app, organization_id, std::slice::from_ref(&event_id)))?;
+        let broken = verified.broken.iter().map(|(ledger, place)| format!("{ledger:?} does not verify at {place}"));
+        let mut truth = now(read(&*self.app.store, organization_id, move |tx| collect(tx, &event_id, &tickets)))?;
+        truth.ledger_faults.extend(broken);
+        Ok(truth)
+    }
+
+    /// I6, right after a death: a batch, its scans, what follows from them and the line of it are there together, or none
+    /// of them is.
+    pub(super) fn look_for_torn(&mut self, org: usize) -> Result<()> {
+        let owner = &self.owners[org];
+        let event_id = owner.event_id.clone();
+        let torn = now(read(&*self.app.store, &owner.caller.organization_id, move |tx| torn(tx, &event_id)))?;
+        self.deaths.looked += 1;
+        self.deaths.torn.extend(torn.into_iter().map(|what| (org as u64, what)));
+        Ok(())
     }
 
     pub(super) fn is_revoked(&self, org: usize, device_id: &DeviceId) -> bool {
@@ -99,10 +118,11 @@ fn collect(tx: &mut dyn Tx, event_id: &EventId, tickets: &[TicketId]) -> Result<
         let reduced = Reduced { state: state.state, verdicts, effective: state.effective, causes: Vec::new() };
         derived.insert(subject, reduced);
     }
-    let mut audit = vec![audit::GENESIS];
-    for serial in 1..=head.serial {
-        audit.push(tx.audit_head_at(event_id, serial)?.unwrap_or([0xff; 32]));
-    }
+    let lines = ledger(tx, event_id)?;
+    let serials: Vec<u64> = lines.iter().map(|line| line.serial).collect();
+    let in_order = serials.iter().copied().eq(1..=head.serial);
+    let one_each = format!("{} changes have the lines {serials:?}", head.serial);
+    let audit = [audit::GENESIS].into_iter().chain(lines.iter().map(|line| line.head)).collect();
     let revoked = tx.devices(event_id)?.into_iter().filter(|device| device.state == DeviceState::Revoked);
     Ok(Truth {
         facts: facts(tx, event_id)?,
@@ -114,10 +134,45 @@ fn collect(tx: &mut dyn Tx, event_id: &EventId, tickets: &[TicketId]) -> Result<
         incidents: queued(tx, event_id)?,
         logs: tx.logs(event_id)?.iter().map(log_truth).collect(),
         revoked: revoked.map(|device| device.device_id).collect(),
+        ledger_faults: (!in_order).then_some(one_each).into_iter().collect(),
         audit,
         epoch: Some(head.epoch),
         serial: head.serial,
     })
+}
+
+/// What is there of a batch without the rest of it.
+fn torn(tx: &mut dyn Tx, event_id: &EventId) -> Result<Vec<String>> {
+    let mut torn = rebuild::differences(tx, event_id)?.lines;
+    let facts = facts(tx, event_id)?;
+    // By their ids alone: whoever carries a scan need not be its author.
+    let stored: BTreeSet<_> = facts.iter().map(|(_, fact)| &fact.scan.scan_id).collect();
+    let lines: BTreeSet<u64> = ledger(tx, event_id)?.iter().map(|line| line.serial).collect();
+    let batches = tx.batches_after(event_id, None, 0, usize::MAX >> 1)?;
+    for batch in &batches {
+        if !lines.contains(&batch.serial) {
+            torn.push(format!("batch {} has no line in the ledger", batch.batch_id));
+        }
+        let Ok(answer) = serde_json::from_str::<SyncAnswer>(&batch.answer) else { continue };
+        for scan_id in answer.processed {
+            if !stored.contains(&scan_id) {
+                torn.push(format!("batch {} acknowledged {scan_id}, which is not there", batch.batch_id));
+            }
+        }
+    }
+    Ok(torn)
+}
+
+/// Every line of an event's ledger.
+fn ledger(tx: &mut dyn Tx, event_id: &EventId) -> Result<Vec<AuditRecord>> {
+    let mut lines: Vec<AuditRecord> = Vec::new();
+    loop {
+        let more = tx.audit_from(Some(event_id), lines.len() as u64 + 1, LEDGER_PAGE)?;
+        if more.is_empty() {
+            return Ok(lines);
+        }
+        lines.extend(more);
+    }
 }
 
 fn subject(key: &str) -> Result<Subject> {
