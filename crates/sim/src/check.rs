@@ -8,12 +8,13 @@ use admit_core::ids::{DeviceId, ScanId};
 use admit_core::incident::Subject;
 use admit_core::reduce::{LeftOut, Reduced, Resolved, Rules, ScanVerdict, reduce};
 use admit_core::rule::{Change, TicketBook, TicketChange, When};
-use admit_core::scan::{Digest, Scan, ScanKind, SignatureState};
+use admit_core::scan::{Digest, Fact, Scan, ScanKind, SignatureState};
 use admit_core::wire::engine::Phase;
-use admit_core::wire::journal::{Entry, read};
 use admit_core::wire::scanning::{SyncRequest, Witness, raw_item};
 
-use crate::phone::Phone;
+use crate::config::Config;
+use crate::net::is_poisoned;
+use crate::phone::{Kept, Phone};
 use crate::rng::Rng;
 use crate::server::{Reply, Request, Response, Server, Truth};
 use crate::world::{Side, World};
@@ -32,7 +33,7 @@ impl<S: Server> World<S> {
             let held = &self.sides[side];
             let mut found = Found::new();
             acknowledged_is_stored(&truth, held, &mut found);
-            shown_is_stored(&truth, held, self.config.improper, &mut found);
+            shown_is_stored(&truth, held, &self.config, &mut found);
             nothing_made_up(&truth, held, &mut found);
             let anew = reduced_anew(&truth, &mut Rng::of(held.rng.clone().draw(), "shuffle", 0));
             derived_is_reduced(&truth, &anew, &mut found);
@@ -71,12 +72,12 @@ impl<S: Server> World<S> {
         let mut times: Vec<_> = truth.derived.values().flat_map(|it| it.state.entries.windows(2)).collect();
         times.retain(|pair| pair[0].at == pair[1].at);
         self.reach.hit_if(!times.is_empty(), "equal times");
-        let mut places: BTreeMap<_, &ScanId> = BTreeMap::new();
+        let mut places: BTreeMap<_, Digest> = BTreeMap::new();
         let mut forked = false;
         for (_, fact) in &truth.facts {
             let scan = &fact.scan;
             let Some(place) = scan.log_id.as_ref().zip(scan.seq) else { continue };
-            forked |= *places.entry((&scan.device_id, place)).or_insert(&scan.scan_id) != &scan.scan_id;
+            forked |= *places.entry((&scan.device_id, place)).or_insert(fact.digest) != fact.digest;
         }
         self.reach.hit_if(forked, "forked log");
     }
@@ -157,7 +158,7 @@ fn settled(phone: &Phone) -> bool {
 }
 
 /// I3, I11: no shown scan of a surviving journal is missing, restores or not; nothing that is durable is, either.
-fn shown_is_stored(truth: &Truth, side: &Side, improper: bool, found: &mut Found) {
+fn shown_is_stored(truth: &Truth, side: &Side, config: &Config, found: &mut Found) {
     let contents: BTreeSet<Digest> = truth.facts.iter().map(|(_, fact)| fact.digest).collect();
     let ids = stored(truth);
     let restored = side.ledger.restores > 0;
@@ -171,10 +172,8 @@ fn shown_is_stored(truth: &Truth, side: &Side, improper: bool, found: &mut Found
         }
         for (seq, kept) in (1..).zip(&phone.kept) {
             // What the server could not read is on the phone's list of problems, and its bytes are with the server.
-            if !contents.contains(&kept.digest)
-                && !phone.refused.contains(&seq)
-                && !is_beyond_proof(truth, side, improper, phone, &kept.scanned.scan)
-            {
+            let unread = is_poisoned(&kept.scanned.scan.scan_id, config.poison) && phone.refused.contains(&seq);
+            if !contents.contains(&kept.digest) && !unread && !is_beyond_proof(truth, side, phone, kept) {
                 let name = if restored { "I11" } else { "I3" };
                 found.push((
                     name,
@@ -193,13 +192,22 @@ fn shown_is_stored(truth: &Truth, side: &Side, improper: bool, found: &mut Found
 }
 
 /// Where a server and a phone's storage both went back, what was lost between may be known to neither
-/// (SECURITY.md, "What it does not promise"). A place of the log was given twice: if the server has the other scan of it,
-/// nobody asks for this one. Or what would prove the roll-back went with the storage.
-fn is_beyond_proof(truth: &Truth, side: &Side, improper: bool, phone: &Phone, scan: &Scan) -> bool {
+/// (SECURITY.md, "What it does not promise"). A place of the log was given twice: if the server has the other content of
+/// it, or could not read that, nobody asks for this one.
+fn is_beyond_proof(truth: &Truth, side: &Side, phone: &Phone, kept: &Kept) -> bool {
+    let scan = &kept.scanned.scan;
     let place = (&scan.device_id, &scan.log_id, scan.seq);
-    let other = |fact: &Scan| (&fact.device_id, &fact.log_id, fact.seq) == place && fact.scan_id != scan.scan_id;
-    let given_twice = || truth.facts.iter().any(|(_, fact)| other(&fact.scan));
-    side.ledger.restores > 0 && phone.put_back && (improper || given_twice())
+    let stored = || {
+        let at_place = |fact: &Fact| (&fact.scan.device_id, &fact.scan.log_id, fact.scan.seq) == place;
+        truth.facts.iter().any(|(_, fact)| at_place(fact) && fact.digest != kept.digest)
+    };
+    let refused = || {
+        let mut refused = side.ledger.refused.iter();
+        refused.any(|(device_id, log_id, seq)| {
+            (device_id, Some(log_id), Some(*seq)) == (place.0, place.1.as_ref(), place.2)
+        })
+    };
+    side.ledger.restores > 0 && phone.put_back && (stored() || refused())
 }
 
 /// I4, I14: no phantom, no altered scan; verified only what its author wrote.
@@ -438,17 +446,13 @@ fn every_scan_is_somewhere(side: &Side, found: &mut Found) {
     }
 }
 
-/// I18: a revoked phone that heard so holds no guest data; and no phone's journal ever loses a scan.
+/// I18: a revoked phone hears so; that it then holds no guest data is looked at whenever it does something.
 fn wiped_when_revoked(side: &Side, found: &mut Found) {
     for (n, phone) in side.phones.iter().enumerate() {
         let revoked = phone.identity.as_ref().is_some_and(|(id, _)| side.ledger.revoked.contains(id));
         // One whose key never reached it, or is known no more, hears nothing; and has been given nothing.
         if revoked && side.ledger.restores == 0 && settled(phone) {
             found.push(("I18", format!("phone {n} is revoked, and does not know: {:?}", phone.phase())));
-        }
-        let scans = phone.disk.rows().iter().filter(|row| matches!(read(&row.text), Some(Entry::Scan(_)))).count();
-        if scans != phone.kept.len() {
-            found.push(("I18", format!("phone {n}: its journal holds {scans} of {} scans", phone.kept.len())));
         }
     }
 }

@@ -9,6 +9,8 @@ use admit_core::wire::engine::Row;
 pub struct Disk {
     /// Rows on stable storage.
     rows: Vec<Row>,
+    /// How many rows there were after each strict transaction.
+    writes: Vec<usize>,
     /// Rows a relaxed commit reported but did not flush: gone in a crash. Empty unless a planted bug makes it so.
     unflushed: Vec<Row>,
     /// Cached bodies.
@@ -26,6 +28,7 @@ impl Disk {
         if strict {
             self.rows.append(&mut self.unflushed);
             self.rows.extend_from_slice(rows);
+            self.writes.push(self.rows.len());
         } else {
             self.unflushed.extend_from_slice(rows);
         }
@@ -38,8 +41,13 @@ impl Disk {
     /// Only the first rows are there, as in an older copy; and nothing cached.
     pub fn put_back(&mut self, rows: usize) {
         self.rows.truncate(rows);
+        self.writes.retain(|end| *end <= rows);
         self.unflushed.clear();
         self.cache.clear();
+    }
+    /// How many rows there were after each strict transaction.
+    pub fn writes(&self) -> &[usize] {
+        &self.writes
     }
     /// What a start reads.
     pub fn rows(&self) -> &[Row] {

@@ -12,7 +12,7 @@ use crate::trace::short;
 use crate::world::{Asker, Ev, World};
 
 /// Whether the item of a scan is damaged, on every way it takes.
-fn is_poisoned(scan_id: &ScanId, per_mille: u32) -> bool {
+pub(crate) fn is_poisoned(scan_id: &ScanId, per_mille: u32) -> bool {
     short(scan_id.as_str().as_bytes()) % 1_000 < per_mille
 }
 
@@ -40,18 +40,18 @@ impl<S: Server> World<S> {
         {
             *body = body.replace("\"opened\":true", "\"opened\":false");
         }
+        let line = format_args!("{phone} > {request} {} {}", wire.method, wire.path);
+        self.sides[side].trace.line(now_ms - BEGINNING_MS, line);
+        let failed = Input::Failed { request };
+        if self.sides[side].phones[phone].offline_until > now_ms {
+            return self.later(side, &asker, now_ms + 50, failed, Vec::new());
+        }
         if self.config.poison > 0
             && wire.route() == "/api/scanning/sync"
             && let Some(damaged) = wire.body.as_deref().and_then(|body| self.damaged(body))
         {
             self.reach.hit("poison item");
             wire.body = Some(damaged);
-        }
-        let line = format_args!("{phone} > {request} {} {}", wire.method, wire.path);
-        self.sides[side].trace.line(now_ms - BEGINNING_MS, line);
-        let failed = Input::Failed { request };
-        if self.sides[side].phones[phone].offline_until > now_ms {
-            return self.later(side, &asker, now_ms + 50, failed, Vec::new());
         }
         let config = self.config.clone();
         self.later(side, &asker, now_ms + timeout_ms as i64, failed, Vec::new());

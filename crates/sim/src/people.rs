@@ -15,7 +15,6 @@ use admit_core::wire::journal::Scanned;
 use admit_core::wire::scanning::{ScanV2, SyncRequest};
 
 use crate::config::BEGINNING_MS;
-use crate::mutants::Mutant;
 use crate::server::{Act, Reply, Request, Reviewable, Server};
 use crate::venue::{GATES, PIN, ticket_rules};
 use crate::world::{Ev, World};
@@ -136,9 +135,9 @@ impl<S: Server> World<S> {
             if let Some((scan, expires_at)) = scan.zip(self.config.expires_at()) {
                 // Its own clock is looked at by I10.
                 let past = scan.at >= expires_at && verdict.manifest_version > 0;
-                self.checked.hit("I16");
+                self.checked.hit_if(past, "I16");
                 self.reach.hit_if(past && verdict.opened, "let in by an expired list");
-                if past && (!verdict.list_expired || self.planted.is(Mutant::ExpiredIsPlain)) {
+                if past && !verdict.list_expired {
                     held.ledger.broken("I16", format!("{scan_id} is plain though its list expired at {expires_at}"));
                 }
             }
@@ -307,14 +306,14 @@ impl<S: Server> World<S> {
     /// A phone is restored from an older copy of its storage, and started: it goes on from there.
     fn put_back(&mut self, side: usize, phone: usize) {
         let held = &self.sides[side].phones[phone];
-        let rows = held.disk.rows().len();
-        if held.engine.is_none() || held.asleep_until > self.now_ms || rows < 2 {
+        if held.engine.is_none() || held.asleep_until > self.now_ms || held.disk.writes().len() < 2 {
             return;
         }
         self.kill(side, phone, false);
         let held = &mut self.sides[side];
-        // Half of it at least: nobody keeps older copies.
-        let rows = held.extra.between(rows as i64 / 2, rows as i64 - 1).max(1) as usize;
+        // To after one of the writes of its newer half: nobody keeps older copies.
+        let writes = held.phones[phone].disk.writes();
+        let rows = writes[held.extra.between(writes.len() as i64 / 2, writes.len() as i64 - 2).max(0) as usize];
         let scans = held.phones[phone].kept.len();
         if let Err(back) = held.phones[phone].put_back(rows) {
             held.ledger.broken("I15", format!("a list went back: {}", back.0));

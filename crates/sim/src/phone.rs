@@ -50,9 +50,9 @@ pub struct Phone {
     pub generation: u64,
     /// Appends under way.
     pub writing: BTreeMap<u64, Writing>,
-    /// The last heartbeat that was sent, and when one was answered last, true time.
-    pub beat: Option<u64>,
-    /// See there.
+    /// The last heartbeat that was sent, and true time then.
+    pub beat: Option<(u64, i64)>,
+    /// True time when the last heartbeat was sent that was answered.
     pub heard_ms: i64,
     /// Requests under way, and the monotonic clock when each left.
     pub requests: BTreeMap<u64, i64>,
@@ -205,7 +205,7 @@ impl Phone {
         self.refused.clear();
         self.shown.clear();
         (self.identity, self.list, self.witness, self.old_list) = (None, None, None, None);
-        self.taken = 0;
+        (self.taken, self.put_back) = (0, false);
     }
 
     /// Somebody puts the storage back to what it was some rows ago, as a restored phone has it: what was written since never

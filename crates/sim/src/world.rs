@@ -312,8 +312,8 @@ impl<S: Server> World<S> {
                 return; // Answered or given up already: a fetch ends once.
             }
             Input::Response { request, status, .. } => {
-                if held.beat == Some(*request) {
-                    held.heard_ms = now_ms;
+                if let Some((_, sent_ms)) = held.beat.filter(|(beat, _)| beat == request) {
+                    held.heard_ms = sent_ms;
                 }
                 trace.line(now_ms - BEGINNING_MS, format_args!("{phone} < {request} {status} {:08x}", short(&body)));
             }
@@ -346,7 +346,7 @@ impl<S: Server> World<S> {
                         .find(|(name, _)| name == admit_core::wire::scanning::WITNESS_HEADER)
                         .map(|(_, text)| text.clone());
                     if path.ends_with("/heartbeat") {
-                        held.beat = Some(request);
+                        held.beat = Some((request, now_ms));
                     }
                     let wire = Request { method, path, headers, body };
                     let author = held.identity.as_ref().map(|(device_id, _)| device_id.clone());
@@ -360,7 +360,10 @@ impl<S: Server> World<S> {
                     let (wake, at) = (held.wake, held.clock.true_at_mono(at_mono_ms));
                     self.at(side, at, Ev::Wake { phone, generation, wake, at_mono_ms });
                 }
-                Effect::Show { verdict } => self.shown(side, phone, *verdict),
+                Effect::Show { mut verdict } => {
+                    verdict.list_expired &= !self.planted.is(Mutant::ExpiredIsPlain);
+                    self.shown(side, phone, *verdict);
+                }
                 Effect::View { view } => held.view = Some(*view),
                 Effect::Undone { scan_id, count } => {
                     self.reach.hit("revert");

@@ -64,18 +64,18 @@ impl State {
         self.record(scan, shown, about, &asked);
     }
 
-    /// Whether the server may not count a door that was opened to this ticket here, or an undo of one: it has not received
-    /// it yet, could not read it, or holds it for a person. Its word would be without it, and this device's own is the
-    /// better one. `but` is the scan that is asked about.
+    /// Whether the server may not know of a door that was opened to this ticket here, or of an undo of one: it has not
+    /// received it yet, or could not read it. Its word would be without it, and this device's own is the better one. `but`
+    /// is the scan that is asked about.
     pub fn knows_more(&self, about: &About, but: Option<&ScanId>) -> bool {
         let hashes: Vec<BarcodeHash> = about.hash.into_iter().collect();
         let id = about.ticket.as_ref().map(|(id, _)| id);
         let Some(paired) = self.paired() else { return false };
         let own = self.journal.of_ticket(&paired.event_id, id, &hashes);
         let moves = |own: &&OwnScan| own.scan.opened || own.scan.kind == ScanKind::Revert;
-        let mut uncounted =
-            own.into_iter().filter(|own| !own.delivery.counts() && Some(&own.scan.scan_id) != but).filter(moves);
-        uncounted.any(|own| !self.was_counted(own))
+        let unknown = |own: &&OwnScan| own.delivery.lacks() || own.delivery.is_unread();
+        let mut unknown = own.into_iter().filter(|own| Some(&own.scan.scan_id) != but).filter(unknown).filter(moves);
+        unknown.any(|own| !self.was_counted(own))
     }
 
     /// Whether the server counts this scan by its claim, which it was asked about: as the one person it said may go in. It

@@ -41,9 +41,9 @@ impl Delivery {
     pub fn lacks(&self) -> bool {
         matches!(self, Self::Waiting | Self::Asked | Self::Poison(_))
     }
-    /// The server has it among what it counts. What it holds, or could not read, is received and counts for nobody.
-    pub fn counts(&self) -> bool {
-        matches!(self, Self::Sent)
+    /// The server could not read it: it has the bytes, and whoever it let in counts for nobody there.
+    pub fn is_unread(&self) -> bool {
+        matches!(self, Self::Rejected { .. })
     }
 }
 
