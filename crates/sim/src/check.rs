@@ -470,7 +470,8 @@ fn no_phone_lets_in_too_many(truth: &Truth, side: &Side, found: &mut Found) {
         if reduced.verdicts.iter().any(doubtful) {
             continue;
         }
-        for (n, phone) in side.phones.iter().enumerate() {
+        // A phone whose storage was put back forgot what it undid.
+        for (n, phone) in side.phones.iter().enumerate().filter(|(_, phone)| !phone.put_back) {
             let own = phone.kept.iter().map(|kept| &kept.scanned.scan);
             let undone: BTreeMap<&ScanId, u32> =
                 own.clone().filter_map(|scan| Some((scan.target_scan_id.as_ref()?, scan.keep))).collect();
