@@ -437,7 +437,7 @@ fn every_scan_is_somewhere(side: &Side, found: &mut Found) {
     for (n, phone) in side.phones.iter().enumerate() {
         let Some(view) = &phone.view else { continue };
         // A claim and its final are one scan: it waits as long as either does.
-        let open = (1..).zip(&phone.kept).filter(|(seq, _)| !phone.done.contains(seq));
+        let open = (1..).zip(&phone.kept).filter(|(seq, _)| !phone.done.contains_key(seq));
         let ids: BTreeSet<&ScanId> = open.map(|(_, kept)| &kept.scanned.scan.scan_id).collect();
         if phone.writing.is_empty() && view.unsent != ids.len() as u64 {
             let (made, done) = (phone.kept.len(), phone.done.len());

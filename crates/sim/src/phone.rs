@@ -66,8 +66,9 @@ pub struct Phone {
     pub view: Option<View>,
     /// Scans on stable storage, in the order of the log.
     pub kept: Vec<Kept>,
-    /// Places of scans whose receipt, or refusal for good, is on stable storage, in the present epoch.
-    pub done: BTreeSet<u64>,
+    /// Places of scans whose receipt, or refusal for good, is on stable storage, with the epoch it is of; those of an epoch
+    /// that is over are questions again.
+    pub done: BTreeMap<u64, Option<Epoch>>,
     /// Those that were refused for good, in any epoch.
     pub refused: BTreeSet<u64>,
     /// Verdicts shown, by scan.
@@ -119,7 +120,7 @@ impl Phone {
             asleep_until: 0,
             view: None,
             kept: Vec::new(),
-            done: BTreeSet::new(),
+            done: BTreeMap::new(),
             refused: BTreeSet::new(),
             shown: BTreeSet::new(),
             identity: None,
@@ -252,12 +253,14 @@ impl Phone {
                     }
                     self.list = Some((epoch, version));
                 }
-                Some(Entry::Received { seqs, .. }) => self.done.extend(seqs.iter().flat_map(|(from, to)| *from..=*to)),
-                Some(Entry::Rejected { items, .. }) => {
-                    self.done.extend(items.iter().map(|item| item.seq));
+                Some(Entry::Received { epoch, seqs, .. }) => {
+                    self.done.extend(seqs.iter().flat_map(|(from, to)| *from..=*to).map(|seq| (seq, epoch)));
+                }
+                Some(Entry::Rejected { epoch, items }) => {
+                    self.done.extend(items.iter().map(|item| (item.seq, epoch)));
                     self.refused.extend(items.iter().map(|item| item.seq));
                 }
-                Some(Entry::Epoch { .. }) => self.done.clear(),
+                Some(Entry::Epoch { epoch }) => self.done.retain(|_, of| *of == Some(epoch)),
                 _ => {}
             }
         }
