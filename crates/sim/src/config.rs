@@ -81,8 +81,10 @@ pub struct Config {
     pub restores: u64,
     /// One of them by copying files, without the proper command.
     pub improper: bool,
-    /// The server process is killed, each minute.
+    /// The server process is killed, each whole minute.
     pub server_crash: u32,
+    /// How often it is killed beside that: a small world lasts hardly a minute.
+    pub kills: u64,
     /// Whoever was let in, or not, shows the same code there again within seconds.
     pub again: u32,
     /// An upload is turned away while everything else goes through.
@@ -95,6 +97,8 @@ pub struct Config {
     pub expires_ms: Option<i64>,
     /// A scan whose item is damaged on every way to the server.
     pub poison: u32,
+    /// A scan for which something before the server refuses its whole batch, while the faults last.
+    pub refuse_whole: u32,
     /// A device is given a new key, each minute.
     pub rotate: u32,
     /// A device's storage is put back to an older copy of itself, each minute.
@@ -143,12 +147,14 @@ impl Config {
             restores: if rng.per_mille(700) { 0 } else { 1 + rng.below(2) },
             improper: rng.per_mille(500),
             server_crash: fault(rng, 200),
+            kills: 0,
             again: fault(rng, 500),
             busy: fault(rng, 500),
             capacity: if rng.per_mille(500) { None } else { Some(1 + rng.below(8) as u32) },
             together: 0,
             expires_ms: None,
             poison: 0,
+            refuse_whole: 0,
             rotate: 0,
             put_back: 0,
             rest_ms: LONG_REST_MS,
@@ -159,6 +165,9 @@ impl Config {
         }
         if !kept::before_small_worlds(seed) {
             config.draw_later(&mut Rng::of(seed, "config, later", 0));
+        }
+        if !kept::before_kills(seed) {
+            config.draw_last(&mut Rng::of(seed, "config, kills", 0));
         }
         config
     }
@@ -191,6 +200,14 @@ impl Config {
         let mut fault = |most: u32| if rng.per_mille(700) { 0 } else { rng.below(u64::from(most)) as u32 + 1 };
         (self.poison, self.rotate, self.put_back) = (fault(300), fault(200), fault(60));
         self.expires_ms = rng.per_mille(200).then(|| rng.between(0, self.chaos_ms));
+    }
+
+    /// What was added after that.
+    fn draw_last(&mut self, rng: &mut Rng) {
+        let kills = rng.below(4);
+        self.kills = if self.server_crash > 0 { kills } else { 0 };
+        // A scan that was set apart waits for an hour: such a world is a long one.
+        self.refuse_whole = if rng.per_mille(40) { rng.below(300) as u32 + 1 } else { 0 };
     }
 }
 
@@ -228,9 +245,11 @@ impl fmt::Display for Config {
             ("revoke", self.revoke),
             ("forge", self.forge),
             ("server_crash", self.server_crash),
+            ("kills", self.kills as u32),
             ("again", self.again),
             ("busy", self.busy),
             ("poison", self.poison),
+            ("refuse_whole", self.refuse_whole),
             ("rotate", self.rotate),
             ("put_back", self.put_back),
         ];

@@ -19,6 +19,7 @@ use futures_util::FutureExt;
 
 use crate::config::Config;
 use crate::kept;
+use crate::mutants::{Mutant, Planted};
 use crate::reach::Reach;
 use crate::rng::Rng;
 use crate::server::{Act, Deaths, Reply, Request, Reviewable, Server, Truth};
@@ -29,6 +30,7 @@ pub mod home;
 mod knock;
 mod routes;
 mod truth;
+pub(crate) mod desk;
 
 use front::{Front, Open, Seen};
 use home::{Build, Home, Hooks};
@@ -141,7 +143,7 @@ impl L1 {
     ///
     /// # Panics
     /// When the store cannot be opened or the scene cannot be set: then there is nothing to simulate.
-    pub fn new(seed: u64, config: &Config, now_ms: i64, place: &Place<'_>) -> Self {
+    pub fn new(seed: u64, config: &Config, now_ms: i64, place: &Place<'_>, planted: Planted) -> Self {
         // The last is the server's own, for epochs: the same however many organisations there are.
         let streams = |purpose| {
             let own = Rng::of(seed, purpose, u64::MAX);
@@ -177,7 +179,7 @@ impl L1 {
                 }
                 if strikes {
                     for_statement.died.store(1, Ordering::Relaxed);
-                    StatementFault::Crash
+                    if planted.is(Mutant::TornCommit) { StatementFault::Torn } else { StatementFault::Crash }
                 } else {
                     StatementFault::Proceed
                 }
@@ -208,7 +210,11 @@ impl L1 {
             server.owners.push(owner);
         }
         server.open();
-        let fault = if config.server_crash > 0 { 1 + config.server_crash / 40 } else { 0 };
+        let fault = match config.server_crash {
+            0 => 0,
+            chance if kept::before_kills(seed) => 1 + chance / 40,
+            chance => 1 + chance / 8,
+        };
         server.machine.fault.store(fault, Ordering::Relaxed);
         server
     }

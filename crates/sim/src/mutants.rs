@@ -70,11 +70,35 @@ mutants! {
     NotWiped = "not_wiped",
     /// The phone shows a verdict by an expired list as if it were none.
     ExpiredIsPlain = "expired_is_plain",
+    /// A process that dies leaves half of its transaction behind.
+    TornCommit = "torn_commit",
+    /// What brings a webhook in loses its id: each try is another message.
+    WebhookIdLost = "webhook_id_lost",
+    /// The mail server is given each letter twice.
+    MailTwice = "mail_twice",
+    /// The shelf says that it has a picture and does not keep it.
+    PictureNotKept = "picture_not_kept",
     /// Two runs of one seed differ.
     HiddenRandomness = "hidden_randomness",
 }
 
 impl Mutant {
+    /// The lowest level at which there is what it breaks: the store and the desk begin with level 1.
+    pub fn level(self) -> u8 {
+        match self {
+            Self::TornCommit | Self::WebhookIdLost | Self::MailTwice | Self::PictureNotKept => 1,
+            _ => 0,
+        }
+    }
+    /// Whether a violation of this invariant is what finds it: any, but for those that were planted for one checker.
+    pub fn breaks(self, invariant: &str) -> bool {
+        match self {
+            Self::TornCommit => invariant == "I6",
+            Self::WebhookIdLost => invariant == "I21",
+            Self::MailTwice | Self::PictureNotKept => invariant == "I22",
+            _ => true,
+        }
+    }
     /// The mutant of a name.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|mutant| mutant.word() == word)

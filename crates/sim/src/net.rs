@@ -4,6 +4,7 @@ use admit_core::ids::ScanId;
 use admit_core::time::Timestamp;
 use admit_core::wire::engine::Input;
 use admit_core::wire::scanning::{Cursor, Readable, SyncAnswer, SyncRequest, raw_item};
+use serde_json::json;
 
 use crate::config::BEGINNING_MS;
 use crate::mutants::Mutant;
@@ -86,6 +87,15 @@ impl<S: Server> World<S> {
             };
             return self.answer(side, &asker, there, later);
         }
+        if chaos
+            && config.refuse_whole > 0
+            && wire.route() == "/api/scanning/sync"
+            && let Some(refusal) = self.refused_whole(side, wire.body.as_deref().unwrap_or_default())
+        {
+            self.reach.hit("batch refused whole");
+            let refusal = self.as_receipt(&wire, refusal, Mutant::DeleteOn4xx);
+            return self.answer(side, &asker, there, refusal);
+        }
         if chaos && drop {
             return self.reach.hit("request lost on the way");
         }
@@ -112,6 +122,31 @@ impl<S: Server> World<S> {
             }
         }
         any.then(|| serde_json::to_string(&sync).ok()).flatten()
+    }
+
+    /// What something before the server says of a batch with a scan that it does not like (trust §5, fault 4): in the server's
+    /// words, naming the item or not, or in its own.
+    fn refused_whole(&mut self, side: usize, body: &str) -> Option<Response> {
+        let sync: SyncRequest = serde_json::from_str(body).ok()?;
+        let disliked = sync.scans.iter().position(|item| {
+            let scan_id = Readable::of(item.get()).scan_id;
+            scan_id.is_some_and(|scan_id| {
+                short(scan_id.as_str().as_bytes()).rotate_left(16) % 1_000 < self.config.refuse_whole
+            })
+        })?;
+        let problem = |status: u16, errors: serde_json::Value| {
+            let said = json!({ "type": "/problems/invalid", "title": "invalid", "status": status, "code": "invalid_request",
+                "detail": "an item cannot be read", "errors": errors });
+            (status, "application/problem+json", said.to_string())
+        };
+        let named = json!([{ "path": format!("scans[{disliked}].outcome"), "message": "must be a word" }]);
+        let (status, media_type, text) = match self.sides[side].extra.below(4) {
+            0 => (413, "text/html", "<html>413 Request Entity Too Large</html>".to_owned()),
+            1 => problem(413, json!([])),
+            2 => problem(422, json!([])),
+            _ => problem(400, named),
+        };
+        Some(Response { status, headers: vec![("content-type".into(), media_type.into())], body: text.into_bytes() })
     }
 
     /// A request is at the server.

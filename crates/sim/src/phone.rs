@@ -71,6 +71,8 @@ pub struct Phone {
     pub done: BTreeMap<u64, Option<Epoch>>,
     /// Those that were refused for good, in any epoch.
     pub refused: BTreeSet<u64>,
+    /// How often one was set apart because a batch with it was refused whole.
+    pub set_apart: u64,
     /// Verdicts shown, by scan.
     pub shown: BTreeSet<ScanId>,
     /// This storage's name and log, once journalled.
@@ -122,6 +124,7 @@ impl Phone {
             kept: Vec::new(),
             done: BTreeMap::new(),
             refused: BTreeSet::new(),
+            set_apart: 0,
             shown: BTreeSet::new(),
             identity: None,
             list: None,
@@ -260,6 +263,7 @@ impl Phone {
                     self.done.extend(items.iter().map(|item| (item.seq, epoch)));
                     self.refused.extend(items.iter().map(|item| item.seq));
                 }
+                Some(Entry::Poison { .. }) => self.set_apart += 1,
                 Some(Entry::Epoch { epoch }) => self.done.retain(|_, of| *of == Some(epoch)),
                 _ => {}
             }

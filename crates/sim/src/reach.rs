@@ -40,6 +40,7 @@ pub const MUST_REACH: &[&str] = &[
     "answer cut short",
     "append failed",
     "asked before the door opened",
+    "batch refused whole",
     "batch repeated",
     "batch id reused",
     "cached body lost",
@@ -73,6 +74,7 @@ pub const MUST_REACH: &[&str] = &[
     "rule changed between scan and arrival",
     "rule changed for a scanned ticket",
     "scan excluded",
+    "scan set apart",
     "server killed",
     "server overruled the phone",
     "shown by the server's word",
@@ -91,5 +93,14 @@ pub const INSIDE: &[&str] = &[
     "server overruled the phone",
 ];
 
-/// What a server with a store must have lived through too.
-pub const DEATHS: &[&str] = &["died inside a transaction", "server said later"];
+/// What a server with a store must have lived through too, and the desk behind its doors.
+pub const WITH_A_STORE: &[&str] = &[
+    "died inside a transaction",
+    "mail taken, answer lost",
+    "picture kept, answer lost",
+    "run taken by another",
+    "server said later",
+    "webhook id with another body",
+    "webhook repeated",
+    "worker died with a run",
+];

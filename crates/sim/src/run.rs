@@ -9,10 +9,10 @@ use admit_store_queries::contents::Contents;
 use crate::config::{BEGINNING_MS, Config};
 use crate::kept::regressions;
 use crate::l0::L0;
-use crate::l1::{L1, Place, home};
+use crate::l1::{L1, Place, desk, home};
 use crate::ledger::Violation;
 use crate::mutants::{Mutant, Planted};
-use crate::reach::{DEATHS, INSIDE, MUST_REACH, Reach};
+use crate::reach::{INSIDE, MUST_REACH, Reach, WITH_A_STORE};
 use crate::server::{Server, Truth};
 use crate::world::{FoundOut, World};
 
@@ -105,7 +105,9 @@ impl Report {
         // Above level 0 only what is seen from outside the use cases is counted.
         let inside = |name: &&str| self.level > 0 && INSIDE.contains(name);
         let must = MUST_REACH.iter().copied().filter(|name| !inside(name));
-        must.chain(DEATHS.iter().copied().filter(|_| self.level > 0)).filter(|name| self.reach.get(name) == 0).collect()
+        must.chain(WITH_A_STORE.iter().copied().filter(|_| self.level > 0))
+            .filter(|name| self.reach.get(name) == 0)
+            .collect()
     }
 }
 
@@ -149,7 +151,7 @@ pub fn run_seed_in(level: u8, seed: u64, options: &Options, place: &Place<'_>) -
     let once = |config: &Config, keep_trace, foretold: &[FoundOut]| match (level, &place.open) {
         (0, _) => once(seed, config, L0::new(seed, config, BEGINNING_MS, planted), planted, keep_trace, foretold),
         (1, None) | (2, Some(_)) => {
-            once(seed, config, L1::new(seed, config, BEGINNING_MS, place), planted, keep_trace, foretold)
+            once(seed, config, L1::new(seed, config, BEGINNING_MS, place, planted), planted, keep_trace, foretold)
         }
         _ => panic!("there is no level {level} here"),
     };
@@ -161,6 +163,18 @@ pub fn run_seed_in(level: u8, seed: u64, options: &Options, place: &Place<'_>) -
     }
     if again && once(&config, false, &[]).outcome.trace_hash != outcome.trace_hash {
         outcome.violations.push(Violation { invariant: "I27", what: "the same seed ran differently".into() });
+    }
+    if level > 0 && seed.is_multiple_of(desk::ONE_IN) {
+        let desk = || desk::run(seed, place, planted, options.keep_trace);
+        let came = desk();
+        if again && desk().trace.hash() != came.trace.hash() {
+            outcome.violations.push(Violation { invariant: "I27", what: "the same desk ran differently".into() });
+        }
+        outcome.trace_hash ^= came.trace.hash();
+        outcome.violations.extend(came.violations);
+        outcome.reach.add(&came.reach);
+        outcome.checked.add(&came.checked);
+        outcome.trace.extend(came.trace.into_lines());
     }
     // The epoch is the server's, and facts name it: a roll-back rolls both back, and either one's device may be who finds
     // out (spec §3). So what the other one's device found out happens to the first one alone too, and nothing else does.

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use admit_core::ids::DeviceId;
+use admit_core::limits;
 use admit_core::rule::Epoch;
 use admit_core::wire::engine::{Effect, Input, Phase};
 
@@ -203,7 +204,10 @@ impl<S: Server> World<S> {
 
     /// Chaos, healing, quiet.
     pub fn run(&mut self) {
-        let (end_of_chaos, end) = (BEGINNING_MS + self.config.chaos_ms, BEGINNING_MS + self.config.chaos_ms + QUIET_MS);
+        let end_of_chaos = BEGINNING_MS + self.config.chaos_ms;
+        // What was set apart is offered again after an hour.
+        let set_apart_ms = if self.config.refuse_whole > 0 { limits::POISON_EVERY_MS } else { 0 };
+        let end = end_of_chaos + QUIET_MS + set_apart_ms;
         for side in 0..self.sides.len() {
             self.set_the_scene(side);
         }
@@ -444,10 +448,11 @@ impl<S: Server> World<S> {
         if held.disk.append(&writing.rows, strict).is_err() {
             return false;
         }
-        let before = held.kept.len();
+        let (before, apart) = (held.kept.len(), held.set_apart);
         if let Err(back) = held.note(&writing.rows, writing.at_ms) {
             ledger.broken("I15", format!("a list went back: {}", back.0));
         }
+        self.reach.hit_if(held.set_apart > apart, "scan set apart");
         for kept in &held.kept[before..] {
             let scan = &kept.scanned.scan;
             ledger.made.insert(kept.digest, (scan.device_id.clone(), scan.scan_id.clone()));
@@ -467,7 +472,7 @@ impl<S: Server> World<S> {
 
     /// The server's own faults, last first: drawn apart from what any organisation does.
     fn server_faults(&mut self) -> Vec<(i64, ServerFault)> {
-        let Config { chaos_ms, restores, improper, server_crash, .. } = self.config;
+        let Config { chaos_ms, restores, improper, server_crash, kills, .. } = self.config;
         let mut faults = Vec::new();
         for n in 0..restores {
             let backup = self.own.between(chaos_ms / 10, chaos_ms * 6 / 10);
@@ -480,6 +485,9 @@ impl<S: Server> World<S> {
                 let at = minute * 60_000 + self.own.between(0, 59_999);
                 faults.push((BEGINNING_MS + at, ServerFault::Kill));
             }
+        }
+        for _ in 0..kills {
+            faults.push((BEGINNING_MS + self.own.between(0, chaos_ms - 1), ServerFault::Kill));
         }
         // After everything else of its millisecond, before everything of the next.
         faults.extend(self.foretold.iter().map(|(at, _, epoch)| (at + 1, ServerFault::Epoch(*epoch))));

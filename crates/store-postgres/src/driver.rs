@@ -352,7 +352,7 @@ impl PgDriver {
     }
     fn enter(&self, name: &'static str) -> Result<()> {
         let hook = self.options.before_statement.as_ref().filter(|_| self.hooked);
-        if hook.is_some_and(|hook| hook(name) == StatementFault::Crash) { Err(planted()) } else { Ok(()) }
+        if hook.is_some_and(|hook| hook(name) != StatementFault::Proceed) { Err(planted()) } else { Ok(()) }
     }
     fn begun(&mut self) {
         if let Some(begin) = self.begin.take_if(|_| !self.bare) {

@@ -24,6 +24,9 @@ pub enum StatementFault {
     /// The process dies before this statement: the transaction is rolled back, an error is answered. The simulator then
     /// lets the store crash.
     Crash,
+    /// The same, and what the transaction wrote so far stays: no store does this. It proves that whoever looks for it finds
+    /// it, in the embedded store; the other takes it for [`StatementFault::Crash`].
+    Torn,
 }
 
 /// The answer to what a planted fault hit: the same of both backends, though each has its own pause before a client asks

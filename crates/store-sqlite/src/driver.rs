@@ -144,12 +144,15 @@ impl<'c> SqliteDriver<'c> {
         if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
             return Err(Error::Later { code: "read_too_long", retry_after_ms: 1_000 });
         }
-        if let Some(hook) = self.options.before_statement.as_ref().filter(|_| self.hooked)
-            && hook(name) == StatementFault::Crash
-        {
-            return Err(unavailable());
+        let Some(hook) = self.options.before_statement.as_ref().filter(|_| self.hooked) else { return Ok(()) };
+        match hook(name) {
+            StatementFault::Proceed => Ok(()),
+            StatementFault::Crash => Err(unavailable()),
+            StatementFault::Torn => {
+                self.conn.execute_batch("COMMIT").unwrap_or_default();
+                Err(unavailable())
+            }
         }
-        Ok(())
     }
     fn mapped<T>(&mut self, name: &'static str, result: rusqlite::Result<T>) -> Result<T> {
         result.map_err(|error| {

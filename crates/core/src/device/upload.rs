@@ -169,9 +169,7 @@ impl State {
             self.note(Entry::Rejected { epoch, items: rejected.into_values().collect() });
         }
         self.keep_witness();
-        if batch.seqs.iter().any(|seq| self.journal.poison.contains(seq)) {
-            self.poison_at = self.mono(); // The server can read it now: so it may read the next.
-        }
+        self.hurry_set_apart(batch);
         self.batch = None;
         self.suspended = false;
         self.chunk = (self.chunk * 2).min(limits::CHUNK_SCANS);
@@ -180,6 +178,13 @@ impl State {
             return self.failed(&Ask::Sync);
         }
         self.done(&Ask::Sync, 0);
+    }
+
+    /// The server can read now what was set apart: so it may read the next.
+    fn hurry_set_apart(&mut self, batch: &Batch) {
+        if batch.seqs.iter().any(|seq| self.journal.poison.contains(seq)) {
+            self.poison_at = self.mono();
+        }
     }
 
     fn named_of(&self, batch: &Batch, named: &BTreeSet<&ScanId>, take: impl Fn(&u64) -> bool) -> Vec<u64> {
@@ -240,6 +245,7 @@ impl State {
             return false;
         }
         self.settling.extend(kept.iter().chain(rejected.keys()));
+        self.hurry_set_apart(batch);
         if !kept.is_empty() {
             let at_ms = self.clock.read().at_ms;
             self.note(Entry::Received { epoch, serial: u64::MAX, seqs: ranges(&kept), held: true, at_ms });
@@ -253,9 +259,11 @@ impl State {
         true
     }
 
-    /// Erases a revoked device's key once nothing is left to hand over.
+    /// Erases a revoked device's key once nothing is left to hand over. What was set apart is: something before the server may
+    /// have disliked it, and without the key nobody takes it any more.
     pub fn erase_key_if_done(&mut self) {
-        let done = self.journal.waiting.is_empty() && self.journal.asked.is_empty();
+        let journal = &self.journal;
+        let done = journal.waiting.is_empty() && journal.asked.is_empty() && journal.poison.is_empty();
         if self.journal.revoked && done {
             self.erase_key();
         }

@@ -101,6 +101,34 @@ fn d10_an_item_refused_for_good_does_not_keep_the_key_alive() {
     assert!(matches!(phone.entries().last(), Some(Entry::KeyErased { .. })));
 }
 
+/// spec D10: scans that were set apart, because something before the server refused their whole batches, are not handed over.
+/// Without its key the phone could give them to nobody any more.
+#[test]
+fn d10_scans_set_apart_keep_the_key_until_they_are_handed_over() {
+    let (mut phone, mut server) = revoked_with(3);
+    let apart = [1, 2].map(|n| phone.scans()[n].scan_id.clone());
+    let end = phone.at_ms + 120_000;
+    while phone.at_ms < end {
+        while let Some(at) = phone.requests.iter().position(|sent| sent.is(SYNC)) {
+            let sent = phone.requests.remove(at);
+            let is_disliked = apart.iter().any(|id| sent.body.as_ref().unwrap().contains(id.as_str()));
+            let reply =
+                if is_disliked { Reply::problem(400, "malformed") } else { server.answer(&sent, phone.at_ms).unwrap() };
+            phone.answer(&sent, &reply);
+        }
+        phone.pass(1_000);
+    }
+    assert_eq!((phone.view().phase, server.ids().len(), phone.view().unsent), (Phase::Revoked, 1, 2));
+    assert!(!phone.entries().iter().any(|entry| matches!(entry, Entry::KeyErased { .. })));
+    hand_over(&mut phone, &mut server, 3_600_000);
+    assert_eq!(
+        (server.ids().len(), phone.view().unsent),
+        (3, 0),
+        "offered again after an hour, each as soon as the one before was taken"
+    );
+    assert!(matches!(phone.entries().last(), Some(Entry::KeyErased { .. })), "and then the key goes");
+}
+
 fn scan_id(item: &str) -> String {
     serde_json::from_str::<serde_json::Value>(item).unwrap()["scan_id"].as_str().unwrap().to_owned()
 }

@@ -148,6 +148,10 @@ fn torn(tx: &mut dyn Tx, event_id: &EventId) -> Result<Vec<String>> {
     // By their ids alone: whoever carries a scan need not be its author.
     let stored: BTreeSet<_> = facts.iter().map(|(_, fact)| &fact.scan.scan_id).collect();
     let lines: BTreeSet<u64> = ledger(tx, event_id)?.iter().map(|line| line.serial).collect();
+    let serial = tx.head(event_id)?.serial;
+    if !lines.iter().copied().eq(1..=serial) {
+        torn.push(format!("the event is at {serial}, its ledger has {} lines", lines.len()));
+    }
     let batches = tx.batches_after(event_id, None, 0, usize::MAX >> 1)?;
     for batch in &batches {
         if !lines.contains(&batch.serial) {
@@ -164,7 +168,7 @@ fn torn(tx: &mut dyn Tx, event_id: &EventId) -> Result<Vec<String>> {
 }
 
 /// Every line of an event's ledger.
-fn ledger(tx: &mut dyn Tx, event_id: &EventId) -> Result<Vec<AuditRecord>> {
+pub(super) fn ledger(tx: &mut dyn Tx, event_id: &EventId) -> Result<Vec<AuditRecord>> {
     let mut lines: Vec<AuditRecord> = Vec::new();
     loop {
         let more = tx.audit_from(Some(event_id), lines.len() as u64 + 1, LEDGER_PAGE)?;

@@ -1,0 +1,385 @@
+//! The desk behind the doors: rows come in by webhook, passes go out by mail, and no phone takes part (I21, I22). Two
+//! workers carry out runs and are paused anywhere outside the store, thought dead, or killed; the sender repeats what it
+//! sent, under its own clock; mail server and shelf of pictures refuse, take, and lose their answers. Then all of them
+//! are well, everything comes to its end, and it is counted ([`check`](self::check)).
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+
+use admit_app::error::Error;
+use admit_app::jobs::{Ended, Workflows, carry_out};
+use admit_app::passes::{Delivery, SetUp};
+use admit_app::webhooks::{self, NewWebhookEndpoint, Received};
+use admit_core::limits::JOB_LEASE_MS;
+use admit_core::webhook::{Signed, WebhookSecret, body_digest, seconds};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use futures_util::task::noop_waker_ref;
+use serde_json::{Value, json};
+
+use super::{L1, Place, now};
+use crate::config::{BEGINNING_MS, Config};
+use crate::ledger::Violation;
+use crate::mutants::{Mutant, Planted};
+use crate::reach::Reach;
+use crate::rng::Rng;
+use crate::server::Server;
+use crate::trace::Trace;
+
+mod check;
+mod outside;
+
+use outside::Outside;
+
+/// One seed in so many has a desk: it takes about as long as the doors of a small world.
+pub const ONE_IN: u64 = 4;
+/// Rows of the sender's table.
+const ROWS: u64 = 3;
+/// Turns after which what was made well must have come to rest.
+const PATIENCE: usize = 2_000;
+
+/// A change of a row as its sender keeps it until it is answered.
+struct Message {
+    id: String,
+    body: String,
+    /// Its sender was told.
+    heard: bool,
+    /// What the server answered first, whoever heard it.
+    answer: Option<String>,
+    tries: u64,
+}
+
+/// A run that a worker has in hand.
+struct Hand {
+    run_id: String,
+    work: BoxFuture<'static, admit_app::error::Result<Ended>>,
+}
+
+/// Carries out runs, under a name of its own.
+struct Worker {
+    holder: String,
+    hands: Vec<Hand>,
+}
+
+/// What a seed's desk came to.
+pub(crate) struct Came {
+    pub violations: Vec<Violation>,
+    pub trace: Trace,
+    pub reach: Reach,
+    pub checked: Reach,
+}
+
+struct Desk {
+    server: L1,
+    outside: Arc<Outside>,
+    workflows: Arc<Workflows>,
+    endpoint_id: String,
+    secret: WebhookSecret,
+    planted: Planted,
+    rng: Rng,
+    now_ms: i64,
+    messages: Vec<Message>,
+    /// Each row as it is in the sender's table.
+    rows: Vec<Option<Value>>,
+    workers: Vec<Worker>,
+    trace: Trace,
+    reach: Reach,
+    found: Vec<Violation>,
+}
+
+/// Runs a seed's desk: faults, then none, then the checks.
+pub(crate) fn run(seed: u64, place: &Place<'_>, planted: Planted, keep_trace: bool) -> Came {
+    let mut desk = Desk::new(seed, place, planted, keep_trace);
+    let steps = 40 + desk.rng.below(80);
+    (0..steps).for_each(|_| desk.step());
+    desk.heal();
+    desk.come_to_rest();
+    let mut checked = Reach::default();
+    desk.check(&mut checked);
+    let mut reach = desk.reach;
+    reach.add(&desk.outside.reach());
+    Came { violations: desk.found, trace: desk.trace, reach, checked }
+}
+
+impl Desk {
+    fn new(seed: u64, place: &Place<'_>, planted: Planted, keep_trace: bool) -> Self {
+        let mut rng = Rng::of(seed, "desk", 0);
+        let config = Config { orgs: 1, tickets: 1, expires_ms: None, ..Config::draw(seed) };
+        // Nothing here goes through HTTP.
+        let place = Place { build: place.build, open: None };
+        let server = L1::new(seed, &config, BEGINNING_MS, &place, planted);
+        server.machine.fault.store(0, Ordering::Relaxed);
+        let owner = &server.owners[0];
+        let new = NewWebhookEndpoint { event_id: owner.event_id.clone(), name: "table".into(), columns: None };
+        let made = now(webhooks::create(&server.app, &owner.caller, new));
+        let made = made.unwrap_or_else(|error| panic!("no endpoint: {error}"));
+        // A small desk needs more of them than doors do.
+        let fault = *rng.pick(&[0, 50, 250]);
+        server.machine.fault.store(fault, Ordering::Relaxed);
+        let outside = Arc::new(Outside::new(Rng::of(seed, "outside", 0), planted));
+        let set_up = SetUp {
+            mail: outside.clone(),
+            objects: outside.clone(),
+            public_url: Some("https://t.example".into()),
+            objects_public_url: None,
+        };
+        let worker = |n| Worker { holder: format!("worker-{n}"), hands: Vec::new() };
+        Self {
+            server,
+            outside,
+            workflows: Arc::new(Workflows::default().with(Delivery(set_up))),
+            endpoint_id: made.endpoint.endpoint_id,
+            secret: made.secret,
+            planted,
+            rng,
+            now_ms: BEGINNING_MS,
+            messages: Vec::new(),
+            rows: (0..ROWS).map(|_| None).collect(),
+            workers: (0..2).map(worker).collect(),
+            trace: Trace::new(keep_trace),
+            reach: Reach::default(),
+            found: Vec::new(),
+        }
+    }
+
+    fn broken(&mut self, invariant: &'static str, what: String) {
+        if self.found.len() < 10 {
+            self.found.push(Violation { invariant, what });
+        }
+    }
+    fn note(&mut self, what: std::fmt::Arguments<'_>) {
+        self.trace.line(self.now_ms - BEGINNING_MS, format_args!("desk: {what}"));
+    }
+
+    fn step(&mut self) {
+        // Now and then longer than a lease.
+        self.now_ms += if self.rng.per_mille(60) { JOB_LEASE_MS + 5_000 } else { self.rng.between(0, 3_000) };
+        let worker = self.rng.below(2) as usize;
+        match self.rng.below(100) {
+            0..14 => self.row_changes(),
+            14..30 => self.repeat(),
+            30..34 => self.same_id_other_body(),
+            34..37 => self.nobodys_message(),
+            37..58 => self.take(worker),
+            58..95 => self.work(worker),
+            95..98 => self.die(worker),
+            _ => {
+                self.note(format_args!("the server is killed"));
+                self.everybody_dies();
+                self.server.kill();
+            }
+        }
+    }
+
+    /// A row of the table is new, has new values, is touched, or goes; most times the message of it is sent at once.
+    fn row_changes(&mut self) {
+        let row = self.rng.below(ROWS);
+        let n = self.messages.len() as u64;
+        let known = self.rows[row as usize].take();
+        let old = known.clone().unwrap_or(Value::Null);
+        let values = json!({
+            "id": format!("row-{row}"),
+            "name": format!("Guest {n}"),
+            "email": format!("{row}-{}@example.org", n / 4),
+            "party_size": 1 + self.rng.below(3),
+        });
+        let (change, record) = match (known, self.rng.below(10)) {
+            (Some(_), 0) => ("DELETE", None),
+            (Some(known), 1) => ("UPDATE", Some(known)),
+            (Some(_), _) => ("UPDATE", Some(values)),
+            (None, _) => ("INSERT", Some(values)),
+        };
+        let body = json!({ "type": change, "record": record, "old_record": old, "sequence": n + 1 }).to_string();
+        self.rows[row as usize] = record;
+        self.messages.push(Message { id: format!("msg-{n}"), body, heard: false, answer: None, tries: 0 });
+        if self.rng.per_mille(800) {
+            self.send(n as usize);
+        }
+    }
+
+    /// Any message again: its sender was not told, or asks once more although it was.
+    fn repeat(&mut self) {
+        let n = self.rng.below(self.messages.len() as u64) as usize;
+        if n < self.messages.len() {
+            self.send(n);
+        }
+    }
+
+    fn send(&mut self, n: usize) {
+        let Message { id, body, tries, .. } = &mut self.messages[n];
+        *tries += 1;
+        let id = if self.planted.is(Mutant::WebhookIdLost) { format!("{id}-{tries}") } else { id.clone() };
+        let body = body.clone();
+        let signature = self.secret.sign(&id, admit_core::time::Timestamp::clamped(self.now_ms), body.as_bytes());
+        let said = self.post(&id, &body, &signature);
+        self.note(format_args!("{id} {said:?}"));
+        let Ok(Received { answer, repeated }) = said else {
+            if !matches!(said, Err(Error::Later { .. })) {
+                self.broken("I21", format!("{id}, a good message, was answered {said:?}"));
+            }
+            return;
+        };
+        self.reach.hit_if(repeated, "webhook repeated");
+        // Its answer may be lost on the way.
+        let heard = !self.outside.is_faulty() || !self.rng.per_mille(250);
+        let message = &mut self.messages[n];
+        message.heard |= heard;
+        match &message.answer {
+            Some(first) if *first != answer => {
+                let what = format!("{} was answered {first}, and again {answer}", message.id);
+                self.broken("I21", what);
+            }
+            Some(_) => {}
+            None => message.answer = Some(answer),
+        }
+    }
+
+    /// Somebody uses an id twice: refused, and nothing changes.
+    fn same_id_other_body(&mut self) {
+        let Some(message) = self.messages.iter().rev().find(|message| message.answer.is_some()) else { return };
+        let (id, body) = (message.id.clone(), message.body.replace("Guest", "Ghost") + " ");
+        let signature = self.secret.sign(&id, admit_core::time::Timestamp::clamped(self.now_ms), body.as_bytes());
+        let said = self.post(&id, &body, &signature);
+        self.note(format_args!("{id} with another body {said:?}"));
+        match said {
+            Err(Error::Conflict { .. }) => self.reach.hit("webhook id with another body"),
+            Err(Error::Later { .. }) => {}
+            // With the id lost on every way, nothing is known under this one.
+            _ if self.planted.is(Mutant::WebhookIdLost) => {}
+            _ => self.broken("I21", format!("{id} with another body was answered {said:?}")),
+        }
+    }
+
+    /// Nobody who knows the secret signed this.
+    fn nobodys_message(&mut self) {
+        let Ok(other) = WebhookSecret::from_bytes([7; 32]) else { return };
+        let body = json!({ "record": { "id": "row-0", "name": "Ghost", "email": "ghost@example.org" } }).to_string();
+        let signature = other.sign("msg-ghost", admit_core::time::Timestamp::clamped(self.now_ms), body.as_bytes());
+        let said = self.post("msg-ghost", &body, &signature);
+        self.note(format_args!("nobody's message {said:?}"));
+        if !matches!(said, Err(Error::Unauthenticated { .. } | Error::Later { .. })) {
+            self.broken("I21", format!("nobody's message was answered {said:?}"));
+        }
+    }
+
+    fn post(&mut self, id: &str, body: &str, signature: &str) -> admit_app::error::Result<Received> {
+        self.server.serve(self.now_ms, 0);
+        let at = seconds(admit_core::time::Timestamp::clamped(self.now_ms));
+        let app = &self.server.app;
+        let bug = |error: String| Error::Bug(error);
+        let said = (|| {
+            let signed = Signed::read(id, &at, signature).map_err(|error| bug(error.to_string()))?;
+            let caller = now(webhooks::authenticate(app, &self.endpoint_id, &signed, body.as_bytes()))?;
+            let message = serde_json::from_str(body).map_err(|error| bug(error.to_string()))?;
+            now(webhooks::receive(app, &caller, body_digest(body.as_bytes()), message))
+        })();
+        self.look_for_death(None);
+        said
+    }
+
+    /// Takes runs that are due. Whoever has one of them in hand still was too slow.
+    fn take(&mut self, worker: usize) {
+        self.server.serve(self.now_ms, 0);
+        let limit = 1 + self.rng.below(3) as usize;
+        let holder = self.workers[worker].holder.clone();
+        let taken = now(self.server.app.store.take_runs(holder, JOB_LEASE_MS, limit)).unwrap_or_default();
+        self.note(format_args!("worker {worker} takes {}", taken.len()));
+        for taken in taken {
+            let run_id = taken.run_id.clone();
+            if self.workers.iter().flat_map(|worker| &worker.hands).any(|hand| hand.run_id == run_id) {
+                self.outside.interrupted(&run_id);
+                self.reach.hit("run taken by another");
+            }
+            let (app, workflows) = (self.server.app.clone(), self.workflows.clone());
+            let work = async move { carry_out(&app, &workflows, taken).await }.boxed();
+            self.workers[worker].hands.push(Hand { run_id, work });
+        }
+        self.look_for_death(Some(worker));
+    }
+
+    /// Goes on with one of the runs in hand, until it ends or is paused outside.
+    fn work(&mut self, worker: usize) {
+        let hands = self.workers[worker].hands.len() as u64;
+        if hands == 0 {
+            return;
+        }
+        let n = self.rng.below(hands) as usize;
+        self.server.serve(self.now_ms, 0);
+        let hand = &mut self.workers[worker].hands[n];
+        let polled = hand.work.as_mut().poll(&mut Context::from_waker(noop_waker_ref()));
+        let run_id = hand.run_id.clone();
+        match polled {
+            Poll::Pending => self.note(format_args!("worker {worker} is paused in {run_id}")),
+            Poll::Ready(ended) => {
+                self.note(format_args!("worker {worker} ends {run_id} {ended:?}"));
+                drop(self.workers[worker].hands.swap_remove(n));
+                // The store did not answer: what was done outside may not be known.
+                if ended.is_err() {
+                    self.outside.interrupted(&run_id);
+                }
+            }
+        }
+        self.look_for_death(Some(worker));
+    }
+
+    /// A fault that was planted at a statement or commit is the death of a process: a worker's, or the server's.
+    fn look_for_death(&mut self, worker: Option<usize>) {
+        if self.server.machine.died.load(Ordering::Relaxed) > 0 {
+            match worker {
+                Some(worker) if self.rng.per_mille(500) => self.die(worker),
+                _ => self.everybody_dies(),
+            }
+            self.server.revive();
+        }
+    }
+    fn everybody_dies(&mut self) {
+        (0..self.workers.len()).for_each(|worker| self.die(worker));
+    }
+    /// A worker's process dies and starts again: what it had in hand is due at once, if the store hears of it.
+    fn die(&mut self, worker: usize) {
+        let hands = std::mem::take(&mut self.workers[worker].hands);
+        self.note(format_args!("worker {worker} dies with {}", hands.len()));
+        self.reach.hit_if(!hands.is_empty(), "worker died with a run");
+        hands.iter().for_each(|hand| self.outside.interrupted(&hand.run_id));
+        drop(hands);
+        if self.rng.per_mille(500) {
+            self.server.serve(self.now_ms, 0);
+            let faults = self.server.machine.fault.swap(0, Ordering::Relaxed);
+            let freed = now(self.server.app.store.free_runs(self.workers[worker].holder.clone()));
+            self.server.machine.fault.store(faults, Ordering::Relaxed);
+            self.note(format_args!("{freed:?} are free"));
+        }
+    }
+
+    fn heal(&mut self) {
+        self.server.heal();
+        self.outside.heal();
+        self.note(format_args!("all is well"));
+    }
+
+    /// Everything is sent until it is answered, and every run goes to its end.
+    fn come_to_rest(&mut self) {
+        for _ in 0..PATIENCE {
+            self.now_ms += 100;
+            let unheard = self.messages.iter().position(|message| !message.heard);
+            let at_work = self.workers.iter().position(|worker| !worker.hands.is_empty());
+            match (unheard, at_work) {
+                (Some(n), _) => self.send(n),
+                (None, Some(worker)) => self.work(worker),
+                (None, None) => {
+                    self.server.serve(self.now_ms, 0);
+                    match now(self.server.app.store.next_run_in()) {
+                        Ok(None) => return,
+                        Ok(Some(wait_ms)) => {
+                            self.now_ms += wait_ms;
+                            self.take(0);
+                        }
+                        Err(error) => self.broken("I22", format!("the store cannot be read: {error}")),
+                    }
+                }
+            }
+        }
+        self.broken("I22", "runs or messages come to no end".into());
+    }
+}
