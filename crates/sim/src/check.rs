@@ -446,13 +446,18 @@ fn every_scan_is_somewhere(side: &Side, found: &mut Found) {
     }
 }
 
-/// I18: a revoked phone hears so; that it then holds no guest data is looked at whenever it does something.
+/// I18: a revoked phone hears so, and has no key any more once nothing is left to hand over; that it then holds no guest data is
+/// looked at whenever it does something.
 fn wiped_when_revoked(side: &Side, found: &mut Found) {
     for (n, phone) in side.phones.iter().enumerate() {
         let revoked = phone.identity.as_ref().is_some_and(|(id, _)| side.ledger.revoked.contains(id));
         // One whose key never reached it, or is known no more, hears nothing; and has been given nothing.
         if revoked && side.ledger.restores == 0 && settled(phone) {
             found.push(("I18", format!("phone {n} is revoked, and does not know: {:?}", phone.phase())));
+        }
+        let is_empty = phone.unsent() == 0 && phone.writing.is_empty();
+        if phone.phase() == Phase::Revoked && is_empty && !phone.key_erased {
+            found.push(("I18", format!("phone {n} is revoked, has handed over its log, and keeps its key")));
         }
     }
 }

@@ -83,7 +83,7 @@ pub struct Config {
     pub improper: bool,
     /// The server process is killed, each whole minute.
     pub server_crash: u32,
-    /// How often it is killed beside that: a small world lasts hardly a minute.
+    /// How often it is killed beside that, a count: a small world lasts hardly a minute.
     pub kills: u64,
     /// Whoever was let in, or not, shows the same code there again within seconds.
     pub again: u32,
@@ -202,7 +202,7 @@ impl Config {
         self.expires_ms = rng.per_mille(200).then(|| rng.between(0, self.chaos_ms));
     }
 
-    /// What was added after that.
+    /// What was added after that: more kills, batches refused whole.
     fn draw_last(&mut self, rng: &mut Rng) {
         let kills = rng.below(4);
         self.kills = if self.server_crash > 0 { kills } else { 0 };

@@ -37,7 +37,8 @@ pub fn before_small_worlds(seed: u64) -> bool {
     EARLIER.contains(&seed)
 }
 
-/// Whether a seed is kept from before the server was killed more often than once a minute: the same.
+/// Whether a seed is kept from before the server was killed more often, died more often inside a transaction, and batches were
+/// refused whole: the same.
 pub fn before_kills(seed: u64) -> bool {
     static EARLIER: LazyLock<BTreeSet<u64>> = LazyLock::new(|| above("# Kills"));
     EARLIER.contains(&seed)

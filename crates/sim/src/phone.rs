@@ -73,6 +73,8 @@ pub struct Phone {
     pub refused: BTreeSet<u64>,
     /// How often one was set apart because a batch with it was refused whole.
     pub set_apart: u64,
+    /// Its key was erased, and it was given no other since.
+    pub key_erased: bool,
     /// Verdicts shown, by scan.
     pub shown: BTreeSet<ScanId>,
     /// This storage's name and log, once journalled.
@@ -125,6 +127,7 @@ impl Phone {
             done: BTreeMap::new(),
             refused: BTreeSet::new(),
             set_apart: 0,
+            key_erased: false,
             shown: BTreeSet::new(),
             identity: None,
             list: None,
@@ -207,6 +210,7 @@ impl Phone {
         self.kept.clear();
         self.done.clear();
         self.refused.clear();
+        self.key_erased = false;
         self.shown.clear();
         (self.identity, self.list, self.witness, self.old_list) = (None, None, None, None);
         (self.taken, self.put_back) = (0, false);
@@ -218,6 +222,7 @@ impl Phone {
         let (kept, identity, gone_back) = (std::mem::take(&mut self.kept), self.identity.clone(), self.gone_back);
         self.done.clear();
         self.refused.clear();
+        self.key_erased = false;
         (self.identity, self.list, self.witness, self.old_list) = (None, None, None, None);
         self.disk.put_back(rows);
         let rows = self.disk.rows().to_vec();
@@ -245,6 +250,7 @@ impl Phone {
                 }
                 // Somebody paired it with a server of an older epoch, which thereby holds: its lists do, too.
                 Some(Entry::Paired(paired)) => {
+                    self.key_erased = false;
                     let holds = |list: &(Epoch, u64)| paired.epoch.is_none_or(|epoch| list.0 <= epoch);
                     let kept = self.list.filter(holds);
                     self.gone_back += u64::from(kept != self.list);
@@ -264,6 +270,7 @@ impl Phone {
                     self.refused.extend(items.iter().map(|item| item.seq));
                 }
                 Some(Entry::Poison { .. }) => self.set_apart += 1,
+                Some(Entry::KeyErased { .. }) => self.key_erased = true,
                 Some(Entry::Epoch { epoch }) => self.done.retain(|_, of| *of == Some(epoch)),
                 _ => {}
             }

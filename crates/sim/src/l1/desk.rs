@@ -3,6 +3,7 @@
 //! sent, under its own clock; mail server and shelf of pictures refuse, take, and lose their answers. Then all of them
 //! are well, everything comes to its end, and it is counted ([`check`](self::check)).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
@@ -25,15 +26,15 @@ use crate::mutants::{Mutant, Planted};
 use crate::reach::Reach;
 use crate::rng::Rng;
 use crate::server::Server;
-use crate::trace::Trace;
+use crate::trace::{Trace, short};
 
 mod check;
 mod outside;
 
 use outside::Outside;
 
-/// One seed in so many has a desk: it takes about as long as the doors of a small world.
-pub const ONE_IN: u64 = 4;
+/// One seed in so many has a desk: it takes as long as the doors of two small worlds.
+pub const ONE_IN: u64 = 8;
 /// Rows of the sender's table.
 const ROWS: u64 = 3;
 /// Turns after which what was made well must have come to rest.
@@ -53,6 +54,11 @@ struct Message {
 /// A run that a worker has in hand.
 struct Hand {
     run_id: String,
+    taken_ms: i64,
+    /// How often its run was taken until then: only the last may say how the run ended.
+    taking: u64,
+    /// A letter went out from here.
+    mailed: bool,
     work: BoxFuture<'static, admit_app::error::Result<Ended>>,
 }
 
@@ -83,6 +89,10 @@ struct Desk {
     /// Each row as it is in the sender's table.
     rows: Vec<Option<Value>>,
     workers: Vec<Worker>,
+    /// How often each run was taken.
+    takings: BTreeMap<String, u64>,
+    /// Hands that mailed and never got to store it, by run: so many letters more may go out.
+    cut_short: BTreeMap<String, usize>,
     trace: Trace,
     reach: Reach,
     found: Vec<Violation>,
@@ -91,12 +101,16 @@ struct Desk {
 /// Runs a seed's desk: faults, then none, then the checks.
 pub(crate) fn run(seed: u64, place: &Place<'_>, planted: Planted, keep_trace: bool) -> Came {
     let mut desk = Desk::new(seed, place, planted, keep_trace);
-    let steps = 40 + desk.rng.below(80);
+    let steps = 30 + desk.rng.below(60);
     (0..steps).for_each(|_| desk.step());
     desk.heal();
     desk.come_to_rest();
     let mut checked = Reach::default();
     desk.check(&mut checked);
+    if keep_trace && place.open.is_none() {
+        let contents = format!("{:?}", desk.server.contents());
+        desk.note(format_args!("the store holds {:08x}", short(contents.as_bytes())));
+    }
     let mut reach = desk.reach;
     reach.add(&desk.outside.reach());
     Came { violations: desk.found, trace: desk.trace, reach, checked }
@@ -137,6 +151,8 @@ impl Desk {
             messages: Vec::new(),
             rows: (0..ROWS).map(|_| None).collect(),
             workers: (0..2).map(worker).collect(),
+            takings: BTreeMap::new(),
+            cut_short: BTreeMap::new(),
             trace: Trace::new(keep_trace),
             reach: Reach::default(),
             found: Vec::new(),
@@ -144,7 +160,8 @@ impl Desk {
     }
 
     fn broken(&mut self, invariant: &'static str, what: String) {
-        if self.found.len() < 10 {
+        // One kind must not hide another.
+        if self.found.iter().filter(|one| one.invariant == invariant).count() < 3 {
             self.found.push(Violation { invariant, what });
         }
     }
@@ -278,7 +295,7 @@ impl Desk {
         said
     }
 
-    /// Takes runs that are due. Whoever has one of them in hand still was too slow.
+    /// Takes runs that are due. Whoever has one of them in hand still was slower than its lease.
     fn take(&mut self, worker: usize) {
         self.server.serve(self.now_ms, 0);
         let limit = 1 + self.rng.below(3) as usize;
@@ -287,13 +304,19 @@ impl Desk {
         self.note(format_args!("worker {worker} takes {}", taken.len()));
         for taken in taken {
             let run_id = taken.run_id.clone();
-            if self.workers.iter().flat_map(|worker| &worker.hands).any(|hand| hand.run_id == run_id) {
-                self.outside.interrupted(&run_id);
+            let before = self.workers.iter().flat_map(|worker| &worker.hands).filter(|hand| hand.run_id == run_id);
+            if let Some(newest_ms) = before.map(|hand| hand.taken_ms).max() {
                 self.reach.hit("run taken by another");
+                if self.now_ms < newest_ms + JOB_LEASE_MS {
+                    self.broken("I22", format!("run {run_id} was given away before its lease ended"));
+                }
             }
+            let taking = self.takings.entry(run_id.clone()).or_default();
+            *taking += 1;
             let (app, workflows) = (self.server.app.clone(), self.workflows.clone());
             let work = async move { carry_out(&app, &workflows, taken).await }.boxed();
-            self.workers[worker].hands.push(Hand { run_id, work });
+            let hand = Hand { run_id, taken_ms: self.now_ms, taking: *taking, mailed: false, work };
+            self.workers[worker].hands.push(hand);
         }
         self.look_for_death(Some(worker));
     }
@@ -307,16 +330,21 @@ impl Desk {
         let n = self.rng.below(hands) as usize;
         self.server.serve(self.now_ms, 0);
         let hand = &mut self.workers[worker].hands[n];
-        let polled = hand.work.as_mut().poll(&mut Context::from_waker(noop_waker_ref()));
         let run_id = hand.run_id.clone();
+        let letters = self.outside.letters(&run_id);
+        let polled = hand.work.as_mut().poll(&mut Context::from_waker(noop_waker_ref()));
+        hand.mailed |= self.outside.letters(&run_id) > letters;
         match polled {
             Poll::Pending => self.note(format_args!("worker {worker} is paused in {run_id}")),
             Poll::Ready(ended) => {
                 self.note(format_args!("worker {worker} ends {run_id} {ended:?}"));
-                drop(self.workers[worker].hands.swap_remove(n));
-                // The store did not answer: what was done outside may not be known.
-                if ended.is_err() {
-                    self.outside.interrupted(&run_id);
+                let hand = self.workers[worker].hands.swap_remove(n);
+                let is_newest = self.takings.get(&run_id) == Some(&hand.taking);
+                if !is_newest && matches!(ended, Ok(Ended::Done | Ended::Waits(_) | Ended::GaveUp)) {
+                    self.broken("I22", format!("run {run_id} was ended by one whom another had overtaken"));
+                }
+                if !matches!(ended, Ok(Ended::Done)) {
+                    self.let_go(hand);
                 }
             }
         }
@@ -341,14 +369,20 @@ impl Desk {
         let hands = std::mem::take(&mut self.workers[worker].hands);
         self.note(format_args!("worker {worker} dies with {}", hands.len()));
         self.reach.hit_if(!hands.is_empty(), "worker died with a run");
-        hands.iter().for_each(|hand| self.outside.interrupted(&hand.run_id));
-        drop(hands);
+        hands.into_iter().for_each(|hand| self.let_go(hand));
         if self.rng.per_mille(500) {
             self.server.serve(self.now_ms, 0);
             let faults = self.server.machine.fault.swap(0, Ordering::Relaxed);
             let freed = now(self.server.app.store.free_runs(self.workers[worker].holder.clone()));
             self.server.machine.fault.store(faults, Ordering::Relaxed);
             self.note(format_args!("{freed:?} are free"));
+        }
+    }
+
+    /// A hand ends without having stored that its run is done. If it mailed, the run has to mail again.
+    fn let_go(&mut self, hand: Hand) {
+        if hand.mailed {
+            *self.cut_short.entry(hand.run_id).or_default() += 1;
         }
     }
 

@@ -23,15 +23,13 @@ pub struct Taken {
     pub has_picture: bool,
 }
 
-/// What there is of it, and of what befell those who reached out.
+/// What there is of it.
 #[derive(Default)]
 pub struct Kept {
     /// Letters by the run they came from.
     pub letters: BTreeMap<String, Vec<Taken>>,
     /// Every content that was put under a name.
     pub pictures: BTreeMap<String, Vec<Vec<u8>>>,
-    /// How often a run was cut short after which it may not be known what was done: the letters it may send too many.
-    pub interrupted: BTreeMap<String, usize>,
     reach: Reach,
 }
 
@@ -65,9 +63,9 @@ impl Outside {
     pub fn is_faulty(&self) -> bool {
         held(&self.faults).is_some()
     }
-    /// A run was cut short.
-    pub fn interrupted(&self, run_id: &str) {
-        *held(&self.kept).interrupted.entry(run_id.to_owned()).or_default() += 1;
+    /// How many letters of a run were taken.
+    pub fn letters(&self, run_id: &str) -> usize {
+        held(&self.kept).letters.get(run_id).map_or(0, Vec::len)
     }
     pub fn kept(&self) -> MutexGuard<'_, Kept> {
         held(&self.kept)
@@ -87,16 +85,15 @@ impl Outside {
         if self.strikes(150) { Err(Unable::Later("busy".into())) } else { Ok(()) }
     }
 
-    fn take(&self, letter: &Letter) -> String {
+    fn take(&self, letter: &Letter) {
         // Its id is the run's own: the same at every try.
         let run_id = letter.message_id.split('.').next().unwrap_or_default().to_owned();
         let token = letter.text.split("token=").nth(1).and_then(|rest| rest.lines().next()).unwrap_or_default();
         let mut kept = held(&self.kept);
         let has_picture = kept.pictures.contains_key(&pass::object_key(token));
-        let letters = kept.letters.entry(run_id.clone()).or_default();
+        let letters = kept.letters.entry(run_id).or_default();
         let times = if self.planted.is(Mutant::MailTwice) { 2 } else { 1 };
         letters.extend((0..times).map(|_| Taken { to: letter.to.email.clone(), has_picture }));
-        run_id
     }
 }
 
@@ -108,9 +105,8 @@ impl Mail for Outside {
         async move {
             self.maybe_pause().await;
             self.refuses()?;
-            let run_id = self.take(&letter);
+            self.take(&letter);
             if self.strikes(150) {
-                self.interrupted(&run_id);
                 held(&self.kept).reach.hit("mail taken, answer lost");
                 return Err(Unable::Later("the connection was lost".into()));
             }
