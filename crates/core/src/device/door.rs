@@ -248,9 +248,11 @@ impl State {
         let word = word.filter(|_| !self.knows_more(&about, Some(scan_id)));
         if let Some(word) = &word {
             asked.verdict = verdict_of(word);
+            // The server was asked about those later, and let them in: of this word they are no part.
+            asked.verdict.may_admit = asked.verdict.may_admit.saturating_sub(self.moved_since(&about, &claim));
         }
         if asked.verdict.outcome == Outcome::Valid && count > asked.verdict.may_admit {
-            let message = format!("Now only {} may go in.", asked.verdict.may_admit);
+            let message = format!("No more than {} may go in now.", asked.verdict.may_admit);
             return self.refuse("bad_count", &message);
         }
         // Staff were asked and have answered: what the screen asks is not said again.
@@ -265,6 +267,15 @@ impl State {
             learned(&mut scan, word);
         }
         self.record(scan, shown, &about, &asked);
+    }
+
+    /// Persons of a ticket whom this device let through, the way that `claim` goes, by scans that began after it.
+    fn moved_since(&self, about: &About, claim: &Scan) -> u32 {
+        let hashes: Vec<BarcodeHash> = about.hash.into_iter().collect();
+        let id = about.ticket.as_ref().map(|(id, _)| id);
+        let own = self.journal.of_ticket(&claim.event_id, id, &hashes).into_iter().map(|own| &own.scan);
+        let since = own.filter(|scan| self.journal.first_of(&scan.scan_id) > self.journal.first_of(&claim.scan_id));
+        since.filter(|scan| scan.opened && scan.kind == claim.kind).map(|scan| self.journal.kept(scan)).sum()
     }
 
     /// Staff set a refusal aside (spec D18): another scan, opened, which says what `decide` says and who took it upon

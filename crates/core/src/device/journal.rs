@@ -400,6 +400,10 @@ impl Journal {
     fn last_of(&self, scan_id: &ScanId) -> Option<usize> {
         self.by_id.get(scan_id)?.last().copied()
     }
+    /// Where a scan's first record stands among all: its claim, where it has one.
+    pub fn first_of(&self, scan_id: &ScanId) -> Option<usize> {
+        self.by_id.get(scan_id)?.first().copied()
+    }
     /// The newest record of a scan: its final, where it has one.
     pub fn find(&self, scan_id: &ScanId) -> Option<&OwnScan> {
         self.last_of(scan_id).map(|at| &self.scans[at])

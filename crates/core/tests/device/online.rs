@@ -383,6 +383,34 @@ fn a_party_counted_here_is_not_the_one_person_of_its_claim() {
     assert_eq!((shown.decided_by, shown.may_admit), (DecidedBy::Device, 1), "two of three are in");
 }
 
+/// The same code is shown again while staff count: the server, asked about both, lets each in as one person. Whoever counts the
+/// first one then counts without the second.
+#[test]
+fn a_party_is_counted_without_whom_the_server_let_in_since() {
+    for told in [false, true] {
+        let (mut phone, mut server) = quick();
+        late_party(&mut server);
+        assert_eq!(confirmed(&mut phone, &mut server, "LATE-P"), Screen::AdmitParty);
+        let first = phone.last_shown().scan_id.clone().unwrap();
+        assert_eq!(confirmed(&mut phone, &mut server, "LATE-P"), Screen::AdmitParty, "of three two are left");
+        let second = phone.last_shown().scan_id.clone().unwrap();
+        phone.input(Input::Count { scan_id: second, count: 1 });
+        assert!(phone.last_shown().opened);
+        if told {
+            let sent = phone.take(SYNC);
+            let reply = server.answer(&sent, phone.at_ms).unwrap();
+            phone.answer(&sent, &reply);
+            assert_eq!(phone.view().unsent, 1, "the first one's claim alone");
+        }
+        phone.input(Input::Count { scan_id: first.clone(), count: 3 });
+        assert_eq!(phone.refused(), Some("bad_count"), "one of three is in");
+        phone.input(Input::Count { scan_id: first, count: 2 });
+        assert!(phone.last_shown().opened);
+        phone.pass_online(&mut server, 7_000);
+        assert_eq!(within(&server, "LATE-P"), (3, 0), "and nobody over");
+    }
+}
+
 /// While staff count, others may come in elsewhere: the server's word is older than what the phone heard since.
 #[test]
 fn a_party_is_counted_by_what_is_known_when_it_is() {
