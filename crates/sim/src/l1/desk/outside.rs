@@ -23,7 +23,7 @@ pub struct Taken {
     pub has_picture: bool,
 }
 
-/// What there is of it.
+/// What it took.
 #[derive(Default)]
 pub struct Kept {
     /// Letters by the run they came from.
