@@ -202,7 +202,10 @@ fn record(tx: &mut dyn Tx, by: &WebhookCaller, status: WebhookStatus, ticket: Op
 fn reached(by: &WebhookCaller, row: &Row, known: Option<WebhookRowRecord>, now: Timestamp) -> WebhookRowRecord {
     let (sequence, changed_us, mut said) =
         known.map_or_else(Default::default, |known| (known.sequence, known.changed_us, known.said));
-    said.extend(row.said());
+    // Of a deleted row nothing is taken in: what its last state said may be of a message that has not come.
+    if row.change != RowChange::Delete {
+        said.extend(row.said());
+    }
     WebhookRowRecord {
         endpoint_id: by.endpoint_id.clone(),
         external_id: row.external_id.clone(),

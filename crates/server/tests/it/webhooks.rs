@@ -235,6 +235,22 @@ async fn a_deleted_row_is_on_record_and_its_ticket_stays_good() {
     assert_eq!((&answer["status"], &answer["guest_id"]), (&json!("recorded"), &json!(null)), "nobody knew it");
 }
 
+/// A row is changed, deleted and made anew, and of all that only the deletion and what comes last arrive in time.
+#[tokio::test]
+async fn what_a_deleted_row_said_is_not_taken_for_taken_in() {
+    let server = TestServer::start().await;
+    let endpoint = Endpoint::new(&server).await;
+    assert_eq!(endpoint.take(&server, "m1", change("INSERT", &row(7, "Ana", 1), 1)).await, "created");
+    let gone = json!({ "type": "DELETE", "record": null, "old_record": row(7, "Ana", 3), "sequence": 3 });
+    assert_eq!(endpoint.take(&server, "m3", gone).await, "recorded");
+    let touched =
+        json!({ "type": "UPDATE", "record": row(7, "Ana", 3), "old_record": row(7, "Ana", 3), "sequence": 5 });
+    assert_eq!(endpoint.take(&server, "m5", touched).await, "updated");
+    assert_eq!(endpoint.take(&server, "m2", change("UPDATE", &row(7, "Ana", 3), 2)).await, "ignored");
+    assert_eq!(endpoint.take(&server, "m4", change("INSERT", &row(7, "Ana", 3), 4)).await, "ignored");
+    assert_eq!(guests(&server).await, [guest("Ana", 3, "7")]);
+}
+
 /// The ledger forgets nothing, and a table's key may be an address.
 #[tokio::test]
 async fn the_ledger_names_a_row_by_its_guest_and_not_by_its_own_id() {
