@@ -263,10 +263,14 @@ fn a_poison_scan_is_isolated_listed_and_kept_and_the_rest_drains() {
         let refusals =
             syncs(&phone).iter().filter(|sent| sent.body.as_ref().unwrap().contains(poison.as_str())).count();
         assert!(refusals <= 8, "by halves: {refusals}");
+        phone.scan("A-21");
+        settle_with_poison(&mut phone, &mut server, poison.as_str(), path, 60_000);
+        let offered = syncs(&phone).iter().filter(|sent| sent.body.as_ref().unwrap().contains(poison.as_str())).count();
+        assert_eq!((server.ids().len(), offered), (20, refusals), "that another was taken says nothing of it");
         // Offered again rarely, also after a restart; when the server can read it at last, it is delivered.
         phone.start();
         phone.settle(&mut server);
-        assert_eq!((server.ids().len(), phone.view().unsent, phone.view().problems.len()), (20, 0, 0));
+        assert_eq!((server.ids().len(), phone.view().unsent, phone.view().problems.len()), (21, 0, 0));
     }
 }
 
