@@ -9,6 +9,7 @@ use admit_core::scan::Digest;
 use admit_core::sign;
 use admit_core::wire::engine::{Effect, Input, Now, Phase, Row, View};
 use admit_core::wire::journal::{self, Entry, Scanned};
+use admit_core::wire::scanning::Witness;
 
 use crate::clock::PhoneClock;
 use crate::disk::Disk;
@@ -87,6 +88,12 @@ pub struct Phone {
     pub put_back: bool,
     /// The witness of the last request.
     pub witness: Option<String>,
+    /// Epoch and serial of the newest witness on stable storage.
+    pub proof: Option<(Epoch, u64)>,
+    /// The witness of each request under way.
+    pub carried: BTreeMap<u64, Option<String>>,
+    /// The witness of the last request that was answered.
+    pub shown_proof: Option<String>,
     /// The wall clock was set while the engine could not see it, or in ways it cannot tell from sleep.
     pub clock_doubtful: bool,
     /// The wall clock was set, or the phone slept, since the engine last looked: a second such thing hides the first.
@@ -134,6 +141,9 @@ impl Phone {
             gone_back: 0,
             put_back: false,
             witness: None,
+            proof: None,
+            carried: BTreeMap::new(),
+            shown_proof: None,
             clock_doubtful: false,
             stepped_unseen: false,
             stepped: None,
@@ -154,6 +164,16 @@ impl Phone {
         self.view.as_ref().map_or(0, |view| view.unsent)
     }
 
+    /// A request was answered.
+    pub fn answered(&mut self, request: u64) {
+        self.shown_proof = self.carried.remove(&request).flatten();
+    }
+    /// Whether the server has answered every proof it holds: they are shown one a request, the newest last.
+    pub fn has_shown_proof(&self) -> bool {
+        let shown = self.shown_proof.as_ref().and_then(|text| text.parse().ok()).map(place);
+        self.proof.is_none_or(|(epoch, serial)| shown.is_some_and(|(of, at)| of != epoch || at >= serial))
+    }
+
     /// One input into the engine at true time `now_ms`.
     pub fn feed(&mut self, now_ms: i64, input: Input, body: &[u8]) -> Vec<Effect> {
         let now = Now {
@@ -172,6 +192,8 @@ impl Phone {
         self.clock.restart(now_ms);
         self.engine = Some(Engine::new());
         self.requests.clear();
+        self.carried.clear();
+        self.shown_proof = None;
         let mut rows = self.disk.rows().to_vec();
         if lose_last_row && rows.last().is_some_and(|row| row.text.contains("\"t\":\"scan\"")) {
             rows.pop();
@@ -212,7 +234,7 @@ impl Phone {
         self.refused.clear();
         self.key_erased = false;
         self.shown.clear();
-        (self.identity, self.list, self.witness, self.old_list) = (None, None, None, None);
+        (self.identity, self.list, self.witness, self.proof, self.old_list) = (None, None, None, None, None);
         (self.taken, self.put_back) = (0, false);
     }
 
@@ -223,7 +245,7 @@ impl Phone {
         self.done.clear();
         self.refused.clear();
         self.key_erased = false;
-        (self.identity, self.list, self.witness, self.old_list) = (None, None, None, None);
+        (self.identity, self.list, self.witness, self.proof, self.old_list) = (None, None, None, None, None);
         self.disk.put_back(rows);
         let rows = self.disk.rows().to_vec();
         self.note(&rows, 0)?;
@@ -271,10 +293,15 @@ impl Phone {
                 }
                 Some(Entry::Poison { .. }) => self.set_apart += 1,
                 Some(Entry::KeyErased { .. }) => self.key_erased = true,
+                Some(Entry::Witness { text, .. }) => self.proof = text.parse().ok().map(place),
                 Some(Entry::Epoch { epoch }) => self.done.retain(|_, of| *of == Some(epoch)),
                 _ => {}
             }
         }
         Ok(())
     }
+}
+
+fn place(witness: Witness) -> (Epoch, u64) {
+    (witness.epoch, witness.serial)
 }

@@ -255,7 +255,9 @@ impl<S: Server> World<S> {
         let settled = |phone: &Phone| {
             let gone = phone.identity.as_ref().is_some_and(|(id, _)| side.ledger.revoked.contains(id));
             let paired = !matches!(phone.phase(), Phase::Unpaired | Phase::Pairing | Phase::KeyUnknown);
-            phone.unsent() == 0 && phone.writing.is_empty() && phone.view.is_some() && (gone || paired)
+            // A server that went back in silence is found out by the phone whose proof it lacks, and no sooner.
+            let proven = !self.config.improper || phone.phase() != Phase::Ready || phone.has_shown_proof();
+            phone.unsent() == 0 && phone.writing.is_empty() && phone.view.is_some() && (gone || paired) && proven
         };
         let under_way = |(of, event): &(usize, Ev)| *of == number && event.is_under_way();
         // Who scans has heard, after the faults, in which epoch the server is and whether it still knows this phone.
@@ -319,6 +321,7 @@ impl<S: Server> World<S> {
                 if let Some((_, sent_ms)) = held.beat.filter(|(beat, _)| beat == request) {
                     held.heard_ms = sent_ms;
                 }
+                held.answered(*request);
                 trace.line(now_ms - BEGINNING_MS, format_args!("{phone} < {request} {status} {:08x}", short(&body)));
             }
             Input::Tick | Input::Appended { .. } => {}
@@ -349,6 +352,9 @@ impl<S: Server> World<S> {
                         .iter()
                         .find(|(name, _)| name == admit_core::wire::scanning::WITNESS_HEADER)
                         .map(|(_, text)| text.clone());
+                    if self.config.improper {
+                        held.carried.insert(request, held.witness.clone());
+                    }
                     if path.ends_with("/heartbeat") {
                         held.beat = Some((request, now_ms));
                     }

@@ -60,8 +60,8 @@ pub struct OwnScan {
     pub delivery: Delivery,
     /// The last receipt: epoch, and the serial at or below which the server has it.
     pub receipt: Option<(Option<Epoch>, u64)>,
-    /// How it was refused for good, while a new epoch has not said whether it has it: if so, it is refused still.
-    refused: Option<Delivery>,
+    /// That it was refused for good, or held, while a new epoch has not said whether it has it: if so, it is so still.
+    stood: Option<Delivery>,
 }
 
 /// The newest list this device ever decided by, per event (trust I15).
@@ -254,7 +254,7 @@ impl Journal {
             self.by_hash.entry(hash).or_default().push(place);
         }
         self.waiting.insert(place as u64 + 1);
-        self.scans.push(OwnScan { scan, signature, shown, delivery: Delivery::Waiting, receipt: None, refused: None });
+        self.scans.push(OwnScan { scan, signature, shown, delivery: Delivery::Waiting, receipt: None, stood: None });
         self.note_unsent(place, false);
         self.count(place);
     }
@@ -287,12 +287,12 @@ impl Journal {
             return;
         };
         let lacked = own.delivery.lacks();
-        let refused = own.refused.take();
-        let delivery = match (&own.delivery, &delivery, refused) {
-            // The new epoch has it as the former one had it: refused, and on the problem list.
-            (Delivery::Asked, Delivery::Sent, Some(refused)) => refused,
-            (Delivery::Rejected { .. }, Delivery::Asked, _) => {
-                own.refused = Some(own.delivery.clone());
+        let stood = own.stood.take();
+        let delivery = match (&own.delivery, &delivery, stood) {
+            // The new epoch has it as the former one had it: refused and on the problem list, or held.
+            (Delivery::Asked, Delivery::Sent, Some(stood)) => stood,
+            (Delivery::Rejected { .. } | Delivery::Held, Delivery::Asked, _) => {
+                own.stood = Some(own.delivery.clone());
                 delivery
             }
             _ => delivery,

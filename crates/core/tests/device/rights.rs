@@ -267,6 +267,28 @@ fn d19_what_the_server_holds_of_a_suspended_phone_is_not_offered_again() {
     assert_eq!(phone.view().history[1].sync, "held", "also after a restart");
 }
 
+/// spec D19: a restored server says which scans it has, not which of them it holds: what was held is not called sent for it.
+#[test]
+fn d19_what_was_held_before_a_restore_is_held_after_it() {
+    let mut server = Server::new();
+    let mut phone = Phone::ready(1, &mut server);
+    let id = phone.id_of("A-1");
+    let sent = phone.take(SYNC);
+    // The server of this test takes it; what the phone hears is that it is held.
+    server.answer(&sent, phone.at_ms).unwrap();
+    let held = serde_json::json!({ "kept": [id], "rejected": [] });
+    phone.answer(&sent, &Reply::problem_with(403, "device_suspended", held));
+    phone.scan("A-2");
+    phone.pass_online(&mut server, 70_000);
+    server.roll_back(server.serial);
+    phone.pass_online(&mut server, 40_000);
+    assert!(phone.entries().iter().any(|row| matches!(row, Entry::Epoch { .. })));
+    let stands = |phone: &Phone| phone.view().history.iter().map(|row| row.sync.clone()).collect::<Vec<_>>();
+    let before = stands(&phone);
+    phone.start();
+    assert_eq!((before, stands(&phone)), (vec!["sent".into(), "held".into()], vec!["sent".into(), "held".into()]));
+}
+
 /// spec D19: items refused for good are told in the same answer; what it does not name is offered again later.
 #[test]
 fn d19_a_suspended_phones_answer_may_refuse_an_item_and_leave_another() {
