@@ -17,7 +17,17 @@ afterAll(async () => {
 const DESK = { width: 1280, height: 800 };
 const found: string[] = [];
 
+// What ends on the screen does not scroll.
+async function scrollsForNothing(page: Page): Promise<boolean> {
+  return page.evaluate(() => {
+    const { scrollHeight, clientHeight } = document.documentElement;
+    const end = document.querySelector("main")?.getBoundingClientRect().bottom ?? clientHeight;
+    return scrollHeight > clientHeight && end < clientHeight;
+  });
+}
+
 async function look(page: Page, name: string): Promise<void> {
+  if (await scrollsForNothing(page)) found.push(`${name} scrolls, and all of it is on the screen`);
   for (const scheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme: scheme });
     await still(page);
