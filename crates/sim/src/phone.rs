@@ -90,7 +90,7 @@ pub struct Phone {
     pub witness: Option<String>,
     /// Epoch and serial of the newest witness on stable storage.
     pub proof: Option<(Epoch, u64)>,
-    /// The witness of each request under way.
+    /// The witness of each request under way; kept where the server may go back in silence.
     pub carried: BTreeMap<u64, Option<String>>,
     /// The witness of the last request that was answered.
     pub shown_proof: Option<String>,
