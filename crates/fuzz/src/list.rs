@@ -34,7 +34,8 @@ pub fn manifest(bytes: &[u8]) {
     let rest = bytes.rest();
     match dress {
         RAW => list(rest, Some(&body_signature(KEY, rest)), false),
-        JSON => list(&signed_json(rest), None, true),
+        // What begins like a compact list is read as one, and as such nobody signed it.
+        JSON => list(&signed_json(rest), None, !rest.starts_with(MAGIC)),
         COMPACT => list(&signed_compact(rest), None, true),
         NAMES => names(&signed_json(rest)),
         _ => names(rest),
@@ -137,7 +138,10 @@ fn same_in_compact_form(manifest: &Manifest, index: &Index) {
     let (rest, header) = compact_tail(&large.bytes, &tail, KEY);
     let body = [large.bytes, rest].concat();
     let again = expected(|expected| read(&body, Some(&header), KEY, expected)).expect("our own list");
-    assert_eq!(again.identity(), manifest.identity());
+    // Gates that were sent out of order, or twice, are put right by reading them; their hash is of what was sent.
+    assert_eq!((&again.event, &again.gates), (&manifest.event, &manifest.gates));
+    let of_codes = |list: &Manifest| (list.epoch, list.version, list.content_hash);
+    assert_eq!(of_codes(&again), of_codes(manifest));
 }
 
 fn names(body: &[u8]) {
