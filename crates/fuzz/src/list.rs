@@ -5,8 +5,8 @@ use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{EventId, OrganizationId, TicketId};
 use admit_core::manifest::compact::MAGIC;
 use admit_core::manifest::{
-    Code, Content, Expected, Index, Input, Manifest, ManifestError, Names, Standing, compact_part, compact_tail,
-    compare, delta_part, envelope, large_part, names_part, names_tail, read, read_names,
+    Code, Content, Expected, Identity, Index, Input, Manifest, ManifestError, Names, Standing, compact_part,
+    compact_tail, compare, delta_part, envelope, large_part, names_part, names_tail, read, read_names,
 };
 use admit_core::rule::Epoch;
 use admit_core::sign::{body_signature, hmac_sha256};
@@ -73,7 +73,7 @@ fn list(body: &[u8], header: Option<&str>, signed: bool) {
     match &manifest.content {
         Content::Full(index) => {
             look_up(index);
-            same_in_compact_form(&manifest, index);
+            same_in_both_forms(&manifest, index);
         }
         Content::Delta(delta) => {
             let version = delta.since;
@@ -103,8 +103,8 @@ fn look_up(index: &Index) {
     }
 }
 
-/// The compact form of a list that reads is the same list.
-fn same_in_compact_form(manifest: &Manifest, index: &Index) {
+/// Both forms that we make of a list that reads are the same list.
+fn same_in_both_forms(manifest: &Manifest, index: &Index) {
     let ids: Vec<TicketId> =
         index.iter().map(|found| TicketId::new(found.ticket_id).expect("ids of a list are ids")).collect();
     let hash = |prefix: [u8; 16]| {
@@ -136,12 +136,16 @@ fn same_in_compact_form(manifest: &Manifest, index: &Index) {
         serial: manifest.serial,
     };
     let (rest, header) = compact_tail(&large.bytes, &tail, KEY);
-    let body = [large.bytes, rest].concat();
-    let again = expected(|expected| read(&body, Some(&header), KEY, expected)).expect("our own list");
-    // Gates that were sent out of order, or twice, are put right by reading them; their hash is of what was sent.
-    assert_eq!((&again.event, &again.gates), (&manifest.event, &manifest.gates));
-    let of_codes = |list: &Manifest| (list.epoch, list.version, list.content_hash);
-    assert_eq!(of_codes(&again), of_codes(manifest));
+    let compact = [large.bytes, rest].concat();
+    let (json, json_header) = envelope(&large_part(&input).expect("codes of an index differ").bytes, &tail, KEY);
+    let of =
+        |body: &[u8], header: &str| expected(|expected| read(body, Some(header), KEY, expected)).expect("our own list");
+    let (compact, json) = (of(&compact, &header), of(&json, &json_header));
+    assert_eq!(compact.identity(), json.identity());
+    // Gates that were sent out of order, or twice, are put right by reading them: only the hash of what was sent is another.
+    assert_eq!((&compact.event, &compact.gates), (&manifest.event, &manifest.gates));
+    let sent = Identity { rules_hash: compact.identity().rules_hash, ..manifest.identity() };
+    assert_eq!(compact.identity(), sent);
 }
 
 fn names(body: &[u8]) {
