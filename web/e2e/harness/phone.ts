@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { canvasCamera } from "./camera.ts";
@@ -52,6 +54,8 @@ export class Phone {
   readonly profile: string;
   #options: PhoneOptions;
   #process: ChildProcess | undefined;
+  /** What a killed browser would leave in the machine's temporary folder. */
+  #left: string | undefined;
   #browser: Browser | undefined;
   #context: BrowserContext | undefined;
   #errors: string[] = [];
@@ -73,8 +77,11 @@ export class Phone {
     const camera = this.#cameraFlags();
     const flags = [...FLAGS, ...camera, `--user-data-dir=${this.profile}`, `--window-size=${width},${height}`];
     if (this.#options.scale) flags.push(`--force-device-scale-factor=${this.#options.scale}`);
+    // Not in its profile: the path of a socket in it must be short.
+    this.#left = mkdtempSync(join(tmpdir(), "admit-phone-"));
     const child = spawn(chromiumPath(), [...flags, ...(this.#options.flags ?? []), "about:blank"], {
       stdio: ["ignore", "ignore", "pipe"],
+      env: { ...process.env, TMPDIR: this.#left },
       // A group of its own: killing a phone takes its renderers with it.
       detached: true,
     });
@@ -82,7 +89,7 @@ export class Phone {
     try {
       this.#browser = await chromium.connectOverCDP(await listening(child));
     } catch (error) {
-      this.#signal("SIGKILL");
+      await this.#end("SIGKILL");
       throw error;
     }
     const context = this.#browser.contexts()[0];
@@ -144,6 +151,9 @@ export class Phone {
     await this.#browser?.close().catch(() => {});
     this.#browser = undefined;
     this.#context = undefined;
+    // What is ending may still write.
+    if (this.#left) rmSync(this.#left, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+    this.#left = undefined;
   }
 
   #signal(signal: NodeJS.Signals, child = this.#process): void {

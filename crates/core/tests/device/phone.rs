@@ -38,6 +38,9 @@ impl Sent {
 /// 2026-06-07T19:30:00Z: true time when a test begins.
 pub const EVENING: i64 = 1_780_860_600_000;
 
+/// The longest test has half as many inputs. One that waits for what never comes ends here, and not never.
+const MOST_INPUTS: u64 = 50_000;
+
 pub struct Phone {
     pub engine: Engine,
     /// The journal database: what was flushed.
@@ -133,6 +136,11 @@ impl Phone {
 
     pub fn now(&mut self) -> Now {
         self.inputs += 1;
+        assert!(
+            self.inputs <= MOST_INPUTS,
+            "the phone never comes to what this test waits for; under way: {:?}",
+            self.requests
+        );
         let mut random = [0; 32];
         random[..8].copy_from_slice(&self.seed.to_be_bytes());
         random[8..16].copy_from_slice(&self.inputs.to_be_bytes());

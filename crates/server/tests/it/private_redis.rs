@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 /// A Redis that can be stopped, emptied, held up and started again.
 pub struct Redis {
     port: u16,
-    folder: tempfile::TempDir,
     process: Mutex<Option<Child>>,
 }
 
@@ -24,8 +23,7 @@ impl Redis {
     /// Starts one.
     pub fn start() -> Self {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let folder = tempfile::Builder::new().prefix("admit-redis-").tempdir().unwrap();
-        let redis = Self { port: free, folder, process: Mutex::new(None) };
+        let redis = Self { port: free, process: Mutex::new(None) };
         redis.start_again();
         redis
     }
@@ -35,12 +33,12 @@ impl Redis {
     }
     /// Starts it again after [`Redis::stop`], empty.
     pub fn start_again(&self) {
-        // The shell waits for its input to end: it does when we stop it, and when this process dies.
+        // The shell waits for its input to end: it does when we stop it, and when this process dies, which drops nothing.
         let line = format!(
-            "redis-server --port {} --bind 127.0.0.1 --save '' --appendonly no --dir {} >/dev/null & pid=$!; \
-             cat >/dev/null; kill -CONT $pid; kill -9 $pid; wait $pid",
+            "dir=$(mktemp -d -t admit-redis-XXXXXX); \
+             redis-server --port {} --bind 127.0.0.1 --save '' --appendonly no --dir \"$dir\" >/dev/null & pid=$!; \
+             cat >/dev/null; kill -CONT $pid; kill -9 $pid; wait $pid; rm -r \"$dir\"",
             self.port,
-            self.folder.path().display()
         );
         let child = Command::new("sh").args(["-c", &line]).stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         *self.lock() = Some(child);
