@@ -33,7 +33,8 @@ impl Redis {
     }
     /// Starts it again after [`Redis::stop`], empty.
     pub fn start_again(&self) {
-        // The shell waits for its input to end: it does when we stop it, and when this process dies, which drops nothing.
+        // The shell waits for its input to end: it does when we stop it, and when this process dies, which drops nothing:
+        // so the folder is the shell's to make (`mktemp` fills in the XXXXXX) and to remove.
         let line = format!(
             "dir=$(mktemp -d -t admit-redis-XXXXXX); \
              redis-server --port {} --bind 127.0.0.1 --save '' --appendonly no --dir \"$dir\" >/dev/null & pid=$!; \
