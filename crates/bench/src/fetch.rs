@@ -3,9 +3,10 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
+use admit_core::manifest::compact::MEDIA_TYPE;
 use anyhow::{Context, Result, ensure};
 
-use crate::organiser::{Organiser, list_request};
+use crate::organiser::{JSON, Organiser, list_request};
 use crate::row::{Row, Target, number};
 use crate::run::Run;
 use crate::sample::{median, times_ms};
@@ -19,8 +20,8 @@ pub fn measure(run: &Run) -> Result<Vec<Row>> {
     let server = Server::serve(run, &folder)?;
     let phone = Organiser::sign_in(&server, &seed.demo.account)?.pair(&seed.demo_place, 1)?.remove(0);
     let mut connection = server.connect()?;
-    let mut fetch = |encoding: &str| -> Result<(f64, Vec<u8>)> {
-        let asked = list_request(&phone, encoding);
+    let mut fetch = |form: &str, encoding: &str| -> Result<(f64, Vec<u8>)> {
+        let asked = list_request(&phone, form, encoding);
         let mut last = None;
         let start = std::time::Instant::now();
         let answer = connection.send(&asked)?;
@@ -31,7 +32,7 @@ pub fn measure(run: &Run) -> Result<Vec<Row>> {
         last.replace(answer.body);
         Ok((first_ms, last.unwrap_or_default()))
     };
-    let (cold_ms, zstd) = fetch("zstd")?;
+    let (cold_ms, zstd) = fetch(JSON, "zstd")?;
     let tickets = count(&zstd)?;
     let of = format!("{} tickets", number(tickets as f64));
     let cold_input = format!(
@@ -42,10 +43,12 @@ pub fn measure(run: &Run) -> Result<Vec<Row>> {
         Row::new(format!("list, first fetch, {of}"), cold_ms, "ms", Target::None, cold_input)
             .beside(bare_ms, Target::None),
     ];
-    for encoding in ["zstd", "gzip"] {
-        let (_, body) = fetch(encoding)?;
+    for (name, form, encoding) in
+        [("zstd", JSON, "zstd"), ("gzip", JSON, "gzip"), ("compact form, zstd", MEDIA_TYPE, "zstd")]
+    {
+        let (_, body) = fetch(form, encoding)?;
         let mut failed = None;
-        let times = times_ms(run.runs(25), || fetch(encoding).map_err(|error| failed = Some(error)).is_ok());
+        let times = times_ms(run.runs(25), || fetch(form, encoding).map_err(|error| failed = Some(error)).is_ok());
         if let Some(error) = failed {
             return Err(error);
         }
@@ -53,7 +56,7 @@ pub fn measure(run: &Run) -> Result<Vec<Row>> {
             "{} kB by HTTP from the real server; limit: the same bytes over loopback",
             number(body.len() as f64 / 1e3)
         );
-        let row = Row::new(format!("list, fetch warm, {encoding}, {of}"), median(&times), "ms", Target::None, input);
+        let row = Row::new(format!("list, fetch warm, {name}, {of}"), median(&times), "ms", Target::None, input);
         rows.push(row.beside(loopback_ms(run, &body)?, Target::AtMost(100.0)));
     }
     server.stop()?;

@@ -20,6 +20,7 @@ mod bare;
 mod bare_postgres;
 mod left;
 mod ingest;
+mod hmac;
 mod online;
 mod growth;
 mod mailbox;
@@ -48,6 +49,7 @@ const MEASUREMENTS: &[(&str, Measure)] = &[
     ("verdict", browser::verdict),
     ("cold-start", browser::cold_start),
     ("ingest", ingest::measure),
+    ("hmac", hmac::measure),
     ("online", online::measure),
     ("growth", growth::measure),
     ("passes", passes::measure),

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use admit_core::manifest::{content_hash, delta_part, large_part};
+use admit_core::manifest::{compact_part, content_hash, delta_part, large_part};
 use admit_core::wire::manifest::ManifestTicket;
 use anyhow::Result;
 
@@ -13,6 +13,8 @@ use crate::sample::by_turns_ms;
 
 /// One code as raw bytes: a hash that no longer can be guessed from, and a ticket's id.
 const BARE_CODE_BYTES: usize = 32 + 16;
+/// Largest compact form of 20,000 tickets, as it travels, in kB.
+const COMPACT_KB: f64 = 700.0;
 
 /// Builds and squeezes a list of 20,000.
 pub fn measure(run: &Run) -> Result<Vec<Row>> {
@@ -50,6 +52,7 @@ pub fn measure(run: &Run) -> Result<Vec<Row>> {
         Row::new(format!("list, {form}"), kilobytes(bytes), "kB", Target::None, input).beside(floor, target)
     };
     let sorted = changed(&list, 100);
+    let compact = compact_part(&input)?;
     let hash = content_hash(std::iter::empty());
     let delta = delta_part(&list.input(&sorted), 6, &[], hash)?;
     Ok(vec![
@@ -58,6 +61,8 @@ pub fn measure(run: &Run) -> Result<Vec<Row>> {
         size("gzip", gzip(&built.bytes)?, Target::None),
         size("zstd", zstd::bulk::compress(&built.bytes, 3)?.len(), Target::AtMost(1_250.0)),
         size("br", br(&built.bytes)?, Target::None),
+        size("compact form", compact.bytes.len(), Target::None),
+        size("compact form, zstd", zstd::bulk::compress(&compact.bytes, 3)?.len(), Target::AtMost(COMPACT_KB)),
         Row::new(
             "list, zstd of 100 changed tickets",
             kilobytes(zstd::bulk::compress(&delta.bytes, 3)?.len()),

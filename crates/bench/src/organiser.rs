@@ -177,11 +177,14 @@ impl Organiser {
     }
 }
 
-/// The request with which a phone asks for the whole list.
-pub fn list_request(phone: &PairAnswer, encoding: &str) -> Vec<u8> {
+/// The form of a list that S1 describes.
+pub const JSON: &str = "application/json";
+
+/// The request with which a phone asks for the whole list, in one of its forms.
+pub fn list_request(phone: &PairAnswer, form: &str, encoding: &str) -> Vec<u8> {
     let path = format!("/api/scanning/events/{}/manifest", phone.event_id);
     let bearer = format!("Bearer {}", phone.api_key);
-    request("GET", &path, &[("authorization", &bearer), ("accept-encoding", encoding)], b"")
+    request("GET", &path, &[("authorization", &bearer), ("accept", form), ("accept-encoding", encoding)], b"")
 }
 
 /// The event's tickets, as a phone is told them.
@@ -190,7 +193,7 @@ pub fn listed(server: &Server, phone: &PairAnswer) -> Result<Vec<Listed>> {
     struct Whole {
         tickets: Vec<Listed>,
     }
-    let answer = server.connect()?.send(&list_request(phone, "zstd"))?;
+    let answer = server.connect()?.send(&list_request(phone, JSON, "zstd"))?;
     ensure!(answer.status == 200, "the list was answered with {}", answer.status);
     let whole: Whole = serde_json::from_slice(&zstd::decode_all(&*answer.body)?).context("reading a list")?;
     Ok(whole.tickets)

@@ -1,12 +1,13 @@
-//! Passes: a file of 10,000 guests with their e-mail addresses comes in at once while a phone goes on scanning. How long until
-//! the last picture is stored and the last letter is at the mail server, beside the same steps with nothing around them; and
-//! what the phone notices.
+//! Passes: a file of 10,000 guests with their e-mail addresses comes in at once, first while nobody scans, then while a phone
+//! goes on scanning. How long until the last picture is stored and the last letter is at the mail server, beside the same steps
+//! with nothing around them; and what the phone notices.
 
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
+use admit_core::limits::DOORS_BUSY_MS;
 use admit_core::pass;
 use anyhow::{Context, Result, anyhow, ensure};
 
@@ -36,6 +37,8 @@ const PATIENCE: Duration = Duration::from_secs(1_800);
 const LETTERS: usize = 8;
 /// Pictures made and stored at a time: as many as runs are carried out.
 const PICTURES: usize = 32;
+/// Share of the bare steps that must be reached.
+const STEPS: f64 = 0.7;
 
 /// Both stores.
 pub fn measure(run: &Run) -> Result<Vec<Row>> {
@@ -72,11 +75,14 @@ fn one(run: &Run, store: Store) -> Result<Vec<Row>> {
     organiser.import(&place, run.scaled(TICKETS, 2_000))?;
     let paired = organiser.pair(&place, 1)?.remove(0);
     let tickets = listed(&server, &paired)?;
-    let mut phone = Scanning { phone: Phone::new(paired, 7)?, connection: server.connect()?, fresh: &tickets };
     organiser.import_guests(&place, "first", 1)?;
     let letter = mailbox.letter()?;
     mailbox.only_count()?;
 
+    let quiet = alone(&mut organiser, &server, &place, guests, &mailbox)?;
+    mailbox.only_count()?;
+
+    let mut phone = Scanning { phone: Phone::new(paired, 7)?, connection: server.connect()?, fresh: &tickets };
     // A few that don't count.
     phone.samples(20)?;
     let mut idle = phone.samples(SAMPLES / 2)?;
@@ -88,7 +94,30 @@ fn one(run: &Run, store: Store) -> Result<Vec<Row>> {
     let bare = Bare::measure(run, guests, &letter, &mailbox)?;
     std::fs::remove_dir_all(&data.folder)?;
     ensure!(run.quick || work.syncs.len() >= SAMPLES, "only {} syncs fell into the work", work.syncs.len());
-    Ok(rows(store, guests, &work, &idle, &bare, most_mb))
+    let mut all = vec![undisturbed(store, guests, quiet, &bare)];
+    all.extend(rows(store, guests, &work, &idle, &bare, most_mb));
+    Ok(all)
+}
+
+/// Imports guests while nobody scans; seconds from the file's first byte until their last letter was taken.
+fn alone(organiser: &mut Organiser, server: &Server, place: &Place, guests: usize, mailbox: &Mailbox) -> Result<f64> {
+    // The doors have been quiet for longer than runs wait for that.
+    std::thread::sleep(Duration::from_millis(2 * DOORS_BUSY_MS.unsigned_abs()));
+    let begun = Instant::now();
+    organiser.import_guests(place, "early", guests)?;
+    let seconds = last_mail(mailbox, guests, begun)?;
+    organiser.until_no_run_is_open(server, place, PATIENCE)?;
+    Ok(seconds)
+}
+
+/// Durable steps beside bare ones (anchors.md §3).
+fn undisturbed(store: Store, guests: usize, seconds: f64, bare: &Bare) -> Row {
+    let name = format!("{} guests imported at once, {store}, nobody scans: passes", number(guests as f64));
+    let input = "from the file's first byte to the last letter, three steps each kept by a commit; limit: picture, storing and \
+                 sending alone, one after the other";
+    let rate = |seconds: f64| guests as f64 / seconds;
+    Row::new(name, rate(seconds), "passes/s", Target::None, input)
+        .beside(rate(bare.picture + bare.put + bare.send), Target::Share(STEPS))
 }
 
 /// Imports the guests, and waits for their mails, while the phone scans.
@@ -113,7 +142,7 @@ fn carry_out(
     });
     let (imported, last_mail) = work?;
     let syncs = syncs.map_err(|_| anyhow!("the phone panicked"))??;
-    let last_object = last_object(&data.folder.join("objects/qr-codes"), guests, begun_at)?;
+    let last_object = last_object(&data.folder.join("objects/qr-codes"), 2 * guests, begun_at)?;
     Ok(Work { imported, last_object, last_mail, syncs })
 }
 
@@ -137,7 +166,7 @@ fn last_object(folder: &Path, guests: usize, begun: SystemTime) -> Result<f64> {
         objects += 1;
         last = last.max(file.ctime() as f64 + file.ctime_nsec() as f64 / 1e9);
     }
-    // And the one that was made before.
+    // And the one that was made first.
     ensure!(objects == guests + 1, "{objects} objects of {guests} guests");
     Ok(last - begun.duration_since(SystemTime::UNIX_EPOCH)?.as_secs_f64())
 }

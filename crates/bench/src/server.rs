@@ -147,6 +147,23 @@ impl Server {
         Ok((field("VmRSS:")?, field("VmHWM:")?))
     }
 
+    /// From now on the most memory is counted anew: "5 resets the peak resident set size", proc(5).
+    pub fn forget_peak(&self) -> Result<()> {
+        let file = format!("/proc/{}/clear_refs", self.child.id());
+        std::fs::write(&file, "5").with_context(|| format!("writing {file}"))
+    }
+
+    /// Processor time of all its threads so far; seconds.
+    pub fn processor_s(&self) -> Result<f64> {
+        /// The kernel's tick, on every Linux there is.
+        const TICKS_A_SECOND: f64 = 100.0;
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        // The name stands in brackets and may hold anything; user and kernel time are the 12th and 13th after it.
+        let (_, after) = stat.rsplit_once(')').context("a process without a name")?;
+        let times: Vec<f64> = after.split_whitespace().skip(11).take(2).map(str::parse).collect::<Result<_, _>>()?;
+        Ok(times.iter().sum::<f64>() / TICKS_A_SECOND)
+    }
+
     /// Asks it to finish and waits until it has.
     pub fn stop(mut self) -> Result<()> {
         let asked = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status()?;

@@ -73,7 +73,7 @@ impl Load {
         if self.mode == Mode::Storm {
             crowd.iter_mut().try_for_each(Phone::scan_offline)?;
         }
-        let before = self.pid.map(Cost::of).transpose()?;
+        let before = self.pid.map(Cost::from_now).transpose()?;
         let started = Instant::now();
         if self.mode == Mode::Resync {
             let third = Duration::from_secs(u64::from(self.seconds)) / 3;

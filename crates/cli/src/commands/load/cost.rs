@@ -1,4 +1,4 @@
-//! What a process of this machine used, as the kernel counts it.
+//! What a process of this machine used since a moment, as the kernel counts it.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use anyhow::Context;
 /// The kernel's tick, on every Linux there is.
 const TICKS_A_SECOND: u64 = 100;
 
-/// Processor time, and the most memory there ever was.
+/// Processor time, and the most memory there was since [`Cost::from_now`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cost {
     /// Of all its threads, in user and kernel.
@@ -17,6 +17,14 @@ pub struct Cost {
 }
 
 impl Cost {
+    /// What a process used so far; from now on the most memory is counted anew, where that is allowed: making an event of
+    /// many tickets took some, too.
+    pub fn from_now(pid: u32) -> anyhow::Result<Self> {
+        // 5: "reset the peak resident set size", proc(5).
+        let _ = std::fs::write(format!("/proc/{pid}/clear_refs"), "5");
+        Self::of(pid)
+    }
+
     /// What a process used so far.
     pub fn of(pid: u32) -> anyhow::Result<Self> {
         let read = |name: &str| {
@@ -51,5 +59,13 @@ mod tests {
         assert_eq!(cost, Cost { processor: Duration::from_secs(3), memory: 2 << 20 });
         assert_eq!(cost.since(Cost { processor: Duration::from_secs(1), memory: 9 }).processor, Duration::from_secs(2));
         assert!(Cost::of(std::process::id()).unwrap().memory > 0);
+    }
+    #[test]
+    fn the_most_memory_is_that_since_the_moment() {
+        let pid = std::process::id();
+        let large = vec![1_u8; 256 << 20];
+        let before = Cost::of(pid).unwrap().memory;
+        drop(large);
+        assert!(Cost::from_now(pid).unwrap().memory < before - (128 << 20));
     }
 }

@@ -1,0 +1,51 @@
+//! What verifying signatures takes of a server that takes scans in: never the bottleneck (anchors.md §3).
+
+use admit_core::sign::verify_v2;
+use anyhow::{Context, Result, ensure};
+
+use crate::ground::Ground;
+use crate::ingest::{once, paired};
+use crate::phone::Format;
+use crate::row::{Row, Target, number};
+use crate::run::{Run, Store};
+use crate::sample::{median, times_ms};
+use crate::server::Server;
+
+/// Largest share of the server's processor time, in percent.
+const MOST_PERCENT: f64 = 5.0;
+/// Scans of a batch.
+const BATCH: usize = 1_000;
+
+/// On the embedded store: with the other one the server has less to do beside it, and does not wait for it either.
+pub fn measure(run: &Run) -> Result<Vec<Row>> {
+    let ground = Ground::of(run, Store::Sqlite)?;
+    let data = ground.copy(run, "hmac")?;
+    let server = Server::serve_on(run, &data)?;
+    let mut phones = paired(ground, &server, 1)?;
+    let batches = run.scaled(20, 3);
+    let mut fresh = ground.tickets.as_slice();
+    once(&server, &mut phones, Format::V2, BATCH, 1, &mut fresh)?;
+    let before = server.processor_s()?;
+    once(&server, &mut phones, Format::V2, BATCH, batches, &mut fresh)?;
+    let spent = server.processor_s()? - before;
+    server.stop()?;
+    ground.drop_copy(&data)?;
+
+    let signed = phones[0].signed(&ground.tickets[..BATCH])?;
+    let key = phones[0].scan_key();
+    let verified = || signed.iter().filter(|(scan, signature)| verify_v2(key, scan, signature)).count();
+    ensure!(verified() == BATCH, "what a phone signs is verified");
+    let verify_us = median(&times_ms(run.runs(25), verified)) * 1e3 / BATCH as f64;
+    let server_us = spent * 1e6 / (batches * BATCH) as f64;
+    let (scan, _) = signed.first().context("no scan")?;
+    let input = format!(
+        "verifying a scan of format 2 ({} bytes signed) takes {} µs, the server's processor time a scan is {} µs; {batches} \
+         batches of {}, SQLite",
+        admit_core::sign::scan_bytes(scan).len(),
+        number(verify_us),
+        number(server_us),
+        number(BATCH as f64)
+    );
+    let share = verify_us / server_us * 100.0;
+    Ok(vec![Row::new("HMAC, of the server's time for a scan", share, "%", Target::AtMost(MOST_PERCENT), input)])
+}

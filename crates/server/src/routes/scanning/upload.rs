@@ -1,0 +1,110 @@
+//! What the two ways of uploading share: a body is read, and judged, once there is room for it.
+
+use std::future::Future;
+
+use admit_app::error::Error;
+use admit_core::limits::BODY_ENCODED_BYTES;
+use axum::extract::{FromRequest as _, Request};
+use bytes::Bytes;
+use http::HeaderMap;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use tracing::Instrument as _;
+
+use crate::adapters::upload_room::Judging;
+use crate::body::{RawJson, discard};
+use crate::error::Result;
+use crate::state::AppState;
+
+/// How many times its length a compressed body is taken for until it is known.
+const COMPRESSED: usize = 8;
+
+/// Reads an upload's body and waits until it can be judged; it weighs `times` its length beside others. Without room for it:
+/// 503 `busy`, which counts as no sync.
+pub async fn read(state: &AppState, request: Request, times: usize) -> Result<(Bytes, Judging)> {
+    let place = match state.uploads.read(length(request.headers())).await {
+        Ok(place) => place,
+        Err(retry_after_ms) => {
+            // Who is still sending would not hear the answer.
+            discard(request.into_body()).await;
+            return Err(Error::Later { code: "busy", retry_after_ms }.into());
+        }
+    };
+    let RawJson(body) = RawJson::from_request(request, state).await?;
+    let judging = state.uploads.judge(body.len().saturating_mul(times)).await;
+    drop(place);
+    Ok((body, judging))
+}
+
+/// Bytes that a body is going to take; none of one that is refused for what its head says.
+fn length(headers: &HeaderMap) -> usize {
+    let said = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    let coded = headers.get(CONTENT_ENCODING).is_some_and(|coding| coding != "identity");
+    match said {
+        Some(length) if length > BODY_ENCODED_BYTES => 0,
+        Some(length) if coded => length.saturating_mul(COMPRESSED),
+        Some(length) => length,
+        None => BODY_ENCODED_BYTES,
+    }
+}
+
+/// Judges an upload to its end, also when its sender has hung up: what was begun holds its place until it is done with.
+pub async fn apart<T: Send + 'static>(
+    judging: Judging,
+    work: impl Future<Output = Result<T>> + Send + 'static,
+) -> Result<T> {
+    let work = async move {
+        let done = work.await;
+        drop(judging);
+        done
+    };
+    match tokio::spawn(work.in_current_span()).await {
+        Ok(done) => done,
+        Err(lost) => match lost.try_into_panic() {
+            // Like any other panic of a handler.
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(Error::Later { code: "busy", retry_after_ms: 1_000 }.into()),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::sync::oneshot;
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::adapters::upload_room::UploadRoom;
+
+    const SHORT: Duration = Duration::from_millis(30);
+
+    #[tokio::test]
+    async fn what_was_begun_holds_its_place_until_it_is_done_with_though_its_sender_hung_up() {
+        let room = UploadRoom::new(1, 1, SHORT);
+        let judging = room.judge(1).await;
+        let (store_answers, stored) = oneshot::channel::<()>();
+        let work = apart(judging, async move {
+            let _ = stored.await;
+            Ok(())
+        });
+        assert!(timeout(SHORT, work).await.is_err(), "the sender hangs up");
+        assert!(timeout(SHORT, room.judge(1)).await.is_err(), "its scans are still in hand");
+        store_answers.send(()).unwrap();
+        drop(room.judge(1).await);
+    }
+
+    #[test]
+    fn a_body_takes_what_its_head_says() {
+        let length_of = |lines: &[(&'static str, &'static str)]| {
+            let name = |name: &'static str| http::HeaderName::from_static(name);
+            let lines = lines.iter().map(|(key, value)| (name(key), http::HeaderValue::from_static(value)));
+            length(&lines.collect())
+        };
+        assert_eq!(length_of(&[("content-length", "1000")]), 1_000);
+        assert_eq!(length_of(&[("content-length", "1000"), ("content-encoding", "identity")]), 1_000);
+        assert_eq!(length_of(&[("content-length", "1000"), ("content-encoding", "gzip")]), 8_000);
+        assert_eq!(length_of(&[("transfer-encoding", "chunked")]), BODY_ENCODED_BYTES);
+        assert_eq!(length_of(&[("content-length", "99999999999")]), 0, "refused at once");
+    }
+}
