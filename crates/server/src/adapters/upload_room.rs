@@ -4,6 +4,7 @@
 //! a while with the body unread, and is then told when to come back: not all at one moment, but as fast as the others go.
 
 use std::collections::VecDeque;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,8 @@ const PACE_MS: i64 = 4_000;
 const PACE_KIB: i64 = 4_096;
 /// Bodies that fill no more than this part of the room are read at once: what a phone with a network has just scanned.
 const SMALL_PART: usize = 128;
+/// How often who waits looks around.
+const LOOKS: u32 = 100;
 
 /// Who may read a body, and who may judge one. All weights are KiB.
 #[derive(Debug)]
@@ -124,16 +127,26 @@ impl UploadRoom {
             return Ok(Reading(None));
         }
         let weight = kib(bytes).min(self.read_kib);
-        let place = Arc::clone(&self.reading).acquire_many_owned(weight);
-        if let Ok(Ok(permit)) = timeout(self.patience, place).await {
-            return Ok(Reading(Some(permit)));
+        let mut place = pin!(Arc::clone(&self.reading).acquire_many_owned(weight));
+        let came = Instant::now();
+        loop {
+            // It is never closed.
+            if let Ok(Ok(permit)) = timeout(self.patience / LOOKS, &mut place).await {
+                return Ok(Reading(Some(permit)));
+            }
+            let mut line = lock(&self.line);
+            // The room is full of bodies on slow networks, and few wait to be judged: one more does no harm.
+            if came.elapsed() >= self.quick() && line.waiting < i64::from(self.judged_kib) {
+                return Ok(Reading(None));
+            }
+            if came.elapsed() >= self.patience {
+                return Err(line.book(i64::from(weight), elapsed_ms(self.began)));
+            }
         }
-        let mut line = lock(&self.line);
-        // The room is full of bodies on slow networks, and nobody waits to be judged: one more does no harm.
-        if line.waiting < i64::from(self.judged_kib) {
-            return Ok(Reading(None));
-        }
-        Err(line.book(i64::from(weight), elapsed_ms(self.began)))
+    }
+    /// How long a body on a good network takes at most. One that takes longer gives its place back before it is read.
+    pub fn quick(&self) -> Duration {
+        self.patience / 5
     }
     /// Waits until a body that was read can be judged. `weight`: what it weighs beside others, in bytes.
     pub async fn judge(&self, weight: usize) -> Judging {

@@ -1,6 +1,7 @@
 //! What the two ways of uploading share: a body is read, and judged, once there is room for it.
 
 use std::future::Future;
+use std::pin::pin;
 
 use admit_app::error::Error;
 use admit_core::limits::BODY_ENCODED_BYTES;
@@ -8,6 +9,7 @@ use axum::extract::{FromRequest as _, Request};
 use bytes::Bytes;
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use tokio::time::timeout;
 use tracing::Instrument as _;
 
 use crate::adapters::upload_room::Judging;
@@ -29,7 +31,17 @@ pub async fn read(state: &AppState, request: Request, times: usize) -> Result<(B
             return Err(Error::Later { code: "busy", retry_after_ms }.into());
         }
     };
-    let RawJson(body) = RawJson::from_request(request, state).await?;
+    let mut place = Some(place);
+    let mut reading = pin!(RawJson::from_request(request, state));
+    let read = match timeout(state.uploads.quick(), &mut reading).await {
+        Ok(read) => read,
+        Err(_) => {
+            // What comes slowly must not stand before what comes quickly.
+            place = None;
+            reading.await
+        }
+    };
+    let RawJson(body) = read?;
     let judging = state.uploads.judge(body.len().saturating_mul(times)).await;
     drop(place);
     Ok((body, judging))
