@@ -56,6 +56,7 @@ async fn sync(State(state): State<AppState>, Device(caller): Device, request: Re
     state.metrics.sync_seconds.observe(took_ms as f64 / 1_000.0);
     let status = match &result {
         Ok(_) => "success",
+        Err(error) if error.code() == "busy" => "busy",
         Err(error) if error.status().is_server_error() => "failed",
         Err(_) => "refused",
     };

@@ -19,6 +19,8 @@ use crate::state::AppState;
 
 /// How many times its length a compressed body is taken for until it is known.
 const COMPRESSED: usize = 8;
+/// What a body in chunks is taken for, as some proxies send every body on.
+const USUAL_BYTES: usize = 1024 * 1024;
 
 /// Reads an upload's body and waits until it can be judged; it weighs `times` its length beside others. Without room for it:
 /// 503 `busy`, which counts as no sync.
@@ -55,7 +57,7 @@ fn length(headers: &HeaderMap) -> usize {
         Some(length) if length > BODY_ENCODED_BYTES => 0,
         Some(length) if coded => length.saturating_mul(COMPRESSED),
         Some(length) => length,
-        None => BODY_ENCODED_BYTES,
+        None => USUAL_BYTES,
     }
 }
 
@@ -116,7 +118,7 @@ mod tests {
         assert_eq!(length_of(&[("content-length", "1000")]), 1_000);
         assert_eq!(length_of(&[("content-length", "1000"), ("content-encoding", "identity")]), 1_000);
         assert_eq!(length_of(&[("content-length", "1000"), ("content-encoding", "gzip")]), 8_000);
-        assert_eq!(length_of(&[("transfer-encoding", "chunked")]), BODY_ENCODED_BYTES);
+        assert_eq!(length_of(&[("transfer-encoding", "chunked")]), USUAL_BYTES);
         assert_eq!(length_of(&[("content-length", "99999999999")]), 0, "refused at once");
     }
 }
