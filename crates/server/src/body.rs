@@ -25,8 +25,6 @@ use crate::error::{ApiError, Result};
 
 /// Longest pause between two pieces of a body, in seconds: a sender that stops holds a connection, not for ever.
 const PAUSE_SECONDS: u64 = 30;
-/// How long a body is heard that nobody wants, in seconds.
-const DISCARD_SECONDS: u64 = 8;
 
 /// A JSON object as `T`, no larger than one thing needs. Everything that can be wrong with it is answered as a problem that
 /// names the field.
@@ -244,20 +242,6 @@ async fn collect(body: axum::body::Body, most: usize) -> Result<Option<Bytes>> {
         whole.extend_from_slice(&chunk);
     }
     Ok(Some(whole.freeze()))
-}
-
-/// Reads a body to its end and keeps nothing of it: an answer before that end is lost on the way, where the sender still sends.
-pub async fn discard(body: axum::body::Body) {
-    let mut stream = body.into_data_stream();
-    let mut left = BODY_ENCODED_BYTES;
-    let to_its_end = async {
-        while let Some(Ok(chunk)) = stream.next().await
-            && chunk.len() <= left
-        {
-            left -= chunk.len();
-        }
-    };
-    let _ = timeout(Duration::from_secs(DISCARD_SECONDS), to_its_end).await;
 }
 
 fn encoded_too_large() -> ApiError {
