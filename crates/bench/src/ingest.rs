@@ -1,7 +1,7 @@
 //! Scans arrive: phones upload signed batches to the real binary over real HTTP, durably.
 
 use std::sync::Barrier;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use admit_core::wire::scanning::SyncAnswer;
 use admit_core::wire::scans::ScansSyncAnswer;
@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use crate::bare;
 use crate::bare_postgres;
 use crate::ground::Ground;
-use crate::http::Answer;
+use crate::http::{Answer, Connection};
 use crate::left;
 use crate::organiser::{Listed, Organiser};
 use crate::phone::{Format, Phone, Upload};
@@ -34,6 +34,8 @@ struct Case {
 
 /// Runs of a case; the median counts.
 const RUNS: usize = 3;
+/// How long a phone comes back when it is told to.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Every size of batch at 1, 8 and 32 phones on each store, and one phone with 2,000 queued scans.
 pub fn measure(run: &Run) -> Result<Vec<Row>> {
@@ -184,7 +186,7 @@ pub fn once(
                     let connection = server.connect();
                     start_line.wait();
                     let mut connection = connection?;
-                    let answers = queue.iter().map(|upload| connection.send(&upload.request));
+                    let answers = queue.iter().map(|upload| until_room(server, &mut connection, upload));
                     let answers = answers.collect::<Result<Vec<_>>>()?;
                     Ok((Instant::now(), answers))
                 })
@@ -203,6 +205,23 @@ pub fn once(
         }
     }
     Ok(last.duration_since(started).as_secs_f64())
+}
+
+/// Sends an upload; when it is told to come back, it does.
+fn until_room(server: &Server, connection: &mut Connection, upload: &Upload) -> Result<Answer> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let answer = connection.send(&upload.request)?;
+        let back = answer.header("retry-after").and_then(|seconds| seconds.parse().ok());
+        match back {
+            Some(seconds) if answer.status == 503 && Instant::now() < until => {
+                std::thread::sleep(Duration::from_secs(seconds));
+                // The server may have closed one that said nothing for so long.
+                *connection = server.connect()?;
+            }
+            _ => return Ok(answer),
+        }
+    }
 }
 
 /// A rate of refusals would be a fine rate: every scan must be named as stored, and as nobody's second entry.

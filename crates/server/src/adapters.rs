@@ -1,5 +1,5 @@
-//! The ports' concrete parts: clock, randomness, hints within one process and between nodes, the sync limit, what is
-//! remembered for a while, mail, objects, runs. Modules in reading order.
+//! The ports' concrete parts: clock, randomness, hints within one process and between nodes, the sync limit, room for
+//! uploads, what is remembered for a while, mail, objects, runs. Modules in reading order.
 
 pub mod clock;
 pub mod random;
@@ -8,6 +8,7 @@ pub mod hints_local;
 pub mod hints_shared;
 pub mod rate_redis;
 pub mod sync_limit;
+pub mod upload_room;
 pub mod webhook_limit;
 pub mod recent_scans;
 mod mail_server;

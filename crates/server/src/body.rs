@@ -9,6 +9,7 @@ mod decode;
 use std::time::Duration;
 
 use admit_core::limits::{BODY_ENCODED_BYTES, BODY_OBJECT_BYTES};
+use axum::body::HttpBody as _;
 use axum::extract::path::ErrorKind;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequest, FromRequestParts, Request};
@@ -25,6 +26,10 @@ use crate::error::{ApiError, Result};
 
 /// Longest pause between two pieces of a body, in seconds: a sender that stops holds a connection, not for ever.
 const PAUSE_SECONDS: u64 = 30;
+/// Most that is reserved for a body before it comes, in bytes: a full chunk of ours.
+const RESERVED_BYTES: usize = 1024 * 1024;
+/// How long a body is heard that nobody wants, in seconds.
+const DISCARD_SECONDS: u64 = 8;
 
 /// A JSON object as `T`, no larger than one thing needs. Everything that can be wrong with it is answered as a problem that
 /// names the field.
@@ -229,8 +234,10 @@ async fn read_decoded(headers: &HeaderMap, body: axum::body::Body, json: bool) -
 
 /// The body's bytes; `None` as soon as they are more than `most`.
 async fn collect(body: axum::body::Body, most: usize) -> Result<Option<Bytes>> {
+    // What its sender says alone takes no memory: a page that is never written is none.
+    let said = usize::try_from(body.size_hint().lower()).unwrap_or(most);
+    let mut whole = BytesMut::with_capacity(said.min(RESERVED_BYTES));
     let mut stream = body.into_data_stream();
-    let mut whole = BytesMut::new();
     let too_slow = |_| ApiError::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", "the body stopped coming");
     while let Some(chunk) = timeout(Duration::from_secs(PAUSE_SECONDS), stream.next()).await.map_err(too_slow)? {
         // A network that ends, like one that stops: it says nothing about the sender, whose failed syncs are counted.
@@ -242,6 +249,20 @@ async fn collect(body: axum::body::Body, most: usize) -> Result<Option<Bytes>> {
         whole.extend_from_slice(&chunk);
     }
     Ok(Some(whole.freeze()))
+}
+
+/// Reads a body to its end and keeps nothing of it: an answer before that end is lost on the way, where the sender still sends.
+pub async fn discard(body: axum::body::Body) {
+    let mut stream = body.into_data_stream();
+    let mut left = BODY_ENCODED_BYTES;
+    let to_its_end = async {
+        while let Some(Ok(chunk)) = stream.next().await
+            && chunk.len() <= left
+        {
+            left -= chunk.len();
+        }
+    };
+    let _ = timeout(Duration::from_secs(DISCARD_SECONDS), to_its_end).await;
 }
 
 fn encoded_too_large() -> ApiError {

@@ -19,6 +19,9 @@ pub use crate::stream::Connection;
 
 /// Time for a request's head to arrive.
 const HEAD_MS: u64 = 20_000;
+/// Most that is read of a connection before somebody takes it, in bytes: hyper's own would be six times as much, and hundreds of
+/// phones come back at one moment, each with a megabyte.
+const BUFFER_BYTES: usize = 64 * 1024;
 /// Time that open requests get when the server stops.
 const GRACE_MS: u64 = 10_000;
 /// Pause after the system refused another connection (too many open files).
@@ -67,7 +70,7 @@ async fn one(
         router.clone().oneshot(request.map(axum::body::Body::new) as Request)
     });
     let mut builder = hyper::server::conn::http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(Duration::from_millis(HEAD_MS));
+    builder.timer(TokioTimer::new()).header_read_timeout(Duration::from_millis(HEAD_MS)).max_buf_size(BUFFER_BYTES);
     let serving = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
     tokio::pin!(serving);
     let mut stopping = false;

@@ -22,6 +22,7 @@ use crate::adapters::recent_scans::RecentScans;
 use crate::adapters::redis_link::Link;
 use crate::adapters::runner;
 use crate::adapters::sync_limit::SyncLimit;
+use crate::adapters::upload_room::UploadRoom;
 use crate::adapters::webhook_limit::WebhookLimit;
 use crate::config::Settings;
 use crate::encoding::Squeezed;
@@ -40,6 +41,8 @@ pub struct AppState {
     pub metrics: Arc<Metrics>,
     /// The sync limit.
     pub syncs: Arc<SyncLimit>,
+    /// Room for uploads.
+    pub uploads: Arc<UploadRoom>,
     /// What the workflows of passes reach.
     pub passes: SetUp,
     /// Who guesses tokens of passes.
@@ -84,6 +87,7 @@ impl AppState {
         Self {
             app,
             syncs: Arc::new(SyncLimit::new(settings.syncs_per_minute, link.map(SharedLog::new))),
+            uploads: Arc::default(),
             passes: SetUp {
                 mail: mail(&settings),
                 objects: objects(&settings),

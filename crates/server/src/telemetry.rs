@@ -22,7 +22,7 @@ pub struct OutcomeLabel {
 /// Labels of `admit_syncs_total`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct StatusLabel {
-    /// `success`, or the problem's class: `refused` (4xx) or `failed` (5xx).
+    /// `success`, `busy` (no room: it comes again), or the problem's class: `refused` (4xx) or `failed` (5xx).
     pub status: &'static str,
 }
 

@@ -67,7 +67,7 @@ fn pragma(conn: &Connection, name: &str, value: &str, must_read: &str) -> Result
 /// Pages kept in memory by the connection that writes, in KiB (negative: not in pages): every scan looks up a few.
 const WRITER_PAGES: &str = "-16384";
 /// By each of the others: they mostly read along, and the system keeps the file's pages anyway.
-const READER_PAGES: &str = "-8192";
+const READER_PAGES: &str = "-2048";
 
 fn settle(conn: &Connection, in_memory: bool, pages: &str) -> Result<()> {
     if rusqlite::version_number() < OLDEST_SQLITE {

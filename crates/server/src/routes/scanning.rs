@@ -7,6 +7,7 @@ pub mod health;
 pub mod manifest;
 pub mod names;
 pub mod changes;
+pub mod upload;
 pub mod sync;
 pub mod online;
 pub mod offline;

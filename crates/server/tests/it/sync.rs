@@ -1,10 +1,15 @@
 //! `POST /api/scanning/sync` over the wire.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use admit_core::scan::Outcome;
 use admit_server::Settings;
+use admit_server::adapters::upload_room::UploadRoom;
 use serde_json::json;
 
 use crate::device::Phone;
+use crate::place::Place;
 use crate::server::{TestServer, json, problem};
 
 #[tokio::test]
@@ -82,6 +87,28 @@ async fn the_eleventh_sync_in_a_minute_waits_and_heartbeats_do_not_count() {
     assert_eq!(answer["gate_id"], json!(phone.gate_id()));
     let batch = sibling.batch(vec![]);
     assert_eq!(sibling.sync(&server, &batch).await.status(), 200, "the limit is a device's own");
+}
+
+/// A phone gives up after 20 s and sends the same again: what finds no room hears earlier, and when to come back.
+#[tokio::test]
+async fn an_upload_without_room_hears_when_to_come_back_and_counts_for_nothing() {
+    let place = Place::new().await;
+    let mut state = place.open(Settings { syncs_per_minute: 1, ..Settings::default() }).await;
+    state.uploads = Arc::new(UploadRoom::new(1, 1, Duration::from_millis(50)));
+    let server = TestServer::of(place, state).await;
+    let mut phone = Phone::pair(&server, &server.home, "a").await;
+    let scan = phone.scan(&server.home.barcodes[0], Outcome::Valid, server.state.app.clock.now());
+    let batch = phone.batch(vec![scan.clone()]);
+    let others = (server.state.uploads.read(1_024).await, server.state.uploads.judge(1).await);
+    for _ in 0..6 {
+        let refused = phone.sync(&server, &batch).await;
+        let wait: u64 = refused.headers()["retry-after"].to_str().unwrap().parse().unwrap();
+        assert!((1..=60).contains(&wait), "{wait}");
+        problem(refused, 503, "busy").await;
+    }
+    drop(others);
+    let answer = json(phone.sync(&server, &batch).await, 200).await;
+    assert_eq!(answer["processed"], json!([scan["scan_id"]]), "neither a sync of its minute, nor a failed one");
 }
 
 /// S1 §7.6: ten a minute, where nobody set anything else.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
+use std::time::{Duration, Instant};
 
 use admit_app::ports::App;
 use admit_app::secret::Secret;
@@ -17,6 +18,9 @@ use axum::body::Body;
 use tokio::runtime::Runtime;
 use tower::ServiceExt as _;
 
+/// Longest that another thread computes for an answer. A request that waits longer waits for what never comes.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// Makes a server's HTTP half around use cases.
 pub fn open() -> Open {
     Arc::new(|app| Box::new(Http::around(app)))
@@ -24,7 +28,8 @@ pub fn open() -> Open {
 
 struct Http {
     router: Router,
-    /// Timers belong to it. Nobody drives it: virtual time is the only time, and no timer ever goes off.
+    /// Timers belong to it. Nobody drives it: virtual time is the only time, no timer ever goes off, and what a request would
+    /// leave to a task of its own is never done.
     runtime: Runtime,
 }
 
@@ -72,7 +77,7 @@ impl Front for Http {
         let asked = asked.unwrap_or_else(|error| panic!("{} is no request: {error}", request.path));
         let inside = self.runtime.enter();
         let held_back = request.query("wait").is_some();
-        let answer = drive(self.answer(asked), held_back);
+        let answer = drive(self.answer(asked), held_back, PATIENCE);
         drop(inside);
         // The store answers in place, so of these only a long poll without news waits for time to go by, which it never
         // does here. The caller goes away.
@@ -95,7 +100,10 @@ impl Wake for Woken {
 
 /// Drives a future to its end: what another thread computes is waited for. `None` = it may be held back, and nothing
 /// woke it any more.
-fn drive<T>(future: impl Future<Output = T>, held_back: bool) -> Option<T> {
+///
+/// # Panics
+/// When nothing wakes it for `patience`: a seed that hangs would say nothing.
+fn drive<T>(future: impl Future<Output = T>, held_back: bool, patience: Duration) -> Option<T> {
     let woken = Arc::new(Woken { awake: AtomicBool::new(true), driver: std::thread::current() });
     let waker = Waker::from(Arc::clone(&woken));
     let mut future = pin!(future);
@@ -108,6 +116,36 @@ fn drive<T>(future: impl Future<Output = T>, held_back: bool) -> Option<T> {
         if held_back {
             return None;
         }
-        std::thread::park();
+        let since = Instant::now();
+        while !woken.awake.load(Ordering::Acquire) {
+            assert!(since.elapsed() < patience, "a request waits for a timer, or for a task that nobody drives");
+            std::thread::park_timeout(patience);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_thread_computes_is_waited_for() {
+        let (say, heard) = tokio::sync::oneshot::channel();
+        let computing = std::thread::spawn(move || say.send(7));
+        assert_eq!(drive(heard, false, PATIENCE), Some(Ok(7)));
+        computing.join().unwrap().unwrap();
+    }
+
+    #[test]
+    fn a_long_poll_that_nothing_wakes_is_held_back() {
+        assert_eq!(drive(std::future::pending::<()>(), true, PATIENCE), None);
+    }
+
+    #[test]
+    #[should_panic(expected = "a task that nobody drives")]
+    fn a_request_that_leaves_its_work_to_a_task_of_its_own_is_an_error_and_no_silence() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let task = runtime.spawn(async {});
+        let _ = drive(task, false, Duration::from_millis(50));
     }
 }

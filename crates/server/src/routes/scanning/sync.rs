@@ -5,16 +5,17 @@ use admit_app::{devices, scans};
 use admit_core::limits::{SYNC_V1_SCANS, SYNC_V2_SCANS};
 use admit_core::wire::problem;
 use admit_core::wire::scanning::SyncRequest;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::doc;
+use super::{doc, upload};
 use crate::auth::device::{Device, WitnessOf};
-use crate::body::{RawJson, is_object};
+use crate::body::is_object;
 use crate::error::{ApiError, Result};
 use crate::state::AppState;
 use crate::telemetry::{OutcomeLabel, StatusLabel};
@@ -36,10 +37,19 @@ pub fn routes() -> OpenApiRouter<AppState> {
     (status = 403, description = "`device_revoked` with `kept`, `rejected` and `quota_left`; `device_suspended` with `kept` and `rejected`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
     (status = 409, description = "`batch_id_reused`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
     (status = 429, description = "`rate_limited`, with Retry-After", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 503, description = "`busy`, with Retry-After: more comes than there is room for", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
 ))]
-async fn sync(State(state): State<AppState>, Device(caller): Device, body: Result<RawJson>) -> Result<Response> {
+async fn sync(State(state): State<AppState>, Device(caller): Device, request: Request) -> Result<Response> {
     let started = state.app.clock.monotonic_ms();
-    let result = take_in(&state, &caller, body).await;
+    let result = match upload::read(&state, request, 1).await {
+        Ok((body, judging)) => {
+            let taken = take_in(&state, &caller, body).await;
+            drop(judging);
+            taken
+        }
+        // A body that cannot be read is a failed sync like any other.
+        Err(error) => Err(error),
+    };
     if let Err(error) = &result {
         note_failure(&state, &caller, error).await;
     }
@@ -47,6 +57,7 @@ async fn sync(State(state): State<AppState>, Device(caller): Device, body: Resul
     state.metrics.sync_seconds.observe(took_ms as f64 / 1_000.0);
     let status = match &result {
         Ok(_) => "success",
+        Err(error) if error.code() == "busy" => "busy",
         Err(error) if error.status().is_server_error() => "failed",
         Err(_) => "refused",
     };
@@ -86,9 +97,7 @@ pub async fn note_failure(state: &AppState, caller: &DeviceCaller, error: &ApiEr
     }
 }
 
-async fn take_in(state: &AppState, caller: &DeviceCaller, body: Result<RawJson>) -> Result<scans::IngestAnswer> {
-    // A body that the extractor refuses is a failed sync like any other.
-    let RawJson(body) = body?;
+async fn take_in(state: &AppState, caller: &DeviceCaller, body: Bytes) -> Result<scans::IngestAnswer> {
     tracing::debug!(event = "sync.attempt", bytes = body.len(), "sync");
     state.syncs.take(&caller.organization_id, &caller.device_id, state.app.clock.monotonic_ms()).await?;
     is_object(&body)?;
