@@ -34,6 +34,9 @@ pub fn png(text: &str) -> Result<Vec<u8>> {
     let mut encoder = png::Encoder::new(&mut out, side, side);
     encoder.set_color(png::ColorType::Grayscale);
     encoder.set_depth(png::BitDepth::One);
+    // A row is mostly the one above it. Packed any better it is half as long (1.8 kB), and takes four times as long as all else.
+    encoder.set_filter(png::Filter::Up);
+    encoder.set_compression(png::Compression::Fast);
     let written = encoder.write_header().and_then(|mut writer| {
         writer.write_image_data(&rows)?;
         writer.finish()
