@@ -49,8 +49,9 @@ pub const UPLOADS_READ_KIB: u32 = 8 * 1024;
 pub const UPLOADS_JUDGED_KIB: u32 = 1_280;
 /// How many times a scan of S2's form weighs its length beside one of ours: it is as much to judge, and says less.
 pub const UPLOAD_S2_WEIGHT: usize = 6;
-/// How long an upload waits to be read before it is sent away, in milliseconds; phones give up after [`REQUEST_MS`].
-pub const UPLOAD_WAIT_MS: u64 = 10_000;
+/// How long an upload waits to be read, and then to be judged, before it is sent away, in milliseconds; phones give up after
+/// [`REQUEST_MS`].
+pub const UPLOAD_WAIT_MS: u64 = 12_000;
 /// Latest moment at which an upload that was sent away is to come back, in milliseconds.
 pub const UPLOAD_BACK_MAX_MS: i64 = 60_000;
 /// Deepest JSON nesting of a request.

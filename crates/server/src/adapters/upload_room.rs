@@ -57,12 +57,9 @@ pub struct Judging {
 
 impl Drop for Judging {
     fn drop(&mut self) {
-        let mut line = lock(&self.line);
-        line.waiting -= i64::from(self.weight);
         // Who hung up in the line was not done with.
-        if self.permit.is_some() {
-            line.ended(i64::from(self.weight), elapsed_ms(self.began));
-        }
+        let done = if self.permit.is_some() { self.weight } else { 0 };
+        lock(&self.line).leave(i64::from(self.weight), i64::from(done), elapsed_ms(self.began));
     }
 }
 
@@ -71,36 +68,47 @@ impl Drop for Judging {
 struct Line {
     /// Bodies that are read and not judged yet, KiB.
     waiting: i64,
-    /// When how much was done with, of the last [`PACE_MS`].
+    /// Since when there have been any.
+    busy_since_ms: i64,
+    /// When how much was done with since then, of the last [`PACE_MS`].
     done: VecDeque<(i64, i64)>,
     /// Until when those who were sent away have been given moments to come back.
     booked_ms: i64,
 }
 
 impl Line {
-    fn ended(&mut self, weight: i64, now_ms: i64) {
-        self.done.push_back((now_ms, weight));
-        self.forget(now_ms);
+    fn join(&mut self, weight: i64, now_ms: i64) {
+        if self.waiting == 0 {
+            self.busy_since_ms = now_ms;
+        }
+        self.waiting += weight;
     }
-    fn forget(&mut self, now_ms: i64) {
-        while self.done.front().is_some_and(|(at, _)| *at < now_ms - PACE_MS) {
-            self.done.pop_front();
+    fn leave(&mut self, weight: i64, done: i64, now_ms: i64) {
+        self.waiting -= weight;
+        self.done.push_back((now_ms, done));
+        if self.waiting == 0 {
+            // How much was done while there was little to do says nothing about how fast it goes.
+            self.done.clear();
         }
     }
     /// KiB a second.
     fn pace(&mut self, now_ms: i64) -> i64 {
-        self.forget(now_ms);
+        while self.done.front().is_some_and(|(at, _)| *at < now_ms - PACE_MS) {
+            self.done.pop_front();
+        }
         let done: i64 = self.done.iter().map(|(_, weight)| weight).sum();
-        // The first of them took an unknown time: the time since then did the others.
-        let Some((first, weight)) = self.done.front() else { return PACE_KIB };
-        let took_ms = now_ms - first;
-        if took_ms < PACE_MS / 4 { PACE_KIB } else { ((done - weight) * 1_000 / took_ms).max(1) }
+        let busy_ms = (now_ms - self.busy_since_ms).min(PACE_MS);
+        if done == 0 || busy_ms < PACE_MS / 4 { PACE_KIB } else { (done * 1_000 / busy_ms).max(1) }
+    }
+    /// Milliseconds until what is read by now has been judged.
+    fn ahead_ms(&mut self, now_ms: i64) -> i64 {
+        self.waiting.max(0) * 1_000 / self.pace(now_ms)
     }
     /// Milliseconds until somebody with a body of this weight should come back: when those in hand are nearly done, and
     /// after everybody who was sent away before.
     fn book(&mut self, weight: i64, now_ms: i64) -> i64 {
         let pace = self.pace(now_ms);
-        let soonest = now_ms + self.waiting.max(0) * 1_000 / pace / 2;
+        let soonest = now_ms + self.ahead_ms(now_ms) / 2;
         self.booked_ms = self.booked_ms.max(soonest) + (weight * 1_000 / pace).max(1);
         self.booked_ms = self.booked_ms.min(now_ms + UPLOAD_BACK_MAX_MS);
         self.booked_ms - now_ms
@@ -108,8 +116,8 @@ impl Line {
 }
 
 impl UploadRoom {
-    /// Room for `read_kib` of bodies as they came, of which `judged_kib` are judged at a time; who finds none to read in waits
-    /// for `patience`.
+    /// Room for `read_kib` of bodies as they came, of which `judged_kib` are judged at a time; from when
+    /// somebody comes until their body is judged takes `patience` at most, or they are sent away.
     pub fn new(read_kib: u32, judged_kib: u32, patience: Duration) -> Self {
         Self {
             reading: Arc::new(Semaphore::new(read_kib as usize)),
@@ -121,7 +129,8 @@ impl UploadRoom {
             line: Arc::default(),
         }
     }
-    /// Waits for a place to read a body of so many bytes in. Without one: milliseconds until it is worth another try.
+    /// Waits for a place to read a body of so many bytes in. Without one, or where it would be judged too late: milliseconds
+    /// until it is worth another try.
     pub async fn read(&self, bytes: usize) -> Result<Reading, i64> {
         if bytes <= self.read_kib as usize * 1_024 / SMALL_PART {
             return Ok(Reading(None));
@@ -130,17 +139,22 @@ impl UploadRoom {
         let mut place = pin!(Arc::clone(&self.reading).acquire_many_owned(weight));
         let came = Instant::now();
         loop {
+            {
+                let mut line = lock(&self.line);
+                let now_ms = elapsed_ms(self.began);
+                let ahead = Duration::from_millis(line.ahead_ms(now_ms).unsigned_abs());
+                // Who is read now is judged after all that were read before, and hangs up if that takes too long.
+                if came.elapsed() + ahead >= self.patience {
+                    return Err(line.book(i64::from(weight), now_ms));
+                }
+                // The room is full of bodies on slow networks, and few wait to be judged: one more does no harm.
+                if came.elapsed() >= self.quick() && line.waiting < i64::from(self.judged_kib) {
+                    return Ok(Reading(None));
+                }
+            }
             // It is never closed.
             if let Ok(Ok(permit)) = timeout(self.patience / LOOKS, &mut place).await {
                 return Ok(Reading(Some(permit)));
-            }
-            let mut line = lock(&self.line);
-            // The room is full of bodies on slow networks, and few wait to be judged: one more does no harm.
-            if came.elapsed() >= self.quick() && line.waiting < i64::from(self.judged_kib) {
-                return Ok(Reading(None));
-            }
-            if came.elapsed() >= self.patience {
-                return Err(line.book(i64::from(weight), elapsed_ms(self.began)));
             }
         }
     }
@@ -151,7 +165,7 @@ impl UploadRoom {
     /// Waits until a body that was read can be judged. `weight`: what it weighs beside others, in bytes.
     pub async fn judge(&self, weight: usize) -> Judging {
         let weight = kib(weight).min(self.judged_kib);
-        lock(&self.line).waiting += i64::from(weight);
+        lock(&self.line).join(i64::from(weight), elapsed_ms(self.began));
         // Leaves the line again also when whoever waits here hangs up.
         let mut place = Judging { weight, began: self.began, line: Arc::clone(&self.line), permit: None };
         // It is never closed.
@@ -225,19 +239,51 @@ mod tests {
         assert!(room.read(65).await.is_err());
     }
 
+    #[tokio::test]
+    async fn who_would_be_judged_too_late_is_sent_away_though_there_is_room_to_read() {
+        let room = UploadRoom::new(20_000, 4_000, Duration::from_secs(10));
+        let _before = room.judge(8 * 1_024).await;
+        {
+            // One KiB a second.
+            let mut line = lock(&room.line);
+            line.busy_since_ms = -PACE_MS;
+            line.done.push_back((0, PACE_MS / 1_000));
+        }
+        let large = 200 * 1_024;
+        assert!(room.read(large).await.is_ok(), "in eight seconds");
+        let more = room.judge(3 * 1_024).await;
+        assert!(room.read(large).await.unwrap_err() > 0, "in eleven");
+        drop(more);
+        assert!(room.read(large).await.is_ok());
+    }
+
     #[test]
     fn who_was_sent_away_comes_back_one_after_the_other_as_fast_as_the_others_go() {
-        let mut line = Line { waiting: 2_000, ..Line::default() };
+        let mut line = Line::default();
+        line.join(5_000, 0);
         // 1,000 KiB a second, known for three seconds.
-        for second in 0..=3 {
-            line.done.push_back((second * 1_000, 1_000));
+        for second in 1..=3 {
+            line.leave(1_000, 1_000, second * 1_000);
         }
         assert_eq!(line.pace(3_000), 1_000);
         assert_eq!(line.book(500, 3_000), 1_500, "when half of those who wait are done with, and then its own time");
         assert_eq!(line.book(500, 3_000), 2_000);
-        line.done.push_back((4_000, 1_000));
+        line.leave(1_000, 1_000, 4_000);
         assert_eq!(line.book(500, 4_000), 1_500, "the same place, a second later");
         assert_eq!(line.book(i64::from(u32::MAX), 4_000), UPLOAD_BACK_MAX_MS);
         assert_eq!(line.pace(60_000), PACE_KIB, "what was long ago says nothing about now");
+    }
+
+    #[test]
+    fn a_server_that_had_little_to_do_is_not_slow() {
+        let mut line = Line::default();
+        for second in 0..=3 {
+            line.join(1, second * 1_000);
+            line.leave(1, 1, second * 1_000 + 1);
+        }
+        line.join(1_000, 4_000);
+        assert_eq!(line.ahead_ms(4_000), 1_000 * 1_000 / PACE_KIB);
+        line.leave(0, 0, 6_000);
+        assert_eq!(line.ahead_ms(6_000), 1_000 * 1_000 / PACE_KIB, "somebody hung up, nothing is done yet");
     }
 }
