@@ -41,7 +41,8 @@ pub const BODY_DECODED_BYTES: usize = 64 * 1024 * 1024;
 /// Largest request body that says one thing, such as a sign-in or a gate, after content decoding, in bytes: what is read into
 /// members takes many times its length, and some of them a stranger may send.
 pub const BODY_OBJECT_BYTES: usize = 256 * 1024;
-/// Bodies of uploads that a server holds at a time before they are judged, in KiB.
+/// Bodies of uploads that a server reads at a time and holds until they are judged, in KiB; beside them the small ones, and
+/// eight times as much of what comes slowly.
 pub const UPLOADS_READ_KIB: u32 = 8 * 1024;
 /// Of those, what it judges at a time for each of its cores, in KiB: a full chunk of ours has about a thousand. An event is
 /// judged in order, so one that is stored and one that is read meanwhile are as fast as more, and each takes twenty times its
@@ -49,9 +50,9 @@ pub const UPLOADS_READ_KIB: u32 = 8 * 1024;
 pub const UPLOADS_JUDGED_KIB: u32 = 1_280;
 /// How many times a scan of S2's form weighs its length beside one of ours: it is as much to judge, and says less.
 pub const UPLOAD_S2_WEIGHT: usize = 6;
-/// How long an upload waits to be read, and then to be judged, before it is sent away, in milliseconds; phones give up after
-/// [`REQUEST_MS`].
-pub const UPLOAD_WAIT_MS: u64 = 12_000;
+/// How long an upload waits to be read before it is sent away, in milliseconds, and half as long again to be judged; phones give
+/// up after [`REQUEST_MS`].
+pub const UPLOAD_WAIT_MS: u64 = 10_000;
 /// Latest moment at which an upload that was sent away is to come back, in milliseconds.
 pub const UPLOAD_BACK_MAX_MS: i64 = 60_000;
 /// Deepest JSON nesting of a request.

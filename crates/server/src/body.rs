@@ -21,7 +21,8 @@ use http::{HeaderMap, StatusCode};
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
-use self::decode::{CHUNK, Coding, Depth, Refused, decode};
+pub use self::decode::Coding;
+use self::decode::{CHUNK, Depth, Refused, decode};
 use crate::error::{ApiError, Result};
 
 /// Longest pause between two pieces of a body, in seconds: a sender that stops holds a connection, not for ever.
@@ -188,6 +189,13 @@ pub fn is_object(bytes: &[u8]) -> Result<()> {
         Some(b'[') => Err(ApiError::field("", "must be an object, not an array")),
         _ => Ok(()),
     }
+}
+
+/// Refuses what no JSON body can follow, before anything is read; answers how the body is packed.
+pub fn json_head(headers: &HeaderMap) -> Result<Coding> {
+    has_length(headers)?;
+    has_type(headers, "application/json")?;
+    coding(headers)
 }
 
 /// 411 without a length or chunks: such a request has no body, whatever its sender meant.

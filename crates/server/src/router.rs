@@ -21,8 +21,8 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY, RETRY_AFTER,
-    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
 };
 use http::{Extensions, HeaderMap, StatusCode, Version};
 use tower_http::catch_panic::CatchPanicLayer;
@@ -163,12 +163,8 @@ async fn frame(State(state): State<AppState>, request: Request, next: Next) -> R
     };
     let took_ms = state.app.clock.monotonic_ms() - started;
     let status = response.status();
-    // Told to come back: that is how a server that has much to do goes on, and no error of it.
-    let later = response.headers().contains_key(RETRY_AFTER);
     span.in_scope(|| {
-        if status.is_server_error() && later {
-            tracing::warn!(status = status.as_u16(), took_ms, "answered");
-        } else if status.is_server_error() {
+        if status.is_server_error() {
             tracing::error!(status = status.as_u16(), took_ms, "answered");
         } else {
             tracing::debug!(status = status.as_u16(), took_ms, "answered");

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use admit_core::limits::{UPLOAD_BACK_MAX_MS, UPLOAD_WAIT_MS, UPLOADS_JUDGED_KIB, UPLOADS_READ_KIB};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use tokio::time::{timeout, timeout_at};
 
 /// How far back it is looked how fast uploads go, in milliseconds.
 const PACE_MS: i64 = 4_000;
@@ -20,12 +20,18 @@ const PACE_KIB: i64 = 4_096;
 const SMALL_PART: usize = 128;
 /// How often who waits looks around.
 const LOOKS: u32 = 100;
+/// How many times the room bodies that come slowly may have beside it.
+const SLOW: usize = 8;
 
 /// Who may read a body, and who may judge one. All weights are KiB.
 #[derive(Debug)]
 pub struct UploadRoom {
     reading: Arc<Semaphore>,
+    /// For bodies that come slowly: they must not stand before what comes quickly.
+    slow: Arc<Semaphore>,
     judging: Arc<Semaphore>,
+    /// For small bodies: they must not stand behind the backlogs of others.
+    judging_small: Arc<Semaphore>,
     read_kib: u32,
     judged_kib: u32,
     patience: Duration,
@@ -42,9 +48,9 @@ impl Default for UploadRoom {
     }
 }
 
-/// A place to read a body in; given back when this goes.
+/// A place to read a body in, if it needs one; given back when this goes.
 #[derive(Debug)]
-pub struct Reading(#[expect(dead_code, reason = "kept for what its end does")] Option<OwnedSemaphorePermit>);
+pub struct Reading(Option<OwnedSemaphorePermit>);
 
 /// A place to judge a body in; given back when this goes.
 #[derive(Debug)]
@@ -68,8 +74,10 @@ impl Drop for Judging {
 struct Line {
     /// Bodies that are read and not judged yet, KiB.
     waiting: i64,
-    /// Since when there have been any.
-    busy_since_ms: i64,
+    /// How many of them are judged at a time.
+    full: i64,
+    /// Since when there have been more than that.
+    full_since_ms: i64,
     /// When how much was done with since then, of the last [`PACE_MS`].
     done: VecDeque<(i64, i64)>,
     /// Until when those who were sent away have been given moments to come back.
@@ -78,37 +86,44 @@ struct Line {
 
 impl Line {
     fn join(&mut self, weight: i64, now_ms: i64) {
-        if self.waiting == 0 {
-            self.busy_since_ms = now_ms;
-        }
+        let was_full = self.waiting > self.full;
         self.waiting += weight;
+        if !was_full && self.waiting > self.full {
+            self.full_since_ms = now_ms;
+        }
     }
     fn leave(&mut self, weight: i64, done: i64, now_ms: i64) {
         self.waiting -= weight;
         self.done.push_back((now_ms, done));
-        if self.waiting == 0 {
+        if self.waiting <= self.full {
             // How much was done while there was little to do says nothing about how fast it goes.
             self.done.clear();
         }
+        if self.waiting == 0 {
+            self.booked_ms = 0;
+        }
+        self.forget(now_ms);
     }
-    /// KiB a second.
-    fn pace(&mut self, now_ms: i64) -> i64 {
+    fn forget(&mut self, now_ms: i64) {
         while self.done.front().is_some_and(|(at, _)| *at < now_ms - PACE_MS) {
             self.done.pop_front();
         }
-        let done: i64 = self.done.iter().map(|(_, weight)| weight).sum();
-        let busy_ms = (now_ms - self.busy_since_ms).min(PACE_MS);
-        if done == 0 || busy_ms < PACE_MS / 4 { PACE_KIB } else { (done * 1_000 / busy_ms).max(1) }
     }
-    /// Milliseconds until what is read by now has been judged.
-    fn ahead_ms(&mut self, now_ms: i64) -> i64 {
-        self.waiting.max(0) * 1_000 / self.pace(now_ms)
+    /// KiB a second, with what is just being judged: a slow server has nothing else to show for a while.
+    fn pace(&mut self, now_ms: i64) -> i64 {
+        self.forget(now_ms);
+        let busy_ms = (now_ms - self.full_since_ms).min(PACE_MS);
+        if self.waiting <= self.full || busy_ms < PACE_MS / 4 {
+            return PACE_KIB;
+        }
+        let done: i64 = self.done.iter().map(|(_, weight)| weight).sum();
+        ((done + self.full) * 1_000 / busy_ms).max(1)
     }
     /// Milliseconds until somebody with a body of this weight should come back: when those in hand are nearly done, and
     /// after everybody who was sent away before.
     fn book(&mut self, weight: i64, now_ms: i64) -> i64 {
         let pace = self.pace(now_ms);
-        let soonest = now_ms + self.ahead_ms(now_ms) / 2;
+        let soonest = now_ms + self.waiting.max(0) * 1_000 / pace / 2;
         self.booked_ms = self.booked_ms.max(soonest) + (weight * 1_000 / pace).max(1);
         self.booked_ms = self.booked_ms.min(now_ms + UPLOAD_BACK_MAX_MS);
         self.booked_ms - now_ms
@@ -116,61 +131,82 @@ impl Line {
 }
 
 impl UploadRoom {
-    /// Room for `read_kib` of bodies as they came, of which `judged_kib` are judged at a time; from when
-    /// somebody comes until their body is judged takes `patience` at most, or they are sent away.
+    /// Room for `read_kib` of bodies as they came, of which `judged_kib` are judged at a time; who finds none to read in within
+    /// `patience`, or none to be judged in half as long again after coming, is sent away.
     pub fn new(read_kib: u32, judged_kib: u32, patience: Duration) -> Self {
+        let small = (judged_kib / 4).max(read_kib.div_ceil(SMALL_PART as u32));
         Self {
             reading: Arc::new(Semaphore::new(read_kib as usize)),
+            slow: Arc::new(Semaphore::new(read_kib as usize * SLOW)),
             judging: Arc::new(Semaphore::new(judged_kib as usize)),
+            judging_small: Arc::new(Semaphore::new(small as usize)),
             read_kib,
             judged_kib,
             patience,
             began: Instant::now(),
-            line: Arc::default(),
+            line: Arc::new(Mutex::new(Line { full: i64::from(judged_kib), ..Line::default() })),
         }
     }
-    /// Waits for a place to read a body of so many bytes in. Without one, or where it would be judged too late: milliseconds
-    /// until it is worth another try.
-    pub async fn read(&self, bytes: usize) -> Result<Reading, i64> {
-        if bytes <= self.read_kib as usize * 1_024 / SMALL_PART {
+    /// Waits for a place to read a body of so many bytes in, which weighs `times` as much when it is judged. Without one:
+    /// milliseconds until it is worth another try.
+    pub async fn read(&self, bytes: usize, times: usize) -> Result<Reading, i64> {
+        if self.is_small(bytes) {
             return Ok(Reading(None));
         }
         let weight = kib(bytes).min(self.read_kib);
         let mut place = pin!(Arc::clone(&self.reading).acquire_many_owned(weight));
         let came = Instant::now();
         loop {
-            {
-                let mut line = lock(&self.line);
-                let now_ms = elapsed_ms(self.began);
-                let ahead = Duration::from_millis(line.ahead_ms(now_ms).unsigned_abs());
-                // Who is read now is judged after all that were read before, and hangs up if that takes too long.
-                if came.elapsed() + ahead >= self.patience {
-                    return Err(line.book(i64::from(weight), now_ms));
-                }
-                // The room is full of bodies on slow networks, and few wait to be judged: one more does no harm.
-                if came.elapsed() >= self.quick() && line.waiting < i64::from(self.judged_kib) {
-                    return Ok(Reading(None));
-                }
-            }
             // It is never closed.
             if let Ok(Ok(permit)) = timeout(self.patience / LOOKS, &mut place).await {
                 return Ok(Reading(Some(permit)));
             }
+            let mut line = lock(&self.line);
+            // The room is full of bodies on slow networks, and few wait to be judged: one more does no harm.
+            if came.elapsed() >= self.quick()
+                && line.waiting < line.full
+                && let Ok(permit) = Arc::clone(&self.slow).try_acquire_many_owned(weight)
+            {
+                return Ok(Reading(Some(permit)));
+            }
+            if came.elapsed() >= self.patience {
+                let weight = kib(bytes.saturating_mul(times)).min(self.judged_kib);
+                return Err(line.book(i64::from(weight), elapsed_ms(self.began)));
+            }
         }
     }
-    /// How long a body on a good network takes at most. One that takes longer gives its place back before it is read.
+    /// How long a body on a good network takes at most.
     pub fn quick(&self) -> Duration {
         self.patience / 5
     }
-    /// Waits until a body that was read can be judged. `weight`: what it weighs beside others, in bytes.
-    pub async fn judge(&self, weight: usize) -> Judging {
+    /// A body has taken longer than [`UploadRoom::quick`]: it goes on beside the room, as far as there is room for such ones.
+    pub fn slowed(&self, reading: Reading) -> Reading {
+        let Reading(Some(permit)) = &reading else { return reading };
+        let weight = u32::try_from(permit.num_permits()).unwrap_or(u32::MAX);
+        match Arc::clone(&self.slow).try_acquire_many_owned(weight) {
+            Ok(permit) => Reading(Some(permit)),
+            Err(_) => reading,
+        }
+    }
+    /// Waits until a body that was read can be judged. `weight`: what it weighs beside others, in bytes; `came`: when its
+    /// sender began to wait. Where that takes too long: milliseconds until it is worth another try.
+    pub async fn judge(&self, weight: usize, came: Instant) -> Result<Judging, i64> {
+        let room = if self.is_small(weight) { &self.judging_small } else { &self.judging };
         let weight = kib(weight).min(self.judged_kib);
         lock(&self.line).join(i64::from(weight), elapsed_ms(self.began));
         // Leaves the line again also when whoever waits here hangs up.
         let mut place = Judging { weight, began: self.began, line: Arc::clone(&self.line), permit: None };
+        let until = came + self.patience * 3 / 2;
+        let Ok(permit) = timeout_at(until.into(), Arc::clone(room).acquire_many_owned(weight)).await else {
+            drop(place);
+            return Err(lock(&self.line).book(i64::from(weight), elapsed_ms(self.began)));
+        };
         // It is never closed.
-        place.permit = Arc::clone(&self.judging).acquire_many_owned(weight).await.ok();
-        place
+        place.permit = permit.ok();
+        Ok(place)
+    }
+    fn is_small(&self, bytes: usize) -> bool {
+        bytes <= self.read_kib as usize * 1_024 / SMALL_PART
     }
 }
 
@@ -193,14 +229,17 @@ mod tests {
     fn room() -> UploadRoom {
         UploadRoom::new(8, 4, SHORT)
     }
+    async fn judge(room: &UploadRoom, weight: usize) -> Result<Judging, i64> {
+        room.judge(weight, Instant::now()).await
+    }
 
     #[tokio::test]
     async fn as_much_is_judged_at_a_time_as_there_is_room_for() {
         let room = room();
-        let (first, second) = (room.judge(2_048).await, room.judge(2_048).await);
-        assert!(timeout(SHORT, room.judge(1)).await.is_err(), "the room is full");
+        let (first, second) = (judge(&room, 2_048).await.unwrap(), judge(&room, 2_048).await.unwrap());
+        assert!(timeout(SHORT / 3, judge(&room, 1_024)).await.is_err(), "the room is full");
         drop(first);
-        let third = room.judge(1).await;
+        let third = judge(&room, 1_024).await.unwrap();
         drop((second, third));
         assert_eq!(lock(&room.line).waiting, 0, "whoever hung up has left the line, too");
     }
@@ -208,82 +247,92 @@ mod tests {
     #[tokio::test]
     async fn what_is_larger_than_the_room_has_it_to_itself() {
         let room = room();
-        let alone = room.judge(1 << 30).await;
-        assert!(timeout(SHORT, room.judge(1)).await.is_err());
+        let alone = judge(&room, 1 << 30).await.unwrap();
+        assert!(judge(&room, 1_024).await.is_err());
         drop(alone);
-        drop(room.judge(1).await);
+        judge(&room, 1_024).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn who_would_be_judged_when_nobody_listens_any_more_is_told_when_to_come_back() {
+        let room = room();
+        let _before = judge(&room, 8 * 1_024).await.unwrap();
+        let came = Instant::now();
+        assert!(judge(&room, 1_024).await.unwrap_err() > 0);
+        assert!(came.elapsed() >= SHORT);
+        let late = Instant::now() - SHORT * 2;
+        assert!(timeout(SHORT, room.judge(1_024, late)).await.unwrap().is_err(), "at once");
+        assert_eq!(lock(&room.line).waiting, 4, "they have left the line");
     }
 
     #[tokio::test]
     async fn who_finds_no_room_while_others_wait_to_be_judged_is_told_when_to_come_back() {
         let room = room();
-        let _read = room.read(8 * 1_024).await.unwrap();
-        let _judged = room.judge(8 * 1_024).await;
-        assert!(room.read(1_024).await.unwrap_err() > 0);
+        let _read = room.read(8 * 1_024, 1).await.unwrap();
+        let _judged = judge(&room, 8 * 1_024).await.unwrap();
+        assert!(room.read(1_024, 1).await.unwrap_err() > 0);
     }
 
     #[tokio::test]
     async fn bodies_on_slow_networks_keep_nobody_out() {
         let room = room();
-        let slow = room.read(8 * 1_024).await.unwrap();
-        assert!(room.read(1_024).await.is_ok(), "nobody waits to be judged");
+        let slow = room.read(8 * 1_024, 1).await.unwrap();
+        assert!(room.read(1_024, 1).await.is_ok(), "nobody waits to be judged");
+        let slow = room.slowed(slow);
+        assert_eq!(room.reading.available_permits(), 8, "it has given its place back");
         drop(slow);
+        assert_eq!(room.slow.available_permits(), 8 * SLOW);
     }
 
     #[tokio::test]
-    async fn what_was_just_scanned_is_read_though_the_room_is_full_of_backlogs() {
+    async fn bodies_on_slow_networks_have_a_bound_too() {
         let room = room();
-        let _read = room.read(8 * 1_024).await.unwrap();
-        let _judged = room.judge(8 * 1_024).await;
-        assert!(room.read(64).await.is_ok());
-        assert!(room.read(65).await.is_err());
+        let _slow = Arc::clone(&room.slow).try_acquire_many_owned((8 * SLOW) as u32).unwrap();
+        let read = room.slowed(room.read(8 * 1_024, 1).await.unwrap());
+        assert_eq!(room.reading.available_permits(), 0, "it keeps its place");
+        assert!(room.read(1_024, 1).await.is_err());
+        drop(read);
+        assert!(room.read(1_024, 1).await.is_ok());
     }
 
     #[tokio::test]
-    async fn who_would_be_judged_too_late_is_sent_away_though_there_is_room_to_read() {
-        let room = UploadRoom::new(20_000, 4_000, Duration::from_secs(10));
-        let _before = room.judge(8 * 1_024).await;
-        {
-            // One KiB a second.
-            let mut line = lock(&room.line);
-            line.busy_since_ms = -PACE_MS;
-            line.done.push_back((0, PACE_MS / 1_000));
-        }
-        let large = 200 * 1_024;
-        assert!(room.read(large).await.is_ok(), "in eight seconds");
-        let more = room.judge(3 * 1_024).await;
-        assert!(room.read(large).await.unwrap_err() > 0, "in eleven");
-        drop(more);
-        assert!(room.read(large).await.is_ok());
+    async fn what_was_just_scanned_stands_behind_no_backlog() {
+        let room = room();
+        let _read = room.read(8 * 1_024, 1).await.unwrap();
+        let _judged = judge(&room, 8 * 1_024).await.unwrap();
+        assert!(room.read(64, 1).await.is_ok());
+        assert!(judge(&room, 64).await.is_ok());
+        assert!(room.read(65, 1).await.is_err());
+        assert!(judge(&room, 65).await.is_err());
     }
 
     #[test]
     fn who_was_sent_away_comes_back_one_after_the_other_as_fast_as_the_others_go() {
-        let mut line = Line::default();
+        let mut line = Line { full: 1_000, ..Line::default() };
         line.join(5_000, 0);
-        // 1,000 KiB a second, known for three seconds.
+        assert_eq!(line.pace(500), PACE_KIB, "not known yet");
+        // 1,000 KiB a second for four seconds, of which the last are being judged.
         for second in 1..=3 {
             line.leave(1_000, 1_000, second * 1_000);
         }
-        assert_eq!(line.pace(3_000), 1_000);
-        assert_eq!(line.book(500, 3_000), 1_500, "when half of those who wait are done with, and then its own time");
-        assert_eq!(line.book(500, 3_000), 2_000);
-        line.leave(1_000, 1_000, 4_000);
-        assert_eq!(line.book(500, 4_000), 1_500, "the same place, a second later");
-        assert_eq!(line.book(i64::from(u32::MAX), 4_000), UPLOAD_BACK_MAX_MS);
-        assert_eq!(line.pace(60_000), PACE_KIB, "what was long ago says nothing about now");
+        assert_eq!(line.pace(4_000), 1_000);
+        assert_eq!(line.book(500, 4_000), 1_500, "when half of those who wait are done with, and then its own time");
+        assert_eq!(line.book(500, 4_000), 2_000);
+        assert_eq!(line.book(500, 4_500), 2_000, "the same place, half a second later");
+        assert_eq!(line.book(i64::from(u32::MAX), 4_500), UPLOAD_BACK_MAX_MS);
+        line.leave(2_000, 2_000, 5_000);
+        assert!(line.book(500, 5_000) < 1_000, "what was booked is past when nobody waits");
     }
 
     #[test]
     fn a_server_that_had_little_to_do_is_not_slow() {
-        let mut line = Line::default();
-        for second in 0..=3 {
-            line.join(1, second * 1_000);
-            line.leave(1, 1, second * 1_000 + 1);
+        let mut line = Line { full: 2_000, ..Line::default() };
+        for second in 0..4 {
+            line.join(10, second * 1_000);
+            line.leave(9, 9, second * 1_000 + 1);
         }
         line.join(1_000, 4_000);
-        assert_eq!(line.ahead_ms(4_000), 1_000 * 1_000 / PACE_KIB);
-        line.leave(0, 0, 6_000);
-        assert_eq!(line.ahead_ms(6_000), 1_000 * 1_000 / PACE_KIB, "somebody hung up, nothing is done yet");
+        assert_eq!(line.pace(6_000), PACE_KIB, "there was always something in hand, and room");
+        assert!(line.done.is_empty());
     }
 }

@@ -1,7 +1,7 @@
 //! `POST /api/scanning/sync` over the wire.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use admit_core::scan::Outcome;
 use admit_server::Settings;
@@ -99,7 +99,8 @@ async fn an_upload_without_room_hears_when_to_come_back_and_counts_for_nothing()
     let mut phone = Phone::pair(&server, &server.home, "a").await;
     let scan = phone.scan(&server.home.barcodes[0], Outcome::Valid, server.state.app.clock.now());
     let batch = phone.batch(vec![scan.clone()]);
-    let others = (server.state.uploads.read(1_024).await, server.state.uploads.judge(1).await);
+    let uploads = server.state.uploads.clone();
+    let others = (uploads.read(1_024, 1).await.unwrap(), uploads.judge(1_024, Instant::now()).await.unwrap());
     for _ in 0..6 {
         let refused = phone.sync(&server, &batch).await;
         let wait: u64 = refused.headers()["retry-after"].to_str().unwrap().parse().unwrap();

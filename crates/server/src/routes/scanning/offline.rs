@@ -44,7 +44,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
 ))]
 async fn sync(State(state): State<AppState>, Device(caller): Device, request: Request) -> Result<Response> {
     let started = state.app.clock.monotonic_ms();
-    let result = match upload::read(&state, request, UPLOAD_S2_WEIGHT).await {
+    let result = match upload::read(&state, &caller, request, UPLOAD_S2_WEIGHT).await {
         Ok((body, judging)) => {
             let taken = take_in(&state, &caller, body).await;
             drop(judging);
@@ -82,7 +82,6 @@ async fn sync(State(state): State<AppState>, Device(caller): Device, request: Re
 
 async fn take_in(state: &AppState, caller: &DeviceCaller, body: Bytes) -> Result<scans::IngestAnswer> {
     tracing::debug!(event = "sync.attempt", bytes = body.len(), "sync");
-    state.syncs.take(&caller.organization_id, &caller.device_id, state.app.clock.monotonic_ms()).await?;
     is_object(&body)?;
     let wrong = |error: FieldError| ApiError::field(error.path, error.message);
     let request = ScansSyncRequest::read(&body).map_err(wrong)?;

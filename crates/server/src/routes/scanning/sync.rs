@@ -41,7 +41,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
 ))]
 async fn sync(State(state): State<AppState>, Device(caller): Device, request: Request) -> Result<Response> {
     let started = state.app.clock.monotonic_ms();
-    let result = match upload::read(&state, request, 1).await {
+    let result = match upload::read(&state, &caller, request, 1).await {
         Ok((body, judging)) => {
             let taken = take_in(&state, &caller, body).await;
             drop(judging);
@@ -99,7 +99,6 @@ pub async fn note_failure(state: &AppState, caller: &DeviceCaller, error: &ApiEr
 
 async fn take_in(state: &AppState, caller: &DeviceCaller, body: Bytes) -> Result<scans::IngestAnswer> {
     tracing::debug!(event = "sync.attempt", bytes = body.len(), "sync");
-    state.syncs.take(&caller.organization_id, &caller.device_id, state.app.clock.monotonic_ms()).await?;
     is_object(&body)?;
     let wrong = |error: problem::FieldError| ApiError::field(error.path, error.message);
     let request: SyncRequest = problem::read(&body).map_err(wrong)?;
