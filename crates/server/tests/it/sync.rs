@@ -112,6 +112,25 @@ async fn an_upload_without_room_hears_when_to_come_back_and_counts_for_nothing()
     assert_eq!(answer["processed"], json!([scan["scan_id"]]), "neither a sync of its minute, nor a failed one");
 }
 
+/// It is read, and the others are slow: the answer comes while the phone still listens, and nothing of it is stored.
+#[tokio::test]
+async fn an_upload_that_is_not_judged_in_time_hears_when_to_come_back() {
+    let place = Place::new().await;
+    let mut state = place.open(Settings::default()).await;
+    state.uploads = Arc::new(UploadRoom::new(1_024, 8, Duration::from_millis(50)));
+    let server = TestServer::of(place, state).await;
+    let mut phone = Phone::pair(&server, &server.home, "a").await;
+    let scan = phone.scan(&server.home.barcodes[0], Outcome::Valid, server.state.app.clock.now());
+    let batch = phone.batch(vec![scan.clone()]);
+    let others = server.state.uploads.judge(8 * 1_024, Instant::now()).await.unwrap();
+    let refused = phone.sync(&server, &batch).await;
+    assert!(refused.headers().contains_key("retry-after"));
+    problem(refused, 503, "busy").await;
+    drop(others);
+    let answer = json(phone.sync(&server, &batch).await, 200).await;
+    assert_eq!(answer["processed"], json!([scan["scan_id"]]));
+}
+
 /// S1 §7.6: ten a minute, where nobody set anything else.
 #[tokio::test]
 async fn s1_7_6_a_server_with_its_own_settings_stops_at_ten() {
