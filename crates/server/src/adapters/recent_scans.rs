@@ -28,7 +28,7 @@ const CHUNK: usize = 250;
 const QUEUE: usize = 256;
 
 /// A code of an organisation, and a scan, as this process remembers them. Two of 200,000 are taken for one once in a thousand
-/// million times, and then a figure is wrong by one; their texts took 100 MB.
+/// million times, and then a figure is wrong by one; their texts took some 60 MB.
 type Short = u64;
 
 /// What this process remembers. Every scan is put in once and taken out once: what one costs does not grow with how much
