@@ -2,4 +2,4 @@
 
 pub mod poll;
 
-pub use poll::{ChangesCommand, poll};
+pub use poll::{ChangesCommand, Polled, poll};

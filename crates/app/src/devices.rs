@@ -21,7 +21,7 @@ pub use approve_pairing::{Approved, PairingRequest, approve_pairing, show_reques
 pub use authenticate::authenticate;
 pub use close_log::close_log;
 pub use failed_sync::failed_sync;
-pub use heartbeat::heartbeat;
+pub use heartbeat::{Heard, heartbeat};
 #[cfg(feature = "fuzzing")]
 pub use import_log::try_reading_log;
 pub use import_log::{ImportedLog, import_log};

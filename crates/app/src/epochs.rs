@@ -1,5 +1,6 @@
 //! Epochs and witnesses: how a server that was rolled back is found out (spec §3 "Epoch and witness").
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::ids::{EventId, OrganizationId};
@@ -8,7 +9,7 @@ use admit_core::scan::Scan;
 use admit_core::sign::{check_witness_mac, witness_mac};
 use admit_core::wire::scanning::Witness;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ports::{App, Scope, Tx, read, write};
 use crate::records::{Head, NewAudit};
 use crate::rules::{Brought, announce};
@@ -39,30 +40,34 @@ pub async fn check_witness(app: &App, organization_id: &OrganizationId, witness:
     if !check_witness_mac(app.secret.witness_key(), epoch, &event_id, serial, &audit_head, &mac) {
         return Ok(());
     }
-    let current = app.store.epoch().await?;
-    if epoch < current {
-        // Of an epoch that ended: it was judged when it ended. The event may be one that was lost with it; each device of
-        // that event shows such a witness, and must not begin another epoch.
-        return Ok(());
-    }
     let event = event_id.clone();
-    let holds = read(&*app.store, organization_id, move |tx| {
-        let Some(_) = tx.event(&event)? else { return Ok(None) };
-        if epoch != current {
+    let known = read(&*app.store, organization_id, move |tx| {
+        let head = match tx.head(&event) {
+            Err(Error::NotFound { .. }) => return Ok(None),
+            head => head?,
+        };
+        let holds = match epoch.cmp(&head.epoch) {
+            // Of one that ended: it was judged when it ended.
+            Ordering::Less => true,
             // Later than ours, so one we lost, unless the event has heard of it.
-            return Ok(Some(tx.epochs(&event)?.contains(epoch)));
-        }
-        let head = tx.head(&event)?;
-        if serial > head.serial {
-            return Ok(Some(false));
-        }
-        Ok(Some(serial == 0 || tx.audit_head_at(&event, serial)? == Some(audit_head)))
+            Ordering::Greater => tx.epochs(&event)?.contains(epoch),
+            Ordering::Equal => {
+                serial == 0 || serial <= head.serial && tx.audit_head_at(&event, serial)? == Some(audit_head)
+            }
+        };
+        Ok(Some((head.epoch, holds)))
     })
     .await?;
-    let holds = match holds {
-        Some(holds) => holds,
-        // A device that changed organisations brings the other one's witness: no proof of anything here.
-        None => app.store.all_events().await?.iter().any(|(_, known)| *known == event_id),
+    let (current, holds) = match known {
+        Some(known) => known,
+        None => {
+            let current = app.store.epoch().await?;
+            // The event may be one that was lost with an epoch that ended; each device of that event shows such a witness,
+            // and must not begin another. And a device that changed organisations brings the other one's: no proof of
+            // anything here.
+            let holds = epoch < current || app.store.all_events().await?.iter().any(|(_, known)| *known == event_id);
+            (current, holds)
+        }
     };
     if !holds {
         begin_after(app, current, epoch.restored_at_ms).await?;

@@ -1,9 +1,10 @@
 //! `/openapi.json`, and `/docs`: the same as one page, rendered here, without a script and without anybody's CDN.
 
 use std::fmt::Write;
-use std::sync::Arc;
+use std::sync::OnceLock;
 
 use axum::Router;
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::HeaderValue;
@@ -17,15 +18,21 @@ const POLICY: &str =
 const STYLE: &str = include_str!("docs.css");
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
-/// The routes, with both texts made once.
-pub fn routes(document: &utoipa::openapi::OpenApi) -> Router<AppState> {
-    let value = serde_json::to_value(document).unwrap_or_default();
-    let json: Arc<str> = json(document).into();
-    let page: Arc<str> = page(&value).into();
-    let text = |body: Arc<str>, kind: &'static str| move || async move { of_type(body.to_string(), kind) };
+/// The routes. Each text is made when it is first asked for, once a process: no server starts later for it.
+pub fn routes(document: fn(&AppState) -> utoipa::openapi::OpenApi) -> Router<AppState> {
+    static JSON: OnceLock<String> = OnceLock::new();
+    static PAGE: OnceLock<String> = OnceLock::new();
+    let made = move |state: &AppState| JSON.get_or_init(|| json(&document(state))).as_str();
+    let rendered = move |state: &AppState| {
+        let page = || page(&serde_json::to_value(document(state)).unwrap_or_default());
+        PAGE.get_or_init(page).as_str()
+    };
+    let json = move |State(state): State<AppState>| async move { of_type(made(&state), "application/json") };
+    let page =
+        move |State(state): State<AppState>| async move { of_type(rendered(&state), "text/html; charset=utf-8") };
     Router::new()
-        .route("/openapi.json", get(text(json, "application/json")))
-        .route("/docs", get(text(page, "text/html; charset=utf-8")))
+        .route("/openapi.json", get(json))
+        .route("/docs", get(page))
         .route("/docs/style.css", get(|| async { of_type(STYLE, "text/css; charset=utf-8") }))
 }
 

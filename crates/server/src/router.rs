@@ -21,8 +21,8 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
-    X_FRAME_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY, RETRY_AFTER,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use http::{Extensions, HeaderMap, StatusCode, Version};
 use tower_http::catch_panic::CatchPanicLayer;
@@ -95,12 +95,11 @@ pub fn document(state: &AppState) -> utoipa::openapi::OpenApi {
 
 /// The whole server: API, documents, both web apps, inside the frame.
 pub fn router(state: AppState) -> Router {
-    let (routes, mut document) = api(&state).split_for_parts();
-    openapi::finish(&mut document);
+    let (routes, _) = api(&state).split_for_parts();
     let csrf = csrf(&state);
     let compress = DefaultPredicate::new().and(SizeAbove::new(COMPRESS_FROM)).and(not_finished);
     routes
-        .merge(docs::routes(&document))
+        .merge(docs::routes(document))
         .merge(routes::passes::pictures())
         .fallback(assets::serve)
         .method_not_allowed_fallback(method_not_allowed)
@@ -164,7 +163,10 @@ async fn frame(State(state): State<AppState>, request: Request, next: Next) -> R
     let took_ms = state.app.clock.monotonic_ms() - started;
     let status = response.status();
     span.in_scope(|| {
-        if status.is_server_error() {
+        if status.is_server_error() && response.headers().contains_key(RETRY_AFTER) {
+            // It is told when to come again, as whole halls are after an outage: nothing that somebody has to mend.
+            tracing::warn!(status = status.as_u16(), took_ms, "answered");
+        } else if status.is_server_error() {
             tracing::error!(status = status.as_u16(), took_ms, "answered");
         } else {
             tracing::debug!(status = status.as_u16(), took_ms, "answered");

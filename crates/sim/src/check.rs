@@ -26,8 +26,9 @@ const AT_REST: &[&str] =
 type Found = Vec<(&'static str, String)>;
 
 impl<S: Server> World<S> {
-    /// Everything that must hold once nothing is left to send.
-    pub fn check(&mut self) {
+    /// Everything that must hold once nothing is left to send. Gives what each organisation holds.
+    pub fn check(&mut self) -> Vec<Truth> {
+        let mut truths = Vec::new();
         for side in 0..self.sides.len() {
             let truth = self.server.truth(self.sides[side].org);
             let held = &self.sides[side];
@@ -65,7 +66,9 @@ impl<S: Server> World<S> {
                 found.into_iter().take(10).map(|(invariant, what)| crate::ledger::Violation { invariant, what }),
             );
             self.repeats_change_nothing(side, &truth);
+            truths.push(truth);
         }
+        truths
     }
 
     fn note_ties(&mut self, truth: &Truth) {

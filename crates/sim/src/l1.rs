@@ -245,9 +245,16 @@ impl L1 {
         self.machine.faults.lock().unwrap_or_else(PoisonError::into_inner)[org] = faults;
     }
 
-    /// Notes the epoch, if it is another than before.
+    /// Notes the epoch, if it is another than before. It is looked up only where this request set out to begin one: then
+    /// its first statement came by.
     fn note_epoch(&mut self, before: Epoch) {
-        if let Ok(epoch) = now(self.app.store.epoch()) {
+        if self.epoch == Some(before) && !self.machine.for_all.load(Ordering::Relaxed) {
+            return;
+        }
+        let faults = self.machine.fault.swap(0, Ordering::Relaxed);
+        let epoch = now(self.app.store.epoch());
+        self.machine.fault.store(faults, Ordering::Relaxed);
+        if let Ok(epoch) = epoch {
             self.epoch = Some(epoch);
             if epoch != before {
                 self.begun.push(epoch);

@@ -224,9 +224,8 @@ fn once<S: Server>(
     world.foretell(foretold);
     world.run();
     let found_out = world.found_out.clone();
-    let truths = world.sides.iter().map(|side| world.server.truth(side.org)).collect();
     let contents = if keep_trace { world.server.contents() } else { Contents::default() };
-    world.check();
+    let truths = world.check();
     let mut reach = world.reach.clone();
     reach.add(world.server.reach());
     let checked = world.checked.clone();

@@ -13,7 +13,7 @@ use crate::driver::{Asked, Bulk, Driver, RunFor, Stmt};
 use crate::heads::{self, EventHead, OrganizationHead};
 use crate::value::{Row, Value};
 
-/// What a transaction knows because it holds the heads of its events, or is still to store when it ends. Writes that share
+/// What a transaction knows because it holds the heads of its events, or reads a snapshot; or is still to store when it ends. Writes that share
 /// a transaction hand it on from one to the next.
 #[derive(Clone, Default)]
 pub(crate) struct Held {
@@ -210,7 +210,11 @@ impl<D: Driver> SqlTx<'_, D> {
             return Ok(head.clone());
         }
         let head = self.with(|driver, organization_id| heads::read(driver, organization_id, event_id))?;
-        head.ok_or(Error::NotFound { what: "event" })
+        let head = head.ok_or(Error::NotFound { what: "event" })?;
+        if !self.writes {
+            self.held.heads.insert(event_id.clone(), head.clone()); // A snapshot stands still.
+        }
+        Ok(head)
     }
     /// The head of an event of this write's scope.
     pub(crate) fn held_head(&mut self, event_id: &EventId) -> Result<&mut EventHead> {

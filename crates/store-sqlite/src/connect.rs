@@ -24,7 +24,7 @@ const BUSY: Duration = Duration::from_secs(10);
 const STATEMENTS: usize = 256;
 
 /// While it is opened, nobody waits for an answer that could be tried again: what is wrong is said as it is.
-fn check<T>(what: &str, result: rusqlite::Result<T>) -> Result<T> {
+pub(crate) fn check<T>(what: &str, result: rusqlite::Result<T>) -> Result<T> {
     result.map_err(|error| match meaning(what, &error) {
         (Error::Later { .. }, Harm::Fatal) => Error::Bug(format!("opening the database: {what}: {error}")),
         (Error::Bug(why), _) => Error::Bug(format!("opening the database: {why}")),
@@ -47,7 +47,7 @@ pub(crate) fn make_private(path: &Path) -> Result<()> {
 }
 
 /// Sets a pragma and reads it back: SQLite ignores what it cannot do.
-fn pragma(conn: &Connection, name: &str, value: &str, must_read: &str) -> Result<()> {
+pub(crate) fn pragma(conn: &Connection, name: &str, value: &str, must_read: &str) -> Result<()> {
     // Some pragmas answer with a row when set, some don't.
     check(name, conn.execute_batch(&format!("PRAGMA {name} = {value}")))?;
     let read = conn.query_row(&format!("PRAGMA {name}"), [], |row| {
@@ -113,11 +113,12 @@ pub(crate) fn writer(path: Option<&Path>, options: &Options) -> Result<Connectio
     Ok(conn)
 }
 
-/// A connection in memory, from an image that this program took: its schema is up to date, and it has its epochs.
-pub(crate) fn from_image(image: &[u8]) -> Result<Connection> {
-    let mut conn = check("open", Connection::open_in_memory())?;
-    check("restore", conn.deserialize_read_exact(rusqlite::MAIN_DB, image, image.len(), false))?;
+/// A connection to a database in memory that its writer shares with nobody; one without tables is given today's.
+pub(crate) fn in_memory(mut conn: Connection, migrated: bool, options: &Options) -> Result<Connection> {
     settle(&conn, true, WRITER_PAGES)?;
+    if !migrated {
+        migrate(&mut conn, options)?;
+    }
     Ok(conn)
 }
 

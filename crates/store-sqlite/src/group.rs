@@ -11,6 +11,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::driver::{Harm, SqliteDriver, meaning, storage_full, unavailable};
+use crate::memory::Memory;
 use crate::options::{CommitFault, Options};
 
 /// A statement or two of the whole server, outside any organisation.
@@ -44,6 +45,8 @@ impl Job {
 /// The connection that writes.
 pub(crate) struct Writer {
     pub conn: Connection,
+    /// What it writes to, where that is in memory and images of it are taken.
+    pub memory: Option<Memory>,
     pub options: Options,
     /// Why the store stopped itself.
     pub stopped: bool,

@@ -5,6 +5,7 @@
 mod options;
 mod driver;
 mod connect;
+mod memory;
 mod group;
 mod queue;
 mod threads;
@@ -28,6 +29,7 @@ use tokio::sync::oneshot;
 
 use driver::{SqliteDriver, meaning, unavailable};
 use group::{Job, ServerOp, Work, Writer};
+use memory::Memory;
 pub use options::{ClockHook, CommitFault, CommitHook, Options, StatementFault, StatementHook, StopHook};
 use threads::Threads;
 
@@ -63,13 +65,21 @@ impl Sqlite {
     /// One in memory that begins as an image of [`Sqlite::snapshot`]: a simulator's seeds all begin alike, and making the
     /// tables takes longer than copying them.
     pub fn memory_of(image: &[u8], options: Options) -> Result<Self> {
-        Self::start_on(connect::from_image(image)?, None, options)
+        let mut memory = Memory::empty()?;
+        memory.put(image)?;
+        let conn = connect::in_memory(memory.connect()?, true, &options)?;
+        Self::start_on(conn, Some(memory), None, options)
     }
     fn start(path: Option<&Path>, options: Options) -> Result<Self> {
-        Self::start_on(connect::writer(path, &options)?, path, options)
+        if path.is_none() && options.inline {
+            let memory = Memory::empty()?;
+            let conn = connect::in_memory(memory.connect()?, false, &options)?;
+            return Self::start_on(conn, Some(memory), None, options);
+        }
+        Self::start_on(connect::writer(path, &options)?, None, path, options)
     }
-    fn start_on(conn: Connection, path: Option<&Path>, options: Options) -> Result<Self> {
-        let writer = Writer { conn, options: options.clone(), stopped: false, books: Books::default() };
+    fn start_on(conn: Connection, memory: Option<Memory>, path: Option<&Path>, options: Options) -> Result<Self> {
+        let writer = Writer { conn, memory, options: options.clone(), stopped: false, books: Books::default() };
         let mode = if options.inline {
             Mode::Inline(Box::new(Mutex::new(writer)))
         } else {
@@ -84,18 +94,20 @@ impl Sqlite {
         let image = writer.conn.serialize(rusqlite::MAIN_DB).map_err(|error| meaning("snapshot", &error).0)?;
         Ok(image.to_vec())
     }
-    /// Puts an image of [`Sqlite::snapshot`] in place of an inline store's present content: restoring an old backup.
+    /// Puts an image of [`Sqlite::snapshot`] in place of an inline store's present content: restoring an old backup, or a
+    /// store that begins anew for the next seed. Statements stay prepared.
     pub fn restore(&self, image: &[u8]) -> Result<()> {
         let mut writer = self.inline()?;
-        writer.conn = connect::from_image(image)?;
+        let memory = writer.memory.as_mut();
+        memory.ok_or_else(|| Error::Bug("images are of a database in memory".into()))?.put(image)?;
         writer.stopped = false;
         Ok(())
     }
-    /// The process of an inline store dies and starts again on what was committed last: whatever was open is rolled
-    /// back, caches are gone, a store that stopped itself runs again.
+    /// The process of an inline store dies and starts again on what was committed last, which is what it holds: whatever was
+    /// open was rolled back. A store that stopped itself runs again.
     pub fn crash(&self) -> Result<()> {
-        let image = self.snapshot()?;
-        self.restore(&image)
+        self.inline()?.stopped = false;
+        Ok(())
     }
     /// Every row of every table of an inline store in memory.
     pub fn contents(&self) -> Result<Contents> {

@@ -256,6 +256,26 @@ fn an_older_image_is_put_back_whole() {
     });
 }
 
+/// A seed begins on what the one before left: preparing every statement anew would take a third of it.
+#[test]
+fn an_image_put_in_place_leaves_statements_prepared() {
+    let full = Sqlite::memory(Options::inline()).unwrap();
+    let store: TestStore = Arc::new(full.clone());
+    drive(with_event(&store));
+    let (full, empty) = (full.snapshot().unwrap(), Sqlite::memory(Options::inline()).unwrap().snapshot().unwrap());
+    let mut memory = Memory::empty().unwrap();
+    memory.put(&full).unwrap();
+    let conn = memory.connect().unwrap();
+    let mut events = conn.prepare("SELECT count(*) FROM events").unwrap();
+    let mut count = || events.query_row([], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(count(), 1);
+    memory.put(&empty).unwrap();
+    assert_eq!(count(), 0);
+    memory.put(&full).unwrap();
+    assert_eq!(count(), 1);
+    assert_eq!(events.get_status(rusqlite::StatementStatus::RePrepare), 0);
+}
+
 #[test]
 fn the_clock_of_the_simulator_orders_rules() {
     let options = Options { clock: Some(Arc::new(|| 5_000)), ..Options::inline() };
@@ -299,7 +319,8 @@ fn a_full_database_answers_so_and_works_again_by_itself() {
 #[test]
 fn of_a_group_that_sqlite_rolled_back_nobody_is_acknowledged() {
     let conn = connect::writer(None, &Options::default()).unwrap();
-    let mut writer = Writer { conn, options: Options::default(), stopped: false, books: Books::default() };
+    let mut writer =
+        Writer { conn, memory: None, options: Options::default(), stopped: false, books: Books::default() };
     let ran = Arc::new(AtomicUsize::new(0));
     let job = |kills: bool| {
         let (reply, answer) = oneshot::channel();

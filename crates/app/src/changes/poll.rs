@@ -13,7 +13,7 @@ use admit_core::wire::scanning::{ChangedGate, ChangedTicket, ChangesAnswer, Curs
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
 use crate::ports::{App, Tx, read};
-use crate::records::{DeviceState, LoadedRules, StateRecord, TicketRecord};
+use crate::records::{DeviceState, Head, LoadedRules, StateRecord, TicketRecord};
 
 /// What a device asks.
 #[derive(Debug, Clone, Default)]
@@ -24,14 +24,18 @@ pub struct ChangesCommand {
     pub manifest_version: u64,
 }
 
+/// What a device is told.
+#[derive(Debug, Clone)]
+pub struct Polled {
+    /// The changes.
+    pub answer: ChangesAnswer,
+    /// Where the event stood when they were looked up.
+    pub head: Head,
+}
+
 /// Answers at once, with at most 1,000 tickets; waiting for news is the caller's. 404 unless the device is assigned to
 /// the event; a cursor of another epoch, or beyond the head, answers `resync`.
-pub async fn poll(
-    app: &App,
-    caller: &DeviceCaller,
-    event_id: &EventId,
-    command: ChangesCommand,
-) -> Result<ChangesAnswer> {
+pub async fn poll(app: &App, caller: &DeviceCaller, event_id: &EventId, command: ChangesCommand) -> Result<Polled> {
     let (device_id, event_id, now) = (caller.device_id.clone(), event_id.clone(), app.clock.now());
     read(&*app.store, &caller.organization_id, move |tx| {
         let device = tx.device(&device_id)?.ok_or_else(|| Error::Bug("a key without a device".into()))?;
@@ -56,10 +60,11 @@ pub async fn poll(
         let cursor = command.cursor.unwrap_or_else(|| Cursor::at(head.epoch, 0));
         // One beyond the head is another event's, or a lost future's: nothing can be told from there.
         if cursor.epoch != head.epoch || cursor.serial > head.serial {
-            return Ok(ChangesAnswer { resync: true, ..blank });
+            return Ok(Polled { answer: ChangesAnswer { resync: true, ..blank }, head });
         }
         let answer = since(tx, &event_id, &cursor, command.manifest_version, head.serial, blank)?;
-        Ok(ChangesAnswer { devices: names(tx, &event_id, &device_id, &answer.items)?, ..answer })
+        let devices = names(tx, &event_id, &device_id, &answer.items)?;
+        Ok(Polled { answer: ChangesAnswer { devices, ..answer }, head })
     })
     .await
 }

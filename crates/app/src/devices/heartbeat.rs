@@ -10,12 +10,21 @@ use crate::gates;
 use crate::ports::{App, Hint, Pace, Scope, Topic, Tx, read, write};
 use crate::records::*;
 
+/// What a device is told.
+#[derive(Debug, Clone)]
+pub struct Heard {
+    /// What it should know without asking.
+    pub answer: HeartbeatAnswer,
+    /// Where its event stood then.
+    pub head: Head,
+}
+
 /// Notes what the device says, and tells it what it should know without asking. Not a fact: overwritten.
-pub async fn heartbeat(app: &App, caller: &DeviceCaller, beat: HeartbeatRequest) -> Result<HeartbeatAnswer> {
+pub async fn heartbeat(app: &App, caller: &DeviceCaller, beat: HeartbeatRequest) -> Result<Heard> {
     let now = app.clock.now();
     let device_id = caller.device_id.clone();
     let scope = scope(app, caller).await?;
-    let answer = write(&*app.store, scope, move |tx| {
+    let heard = write(&*app.store, scope, move |tx| {
         let device = tx.device(&device_id)?.ok_or_else(|| Error::Bug("a key without a device".into()))?;
         if device.state == DeviceState::Revoked {
             return Err(Error::denied("device_revoked", "this device was revoked"));
@@ -23,7 +32,7 @@ pub async fn heartbeat(app: &App, caller: &DeviceCaller, beat: HeartbeatRequest)
         note(tx, &device, &beat, now)?;
         let head = tx.head(&device.event_id)?;
         let area_inside = area_inside(tx, &device)?;
-        Ok(HeartbeatAnswer {
+        let answer = HeartbeatAnswer {
             server_time: now,
             manifest_version: tx.rules_serial(&device.event_id)?,
             event_id: device.event_id,
@@ -31,16 +40,17 @@ pub async fn heartbeat(app: &App, caller: &DeviceCaller, beat: HeartbeatRequest)
             cursor: Cursor::at(head.epoch, head.serial),
             suspended: device.state == DeviceState::Suspended,
             area_inside,
-        })
+        };
+        Ok(Heard { answer, head })
     })
     .await?;
     app.hints.hint(Hint {
         organization_id: caller.organization_id.clone(),
-        event_id: answer.event_id.clone(),
+        event_id: heard.answer.event_id.clone(),
         serial: None,
         topic: Topic::Devices,
     });
-    Ok(answer)
+    Ok(heard)
 }
 
 /// Persons in the area that the device's gate leads to, if the gate has a capacity.

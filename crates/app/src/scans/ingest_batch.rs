@@ -39,6 +39,8 @@ pub struct IngestAnswer {
     pub rejected: usize,
     /// Findings it caused.
     pub conflicts: usize,
+    /// That event's head as this batch left it; `None` for an answer from storage.
+    pub head: Option<Head>,
 }
 
 /// What the transaction did.
@@ -196,8 +198,9 @@ fn store_batch(tx: &mut dyn Tx, arriving: &Arriving<'_>, draw: &mut Draw) -> Res
         let changes = changes_of(part, &taken.stored, &taken.rejudged);
         audit(tx, part, "batch_sync_completed", &changes, &json!({}))?;
     }
+    let head = Some(tx.head(&home.event_id)?);
     Ok(Done {
-        answer,
+        answer: IngestAnswer { head, ..answer },
         arrived: parts.iter().zip(&taken).map(|(part, taken)| Arrived::of(part, taken)).collect(),
         unknown: taken.iter().map(|taken| taken.stored.unknown.len()).sum(),
         revoked: None,
@@ -273,7 +276,7 @@ fn answer_of(tx: &mut dyn Tx, arriving: &Arriving<'_>, carrier: &Carrier, taken:
     })?;
     let (processed, rejected) = (kept.len(), home.rejected.len());
     let (event_id, conflicts) = (home.event_id.clone(), conflicts.len());
-    Ok(IngestAnswer { body, repeated: false, event_id, processed, rejected, conflicts })
+    Ok(IngestAnswer { body, repeated: false, event_id, processed, rejected, conflicts, head: None })
 }
 
 /// What the upload brought to light, as far as the device is told: nothing about items after its allowance of unknown
@@ -292,7 +295,7 @@ fn said_of(arriving: &Arriving<'_>, taken: &[Taken]) -> Vec<Conflict> {
 
 fn blank(home: &Batch) -> IngestAnswer {
     let (body, event_id) = (String::new(), home.event_id.clone());
-    IngestAnswer { body, repeated: false, event_id, processed: 0, rejected: 0, conflicts: 0 }
+    IngestAnswer { body, repeated: false, event_id, processed: 0, rejected: 0, conflicts: 0, head: None }
 }
 
 /// The stored answer.
@@ -304,6 +307,7 @@ pub(super) fn repeated(stored: &BatchRecord) -> IngestAnswer {
         processed: stored.processed_count as usize,
         rejected: stored.error_count as usize,
         conflicts: 0,
+        head: None,
     }
 }
 

@@ -416,5 +416,6 @@ fn answer_of(
     })?;
     let conflicts = taken.iter().map(|taken| taken.rejudged.new_causes.len()).sum();
     let event_id = home.event_id.clone();
-    Ok((IngestAnswer { body, repeated: false, event_id, processed, rejected: failed, conflicts }, status))
+    let answer = IngestAnswer { body, repeated: false, event_id, processed, rejected: failed, conflicts, head: None };
+    Ok((answer, status))
 }

@@ -4,6 +4,7 @@
 use admit_app::caller::DeviceCaller;
 use admit_app::error::Error;
 use admit_app::ports::read;
+use admit_app::records::Head;
 use admit_app::{devices, epochs};
 use admit_core::ids::{EventId, OrganizationId};
 use admit_core::wire::scanning::{WITNESS_HEADER, Witness};
@@ -37,7 +38,13 @@ pub struct WitnessOf(pub EventId);
 
 /// The same, of a witness that the handler has itself.
 #[derive(Debug, Clone)]
-pub struct Newest(pub Witness);
+struct Newest(Witness);
+
+/// What a handler did left the event at this head, or found it there: the answer's witness is of it, and nobody need look
+/// again where the event stands.
+pub fn tell_newest(state: &AppState, event_id: &EventId, head: &Head, response: &mut Response) {
+    response.extensions_mut().insert(Newest(epochs::witness_of(&state.app, event_id, head)));
+}
 
 /// Who brings this key; 401 `unknown_key` for anything else.
 pub async fn authenticate(state: &AppState, headers: &HeaderMap) -> Result<DeviceCaller> {

@@ -1,5 +1,6 @@
 //! Credentials: who gets in with what, and that one organisation is nothing to the other.
 
+use admit_core::scan::Outcome;
 use serde_json::json;
 
 use crate::device::Phone;
@@ -90,6 +91,35 @@ async fn every_answer_to_a_device_brings_a_witness_and_a_false_one_changes_nothi
     assert_eq!(server.state.app.store.epoch().await.unwrap(), epoch);
     let refused = phone.bearer(server.get(&format!("{path}?wait=99"))).send().await.unwrap();
     assert!(refused.headers().contains_key("x-admit-witness"), "also when the answer is a problem");
+}
+
+/// Answers that bring a witness of the head they were made under bring the newest: what the ledger would say when asked.
+#[tokio::test]
+async fn a_witness_that_comes_with_the_answer_is_the_newest() {
+    let server = TestServer::start().await;
+    let mut phone = Phone::pair(&server, &server.home, "a").await;
+    let event = format!("/api/scanning/events/{}", server.home.event_id);
+    let scan = phone.scan(&server.home.barcodes[0], Outcome::Valid, server.state.app.clock.now());
+    let batch = phone.batch(vec![scan]);
+    let synced = phone.sync(&server, &batch).await;
+    let of_sync = newest(&server, &synced).await;
+    let again = phone.sync(&server, &batch).await;
+    assert_eq!(newest(&server, &again).await, of_sync, "a repeat changes nothing");
+    let polled = phone.bearer(server.get(&format!("{event}/changes"))).send().await.unwrap();
+    assert_eq!(newest(&server, &polled).await, of_sync);
+    let beat = json!({ "log_id": phone.log.log_id, "head": 1, "pending": 0, "manifest_version": 1 });
+    let heard = phone.bearer(server.post(&format!("{event}/heartbeat"))).json(&beat).send().await.unwrap();
+    assert_eq!(newest(&server, &heard).await, of_sync);
+}
+
+/// The witness of an answer, which must be the event's at this moment.
+async fn newest(server: &TestServer, answer: &reqwest::Response) -> String {
+    assert_eq!(answer.status(), 200);
+    let brought = answer.headers()["x-admit-witness"].to_str().unwrap().to_owned();
+    let organization = &server.home.owner.organization_id;
+    let held = admit_app::epochs::witness(&server.state.app, organization, &server.home.event_id).await.unwrap();
+    assert_eq!(brought, held.to_string());
+    brought
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! What a server of level 1 keeps its data in: the embedded store in memory, or whatever somebody puts in its place to
 //! see that it comes to the same.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::Store;
@@ -24,6 +24,43 @@ pub struct Hooks {
     pub before_statement: StatementHook,
 }
 
+/// Hooks of a store that stays open from seed to seed, and asks another world's each time.
+#[derive(Clone)]
+pub struct Handed(Arc<Mutex<Hooks>>);
+
+impl Handed {
+    /// Begins with those of a world.
+    pub fn new(hooks: Hooks) -> Self {
+        Self(Arc::new(Mutex::new(hooks)))
+    }
+    /// The next world's, from now on.
+    pub fn hand_over(&self, hooks: Hooks) {
+        *lock(&self.0) = hooks;
+    }
+    /// What the store asks for good.
+    pub fn hooks(&self) -> Hooks {
+        let (for_clock, for_commit, for_statement) = (self.clone(), self.clone(), self.clone());
+        Hooks {
+            clock: Arc::new(move || {
+                let clock = Arc::clone(&lock(&for_clock.0).clock);
+                clock()
+            }),
+            before_commit: Arc::new(move || {
+                let before = Arc::clone(&lock(&for_commit.0).before_commit);
+                before()
+            }),
+            before_statement: Arc::new(move |name| {
+                let before = Arc::clone(&lock(&for_statement.0).before_statement);
+                before(name)
+            }),
+        }
+    }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A store of one seed, with the disk under it. It runs in place: its futures are ready when they are made.
 pub trait Home {
     /// The store.
@@ -41,11 +78,15 @@ pub trait Home {
 /// Makes an empty home, whose first epoch is [`FIRST_EPOCH`]: one for each run of a seed.
 pub type Build<'a> = &'a (dyn Fn(Hooks) -> Result<Box<dyn Home>> + Sync);
 
-/// The embedded store in memory.
+/// The embedded store in memory. It stays open from seed to seed: opening one and preparing its statements anew takes a
+/// third of a small world's time.
 struct Embedded {
-    store: Sqlite,
+    held: Option<(Sqlite, Handed)>,
     image: Option<Vec<u8>>,
 }
+
+/// Those that no seed uses at the moment.
+static FREE: Mutex<Vec<(Sqlite, Handed)>> = Mutex::new(Vec::new());
 
 /// The embedded store in memory.
 pub fn embedded(hooks: Hooks) -> Result<Box<dyn Home>> {
@@ -59,32 +100,64 @@ pub fn embedded(hooks: Hooks) -> Result<Box<dyn Home>> {
             EMPTY.get_or_init(|| made)
         }
     };
-    let options = Options {
-        clock: Some(hooks.clock),
-        before_commit: Some(hooks.before_commit),
-        before_statement: Some(hooks.before_statement),
-        first_epoch: Some(FIRST_EPOCH),
-        ..Options::inline()
+    let free = lock(&FREE).pop();
+    let held = match free {
+        Some((store, handed)) => {
+            store.restore(empty)?;
+            handed.hand_over(hooks);
+            (store, handed)
+        }
+        None => {
+            let handed = Handed::new(hooks);
+            let Hooks { clock, before_commit, before_statement } = handed.hooks();
+            let options = Options {
+                clock: Some(clock),
+                before_commit: Some(before_commit),
+                before_statement: Some(before_statement),
+                first_epoch: Some(FIRST_EPOCH),
+                ..Options::inline()
+            };
+            (Sqlite::memory_of(empty, options)?, handed)
+        }
     };
-    Ok(Box::new(Embedded { store: Sqlite::memory_of(empty, options)?, image: None }))
+    Ok(Box::new(Embedded { held: Some(held), image: None }))
+}
+
+impl Embedded {
+    fn sqlite(&self) -> Result<&Sqlite> {
+        let held = self.held.as_ref().ok_or_else(|| Error::Bug("the store was given back".into()))?;
+        Ok(&held.0)
+    }
+}
+
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        // After a panic nobody knows in what state it is.
+        if !std::thread::panicking() {
+            lock(&FREE).extend(self.held.take());
+        }
+    }
 }
 
 impl Home for Embedded {
     fn store(&self) -> Arc<dyn Store> {
-        Arc::new(self.store.clone())
+        match &self.held {
+            Some((store, _)) => Arc::new(store.clone()),
+            None => unreachable!("given back only when it is dropped"),
+        }
     }
     fn crash(&mut self) -> Result<()> {
-        self.store.crash()
+        self.sqlite()?.crash()
     }
     fn backup(&mut self) -> Result<()> {
-        self.image = Some(self.store.snapshot()?);
+        self.image = Some(self.sqlite()?.snapshot()?);
         Ok(())
     }
     fn restore(&mut self) -> Result<()> {
         let image = self.image.as_ref().ok_or_else(|| Error::Bug("there is no backup".into()))?;
-        self.store.restore(image)
+        self.sqlite()?.restore(image)
     }
     fn contents(&self) -> Result<Contents> {
-        self.store.contents()
+        self.sqlite()?.contents()
     }
 }

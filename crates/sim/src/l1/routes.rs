@@ -1,9 +1,10 @@
 //! Requests into use cases and back: what the HTTP layer does, without HTTP.
 
 use admit_app::caller::DeviceCaller;
-use admit_app::changes::poll::{ChangesCommand, poll};
+use admit_app::changes::poll::{ChangesCommand, Polled, poll};
 use admit_app::error::{Error, Result};
 use admit_app::manifests::fetch::{FetchCommand, FetchedManifest, fetch};
+use admit_app::records::Head;
 use admit_app::{devices, epochs, scans};
 use admit_core::ids::{EventId, OrganizationId};
 use admit_core::manifest::compact::MEDIA_TYPE;
@@ -113,9 +114,7 @@ impl L1 {
         let begun = self.begun.len();
         let checked = now(epochs::check_witness(&self.app, organization_id, &witness));
         // Whatever it said: a commit whose answer is lost begins an epoch too.
-        let faults = self.machine.fault.swap(0, std::sync::atomic::Ordering::Relaxed);
         self.note_epoch(before);
-        self.machine.fault.store(faults, std::sync::atomic::Ordering::Relaxed);
         if self.begun.len() > begun {
             self.reach.hit("rollback found by a witness");
             self.reach.hit("epoch changed");
@@ -132,7 +131,9 @@ impl L1 {
         let Some(owner) = self.owners.iter().find(|it| it.caller.organization_id == caller.organization_id) else {
             return answer;
         };
-        if let Ok(witness) = now(epochs::witness(&self.app, &caller.organization_id, &owner.event_id)) {
+        if answer.headers.iter().all(|(name, _)| name != WITNESS_HEADER)
+            && let Ok(witness) = now(epochs::witness(&self.app, &caller.organization_id, &owner.event_id))
+        {
             answer.headers.push((WITNESS_HEADER.into(), witness.to_string()));
         }
         answer.headers.push((SERVER_TIME_HEADER.into(), self.app.clock.now().to_string()));
@@ -202,7 +203,11 @@ impl L1 {
             "/api/scanning/sync" => {
                 let answer = now(scans::ingest_batch(app, caller, body::<SyncRequest>(request)?))?;
                 self.reach.hit_if(answer.repeated, "batch repeated");
-                raw(200, answer.body.into_bytes())
+                let told = raw(200, answer.body.into_bytes());
+                match &answer.head {
+                    Some(head) => self.told(told, &answer.event_id, head),
+                    None => told,
+                }
             }
             "/api/scans" => {
                 let text = request.body.as_deref().unwrap_or_default();
@@ -217,13 +222,23 @@ impl L1 {
                 let Some((event_id, what)) = event else { return Err(Error::not_found("route")) };
                 let event_id = EventId::new(event_id).map_err(|_| Error::not_found("event"))?;
                 match what {
-                    "heartbeat" => ok(&now(devices::heartbeat(app, caller, body::<HeartbeatRequest>(request)?))?),
+                    "heartbeat" => {
+                        let heard = now(devices::heartbeat(app, caller, body::<HeartbeatRequest>(request)?))?;
+                        self.told(ok(&heard.answer), &heard.answer.event_id, &heard.head)
+                    }
                     "manifest" => self.manifest(caller, &event_id, request)?,
                     "changes" => return self.changes(caller, &event_id, request),
                     _ => return Err(Error::not_found("route")),
                 }
             }
         }))
+    }
+
+    /// An answer with the witness of the head that it was made under.
+    fn told(&self, mut answer: Response, event_id: &EventId, head: &Head) -> Response {
+        let witness = epochs::witness_of(&self.app, event_id, head);
+        answer.headers.push((WITNESS_HEADER.into(), witness.to_string()));
+        answer
     }
 
     fn time(&self) -> Result<Response> {
@@ -256,10 +271,10 @@ impl L1 {
         };
         let manifest_version = request.query("manifest_version").and_then(|text| text.parse().ok()).unwrap_or(0);
         let command = ChangesCommand { cursor, manifest_version };
-        let answer = now(poll(&self.app, caller, event_id, command))?;
+        let Polled { answer, head } = now(poll(&self.app, caller, event_id, command))?;
         let news =
             !answer.items.is_empty() || answer.resync || answer.more || answer.manifest_version > manifest_version;
-        Ok((news || request.query("wait").is_none()).then(|| ok(&answer)))
+        Ok((news || request.query("wait").is_none()).then(|| self.told(ok(&answer), event_id, &head)))
     }
 }
 

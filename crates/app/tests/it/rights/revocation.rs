@@ -117,7 +117,7 @@ fn d10_a_revoked_device_gets_no_list_and_no_changes() {
     revoke(&world, "p", None);
     let beat = serde_json::json!({ "log_id": "log", "head": 1, "pending": 1, "manifest_version": 1 });
     let beat = devices::heartbeat(&world.app, &phone.caller, serde_json::from_value(beat).unwrap());
-    assert_eq!(code(now(beat)), "device_revoked");
+    assert_eq!(code(now(beat).map(drop)), "device_revoked");
     let (app, caller, event) = (&world.app, &phone.caller, &world.event);
     let list = manifests::fetch(app, caller, event, FetchCommand::default());
     assert_eq!(code(now(list).map(drop)), "device_revoked");

@@ -23,7 +23,7 @@ pub fn suspend(world: &World, phone: &Phone<'_>) {
 
 fn beat(world: &World, phone: &Phone<'_>) -> admit_core::wire::scanning::HeartbeatAnswer {
     let body = json!({ "log_id": "log", "head": 0, "pending": 0, "manifest_version": 1 });
-    now(devices::heartbeat(&world.app, &phone.caller, serde_json::from_value(body).unwrap())).unwrap()
+    now(devices::heartbeat(&world.app, &phone.caller, serde_json::from_value(body).unwrap())).unwrap().answer
 }
 
 /// S2 §7 "Same device fails 5+ times in a row": the organiser is alerted, the device is disabled. A sync that succeeds

@@ -191,7 +191,7 @@ fn a_heartbeat_tells_of_gaps_and_a_lower_head_takes_nothing_back() {
     let phone = world.phone("p", "main");
     let beat = |head: u64| {
         let body = json!({ "log_id": "log", "head": head, "pending": head, "manifest_version": 1 });
-        now(devices::heartbeat(&world.app, &phone.caller, serde_json::from_value(body).unwrap())).unwrap()
+        now(devices::heartbeat(&world.app, &phone.caller, serde_json::from_value(body).unwrap())).unwrap().answer
     };
     let before = head(&world);
     let answer = beat(5);
@@ -201,7 +201,7 @@ fn a_heartbeat_tells_of_gaps_and_a_lower_head_takes_nothing_back() {
     revoke(&world, &phone);
     let body = json!({ "log_id": "log", "head": 9, "pending": 0, "manifest_version": 1 });
     let refused = devices::heartbeat(&world.app, &phone.caller, serde_json::from_value(body).unwrap());
-    assert_eq!(code(now(refused)), "device_revoked");
+    assert_eq!(code(now(refused).map(drop)), "device_revoked");
 }
 
 /// S1 §2.3 `max_concurrent`: a device at a gate with a capacity hears how many are in the area that its zones share.
@@ -212,7 +212,10 @@ fn a_heartbeat_tells_how_full_the_area_behind_a_gate_is() {
     let (north, out) = (world.phone("n", "main"), world.phone("o", "out"));
     let beat = |phone: &Phone<'_>| {
         let body = json!({ "log_id": "log", "head": 0, "pending": 0, "manifest_version": 1 });
-        now(devices::heartbeat(&world.app, &phone.caller, serde_json::from_value(body).unwrap())).unwrap().area_inside
+        now(devices::heartbeat(&world.app, &phone.caller, serde_json::from_value(body).unwrap()))
+            .unwrap()
+            .answer
+            .area_inside
     };
     north.scan("s1", "A", "valid", at(0));
     north.scan("s2", "B", "valid", at(1_000));

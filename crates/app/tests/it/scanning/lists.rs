@@ -10,7 +10,7 @@ use super::*;
 
 fn poll(world: &World, phone: &Phone<'_>, cursor: Option<Cursor>, version: u64) -> ChangesAnswer {
     let command = ChangesCommand { cursor, manifest_version: version };
-    now(changes::poll(&world.app, &phone.caller, &world.event, command)).unwrap()
+    now(changes::poll(&world.app, &phone.caller, &world.event, command)).unwrap().answer
 }
 
 fn fetch(world: &World, phone: &Phone<'_>, if_none_match: Option<String>) -> FetchedManifest {

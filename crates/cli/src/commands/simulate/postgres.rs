@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::Store;
-use admit_sim::home::{FIRST_EPOCH, Home, Hooks};
+use admit_sim::home::{FIRST_EPOCH, Handed, Home, Hooks};
 use admit_store_postgres::scratch::{Scratch, Server};
 use admit_store_postgres::{Options, Postgres};
 use admit_store_queries::contents::Contents;
@@ -22,7 +22,7 @@ type Free = Arc<Mutex<Vec<Held>>>;
 struct Held {
     database: Scratch,
     store: Postgres,
-    hooks: Arc<Mutex<Hooks>>,
+    handed: Handed,
 }
 
 /// A database of a seed's own, for as long as it runs.
@@ -47,7 +47,7 @@ impl Databases {
         let held = match free {
             Some(held) => {
                 held.database.put_back("empty")?;
-                *lock(&held.hooks) = hooks;
+                held.handed.hand_over(hooks);
                 held
             }
             None => self.fresh(hooks)?,
@@ -57,29 +57,20 @@ impl Databases {
 
     fn fresh(&self, hooks: Hooks) -> Result<Held> {
         let database = self.server.database()?;
-        let hooks = Arc::new(Mutex::new(hooks));
-        let (for_clock, for_commit, for_statement) = (Arc::clone(&hooks), Arc::clone(&hooks), Arc::clone(&hooks));
+        let handed = Handed::new(hooks);
+        let Hooks { clock, before_commit, before_statement } = handed.hooks();
         let options = Options {
             inline: true,
             require_fsync: false,
             first_epoch: Some(FIRST_EPOCH),
-            clock: Some(Arc::new(move || {
-                let clock = Arc::clone(&lock(&for_clock).clock);
-                clock()
-            })),
-            before_commit: Some(Arc::new(move || {
-                let before = Arc::clone(&lock(&for_commit).before_commit);
-                before()
-            })),
-            before_statement: Some(Arc::new(move |name| {
-                let before = Arc::clone(&lock(&for_statement).before_statement);
-                before(name)
-            })),
+            clock: Some(clock),
+            before_commit: Some(before_commit),
+            before_statement: Some(before_statement),
             ..Options::default()
         };
         let store = Postgres::open(database.url(), options)?;
         database.keep("empty")?;
-        Ok(Held { database, store, hooks })
+        Ok(Held { database, store, handed })
     }
 }
 
@@ -91,7 +82,10 @@ impl Private {
 
 impl Drop for Private {
     fn drop(&mut self) {
-        lock(&self.free).extend(self.held.take());
+        // After a panic nobody knows in what state it is.
+        if !std::thread::panicking() {
+            lock(&self.free).extend(self.held.take());
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use utoipa_axum::routes;
 
 use super::doc;
 use super::health::at_most;
-use crate::auth::device::{Device, WitnessOf};
+use crate::auth::device::{Device, tell_newest};
 use crate::body::{Path, Query};
 use crate::error::{ApiError, Result};
 use crate::state::AppState;
@@ -73,11 +73,11 @@ async fn changes(
     loop {
         let command =
             changes::ChangesCommand { cursor: asked.cursor.clone(), manifest_version: asked.manifest_version };
-        let answer = changes::poll(&state.app, &caller, &event_id, command).await?;
+        let changes::Polled { answer, head } = changes::poll(&state.app, &caller, &event_id, command).await?;
         let over = Instant::now() >= until || state.shutdown.is_cancelled();
         if over || is_news(&answer, asked.manifest_version) {
             let mut response = Json(answer).into_response();
-            response.extensions_mut().insert(WitnessOf(event_id));
+            tell_newest(&state, &event_id, &head, &mut response);
             return Ok(response);
         }
         tokio::select! {

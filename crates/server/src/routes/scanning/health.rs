@@ -3,14 +3,15 @@
 use admit_app::devices;
 use admit_core::ids::EventId;
 use admit_core::limits::{JSON_INTEGER, NAME_CHARS};
-use admit_core::wire::scanning::{HeartbeatAnswer, HeartbeatRequest, LogStatusAnswer, LogStatusRequest};
+use admit_core::wire::scanning::{HeartbeatRequest, LogStatusAnswer, LogStatusRequest};
 use axum::Json;
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::doc;
-use crate::auth::device::Device;
+use crate::auth::device::{Device, tell_newest};
 use crate::body::{JsonBody, Path};
 use crate::error::{ApiError, Result};
 use crate::state::AppState;
@@ -34,9 +35,13 @@ async fn heartbeat(
     Device(caller): Device,
     Path(_event_id): Path<EventId>,
     JsonBody(beat): JsonBody<HeartbeatRequest>,
-) -> Result<Json<HeartbeatAnswer>> {
+) -> Result<Response> {
     check(&beat)?;
-    Ok(Json(devices::heartbeat(&state.app, &caller, beat).await?))
+    let devices::Heard { answer, head } = devices::heartbeat(&state.app, &caller, beat).await?;
+    let event_id = answer.event_id.clone();
+    let mut response = Json(answer).into_response();
+    tell_newest(&state, &event_id, &head, &mut response);
+    Ok(response)
 }
 
 /// What of a device's log the server lacks: asked after the server's epoch changed.

@@ -1,6 +1,5 @@
 //! `POST /api/scans`: the server is asked before the door opens (S2 §2, spec §5).
 
-use admit_app::epochs::witness_of;
 use admit_app::scans;
 use admit_core::scan::Outcome;
 use admit_core::wire::problem::FieldError;
@@ -12,7 +11,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::doc_scans;
-use crate::auth::device::{Device, Newest, WitnessOf};
+use crate::auth::device::{Device, WitnessOf, tell_newest};
 use crate::body::{RawJson, is_object};
 use crate::error::{ApiError, Result};
 use crate::state::AppState;
@@ -50,8 +49,7 @@ async fn scan(State(state): State<AppState>, Device(caller): Device, RawJson(bod
     let mut response = answer.body.into_response();
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if let Some(head) = &answer.head {
-        // As new as the answer: nobody need look again where the event stands.
-        response.extensions_mut().insert(Newest(witness_of(&state.app, &answer.event_id, head)));
+        tell_newest(&state, &answer.event_id, head, &mut response);
     }
     response.extensions_mut().insert(WitnessOf(answer.event_id));
     Ok(response)

@@ -14,7 +14,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{doc, upload};
-use crate::auth::device::{Device, WitnessOf};
+use crate::auth::device::{Device, WitnessOf, tell_newest};
 use crate::body::is_object;
 use crate::error::{ApiError, Result};
 use crate::state::AppState;
@@ -83,6 +83,9 @@ async fn sync(State(state): State<AppState>, Device(caller): Device, request: Re
     let answer = result?;
     let mut response = answer.body.into_response();
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Some(head) = &answer.head {
+        tell_newest(&state, &answer.event_id, head, &mut response);
+    }
     response.extensions_mut().insert(WitnessOf(answer.event_id));
     Ok(response)
 }

@@ -1,0 +1,54 @@
+//! Databases in memory of which images are taken and put back: the simulator's. Whoever reads one goes on with its
+//! statements prepared, which takes longer than the rest of a small world.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use admit_app::error::{Error, Result};
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, MAIN_DB, OpenFlags};
+
+use crate::connect::{check, pragma};
+
+/// A database in memory, for as long as this is kept: a second connection to it, through which all of it is replaced.
+pub(crate) struct Memory {
+    name: String,
+    keeper: Connection,
+}
+
+impl Memory {
+    /// An empty one.
+    pub fn empty() -> Result<Self> {
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let name = format!("file:/admit-{}?vfs=memdb", MADE.fetch_add(1, Ordering::Relaxed));
+        let keeper = connect(&name)?;
+        // It never takes back what it did: a journal of its own is of no use.
+        pragma(&keeper, "journal_mode", "off", "off")?;
+        Ok(Self { name, keeper })
+    }
+
+    /// Another connection to it.
+    pub fn connect(&self) -> Result<Connection> {
+        connect(&self.name)
+    }
+
+    /// Puts an image in place of what it holds. Nobody may be inside a transaction.
+    pub fn put(&mut self, image: &[u8]) -> Result<()> {
+        let mut from = check("open", Connection::open_in_memory())?;
+        check("restore", from.deserialize_read_exact(MAIN_DB, image, image.len(), true))?;
+        let done = Backup::new(&from, &mut self.keeper).and_then(|copy| copy.step(-1));
+        if check("restore", done)? != StepResult::Done {
+            return Err(Error::Bug("an image was put in place of a database in use".into()));
+        }
+        // A copy is said to have another schema, so that everybody prepares anew; this one is of the schema that it says.
+        let version: i64 = check("restore", from.query_row("PRAGMA schema_version", [], |row| row.get(0)))?;
+        check("restore", self.keeper.pragma_update(None, "schema_version", version))
+    }
+}
+
+fn connect(name: &str) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    check("open", Connection::open_with_flags(name, flags))
+}
