@@ -18,7 +18,7 @@ const POLICY: &str =
 const STYLE: &str = include_str!("docs.css");
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
-/// The routes. Each text is made when it is first asked for, once a process: no server starts later for it.
+/// The routes. Each text is made when it is first asked for, once a process: a start does not wait for it.
 pub fn routes(document: fn(&AppState) -> utoipa::openapi::OpenApi) -> Router<AppState> {
     static JSON: OnceLock<String> = OnceLock::new();
     static PAGE: OnceLock<String> = OnceLock::new();

@@ -138,6 +138,13 @@ fn sentence(errors: &[FieldError]) -> String {
     errors.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
+/// The code of an upload for which there is no room.
+const BUSY: &str = "busy";
+
+/// In the extensions of an answer that says `busy`: whole halls are told so after an outage, and nobody has to mend anything.
+#[derive(Debug, Clone, Copy)]
+pub struct Busy;
+
 /// Whole seconds, rounded up, at least one: what `Retry-After` can say.
 fn seconds(ms: i64) -> i64 {
     ms.max(1).saturating_add(999) / 1000
@@ -157,6 +164,10 @@ impl IntoResponse for ApiError {
         if let Some(ms) = self.0.retry_after_ms {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds(ms)));
         }
+        if self.0.code == BUSY {
+            response.extensions_mut().insert(Busy);
+        }
+        let headers = response.headers_mut();
         if self.0.status == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"admit\""));
         }

@@ -21,8 +21,8 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY, RETRY_AFTER,
-    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
 };
 use http::{Extensions, HeaderMap, StatusCode, Version};
 use tower_http::catch_panic::CatchPanicLayer;
@@ -34,7 +34,7 @@ use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::encoding::AsItIs;
-use crate::error::ApiError;
+use crate::error::{ApiError, Busy};
 use crate::state::AppState;
 use crate::telemetry::{RequestLabel, RouteLabel};
 use crate::{assets, docs, openapi, routes};
@@ -163,10 +163,7 @@ async fn frame(State(state): State<AppState>, request: Request, next: Next) -> R
     let took_ms = state.app.clock.monotonic_ms() - started;
     let status = response.status();
     span.in_scope(|| {
-        if status.is_server_error() && response.headers().contains_key(RETRY_AFTER) {
-            // It is told when to come again, as whole halls are after an outage: nothing that somebody has to mend.
-            tracing::warn!(status = status.as_u16(), took_ms, "answered");
-        } else if status.is_server_error() {
+        if is_failure(&response) {
             tracing::error!(status = status.as_u16(), took_ms, "answered");
         } else {
             tracing::debug!(status = status.as_u16(), took_ms, "answered");
@@ -175,6 +172,11 @@ async fn frame(State(state): State<AppState>, request: Request, next: Next) -> R
     count(&state, method, route, status, took_ms);
     add_headers(&state, &id, response.headers_mut());
     response
+}
+
+/// What somebody has to look at.
+fn is_failure(response: &Response) -> bool {
+    response.status().is_server_error() && response.extensions().get::<Busy>().is_none()
 }
 
 fn count(state: &AppState, method: String, route: String, status: StatusCode, took_ms: i64) {
@@ -219,6 +221,16 @@ mod tests {
     fn whole_document() -> utoipa::openapi::OpenApi {
         let store = Arc::new(Sqlite::memory(Default::default()).unwrap());
         document(&AppState::new(store, Secret::new(&"s".repeat(40)).unwrap(), Settings::default()))
+    }
+
+    #[test]
+    fn an_upload_without_room_is_no_failure_and_a_full_disk_is_one() {
+        let later = |code| ApiError::from(admit_app::error::Error::Later { code, retry_after_ms: 1 }).into_response();
+        assert!(!is_failure(&later("busy")));
+        for code in ["storage_full", "store_unavailable", "node_outdated"] {
+            assert!(is_failure(&later(code)), "{code}");
+        }
+        assert!(!is_failure(&later("rate_limited")));
     }
 
     #[test]

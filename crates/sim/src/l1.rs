@@ -54,6 +54,8 @@ struct Machine {
     /// The server does something for every organisation until it has answered: how many statements that takes depends on how
     /// many there are, and so would what strikes later (trust I13). Where there is one alone, faults go on.
     for_all: AtomicBool,
+    /// What is served at the moment set out to begin an epoch.
+    begins: AtomicBool,
 }
 
 impl Machine {
@@ -104,7 +106,6 @@ pub struct Place<'a> {
 
 /// The server of level 1, and with HTTP before it of level 2.
 pub struct L1 {
-    home: Box<dyn Home>,
     app: App,
     open: Option<Open>,
     front: Option<Box<dyn Front>>,
@@ -123,6 +124,8 @@ pub struct L1 {
     seed: u64,
     /// What each organisation asked so far, and the server itself: a count.
     served: Vec<u64>,
+    /// Last: it goes to another seed when it is dropped, and nobody of this one may have it then.
+    home: Box<dyn Home>,
 }
 
 /// Runs a future that never waits.
@@ -158,6 +161,7 @@ impl L1 {
             died: AtomicU32::new(0),
             several: Config::draw(seed).orgs > 1 && !kept::before_sparing(seed),
             for_all: AtomicBool::new(false),
+            begins: AtomicBool::new(false),
         });
         let (for_clock, for_commit, for_statement) = (machine.clone(), machine.clone(), machine.clone());
         let hooks = Hooks {
@@ -176,6 +180,7 @@ impl L1 {
                 let strikes = for_statement.strikes(2);
                 if name == FIRST_OF_AN_EPOCH {
                     for_statement.for_all.store(true, Ordering::Relaxed);
+                    for_statement.begins.store(true, Ordering::Relaxed);
                 }
                 if strikes {
                     for_statement.died.store(1, Ordering::Relaxed);
@@ -232,6 +237,7 @@ impl L1 {
         self.machine.now_ms.store(now_ms, Ordering::Relaxed);
         self.machine.org.store(org, Ordering::Relaxed);
         self.machine.for_all.store(false, Ordering::Relaxed);
+        self.machine.begins.store(false, Ordering::Relaxed);
         // Faults are drawn anew for each thing that is asked of the server: how many statements one took depends on what a
         // process has in memory, and that on the other organisation's faults (trust I13).
         self.served[org] += 1;
@@ -245,10 +251,9 @@ impl L1 {
         self.machine.faults.lock().unwrap_or_else(PoisonError::into_inner)[org] = faults;
     }
 
-    /// Notes the epoch, if it is another than before. It is looked up only where this request set out to begin one: then
-    /// its first statement came by.
+    /// Notes the epoch, if it is another than before. It is looked up only where what is served set out to begin one.
     fn note_epoch(&mut self, before: Epoch) {
-        if self.epoch == Some(before) && !self.machine.for_all.load(Ordering::Relaxed) {
+        if self.epoch == Some(before) && !self.machine.begins.load(Ordering::Relaxed) {
             return;
         }
         let faults = self.machine.fault.swap(0, Ordering::Relaxed);

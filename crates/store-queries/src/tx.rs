@@ -13,8 +13,8 @@ use crate::driver::{Asked, Bulk, Driver, RunFor, Stmt};
 use crate::heads::{self, EventHead, OrganizationHead};
 use crate::value::{Row, Value};
 
-/// What a transaction knows because it holds the heads of its events, or reads a snapshot; or is still to store when it ends. Writes that share
-/// a transaction hand it on from one to the next.
+/// What a transaction knows because it holds the heads of its events, or reads a snapshot; and what it has still to store
+/// when it ends. Writes that share a transaction hand it on from one to the next.
 #[derive(Clone, Default)]
 pub(crate) struct Held {
     pub heads: BTreeMap<EventId, EventHead>,

@@ -113,7 +113,7 @@ pub(crate) fn writer(path: Option<&Path>, options: &Options) -> Result<Connectio
     Ok(conn)
 }
 
-/// A connection to a database in memory that its writer shares with nobody; one without tables is given today's.
+/// A connection that writes, to a database in memory; one without tables is given today's.
 pub(crate) fn in_memory(mut conn: Connection, migrated: bool, options: &Options) -> Result<Connection> {
     settle(&conn, true, WRITER_PAGES)?;
     if !migrated {

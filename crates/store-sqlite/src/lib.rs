@@ -103,9 +103,18 @@ impl Sqlite {
         writer.stopped = false;
         Ok(())
     }
-    /// The process of an inline store dies and starts again on what was committed last, which is what it holds: whatever was
-    /// open was rolled back. A store that stopped itself runs again.
+    /// The process of an inline store dies and starts again on what was committed last: whatever was open was rolled back,
+    /// caches are gone, a store that stopped itself runs again.
     pub fn crash(&self) -> Result<()> {
+        let mut writer = self.inline()?;
+        let memory = writer.memory.as_ref();
+        let conn = memory.ok_or_else(|| Error::Bug("only a database in memory survives its connection".into()))?;
+        writer.conn = connect::in_memory(conn.connect()?, true, &self.inner.options)?;
+        writer.stopped = false;
+        Ok(())
+    }
+    /// The same with the connection left as it is, statements prepared: what it holds is what was committed, too.
+    pub fn start_again(&self) -> Result<()> {
         self.inline()?.stopped = false;
         Ok(())
     }

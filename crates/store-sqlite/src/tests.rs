@@ -256,7 +256,7 @@ fn an_older_image_is_put_back_whole() {
     });
 }
 
-/// A seed begins on what the one before left: preparing every statement anew would take a third of it.
+/// A seed begins on what the one before left: preparing every statement anew would take a fourth of its time.
 #[test]
 fn an_image_put_in_place_leaves_statements_prepared() {
     let full = Sqlite::memory(Options::inline()).unwrap();

@@ -39,7 +39,7 @@ pub struct IngestAnswer {
     pub rejected: usize,
     /// Findings it caused.
     pub conflicts: usize,
-    /// That event's head as this batch left it; `None` for an answer from storage.
+    /// That event's head as this batch left it; `None` where nobody looked, as of an answer from storage.
     pub head: Option<Head>,
 }
 

@@ -203,11 +203,7 @@ impl L1 {
             "/api/scanning/sync" => {
                 let answer = now(scans::ingest_batch(app, caller, body::<SyncRequest>(request)?))?;
                 self.reach.hit_if(answer.repeated, "batch repeated");
-                let told = raw(200, answer.body.into_bytes());
-                match &answer.head {
-                    Some(head) => self.told(told, &answer.event_id, head),
-                    None => told,
-                }
+                self.told_if(raw(200, answer.body.into_bytes()), &answer.event_id, answer.head.as_ref())
             }
             "/api/scans" => {
                 let text = request.body.as_deref().unwrap_or_default();
@@ -215,7 +211,7 @@ impl L1 {
                 let asked = asked.map_err(|error| Error::invalid(error.path, error.message))?;
                 let answer = now(scans::judge_online(app, caller, asked))?;
                 self.reach.hit_if(answer.repeated, "asked twice about one claim");
-                raw(200, answer.body.into_bytes())
+                self.told_if(raw(200, answer.body.into_bytes()), &answer.event_id, answer.head.as_ref())
             }
             _ => {
                 let event = route.strip_prefix("/api/scanning/events/").and_then(|rest| rest.split_once('/'));
@@ -239,6 +235,13 @@ impl L1 {
         let witness = epochs::witness_of(&self.app, event_id, head);
         answer.headers.push((WITNESS_HEADER.into(), witness.to_string()));
         answer
+    }
+
+    fn told_if(&self, answer: Response, event_id: &EventId, head: Option<&Head>) -> Response {
+        match head {
+            Some(head) => self.told(answer, event_id, head),
+            None => answer,
+        }
     }
 
     fn time(&self) -> Result<Response> {

@@ -102,6 +102,29 @@ fn a_witness_of_a_lost_future_begins_a_later_epoch_and_nothing_else_does() {
     assert_eq!(check(&of_second), third, "the other devices of the lost epoch begin no further one");
 }
 
+/// What a device is told comes with the head that it was told under, so that nobody looks again for its witness.
+#[test]
+fn answers_tell_the_head_they_were_made_under() {
+    let world = World::new();
+    world.tickets(&["A"]);
+    let phone = world.phone("p", "main");
+    let now_at = || {
+        let event_id = world.event.clone();
+        now(read(&*world.app.store, &world.owner.organization_id, move |tx| tx.head(&event_id))).unwrap()
+    };
+    let before = now_at();
+    let at = world.app.clock.now();
+    let batch = || phone.upload("b", "s", "A", "valid", at).unwrap();
+    let first = batch();
+    assert_ne!(first.head, Some(before));
+    assert_eq!((first.head, batch().head), (Some(now_at()), None), "a repeat is answered from storage");
+    let polled = now(changes::poll(&world.app, &phone.caller, &world.event, ChangesCommand::default())).unwrap();
+    assert_eq!(polled.head, now_at());
+    let beat = serde_json::json!({ "log_id": "log", "head": 0, "pending": 0, "manifest_version": 1 });
+    let beat = admit_app::devices::heartbeat(&world.app, &phone.caller, serde_json::from_value(beat).unwrap());
+    assert_eq!(now(beat).unwrap().head, now_at());
+}
+
 #[test]
 fn what_changed_since_a_version_applied_to_it_is_the_whole_list() {
     use admit_core::manifest::verify::{Content, Expected, read};
