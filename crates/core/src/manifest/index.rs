@@ -3,6 +3,7 @@
 //! A code is its hash's first 16 bytes; two codes of one event that share them are refused wherever they meet. Tickets
 //! of the same rules share one class. At a million codes: about 70 bytes each, a look-up well under 2 µs.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use sha2::{Digest as _, Sha256};
@@ -124,8 +125,7 @@ impl Index {
     }
     /// Looks a code up.
     pub fn find(&self, hash: &BarcodeHash) -> Option<Found<'_>> {
-        let at = self.prefixes.binary_search(&hash.prefix()).ok()?;
-        self.at(at)
+        self.at(place_of(&self.prefixes, &hash.prefix())?)
     }
     /// A ticket by its id (the first of its codes).
     pub fn by_ticket(&self, ticket_id: &str) -> Option<Found<'_>> {
@@ -156,6 +156,36 @@ impl Index {
         let from = if at == 0 { 0 } else { self.id_ends[at - 1] as usize };
         &self.ids[from..self.id_ends[at] as usize]
     }
+}
+
+/// Guesses before halving takes over. A million hashes need four; codes that crowd together are found all the same.
+const GUESSES: usize = 8;
+
+/// Where a code stands among sorted ones. Hashes are spread evenly, so a code's value says nearly where it stands, and
+/// what stands there says how far off that is: a few reads of memory, where halving a million codes takes a dozen.
+fn place_of(codes: &[Prefix], wanted: &Prefix) -> Option<usize> {
+    let value = |code: &Prefix| u32::from_be_bytes([code[0], code[1], code[2], code[3]]);
+    let codes_within = |values: u32| ((u64::from(values) * codes.len() as u64) >> 32) as usize;
+    let (mut from, mut to) = (0, codes.len());
+    let mut guess = codes_within(value(wanted));
+    for _ in 0..GUESSES {
+        if from == to {
+            return None;
+        }
+        let at = guess.clamp(from, to - 1);
+        match codes[at].cmp(wanted) {
+            Ordering::Equal => return Some(at),
+            Ordering::Less => {
+                from = at + 1;
+                guess = from + codes_within(value(wanted) - value(&codes[at]));
+            }
+            Ordering::Greater => {
+                to = at;
+                guess = at.saturating_sub(1 + codes_within(value(&codes[at]) - value(wanted)));
+            }
+        }
+    }
+    codes[from..to].binary_search(wanted).ok().map(|at| from + at)
 }
 
 /// FNV-1a: only spreads ticket ids over a sorted array; a collision costs one comparison.

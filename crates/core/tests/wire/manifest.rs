@@ -1,6 +1,6 @@
 //! The signed list and the index made of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::event::EventRules;
@@ -219,6 +219,14 @@ fn codes() -> impl Strategy<Value = BTreeMap<u8, (u8, u8)>> {
     prop::collection::btree_map(0_u8..40, (0_u8..12, 0_u8..4), 0..40)
 }
 
+/// Codes as hashes are, spread evenly, among others that crowd together at either end and in between.
+fn crowded() -> impl Strategy<Value = BTreeSet<Prefix>> {
+    let spread = any::<Prefix>();
+    let crowd = (prop::sample::select(vec![0_u8, 1, 127, 128, 254, 255]), any::<u8>(), 0_usize..15)
+        .prop_map(|(of, one, at)| std::array::from_fn(|i| if i == at { one } else { of }));
+    prop::collection::btree_set(prop_oneof![spread, crowd], 0..200)
+}
+
 fn rules_of(class: u8) -> TicketRules {
     TicketRules { entry_limit: u32::from(class), ..ticket_rules() }
 }
@@ -256,6 +264,23 @@ proptest! {
         }
         let streamed = content_hash(whole.iter().map(|found| (found.prefix, found.ticket_id, found.rules)));
         prop_assert_eq!(streamed, whole.content_hash(), "the server's half agrees");
+    }
+
+    /// However unevenly hashes lie: each code leads to its own ticket, and none that is not listed to another's.
+    #[test]
+    fn every_code_is_found_and_no_other(codes in crowded(), others in crowded()) {
+        let rules = ticket_rules();
+        let names: Vec<_> = codes.iter().map(|prefix| format!("{prefix:?}")).collect();
+        let index = Index::from_records(codes.iter().zip(&names).map(|(prefix, name)| (*prefix, name.as_str(), &rules))).unwrap();
+        let neighbours = codes.iter().flat_map(|prefix| {
+            let value = u128::from_be_bytes(*prefix);
+            [value.wrapping_sub(1), value, value.wrapping_add(1)].map(u128::to_be_bytes)
+        });
+        for prefix in neighbours.chain(others) {
+            let hash: [u8; 32] = std::array::from_fn(|at| *prefix.get(at).unwrap_or(&7));
+            let found = index.find(&BarcodeHash(hash)).map(|found| found.ticket_id.to_owned());
+            prop_assert_eq!(found, codes.contains(&prefix).then(|| format!("{prefix:?}")));
+        }
     }
 
     /// Whatever is on the line, reading says yes or no, and never stops the program.
