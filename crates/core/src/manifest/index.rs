@@ -158,7 +158,7 @@ impl Index {
     }
 }
 
-/// Guesses before halving takes over. A million hashes need four; codes that crowd together are found all the same.
+/// Guesses before halving takes over. A million hashes need four or five; codes that crowd together are halved then.
 const GUESSES: usize = 8;
 
 /// Where a code stands among sorted ones. Hashes are spread evenly, so a code's value says nearly where it stands, and
