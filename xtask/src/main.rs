@@ -1,7 +1,7 @@
 //! The project's own commands. `make` is the door, this is the room behind it.
 //!
 //! Reading order: `exec` starts programs, `stamp` remembers inputs, `setup` installs what a machine lacks,
-//! `wasm` and `web` build the browser's half, `conformance` knows which test proves what, `tidy` holds the laws a compiler cannot, `contract` asks the served
+//! `wasm` and `web` build the browser's half, `product` the rest of it, `conformance` knows which test proves what, `tidy` holds the laws a compiler cannot, `contract` asks the served
 //! binary what its document promises, `suite` runs everything, `bench` measures, `fuzz` looks for bytes that break a reader, `night` for seeds that break a promise.
 
 mod exec;
@@ -9,6 +9,7 @@ mod stamp;
 mod setup;
 mod wasm;
 mod web;
+mod product;
 mod conformance;
 mod tidy;
 mod contract;
@@ -59,9 +60,10 @@ fn run(command: &str, args: &[String]) -> Result<()> {
         "web" => web::build(),
         "build" => build(),
         "demo" => {
-            build()?;
+            browsers_half()?;
+            product::build()?;
             // The demo takes this process's place, so that Ctrl-C and signals reach the server and nobody else.
-            Err(exec::command(exec::root().join("target/release/admit")).arg("demo").args(args).exec().into())
+            Err(exec::command(product::binary()).arg("demo").args(args).exec().into())
         }
         "check" => suite::check(),
         "tidy" => tidy::run(),
@@ -82,8 +84,12 @@ fn run(command: &str, args: &[String]) -> Result<()> {
     }
 }
 
-fn build() -> Result<()> {
+fn browsers_half() -> Result<()> {
     wasm::build(false)?;
-    web::build()?;
+    web::build()
+}
+
+fn build() -> Result<()> {
+    browsers_half()?;
     exec::run(exec::cargo().args(["build", "--release", "--locked", "-p", "admit"]))
 }

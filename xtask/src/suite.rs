@@ -6,6 +6,7 @@ mod tally;
 use crate::conformance::{self, CargoLines, Results};
 use crate::contract;
 use crate::exec;
+use crate::product::{PACKAGES, PROFILE, binary, built};
 use crate::setup;
 use crate::tidy;
 use crate::wasm;
@@ -54,11 +55,6 @@ impl Depth {
     }
 }
 
-/// One profile for all that is built here, so that every crate is built once; see `.cargo/config.toml`.
-const PROFILE: &str = "proof";
-/// crates/wasm is for another machine, and this crate is built already, in the profile that runs it.
-const PRODUCT: [&str; 5] = ["--workspace", "--exclude", "admit-wasm", "--exclude", "xtask"];
-
 struct Run {
     tally: Tally,
     results: Results,
@@ -76,7 +72,7 @@ pub fn setup() -> Result<()> {
     wasm::toolchain().map(drop)
 }
 
-/// The quick look before a commit, in the profile that the editor builds in anyway.
+/// The quick look before a commit.
 pub fn check() -> Result<()> {
     let mut run = Run::new(Depth::Gate);
     let outcome = (|| {
@@ -84,7 +80,7 @@ pub fn check() -> Result<()> {
         run.step("tidy", |_| tidy::run())?;
         run.step("wasm and web", |_| wasm::build(false).and_then(|()| web::build()))?;
         run.step("types of the web code", |_| exec::run(web::npm().args(["run", "--silent", "check"])))?;
-        run.step("clippy", |_| clippy(&["--workspace", "--exclude", "admit-wasm"], "dev"))
+        run.step("clippy", |_| clippy())
     })();
     run.times();
     outcome
@@ -114,26 +110,22 @@ impl Run {
         self.step("setup", |_| setup())?;
         self.step("format", |_| format())?;
         self.step("tidy", |_| tidy::run())?;
-        self.step("tests of the commands", |run| run.cargo_test(&["--locked", "-p", "xtask"], &[]))?;
         self.step("wasm and web", |_| wasm::build(false).and_then(|()| web::build()))?;
         self.step("wasm that runs the vectors", |_| wasm::build_vectors())?;
         self.step("types of the web code", |_| exec::run(web::npm().args(["run", "--silent", "check"])))?;
         self.step("web unit tests", |run| run.vitest("test", &[]))?;
-        self.step("clippy", |_| {
-            clippy(&["-p", "xtask"], "dev")?;
-            clippy(&PRODUCT, PROFILE)
-        })?;
+        self.step("clippy", |_| clippy())?;
         // All targets in one go: building the binary by itself would choose other features and build half of it again.
         self.step("build", |_| {
-            exec::run(exec::cargo().args(["build", "--locked", "--profile", PROFILE, "--all-targets"]).args(PRODUCT))
+            exec::run(exec::cargo().args(["build", "--locked", "--profile", PROFILE, "--all-targets"]).args(PACKAGES))
         })?;
         self.step("Rust tests", |run| {
-            run.cargo_test(&[&["--locked", "--profile", PROFILE, "--no-fail-fast"], &PRODUCT[..]].concat(), &[])
+            run.cargo_test(&[&["--locked", "--profile", PROFILE, "--no-fail-fast"], &PACKAGES[..]].concat(), &[])
         })?;
         // The same selection of packages: a smaller one would choose other features and build all of it again.
         self.step("use cases on PostgreSQL, HTTP on PostgreSQL and Redis", |run| {
             let these = ["--locked", "--profile", PROFILE, "--no-fail-fast", "--test", "it"];
-            run.cargo_test(&[&these[..], &PRODUCT[..]].concat(), &[("ADMIT_TEST_STORE", "postgres")])
+            run.cargo_test(&[&these[..], &PACKAGES[..]].concat(), &[("ADMIT_TEST_STORE", "postgres")])
         })?;
         self.step("webhooks as the official library signs them", |run| {
             contract::webhooks(&binary())?;
@@ -250,9 +242,9 @@ fn format() -> Result<()> {
     exec::run(exec::cargo().args(["fmt", "--all", "--check"])).context("`cargo fmt` puts this right")
 }
 
-fn clippy(packages: &[&str], profile: &str) -> Result<()> {
+fn clippy() -> Result<()> {
     let mut command = exec::cargo();
-    command.args(["clippy", "--locked", "--all-targets", "--profile", profile]).args(packages);
+    command.args(["clippy", "--locked", "--all-targets", "--profile", PROFILE]).args(PACKAGES);
     command.args(["--", "-D", "warnings"]);
     exec::run(&mut command)
 }
@@ -274,12 +266,4 @@ fn programs(args: &[&str]) -> Result<BTreeMap<String, String>> {
         }
     }
     Ok(found)
-}
-
-fn binary() -> String {
-    built("admit")
-}
-
-fn built(program: &str) -> String {
-    exec::root().join("target").join(PROFILE).join(program).display().to_string()
 }

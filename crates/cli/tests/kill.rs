@@ -6,7 +6,6 @@ mod serving;
 mod signed;
 mod hammer;
 
-use reqwest::Client;
 use tokio::time::Instant;
 
 use hammer::{Hammer, hammer, life};
@@ -24,7 +23,7 @@ async fn no_acknowledged_scan_is_missing_however_often_the_server_is_killed() {
     println!("{kills} kills, ADMIT_SEED={seed}");
     let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let folder = Folder::new("kill");
-    let client = Client::builder().no_proxy().build().unwrap();
+    let client = admit_server::adapters::http_client::builder().no_proxy().build().unwrap();
     let mut server = Server::start(&folder.0).await;
     let mut devices = Vec::new();
     for n in 0..DEVICES {

@@ -67,7 +67,10 @@ async fn a_crowd_comes_to_the_demo() {
     let server = Server::start_with(&folder.0, &[("ADMIT_DEMO_CROWD", "true".into())]).await;
     let event = server.told["event_id"].as_str().unwrap();
     let inside = || async {
-        let asked = reqwest::Client::new().get(format!("{}/api/events/{event}/occupancy", server.url()));
+        let asked = admit_server::adapters::http_client::builder()
+            .build()
+            .unwrap()
+            .get(format!("{}/api/events/{event}/occupancy", server.url()));
         let answer = asked.bearer_auth(server.told["api_token"].as_str().unwrap()).send().await.unwrap();
         serde_json::from_slice::<Value>(&answer.bytes().await.unwrap()).unwrap()["entered"].as_u64().unwrap()
     };

@@ -207,7 +207,7 @@ async fn two_nodes_under_load_keep_every_acknowledged_scan_once() {
     .await
     .unwrap();
     let (database, seeded, barcodes) = seeded(server).await;
-    let client = Client::builder().no_proxy().build().unwrap();
+    let client = admit_server::adapters::http_client::builder().no_proxy().build().unwrap();
     let mut first = Node::start(&database, &redis.url(), &client).await;
     let second = Node::start(&database, &redis.url(), &client).await;
     let senders = pair(&client, &second.url(), &seeded, barcodes).await;

@@ -51,7 +51,7 @@ impl Admit {
         said(&add).await;
         let token = said(&["token", "create", "--data-dir", &data, "--email", EMAIL]).await;
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let client = Client::builder().no_proxy().build().unwrap();
+        let client = admit_server::adapters::http_client::builder().no_proxy().build().unwrap();
         let (event, endpoint) = (String::new(), Value::Null);
         let mut admit = Self { folder, port, client, token: token.trim().to_owned(), event, endpoint, child: None };
         admit.up().await;

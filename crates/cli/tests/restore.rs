@@ -27,7 +27,7 @@ struct Phone {
 
 impl Phone {
     async fn paired(server: &Server) -> Self {
-        let client = Client::builder().no_proxy().build().unwrap();
+        let client = admit_server::adapters::http_client::builder().no_proxy().build().unwrap();
         let (paired, barcodes) = server.pair(&client, "phone").await;
         Self { client, log: Log::new(paired, "phone"), scans: vec![], witness: String::new(), barcodes }
     }

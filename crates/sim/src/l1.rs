@@ -190,7 +190,7 @@ impl L1 {
                 }
             }),
         };
-        debug_assert_eq!(home::FIRST_EPOCH.restored_at_ms, now_ms - 1_000, "it began before the world");
+        assert_eq!(home::FIRST_EPOCH.restored_at_ms, now_ms - 1_000, "it began before the world");
         let home = (place.build)(hooks).unwrap_or_else(|error| panic!("the store does not open: {error}"));
         let app = process(home.store(), &machine);
         let mut server = Self {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use admit_app::error::{Error, Result};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
@@ -77,7 +77,7 @@ fn without(url: &str, name: &str) -> (String, Option<String>) {
 }
 
 fn client(checked: bool, root_certificates: Option<&str>) -> Result<ClientConfig> {
-    let provider = Arc::new(aws_lc_rs::default_provider());
+    let provider = Arc::new(ring::default_provider());
     let wrong = |why: String| Error::invalid("DATABASE_URL", why);
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions();
     let builder = builder.map_err(|error| Error::Bug(format!("preparing TLS: {error}")))?;

@@ -59,7 +59,7 @@ impl Relay {
         if !matches!(self.endpoint.scheme(), "http" | "https") {
             bail!("--endpoint must be an address that begins with https:// or http://");
         }
-        let client = Client::builder()
+        let client = admit_server::adapters::http_client::builder()
             .timeout(Duration::from_millis(RELAY_MESSAGE_MS))
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(concat!("admit-relay/", env!("CARGO_PKG_VERSION")))

@@ -66,7 +66,7 @@ fn stop(mut child: Child) {
 }
 
 async fn get(told: &Value, path: &str) -> Value {
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let client = admit_server::adapters::http_client::builder().no_proxy().build().unwrap();
     let url = format!("{}{path}", told["url"].as_str().unwrap());
     let answer = client.get(url).bearer_auth(told["api_token"].as_str().unwrap()).send().await.unwrap();
     assert_eq!(answer.status(), 200);

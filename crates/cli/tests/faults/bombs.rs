@@ -2,7 +2,6 @@
 
 use std::process::Command;
 
-use reqwest::Client;
 use serde_json::Value;
 
 use crate::hammer::Hammer;
@@ -55,7 +54,7 @@ fn peak(pid: u32) -> u64 {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_gigabyte_in_a_small_body_is_413_and_takes_no_memory() {
     let folder = Folder::new("bombs");
-    let client = Client::builder().no_proxy().build().unwrap();
+    let client = admit_server::adapters::http_client::builder().no_proxy().build().unwrap();
     let server = Server::start(&folder.0).await;
     let mut device = Hammer::pair(&client, &server, 0).await;
     assert!(device.send(&client, &server.url()).await);
@@ -89,7 +88,7 @@ async fn a_gigabyte_in_a_small_body_is_413_and_takes_no_memory() {
 async fn a_body_of_tiny_things_is_refused_before_it_grows() {
     const SENT: usize = 15 * 1024 * 1024;
     let folder = Folder::new("tiny");
-    let client = Client::builder().no_proxy().build().unwrap();
+    let client = admit_server::adapters::http_client::builder().no_proxy().build().unwrap();
     let server = Server::start(&folder.0).await;
     let mut device = Hammer::pair(&client, &server, 0).await;
     assert!(device.send(&client, &server.url()).await);

@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use reqwest::Client;
 use tokio::process::Command;
 
 use crate::hammer::Hammer;
@@ -13,7 +12,7 @@ use crate::serving::{Folder, Server, in_order};
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_an_io_error_at_a_commit_nothing_is_acknowledged_the_process_ends_and_the_next_one_goes_on() {
     let folder = Folder::new("broken");
-    let client = Client::builder().no_proxy().build().unwrap();
+    let client = admit_server::adapters::http_client::builder().no_proxy().build().unwrap();
     // The system says so by a signal too, which would end the process by itself: it is not heard. The log is a file as
     // well: that nothing more can be written there either must stop nobody.
     std::fs::create_dir_all(&folder.0).unwrap();

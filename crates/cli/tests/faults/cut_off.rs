@@ -3,7 +3,6 @@
 
 use admit_store_postgres::testing;
 use futures_util::future::join_all;
-use reqwest::Client;
 use tokio::task::block_in_place;
 
 use crate::between::Between;
@@ -28,7 +27,7 @@ fn stored_once(address: &str, scans: u64) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_batch_whose_commit_was_never_answered_is_not_acknowledged_and_its_repeat_is_stored_once() {
     let folder = Folder::new("cut-off");
-    let client = Client::builder().no_proxy().build().unwrap();
+    let client = admit_server::adapters::http_client::builder().no_proxy().build().unwrap();
     let (postgres, address) = block_in_place(|| {
         let postgres = testing::Server::start(true);
         let address = postgres.database();

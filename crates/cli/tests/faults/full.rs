@@ -4,7 +4,6 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use reqwest::Client;
 
 use crate::disk::Disk;
 use crate::hammer::Hammer;
@@ -24,7 +23,7 @@ fn fill(path: &Path) {
 async fn on_a_full_disk_whole_batches_are_refused_reads_work_and_it_goes_on_by_itself_once_there_is_room() {
     let folder = Folder::new("full");
     let Some(disk) = Disk::of_memory(folder.0.clone(), MEGABYTES) else { return };
-    let client = Client::builder().no_proxy().build().unwrap();
+    let client = admit_server::adapters::http_client::builder().no_proxy().build().unwrap();
     let server = Server::start(&disk.at.join("data")).await;
     let url = server.url();
     let mut device = Hammer::pair(&client, &server, 0).await;

@@ -2,7 +2,6 @@
 //! immediate stop, by one that only waits for nobody. `ADMIT_KILLS` says how often; 3 without it.
 
 use admit_store_postgres::testing;
-use reqwest::Client;
 use tokio::task::block_in_place;
 use tokio::time::Instant;
 
@@ -41,7 +40,7 @@ async fn no_acknowledged_scan_is_missing_however_often_postgresql_is_killed() {
     println!("{kills} kills, ADMIT_SEED={seed}");
     let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let folder = Folder::new("killed-postgres");
-    let client = Client::builder().no_proxy().build().unwrap();
+    let client = admit_server::adapters::http_client::builder().no_proxy().build().unwrap();
     let (postgres, address) = block_in_place(|| {
         let postgres = testing::Server::start(true);
         let address = postgres.database();

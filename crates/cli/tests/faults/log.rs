@@ -4,7 +4,7 @@
 use std::process::Stdio;
 
 use admit_store_postgres::testing;
-use reqwest::{Client, Method};
+use reqwest::Method;
 use serde_json::json;
 use tokio::process::Command;
 use tokio::task::block_in_place;
@@ -39,7 +39,7 @@ async fn no_name_of_a_guest_reaches_the_log_whatever_it_is() {
     let settings = [("RUST_LOG", "debug"), ("SMTP_URL", "smtp://127.0.0.1:1"), ("SMTP_FROM", "door@club.example")];
     let settings = settings.map(|(name, value)| (name, value.to_owned()));
     let server = Server::start_by(command, &folder.0, &settings).await;
-    let client = Client::builder().no_proxy().build().unwrap();
+    let client = admit_server::adapters::http_client::builder().no_proxy().build().unwrap();
     let (event, key) = (server.told["event_id"].as_str().unwrap(), server.told["api_token"].as_str().unwrap());
     let guests = format!("{}/api/events/{event}/guests", server.url());
     let ask = |method: Method, url: &str| client.request(method, url).bearer_auth(key);

@@ -3,7 +3,6 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use reqwest::Client;
 use tokio::process::{Child, Command};
 
 use crate::hammer::Hammer;
@@ -27,7 +26,7 @@ async fn stops_in_good_order(mut child: Child) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_whose_log_takes_nothing_serves_and_stops_in_good_order() {
     let folder = Folder::new("mute");
-    let client = Client::builder().no_proxy().build().unwrap();
+    let client = admit_server::adapters::http_client::builder().no_proxy().build().unwrap();
     let server = Server::start_by(mute(), &folder.0, &[("RUST_LOG", "debug".to_owned())]).await;
     let mut device = Hammer::pair(&client, &server, 0).await;
     assert!(device.send(&client, &server.url()).await);

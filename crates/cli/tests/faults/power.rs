@@ -4,7 +4,6 @@
 
 use std::path::Path;
 
-use reqwest::Client;
 use rusqlite::Connection;
 use tokio::time::Instant;
 
@@ -44,7 +43,7 @@ async fn no_acknowledged_scan_is_missing_after_the_power_went_out() {
     let image = |n: u64| folder.0.join(format!("disk-{n}.img"));
     cut::new_image(&image(0), 512);
     let Some(mut disk) = Disk::of_image(folder.0.join("mounted-0"), &image(0)) else { return };
-    let client = Client::builder().no_proxy().build().unwrap();
+    let client = admit_server::adapters::http_client::builder().no_proxy().build().unwrap();
     let mut server = Server::start(&disk.at.join("data")).await;
     let mut devices = Vec::new();
     for n in 0..DEVICES {

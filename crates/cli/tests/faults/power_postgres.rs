@@ -5,7 +5,6 @@
 use std::path::Path;
 
 use admit_store_postgres::testing;
-use reqwest::Client;
 use tokio::task::block_in_place;
 use tokio::time::Instant;
 use tokio_postgres::NoTls;
@@ -95,7 +94,7 @@ async fn no_acknowledged_scan_is_missing_after_the_power_went_out_under_postgres
     // Always the same place: the databases are where they were.
     let mounted = folder.0.join("mounted");
     let Some(mut disk) = Disk::of_image(mounted.clone(), &image(0)) else { return };
-    let client = Client::builder().no_proxy().build().unwrap();
+    let client = admit_server::adapters::http_client::builder().no_proxy().build().unwrap();
     let databases = block_in_place(|| Databases::make(&disk.at));
     let mut server = database::serve(&client, &databases.address, None, &folder.0.join("server")).await;
     let mut devices = Vec::new();

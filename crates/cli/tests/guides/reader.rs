@@ -140,7 +140,7 @@ impl Office {
     /// An address that was free a moment ago.
     pub fn new() -> Self {
         let listen = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-        let client = Client::builder().no_proxy().build().unwrap();
+        let client = admit_server::adapters::http_client::builder().no_proxy().build().unwrap();
         Self { url: format!("http://{listen}"), listen, client, token: String::new() }
     }
     pub fn acts_with(&mut self, token: &str) {

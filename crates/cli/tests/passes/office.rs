@@ -99,7 +99,7 @@ impl Office {
             }
         };
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let client = Client::builder().no_proxy().build().unwrap();
+        let client = admit_server::adapters::http_client::builder().no_proxy().build().unwrap();
         let (child, started) = (Mutex::new(None), Instant::now());
         let (key, event, sink) = (String::new(), String::new(), Sink::start(&[]));
         let mut office = Self { kept, folder, port, client, key, event, sink, child, started, superuser };

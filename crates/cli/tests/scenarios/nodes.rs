@@ -64,7 +64,7 @@ impl Venue {
             nodes: Vec::new(),
             database,
             syncs_per_minute,
-            client: Client::builder().no_proxy().build().unwrap(),
+            client: admit_server::adapters::http_client::builder().no_proxy().build().unwrap(),
             token,
             event_id,
             proxy: Proxy::start(Vec::new(), 0).await,

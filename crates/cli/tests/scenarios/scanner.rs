@@ -47,7 +47,8 @@ impl Scanner {
     pub fn new(url: &str, seed: u64, wall_off_ms: i64) -> Self {
         let (done, answers) = unbounded_channel();
         // A connection a request: each meets its own fate.
-        let client = Client::builder().no_proxy().pool_max_idle_per_host(0).build().unwrap();
+        let client =
+            admit_server::adapters::http_client::builder().no_proxy().pool_max_idle_per_host(0).build().unwrap();
         let mut scanner = Self {
             engine: Engine::new(),
             client,

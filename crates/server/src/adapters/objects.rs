@@ -14,6 +14,7 @@ use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{ClientOptions, Error, ObjectStore, ObjectStoreExt, RetryConfig};
 
+use crate::adapters::http_client::install_crypto;
 use crate::config::{Bucket, ObjectsPlace};
 
 /// An opened place.
@@ -69,6 +70,7 @@ fn s3(bucket: &Bucket) -> Result<object_store::aws::AmazonS3, Error> {
         .with_timeout(Duration::from_millis(OBJECTS_MS))
         .with_connect_timeout(Duration::from_secs(5))
         .with_content_type_for_suffix("png", "image/png");
+    install_crypto();
     let mut builder =
         AmazonS3Builder::from_env().with_bucket_name(&bucket.name).with_client_options(client).with_retry(retry);
     if let Some((id, secret)) = &bucket.key {

@@ -53,7 +53,11 @@ impl TestServer {
         let home = org(&state, "home").await;
         let other = org(&state, "other").await;
         let url = serve(&state).await;
-        let client = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+        let client = admit_server::adapters::http_client::builder()
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .unwrap();
         Self { url, client, state, home, other, place }
     }
 

@@ -51,7 +51,7 @@ impl Listed {
 impl Office {
     /// Nothing is asked yet.
     pub fn new(server: &str, token: &str) -> anyhow::Result<Self> {
-        let client = Client::builder().build()?;
+        let client = admit_server::adapters::http_client::builder().build()?;
         Ok(Self { client, server: server.trim_end_matches('/').to_owned(), token: token.to_owned() })
     }
 
