@@ -4,7 +4,6 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-
 use crate::disk::Disk;
 use crate::hammer::Hammer;
 use crate::serving::{Folder, Server, in_order};
