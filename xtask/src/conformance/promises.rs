@@ -1,4 +1,5 @@
-//! `docs/faults.md` and the promises of the README: each fault and each promise names the tests that show it.
+//! `docs/faults.md` and `docs/promises.md`: each fault and each promise names the tests that show it. The README keeps a
+//! line of each promise and links the page.
 
 use super::named::Named;
 use super::table::{Proof, Row, cells};
@@ -6,12 +7,18 @@ use std::collections::BTreeSet;
 
 /// The faults and bad inputs, a row each.
 pub const FAULTS: &str = "docs/faults.md";
-/// The page with the promises.
+/// The promises and their tests.
+pub const PROMISES: &str = "docs/promises.md";
+/// Where a reader meets the promises first.
 pub const README: &str = "README.md";
-/// The part of the README that promises.
-const HEADING: &str = "## What Admit promises";
+/// The part of `docs/promises.md` that promises.
+const HEADING: &str = "# What Admit promises";
+/// The part of the README that has a line of each promise.
+const README_HEADING: &str = "## What Admit promises";
+/// From `docs/promises.md` to the root, at which the paths of tests begin.
+const TO_ROOT: &str = "../";
 const FAULT_ROWS: usize = 40;
-const PROMISES: usize = 8;
+const PROMISE_ROWS: usize = 8;
 /// What stands where a test is missing, with its reason.
 const OPEN: [&str; 2] = ["not built yet: ", "not proven yet: "];
 
@@ -28,10 +35,44 @@ pub fn faults(text: &str, read: &dyn Fn(&str) -> Option<String>) -> (Vec<Row>, V
     (rows, found)
 }
 
-/// The promises of the README, and what is wrong with them.
+/// The promises of `docs/promises.md`, and what is wrong with them.
 pub fn promises(text: &str, read: &dyn Fn(&str) -> Option<String>) -> (Vec<Row>, Vec<(usize, String)>) {
+    let (mut rows, mut found) = (Vec::new(), Vec::new());
+    for (line, item) in items(text, HEADING) {
+        let number = item.split_once(". ").map_or("", |(number, _)| number);
+        let mut tests = links(&item);
+        for test in &mut tests {
+            match test.path.strip_prefix(TO_ROOT) {
+                Some(path) => test.path = path.to_owned(),
+                None => found.push((line, format!("the link to {} leads nowhere: begin it with {TO_ROOT}", test.path))),
+            }
+        }
+        if tests.is_empty() && !item.contains(OPEN[1]) {
+            found.push((line, format!("promise {number} names no test: [`name`](file), or `{}why`", OPEN[1])));
+        }
+        rows.push(Row { line, reference: format!("promise {number}"), proof: Proof::Tests, tests });
+    }
+    checked(&rows, ("promise", PROMISE_ROWS), read, &mut found);
+    (rows, found)
+}
+
+/// What is wrong with the README: it has a line of each promise, and links the page with their tests.
+pub fn readme(text: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    if !text.contains(&format!("]({PROMISES})")) {
+        found.push((0, format!("does not link {PROMISES}: a promise stands beside its tests")));
+    }
+    let has =
+        |number: &usize| items(text, README_HEADING).iter().any(|(_, item)| item.starts_with(&format!("{number}. ")));
+    let gone = (1..=PROMISE_ROWS).filter(|number| !has(number));
+    found.extend(gone.map(|number| (0, format!("promise {number} has no line under `{README_HEADING}`"))));
+    found
+}
+
+/// The numbered items under a heading, each with its line.
+fn items(text: &str, heading: &str) -> Vec<(usize, String)> {
     let mut items: Vec<(usize, String)> = Vec::new();
-    let section = text.lines().enumerate().skip_while(|(_, line)| *line != HEADING).skip(1);
+    let section = text.lines().enumerate().skip_while(|(_, line)| *line != heading).skip(1);
     for (index, line) in section.take_while(|(_, line)| !line.starts_with("## ")) {
         match (line.split_once(". "), items.last_mut()) {
             (Some((number, _)), _) if number.parse::<usize>().is_ok() => items.push((index + 1, line.to_owned())),
@@ -43,17 +84,7 @@ pub fn promises(text: &str, read: &dyn Fn(&str) -> Option<String>) -> (Vec<Row>,
             _ => {}
         }
     }
-    let (mut rows, mut found) = (Vec::new(), Vec::new());
-    for (line, item) in items {
-        let number = item.split_once(". ").map_or("", |(number, _)| number);
-        let tests = links(&item);
-        if tests.is_empty() && !item.contains(OPEN[1]) {
-            found.push((line, format!("promise {number} names no test: [`name`](file), or `{}why`", OPEN[1])));
-        }
-        rows.push(Row { line, reference: format!("promise {number}"), proof: Proof::Tests, tests });
-    }
-    checked(&rows, ("promise", PROMISES), read, &mut found);
-    (rows, found)
+    items
 }
 
 /// That each number is there once, and each test in its file.
@@ -155,17 +186,31 @@ mod tests {
     #[test]
     fn every_promise_links_a_test_that_is_there() {
         let item = |n: usize, link: &str| format!("{n}. A promise.\n   {link}\n");
-        let good = "[`it_holds`](a.rs),\n   [`it holds:\n   always`](web/a.test.ts)";
+        let good = "[`it_holds`](../a.rs),\n   [`it holds:\n   always`](../web/a.test.ts)";
         let whole = |eighth: &str| {
-            let items: String = (1..PROMISES).map(|n| item(n, good)).collect();
-            format!("# Head\n\n1. No promise.\n\n{HEADING}\n\n{items}{}\n## Next\n\n9. No promise.\n", item(8, eighth))
+            let items: String = (1..PROMISE_ROWS).map(|n| item(n, good)).collect();
+            format!("1. No promise.\n\n{HEADING}\n\n{items}{}\n## Next\n\n9. No promise.\n", item(8, eighth))
         };
         let wrong = |text: &str| promises(text, &read).1.into_iter().map(|(_, why)| why).collect::<Vec<_>>();
         assert_eq!(wrong(&whole(good)), [""; 0]);
         assert_eq!(promises(&whole(good), &read).0[7].tests.len(), 2);
         assert_eq!(wrong(&whole("not proven yet: no such phone here")), [""; 0]);
-        assert_eq!(wrong(&whole("[`it_fell`](a.rs)")), ["there is no test `it_fell` in a.rs"]);
-        assert_eq!(wrong(&whole("[the tests](a.rs)")).len(), 1);
-        assert_eq!(wrong("# Head\n").len(), PROMISES);
+        assert_eq!(wrong(&whole("[`it_fell`](../a.rs)")), ["there is no test `it_fell` in a.rs"]);
+        assert_eq!(wrong(&whole("[`it_holds`](a.rs)")), ["the link to a.rs leads nowhere: begin it with ../"]);
+        assert_eq!(wrong(&whole("[the tests](../a.rs)")).len(), 1);
+        assert_eq!(wrong("# Head\n").len(), PROMISE_ROWS);
+    }
+
+    #[test]
+    fn the_readme_has_every_promise_and_links_their_page() {
+        let items: String = (1..=PROMISE_ROWS).map(|n| format!("{n}. A promise.\n")).collect();
+        let good =
+            format!("# Head\n\n{README_HEADING}\n\n{items}\n[Tests](docs/promises.md)\n\n## Next\n\n1. No promise.\n");
+        let wrong = |text: &str| readme(text).into_iter().map(|(_, why)| why).collect::<Vec<_>>();
+        assert_eq!(wrong(&good), [""; 0]);
+        let unlinked = good.replace("docs/promises.md", "docs/faults.md");
+        assert_eq!(wrong(&unlinked), ["does not link docs/promises.md: a promise stands beside its tests"]);
+        let lost = good.replace("8. A promise.\n", "");
+        assert_eq!(wrong(&lost), ["promise 8 has no line under `## What Admit promises`"]);
     }
 }
