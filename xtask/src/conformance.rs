@@ -1,11 +1,12 @@
 //! `docs/conformance.md`: every section, invariant, table row and edge case of the two protocol documents, with the
 //! test that proves it. The rows are kept by hand, their last column comes from the last test run.
 //!
-//! A row without a test, a decision or a "later" fails the build, and so does a test that is named and doesn't exist. The
-//! same is true of `docs/faults.md` and of `docs/promises.md`, which the README must link.
+//! A row without a test, a figure, a decision or a "later" fails the build, and so does a test or a figure that is named and
+//! doesn't exist. The same is true of `docs/faults.md` and of `docs/promises.md`, which the README must link.
 
 mod named;
 mod table;
+mod figures;
 mod promises;
 mod results;
 
@@ -38,6 +39,7 @@ const STEPS: usize = 29;
 /// What is wrong with the list: (line, what to do about it). `read` gives a file of the repository by its path.
 pub fn faults(text: &str, read: &dyn Fn(&str) -> Option<String>) -> Vec<(usize, String)> {
     let (table, mut found) = Table::read(text);
+    let measured = read(figures::FIGURES).map(|page| figures::read(&page).0).unwrap_or_default();
     let mut seen = BTreeSet::new();
     for row in &table.rows {
         if !seen.insert(row.reference.as_str()) {
@@ -48,6 +50,9 @@ pub fn faults(text: &str, read: &dyn Fn(&str) -> Option<String>) -> Vec<(usize, 
                 found.push((row.line, why));
             }
         }
+        let unknown = row.figures.iter().filter(|figure| !measured.contains_key(*figure));
+        found
+            .extend(unknown.map(|figure| (row.line, format!("there is no figure `{figure}` in {}", figures::FIGURES))));
     }
     found.extend(missing_sections(&table.rows).into_iter().map(|name| (0, format!("{name} has no row"))));
     let unproven = table.rows.iter().filter(|row| row.proof == Proof::Unproven).count();
@@ -79,8 +84,11 @@ fn missing_sections(rows: &[Row]) -> Vec<String> {
 
 /// What is wrong with all the pages: (page, line, what to do about it).
 pub fn all_faults(read: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, usize, String)> {
-    let pages: [(&'static str, Check); 4] = [
+    let pages: [(&'static str, Check); 5] = [
         (LIST, |text, read| faults(text, read)),
+        (figures::FIGURES, |text, read| {
+            figures::faults(text, &read(LIST).map(|list| Table::read(&list).0.rows).unwrap_or_default())
+        }),
         (promises::FAULTS, |text, read| promises::faults(text, read).1),
         (promises::PROMISES, |text, read| promises::promises(text, read).1),
         (promises::README, |text, _| promises::readme(text)),
@@ -204,6 +212,20 @@ mod tests {
         }
         for row in ["| S1 §1.1 b | says | D16 | decided | |\n", "| S1 §1.1 b | says | | later: issue 4 | |\n"] {
             assert_eq!(messages(&whole(0, row)), Vec::<String>::new(), "{row}");
+        }
+    }
+
+    #[test]
+    fn a_figure_that_is_not_there_is_found() {
+        let list = whole(0, "| S1 §1.1 b | says | | measured: ingest, 50 of v1 | |\n");
+        let page = "| ingest, 50 of v1 | 6 scans/s | 2 s | two cores | `make bench` |\n";
+        let with = |page: &'static str| {
+            move |path: &str| if path == figures::FIGURES { Some(page.to_owned()) } else { read(path) }
+        };
+        assert_eq!(faults(&list, &with(page)), []);
+        for page in ["", "| ingest, 50 of v2 | 6 scans/s | 2 s | two cores | `make bench` |\n"] {
+            let found: Vec<_> = faults(&list, &with(page)).into_iter().map(|(_, why)| why).collect();
+            assert_eq!(found, ["there is no figure `ingest, 50 of v1` in docs/figures.md"]);
         }
     }
 

@@ -31,7 +31,7 @@ cargo xtask <command>
   demo [...]     build, then `admit demo` with the arguments that follow
   check          the quick look before a commit: format, tidy, clippy, types of the web code
   tidy           the laws of the house that a compiler does not know
-  conformance    the list of what S1 and S2 ask for, checked and counted, and the faults and promises (docs/promises.md); --write puts the last run's results into it
+  conformance    the list of what S1 and S2 ask for, checked and counted, and the faults, promises and figures; --write puts the last run's results into it
   contract       a served binary against its own OpenAPI document: [--examples N] [--only REGEX]
   webhooks       a served binary takes what the official Standard Webhooks library for Python signs
   test           everything that must hold before a change lands

@@ -50,7 +50,13 @@ pub fn promises(text: &str, read: &dyn Fn(&str) -> Option<String>) -> (Vec<Row>,
         if tests.is_empty() && !item.contains(OPEN[1]) {
             found.push((line, format!("promise {number} names no test: [`name`](file), or `{}why`", OPEN[1])));
         }
-        rows.push(Row { line, reference: format!("promise {number}"), proof: Proof::Tests, tests });
+        rows.push(Row {
+            line,
+            reference: format!("promise {number}"),
+            proof: Proof::Tests,
+            tests,
+            figures: Vec::new(),
+        });
     }
     checked(&rows, ("promise", PROMISE_ROWS), read, &mut found);
     (rows, found)
@@ -127,7 +133,7 @@ fn fault(line: usize, text: &str) -> Result<Row, String> {
             None => return Err(format!("fault {number} needs a test, or `{}why`", OPEN[0])),
         }
     }
-    Ok(Row { line, reference: format!("fault {number}"), proof: Proof::Tests, tests })
+    Ok(Row { line, reference: format!("fault {number}"), proof: Proof::Tests, tests, figures: Vec::new() })
 }
 
 /// The tests linked as ``[`name`](file)``.

@@ -9,6 +9,18 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
+/// Of what kind a row can be, and whether the kind is told where no row is of it.
+const KINDS: [(&str, bool); 8] = [
+    ("proven by tests", true),
+    ("measured", true),
+    ("decided otherwise", true),
+    ("later", false),
+    ("unproven", true),
+    ("failed", true),
+    ("skipped", false),
+    ("not run", true),
+];
+
 /// One test that ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Ran {
@@ -144,16 +156,23 @@ impl Results {
         worst.into_iter().find(|result| found.iter().any(|ran| ran.result == *result))
     }
 
+    /// What became of the tests of a row: the worst of them; none where it names none.
+    fn worst(&self, row: &Row) -> Option<&'static str> {
+        let results: Vec<&str> = row.tests.iter().map(|test| self.one(test).unwrap_or("not run")).collect();
+        ["failed", "not run", "skipped", "passed"].into_iter().find(|result| results.contains(result))
+    }
+
     /// The last column: what became of each row's tests.
     pub fn of(&self, rows: &[Row]) -> BTreeMap<String, String> {
         let result = |row: &Row| {
-            let results: Vec<&str> = row.tests.iter().map(|test| self.one(test).unwrap_or("not run")).collect();
-            let worst = ["failed", "not run", "skipped", "passed"];
-            let worst = worst.into_iter().find(|result| results.contains(result)).unwrap_or("");
+            let beside = |kind: &str| match self.worst(row) {
+                Some(worst) => format!("{kind}, {worst}"),
+                None => kind.to_owned(),
+            };
             match row.proof {
-                Proof::Tests => worst.to_owned(),
-                Proof::Decided if row.tests.is_empty() => "decided otherwise".to_owned(),
-                Proof::Decided => format!("decided otherwise, {worst}"),
+                Proof::Tests => self.worst(row).unwrap_or_default().to_owned(),
+                Proof::Measured => beside("measured"),
+                Proof::Decided => beside("decided otherwise"),
                 Proof::Later => "later".to_owned(),
                 Proof::Unproven => "unproven".to_owned(),
             }
@@ -161,17 +180,23 @@ impl Results {
         rows.iter().map(|row| (row.reference.clone(), result(row))).collect()
     }
 
-    /// The line a run ends with.
+    /// The line a run ends with: each row counts once. A row whose test did not pass counts as that, whatever else stands
+    /// behind it.
     pub fn count(&self, rows: &[Row]) -> String {
-        let column = self.of(rows);
-        let count = |wanted: &str| column.values().filter(|result| result.as_str() == wanted).count();
-        let decided = rows.iter().filter(|row| row.proof == Proof::Decided).count();
-        let (passed, later, unproven) = (count("passed"), count("later"), count("unproven"));
-        let mut line = format!("conformance: {} rows, {passed} proven, ", rows.len());
-        line += &format!("{decided} decided otherwise, {later} later, {unproven} unproven");
-        for bad in ["failed", "skipped", "not run"] {
-            if count(bad) > 0 {
-                line += &format!(", {} {bad}", count(bad));
+        let kind = |row: &Row| match (row.proof, self.worst(row)) {
+            (Proof::Later, _) => "later",
+            (Proof::Unproven, _) => "unproven",
+            (_, Some(bad)) if bad != "passed" => bad,
+            (Proof::Tests, _) => "proven by tests",
+            (Proof::Measured, _) => "measured",
+            (Proof::Decided, _) => "decided otherwise",
+        };
+        let kinds: Vec<&str> = rows.iter().map(kind).collect();
+        let mut line = format!("conformance: {} rows", rows.len());
+        for (name, always) in KINDS {
+            let count = kinds.iter().filter(|kind| **kind == name).count();
+            if always || count > 0 {
+                line += &format!(", {count} {name}");
             }
         }
         line
@@ -281,21 +306,35 @@ mod tests {
 
     #[test]
     fn rows_are_counted_by_what_became_of_their_tests() {
-        let row = |reference: &str, proof, tests| Row { line: 1, reference: reference.to_owned(), proof, tests };
+        let row = |reference: &str, proof, tests| {
+            let reference = reference.to_owned();
+            Row { line: 1, reference, proof, tests, figures: Vec::new() }
+        };
         let good = vec![named("crates/core/src/rate.rs", "it_holds")];
         let bad = vec![good[0].clone(), named("crates/core/src/sign.rs", "it_holds")];
         let gone = vec![named("crates/core/src/rate.rs", "gone")];
-        let rows = [
-            row("S1 §1", Proof::Tests, good),
-            row("S1 §2", Proof::Tests, bad),
+        let mut rows = vec![
+            row("S1 §1", Proof::Tests, good.clone()),
+            row("S1 §2", Proof::Tests, bad.clone()),
             row("S1 §3", Proof::Tests, gone),
             row("S1 §4", Proof::Later, Vec::new()),
             row("S1 §5", Proof::Decided, Vec::new()),
+            row("S1 §6", Proof::Measured, Vec::new()),
+            row("S1 §7", Proof::Measured, good),
+            row("S1 §8", Proof::Decided, bad),
         ];
         let results = results();
-        let line = "conformance: 5 rows, 1 proven, 1 decided otherwise, 1 later, 0 unproven, 1 failed, 1 not run";
+        let line = "conformance: 8 rows, 1 proven by tests, 2 measured, 1 decided otherwise, 1 later, 0 unproven, 2 failed, \
+                    1 not run";
         assert_eq!(results.count(&rows), line);
+        assert_eq!(results.of(&rows)["S1 §6"], "measured");
+        assert_eq!(results.of(&rows)["S1 §7"], "measured, passed");
+        assert_eq!(results.of(&rows)["S1 §8"], "decided otherwise, failed");
         assert_eq!(results.of(&rows)["S1 §2"], "failed");
         assert_eq!(results.never_ran(&rows), ["  S1 §3: crates/core/src/rate.rs: gone"]);
+        rows.truncate(1);
+        let line =
+            "conformance: 1 rows, 1 proven by tests, 0 measured, 0 decided otherwise, 0 unproven, 0 failed, 0 not run";
+        assert_eq!(results.count(&rows), line);
     }
 }

@@ -3,11 +3,13 @@
 use super::named::Named;
 use std::collections::BTreeMap;
 
-/// What stands behind a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What stands behind a row. Of several pieces the last of this order counts: half a proof is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Proof {
     /// The tests it names.
     Tests,
+    /// The figures it names: a time that `make bench` measures and no test asserts.
+    Measured,
     /// The specification decided otherwise, and nothing is left to be shown.
     Decided,
     /// It comes with a later issue.
@@ -27,6 +29,8 @@ pub struct Row {
     pub proof: Proof,
     /// The tests it names; some also where the proof is still to come.
     pub tests: Vec<Named>,
+    /// The figures it names, as they are called in `docs/figures.md`.
+    pub figures: Vec<String>,
 }
 
 /// The rows, and how many of them may be unproven: (line, number).
@@ -72,20 +76,37 @@ fn row(line: usize, text: &str) -> Result<Row, String> {
     if says.is_empty() {
         return Err(format!("`{reference}` does not say what it is about"));
     }
-    let (mut tests, mut mark) = (Vec::new(), Proof::Tests);
+    let (mut tests, mut figures, mut mark) = (Vec::new(), Vec::new(), Proof::Tests);
     for piece in proof.split("<br>").map(str::trim) {
-        match piece {
-            "unproven" => mark = Proof::Unproven,
+        let of_piece = match piece {
+            "unproven" => Proof::Unproven,
             "decided" if decided.is_empty() => return Err(format!("`{reference}` was decided otherwise: where?")),
-            "decided" => mark = Proof::Decided,
-            later if is_later(later) => mark = Proof::Later,
-            test => match test.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')).and_then(Named::read) {
-                Some(test) => tests.push(test),
-                None => return Err(format!("`{reference}` needs a test, a decision or `later: issue N`")),
+            "decided" => Proof::Decided,
+            later if is_later(later) => Proof::Later,
+            other => match (other.strip_prefix(MEASURED), named(other)) {
+                (Some(figure), _) => {
+                    figures.push(figure.to_owned());
+                    Proof::Measured
+                }
+                (None, Some(test)) => {
+                    tests.push(test);
+                    Proof::Tests
+                }
+                (None, None) => {
+                    return Err(format!("`{reference}` needs a test, a decision, or `{MEASURED}` and a figure's name"));
+                }
             },
-        }
+        };
+        mark = mark.max(of_piece);
     }
-    Ok(Row { line, reference: reference.to_owned(), proof: mark, tests })
+    Ok(Row { line, reference: reference.to_owned(), proof: mark, tests, figures })
+}
+
+/// Before the name of a figure.
+const MEASURED: &str = "measured: ";
+
+fn named(piece: &str) -> Option<Named> {
+    Named::read(piece.strip_prefix('`')?.strip_suffix('`')?)
 }
 
 fn is_later(piece: &str) -> bool {
@@ -135,6 +156,20 @@ mod tests {
             "| S1 §5.2 | a | | `a.rs: one`<br>unproven | |\n| S1 §5 | a | | `a.rs: one`<br>later: issue 4 | |\n",
         );
         assert_eq!(table.rows.iter().map(|row| row.proof).collect::<Vec<_>>(), [Proof::Unproven, Proof::Later]);
+    }
+
+    #[test]
+    fn a_figure_is_a_proof_of_its_own_kind() {
+        let read = |proof: &str| Table::read(&format!("| S1 §5 | a | | {proof} | |\n"));
+        let row = |proof: &str| read(proof).0.rows.pop().map(|row| (row.proof, row.tests.len(), row.figures));
+        let both = vec!["verdict, p99, 4× throttle".to_owned(), "ingest: SQLite".to_owned()];
+        let cell = "measured: verdict, p99, 4× throttle<br>measured: ingest: SQLite";
+        assert_eq!(row(cell), Some((Proof::Measured, 0, both)));
+        assert_eq!(row("measured: a<br>`a.rs: one`"), Some((Proof::Measured, 1, vec!["a".to_owned()])));
+        assert_eq!(row("unproven<br>measured: a"), Some((Proof::Unproven, 0, vec!["a".to_owned()])));
+        for none in ["measured", "measured:", "measured: ", "`measured: a`"] {
+            assert_eq!(read(none).1.len(), 1, "{none}");
+        }
     }
 
     #[test]
