@@ -1,8 +1,8 @@
 //! `docs/conformance.md`: every section, invariant, table row and edge case of the two protocol documents, with the
 //! test that proves it. The rows are kept by hand, their last column comes from the last test run.
 //!
-//! A row without a test, a figure, a decision or a "later" fails the build, and so does a test or a figure that is named and
-//! doesn't exist. The same is true of `docs/faults.md` and of `docs/promises.md`, which the README must link.
+//! A row without a test, a figure or a decision fails the build, one that says "later" too, and so does a test or a figure
+//! that is named and doesn't exist. The same is true of `docs/faults.md` and of `docs/promises.md`, which the README must link.
 
 mod named;
 mod table;
@@ -44,6 +44,9 @@ pub fn faults(text: &str, read: &dyn Fn(&str) -> Option<String>) -> Vec<(usize, 
     for row in &table.rows {
         if !seen.insert(row.reference.as_str()) {
             found.push((row.line, format!("`{}` has two rows", row.reference)));
+        }
+        if row.proof == Proof::Later {
+            found.push((row.line, format!("`{}` says `later`: name a test, a figure or a decision", row.reference)));
         }
         for test in &row.tests {
             if let Err(why) = test.exists(read) {
@@ -210,8 +213,10 @@ mod tests {
         for cell in ["", "see the code", "decided", "later", "`crates/core/src/a.rs`"] {
             assert_eq!(messages(&whole(0, &format!("| S1 §1.1 b | says | | {cell} | |\n"))).len(), 1, "{cell}");
         }
-        for row in ["| S1 §1.1 b | says | D16 | decided | |\n", "| S1 §1.1 b | says | | later: issue 4 | |\n"] {
-            assert_eq!(messages(&whole(0, row)), Vec::<String>::new(), "{row}");
+        assert_eq!(messages(&whole(0, "| S1 §1.1 b | says | D16 | decided | |\n")), Vec::<String>::new());
+        for cell in ["later: issue 4", "`crates/core/src/a.rs: it_holds`<br>later: spec §7"] {
+            let found = messages(&whole(0, &format!("| S1 §1.1 b | says | | {cell} | |\n")));
+            assert_eq!(found, ["`S1 §1.1 b` says `later`: name a test, a figure or a decision"]);
         }
     }
 

@@ -12,7 +12,7 @@ pub enum Proof {
     Measured,
     /// The specification decided otherwise, and nothing is left to be shown.
     Decided,
-    /// It comes with a later issue.
+    /// It comes with later work: a row that says so is counted, and is a fault.
     Later,
     /// No test shows it yet, or not all of it.
     Unproven,
