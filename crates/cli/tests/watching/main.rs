@@ -1,5 +1,5 @@
-//! The folder `ops/`: every alert has a runbook and tests, and every query of rules and dashboard finds its metrics at a
-//! real server that a real Prometheus reads.
+//! The folder `ops/`. Every alert has a runbook and tests. Every query of the rules and the dashboard finds its metrics at a
+//! real server, which a real Prometheus reads.
 
 #[path = "../serving/mod.rs"]
 #[allow(dead_code, reason = "each target uses its part of the harness")]
