@@ -32,8 +32,7 @@ pub struct Admit {
     pub metrics: String,
     token: String,
     client: Client,
-    /// Killed when this is dropped.
-    _child: Child,
+    child: Child,
 }
 
 impl Admit {
@@ -70,7 +69,12 @@ impl Admit {
             heard.push(line);
         }
         let client = admit_server::adapters::http_client::builder().no_proxy().build().unwrap();
-        Self { url: url.unwrap(), metrics: metrics.unwrap(), token, client, _child: child }
+        Self { url: url.unwrap(), metrics: metrics.unwrap(), token, client, child }
+    }
+
+    /// SIGKILL, and wait until it is gone: its folder is removed next.
+    pub async fn stop(mut self) {
+        self.child.kill().await.unwrap();
     }
 
     /// A small crowd with an event of its own.

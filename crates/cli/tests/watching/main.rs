@@ -108,4 +108,6 @@ async fn every_query_of_the_dashboard_returns_data_under_load() {
     let used = ops::metrics_of_rules().into_iter().chain(ops::metrics_of(&ops::queries(&ops::dashboard()).join("\n")));
     let unknown: BTreeSet<String> = used.filter(|name| !shown.contains(name)).collect();
     assert!(unknown.is_empty(), "the server shows no such metrics: {unknown:?}");
+    prometheus.stop().await;
+    admit.stop().await;
 }

@@ -16,8 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub struct Prometheus {
     url: String,
     client: Client,
-    /// Killed when this is dropped.
-    _child: Child,
+    child: Child,
 }
 
 impl Prometheus {
@@ -44,7 +43,7 @@ impl Prometheus {
             .spawn()
             .expect("Debian's package prometheus is missing: cargo xtask setup");
         let client = admit_server::adapters::http_client::builder().no_proxy().build().unwrap();
-        let prometheus = Self { url: format!("http://{free}"), client, _child: child };
+        let prometheus = Self { url: format!("http://{free}"), client, child };
         let ready = format!("{}/-/ready", prometheus.url);
         let begun = Instant::now();
         while !prometheus.client.get(&ready).send().await.is_ok_and(|answer| answer.status().is_success()) {
@@ -52,6 +51,11 @@ impl Prometheus {
             tokio::time::sleep(Duration::from_millis(50)).await; // tidy-allow: the pause of a poll loop
         }
         prometheus
+    }
+
+    /// SIGKILL, and wait until it is gone: its folder is removed next.
+    pub async fn stop(mut self) {
+        self.child.kill().await.unwrap();
     }
 
     /// Waits until it has read the server's metrics: what is counted from now on is a rise that it sees.
