@@ -50,6 +50,8 @@ pub const TESTS: &[Need] = &[
     Need { files: &["/usr/bin/curl"], packages: &["curl"] },
     // A reader of QR codes that is not ours.
     Need { files: &["/usr/bin/zbarimg"], packages: &["zbar-tools"] },
+    // What reads the server's metrics in the tests of `ops/`; promtool, which checks the rules, comes with it.
+    Need { files: &["/usr/bin/prometheus"], packages: &["prometheus"] },
     // A second, independent implementation of the signatures.
     Need { files: &["/usr/bin/python3"], packages: &["python3"] },
 ];
