@@ -561,7 +561,7 @@ impl Journal {
             }
         }
         (self.operator, self.direction) = (summary.operator, summary.direction);
-        self.pin = PinTries { wrong: summary.wrong_pins, paused_at_ms: summary.paused_at_ms };
+        self.pin = PinTries { wrong: summary.wrong_pins.min(limits::PIN_TRIES), paused_at_ms: summary.paused_at_ms };
         self.anchor = summary.clock.map(|ClockSummary { wall_ms, at_ms, uncertainty_ms }| Anchor {
             wall_ms,
             at_ms,
