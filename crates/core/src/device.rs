@@ -4,7 +4,8 @@
 //! ([`crate::wire::engine::Effect`]). Its journal is the only truth: the state after a restart is its rows, read in
 //! order. In reading order: the clock, what the rows add up to, what the server told, when to ask it, the list, the
 //! names, the state, what is known of a code, the verdict, how full it is, the door, requests, asking before the door
-//! opens, uploads, guests' names, following the server, the panel, and the engine that ties them.
+//! opens, uploads, what leaves the journal, guests' names, following the server, the panel, and the engine that ties
+//! them.
 
 pub mod clock;
 pub mod journal;
@@ -21,6 +22,7 @@ mod door;
 mod net;
 mod online;
 mod upload;
+mod purge;
 mod asking;
 mod names;
 mod follow;

@@ -244,6 +244,10 @@ pub const SAME_TICKET_MS: i64 = 60_000;
 pub const NEXT_EXIT_MS: i64 = 5_000;
 /// A last scan younger than this is shown again at start, in milliseconds (architecture §5).
 pub const SHOW_AGAIN_MS: i64 = 300_000;
+/// How long a received scan stays in a phone's journal after its event's end, in milliseconds (spec §3 "Log").
+pub const JOURNAL_KEEP_MS: i64 = 30 * 24 * 3_600_000;
+/// Rows that one step of a purge takes out of the journal: a code read meanwhile waits for that step.
+pub const PURGE_ROWS: usize = 1_000;
 /// Rows of the history and of the problem list that a view shows.
 pub const HISTORY_ROWS: usize = 50;
 /// First wait after a failed request, in milliseconds; doubles up to [`RETRY_MAX_MS`] (S1 §4.4).

@@ -1,4 +1,5 @@
-//! A phone's storage: a journal whose rows are there for ever once a strict transaction ended, and a cache that may go.
+//! A phone's storage: a journal whose rows are there once a strict transaction ended, until a purge, and a cache that
+//! may go.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +21,7 @@ pub struct Disk {
 impl Disk {
     /// A strict transaction: all rows or none. Refused unless they continue the journal.
     pub fn append(&mut self, rows: &[Row], strict: bool) -> Result<(), &'static str> {
-        let next = (self.rows.len() + self.unflushed.len()) as u64 + 1;
+        let next = self.unflushed.last().or(self.rows.last()).map_or(0, |last| last.n) + 1;
         let continues = rows.iter().zip(next..).all(|(row, n)| row.n == n);
         if !continues {
             return Err("next_seq");
@@ -32,6 +33,14 @@ impl Disk {
         } else {
             self.unflushed.extend_from_slice(rows);
         }
+        Ok(())
+    }
+    /// A strict transaction: a row in the place of the one with its number, and none before it. Refused where there is none.
+    pub fn purge(&mut self, row: Row) -> Result<(), &'static str> {
+        let place = self.rows.iter().position(|held| held.n == row.n).ok_or("no such row")?;
+        self.rows.splice(..=place, [row]);
+        // Nobody keeps an older copy than this.
+        self.writes = self.writes.iter().filter_map(|end| end.checked_sub(place)).filter(|end| *end > 0).collect();
         Ok(())
     }
     /// Power is gone: what was not flushed never was.
@@ -55,7 +64,7 @@ impl Disk {
     }
     /// Rows that would survive now.
     pub fn durable(&self) -> u64 {
-        self.rows.len() as u64
+        self.rows.last().map_or(0, |last| last.n)
     }
     /// Keeps a body.
     pub fn save(&mut self, key: &str, body: Vec<u8>) {
@@ -98,5 +107,18 @@ mod tests {
         assert_eq!(disk.rows().len(), 2);
         disk.append(&[row(3)], true).unwrap();
         assert_eq!(disk.durable(), 3);
+    }
+
+    #[test]
+    fn a_purge_leaves_one_row_for_those_before_it_and_the_numbers_go_on() {
+        let mut disk = Disk::default();
+        disk.append(&[row(1), row(2), row(3)], true).unwrap();
+        disk.append(&[row(4)], true).unwrap();
+        disk.purge(row(3)).unwrap();
+        assert_eq!(disk.purge(row(2)), Err("no such row"));
+        assert_eq!(disk.append(&[row(3)], true), Err("next_seq"));
+        disk.append(&[row(5)], true).unwrap();
+        let numbers: Vec<u64> = disk.rows().iter().map(|row| row.n).collect();
+        assert_eq!((numbers, disk.durable(), disk.writes()), (vec![3, 4, 5], 5, &[1, 2, 3][..]));
     }
 }

@@ -342,6 +342,13 @@ impl<S: Server> World<S> {
                 Effect::Save { key, text, .. } => {
                     held.disk.save(&key, text.map_or_else(|| body.to_vec(), String::into_bytes));
                 }
+                Effect::Purge { row } => {
+                    // Its own rows are there: a phone reads all of them before it purges any.
+                    let n = row.n;
+                    if let Err(why) = held.disk.purge(row) {
+                        self.sides[side].ledger.broken("I2", format!("phone {phone} purges up to row {n}: {why}"));
+                    }
+                }
                 Effect::Forget { key } => held.disk.forget(&key),
                 Effect::WipeCaches if self.planted.is(Mutant::NotWiped) => {}
                 Effect::WipeCaches => held.disk.wipe_caches(),

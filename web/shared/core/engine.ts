@@ -73,6 +73,8 @@ export type Effect =
   | { type: "append"; append: number; rows: Row[] }
   /** `sealed`: it holds guests' names; kept only under a key that cannot be read out of the device. */
   | { type: "save"; key: string; text: string | null; sealed?: boolean }
+  /** Rows up to this one go, and it takes the place of the last of them. Nobody waits for it. */
+  | { type: "purge"; row: Row }
   | { type: "forget"; key: string }
   | SendEffect
   | { type: "cancel"; request: number }

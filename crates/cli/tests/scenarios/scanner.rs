@@ -174,6 +174,10 @@ impl Scanner {
             Effect::Save { key, text, .. } => {
                 self.caches.insert(key, text.map_or_else(|| body.to_vec(), String::into_bytes));
             }
+            Effect::Purge { row } => {
+                let place = self.rows.iter().position(|held| held.n == row.n).unwrap();
+                self.rows.splice(..=place, [row]);
+            }
             Effect::Forget { key } => {
                 self.caches.remove(&key);
             }

@@ -9,7 +9,7 @@ use crate::gate::Direction;
 use crate::limits;
 use crate::manifest::verify::Expected;
 use crate::wire::engine::{Effect, Input, Now, Row, View};
-use crate::wire::journal::{self as rows, CachedPage, Entry};
+use crate::wire::journal::{CachedPage, Entry};
 use crate::wire::stored::from_json;
 
 /// A scanner without hands: the worker of a browser tab, the terminal scanner or the simulator feeds it and does what
@@ -77,12 +77,8 @@ type Send = fn(&mut State);
 
 impl State {
     fn start(&mut self, rows: Vec<Row>) {
-        for row in rows {
-            self.journal.damaged |= row.n != self.journal.rows + 1;
-            match rows::read(&row.text) {
-                Some(entry) => self.journal.apply(entry),
-                None => self.journal.pass_over(rows::is_scan(&row.text)),
-            }
+        for row in &rows {
+            self.journal.read(row);
         }
         if let Some(anchor) = self.journal.anchor {
             self.clock.remember(anchor);
@@ -90,6 +86,7 @@ impl State {
         if let Some(now) = self.now {
             self.clock.observe(&now);
         }
+        self.plan_purge(rows);
     }
 
     fn take(&mut self, input: Input, body: &[u8]) {

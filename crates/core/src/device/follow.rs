@@ -259,7 +259,8 @@ impl State {
         }
         self.list_checked_ms = None;
         let (epoch, version, content_hash) = (list.epoch, list.version, list.content_hash());
-        self.note(Entry::List { event_id: event_id.clone(), epoch, version, content_hash });
+        let ends_at_ms = Some(list.event.ends_at.ms());
+        self.note(Entry::List { event_id: event_id.clone(), epoch, version, content_hash, ends_at_ms });
         let now = self.mono();
         if self.list.is_none() {
             // The first heartbeat left before: the organiser need not read "list none" until the next.
@@ -401,6 +402,7 @@ impl State {
             let entry = Entry::Assigned { event_id: beat.event_id, gate_id: beat.gate_id };
             self.append(vec![entry], vec![After::Settled(before)]);
         }
+        self.purge();
     }
 }
 

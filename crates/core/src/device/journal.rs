@@ -12,7 +12,10 @@ use crate::rule::Epoch;
 use crate::scan::{Digest, Scan, ScanKind, Stage};
 use crate::sign::{ApiKey, content_digest, prev_of};
 use crate::time::Timestamp;
-use crate::wire::journal::{Entry, Paired, RejectedScan, Scanned, Shown};
+use crate::wire::engine::Row;
+use crate::wire::journal::{
+    self as rows, ClockSummary, Entry, EventSummary, ListSummary, Paired, RejectedScan, Scanned, Shown, Summary,
+};
 
 /// Where a scan is on its way to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +63,8 @@ pub struct OwnScan {
     pub delivery: Delivery,
     /// The last receipt: epoch, and the serial at or below which the server has it.
     pub receipt: Option<(Option<Epoch>, u64)>,
+    /// Number of its row.
+    pub row: u64,
     /// That it was refused for good, or held, while a new epoch has not said whether it has it: if so, it is so still.
     stood: Option<Delivery>,
 }
@@ -99,8 +104,14 @@ pub struct Journal {
     pub revoked: bool,
     /// The key is erased.
     pub key_erased: bool,
-    /// Every scan; place = seq − 1.
+    /// Every scan that was not purged, in the order of the log.
     pub scans: Vec<OwnScan>,
+    /// `seq` of the last purged scan: the scan at place `p` has the seq `purged + p + 1`.
+    pub purged: u64,
+    /// Signed time of that scan.
+    purged_at: Option<Timestamp>,
+    /// The first row that this version cannot read: it may say anything, so it stays, and all after it.
+    unread: Option<u64>,
     /// Digest of the last scan.
     pub head: Option<Digest>,
     /// Seqs no receipt names, poison aside.
@@ -119,6 +130,8 @@ pub struct Journal {
     pub witnesses: BTreeMap<EventId, Vec<String>>,
     /// Newest list of each event.
     pub lists: BTreeMap<EventId, ListMark>,
+    /// When each event ends by its newest list, milliseconds.
+    ends: BTreeMap<EventId, i64>,
     /// Operator.
     pub operator: String,
     /// Direction at gates of both.
@@ -144,6 +157,23 @@ pub struct Journal {
 }
 
 impl Journal {
+    /// Takes in a row as storage has it.
+    pub fn read(&mut self, row: &Row) {
+        let entry = rows::read(&row.text);
+        if self.rows == 0 && matches!(entry, Some(Entry::Summary(_))) {
+            self.rows = row.n.saturating_sub(1);
+        }
+        self.damaged |= row.n != self.rows + 1;
+        match entry {
+            Some(entry) => self.apply(entry),
+            None => {
+                // This version cannot read it: of a scan, the log's end is not known.
+                self.damaged |= rows::is_scan(&row.text);
+                self.apply(Entry::Unknown);
+            }
+        }
+    }
+
     /// Takes in one row.
     pub fn apply(&mut self, entry: Entry) {
         self.rows += 1;
@@ -160,7 +190,7 @@ impl Journal {
             Entry::Scan(scanned) => self.add_scan(*scanned),
             Entry::Received { epoch, serial, seqs, held, at_ms } => {
                 self.last_receipt_ms = Some(at_ms);
-                let head = self.scans.len() as u64;
+                let head = self.head_seq();
                 for seq in seqs.into_iter().flat_map(|(from, to)| from..=to.min(head)) {
                     let to = if held { Delivery::Held } else { Delivery::Sent };
                     self.settle(seq, to, Some((epoch, serial)));
@@ -178,7 +208,8 @@ impl Journal {
                 also.push(text);
                 self.witnesses.insert(event_id, also);
             }
-            Entry::List { event_id, epoch, version, content_hash } => {
+            Entry::List { event_id, epoch, version, content_hash, ends_at_ms } => {
+                self.ends.extend(ends_at_ms.map(|ends_at_ms| (event_id.clone(), ends_at_ms)));
                 self.mark_list(event_id, epoch, version, Some(content_hash));
                 self.old_key = None;
             }
@@ -203,14 +234,12 @@ impl Journal {
                     paired.api_key.clear();
                 }
             }
-            Entry::Probe {} | Entry::Unknown => {}
+            Entry::Summary(summary) => self.resume(*summary),
+            Entry::Probe {} => {}
+            Entry::Unknown => {
+                self.unread.get_or_insert(self.rows);
+            }
         }
-    }
-
-    /// Takes in a row that this version cannot read.
-    pub fn pass_over(&mut self, was_scan: bool) {
-        self.rows += 1;
-        self.damaged |= was_scan;
     }
 
     fn pair(&mut self, paired: Paired) {
@@ -228,8 +257,8 @@ impl Journal {
 
     fn add_scan(&mut self, scanned: Scanned) {
         let Scanned { scan, signature, shown } = scanned;
-        let place = self.scans.len();
-        if scan.seq != Some(place as u64 + 1) {
+        let (place, seq) = (self.scans.len(), self.head_seq() + 1);
+        if scan.seq != Some(seq) {
             self.damaged = true;
             return;
         }
@@ -242,9 +271,9 @@ impl Journal {
         }
         self.head = Some(content_digest(&scan));
         if scan.stage == Stage::Claim {
-            self.open_claims.insert(place as u64 + 1);
+            self.open_claims.insert(seq);
         } else if let Some(claim) = self.last_of(&scan.scan_id) {
-            self.open_claims.remove(&(claim as u64 + 1));
+            self.open_claims.remove(&(self.purged + claim as u64 + 1));
         }
         self.by_id.entry(scan.scan_id.clone()).or_default().push(place);
         if let Some(ticket) = &scan.ticket_id {
@@ -253,8 +282,9 @@ impl Journal {
         if let Some(hash) = scan.barcode_hash {
             self.by_hash.entry(hash).or_default().push(place);
         }
-        self.waiting.insert(place as u64 + 1);
-        self.scans.push(OwnScan { scan, signature, shown, delivery: Delivery::Waiting, receipt: None, stood: None });
+        self.waiting.insert(seq);
+        let (delivery, receipt, row, stood) = (Delivery::Waiting, None, self.rows, None);
+        self.scans.push(OwnScan { scan, signature, shown, delivery, receipt, row, stood });
         self.note_unsent(place, false);
         self.count(place);
     }
@@ -283,9 +313,8 @@ impl Journal {
     }
 
     fn settle(&mut self, seq: u64, delivery: Delivery, receipt: Option<(Option<Epoch>, u64)>) {
-        let Some(own) = usize::try_from(seq).ok().and_then(|seq| self.scans.get_mut(seq.checked_sub(1)?)) else {
-            return;
-        };
+        let Some(place) = self.place_of(seq) else { return };
+        let own = &mut self.scans[place];
         let lacked = own.delivery.lacks();
         let stood = own.stood.take();
         let delivery = match (&own.delivery, &delivery, stood) {
@@ -312,7 +341,7 @@ impl Journal {
         };
         own.delivery = delivery;
         own.receipt = receipt.or(own.receipt);
-        self.note_unsent(seq as usize - 1, lacked);
+        self.note_unsent(place, lacked);
     }
 
     /// Keeps the number of unsent scans: the record at `place` is what it is now, and its receipt `lacked` before.
@@ -329,11 +358,11 @@ impl Journal {
     /// changes of their epoch are what this device knows.
     fn begin_epoch(&mut self, epoch: Epoch) {
         self.epoch = Some(epoch);
-        for seq in 1..=self.scans.len() as u64 {
-            let own = &self.scans[seq as usize - 1];
+        for place in 0..self.scans.len() {
+            let own = &self.scans[place];
             let settled = matches!(own.delivery, Delivery::Sent | Delivery::Held | Delivery::Rejected { .. });
             if settled && own.receipt.is_none_or(|(of, _)| of != Some(epoch)) {
-                self.settle(seq, Delivery::Asked, None);
+                self.settle(self.purged + place as u64 + 1, Delivery::Asked, None);
             }
         }
     }
@@ -378,7 +407,7 @@ impl Journal {
     }
     /// The last scan's seq.
     pub fn head_seq(&self) -> u64 {
-        self.scans.len() as u64
+        self.purged + self.scans.len() as u64
     }
     /// The next scan's `prev`: zeros for the first.
     pub fn prev(&self) -> [u8; 16] {
@@ -386,11 +415,16 @@ impl Journal {
     }
     /// The last scan's time.
     pub fn last_at(&self) -> Option<Timestamp> {
-        self.scans.last().map(|own| own.scan.at)
+        self.scans.last().map(|own| own.scan.at).or(self.purged_at)
+    }
+    /// Where the scan with this seq is; `None` for one that is purged or was never made.
+    fn place_of(&self, seq: u64) -> Option<usize> {
+        let place = usize::try_from(seq.checked_sub(self.purged)?.checked_sub(1)?).ok()?;
+        (place < self.scans.len()).then_some(place)
     }
     /// The scan at a place in the log.
     pub fn at_seq(&self, seq: u64) -> Option<&OwnScan> {
-        self.scans.get(usize::try_from(seq).ok()?.checked_sub(1)?)
+        self.place_of(seq).map(|place| &self.scans[place])
     }
     /// Claims without a final, oldest first.
     pub fn open_claims(&self) -> impl Iterator<Item = &OwnScan> {
@@ -431,5 +465,107 @@ impl Journal {
     /// Scans no receipt names, whatever the reason. A claim and its final are one scan.
     pub fn unsent(&self) -> u64 {
         self.unsent
+    }
+
+    // ------------------------------------------------------------------------------------------------------- purge
+
+    /// The longest beginning of the log that may go at `at_ms`: the server has every scan of it, and each one's event
+    /// ended long before. Gives the number of its last row and the seq of its last scan.
+    ///
+    /// An end that no list told of is not guessed: such scans stay. As an organiser may have written a wrong end, the
+    /// scan itself must be as old. A revoked device's log stays whole (spec D10); of a damaged one nobody knows the order.
+    pub fn removable(&self, at_ms: i64) -> Option<(u64, u64)> {
+        if self.damaged || self.revoked || self.identity.is_none() {
+            return None;
+        }
+        let received = |own: &OwnScan| !own.delivery.lacks() && own.receipt.is_some_and(|(of, _)| of == self.epoch);
+        let over = |own: &OwnScan| {
+            let end = self.ends.get(&own.scan.event_id).map(|end| own.scan.at.ms().max(*end));
+            end.is_some_and(|end| end.saturating_add(limits::JOURNAL_KEEP_MS) < at_ms)
+        };
+        let may_go = self.scans.iter().take_while(|own| received(own) && over(own)).count();
+        let next = self.scans.get(may_go).map_or(self.rows + 1, |own| own.row);
+        let row = next.min(self.unread.unwrap_or(u64::MAX)) - 1;
+        let scans = self.scans[..may_go].partition_point(|own| own.row <= row);
+        (scans > 0).then_some((row, self.purged + scans as u64))
+    }
+
+    /// What is remembered once all rows so far are purged; `None` where they are no beginning of a journal.
+    pub fn summary(&self) -> Option<Summary> {
+        let (device_id, log_id) = self.identity.clone().filter(|_| !self.damaged && self.unread.is_none())?;
+        let events: BTreeSet<&EventId> = self
+            .witnesses
+            .keys()
+            .chain(self.lists.keys())
+            .chain(self.ends.keys())
+            .chain(self.admitted.keys())
+            .collect();
+        let of_event = |event_id: &EventId| EventSummary {
+            event_id: event_id.clone(),
+            witnesses: self.witnesses.get(event_id).cloned().unwrap_or_default(),
+            list: self.lists.get(event_id).map(|mark| ListSummary {
+                epoch: mark.epoch,
+                version: mark.version,
+                content_hash: mark.content_hash.clone(),
+            }),
+            ends_at_ms: self.ends.get(event_id).copied(),
+            admitted: self.admitted.get(event_id).copied().unwrap_or(0),
+        };
+        Some(Summary {
+            device_id,
+            log_id,
+            seq: self.head_seq(),
+            head: self.head.map(|digest| digest.0),
+            at_ms: self.last_at().map(Timestamp::ms),
+            paired: self.paired.clone(),
+            old_key: self.old_key.clone(),
+            revoked: self.revoked,
+            key_erased: self.key_erased,
+            epoch: self.epoch,
+            events: events.into_iter().map(of_event).collect(),
+            operator: self.operator.clone(),
+            direction: self.direction,
+            wrong_pins: self.pin.wrong,
+            paused_at_ms: self.pin.paused_at_ms,
+            clock: self.anchor.map(|Anchor { wall_ms, at_ms, uncertainty_ms }| ClockSummary {
+                wall_ms,
+                at_ms,
+                uncertainty_ms,
+            }),
+            last_receipt_ms: self.last_receipt_ms,
+        })
+    }
+
+    /// Begins where a purge left off.
+    fn resume(&mut self, summary: Summary) {
+        if self.identity.is_some() || self.head_seq() > 0 || summary.seq > limits::JSON_INTEGER {
+            self.damaged = true;
+            return;
+        }
+        self.identity = Some((summary.device_id, summary.log_id));
+        (self.purged, self.head) = (summary.seq, summary.head.map(Digest));
+        self.purged_at = summary.at_ms.map(Timestamp::clamped);
+        (self.paired, self.old_key) = (summary.paired, summary.old_key);
+        (self.revoked, self.key_erased) = (summary.revoked, summary.key_erased);
+        (self.epoch, self.last_receipt_ms) = (summary.epoch, summary.last_receipt_ms);
+        for EventSummary { event_id, witnesses, list, ends_at_ms, admitted } in summary.events {
+            if !witnesses.is_empty() {
+                self.witnesses.insert(event_id.clone(), witnesses);
+            }
+            if let Some(ListSummary { epoch, version, content_hash }) = list {
+                self.lists.insert(event_id.clone(), ListMark { epoch, version, content_hash });
+            }
+            self.ends.extend(ends_at_ms.map(|ends_at_ms| (event_id.clone(), ends_at_ms)));
+            if admitted > 0 {
+                self.admitted.insert(event_id, admitted);
+            }
+        }
+        (self.operator, self.direction) = (summary.operator, summary.direction);
+        self.pin = PinTries { wrong: summary.wrong_pins.min(limits::PIN_TRIES), paused_at_ms: summary.paused_at_ms };
+        self.anchor = summary.clock.map(|ClockSummary { wall_ms, at_ms, uncertainty_ms }| Anchor {
+            wall_ms,
+            at_ms,
+            uncertainty_ms,
+        });
     }
 }

@@ -187,6 +187,17 @@ pub(super) struct Batch {
     pub body: String,
 }
 
+/// A beginning of the journal that may go once the clock is confirmed: its rows, as storage gave them at the start.
+#[derive(Debug)]
+pub(super) struct Purge {
+    /// Those not purged yet.
+    pub rows: VecDeque<Row>,
+    /// What the rows before them add up to.
+    pub summed: Journal,
+    /// The last scan among them.
+    pub seq: u64,
+}
+
 /// What the page was told to draw last.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Drawn {
@@ -301,6 +312,8 @@ pub(super) struct State {
     pub whole_next: bool,
     pub last_view: Option<Drawn>,
     pub wake: Option<i64>,
+    /// What this session may purge.
+    pub purge: Option<Purge>,
 }
 
 impl State {

@@ -24,7 +24,8 @@ pub struct Now {
     pub random: [u8; 32],
 }
 
-/// A row of the journal: opaque text, numbered from 1 without holes. Kept for ever in the order of `n`.
+/// A row of the journal: opaque text, numbered from 1 without holes, kept in the order of `n`. Only [`Effect::Purge`]
+/// takes rows away, always from the beginning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
     /// Place in the journal.
@@ -41,7 +42,7 @@ tagged! { "type" "Input":
         Start {
             /// Names this session's monotonic clock.
             session_id: String,
-            /// The whole journal, in order.
+            /// The whole journal, in order. After a purge its first row has a higher `n` than 1.
             rows: Vec<Row>,
             /// Version of the app.
             app_version: String,
@@ -199,6 +200,13 @@ pub enum Effect {
         /// It holds guests' names: kept only under a key that cannot be read out of the device (spec §5 "names").
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         sealed: bool,
+    },
+    /// In one strict (flushed) transaction, after the appends before it: write this row in the place of the one with its
+    /// `n`, and remove every row with a lower `n`. Nobody waits for it and nothing answers: where it fails the journal is
+    /// as it was, and a later start tries again.
+    Purge {
+        /// What the rows up to `n` added up to.
+        row: Row,
     },
     /// Remove a cached body.
     Forget {

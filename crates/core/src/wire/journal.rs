@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::hex;
 use super::text::from_json;
 use super::tree::tagged;
 use crate::decide::{Reason, Screen};
@@ -87,6 +88,10 @@ tagged! { "t" "Entry":
             version: u64,
             /// Its content hash, as the list names it.
             content_hash: String,
+            /// When the event ends by this list, milliseconds. Absent in rows of versions that purged nothing: the end
+            /// is then unknown, and the event's scans stay.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            ends_at_ms: Option<i64>,
         },
         /// Settings of the operator.
         Settings {
@@ -128,6 +133,9 @@ tagged! { "t" "Entry":
             /// When, milliseconds.
             at_ms: i64,
         },
+        /// What the rows up to this place added up to. It stands in the place of the last of them; only the first row of
+        /// a journal can be one.
+        Summary(Box<Summary>),
         /// Nothing: tries whether storage takes rows again.
         Probe {},
         /// Of a newer version.
@@ -192,6 +200,101 @@ pub struct Shown {
     /// The server was asked first, and this is what it said (spec §5 `POST /api/scans`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confirmed: bool,
+}
+
+/// What is remembered of rows that were purged, scans apart: they were received, and their events ended long ago.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Summary {
+    /// This phone, as it named itself.
+    pub device_id: DeviceId,
+    /// Its log.
+    pub log_id: LogId,
+    /// `seq` of the last purged scan: the next scan of the log has the one after it. 0 where none was purged yet.
+    pub seq: u64,
+    /// Content digest of that scan, in hexadecimal; absent where none was purged yet.
+    #[serde(default, with = "hex::option", skip_serializing_if = "Option::is_none")]
+    pub head: Option<[u8; 32]>,
+    /// Signed time of that scan, milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_ms: Option<i64>,
+    /// The newest pairing, with event and gate as assigned since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paired: Option<Paired>,
+    /// The key before it, until a list under the new key is active.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old_key: Option<String>,
+    /// Revoked by the organiser.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub revoked: bool,
+    /// The key is erased.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub key_erased: bool,
+    /// The server's epoch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<Epoch>,
+    /// What is known of each event.
+    #[serde(default)]
+    pub events: Vec<EventSummary>,
+    /// Who operates; empty for nobody.
+    #[serde(default)]
+    pub operator: String,
+    /// Which way a gate of both directions is used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub direction: Option<Direction>,
+    /// Wrong PINs in a row.
+    #[serde(default)]
+    pub wrong_pins: u32,
+    /// The wrong PIN that began the pause, by the device's clock, milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused_at_ms: Option<i64>,
+    /// Newest pair of clocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockSummary>,
+    /// Server time of the newest receipt, milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_receipt_ms: Option<i64>,
+}
+
+/// What a summary knows of an event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventSummary {
+    /// Event.
+    pub event_id: EventId,
+    /// The server's witnesses, the newest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub witnesses: Vec<String>,
+    /// The newest list this device ever decided by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list: Option<ListSummary>,
+    /// When it ends, milliseconds, where a list said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends_at_ms: Option<i64>,
+    /// Persons this device let in, reverts taken off.
+    #[serde(default)]
+    pub admitted: u32,
+}
+
+/// Which list it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListSummary {
+    /// Epoch.
+    pub epoch: Epoch,
+    /// Version.
+    pub version: u64,
+    /// Its content hash; absent where only a scan told of the list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_hash: Option<String>,
+}
+
+/// True time, as well as it was known, beside the wall clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockSummary {
+    /// Wall clock, milliseconds.
+    pub wall_ms: i64,
+    /// Estimate, milliseconds.
+    pub at_ms: i64,
+    /// ± milliseconds.
+    pub uncertainty_ms: u64,
 }
 
 /// A scan the server refused for good.

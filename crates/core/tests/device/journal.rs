@@ -20,7 +20,13 @@ fn add_up(rows: impl IntoIterator<Item = Entry>) -> Journal {
 }
 /// The list of an event that scans are decided by from here on.
 fn list(of: &str, began: i64, version: u64, content_hash: &str) -> Entry {
-    Entry::List { event_id: event(of), epoch: epoch(began), version, content_hash: content_hash.into() }
+    Entry::List {
+        event_id: event(of),
+        epoch: epoch(began),
+        version,
+        content_hash: content_hash.into(),
+        ends_at_ms: None,
+    }
 }
 /// A scan that was decided by a list.
 fn decided_by(began: i64, version: u64) -> Entry {

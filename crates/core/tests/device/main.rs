@@ -20,6 +20,7 @@ mod pace;
 mod uploads;
 mod unsent;
 mod journal;
+mod purge;
 mod epochs;
 mod lists;
 mod names;

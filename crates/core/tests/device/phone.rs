@@ -51,6 +51,8 @@ pub struct Phone {
     pub appends: Vec<(u64, Vec<Row>)>,
     /// Whether an append is flushed at once.
     pub flushes: bool,
+    /// Whether a purge is carried out; else it fails, or the power goes out in front of it.
+    pub purges: bool,
     pub requests: Vec<Sent>,
     /// Every request that ever left.
     pub log: Vec<Sent>,
@@ -80,6 +82,7 @@ impl Phone {
             caches: BTreeMap::new(),
             appends: Vec::new(),
             flushes: true,
+            purges: true,
             requests: Vec::new(),
             log: Vec::new(),
             shown: Vec::new(),
@@ -174,6 +177,10 @@ impl Phone {
                 self.caches.remove(&key);
             }
             Effect::WipeCaches => self.caches.clear(),
+            Effect::Purge { row } if self.purges => {
+                let place = self.rows.iter().position(|held| held.n == row.n).expect("a row to stand in the place of");
+                self.rows.splice(..=place, [row]);
+            }
             Effect::Send { request, method, path, headers, body, timeout_ms, urgent, .. } => {
                 let headers = headers.into_iter().collect();
                 let sent =
@@ -198,7 +205,7 @@ impl Phone {
     fn flush(&mut self, append: u64, rows: Vec<Row>) {
         self.appends.retain(|(held, _)| *held != append);
         for row in rows {
-            assert_eq!(row.n, self.rows.len() as u64 + 1, "rows are numbered without holes");
+            assert_eq!(row.n, self.rows.last().map_or(0, |last| last.n) + 1, "rows are numbered without holes");
             self.rows.push(row);
         }
         self.input(Input::Appended { append });

@@ -52,6 +52,10 @@ beforeEach(() => {
         log.push(`append ${rows.length}`);
         return new Promise((done, fail) => appends.push({ rows, done, fail }));
       },
+      purge: (row) => {
+        log.push(`purge ${row.n}`);
+        return Promise.reject(new AppendError("closed"));
+      },
     },
     cache: {
       seal: (key, body) => {
@@ -104,9 +108,9 @@ const request = (n: number): Effect => ({ type: "send", request: n, method: "POS
 const answer: Answer = { status: 200, headers: [["x-a", "1"]], body: new Uint8Array([7]) };
 
 test("effects are carried out in the order the engine gave them, at once", () => {
-  engine.script.set("tick", [append(1), request(1), { type: "undone", scan_id: "s", count: 2 }, { type: "forget", key: "o" }, { type: "wipe_caches" }]);
+  engine.script.set("tick", [append(1), request(1), { type: "undone", scan_id: "s", count: 2 }, { type: "forget", key: "o" }, { type: "purge", row: { n: 3, text: "sum" } }, { type: "wipe_caches" }]);
   runner.feed({ type: "tick" });
-  expect(log).toEqual(["append 1", "send 1", "undone 2", "forget o", "wipe"]);
+  expect(log).toEqual(["append 1", "send 1", "undone 2", "forget o", "purge 3", "wipe"]);
 });
 
 test("a save is flushed before anything after it, also before what a later input brings", async () => {

@@ -36,7 +36,7 @@ export interface CodeRead {
 export interface Parts {
   engine: EngineDoor;
   clock: Clock;
-  journal: { append(rows: Row[]): Promise<void> };
+  journal: { append(rows: Row[]): Promise<void>; purge(row: Row): Promise<void> };
   cache: {
     save(key: string, body: Uint8Array): Promise<void>;
     /** Keeps what holds guests' names. */
@@ -139,7 +139,7 @@ export class Runner {
   }
 
   #carryOut(effect: Exclude<Effect, { type: "save" }>, cause: CodeRead | undefined): void {
-    const { listener, cache, clock } = this.parts;
+    const { listener, cache, clock, journal } = this.parts;
     switch (effect.type) {
       case "append":
         if (cause !== undefined) this.#causes.set(effect.append, cause);
@@ -180,6 +180,10 @@ export class Runner {
         return;
       case "export":
         listener.exported(effect.name, effect.text);
+        return;
+      case "purge":
+        // Where it fails every row is still there, and a later start tries again.
+        journal.purge(effect.row).catch(() => {});
         return;
       case "forget":
         cache.forget(effect.key).catch(() => {});

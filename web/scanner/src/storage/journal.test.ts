@@ -1,13 +1,15 @@
-import { IDBDatabase as FakeDatabase, IDBFactory, IDBObjectStore as FakeStore } from "fake-indexeddb";
+import { IDBDatabase as FakeDatabase, IDBFactory, IDBKeyRange, IDBObjectStore as FakeStore } from "fake-indexeddb";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { AppendError, Journal } from "./journal.ts";
 
 let factory: IDBFactory;
 beforeEach(() => {
   factory = new IDBFactory();
+  vi.stubGlobal("IDBKeyRange", IDBKeyRange);
 });
 afterEach(() => {
   vi.restoreAllMocks();
+  vi.unstubAllGlobals();
 });
 
 const row = (n: number) => ({ n, text: `row ${n}` });
@@ -124,6 +126,51 @@ test("what was told as not recorded and was kept after all is taken back by the 
   await journal.append([{ n: 2, text: "another" }]);
   await journal.append([row(3)]);
   expect((await open()).rows).toEqual([row(1), { n: 2, text: "another" }, row(3)]);
+});
+
+test("a purge takes the rows up to its own, which the next start reads first; the numbers go on", async () => {
+  const { journal } = await open();
+  await journal.append([row(1), row(2), row(3), row(4)]);
+  const transaction = vi.spyOn(FakeDatabase.prototype, "transaction");
+  await journal.purge({ n: 3, text: "what 1 to 3 added up to" });
+  expect(transaction.mock.calls.map((call) => call[2])).toEqual([{ durability: "strict" }]);
+  await journal.append([row(5)]);
+  journal.close();
+  const next = await open();
+  expect(next.rows).toEqual([{ n: 3, text: "what 1 to 3 added up to" }, row(4), row(5)]);
+  await next.journal.append([row(6)]);
+  await next.journal.purge({ n: 6, text: "all" });
+  await next.journal.append([row(7)]);
+  expect((await open()).rows).toEqual([{ n: 6, text: "all" }, row(7)]);
+});
+
+test("a purge waits for the appends before it, and an append for the purge", async () => {
+  const { journal } = await open();
+  await Promise.all([journal.append([row(1), row(2)]), journal.purge({ n: 2, text: "sum" }), journal.append([row(3)])]);
+  expect((await open()).rows).toEqual([{ n: 2, text: "sum" }, row(3)]);
+});
+
+test("a purge that fails, in any of its parts, leaves every row", async () => {
+  const { journal } = await open();
+  await journal.append([row(1), row(2)]);
+  for (const part of ["put", "delete"] as const) {
+    const fails = vi.spyOn(FakeStore.prototype, part).mockImplementationOnce(() => {
+      throw new DOMException("disk full", "QuotaExceededError");
+    });
+    await expect(journal.purge({ n: 2, text: "sum" })).rejects.toThrow("disk full");
+    fails.mockRestore();
+  }
+  expect(await failure(journal.purge({ n: 3, text: "no such row" }))).toBe("out_of_step");
+  await journal.append([row(3)]);
+  expect((await open()).rows).toEqual([row(1), row(2), row(3)]);
+});
+
+test("after another tab took over, the old tab purges nothing", async () => {
+  const old = await open();
+  await old.journal.append([row(1), row(2)]);
+  await open();
+  expect(await failure(old.journal.purge({ n: 2, text: "sum" }))).toBe("lost_lock");
+  expect((await open()).rows).toEqual([row(1), row(2)]);
 });
 
 test("site data cleared under us: no append pretends to continue", async () => {

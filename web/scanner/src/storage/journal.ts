@@ -27,8 +27,9 @@ export class AppendError extends Error {
 const DOUBTS = 64;
 
 /**
- * The journal of this device: append only, each append one transaction that is on stable storage when it resolves.
- * Only the tab whose generation is the newest can append.
+ * The journal of this device. Rows are added at its end, and taken away at its beginning by a purge alone. Each append and
+ * each purge is one transaction that is on stable storage when it resolves. Only the tab whose generation is the newest
+ * can write.
  */
 export class Journal {
   #db: IDBDatabase | null;
@@ -66,6 +67,16 @@ export class Journal {
     return turn;
   }
 
+  /**
+   * Writes a row in the place of the one with its `n` and removes all rows before it, after all earlier appends. Rejects
+   * if that could not be done, and then every row is as it was: it is not tried again, for a later start does that.
+   */
+  purge(row: Row): Promise<void> {
+    const turn = this.#queue.then(() => this.#purgeOnce(row));
+    this.#queue = turn.catch(() => {});
+    return turn;
+  }
+
   close(): void {
     this.#db?.close();
     this.#db = null;
@@ -91,9 +102,22 @@ export class Journal {
     }
   }
 
-  async #write(rows: Row[], again: boolean): Promise<void> {
-    const first = rows[0];
-    if (first === undefined) return;
+  async #purgeOnce(row: Row): Promise<void> {
+    const { tx, committed, refuse } = await this.#begin();
+    const store = tx.objectStore(ROWS);
+    if ((await result(store.count(row.n))) === 0) return refuse("out_of_step");
+    try {
+      store.put({ n: row.n, text: row.text });
+      store.delete(IDBKeyRange.upperBound(row.n, true));
+    } catch (error) {
+      tx.abort(); // One without the other would be a journal that contradicts itself.
+      throw error;
+    }
+    await committed;
+  }
+
+  /** A transaction of the journal's writer, if this still is the writer of the journal that was opened. */
+  async #begin() {
     if (this.#db === null) throw new DOMException("the connection is closed", "InvalidStateError");
     const tx = this.#db.transaction([ROWS, CONTROL], "readwrite", { durability: "strict" });
     const committed = completion(tx);
@@ -106,6 +130,13 @@ export class Journal {
     // No control row: the browser cleared this site's data under us, so this is no longer the journal we opened.
     if (control === undefined) return refuse("cleared");
     if (control.writer_generation !== this.generation) return refuse("lost_lock");
+    return { tx, committed, control, refuse };
+  }
+
+  async #write(rows: Row[], again: boolean): Promise<void> {
+    const first = rows[0];
+    if (first === undefined) return;
+    const { tx, committed, control, refuse } = await this.#begin();
     const next = first.n + rows.length;
     if (again && control.next_seq === next && (await this.#holds(tx, rows))) {
       await committed;
