@@ -19,6 +19,10 @@ mod tx;
 pub use outside::*;
 pub use tx::*;
 
+/// Target of the spans that a collector gets, of every crate: the log on standard error leaves them out. Their fields hold
+/// ids of organisations and events at most, nothing of devices, tickets or guests.
+pub const TRACES: &str = "admit::trace";
+
 /// The server's clock.
 pub trait Clock: Send + Sync {
     /// Now.

@@ -10,6 +10,8 @@ mod commands;
 
 use std::process::ExitCode;
 
+use admit_server::otlp::{self, Exporting};
+use admit_server::telemetry;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::say::say;
@@ -41,6 +43,8 @@ enum Command {
         listen: settings::Listen,
         #[command(flatten)]
         outside: settings::Outside,
+        #[command(flatten)]
+        tracing: settings::Tracing,
     },
     /// Run a server with a live demo event: 20,000 tickets, four gates, doors open.
     Demo(commands::demo::Demo),
@@ -93,14 +97,10 @@ fn main() -> ExitCode {
             ));
         }
     };
-    // A demo's screen belongs to its welcome; only what went wrong interrupts it.
-    let standard = match cli.command {
-        Command::Demo(_) => "error",
-        // Its servers die thousands of deaths, and its report says all of them.
-        Command::Simulate(_) => "off",
-        _ => "warn,admit=info,admit_server=info",
+    let exporting = match observe(&cli.command, as_json) {
+        Ok(exporting) => exporting,
+        Err(error) => return failed(&error),
     };
-    admit_server::telemetry::init(as_json, standard);
     // The simulator is one thread and needs no runtime.
     if let Command::Simulate(simulate) = cli.command {
         return simulate.run();
@@ -113,6 +113,9 @@ fn main() -> ExitCode {
         }
     };
     let result = runtime.block_on(run(cli.command));
+    if let Some(exporting) = exporting {
+        exporting.finish();
+    }
     // Whatever still blocks must not hold the process: it was acknowledged or it was not.
     runtime.shutdown_timeout(std::time::Duration::from_secs(5));
     match result {
@@ -122,6 +125,27 @@ fn main() -> ExitCode {
     }
 }
 
+/// Turns on the log, and the export of traces where a setting names a collector.
+fn observe(command: &Command, as_json: bool) -> anyhow::Result<Option<Exporting>> {
+    // A demo's screen belongs to its welcome; only what went wrong interrupts it.
+    let standard = match command {
+        Command::Demo(_) => "error",
+        // Its servers die thousands of deaths, and its report says all of them.
+        Command::Simulate(_) => "off",
+        _ => "warn,admit=info,admit_server=info",
+    };
+    let traces = match command {
+        Command::Serve { tracing, .. } => tracing.traces()?,
+        Command::Demo(demo) => demo.tracing.traces()?,
+        _ => None,
+    };
+    let Some(traces) = traces else {
+        telemetry::init(as_json, standard);
+        return Ok(None);
+    };
+    Ok(Some(otlp::init(as_json, standard, &traces)?))
+}
+
 fn failed(error: &anyhow::Error) -> ExitCode {
     say(format_args!("{error:#}"));
     ExitCode::FAILURE
@@ -129,7 +153,7 @@ fn failed(error: &anyhow::Error) -> ExitCode {
 
 async fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Serve { place, listen, outside } => serve::run(place, listen, outside).await?,
+        Command::Serve { place, listen, outside, tracing: _ } => serve::run(place, listen, outside).await?,
         Command::Demo(demo) => demo.run().await?,
         Command::Load(load) => return load.run().await,
         Command::User(user) => user.run().await?,

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use admit_app::secret::Secret;
 use admit_server::config::ObjectsPlace;
+use admit_server::otlp::Traces;
 use anyhow::{Context, bail};
 use clap::Args;
 
@@ -99,6 +100,24 @@ impl Outside {
             Some(url) => Ok(settings.with_mail(url, self.smtp_from.as_deref())?),
             None => Ok(settings),
         }
+    }
+}
+
+/// Where traces go.
+#[derive(Debug, Clone, Args)]
+pub struct Tracing {
+    /// Collector that traces are sent to by OTLP over HTTP, such as http://127.0.0.1:4318. Without one nothing is traced.
+    #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT")]
+    pub otlp_endpoint: Option<String>,
+    /// Share of traces that are sent, from 0 (none) to 1 (all).
+    #[arg(long, env = "ADMIT_TRACE_RATIO", default_value = "1")]
+    pub trace_ratio: String,
+}
+
+impl Tracing {
+    /// The settings of the export; none where nothing is exported.
+    pub fn traces(&self) -> anyhow::Result<Option<Traces>> {
+        Ok(Traces::read(self.otlp_endpoint.as_deref(), &self.trace_ratio)?)
     }
 }
 

@@ -8,6 +8,7 @@ pub mod error;
 pub mod body;
 pub mod encoding;
 pub mod adapters;
+pub mod otlp;
 pub mod state;
 pub mod auth;
 pub mod stream;

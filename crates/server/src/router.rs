@@ -37,7 +37,7 @@ use crate::encoding::AsItIs;
 use crate::error::{ApiError, Busy};
 use crate::state::AppState;
 use crate::telemetry::{RequestLabel, RouteLabel};
-use crate::{assets, docs, openapi, routes};
+use crate::{assets, docs, openapi, otlp, routes};
 
 /// Answers smaller than this are not compressed, in bytes: nothing is gained, and a small answer with a secret in it
 /// tells nothing by its length.
@@ -152,8 +152,10 @@ async fn frame(State(state): State<AppState>, request: Request, next: Next) -> R
     let method = request.method().as_str().to_owned();
     let route = request.extensions().get::<MatchedPath>().map_or("other", MatchedPath::as_str).to_owned();
     let span = tracing::info_span!("request", id, method, route);
+    let trace = span.in_scope(|| otlp::request(&method, &route, &id, request.headers()));
     let limit = Duration::from_millis(state.settings.request_ms);
-    let mut response = match tokio::time::timeout(limit, next.run(request).instrument(span.clone())).await {
+    let answering = next.run(request).instrument(trace.clone()).instrument(span.clone());
+    let mut response = match tokio::time::timeout(limit, answering).await {
         Ok(response) => response,
         Err(_) => {
             let detail = "the request took too long; whether it was carried out is not known";
@@ -169,6 +171,7 @@ async fn frame(State(state): State<AppState>, request: Request, next: Next) -> R
             tracing::debug!(status = status.as_u16(), took_ms, "answered");
         }
     });
+    otlp::answered(&trace, status, is_failure(&response));
     count(&state, method, route, status, took_ms);
     add_headers(&state, &id, response.headers_mut());
     response

@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::sync::atomic::AtomicI64;
 
+use admit_app::ports::TRACES;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::{Family, MetricConstructor};
@@ -162,16 +163,21 @@ impl Metrics {
     }
 }
 
-/// Turns on the log on standard error: `RUST_LOG` chooses what (`standard` without it), `json` how. Answers `false` if a
-/// log was on.
-pub fn init(json: bool, standard: &str) -> bool {
+/// What the log on standard error shows: what `RUST_LOG` chooses, `standard` without it.
+pub fn filter(standard: &str) -> EnvFilter {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(standard));
     // The driver would write every statement's values at `debug`: guests' names and addresses, hashes of passwords.
     let talks = filter.max_level_hint().is_none_or(|level| level > LevelFilter::INFO);
     let quiet: &[&str] = if talks { &["tokio_postgres=info", "tokio_postgres::query=info"] } else { &[] };
     let filter = quiet.iter().filter_map(|quiet| quiet.parse().ok()).fold(filter, EnvFilter::add_directive);
+    // Spans for a collector would make every line longer.
+    format!("{TRACES}=off").parse().into_iter().fold(filter, EnvFilter::add_directive)
+}
+
+/// Turns on the log on standard error, in JSON or as text. Answers `false` if a log was on.
+pub fn init(json: bool, standard: &str) -> bool {
     let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(filter(standard))
         .with_ansi(std::io::stderr().is_terminal())
         // A log that can't be written, on a full disk for example, must not end the thread that has something to say.
         .log_internal_errors(false)

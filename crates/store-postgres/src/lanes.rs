@@ -11,6 +11,7 @@ use admit_app::ports::{Needs, Pace, ReadOp, Scope, WriteOp};
 use admit_core::ids::OrganizationId;
 use admit_store_queries::directory::foresee_credentials;
 use admit_store_queries::driver::{Driver as _, RunFor};
+use admit_store_queries::spans::WriteSpans;
 use admit_store_queries::{Fold, needs, run_read, run_write};
 use tokio::sync::oneshot;
 
@@ -50,11 +51,14 @@ pub(crate) enum Work {
 /// A waiting operation.
 pub(crate) struct Job {
     pub work: Work,
+    pub spans: WriteSpans,
     pub reply: oneshot::Sender<Result<()>>,
 }
 
 impl Job {
     fn answer(self, result: Result<()>) {
+        // Before whoever waits goes on: their span must not end before these.
+        drop(self.spans);
         let _ = self.reply.send(result);
     }
     /// Operations of the same organisation and events share a lane, and reads of which it is known what they look at:
@@ -266,7 +270,7 @@ impl Connection {
     fn run_each(&mut self, jobs: Vec<Job>) {
         let mut gone = false;
         for mut job in jobs {
-            let result = if gone { Err(unavailable()) } else { self.singly(&mut job.work) };
+            let result = if gone { Err(unavailable()) } else { self.singly(&mut job.work, &mut job.spans) };
             gone = result == Err(unavailable()) && self.driver.as_ref().is_none_or(PgDriver::is_lost);
             job.answer(result);
         }
@@ -306,7 +310,9 @@ impl Connection {
         let (mut done, mut waiting) = (Vec::new(), VecDeque::from(jobs));
         while let Some(mut job) = waiting.pop_front() {
             driver.wrote = false;
+            job.spans.transaction();
             let result = attempt(driver, fold.as_mut(), &mut job.work);
+            job.spans.done();
             // A refusal that changed nothing stands beside the others; anything else takes all of them back.
             if result.is_err() && (driver.wrote || driver.trouble > Trouble::None) {
                 driver.roll_back();
@@ -320,6 +326,8 @@ impl Connection {
             }
         }
         let stored = guarded(|| fold.map_or(Ok(()), |fold| fold.end(driver)));
+        let group = done.len();
+        done.iter_mut().for_each(|(job, _)| job.spans.commit(group));
         let committed = stored.and_then(|()| driver.commit());
         if committed.is_err() && driver.trouble < Trouble::Lost {
             // The server itself refused the commit: nothing of it is kept, each may try alone.
@@ -362,20 +370,20 @@ impl Connection {
     }
 
     /// Runs one job in a transaction of its own, again where that is safe: before its commit was sent.
-    pub fn singly(&mut self, work: &mut Work) -> Result<()> {
+    pub fn singly(&mut self, work: &mut Work, spans: &mut WriteSpans) -> Result<()> {
         let mut last = unavailable();
         for round in 0..TRIES {
             if round > 0 && last == unavailable() {
                 std::thread::sleep(RECONNECT);
             }
-            match self.once(work) {
+            match self.once(work, spans) {
                 Ran::Answer(result) => return result,
                 Ran::Again(error) => last = error,
             }
         }
         Err(last)
     }
-    fn once(&mut self, work: &mut Work) -> Ran {
+    fn once(&mut self, work: &mut Work, spans: &mut WriteSpans) -> Ran {
         let reads = self.reads;
         let driver = match self.driver() {
             Ok(driver) => driver,
@@ -388,19 +396,24 @@ impl Connection {
             Work::Write(..) | Work::Server(_) => driver.begin("BEGIN"),
         }
         driver.hooked = !reads;
+        spans.transaction();
         let error = match if reads { attempt_read(driver, work) } else { attempt(driver, None, work) } {
             Ok(()) if reads => {
                 driver.release();
                 return Ran::Answer(Ok(()));
             }
-            Ok(()) => match driver.commit() {
-                Ok(()) => return Ran::Answer(Ok(())),
-                // A connection lost at the commit leaves its outcome unknown: never run again.
-                Err(error) if driver.trouble >= Trouble::Lost => return Ran::Answer(Err(error)),
-                Err(error) => error,
-            },
+            Ok(()) => {
+                spans.commit(1);
+                match driver.commit() {
+                    Ok(()) => return Ran::Answer(Ok(())),
+                    // A connection lost at the commit leaves its outcome unknown: never run again.
+                    Err(error) if driver.trouble >= Trouble::Lost => return Ran::Answer(Err(error)),
+                    Err(error) => error,
+                }
+            }
             Err(error) => error,
         };
+        spans.done();
         driver.roll_back();
         // A read is given away when it begins; it can only be run again as long as it wasn't.
         let again = driver.trouble >= Trouble::Again && !matches!(work, Work::Read(_, _, None));

@@ -23,6 +23,7 @@ use admit_core::ids::{EventId, OrganizationId};
 use admit_core::rule::Epoch;
 use admit_core::time::Timestamp;
 use admit_store_queries::driver::Driver as _;
+use admit_store_queries::spans::WriteSpans;
 use admit_store_queries::{directory, job_queue, pairing_requests};
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use tokio::sync::oneshot;
@@ -80,12 +81,19 @@ impl Postgres {
             // At once, not when polled: a caller that leaves cancels nothing, in either mode.
             Mode::Inline { writes, reads } => {
                 let connection = if is_read { reads } else { writes };
-                ready(connection.lock().unwrap_or_else(PoisonError::into_inner).singly(&mut work)).boxed()
+                ready(
+                    connection
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .singly(&mut work, &mut WriteSpans::default()),
+                )
+                .boxed()
             }
             Mode::Threads(threads) => {
                 let (reply, answer) = oneshot::channel();
                 let queue = if is_read { &threads.reads } else { &threads.writes };
-                queue.push(Job { work, reply }, pace);
+                let spans = if matches!(work, Work::Write(..)) { WriteSpans::begin() } else { WriteSpans::default() };
+                queue.push(Job { work, spans, reply }, pace);
                 answer.map(|answer| answer.unwrap_or_else(|_| Err(unavailable()))).boxed()
             }
         }

@@ -7,6 +7,7 @@ pub mod value;
 pub mod driver;
 pub mod constraints;
 pub mod hooks;
+pub mod spans;
 pub mod contents;
 mod page;
 mod text;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use admit_app::error::{Error, Result};
 use admit_app::ports::{ReadOp, Scope, WriteOp};
 use admit_core::ids::OrganizationId;
+use admit_store_queries::spans::WriteSpans;
 use admit_store_queries::{Books, run_read, run_write_after};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
@@ -32,12 +33,15 @@ pub(crate) enum Work {
 /// A waiting operation.
 pub(crate) struct Job {
     pub work: Work,
+    pub spans: WriteSpans,
     pub reply: oneshot::Sender<Result<()>>,
 }
 
 impl Job {
     /// Answers; a caller that left does not matter.
     pub fn answer(self, result: Result<()>) {
+        // Before whoever waits goes on: their span must not end before these.
+        drop(self.spans);
         let _ = self.reply.send(result);
     }
 }
@@ -118,7 +122,9 @@ impl Writer {
                 jobs.push(job);
                 continue;
             }
+            job.spans.transaction();
             let ran = if jobs.is_empty() { self.alone(&mut job.work) } else { self.in_savepoint(&mut job.work) };
+            job.spans.done();
             match ran {
                 Ran::Answer(result) => {
                     results.push(result);
@@ -137,6 +143,8 @@ impl Writer {
                 break;
             }
         }
+        let group = jobs.len();
+        jobs.iter_mut().for_each(|job| job.spans.commit(group));
         self.commit(&mut results);
         for (job, result) in jobs.into_iter().zip(results) {
             job.answer(result);

@@ -22,6 +22,7 @@ use admit_core::ids::{EventId, OrganizationId};
 use admit_core::rule::Epoch;
 use admit_core::time::Timestamp;
 use admit_store_queries::contents::Contents;
+use admit_store_queries::spans::WriteSpans;
 use admit_store_queries::{Books, directory, job_queue, pairing_requests};
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use rusqlite::Connection;
@@ -185,7 +186,8 @@ impl Sqlite {
                 let (reply, answer) = oneshot::channel();
                 let reads = matches!(work, Work::Read(..) | Work::Look(_));
                 let queue = if reads { &threads.reads } else { &threads.writes };
-                queue.push(Job { work, reply }, pace);
+                let spans = if matches!(work, Work::Write(..)) { WriteSpans::begin() } else { WriteSpans::default() };
+                queue.push(Job { work, spans, reply }, pace);
                 answer.map(|answer| answer.unwrap_or_else(|_| Err(unavailable()))).boxed()
             }
         }

@@ -167,7 +167,7 @@ mod tests {
                 Pace::Patient => "patient",
             };
             let work = Work::Look(Box::new(move |_| Err(Error::not_found(name))));
-            queue.push(Job { work, reply: oneshot::channel().0 }, pace);
+            queue.push(Job { work, spans: Default::default(), reply: oneshot::channel().0 }, pace);
         }
     }
     fn queue(urgent: usize, usual: usize, patient: usize) -> Arc<Queue> {

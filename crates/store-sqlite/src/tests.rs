@@ -333,7 +333,7 @@ fn of_a_group_that_sqlite_rolled_back_nobody_is_acknowledged() {
             }
             Ok(())
         });
-        (Job { work: Work::Server(op), reply }, answer)
+        (Job { work: Work::Server(op), spans: Default::default(), reply }, answer)
     };
     let (jobs, answers): (Vec<_>, Vec<_>) = [false, true, false].map(job).into_iter().unzip();
     let mut jobs = jobs.into_iter().peekable();

@@ -16,7 +16,7 @@ use fast_qr::qr::QRBuilder;
 use serde_json::json;
 
 use crate::say::say;
-use crate::settings::{Listen, Outside, Place};
+use crate::settings::{Listen, Outside, Place, Tracing};
 use crate::{acting, parts, serve};
 
 /// `admit demo`.
@@ -43,6 +43,9 @@ pub struct Demo {
     crowd: bool,
     #[command(flatten)]
     outside: Outside,
+    /// Where traces go.
+    #[command(flatten)]
+    pub tracing: Tracing,
     /// Print one line of JSON instead of words.
     #[arg(long)]
     json: bool,

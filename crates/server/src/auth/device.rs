@@ -3,7 +3,7 @@
 
 use admit_app::caller::DeviceCaller;
 use admit_app::error::Error;
-use admit_app::ports::read;
+use admit_app::ports::{TRACES, read};
 use admit_app::records::Head;
 use admit_app::{devices, epochs};
 use admit_core::ids::{EventId, OrganizationId};
@@ -13,6 +13,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue};
+use tracing::Instrument as _;
 
 use super::token;
 use crate::error::{ApiError, Result};
@@ -55,7 +56,8 @@ pub async fn authenticate(state: &AppState, headers: &HeaderMap) -> Result<Devic
 
 /// The middleware around every route that takes [`Device`].
 pub async fn frame(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
-    let caller = match authenticate(&state, request.headers()).await {
+    let span = tracing::info_span!(target: TRACES, "device.authenticate");
+    let caller = match authenticate(&state, request.headers()).instrument(span).await {
         Ok(caller) => caller,
         Err(error) => return error.into_response(),
     };

@@ -54,6 +54,18 @@ test("a large body goes out compressed, with its length", async () => {
   expect(gunzipSync(got[0]?.body ?? Buffer.alloc(0)).toString()).toBe(body);
 });
 
+test("each upload begins a trace of its own, other requests none", async () => {
+  const upload = (path: string) =>
+    send({ ...effect("", "{}"), server: origin, path }, new AbortController().signal, () => {});
+  const uploads = ["/api/scanning/sync", "/api/scanning/sync", "/api/scans", "/api/scans/sync"];
+  for (const path of [...uploads, "/api/scanning/health"]) await upload(path);
+  await go("/api/scanning/manifest", null);
+  const traces = got.map((request) => request.headers["traceparent"]);
+  for (const trace of traces.slice(0, 4)) expect(trace).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
+  expect(new Set(traces.slice(0, 4)).size).toBe(4);
+  expect(traces.slice(4)).toEqual([undefined, undefined]);
+});
+
 test("a captive portal's redirect is not followed", async () => {
   const answer = await go("/portal", "{}");
   // Browsers hide the answer (status 0); Node shows it. Neither is a receipt, and neither was followed.

@@ -9,6 +9,8 @@ export interface Answer {
 
 /** Bodies above this are sent compressed, bytes. */
 const COMPRESS_FROM = 8 * 1024;
+/** What carries scans: the server continues the trace that such a request begins. */
+const UPLOADS = new Set(["/api/scanning/sync", "/api/scans/sync", "/api/scans"]);
 
 /**
  * Sends one request. Redirects are not followed: a captive portal's must be seen, not obeyed; it comes back as
@@ -20,6 +22,7 @@ export async function send(
   progress: (received: number, total: number) => void,
 ): Promise<Answer> {
   const headers = new Headers(effect.headers);
+  if (effect.method === "POST" && UPLOADS.has(effect.path)) headers.set("traceparent", traceparent());
   let body: BodyInit | undefined;
   if (effect.body !== null) {
     body = effect.body;
@@ -41,6 +44,13 @@ export async function send(
   });
   if (response.type === "opaqueredirect") return { status: 0, headers: [], body: new Uint8Array() };
   return { status: response.status, headers: [...response.headers], body: await readAll(response, progress) };
+}
+
+/** A new trace and its first span, sampled (W3C Trace Context): random, so it tells nothing about the device. */
+function traceparent(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(24));
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return `00-${hex.slice(0, 32)}-${hex.slice(32)}-01`;
 }
 
 /** Compressed whole, so that it goes out with a length: our server refuses a body without one. */

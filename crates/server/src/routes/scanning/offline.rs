@@ -80,6 +80,7 @@ async fn sync(State(state): State<AppState>, Device(caller): Device, request: Re
     Ok(response)
 }
 
+#[tracing::instrument(target = "admit::trace", name = "upload.judge", skip_all)]
 async fn take_in(state: &AppState, caller: &DeviceCaller, body: Bytes) -> Result<scans::IngestAnswer> {
     tracing::debug!(event = "sync.attempt", bytes = body.len(), "sync");
     is_object(&body)?;

@@ -1,5 +1,6 @@
 //! `POST /api/scans`: the server is asked before the door opens (S2 §2, spec §5).
 
+use admit_app::ports::TRACES;
 use admit_app::scans;
 use admit_core::scan::Outcome;
 use admit_core::wire::problem::FieldError;
@@ -7,6 +8,7 @@ use admit_core::wire::scans::OnlineRequest;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_TYPE, HeaderValue};
+use tracing::Instrument as _;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -40,7 +42,8 @@ async fn scan(State(state): State<AppState>, Device(caller): Device, RawJson(bod
     is_object(&body)?;
     let wrong = |error: FieldError| ApiError::field(error.path, error.message);
     let request = OnlineRequest::read(&body).map_err(wrong)?;
-    let answer = scans::judge_online(&state.app, &caller, request).await?;
+    let span = tracing::info_span!(target: TRACES, "upload.judge");
+    let answer = scans::judge_online(&state.app, &caller, request).instrument(span).await?;
     if !answer.repeated {
         let outcome = outcome_of(&answer.body);
         state.metrics.scans.get_or_create(&OutcomeLabel { outcome }).inc();

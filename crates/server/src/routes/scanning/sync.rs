@@ -100,6 +100,7 @@ pub async fn note_failure(state: &AppState, caller: &DeviceCaller, error: &ApiEr
     }
 }
 
+#[tracing::instrument(target = "admit::trace", name = "upload.judge", skip_all)]
 async fn take_in(state: &AppState, caller: &DeviceCaller, body: Bytes) -> Result<scans::IngestAnswer> {
     tracing::debug!(event = "sync.attempt", bytes = body.len(), "sync");
     is_object(&body)?;

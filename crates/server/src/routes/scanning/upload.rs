@@ -24,6 +24,7 @@ const USUAL_BYTES: usize = 1024 * 1024;
 
 /// Reads an upload's body and waits until it can be judged; it weighs `times` its length beside others. Without room for it:
 /// 503 `busy`. It counts as a sync from when its body was read.
+#[tracing::instrument(target = "admit::trace", name = "upload.read", skip_all)]
 pub async fn read(state: &AppState, caller: &DeviceCaller, request: Request, times: usize) -> Result<(Bytes, Judging)> {
     let came = Instant::now();
     let coding = json_head(request.headers())?;
