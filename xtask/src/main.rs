@@ -60,8 +60,7 @@ fn run(command: &str, args: &[String]) -> Result<()> {
         "web" => web::build(),
         "build" => build(),
         "demo" => {
-            browsers_half()?;
-            product::build()?;
+            stages(&[("wasm", &|| wasm::build(false)), ("web", &web::build), ("server", &product::build)])?;
             // The demo takes this process's place, so that Ctrl-C and signals reach the server and nobody else.
             Err(exec::command(product::binary()).arg("demo").args(args).exec().into())
         }
@@ -82,6 +81,18 @@ fn run(command: &str, args: &[String]) -> Result<()> {
         }
         other => bail!("there is no command `{other}`\n\n{HELP}"),
     }
+}
+
+/// Does one after the other, and says how long each took.
+fn stages(stages: &[(&str, &dyn Fn() -> Result<()>)]) -> Result<()> {
+    let mut said = Vec::new();
+    for (name, work) in stages {
+        let begun = std::time::Instant::now();
+        work()?;
+        said.push(format!("{name} {:.1} s", begun.elapsed().as_secs_f64()));
+    }
+    println!("built: {}", said.join(", "));
+    Ok(())
 }
 
 fn browsers_half() -> Result<()> {

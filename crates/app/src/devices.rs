@@ -9,6 +9,7 @@ pub mod request_pairing;
 pub mod pair;
 pub mod rotate_key;
 pub mod list;
+pub mod fleet;
 pub mod revoke;
 pub mod approve_pairing;
 pub mod accept;
@@ -21,6 +22,7 @@ pub use approve_pairing::{Approved, PairingRequest, approve_pairing, show_reques
 pub use authenticate::authenticate;
 pub use close_log::close_log;
 pub use failed_sync::failed_sync;
+pub use fleet::{Fleet, Presence, fleet};
 pub use heartbeat::{Heard, heartbeat};
 #[cfg(feature = "fuzzing")]
 pub use import_log::try_reading_log;

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use admit_server::{AppState, Settings, chores, listen, router};
+use admit_server::{AppState, Settings, chores, listen, metrics_router, router};
 use anyhow::Context;
 use tokio::net::TcpListener;
 
@@ -17,15 +17,19 @@ pub async fn run(place: Place, wanted: Listen, outside: Outside) -> anyhow::Resu
     let settings = outside.add_to(settings, &place.data_dir)?;
     let state = parts::open(&place, settings).await?;
     let listener = bind(wanted.listen).await?;
+    let metrics = wanted.metrics.bind().await?;
     let address = listener.local_addr()?;
     heed_signals(&state)?;
     tracing::info!(target: "admit", %address, data_dir = %place.data_dir.display(), "serving");
+    if let Some(url) = metrics.as_ref().and_then(metrics_url) {
+        say(format_args!("metrics on {url}"));
+    }
     say(format_args!("serving on http://{address}"));
     if state.app.store.organizations().await?.is_empty() {
         say("nobody can sign in yet. Make an organisation and its owner:");
         say("  admit user add --organization NAME --email YOU@EXAMPLE.ORG");
     }
-    until_stopped(state, listener).await;
+    until_stopped(state, listener, metrics).await;
     Ok(())
 }
 
@@ -49,10 +53,18 @@ pub fn heed_signals(state: &AppState) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Where Prometheus finds what is served on a listener.
+pub fn metrics_url(listener: &TcpListener) -> Option<String> {
+    Some(format!("http://{}/metrics", listener.local_addr().ok()?))
+}
+
 /// Serves, and carries out runs, until it is stopped; then lets open requests and steps under way finish.
-pub async fn until_stopped(state: AppState, listener: TcpListener) {
+pub async fn until_stopped(state: AppState, listener: TcpListener, metrics: Option<TcpListener>) {
     let shutdown = state.shutdown.clone();
-    tokio::spawn(chores::run(state.app.clone(), shutdown.clone()));
+    tokio::spawn(chores::run(state.app.clone(), state.metrics.clone(), shutdown.clone()));
+    if let Some(metrics) = metrics {
+        tokio::spawn(listen::serve(metrics, metrics_router(state.clone()), shutdown.clone()));
+    }
     let runs = state.clone();
     let runs = tokio::task::spawn_blocking(move || carry_out_runs_apart(runs));
     listen::serve(listener, router(state), shutdown).await;

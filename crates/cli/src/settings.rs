@@ -10,6 +10,10 @@ use admit_server::config::ObjectsPlace;
 use admit_server::otlp::Traces;
 use anyhow::{Context, bail};
 use clap::Args;
+use tokio::net::TcpListener;
+
+/// Where `/metrics` is when nobody chose: the port that OpenTelemetry gives to Prometheus exporters.
+const METRICS_AT: &str = "127.0.0.1:9464";
 
 /// Where the data are.
 #[derive(Debug, Clone, Args)]
@@ -40,6 +44,8 @@ pub struct Listen {
     /// This node's name among those of one DATABASE_URL: with one it has at once, after a crash, what it was at.
     #[arg(long, env = "ADMIT_NODE")]
     pub node: Option<String>,
+    #[command(flatten)]
+    pub metrics: MetricsAt,
     /// Syncs of a device in any 60 s.
     #[arg(long, env = "ADMIT_SYNCS_PER_MINUTE", default_value_t = admit_core::limits::SYNCS_PER_MINUTE,
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -62,6 +68,38 @@ impl Listen {
             Some(url) => Ok(settings.with_public_url(url)?),
             None => Ok(settings),
         }
+    }
+}
+
+/// Where Prometheus reads `/metrics`.
+#[derive(Debug, Clone, Args)]
+pub struct MetricsAt {
+    /// Address and port of /metrics, apart from the public one, or `off`. When absent 127.0.0.1:9464, unless another program has it.
+    #[arg(long, env = "ADMIT_METRICS_LISTEN")]
+    pub metrics_listen: Option<String>,
+}
+
+impl MetricsAt {
+    /// Takes the address. `None`: nobody wants metrics, or another program has the address that nobody chose.
+    pub async fn bind(&self) -> anyhow::Result<Option<TcpListener>> {
+        let Some(text) = self.metrics_listen.as_deref().filter(|text| !text.is_empty()) else {
+            let taken = TcpListener::bind(METRICS_AT).await;
+            return Ok(taken
+                .inspect_err(|error| {
+                    tracing::warn!(target: "admit", address = METRICS_AT, %error, "no metrics: ADMIT_METRICS_LISTEN chooses another address");
+                })
+                .ok());
+        };
+        if text == "off" {
+            return Ok(None);
+        }
+        let address: SocketAddr = text.parse().with_context(|| {
+            format!("ADMIT_METRICS_LISTEN is {text:?}: write an address and a port such as {METRICS_AT}, or off")
+        })?;
+        let listener = TcpListener::bind(address).await;
+        listener
+            .map(Some)
+            .with_context(|| format!("listening on {address} for metrics (choose another with --metrics-listen)"))
     }
 }
 

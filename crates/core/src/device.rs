@@ -3,9 +3,9 @@
 //! [`Engine::handle`] takes what happened outside ([`crate::wire::engine::Input`]) and answers with what to do
 //! ([`crate::wire::engine::Effect`]). Its journal is the only truth: the state after a restart is its rows, read in
 //! order. In reading order: the clock, what the rows add up to, what the server told, when to ask it, the list, the
-//! names, the state, what is known of a code, the verdict, how full it is, the door, requests, asking before the door
-//! opens, uploads, what leaves the journal, guests' names, following the server, the panel, and the engine that ties
-//! them.
+//! names, what it measures, the state, what is known of a code, the verdict, how full it is, the door, requests, asking
+//! before the door opens, uploads, what leaves the journal, guests' names, following the server, the panel, and the
+//! engine that ties them.
 
 pub mod clock;
 pub mod journal;
@@ -14,6 +14,7 @@ mod lane;
 mod proofs;
 pub mod list;
 mod book;
+mod figures;
 mod state;
 mod lookup;
 mod verdict;

@@ -1,28 +1,34 @@
 //! What a server does by itself, asked by nobody. Of several nodes any may do it, and a second time changes nothing.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use admit_app::ports::App;
-use admit_app::{audits, epochs};
+use admit_app::{audits, devices, epochs};
 use tokio_util::sync::CancellationToken;
+
+use crate::telemetry::Metrics;
 
 /// How often it looks whether a new epoch is judged.
 const JUDGE: Duration = Duration::from_secs(10);
+/// How often it reads how the devices are, for metrics.
+const FLEET: Duration = Duration::from_secs(15);
 /// How often it looks whether an hour is over.
 const ANCHOR: Duration = Duration::from_secs(600);
 
 /// Does what is due, now and then again, until `shutdown`. What fails is done by the next look.
-pub async fn run(app: App, shutdown: CancellationToken) {
+pub async fn run(app: App, metrics: Arc<Metrics>, shutdown: CancellationToken) {
     let ticker = |every| {
         let mut tick = tokio::time::interval(every);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         tick
     };
-    let (mut judge, mut anchor) = (ticker(JUDGE), ticker(ANCHOR));
+    let (mut judge, mut fleet, mut anchor) = (ticker(JUDGE), ticker(FLEET), ticker(ANCHOR));
     loop {
         tokio::select! {
             () = shutdown.cancelled() => return,
             _ = judge.tick() => judged(&app).await,
+            _ = fleet.tick() => counted(&app, &metrics).await,
             _ = anchor.tick() => anchored(&app).await,
         }
     }
@@ -33,6 +39,20 @@ pub async fn run(app: App, shutdown: CancellationToken) {
 async fn judged(app: &App) {
     if let Err(error) = epochs::judge_anew(app).await {
         tracing::warn!(%error, "scans of an epoch that ended are not judged anew yet");
+    }
+}
+
+/// Metrics say how the devices of all live events are. Of a store that does not answer the last word stays.
+async fn counted(app: &App, metrics: &Metrics) {
+    match devices::fleet(app).await {
+        Ok(fleet) => {
+            metrics.set_fleet(&fleet);
+            metrics.store_up.set(1);
+        }
+        Err(error) => {
+            metrics.store_up.set(0);
+            tracing::warn!(%error, "the devices could not be counted for the metrics");
+        }
     }
 }
 
@@ -54,8 +74,6 @@ async fn anchored(app: &App) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use admit_app::secret::Secret;
     use admit_core::rule::Epoch;
     use admit_store_sqlite::{Options, Sqlite};
@@ -74,7 +92,7 @@ mod tests {
         state.app.store.begin_epoch(held, next).await.unwrap();
         let key = format!("epoch_judged:{next}");
         assert_eq!(state.app.store.setting(key.clone()).await.unwrap(), None);
-        let running = tokio::spawn(run(state.app.clone(), state.shutdown.clone()));
+        let running = tokio::spawn(run(state.app.clone(), state.metrics.clone(), state.shutdown.clone()));
         while state.app.store.setting(key.clone()).await.unwrap().is_none() {
             tokio::task::yield_now().await;
         }

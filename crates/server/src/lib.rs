@@ -4,6 +4,7 @@
 
 pub mod config;
 pub mod telemetry;
+pub mod events;
 pub mod error;
 pub mod body;
 pub mod encoding;
@@ -21,5 +22,5 @@ pub mod router;
 pub mod listen;
 
 pub use config::Settings;
-pub use router::router;
+pub use router::{metrics_router, router};
 pub use state::AppState;

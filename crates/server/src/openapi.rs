@@ -23,7 +23,7 @@ use utoipa::{Modify, OpenApi, ToSchema};
         (name = "guests", description = "What guests open. The token is the right to see it."),
         (name = "webhooks", description = "What an organiser's own database sends. Signed as Standard Webhooks wants it."),
         (name = "live", description = "The live stream (server-sent events)."),
-        (name = "watching", description = "Health and metrics."),
+        (name = "watching", description = "Health."),
     )
 )]
 pub struct Frame;

@@ -110,6 +110,11 @@ pub fn router(state: AppState) -> Router {
         .with_state(state)
 }
 
+/// `/metrics` alone, for the listener of `ADMIT_METRICS_LISTEN`.
+pub fn metrics_router(state: AppState) -> Router {
+    routes::health::metrics_routes().with_state(state)
+}
+
 /// Whether an answer still wants compressing: a list is already, an image would only grow.
 fn not_finished(_status: StatusCode, _version: Version, _headers: &HeaderMap, extensions: &Extensions) -> bool {
     extensions.get::<AsItIs>().is_none()

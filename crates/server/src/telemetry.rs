@@ -1,9 +1,13 @@
 //! Events and metrics (S1 §10, S2 §11, spec §7). Never labelled by device, ticket or token.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::sync::atomic::AtomicI64;
 
+use admit_app::devices::Fleet;
 use admit_app::ports::TRACES;
+use admit_core::scan::Outcome;
+use admit_core::wire::scanning::{Figures, Observed};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::{Family, MetricConstructor};
@@ -53,6 +57,22 @@ pub struct EndedLabel {
     pub ended: &'static str,
 }
 
+/// Labels of `admit_devices`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct DeviceLabel {
+    /// `online`, `silent` or `suspended`.
+    pub state: &'static str,
+    /// Version of the app; `other` for all but the commonest.
+    pub app_version: String,
+}
+
+/// Labels of `admit_build_info`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct BuildLabel {
+    /// Version of the server.
+    pub version: &'static str,
+}
+
 /// Labels of a route's latency.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct RouteLabel {
@@ -67,6 +87,16 @@ pub struct Latency;
 impl MetricConstructor<Histogram> for Latency {
     fn new_metric(&self) -> Histogram {
         Histogram::new(exponential_buckets(0.001, 2.0, 15))
+    }
+}
+
+/// Histogram buckets from 0.1 s to about 55 min, for what waits for a network.
+#[derive(Debug, Clone, Default)]
+pub struct Waiting;
+
+impl MetricConstructor<Histogram> for Waiting {
+    fn new_metric(&self) -> Histogram {
+        Histogram::new(exponential_buckets(0.1, 2.0, 16))
     }
 }
 
@@ -88,6 +118,24 @@ pub struct Metrics {
     pub manifests: Counter,
     /// Devices paired.
     pub pairings: Counter,
+    /// Devices revoked.
+    pub revocations: Counter,
+    /// Heartbeats answered.
+    pub heartbeats: Counter,
+    /// From reading a code to the verdict on the screen, as devices measured it (S1 §10.2 "Scan Latency").
+    pub scan_seconds: Histogram,
+    /// From a scan to its receipt, as devices measured it (S2 §11 "Time-to-sync").
+    pub time_to_sync_seconds: Histogram,
+    /// How long ago a device knew its list to be the newest, at each heartbeat.
+    pub list_age_seconds: Histogram,
+    /// Devices of live events.
+    pub devices: Family<DeviceLabel, Gauge<i64, AtomicI64>>,
+    /// Scans that devices of live events have not handed over, as they said last.
+    pub pending_scans: Gauge<i64, AtomicI64>,
+    /// The most of one device.
+    pub pending_scans_max: Gauge<i64, AtomicI64>,
+    /// 1 while the store answers.
+    pub store_up: Gauge<i64, AtomicI64>,
     /// Requests.
     pub requests: Family<RequestLabel, Counter>,
     /// Time of a request by route.
@@ -106,54 +154,138 @@ pub struct Metrics {
 
 impl Default for Metrics {
     fn default() -> Self {
-        let mut registry = Registry::with_prefix("admit");
-        let sync_seconds = Latency.new_metric();
-        let request_seconds = Family::<RouteLabel, Histogram, Latency>::new_with_constructor(Latency);
-        let scans = Family::<OutcomeLabel, Counter>::default();
-        let syncs = Family::<StatusLabel, Counter>::default();
-        let requests = Family::<RequestLabel, Counter>::default();
-        let recent_duplicates = Family::<TierLabel, Counter>::default();
-        let (conflicts, manifests, pairings) = (Counter::default(), Counter::default(), Counter::default());
-        let runs = Family::<EndedLabel, Counter>::default();
-        let (run_seconds, runs_under_way) = (Latency.new_metric(), Gauge::<i64, AtomicI64>::default());
-        let (streams, streams_dropped) = (Gauge::<i64, AtomicI64>::default(), Counter::default());
-        registry.register("scans", "Scans stored, by the device's outcome", scans.clone());
-        let again = "Scans whose code was let in less than five minutes before, by who remembered";
-        registry.register("recent_duplicates", again, recent_duplicates.clone());
-        registry.register("syncs", "Uploads, by how they ended", syncs.clone());
-        registry.register("conflicts", "Findings caused by uploads", conflicts.clone());
-        registry.register_with_unit("sync_duration", "Upload, request to answer", Unit::Seconds, sync_seconds.clone());
-        registry.register("manifest_downloads", "Ticket lists given to devices", manifests.clone());
-        registry.register("devices_paired", "Devices paired", pairings.clone());
-        registry.register("http_requests", "Requests by route and status class", requests.clone());
-        registry.register_with_unit("http_duration", "Requests by route", Unit::Seconds, request_seconds.clone());
-        registry.register("runs", "Runs carried out, by how it went this time", runs.clone());
-        let carried = "A run, from its taking to its end or to a setback";
-        registry.register_with_unit("run_duration", carried, Unit::Seconds, run_seconds.clone());
-        registry.register("runs_under_way", "Runs under way here now", runs_under_way.clone());
-        registry.register("streams_open", "Live streams open now", streams.clone());
-        registry.register("streams_dropped", "Live streams whose client did not keep up", streams_dropped.clone());
-        Self {
-            registry,
-            scans,
-            recent_duplicates,
-            syncs,
-            conflicts,
-            sync_seconds,
-            manifests,
-            pairings,
-            requests,
-            request_seconds,
-            runs,
-            run_seconds,
-            runs_under_way,
-            streams,
-            streams_dropped,
-        }
+        let metrics = Self {
+            registry: Registry::default(),
+            scans: Family::default(),
+            recent_duplicates: Family::default(),
+            syncs: Family::default(),
+            conflicts: Counter::default(),
+            sync_seconds: Latency.new_metric(),
+            manifests: Counter::default(),
+            pairings: Counter::default(),
+            revocations: Counter::default(),
+            heartbeats: Counter::default(),
+            scan_seconds: Latency.new_metric(),
+            time_to_sync_seconds: Waiting.new_metric(),
+            list_age_seconds: Waiting.new_metric(),
+            devices: Family::default(),
+            pending_scans: Gauge::default(),
+            pending_scans_max: Gauge::default(),
+            store_up: Gauge::default(),
+            requests: Family::default(),
+            request_seconds: Family::new_with_constructor(Latency),
+            runs: Family::default(),
+            run_seconds: Latency.new_metric(),
+            runs_under_way: Gauge::default(),
+            streams: Gauge::default(),
+            streams_dropped: Counter::default(),
+        };
+        let registry = metrics.register();
+        metrics.begin_at_zero();
+        Self { registry, ..metrics }
     }
 }
 
 impl Metrics {
+    /// The registry of all of them. The help of each is its row in `docs/telemetry.md`.
+    fn register(&self) -> Registry {
+        let mut registry = Registry::with_prefix("admit");
+        let build = Family::<BuildLabel, Gauge<i64, AtomicI64>>::default();
+        build.get_or_create(&BuildLabel { version: env!("CARGO_PKG_VERSION") }).set(1);
+        registry.register("build_info", "Always 1, with the version of the server", build);
+        self.register_doors(&mut registry);
+        self.register_server(&mut registry);
+        registry
+    }
+
+    /// Every label that is known stands at 0 from the start: a rate misses the first value of a series that begins later.
+    fn begin_at_zero(&self) {
+        for outcome in Outcome::ALL.iter().map(|outcome| outcome.as_str()).chain(["rejected"]) {
+            self.scans.get_or_create(&OutcomeLabel { outcome }).inc_by(0);
+        }
+        for status in ["success", "busy", "refused", "failed"] {
+            self.syncs.get_or_create(&StatusLabel { status }).inc_by(0);
+        }
+        for tier in ["hot", "warm"] {
+            self.recent_duplicates.get_or_create(&TierLabel { tier }).inc_by(0);
+        }
+        for ended in ["done", "waits", "gave_up", "taken", "failed"] {
+            self.runs.get_or_create(&EndedLabel { ended }).inc_by(0);
+        }
+    }
+
+    fn register_doors(&self, registry: &mut Registry) {
+        registry.register("scans", "Scans stored, by the device's outcome", self.scans.clone());
+        let again = "Scans whose code was let in less than five minutes before, by who remembered";
+        registry.register("recent_duplicates", again, self.recent_duplicates.clone());
+        registry.register(
+            "conflicts",
+            "Double entries and duplicates that uploads brought to light",
+            self.conflicts.clone(),
+        );
+        registry.register("syncs", "Uploads, by how they ended", self.syncs.clone());
+        let seconds = Unit::Seconds;
+        registry.register_with_unit("sync_duration", "Upload, request to answer", seconds, self.sync_seconds.clone());
+        let shown = "Code read to verdict shown, measured by devices";
+        registry.register_with_unit("scan_latency", shown, Unit::Seconds, self.scan_seconds.clone());
+        let receipt = "Scan to its receipt, measured by devices";
+        registry.register_with_unit("time_to_sync", receipt, Unit::Seconds, self.time_to_sync_seconds.clone());
+        let newest = "How long ago a device knew its list to be the newest, seen at each heartbeat";
+        registry.register_with_unit("list_age", newest, Unit::Seconds, self.list_age_seconds.clone());
+        registry.register("manifest_downloads", "Ticket lists sent to devices", self.manifests.clone());
+        registry.register("heartbeats", "Heartbeats of devices answered", self.heartbeats.clone());
+        registry.register("devices_paired", "Devices that got a key", self.pairings.clone());
+        registry.register("devices_revoked", "Devices whose key was withdrawn", self.revocations.clone());
+        let devices = "Devices of live events, by state and version of the app; the same on every node";
+        registry.register("devices", devices, self.devices.clone());
+        let pending =
+            "Scans that devices of live events have not handed over, as they said last; the same on every node";
+        registry.register("pending_scans", pending, self.pending_scans.clone());
+        let most = "The most of them on one device; the same on every node";
+        registry.register("pending_scans_max", most, self.pending_scans_max.clone());
+    }
+
+    fn register_server(&self, registry: &mut Registry) {
+        registry.register("store_up", "1 while the store answers this node", self.store_up.clone());
+        registry.register("http_requests", "Requests by method, route and status class", self.requests.clone());
+        let seconds = Unit::Seconds;
+        registry.register_with_unit("http_duration", "Requests by route", seconds, self.request_seconds.clone());
+        registry.register("runs", "Runs of pass workflows carried out, by how it went this time", self.runs.clone());
+        let carried = "A run, from its taking to its end or to a setback";
+        registry.register_with_unit("run_duration", carried, Unit::Seconds, self.run_seconds.clone());
+        registry.register("runs_under_way", "Runs under way on this node now", self.runs_under_way.clone());
+        registry.register("streams_open", "Live streams open now", self.streams.clone());
+        registry.register("streams_dropped", "Live streams whose client did not keep up", self.streams_dropped.clone());
+    }
+
+    /// Adds what a device measured. Of a range the upper bound counts, so a figure is never shown smaller than it was.
+    pub fn add_figures(&self, figures: &Figures) {
+        for (histogram, observed) in
+            [(&self.scan_seconds, &figures.scan_ms), (&self.time_to_sync_seconds, &figures.sync_ms)]
+        {
+            for Observed(bound_ms, count) in observed {
+                // One heartbeat counts for little: a device can't make this loop long.
+                for _ in 0..(*count).min(MOST_OBSERVED) {
+                    histogram.observe(*bound_ms as f64 / 1_000.0);
+                }
+            }
+        }
+        if let Some(age_ms) = figures.list_age_ms {
+            self.list_age_seconds.observe(age_ms as f64 / 1_000.0);
+        }
+    }
+
+    /// Puts what the store says of the devices in the place of what it said before.
+    pub fn set_fleet(&self, fleet: &Fleet) {
+        self.devices.clear();
+        for ((presence, version), count) in &fleet.devices {
+            let label = DeviceLabel { state: presence.as_str(), app_version: version.clone() };
+            self.devices.get_or_create(&label).set(whole(*count));
+        }
+        self.pending_scans.set(whole(fleet.pending));
+        self.pending_scans_max.set(whole(fleet.pending_most));
+    }
+
     /// The text that `/metrics` answers.
     pub fn text(&self) -> String {
         let mut text = String::new();
@@ -161,6 +293,26 @@ impl Metrics {
         let _ = prometheus_client::encoding::text::encode(&mut text, &self.registry);
         text
     }
+
+    /// The table of `docs/telemetry.md`: name, kind and meaning of every family.
+    pub fn table(&self) -> String {
+        let (text, mut out) = (self.text(), String::from("| Metric | Kind | Meaning |\n|---|---|---|\n"));
+        let kinds: BTreeMap<&str, &str> =
+            text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' ')).collect();
+        for (name, help) in text.lines().filter_map(|line| line.strip_prefix("# HELP ")?.split_once(' ')) {
+            let kind = kinds.get(name).copied().unwrap_or_default();
+            let end = if kind == "counter" { "_total" } else { "" };
+            out += &format!("| `{name}{end}` | {kind} | {help} |\n");
+        }
+        out
+    }
+}
+
+/// Most observations of one range that one heartbeat may bring: more than a device makes in an hour.
+const MOST_OBSERVED: u32 = 10_000;
+
+fn whole(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 /// What the log on standard error shows: what `RUST_LOG` chooses, `standard` without it.
@@ -187,21 +339,49 @@ pub fn init(json: bool, standard: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use admit_app::devices::Presence;
+
     use super::*;
 
     #[test]
-    fn the_metrics_the_issue_names_are_there() {
+    fn the_documentation_has_the_table_of_the_code() {
+        let (page, table) = (include_str!("../../../docs/telemetry.md"), Metrics::default().table());
+        assert!(page.contains(&table), "docs/telemetry.md needs this table:\n\n{table}");
+    }
+
+    #[test]
+    fn what_a_device_measured_counts_by_its_upper_bound() {
         let metrics = Metrics::default();
-        metrics.scans.get_or_create(&OutcomeLabel { outcome: "valid" }).inc();
-        metrics.syncs.get_or_create(&StatusLabel { status: "success" }).inc();
-        metrics.conflicts.inc();
+        let figures = Figures {
+            id: 1,
+            scan_ms: vec![Observed(8, 3), Observed(256, 1)],
+            sync_ms: vec![Observed(1 << 20, 2)],
+            list_age_ms: Some(2_000),
+        };
+        metrics.add_figures(&figures);
         let text = metrics.text();
         for line in [
-            "admit_scans_total{outcome=\"valid\"} 1",
-            "admit_syncs_total{status=\"success\"} 1",
-            "admit_conflicts_total 1",
+            "admit_scan_latency_seconds_bucket{le=\"0.008\"} 3",
+            "admit_scan_latency_seconds_count 4",
+            "admit_time_to_sync_seconds_count 2",
+            "admit_list_age_seconds_sum 2.0",
         ] {
             assert!(text.contains(line), "{line} in {text}");
         }
+    }
+
+    #[test]
+    fn a_state_that_no_device_is_in_any_more_is_not_shown_any_more() {
+        let metrics = Metrics::default();
+        let of = |presence, pending| Fleet {
+            devices: BTreeMap::from([((presence, "0.1.0".to_owned()), 1)]),
+            pending,
+            pending_most: pending,
+        };
+        metrics.set_fleet(&of(Presence::Online, 7));
+        metrics.set_fleet(&of(Presence::Silent, 9));
+        let text = metrics.text();
+        assert!(text.contains("admit_devices{state=\"silent\",app_version=\"0.1.0\"} 1"), "{text}");
+        assert!(!text.contains("online") && text.contains("admit_pending_scans_max 9"), "{text}");
     }
 }

@@ -305,6 +305,7 @@ CREATE TABLE devices (
   arrived_since BIGINT,
   arrived BIGINT NOT NULL DEFAULT 0,
   arrived_failed BIGINT NOT NULL DEFAULT 0,
+  figures_id BIGINT,
   CONSTRAINT devices_pk PRIMARY KEY (organization_id, device_id)
 );
 CREATE INDEX devices_of_event ON devices (organization_id, event_id, created_at, device_id);

@@ -18,7 +18,7 @@ macro_rules! device_columns {
     () => {
         "device_id, name, device_type, event_id, gate_id, state, revoked_at, lost_since, created_at, last_seen_at, last_sync_at, \
          pending, battery, app_version, manifest_version, clock_offset_ms, failed_syncs, arrived_since, \
-         arrived, arrived_failed, code_reused_at"
+         arrived, arrived_failed, figures_id, code_reused_at"
     };
 }
 macro_rules! key_columns {
@@ -38,7 +38,7 @@ statements! {
     /// Overwrites a device's health.
     PUT_HEALTH = "UPDATE devices SET last_seen_at = $3, last_sync_at = $4, pending = $5, battery = $6, app_version = $7,
         manifest_version = $8, clock_offset_ms = $9, failed_syncs = $10, arrived_since = $11, arrived = $12,
-        arrived_failed = $13 WHERE organization_id = $1 AND device_id = $2";
+        arrived_failed = $13, figures_id = $14 WHERE organization_id = $1 AND device_id = $2";
     /// One device, locked until the end of the transaction: writes of several events may concern one device, its keys and
     /// its logs, and no event's head keeps those apart.
     DEVICE = concat!("SELECT ", device_columns!(), " FROM devices WHERE organization_id = $1 AND device_id IN ($2)"),
@@ -106,6 +106,7 @@ fn read_device(row: &mut Row) -> Result<DeviceRecord> {
         clock_offset_ms: row.option(Row::int)?,
         failed_syncs: row.count()?,
         arrivals: Arrivals { since: row.option(Row::at)?, scans: row.count()?, failed: row.count()? },
+        figures_id: row.option(Row::int)?,
     };
     Ok(DeviceRecord {
         device_id,
@@ -203,6 +204,7 @@ impl<D: Driver> TxDevices for SqlTx<'_, D> {
             health.arrivals.since.into(),
             health.arrivals.scans.into(),
             health.arrivals.failed.into(),
+            health.figures_id.into(),
         ];
         let changed = self.execute(&PUT_HEALTH, &values)?;
         if changed == 1 { Ok(()) } else { Err(Error::NotFound { what: "device" }) }

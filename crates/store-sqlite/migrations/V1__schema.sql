@@ -304,6 +304,7 @@ CREATE TABLE devices (
   arrived_since INTEGER,
   arrived INTEGER NOT NULL DEFAULT 0,
   arrived_failed INTEGER NOT NULL DEFAULT 0,
+  figures_id INTEGER,
   CONSTRAINT devices_pk PRIMARY KEY (organization_id, device_id)
 ) STRICT;
 CREATE INDEX devices_of_event ON devices (organization_id, event_id, created_at, device_id);

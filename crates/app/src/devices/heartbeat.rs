@@ -2,7 +2,7 @@
 
 use admit_core::ids::GateId;
 use admit_core::time::Timestamp;
-use admit_core::wire::scanning::{Cursor, HeartbeatAnswer, HeartbeatRequest};
+use admit_core::wire::scanning::{Cursor, Figures, HeartbeatAnswer, HeartbeatRequest};
 
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
@@ -17,6 +17,10 @@ pub struct Heard {
     pub answer: HeartbeatAnswer,
     /// Where its event stood then.
     pub head: Head,
+    /// What it measured, unless that was counted already.
+    pub figures: Option<Figures>,
+    /// The list that it decides by since this heartbeat: it verified its signature. Absent where that did not change.
+    pub verified: Option<u64>,
 }
 
 /// Notes what the device says, and tells it what it should know without asking. Not a fact: overwritten.
@@ -29,6 +33,9 @@ pub async fn heartbeat(app: &App, caller: &DeviceCaller, beat: HeartbeatRequest)
         if device.state == DeviceState::Revoked {
             return Err(Error::denied("device_revoked", "this device was revoked"));
         }
+        let figures = beat.figures.clone().filter(|figures| device.health.figures_id != Some(figures.id));
+        let version = beat.manifest_version;
+        let verified = (version > 0 && version != device.health.manifest_version).then_some(version);
         note(tx, &device, &beat, now)?;
         let head = tx.head(&device.event_id)?;
         let area_inside = area_inside(tx, &device)?;
@@ -41,7 +48,7 @@ pub async fn heartbeat(app: &App, caller: &DeviceCaller, beat: HeartbeatRequest)
             suspended: device.state == DeviceState::Suspended,
             area_inside,
         };
-        Ok(Heard { answer, head })
+        Ok(Heard { answer, head, figures, verified })
     })
     .await?;
     app.hints.hint(Hint {
@@ -88,6 +95,7 @@ fn note(tx: &mut dyn Tx, device: &DeviceRecord, beat: &HeartbeatRequest, now: Ti
             clock_offset_ms: beat.clock_offset_ms,
             failed_syncs: device.health.failed_syncs,
             arrivals: device.health.arrivals,
+            figures_id: beat.figures.as_ref().map(|figures| figures.id).or(device.health.figures_id),
         },
     )?;
     speak_of_head(tx, device, &beat.log_id, beat.head)

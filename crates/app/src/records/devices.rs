@@ -121,6 +121,8 @@ pub struct DeviceHealth {
     pub failed_syncs: u32,
     /// What it brought of late.
     pub arrivals: Arrivals,
+    /// Id of the figures that were counted last: the same again are not.
+    pub figures_id: Option<i64>,
 }
 
 /// A device's key (spec D4).

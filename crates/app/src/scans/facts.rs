@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{DeviceId, EventId, LogId, ScanId};
 use admit_core::incident::{Cause, CauseSubject, IncidentKind, Subject};
-use admit_core::scan::{Digest, Fact, Method, Scan, SignatureState, better_offset};
+use admit_core::scan::{Digest, Fact, Method, Outcome, Scan, SignatureState, better_offset};
 use admit_core::time::Timestamp;
 
 use super::decode::{Batch, Item, Refused};
@@ -62,6 +62,8 @@ pub(super) struct Stored {
     pub places: Vec<usize>,
     /// Ids among them that two devices used.
     pub shared: BTreeSet<ScanId>,
+    /// The device's outcome of each scan that the server hears of for the first time: a claim and its final are one scan.
+    pub heard: Vec<Outcome>,
 }
 
 /// Stores what is new of a batch of one event, and what its deliveries prove of what is known. `room` is how many new
@@ -81,6 +83,7 @@ pub(super) fn store_facts(
     let (mut scans, mut deliveries) = (Vec::new(), Vec::new());
     let (mut kept, mut lacking, mut users) = (BTreeSet::new(), BTreeSet::new(), before.users());
     let mut asked = before.asked();
+    let (heard_before, mut heard) = (before.users(), BTreeMap::new());
     for (place, item) in batch.items.iter().enumerate() {
         let scan = &item.fact.scan;
         let id = (&scan.device_id, &scan.scan_id, item.fact.digest);
@@ -107,6 +110,9 @@ pub(super) fn store_facts(
                 }
                 out.new += 1;
                 out.fresh.push(place);
+                if heard_before.get(&scan.scan_id).is_none_or(|devices| !devices.contains(&scan.device_id)) {
+                    heard.insert((&scan.device_id, &scan.scan_id), scan.outcome);
+                }
                 out.newest = out.newest.max(Some(item.fact.at()));
                 proven.insert(id, offered);
                 users.entry(&scan.scan_id).or_default().insert(&scan.device_id);
@@ -129,6 +135,7 @@ pub(super) fn store_facts(
             out.kept.push(scan.scan_id.clone());
         }
     }
+    out.heard = heard.into_values().collect();
     // A receipt names an id: of a claim and its final both must be here.
     out.kept.retain(|id| !lacking.contains(id));
     tx.insert_scans(&scans)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use admit_core::fraud::{Arrivals, Delivery};
 use admit_core::ids::{EventId, KeyId, ScanId};
 use admit_core::limits;
-use admit_core::scan::Stage;
+use admit_core::scan::{Outcome, Stage};
 use admit_core::time::Timestamp;
 use admit_core::wire::scanning::{Conflict, SyncRequest};
 use serde_json::json;
@@ -39,6 +39,8 @@ pub struct IngestAnswer {
     pub rejected: usize,
     /// Findings it caused.
     pub conflicts: usize,
+    /// The device's outcome of each scan that the server heard of first by this batch; in no order.
+    pub heard: Vec<Outcome>,
     /// That event's head as this batch left it; `None` where nobody looked, as of an answer from storage.
     pub head: Option<Head>,
 }
@@ -111,7 +113,8 @@ pub async fn ingest_batch(app: &App, caller: &DeviceCaller, request: SyncRequest
     if done.suspended {
         return Err(answer::suspended(&done.answer.body));
     }
-    Ok(done.answer)
+    let heard = done.arrived.iter().flat_map(|part| part.heard.iter().copied()).collect();
+    Ok(IngestAnswer { heard, ..done.answer })
 }
 
 /// The batch as batches of one event each, and the digest of the whole.
@@ -276,7 +279,7 @@ fn answer_of(tx: &mut dyn Tx, arriving: &Arriving<'_>, carrier: &Carrier, taken:
     })?;
     let (processed, rejected) = (kept.len(), home.rejected.len());
     let (event_id, conflicts) = (home.event_id.clone(), conflicts.len());
-    Ok(IngestAnswer { body, repeated: false, event_id, processed, rejected, conflicts, head: None })
+    Ok(IngestAnswer { body, repeated: false, event_id, processed, rejected, conflicts, heard: Vec::new(), head: None })
 }
 
 /// What the upload brought to light, as far as the device is told: nothing about items after its allowance of unknown
@@ -295,7 +298,16 @@ fn said_of(arriving: &Arriving<'_>, taken: &[Taken]) -> Vec<Conflict> {
 
 fn blank(home: &Batch) -> IngestAnswer {
     let (body, event_id) = (String::new(), home.event_id.clone());
-    IngestAnswer { body, repeated: false, event_id, processed: 0, rejected: 0, conflicts: 0, head: None }
+    IngestAnswer {
+        body,
+        repeated: false,
+        event_id,
+        processed: 0,
+        rejected: 0,
+        conflicts: 0,
+        heard: Vec::new(),
+        head: None,
+    }
 }
 
 /// The stored answer.
@@ -307,6 +319,7 @@ pub(super) fn repeated(stored: &BatchRecord) -> IngestAnswer {
         processed: stored.processed_count as usize,
         rejected: stored.error_count as usize,
         conflicts: 0,
+        heard: Vec::new(),
         head: None,
     }
 }

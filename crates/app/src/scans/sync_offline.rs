@@ -416,6 +416,15 @@ fn answer_of(
     })?;
     let conflicts = taken.iter().map(|taken| taken.rejudged.new_causes.len()).sum();
     let event_id = home.event_id.clone();
-    let answer = IngestAnswer { body, repeated: false, event_id, processed, rejected: failed, conflicts, head: None };
+    let answer = IngestAnswer {
+        body,
+        repeated: false,
+        event_id,
+        processed,
+        rejected: failed,
+        conflicts,
+        heard: Vec::new(),
+        head: None,
+    };
     Ok((answer, status))
 }

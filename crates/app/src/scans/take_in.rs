@@ -7,7 +7,7 @@ use admit_core::fraud::{Delivery, batch_causes};
 use admit_core::ids::{DeviceId, EventId, GateId, ScanId};
 use admit_core::incident::Cause;
 use admit_core::limits;
-use admit_core::scan::SignatureState;
+use admit_core::scan::{Outcome, SignatureState};
 use admit_core::time::Timestamp;
 use admit_core::wire::scanning::{Rejected, RevokedDetails};
 use serde_json::{Value, json};
@@ -69,6 +69,8 @@ pub(super) struct Arrived {
     pub entered: i64,
     /// Scans that were not known before.
     pub added: usize,
+    /// The device's outcome of each scan that was not heard of before.
+    pub heard: Vec<Outcome>,
     /// Where the last of them was taken.
     pub gate_id: Option<GateId>,
 }
@@ -81,6 +83,7 @@ impl Arrived {
             incidents: taken.incidents,
             entered: taken.rejudged.delta.entered,
             added: taken.stored.new,
+            heard: taken.stored.heard.clone(),
             gate_id: part.items.last().map(|item| item.fact.scan.gate_id.clone()),
         }
     }

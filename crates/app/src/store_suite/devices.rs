@@ -61,6 +61,7 @@ pub async fn a_device_and_its_keys_come_back(store: TestStore) {
         clock_offset_ms: Some(-40),
         failed_syncs: 2,
         arrivals: Arrivals { since: Some(at(4)), scans: 40, failed: 3 },
+        figures_id: Some(-6),
     };
     let revoked = DeviceRecord {
         state: DeviceState::Revoked,

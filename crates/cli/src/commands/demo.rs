@@ -16,7 +16,7 @@ use fast_qr::qr::QRBuilder;
 use serde_json::json;
 
 use crate::say::say;
-use crate::settings::{Listen, Outside, Place, Tracing};
+use crate::settings::{Listen, MetricsAt, Outside, Place, Tracing};
 use crate::{acting, parts, serve};
 
 /// `admit demo`.
@@ -42,6 +42,8 @@ pub struct Demo {
     #[arg(long, env = "ADMIT_DEMO_CROWD")]
     crowd: bool,
     #[command(flatten)]
+    metrics: MetricsAt,
+    #[command(flatten)]
     outside: Outside,
     /// Where traces go.
     #[command(flatten)]
@@ -60,11 +62,13 @@ impl Demo {
             public_url: self.public_url.clone(),
             redis_url: None,
             node: None,
+            metrics: self.metrics.clone(),
             syncs_per_minute: self.syncs_per_minute,
         };
         let settings = self.outside.add_to(listen.settings()?, &place.data_dir)?;
         // The port first: seeding for a while only to find it taken would be a poor greeting.
         let listener = serve::bind(listen.listen).await?;
+        let metrics = self.metrics.bind().await?;
         let here = reached_at(listener.local_addr().unwrap_or(listen.listen));
         let url = settings.public_url.clone().unwrap_or_else(|| here.clone());
         let settings = Settings { passes_at: Some(url.clone()), ..settings };
@@ -79,7 +83,7 @@ impl Demo {
         serve::heed_signals(&state)?;
         let seeded = seed(&state.app).await?;
         if self.json {
-            println!("{}", line(&seeded, &url));
+            println!("{}", line(&seeded, &url, metrics.as_ref().and_then(serve::metrics_url).as_deref()));
         } else {
             self.tell(&state, &seeded, &url).await?;
         }
@@ -90,7 +94,7 @@ impl Demo {
                 }
             });
         }
-        serve::until_stopped(state, listener).await;
+        serve::until_stopped(state, listener, metrics).await;
         Ok(())
     }
 
@@ -132,9 +136,10 @@ impl Demo {
 const PAIRED_DEVICES: u32 = 5;
 
 /// The line of `--json` (spec §8).
-fn line(seeded: &Seeded, url: &str) -> serde_json::Value {
+fn line(seeded: &Seeded, url: &str, metrics_url: Option<&str>) -> serde_json::Value {
     json!({
         "url": url,
+        "metrics_url": metrics_url,
         "email": seeded.email,
         "password": seeded.password,
         "api_token": seeded.api_token,

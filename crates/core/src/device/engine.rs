@@ -60,6 +60,7 @@ impl Engine {
         if state.started {
             state.note_jump();
         }
+        state.measured.input(&input, now.mono_ms);
         state.take(input, body);
         if state.started {
             state.names_follow_time();

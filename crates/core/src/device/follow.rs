@@ -363,6 +363,9 @@ impl State {
         let path = format!("/api/scanning/events/{}/heartbeat", paired.event_id);
         let log_id = log_id.clone();
         self.begin_beat();
+        let now_ms = self.clock.read().at_ms;
+        let list_age_ms = self.list_checked_ms.map(|at_ms| now_ms.saturating_sub(at_ms).max(0).unsigned_abs());
+        let figures = self.measured.figures(self.now.map_or(0, |now| now.wall_ms), list_age_ms);
         let request = HeartbeatRequest {
             log_id,
             head: self.journal.head_seq(),
@@ -371,6 +374,7 @@ impl State {
             app_version: Some(self.app_version.clone()).filter(|version| !version.is_empty()),
             manifest_version: self.list.as_ref().map_or(0, |list| list.version),
             clock_offset_ms: self.clock.offset_ms().filter(|_| self.clock.exchanged()),
+            figures: Some(figures),
         };
         self.send(Ask::Heartbeat, "POST", path, Some(to_text(&request)), limits::REQUEST_MS);
     }
@@ -383,6 +387,7 @@ impl State {
         if !self.heed_epoch(beat.cursor.epoch) {
             return self.failed(&Ask::Heartbeat);
         }
+        self.measured.answered();
         // A list that came meanwhile is told at once.
         let told = self.beat.listed || self.list.is_none();
         self.done(&Ask::Heartbeat, if told { limits::HEARTBEAT_MS } else { 0 });

@@ -310,6 +310,7 @@ pub(super) struct State {
     pub rush: bool,
     /// The list must be fetched whole: the kept one is signed under a key that is rotated out.
     pub whole_next: bool,
+    pub measured: super::figures::Measured,
     pub last_view: Option<Drawn>,
     pub wake: Option<i64>,
     /// What this session may purge.
@@ -338,6 +339,8 @@ impl State {
     }
 
     pub fn emit(&mut self, effect: Effect) {
+        let now = self.mono();
+        self.measured.effect(&effect, now);
         self.out.push(effect);
     }
     pub fn refuse(&mut self, code: &str, message: &str) {

@@ -9,6 +9,7 @@ use super::net::Answer;
 use super::state::{Ask, Batch, State};
 use crate::ids::{BatchId, EventId, ScanId};
 use crate::limits;
+use crate::scan::Stage;
 use crate::wire::journal::{Entry, RejectedScan};
 use crate::wire::problem::Problem;
 use crate::wire::scanning::{Rejected, RevokedDetails, ScanV2, SuspendedDetails, SyncAnswer, SyncRequest, raw_item};
@@ -160,6 +161,7 @@ impl State {
         let stored = self.named_of(batch, &named, |seq| !rejected.contains_key(seq));
         let told = stored.len() + rejected.len();
         self.settling.extend(stored.iter().chain(rejected.keys()));
+        self.measure_receipt(&stored);
         if !stored.is_empty() {
             let at_ms = receipt.server_time.ms();
             let seqs = ranges(&stored);
@@ -178,6 +180,15 @@ impl State {
             return self.failed(&Ask::Sync);
         }
         self.done(&Ask::Sync, 0);
+    }
+
+    /// Measures how long scans waited for this receipt. A claim and its final are one scan.
+    fn measure_receipt(&mut self, seqs: &[u64]) {
+        let now_ms = self.clock.read().at_ms;
+        let scans = seqs.iter().filter_map(|seq| self.journal.at_seq(*seq)).map(|own| &own.scan);
+        for scan in scans.filter(|scan| scan.stage == Stage::Final) {
+            self.measured.receipt(now_ms - scan.at.ms());
+        }
     }
 
     /// The server can read now what was set apart: so it may read the next.

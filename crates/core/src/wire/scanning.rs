@@ -1,5 +1,6 @@
 //! `/api/scanning/*`: what devices send and get (S1 §4, §8; spec §5 "Devices").
 
+mod figures;
 mod item;
 
 use std::fmt;
@@ -8,6 +9,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
+pub use self::figures::{Figures, MOST_BUCKETS, Observed};
 pub use self::item::{Readable, ScanV1, ScanV2, SentTime, raw_item};
 use super::bounded::at_most;
 use super::hex;
@@ -433,6 +435,9 @@ pub struct HeartbeatRequest {
     /// Server time − device wall clock as the device measured it, milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_offset_ms: Option<i64>,
+    /// What only the device can measure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub figures: Option<Figures>,
 }
 
 /// The answer to a heartbeat: what the device should know without asking.

@@ -25,6 +25,7 @@ mod epochs;
 mod lists;
 mod names;
 mod following;
+mod figures;
 mod revoked;
 mod rights;
 mod view_law;

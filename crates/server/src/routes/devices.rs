@@ -17,6 +17,7 @@ use super::shape::List;
 use crate::auth::user::User;
 use crate::body::{JsonBody, Path};
 use crate::error::Result;
+use crate::events;
 use crate::openapi::ProblemDoc;
 use crate::state::AppState;
 
@@ -186,6 +187,8 @@ async fn revoke(
         JsonBody::<RevokeRequest>::from_request(request, &state).await?.0
     };
     let device = devices::revoke(&state.app, &caller, device_id, body.lost_since).await?;
+    state.metrics.revocations.inc();
+    events::device_revoked(device.event_id.as_str());
     Ok(Json(RevokedView {
         id: device.device_id.to_string(),
         state: device.state.as_str(),

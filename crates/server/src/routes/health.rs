@@ -1,7 +1,9 @@
-//! `/healthz`, `/readyz`, `/metrics`: for machines that watch. They tell nothing about guests.
+//! `/healthz` and `/readyz`, and `/metrics` on a listener of its own: for machines that watch. They tell nothing about guests.
 
+use axum::Router;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use axum::routing::get;
 use http::header::CONTENT_TYPE;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -11,7 +13,7 @@ use crate::state::AppState;
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new().routes(routes!(healthz)).routes(routes!(readyz)).routes(routes!(metrics))
+    OpenApiRouter::new().routes(routes!(healthz)).routes(routes!(readyz))
 }
 
 /// The process answers.
@@ -35,10 +37,12 @@ async fn readyz(State(state): State<AppState>) -> Result<&'static str> {
     Ok("ready\n")
 }
 
+/// The routes of the listener for metrics: nothing else, and not on the public address.
+pub fn metrics_routes() -> Router<AppState> {
+    Router::new().route("/metrics", get(metrics))
+}
+
 /// Metrics in Prometheus' text form.
-#[utoipa::path(get, path = "/metrics", tag = "watching", responses((
-    status = 200, description = "Metrics", body = String, content_type = "application/openmetrics-text",
-)))]
 async fn metrics(State(state): State<AppState>) -> Response {
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     ([(CONTENT_TYPE, kind)], state.metrics.text()).into_response()

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use admit_server::{listen, metrics_router};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -157,9 +158,20 @@ async fn the_document_describes_every_route_and_the_page_shows_them() {
 async fn health_and_metrics_answer() {
     let server = TestServer::start().await;
     assert_eq!(server.get("/readyz").send().await.unwrap().status(), 200);
-    let metrics = server.get("/metrics").send().await.unwrap().text().await.unwrap();
-    assert!(metrics.contains("admit_http_requests_total"), "{metrics}");
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/metrics", listener.local_addr().unwrap());
+    let serving = listen::serve(listener, metrics_router(server.state.clone()), server.state.shutdown.clone());
+    let serving = tokio::spawn(serving);
+    let answer = server.client.get(url).send().await.unwrap();
+    let kind = answer.headers()["content-type"].to_str().unwrap().to_owned();
+    assert!(kind.starts_with("application/openmetrics-text"), "{kind}");
+    let metrics = answer.text().await.unwrap();
+    assert!(metrics.contains("admit_http_requests_total") && metrics.ends_with("# EOF\n"), "{metrics}");
+    // The public address has a page of the app there, or nothing; never a figure.
+    let public = server.get("/metrics").send().await.unwrap().text().await.unwrap();
+    assert!(!public.contains("admit_"), "{public}");
     server.state.shutdown.cancel();
+    serving.await.unwrap();
 }
 
 #[tokio::test]

@@ -141,7 +141,7 @@ async fn s2_2_a_scan_is_judged_online() {
     let last = phone.scan(&server.home.barcodes[1], Outcome::Valid, now);
     let refused = problem(post(&server, &phone, ONLINE, &last).await, 400, "invalid_request").await;
     assert_eq!(refused["errors"][0]["path"], "stage");
-    let metrics = server.get("/metrics").send().await.unwrap().text().await.unwrap();
+    let metrics = server.state.metrics.text();
     for line in ["admit_scans_total{outcome=\"valid\"} 1", "admit_scans_total{outcome=\"duplicate\"} 1"] {
         assert!(metrics.contains(line), "{line} in {metrics}");
     }

@@ -56,7 +56,7 @@ async fn s2_5_23_a_node_remembers_a_code_let_in_a_moment_ago_and_decides_nothing
     let (code, other) = (&server.home.barcodes[0], &server.home.barcodes[1]);
     let times = [now.plus_ms(-60_000).to_string(), now.plus_ms(-30_000).to_string()];
     let hot = || async {
-        let text = server.get("/metrics").send().await.unwrap().text().await.unwrap();
+        let text = server.state.metrics.text();
         let line = text.lines().find(|line| line.starts_with("admit_recent_duplicates_total{tier=\"hot\"}"));
         line.and_then(|line| line.rsplit(' ').next()).map_or(0, |count| count.parse::<u64>().unwrap())
     };

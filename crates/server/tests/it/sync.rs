@@ -170,7 +170,7 @@ async fn uploads_are_counted_by_outcome() {
     let batch = phone.batch(scans);
     phone.sync(&server, &batch).await;
     phone.sync(&server, &batch).await;
-    let metrics = server.get("/metrics").send().await.unwrap().text().await.unwrap();
+    let metrics = server.state.metrics.text();
     for line in [
         "admit_scans_total{outcome=\"valid\"} 1",
         "admit_scans_total{outcome=\"invalid\"} 1",
@@ -188,7 +188,7 @@ async fn findings_of_uploads_are_counted() {
     let (mut a, mut b) = (Phone::pair(&server, &server.home, "a").await, Phone::pair(&server, &server.home, "b").await);
     let now = server.state.app.clock.now();
     let counted = async |so_many: u64| {
-        let metrics = server.get("/metrics").send().await.unwrap().text().await.unwrap();
+        let metrics = server.state.metrics.text();
         let line = format!("admit_conflicts_total {so_many}\n");
         assert!(metrics.contains(&line), "{line} in {metrics}");
     };
@@ -210,7 +210,7 @@ async fn findings_of_uploads_are_counted() {
         "scans": [scan],
     });
     json(b.bearer(server.post("/api/scans/sync")).json(&body).send().await.unwrap(), 200).await;
-    let metrics = server.get("/metrics").send().await.unwrap().text().await.unwrap();
+    let metrics = server.state.metrics.text();
     let line = metrics.lines().find(|line| line.starts_with("admit_conflicts_total ")).unwrap();
     let after: u64 = line.rsplit(' ').next().unwrap().parse().unwrap();
     assert!(after > found, "S2's uploads count as well: {line}");
@@ -225,7 +225,7 @@ async fn a_body_that_cannot_be_read_is_a_failed_sync() {
         let broken = phone.bearer(server.post(path)).header("content-type", "application/json");
         let broken = broken.header("content-encoding", "gzip").body("no gzip at all");
         assert_eq!(broken.send().await.unwrap().status(), 400, "{path}");
-        let metrics = server.get("/metrics").send().await.unwrap().text().await.unwrap();
+        let metrics = server.state.metrics.text();
         let line = format!("admit_syncs_total{{status=\"refused\"}} {}", tries + 1);
         assert!(metrics.contains(&line), "{line} in {metrics}");
     }
@@ -243,7 +243,7 @@ async fn an_upload_that_a_network_cuts_off_is_no_failed_sync() {
     let server = TestServer::start().await;
     let mut phone = Phone::pair(&server, &server.home, "a").await;
     let refused = || async {
-        let metrics = server.get("/metrics").send().await.unwrap().text().await.unwrap();
+        let metrics = server.state.metrics.text();
         let line = metrics.lines().find(|line| line.starts_with("admit_syncs_total{status=\"refused\"}"));
         line.map_or(0, |line| line.rsplit(' ').next().unwrap().parse::<u32>().unwrap())
     };

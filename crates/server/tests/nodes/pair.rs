@@ -46,6 +46,10 @@ impl Pair {
         let batch = phone.batch(vec![]);
         self.sync(node, phone, &batch).await.status().as_u16()
     }
+    /// A node's metrics.
+    pub fn metrics(&self, node: usize) -> String {
+        if node == 0 { self.first.state.metrics.text() } else { self.second.metrics.text() }
+    }
     pub fn url(&self, node: usize) -> &str {
         if node == 0 { &self.first.url } else { &self.second_url }
     }

@@ -67,8 +67,7 @@ async fn stored_scans_are_remembered_for_five_minutes_under_s2s_keys() {
     assert_eq!(nodes.sync(1, &b, &batch).await.status(), 200);
     let until = Instant::now() + Duration::from_secs(10);
     loop {
-        let metrics = nodes.first.client.get(format!("{}/metrics", nodes.url(1))).send().await.unwrap();
-        if metrics.text().await.unwrap().contains("admit_recent_duplicates_total{tier=\"warm\"} 1") {
+        if nodes.metrics(1).contains("admit_recent_duplicates_total{tier=\"warm\"} 1") {
             break;
         }
         assert!(Instant::now() < until, "nobody noticed");

@@ -84,6 +84,21 @@ pub struct HeartbeatRequest {
     manifest_version: Option<u64>,
     /// Server time − device wall clock, milliseconds.
     clock_offset_ms: Option<i64>,
+    /// What only the device can measure.
+    figures: Option<Figures>,
+}
+
+/// What a device measured since the last heartbeat that was answered.
+#[derive(ToSchema)]
+pub struct Figures {
+    /// Names this set of figures within the device: sent again it counts once.
+    id: i64,
+    /// From reading a code to the verdict on the screen: pairs of an upper bound in milliseconds, a power of two, and a count.
+    scan_ms: Option<Vec<Vec<u64>>>,
+    /// From a scan to the receipt that names it, likewise.
+    sync_ms: Option<Vec<Vec<u64>>>,
+    /// How long ago the device knew its list to be the newest, milliseconds.
+    list_age_ms: Option<u64>,
 }
 
 /// What a device should know without asking.
@@ -469,8 +484,11 @@ mod tests {
         same::<scanning::PairingAsk, PairingAsk>(json!({ "device_id": "d", "name": "n", "device_type": "phone" }));
         same::<scanning::HeartbeatRequest, HeartbeatRequest>(json!({
             "log_id": "l", "head": 1, "pending": 1, "battery": 1, "app_version": "1", "manifest_version": 1,
-            "clock_offset_ms": 1,
+            "clock_offset_ms": 1, "figures": { "id": 1 },
         }));
+        same::<scanning::Figures, Figures>(
+            json!({ "id": 1, "scan_ms": [[8, 1]], "sync_ms": [[8, 1]], "list_age_ms": 1 }),
+        );
         same::<scanning::LogStatusRequest, LogStatusRequest>(json!({ "log_id": "l", "head": 1 }));
         same::<scanning::SyncRequest, SyncRequest>(json!({
             "device_id": "d", "sync_batch_id": "b", "format": 2, "batch_created_at": TIME, "offset_seconds": 1,

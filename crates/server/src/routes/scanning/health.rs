@@ -14,6 +14,7 @@ use super::doc;
 use crate::auth::device::{Device, tell_newest};
 use crate::body::{JsonBody, Path};
 use crate::error::{ApiError, Result};
+use crate::events;
 use crate::state::AppState;
 
 /// The routes.
@@ -37,8 +38,15 @@ async fn heartbeat(
     JsonBody(beat): JsonBody<HeartbeatRequest>,
 ) -> Result<Response> {
     check(&beat)?;
-    let devices::Heard { answer, head } = devices::heartbeat(&state.app, &caller, beat).await?;
+    let devices::Heard { answer, head, figures, verified } = devices::heartbeat(&state.app, &caller, beat).await?;
     let event_id = answer.event_id.clone();
+    state.metrics.heartbeats.inc();
+    if let Some(figures) = figures {
+        state.metrics.add_figures(&figures);
+    }
+    if let Some(version) = verified {
+        events::manifest_verified(event_id.as_str(), version);
+    }
     let mut response = Json(answer).into_response();
     tell_newest(&state, &event_id, &head, &mut response);
     Ok(response)
@@ -72,6 +80,9 @@ fn check(beat: &HeartbeatRequest) -> Result<()> {
         if text.chars().any(char::is_control) {
             return Err(ApiError::field("app_version", "must not hold control characters"));
         }
+    }
+    if let Some(figures) = &beat.figures {
+        figures.check().map_err(|error| ApiError::field(error.path, error.message))?;
     }
     if beat.clock_offset_ms.is_some_and(|ms| ms.unsigned_abs() > JSON_INTEGER) {
         return Err(ApiError::field("clock_offset_ms", format!("must lie between -{JSON_INTEGER} and {JSON_INTEGER}")));

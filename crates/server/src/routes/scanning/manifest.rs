@@ -20,6 +20,7 @@ use crate::auth::device::{Device, WitnessOf};
 use crate::body::{Path, Query};
 use crate::encoding::{AsItIs, Encoding, takes_compact};
 use crate::error::{ApiError, Result};
+use crate::events;
 use crate::state::AppState;
 
 /// The routes.
@@ -74,7 +75,7 @@ async fn manifest(
     let fetched = manifests::fetch(&state.app, &caller, &event_id, command).await?;
     if let FetchedManifest::Body { large, .. } = &fetched {
         state.metrics.manifests.inc();
-        tracing::info!(event = "manifest.download", event_id = %event_id, codes = large.codes, "list sent");
+        events::manifest_download(event_id.as_str(), large.codes as u64);
     }
     send(&state, fetched, &headers, event_id).await
 }

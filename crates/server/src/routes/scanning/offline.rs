@@ -3,6 +3,7 @@
 use admit_app::caller::DeviceCaller;
 use admit_app::scans;
 use admit_core::limits::UPLOAD_S2_WEIGHT;
+use admit_core::scan::Outcome;
 use admit_core::wire::problem::FieldError;
 use admit_core::wire::scans::ScansSyncRequest;
 use axum::extract::{Request, State};
@@ -12,13 +13,14 @@ use http::header::{CONTENT_TYPE, HeaderValue};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::sync::note_failure;
+use super::sync::{ended, note_failure};
 use super::{doc_scans, upload};
 use crate::auth::device::{Device, WitnessOf};
 use crate::body::is_object;
 use crate::error::{ApiError, Result};
+use crate::events;
 use crate::state::AppState;
-use crate::telemetry::{OutcomeLabel, StatusLabel};
+use crate::telemetry::OutcomeLabel;
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<AppState> {
@@ -53,25 +55,9 @@ async fn sync(State(state): State<AppState>, Device(caller): Device, request: Re
         // A body that cannot be read is a failed sync like any other.
         Err(error) => Err(error),
     };
-    let took_ms = state.app.clock.monotonic_ms() - started;
-    state.metrics.sync_seconds.observe(took_ms as f64 / 1_000.0);
-    let status = match &result {
-        Ok(_) => "success",
-        Err(error) if error.code() == "busy" => "busy",
-        Err(error) if error.status().is_server_error() => "failed",
-        Err(_) => "refused",
-    };
-    state.metrics.syncs.get_or_create(&StatusLabel { status }).inc();
-    match &result {
-        Ok(answer) => {
-            let scans::IngestAnswer { processed, rejected, repeated, .. } = answer;
-            tracing::info!(event = "sync.success", processed, errors = rejected, repeated, took_ms, "batch stored");
-        }
-        Err(error) => {
-            let (status, code) = (error.status().as_u16(), error.code());
-            tracing::warn!(event = "sync.failed", status, code, took_ms, "sync");
-            note_failure(&state, &caller, error).await;
-        }
+    ended(&state, &result, started);
+    if let Err(error) = &result {
+        note_failure(&state, &caller, error).await;
     }
     let answer = result?;
     let mut response = answer.body.into_response();
@@ -82,15 +68,25 @@ async fn sync(State(state): State<AppState>, Device(caller): Device, request: Re
 
 #[tracing::instrument(target = "admit::trace", name = "upload.judge", skip_all)]
 async fn take_in(state: &AppState, caller: &DeviceCaller, body: Bytes) -> Result<scans::IngestAnswer> {
-    tracing::debug!(event = "sync.attempt", bytes = body.len(), "sync");
+    events::sync_attempt(body.len() as u64);
     is_object(&body)?;
     let wrong = |error: FieldError| ApiError::field(error.path, error.message);
     let request = ScansSyncRequest::read(&body).map_err(wrong)?;
     let answer = scans::sync_offline(&state.app, caller, request).await?;
     if !answer.repeated {
-        let stored = (answer.processed + answer.rejected) as u64;
-        state.metrics.scans.get_or_create(&OutcomeLabel { outcome: "valid" }).inc_by(stored);
-        state.metrics.conflicts.inc_by(answer.conflicts as u64);
+        count(state, &answer);
     }
     Ok(answer)
+}
+
+/// S2's form says no outcome: who it let in was valid to the device, and what the answer lists as an error was not valid here.
+fn count(state: &AppState, answer: &scans::IngestAnswer) {
+    let event_id = answer.event_id.as_str();
+    for (outcome, scans) in [(Outcome::Valid, answer.processed), (Outcome::Invalid, answer.rejected)] {
+        state.metrics.scans.get_or_create(&OutcomeLabel { outcome: outcome.as_str() }).inc_by(scans as u64);
+        for _ in 0..scans {
+            events::scan_local(event_id, Outcome::Valid.as_str());
+            events::scan_judged(event_id, "device", outcome);
+        }
+    }
 }

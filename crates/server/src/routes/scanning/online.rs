@@ -16,6 +16,7 @@ use super::doc_scans;
 use crate::auth::device::{Device, WitnessOf, tell_newest};
 use crate::body::{RawJson, is_object};
 use crate::error::{ApiError, Result};
+use crate::events;
 use crate::state::AppState;
 use crate::telemetry::OutcomeLabel;
 
@@ -46,8 +47,8 @@ async fn scan(State(state): State<AppState>, Device(caller): Device, RawJson(bod
     let answer = scans::judge_online(&state.app, &caller, request).instrument(span).await?;
     if !answer.repeated {
         let outcome = outcome_of(&answer.body);
-        state.metrics.scans.get_or_create(&OutcomeLabel { outcome }).inc();
-        tracing::debug!(event = "scan.judged", outcome, event_id = %answer.event_id, "online scan");
+        state.metrics.scans.get_or_create(&OutcomeLabel { outcome: outcome.as_str() }).inc();
+        events::scan_judged(answer.event_id.as_str(), "server", outcome);
     }
     let mut response = answer.body.into_response();
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -58,10 +59,11 @@ async fn scan(State(state): State<AppState>, Device(caller): Device, RawJson(bod
     Ok(response)
 }
 
-fn outcome_of(answer: &str) -> &'static str {
+/// The outcome that an answer of ours says.
+fn outcome_of(answer: &str) -> Outcome {
     #[derive(serde::Deserialize)]
     struct Only {
         outcome: Outcome,
     }
-    serde_json::from_str::<Only>(answer).map_or("other", |only| only.outcome.as_str())
+    serde_json::from_str::<Only>(answer).map_or(Outcome::Invalid, |only| only.outcome)
 }

@@ -17,6 +17,7 @@ use crate::auth::peer::Client;
 use crate::auth::token;
 use crate::body::JsonBody;
 use crate::error::{ApiError, Result};
+use crate::events;
 use crate::state::AppState;
 
 /// The routes.
@@ -76,7 +77,7 @@ async fn pair(
 
 async fn answer(state: &AppState, paired: PairedDevice) -> Response {
     state.metrics.pairings.inc();
-    tracing::info!(event = "device.paired", event_id = %paired.event_id, gate_id = %paired.gate_id, "device paired");
+    events::device_paired(paired.event_id.as_str(), paired.gate_id.as_str());
     let answer = PairAnswer {
         device_id: paired.device_id,
         api_key: paired.api_key,

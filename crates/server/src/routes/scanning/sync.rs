@@ -17,6 +17,7 @@ use super::{doc, upload};
 use crate::auth::device::{Device, WitnessOf, tell_newest};
 use crate::body::is_object;
 use crate::error::{ApiError, Result};
+use crate::events;
 use crate::state::AppState;
 use crate::telemetry::{OutcomeLabel, StatusLabel};
 
@@ -53,33 +54,7 @@ async fn sync(State(state): State<AppState>, Device(caller): Device, request: Re
     if let Err(error) = &result {
         note_failure(&state, &caller, error).await;
     }
-    let took_ms = state.app.clock.monotonic_ms() - started;
-    state.metrics.sync_seconds.observe(took_ms as f64 / 1_000.0);
-    let status = match &result {
-        Ok(_) => "success",
-        Err(error) if error.code() == "busy" => "busy",
-        Err(error) if error.status().is_server_error() => "failed",
-        Err(_) => "refused",
-    };
-    state.metrics.syncs.get_or_create(&StatusLabel { status }).inc();
-    match &result {
-        Ok(answer) => {
-            let scans::IngestAnswer { processed, rejected, conflicts, repeated, .. } = answer;
-            tracing::info!(event = "sync.success", processed, rejected, conflicts, repeated, took_ms, "batch stored");
-            if *conflicts > 0 {
-                tracing::warn!(event = "conflict.detected", conflicts, event_id = %answer.event_id, "conflicts");
-            }
-        }
-        Err(error) => {
-            tracing::warn!(
-                event = "sync.failed",
-                status = error.status().as_u16(),
-                code = error.code(),
-                took_ms,
-                "sync"
-            );
-        }
-    }
+    ended(&state, &result, started);
     let answer = result?;
     let mut response = answer.body.into_response();
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -88,6 +63,38 @@ async fn sync(State(state): State<AppState>, Device(caller): Device, request: Re
     }
     response.extensions_mut().insert(WitnessOf(answer.event_id));
     Ok(response)
+}
+
+/// Counts and logs how an upload ended. Both sync routes say so.
+pub fn ended(state: &AppState, result: &Result<scans::IngestAnswer>, started_mono_ms: i64) {
+    let took_ms = (state.app.clock.monotonic_ms() - started_mono_ms).max(0).unsigned_abs();
+    state.metrics.sync_seconds.observe(took_ms as f64 / 1_000.0);
+    let status = match result {
+        Ok(_) => "success",
+        Err(error) if error.code() == "busy" => "busy",
+        Err(error) if error.status().is_server_error() => "failed",
+        Err(_) => "refused",
+    };
+    state.metrics.syncs.get_or_create(&StatusLabel { status }).inc();
+    match result {
+        Ok(answer) => {
+            let scans::IngestAnswer { processed, rejected, conflicts, repeated, .. } = answer;
+            let (event_id, found) = (answer.event_id.as_str(), *conflicts as u64);
+            events::sync_success(event_id, *processed as u64, *rejected as u64, found, *repeated, took_ms);
+            if !repeated {
+                conflicts_found(state, event_id, found);
+            }
+        }
+        Err(error) => events::sync_failed(error.status().as_u16().into(), error.code(), took_ms),
+    }
+}
+
+/// Counts and logs findings that scans caused, whichever way they came in.
+pub fn conflicts_found(state: &AppState, event_id: &str, conflicts: u64) {
+    state.metrics.conflicts.inc_by(conflicts);
+    if conflicts > 0 {
+        events::conflict_detected(event_id, conflicts);
+    }
 }
 
 /// Only answers 400 and 409 tell of a broken device (spec D19); five in a row suspend it. Both sync routes say so.
@@ -102,27 +109,26 @@ pub async fn note_failure(state: &AppState, caller: &DeviceCaller, error: &ApiEr
 
 #[tracing::instrument(target = "admit::trace", name = "upload.judge", skip_all)]
 async fn take_in(state: &AppState, caller: &DeviceCaller, body: Bytes) -> Result<scans::IngestAnswer> {
-    tracing::debug!(event = "sync.attempt", bytes = body.len(), "sync");
+    events::sync_attempt(body.len() as u64);
     is_object(&body)?;
     let wrong = |error: problem::FieldError| ApiError::field(error.path, error.message);
     let request: SyncRequest = problem::read(&body).map_err(wrong)?;
     request.check(SYNC_V1_SCANS, SYNC_V2_SCANS).map_err(wrong)?;
-    let outcomes: Vec<&'static str> = request.scans.iter().map(|item| outcome_of(item.get())).collect();
     let answer = scans::ingest_batch(&state.app, caller, request).await?;
     if !answer.repeated {
-        for outcome in outcomes {
-            state.metrics.scans.get_or_create(&OutcomeLabel { outcome }).inc();
-        }
-        state.metrics.conflicts.inc_by(answer.conflicts as u64);
+        count(state, &answer);
     }
     Ok(answer)
 }
 
-/// An item's outcome for the metric alone: a word of the vocabulary, else `other`, so that no sender grows the labels.
-fn outcome_of(item: &str) -> &'static str {
-    #[derive(serde::Deserialize)]
-    struct Only {
-        outcome: admit_core::scan::Outcome,
+/// Counts and logs the scans that this batch told of first.
+fn count(state: &AppState, answer: &scans::IngestAnswer) {
+    let event_id = answer.event_id.as_str();
+    for outcome in &answer.heard {
+        state.metrics.scans.get_or_create(&OutcomeLabel { outcome: outcome.as_str() }).inc();
+        events::scan_local(event_id, outcome.as_str());
+        events::scan_judged(event_id, "device", *outcome);
     }
-    serde_json::from_str::<Only>(item).map_or("other", |only| only.outcome.as_str())
+    let rejected = answer.rejected as u64;
+    state.metrics.scans.get_or_create(&OutcomeLabel { outcome: "rejected" }).inc_by(rejected);
 }

@@ -1,0 +1,70 @@
+//! What only a device can measure: how long a verdict took, how long a scan waited for its receipt (S1 §10.2, S2 §11). Counts of
+//! ranges, never a ticket or a person.
+
+use crate::wire::engine::{Effect, Input};
+use crate::wire::scanning::{Figures, MOST_BUCKETS, Observed};
+
+/// Measured since the last heartbeat that the server answered.
+#[derive(Debug, Default)]
+pub(super) struct Measured {
+    scan: [u32; MOST_BUCKETS],
+    sync: [u32; MOST_BUCKETS],
+    /// Monotonic clock when the code was read whose verdict is not shown yet.
+    read_at: Option<i64>,
+    /// What the heartbeat under way carries. It stays as it is until it is answered, so that a server which counted it
+    /// and whose answer was lost recognises it.
+    told: Option<Figures>,
+}
+
+impl Measured {
+    /// An input came: a code or a guest begins a verdict.
+    pub fn input(&mut self, input: &Input, now_mono_ms: i64) {
+        if matches!(input, Input::Code { .. } | Input::Guest { .. }) {
+            self.read_at.get_or_insert(now_mono_ms);
+        }
+    }
+
+    /// An effect goes out: a verdict that is shown ends what a code began, and so does a refusal, which is no measurement.
+    pub fn effect(&mut self, effect: &Effect, now_mono_ms: i64) {
+        let shown = matches!(effect, Effect::Show { .. });
+        let ends = shown || matches!(effect, Effect::Refused { .. });
+        if let Some(read_at) = self.read_at.take_if(|_| ends)
+            && shown
+        {
+            count(&mut self.scan, now_mono_ms - read_at);
+        }
+    }
+
+    /// A receipt names a scan for the first time, so long after it was taken.
+    pub fn receipt(&mut self, waited_ms: i64) {
+        count(&mut self.sync, waited_ms);
+    }
+
+    /// The figures for the next heartbeat: those of one that was not answered, else what came since, under a new id.
+    pub fn figures(&mut self, id: i64, list_age_ms: Option<u64>) -> Figures {
+        let told = self.told.take().unwrap_or_else(|| Figures {
+            id,
+            scan_ms: observed(&mut self.scan),
+            sync_ms: observed(&mut self.sync),
+            list_age_ms: None,
+        });
+        self.told.insert(Figures { list_age_ms, ..told }).clone()
+    }
+
+    /// The server has the figures of the heartbeat that it answered.
+    pub fn answered(&mut self) {
+        self.told = None;
+    }
+}
+
+fn count(counts: &mut [u32; MOST_BUCKETS], ms: i64) {
+    let bucket = Observed::bucket(ms.max(0).unsigned_abs());
+    counts[bucket] = counts[bucket].saturating_add(1);
+}
+
+/// The counts as they go over the wire; they begin anew.
+fn observed(counts: &mut [u32; MOST_BUCKETS]) -> Vec<Observed> {
+    let taken = std::mem::replace(counts, [0; MOST_BUCKETS]);
+    let some = taken.into_iter().enumerate().filter(|(_, count)| *count > 0);
+    some.map(|(bucket, count)| Observed(1 << bucket, count)).collect()
+}
