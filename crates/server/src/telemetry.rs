@@ -294,18 +294,33 @@ impl Metrics {
         text
     }
 
-    /// The table of `docs/telemetry.md`: name, kind and meaning of every family.
-    pub fn table(&self) -> String {
-        let (text, mut out) = (self.text(), String::from("| Metric | Kind | Meaning |\n|---|---|---|\n"));
+    /// The table of `docs/telemetry.md`: name, kind, labels and meaning of every family.
+    pub fn table() -> String {
+        let (metrics, route) = (Self::default(), String::new());
+        // A family shows nothing before its first label.
+        metrics.devices.get_or_create(&DeviceLabel { state: "", app_version: String::new() }).set(0);
+        metrics.request_seconds.get_or_create(&RouteLabel { route: route.clone() }).observe(0.0);
+        metrics.requests.get_or_create(&RequestLabel { method: String::new(), route, status: "" }).inc_by(0);
+        let (text, mut out) =
+            (metrics.text(), String::from("| Metric | Kind | Labels | Meaning |\n|---|---|---|---|\n"));
         let kinds: BTreeMap<&str, &str> =
             text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' ')).collect();
         for (name, help) in text.lines().filter_map(|line| line.strip_prefix("# HELP ")?.split_once(' ')) {
             let kind = kinds.get(name).copied().unwrap_or_default();
             let end = if kind == "counter" { "_total" } else { "" };
-            out += &format!("| `{name}{end}` | {kind} | {help} |\n");
+            out += &format!("| `{name}{end}` | {kind} | {} | {help} |\n", labels_of(&text, name));
         }
         out
     }
+}
+
+/// The names of a family's labels as its first sample shows them; a histogram's bounds aside.
+fn labels_of(text: &str, family: &str) -> String {
+    let samples = text.lines().filter_map(|line| line.strip_prefix(family)?.split_once('{'));
+    let of_family = |end: &&str| matches!(*end, "" | "_total" | "_count" | "_info");
+    let found = samples.filter(|(end, _)| of_family(end)).find_map(|(_, rest)| rest.split_once('}'));
+    let names = found.into_iter().flat_map(|(labels, _)| labels.split(',')).filter_map(|label| label.split_once('='));
+    names.map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// Most observations of one range that one heartbeat may bring: more than a device makes in an hour.
@@ -345,7 +360,7 @@ mod tests {
 
     #[test]
     fn the_documentation_has_the_table_of_the_code() {
-        let (page, table) = (include_str!("../../../docs/telemetry.md"), Metrics::default().table());
+        let (page, table) = (include_str!("../../../docs/telemetry.md"), Metrics::table());
         assert!(page.contains(&table), "docs/telemetry.md needs this table:\n\n{table}");
     }
 
