@@ -223,7 +223,7 @@ CREATE TABLE guest_lists (
 
 -- ---------------------------------------------------------------- tickets, codes, guests
 -- No foreign keys from here on: these rows come in by the ten thousand, from use cases that hold their event's head.
--- hashes: every hash the ticket ever held, 32 bytes each, first to newest; codes finds them.
+-- hashes: every hash the ticket ever held, 32 bytes each, first to newest; codes finds them. order_id: the number of the purchase that it belongs to.
 CREATE TABLE tickets (
   organization_id TEXT COLLATE "C" NOT NULL,
   ticket_id TEXT COLLATE "C" NOT NULL,
@@ -238,6 +238,7 @@ CREATE TABLE tickets (
   drawn BOOLEAN NOT NULL,
   hashes BYTEA NOT NULL,
   import_key TEXT COLLATE "C",
+  order_id TEXT COLLATE "C",
   guest_id TEXT COLLATE "C",
   rules_serial BIGINT NOT NULL,
   created_at BIGINT NOT NULL,

@@ -222,7 +222,7 @@ CREATE TABLE guest_lists (
 
 -- ---------------------------------------------------------------- tickets, codes, guests
 -- No foreign keys from here on: these rows come in by the ten thousand, from use cases that hold their event's head.
--- hashes: every hash the ticket ever held, 32 bytes each, first to newest; codes finds them.
+-- hashes: every hash the ticket ever held, 32 bytes each, first to newest; codes finds them. order_id: the number of the purchase that it belongs to.
 CREATE TABLE tickets (
   organization_id TEXT NOT NULL,
   ticket_id TEXT NOT NULL,
@@ -237,6 +237,7 @@ CREATE TABLE tickets (
   drawn INTEGER NOT NULL,
   hashes BLOB NOT NULL,
   import_key TEXT,
+  order_id TEXT,
   guest_id TEXT,
   rules_serial INTEGER NOT NULL,
   created_at INTEGER NOT NULL,

@@ -48,6 +48,8 @@ export interface TicketView {
   status: "active" | "used" | "voided" | "refunded";
   valid_from: string | null;
   expires_at: string | null;
+  /** The number of the purchase it belongs to. */
+  order_id: string | null;
   guest: { name: string; email: string | null; phone: string | null } | null;
   scan_count: number;
   /** Persons let in, within the limit and beyond it. */

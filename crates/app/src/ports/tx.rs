@@ -128,7 +128,8 @@ pub trait TxGates {
 /// What to look for among tickets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TicketFilter {
-    /// Folded substring of the guest's name, or the start of an id, barcode or external id, or a whole code that the ticket
+    /// Folded substring of the guest's name, or the start of an id, barcode, external id or order number (of
+    /// whatever case), or a whole code that the ticket
     /// was given later.
     pub text: Option<String>,
     /// Administrative status.

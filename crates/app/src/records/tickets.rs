@@ -56,6 +56,8 @@ pub struct TicketRecord {
     pub barcode_hashes: Vec<BarcodeHash>,
     /// Row identity for repeated imports (spec §5): unique per event.
     pub import_key: Option<String>,
+    /// The number of the purchase this ticket belongs to, at most 64 characters. Tickets of one order share it.
+    pub order_id: Option<String>,
     /// Holder.
     pub guest_id: Option<GuestId>,
     /// Serial of the last change of its rules or codes.

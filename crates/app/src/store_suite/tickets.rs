@@ -18,6 +18,7 @@ pub async fn tickets_come_back_as_they_were_made(store: TestStore) {
         barcode: None,
         drawn: true,
         import_key: None,
+        order_id: None,
         guest_id: Some(id("g")),
         barcode_hashes: vec![code("x"), code("y")],
         ..ticket("e", "bare")
@@ -35,6 +36,7 @@ pub async fn tickets_come_back_as_they_were_made(store: TestStore) {
     changed.rules.status = TicketStatus::Voided;
     changed.rules.entry_limit = 5;
     changed.rules_serial = 9;
+    changed.order_id = Some("Sale-2".into());
     let stored = changed.clone();
     on_event(&store, move |tx| tx.update_tickets(std::slice::from_ref(&stored))).await.unwrap();
     assert_eq!(look(&store, |tx| tx.ticket(&id("bare"))).await, Some(changed));
@@ -115,6 +117,8 @@ pub async fn tickets_are_found_by_text_status_and_entry(store: TestStore) {
         ("Given-Later", vec!["x3"]),
         ("Given-", vec![]),
         ("order-t1", vec!["t1"]),
+        ("SALE-T", vec!["t2", "t1"]),
+        ("ale-t", vec![]),
         ("3", vec![]),
     ] {
         assert_eq!(find(text(asked)).await, found, "{asked}");

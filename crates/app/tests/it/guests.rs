@@ -20,18 +20,18 @@ fn named(name: &str) -> NewGuest {
 }
 
 fn create(world: &World, new: NewGuest) -> GuestRecord {
-    now(guests::create(&world.app, &world.owner, world.event.clone(), new, None)).unwrap().0
+    now(guests::create(&world.app, &world.owner, world.event.clone(), new, None, None)).unwrap().0
 }
 
 #[test]
 fn a_guest_comes_with_a_ticket_for_the_whole_party() {
     let world = World::new();
     let new = NewGuest { party_size: Some(3), email: Some("A@B.example".into()), ..named("Ana") };
-    let (guest, ticket) = now(guests::create(&world.app, &world.owner, world.event.clone(), new, None)).unwrap();
+    let (guest, ticket) = now(guests::create(&world.app, &world.owner, world.event.clone(), new, None, None)).unwrap();
     assert_eq!(guest.ticket_id.as_ref(), Some(&ticket.ticket_id));
     assert_eq!((guest.party_size, ticket.rules.entry_limit), (3, 3));
     assert_eq!(guest.email.as_deref(), Some("a@b.example"));
-    let wrong = |new| wrong_field(now(guests::create(&world.app, &world.owner, world.event.clone(), new, None)));
+    let wrong = |new| wrong_field(now(guests::create(&world.app, &world.owner, world.event.clone(), new, None, None)));
     assert_eq!(wrong(named(" ")), "name");
     assert_eq!(wrong(NewGuest { party_size: Some(0), ..named("A") }), "party_size");
     assert_eq!(wrong(NewGuest { phone: Some("call me".into()), ..named("A") }), "phone");
@@ -122,7 +122,7 @@ fn a_promoter_fills_their_own_list_and_no_other() {
     let house = list("House", None);
     let add = |list: Option<&admit_core::ids::GuestListId>, name: &str| {
         let new = NewGuest { guest_list_id: list.cloned(), ..named(name) };
-        now(guests::create(&world.app, &promoter, world.event.clone(), new, None))
+        now(guests::create(&world.app, &promoter, world.event.clone(), new, None, None))
     };
     let mine = add(Some(&own), "Mine").unwrap().0;
     assert_eq!(wrong_field(add(Some(&house), "X")), "guest_list_id");
@@ -321,7 +321,7 @@ fn a_promoters_ids_are_their_lists_own_and_never_the_organisers() {
     let theirs = "external_id,order_id,position,name\n17,,,Friend\n,O-1,1,Friend two\n";
     assert_eq!(by_promoter(theirs), (2, 0, 0, 0));
     let guest = NewGuest { external_id: Some("18".into()), guest_list_id: Some(own.clone()), ..named("Friend three") };
-    let made = now(guests::create(&world.app, &promoter, world.event.clone(), guest, None)).unwrap().0;
+    let made = now(guests::create(&world.app, &promoter, world.event.clone(), guest, None, None)).unwrap().0;
     let real = "external_id,order_id,position,name,email\n17,,,Real,r@x.example\n18,,,Real two,r2@x.example\n\
         ,O-1,1,Real three,r3@x.example\n";
     assert_eq!(by_owner(real), (3, 0, 0, 0));
@@ -431,7 +431,7 @@ fn a_guest_made_by_hand_is_found_by_their_id() {
     let with_id = |name: &str, id: &str| NewGuest { external_id: Some(id.into()), ..named(name) };
     let vip = create(&world, with_id("Vip", "1042"));
     assert_eq!(import("external_id,name\n1042,Vip of the CRM\n"), (0, 1, 0));
-    let again = guests::create(&world.app, &world.owner, world.event.clone(), with_id("Other", "1042"), None);
+    let again = guests::create(&world.app, &world.owner, world.event.clone(), with_id("Other", "1042"), None, None);
     assert_eq!(wrong_field(now(again)), "external_id");
     let twins = ["a", "b"].map(|name| NewTicket { guest: Some(with_id(name, "7")), ..NewTicket::default() });
     let made = tickets::create(&world.app, &world.owner, world.event.clone(), twins.to_vec());
@@ -511,6 +511,7 @@ fn a_promoter_says_who_comes_and_nothing_of_where_when_and_by_which_code() {
     assert_eq!(field(|ticket| ticket.status = Some(TicketStatus::Active)), "[0].status");
     assert_eq!(field(|ticket| ticket.valid_from = Some(at(0))), "[0].valid_from");
     assert_eq!(field(|ticket| ticket.expires_at = Some(at(9 * HOUR))), "[0].expires_at");
+    assert_eq!(field(|ticket| ticket.order_id = Some("O-1".into())), "[0].order_id");
     assert_eq!(field(|ticket| ticket.guest.as_mut().unwrap().flag = Some("none".into())), "[0].guest.flag");
     let flagged = create(&world, NewGuest { flag: Some("ID".into()), ..guest() });
     let unflag = GuestPatch { flag: Some(None), ..GuestPatch::default() };

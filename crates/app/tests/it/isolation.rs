@@ -27,7 +27,7 @@ fn whatever_is_named_of_another_organisation_is_not_there() {
     let world = World::new();
     let ticket_id = world.tickets(&["A"]).remove(0);
     let guest = NewGuest { name: "Ana".into(), ..NewGuest::default() };
-    let guest = now(guests::create(&world.app, &world.owner, world.event.clone(), guest, None)).unwrap().0;
+    let guest = now(guests::create(&world.app, &world.owner, world.event.clone(), guest, None, None)).unwrap().0;
     let phone = world.phone("p", "main");
     phone.scan("s1", "A", "valid", at(0));
     phone.scan("s2", "A", "valid", at(1_000));

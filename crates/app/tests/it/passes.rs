@@ -102,7 +102,7 @@ impl Office {
         Self { world, outside, workflows: Workflows::default().with(Delivery(set_up)) }
     }
     fn guest(&self, new: NewGuest) -> (GuestRecord, TicketRecord) {
-        now(guests::create(&self.world.app, &self.world.owner, self.world.event.clone(), new, None)).unwrap()
+        now(guests::create(&self.world.app, &self.world.owner, self.world.event.clone(), new, None, None)).unwrap()
     }
     fn change(&self, guest: &GuestRecord, patch: GuestPatch) {
         now(guests::update(&self.world.app, &self.world.owner, guest.guest_id.clone(), patch)).unwrap();

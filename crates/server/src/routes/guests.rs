@@ -214,8 +214,9 @@ async fn create(
     Path(event_id): Path<EventId>,
     JsonBody(mut request): JsonBody<GuestRequest>,
 ) -> Result<(StatusCode, Json<NewGuestView>)> {
-    let entry_type_id = request.entry_type_id.take();
-    let (guest, ticket) = guests::create(&state.app, &caller, event_id, request.into(), entry_type_id).await?;
+    let (entry_type_id, order_id) = (request.entry_type_id.take(), request.order_id.take());
+    let made = guests::create(&state.app, &caller, event_id, request.into(), entry_type_id, order_id).await;
+    let (guest, ticket) = made?;
     let view = NewGuestView { ticket: TicketView::from((ticket, Some(guest.clone()), None)), guest: guest.into() };
     Ok((StatusCode::CREATED, Json(view)))
 }
