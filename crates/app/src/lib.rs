@@ -14,7 +14,6 @@ pub mod doors;
 pub mod ports;
 pub mod caller;
 pub mod checks;
-pub mod sheet;
 pub mod audits;
 pub mod jobs;
 pub mod passes;

@@ -4,6 +4,7 @@
 
 mod words;
 pub mod fold;
+pub mod text;
 pub mod limits;
 pub mod time;
 pub mod barcode;

@@ -116,7 +116,13 @@ pub const IMPORT_ERRORS: usize = 1_000;
 pub const IMPORT_COLUMNS: usize = 512;
 /// Cells of an imported file: each takes many times the byte that it may come in.
 pub const IMPORT_CELLS: usize = 8_000_000;
-/// Rows of one CSV import.
+/// Bytes of text of an imported file, and of a workbook once it is unpacked.
+pub const IMPORT_TEXT_BYTES: usize = 128 * 1024 * 1024;
+/// Entry types that one import may add to an event: a column with more kinds is none of entry types.
+pub const IMPORT_NEW_TYPES: usize = 64;
+/// Rows of each kind that a dry run shows.
+pub const IMPORT_SHOWN: usize = 100;
+/// Rows of one import.
 pub const IMPORT_ROWS: usize = 200_000;
 /// How far from the server's time a batch may have been made, in milliseconds (S2 §5 step 11, spec D13).
 pub const BATCH_AGE_MS: i64 = 24 * 3_600_000;

@@ -10,6 +10,7 @@ pub mod hints_shared;
 pub mod rate_redis;
 pub mod sync_limit;
 pub mod upload_room;
+pub mod imports_under_way;
 pub mod webhook_limit;
 pub mod recent_scans;
 mod mail_server;

@@ -5,6 +5,7 @@
 //! few kilobytes.
 
 mod decode;
+mod table;
 
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ use tokio::time::timeout;
 
 pub use self::decode::Coding;
 use self::decode::{CHUNK, Depth, Refused, decode};
+pub use self::table::TableBody;
 use crate::error::{ApiError, Result};
 
 /// Longest pause between two pieces of a body, in seconds: a sender that stops holds a connection, not for ever.
@@ -60,21 +62,6 @@ impl<S: Send + Sync> FromRequest<S> for RawJson {
         has_length(&parts.headers)?;
         has_type(&parts.headers, "application/json")?;
         read_decoded(&parts.headers, body, true).await.map(Self)
-    }
-}
-
-/// A body of another media type, decoded and within every cap of size: `TYPE` is what it must say it is.
-#[derive(Debug, Clone)]
-pub struct CsvBody(pub Bytes);
-
-impl<S: Send + Sync> FromRequest<S> for CsvBody {
-    type Rejection = ApiError;
-
-    async fn from_request(request: Request, _state: &S) -> Result<Self> {
-        let (parts, body) = request.into_parts();
-        has_length(&parts.headers)?;
-        has_type(&parts.headers, "text/csv")?;
-        read_decoded(&parts.headers, body, false).await.map(Self)
     }
 }
 

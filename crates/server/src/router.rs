@@ -67,6 +67,7 @@ fn organisers() -> OpenApiRouter<AppState> {
         .merge(routes::devices::routes())
         .merge(routes::device_rights::routes())
         .merge(routes::pairing_requests::routes())
+        .merge(routes::imports::routes())
         .merge(routes::incidents::routes())
         .merge(routes::occupancy::routes())
         .merge(routes::statistics::routes())

@@ -12,6 +12,7 @@ pub mod gates;
 pub mod entry_types;
 pub mod guest_lists;
 pub mod tickets;
+pub mod imports;
 pub mod runs;
 pub mod guests;
 pub mod letterhead;

@@ -282,6 +282,41 @@ CREATE TABLE guests (
 CREATE INDEX guests_newest ON guests (organization_id, event_id, created_at, guest_id);
 CREATE INDEX guests_by_serial ON guests (organization_id, event_id, serial, guest_id);
 
+-- Imports of files. kept: what undoing needs, as the use case wrote it.
+CREATE TABLE imports (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  import_id TEXT COLLATE "C" NOT NULL,
+  serial BIGINT NOT NULL,
+  user_id TEXT COLLATE "C" NOT NULL,
+  file_name TEXT COLLATE "C",
+  created BIGINT NOT NULL,
+  updated BIGINT NOT NULL,
+  imported_at BIGINT NOT NULL,
+  undone_at BIGINT,
+  kept TEXT COLLATE "C" NOT NULL,
+  CONSTRAINT imports_pk PRIMARY KEY (organization_id, event_id, import_id)
+);
+CREATE INDEX imports_newest ON imports (organization_id, event_id, serial);
+
+-- What was said last about files whose header has this shape.
+CREATE TABLE import_mappings (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  shape TEXT COLLATE "C" NOT NULL,
+  mapping TEXT COLLATE "C" NOT NULL,
+  said_at BIGINT NOT NULL,
+  CONSTRAINT import_mappings_pk PRIMARY KEY (organization_id, event_id, shape)
+);
+
+-- Tickets of an import that was undone: they and their guests are in no list and no count.
+CREATE TABLE withdrawn_tickets (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  ticket_id TEXT COLLATE "C" NOT NULL,
+  CONSTRAINT withdrawn_tickets_pk PRIMARY KEY (organization_id, event_id, ticket_id)
+);
+
 -- ---------------------------------------------------------------- devices, keys, pairing, logs, batches
 CREATE TABLE devices (
   organization_id TEXT COLLATE "C" NOT NULL,
@@ -843,6 +878,18 @@ CREATE POLICY webhook_messages_own ON webhook_messages USING (organization_id = 
 ALTER TABLE webhook_rows ENABLE ROW LEVEL SECURITY;
 ALTER TABLE webhook_rows FORCE ROW LEVEL SECURITY;
 CREATE POLICY webhook_rows_own ON webhook_rows USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE imports ENABLE ROW LEVEL SECURITY;
+ALTER TABLE imports FORCE ROW LEVEL SECURITY;
+CREATE POLICY imports_own ON imports USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE import_mappings ENABLE ROW LEVEL SECURITY;
+ALTER TABLE import_mappings FORCE ROW LEVEL SECURITY;
+CREATE POLICY import_mappings_own ON import_mappings USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE withdrawn_tickets ENABLE ROW LEVEL SECURITY;
+ALTER TABLE withdrawn_tickets FORCE ROW LEVEL SECURITY;
+CREATE POLICY withdrawn_tickets_own ON withdrawn_tickets USING (organization_id = current_setting('app.organization_id', true))
   WITH CHECK (organization_id = current_setting('app.organization_id', true));
 CREATE POLICY organizations_all ON organizations FOR SELECT
   USING (current_setting('app.every_organization', true) = 'on');

@@ -19,6 +19,7 @@ mod gates;
 mod states;
 mod guests;
 mod tickets;
+mod imports;
 mod facts;
 mod incidents;
 mod scans;
@@ -47,6 +48,7 @@ pub fn statements() -> impl Iterator<Item = &'static Stmt> {
         states::STATEMENTS,
         guests::STATEMENTS,
         tickets::STATEMENTS,
+        imports::STATEMENTS,
         facts::STATEMENTS,
         scans::STATEMENTS,
         incidents::STATEMENTS,
@@ -68,6 +70,7 @@ pub fn bulks() -> impl Iterator<Item = &'static Bulk> {
         states::BULKS,
         guests::BULKS,
         tickets::BULKS,
+        imports::BULKS,
         facts::BULKS,
         scans::BULKS,
         incidents::BULKS,

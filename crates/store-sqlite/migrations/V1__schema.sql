@@ -281,6 +281,41 @@ CREATE TABLE guests (
 CREATE INDEX guests_newest ON guests (organization_id, event_id, created_at, guest_id);
 CREATE INDEX guests_by_serial ON guests (organization_id, event_id, serial, guest_id);
 
+-- Imports of files. kept: what undoing needs, as the use case wrote it.
+CREATE TABLE imports (
+  organization_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  import_id TEXT NOT NULL,
+  serial INTEGER NOT NULL,
+  user_id TEXT NOT NULL,
+  file_name TEXT,
+  created INTEGER NOT NULL,
+  updated INTEGER NOT NULL,
+  imported_at INTEGER NOT NULL,
+  undone_at INTEGER,
+  kept TEXT NOT NULL,
+  CONSTRAINT imports_pk PRIMARY KEY (organization_id, event_id, import_id)
+) STRICT;
+CREATE INDEX imports_newest ON imports (organization_id, event_id, serial);
+
+-- What was said last about files whose header has this shape.
+CREATE TABLE import_mappings (
+  organization_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  shape TEXT NOT NULL,
+  mapping TEXT NOT NULL,
+  said_at INTEGER NOT NULL,
+  CONSTRAINT import_mappings_pk PRIMARY KEY (organization_id, event_id, shape)
+) STRICT, WITHOUT ROWID;
+
+-- Tickets of an import that was undone: they and their guests are in no list and no count.
+CREATE TABLE withdrawn_tickets (
+  organization_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  ticket_id TEXT NOT NULL,
+  CONSTRAINT withdrawn_tickets_pk PRIMARY KEY (organization_id, event_id, ticket_id)
+) STRICT, WITHOUT ROWID;
+
 -- ---------------------------------------------------------------- devices, keys, pairing, logs, batches
 CREATE TABLE devices (
   organization_id TEXT NOT NULL,

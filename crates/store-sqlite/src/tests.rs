@@ -81,6 +81,7 @@ const WIDE: &[&str] = &[
     "OCCUPANCY_GATES",
     "DELETE_OCCUPANCY_GATES",
     "KEYS",
+    "IMPORTS",
 ];
 
 #[test]

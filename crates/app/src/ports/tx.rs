@@ -201,6 +201,28 @@ pub trait TxTickets {
     ) -> Result<Listed<(GuestRecord, Option<StateRecord>)>>;
 }
 
+/// Imports of files, and what is remembered of them.
+pub trait TxImports {
+    /// Notes an import.
+    fn insert_import(&mut self, import: &ImportRecord) -> Result<()>;
+    /// Overwrites when it was undone.
+    fn update_import(&mut self, import: &ImportRecord) -> Result<()>;
+    /// One import of an event.
+    fn import(&mut self, event_id: &EventId, import_id: &str) -> Result<Option<ImportRecord>>;
+    /// The newest imports of an event, newest first, without what undoing them needs.
+    fn imports(&mut self, event_id: &EventId) -> Result<Vec<ImportRecord>>;
+    /// What was said last about a file of this shape, as it was written.
+    fn import_mapping(&mut self, event_id: &EventId, shape: &str) -> Result<Option<String>>;
+    /// Remembers that.
+    fn put_import_mapping(&mut self, event_id: &EventId, shape: &str, mapping: &str, at: Timestamp) -> Result<()>;
+    /// Takes tickets and their guests out of every list and count.
+    fn withdraw_tickets(&mut self, event_id: &EventId, ticket_ids: &[TicketId]) -> Result<()>;
+    /// Takes that back.
+    fn restore_tickets(&mut self, event_id: &EventId, ticket_ids: &[TicketId]) -> Result<()>;
+    /// Which of these tickets are withdrawn.
+    fn withdrawn_tickets(&mut self, event_id: &EventId, ticket_ids: &[TicketId]) -> Result<Vec<TicketId>>;
+}
+
 /// What to look for among scans.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScanFilter {
@@ -472,7 +494,7 @@ pub trait TxWebhooks {
 
 /// A transaction: all nouns.
 pub trait Tx:
-    TxAccounts + TxEvents + TxGates + TxTickets + TxScans + TxIncidents + TxDevices + TxJobs + TxWebhooks
+    TxAccounts + TxEvents + TxGates + TxTickets + TxImports + TxScans + TxIncidents + TxDevices + TxJobs + TxWebhooks
 {
     /// The organisation it is scoped to.
     fn organization_id(&self) -> &OrganizationId;

@@ -4,15 +4,15 @@ use admit_core::access::Action;
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{EventId, GateId};
 use admit_core::limits::PAGE_MAX;
+use admit_table::Writer;
 
 use super::list::Listing;
 use crate::caller::UserCaller;
 use crate::checks::folded;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::events;
 use crate::ports::{App, TicketFilter, read};
 use crate::records::*;
-use crate::sheet::Writer;
 
 /// The columns an import reads, then what is known besides.
 const HEADER: [&str; 18] = [
@@ -43,20 +43,24 @@ pub async fn export(app: &App, caller: &UserCaller, event_id: EventId) -> Result
         events::require(tx, &event_id)?;
         let lists = tx.guest_lists(&event_id)?;
         let types = tx.entry_types(&event_id)?;
-        let mut out = Writer::new(&HEADER)?;
+        let mut out = Writer::new(&HEADER).map_err(bug)?;
         let mut page = Page { limit: PAGE_MAX, cursor: None };
         loop {
             let listed = tx.tickets(&event_id, &TicketFilter::default(), &page)?;
             for listing in &listed.items {
-                out.row(&row(listing, &lists, &types))?;
+                out.row(&row(listing, &lists, &types)).map_err(bug)?;
             }
             page.cursor = listed.next_cursor;
             if page.cursor.is_none() {
-                return out.finish();
+                return out.finish().map_err(bug);
             }
         }
     })
     .await
+}
+
+fn bug(error: admit_table::Refused) -> Error {
+    Error::Bug(error.0)
 }
 
 fn row((ticket, guest, state): &Listing, lists: &[GuestListRecord], types: &[EntryTypeRecord]) -> [String; 18] {

@@ -47,6 +47,11 @@ pub(crate) fn of_name(list: Option<&GuestListId>, name: &str, email: &str) -> St
     format!("{GUEST}{list}{BETWEEN}{}{BETWEEN}{email}", folded(name))
 }
 
+/// A guest's key with one more thing that the row says of them: two orders of one person are two tickets.
+pub(crate) fn with_part(key: String, word: &str, part: &str) -> String {
+    format!("{key}{BETWEEN}{word}:{part}")
+}
+
 /// A list's own key after its guest went onto another list: that one's own from then on, so that its promoter's next file
 /// finds them there. A key of the event is the organiser's word and goes nowhere.
 pub(crate) fn moved(key: &str, to: &GuestListRecord) -> Option<String> {

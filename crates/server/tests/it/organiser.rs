@@ -7,6 +7,7 @@ mod guests;
 mod import;
 mod live;
 mod isolation;
+mod cases;
 mod document;
 
 use reqwest::{Method, RequestBuilder};

@@ -15,7 +15,7 @@ const NAMING: [&str; 3] =
     ["POST /api/events/{id}/gates", "POST /api/scanning/pair", "POST /api/scanning/pairing-requests"];
 
 /// Query parameters and headers that name nothing of an organisation.
-const NO_NAMES: [&str; 19] = [
+const NO_NAMES: [&str; 22] = [
     "limit",
     "cursor",
     "q",
@@ -25,7 +25,10 @@ const NO_NAMES: [&str; 19] = [
     "conflict",
     "entered",
     "dry_run",
-    "known_types_only",
+    "mapping",
+    "mail_passes",
+    "file_name",
+    "progress",
     "accept",
     "decided",
     "since",

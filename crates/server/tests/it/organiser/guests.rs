@@ -149,13 +149,15 @@ async fn s0_a_promoter_has_their_own_lists_and_nothing_else() {
     patch(&server, &path, json!({ "promoter_id": null, "name": "House" })).await;
     assert_eq!(names(&pat.get(lists).await), ["Own"]);
 
-    let csv = "name,email,status,guest_list\nMine,mine@guests.example,void,House\n";
+    let csv =
+        "name,email,status,guest_list\nMine,mine@guests.example,paid,House\nDeclined,d@guests.example,declined,House\n";
     let import = |list: &Value| {
         let path = format!("/api/events/{{event}}/tickets/import?guest_list_id={}", id(list));
         pat.ask(Method::POST, &path).header("content-type", "text/csv").body(csv).send()
     };
     let done = json(import(&own).await.unwrap(), 200).await;
-    assert_eq!((&done["created"], &done["ignored_columns"]), (&json!(1), &json!(["guest_list", "status"])));
+    assert_eq!((&done["created"], &done["ignored_columns"]), (&json!(1), &json!(["guest_list"])));
+    assert_eq!(done["left_out"], 1, "whoever is declined gets no ticket, whosever file it is");
     assert_eq!(
         problem(import(&house).await.unwrap(), 400, "invalid_request").await["errors"][0]["path"],
         "guest_list_id"
