@@ -81,8 +81,37 @@ export interface GuestView {
   ticket_status: TicketView["status"] | null;
   /** Persons let in. */
   actual_count: number;
+  /** Persons inside now. */
+  inside: number;
+  /** The newest entry, and the name of its gate. */
+  last_at: string | null;
+  last_gate: string | null;
+  /** The number of the purchase their ticket belongs to. */
+  order_id: string | null;
+  /** Names, where there is an entry type or a guest list. */
+  entry_type: string | null;
+  guest_list: string | null;
   /** How the mail of their pass stands; `null` where they have their code from elsewhere. */
   mail: MailView | null;
+}
+/** `?state=`, `?mail=` and `?sort=` of the list of guests. */
+export type GuestState = "inside" | "to_come" | "came" | "no_show" | "voided";
+export type GuestMail = "refused" | "waiting" | "sent";
+export type GuestSort = "name" | "last" | "added";
+/** How many guests stand where; `persons` is the sum of their party sizes. */
+export interface GuestCounts {
+  all: number;
+  inside: number;
+  to_come: number;
+  came: number;
+  no_show: number;
+  voided: number;
+  mail_refused: number;
+  mail_waiting: number;
+  mail_sent: number;
+  persons: number;
+  lists: { id: string; name: string; guests: number }[];
+  entry_types: { id: string; name: string; guests: number }[];
 }
 export interface MailView {
   state: "sent" | "waiting" | "not_sent";
