@@ -50,6 +50,14 @@ export interface Overview {
 }
 export type ChecklistKey = "event" | "gates" | "guests" | "phones" | "test_scan" | "staff_pin" | "open_doors";
 
+/** An item of `GET /events`. */
+export interface ListedEvent extends EventView {
+  /** Persons. */
+  expected: number;
+  admitted: number;
+  open_incidents: number;
+}
+
 export interface GateView {
   id: string;
   name: string;
