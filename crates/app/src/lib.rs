@@ -37,7 +37,9 @@ pub mod devices;
 pub mod manifests;
 pub mod changes;
 pub mod incidents;
+pub mod arrivals;
 pub mod occupancy;
+pub mod overview;
 pub mod demo;
 
 /// The store contract, run by each store crate.

@@ -7,9 +7,11 @@
 pub mod fixture;
 pub mod accounts;
 pub mod events;
+pub mod gates;
 pub mod rules;
 pub mod states;
 pub mod tickets;
+pub mod guests;
 pub mod scans;
 pub mod incidents;
 pub mod devices;
@@ -32,7 +34,8 @@ macro_rules! store_suite {
                 places_have_no_holes_and_time_never_goes_back, a_ledger_is_one_chain, the_organization_has_its_own_ledger,
                 ledgers_tell_where_they_end,
                 a_witness_is_checked_against_what_the_ledger_said, an_epoch_begins_once_and_notes_every_head,
-                gates_and_lists_are_named_once, a_setting_is_settled_once;
+                gates_and_lists_are_named_once, a_setting_is_settled_once, figures_of_events_are_told_together;
+            gates: a_gate_is_removed, what_uses_a_gate_is_counted;
             rules: rules_come_back_as_they_were_made, versions_follow_what_changed,
                 each_write_reads_the_rules_of_those_before_it, rules_need_the_writes_own_place,
                 a_devices_assignments_come_from_every_event;
@@ -41,6 +44,8 @@ macro_rules! store_suite {
                 an_import_key_is_unique, the_longest_import_keys_are_stored, guests_are_found_and_changed,
                 a_promoters_guests_are_paged_as_if_there_were_no_others, names_are_told_by_their_last_change,
                 a_manifest_is_in_order_of_hash;
+            guests: guests_are_paged_in_each_order, guests_are_filtered_by_what_is_known_of_them,
+                guests_are_counted_as_they_are_listed;
             scans: a_scan_comes_back_as_it_was_sent, a_scan_resolves_to_whoever_held_its_code,
                 a_ticket_made_late_finds_its_scans, variants_come_along_wherever_they_resolve, deliveries_are_merged,
                 ids_are_known_by_device, reviews_follow_their_scans, scans_are_listed_newest_first,

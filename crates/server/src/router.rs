@@ -69,6 +69,8 @@ fn organisers() -> OpenApiRouter<AppState> {
         .merge(routes::pairing_requests::routes())
         .merge(routes::imports::routes())
         .merge(routes::incidents::routes())
+        .merge(routes::arrivals::routes())
+        .merge(routes::overview::routes())
         .merge(routes::occupancy::routes())
         .merge(routes::statistics::routes())
         .merge(routes::scans::routes())

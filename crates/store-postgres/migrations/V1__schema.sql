@@ -280,6 +280,7 @@ CREATE TABLE guests (
   CONSTRAINT guests_pk PRIMARY KEY (organization_id, guest_id)
 );
 CREATE INDEX guests_newest ON guests (organization_id, event_id, created_at, guest_id);
+CREATE INDEX guests_by_name ON guests (organization_id, event_id, folded, guest_id);
 CREATE INDEX guests_by_serial ON guests (organization_id, event_id, serial, guest_id);
 
 -- Imports of files. kept: what undoing needs, as the use case wrote it.
@@ -489,6 +490,7 @@ CREATE INDEX reviews_of_scan ON reviews (organization_id, scan_id, device_id, di
 -- ---------------------------------------------------------------- derived: `admit rebuild` makes these again
 -- What the reducer says of a subject, its scans' verdicts included: one row, written whole. One that lost its last scan
 -- to another subject stays with scans = 0: who follows the event's changes has to hear of it, and nobody else sees it.
+-- inside: persons inside now. entered_at: time of the newest entry, NULL where nobody was let in.
 -- first_at, last_at: of its scans' times; of no scans the one is after the other. In the index for who looks by time alone.
 CREATE TABLE states (
   organization_id TEXT COLLATE "C" NOT NULL,
@@ -497,6 +499,8 @@ CREATE TABLE states (
   serial BIGINT NOT NULL,
   scans BIGINT NOT NULL,
   persons BIGINT NOT NULL,
+  inside BIGINT NOT NULL,
+  entered_at BIGINT,
   first_at BIGINT NOT NULL,
   last_at BIGINT NOT NULL,
   digest BYTEA NOT NULL,
@@ -585,7 +589,7 @@ CREATE INDEX incidents_decided ON incidents (organization_id, event_id, resolved
 -- A planner that never saw a row takes every column for equally selective, and reads all scans of an event to find those
 -- of one ticket. So it is shown rows of the right shape once; they are gone again when this migration ends, what it
 -- learned stays until real rows teach it better.
-INSERT INTO tickets SELECT 'o', 't' || n, 'e', 'active', 1, '[]', 'z', NULL, NULL, 'b' || n, true, '', 'k' || n, 'g' || n,
+INSERT INTO tickets SELECT 'o', 't' || n, 'e', 'active', 1, '[]', 'z', NULL, NULL, 'b' || n, true, '', 'k' || n, NULL, 'g' || n,
   n / 10, n / 100 FROM generate_series(1, 3000) n;
 INSERT INTO codes SELECT 'o', 'e', decode(md5(n::text), 'hex'), 't' || n FROM generate_series(1, 3000) n;
 INSERT INTO guests SELECT 'o', 'g' || n, 'e', 't' || n, NULL, NULL, 'n' || n, 'n' || n, 'm' || n, NULL, 1, NULL, NULL,
@@ -601,7 +605,7 @@ INSERT INTO deliveries SELECT 'o', 's' || n, 'd' || n % 40, decode(md5(n::text),
   'd' || n % 40 FROM generate_series(1, 300) n;
 INSERT INTO reviews SELECT 'o', 'e', n, 'd' || n % 40, 's' || n, decode(md5(n::text), 'hex'), 'accept', 'u', '', n
   FROM generate_series(1, 300) n;
-INSERT INTO states SELECT 'o', 'e', 'ticket:t' || n, n, 1, 1, n, n, '', '{}', '{}', '[]', '[]' FROM generate_series(1, 3000) n;
+INSERT INTO states SELECT 'o', 'e', 'ticket:t' || n, n, 1, 1, 1, n, n, n, '', '{}', '{}', '[]', '[]' FROM generate_series(1, 3000) n;
 INSERT INTO waiting SELECT 'o', 'e', 'ticket:t' || n, 'd' || n % 40, 's' || n, decode(md5(n::text), 'hex') FROM generate_series(1, 300) n;
 INSERT INTO flow SELECT 'o', 'e', n / 10, 'g' || n % 10, 1, 0, 0 FROM generate_series(1, 3000) n;
 INSERT INTO incidents SELECT 'o', 'i' || n, 'e', 'ticket:t' || n, 'double_entry', 'critical', true, '', '{}', 'open',

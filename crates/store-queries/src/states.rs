@@ -51,6 +51,8 @@ statements! {
     /// Subjects that may have a scan inside [$3, $4], and whether one certainly is: their first or last.
     SUBJECTS_INSIDE = "SELECT s.subject, s.first_at >= $3 OR s.last_at <= $4 FROM states s
         WHERE s.organization_id = $1 AND s.event_id = $2 AND s.last_at >= $3 AND s.first_at <= $4";
+    /// How many subjects have a scan before $3.
+    COUNT_SUBJECTS_BEFORE = "SELECT COUNT(*) FROM states s WHERE s.organization_id = $1 AND s.event_id = $2 AND s.first_at < $3";
     /// Forgets which scans of subjects wait for a person.
     DELETE_WAITING = "DELETE FROM waiting WHERE organization_id = $1 AND event_id = $2 AND subject IN ($3)";
     /// Forgets which scans of an event do.
@@ -82,10 +84,11 @@ statements! {
 bulks! {
     /// Stores states.
     PUT_STATES = "states" {
-        organization_id: Text, event_id: Text, subject: Text, serial: Int, scans: Int, persons: Int, first_at: Int, last_at: Int,
+        organization_id: Text, event_id: Text, subject: Text, serial: Int, scans: Int, persons: Int, inside: Int, entered_at: Int,
+        first_at: Int, last_at: Int,
         digest: Blob, occupancy: Text, state: Text, effective: Text, verdicts: Text,
     }, "ON CONFLICT (organization_id, event_id, subject) DO UPDATE SET serial = excluded.serial, scans = excluded.scans,
-        persons = excluded.persons, first_at = excluded.first_at, last_at = excluded.last_at, digest = excluded.digest,
+        persons = excluded.persons, inside = excluded.inside, entered_at = excluded.entered_at, first_at = excluded.first_at, last_at = excluded.last_at, digest = excluded.digest,
         occupancy = excluded.occupancy, state = excluded.state, effective = excluded.effective, verdicts = excluded.verdicts";
     /// Notes which scans wait for a person.
     INSERT_WAITING = "waiting" {
@@ -128,7 +131,7 @@ fn state_values<'a>(
     event_id: &'a EventId,
     state: &'a StateRecord,
     verdicts: &[ScanVerdict],
-) -> [Value<'a>; 13] {
+) -> [Value<'a>; 15] {
     let times = || verdicts.iter().map(|verdict| verdict.at);
     [
         organization_id,
@@ -137,6 +140,8 @@ fn state_values<'a>(
         state.serial.into(),
         (verdicts.len() as u64).into(),
         state.state.persons().into(),
+        state.state.inside().into(),
+        state.state.entries.last().map(|entry| entry.at).into(),
         times().min().map_or(i64::MAX, Timestamp::ms).into(),
         times().max().map_or(-1, Timestamp::ms).into(),
         (&state.digest).into(),
@@ -202,7 +207,7 @@ impl<D: Driver> SqlTx<'_, D> {
         states: &[(StateRecord, Vec<ScanVerdict>)],
     ) -> Result<()> {
         let id = self.organization_id.clone();
-        let (mut rows, mut waiting) = (Vec::with_capacity(states.len() * 13), Vec::new());
+        let (mut rows, mut waiting) = (Vec::with_capacity(states.len() * 15), Vec::new());
         for (state, verdicts) in states {
             rows.extend(state_values((&id).into(), event_id, state, verdicts));
             for verdict in verdicts.iter().filter(|verdict| verdict.left_out == Some(LeftOut::Unverified)) {
@@ -255,6 +260,11 @@ impl<D: Driver> SqlTx<'_, D> {
         let mut subjects: Vec<String> = real.map(|(subject, _)| subject).collect();
         subjects.sort();
         Ok(subjects)
+    }
+    pub(crate) fn subjects_before(&mut self, event_id: &EventId, before: Timestamp) -> Result<u64> {
+        let id = self.organization_id.clone();
+        let values = [(&id).into(), event_id.into(), before.into()];
+        Ok(self.one(&COUNT_SUBJECTS_BEFORE, &values, Row::count)?.unwrap_or_default())
     }
     /// Adds to an event's counters when the transaction ends, or when somebody asks for them.
     pub(crate) fn add_counters(&mut self, event_id: &EventId, delta: &Occupancy, serial: u64) -> Result<()> {

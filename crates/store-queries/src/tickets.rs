@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use admit_app::error::{Error, Result};
-use admit_app::ports::{GuestFilter, TicketFilter, TxTickets};
+use admit_app::ports::{GuestFilter, GuestSort, TicketFilter, TxTickets};
 use admit_app::records::*;
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{EventId, GateId, GuestId, TicketId};
@@ -303,8 +303,12 @@ impl<D: Driver> TxTickets for SqlTx<'_, D> {
         &mut self,
         event_id: &EventId,
         filter: &GuestFilter,
+        sort: GuestSort,
         page: &Page,
     ) -> Result<Listed<(GuestRecord, Option<StateRecord>)>> {
-        self.page_of_guests(event_id, filter, page)
+        self.page_of_guests(event_id, filter, sort, page)
+    }
+    fn count_guests(&mut self, event_id: &EventId, filter: &GuestFilter) -> Result<Vec<GuestCount>> {
+        self.guests_counted(event_id, filter)
     }
 }

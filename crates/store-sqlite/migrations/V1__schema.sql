@@ -279,6 +279,7 @@ CREATE TABLE guests (
   CONSTRAINT guests_pk PRIMARY KEY (organization_id, guest_id)
 ) STRICT;
 CREATE INDEX guests_newest ON guests (organization_id, event_id, created_at, guest_id);
+CREATE INDEX guests_by_name ON guests (organization_id, event_id, folded, guest_id);
 CREATE INDEX guests_by_serial ON guests (organization_id, event_id, serial, guest_id);
 
 -- Imports of files. kept: what undoing needs, as the use case wrote it.
@@ -488,6 +489,7 @@ CREATE INDEX reviews_of_scan ON reviews (organization_id, scan_id, device_id, di
 -- ---------------------------------------------------------------- derived: `admit rebuild` makes these again
 -- What the reducer says of a subject, its scans' verdicts included: one row, written whole. One that lost its last scan
 -- to another subject stays with scans = 0: who follows the event's changes has to hear of it, and nobody else sees it.
+-- inside: persons inside now. entered_at: time of the newest entry, NULL where nobody was let in.
 -- first_at, last_at: of its scans' times; of no scans the one is after the other. In the index for who looks by time alone.
 CREATE TABLE states (
   organization_id TEXT NOT NULL,
@@ -496,6 +498,8 @@ CREATE TABLE states (
   serial INTEGER NOT NULL,
   scans INTEGER NOT NULL,
   persons INTEGER NOT NULL,
+  inside INTEGER NOT NULL,
+  entered_at INTEGER,
   first_at INTEGER NOT NULL,
   last_at INTEGER NOT NULL,
   digest BLOB NOT NULL,

@@ -29,6 +29,35 @@ export interface EventView {
   capacity: number | null;
 }
 
+/** The figures of an event and what is to be done before its doors open: `GET /events/{id}/overview`. */
+export interface Overview {
+  /** Persons. */
+  expected: number;
+  admitted: number;
+  inside: number;
+  capacity: number | null;
+  guests: number;
+  gates: { id: string; name: string }[];
+  devices: number;
+  devices_needed: number;
+  /** Guests by where their newest pass is. */
+  passes: { sent: number; waiting: number; refused: number };
+  test_scans: number;
+  has_staff_pin: boolean;
+  open_incidents: number;
+  mail_problem: { since: string; reason: string } | null;
+  checklist: { key: ChecklistKey; state: "done" | "todo" | "warn" }[];
+}
+export type ChecklistKey = "event" | "gates" | "guests" | "phones" | "test_scan" | "staff_pin" | "open_doors";
+
+/** An item of `GET /events`. */
+export interface ListedEvent extends EventView {
+  /** Persons. */
+  expected: number;
+  admitted: number;
+  open_incidents: number;
+}
+
 export interface GateView {
   id: string;
   name: string;
@@ -81,8 +110,37 @@ export interface GuestView {
   ticket_status: TicketView["status"] | null;
   /** Persons let in. */
   actual_count: number;
+  /** Persons inside now. */
+  inside: number;
+  /** The newest entry, and the name of its gate. */
+  last_at: string | null;
+  last_gate: string | null;
+  /** The number of the purchase their ticket belongs to. */
+  order_id: string | null;
+  /** Names, where there is an entry type or a guest list. */
+  entry_type: string | null;
+  guest_list: string | null;
   /** How the mail of their pass stands; `null` where they have their code from elsewhere. */
   mail: MailView | null;
+}
+/** `?state=`, `?mail=` and `?sort=` of the list of guests. */
+export type GuestState = "inside" | "to_come" | "came" | "no_show" | "voided";
+export type GuestMail = "refused" | "waiting" | "sent";
+export type GuestSort = "name" | "last" | "added";
+/** How many guests stand where; `persons` is the sum of their party sizes. */
+export interface GuestCounts {
+  all: number;
+  inside: number;
+  to_come: number;
+  came: number;
+  no_show: number;
+  voided: number;
+  mail_refused: number;
+  mail_waiting: number;
+  mail_sent: number;
+  persons: number;
+  lists: { id: string; name: string; guests: number }[];
+  entry_types: { id: string; name: string; guests: number }[];
 }
 export interface MailView {
   state: "sent" | "waiting" | "not_sent";
@@ -250,6 +308,21 @@ export interface Occupancy {
   gates: GateOccupancy[];
 }
 
+/** Somebody at a door: `GET /events/{id}/arrivals`, and the stream's `arrivals`. */
+export interface ArrivalView {
+  at: string;
+  gate_id: string;
+  gate: string;
+  guest_id: string | null;
+  name: string | null;
+  entry_type: string | null;
+  persons: number;
+  kind: "entry" | "exit" | "refused";
+  /** Why the server refuses the scan; `null` where it agrees that the door opened. */
+  reason: string | null;
+  device: string;
+}
+
 export interface MinuteRow {
   at: string;
   gate_id: string;
@@ -280,6 +353,9 @@ export interface IncidentView {
   status: "open" | "resolved" | "cleared";
   ticket_id: string | null;
   barcode_hash: string | null;
+  /** Who holds the ticket, and its entry type by name. */
+  guest: { id: string; name: string; party_size: number } | null;
+  entry_type: string | null;
   subject: string;
   order_uncertain: boolean;
   scans: IncidentScan[];
@@ -289,6 +365,19 @@ export interface IncidentView {
   decided: { device_id: string; scan_id: string; decision: "accept" | "exclude" }[];
   opened_at: string;
   updated_at: string;
+}
+
+/** The review queue in numbers: `GET /events/{id}/incidents/counts`. */
+export interface IncidentCounts {
+  open: number;
+  decided: number;
+  /** Kinds without any are left out. */
+  kinds: { kind: string; open: number }[];
+}
+/** `POST /events/{id}/incidents/resolve` `{ids, decision, note?}`: one answer to up to 500 incidents. */
+export interface ResolvedMany {
+  resolved: string[];
+  refused: { id: string; reason: "not_found" | "incident_cleared" | "no_scans" }[];
 }
 
 /** A scan as its device wrote it. */

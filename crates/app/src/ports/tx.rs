@@ -14,6 +14,7 @@ use admit_core::rule::{Epochs, Rule};
 use admit_core::scan::SignatureState;
 use admit_core::time::Timestamp;
 
+use super::filters::*;
 use crate::error::Result;
 use crate::records::*;
 
@@ -65,6 +66,8 @@ pub trait TxEvents {
     fn event(&mut self, event_id: &EventId) -> Result<Option<EventRecord>>;
     /// Events, newest first.
     fn events(&mut self, page: &Page) -> Result<Listed<EventRecord>>;
+    /// Figures of these events, in order of id; an event without any has zeros.
+    fn event_figures(&mut self, event_ids: &[EventId]) -> Result<Vec<EventFigures>>;
     /// Overwrites the newest values of an event (its rules hold the history).
     fn update_event(&mut self, event: &EventRecord) -> Result<()>;
     /// The event's head as this transaction sees it, this write's own place included once taken.
@@ -111,6 +114,12 @@ pub trait TxEvents {
 pub trait TxGates {
     /// Makes a gate. `gate_exists`. Its rules hold name, zones and the rest.
     fn insert_gate(&mut self, event_id: &EventId, gate_id: &GateId, created_at: Timestamp) -> Result<()>;
+    /// Removes a gate; its rules stay, because they are facts.
+    fn delete_gate(&mut self, event_id: &EventId, gate_id: &GateId) -> Result<()>;
+    /// How many tickets of an event are limited to gates of which this is one.
+    fn count_tickets_of_gate(&mut self, event_id: &EventId, gate_id: &GateId) -> Result<u64>;
+    /// Whether a scan at this gate counts or was refused.
+    fn gate_has_flow(&mut self, event_id: &EventId, gate_id: &GateId) -> Result<bool>;
     /// Gate ids, in order of id. (Their values come from [`TxEvents::load_rules`].)
     fn gate_ids(&mut self, event_id: &EventId) -> Result<Vec<GateId>>;
     /// Makes an entry type. `entry_type_exists` (name).
@@ -123,32 +132,6 @@ pub trait TxGates {
     fn update_guest_list(&mut self, list: &GuestListRecord) -> Result<()>;
     /// Guest lists, oldest first.
     fn guest_lists(&mut self, event_id: &EventId) -> Result<Vec<GuestListRecord>>;
-}
-
-/// What to look for among tickets.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TicketFilter {
-    /// Folded substring of the guest's name, or the start of an id, barcode, external id or order number (of
-    /// whatever case), or a whole code that the ticket
-    /// was given later.
-    pub text: Option<String>,
-    /// Administrative status.
-    pub status: Option<admit_core::ticket::TicketStatus>,
-    /// Only those with (or without) anybody let in.
-    pub entered: Option<bool>,
-}
-
-/// What to look for among guests.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct GuestFilter {
-    /// Part of the name, without regard to case and accents, or the start of an e-mail (whatever its case) or external id.
-    pub text: Option<String>,
-    /// On one list.
-    pub guest_list_id: Option<GuestListId>,
-    /// On lists of this promoter alone.
-    pub promoter_id: Option<UserId>,
-    /// Only those of whom somebody (or nobody) was let in.
-    pub entered: Option<bool>,
 }
 
 /// Tickets, their codes, their guests.
@@ -197,8 +180,11 @@ pub trait TxTickets {
         &mut self,
         event_id: &EventId,
         filter: &GuestFilter,
+        sort: GuestSort,
         page: &Page,
     ) -> Result<Listed<(GuestRecord, Option<StateRecord>)>>;
+    /// Guests of this filter, counted by list and entry type, in no order.
+    fn count_guests(&mut self, event_id: &EventId, filter: &GuestFilter) -> Result<Vec<GuestCount>>;
 }
 
 /// Imports of files, and what is remembered of them.
@@ -221,19 +207,6 @@ pub trait TxImports {
     fn restore_tickets(&mut self, event_id: &EventId, ticket_ids: &[TicketId]) -> Result<()>;
     /// Which of these tickets are withdrawn.
     fn withdrawn_tickets(&mut self, event_id: &EventId, ticket_ids: &[TicketId]) -> Result<Vec<TicketId>>;
-}
-
-/// What to look for among scans.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ScanFilter {
-    /// Of one ticket.
-    pub ticket_id: Option<TicketId>,
-    /// Of one device.
-    pub device_id: Option<DeviceId>,
-    /// With one outcome (the server's).
-    pub outcome: Option<admit_core::scan::Outcome>,
-    /// With (or without) a conflict.
-    pub conflict: Option<bool>,
 }
 
 /// Scans and what follows from them.
@@ -266,6 +239,8 @@ pub trait TxScans {
         to: Timestamp,
         inside: bool,
     ) -> Result<Vec<String>>;
+    /// How many subjects (tickets and unknown codes) have a scan whose canonical time lies before a moment.
+    fn count_subjects_before(&mut self, event_id: &EventId, before: Timestamp) -> Result<u64>;
     /// Subjects with scans of one device.
     fn subjects_of_device(&mut self, event_id: &EventId, device_id: &DeviceId) -> Result<Vec<String>>;
     /// Stores reviews.
@@ -322,24 +297,6 @@ pub trait TxScans {
     ) -> Result<Vec<(TicketRecord, u64)>>;
 }
 
-/// What to look for among incidents.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct IncidentFilter {
-    /// That stand so.
-    pub status: Option<IncidentStatus>,
-    /// That a person answered and that are not open again.
-    pub decided: bool,
-    /// Of kinds that wait in the queue.
-    pub queued: bool,
-}
-
-impl From<Option<IncidentStatus>> for IncidentFilter {
-    /// The queue's by where they stand.
-    fn from(status: Option<IncidentStatus>) -> Self {
-        Self { status, decided: false, queued: true }
-    }
-}
-
 /// Incidents.
 pub trait TxIncidents {
     /// Incidents of these subjects.
@@ -352,6 +309,8 @@ pub trait TxIncidents {
     fn incidents(&mut self, event_id: &EventId, filter: IncidentFilter, page: &Page) -> Result<Listed<IncidentRecord>>;
     /// Every incident of an event: for `rebuild --check`.
     fn all_incidents(&mut self, event_id: &EventId) -> Result<Vec<IncidentRecord>>;
+    /// Of the review queue's kinds, those that a person answered and that are not open again.
+    fn count_decided_incidents(&mut self, event_id: &EventId) -> Result<u64>;
     /// Open ones by kind.
     fn count_open_incidents(&mut self, event_id: &EventId) -> Result<Vec<(admit_core::incident::IncidentKind, u64)>>;
 }
@@ -419,17 +378,6 @@ pub trait TxDevices {
     fn rejected_bodies(&mut self, device_id: &DeviceId, bodies: &[String]) -> Result<Vec<String>>;
     /// Unverified scans stored of a device after its revocation, and items of it that were refused for good, whenever.
     fn count_quarantined(&mut self, device_id: &DeviceId) -> Result<u64>;
-}
-
-/// What to look for among runs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RunFilter {
-    /// Of one event.
-    pub event_id: Option<EventId>,
-    /// About one guest, or whatever else the kind's runs are about.
-    pub subject: Option<String>,
-    /// Standing so.
-    pub state: Option<admit_core::job::RunState>,
 }
 
 /// Runs of workflows and their steps. A run under way belongs to whoever took it last: each taking has a higher fence,

@@ -38,6 +38,33 @@ pub struct GuestRecord {
     pub updated_at: Timestamp,
 }
 
+/// Guests of one list and one entry type, counted by where they stand. All but `persons` are guests.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GuestCount {
+    /// Their guest list.
+    pub guest_list_id: Option<GuestListId>,
+    /// Their entry type.
+    pub entry_type_id: Option<EntryTypeId>,
+    /// All of them.
+    pub guests: u64,
+    /// Persons: the sum of their party sizes.
+    pub persons: u64,
+    /// With somebody inside now.
+    pub inside: u64,
+    /// With somebody let in, ever.
+    pub came: u64,
+    /// With nobody let in, whose ticket is neither voided nor refunded.
+    pub not_come: u64,
+    /// Whose ticket is voided or refunded.
+    pub voided: u64,
+    /// Whose newest pass was given up.
+    pub mail_refused: u64,
+    /// Whose newest pass is on its way.
+    pub mail_waiting: u64,
+    /// Whose newest pass was mailed.
+    pub mail_sent: u64,
+}
+
 /// A ticket: identity, its rules' newest values and where they stand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TicketRecord {

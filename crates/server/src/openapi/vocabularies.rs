@@ -38,6 +38,9 @@ const MEMBERS: &[(&str, &str, &[&str])] = &[
     ("TicketPatchRequest", "effective", &["now", "start"]),
     ("StandingGuestView", "status", &["pending", "checked_in", "no_show"]),
     ("StandingGuestView", "ticket_status", TicketStatus::WORDS),
+    ("ArrivalView", "kind", &["entry", "exit", "refused"]),
+    ("ChecklistItemView", "key", &["event", "gates", "guests", "phones", "test_scan", "staff_pin", "open_doors"]),
+    ("ChecklistItemView", "state", &["done", "todo", "warn"]),
     ("MemberView", "role", Role::WORDS),
     ("MemberRequest", "role", Role::WORDS),
     ("RoleRequest", "role", Role::WORDS),
@@ -53,6 +56,9 @@ const MEMBERS: &[(&str, &str, &[&str])] = &[
     ("ResolutionView", "decision", DECISIONS),
     ("DecidedScanView", "decision", &[Decision::WORDS[0], Decision::WORDS[1]]),
     ("ResolveRequest", "decision", DECISIONS),
+    ("ResolveManyRequest", "decision", DECISIONS),
+    ("RefusedAnswerView", "reason", &["not_found", "incident_cleared", "no_scans"]),
+    ("KindCountView", "kind", IncidentKind::WORDS),
     ("ScanView", "kind", ScanKind::WORDS),
     ("ScanView", "stage", Stage::WORDS),
     ("ScanView", "method", Method::WORDS),
@@ -76,9 +82,13 @@ const MEMBERS: &[(&str, &str, &[&str])] = &[
 /// Path, parameter of its `get`, its words.
 const PARAMETERS: &[(&str, &str, &[&str])] = &[
     ("/api/events/{id}/incidents", "status", INCIDENT_STATES),
+    ("/api/events/{id}/incidents", "kind", IncidentKind::WORDS),
     ("/api/events/{id}/scans", "outcome", Outcome::WORDS),
     ("/api/events/{id}/tickets", "status", TicketStatus::WORDS),
     ("/api/events/{id}/runs", "state", RunState::WORDS),
+    ("/api/events/{id}/guests", "state", &["inside", "to_come", "came", "no_show", "voided"]),
+    ("/api/events/{id}/guests", "mail", &["refused", "waiting", "sent"]),
+    ("/api/events/{id}/guests", "sort", &["name", "last", "added"]),
 ];
 
 const DEVICE_STATES: &[&str] = &["active", "suspended", "revoked"];

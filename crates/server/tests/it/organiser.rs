@@ -2,10 +2,13 @@
 
 mod session;
 mod setup;
+mod overview;
 mod tickets;
 mod guests;
 mod import;
+mod gates;
 mod live;
+mod review;
 mod isolation;
 mod cases;
 mod document;

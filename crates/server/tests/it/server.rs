@@ -127,6 +127,7 @@ async fn org(state: &AppState, name: &str) -> Org {
         min_gap_seconds: None,
         staff_pin: Some("2468".into()),
         capacity: None,
+        gates: Some(Vec::new()),
     };
     let event = events::create(&state.app, &owner, new).await.unwrap();
     for slug in ["main", "north"] {
@@ -136,7 +137,7 @@ async fn org(state: &AppState, name: &str) -> Org {
             zones: Some(vec!["general".into()]),
             direction: None,
             capacity: None,
-            names_on_devices: None,
+            names_on_devices: Some(false),
             entry_rules: None,
         };
         gates::create(&state.app, &owner, event.event_id.clone(), new).await.unwrap();
