@@ -4,11 +4,12 @@ use admit_app::error::Result;
 use admit_app::ports::{GuestFilter, TxEvents as _};
 use admit_app::records::*;
 use admit_core::ids::{EventId, GuestId};
+use admit_core::search::SearchName;
 
 use crate::driver::{Bulk, Driver, bulks, statements};
 use crate::page;
 use crate::states::{self, state_columns};
-use crate::text::{contains, folded};
+use crate::text::{found_by_name, name_patterns};
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 
@@ -31,13 +32,13 @@ statements! {
     NAMES_SINCE = concat!("SELECT ", guest_columns!(), " FROM guests g CROSS JOIN tickets t
         WHERE t.organization_id = g.organization_id AND t.ticket_id = g.ticket_id AND t.guest_id = g.guest_id
         AND g.organization_id = $1 AND g.event_id = $2 AND g.serial > $3 ORDER BY g.ticket_id");
-    /// A page of guests with their tickets' states. $5: text to find, $6: the same as a LIKE pattern, $9: whose lists,
+    /// A page of guests with their tickets' states. $5: text to find, $6 and from $12: its words, $9: whose lists,
     /// $11: the text as e-mails are written.
     GUESTS = concat!("SELECT ", guest_columns!(), ", ", state_columns!(), " FROM guests g
         LEFT JOIN states s ON s.organization_id = g.organization_id AND s.event_id = g.event_id AND s.subject = 'ticket:' || g.ticket_id
             AND s.scans > 0
         WHERE g.organization_id = $1 AND g.event_id = $2 AND (g.created_at, g.guest_id) < ($3, $4)
-        AND (CAST($5 AS TEXT) IS NULL OR g.folded LIKE $6 ESCAPE '!' OR substr(g.email, 1, length(CAST($11 AS TEXT))) = $11
+        AND (CAST($5 AS TEXT) IS NULL OR ", found_by_name!(6 12 13, 14 15 16, 17 18 19, 20 21 22, 23 24 25, 26 27 28, 29 30 31, 32 33 34), " OR substr(g.email, 1, length(CAST($11 AS TEXT))) = $11
             OR substr(g.external_id, 1, length($5)) = $5)
         AND (CAST($7 AS TEXT) IS NULL OR g.guest_list_id = $7) AND (CAST($8 AS BOOLEAN) IS NULL OR (COALESCE(s.persons, 0) > 0) = $8)
         AND (CAST($9 AS TEXT) IS NULL OR g.guest_list_id IN (SELECT l.guest_list_id FROM guest_lists l
@@ -48,17 +49,17 @@ bulks! {
     /// Makes guests.
     INSERT_GUESTS = "guests" {
         organization_id: Text, guest_id: Text, event_id: Text, ticket_id: Text, guest_list_id: Text, entry_type_id: Text,
-        name: Text, folded: Text, email: Text, phone: Text, party_size: Int, note: Text, flag: Text, external_id: Text,
+        name: Text, folded: Text, words: Text, email: Text, phone: Text, party_size: Int, note: Text, flag: Text, external_id: Text,
         created_at: Int, updated_at: Int, serial: Int,
     };
     /// Overwrites guests.
     UPDATE_GUESTS = "guests" {
         organization_id: Text, guest_id: Text, event_id: Text, ticket_id: Text, guest_list_id: Text, entry_type_id: Text,
-        name: Text, folded: Text, email: Text, phone: Text, party_size: Int, note: Text, flag: Text, external_id: Text,
+        name: Text, folded: Text, words: Text, email: Text, phone: Text, party_size: Int, note: Text, flag: Text, external_id: Text,
         created_at: Int, updated_at: Int, serial: Int,
     }, "ON CONFLICT (organization_id, guest_id) DO UPDATE SET ticket_id = excluded.ticket_id,
         guest_list_id = excluded.guest_list_id, entry_type_id = excluded.entry_type_id, name = excluded.name,
-        folded = excluded.folded, email = excluded.email, phone = excluded.phone, party_size = excluded.party_size,
+        folded = excluded.folded, words = excluded.words, email = excluded.email, phone = excluded.phone, party_size = excluded.party_size,
         note = excluded.note, flag = excluded.flag, external_id = excluded.external_id, updated_at = excluded.updated_at, serial = excluded.serial";
 }
 
@@ -88,9 +89,10 @@ pub(crate) fn read_joined(row: &mut Row) -> Result<Option<GuestRecord>> {
 impl<D: Driver> SqlTx<'_, D> {
     pub(crate) fn put_guests(&mut self, bulk: &'static Bulk, guests: &[GuestRecord]) -> Result<()> {
         let id = self.organization_id.clone();
-        let mut values: Vec<Value<'_>> = Vec::with_capacity(guests.len() * 17);
+        let mut values: Vec<Value<'_>> = Vec::with_capacity(guests.len() * 18);
         for guest in guests {
             let serial = self.stamp(&guest.event_id)?.serial;
+            let SearchName { sort, words } = SearchName::new(&guest.name);
             values.extend([
                 (&id).into(),
                 (&guest.guest_id).into(),
@@ -99,7 +101,8 @@ impl<D: Driver> SqlTx<'_, D> {
                 guest.guest_list_id.as_ref().into(),
                 guest.entry_type_id.as_ref().into(),
                 (&guest.name).into(),
-                folded(&guest.name).into(),
+                sort.into(),
+                words.into(),
                 guest.email.as_ref().into(),
                 guest.phone.as_ref().into(),
                 guest.party_size.into(),
@@ -137,19 +140,21 @@ impl<D: Driver> SqlTx<'_, D> {
     ) -> Result<Listed<(GuestRecord, Option<StateRecord>)>> {
         let id = self.organization_id.clone();
         let from = page::from(page)?;
-        let values = [
+        let mut name = name_patterns(filter.text.as_deref()).into_iter();
+        let mut values: Vec<Value<'_>> = vec![
             (&id).into(),
             event_id.into(),
             from.number.into(),
             from.id.into(),
             filter.text.as_ref().into(),
-            filter.text.as_ref().map(|text| contains(&folded(text))).into(),
+            name.next().unwrap_or(Value::Null),
             filter.guest_list_id.as_ref().into(),
             filter.entered.into(),
             filter.promoter_id.as_ref().into(),
             page::limit(page).into(),
             filter.text.as_ref().map(|text| text.to_lowercase()).into(),
         ];
+        values.extend(name);
         let items = self.all(&GUESTS, &values, |row| Ok((read_guest(row)?, states::read_joined(row)?)))?;
         Ok(page::listed(page, items, |(guest, _)| (guest.created_at.ms(), guest.guest_id.to_string())))
     }

@@ -128,8 +128,8 @@ pub trait TxGates {
 /// What to look for among tickets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TicketFilter {
-    /// Folded substring of the guest's name, or the start of an id, barcode or external id, or a whole code that the ticket
-    /// was given later.
+    /// Beginnings of words of the guest's name (`admit_core::search`), or the start of an id, barcode or external id, or a
+    /// whole code that the ticket was given later.
     pub text: Option<String>,
     /// Administrative status.
     pub status: Option<admit_core::ticket::TicketStatus>,
@@ -140,7 +140,7 @@ pub struct TicketFilter {
 /// What to look for among guests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GuestFilter {
-    /// Part of the name, without regard to case and accents, or the start of an e-mail (whatever its case) or external id.
+    /// Beginnings of words of the name (`admit_core::search`), or the start of an e-mail (whatever its case) or external id.
     pub text: Option<String>,
     /// On one list.
     pub guest_list_id: Option<GuestListId>,
