@@ -178,7 +178,7 @@ struct GuestPatchRequest {
         ("id" = String, Path, description = "Event"),
         ("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500),
         ("cursor" = Option<String>, Query),
-        ("q" = Option<String>, Query, description = "Part of a name, accents make no difference; or the start of an e-mail or external id", max_length = 200),
+        ("q" = Option<String>, Query, description = "Beginnings of words of the name, in any order; or the start of an e-mail or external id", max_length = 200),
         ("guest_list_id" = Option<String>, Query, description = "On this list"),
         ("entered" = Option<bool>, Query, description = "Only those of whom somebody (or nobody) was let in"),
     ), extensions(("x-actions" = json!(["read_guests", "manage_own_guests"]))), security(("session" = []), ("api_token" = [])), responses(
