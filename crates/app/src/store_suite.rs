@@ -41,7 +41,7 @@ macro_rules! store_suite {
                 a_devices_assignments_come_from_every_event;
             tickets: tickets_come_back_as_they_were_made, a_code_is_never_given_to_another_ticket,
                 a_ticket_keeps_every_code_it_held, tickets_are_found_by_text_status_and_entry, tickets_are_paged_without_a_gap,
-                an_import_key_is_unique, the_longest_import_keys_are_stored, guests_are_found_and_changed,
+                an_import_key_is_unique, the_longest_import_keys_are_stored, guests_are_found_and_changed, names_are_found_as_at_the_door,
                 a_promoters_guests_are_paged_as_if_there_were_no_others, names_are_told_by_their_last_change,
                 a_manifest_is_in_order_of_hash;
             guests: guests_are_paged_in_each_order, guests_are_filtered_by_what_is_known_of_them,

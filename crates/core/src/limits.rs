@@ -303,8 +303,12 @@ pub const CHANGES_PAUSE_MS: i64 = 500;
 pub const CHANGES_IDLE_MS: i64 = 5_000;
 /// Names that may have changed are asked for at most this often, in milliseconds.
 pub const NAMES_EVERY_MS: i64 = 15_000;
-/// Fewest letters that a search by name begins with.
+/// Fewest letters that a search by name begins with; one of a script that writes words or syllables is enough.
 pub const SEARCH_CHARS: usize = 2;
+/// Most words of a search by name; those after them are not looked at.
+pub const SEARCH_WORDS: usize = 8;
+/// Letters of a word that a search by name compares.
+pub const SEARCH_WORD_CHARS: usize = 32;
 /// Guests that a search by name shows.
 pub const SEARCH_ROWS: usize = 50;
 /// Deltas laid over one whole list before a whole one is fetched again.

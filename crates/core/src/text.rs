@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use unicode_normalization::{UnicodeNormalization as _, is_nfc};
+use crate::normalize::composed;
 
 /// Characters that show nothing and mean nothing in a name, an address or a code. The joiners U+200C and U+200D are not
 /// among them: Persian and Hindi names are written with them.
@@ -59,10 +59,6 @@ pub fn clean_code(text: &str) -> Cow<'_, str> {
 const GROUP_SEPARATOR: char = '\u{1d}';
 /// The same as a symbol that can be seen.
 const GROUP_SEPARATOR_SYMBOL: char = '\u{241d}';
-
-fn composed(text: &str) -> String {
-    if is_nfc(text) { text.to_owned() } else { text.nfc().collect() }
-}
 
 #[cfg(test)]
 mod tests {

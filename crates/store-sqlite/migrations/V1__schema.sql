@@ -257,7 +257,8 @@ CREATE TABLE codes (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX codes_of_ticket ON codes (organization_id, event_id, ticket_id);
 
--- folded: the name as it is searched for, lower case and without accents. serial: of the last change, what names on devices are ordered by.
+-- folded: the name as it is sorted, lower case and without accents. words: by what it is found, a space before each word.
+-- serial: of the last change, what names on devices are ordered by.
 CREATE TABLE guests (
   organization_id TEXT NOT NULL,
   guest_id TEXT NOT NULL,
@@ -267,6 +268,7 @@ CREATE TABLE guests (
   entry_type_id TEXT,
   name TEXT NOT NULL,
   folded TEXT NOT NULL,
+  words TEXT NOT NULL,
   email TEXT,
   phone TEXT,
   party_size INTEGER NOT NULL,

@@ -2,9 +2,9 @@
 
 use admit_core::gate::GateRules;
 use admit_core::ids::{EventId, GateId};
+use admit_core::normalize::for_identity;
 use admit_core::rule::When;
 
-use crate::checks::folded;
 use crate::error::{Error, Result};
 use crate::ports::Tx;
 
@@ -34,7 +34,8 @@ pub fn all(tx: &mut dyn Tx, event_id: &EventId) -> Result<Vec<Gate>> {
 /// has it, whatever its case and spaces.
 pub(super) fn one_of_a_name(tx: &mut dyn Tx, event_id: &EventId, gate_id: &GateId, name: &str) -> Result<()> {
     let gates = all(tx, event_id)?;
-    let same = gates.iter().find(|gate| gate.gate_id != *gate_id && folded(&gate.rules.name) == folded(name));
+    let same =
+        gates.iter().find(|gate| gate.gate_id != *gate_id && for_identity(&gate.rules.name) == for_identity(name));
     match same {
         Some(gate) => {
             let why = format!("is the name of the gate {} already: choose another", gate.gate_id);

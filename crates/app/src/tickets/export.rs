@@ -4,11 +4,11 @@ use admit_core::access::Action;
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{EventId, GateId};
 use admit_core::limits::PAGE_MAX;
+use admit_core::normalize::for_identity;
 use admit_table::Writer;
 
 use super::list::Listing;
 use crate::caller::UserCaller;
-use crate::checks::folded;
 use crate::error::{Error, Result};
 use crate::events;
 use crate::ports::{App, TicketFilter, read};
@@ -96,7 +96,8 @@ fn row((ticket, guest, state): &Listing, lists: &[GuestListRecord], types: &[Ent
 
 /// An entry type as an import finds it: by its name, or by its id where another one is called nearly the same.
 fn type_word(one: &EntryTypeRecord, types: &[EntryTypeRecord]) -> String {
-    let twin =
-        types.iter().any(|other| other.entry_type_id != one.entry_type_id && folded(&other.name) == folded(&one.name));
+    let twin = types
+        .iter()
+        .any(|other| other.entry_type_id != one.entry_type_id && for_identity(&other.name) == for_identity(&one.name));
     if twin { one.entry_type_id.to_string() } else { one.name.clone() }
 }

@@ -278,7 +278,7 @@ struct TicketQuery {
         ("id" = String, Path, description = "Event"),
         ("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500),
         ("cursor" = Option<String>, Query),
-        ("q" = Option<String>, Query, description = "Part of a guest's name, or the start of an id, barcode, external id or order number; or a whole code", max_length = 512),
+        ("q" = Option<String>, Query, description = "Beginnings of words of a guest's name, in any order, or the start of an id, barcode, external id or order number; or a whole code", max_length = 512),
         ("status" = Option<String>, Query, description = "`active`, `used`, `voided`, `refunded`"),
         ("entered" = Option<bool>, Query, description = "Only those with (or without) anybody let in"),
     ), extensions(("x-actions" = json!(["read_guests"]))), security(("session" = []), ("api_token" = [])), responses(

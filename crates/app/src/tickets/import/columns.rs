@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use admit_core::normalize::for_identity;
 use admit_table::Line;
 
 use super::cells;
@@ -12,7 +13,6 @@ use super::exports::Export;
 use super::frame::Sheet;
 use super::mapping::Mapping;
 use super::vocabulary::{folded, is_vague_code, meaning};
-use crate::checks::folded as folded_text;
 use crate::error::{Error, FieldError, Result};
 
 /// How it came to be known what a column is.
@@ -284,7 +284,7 @@ impl Columns {
     /// What tells two persons of a file apart: name and e-mail.
     fn person(&self, line: &Line) -> String {
         let name =
-            [Column::Name, Column::FirstName, Column::LastName].map(|column| folded_text(&self.get(line, column)));
+            [Column::Name, Column::FirstName, Column::LastName].map(|column| for_identity(&self.get(line, column)));
         format!("{}\u{1f}{}", name.join(" "), self.get(line, Column::Email).to_lowercase())
     }
 }

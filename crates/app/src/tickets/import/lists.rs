@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::ids::{EventId, GuestListId};
+use admit_core::normalize::for_identity;
 use admit_core::time::Timestamp;
 
 use super::column::Column;
 use super::columns::Columns;
 use super::frame::Sheet;
-use crate::checks::folded;
 use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::guest_lists;
@@ -48,7 +48,7 @@ impl Lists {
         }
         let mut others = guest_lists::former_names(tx, event_id, &stored)?;
         for name in unknown {
-            let fold = folded(&name);
+            let fold = for_identity(&name);
             let id = match others.get(&fold) {
                 Some(id) => id.clone(),
                 None => {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{EventId, TicketId};
 use admit_core::limits::IMPORT_ERRORS;
+use admit_core::normalize::for_identity;
 use admit_core::rule::TicketChange;
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
@@ -287,7 +288,7 @@ fn differences(first: &Wanted, second: &Wanted) -> Vec<&'static str> {
     let mut differ = |field: &'static str, same: bool| out.extend((!same).then_some(field));
     match (&first.guest, &second.guest) {
         (Some(a), Some(b)) => {
-            let name = |text: &str| crate::checks::folded(text);
+            let name = |text: &str| for_identity(text);
             differ("name", name(&a.name) == name(&b.name));
             differ("email", a.email == b.email);
             differ("phone", a.phone == b.phone);

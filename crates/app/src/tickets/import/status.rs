@@ -1,11 +1,11 @@
 //! Status words of ticketing systems and of people's lists, and whether each lets in.
 
-use admit_core::fold::fold;
+use admit_core::normalize::for_search;
 use admit_core::ticket::TicketStatus;
 
 /// A word as it is compared: lower case, no accents, one space between words.
 pub fn folded(word: &str) -> String {
-    let plain: String = fold(word).chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
+    let plain: String = for_search(word).chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -254,8 +254,8 @@ const NOT_LET_IN: &[&str] = &[
     "non payee",
     "impaye",
     "impayee",
-    "liste d attente",
-    "sur liste d attente",
+    "liste dattente",
+    "sur liste dattente",
     "non",
     "abandonne",
     "abandonnee",
@@ -293,8 +293,8 @@ const NOT_LET_IN: &[&str] = &[
     "rifiutato",
     "rifiutata",
     "in attesa",
-    "lista d attesa",
-    "in lista d attesa",
+    "lista dattesa",
+    "in lista dattesa",
     "non pagato",
     "scaduto",
     "geannuleerd",

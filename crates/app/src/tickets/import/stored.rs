@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{EventId, GuestId, TicketId};
+use admit_core::normalize::for_identity;
 use admit_core::ticket::TicketStatus;
 
 use super::destination::Destination;
 use super::identity::{Identity, OtherKey};
 use super::rows::{Cell, Wanted};
-use crate::checks::folded;
 use crate::error::Result;
 use crate::ports::Tx;
 use crate::records::*;
@@ -106,7 +106,7 @@ fn by_other_keys(tx: &mut dyn Tx, event_id: &EventId, wanted: &[Wanted], found: 
             let Some((row, other)) = rows.get(&identity) else { continue };
             let holder = ticket.guest_id.as_ref().and_then(|id| guests.get(id));
             let same_name = || match (&row.guest, holder) {
-                (Some(wanted), Some(holder)) => folded(&wanted.name) == folded(&holder.name),
+                (Some(wanted), Some(holder)) => for_identity(&wanted.name) == for_identity(&holder.name),
                 _ => false,
             };
             if !other.only_same_name || same_name() {

@@ -1,7 +1,7 @@
 //! Dates and times as people's files have them: in the event's zone where they name none, day or month first by the file's
 //! own evidence.
 
-use admit_core::fold::fold;
+use admit_core::normalize::for_search;
 use admit_core::time::Timestamp;
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::{AmbiguousOffset, TimeZone};
@@ -143,7 +143,7 @@ fn year(text: &str, number: i16) -> i16 {
 
 /// `28 Nov 2026`, `Sat, 28. November 2026`, `November 28, 2026`, `28 de noviembre de 2026`.
 fn date_in_words(text: &str) -> Option<Date> {
-    let plain = fold(text);
+    let plain = for_search(text);
     let words = plain.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let (mut day, mut month, mut year) = (None, None, None);
     for word in words {

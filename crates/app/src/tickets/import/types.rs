@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use admit_core::ids::{EntryTypeId, EventId};
 use admit_core::limits::IMPORT_NEW_TYPES;
+use admit_core::normalize::for_identity;
 use admit_core::time::Timestamp;
 
 use super::column::Column;
 use super::columns::Columns;
 use super::frame::Sheet;
 use super::mapping::NewTypes;
-use crate::checks::folded;
 use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::records::EntryTypeRecord;
@@ -62,7 +62,7 @@ impl Types {
         let mut seen = BTreeMap::new();
         for line in &sheet.lines {
             let name = columns.get(line, Column::EntryType);
-            if name.is_empty() || seen.insert(folded(&name), ()).is_some() || out.meant(&name).is_known() {
+            if name.is_empty() || seen.insert(for_identity(&name), ()).is_some() || out.meant(&name).is_known() {
                 continue;
             }
             if out.new.len() == IMPORT_NEW_TYPES {
@@ -87,7 +87,9 @@ impl Types {
 
     /// What a name means.
     pub fn meant(&self, text: &str) -> Meant<'_> {
-        let is_it = |one: &&EntryTypeRecord| folded(&one.name) == folded(text) || one.entry_type_id.as_str() == text;
+        let is_it = |one: &&EntryTypeRecord| {
+            for_identity(&one.name) == for_identity(text) || one.entry_type_id.as_str() == text
+        };
         match self.known.iter().chain(&self.new).find(is_it) {
             Some(one) => Meant::One(one),
             None => match self.policy {

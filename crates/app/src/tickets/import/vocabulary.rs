@@ -2,13 +2,13 @@
 //!
 //! A header is compared by its letters and digits alone, in lower case and without accents: `E-Mail`, `Prénom`, `ORDER_NUMBER`.
 
-use admit_core::fold::fold;
+use admit_core::normalize::for_search;
 
 use super::column::Column;
 
 /// A header as it is compared.
 pub fn folded(name: &str) -> String {
-    fold(name).chars().filter(|c| c.is_alphanumeric()).collect()
+    for_search(name).chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
 /// What a column of this header (folded) means, whatever its cells hold.
