@@ -12,6 +12,7 @@ pub mod sync_limit;
 pub mod upload_room;
 pub mod webhook_limit;
 pub mod recent_scans;
+mod mail_answer;
 mod mail_server;
 pub mod mail;
 pub mod objects;

@@ -65,6 +65,7 @@ fn organisers() -> OpenApiRouter<AppState> {
         .merge(routes::guests::routes())
         .merge(routes::runs::routes())
         .merge(routes::letterhead::routes())
+        .merge(routes::mail::routes())
         .merge(routes::webhook_endpoints::routes())
         .merge(routes::pairing_tokens::routes())
         .merge(routes::devices::routes())

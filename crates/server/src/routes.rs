@@ -15,6 +15,7 @@ pub mod tickets;
 pub mod runs;
 pub mod guests;
 pub mod letterhead;
+pub mod mail;
 pub mod passes;
 pub mod webhook_endpoints;
 pub mod webhooks;
