@@ -11,6 +11,7 @@ pub mod recent;
 pub mod unknown_codes;
 pub mod bell;
 pub mod doors;
+pub mod mail_lane;
 pub mod ports;
 pub mod caller;
 pub mod checks;

@@ -66,7 +66,8 @@ macro_rules! store_suite {
                 a_process_that_starts_again_frees_what_it_had, a_lease_is_renewed_by_its_holder, a_run_let_go_waits,
                 a_step_is_stored_once, runs_are_listed_newest_first, what_runs_were_about_is_told_once,
                 the_newest_run_about_each_is_found,
-                runs_of_two_organizations_do_not_meet;
+                runs_of_two_organizations_do_not_meet, a_stopped_mail_lane_is_probed_by_one_at_a_time,
+                a_parked_run_is_not_forgotten;
             webhooks: an_endpoint_comes_back_and_is_found_by_its_id, an_endpoints_health_is_its_own,
                 a_message_is_remembered_until_it_is_forgotten, how_far_a_row_is_known_is_overwritten,
                 another_endpoints_row_is_found, webhooks_of_two_organizations_do_not_meet;

@@ -174,6 +174,9 @@ pub const JOB_LOOK_MS: i64 = 2_000;
 pub const JOB_GRACE_MS: u64 = 8_000;
 /// Time a mail server gets for one mail, in milliseconds.
 pub const MAIL_MS: u64 = 30_000;
+/// How long a letter that finds out whether the mail server takes letters again has for that, in milliseconds; then another is
+/// the probe.
+pub const MAIL_PROBE_MS: i64 = 60_000;
 /// Time an object store gets for one request, in milliseconds.
 pub const OBJECTS_MS: u64 = 15_000;
 /// A guest's pass is asked for again at most this often, in milliseconds.

@@ -13,6 +13,7 @@ pub mod upload_room;
 pub mod imports_under_way;
 pub mod webhook_limit;
 pub mod recent_scans;
+mod mail_answer;
 mod mail_server;
 pub mod mail;
 pub mod objects;

@@ -16,6 +16,7 @@ pub mod imports;
 pub mod runs;
 pub mod guests;
 pub mod letterhead;
+pub mod mail;
 pub mod passes;
 pub mod webhook_endpoints;
 pub mod webhooks;

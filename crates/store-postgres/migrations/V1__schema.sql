@@ -52,16 +52,30 @@ CREATE TABLE pairing_requests (
 CREATE INDEX pairing_requests_by_end ON pairing_requests (expires_at);
 
 -- Which runs wait, and who carries one out; what they are stands in runs. next_at NULL: not by itself any more.
+-- parked: place among those that wait for the mail lane.
 CREATE TABLE job_queue (
   organization_id TEXT COLLATE "C" NOT NULL,
   run_id TEXT COLLATE "C" NOT NULL,
   next_at BIGINT,
   fence BIGINT NOT NULL,
   holder TEXT COLLATE "C",
+  parked BIGINT,
   CONSTRAINT job_queue_pk PRIMARY KEY (organization_id, run_id)
 );
 CREATE INDEX job_queue_due ON job_queue (next_at, run_id) WHERE next_at IS NOT NULL;
 CREATE INDEX job_queue_of_holder ON job_queue (holder) WHERE holder IS NOT NULL;
+CREATE INDEX job_queue_parked ON job_queue (parked, run_id) WHERE parked IS NOT NULL;
+
+-- The row is there while the mail server refuses the account or itself: the runs that are parked wait for it.
+CREATE TABLE mail_lane (
+  id BIGINT NOT NULL CONSTRAINT mail_lane_is_one CHECK (id = 1),
+  since BIGINT NOT NULL,
+  reason TEXT COLLATE "C" NOT NULL,
+  next_at BIGINT NOT NULL,
+  pauses BIGINT NOT NULL,
+  probe TEXT COLLATE "C",
+  CONSTRAINT mail_lane_pk PRIMARY KEY (id)
+);
 
 -- ---------------------------------------------------------------- organisations
 CREATE TABLE organizations (
@@ -739,7 +753,8 @@ CREATE TRIGGER reviews_no_truncate BEFORE TRUNCATE ON reviews FOR EACH STATEMENT
 
 -- ---------------------------------------------------------------- one organisation sees its own rows only
 -- Without a policy: settings and epochs (of the server), users (sign-in e-mail), credentials (token hash),
--- pairing_requests (of devices that belong to nobody yet) and job_queue (which run is due; what it is has a policy).
+-- pairing_requests (of devices that belong to nobody yet), job_queue (which run is due; what it is has a policy) and
+-- mail_lane (of the server).
 -- organizations and members have a second way in, opened for one transaction by the few unscoped reads.
 ALTER TABLE organizations ENABLE ROW LEVEL SECURITY;
 ALTER TABLE organizations FORCE ROW LEVEL SECURITY;

@@ -31,6 +31,7 @@ pub mod needs;
 mod fold;
 pub mod directory;
 pub mod pairing_requests;
+pub mod mail_lane;
 pub mod job_queue;
 
 pub use fold::{Books, Fold, run_write, run_write_after};
@@ -58,6 +59,7 @@ pub fn statements() -> impl Iterator<Item = &'static Stmt> {
         webhooks::STATEMENTS,
         directory::STATEMENTS,
         pairing_requests::STATEMENTS,
+        mail_lane::STATEMENTS,
         job_queue::STATEMENTS,
     ];
     nouns.into_iter().flatten().copied()

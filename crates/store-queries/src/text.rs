@@ -38,3 +38,16 @@ fn patterns(term: &Term) -> [Value<'static>; PER_TERM] {
     let plain = term.plain.as_ref().map(|word| format!("% {word} %"));
     [begins(&term.word).into(), plain.into(), term.joined.as_ref().map(begins).into()]
 }
+
+/// A LIKE pattern (ESCAPE '!') that finds the text anywhere.
+pub(crate) fn contains(text: &str) -> String {
+    let mut pattern = String::from("%");
+    for c in text.chars() {
+        if matches!(c, '%' | '_' | '!') {
+            pattern.push('!');
+        }
+        pattern.push(c);
+    }
+    pattern.push('%');
+    pattern
+}

@@ -51,16 +51,30 @@ CREATE TABLE pairing_requests (
 CREATE INDEX pairing_requests_by_end ON pairing_requests (expires_at);
 
 -- Which runs wait, and who carries one out; what they are stands in runs. next_at NULL: not by itself any more.
+-- parked: place among those that wait for the mail lane.
 CREATE TABLE job_queue (
   organization_id TEXT NOT NULL,
   run_id TEXT NOT NULL,
   next_at INTEGER,
   fence INTEGER NOT NULL,
   holder TEXT,
+  parked INTEGER,
   CONSTRAINT job_queue_pk PRIMARY KEY (organization_id, run_id)
 ) STRICT;
 CREATE INDEX job_queue_due ON job_queue (next_at, run_id) WHERE next_at IS NOT NULL;
 CREATE INDEX job_queue_of_holder ON job_queue (holder) WHERE holder IS NOT NULL;
+CREATE INDEX job_queue_parked ON job_queue (parked, run_id) WHERE parked IS NOT NULL;
+
+-- The row is there while the mail server refuses the account or itself: the runs that are parked wait for it.
+CREATE TABLE mail_lane (
+  id INTEGER NOT NULL CONSTRAINT mail_lane_is_one CHECK (id = 1),
+  since INTEGER NOT NULL,
+  reason TEXT NOT NULL,
+  next_at INTEGER NOT NULL,
+  pauses INTEGER NOT NULL,
+  probe TEXT,
+  CONSTRAINT mail_lane_pk PRIMARY KEY (id)
+) STRICT;
 
 -- ---------------------------------------------------------------- organisations
 CREATE TABLE organizations (

@@ -200,9 +200,14 @@ export interface RunView {
   problem: string | null;
   /** Of a run that is done: what there is to say about it. */
   note: string | null;
+  /** When it is tried next; null of an open run that waits for the mail server. */
   next_at: string | null;
   created_at: string;
   updated_at: string;
+}
+/** `GET /api/mail/health`: why no mail goes out, once for all passes; null while it does. */
+export interface MailHealth {
+  mail_problem: { since: string; reason: string; next_at: string } | null;
 }
 export interface RunWithSteps extends RunView {
   steps: { name: string; tries: number; began_at: string; done_at: string }[];

@@ -403,6 +403,8 @@ pub trait TxJobs {
     fn hold_run(&mut self, run_id: &str, fence: u64, lease_ms: i64) -> Result<bool>;
     /// Lets go of a run: due again `after_ms` from now, or never by itself.
     fn release_run(&mut self, run_id: &str, after_ms: Option<i64>) -> Result<()>;
+    /// Lets go of a run that waits for the mail lane: due once the lane is open, as its probe, or at `until`.
+    fn park_run(&mut self, run_id: &str, until: Timestamp) -> Result<()>;
     /// A run that nobody works on is due at once.
     fn hurry_run(&mut self, run_id: &str) -> Result<()>;
     /// Takes a run that is done out of the queue.

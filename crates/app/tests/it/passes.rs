@@ -1,5 +1,6 @@
 //! Passes: what sends one, what sends none, and what a crash leaves behind.
 
+mod lane;
 mod resend;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -10,7 +11,7 @@ use admit_app::events::{self, EventPatch};
 use admit_app::guests::{self, GuestPatch, Wanted};
 use admit_app::jobs::{self, Ended, Workflows, carry_out};
 use admit_app::passes::{self, Delivery, SetUp};
-use admit_app::ports::{Letter, Mail, Mailbox, Objects, RunFilter, Unable, read};
+use admit_app::ports::{Letter, Mail, Mailbox, Objects, RunFilter, Unable, Unsent, read};
 use admit_app::records::*;
 use admit_app::tickets::{self, HowToImport, NewGuest, NewTicket, TicketPatch};
 use admit_core::event::EventStatus;
@@ -45,7 +46,7 @@ impl Mail for Outside {
     fn sender(&self) -> Option<Mailbox> {
         Some(Mailbox { name: String::new(), email: "passes@club.example".into() })
     }
-    fn send(&self, letter: Letter) -> BoxFuture<'_, Result<(), Unable>> {
+    fn send(&self, letter: Letter) -> BoxFuture<'_, Result<(), Unsent>> {
         async move {
             self.answer()?;
             let key = passes_key(&letter);
@@ -516,8 +517,8 @@ impl Mail for RefuseMail {
     fn sender(&self) -> Option<Mailbox> {
         self.0.sender()
     }
-    fn send(&self, _: Letter) -> BoxFuture<'_, Result<(), Unable>> {
-        async { Err(Unable::Never("no such mailbox".into())) }.boxed()
+    fn send(&self, _: Letter) -> BoxFuture<'_, Result<(), Unsent>> {
+        async { Err(Unsent::Never("no such mailbox".into())) }.boxed()
     }
 }
 

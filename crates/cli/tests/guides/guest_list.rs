@@ -67,7 +67,7 @@ async fn from_an_empty_event_to_a_pass_in_the_inbox() {
 
     // The mail server says that there is no such mailbox: the run gives up, and says why.
     sink.stop();
-    sink.start_again(&["-f", "RCPT"]);
+    sink.start_again(&["-f", "RCPT", "-B", "'550 5.1.1 no such user'"]);
     let cy = shell.answer(&with(&add, &[("Ana Silva", "Cy Low"), ("ana@example.org", "cy@example.org")])).await;
     let open = with(guide.inline("?state=open").trim_start_matches("GET "), &[("$EVENT", &event)]);
     let gave_up = with(&open, &[("?state=open", guide.inline("?state=gave_up"))]);
@@ -85,6 +85,10 @@ async fn from_an_empty_event_to_a_pass_in_the_inbox() {
     mail(&sink, &token(&ana), "Night: you are on the list").await;
     assert_eq!(sink.count(), before + 2, "one after it was mended, one because it was lost");
     until("nothing is on its way", || async { runs(&open).await.is_empty() }).await;
+
+    // Whether mail goes out is told once for all.
+    let health = shell.answer(&with(&guide.take("sh", "/api/mail/health"), &[(SERVER, &office.url)])).await;
+    assert_eq!(health, json!({ "mail_problem": null }));
 
     // Pictures in an S3-compatible store instead.
     server.kill().await.unwrap();

@@ -32,6 +32,7 @@ use crate::encoding::AsItIs;
 use crate::error::Result;
 use crate::state::AppState;
 use crate::stream::{Connection, Message, Reading, Source, open};
+use crate::strict::RequestCheck;
 use crate::telemetry::Metrics;
 
 /// The routes.
@@ -63,9 +64,13 @@ async fn stream(
     State(state): State<AppState>,
     Path(event_id): Path<EventId>,
     connection: Option<OfConnection>,
+    check: RequestCheck,
     headers: HeaderMap,
 ) -> Result<Response> {
     let (organization_id, viewer) = who(&state, &headers, &event_id).await?;
+    if matches!(viewer, Viewer::Person { .. }) {
+        check.0?;
+    }
     // Heard from before the first snapshot is read, so that nothing falls between.
     let hints = state.live.subscribe(&organization_id, &event_id);
     let asked = event_id.clone();

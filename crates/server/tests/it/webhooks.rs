@@ -118,6 +118,22 @@ async fn the_least_form_is_a_record_and_a_column_that_is_not_there_changes_nothi
     assert_eq!(guests(&server).await[0].0, "+49 30 1234567");
 }
 
+/// As numbers that a computer counts with they would be one.
+#[tokio::test]
+async fn two_rows_whose_ids_differ_in_the_last_of_twenty_digits_are_two_guests() {
+    let server = TestServer::start().await;
+    let endpoint = Endpoint::new(&server).await;
+    let now = server.state.app.clock.now();
+    for (n, id) in ["12345678901234567890", "12345678901234567891", "\"0012345678901234567890\""].iter().enumerate() {
+        let changed = r#""updated_at":"2026-06-07 19:30:00.123456+00""#;
+        let body = format!(r#"{{"type":"INSERT","record":{{"id":{id},"name":"Guest {n}",{changed}}}}}"#);
+        let answer = endpoint.signed(&server, &format!("m{n}"), now, body.as_bytes()).send().await.unwrap();
+        let made = read(answer, 200).await;
+        assert_eq!((&made["status"], made["external_id"].as_str()), (&json!("created"), Some(id.trim_matches('"'))));
+    }
+    assert_eq!(guests(&server).await.len(), 3);
+}
+
 #[tokio::test]
 async fn columns_are_named_by_the_endpoint() {
     let server = TestServer::start().await;

@@ -201,7 +201,7 @@ export class Live {
         api.get<Statistics>(`${base}/statistics`),
       ]);
     } else if (topic === "devices") {
-      this.devices = (await api.get<Listed<DeviceView>>(`${base}/devices?limit=500`)).items;
+      this.devices = (await api.get<Listed<DeviceView>>(`${base}/devices`)).items;
       this.devicesKnown = true;
     } else {
       const open = await allOf<IncidentView>(`${base}/incidents?status=open`, INCIDENTS);

@@ -22,3 +22,9 @@ test("a run that fails says where and why, and may be tried again by hand", () =
   expect([mayRetry(failing), mayRetry(run({})), mayRetry(run({ state: "gave_up" })), mayRetry(run({ state: "done" }))]).toEqual([true, false, true, false]);
   expect(stateWords(run({ state: "gave_up" }))).toBe("gave up");
 });
+
+test("a run that waits for the mail server says so, and may be tried by hand", () => {
+  const parked = run({ step: "send-email" });
+  expect(passMoments(parked)[0]?.words).toBe("Pass waits for the mail server");
+  expect(mayRetry(parked)).toBe(true);
+});

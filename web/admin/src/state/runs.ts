@@ -10,10 +10,16 @@ const STEPS: Record<string, string> = {
 const STATES: Record<RunView["state"], string> = { open: "on its way", done: "done", gave_up: "gave up" };
 
 export const stepWords = (step: string | null): string => (step === null ? "" : (STEPS[step] ?? step.replaceAll(/[-_]/g, " ")));
-export const stateWords = (run: RunView): string => (run.state === "open" && run.tries > 0 ? "tried again" : (STATES[run.state] ?? run.state));
+/** Whether it waits with all others for the mail server: why is told once, by `GET /api/mail/health`. */
+const isParked = (run: RunView): boolean => run.state === "open" && run.step === "send-email" && run.next_at === null;
+export const stateWords = (run: RunView): string => {
+  if (isParked(run)) return "waits for the mail server";
+  return run.state === "open" && run.tries > 0 ? "tried again" : (STATES[run.state] ?? run.state);
+};
 
 /** Whether a person may start it again now. */
-export const mayRetry = (run: RunView): boolean => run.state === "gave_up" || (run.state === "open" && run.next_at !== null);
+export const mayRetry = (run: RunView): boolean =>
+  run.state === "gave_up" || (run.state === "open" && run.next_at !== null) || isParked(run);
 
 /** What a run adds to its guest's story. */
 export function passMoments(run: RunWithSteps): { at: string; words: string }[] {
@@ -23,6 +29,6 @@ export function passMoments(run: RunWithSteps): { at: string; words: string }[] 
     return [{ at: mailed?.done_at ?? run.updated_at, words: mailed === undefined ? "Pass made" : "Pass sent by e-mail" }];
   }
   const why = run.problem === null ? "" : `: ${run.problem}`;
-  const step = run.step === null ? "" : `, ${stepWords(run.step)}`;
+  const step = run.step === null || isParked(run) ? "" : `, ${stepWords(run.step)}`;
   return [{ at: run.updated_at, words: `Pass ${stateWords(run)}${step}${why}` }];
 }

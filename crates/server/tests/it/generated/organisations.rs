@@ -15,7 +15,7 @@ const NAMING: [&str; 3] =
     ["POST /api/events/{id}/gates", "POST /api/scanning/pair", "POST /api/scanning/pairing-requests"];
 
 /// Query parameters and headers that name nothing of an organisation.
-const NO_NAMES: [&str; 22] = [
+const NO_NAMES: [&str; 25] = [
     "limit",
     "cursor",
     "q",
