@@ -1,4 +1,5 @@
 import "../../shared/ui/base.css";
+import "../../shared/ui/organiser.css";
 import { mount } from "svelte";
 import App from "./App.svelte";
 

@@ -28,6 +28,57 @@ export interface EventView {
   has_staff_pin: boolean;
   capacity: number | null;
 }
+/** An event in the list of all of them. */
+export interface EventInList extends EventView {
+  /** Persons. */
+  expected?: number;
+  admitted?: number;
+  open_incidents?: number;
+}
+
+/** What is to be done before doors open; the server decides each state. */
+export interface ChecklistRow {
+  key: "event" | "gates" | "guests" | "phones" | "test_scan" | "staff_pin" | "open_doors";
+  state: "done" | "todo" | "warn";
+}
+/** Why no mail goes out, of whichever guest. */
+export interface MailProblem {
+  since: string;
+  reason: string;
+}
+export interface Overview {
+  /** Persons. */
+  expected: number;
+  admitted: number;
+  inside: number;
+  capacity: number | null;
+  guests: number;
+  gates: { id: string; name: string }[];
+  /** Paired and not revoked. */
+  devices: number;
+  devices_needed: number;
+  passes: { sent: number; waiting: number; refused: number };
+  /** Scans at gates before doors. */
+  test_scans: number;
+  has_staff_pin: boolean;
+  open_incidents: number;
+  mail_problem: MailProblem | null;
+  checklist: ChecklistRow[];
+}
+
+/** Somebody at a gate. */
+export interface ArrivalView {
+  at: string;
+  gate_id: string;
+  gate: string;
+  guest_id: string | null;
+  name: string | null;
+  entry_type: string | null;
+  persons: number;
+  kind: "entry" | "exit" | "refused";
+  reason: string | null;
+  device: string;
+}
 
 export interface GateView {
   id: string;
@@ -81,6 +132,31 @@ export interface GuestView {
   actual_count: number;
   /** How the mail of their pass stands; `null` where they have their code from elsewhere. */
   mail: MailView | null;
+}
+export type GuestState = "inside" | "to_come" | "came" | "no_show" | "voided";
+/** A guest in the list. */
+export interface GuestRow extends GuestView {
+  /** Persons inside now. */
+  inside: number;
+  last_at: string | null;
+  last_gate: string | null;
+  order_id: string | null;
+  entry_type: string | null;
+  guest_list: string | null;
+}
+/** Guests by state, type and list; `persons` counts persons. */
+export interface GuestCounts {
+  all: number;
+  inside: number;
+  to_come: number;
+  came: number;
+  no_show: number;
+  voided: number;
+  mail_refused: number;
+  mail_waiting: number;
+  persons: number;
+  lists: { id: string; name: string; guests: number }[];
+  entry_types: { id: string; name: string; guests: number }[];
 }
 export interface MailView {
   state: "sent" | "waiting" | "not_sent";
@@ -279,6 +355,9 @@ export interface IncidentView {
   ticket_id: string | null;
   barcode_hash: string | null;
   subject: string;
+  /** Whose ticket it is, where a guest holds it. */
+  guest?: { id: string; name: string; party_size: number } | null;
+  entry_type?: string | null;
   order_uncertain: boolean;
   scans: IncidentScan[];
   /** The last answer; `restore` where the one before was taken back. */
@@ -287,6 +366,17 @@ export interface IncidentView {
   decided: { device_id: string; scan_id: string; decision: "accept" | "exclude" }[];
   opened_at: string;
   updated_at: string;
+}
+
+export interface IncidentCounts {
+  open: number;
+  decided: number;
+  kinds: { kind: string; open: number }[];
+}
+/** What came of deciding many at once. */
+export interface Resolved {
+  resolved: number;
+  refused: { id: string; reason: string }[];
 }
 
 /** A scan as its device wrote it. */
