@@ -14,6 +14,8 @@ pub(crate) const EMAIL_CHARS: usize = 254;
 const PHONE_CHARS: usize = 40;
 /// Longest flag for the door, in characters: it must fit a verdict screen.
 const FLAG_CHARS: usize = 80;
+/// Longest number of an order, in characters (door.md "Bookings").
+const ORDER_CHARS: usize = 64;
 /// Longest name of a time zone, in characters.
 const TIME_ZONE_CHARS: usize = 64;
 /// Shortest password, in characters; longer beats odder.
@@ -83,6 +85,11 @@ impl Checks {
     /// The organiser's own id: one line. Empty is none.
     pub fn external_id(&mut self, path: &str, text: Option<&str>) -> Option<String> {
         let text = self.line(path, text?, 0, ID_CHARS);
+        some_text(&text)
+    }
+    /// The number of an order: one line of at most 64 characters. Empty is none.
+    pub fn order_id(&mut self, path: &str, text: Option<&str>) -> Option<String> {
+        let text = self.line(path, text?, 0, ORDER_CHARS);
         some_text(&text)
     }
     /// An e-mail address, lower-cased: something before and after one @, no spaces.

@@ -15,7 +15,9 @@ use crate::error::{Error, Result};
 use crate::records::*;
 
 mod outside;
+mod filters;
 mod tx;
+pub use filters::*;
 pub use outside::*;
 pub use tx::*;
 

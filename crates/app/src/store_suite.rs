@@ -10,6 +10,7 @@ pub mod events;
 pub mod rules;
 pub mod states;
 pub mod tickets;
+pub mod guests;
 pub mod scans;
 pub mod incidents;
 pub mod devices;
@@ -41,6 +42,8 @@ macro_rules! store_suite {
                 an_import_key_is_unique, the_longest_import_keys_are_stored, guests_are_found_and_changed,
                 a_promoters_guests_are_paged_as_if_there_were_no_others, names_are_told_by_their_last_change,
                 a_manifest_is_in_order_of_hash;
+            guests: guests_are_paged_in_each_order, guests_are_filtered_by_what_is_known_of_them,
+                guests_are_counted_as_they_are_listed;
             scans: a_scan_comes_back_as_it_was_sent, a_scan_resolves_to_whoever_held_its_code,
                 a_ticket_made_late_finds_its_scans, variants_come_along_wherever_they_resolve, deliveries_are_merged,
                 ids_are_known_by_device, reviews_follow_their_scans, scans_are_listed_newest_first,

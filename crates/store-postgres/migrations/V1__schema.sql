@@ -223,7 +223,7 @@ CREATE TABLE guest_lists (
 
 -- ---------------------------------------------------------------- tickets, codes, guests
 -- No foreign keys from here on: these rows come in by the ten thousand, from use cases that hold their event's head.
--- hashes: every hash the ticket ever held, 32 bytes each, first to newest; codes finds them.
+-- hashes: every hash the ticket ever held, 32 bytes each, first to newest; codes finds them. order_id: the number of the purchase that it belongs to.
 CREATE TABLE tickets (
   organization_id TEXT COLLATE "C" NOT NULL,
   ticket_id TEXT COLLATE "C" NOT NULL,
@@ -238,6 +238,7 @@ CREATE TABLE tickets (
   drawn BOOLEAN NOT NULL,
   hashes BYTEA NOT NULL,
   import_key TEXT COLLATE "C",
+  order_id TEXT COLLATE "C",
   guest_id TEXT COLLATE "C",
   rules_serial BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
@@ -279,6 +280,7 @@ CREATE TABLE guests (
   CONSTRAINT guests_pk PRIMARY KEY (organization_id, guest_id)
 );
 CREATE INDEX guests_newest ON guests (organization_id, event_id, created_at, guest_id);
+CREATE INDEX guests_by_name ON guests (organization_id, event_id, folded, guest_id);
 CREATE INDEX guests_by_serial ON guests (organization_id, event_id, serial, guest_id);
 
 -- ---------------------------------------------------------------- devices, keys, pairing, logs, batches
@@ -453,6 +455,7 @@ CREATE INDEX reviews_of_scan ON reviews (organization_id, scan_id, device_id, di
 -- ---------------------------------------------------------------- derived: `admit rebuild` makes these again
 -- What the reducer says of a subject, its scans' verdicts included: one row, written whole. One that lost its last scan
 -- to another subject stays with scans = 0: who follows the event's changes has to hear of it, and nobody else sees it.
+-- inside: persons inside now. entered_at: time of the newest entry, NULL where nobody was let in.
 -- first_at, last_at: of its scans' times; of no scans the one is after the other. In the index for who looks by time alone.
 CREATE TABLE states (
   organization_id TEXT COLLATE "C" NOT NULL,
@@ -461,6 +464,8 @@ CREATE TABLE states (
   serial BIGINT NOT NULL,
   scans BIGINT NOT NULL,
   persons BIGINT NOT NULL,
+  inside BIGINT NOT NULL,
+  entered_at BIGINT,
   first_at BIGINT NOT NULL,
   last_at BIGINT NOT NULL,
   digest BYTEA NOT NULL,

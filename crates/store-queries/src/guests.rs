@@ -1,9 +1,11 @@
 //! Guests.
 
 use admit_app::error::Result;
-use admit_app::ports::{GuestFilter, TxEvents as _};
+use admit_app::passes;
+use admit_app::ports::{GuestFilter, GuestSort, PassMail, Standing, TxEvents as _, TxTickets as _};
 use admit_app::records::*;
-use admit_core::ids::{EventId, GuestId};
+use admit_core::barcode::{BarcodeHash, candidates};
+use admit_core::ids::{EventId, GuestId, TicketId};
 
 use crate::driver::{Bulk, Driver, bulks, statements};
 use crate::page;
@@ -22,6 +24,53 @@ pub(crate) use guest_columns;
 /// Columns of [`guest_columns`].
 const COLUMNS: usize = 14;
 
+/// Where the newest pass of guest `g` is, as [`PassMail::as_str`] says it. $12: the kind of its runs.
+macro_rules! newest_mail {
+    () => {
+        "(SELECT CASE WHEN r.state = 'gave_up' THEN 'refused' WHEN r.state = 'open' THEN 'waiting' WHEN r.problem IS NULL THEN 'sent' END
+            FROM runs r WHERE r.organization_id = g.organization_id AND r.subject = g.guest_id AND r.event_id = g.event_id AND r.kind = $12
+            ORDER BY r.created_at DESC, r.run_id DESC LIMIT 1)"
+    };
+}
+/// Guests `g` of a filter with their tickets `t` and states `s`. $3: text to find in lower case, $4: the same as a LIKE pattern,
+/// $5: the text as e-mails are written, $6: the ticket of that code, $7: list, $8: whose lists, $9: entry type, $10: a standing,
+/// $11: where the newest pass is.
+macro_rules! among_guests {
+    () => {
+        concat!(
+            " FROM guests g
+        LEFT JOIN tickets t ON t.organization_id = g.organization_id AND t.ticket_id = g.ticket_id
+        LEFT JOIN states s ON s.organization_id = g.organization_id AND s.event_id = g.event_id AND s.subject = 'ticket:' || g.ticket_id
+            AND s.scans > 0
+        WHERE g.organization_id = $1 AND g.event_id = $2
+        AND (CAST($3 AS TEXT) IS NULL OR g.folded LIKE $4 ESCAPE '!' OR substr(g.email, 1, length(CAST($5 AS TEXT))) = $5
+            OR substr(lower(g.external_id), 1, length($3)) = $3 OR substr(lower(t.order_id), 1, length($3)) = $3 OR g.ticket_id = $6)
+        AND (CAST($7 AS TEXT) IS NULL OR g.guest_list_id = $7)
+        AND (CAST($8 AS TEXT) IS NULL OR g.guest_list_id IN (SELECT l.guest_list_id FROM guest_lists l
+            WHERE l.organization_id = g.organization_id AND l.event_id = g.event_id AND l.promoter_id = $8))
+        AND (CAST($9 AS TEXT) IS NULL OR g.entry_type_id = $9)
+        AND CASE CAST($10 AS TEXT) WHEN 'inside' THEN COALESCE(s.inside, 0) > 0 WHEN 'came' THEN COALESCE(s.persons, 0) > 0
+            WHEN 'voided' THEN COALESCE(t.status, 'active') IN ('voided', 'refunded')
+            WHEN 'not_come' THEN COALESCE(s.persons, 0) = 0 AND COALESCE(t.status, 'active') NOT IN ('voided', 'refunded') ELSE 1 = 1 END
+        AND (CAST($11 AS TEXT) IS NULL OR $11 = ",
+            newest_mail!(),
+            ")"
+        )
+    };
+}
+/// A page of them. `$order`: after which place, and in which order.
+macro_rules! page {
+    ($order:literal) => {
+        concat!("SELECT ", guest_columns!(), ", ", state_columns!(), among_guests!(), " AND ", $order, " LIMIT $15")
+    };
+}
+/// How many of counted guests are so.
+macro_rules! counted {
+    ($condition:literal) => {
+        concat!("CAST(SUM(CASE WHEN ", $condition, " THEN 1 ELSE 0 END) AS BIGINT)")
+    };
+}
+
 statements! {
     /// Guests by id, of any event.
     GUESTS_BY_ID = concat!("SELECT ", guest_columns!(), " FROM guests g WHERE g.organization_id = $1 AND g.guest_id IN ($2)");
@@ -31,18 +80,24 @@ statements! {
     NAMES_SINCE = concat!("SELECT ", guest_columns!(), " FROM guests g CROSS JOIN tickets t
         WHERE t.organization_id = g.organization_id AND t.ticket_id = g.ticket_id AND t.guest_id = g.guest_id
         AND g.organization_id = $1 AND g.event_id = $2 AND g.serial > $3 ORDER BY g.ticket_id");
-    /// A page of guests with their tickets' states. $5: text to find, $6: the same as a LIKE pattern, $9: whose lists,
-    /// $11: the text as e-mails are written.
-    GUESTS = concat!("SELECT ", guest_columns!(), ", ", state_columns!(), " FROM guests g
+    /// A page of guests by name, after (name, id) $13, $14.
+    GUESTS_BY_NAME = page!("(g.folded, g.guest_id) > ($13, $14) ORDER BY g.folded, g.guest_id");
+    /// A page of guests, newest first.
+    GUESTS_NEWEST = page!("(g.created_at, g.guest_id) < ($13, $14) ORDER BY g.created_at DESC, g.guest_id DESC");
+    /// A page of guests, newest entry first. All guests are sorted by two columns before the rows of the page are read.
+    GUESTS_LAST_IN = concat!("WITH found AS MATERIALIZED (SELECT g.guest_id, COALESCE(s.entered_at, -1) AS entered_at", among_guests!(),
+        " AND (COALESCE(s.entered_at, -1), g.guest_id) < ($13, $14) ORDER BY 2 DESC, 1 DESC LIMIT $15)
+        SELECT ", guest_columns!(), ", ", state_columns!(), " FROM found CROSS JOIN guests g
         LEFT JOIN states s ON s.organization_id = g.organization_id AND s.event_id = g.event_id AND s.subject = 'ticket:' || g.ticket_id
             AND s.scans > 0
-        WHERE g.organization_id = $1 AND g.event_id = $2 AND (g.created_at, g.guest_id) < ($3, $4)
-        AND (CAST($5 AS TEXT) IS NULL OR g.folded LIKE $6 ESCAPE '!' OR substr(g.email, 1, length(CAST($11 AS TEXT))) = $11
-            OR substr(g.external_id, 1, length($5)) = $5)
-        AND (CAST($7 AS TEXT) IS NULL OR g.guest_list_id = $7) AND (CAST($8 AS BOOLEAN) IS NULL OR (COALESCE(s.persons, 0) > 0) = $8)
-        AND (CAST($9 AS TEXT) IS NULL OR g.guest_list_id IN (SELECT l.guest_list_id FROM guest_lists l
-            WHERE l.organization_id = g.organization_id AND l.event_id = g.event_id AND l.promoter_id = $9))
-        ORDER BY g.created_at DESC, g.guest_id DESC LIMIT $10");
+        WHERE g.organization_id = $1 AND g.guest_id = found.guest_id ORDER BY found.entered_at DESC, found.guest_id DESC");
+    /// Guests by list and entry type.
+    COUNT_GUESTS = concat!("SELECT one.guest_list_id, one.entry_type_id, COUNT(*), CAST(SUM(one.party_size) AS BIGINT), ",
+        counted!("one.inside > 0"), ", ", counted!("one.persons > 0"), ", ", counted!("one.persons = 0 AND NOT one.is_void"), ", ",
+        counted!("one.is_void"), ", ", counted!("one.mail = 'refused'"), ", ", counted!("one.mail = 'waiting'"), ", ",
+        counted!("one.mail = 'sent'"), " FROM (SELECT g.guest_list_id, g.entry_type_id, g.party_size, COALESCE(s.inside, 0) AS inside,
+            COALESCE(s.persons, 0) AS persons, COALESCE(t.status, 'active') IN ('voided', 'refunded') AS is_void, ",
+        newest_mail!(), " AS mail", among_guests!(), ") one GROUP BY one.guest_list_id, one.entry_type_id");
 }
 bulks! {
     /// Makes guests.
@@ -133,24 +188,77 @@ impl<D: Driver> SqlTx<'_, D> {
         &mut self,
         event_id: &EventId,
         filter: &GuestFilter,
+        sort: GuestSort,
         page: &Page,
     ) -> Result<Listed<(GuestRecord, Option<StateRecord>)>> {
-        let id = self.organization_id.clone();
-        let from = page::from(page)?;
-        let values = [
-            (&id).into(),
+        let sought = self.sought(event_id, filter)?;
+        let mut values = self.filtered(event_id, filter, &sought);
+        let (stmt, from) = match sort {
+            GuestSort::Name => (&GUESTS_BY_NAME, page::from_text(page)?.into_values()),
+            GuestSort::Last => (&GUESTS_LAST_IN, page::from(page)?.into_values()),
+            GuestSort::Added => (&GUESTS_NEWEST, page::from(page)?.into_values()),
+        };
+        values.extend(from);
+        values.push(page::limit(page).into());
+        let items = self.all(stmt, &values, |row| Ok((read_guest(row)?, states::read_joined(row)?)))?;
+        let id = |guest: &GuestRecord| guest.guest_id.to_string();
+        Ok(match sort {
+            GuestSort::Name => page::listed_by_text(page, items, |(guest, _)| (folded(&guest.name), id(guest))),
+            GuestSort::Added => page::listed(page, items, |(guest, _)| (guest.created_at.ms(), id(guest))),
+            GuestSort::Last => page::listed(page, items, |(guest, state)| {
+                let entry = state.as_ref().and_then(|record| record.state.entries.last());
+                (entry.map_or(-1, |entry| entry.at.ms()), id(guest))
+            }),
+        })
+    }
+    pub(crate) fn guests_counted(&mut self, event_id: &EventId, filter: &GuestFilter) -> Result<Vec<GuestCount>> {
+        let sought = self.sought(event_id, filter)?;
+        let values = self.filtered(event_id, filter, &sought);
+        self.all(&COUNT_GUESTS, &values, |row| {
+            Ok(GuestCount {
+                guest_list_id: row.option(Row::parsed)?,
+                entry_type_id: row.option(Row::parsed)?,
+                guests: row.count()?,
+                persons: row.count()?,
+                inside: row.count()?,
+                came: row.count()?,
+                not_come: row.count()?,
+                voided: row.count()?,
+                mail_refused: row.count()?,
+                mail_waiting: row.count()?,
+                mail_sent: row.count()?,
+            })
+        })
+    }
+    /// The ticket that a text is the code of, in the order in which a scanner tries what it read.
+    fn sought(&mut self, event_id: &EventId, filter: &GuestFilter) -> Result<Option<TicketId>> {
+        let Some(texts) = filter.text.as_deref().and_then(|text| candidates(text).ok()) else { return Ok(None) };
+        let hashes: Vec<BarcodeHash> = texts.iter().map(|text| BarcodeHash::of(text)).collect();
+        let known = self.find_codes(event_id, &hashes)?;
+        let first = hashes.iter().find_map(|hash| known.iter().find(|(known, _)| known == hash));
+        Ok(first.map(|(_, ticket_id)| ticket_id.clone()))
+    }
+    /// The values of [`among_guests`].
+    fn filtered<'a>(
+        &self,
+        event_id: &'a EventId,
+        filter: &'a GuestFilter,
+        sought: &'a Option<TicketId>,
+    ) -> Vec<Value<'a>> {
+        let text = filter.text.as_deref();
+        vec![
+            self.organization_id.as_str().to_owned().into(),
             event_id.into(),
-            from.number.into(),
-            from.id.into(),
-            filter.text.as_ref().into(),
-            filter.text.as_ref().map(|text| contains(&folded(text))).into(),
+            text.map(str::to_ascii_lowercase).into(),
+            text.map(|text| contains(&folded(text))).into(),
+            text.map(str::to_lowercase).into(),
+            sought.as_ref().into(),
             filter.guest_list_id.as_ref().into(),
-            filter.entered.into(),
             filter.promoter_id.as_ref().into(),
-            page::limit(page).into(),
-            filter.text.as_ref().map(|text| text.to_lowercase()).into(),
-        ];
-        let items = self.all(&GUESTS, &values, |row| Ok((read_guest(row)?, states::read_joined(row)?)))?;
-        Ok(page::listed(page, items, |(guest, _)| (guest.created_at.ms(), guest.guest_id.to_string())))
+            filter.entry_type_id.as_ref().into(),
+            filter.standing.map(Standing::as_str).into(),
+            filter.mail.map(PassMail::as_str).into(),
+            passes::KIND.into(),
+        ]
     }
 }

@@ -3,10 +3,45 @@
 use admit_app::error::{Error, Result};
 use admit_app::records::{Listed, Page};
 
+use crate::value::Value;
+
 /// Where a page begins: below (number, id), newest first.
 pub(crate) struct From {
     pub number: i64,
     pub id: String,
+}
+
+impl From {
+    /// As a statement takes it.
+    pub(crate) fn into_values(self) -> [Value<'static>; 2] {
+        [self.number.into(), self.id.into()]
+    }
+}
+
+/// Where a page of a list by text begins: after (text, id), from A to Z.
+pub(crate) struct FromText {
+    pub text: String,
+    pub id: String,
+}
+
+impl FromText {
+    /// As a statement takes it.
+    pub(crate) fn into_values(self) -> [Value<'static>; 2] {
+        [self.text.into(), self.id.into()]
+    }
+}
+
+/// Reads the cursor of a list by text: `t`, the length of the id, a dot, the id, the text. The first page begins before
+/// everything.
+pub(crate) fn from_text(page: &Page) -> Result<FromText> {
+    let Some(cursor) = &page.cursor else { return Ok(FromText { text: String::new(), id: String::new() }) };
+    let parts = cursor.strip_prefix('t').and_then(|rest| rest.split_once('.'));
+    let place = parts.and_then(|(length, rest)| rest.split_at_checked(length.parse().ok()?));
+    place.map(|(id, text)| FromText { text: text.to_owned(), id: id.to_owned() }).ok_or_else(wrong_cursor)
+}
+
+fn wrong_cursor() -> Error {
+    Error::invalid("cursor", "must be a next_cursor that an earlier page gave")
 }
 
 /// Reads the cursor; the first page begins above everything.
@@ -15,7 +50,7 @@ pub(crate) fn from(page: &Page) -> Result<From> {
     let parts = cursor.split_once('.').and_then(|(number, id)| Some((number.parse().ok()?, id)));
     match parts {
         Some((number, id)) => Ok(From { number, id: id.to_owned() }),
-        None => Err(Error::invalid("cursor", "must be a next_cursor that an earlier page gave")),
+        None => Err(wrong_cursor()),
     }
 }
 
@@ -25,11 +60,26 @@ pub(crate) fn limit(page: &Page) -> i64 {
 }
 
 /// Cuts the extra row off and names the last item as the cursor of the next page.
-pub(crate) fn listed<T>(page: &Page, mut items: Vec<T>, place: impl Fn(&T) -> (i64, String)) -> Listed<T> {
+pub(crate) fn listed<T>(page: &Page, items: Vec<T>, place: impl Fn(&T) -> (i64, String)) -> Listed<T> {
+    cut(page, items, |item| {
+        let (number, id) = place(item);
+        format!("{number}.{id}")
+    })
+}
+
+/// The same of a list by text.
+pub(crate) fn listed_by_text<T>(page: &Page, items: Vec<T>, place: impl Fn(&T) -> (String, String)) -> Listed<T> {
+    cut(page, items, |item| {
+        let (text, id) = place(item);
+        format!("t{}.{id}{text}", id.len())
+    })
+}
+
+fn cut<T>(page: &Page, mut items: Vec<T>, cursor: impl Fn(&T) -> String) -> Listed<T> {
     if items.len() <= page.limit {
         return Listed { items, next_cursor: None };
     }
     items.truncate(page.limit);
-    let next_cursor = items.last().map(place).map(|(number, id)| format!("{number}.{id}"));
+    let next_cursor = items.last().map(cursor);
     Listed { items, next_cursor }
 }

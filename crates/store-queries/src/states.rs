@@ -82,10 +82,11 @@ statements! {
 bulks! {
     /// Stores states.
     PUT_STATES = "states" {
-        organization_id: Text, event_id: Text, subject: Text, serial: Int, scans: Int, persons: Int, first_at: Int, last_at: Int,
+        organization_id: Text, event_id: Text, subject: Text, serial: Int, scans: Int, persons: Int, inside: Int, entered_at: Int,
+        first_at: Int, last_at: Int,
         digest: Blob, occupancy: Text, state: Text, effective: Text, verdicts: Text,
     }, "ON CONFLICT (organization_id, event_id, subject) DO UPDATE SET serial = excluded.serial, scans = excluded.scans,
-        persons = excluded.persons, first_at = excluded.first_at, last_at = excluded.last_at, digest = excluded.digest,
+        persons = excluded.persons, inside = excluded.inside, entered_at = excluded.entered_at, first_at = excluded.first_at, last_at = excluded.last_at, digest = excluded.digest,
         occupancy = excluded.occupancy, state = excluded.state, effective = excluded.effective, verdicts = excluded.verdicts";
     /// Notes which scans wait for a person.
     INSERT_WAITING = "waiting" {
@@ -128,7 +129,7 @@ fn state_values<'a>(
     event_id: &'a EventId,
     state: &'a StateRecord,
     verdicts: &[ScanVerdict],
-) -> [Value<'a>; 13] {
+) -> [Value<'a>; 15] {
     let times = || verdicts.iter().map(|verdict| verdict.at);
     [
         organization_id,
@@ -137,6 +138,8 @@ fn state_values<'a>(
         state.serial.into(),
         (verdicts.len() as u64).into(),
         state.state.persons().into(),
+        state.state.inside().into(),
+        state.state.entries.last().map(|entry| entry.at).into(),
         times().min().map_or(i64::MAX, Timestamp::ms).into(),
         times().max().map_or(-1, Timestamp::ms).into(),
         (&state.digest).into(),
@@ -202,7 +205,7 @@ impl<D: Driver> SqlTx<'_, D> {
         states: &[(StateRecord, Vec<ScanVerdict>)],
     ) -> Result<()> {
         let id = self.organization_id.clone();
-        let (mut rows, mut waiting) = (Vec::with_capacity(states.len() * 13), Vec::new());
+        let (mut rows, mut waiting) = (Vec::with_capacity(states.len() * 15), Vec::new());
         for (state, verdicts) in states {
             rows.extend(state_values((&id).into(), event_id, state, verdicts));
             for verdict in verdicts.iter().filter(|verdict| verdict.left_out == Some(LeftOut::Unverified)) {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use admit_app::error::{Error, Result};
-use admit_app::ports::{GuestFilter, TicketFilter, TxTickets};
+use admit_app::ports::{GuestFilter, GuestSort, TicketFilter, TxTickets};
 use admit_app::records::*;
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{EventId, GateId, GuestId, TicketId};
@@ -22,7 +22,7 @@ use crate::value::{Row, Value};
 macro_rules! ticket_columns {
     () => {
         "t.ticket_id, t.event_id, t.status, t.entry_limit, t.gate_ids, t.zone, t.valid_from, t.expires_at, t.barcode, t.drawn, t.hashes, \
-         t.import_key, t.guest_id, t.rules_serial, t.created_at"
+         t.import_key, t.order_id, t.guest_id, t.rules_serial, t.created_at"
     };
 }
 
@@ -36,7 +36,8 @@ statements! {
     TICKETS_BY_IMPORT_KEY = concat!("SELECT ", ticket_columns!(), " FROM tickets t
         WHERE t.organization_id = $1 AND t.event_id = $2 AND t.import_key IN ($3)");
     /// A page of tickets with guests and states. $5: text to find, $6: the same as a LIKE pattern, $7: status,
-    /// $8: whether anybody was let in, $10: the text's hash. A ticket may have codes of which only the hash is kept.
+    /// $8: whether anybody was let in, $10: the text's hash,
+    /// $11: the text as orders are compared. A ticket may have codes of which only the hash is kept.
     TICKETS = concat!("SELECT ", ticket_columns!(), ", ", guest_columns!(), ", ", state_columns!(), " FROM tickets t
         LEFT JOIN guests g ON g.organization_id = t.organization_id AND g.guest_id = t.guest_id
         LEFT JOIN states s ON s.organization_id = t.organization_id AND s.event_id = t.event_id AND s.subject = 'ticket:' || t.ticket_id
@@ -44,6 +45,7 @@ statements! {
         WHERE t.organization_id = $1 AND t.event_id = $2 AND (t.created_at, t.ticket_id) < ($3, $4)
         AND (CAST($5 AS TEXT) IS NULL OR g.folded LIKE $6 ESCAPE '!' OR substr(t.ticket_id, 1, length($5)) = $5
             OR substr(t.barcode, 1, length($5)) = $5 OR substr(g.external_id, 1, length($5)) = $5
+            OR substr(lower(t.order_id), 1, length(CAST($11 AS TEXT))) = $11
             OR t.ticket_id IN (SELECT c.ticket_id FROM codes c WHERE c.organization_id = $1 AND c.event_id = $2 AND c.barcode_hash = $10))
         AND (CAST($7 AS TEXT) IS NULL OR t.status = $7)
         AND (CAST($8 AS BOOLEAN) IS NULL OR (COALESCE(s.persons, 0) > 0) = $8)
@@ -79,17 +81,17 @@ bulks! {
     /// Makes tickets.
     INSERT_TICKETS = "tickets" {
         organization_id: Text, ticket_id: Text, event_id: Text, status: Text, entry_limit: Int, gate_ids: Text, zone: Text,
-        valid_from: Int, expires_at: Int, barcode: Text, drawn: Bool, hashes: Blob, import_key: Text, guest_id: Text,
-        rules_serial: Int, created_at: Int,
+        valid_from: Int, expires_at: Int, barcode: Text, drawn: Bool, hashes: Blob, import_key: Text, order_id: Text,
+        guest_id: Text, rules_serial: Int, created_at: Int,
     };
     /// Overwrites tickets.
     UPDATE_TICKETS = "tickets" {
         organization_id: Text, ticket_id: Text, event_id: Text, status: Text, entry_limit: Int, gate_ids: Text, zone: Text,
-        valid_from: Int, expires_at: Int, barcode: Text, drawn: Bool, hashes: Blob, import_key: Text, guest_id: Text,
-        rules_serial: Int, created_at: Int,
+        valid_from: Int, expires_at: Int, barcode: Text, drawn: Bool, hashes: Blob, import_key: Text, order_id: Text,
+        guest_id: Text, rules_serial: Int, created_at: Int,
     }, "ON CONFLICT (organization_id, ticket_id) DO UPDATE SET status = excluded.status, entry_limit = excluded.entry_limit,
         gate_ids = excluded.gate_ids, zone = excluded.zone, valid_from = excluded.valid_from, expires_at = excluded.expires_at,
-        barcode = excluded.barcode, hashes = excluded.hashes, import_key = excluded.import_key, guest_id = excluded.guest_id,
+        barcode = excluded.barcode, hashes = excluded.hashes, import_key = excluded.import_key, order_id = excluded.order_id, guest_id = excluded.guest_id,
         rules_serial = excluded.rules_serial";
     /// Gives codes to tickets.
     INSERT_CODES = "codes" { organization_id: Text, event_id: Text, barcode_hash: Blob, ticket_id: Text };
@@ -115,6 +117,7 @@ fn read_ticket(row: &mut Row) -> Result<TicketRecord> {
         drawn: row.bool()?,
         barcode_hashes: row.blob().and_then(|bytes| split_hashes(&bytes))?,
         import_key: row.option(Row::text)?,
+        order_id: row.option(Row::text)?,
         guest_id: row.option(Row::parsed)?,
         rules_serial: row.count()?,
         created_at: row.at()?,
@@ -128,7 +131,7 @@ fn split_hashes(bytes: &[u8]) -> Result<Vec<BarcodeHash>> {
         Err(Error::Bug("a ticket's hashes are damaged".into()))
     }
 }
-fn ticket_values<'a>(organization_id: Value<'a>, ticket: &'a TicketRecord) -> [Value<'a>; 16] {
+fn ticket_values<'a>(organization_id: Value<'a>, ticket: &'a TicketRecord) -> [Value<'a>; 17] {
     let hashes: Vec<u8> = ticket.barcode_hashes.iter().flat_map(|hash| hash.0).collect();
     [
         organization_id,
@@ -144,6 +147,7 @@ fn ticket_values<'a>(organization_id: Value<'a>, ticket: &'a TicketRecord) -> [V
         ticket.drawn.into(),
         hashes.into(),
         ticket.import_key.as_ref().into(),
+        ticket.order_id.as_ref().into(),
         ticket.guest_id.as_ref().into(),
         ticket.rules_serial.into(),
         ticket.created_at.into(),
@@ -159,7 +163,7 @@ fn read_manifest_row(row: &mut Row) -> Result<(BarcodeHash, TicketRecord)> {
 impl<D: Driver> SqlTx<'_, D> {
     fn put_tickets(&mut self, bulk: &'static crate::driver::Bulk, tickets: &[TicketRecord]) -> Result<()> {
         let id = self.organization_id.clone();
-        let mut values = Vec::with_capacity(tickets.len() * 15);
+        let mut values = Vec::with_capacity(tickets.len() * 17);
         for ticket in tickets {
             values.extend(ticket_values((&id).into(), ticket));
         }
@@ -228,6 +232,7 @@ impl<D: Driver> TxTickets for SqlTx<'_, D> {
             filter.entered.into(),
             page::limit(page).into(),
             hash.as_ref().into(),
+            filter.text.as_ref().map(|text| text.to_ascii_lowercase()).into(),
         ];
         let items = self.all(&TICKETS, &values, |row| {
             Ok((read_ticket(row)?, guests::read_joined(row)?, states::read_joined(row)?))
@@ -298,8 +303,12 @@ impl<D: Driver> TxTickets for SqlTx<'_, D> {
         &mut self,
         event_id: &EventId,
         filter: &GuestFilter,
+        sort: GuestSort,
         page: &Page,
     ) -> Result<Listed<(GuestRecord, Option<StateRecord>)>> {
-        self.page_of_guests(event_id, filter, page)
+        self.page_of_guests(event_id, filter, sort, page)
+    }
+    fn count_guests(&mut self, event_id: &EventId, filter: &GuestFilter) -> Result<Vec<GuestCount>> {
+        self.guests_counted(event_id, filter)
     }
 }

@@ -222,7 +222,7 @@ CREATE TABLE guest_lists (
 
 -- ---------------------------------------------------------------- tickets, codes, guests
 -- No foreign keys from here on: these rows come in by the ten thousand, from use cases that hold their event's head.
--- hashes: every hash the ticket ever held, 32 bytes each, first to newest; codes finds them.
+-- hashes: every hash the ticket ever held, 32 bytes each, first to newest; codes finds them. order_id: the number of the purchase that it belongs to.
 CREATE TABLE tickets (
   organization_id TEXT NOT NULL,
   ticket_id TEXT NOT NULL,
@@ -237,6 +237,7 @@ CREATE TABLE tickets (
   drawn INTEGER NOT NULL,
   hashes BLOB NOT NULL,
   import_key TEXT,
+  order_id TEXT,
   guest_id TEXT,
   rules_serial INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
@@ -278,6 +279,7 @@ CREATE TABLE guests (
   CONSTRAINT guests_pk PRIMARY KEY (organization_id, guest_id)
 ) STRICT;
 CREATE INDEX guests_newest ON guests (organization_id, event_id, created_at, guest_id);
+CREATE INDEX guests_by_name ON guests (organization_id, event_id, folded, guest_id);
 CREATE INDEX guests_by_serial ON guests (organization_id, event_id, serial, guest_id);
 
 -- ---------------------------------------------------------------- devices, keys, pairing, logs, batches
@@ -452,6 +454,7 @@ CREATE INDEX reviews_of_scan ON reviews (organization_id, scan_id, device_id, di
 -- ---------------------------------------------------------------- derived: `admit rebuild` makes these again
 -- What the reducer says of a subject, its scans' verdicts included: one row, written whole. One that lost its last scan
 -- to another subject stays with scans = 0: who follows the event's changes has to hear of it, and nobody else sees it.
+-- inside: persons inside now. entered_at: time of the newest entry, NULL where nobody was let in.
 -- first_at, last_at: of its scans' times; of no scans the one is after the other. In the index for who looks by time alone.
 CREATE TABLE states (
   organization_id TEXT NOT NULL,
@@ -460,6 +463,8 @@ CREATE TABLE states (
   serial INTEGER NOT NULL,
   scans INTEGER NOT NULL,
   persons INTEGER NOT NULL,
+  inside INTEGER NOT NULL,
+  entered_at INTEGER,
   first_at INTEGER NOT NULL,
   last_at INTEGER NOT NULL,
   digest BLOB NOT NULL,

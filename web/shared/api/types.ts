@@ -99,6 +99,8 @@ export interface TicketView {
   status: "active" | "used" | "voided" | "refunded";
   valid_from: string | null;
   expires_at: string | null;
+  /** The number of the purchase it belongs to. */
+  order_id: string | null;
   guest: { name: string; email: string | null; phone: string | null } | null;
   scan_count: number;
   /** Persons let in, within the limit and beyond it. */
@@ -130,21 +132,24 @@ export interface GuestView {
   ticket_status: TicketView["status"] | null;
   /** Persons let in. */
   actual_count: number;
+  /** Persons inside now. */
+  inside: number;
+  /** The newest entry, and the name of its gate. */
+  last_at: string | null;
+  last_gate: string | null;
+  /** The number of the purchase their ticket belongs to. */
+  order_id: string | null;
+  /** Names, where there is an entry type or a guest list. */
+  entry_type: string | null;
+  guest_list: string | null;
   /** How the mail of their pass stands; `null` where they have their code from elsewhere. */
   mail: MailView | null;
 }
+/** `?state=`, `?mail=` and `?sort=` of the list of guests. */
 export type GuestState = "inside" | "to_come" | "came" | "no_show" | "voided";
-/** A guest in the list. */
-export interface GuestRow extends GuestView {
-  /** Persons inside now. */
-  inside: number;
-  last_at: string | null;
-  last_gate: string | null;
-  order_id: string | null;
-  entry_type: string | null;
-  guest_list: string | null;
-}
-/** Guests by state, type and list; `persons` counts persons. */
+export type GuestMail = "refused" | "waiting" | "sent";
+export type GuestSort = "name" | "last" | "added";
+/** How many guests stand where; `persons` is the sum of their party sizes. */
 export interface GuestCounts {
   all: number;
   inside: number;
@@ -154,6 +159,7 @@ export interface GuestCounts {
   voided: number;
   mail_refused: number;
   mail_waiting: number;
+  mail_sent: number;
   persons: number;
   lists: { id: string; name: string; guests: number }[];
   entry_types: { id: string; name: string; guests: number }[];

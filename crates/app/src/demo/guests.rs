@@ -89,6 +89,7 @@ fn one(n: usize, dice: [u8; 32], setting: &Setting<'_>, draw: &mut Draw) -> Resu
         barcode: Some(barcode),
         drawn: true,
         import_key: Some(format!("id:demo-{n}")),
+        order_id: Some(format!("ORD-{:05}", n / 2 + 10_000)),
         guest_id: Some(guest_id),
         rules_serial: 0,
         created_at: *now,

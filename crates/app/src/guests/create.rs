@@ -9,14 +9,16 @@ use crate::records::*;
 use crate::tickets::{self, NewGuest, NewTicket, below};
 
 /// Makes a guest with a ticket of their own for the whole party. Without entry type: the event's first.
+/// `order_id` is the number of the purchase, at most 64 characters.
 pub async fn create(
     app: &App,
     caller: &UserCaller,
     event_id: EventId,
     new: NewGuest,
     entry_type_id: Option<EntryTypeId>,
+    order_id: Option<String>,
 ) -> Result<(GuestRecord, TicketRecord)> {
-    let ticket = NewTicket { guest: Some(new), entry_type_id, ..NewTicket::default() };
+    let ticket = NewTicket { guest: Some(new), entry_type_id, order_id, ..NewTicket::default() };
     match tickets::create_one(app, caller, event_id, ticket).await.map_err(own_fields)? {
         (ticket, Some(guest)) => Ok((guest, ticket)),
         _ => Err(Error::Bug("a guest was to be made and was not".into())),

@@ -1,16 +1,19 @@
 //! Which guests an event expects, and how each stands.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use admit_core::access::{Action, can};
-use admit_core::ids::{EventId, TicketId};
+use admit_core::ids::{EntryTypeId, EventId, GateId, GuestListId, TicketId};
+use admit_core::rule::{EventBook, When};
 use admit_core::ticket::TicketStatus;
+use admit_core::time::Timestamp;
 
 use crate::caller::UserCaller;
 use crate::error::Result;
 use crate::events;
 use crate::passes::{self, Mailing};
-use crate::ports::{App, GuestFilter, read};
+use crate::ports::{App, GuestFilter, GuestSort, PassMail, Standing, Tx, read};
 use crate::records::*;
 
 /// A guest, and where they stand.
@@ -22,10 +25,81 @@ pub struct Listing {
     pub state: Option<StateRecord>,
     /// What was said of their ticket, where they hold one.
     pub ticket_status: Option<TicketStatus>,
+    /// The number of the purchase their ticket belongs to.
+    pub order_id: Option<String>,
     /// The event is over: one who never came is a no-show.
     pub is_over: bool,
     /// How the mail of their pass stands, where there is anything to tell.
     pub mailing: Option<Mailing>,
+    /// The name of their entry type.
+    pub entry_type: Option<String>,
+    /// The name of their guest list.
+    pub guest_list: Option<String>,
+    /// The newest entry: when, and the gate's name.
+    pub last: Option<(Timestamp, String)>,
+}
+
+/// Where guests stand, as an organiser asks for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GuestState {
+    /// Somebody of their party is inside now.
+    Inside,
+    /// Nobody came yet, their ticket is good, and the event is not over.
+    ToCome,
+    /// Somebody of their party was let in, ever.
+    Came,
+    /// The event is over, nobody came, and their ticket was good.
+    NoShow,
+    /// Their ticket is voided or refunded.
+    Voided,
+}
+
+impl GuestState {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Inside, Self::ToCome, Self::Came, Self::NoShow, Self::Voided];
+
+    /// The word it is asked for by.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Inside => "inside",
+            Self::ToCome => "to_come",
+            Self::Came => "came",
+            Self::NoShow => "no_show",
+            Self::Voided => "voided",
+        }
+    }
+    /// Reads [`GuestState::as_str`].
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == word)
+    }
+    /// What the store looks for; `None` where no guest can stand so: nobody is still to come to an event that is over, and
+    /// nobody has missed one that is not.
+    fn standing(self, is_over: bool) -> Option<Standing> {
+        match (self, is_over) {
+            (Self::Inside, _) => Some(Standing::Inside),
+            (Self::Came, _) => Some(Standing::Came),
+            (Self::Voided, _) => Some(Standing::Voided),
+            (Self::ToCome, false) | (Self::NoShow, true) => Some(Standing::NotCome),
+            (Self::ToCome, true) | (Self::NoShow, false) => None,
+        }
+    }
+}
+
+/// What to look for among guests.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// Part of a name, or the start of an e-mail, an external id or an order number, or a whole ticket code.
+    pub text: Option<String>,
+    /// On this list.
+    pub guest_list_id: Option<GuestListId>,
+    /// Of this entry type.
+    pub entry_type_id: Option<EntryTypeId>,
+    /// Standing so.
+    pub state: Option<GuestState>,
+    /// Whose newest pass is there.
+    pub mail: Option<PassMail>,
+    /// In this order.
+    pub sort: GuestSort,
 }
 
 /// Where a guest stands: derived, so that a late scan corrects it (spec D17).
@@ -37,37 +111,113 @@ pub fn status(listing: &Listing) -> &'static str {
     }
 }
 
-/// A page of guests, newest first; `text` finds parts of a name whatever their case and accents. A promoter sees those of
-/// their own lists.
-pub async fn list(
-    app: &App,
-    caller: &UserCaller,
-    event_id: EventId,
-    filter: GuestFilter,
-    page: Page,
-) -> Result<Listed<Listing>> {
+/// The filter of what a caller wants, narrowed to what they may see: a promoter sees the guests of their own lists.
+pub(super) fn seen_by(caller: &UserCaller, text: Option<String>) -> Result<GuestFilter> {
     let sees_all = can(caller.role, Action::ReadGuests);
     if !sees_all {
         caller.must(Action::ManageOwnGuests)?;
     }
     // What a promoter may not see is no part of the page, nor of where the next one begins.
     let promoter_id = (!sees_all).then(|| caller.user_id.clone());
-    let filter = GuestFilter { promoter_id, ..filter };
+    Ok(GuestFilter { text, promoter_id, ..GuestFilter::default() })
+}
+
+/// A page of guests in the asked order. A promoter sees those of their own lists.
+pub async fn list(
+    app: &App,
+    caller: &UserCaller,
+    event_id: EventId,
+    wanted: Wanted,
+    page: Page,
+) -> Result<Listed<Listing>> {
+    let filter = seen_by(caller, wanted.text)?;
+    let sees_all = filter.promoter_id.is_none();
+    let (guest_list_id, entry_type_id, mail) = (wanted.guest_list_id, wanted.entry_type_id, wanted.mail);
+    let filter = GuestFilter { guest_list_id, entry_type_id, mail, ..filter };
     read(&*app.store, &caller.organization_id, move |tx| {
+        // 1. The event says what a state means.
         let event = events::require(tx, &event_id)?;
         let is_over = event.status.is_over();
-        let listed = tx.guests(&event_id, &filter, &page)?;
+        let standing = match wanted.state.map(|state| state.standing(is_over)) {
+            Some(None) => return Ok(Listed { items: Vec::new(), next_cursor: None }),
+            standing => standing.flatten(),
+        };
+        // 2. The page, and what it shows beside each guest.
+        let listed = tx.guests(&event_id, &GuestFilter { standing, ..filter }, wanted.sort, &page)?;
         let mut mailings = passes::mailings(tx, &event_id, listed.items.iter().map(|(guest, _)| guest), sees_all)?;
         let held: Vec<TicketId> = listed.items.iter().filter_map(|(guest, _)| guest.ticket_id.clone()).collect();
         let tickets = tx.tickets_by_id(&event_id, &held)?;
-        let statuses: BTreeMap<TicketId, TicketStatus> =
-            tickets.into_iter().map(|ticket| (ticket.ticket_id, ticket.rules.status)).collect();
+        let tickets: BTreeMap<&TicketId, &TicketRecord> = tickets.iter().map(|one| (&one.ticket_id, one)).collect();
+        let names = Names::of(tx, &event_id)?;
         let items = listed.items.into_iter().map(|(guest, state)| {
+            let ticket = guest.ticket_id.as_ref().and_then(|id| tickets.get(id)).copied();
             let mailing = mailings.remove(&guest.guest_id);
-            let ticket_status = guest.ticket_id.as_ref().and_then(|id| statuses.get(id)).copied();
-            Listing { guest, state, ticket_status, is_over, mailing }
+            names.listing(guest, state, ticket, mailing, is_over)
         });
         Ok(Listed { items: items.collect(), next_cursor: listed.next_cursor })
     })
     .await
+}
+
+/// Names of an event's entry types, guest lists and gates: a list shows names, not ids.
+pub(super) struct Names {
+    types: Vec<EntryTypeRecord>,
+    lists: Vec<GuestListRecord>,
+    book: Arc<EventBook>,
+}
+
+impl Names {
+    /// Those of one event.
+    pub(super) fn of(tx: &mut dyn Tx, event_id: &EventId) -> Result<Self> {
+        let book = tx.load_rules(event_id, &[])?.book;
+        Ok(Self { types: tx.entry_types(event_id)?, lists: tx.guest_lists(event_id)?, book })
+    }
+    /// A guest with these names.
+    pub(super) fn listing(
+        &self,
+        guest: GuestRecord,
+        state: Option<StateRecord>,
+        ticket: Option<&TicketRecord>,
+        mailing: Option<Mailing>,
+        is_over: bool,
+    ) -> Listing {
+        let entry_type = self.types.iter().find(|one| Some(&one.entry_type_id) == guest.entry_type_id.as_ref());
+        let guest_list = self.lists.iter().find(|one| Some(&one.guest_list_id) == guest.guest_list_id.as_ref());
+        let newest = state.as_ref().and_then(|record| record.state.entries.last());
+        Listing {
+            entry_type: entry_type.map(|one| one.name.clone()),
+            guest_list: guest_list.map(|one| one.name.clone()),
+            last: newest.map(|entry| (entry.at, self.gate(&entry.gate_id))),
+            ticket_status: ticket.map(|ticket| ticket.rules.status),
+            order_id: ticket.and_then(|ticket| ticket.order_id.clone()),
+            guest,
+            state,
+            is_over,
+            mailing,
+        }
+    }
+    /// A gate's name; a scan may name a gate that was never made.
+    fn gate(&self, gate_id: &GateId) -> String {
+        self.book.gate(gate_id, When::Newest).map_or_else(|| gate_id.to_string(), |gate| gate.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_state_means_depends_on_whether_the_event_is_over() {
+        let table = [
+            (GuestState::Inside, Some(Standing::Inside), Some(Standing::Inside)),
+            (GuestState::ToCome, Some(Standing::NotCome), None),
+            (GuestState::Came, Some(Standing::Came), Some(Standing::Came)),
+            (GuestState::NoShow, None, Some(Standing::NotCome)),
+            (GuestState::Voided, Some(Standing::Voided), Some(Standing::Voided)),
+        ];
+        for (state, before, after) in table {
+            assert_eq!((state.standing(false), state.standing(true)), (before, after), "{state:?}");
+            assert_eq!(GuestState::parse(state.as_str()), Some(state));
+        }
+    }
 }

@@ -5,7 +5,7 @@ use admit_core::barcode::BarcodeHash;
 use admit_core::ids::GuestId;
 use admit_core::incident::Subject;
 
-use super::list::Listing;
+use super::list::{Listing, Names};
 use crate::caller::UserCaller;
 use crate::error::{Error, Result};
 use crate::guest_lists;
@@ -36,8 +36,8 @@ pub async fn show(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result<S
         let sees_runs = can(by.role, Action::ReadGuests);
         let mut mailings = passes::mailings(tx, &guest.event_id, std::iter::once(&guest), sees_runs)?;
         let mailing = mailings.remove(&guest.guest_id);
-        let ticket_status = ticket.as_ref().map(|ticket| ticket.rules.status);
-        Ok((Listing { guest, state, ticket_status, is_over, mailing }, ticket))
+        let names = Names::of(tx, &guest.event_id)?;
+        Ok((names.listing(guest, state, ticket.as_ref(), mailing, is_over), ticket))
     })
     .await?;
     let pass = match &ticket {

@@ -215,6 +215,7 @@ mod tests {
             drawn: false,
             barcode_hashes: Vec::new(),
             import_key: None,
+            order_id: None,
             guest_id: None,
             rules_serial: 0,
             created_at: Timestamp::START,

@@ -14,6 +14,7 @@ use admit_core::rule::{Epochs, Rule};
 use admit_core::scan::SignatureState;
 use admit_core::time::Timestamp;
 
+use super::filters::*;
 use crate::error::Result;
 use crate::records::*;
 
@@ -125,31 +126,6 @@ pub trait TxGates {
     fn guest_lists(&mut self, event_id: &EventId) -> Result<Vec<GuestListRecord>>;
 }
 
-/// What to look for among tickets.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TicketFilter {
-    /// Folded substring of the guest's name, or the start of an id, barcode or external id, or a whole code that the ticket
-    /// was given later.
-    pub text: Option<String>,
-    /// Administrative status.
-    pub status: Option<admit_core::ticket::TicketStatus>,
-    /// Only those with (or without) anybody let in.
-    pub entered: Option<bool>,
-}
-
-/// What to look for among guests.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct GuestFilter {
-    /// Part of the name, without regard to case and accents, or the start of an e-mail (whatever its case) or external id.
-    pub text: Option<String>,
-    /// On one list.
-    pub guest_list_id: Option<GuestListId>,
-    /// On lists of this promoter alone.
-    pub promoter_id: Option<UserId>,
-    /// Only those of whom somebody (or nobody) was let in.
-    pub entered: Option<bool>,
-}
-
 /// Tickets, their codes, their guests.
 pub trait TxTickets {
     /// Makes tickets with their codes. `barcode_taken` when a code was ever given to another ticket of the event,
@@ -196,21 +172,11 @@ pub trait TxTickets {
         &mut self,
         event_id: &EventId,
         filter: &GuestFilter,
+        sort: GuestSort,
         page: &Page,
     ) -> Result<Listed<(GuestRecord, Option<StateRecord>)>>;
-}
-
-/// What to look for among scans.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ScanFilter {
-    /// Of one ticket.
-    pub ticket_id: Option<TicketId>,
-    /// Of one device.
-    pub device_id: Option<DeviceId>,
-    /// With one outcome (the server's).
-    pub outcome: Option<admit_core::scan::Outcome>,
-    /// With (or without) a conflict.
-    pub conflict: Option<bool>,
+    /// Guests of this filter, counted by list and entry type, in no order.
+    fn count_guests(&mut self, event_id: &EventId, filter: &GuestFilter) -> Result<Vec<GuestCount>>;
 }
 
 /// Scans and what follows from them.
@@ -299,24 +265,6 @@ pub trait TxScans {
     ) -> Result<Vec<(TicketRecord, u64)>>;
 }
 
-/// What to look for among incidents.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct IncidentFilter {
-    /// That stand so.
-    pub status: Option<IncidentStatus>,
-    /// That a person answered and that are not open again.
-    pub decided: bool,
-    /// Of kinds that wait in the queue.
-    pub queued: bool,
-}
-
-impl From<Option<IncidentStatus>> for IncidentFilter {
-    /// The queue's by where they stand.
-    fn from(status: Option<IncidentStatus>) -> Self {
-        Self { status, decided: false, queued: true }
-    }
-}
-
 /// Incidents.
 pub trait TxIncidents {
     /// Incidents of these subjects.
@@ -396,17 +344,6 @@ pub trait TxDevices {
     fn rejected_bodies(&mut self, device_id: &DeviceId, bodies: &[String]) -> Result<Vec<String>>;
     /// Unverified scans stored of a device after its revocation, and items of it that were refused for good, whenever.
     fn count_quarantined(&mut self, device_id: &DeviceId) -> Result<u64>;
-}
-
-/// What to look for among runs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RunFilter {
-    /// Of one event.
-    pub event_id: Option<EventId>,
-    /// About one guest, or whatever else the kind's runs are about.
-    pub subject: Option<String>,
-    /// Standing so.
-    pub state: Option<admit_core::job::RunState>,
 }
 
 /// Runs of workflows and their steps. A run under way belongs to whoever took it last: each taking has a higher fence,

@@ -38,6 +38,33 @@ pub struct GuestRecord {
     pub updated_at: Timestamp,
 }
 
+/// Guests of one list and one entry type, counted by where they stand. All but `persons` are guests.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GuestCount {
+    /// Their guest list.
+    pub guest_list_id: Option<GuestListId>,
+    /// Their entry type.
+    pub entry_type_id: Option<EntryTypeId>,
+    /// All of them.
+    pub guests: u64,
+    /// Persons: the sum of their party sizes.
+    pub persons: u64,
+    /// With somebody inside now.
+    pub inside: u64,
+    /// With somebody let in, ever.
+    pub came: u64,
+    /// With nobody let in, whose ticket is neither voided nor refunded.
+    pub not_come: u64,
+    /// Whose ticket is voided or refunded.
+    pub voided: u64,
+    /// Whose newest pass was given up.
+    pub mail_refused: u64,
+    /// Whose newest pass is on its way.
+    pub mail_waiting: u64,
+    /// Whose newest pass was mailed.
+    pub mail_sent: u64,
+}
+
 /// A ticket: identity, its rules' newest values and where they stand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TicketRecord {
@@ -56,6 +83,8 @@ pub struct TicketRecord {
     pub barcode_hashes: Vec<BarcodeHash>,
     /// Row identity for repeated imports (spec §5): unique per event.
     pub import_key: Option<String>,
+    /// The number of the purchase this ticket belongs to, at most 64 characters. Tickets of one order share it.
+    pub order_id: Option<String>,
     /// Holder.
     pub guest_id: Option<GuestId>,
     /// Serial of the last change of its rules or codes.

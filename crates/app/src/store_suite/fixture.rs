@@ -89,6 +89,7 @@ pub fn ticket(event_id: &str, name: &str) -> TicketRecord {
         drawn: false,
         barcode_hashes: vec![code(name)],
         import_key: Some(format!("key-{name}")),
+        order_id: Some(format!("Sale-{name}")),
         guest_id: None,
         rules_serial: 1,
         created_at: at(5_000),

@@ -43,6 +43,8 @@ pub struct NewTicket {
     pub valid_from: Option<Timestamp>,
     /// Good until, exclusive.
     pub expires_at: Option<Timestamp>,
+    /// The number of the purchase it belongs to.
+    pub order_id: Option<String>,
     /// Who holds it.
     pub guest: Option<NewGuest>,
 }
@@ -154,6 +156,7 @@ fn no_more_than_a_guest(checks: &mut Checks, at: &str, ticket: &NewTicket) {
         ("status", ticket.status.is_some()),
         ("valid_from", ticket.valid_from.is_some()),
         ("expires_at", ticket.expires_at.is_some()),
+        ("order_id", ticket.order_id.is_some()),
         ("guest.flag", flag),
     ] {
         if given {
@@ -313,6 +316,7 @@ pub(crate) fn build(
         barcode: Some(barcode),
         drawn: new.barcode.is_none(),
         import_key: None,
+        order_id: checks.order_id(&path(at, "order_id"), new.order_id.as_deref()),
         guest_id: guest.as_ref().map(|guest| guest.guest_id.clone()),
         rules_serial: 0,
         created_at: now,

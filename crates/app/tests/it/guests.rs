@@ -5,8 +5,7 @@ use admit_app::entry_types::{self, NewEntryType};
 use admit_app::events::{self, EventPatch};
 use admit_app::guest_lists::{self, GuestListPatch, NewGuestList};
 use admit_app::guests::What;
-use admit_app::guests::{self, GuestPatch, Shown};
-use admit_app::ports::GuestFilter;
+use admit_app::guests::{self, GuestPatch, GuestState, Shown, Wanted};
 use admit_app::records::{GuestRecord, Page, Role};
 use admit_app::tickets::{self, HowToImport, NewGuest, NewTicket};
 use admit_core::event::EventStatus;
@@ -20,18 +19,18 @@ fn named(name: &str) -> NewGuest {
 }
 
 fn create(world: &World, new: NewGuest) -> GuestRecord {
-    now(guests::create(&world.app, &world.owner, world.event.clone(), new, None)).unwrap().0
+    now(guests::create(&world.app, &world.owner, world.event.clone(), new, None, None)).unwrap().0
 }
 
 #[test]
 fn a_guest_comes_with_a_ticket_for_the_whole_party() {
     let world = World::new();
     let new = NewGuest { party_size: Some(3), email: Some("A@B.example".into()), ..named("Ana") };
-    let (guest, ticket) = now(guests::create(&world.app, &world.owner, world.event.clone(), new, None)).unwrap();
+    let (guest, ticket) = now(guests::create(&world.app, &world.owner, world.event.clone(), new, None, None)).unwrap();
     assert_eq!(guest.ticket_id.as_ref(), Some(&ticket.ticket_id));
     assert_eq!((guest.party_size, ticket.rules.entry_limit), (3, 3));
     assert_eq!(guest.email.as_deref(), Some("a@b.example"));
-    let wrong = |new| wrong_field(now(guests::create(&world.app, &world.owner, world.event.clone(), new, None)));
+    let wrong = |new| wrong_field(now(guests::create(&world.app, &world.owner, world.event.clone(), new, None, None)));
     assert_eq!(wrong(named(" ")), "name");
     assert_eq!(wrong(NewGuest { party_size: Some(0), ..named("A") }), "party_size");
     assert_eq!(wrong(NewGuest { phone: Some("call me".into()), ..named("A") }), "phone");
@@ -75,8 +74,7 @@ fn where_a_guest_stands_follows_from_the_scans() {
     let code = world.ticket(came.ticket_id.as_ref().unwrap()).0.barcode.unwrap();
     let statuses = || {
         let page =
-            now(guests::list(&world.app, &world.owner, world.event.clone(), GuestFilter::default(), whole_page()))
-                .unwrap();
+            now(guests::list(&world.app, &world.owner, world.event.clone(), Wanted::default(), whole_page())).unwrap();
         let mut out: Vec<String> =
             page.items.iter().map(|one| format!("{} {}", one.guest.name, guests::list::status(one))).collect();
         out.sort();
@@ -98,7 +96,7 @@ fn guests_are_found_by_parts_of_their_names() {
         create(&world, named(name));
     }
     let find = |text: &str| {
-        let filter = GuestFilter { text: Some(text.into()), ..GuestFilter::default() };
+        let filter = Wanted { text: Some(text.into()), ..Wanted::default() };
         let page = guests::list(&world.app, &world.owner, world.event.clone(), filter, whole_page());
         now(page).unwrap().items.into_iter().map(|one| one.guest.name).collect::<Vec<_>>()
     };
@@ -122,7 +120,7 @@ fn a_promoter_fills_their_own_list_and_no_other() {
     let house = list("House", None);
     let add = |list: Option<&admit_core::ids::GuestListId>, name: &str| {
         let new = NewGuest { guest_list_id: list.cloned(), ..named(name) };
-        now(guests::create(&world.app, &promoter, world.event.clone(), new, None))
+        now(guests::create(&world.app, &promoter, world.event.clone(), new, None, None))
     };
     let mine = add(Some(&own), "Mine").unwrap().0;
     assert_eq!(wrong_field(add(Some(&house), "X")), "guest_list_id");
@@ -134,8 +132,7 @@ fn a_promoter_fills_their_own_list_and_no_other() {
     assert_eq!(code(change(&theirs, rename())), "no guest");
     let away = GuestPatch { guest_list_id: Some(Some(house)), ..GuestPatch::default() };
     assert_eq!(wrong_field(change(&mine, away)), "guest_list_id");
-    let seen =
-        now(guests::list(&world.app, &promoter, world.event.clone(), GuestFilter::default(), whole_page())).unwrap();
+    let seen = now(guests::list(&world.app, &promoter, world.event.clone(), Wanted::default(), whole_page())).unwrap();
     assert_eq!(seen.items.into_iter().map(|one| one.guest.name).collect::<Vec<_>>(), ["New name"]);
     for role in [Role::Door, Role::Viewer] {
         let member = world.member(role);
@@ -205,7 +202,7 @@ fn a_promoter_takes_back_no_status_that_the_organiser_gave() {
     // A ticket that came voided was voided by whoever brought it.
     let file = b"barcode,name,status,guest_list\nV-1,Unpaid,void,Own\n";
     now(tickets::import(&world.app, &world.owner, world.event.clone(), file, HowToImport::default())).unwrap();
-    let page = guests::list(&world.app, &promoter, world.event.clone(), GuestFilter::default(), whole_page());
+    let page = guests::list(&world.app, &promoter, world.event.clone(), Wanted::default(), whole_page());
     let unpaid = now(page).unwrap().items.into_iter().find(|one| one.guest.name == "Unpaid").unwrap().guest.guest_id;
     let good = GuestPatch { ticket_status: Some(TicketStatus::Active), ..GuestPatch::default() };
     assert_eq!(wrong_field(now(guests::update(&world.app, &promoter, unpaid, good))), "ticket_status");
@@ -256,16 +253,23 @@ fn guests_are_listed_by_list_and_by_whether_they_came() {
     create(&world, named("Elsewhere"));
     let barcode = world.ticket(came.ticket_id.as_ref().unwrap()).0.barcode.unwrap();
     world.phone("p", "main").scan("s1", &barcode, "valid", at(1_000));
-    let find = |filter: GuestFilter| {
+    let find = |filter: Wanted| {
         let page = now(guests::list(&world.app, &world.owner, world.event.clone(), filter, whole_page())).unwrap();
         let mut names: Vec<String> = page.items.into_iter().map(|one| one.guest.name).collect();
         names.sort();
         names
     };
-    let on_list = GuestFilter { guest_list_id: Some(own), ..GuestFilter::default() };
+    let on_list = Wanted { guest_list_id: Some(own), ..Wanted::default() };
     assert_eq!(find(on_list.clone()), ["Away", "Came"]);
-    assert_eq!(find(GuestFilter { entered: Some(true), ..on_list.clone() }), ["Came"]);
-    assert_eq!(find(GuestFilter { entered: Some(false), ..GuestFilter::default() }), ["Away", "Elsewhere"]);
+    let standing = |state| Wanted { state: Some(state), ..Wanted::default() };
+    assert_eq!(find(Wanted { state: Some(GuestState::Came), ..on_list }), ["Came"]);
+    assert_eq!(find(standing(GuestState::Inside)), ["Came"]);
+    assert_eq!(find(standing(GuestState::ToCome)), ["Away", "Elsewhere"]);
+    assert_eq!(find(standing(GuestState::NoShow)), Vec::<String>::new(), "the event is not over");
+    let ended = EventPatch { status: Some(EventStatus::Ended), ..EventPatch::default() };
+    now(events::update(&world.app, &world.owner, world.event.clone(), ended)).unwrap();
+    assert_eq!(find(standing(GuestState::NoShow)), ["Away", "Elsewhere"]);
+    assert_eq!(find(standing(GuestState::ToCome)), Vec::<String>::new(), "the event is over");
 }
 
 #[test]
@@ -287,14 +291,14 @@ fn a_promoters_file_fills_their_own_list_and_touches_nobody_elses_guests() {
     let report = import(file, &own).unwrap();
     assert_eq!((report.created, report.wrong_lines), (3, 0), "what ids others have is not told: {report:?}");
     assert_eq!(report.ignored_columns, ["zone", "entry_type", "guest_list", "status"]);
-    let page = guests::list(&world.app, &promoter, world.event.clone(), GuestFilter::default(), whole_page());
+    let page = guests::list(&world.app, &promoter, world.event.clone(), Wanted::default(), whole_page());
     for one in now(page).unwrap().items {
         let zone = world.ticket(one.guest.ticket_id.as_ref().unwrap()).0.rules.zone;
         assert_eq!(zone, "general", "a type is a zone by another name");
     }
     let again = import(file, &own).unwrap();
     assert_eq!((again.created, again.updated, again.unchanged), (0, 0, 3), "the same file twice changes nothing");
-    let seen = now(guests::list(&world.app, &promoter, world.event.clone(), GuestFilter::default(), whole_page()));
+    let seen = now(guests::list(&world.app, &promoter, world.event.clone(), Wanted::default(), whole_page()));
     let mut names: Vec<String> = seen.unwrap().items.into_iter().map(|one| one.guest.name).collect();
     names.sort();
     assert_eq!(names, ["Amélie", "Bo", "Mine now"]);
@@ -321,7 +325,7 @@ fn a_promoters_ids_are_their_lists_own_and_never_the_organisers() {
     let theirs = "external_id,order_id,position,name\n17,,,Friend\n,O-1,1,Friend two\n";
     assert_eq!(by_promoter(theirs), (2, 0, 0, 0));
     let guest = NewGuest { external_id: Some("18".into()), guest_list_id: Some(own.clone()), ..named("Friend three") };
-    let made = now(guests::create(&world.app, &promoter, world.event.clone(), guest, None)).unwrap().0;
+    let made = now(guests::create(&world.app, &promoter, world.event.clone(), guest, None, None)).unwrap().0;
     let real = "external_id,order_id,position,name,email\n17,,,Real,r@x.example\n18,,,Real two,r2@x.example\n\
         ,O-1,1,Real three,r3@x.example\n";
     assert_eq!(by_owner(real), (3, 0, 0, 0));
@@ -331,7 +335,7 @@ fn a_promoters_ids_are_their_lists_own_and_never_the_organisers() {
     // Each side finds its own again.
     assert_eq!((by_promoter(theirs), by_owner(real)), ((0, 0, 2, 0), (0, 0, 3, 0)));
     assert_eq!(by_promoter("external_id,name\n19,Friend three\n"), (0, 0, 1, 0));
-    let page = guests::list(&world.app, &promoter, world.event.clone(), GuestFilter::default(), whole_page());
+    let page = guests::list(&world.app, &promoter, world.event.clone(), Wanted::default(), whole_page());
     let mut names: Vec<String> = now(page).unwrap().items.into_iter().map(|one| one.guest.name).collect();
     names.sort();
     assert_eq!(names, ["Friend", "Friend three", "Friend two"]);
@@ -339,7 +343,7 @@ fn a_promoters_ids_are_their_lists_own_and_never_the_organisers() {
     assert_eq!(by_owner("external_id,name,guest_list\n40,Shared,Own\n"), (1, 0, 0, 0));
     assert_eq!(by_promoter("external_id,name\n40,Shared\n"), (0, 0, 1, 0));
     // And stays so: the number by which the organiser's next file finds them is not the promoter's to change.
-    let page = guests::list(&world.app, &promoter, world.event.clone(), GuestFilter::default(), whole_page());
+    let page = guests::list(&world.app, &promoter, world.event.clone(), Wanted::default(), whole_page());
     let shared = now(page).unwrap().items.into_iter().find(|one| one.guest.name == "Shared").unwrap().guest.guest_id;
     for id in [Some("41".to_owned()), None] {
         let renumbered = GuestPatch { external_id: Some(id), ..GuestPatch::default() };
@@ -361,7 +365,7 @@ fn a_guest_who_goes_onto_another_list_is_known_there() {
         (report.created, report.updated, report.unchanged, report.wrong_lines)
     };
     let on = |list: &GuestListId| -> Vec<GuestRecord> {
-        let filter = GuestFilter { guest_list_id: Some(list.clone()), ..GuestFilter::default() };
+        let filter = Wanted { guest_list_id: Some(list.clone()), ..Wanted::default() };
         let page = now(guests::list(&world.app, &promoter, world.event.clone(), filter, whole_page())).unwrap();
         page.items.into_iter().map(|one| one.guest).collect()
     };
@@ -413,10 +417,12 @@ fn a_promoters_page_tells_nothing_of_other_lists_guests() {
     for (who, text, found) in
         [(&promoter, Some("secret"), 0), (&nobodys, Some("secret"), 0), (&nobodys, None, 0), (&promoter, None, 1)]
     {
-        let filter = GuestFilter { text: text.map(str::to_owned), ..GuestFilter::default() };
+        let filter = Wanted { text: text.map(str::to_owned), ..Wanted::default() };
         let page = Page { limit: 1, cursor: None };
         let listed = now(guests::list(&world.app, who, world.event.clone(), filter, page)).unwrap();
         assert_eq!((listed.items.len(), listed.next_cursor), (found, None), "{text:?}");
+        let counts = guests::count(&world.app, who, world.event.clone(), text.map(str::to_owned));
+        assert_eq!(now(counts).unwrap().all, found as u64, "{text:?}");
     }
 }
 
@@ -431,7 +437,7 @@ fn a_guest_made_by_hand_is_found_by_their_id() {
     let with_id = |name: &str, id: &str| NewGuest { external_id: Some(id.into()), ..named(name) };
     let vip = create(&world, with_id("Vip", "1042"));
     assert_eq!(import("external_id,name\n1042,Vip of the CRM\n"), (0, 1, 0));
-    let again = guests::create(&world.app, &world.owner, world.event.clone(), with_id("Other", "1042"), None);
+    let again = guests::create(&world.app, &world.owner, world.event.clone(), with_id("Other", "1042"), None, None);
     assert_eq!(wrong_field(now(again)), "external_id");
     let twins = ["a", "b"].map(|name| NewTicket { guest: Some(with_id(name, "7")), ..NewTicket::default() });
     let made = tickets::create(&world.app, &world.owner, world.event.clone(), twins.to_vec());
@@ -511,6 +517,7 @@ fn a_promoter_says_who_comes_and_nothing_of_where_when_and_by_which_code() {
     assert_eq!(field(|ticket| ticket.status = Some(TicketStatus::Active)), "[0].status");
     assert_eq!(field(|ticket| ticket.valid_from = Some(at(0))), "[0].valid_from");
     assert_eq!(field(|ticket| ticket.expires_at = Some(at(9 * HOUR))), "[0].expires_at");
+    assert_eq!(field(|ticket| ticket.order_id = Some("O-1".into())), "[0].order_id");
     assert_eq!(field(|ticket| ticket.guest.as_mut().unwrap().flag = Some("none".into())), "[0].guest.flag");
     let flagged = create(&world, NewGuest { flag: Some("ID".into()), ..guest() });
     let unflag = GuestPatch { flag: Some(None), ..GuestPatch::default() };

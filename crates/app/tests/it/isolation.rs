@@ -5,9 +5,9 @@ use admit_app::api_tokens;
 use admit_app::error::Error;
 use admit_app::events::EventPatch;
 use admit_app::gates::GatePatch;
-use admit_app::guests::GuestPatch;
+use admit_app::guests::{GuestPatch, Wanted};
 use admit_app::incidents::Resolve;
-use admit_app::ports::{GuestFilter, ScanFilter, TicketFilter};
+use admit_app::ports::{ScanFilter, TicketFilter};
 use admit_app::records::Role;
 use admit_app::tickets::{HowToImport, NewGuest, TicketPatch};
 use admit_app::{
@@ -27,7 +27,7 @@ fn whatever_is_named_of_another_organisation_is_not_there() {
     let world = World::new();
     let ticket_id = world.tickets(&["A"]).remove(0);
     let guest = NewGuest { name: "Ana".into(), ..NewGuest::default() };
-    let guest = now(guests::create(&world.app, &world.owner, world.event.clone(), guest, None)).unwrap().0;
+    let guest = now(guests::create(&world.app, &world.owner, world.event.clone(), guest, None, None)).unwrap().0;
     let phone = world.phone("p", "main");
     phone.scan("s1", "A", "valid", at(0));
     phone.scan("s2", "A", "valid", at(1_000));
@@ -64,7 +64,7 @@ fn whatever_is_named_of_another_organisation_is_not_there() {
         )),
     );
     gone("export", now(tickets::export(app, &stranger, event.clone())));
-    gone("guests", now(guests::list(app, &stranger, event.clone(), GuestFilter::default(), whole_page())));
+    gone("guests", now(guests::list(app, &stranger, event.clone(), Wanted::default(), whole_page())));
     gone("guest", now(guests::update(app, &stranger, guest.guest_id, GuestPatch::default())));
     gone("devices", now(devices::list(app, &stranger, event.clone())));
     gone("revoke", now(devices::revoke(app, &stranger, phone.caller.device_id.clone(), Some(at(0)))));

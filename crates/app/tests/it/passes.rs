@@ -7,10 +7,10 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use admit_app::events::{self, EventPatch};
-use admit_app::guests::{self, GuestPatch};
+use admit_app::guests::{self, GuestPatch, Wanted};
 use admit_app::jobs::{self, Ended, Workflows, carry_out};
 use admit_app::passes::{self, Delivery, SetUp};
-use admit_app::ports::{GuestFilter, Letter, Mail, Mailbox, Objects, RunFilter, Unable, read};
+use admit_app::ports::{Letter, Mail, Mailbox, Objects, RunFilter, Unable, read};
 use admit_app::records::*;
 use admit_app::tickets::{self, HowToImport, NewGuest, NewTicket, TicketPatch};
 use admit_core::event::EventStatus;
@@ -102,7 +102,7 @@ impl Office {
         Self { world, outside, workflows: Workflows::default().with(Delivery(set_up)) }
     }
     fn guest(&self, new: NewGuest) -> (GuestRecord, TicketRecord) {
-        now(guests::create(&self.world.app, &self.world.owner, self.world.event.clone(), new, None)).unwrap()
+        now(guests::create(&self.world.app, &self.world.owner, self.world.event.clone(), new, None, None)).unwrap()
     }
     fn change(&self, guest: &GuestRecord, patch: GuestPatch) {
         now(guests::update(&self.world.app, &self.world.owner, guest.guest_id.clone(), patch)).unwrap();
@@ -261,7 +261,7 @@ fn a_code_that_was_made_for_another_event_is_mailed_by_nobody_here() {
     let second = now(events::create(app, owner, new_event("Second"))).unwrap();
     let file = format!("barcode,name,email\n{},Ana,ana@x.example\n", ticket.barcode.unwrap());
     now(tickets::import(app, owner, second.event_id.clone(), file.as_bytes(), HowToImport::default())).unwrap();
-    let filter = admit_app::ports::GuestFilter::default();
+    let filter = Wanted::default();
     let guest = now(guests::list(app, owner, second.event_id, filter, whole_page())).unwrap().items.remove(0).guest;
     assert_eq!(code(now(guests::resend(app, owner, guest.guest_id))), "code_of_another");
     assert_eq!((office.work(), office.letters().len()), (vec![], 0));
@@ -393,7 +393,7 @@ fn a_pass_that_was_held_back_goes_out_once_the_ticket_is_good() {
         &office.world.app,
         &office.world.owner,
         office.world.event.clone(),
-        GuestFilter::default(),
+        Wanted::default(),
         whole_page(),
     );
     let listed = now(listed).unwrap().items;

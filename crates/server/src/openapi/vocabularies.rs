@@ -79,6 +79,9 @@ const PARAMETERS: &[(&str, &str, &[&str])] = &[
     ("/api/events/{id}/scans", "outcome", Outcome::WORDS),
     ("/api/events/{id}/tickets", "status", TicketStatus::WORDS),
     ("/api/events/{id}/runs", "state", RunState::WORDS),
+    ("/api/events/{id}/guests", "state", &["inside", "to_come", "came", "no_show", "voided"]),
+    ("/api/events/{id}/guests", "mail", &["refused", "waiting", "sent"]),
+    ("/api/events/{id}/guests", "sort", &["name", "last", "added"]),
 ];
 
 const DEVICE_STATES: &[&str] = &["active", "suspended", "revoked"];

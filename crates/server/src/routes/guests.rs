@@ -1,10 +1,10 @@
 //! `/api/events/{id}/guests` and `/api/guests/{id}`.
 
-use admit_app::guests::{self, GuestPatch, Listing, Moment, Shown, What};
+use admit_app::guests::{self, Counts, GuestPatch, GuestState, Listing, Moment, Shown, Wanted, What};
 use admit_app::passes::Mailing;
-use admit_app::ports::GuestFilter;
-use admit_app::records::GuestRecord;
-use admit_core::ids::{EventId, GuestId, GuestListId};
+use admit_app::ports::{GuestSort, PassMail};
+use admit_app::records::{EntryTypeRecord, GuestListRecord, GuestRecord};
+use admit_core::ids::{EntryTypeId, EventId, GuestId, GuestListId};
 use admit_core::limits::NAME_CHARS;
 use admit_core::pass;
 use admit_core::ticket::TicketStatus;
@@ -18,11 +18,11 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::runs::RunView;
-use super::shape::{List, flag, page, present, sought};
+use super::shape::{List, page, present, sought};
 use super::tickets::{GuestRequest, TicketView};
 use crate::auth::user::User;
 use crate::body::{JsonBody, Path, Query};
-use crate::error::Result;
+use crate::error::{ApiError, Result};
 use crate::openapi::ProblemDoc;
 use crate::state::AppState;
 
@@ -30,6 +30,7 @@ use crate::state::AppState;
 pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(list, create))
+        .routes(routes!(counts))
         .routes(routes!(show, update))
         .routes(routes!(timeline))
         .routes(routes!(resend))
@@ -91,6 +92,19 @@ struct StandingGuestView {
     ticket_status: Option<&'static str>,
     /// Persons let in.
     actual_count: u32,
+    /// Persons inside now.
+    inside: u32,
+    /// The newest entry; none where nobody was let in.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    last_at: Option<Timestamp>,
+    /// The name of its gate.
+    last_gate: Option<String>,
+    /// The number of the purchase their ticket belongs to.
+    order_id: Option<String>,
+    /// The name of their entry type.
+    entry_type: Option<String>,
+    /// The name of their guest list.
+    guest_list: Option<String>,
     /// How the mail of their pass stands; none where they have their code from elsewhere.
     mail: Option<MailView>,
 }
@@ -116,12 +130,19 @@ impl From<Mailing> for MailView {
 impl From<Listing> for StandingGuestView {
     fn from(listing: Listing) -> Self {
         let status = guests::list::status(&listing);
-        let Listing { guest, state, ticket_status, mailing, .. } = listing;
+        let Listing { guest, state, ticket_status, order_id, mailing, entry_type, guest_list, last, .. } = listing;
+        let (last_at, last_gate) = last.unzip();
         Self {
             guest: guest.into(),
             status,
             ticket_status: ticket_status.map(TicketStatus::as_str),
-            actual_count: state.map_or(0, |record| record.state.persons()),
+            actual_count: state.as_ref().map_or(0, |record| record.state.persons()),
+            inside: state.map_or(0, |record| record.state.inside()),
+            last_at,
+            last_gate,
+            order_id,
+            entry_type,
+            guest_list,
             mail: mailing.map(MailView::from),
         }
     }
@@ -141,7 +162,80 @@ struct GuestQuery {
     cursor: Option<String>,
     q: Option<String>,
     guest_list_id: Option<GuestListId>,
-    entered: Option<String>,
+    entry_type_id: Option<EntryTypeId>,
+    state: Option<String>,
+    mail: Option<String>,
+    sort: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct CountQuery {
+    q: Option<String>,
+}
+
+/// Guests by where they stand. All numbers but `persons` count guests, each with their whole party.
+#[derive(Serialize, ToSchema)]
+struct GuestCountsView {
+    all: u64,
+    /// With somebody inside now.
+    inside: u64,
+    /// With nobody let in yet, while the event is not over and their ticket is good.
+    to_come: u64,
+    /// With somebody let in, ever.
+    came: u64,
+    /// With nobody let in, although their ticket was good and the event is over.
+    no_show: u64,
+    /// Whose ticket is voided or refunded.
+    voided: u64,
+    /// Whose newest pass was given up.
+    mail_refused: u64,
+    /// Whose newest pass is on its way.
+    mail_waiting: u64,
+    /// Whose newest pass was mailed.
+    mail_sent: u64,
+    /// Persons: the sum of the guests' party sizes.
+    persons: u64,
+    /// By guest list, oldest first.
+    lists: Vec<NamedCountView>,
+    /// By entry type, in their order.
+    entry_types: Vec<NamedCountView>,
+}
+
+/// Guests of a list or an entry type.
+#[derive(Serialize, ToSchema)]
+struct NamedCountView {
+    id: String,
+    name: String,
+    guests: u64,
+}
+
+impl From<Counts> for GuestCountsView {
+    fn from(one: Counts) -> Self {
+        let list = |(list, guests): (GuestListRecord, u64)| NamedCountView {
+            id: list.guest_list_id.to_string(),
+            name: list.name,
+            guests,
+        };
+        let kind = |(kind, guests): (EntryTypeRecord, u64)| NamedCountView {
+            id: kind.entry_type_id.to_string(),
+            name: kind.name,
+            guests,
+        };
+        Self {
+            all: one.all,
+            inside: one.inside,
+            to_come: one.to_come,
+            came: one.came,
+            no_show: one.no_show,
+            voided: one.voided,
+            mail_refused: one.mail_refused,
+            mail_waiting: one.mail_waiting,
+            mail_sent: one.mail_sent,
+            persons: one.persons,
+            lists: one.lists.into_iter().map(list).collect(),
+            entry_types: one.entry_types.into_iter().map(kind).collect(),
+        }
+    }
 }
 
 /// What to change; absent fields stay, null clears.
@@ -173,14 +267,17 @@ struct GuestPatchRequest {
     ticket_status: Option<TicketStatus>,
 }
 
-/// Guests of an event, newest first; a promoter sees those of their own lists.
+/// Guests of an event; a promoter sees those of their own lists.
 #[utoipa::path(get, path = "/api/events/{id}/guests", tag = "organisers", params(
         ("id" = String, Path, description = "Event"),
         ("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500),
         ("cursor" = Option<String>, Query),
-        ("q" = Option<String>, Query, description = "Part of a name, accents make no difference; or the start of an e-mail or external id", max_length = 200),
+        ("q" = Option<String>, Query, description = "Part of a name, accents make no difference; or the start of an e-mail, external id or order number; or a whole ticket code", max_length = 200),
         ("guest_list_id" = Option<String>, Query, description = "On this list"),
-        ("entered" = Option<bool>, Query, description = "Only those of whom somebody (or nobody) was let in"),
+        ("entry_type_id" = Option<String>, Query, description = "Of this entry type"),
+        ("state" = Option<String>, Query, description = "`inside`, `to_come`, `came`, `no_show` or `voided` (which includes refunded)"),
+        ("mail" = Option<String>, Query, description = "By the newest pass: `refused` (given up), `waiting` or `sent`"),
+        ("sort" = Option<String>, Query, description = "`name` (default, A to Z), `last` (newest entry first) or `added` (newest first)"),
     ), extensions(("x-actions" = json!(["read_guests", "manage_own_guests"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "A page", body = List<StandingGuestView>),
     (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
@@ -191,14 +288,40 @@ async fn list(
     Path(event_id): Path<EventId>,
     Query(query): Query<GuestQuery>,
 ) -> Result<Json<List<StandingGuestView>>> {
-    let filter = GuestFilter {
+    let wanted = Wanted {
         text: sought(query.q, NAME_CHARS)?,
         guest_list_id: query.guest_list_id,
-        promoter_id: None,
-        entered: query.entered.as_deref().map(|text| flag("entered", Some(text))).transpose()?,
+        entry_type_id: query.entry_type_id,
+        state: one_of("state", query.state, GuestState::parse, "inside, to_come, came, no_show, voided")?,
+        mail: one_of("mail", query.mail, PassMail::parse, "refused, waiting, sent")?,
+        sort: one_of("sort", query.sort, GuestSort::parse, "name, last, added")?.unwrap_or_default(),
     };
-    let listed = guests::list(&state.app, &caller, event_id, filter, page(query.limit, query.cursor)?).await?;
+    let listed = guests::list(&state.app, &caller, event_id, wanted, page(query.limit, query.cursor)?).await?;
     Ok(Json(List::of(listed, StandingGuestView::from)))
+}
+
+/// Reads a parameter that is one of a few words.
+fn one_of<T>(name: &str, text: Option<String>, read: fn(&str) -> Option<T>, words: &str) -> Result<Option<T>> {
+    let unknown = || ApiError::field(name, format!("must be one of: {words}"));
+    text.map(|text| read(&text).ok_or_else(unknown)).transpose()
+}
+
+/// How many guests stand where, of those that `q` finds; a promoter counts those of their own lists.
+#[utoipa::path(get, path = "/api/events/{id}/guests/counts", tag = "organisers", params(
+        ("id" = String, Path, description = "Event"),
+        ("q" = Option<String>, Query, description = "As in the list of guests", max_length = 200),
+    ), extensions(("x-actions" = json!(["read_guests", "manage_own_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "The counts", body = GuestCountsView),
+    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn counts(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(event_id): Path<EventId>,
+    Query(query): Query<CountQuery>,
+) -> Result<Json<GuestCountsView>> {
+    let text = sought(query.q, NAME_CHARS)?;
+    Ok(Json(guests::count(&state.app, &caller, event_id, text).await?.into()))
 }
 
 /// Makes a guest with a ticket for the whole party.
@@ -214,8 +337,9 @@ async fn create(
     Path(event_id): Path<EventId>,
     JsonBody(mut request): JsonBody<GuestRequest>,
 ) -> Result<(StatusCode, Json<NewGuestView>)> {
-    let entry_type_id = request.entry_type_id.take();
-    let (guest, ticket) = guests::create(&state.app, &caller, event_id, request.into(), entry_type_id).await?;
+    let (entry_type_id, order_id) = (request.entry_type_id.take(), request.order_id.take());
+    let made = guests::create(&state.app, &caller, event_id, request.into(), entry_type_id, order_id).await;
+    let (guest, ticket) = made?;
     let view = NewGuestView { ticket: TicketView::from((ticket, Some(guest.clone()), None)), guest: guest.into() };
     Ok((StatusCode::CREATED, Json(view)))
 }

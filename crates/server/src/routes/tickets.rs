@@ -57,6 +57,8 @@ pub(super) struct TicketView {
     valid_from: Option<Timestamp>,
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
+    /// The number of the purchase it belongs to; tickets of one order share it.
+    order_id: Option<String>,
     guest: Option<HolderView>,
     /// Somebody was let in.
     scanned: bool,
@@ -121,6 +123,7 @@ impl From<Listing> for TicketView {
             status: ticket.rules.status,
             valid_from: ticket.rules.valid_from,
             expires_at: ticket.rules.expires_at,
+            order_id: ticket.order_id,
             guest: guest.map(HolderView::from),
             scanned: state.persons() > 0,
             scan_count: state.entries.len(),
@@ -164,6 +167,8 @@ struct TicketRequest {
     valid_from: Option<Timestamp>,
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
+    /// The number of the purchase it belongs to, at most 64 characters.
+    order_id: Option<String>,
     guest: Option<GuestRequest>,
 }
 
@@ -186,6 +191,8 @@ pub(super) struct GuestRequest {
     /// The event's first where absent; not read inside a ticket, which has its own.
     #[schema(value_type = Option<String>)]
     pub(super) entry_type_id: Option<EntryTypeId>,
+    /// The number of the purchase, at most 64 characters; not read inside a ticket, which has its own.
+    pub(super) order_id: Option<String>,
 }
 
 impl From<GuestRequest> for NewGuest {
@@ -214,6 +221,7 @@ impl From<TicketRequest> for NewTicket {
             status: one.status,
             valid_from: one.valid_from,
             expires_at: one.expires_at,
+            order_id: one.order_id,
             guest: one.guest.map(NewGuest::from),
         }
     }
@@ -329,7 +337,7 @@ struct ImportError {
         ("id" = String, Path, description = "Event"),
         ("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500),
         ("cursor" = Option<String>, Query),
-        ("q" = Option<String>, Query, description = "Part of a guest's name, or the start of an id, barcode or external id; or a whole code", max_length = 512),
+        ("q" = Option<String>, Query, description = "Part of a guest's name, or the start of an id, barcode, external id or order number; or a whole code", max_length = 512),
         ("status" = Option<String>, Query, description = "`active`, `used`, `voided`, `refunded`"),
         ("entered" = Option<bool>, Query, description = "Only those with (or without) anybody let in"),
     ), extensions(("x-actions" = json!(["read_guests"]))), security(("session" = []), ("api_token" = [])), responses(

@@ -2,7 +2,7 @@
  * Entries are counted, persons are not: only where nobody may come in again is each entry a person of its own. Elsewhere
  * somebody who came twice counts twice, so nothing is said about who came and who is still to come.
  */
-import type { DeviceView, EventView, GuestRow, Occupancy, TicketView } from "../../../shared/api/types";
+import type { DeviceView, EventView, GuestView, Occupancy, TicketView } from "../../../shared/api/types";
 import { words } from "../../../shared/words/organiser/index.ts";
 import { standing } from "./devices.ts";
 
@@ -55,7 +55,7 @@ export function passages(event: Rules, ticket: Pick<TicketView, "entered" | "ove
 }
 
 /** How many of a guest's party are in, for the column of figures; a dash where nobody came. */
-export function inWordsOf(event: Rules, guest: Pick<GuestRow, "actual_count" | "inside" | "party_size">): string {
+export function inWordsOf(event: Rules, guest: Pick<GuestView, "actual_count" | "inside" | "party_size">): string {
   if (guest.actual_count === 0) return words.frame.none;
   return words.guests.inOf(event.re_entry === "never" ? guest.actual_count : guest.inside, guest.party_size);
 }

@@ -41,7 +41,7 @@ export function told(moment: MomentView): string {
 export type Tone = "ok" | "warn" | "bad" | "still" | "plain";
 
 /** Where a guest stands, in a few words: whose ticket is not valid is not expected; an ordinary state is plain. */
-export function standing(guest: GuestView & { inside?: number }, event: Pick<EventView, "re_entry">): { words: string; tone: Tone } {
+export function standing(guest: GuestView, event: Pick<EventView, "re_entry">): { words: string; tone: Tone } {
   const { stands } = words.guests;
   const ticket = guest.ticket_status;
   if (ticket === "voided" || ticket === "refunded" || ticket === "used") return { words: stands[ticket], tone: "still" };

@@ -242,6 +242,7 @@ impl Planning<'_> {
                 Identity::Key(key) => Some(key.clone()),
                 Identity::Code(_) => None,
             },
+            order_id: None,
             guest_id: guest.as_ref().map(|guest| guest.guest_id.clone()),
             rules_serial: 0,
             created_at: self.now,

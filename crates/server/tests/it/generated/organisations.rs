@@ -15,10 +15,12 @@ const NAMING: [&str; 3] =
     ["POST /api/events/{id}/gates", "POST /api/scanning/pair", "POST /api/scanning/pairing-requests"];
 
 /// Query parameters and headers that name nothing of an organisation.
-const NO_NAMES: [&str; 19] = [
+const NO_NAMES: [&str; 21] = [
     "limit",
     "cursor",
     "q",
+    "mail",
+    "sort",
     "status",
     "state",
     "outcome",

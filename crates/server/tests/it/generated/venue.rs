@@ -199,8 +199,8 @@ impl Venue {
                 Whose::Home => format!("{}-once", of.phone.device_id()),
                 _ => format!("made-{}", self.number()),
             },
-            // The organiser's own number for a guest; a browser's or phone's own session.
-            "external_id" | "session_id" => format!("made-{}", self.number()),
+            // The organiser's own numbers of a guest and of an order; a browser's or phone's own session.
+            "external_id" | "order_id" | "session_id" => format!("made-{}", self.number()),
             // Not a name but a right: whoever has it may.
             "pairing_token" => return None,
             _ => panic!("`{name}` in {label}: say in this test where a real one comes from"),

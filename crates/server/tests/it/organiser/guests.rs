@@ -32,16 +32,21 @@ async fn a_guest_is_found_without_accents_by_list_and_by_whether_they_came() {
         ("q=strasse", vec!["Straße Łódź"]),
         ("q=Ana%40X.ex", vec!["Amélie Brânză"]),
         ("q=+AMELIE+", vec!["Amélie Brânză"]),
-        ("q=+", vec!["Straße Łódź", "Amélie Brânză"]),
-        ("entered=true", vec![]),
-        ("entered=false&q=a", vec!["Straße Łódź", "Amélie Brânză"]),
+        ("q=+", vec!["Amélie Brânză", "Straße Łódź"]),
+        ("sort=added", vec!["Straße Łódź", "Amélie Brânză"]),
+        ("state=came", vec![]),
+        ("state=to_come&q=a", vec!["Amélie Brânză", "Straße Łódź"]),
+        ("mail=refused", vec![]),
     ] {
         assert_eq!(names(&get(&server, &format!("{GUESTS}?{query}")).await), found, "{query}");
     }
     let path = format!("{GUESTS}?guest_list_id={}", id(&list));
     assert_eq!(names(&get(&server, &path).await), ["Amélie Brânză"]);
-    let wrong = as_owner(&server, &server.home, Method::GET, &format!("{GUESTS}?entered=maybe")).send().await.unwrap();
-    assert_eq!(problem(wrong, 400, "invalid_request").await["errors"][0]["path"], "entered");
+    for field in ["state", "mail", "sort"] {
+        let path = format!("{GUESTS}?{field}=maybe");
+        let wrong = as_owner(&server, &server.home, Method::GET, &path).send().await.unwrap();
+        assert_eq!(problem(wrong, 400, "invalid_request").await["errors"][0]["path"], field);
+    }
     let nothing = json!([]);
     // As long as what is looked for may be: a name, a code.
     for (list, most) in [(GUESTS, NAME_CHARS), ("/api/events/{event}/tickets", BARCODE_BYTES)] {
@@ -100,12 +105,60 @@ async fn the_list_of_guests_says_how_their_tickets_stand() {
         assert_eq!(get(&server, &path).await["ticket_status"], word);
         expected.push((json!(word), json!(word), json!("pending")));
     }
-    let page = get(&server, GUESTS).await;
+    let page = get(&server, &format!("{GUESTS}?sort=added")).await;
     let mut found: Vec<(Value, Value, Value)> = Vec::new();
-    for one in page["items"].as_array().unwrap().iter().rev() {
+    for one in page["items"].as_array().unwrap() {
         found.push((one["name"].clone(), one["ticket_status"].clone(), one["status"].clone()));
     }
+    expected.reverse();
     assert_eq!(found, expected);
+}
+
+/// The list says names, not ids; the counts are of the same guests as the list.
+#[tokio::test]
+async fn guests_are_listed_with_what_a_person_needs_and_counted() {
+    let server = TestServer::start().await;
+    let list = post(&server, "/api/events/{event}/guest-lists", json!({ "name": "Crew" }), 201).await;
+    let ana = json!({ "name": "Ana", "party_size": 3, "guest_list_id": id(&list), "order_id": "XK7QP" });
+    let ana = post(&server, GUESTS, ana, 201).await;
+    let bo = post(&server, GUESTS, json!({ "name": "Bo" }), 201).await;
+    patch(&server, &format!("/api/guests/{}", id(&bo)), json!({ "ticket_status": "voided" })).await;
+    post(&server, GUESTS, json!({ "name": "Cy" }), 201).await;
+    let mut phone = Phone::pair(&server, &server.home, "a").await;
+    let at = server.state.app.clock.now();
+    let code = ana["ticket"]["barcode"].as_str().unwrap();
+    let scan = phone.scan(code, admit_core::scan::Outcome::Valid, at);
+    let batch = phone.batch(vec![scan]);
+    json(phone.sync(&server, &batch).await, 200).await;
+    let found = get(&server, &format!("{GUESTS}?q={code}")).await;
+    let one = &found["items"][0];
+    assert_eq!((&one["name"], &one["inside"], &one["last_at"]), (&json!("Ana"), &json!(1), &json!(at)));
+    assert_eq!((&one["last_gate"], &one["order_id"]), (&json!("main"), &json!("XK7QP")));
+    assert_eq!((&one["entry_type"], &one["guest_list"]), (&json!("General"), &json!("Crew")));
+    assert_eq!(names(&get(&server, &format!("{GUESTS}?sort=last")).await)[0], "Ana");
+    for (state, found) in [
+        ("inside", vec!["Ana"]),
+        ("came", vec!["Ana"]),
+        ("to_come", vec!["Cy"]),
+        ("no_show", vec![]),
+        ("voided", vec!["Bo"]),
+    ] {
+        assert_eq!(names(&get(&server, &format!("{GUESTS}?state={state}")).await), found, "{state}");
+    }
+    let counts = get(&server, &format!("{GUESTS}/counts")).await;
+    let numbers =
+        ["all", "inside", "to_come", "came", "no_show", "voided", "persons"].map(|name| counts[name].as_u64());
+    assert_eq!(numbers, [3, 1, 1, 1, 0, 1, 5].map(Some));
+    assert_eq!(counts["lists"], json!([{ "id": list["id"], "name": "Crew", "guests": 1 }]));
+    assert_eq!(
+        (&counts["entry_types"][0]["name"], &counts["entry_types"][0]["guests"]),
+        (&json!("General"), &json!(3))
+    );
+    let some = get(&server, &format!("{GUESTS}/counts?q=c")).await;
+    assert_eq!((&some["all"], &some["to_come"], &some["lists"][0]["guests"]), (&json!(1), &json!(1), &json!(0)));
+    patch(&server, "/api/events/{event}", json!({ "status": "ended" })).await;
+    let over = get(&server, &format!("{GUESTS}/counts")).await;
+    assert_eq!((&over["to_come"], &over["no_show"]), (&json!(0), &json!(1)));
 }
 
 /// spec D17: who never came is a no-show once the event is over, and a late scan corrects it.

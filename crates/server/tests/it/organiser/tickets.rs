@@ -56,6 +56,22 @@ async fn tickets_are_found_and_paged() {
 }
 
 #[tokio::test]
+async fn a_ticket_is_found_by_the_number_of_its_order() {
+    let server = TestServer::start().await;
+    let pair = json!([{ "barcode": "P-1", "order_id": " XK7QP " }, { "barcode": "P-2", "order_id": "XK7QP" }]);
+    let made = post(&server, TICKETS, pair, 201).await;
+    assert_eq!(made[0]["order_id"], "XK7QP", "without the white space around it");
+    let found = get(&server, &format!("{TICKETS}?q=xk7")).await;
+    assert_eq!(found["items"].as_array().unwrap().len(), 2);
+    let guest = json!({ "name": "Ana", "order_id": "XK8" });
+    let guest = post(&server, "/api/events/{event}/guests", guest, 201).await;
+    assert_eq!(guest["ticket"]["order_id"], "XK8");
+    let long = json!({ "order_id": "x".repeat(65) });
+    let wrong = as_owner(&server, &server.home, Method::POST, TICKETS).json(&long).send().await.unwrap();
+    assert_eq!(problem(wrong, 400, "invalid_request").await["errors"][0]["path"], "order_id");
+}
+
+#[tokio::test]
 async fn a_ticket_is_changed_from_now_or_from_the_start() {
     let server = TestServer::start().await;
     let made = post(&server, TICKETS, json!({ "barcode": "Y-1" }), 201).await;

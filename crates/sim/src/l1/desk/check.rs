@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use admit_app::error::Result;
-use admit_app::guests::{self, Shown};
+use admit_app::guests::{self, Shown, Wanted};
 use admit_app::jobs;
-use admit_app::ports::{GuestFilter, RunFilter, read};
+use admit_app::ports::{RunFilter, read};
 use admit_app::records::{Page, RunRecord};
 use admit_core::job::RunState;
 use admit_core::pass;
@@ -56,7 +56,7 @@ impl Desk {
         let whole_page = || Page { limit: 500, cursor: None };
         let runs = now(jobs::list(app, &owner.caller, RunFilter::default(), whole_page()))?.items;
         let event_id = owner.event_id.clone();
-        let guests = guests::list(app, &owner.caller, event_id.clone(), GuestFilter::default(), whole_page());
+        let guests = guests::list(app, &owner.caller, event_id.clone(), Wanted::default(), whole_page());
         let show = |guest_id| now(guests::show(app, &owner.caller, guest_id));
         let guests = now(guests)?.items.into_iter().map(|one| show(one.guest.guest_id)).collect::<Result<_>>()?;
         let lines = now(read(&*app.store, &owner.caller.organization_id, move |tx| ledger(tx, &event_id)))?;

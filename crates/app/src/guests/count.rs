@@ -1,0 +1,82 @@
+//! How many guests an event expects, and how many stand where.
+
+use admit_core::ids::EventId;
+
+use super::list::seen_by;
+use crate::caller::UserCaller;
+use crate::error::Result;
+use crate::events;
+use crate::guest_lists::theirs;
+use crate::ports::{App, read};
+use crate::records::*;
+
+/// Guests by where they stand. All but `persons` are guests.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// All of them.
+    pub all: u64,
+    /// Persons: the sum of their party sizes.
+    pub persons: u64,
+    /// With somebody inside now.
+    pub inside: u64,
+    /// With nobody let in yet, while the event is not over and their ticket is good.
+    pub to_come: u64,
+    /// With somebody let in, ever.
+    pub came: u64,
+    /// With nobody let in, although their ticket was good and the event is over.
+    pub no_show: u64,
+    /// Whose ticket is voided or refunded.
+    pub voided: u64,
+    /// Whose newest pass was given up.
+    pub mail_refused: u64,
+    /// Whose newest pass is on its way.
+    pub mail_waiting: u64,
+    /// Whose newest pass was mailed.
+    pub mail_sent: u64,
+    /// By guest list, oldest first; lists without a guest are included.
+    pub lists: Vec<(GuestListRecord, u64)>,
+    /// By entry type, in their order; types without a guest are included.
+    pub entry_types: Vec<(EntryTypeRecord, u64)>,
+}
+
+/// Counts the guests that `text` finds, all of them where it is absent. A promoter counts those of their own lists.
+pub async fn count(app: &App, caller: &UserCaller, event_id: EventId, text: Option<String>) -> Result<Counts> {
+    let filter = seen_by(caller, text)?;
+    let by = caller.clone();
+    read(&*app.store, &caller.organization_id, move |tx| {
+        let event = events::require(tx, &event_id)?;
+        let groups = tx.count_guests(&event_id, &filter)?;
+        let mut lists = tx.guest_lists(&event_id)?;
+        lists.retain(|list| theirs::is_theirs(&by, list));
+        Ok(counted(&groups, event.status.is_over(), lists, tx.entry_types(&event_id)?))
+    })
+    .await
+}
+
+/// Adds groups of guests up.
+fn counted(groups: &[GuestCount], is_over: bool, lists: Vec<GuestListRecord>, types: Vec<EntryTypeRecord>) -> Counts {
+    let sum = |count: fn(&GuestCount) -> u64| groups.iter().map(count).sum::<u64>();
+    let not_come = sum(|one| one.not_come);
+    let on_list = |list: &GuestListRecord| {
+        let of_it = groups.iter().filter(|one| one.guest_list_id.as_ref() == Some(&list.guest_list_id));
+        of_it.map(|one| one.guests).sum()
+    };
+    let of_type = |kind: &EntryTypeRecord| {
+        let of_it = groups.iter().filter(|one| one.entry_type_id.as_ref() == Some(&kind.entry_type_id));
+        of_it.map(|one| one.guests).sum()
+    };
+    Counts {
+        all: sum(|one| one.guests),
+        persons: sum(|one| one.persons),
+        inside: sum(|one| one.inside),
+        to_come: if is_over { 0 } else { not_come },
+        came: sum(|one| one.came),
+        no_show: if is_over { not_come } else { 0 },
+        voided: sum(|one| one.voided),
+        mail_refused: sum(|one| one.mail_refused),
+        mail_waiting: sum(|one| one.mail_waiting),
+        mail_sent: sum(|one| one.mail_sent),
+        lists: lists.into_iter().map(|list| (list.clone(), on_list(&list))).collect(),
+        entry_types: types.into_iter().map(|kind| (kind.clone(), of_type(&kind))).collect(),
+    }
+}

@@ -1,0 +1,181 @@
+//! Lists of guests: their orders, their filters, their counts.
+
+use std::collections::BTreeMap;
+
+use admit_core::job::RunState;
+use admit_core::ticket::TicketStatus;
+
+use super::fixture::*;
+use super::states::{state, verdict};
+use crate::passes::KIND;
+use crate::ports::{GuestFilter, GuestSort, PassMail, Standing};
+use crate::records::*;
+
+/// A run about a guest that stands so.
+fn run(guest: &str, place: i64, state: RunState, problem: Option<&str>) -> RunRecord {
+    RunRecord {
+        run_id: format!("run-{guest}-{place}"),
+        kind: KIND.into(),
+        event_id: id("e"),
+        subject: format!("guest-{guest}"),
+        input: "{}".into(),
+        state,
+        tries: 0,
+        step: None,
+        problem: problem.map(str::to_owned),
+        next_at: None,
+        created_at: at(place),
+        updated_at: at(place),
+    }
+}
+
+/// Six guests: Zoë and Ana came, Ana left again; Bo's ticket is void, Cy's refunded after an entry; Di and Ed are to come.
+/// A guest of another event of the same name is in none of the lists.
+async fn six(store: &TestStore) {
+    with_event(store).await;
+    make_event(store, "o", event("f", 1)).await;
+    let named = [("z", "Zoë"), ("a", "ana"), ("b", "Bo"), ("c", "Cy"), ("d", "Di"), ("e", "Éd")];
+    let statuses = BTreeMap::from([("b", TicketStatus::Voided), ("c", TicketStatus::Refunded)]);
+    let (mut tickets, mut guests) = (Vec::new(), Vec::new());
+    for (place, (name, full)) in (1..).zip(named) {
+        let mut held = ticket("e", name);
+        held.rules.status = statuses.get(name).copied().unwrap_or(TicketStatus::Active);
+        tickets.push(held);
+        let list = matches!(name, "z" | "a" | "b").then(|| id("crew"));
+        let entry_type = (name != "e").then(|| id("vip"));
+        let made = GuestRecord {
+            guest_list_id: list,
+            entry_type_id: entry_type,
+            created_at: at(place),
+            ..guest("e", name, full)
+        };
+        guests.push(GuestRecord { external_id: None, email: Some(format!("{name}@example.org")), ..made });
+    }
+    on_event(store, move |tx| {
+        tx.insert_tickets(&tickets)?;
+        tx.insert_guests(&guests)?;
+        let came = |name: &str, ms: i64, inside: u32| {
+            let mut state = state(&format!("ticket:{name}"), 1);
+            state.state.entries[0].at = at(ms);
+            state.state.inside_within = inside;
+            (state, vec![verdict(&format!("s-{name}"), name)])
+        };
+        tx.put_states(&id("e"), &[came("z", 10, 1), came("a", 30, 0), came("c", 20, 1)])
+    })
+    .await
+    .unwrap();
+    let other = crate::ports::Scope::event(&id("o"), &id("f"));
+    let elsewhere = GuestRecord { guest_id: id("guest-other"), ticket_id: None, ..guest("f", "x", "Ana") };
+    crate::ports::write(&**store, other, move |tx| tx.insert_guests(std::slice::from_ref(&elsewhere))).await.unwrap();
+}
+
+async fn found(store: &TestStore, filter: GuestFilter, sort: GuestSort) -> Vec<String> {
+    let (mut seen, mut cursor) = (Vec::new(), None);
+    loop {
+        let (filter, asked) = (filter.clone(), Page { limit: 2, cursor });
+        let listed = look(store, move |tx| tx.guests(&id("e"), &filter, sort, &asked)).await;
+        seen.extend(listed.items.iter().map(|(guest, _)| guest.guest_id.as_str().replace("guest-", "")));
+        let Some(next) = listed.next_cursor else { return seen };
+        cursor = Some(next);
+    }
+}
+
+/// Pages of two follow each other without a gap in each order; equal places are told apart by the guest's id.
+pub async fn guests_are_paged_in_each_order(store: TestStore) {
+    six(&store).await;
+    let all = GuestFilter::default;
+    assert_eq!(found(&store, all(), GuestSort::Name).await, ["a", "b", "c", "d", "e", "z"]);
+    assert_eq!(found(&store, all(), GuestSort::Added).await, ["e", "d", "c", "b", "a", "z"]);
+    assert_eq!(found(&store, all(), GuestSort::Last).await, ["a", "c", "z", "e", "d", "b"]);
+    let twins = vec![guest("e", "t1", "Same. Name"), guest("e", "t2", "Same. Name"), guest("e", "t3", "Same. Name")];
+    on_event(&store, move |tx| tx.insert_guests(&twins)).await.unwrap();
+    let same = GuestFilter { text: Some("same. n".into()), ..GuestFilter::default() };
+    for (sort, order) in [(GuestSort::Name, ["t1", "t2", "t3"]), (GuestSort::Last, ["t3", "t2", "t1"])] {
+        assert_eq!(found(&store, same.clone(), sort).await, order, "{sort:?}");
+    }
+    let wrong = |cursor: &str, sort: GuestSort| {
+        let (asked, store) = (Page { limit: 2, cursor: Some(cursor.to_owned()) }, store.clone());
+        async move { crate::ports::read(&*store, &id("o"), move |tx| tx.guests(&id("e"), &all(), sort, &asked)).await }
+    };
+    for (cursor, sort) in [("5.guest-a", GuestSort::Name), ("t9.x", GuestSort::Name), ("t1.aAna", GuestSort::Added)] {
+        assert!(wrong(cursor, sort).await.is_err(), "{cursor} {sort:?}");
+    }
+}
+
+/// Guests are found by where they stand, by their type, by their ticket's order and code, and by their newest pass.
+pub async fn guests_are_filtered_by_what_is_known_of_them(store: TestStore) {
+    six(&store).await;
+    let by = |standing| GuestFilter { standing: Some(standing), ..GuestFilter::default() };
+    for (standing, names) in [
+        (Standing::Inside, vec!["c", "z"]),
+        (Standing::Came, vec!["a", "c", "z"]),
+        (Standing::NotCome, vec!["d", "e"]),
+        (Standing::Voided, vec!["b", "c"]),
+    ] {
+        assert_eq!(found(&store, by(standing), GuestSort::Name).await, names, "{standing:?}");
+    }
+    let text = |text: &str| GuestFilter { text: Some(text.into()), ..GuestFilter::default() };
+    for (asked, names) in
+        [("sale-Z", vec!["z"]), ("code-b", vec!["b"]), ("code-", vec![]), ("C@EXAMPLE", vec!["c"]), ("ED", vec!["e"])]
+    {
+        assert_eq!(found(&store, text(asked), GuestSort::Name).await, names, "{asked}");
+    }
+    let typed =
+        GuestFilter { entry_type_id: Some(id("vip")), standing: Some(Standing::NotCome), ..GuestFilter::default() };
+    assert_eq!(found(&store, typed, GuestSort::Added).await, ["d"]);
+    let runs = [
+        run("a", 1, RunState::GaveUp, Some("no such mailbox")),
+        run("a", 2, RunState::Done, None),
+        run("b", 1, RunState::Open, Some("later")),
+        run("c", 3, RunState::GaveUp, Some("no such mailbox")),
+        run("d", 1, RunState::Done, Some("no e-mail address")),
+        RunRecord { run_id: "run-other".into(), kind: "other".into(), ..run("e", 1, RunState::GaveUp, None) },
+    ];
+    on_event(&store, move |tx| tx.insert_runs(&runs)).await.unwrap();
+    let mail = |mail| GuestFilter { mail: Some(mail), ..GuestFilter::default() };
+    for (where_it_is, names) in
+        [(PassMail::Refused, vec!["c"]), (PassMail::Waiting, vec!["b"]), (PassMail::Sent, vec!["a"])]
+    {
+        assert_eq!(found(&store, mail(where_it_is), GuestSort::Name).await, names, "{where_it_is:?}");
+    }
+}
+
+/// Counts are of the same guests as the list, by list and entry type.
+pub async fn guests_are_counted_as_they_are_listed(store: TestStore) {
+    six(&store).await;
+    let runs =
+        [run("a", 1, RunState::GaveUp, None), run("b", 1, RunState::Open, None), run("d", 1, RunState::Done, None)];
+    on_event(&store, move |tx| tx.insert_runs(&runs)).await.unwrap();
+    let mut counts = look(&store, |tx| tx.count_guests(&id("e"), &GuestFilter::default())).await;
+    counts.sort_by_key(|one| (one.guest_list_id.is_none(), one.entry_type_id.is_none()));
+    let crew = GuestCount {
+        guest_list_id: Some(id("crew")),
+        entry_type_id: Some(id("vip")),
+        guests: 3,
+        persons: 6,
+        inside: 1,
+        came: 2,
+        not_come: 0,
+        voided: 1,
+        mail_refused: 1,
+        mail_waiting: 1,
+        mail_sent: 0,
+    };
+    let vip = GuestCount {
+        guest_list_id: None,
+        guests: 2,
+        persons: 4,
+        came: 1,
+        not_come: 1,
+        mail_refused: 0,
+        mail_waiting: 0,
+        mail_sent: 1,
+        ..crew.clone()
+    };
+    let rest = GuestCount { guests: 1, persons: 2, not_come: 1, ..GuestCount::default() };
+    assert_eq!(counts, [crew, vip, rest]);
+    let some = GuestFilter { text: Some("o".into()), standing: Some(Standing::Came), ..GuestFilter::default() };
+    let counts = look(&store, move |tx| tx.count_guests(&id("e"), &some)).await;
+    assert_eq!(counts.iter().map(|one| one.guests).sum::<u64>(), 1);
+    assert_eq!(look(&store, |tx| tx.count_guests(&id("none"), &GuestFilter::default())).await, []);
+}
