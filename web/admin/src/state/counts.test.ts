@@ -21,7 +21,7 @@ test("inside is a range where phones are silent, scans are missing or tickets we
   const silent = phone({ pending: 24, last_seen_at: "2026-11-22T19:40:00Z" });
   const range = insideRange({ inside: 812, inside_over: 2 }, [silent, phone({ missing_count: 9 })], NOW);
   expect(range).toEqual({ low: 812, high: 847, over: 2, missing: 9, unsent: 24, phones: 1 });
-  expect(rangeWords(range)).toBe("the range is about 24 scans on 1 silent phone, 9 missing scans and 2 entries over the ticket's limit");
+  expect(rangeWords(range)).toBe("the range counts about 24 scans on 1 silent phone, 9 missing scans and 2 entries over the ticket's limit");
   expect(rangeWords(insideRange(counted, [], NOW))).toBe("");
 });
 

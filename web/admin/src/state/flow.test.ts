@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { GateView } from "../../../shared/api/types";
-import { marks, MINUTES, rate, refused, series, spark } from "./flow.ts";
+import { firstShown, marks, MINUTES, rate, refused, series, spark } from "./flow.ts";
 
 const NOW = Date.parse("2026-11-27T18:45:30Z");
 const row = (gate_id: string, ago: number, entered: number, more = {}) => ({
@@ -12,6 +12,12 @@ test("each gate is a layer, the busiest first, and the minute that is not over d
   const rows = [row("a", 1, 3), row("b", 1, 9), row("b", 0, 2), row("c", 70, 5)];
   const layers = series(rows, [gate("a"), gate("b"), gate("c")], NOW);
   expect(layers.map((one) => [one.name, one.values[MINUTES - 1]])).toEqual([["B", 9], ["A", 3]]);
+});
+
+test("a door that opened ten minutes ago fills a quarter of an hour, an old one the hour", () => {
+  expect(firstShown(series([row("a", 10, 1)], [gate("a")], NOW))).toBe(MINUTES - 15);
+  expect(firstShown(series([row("a", 40, 1)], [gate("a")], NOW))).toBe(MINUTES - 41);
+  expect(firstShown(series([row("a", 60, 1)], [gate("a")], NOW))).toBe(0);
 });
 
 test("from the fourth gate on they share a layer", () => {

@@ -19,6 +19,14 @@ export interface Series {
 /** The first whole minute that is shown, by the server's clock; the minute that is not over yet is left out. */
 export const firstMinute = (now: number): number => Math.floor(now / MINUTE) - MINUTES;
 
+/** The shortest span that is drawn, in minutes. */
+const SHORTEST = 15;
+/** Where the picture begins: shortly before the first person of the hour, so that a door just opened fills it. */
+export function firstShown(layers: readonly Series[]): number {
+  const first = Math.min(MINUTES, ...layers.map((layer) => layer.values.findIndex((value) => value > 0)).filter((at) => at >= 0));
+  return Math.max(0, Math.min(first - 1, MINUTES - SHORTEST));
+}
+
 function minutesOf(rows: readonly MinuteRow[], from: number, wanted: (row: MinuteRow) => boolean, value: (row: MinuteRow) => number): number[] {
   const line = new Array<number>(MINUTES).fill(0);
   for (const row of rows) {

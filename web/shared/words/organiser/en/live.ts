@@ -15,7 +15,7 @@ export const live = {
   to: (value: number) => `to ${number(value)}`,
   ofCapacity: (capacity: number) => `of ${number(capacity)}`,
   noCapacity: "No capacity is set",
-  rangeIs: (parts: readonly string[]) => `the range is ${list(parts)}`,
+  rangeIs: (parts: readonly string[]) => `the range counts ${list(parts)}`,
   rangeOver: (over: number) => `${entriesOf(over)} over the ticket's limit`,
   rangeSilent: (scans: number, phones: number) => `about ${scansOf(scans)} on ${count(phones, { one: "silent phone", other: "silent phones" })}`,
   rangeMissing: (scans: number) => `${count(scans, { one: "missing scan", other: "missing scans" })}`,
