@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { formats } from "../../shared/words/scanner/formats.ts";
 import { type Catalogue, words } from "../../shared/words/scanner/index.ts";
-import { literalsInMarkup, literalsInScript, scriptOf } from "../../shared/words/scanner/literals.ts";
+import { literalsInMarkup, literalsInScript, scriptOf } from "../../shared/words/literals.ts";
 
 const folder = import.meta.dirname;
 const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).sort();

@@ -67,7 +67,7 @@ function phones({ event, devices, devicesKnown, context }: Known): Need[] {
     if (device.code_reused_at !== null) add(device, "code", "!", "warn", said.codeReused(device.name), `${said.codeReusedWhy} · ${ago(device.code_reused_at, now)}`, said.see);
   }
   if (event.status === "live" && !devices.some((device) => device.state !== "revoked")) {
-    out.push({ id: "no phones", mark: "–", tone: "bad", text: said.noPhones, why: said.noPhonesWhy, act: said.pair, to: { place: "devices", query: "pair=1" } });
+    out.push({ id: "unstaffed", mark: "–", tone: "bad", text: said.noPhones, why: said.noPhonesWhy, act: said.pair, to: { place: "devices", query: "pair=1" } });
   }
   return out;
 }

@@ -40,12 +40,12 @@ const plain = (text: string): string => text.replace(",", "");
 export function day(moment: Moment, zone: string, now: number = Date.now()): string {
   const short = { weekday: "short", day: "numeric", month: "short" } as const;
   if (yearOf(moment, zone) === yearOf(now, zone)) return plain(format(zone, "day", short).format(at(moment)));
-  return plain(format(zone, "day year", { ...short, year: "numeric" }).format(at(moment)));
+  return plain(format(zone, "dayYear", { ...short, year: "numeric" }).format(at(moment)));
 }
 
 /** "Saturday 27 November 2026". */
 export const longDay = (moment: Moment, zone: string): string =>
-  plain(format(zone, "long day", { weekday: "long", day: "numeric", month: "long", year: "numeric" }).format(at(moment)));
+  plain(format(zone, "longDay", { weekday: "long", day: "numeric", month: "long", year: "numeric" }).format(at(moment)));
 
 const weekday = (moment: Moment, zone: string): string => format(zone, "weekday", { weekday: "short" }).format(at(moment));
 

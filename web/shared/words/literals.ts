@@ -1,4 +1,4 @@
-/** Finds texts that stand in the code where the catalogue should be asked. The check of it runs on the scanner. */
+/** Finds texts that stand in the code where a catalogue should be asked. Both apps run the check on their own code. */
 import { type AST, parse } from "svelte/compiler";
 import ts from "typescript";
 
@@ -20,7 +20,7 @@ const SHOWN: ReadonlySet<string> = new Set([
   "placeholder",
   "title",
 ]);
-/** Properties of our components that are names for the program. All others may be shown. */
+/** Properties of the scanner's components that are names for the program. All others may be shown. */
 const NAMES: ReadonlySet<string> = new Set(["name", "shape"]);
 /** The parts of a block that hold more markup. */
 const PARTS = ["fragment", "consequent", "alternate", "body", "fallback", "pending", "then", "catch"] as const;
@@ -40,8 +40,11 @@ interface Expression {
   expression?: Expression;
 }
 
-/** The texts with letters in a component's markup: between tags, in shown attributes, in expressions whose value is shown. */
-export function literalsInMarkup(source: string): Literal[] {
+/**
+ * The texts with letters in a component's markup: between tags, in shown attributes, in expressions whose value is shown.
+ * `names` are properties of components that are names for the program.
+ */
+export function literalsInMarkup(source: string, names = NAMES): Literal[] {
   const found: Literal[] = [];
   const add = (at: number, text: unknown) => {
     if (typeof text === "string" && /\p{L}/u.test(text)) found.push({ line: source.slice(0, at).split("\n").length, text: text.trim() });
@@ -67,7 +70,7 @@ export function literalsInMarkup(source: string): Literal[] {
     for (const node of fragment.nodes) {
       if (node.type === "Text") add(node.start, node.data);
       if (node.type === "ExpressionTag" || node.type === "HtmlTag") value(node.expression as unknown as Expression);
-      const shown = node.type === "Component" ? (name: string) => !NAMES.has(name) : (name: string) => SHOWN.has(name);
+      const shown = node.type === "Component" ? (name: string) => !names.has(name) : (name: string) => SHOWN.has(name);
       for (const one of "attributes" in node ? node.attributes : []) if (one.type === "Attribute" && shown(one.name)) attribute(one);
       const parts = node as unknown as Partial<Record<(typeof PARTS)[number], AST.Fragment | null>>;
       for (const name of PARTS) if (parts[name]?.type === "Fragment") markup(parts[name]);
