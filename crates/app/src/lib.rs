@@ -39,6 +39,7 @@ pub mod manifests;
 pub mod changes;
 pub mod incidents;
 pub mod occupancy;
+pub mod overview;
 pub mod demo;
 
 /// The store contract, run by each store crate.

@@ -554,7 +554,7 @@ CREATE INDEX incidents_decided ON incidents (organization_id, event_id, resolved
 -- A planner that never saw a row takes every column for equally selective, and reads all scans of an event to find those
 -- of one ticket. So it is shown rows of the right shape once; they are gone again when this migration ends, what it
 -- learned stays until real rows teach it better.
-INSERT INTO tickets SELECT 'o', 't' || n, 'e', 'active', 1, '[]', 'z', NULL, NULL, 'b' || n, true, '', 'k' || n, 'g' || n,
+INSERT INTO tickets SELECT 'o', 't' || n, 'e', 'active', 1, '[]', 'z', NULL, NULL, 'b' || n, true, '', 'k' || n, NULL, 'g' || n,
   n / 10, n / 100 FROM generate_series(1, 3000) n;
 INSERT INTO codes SELECT 'o', 'e', decode(md5(n::text), 'hex'), 't' || n FROM generate_series(1, 3000) n;
 INSERT INTO guests SELECT 'o', 'g' || n, 'e', 't' || n, NULL, NULL, 'n' || n, 'n' || n, 'm' || n, NULL, 1, NULL, NULL,
@@ -570,7 +570,7 @@ INSERT INTO deliveries SELECT 'o', 's' || n, 'd' || n % 40, decode(md5(n::text),
   'd' || n % 40 FROM generate_series(1, 300) n;
 INSERT INTO reviews SELECT 'o', 'e', n, 'd' || n % 40, 's' || n, decode(md5(n::text), 'hex'), 'accept', 'u', '', n
   FROM generate_series(1, 300) n;
-INSERT INTO states SELECT 'o', 'e', 'ticket:t' || n, n, 1, 1, n, n, '', '{}', '{}', '[]', '[]' FROM generate_series(1, 3000) n;
+INSERT INTO states SELECT 'o', 'e', 'ticket:t' || n, n, 1, 1, 1, n, n, n, '', '{}', '{}', '[]', '[]' FROM generate_series(1, 3000) n;
 INSERT INTO waiting SELECT 'o', 'e', 'ticket:t' || n, 'd' || n % 40, 's' || n, decode(md5(n::text), 'hex') FROM generate_series(1, 300) n;
 INSERT INTO flow SELECT 'o', 'e', n / 10, 'g' || n % 10, 1, 0, 0 FROM generate_series(1, 3000) n;
 INSERT INTO incidents SELECT 'o', 'i' || n, 'e', 'ticket:t' || n, 'double_entry', 'critical', true, '', '{}', 'open',

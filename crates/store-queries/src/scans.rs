@@ -260,6 +260,9 @@ impl<D: Driver> TxScans for SqlTx<'_, D> {
     ) -> Result<Vec<String>> {
         self.load_subjects_by_time(event_id, from, to, inside)
     }
+    fn count_subjects_before(&mut self, event_id: &EventId, before: Timestamp) -> Result<u64> {
+        self.subjects_before(event_id, before)
+    }
     fn subjects_of_device(&mut self, event_id: &EventId, device_id: &DeviceId) -> Result<Vec<String>> {
         self.load_subjects_of_device(event_id, device_id)
     }

@@ -51,6 +51,8 @@ statements! {
     /// Subjects that may have a scan inside [$3, $4], and whether one certainly is: their first or last.
     SUBJECTS_INSIDE = "SELECT s.subject, s.first_at >= $3 OR s.last_at <= $4 FROM states s
         WHERE s.organization_id = $1 AND s.event_id = $2 AND s.last_at >= $3 AND s.first_at <= $4";
+    /// How many subjects have a scan before $3.
+    COUNT_SUBJECTS_BEFORE = "SELECT COUNT(*) FROM states s WHERE s.organization_id = $1 AND s.event_id = $2 AND s.first_at < $3";
     /// Forgets which scans of subjects wait for a person.
     DELETE_WAITING = "DELETE FROM waiting WHERE organization_id = $1 AND event_id = $2 AND subject IN ($3)";
     /// Forgets which scans of an event do.
@@ -258,6 +260,11 @@ impl<D: Driver> SqlTx<'_, D> {
         let mut subjects: Vec<String> = real.map(|(subject, _)| subject).collect();
         subjects.sort();
         Ok(subjects)
+    }
+    pub(crate) fn subjects_before(&mut self, event_id: &EventId, before: Timestamp) -> Result<u64> {
+        let id = self.organization_id.clone();
+        let values = [(&id).into(), event_id.into(), before.into()];
+        Ok(self.one(&COUNT_SUBJECTS_BEFORE, &values, Row::count)?.unwrap_or_default())
     }
     /// Adds to an event's counters when the transaction ends, or when somebody asks for them.
     pub(crate) fn add_counters(&mut self, event_id: &EventId, delta: &Occupancy, serial: u64) -> Result<()> {

@@ -54,6 +54,7 @@ const WIDE: &[&str] = &[
     "SUBJECTS",
     // From the index alone, when an event's times change.
     "SUBJECTS_OUTSIDE",
+    "COUNT_SUBJECTS_BEFORE",
     "SUBJECTS_INSIDE",
     "ALL_WAITING",
     "CLEAR_WAITING",

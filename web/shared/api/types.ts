@@ -80,6 +80,27 @@ export interface ArrivalView {
   device: string;
 }
 
+/** The figures of an event and what is to be done before its doors open: `GET /events/{id}/overview`. */
+export interface Overview {
+  /** Persons. */
+  expected: number;
+  admitted: number;
+  inside: number;
+  capacity: number | null;
+  guests: number;
+  gates: { id: string; name: string }[];
+  devices: number;
+  devices_needed: number;
+  /** Guests by where their newest pass is. */
+  passes: { sent: number; waiting: number; refused: number };
+  test_scans: number;
+  has_staff_pin: boolean;
+  open_incidents: number;
+  mail_problem: { since: string; reason: string } | null;
+  checklist: { key: ChecklistKey; state: "done" | "todo" | "warn" }[];
+}
+export type ChecklistKey = "event" | "gates" | "guests" | "phones" | "test_scan" | "staff_pin" | "open_doors";
+
 export interface GateView {
   id: string;
   name: string;

@@ -131,6 +131,7 @@ async fn event(app: &App, owner: &UserCaller) -> Result<EventRecord> {
         min_gap_seconds: None,
         staff_pin: Some(STAFF_PIN.into()),
         capacity: Some(24_000),
+        gates: Some(Vec::new()),
     };
     events::create(app, owner, new).await
 }

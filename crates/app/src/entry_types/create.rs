@@ -1,7 +1,8 @@
-//! A new entry type, last in the order.
+//! A new entry type, last in the order. An event's only gate goes on to admit every entry type.
 
 use admit_core::access::Action;
 use admit_core::ids::{EntryTypeId, EventId};
+use admit_core::rule::{Change, Effective, GateChange};
 use serde_json::json;
 
 use crate::audits::line;
@@ -9,8 +10,10 @@ use crate::caller::UserCaller;
 use crate::checks::Checks;
 use crate::error::{Error, Result};
 use crate::events;
-use crate::ports::{App, Scope, write};
-use crate::records::EntryTypeRecord;
+use crate::gates;
+use crate::ports::{App, Scope, Tx, write};
+use crate::records::*;
+use crate::rules::{all_subjects, announce, put};
 
 /// What is asked for.
 #[derive(Debug, Clone)]
@@ -21,37 +24,60 @@ pub struct NewEntryType {
     pub zone: String,
 }
 
-/// Makes an entry type. Fails with `entry_type_exists`.
+/// Makes an entry type. Fails with `entry_type_exists`. Where the event has one gate, and that gate admits every entry type so
+/// far, it admits the new one too: a guest whom the only gate refuses could never come in.
 pub async fn create(app: &App, caller: &UserCaller, event_id: EventId, new: NewEntryType) -> Result<EntryTypeRecord> {
     caller.must(Action::ManageEvents)?;
     let now = app.clock.now();
+    let draw = app.draw();
     let mut checks = Checks::default();
     let name = checks.name("name", &new.name);
     let zone = checks.zone("zone", &new.zone);
     checks.finish()?;
     let entry_type_id = EntryTypeId::new(app.draw().row_id(now)).map_err(|error| Error::Bug(error.to_string()))?;
     let by = caller.clone();
-    write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
-        events::require(tx, &event_id)?;
-        tx.stamp(&event_id)?;
-        let position = tx.entry_types(&event_id)?.last().map_or(0, |last| last.position + 1);
+    let id = event_id.clone();
+    let (made, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
+        let mut draw = draw.clone();
+        events::require(tx, &id)?;
+        let stamp = tx.stamp(&id)?;
+        let types = tx.entry_types(&id)?;
+        let position = types.last().map_or(0, |last| last.position + 1);
         let entry_type = EntryTypeRecord {
             entry_type_id: entry_type_id.clone(),
-            event_id: event_id.clone(),
+            event_id: id.clone(),
             name: name.clone(),
             zone: zone.clone(),
             position,
         };
         tx.insert_entry_type(&entry_type)?;
         let said = json!({ "name": name, "zone": zone });
-        tx.append_audit(line::of(
-            &by,
-            Some(&event_id),
-            "entry_type_created",
-            ("EntryType", entry_type_id.as_str()),
-            said,
-        ))?;
-        Ok(entry_type)
+        tx.append_audit(line::of(&by, Some(&id), "entry_type_created", ("EntryType", entry_type_id.as_str()), said))?;
+        let brought = match opened(tx, &id, &types, &zone)? {
+            Some(change) => {
+                let subjects = all_subjects(tx, &id)?;
+                let changes = vec![(Effective::At(stamp.effective_at), change)];
+                Some(put(tx, &id, stamp, changes, &subjects, now, &mut draw)?)
+            }
+            None => None,
+        };
+        Ok((entry_type, brought))
     })
-    .await
+    .await?;
+    if let Some(brought) = brought {
+        announce(app, &caller.organization_id, &event_id, &brought);
+    }
+    Ok(made)
+}
+
+/// The rule by which the event's only gate admits a new zone: where it admits those of every entry type so far.
+fn opened(tx: &mut dyn Tx, event_id: &EventId, types: &[EntryTypeRecord], zone: &String) -> Result<Option<Change>> {
+    let all = gates::all(tx, event_id)?;
+    let [only] = all.as_slice() else { return Ok(None) };
+    let zones = &only.rules.zones;
+    if zones.contains(zone) || types.iter().any(|one| !zones.contains(&one.zone)) {
+        return Ok(None);
+    }
+    let zones = zones.iter().chain([zone]).cloned().collect();
+    Ok(Some(Change::Gate(only.gate_id.clone(), GateChange::Zones(zones))))
 }

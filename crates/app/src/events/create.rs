@@ -1,10 +1,12 @@
-//! A new event, with its default entry type.
+//! A new event, with its default entry type and its first gates.
 
 use admit_core::access::Action;
 use admit_core::event::{EventRules, EventStatus, ReEntry};
-use admit_core::ids::{EntryTypeId, EventId};
-use admit_core::limits::MIN_GAP_SECONDS;
-use admit_core::rule::{Change, Effective, EventChange, Rule};
+use admit_core::fold::fold;
+use admit_core::gate::{Direction, EntryRule, GateRules};
+use admit_core::ids::{EntryTypeId, EventId, GateId};
+use admit_core::limits::{MIN_GAP_SECONDS, SET_ITEMS};
+use admit_core::rule::{Change, Effective, EventChange, GateChange, Rule};
 use admit_core::time::Timestamp;
 use serde_json::json;
 
@@ -18,6 +20,10 @@ use crate::records::*;
 
 /// The entry type that every event begins with.
 const FIRST_ENTRY_TYPE: (&str, &str) = ("General", "general");
+/// The gate that an event begins with, unless it is said which.
+const FIRST_GATE: &str = "Main entrance";
+/// Longest slug made of a gate's name, in characters: a longer one is cut.
+const SLUG_CHARS: usize = 60;
 
 /// What is asked for.
 #[derive(Debug, Clone)]
@@ -42,9 +48,12 @@ pub struct NewEvent {
     pub staff_pin: Option<String>,
     /// Persons expected at once.
     pub capacity: Option<u32>,
+    /// Names of its first gates; one called "Main entrance" where absent.
+    pub gates: Option<Vec<String>>,
 }
 
-/// Makes an event with the entry type "General"; its first values hold from the start.
+/// Makes an event with the entry type "General" and its first gates, through which people go in and out and every entry type
+/// passes; the first values of all of them hold from the start.
 pub async fn create(app: &App, caller: &UserCaller, new: NewEvent) -> Result<EventRecord> {
     caller.must(Action::ManageEvents)?;
     let now = app.clock.now();
@@ -52,6 +61,7 @@ pub async fn create(app: &App, caller: &UserCaller, new: NewEvent) -> Result<Eve
     // 1. Check.
     let event_id = EventId::new(draw.row_id(now)).map_err(|error| Error::Bug(error.to_string()))?;
     let event = checked(&new, event_id, now)?;
+    let gates = gates(new.gates.as_deref())?;
     let staff_pin = new.staff_pin.as_deref().map(|digits| staff_pin(digits, &mut draw));
     let entry_type = EntryTypeRecord {
         entry_type_id: EntryTypeId::new(draw.row_id(now)).map_err(|error| Error::Bug(error.to_string()))?,
@@ -69,23 +79,66 @@ pub async fn create(app: &App, caller: &UserCaller, new: NewEvent) -> Result<Eve
         min_gap_seconds: event.min_gap_seconds,
         staff_pin,
     };
-    // 2. Event, rules, entry type and line together.
+    // 2. Event, gates, rules, entry type and line together.
     let by = caller.clone();
     let made = event.clone();
     write(&*app.store, Scope::event(&caller.organization_id, &event.event_id), move |tx| {
         tx.insert_event(&made)?;
         let stamp = tx.stamp(&made.event_id)?;
-        let change = Change::Event(EventChange::First(first.clone()));
-        tx.insert_rules(
-            &made.event_id,
-            &[Rule { serial: stamp.serial, ordinal: 0, effective_at: Effective::Start, change }],
-        )?;
+        let mut changes = vec![Change::Event(EventChange::First(first.clone()))];
+        for (gate_id, rules) in &gates {
+            tx.insert_gate(&made.event_id, gate_id, now)?;
+            changes.push(Change::Gate(gate_id.clone(), GateChange::First(rules.clone())));
+        }
+        let first = |(ordinal, change)| Rule { serial: stamp.serial, ordinal, effective_at: Effective::Start, change };
+        tx.insert_rules(&made.event_id, &(0..).zip(changes).map(first).collect::<Vec<_>>())?;
         tx.insert_entry_type(&entry_type)?;
-        let said = json!({ "name": made.name, "status": made.status.as_str() });
+        let ids: Vec<&str> = gates.iter().map(|(gate_id, _)| gate_id.as_str()).collect();
+        let said = json!({ "name": made.name, "status": made.status.as_str(), "gates": ids });
         tx.append_audit(line::of(&by, Some(&made.event_id), "event_created", ("Event", made.event_id.as_str()), said))
     })
     .await?;
     Ok(event)
+}
+
+/// The first gates by their names, each with an id made of its name.
+fn gates(names: Option<&[String]>) -> Result<Vec<(GateId, GateRules)>> {
+    let standard = [FIRST_GATE.to_owned()];
+    let mut checks = Checks::default();
+    let names = names.unwrap_or(&standard);
+    if names.len() > SET_ITEMS {
+        checks.fail("gates", format!("must have at most {SET_ITEMS} items, not {}", names.len()));
+    }
+    let mut gates: Vec<(GateId, GateRules)> = Vec::new();
+    for (i, name) in names.iter().take(SET_ITEMS).enumerate() {
+        let path = format!("gates[{i}]");
+        let name = checks.name(&path, name);
+        let gate_id = GateId::new(slug(&name, i)).map_err(|error| Error::Bug(error.to_string()))?;
+        if gates.iter().any(|(other, _)| *other == gate_id) {
+            checks.fail(path, "is the name of another gate here: give each gate its own");
+        }
+        let rules = GateRules {
+            name,
+            zones: vec![FIRST_ENTRY_TYPE.1.to_owned()],
+            direction: Direction::Both,
+            capacity: None,
+            names_on_devices: true,
+            entry_rules: EntryRule::ALL.to_vec(),
+        };
+        gates.push((gate_id, rules));
+    }
+    checks.finish()?;
+    Ok(gates)
+}
+
+/// A gate's id: its normalized name in letters, digits and single dashes, or its place where no letter of the name is one.
+fn slug(name: &str, place: usize) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { ' ' };
+    let text: String = fold(name).chars().map(plain).collect();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let slug: String = words.join("-").chars().take(SLUG_CHARS).collect();
+    let slug = slug.trim_end_matches('-');
+    if slug.is_empty() { format!("gate-{}", place + 1) } else { slug.to_owned() }
 }
 
 fn checked(new: &NewEvent, event_id: EventId, now: Timestamp) -> Result<EventRecord> {
@@ -117,4 +170,28 @@ fn checked(new: &NewEvent, event_id: EventId, now: Timestamp) -> Result<EventRec
         capacity,
         created_at: now,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gates_id_is_made_of_its_name() {
+        for (name, id) in
+            [("Main entrance", "main-entrance"), (" Süd / Tor 2 ", "sud-tor-2"), ("北門", "gate-3"), ("a--b", "a-b")]
+        {
+            assert_eq!(slug(name, 2), id, "{name}");
+        }
+        assert_eq!(slug(&"x y".repeat(80), 0).len(), SLUG_CHARS);
+    }
+
+    #[test]
+    fn first_gates_are_told_apart() {
+        assert_eq!(gates(None).unwrap()[0].1.name, FIRST_GATE);
+        assert!(gates(Some(&[])).unwrap().is_empty());
+        let twice = ["North".to_owned(), "NORTH".to_owned(), String::new()];
+        let Err(Error::Invalid { errors, .. }) = gates(Some(&twice)) else { panic!("two names are wrong") };
+        assert_eq!(errors.iter().map(|error| error.path.as_str()).collect::<Vec<_>>(), ["gates[1]", "gates[2]"]);
+    }
 }

@@ -28,7 +28,7 @@ pub struct NewGate {
     pub direction: Option<Direction>,
     /// Persons its area holds.
     pub capacity: Option<u32>,
-    /// Off by default.
+    /// On by default: a newcomer's first scan shows a name.
     pub names_on_devices: Option<bool>,
     /// Both by default. They cannot be changed later.
     pub entry_rules: Option<Vec<EntryRule>>,
@@ -63,7 +63,7 @@ pub async fn create(app: &App, caller: &UserCaller, event_id: EventId, new: NewG
             },
             direction: new.direction.unwrap_or(Direction::In),
             capacity,
-            names_on_devices: new.names_on_devices.unwrap_or(false),
+            names_on_devices: new.names_on_devices.unwrap_or(true),
             entry_rules: entry_rules.clone(),
         };
         // 2. Gate, rule, the scans that waited for it, line.

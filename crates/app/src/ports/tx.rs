@@ -209,6 +209,8 @@ pub trait TxScans {
         to: Timestamp,
         inside: bool,
     ) -> Result<Vec<String>>;
+    /// How many subjects (tickets and unknown codes) have a scan whose canonical time lies before a moment.
+    fn count_subjects_before(&mut self, event_id: &EventId, before: Timestamp) -> Result<u64>;
     /// Subjects with scans of one device.
     fn subjects_of_device(&mut self, event_id: &EventId, device_id: &DeviceId) -> Result<Vec<String>>;
     /// Stores reviews.

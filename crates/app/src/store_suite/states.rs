@@ -220,6 +220,10 @@ pub async fn subjects_are_found_by_time(store: TestStore) {
         let found = look(&store, move |tx| tx.subjects_by_time(&id("e"), at(from), at(to), inside)).await;
         assert_eq!(found, subjects, "{from}..{to} {inside}");
     }
+    for (before, count) in [(1, 0), (2, 1), (MINUTE * 9, 1), (MINUTE * 9 + 1, 2), (i64::MAX, 2)] {
+        let found = look(&store, move |tx| tx.count_subjects_before(&id("e"), at(before))).await;
+        assert_eq!(found, count, "before {before}: a state without scans is none");
+    }
 }
 
 async fn changed(store: &TestStore, after: (u64, Option<&str>), rules_after: u64, limit: usize) -> Vec<(String, u64)> {

@@ -26,7 +26,7 @@ fn a_gate_is_plain_and_its_id_is_taken_once() {
     assert_eq!((made.rules.name.as_str(), made.rules.direction), ("north", Direction::In));
     assert_eq!(made.rules.zones, ["general"], "the zones of the event's entry types");
     assert_eq!(made.rules.entry_rules, [EntryRule::CheckTicketValid, EntryRule::CheckNotDuplicate]);
-    assert!(!made.rules.names_on_devices);
+    assert!(made.rules.names_on_devices, "on for new gates");
     assert_eq!(code(create(plain.clone())), "gate_exists");
     assert_eq!(wrong_field(create(gates::NewGate { gate_id: gate("North!"), ..plain })), "id");
     let listed = now(gates::list(&world.app, &world.owner, world.event.clone())).unwrap();

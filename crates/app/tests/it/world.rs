@@ -128,6 +128,7 @@ pub fn new_event(name: &str) -> NewEvent {
         min_gap_seconds: None,
         staff_pin: None,
         capacity: None,
+        gates: Some(Vec::new()),
     }
 }
 

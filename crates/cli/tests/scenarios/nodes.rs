@@ -195,6 +195,7 @@ async fn furnish(database: &str, codes: &[String]) -> (String, EventId) {
         min_gap_seconds: None,
         staff_pin: None,
         capacity: None,
+        gates: Some(Vec::new()),
     };
     let event_id = events::create(&state.app, &owner, new).await.unwrap().event_id;
     let gate = NewGate {

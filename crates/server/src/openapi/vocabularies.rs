@@ -38,6 +38,8 @@ const MEMBERS: &[(&str, &str, &[&str])] = &[
     ("TicketPatchRequest", "effective", &["now", "start"]),
     ("StandingGuestView", "status", &["pending", "checked_in", "no_show"]),
     ("StandingGuestView", "ticket_status", TicketStatus::WORDS),
+    ("ChecklistItemView", "key", &["event", "gates", "guests", "phones", "test_scan", "staff_pin", "open_doors"]),
+    ("ChecklistItemView", "state", &["done", "todo", "warn"]),
     ("MemberView", "role", Role::WORDS),
     ("MemberRequest", "role", Role::WORDS),
     ("RoleRequest", "role", Role::WORDS),

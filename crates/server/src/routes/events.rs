@@ -95,6 +95,8 @@ struct EventRequest {
     staff_pin: Option<String>,
     /// Persons expected at once.
     capacity: Option<u32>,
+    /// Names of its first gates; `["Main entrance"]` where absent, `[]` for none. Every entry type passes them, in and out.
+    gates: Option<Vec<String>>,
 }
 
 /// What to change; absent fields stay.
@@ -138,7 +140,7 @@ async fn list(
     Ok(Json(List::of(listed, EventView::from)))
 }
 
-/// Makes an event, with the entry type "General".
+/// Makes an event, with the entry type "General" and its first gates.
 #[utoipa::path(post, path = "/api/events", tag = "organisers", request_body = EventRequest,
     extensions(("x-actions" = json!(["manage_events"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 201, description = "Made", body = EventView),
@@ -160,6 +162,7 @@ async fn create(
         min_gap_seconds: request.min_gap_seconds,
         staff_pin: request.staff_pin,
         capacity: request.capacity,
+        gates: request.gates,
     };
     let made = events::create(&state.app, &caller, new).await?;
     Ok((StatusCode::CREATED, Json(made.into())))

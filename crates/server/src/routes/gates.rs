@@ -72,6 +72,7 @@ struct GateRequest {
     #[schema(value_type = Option<String>)]
     direction: Option<Direction>,
     capacity: Option<u32>,
+    /// On where absent.
     names_on_devices: Option<bool>,
     /// Both where absent; cannot be changed later.
     #[schema(value_type = Option<Vec<String>>)]

@@ -2,6 +2,7 @@
 
 mod session;
 mod setup;
+mod overview;
 mod tickets;
 mod guests;
 mod import;

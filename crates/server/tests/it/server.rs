@@ -127,6 +127,7 @@ async fn org(state: &AppState, name: &str) -> Org {
         min_gap_seconds: None,
         staff_pin: Some("2468".into()),
         capacity: None,
+        gates: Some(Vec::new()),
     };
     let event = events::create(&state.app, &owner, new).await.unwrap();
     for slug in ["main", "north"] {

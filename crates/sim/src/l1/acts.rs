@@ -55,6 +55,7 @@ impl L1 {
             min_gap_seconds: Some(config.gap_seconds),
             staff_pin: None,
             capacity: None,
+            gates: Some(Vec::new()),
         };
         let event_id = now(events::create(&self.app, &caller, new))?.event_id;
         self.set_pin(&caller, &event_id)?;
@@ -65,7 +66,7 @@ impl L1 {
                 zones: Some(vec!["general".into()]),
                 direction: Some(direction),
                 capacity: config.capacity,
-                names_on_devices: None,
+                names_on_devices: Some(false),
                 entry_rules: None,
             };
             now(gates::create(&self.app, &caller, event_id.clone(), new))?;

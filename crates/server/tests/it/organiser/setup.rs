@@ -34,6 +34,45 @@ async fn an_event_is_made_shown_changed_and_listed() {
     assert_eq!((&second["items"][0]["name"], &second["next_cursor"]), (&json!("Festival"), &Value::Null));
 }
 
+/// An event is ready for guests when it is made: one gate, which every entry type passes, also types made later.
+#[tokio::test]
+async fn a_new_event_has_a_gate_that_everybody_passes() {
+    let server = TestServer::start().await;
+    let new = |gates: Value| {
+        let mut body = json!({ "name": "X", "starts_at": "2026-06-07T18:00:00Z", "ends_at": "2026-06-08T04:00:00Z" });
+        if !gates.is_null() {
+            body["gates"] = gates;
+        }
+        body
+    };
+    let made = post(&server, "/api/events", new(Value::Null), 201).await;
+    let path = format!("/api/events/{}", made["id"].as_str().unwrap());
+    let gates = get(&server, &format!("{path}/gates")).await;
+    let expected = json!([{
+        "id": "main-entrance", "name": "Main entrance", "zones": ["general"], "direction": "both", "capacity": null,
+        "names_on_devices": true, "entry_rules": ["check_ticket_valid", "check_not_duplicate"],
+    }]);
+    assert_eq!(gates["items"], expected);
+    let vip = json!({ "name": "VIP", "zone": "vip" });
+    post(&server, &format!("{path}/entry-types"), vip.clone(), 201).await;
+    let zones = get(&server, &format!("{path}/gates")).await["items"][0]["zones"].clone();
+    assert_eq!(zones, json!(["general", "vip"]), "the only gate admits every entry type");
+    post(&server, &format!("{path}/gates"), json!({ "id": "side", "zones": ["general"] }), 201).await;
+    post(&server, &format!("{path}/entry-types"), json!({ "name": "Crew", "zone": "crew" }), 201).await;
+    let gates = get(&server, &format!("{path}/gates")).await;
+    assert_eq!(gates["items"][0]["zones"], json!(["general", "vip"]), "of two gates somebody says which");
+
+    let none = post(&server, "/api/events", new(json!([])), 201).await;
+    let gates = get(&server, &format!("/api/events/{}/gates", none["id"].as_str().unwrap())).await;
+    assert_eq!(gates["items"], json!([]));
+    let two = post(&server, "/api/events", new(json!(["North", "South door"])), 201).await;
+    let gates = get(&server, &format!("/api/events/{}/gates", two["id"].as_str().unwrap())).await;
+    let ids: Vec<&Value> = gates["items"].as_array().unwrap().iter().map(|gate| &gate["id"]).collect();
+    assert_eq!(ids, ["north", "south-door"]);
+    let twice = as_owner(&server, &server.home, Method::POST, "/api/events").json(&new(json!(["A", "a"]))).send();
+    assert_eq!(problem(twice.await.unwrap(), 400, "invalid_request").await["errors"][0]["path"], "gates[1]");
+}
+
 #[tokio::test]
 async fn a_wrong_field_is_named() {
     let server = TestServer::start().await;

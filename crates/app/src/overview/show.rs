@@ -1,0 +1,99 @@
+//! The first page of an event: its figures and its checklist, from one snapshot.
+
+use admit_core::access::Action;
+use admit_core::event::EventStatus;
+use admit_core::ids::EventId;
+use admit_core::time::Timestamp;
+
+use super::checklist::{Known, State, Step, checklist, devices_needed};
+use crate::caller::UserCaller;
+use crate::error::Result;
+use crate::events;
+use crate::gates::{self, Gate};
+use crate::ports::{App, GuestFilter, read};
+use crate::records::*;
+
+/// The figures of an event.
+#[derive(Debug, Clone)]
+pub struct Overview {
+    /// The event.
+    pub event: EventRecord,
+    /// Persons that the tickets admit.
+    pub expected: u64,
+    /// Persons let in, those beyond their tickets' limits included.
+    pub admitted: u64,
+    /// Persons inside now, those beyond their tickets' limits included.
+    pub inside: u64,
+    /// Guests.
+    pub guests: u64,
+    /// Gates, in order of id.
+    pub gates: Vec<Gate>,
+    /// Devices that are paired to the event and not revoked.
+    pub devices: u64,
+    /// Devices that it needs.
+    pub devices_needed: u64,
+    /// Guests whose newest pass was mailed.
+    pub passes_sent: u64,
+    /// Guests whose newest pass is on its way.
+    pub passes_waiting: u64,
+    /// Guests whose newest pass was given up.
+    pub passes_refused: u64,
+    /// Codes that were scanned before the event's start, or while it is a draft.
+    pub test_scans: u64,
+    /// Open incidents of the review queue.
+    pub open_incidents: u64,
+    /// What is to be done before the doors open.
+    pub checklist: [(Step, State); 7],
+}
+
+/// One consistent snapshot. It counts; nothing personal is in it.
+pub async fn show(app: &App, caller: &UserCaller, event_id: EventId) -> Result<Overview> {
+    caller.must(Action::ReadEvents)?;
+    let now = app.clock.now();
+    read(&*app.store, &caller.organization_id, move |tx| {
+        // 1. What is stored.
+        let event = events::require(tx, &event_id)?;
+        let gates = gates::all(tx, &event_id)?;
+        let (tickets, expected) = tx.count_tickets(&event_id)?;
+        let counts = tx.count_guests(&event_id, &GuestFilter::default())?;
+        let occupancy = tx.occupancy(&event_id)?;
+        let here = |one: &DeviceRecord| one.event_id == event_id && one.state != DeviceState::Revoked;
+        let devices = tx.devices(&event_id)?.iter().filter(|one| here(one)).count() as u64;
+        let before = if event.status == EventStatus::Draft { Timestamp::clamped(i64::MAX) } else { event.starts_at };
+        let test_scans = tx.count_subjects_before(&event_id, before)?;
+        let open = tx.count_open_incidents(&event_id)?;
+        // 2. What follows from it.
+        let sum = |count: fn(&GuestCount) -> u64| counts.iter().map(count).sum::<u64>();
+        let admitted = u64::try_from(occupancy.entered.saturating_add(occupancy.over)).unwrap_or(0);
+        let known = Known {
+            status: event.status,
+            starts_at: event.starts_at,
+            ends_at: event.ends_at,
+            has_staff_pin: event.has_pin,
+            gates: gates.len() as u64,
+            tickets,
+            expected,
+            admitted,
+            devices,
+            test_scans,
+            now,
+        };
+        Ok(Overview {
+            expected,
+            admitted,
+            inside: u64::try_from(occupancy.inside.saturating_add(occupancy.inside_over)).unwrap_or(0),
+            guests: sum(|one| one.guests),
+            devices,
+            devices_needed: devices_needed(expected, known.gates),
+            passes_sent: sum(|one| one.mail_sent),
+            passes_waiting: sum(|one| one.mail_waiting),
+            passes_refused: sum(|one| one.mail_refused),
+            test_scans,
+            open_incidents: open.iter().filter(|(kind, _)| kind.queued()).map(|(_, count)| count).sum(),
+            checklist: checklist(&known),
+            event,
+            gates,
+        })
+    })
+    .await
+}

@@ -1,0 +1,127 @@
+//! `/api/events/{id}/overview`: the figures of an event and what is still to be done.
+
+use admit_app::overview::{self, Overview};
+use admit_core::ids::EventId;
+use admit_core::time::Timestamp;
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::auth::user::User;
+use crate::body::Path;
+use crate::error::Result;
+use crate::openapi::ProblemDoc;
+use crate::state::AppState;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(show))
+}
+
+/// The figures of an event, and what is to be done before its doors open.
+#[derive(Serialize, ToSchema)]
+struct OverviewView {
+    /// Persons that the tickets admit.
+    expected: u64,
+    /// Persons let in, those beyond their tickets' limits included.
+    admitted: u64,
+    /// Persons inside now, those beyond their tickets' limits included.
+    inside: u64,
+    /// Persons that fit in at once, where the event says so.
+    capacity: Option<u32>,
+    guests: u64,
+    gates: Vec<GateNameView>,
+    /// Devices that are paired to the event and not revoked.
+    devices: u64,
+    /// Devices it needs: one for each 500 expected persons, and at least one for each gate.
+    devices_needed: u64,
+    passes: PassCountsView,
+    /// Codes that were scanned before the event's start, or while it is a draft.
+    test_scans: u64,
+    has_staff_pin: bool,
+    /// Open incidents of the review queue.
+    open_incidents: u64,
+    /// Why no mail goes out just now; null where mail goes out, or where nothing is known of it.
+    mail_problem: Option<MailProblemView>,
+    /// The steps, in the order in which they are done.
+    checklist: Vec<ChecklistItemView>,
+}
+
+/// A gate by its name.
+#[derive(Serialize, ToSchema)]
+struct GateNameView {
+    id: String,
+    name: String,
+}
+
+/// Guests by where their newest pass is.
+#[derive(Serialize, ToSchema)]
+struct PassCountsView {
+    /// Mailed.
+    sent: u64,
+    /// On its way, or to be tried again.
+    waiting: u64,
+    /// Given up.
+    refused: u64,
+}
+
+/// Why no mail goes out.
+#[derive(Serialize, ToSchema)]
+struct MailProblemView {
+    #[schema(value_type = String, format = DateTime)]
+    since: Timestamp,
+    /// In plain words.
+    reason: String,
+}
+
+/// A step of the checklist.
+#[derive(Serialize, ToSchema)]
+struct ChecklistItemView {
+    /// `event`, `gates`, `guests`, `phones`, `test_scan`, `staff_pin` or `open_doors`.
+    key: &'static str,
+    /// `done`, `todo`, or `warn`: done in part, or late.
+    state: &'static str,
+}
+
+impl From<Overview> for OverviewView {
+    fn from(one: Overview) -> Self {
+        let gates =
+            one.gates.into_iter().map(|gate| GateNameView { id: gate.gate_id.to_string(), name: gate.rules.name });
+        let steps = one.checklist.into_iter();
+        Self {
+            expected: one.expected,
+            admitted: one.admitted,
+            inside: one.inside,
+            capacity: one.event.capacity,
+            guests: one.guests,
+            gates: gates.collect(),
+            devices: one.devices,
+            devices_needed: one.devices_needed,
+            passes: PassCountsView { sent: one.passes_sent, waiting: one.passes_waiting, refused: one.passes_refused },
+            test_scans: one.test_scans,
+            has_staff_pin: one.event.has_pin,
+            open_incidents: one.open_incidents,
+            mail_problem: None,
+            checklist: steps
+                .map(|(step, state)| ChecklistItemView { key: step.as_str(), state: state.as_str() })
+                .collect(),
+        }
+    }
+}
+
+/// The figures of an event and its checklist, from one snapshot. It counts; nothing personal is in it.
+#[utoipa::path(get, path = "/api/events/{id}/overview", tag = "organisers", params(("id" = String, Path, description = "Event")),
+    extensions(("x-actions" = json!(["read_events"]))), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "Now", body = OverviewView),
+    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn show(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(event_id): Path<EventId>,
+) -> Result<Json<OverviewView>> {
+    Ok(Json(overview::show(&state.app, &caller, event_id).await?.into()))
+}
