@@ -36,36 +36,6 @@ export interface EventInList extends EventView {
   open_incidents?: number;
 }
 
-/** What is to be done before doors open; the server decides each state. */
-export interface ChecklistRow {
-  key: "event" | "gates" | "guests" | "phones" | "test_scan" | "staff_pin" | "open_doors";
-  state: "done" | "todo" | "warn";
-}
-/** Why no mail goes out, of whichever guest. */
-export interface MailProblem {
-  since: string;
-  reason: string;
-}
-export interface Overview {
-  /** Persons. */
-  expected: number;
-  admitted: number;
-  inside: number;
-  capacity: number | null;
-  guests: number;
-  gates: { id: string; name: string }[];
-  /** Paired and not revoked. */
-  devices: number;
-  devices_needed: number;
-  passes: { sent: number; waiting: number; refused: number };
-  /** Scans at gates before doors. */
-  test_scans: number;
-  has_staff_pin: boolean;
-  open_incidents: number;
-  mail_problem: MailProblem | null;
-  checklist: ChecklistRow[];
-}
-
 /** Somebody at a gate. */
 export interface ArrivalView {
   at: string;
