@@ -4,7 +4,6 @@
  */
 import { api } from "../../../shared/api/client";
 import type { ArrivalView, DeviceView, IncidentView, Listed, Occupancy, Statistics } from "../../../shared/api/types";
-import { words } from "../../../shared/words/organiser";
 import { allOf } from "./whole-list";
 import { gravestFirst } from "./review";
 import { loadSession, session } from "./session.svelte";
@@ -220,11 +219,6 @@ export class Live {
       this.moreIncidents = open.more;
       this.incidentsKnown = true;
     }
-  }
-
-  /** How many wait, in digits. */
-  get toReview(): string {
-    return `${words.counting.number(this.incidents.length)}${this.moreIncidents ? "+" : ""}`;
   }
 
   /** Everything anew, right after an act of this page, so that its effect shows at once. */

@@ -94,7 +94,7 @@ export const review = {
   by: (device: string, persons: number) => (persons > 1 ? `${device} · ${personsOf(persons)}` : device),
   timelineOf: (title: string) => `The scans of: ${title}`,
   explain: {
-    twiceOffline: "Two doors admitted the ticket while one of them had no network. The earlier entry is counted; the later one waits for you.",
+    twiceOffline: "The ticket was admitted twice while a phone had no network. The earlier entry is counted; the later one waits for you.",
     twice: "The ticket was admitted twice. The earlier entry is counted; the later one waits for you.",
     uncertain: "The two times are so close together that the order is not certain.",
     mistake: "The scan counts nothing until you decide.",
