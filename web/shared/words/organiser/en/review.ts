@@ -84,7 +84,6 @@ export const review = {
 
   /** The picture and the sentence under it. */
   offlineUntil: (at: string) => `offline until ${at}`,
-  online: "online",
   couldNotKnow: "could not know of the other",
   counted: "counted",
   waits: "waits for you",
