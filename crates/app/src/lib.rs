@@ -38,6 +38,7 @@ pub mod devices;
 pub mod manifests;
 pub mod changes;
 pub mod incidents;
+pub mod arrivals;
 pub mod occupancy;
 pub mod overview;
 pub mod demo;

@@ -68,6 +68,7 @@ fn organisers() -> OpenApiRouter<AppState> {
         .merge(routes::device_rights::routes())
         .merge(routes::pairing_requests::routes())
         .merge(routes::incidents::routes())
+        .merge(routes::arrivals::routes())
         .merge(routes::overview::routes())
         .merge(routes::occupancy::routes())
         .merge(routes::statistics::routes())

@@ -23,6 +23,7 @@ pub mod devices;
 pub mod device_rights;
 pub mod pairing_requests;
 pub mod incidents;
+pub mod arrivals;
 pub mod overview;
 pub mod occupancy;
 pub mod statistics;

@@ -321,6 +321,21 @@ export interface Occupancy {
   gates: GateOccupancy[];
 }
 
+/** Somebody at a door: `GET /events/{id}/arrivals`, and the stream's `arrivals`. */
+export interface ArrivalView {
+  at: string;
+  gate_id: string;
+  gate: string;
+  guest_id: string | null;
+  name: string | null;
+  entry_type: string | null;
+  persons: number;
+  kind: "entry" | "exit" | "refused";
+  /** Why the server refuses the scan; `null` where it agrees that the door opened. */
+  reason: string | null;
+  device: string;
+}
+
 export interface MinuteRow {
   at: string;
   gate_id: string;
@@ -351,6 +366,9 @@ export interface IncidentView {
   status: "open" | "resolved" | "cleared";
   ticket_id: string | null;
   barcode_hash: string | null;
+  /** Who holds the ticket, and its entry type by name. */
+  guest: { id: string; name: string; party_size: number } | null;
+  entry_type: string | null;
   subject: string;
   /** Whose ticket it is, where a guest holds it. */
   guest?: { id: string; name: string; party_size: number } | null;
@@ -365,15 +383,17 @@ export interface IncidentView {
   updated_at: string;
 }
 
+/** The review queue in numbers: `GET /events/{id}/incidents/counts`. */
 export interface IncidentCounts {
   open: number;
   decided: number;
+  /** Kinds without any are left out. */
   kinds: { kind: string; open: number }[];
 }
-/** What came of deciding many at once. */
-export interface Resolved {
-  resolved: number;
-  refused: { id: string; reason: string }[];
+/** `POST /events/{id}/incidents/resolve` `{ids, decision, note?}`: one answer to up to 500 incidents. */
+export interface ResolvedMany {
+  resolved: string[];
+  refused: { id: string; reason: "not_found" | "incident_cleared" | "no_scans" }[];
 }
 
 /** A scan as its device wrote it. */

@@ -279,6 +279,8 @@ pub trait TxIncidents {
     fn incidents(&mut self, event_id: &EventId, filter: IncidentFilter, page: &Page) -> Result<Listed<IncidentRecord>>;
     /// Every incident of an event: for `rebuild --check`.
     fn all_incidents(&mut self, event_id: &EventId) -> Result<Vec<IncidentRecord>>;
+    /// Of the review queue's kinds, those that a person answered and that are not open again.
+    fn count_decided_incidents(&mut self, event_id: &EventId) -> Result<u64>;
     /// Open ones by kind.
     fn count_open_incidents(&mut self, event_id: &EventId) -> Result<Vec<(admit_core::incident::IncidentKind, u64)>>;
 }

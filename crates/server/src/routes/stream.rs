@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use admit_app::arrivals::newest;
 use admit_app::error::{Error, Result as AppResult};
 use admit_app::ports::{Hint, Topic, Tx, read};
 use admit_app::records::DeviceState;
@@ -23,6 +24,7 @@ use serde_json::{Map, Value, json};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::arrivals::ArrivalView;
 use crate::auth::user::User;
 use crate::auth::{device, token};
 use crate::body::Path;
@@ -37,7 +39,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(stream))
 }
 
-/// Live: whole snapshots of `occupancy`, `incidents` and `devices`, and a `batch` message for every upload.
+/// Live: whole snapshots of `occupancy`, `incidents`, `devices` and `arrivals` (the newest 20), and a `batch` message for every upload.
 ///
 /// Server-sent events. An event's id is `epoch.serial`: the place up to which every upload was told. After a reconnect
 /// with `Last-Event-ID` the `batch` messages since then come first, then all snapshots anew; after a change of the
@@ -150,6 +152,7 @@ enum Part {
     Occupancy,
     Incidents,
     Devices,
+    Arrivals,
 }
 
 /// Counts an open stream for as long as it lives.
@@ -238,6 +241,7 @@ impl Live {
             let (event, data) = match part {
                 Part::Incidents => ("incidents", incidents(tx, &event_id, now)?),
                 Part::Devices => ("devices", devices(tx, &event_id, now)?),
+                Part::Arrivals => ("arrivals", arrivals(tx, &event_id, now)?),
                 Part::Occupancy | Part::Batches => {
                     let topic = format!("occupancy:{organization_id}:{event_id}");
                     ("occupancy", occupancy(tx, &event_id, topic, moved.unwrap_or_default(), now)?)
@@ -268,7 +272,9 @@ impl Source for Live {
         match self.viewer {
             Viewer::Device(_) => vec![Part::Batches],
             Viewer::Person { scans: false } => vec![Part::Occupancy],
-            Viewer::Person { scans: true } => vec![Part::Batches, Part::Occupancy, Part::Incidents, Part::Devices],
+            Viewer::Person { scans: true } => {
+                vec![Part::Batches, Part::Occupancy, Part::Incidents, Part::Devices, Part::Arrivals]
+            }
         }
     }
 
@@ -285,7 +291,7 @@ impl Source for Live {
             }
             (Topic::Occupancy(text), Viewer::Person { .. }) => {
                 self.add_up(text);
-                (vec![Part::Occupancy], None)
+                (vec![Part::Occupancy, Part::Arrivals], None)
             }
             (Topic::Incidents, _) => (vec![Part::Incidents], None),
             (Topic::Devices, _) => (vec![Part::Devices], None),
@@ -374,6 +380,11 @@ fn incidents(tx: &mut dyn Tx, event_id: &EventId, now: String) -> AppResult<Valu
     Ok(
         json!({ "topic": "incidents", "timestamp": now, "open": by_kind.values().sum::<u64>(), "open_by_kind": by_kind }),
     )
+}
+
+fn arrivals(tx: &mut dyn Tx, event_id: &EventId, now: String) -> AppResult<Value> {
+    let items = newest(tx, event_id, super::arrivals::DEFAULT)?.into_iter().map(ArrivalView::from);
+    Ok(json!({ "topic": "arrivals", "timestamp": now, "items": items.collect::<Vec<_>>() }))
 }
 
 fn devices(tx: &mut dyn Tx, event_id: &EventId, now: String) -> AppResult<Value> {

@@ -7,6 +7,7 @@ mod tickets;
 mod guests;
 mod import;
 mod live;
+mod review;
 mod isolation;
 mod document;
 

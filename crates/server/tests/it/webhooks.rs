@@ -68,7 +68,7 @@ fn change(kind: &str, record: &Value, sequence: u64) -> Value {
 
 /// Name, e-mail, party size and external id of every guest, newest first.
 async fn guests(server: &TestServer) -> Vec<(String, Option<String>, u64, String)> {
-    let listed = get(server, "/api/events/{event}/guests").await;
+    let listed = get(server, "/api/events/{event}/guests?sort=added").await;
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let one = |guest: &Value| {
         let size = guest["party_size"].as_u64().unwrap();
@@ -366,7 +366,7 @@ async fn a_guest_without_a_name_is_called_by_their_present_address() {
     let phoned = nameless(json!("new@example.org"), json!("555 100"), json!(""));
     assert_eq!(endpoint.take(&server, "m3", update(&new, &phoned, 3)).await, "updated");
     assert_eq!(of().await, "new@example.org", "nothing of it changed");
-    let id = get(&server, "/api/events/{event}/guests").await["items"][0]["id"].as_str().unwrap().to_owned();
+    let id = get(&server, "/api/events/{event}/guests?sort=added").await["items"][0]["id"].as_str().unwrap().to_owned();
     let named = as_owner(&server, &server.home, Method::PATCH, &format!("/api/guests/{id}"));
     read(named.json(&json!({ "name": "Ana" })).send().await.unwrap(), 200).await;
     endpoint

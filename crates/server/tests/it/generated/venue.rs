@@ -186,6 +186,8 @@ impl Venue {
             "guest_list_id" => of.guest_list.clone(),
             "promoter_id" => of.member.clone(),
             "organization_id" => of.organization.clone(),
+            // Of one answer to many incidents.
+            "ids" => of.incident.clone(),
             "ticket_id" => of.ticket.clone(),
             "guest_id" => of.guest.clone(),
             "device_id" | "target_device" => of.phone.device_id().to_string(),

@@ -53,6 +53,41 @@ async fn occupancy_statistics_and_devices_follow_the_scans() {
     assert_eq!(came["items"].as_array().unwrap().len(), 2);
 }
 
+/// Who came is told by name, the newest first by the scans' own times, whenever they came in.
+#[tokio::test]
+async fn arrivals_are_told_by_name() {
+    let server = TestServer::start().await;
+    let ana = json!({ "name": "Ana", "party_size": 3 });
+    let ana = post(&server, "/api/events/{event}/guests", ana, 201).await;
+    let code = ana["ticket"]["barcode"].as_str().unwrap();
+    let now = server.state.app.clock.now();
+    let mut phone = Phone::pair(&server, &server.home, "a").await;
+    let mut late = Phone::pair(&server, &server.home, "b").await;
+    let again = phone.scan(code, Outcome::Duplicate, now.plus_ms(-10_000));
+    let unknown = phone.scan("NOBODY", Outcome::Invalid, now.plus_ms(-20_000));
+    let came = phone.scan(code, Outcome::Valid, now.plus_ms(-30_000));
+    let batch = phone.batch(vec![came, unknown, again]);
+    assert_eq!(phone.sync(&server, &batch).await.status(), 200);
+    let early = late.scan(&server.home.barcodes[0], Outcome::Valid, now.plus_ms(-60_000));
+    let batch = late.batch(vec![early]);
+    assert_eq!(late.sync(&server, &batch).await.status(), 200);
+    let arrivals = get(&server, "/api/events/{event}/arrivals").await;
+    let told: Vec<_> = arrivals["items"].as_array().unwrap().iter().map(|one| (&one["kind"], &one["name"])).collect();
+    let (name, none) = (json!("Ana"), json!(null));
+    let (entry, refused) = (json!("entry"), json!("refused"));
+    assert_eq!(told, [(&refused, &name), (&refused, &none), (&entry, &name), (&entry, &none)]);
+    let first = &arrivals["items"][2];
+    assert_eq!((&first["guest_id"], &first["entry_type"]), (&ana["id"], &json!("General")));
+    assert_eq!((&first["gate"], &first["gate_id"], &first["persons"]), (&json!("main"), &json!("main"), &json!(1)));
+    assert_eq!((&first["device"], &first["reason"], &first["at"]), (&json!("a"), &none, &json!(now.plus_ms(-30_000))));
+    assert_eq!(arrivals["items"][1]["reason"], "unknown_code");
+    assert_eq!((&arrivals["items"][1]["entry_type"], &arrivals["items"][3]["entry_type"]), (&none, &json!("General")));
+    let two = get(&server, "/api/events/{event}/arrivals?limit=2").await;
+    assert_eq!(two["items"].as_array().unwrap().as_slice(), &arrivals["items"].as_array().unwrap()[..2]);
+    let most = as_owner(&server, &server.home, Method::GET, "/api/events/{event}/arrivals?limit=101").send();
+    assert_eq!(problem(most.await.unwrap(), 400, "invalid_request").await["errors"][0]["path"], "limit");
+}
+
 #[tokio::test]
 async fn an_incident_is_looked_at_and_resolved() {
     let server = TestServer::start().await;

@@ -20,6 +20,7 @@ export const review = {
   clear: "Clear selection",
   bulkDone: (value: number) => `${casesOf(value)} decided.`,
   bulkRefused: (value: number, reason: string) => `${casesOf(value)} could not be decided: ${reason}`,
+  bulkWhy: { not_found: "they are gone.", incident_cleared: "their cause is gone by itself.", no_scans: "they have no scan to decide about." },
   count: "Count it",
   countBoth: "Count both",
   exclude: "Don't count",
