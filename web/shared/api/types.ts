@@ -36,20 +36,6 @@ export interface EventInList extends EventView {
   open_incidents?: number;
 }
 
-/** Somebody at a gate. */
-export interface ArrivalView {
-  at: string;
-  gate_id: string;
-  gate: string;
-  guest_id: string | null;
-  name: string | null;
-  entry_type: string | null;
-  persons: number;
-  kind: "entry" | "exit" | "refused";
-  reason: string | null;
-  device: string;
-}
-
 /** The figures of an event and what is to be done before its doors open: `GET /events/{id}/overview`. */
 export interface Overview {
   /** Persons. */
@@ -370,9 +356,6 @@ export interface IncidentView {
   guest: { id: string; name: string; party_size: number } | null;
   entry_type: string | null;
   subject: string;
-  /** Whose ticket it is, where a guest holds it. */
-  guest?: { id: string; name: string; party_size: number } | null;
-  entry_type?: string | null;
   order_uncertain: boolean;
   scans: IncidentScan[];
   /** The last answer; `restore` where the one before was taken back. */

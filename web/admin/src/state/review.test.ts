@@ -11,7 +11,7 @@ const fact = (more: Partial<ScanView> = {}): ScanView => ({
   signature: "verified", received_at: "2026-11-22T18:12:06Z", operator: null, ...more,
 });
 const incident = (more: Partial<IncidentView>): IncidentView => ({
-  id: "i", kind: "unverified_scan", severity: "high", status: "open", ticket_id: null, barcode_hash: null, subject: "", order_uncertain: false,
+  id: "i", kind: "unverified_scan", severity: "high", status: "open", ticket_id: null, barcode_hash: null, guest: null, entry_type: null, subject: "", order_uncertain: false,
   scans: [], resolution: null, decided: [], opened_at: "", updated_at: "", ...more,
 });
 const GATES: Record<string, string> = { main: "Main entrance", north: "North gate" };

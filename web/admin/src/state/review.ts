@@ -66,7 +66,7 @@ function letIn(incident: IncidentView, gate: string, name: string): string {
     case "ticket_already_used":
       return titles.letInUsed(gate, name);
     case "wrong_gate":
-      return titles.letInWrongGate(gate, name, incident.entry_type ?? null);
+      return titles.letInWrongGate(gate, name, incident.entry_type);
     case "expired":
     case "not_yet_valid":
       return titles.letInTime(gate, name);

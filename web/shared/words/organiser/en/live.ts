@@ -48,6 +48,11 @@ export const live = {
   arrivalUnknown: "Unknown ticket",
   refusedAt: "Refused",
   leftAt: "Left",
+  reasons: {
+    unknown_code: "not a ticket of this event", ticket_voided: "voided ticket", ticket_refunded: "refunded ticket", ticket_already_used: "used ticket",
+    wrong_gate: "wrong gate", already_scanned: "already in", too_soon: "too soon after the last entry", expired: "too late", not_yet_valid: "too early",
+    exit_only_gate: "way out only",
+  } as Record<string, string>,
   devices: "Phones",
   allDevices: "All devices",
   devicesNone: "No phone is paired yet.",
@@ -66,6 +71,10 @@ export const needs = {
   see: "See it",
   moreCases: (value: number) => `${number(value)} more to review`,
   silent: (phone: string, length: string) => `${phone} has been silent for ${length}`,
+  silentMany: (phones: number, length: string) => `${phonesOf(phones)} have been silent for ${length} or more`,
+  silentManyWhy: (names: readonly string[], unsent: number) => `${list(names)} · ${unsent > 0 ? `about ${scansOf(unsent)} not received` : "no scans missing"}`,
+  others: (value: number) => count(value, { one: "other", other: "others" }),
+  findThem: "Find them",
   silentWhy: (gate: string, unsent: number, seen: string, battery: number | null) =>
     [
       gate,
