@@ -51,7 +51,6 @@ export const live = {
   reasons: {
     unknown_code: "not a ticket of this event", ticket_voided: "voided ticket", ticket_refunded: "refunded ticket", ticket_already_used: "used ticket",
     wrong_gate: "wrong gate", already_scanned: "already in", too_soon: "too soon after the last entry", expired: "too late", not_yet_valid: "too early",
-    exit_only_gate: "way out only",
   } as Record<string, string>,
   devices: "Phones",
   allDevices: "All devices",
