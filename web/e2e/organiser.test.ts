@@ -122,6 +122,11 @@ test("keys lead through the app: Ctrl K to a page, slash to the search, J and En
   await page.getByTestId("palette-field").fill("gues");
   await page.keyboard.press("Enter");
   await page.getByTestId("guest").first().waitFor();
+  await page.keyboard.press("Control+k");
+  await page.getByTestId("palette-field").fill("ada");
+  await page.getByRole("option", { name: "Ada" }).waitFor();
+  expect(await look(page, "palette")).toEqual([]);
+  await page.keyboard.press("Escape");
   await page.keyboard.press("/");
   await page.keyboard.type("bo");
   await until("the one guest", async () => (await page.getByTestId("guest").allTextContents()).join() === "Bo");
