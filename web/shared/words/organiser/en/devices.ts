@@ -11,7 +11,7 @@ export const devices = {
   uploadShort: "Upload scans",
   all: "All",
   chips: { online: "Online", offline: "Silent", attention: "Needs you", revoked: "Revoked" },
-  columns: { phone: "Phone", gate: "Gate", seen: "Last seen", unsent: "Unsent", missing: "Missing scans", battery: "Battery", app: "List and app" },
+  columns: { phone: "Phone", gate: "Gate", seen: "Last seen", unsent: "Unsent", missing: "Missing scans", battery: "Battery", app: "List and app", state: "State" },
   standing: { online: "Online", offline: "Silent", never: "Never seen", suspended: "Suspended", revoked: "Revoked" },
   synced: (at: string) => `synced ${at}`,
   listVersion: (version: number) => `list ${number(version)}`,
