@@ -7,6 +7,7 @@
 pub mod fixture;
 pub mod accounts;
 pub mod events;
+pub mod gates;
 pub mod rules;
 pub mod states;
 pub mod tickets;
@@ -33,7 +34,8 @@ macro_rules! store_suite {
                 places_have_no_holes_and_time_never_goes_back, a_ledger_is_one_chain, the_organization_has_its_own_ledger,
                 ledgers_tell_where_they_end,
                 a_witness_is_checked_against_what_the_ledger_said, an_epoch_begins_once_and_notes_every_head,
-                gates_and_lists_are_named_once, a_setting_is_settled_once;
+                gates_and_lists_are_named_once, a_setting_is_settled_once, figures_of_events_are_told_together;
+            gates: a_gate_is_removed, what_uses_a_gate_is_counted;
             rules: rules_come_back_as_they_were_made, versions_follow_what_changed,
                 each_write_reads_the_rules_of_those_before_it, rules_need_the_writes_own_place,
                 a_devices_assignments_come_from_every_event;

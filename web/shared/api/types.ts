@@ -28,14 +28,6 @@ export interface EventView {
   has_staff_pin: boolean;
   capacity: number | null;
 }
-/** An event in the list of all of them. */
-export interface EventInList extends EventView {
-  /** Persons. */
-  expected?: number;
-  admitted?: number;
-  open_incidents?: number;
-}
-
 /** The figures of an event and what is to be done before its doors open: `GET /events/{id}/overview`. */
 export interface Overview {
   /** Persons. */
@@ -56,6 +48,14 @@ export interface Overview {
   checklist: { key: ChecklistKey; state: "done" | "todo" | "warn" }[];
 }
 export type ChecklistKey = "event" | "gates" | "guests" | "phones" | "test_scan" | "staff_pin" | "open_doors";
+
+/** An item of `GET /events`. */
+export interface ListedEvent extends EventView {
+  /** Persons. */
+  expected: number;
+  admitted: number;
+  open_incidents: number;
+}
 
 export interface GateView {
   id: string;

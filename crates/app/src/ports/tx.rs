@@ -66,6 +66,8 @@ pub trait TxEvents {
     fn event(&mut self, event_id: &EventId) -> Result<Option<EventRecord>>;
     /// Events, newest first.
     fn events(&mut self, page: &Page) -> Result<Listed<EventRecord>>;
+    /// Figures of these events, in order of id; an event without any has zeros.
+    fn event_figures(&mut self, event_ids: &[EventId]) -> Result<Vec<EventFigures>>;
     /// Overwrites the newest values of an event (its rules hold the history).
     fn update_event(&mut self, event: &EventRecord) -> Result<()>;
     /// The event's head as this transaction sees it, this write's own place included once taken.
@@ -112,6 +114,12 @@ pub trait TxEvents {
 pub trait TxGates {
     /// Makes a gate. `gate_exists`. Its rules hold name, zones and the rest.
     fn insert_gate(&mut self, event_id: &EventId, gate_id: &GateId, created_at: Timestamp) -> Result<()>;
+    /// Removes a gate; its rules stay, because they are facts.
+    fn delete_gate(&mut self, event_id: &EventId, gate_id: &GateId) -> Result<()>;
+    /// How many tickets of an event are limited to gates of which this is one.
+    fn count_tickets_of_gate(&mut self, event_id: &EventId, gate_id: &GateId) -> Result<u64>;
+    /// Whether a scan at this gate counts or was refused.
+    fn gate_has_flow(&mut self, event_id: &EventId, gate_id: &GateId) -> Result<bool>;
     /// Gate ids, in order of id. (Their values come from [`TxEvents::load_rules`].)
     fn gate_ids(&mut self, event_id: &EventId) -> Result<Vec<GateId>>;
     /// Makes an entry type. `entry_type_exists` (name).

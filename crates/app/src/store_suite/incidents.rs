@@ -6,7 +6,8 @@ use super::fixture::*;
 use crate::ports::IncidentFilter;
 use crate::records::*;
 
-fn incident(name: &str, subject: &str, kind: IncidentKind, opened_at: i64) -> IncidentRecord {
+/// An open incident.
+pub fn incident(name: &str, subject: &str, kind: IncidentKind, opened_at: i64) -> IncidentRecord {
     IncidentRecord {
         incident_id: id(name),
         event_id: id("e"),

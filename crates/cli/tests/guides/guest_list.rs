@@ -98,11 +98,11 @@ async fn from_an_empty_event_to_a_pass_in_the_inbox() {
     assert!(letter.text("text/plain").contains(&format!("https://pictures.example.org/prefix/qr-codes/{name}")));
     assert_eq!(office.call(Method::GET, "/api/letterhead", None).await["color"], "#0f766e");
 
-    // At the door: a gate's devices may have names, and a guest's story is told.
+    // At the door: a gate's devices have names unless somebody says no, and a guest's story is told.
     let gate = json!({ "id": "main", "name": "Main" });
     office.call(Method::POST, &format!("/api/events/{event}/gates"), Some(gate)).await;
     let allows = shell.answer(&with(&guide.take("sh", "names_on_devices"), &[(SERVER, &office.url)])).await;
-    assert_eq!((&allows["id"], &allows["names_on_devices"]), (&json!("main"), &json!(true)));
+    assert_eq!((&allows["id"], &allows["names_on_devices"]), (&json!("main"), &json!(false)));
     let story = shell.answer(&with(&guide.take("sh", "/timeline"), &[(SERVER, &office.url)])).await;
     let story: Vec<&Value> = story["items"].as_array().unwrap().iter().map(|moment| &moment["what"]).collect();
     assert_eq!(story, ["resent", "added"]);

@@ -341,7 +341,8 @@ fn occupancy(
     let counters = tx.occupancy(event_id)?;
     let book = tx.load_rules(event_id, &[])?.book;
     let name = |gate_id: &admit_core::ids::GateId| book.gate(gate_id, When::Newest).map(|gate| gate.name);
-    let gates = book.gate_ids().map(|gate_id| {
+    let gate_ids = tx.gate_ids(event_id)?;
+    let gates = gate_ids.iter().map(|gate_id| {
         let flow = counters.gates.get(gate_id).copied().unwrap_or_default();
         json!({ "gate_id": gate_id, "name": name(gate_id), "entered": flow.entered, "exited": flow.exited })
     });

@@ -6,6 +6,7 @@ mod overview;
 mod tickets;
 mod guests;
 mod import;
+mod gates;
 mod live;
 mod review;
 mod isolation;

@@ -51,6 +51,10 @@ async fn occupancy_statistics_and_devices_follow_the_scans() {
     assert_eq!(found["items"], json!([]), "the server says duplicate to it");
     let came = get(&server, "/api/events/{event}/tickets?entered=true").await;
     assert_eq!(came["items"].as_array().unwrap().len(), 2);
+    let listed = get(&server, "/api/events").await;
+    let one = &listed["items"][0];
+    let figures = (&one["expected"], &one["admitted"], &one["open_incidents"]);
+    assert_eq!(figures, (&json!(10), &json!(3), &json!(1)), "the list of events says the same");
 }
 
 /// Who came is told by name, the newest first by the scans' own times, whenever they came in.
