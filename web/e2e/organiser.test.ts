@@ -1,8 +1,8 @@
 // The organiser's screens: nobody is kept out by how they look, by day and by night, on a desk and on a phone.
-import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Admit, barriers, shot, until } from "./harness/index.ts";
-import { Doors, next, phoneBox, still, synced, syncNow, typed } from "./scanner-kit.ts";
+import { Admit, until } from "./harness/index.ts";
+import { DESK, goTo, look, signIn } from "./organiser-kit.ts";
+import { Doors, next, phoneBox, synced, syncNow, typed } from "./scanner-kit.ts";
 
 const phones = phoneBox();
 let admit: Admit;
@@ -14,38 +14,13 @@ afterAll(async () => {
   await admit?.kill("SIGTERM");
 });
 
-const DESK = { width: 1280, height: 800 };
-const found: string[] = [];
-
-// What ends on the screen does not scroll.
-async function scrollsForNothing(page: Page): Promise<boolean> {
-  return page.evaluate(() => {
-    const { scrollHeight, clientHeight } = document.documentElement;
-    const end = document.querySelector("main")?.getBoundingClientRect().bottom ?? clientHeight;
-    return scrollHeight > clientHeight && end < clientHeight;
-  });
-}
-
-async function look(page: Page, name: string): Promise<void> {
-  if (await scrollsForNothing(page)) found.push(`${name} scrolls, and all of it is on the screen`);
-  for (const scheme of ["light", "dark"] as const) {
-    await page.emulateMedia({ colorScheme: scheme });
-    await still(page);
-    found.push(...(await barriers(page)).map((barrier) => `${name} (${scheme}) ${barrier}`));
-    await shot(page, `organiser-${name}-${scheme}`);
-  }
-  await page.emulateMedia({ colorScheme: "light" });
-  await page.setViewportSize({ width: 390, height: 844 });
-  await still(page);
-  found.push(...(await barriers(page)).map((barrier) => `${name} (phone) ${barrier}`));
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  if (wide > 0) found.push(`${name} is ${wide} px too wide for a phone`);
-  await shot(page, `organiser-${name}-phone`);
-  await page.setViewportSize(DESK);
-}
+/** Each look is four rounds of axe. */
+const LOOKS = 400_000;
 
 test("no screen of the organiser has a barrier, by day and by night", async () => {
   const doors = await Doors.open(admit, [{ barcode: "TWICE" }, { barcode: "ONCE" }], { name: "Harbour night", capacity: 500 });
+  await doors.call("POST", `/api/events/${doors.id}/guests`, { name: "Ana Botha", email: "ana@guests.example" });
+  await doors.call("POST", `/api/events/${doors.id}/guests`, { name: "محمد الأحمد", party_size: 2 });
   // One ticket at two gates while the server is away: something to review.
   const [north, south] = [await phones.open({ name: "n", camera: "none" }), await phones.open({ name: "s", camera: "none" })];
   const [pageN, pageS] = [await doors.pair(north, "north", "North 1"), await doors.pair(south, "south", "South 1")];
@@ -60,38 +35,122 @@ test("no screen of the organiser has a barrier, by day and by night", async () =
   }
   await until("the double entry", async () => (await doors.occupancy()).open_incidents > 0, { within: 60_000 });
 
+  const found: string[] = [];
   const desk = await phones.open({ name: "desk", camera: "none", size: DESK });
   const page = await desk.visit(admit.url);
+  const see = async (name: string) => found.push(...(await look(page, name)));
   await page.getByTestId("sign-in").waitFor();
-  await look(page, "sign-in");
+  await see("sign-in");
   await page.getByTestId("email").fill(admit.demo.email);
   await page.getByTestId("password").fill("not the password");
   await page.getByTestId("sign-in").click();
-  await page.getByRole("alert").waitFor();
-  await look(page, "sign-in-refused");
-  await page.getByTestId("password").fill(admit.demo.password);
-  await page.getByTestId("sign-in").click();
+  await page.getByRole("alert").filter({ hasText: "don't belong together" }).waitFor();
+  await page.getByTestId("show-password").click();
+  expect(await page.getByTestId("password").getAttribute("type")).toBe("text");
+  await see("sign-in-refused");
+  await signIn(page, admit);
   await page.getByTestId("new-event").waitFor();
   await page.getByRole("link", { name: "Harbour night" }).waitFor();
-  await look(page, "events");
+  await see("events");
   await page.getByTestId("new-event").click();
-  await look(page, "new-event");
+  await see("new-event");
+  await page.keyboard.press("Escape");
   await page.getByRole("link", { name: "Harbour night" }).click();
   await until("two persons in", async () => (await page.getByTestId("inside").textContent()) === "2");
-  await look(page, "live");
-  await page.getByRole("link", { name: /Review/ }).first().click();
+  await page.getByTestId("arrival").first().waitFor();
+  await see("live");
+  // One name for one number: the gates add up to what is admitted.
+  expect(await page.getByTestId("entered").textContent()).toBe("3");
+  expect((await page.getByTestId("gate-in").allTextContents()).filter((text) => /^\d+$/.test(text)).reduce((sum, text) => sum + Number(text), 0)).toBe(3);
+  await goTo(page, /Review/);
   await page.getByTestId("incident").waitFor();
-  await look(page, "review");
-  await page.getByRole("link", { name: "Devices" }).click();
+  await see("review");
+  await page.keyboard.press("j");
+  await page.getByTestId("case-detail").waitFor();
+  await see("review-open");
+  for (const [name, ready] of [["Overview", "check-guests"], ["Guests", "guest"], ["Tickets", "ticket-status"], ["Import", "csv-file"], ["Gates and rules", "edit-gate"], ["Devices", "manage"]] as const) {
+    await goTo(page, name);
+    await page.getByTestId(ready).first().waitFor();
+    await see(name.toLowerCase().replaceAll(" ", "-"));
+  }
+  await goTo(page, "Passes and mail");
+  await page.getByTestId("run").first().waitFor();
+  await see("passes");
+  await goTo(page, "Devices");
+  await page.getByTestId("open-pair").click();
+  await page.getByTestId("pair-gate").selectOption("north");
   await page.getByTestId("pair").click();
   await page.getByTestId("pairing-url").waitFor();
-  await look(page, "devices");
-  await page.getByRole("link", { name: "Tickets" }).click();
-  await page.getByRole("cell", { name: "ONCE", exact: true }).waitFor();
-  await look(page, "tickets");
-  await page.getByRole("link", { name: "Setup" }).click();
-  await page.getByTestId("gate-name").waitFor();
-  await look(page, "setup");
+  await see("pairing");
+  await page.keyboard.press("Escape");
+  await page.getByTestId("manage").first().click();
+  await page.getByTestId("device-dialog").waitFor();
+  await see("device");
   expect(found).toEqual([]);
   for (const phone of [desk, north, south]) expect(phone.errors).toEqual([]);
+}, LOOKS);
+
+test("an event that has nothing says on each page what would be there, and what to do about it", async () => {
+  const desk = await phones.open({ name: "empty", camera: "none", size: DESK });
+  const page = await desk.visit(admit.url);
+  await signIn(page, admit);
+  await page.getByTestId("new-event").click();
+  await page.locator("#name").fill("Quiet night");
+  // The times are there already, by a 24-hour clock with their weekday.
+  expect(await page.getByTestId("new-event-span").textContent()).toMatch(/^Saturday \d+ \w+ \d{4}, 20:00 to Sun 02:00$/);
+  await page.getByTestId("create-event").click();
+  // One lands where the next step is.
+  await page.getByTestId("check-gates").waitFor();
+  expect(new URL(page.url()).pathname).toMatch(/\/overview$/);
+  const found = await look(page, "empty-overview");
+  expect(await page.getByTestId("check-guests").getAttribute("data-state")).not.toBe("done");
+  for (const [name, ready] of [["Live", "inside"], ["Review", "queue-empty"], ["Guests", "no-guest"], ["Tickets", "no-ticket"], ["Passes and mail", "no-run"]] as const) {
+    await goTo(page, name);
+    await page.getByTestId(ready).first().waitFor();
+    found.push(...(await look(page, `empty-${name.toLowerCase().replaceAll(" ", "-")}`)));
+  }
+  await goTo(page, "Devices");
+  await page.getByRole("button", { name: "Pair a phone" }).first().waitFor();
+  found.push(...(await look(page, "empty-devices")));
+  expect(found).toEqual([]);
+  expect(desk.errors).toEqual([]);
+}, LOOKS);
+
+test("keys lead through the app: Ctrl K to a page, slash to the search, J and Enter to a guest; a theme is kept", async () => {
+  const doors = await Doors.open(admit, [], { name: "Keys" });
+  for (const name of ["Ada", "Bo"]) await doors.call("POST", `/api/events/${doors.id}/guests`, { name });
+  const desk = await phones.open({ name: "keys", camera: "none", size: DESK });
+  const page = await desk.visit(`${admit.url}/events/${doors.id}/overview`);
+  await signIn(page, admit);
+  await page.getByTestId("check-guests").waitFor();
+  await page.keyboard.press("Control+k");
+  await page.getByTestId("palette-field").fill("gues");
+  await page.keyboard.press("Enter");
+  await page.getByTestId("guest").first().waitFor();
+  await page.keyboard.press("Control+k");
+  await page.getByTestId("palette-field").fill("ada");
+  await page.getByRole("option", { name: "Ada" }).waitFor();
+  expect(await look(page, "palette")).toEqual([]);
+  await page.keyboard.press("Escape");
+  // The browser closes it in its own time.
+  await page.getByTestId("palette").waitFor({ state: "detached" });
+  await page.keyboard.press("/");
+  await page.keyboard.type("bo");
+  await until("the one guest", async () => (await page.getByTestId("guest").allTextContents()).join() === "Bo");
+  await page.keyboard.press("Escape");
+  await page.getByTestId("guest").first().evaluate((row: HTMLElement) => row.ownerDocument.body.focus());
+  await page.getByTestId("search-guests").evaluate((field: HTMLElement) => field.blur());
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await page.getByTestId("guest-dialog").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByTestId("guest-dialog").waitFor({ state: "detached" });
+
+  await page.getByTestId("account").click();
+  await page.getByTestId("theme-night").click();
+  expect(await page.evaluate(() => document.documentElement.dataset["theme"])).toBe("night");
+  await page.reload();
+  await page.getByTestId("guest").first().waitFor();
+  expect(await page.evaluate(() => document.documentElement.dataset["theme"])).toBe("night");
+  expect(desk.errors).toEqual([]);
 });

@@ -140,10 +140,10 @@ test("passes that nobody could be sent are tried again with one button", async (
   for (const name of ["Ada", "Ben"]) await add({ name, email: `${name}@guests.example` });
   const shown = await page("light");
   await shown.request.post(`${admit.url}/api/session`, { data: { email: admit.demo.email, password: admit.demo.password } });
-  await shown.goto(`${admit.url}/events/${admit.demo.event_id}/runs`);
+  await shown.goto(`${admit.url}/events/${admit.demo.event_id}/passes`);
   const all = shown.getByTestId("retry-all");
   await until("both gave up", async () => {
-    await shown.getByRole("button", { name: "Look again" }).click();
+    await shown.getByRole("button", { name: "Refresh" }).click();
     return (await shown.getByTestId("run").filter({ hasText: "nobody here" }).count()) === 2 && (await all.isVisible());
   });
   await shot(shown, "runs-gave-up");

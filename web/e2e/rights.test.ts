@@ -58,12 +58,15 @@ test("a phone that shows its own code is approved, gets a new key, is revoked, h
 
   // The organiser types the code at the desk.
   const office = await desk(`/events/${doors.id}/devices`);
+  await office.getByTestId("open-pair").click();
+  await office.getByText("The phone shows a code").click();
   await office.getByTestId("device-code").fill(code);
   await office.getByTestId("look-up").click();
   expect(await office.getByTestId("request-who").textContent()).toContain("Side door");
   await look(office, "approve");
   await office.getByTestId("approve").click();
   await office.getByTestId("approved").waitFor();
+  await office.getByTestId("drawer-close").click();
   await ready(page);
   expect(await typed(page, "SEAT-ONE")).toBe("admit");
   await next(page);
@@ -105,6 +108,7 @@ test("a phone that shows its own code is approved, gets a new key, is revoked, h
   // One scan; its claim stands before it where the phone had not yet noticed that it is offline.
   const lines = saved.toString().trim().split("\n");
   expect(lines.filter((line) => !line.includes('"stage":"claim"')).length).toBe(1);
+  await office.getByTestId("open-upload").click();
   await office.getByTestId("log-file").setInputFiles({ name: "log.jsonl", mimeType: "application/x-ndjson", buffer: saved });
   await office.getByTestId("import-log").click();
   await office.getByTestId("accept-log").waitFor();

@@ -8,7 +8,7 @@ import { serviceWorker } from "../vite/service-worker.ts";
 export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
   base: "/scan/",
-  plugins: [svelte({ configFile: false }), serviceWorker(), precompress()],
+  plugins: [svelte({ configFile: false, compilerOptions: { runes: true } }), serviceWorker(), precompress()],
   worker: { format: "es" },
   build: {
     outDir: "dist",
@@ -17,6 +17,8 @@ export default defineConfig({
     // The server's content policy allows no data: scripts, and a file of its own can be compressed and kept.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // A text of the catalogue stands where it is used, without the name it has there: a phone loads the text alone.
+    rolldownOptions: { optimization: { inlineConst: true } },
   },
   server: { fs: { allow: [".."] }, proxy: { "/api": "http://127.0.0.1:8080" } },
 });

@@ -1,6 +1,10 @@
 import "../../shared/ui/base.css";
+import "../../shared/ui/organiser.css";
 import { mount } from "svelte";
 import App from "./App.svelte";
+import { beginTheme } from "./state/theme.svelte";
 
+// Before anything is drawn.
+beginTheme();
 const target = document.getElementById("app");
 if (target) mount(App, { target });

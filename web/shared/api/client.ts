@@ -2,6 +2,7 @@
  * The one way the organiser's app talks to the server: JSON in, JSON out, every failure a `Problem` with words a person
  * can act on.
  */
+import { words } from "../words/organiser/index.ts";
 
 /** A field that is wrong, and how to mend it. */
 export interface FieldProblem {
@@ -46,7 +47,7 @@ export function readClock(date: string | null, sent: number, heard: number): voi
 }
 
 async function problemOf(response: Response): Promise<Problem> {
-  const plain = `The server answered ${response.status}.`;
+  const plain = words.network.answered(response.status);
   try {
     const body = await response.json();
     const errors = (body.errors ?? []) as FieldProblem[];
@@ -70,12 +71,15 @@ async function send(method: string, path: string, body?: BodyInit, type?: string
       headers: type ? { "content-type": type, accept: "application/json" } : { accept: "application/json" },
     });
   } catch {
-    throw new Problem(0, "offline", "The server can't be reached. What you see may be old.");
+    throw new Problem(0, "offline", method === "GET" ? words.network.unread : words.network.notSaved);
   }
   readClock(response.headers.get("date"), sent, Date.now());
   if (response.ok) return response;
-  if (response.status === 401 && path !== "/api/session") onSignedOut();
-  throw await problemOf(response);
+  if (response.status !== 401) throw await problemOf(response);
+  // The server tells callers of its API how to sign in there; people are told how here.
+  if (path === "/api/session") throw new Problem(401, "signed_out", words.session.refused);
+  onSignedOut();
+  throw new Problem(401, "signed_out", words.session.over);
 }
 
 async function json<T>(response: Response): Promise<T> {

@@ -28,7 +28,6 @@ export interface EventView {
   has_staff_pin: boolean;
   capacity: number | null;
 }
-
 /** The figures of an event and what is to be done before its doors open: `GET /events/{id}/overview`. */
 export interface Overview {
   /** Persons. */

@@ -52,6 +52,17 @@ describe.each([
     expect(contrast(tokens, token, "--raised")).toBeGreaterThanOrEqual(least);
   });
 
+  test.each(["ok", "warn", "danger"])("%s can be read on its own surface", (state) => {
+    expect(contrast(tokens, `--${state}`, `--${state}-surface`)).toBeGreaterThanOrEqual(4.5);
+  });
+
+  test("the navigation can be read", () => {
+    for (const surface of ["--nav", "--nav-on"]) {
+      expect(contrast(tokens, "--nav-text", surface)).toBeGreaterThanOrEqual(7);
+      expect(contrast(tokens, "--nav-muted", surface)).toBeGreaterThanOrEqual(4.5);
+    }
+  });
+
   test("text on a button and on the offline pill can be read", () => {
     expect(contrast(tokens, "--on-action", "--action")).toBeGreaterThanOrEqual(4.5);
     expect(contrast(tokens, "--on-pill", "--pill")).toBeGreaterThanOrEqual(4.5);

@@ -135,6 +135,8 @@ async fn generate_qr_png(set_up: &SetUp, steps: &mut Steps, token: &str) -> Step
 
 /// What a run says that came too late.
 const OVER: &str = "the event is over: nothing was mailed";
+/// What a run says whose event nobody published yet.
+const DRAFT: &str = "the event is a draft: passes are mailed within minutes once it is live";
 /// What a run says that waits for the server's address.
 const NO_PUBLIC_URL: &str = "PUBLIC_URL is not set: a pass leads its guest to that address";
 
@@ -171,6 +173,10 @@ async fn send_email(
                 // Not beyond the event: then there is nothing left to wait for.
                 let until = found.event.ends_at;
                 let turn = sending::turn(&app, &run_id, stopped).await?.ok_or(Setback::Parked(until))?;
+                if found.event.status == EventStatus::Draft {
+                    sending::pass_on(&app, turn).await;
+                    return Err(Setback::NotSetUp(DRAFT.to_owned()));
+                }
                 mail(&set_up, &app, &found, (&token, png, &picture_url), &key, (&run_id, turn)).await?;
                 json!({ "mailed": true })
             }

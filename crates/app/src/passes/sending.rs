@@ -53,15 +53,19 @@ pub(super) async fn send(
         }
         Err(Unsent::Stopped(why)) if !app.mail_lane.is_letters_own(run_id) => Err(stop(app, run_id, why, until).await?),
         Err(unsent) => {
-            // It tells nothing of the lane: the next letter is the probe.
-            if turn == Turn::Probe {
-                let _ = app.store.hurry_mail().await;
-            }
+            pass_on(app, turn).await;
             Err(match unsent {
                 Unsent::Stopped(why) | Unsent::Later(why) => Setback::Again(why),
                 Unsent::Never(why) => Setback::GiveUp(why),
             })
         }
+    }
+}
+
+/// A letter that is not sent for its own reason tells nothing of the lane: where it was the probe, the next one is.
+pub(super) async fn pass_on(app: &App, turn: Turn) {
+    if turn == Turn::Probe {
+        let _ = app.store.hurry_mail().await;
     }
 }
 

@@ -600,3 +600,21 @@ fn a_pass_tells_how_it_stands() {
     now(tickets::update(&office.world.app, &office.world.owner, ticket.ticket_id, refunded)).unwrap();
     assert_eq!(standing(), PassStanding::Cancelled);
 }
+
+#[test]
+fn a_draft_mails_nothing_and_its_passes_go_out_once_it_is_live() {
+    let office = Office::new();
+    let (app, owner) = (&office.world.app, &office.world.owner);
+    let status = |status| {
+        let patch = EventPatch { status: Some(status), ..EventPatch::default() };
+        now(events::update(app, owner, office.world.event.clone(), patch)).unwrap();
+    };
+    status(EventStatus::Draft);
+    office.guest(ana());
+    assert!(matches!(office.work()[..], [Ended::Waits(wait_ms)] if wait_ms <= 330_000));
+    assert_eq!(office.letters().len(), 0);
+    assert!(office.runs()[0].problem.as_deref().unwrap().contains("draft"), "{:?}", office.runs()[0]);
+    status(EventStatus::Live);
+    office.world.pass(330_000);
+    assert_eq!((office.work(), office.letters().len()), (vec![Ended::Done], 1));
+}

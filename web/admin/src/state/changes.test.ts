@@ -32,7 +32,7 @@ test("what is typed while a save is under way stays typed, and is not called sav
   expect(savedWords(sent, { ...sent })).toBe("Saved.");
   const typed = { ...sent, venue: "Pier" };
   expect(afterSave(sent, typed, held)).toEqual({ name: "Night", venue: "Pier", capacity: 12 });
-  expect(savedWords(sent, typed)).toMatch(/but for what you changed since/);
+  expect(savedWords(sent, typed)).toMatch(/changed more since then: save again/);
   // And the next save sends it.
   expect(changes(held, afterSave(sent, typed, held))).toEqual({ venue: "Pier" });
 });

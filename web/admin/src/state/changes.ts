@@ -1,5 +1,6 @@
 /** Forms send what was changed in them: what somebody else changed meanwhile stays theirs. */
 import type { EventView } from "../../../shared/api/types";
+import { words } from "../../../shared/words/organiser/index.ts";
 import { fromZoneInput, toZoneInput } from "./zone.ts";
 
 /** The fields of a form that differ from how it began. */
@@ -13,7 +14,7 @@ export const afterSave = <Form extends object>(sent: Form, typed: Form, held: Fo
 
 /** What is said after a save: no more is called saved than was sent. */
 export const savedWords = <Form extends object>(sent: Form, typed: Form): string =>
-  Object.keys(changes(sent, typed)).length === 0 ? "Saved." : "Saved, but for what you changed since: save again.";
+  Object.keys(changes(sent, typed)).length === 0 ? words.frame.saved : words.frame.savedInPart;
 
 /** An event as its form has it: its times are those of its zone. */
 export const eventForm = (event: EventView) => ({
@@ -24,6 +25,7 @@ export const eventForm = (event: EventView) => ({
   ends_at: toZoneInput(event.ends_at, event.time_zone),
   re_entry: event.re_entry,
   min_gap_seconds: event.min_gap_seconds,
+  capacity: event.capacity,
 });
 type EventForm = ReturnType<typeof eventForm>;
 

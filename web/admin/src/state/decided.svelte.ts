@@ -4,7 +4,7 @@
  */
 import type { IncidentView } from "../../../shared/api/types";
 import { latest } from "./latest.ts";
-import { allOf } from "./pages.ts";
+import { allOf } from "./whole-list.ts";
 
 /** So many are shown at first, and so many more each time somebody asks. */
 export const STEP = 50;

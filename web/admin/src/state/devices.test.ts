@@ -7,7 +7,7 @@ const seen = (minutes: number) => new Date(now - minutes * 60_000).toISOString()
 test("a phone that is silent for more than two minutes is offline", () => {
   expect(standing({ state: "active", last_seen_at: seen(1) }, now)).toBe("online");
   expect(standing({ state: "active", last_seen_at: seen(14) }, now)).toBe("offline");
-  expect(standing({ state: "active", last_seen_at: null }, now)).toBe("never heard");
+  expect(standing({ state: "active", last_seen_at: null }, now)).toBe("never");
   expect(standing({ state: "revoked", last_seen_at: seen(14) }, now)).toBe("revoked");
 });
 

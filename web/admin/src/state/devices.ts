@@ -1,31 +1,43 @@
-/** What an organiser reads off devices and their gates. */
+/** What an organiser reads off phones and their gates. */
 import type { DeviceView, GateOccupancy, GateView } from "../../../shared/api/types.ts";
+import { words } from "../../../shared/words/organiser/index.ts";
 
 /** A phone that scans is heard every few seconds: after this silence it has no network. */
 export const SILENT_MS = 120_000;
+/** Below this a phone does not last the evening, in percent. */
+export const LOW_BATTERY = 20;
 
-export type Standing = "online" | "offline" | "never heard" | "suspended" | "revoked";
+export type Standing = "online" | "offline" | "never" | "suspended" | "revoked";
 
 export function standing(device: Pick<DeviceView, "state" | "last_seen_at">, now: number): Standing {
   if (device.state !== "active") return device.state;
-  if (!device.last_seen_at) return "never heard";
+  if (!device.last_seen_at) return "never";
   return now - Date.parse(device.last_seen_at) > SILENT_MS ? "offline" : "online";
 }
 
+/** Whether a person should look at it. */
+export const needsLook = (device: DeviceView): boolean =>
+  device.state === "suspended" || device.waiting > 0 || device.missing_count > 0 || device.code_reused_at !== null || lowBattery(device);
+
+export const lowBattery = (device: Pick<DeviceView, "battery" | "state">): boolean =>
+  device.state === "active" && device.battery !== null && device.battery < LOW_BATTERY;
+
 /** How far a phone's own clock is from the server's, as it last said: server time minus its own. */
 export function clockWords(offsetMs: number | null): string {
-  if (offsetMs === null) return "clock not known";
-  const seconds = (Math.abs(offsetMs) / 1_000).toFixed(1);
-  return seconds === "0.0" ? "clock right" : `clock ${seconds} s ${offsetMs > 0 ? "slow" : "fast"}`;
+  const { devices } = words;
+  if (offsetMs === null) return devices.clockUnknown;
+  const seconds = Math.abs(offsetMs) / 1_000;
+  if (seconds < 0.05) return devices.clockRight;
+  return offsetMs > 0 ? devices.clockSlow(seconds) : devices.clockFast(seconds);
 }
 
 /** The first places in its logs that are missing: "3, 7–9". */
 export function gaps(ranges: readonly (readonly [number, number])[]): string {
-  const words = ranges.slice(0, 4).map(([from, to]) => (from === to ? `${from}` : `${from}–${to}`));
-  return words.join(", ") + (ranges.length > 4 ? " …" : "");
+  const named = ranges.slice(0, 4).map(([from, to]) => (from === to ? `${from}` : `${from}–${to}`));
+  return named.join(", ") + (ranges.length > 4 ? " …" : "");
 }
 
-/** Gates that the counts or a device speak of and the list does not: it was read before they were made. */
+/** Gates that the counts or a phone speak of and the list does not: it was read before they were made. */
 export function unknownGates(
   gates: readonly Pick<GateView, "id">[],
   occupancy: { gates: readonly Pick<GateOccupancy, "gate_id">[] } | null,

@@ -4,7 +4,7 @@
  */
 import { api, Problem } from "../../../shared/api/client";
 import type { IncidentView } from "../../../shared/api/types";
-import { kindName } from "./format";
+import { words } from "../../../shared/words/organiser";
 import { type Decision, decidedScans } from "./review";
 import { onceSignedIn, session } from "./session.svelte";
 
@@ -14,7 +14,10 @@ export const UNDO_MS = 8_000;
 export interface Held {
   incident: IncidentView;
   decision: Decision;
+  /** What was chosen, as its button says it. */
   words: string;
+  /** What the case is, as its row says it. */
+  title: string;
   note: string;
 }
 
@@ -56,7 +59,7 @@ export class Hold {
     const now = held && open.find((one) => one.id === held.incident.id);
     if (!held || !now || now.updated_at === held.incident.updated_at) return;
     this.undo();
-    this.failure = `"${held.words}" was not recorded: "${kindName(held.incident.kind)}" has changed since. Look at it again.`;
+    this.failure = words.review.changedSince(held.words, held.title);
   }
 
   /** Sends what is held; whether nothing was lost. */
@@ -94,14 +97,14 @@ export class Hold {
       recorded = false;
       delete this.#sent[id];
       if (error instanceof Problem && error.status === 401) this.#keep(one);
-      else this.failure = `"${one.words}" was not recorded: ${(error as Error).message}`;
+      else this.failure = words.review.notRecorded(one.words, (error as Error).message);
     }
     await this.sentOne();
     return recorded;
   }
 
   #keep(one: Held): void {
-    this.failure = `"${one.words}" is not recorded yet: it is as soon as you are signed in again.`;
+    this.failure = words.review.waitsForSignIn(one.words);
     this.unsent = [...this.unsent, one];
     onceSignedIn(() => {
       this.unsent = this.unsent.filter((other) => other !== one);

@@ -4,7 +4,7 @@ import { Hold } from "./hold.svelte.ts";
 import { loadSession, session, signIn } from "./session.svelte.ts";
 
 const incident = { id: "i1", kind: "double_entry", scans: [], updated_at: "2026-06-07T19:00:00Z" } as unknown as IncidentView;
-const decision = { incident, decision: "note" as const, words: "It is in order", note: "seen" };
+const decision = { incident, decision: "note" as const, words: "Count both", title: "Ana came in twice", note: "seen" };
 const ana = { user_id: "u1", organization_id: "o1" };
 let status = 200;
 let posted: string[] = [];
@@ -51,7 +51,7 @@ test("what changed under a held decision is shown again and not decided", async 
   await vi.advanceTimersByTimeAsync(60_000);
   expect(posted).toEqual([]);
   expect(one.waits(changed)).toBe(true);
-  expect(one.failure).toContain("Entered twice");
+  expect(one.failure).toContain("Ana came in twice");
 });
 
 test("a session that ended loses no decision: it is recorded after the next sign-in", async () => {
@@ -76,7 +76,7 @@ test("a decision that failed waits again and says why", async () => {
   status = 503;
   expect(await one.send()).toBe(false);
   expect(one.waits(incident)).toBe(true);
-  expect(one.failure).toContain("It is in order");
+  expect(one.failure).toContain("Count both");
 });
 
 test("a decision is never sent in the name of whoever signs in next", async () => {

@@ -10,8 +10,8 @@ const shirts = { unknown_types: [{ name: "T-shirt", rows: 3 }, { name: "Parking"
 
 test("what a person voided is said to stay so", () => {
   expect(keptWords(result({}))).toBe("");
-  expect(keptWords(result({ kept: 1 }))).toBe("1 ticket that the file calls good stays voided or refunded: somebody here decided so.");
-  expect(keptWords(result({ kept: 2 }))).toContain("2 tickets that the file calls good stay voided");
+  expect(keptWords(result({ kept: 1 }))).toBe("1 ticket that the file calls valid stays voided or refunded: somebody here decided so.");
+  expect(keptWords(result({ kept: 2 }))).toContain("2 tickets that the file calls valid stay voided");
   expect(keptWords(result({ kept: 2, dry_run: true }))).toContain("would stay voided");
 });
 

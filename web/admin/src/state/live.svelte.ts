@@ -3,9 +3,8 @@
  * nothing can drift; what is old is said to be old.
  */
 import { api } from "../../../shared/api/client";
-import type { DeviceView, IncidentView, Listed, Occupancy, Statistics } from "../../../shared/api/types";
-import { number } from "./format";
-import { allOf } from "./pages";
+import type { ArrivalView, DeviceView, IncidentView, Listed, Occupancy, Statistics } from "../../../shared/api/types";
+import { allOf } from "./whole-list";
 import { gravestFirst } from "./review";
 import { loadSession, session } from "./session.svelte";
 
@@ -24,8 +23,10 @@ const HIDDEN_MS = 60_000;
 /** Open incidents that are read at most: whoever has more begins with the gravest of these. */
 const INCIDENTS = 2_000;
 
-type Topic = "occupancy" | "incidents" | "devices";
-const ALL: readonly Topic[] = ["occupancy", "devices", "incidents"];
+type Topic = "occupancy" | "incidents" | "devices" | "arrivals";
+const ALL: readonly Topic[] = ["occupancy", "devices", "incidents", "arrivals"];
+/** So many of the newest at the gates are read. */
+const ARRIVALS = 20;
 
 /** The pause before the stream is tried again, after so many tries in a row that heard nothing. */
 export const pause = (tries: number): number => Math.min(LONGEST_MS, LOOK_MS * 2 ** Math.max(0, tries - 1));
@@ -36,6 +37,8 @@ export class Live {
   devices = $state<DeviceView[]>([]);
   /** Those that wait for a person, the gravest first. */
   incidents = $state.raw<IncidentView[]>([]);
+  /** The newest at the gates; `null` until they are read. */
+  arrivals = $state.raw<ArrivalView[] | null>(null);
   /** There are more than were read. */
   moreIncidents = $state(false);
   /** Whether the lists above were read at all: an empty list is only then a fact. */
@@ -60,11 +63,15 @@ export class Live {
   #gathering: ReturnType<typeof setTimeout> | undefined;
   #watch: ReturnType<typeof setInterval> | undefined;
 
-  constructor(readonly eventId: string) {}
+  /** `topics` are what this role may read. */
+  constructor(
+    readonly eventId: string,
+    readonly topics: readonly Topic[] = ALL,
+  ) {}
 
   /** Begins: everything is read once, and from then on what the stream says went stale. */
   open(): void {
-    this.#refresh(ALL);
+    this.#refresh(this.topics);
     if (document.visibilityState !== "visible") this.#hiddenAt = Date.now();
     this.#watch = setInterval(() => this.#look(), LOOK_MS);
     document.addEventListener("visibilitychange", this.#shown);
@@ -84,7 +91,7 @@ export class Live {
     if (yes === this.#followed) return;
     this.#followed = yes;
     if (!yes) return this.#hangUp();
-    this.#refresh(ALL);
+    this.#refresh(this.topics);
     this.#connect();
   }
 
@@ -95,7 +102,7 @@ export class Live {
     }
     this.#hiddenAt = 0;
     this.#tries = 0;
-    this.#refresh(ALL);
+    this.#refresh(this.topics);
     if (this.#followed && !this.#stream && !session.lost) this.#connect();
   };
 
@@ -109,7 +116,7 @@ export class Live {
     const stream = this.#stream;
     if (!stream) {
       if (this.#followed && this.#hiddenAt === 0) {
-        this.#refresh(ALL);
+        this.#refresh(this.topics);
         this.#connect();
       }
       return;
@@ -140,18 +147,19 @@ export class Live {
     };
     stream.addEventListener("open", () => {
       // What was said while it was away was not heard.
-      this.#refresh(ALL);
+      this.#refresh(this.topics);
       heard();
     });
     stream.addEventListener("heartbeat", heard);
     stream.addEventListener("message", heard);
-    for (const topic of ALL) {
+    for (const topic of this.topics) {
       stream.addEventListener(topic, () => {
         heard();
-        this.#refresh([topic]);
+        // Whoever changed the counts stood at a gate.
+        this.#refresh(topic === "occupancy" && this.topics.includes("arrivals") ? ["occupancy", "arrivals"] : [topic]);
       });
     }
-    stream.addEventListener("resync", () => this.#refresh(ALL));
+    stream.addEventListener("resync", () => this.#refresh(this.topics));
     stream.addEventListener("error", () => {
       this.connected = false;
       // A stream can't say why it was refused: whether the session is over is asked. A failure says nothing of it.
@@ -203,6 +211,8 @@ export class Live {
     } else if (topic === "devices") {
       this.devices = (await api.get<Listed<DeviceView>>(`${base}/devices`)).items;
       this.devicesKnown = true;
+    } else if (topic === "arrivals") {
+      this.arrivals = (await api.get<Listed<ArrivalView>>(`${base}/arrivals?limit=${ARRIVALS}`)).items;
     } else {
       const open = await allOf<IncidentView>(`${base}/incidents?status=open`, INCIDENTS);
       this.incidents = gravestFirst(open.items);
@@ -211,15 +221,10 @@ export class Live {
     }
   }
 
-  /** How many wait, in digits. */
-  get toReview(): string {
-    return `${number(this.incidents.length)}${this.moreIncidents ? "+" : ""}`;
-  }
-
   /** Everything anew, right after an act of this page, so that its effect shows at once. */
   async refreshNow(): Promise<void> {
     if (this.#over) return;
-    for (const topic of ALL) this.#stale.add(topic);
+    for (const topic of this.topics) this.#stale.add(topic);
     clearTimeout(this.#gathering);
     this.#gathering = undefined;
     return this.#read();

@@ -26,3 +26,8 @@ test("every name makes a good id for its gate, and no gate takes another's", () 
   expect(gateId("中国", ["gate-1"])).toBe("gate-2");
   expect(gateId("Door  A!", ["door-a"])).toBe("door-a-2");
 });
+
+test("a moment that the server names is told in the event's own time", () => {
+  const late = new Problem(400, "invalid", "", [{ path: "ends_at", message: "must be after 2026-11-27T20:00:00Z" }]);
+  expect(inWords(late, { ends_at: "The end" }, "Europe/Berlin").at["ends_at"]).toMatch(/^The end must be after Fri 27 Nov( 2026)?, 21:00\.$/);
+});

@@ -1,5 +1,6 @@
 /** A refusal of the server in the words of the form: each message at its field, what belongs to none above all. */
 import { Problem } from "../../../shared/api/client.ts";
+import { dateTime } from "./times.ts";
 
 export interface Wrong {
   /** By field. */
@@ -11,30 +12,33 @@ export const nothingWrong = (): Wrong => ({ at: {}, rest: "" });
 
 /**
  * Labels are the form's own: `{ ends_at: "The end" }`. What is no field of it and has an empty one is told in the server's
- * own words.
+ * own words. Moments that a message names are told in `zone`.
  */
-export function inWords(error: unknown, labels: Record<string, string>): Wrong {
+export function inWords(error: unknown, labels: Record<string, string>, zone = "UTC"): Wrong {
   if (!(error instanceof Problem)) return { at: {}, rest: error instanceof Error ? error.message : String(error) };
   const wrong = nothingWrong();
   const rest: string[] = [];
   for (const { path, message } of error.errors) {
     const label = labels[path];
-    if (label) wrong.at[path] = sentence(`${label} ${named(message, labels)}`);
-    else rest.push(label === "" ? named(message, labels) : `${path} ${message}`.trim());
+    if (label) wrong.at[path] = sentence(`${label} ${named(message, labels, zone)}`);
+    else rest.push(label === "" ? named(message, labels, zone) : `${path} ${message}`.trim());
   }
   if (error.errors.length === 0) rest.push(error.message);
-  wrong.rest = rest.map(sentence).join(" ");
+  wrong.rest = rest.map((text) => sentence(timed(text, zone))).join(" ");
   return wrong;
 }
 
 /** Fields that a message names are called as the form calls them. */
-function named(message: string, labels: Record<string, string>): string {
-  return message.replace(/\b[a-z]+(?:_[a-z]+)+\b/g, (word) => {
+function named(message: string, labels: Record<string, string>, zone: string): string {
+  return timed(message, zone).replace(/\b[a-z]+(?:_[a-z]+)+\b/g, (word) => {
     const label = labels[word];
     return label ? label.charAt(0).toLowerCase() + label.slice(1) : word;
   });
 }
-function sentence(text: string): string {
+/** "2026-11-27T20:00:00Z" as a person reads it. */
+const timed = (message: string, zone: string): string =>
+  message.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (moment) => dateTime(moment, zone));
+export function sentence(text: string): string {
   const whole = text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }

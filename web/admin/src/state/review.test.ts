@@ -1,50 +1,86 @@
 import { expect, test } from "vitest";
 import type { IncidentScan, IncidentView, ScanView, TicketView } from "../../../shared/api/types.ts";
-import { decisions, door, gravestFirst, mayTakeBack, nextCard, persons, subject, what } from "./review.ts";
+import { bulk, type Context, decidedWords, decisions, explain, gravestFirst, groupOf, mark, mayTakeBack, nextCard, points, title, under, who } from "./review.ts";
 
 const scan = (more: Partial<IncidentScan> = {}): IncidentScan => ({
-  device_id: "d", scan_id: "s", role: "subject", gate_id: "g", at: "2026-11-22T20:00:00.120Z", uncertainty_ms: 0, within: 0, over: 0,
+  device_id: "d1", scan_id: "s1", role: "subject", gate_id: "main", at: "2026-11-22T18:12:04.120Z", uncertainty_ms: 0, within: 0, over: 0,
   reason: null, manifest_version: 1, ...more,
 });
 const fact = (more: Partial<ScanView> = {}): ScanView => ({
-  device_id: "d", scan_id: "s", kind: "entry", stage: "final", seq: 7, count: 1, device_outcome: "valid", opened: true, override: null, method: "qr",
-  signature: "verified", received_at: "2026-11-22T20:01:00Z", operator: null, ...more,
+  device_id: "d1", scan_id: "s1", kind: "entry", stage: "final", seq: 7, count: 1, device_outcome: "valid", opened: true, override: null, method: "qr",
+  signature: "verified", received_at: "2026-11-22T18:12:06Z", operator: null, ...more,
 });
 const incident = (more: Partial<IncidentView>): IncidentView => ({
   id: "i", kind: "unverified_scan", severity: "high", status: "open", ticket_id: null, barcode_hash: null, guest: null, entry_type: null, subject: "", order_uncertain: false,
   scans: [], resolution: null, decided: [], opened_at: "", updated_at: "", ...more,
 });
+const GATES: Record<string, string> = { main: "Main entrance", north: "North gate" };
+const context = (facts: Record<string, ScanView> = {}): Context => ({
+  zone: "Europe/Berlin", now: Date.parse("2026-11-22T20:00:00Z"), gate: (id) => GATES[id] ?? id, device: (id) => (id === "d1" ? "Pixel 3" : "Pixel 4"),
+  fact: (one) => facts[one.scan_id],
+});
+const guest = { id: "g", name: "Ana Botha", party_size: 1 };
+const first = scan({ role: "entry", within: 1 });
+const second = scan({ role: "double_entry", device_id: "d2", scan_id: "s2", gate_id: "north", at: "2026-11-22T18:16:30Z", over: 1 });
+const double = incident({ kind: "double_entry", ticket_id: "t", guest, scans: [second, first] });
 
-test("an entry, an exit, an undo and a door that stayed shut are told apart", () => {
-  expect(what(scan(), fact())).toBe("Entered");
-  expect(what(scan({ role: "double_entry" }), fact())).toBe("Entered on top");
-  expect(what(scan(), fact({ kind: "exit" }))).toBe("Left");
-  expect(what(scan(), fact({ kind: "revert", opened: false }))).toBe("Undo of a scan");
-  expect(what(scan(), fact({ opened: false }))).toBe("Refused");
-  expect(what(scan(), undefined)).toBe("Scanned");
-  expect(door(fact({ opened: false, device_outcome: "duplicate" }))).toBe('stayed shut; the phone said "Already in"');
+test("a double entry is a sentence with its guest, its gates and the time between", () => {
+  const offline = context({ s1: fact({ received_at: "2026-11-22T18:21:00Z" }), s2: fact({ scan_id: "s2", received_at: "2026-11-22T18:16:31Z" }) });
+  expect(title(double, offline)).toBe("Ana Botha came in twice, 4 min apart");
+  expect(under(double, offline)).toBe("Main entrance 19:12, offline · North gate 19:16");
+  expect(mark(double)).toEqual({ text: "2×", tone: "bad" });
+  expect(explain(double, offline)).toContain("a phone had no network");
+  expect(points(double, offline)).toEqual([
+    { key: "d1 s1", at: Date.parse(first.at), above: "19:12:04 Main entrance", middle: "Pixel 3", below: "offline until 19:21 · counted", tone: "ok" },
+    { key: "d2 s2", at: Date.parse(second.at), above: "19:16:30 North gate", middle: "Pixel 4", below: "could not know of the other · waits for you", tone: "bad" },
+  ]);
 });
 
-test("the persons of a scan that is not counted are shown, and said not to count", () => {
-  expect(persons(scan(), fact({ count: 3 }))).toBe("3 (not counted)");
-  expect(persons(scan({ within: 1, over: 1 }), fact({ count: 2 }))).toBe("2 (1 over)");
+test("what one scan brought over its limit, and what was many times, is not called twice", () => {
+  const party = incident({ ...double, scans: [scan({ role: "double_entry", over: 2 })] });
+  expect(title(party, context())).toBe("Ana Botha came in with 2 persons over the ticket's limit");
+  const thrice = incident({ ...double, scans: [first, second, scan({ role: "double_entry", scan_id: "s3", at: "2026-11-22T18:30:00Z" })] });
+  expect(title(thrice, context())).toBe("Ana Botha came in 3 times");
+  expect(mark(thrice).text).toBe("3×");
 });
 
-test("a card names its guest and code, never a bare hash", () => {
-  const ticket = { barcode: "GALA-7", guest: { name: "Amélie" } } as TicketView;
-  expect(subject(incident({ ticket_id: "t", subject: "ticket:t" }), ticket)).toEqual({ words: "Amélie", code: "GALA-7" });
-  expect(subject(incident({ subject: "unknown:sha256:1eba46dcd788", barcode_hash: "sha256:1eba46dcd788" }), undefined)).toEqual({
-    words: "A code not in the list",
-    code: "1eba46dc…",
-  });
+test("each reason of a wrong entry is told by the gate that let in", () => {
+  const wrong = (reason: string, more: Partial<IncidentView> = {}) =>
+    title(incident({ kind: "admitted_in_error", ticket_id: "t", guest, scans: [scan({ reason })], ...more }), context());
+  expect(wrong("ticket_voided")).toBe("Main entrance let in Ana Botha on a voided ticket");
+  expect(wrong("wrong_gate", { entry_type: "General" })).toBe("Main entrance let in a General ticket");
+  expect(wrong("unknown_code", { guest: null, ticket_id: null, subject: "unknown:sha256:1eba" })).toBe("Main entrance let in an unknown ticket");
+  const pin = incident({ kind: "admitted_in_error", guest, scans: [scan({ reason: "wrong_gate" })] });
+  const facts = context({ s1: fact({ override: { by: "Mia", reason: "with the band" } }) });
+  expect(under(pin, facts)).toBe("Staff PIN, “with the band” · Mia, 19:12");
+  expect(mark(pin).text).toBe("↔");
+});
+
+test("nobody is called by a hash or an id", () => {
+  const ticket = { barcode: "GALA-7", guest: null } as unknown as TicketView;
+  expect(who(incident({ ticket_id: "t" }), ticket)).toBe("Ticket GALA-7");
+  expect(who(incident({ ticket_id: "t" }))).toBe("A ticket");
+  expect(who(incident({ subject: "unknown:sha256:1eba46dcd788", barcode_hash: "sha256:1eba46dcd788" }))).toBe("An unknown ticket");
+  for (const kind of ["implausible_time", "future_time", "clock_suspect", "scan_id_reused", "log_forked", "high_error_rate", "delayed_batch", "repeated_failures"]) {
+    const told = title(incident({ kind, scans: [scan()] }), context());
+    expect(told).not.toMatch(/_|undefined|d1/);
+    expect(groupOf(kind)).toBe("phone");
+  }
 });
 
 test("nothing is suggested for a scan that nothing proves", () => {
   expect(decisions(incident({ scans: [scan()] })).some((one) => one.first)).toBe(false);
-  expect(decisions(incident({ kind: "double_entry", scans: [scan()] })).filter((one) => one.first)).toHaveLength(1);
+  expect(decisions(double).map((one) => `${one.key} ${one.words}`)).toEqual(["A Count both", "X One was wrong"]);
+  expect(decisions(incident({ kind: "refused_in_error", scans: [scan()] })).map((one) => one.words)).toEqual(["Noted"]);
 });
 
-test("after a decision the next card is at hand, and after the last the one before", () => {
+test("many cases are decided by one answer, each as its kind asks", () => {
+  const many = [double, incident({ id: "u", scans: [scan()] }), incident({ id: "r", kind: "refused_in_error", scans: [scan()] })];
+  expect(bulk(many, true)).toEqual([{ decision: "accept", ids: ["u"] }, { decision: "note", ids: ["i", "r"] }]);
+  expect(bulk(many, false)).toEqual([{ decision: "exclude", ids: ["i", "u"] }]);
+});
+
+test("after a decision the next case is at hand, and after the last the one before", () => {
   expect(nextCard(["a", "b", "c"], "b")).toBe("c");
   expect(nextCard(["a", "b"], "b")).toBe("a");
   expect(nextCard(["a"], "a")).toBeUndefined();
@@ -65,4 +101,6 @@ test("an answer is taken back while it stands or something is decided by it", ()
   expect(mayTakeBack(incident({ status: "resolved" }))).toBe(true);
   expect(mayTakeBack(incident({ status: "cleared", decided }))).toBe(true);
   expect(mayTakeBack(incident({ status: "cleared" }))).toBe(false);
+  expect(decidedWords(incident({ resolution: { decision: "exclude", note: "", at: "" } }))).toBe("Not counted");
+  expect(decidedWords(incident({ kind: "clock_suspect", resolution: { decision: "note", note: "", at: "" } }))).toBe("Noted");
 });

@@ -1,58 +1,215 @@
-/** What a person must know of a scan to decide about it. Pure: the cards only show it. */
+/** What a person must know of a case to decide about it, in the words of the door. Pure: the rows only show it. */
 import type { IncidentScan, IncidentView, ScanView, TicketView } from "../../../shared/api/types.ts";
+import { words } from "../../../shared/words/organiser/index.ts";
+import { clock, clockSeconds, length, when } from "./times.ts";
+
+const { review } = words;
 
 export type Fact = ScanView | undefined;
 export type Decision = "accept" | "exclude" | "note";
+export type Group = keyof typeof review.chips.groups;
+
+/** A scan that came in so long after it was made was made without a network. */
+const OFFLINE_MS = 20_000;
 
 export const scanKey = (scan: { device_id: string; scan_id: string }): string => `${scan.device_id} ${scan.scan_id}`;
 
-/** What happened: an entry, an exit, an undo, or a door that stayed shut. */
-export function what(scan: IncidentScan, fact: Fact): string {
-  if (fact?.kind === "revert") return "Undo of a scan";
-  if (fact && !fact.opened) return fact.kind === "exit" ? "Exit refused" : "Refused";
-  if (fact?.kind === "exit") return "Left";
-  if (scan.role === "double_entry") return "Entered on top";
-  if (scan.role === "entry" || fact) return "Entered";
-  return "Scanned";
+/** What the words are made with: names, the event's zone, and what the server holds of the scans. */
+export interface Context {
+  zone: string;
+  now: number;
+  gate: (id: string) => string;
+  device: (id: string) => string;
+  fact: (scan: IncidentScan) => Fact;
+  ticket?: TicketView | undefined;
 }
 
-const outcomes: Record<string, string> = {
-  valid: "Admit", duplicate: "Already in", invalid: "Do not admit", expired: "Wrong time", gate_access_denied: "Wrong gate",
-};
-export function door(fact: Fact): string {
-  if (!fact) return "not known";
-  const said = outcomes[fact.device_outcome] ?? fact.device_outcome.replaceAll("_", " ");
-  if (fact.kind === "revert") return "not concerned";
-  return `${fact.opened ? "opened" : "stayed shut"}; the phone said "${said}"`;
+/** The chip that a case stands under. */
+export function groupOf(kind: string): Group {
+  if (kind === "double_entry") return "twice";
+  if (kind === "admitted_in_error") return "mistake";
+  if (kind === "refused_in_error") return "refused";
+  return kind === "unverified_scan" ? "unproven" : "phone";
 }
 
-const reasons: Record<string, string> = {
-  unknown_code: "a code not in the list", ticket_voided: "the ticket is void", ticket_refunded: "the ticket was refunded",
-  ticket_already_used: "the ticket was used up", wrong_gate: "not this gate", already_scanned: "all its persons were in",
-  too_soon: "too soon after the last entry", expired: "too late", not_yet_valid: "too early",
-};
-export const reasonWords = (reason: string | null): string => (reason ? (reasons[reason] ?? reason.replaceAll("_", " ")) : "");
+/** Whom it is about: a name, else a code, never a hash. */
+export function who(incident: IncidentView, ticket?: TicketView): string {
+  const name = incident.guest?.name || ticket?.guest?.name;
+  if (name) return name;
+  if (ticket?.barcode) return review.ticket(ticket.barcode);
+  if (incident.ticket_id) return review.aTicket;
+  return incident.subject.startsWith("unknown:") ? review.unknownTicket : review.someone;
+}
 
-/** Persons the scan was for, and how many of them are beyond the ticket. */
-export function persons(scan: IncidentScan, fact: Fact): string {
+const inOrder = (scans: readonly IncidentScan[]): IncidentScan[] => [...scans].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+const isOffline = (scan: IncidentScan, fact: Fact): boolean => fact !== undefined && Date.parse(fact.received_at) - Date.parse(scan.at) > OFFLINE_MS;
+
+function twice(incident: IncidentView, name: string): string {
+  const entries = inOrder(incident.scans.filter((scan) => scan.role !== "subject"));
+  const [first, last] = [entries[0], entries[entries.length - 1]];
+  if (!first || !last || first === last) return review.titles.over(name, Math.max(1, first?.over ?? 1));
+  if (entries.length > 2) return review.titles.times(name, entries.length);
+  const apart = Date.parse(last.at) - Date.parse(first.at);
+  return apart < 1_000 ? review.titles.twiceAtOnce(name) : review.titles.twice(name, length(apart));
+}
+
+function letIn(incident: IncidentView, gate: string, name: string): string {
+  const { titles } = review;
+  const reason = incident.scans.find((scan) => scan.reason !== null)?.reason;
+  switch (reason) {
+    case "unknown_code":
+      return titles.letInUnknown(gate);
+    case "ticket_voided":
+      return titles.letInVoided(gate, name);
+    case "ticket_refunded":
+      return titles.letInRefunded(gate, name);
+    case "ticket_already_used":
+      return titles.letInUsed(gate, name);
+    case "wrong_gate":
+      return titles.letInWrongGate(gate, name, incident.entry_type);
+    case "expired":
+    case "not_yet_valid":
+      return titles.letInTime(gate, name);
+    default:
+      return titles.letIn(gate, name);
+  }
+}
+
+/** The case in one sentence. */
+export function title(incident: IncidentView, context: Context): string {
+  const { titles } = review;
+  const name = who(incident, context.ticket);
+  const scan = incident.scans[0];
+  const gate = scan ? context.gate(scan.gate_id) : review.device;
+  const device = scan ? context.device(scan.device_id) : review.device;
+  switch (incident.kind) {
+    case "double_entry":
+      return twice(incident, name);
+    case "admitted_in_error":
+      return letIn(incident, gate, name);
+    case "refused_in_error":
+      return titles.refused(gate, name);
+    case "unverified_scan":
+      return titles.unproven(gate);
+    case "implausible_time":
+      return titles.implausible(device);
+    case "future_time":
+      return titles.future(gate);
+    case "clock_suspect":
+      return titles.clock(device);
+    case "scan_id_reused":
+      return titles.reused(device);
+    case "log_forked":
+      return titles.forked(device);
+    case "exit_without_entry":
+      return titles.leftFirst(name);
+    case "high_error_rate":
+      return titles.errorRate(device);
+    case "delayed_batch":
+      return titles.delayed(device);
+    case "abnormal_batch":
+      return titles.abnormal(device);
+    case "repeated_failures":
+      return titles.failures(device);
+    default:
+      return titles.other;
+  }
+}
+
+/** A second staff act on a refusal: by whom, and why. */
+export function pin(incident: IncidentView, context: Context): string {
+  for (const scan of incident.scans) {
+    const override = context.fact(scan)?.override;
+    if (override) return review.pinBy(override.by, override.reason, when(scan.at, context.zone, context.now));
+  }
+  return "";
+}
+
+/** Where and when, under the sentence: gates with their times, or the PIN that was used. */
+export function under(incident: IncidentView, context: Context): string {
+  const used = pin(incident, context);
+  if (used !== "") return used;
+  const shown = inOrder(incident.scans).slice(0, 3).map((scan) => {
+    const place = review.scanAt(context.gate(scan.gate_id), when(scan.at, context.zone, context.now));
+    return isOffline(scan, context.fact(scan)) ? review.offline(place) : place;
+  });
+  const more = incident.scans.length - shown.length;
+  return [...shown, ...(more > 0 ? [review.moreScans(more)] : [])].join(" · ");
+}
+
+/** The mark before the sentence, and how grave it is. */
+export function mark(incident: IncidentView): { text: string; tone: "bad" | "warn" } {
+  const { tags } = review;
+  if (incident.kind === "double_entry") {
+    const entries = incident.scans.filter((scan) => scan.role !== "subject").length;
+    return { text: entries > 2 ? tags.many(entries) : tags.twice, tone: "bad" };
+  }
+  const wrongGate = incident.scans.some((scan) => scan.reason === "wrong_gate");
+  if (incident.kind === "admitted_in_error") return { text: wrongGate ? tags.gate : tags.mistake, tone: "warn" };
+  if (incident.kind === "refused_in_error") return { text: tags.refused, tone: "warn" };
+  if (incident.kind === "exit_without_entry") return { text: tags.left, tone: "warn" };
+  return { text: groupOf(incident.kind) === "unproven" ? tags.mistake : tags.phone, tone: "warn" };
+}
+
+/** What it means, and what happens until somebody decides. */
+export function explain(incident: IncidentView, context: Context): string {
+  const { explain: said } = review;
+  const uncertain = incident.order_uncertain ? ` ${said.uncertain}` : "";
+  if (incident.kind === "double_entry") {
+    const offline = incident.scans.some((scan) => isOffline(scan, context.fact(scan)));
+    return (offline ? said.twiceOffline : said.twice) + uncertain;
+  }
+  if (incident.kind === "admitted_in_error") return pin(incident, context) === "" ? `${said.mistakeList} ${said.mistake}` : said.pin;
+  if (incident.kind === "refused_in_error") return said.refused;
+  if (incident.kind === "unverified_scan") return said.unproven;
+  return (incident.kind === "exit_without_entry" ? said.left : said.phone) + uncertain;
+}
+
+/** One scan in the picture of a case. */
+export interface Point {
+  key: string;
+  at: number;
+  /** "19:12:04 Main entrance". */
+  above: string;
+  /** "Pixel 3 · 2 persons". */
+  middle: string;
+  /** "offline until 19:21". */
+  below: string;
+  tone: "ok" | "bad" | "still";
+}
+
+/** The scans of a case as points of a line, in the order of their times. */
+export function points(incident: IncidentView, context: Context): Point[] {
+  const scans = inOrder(incident.scans);
+  return scans.map((scan, index) => {
+    const fact = context.fact(scan);
+    const offline = isOffline(scan, fact);
+    const time = when(scan.at, context.zone, context.now) === clock(scan.at, context.zone) ? clockSeconds(scan.at, context.zone) : when(scan.at, context.zone, context.now);
+    const otherOffline = scans.some((one, at) => at < index && isOffline(one, context.fact(one)) && Date.parse(context.fact(one)?.received_at ?? one.at) > Date.parse(scan.at));
+    const network = offline && fact ? review.offlineUntil(when(fact.received_at, context.zone, context.now)) : otherOffline ? review.couldNotKnow : "";
+    return {
+      key: scanKey(scan),
+      at: Date.parse(scan.at),
+      above: review.scanAt(time, context.gate(scan.gate_id)),
+      middle: review.by(context.device(scan.device_id), persons(scan, fact)),
+      below: [network, becomes(scan, fact)].filter(Boolean).join(" · "),
+      tone: scan.role === "double_entry" || scan.over > 0 ? "bad" : fact && !fact.opened ? "still" : "ok",
+    };
+  });
+}
+
+function becomes(scan: IncidentScan, fact: Fact): string {
+  if (fact?.kind === "revert") return review.undone;
+  if (fact && !fact.opened) return review.refusedThere;
+  if (fact?.kind === "exit") return review.leftThere;
+  if (scan.role === "double_entry") return review.waits;
+  return scan.role === "entry" ? review.counted : "";
+}
+
+/** Persons the scan was for. */
+export function persons(scan: IncidentScan, fact: Fact): number {
   const counted = scan.within + scan.over;
-  const count = fact && fact.kind !== "revert" && fact.count > counted ? fact.count : counted;
-  if (scan.over > 0) return `${count} (${scan.over} over)`;
-  return fact && counted === 0 && fact.opened && count > 0 ? `${count} (not counted)` : String(count);
-}
-
-/** Whom or what it is about, in words; never a bare hash. */
-export function subject(incident: IncidentView, ticket: TicketView | undefined): { words: string; code: string } {
-  if (incident.ticket_id) {
-    const code = ticket?.barcode ?? (ticket?.barcode_hash ? `code ${ticket.barcode_hash.slice(7, 15)}…` : "");
-    return { words: ticket?.guest?.name || (ticket ? "A ticket without a name" : "A ticket"), code };
-  }
-  if (incident.subject.startsWith("unknown:")) {
-    return { words: "A code not in the list", code: (incident.barcode_hash ?? incident.subject.slice(8)).slice(7, 15) + "…" };
-  }
-  const kind = incident.subject.split(":")[0] ?? "";
-  const words: Record<string, string> = { log: "A device's log", device: "A device", scan: "A scan", batch: "An upload of a device" };
-  return { words: words[kind] ?? "Something", code: "" };
+  return fact && fact.kind !== "revert" ? Math.max(fact.count, counted) : counted;
 }
 
 const GRAVITY = { critical: 0, high: 1, medium: 2, low: 3 };
@@ -60,10 +217,11 @@ const GRAVITY = { critical: 0, high: 1, medium: 2, low: 3 };
 export const gravestFirst = (incidents: readonly IncidentView[]): IncidentView[] =>
   [...incidents].sort((a, b) => GRAVITY[a.severity] - GRAVITY[b.severity] || Date.parse(b.opened_at) - Date.parse(a.opened_at));
 
-/** What was said of an incident, in words. */
-export function decidedWords(decision: string): string {
-  const words: Record<string, string> = { accept: "Counted", exclude: "Not counted", restore: "Taken back", note: "In order" };
-  return words[decision] ?? decision;
+/** What was said of a case, in words. */
+export function decidedWords(incident: IncidentView): string {
+  const decision = incident.resolution?.decision;
+  if (decision === "note" && !counts(incident)) return review.noted;
+  return decision === undefined ? review.closedByItself : (review.decidedBy[decision as keyof typeof review.decidedBy] ?? review.noted);
 }
 /** An answer can be taken back at any time; where its cause went by itself and nothing is decided, there is none left. */
 export const mayTakeBack = (incident: IncidentView): boolean => incident.status === "resolved" || incident.decided.length > 0;
@@ -74,21 +232,36 @@ export function decidedScans(incident: IncidentView): IncidentScan[] {
   return losers.length > 0 ? losers : incident.scans;
 }
 
+/** Cases whose entry counts when a person says so. */
+const counts = (incident: IncidentView): boolean => ["double_entry", "admitted_in_error", "unverified_scan"].includes(incident.kind);
+
 /** What can be decided, each with its key, and which of it is suggested: nothing, where nothing is proven. */
 export function decisions(incident: IncidentView): { decision: Decision; words: string; key: string; first: boolean }[] {
-  const note = (words: string, first: boolean) => ({ decision: "note" as const, words, key: "A", first });
   if (incident.kind === "unverified_scan") {
     return [
-      { decision: "accept", words: "Count it", key: "A", first: false },
-      { decision: "exclude", words: "Do not count it", key: "V", first: false },
-      { ...note("Keep as it is", false), key: "F" },
+      { decision: "accept", words: review.count, key: "A", first: false },
+      { decision: "exclude", words: review.exclude, key: "X", first: false },
+      { decision: "note", words: review.keep, key: "F", first: false },
     ];
   }
-  if (incident.scans.length === 0) return [note("Noted", true)];
-  return [note("It is in order", true), { decision: "exclude", words: "Do not count it", key: "V", first: false }];
+  if (incident.scans.length === 0 || incident.kind === "refused_in_error") return [{ decision: "note", words: review.noted, key: "A", first: true }];
+  const both = incident.kind === "double_entry";
+  return [
+    { decision: "note", words: both ? review.countBoth : counts(incident) ? review.count : review.noted, key: "A", first: true },
+    { decision: "exclude", words: both ? review.oneWrong : review.exclude, key: "X", first: false },
+  ];
 }
 
-/** The card that is next when this one is decided: the one after it, else the one before. */
+/** Many cases under one answer: what is sent for each kind of it. "Count" accepts what nothing proves and notes the rest. */
+export function bulk(incidents: readonly IncidentView[], count: boolean): { decision: Decision; ids: string[] }[] {
+  const ids = (wanted: (incident: IncidentView) => boolean): string[] => incidents.filter(wanted).map((one) => one.id);
+  const parts: { decision: Decision; ids: string[] }[] = count
+    ? [{ decision: "accept", ids: ids((one) => one.kind === "unverified_scan") }, { decision: "note", ids: ids((one) => one.kind !== "unverified_scan") }]
+    : [{ decision: "exclude", ids: ids((one) => decisions(one).some((each) => each.decision === "exclude")) }];
+  return parts.filter((part) => part.ids.length > 0);
+}
+
+/** The case that is next when this one is decided: the one after it, else the one before. */
 export function nextCard(ids: readonly string[], decided: string): string | undefined {
   const at = ids.indexOf(decided);
   return ids[at + 1] ?? ids[at - 1];

@@ -10,6 +10,22 @@ export function go(path: string): void {
   window.scrollTo(0, 0);
 }
 
+/**
+ * Sets parts of what is searched for and leaves the rest; an empty value takes one away. With `step` the way back leads to
+ * what was before.
+ */
+export function rewrite(parts: Record<string, string>, step = false): void {
+  const query = new URLSearchParams(route.search);
+  for (const [name, value] of Object.entries(parts)) {
+    if (value === "") query.delete(name);
+    else query.set(name, value);
+  }
+  const search = query.size > 0 ? `?${query}` : "";
+  if (search === route.search) return;
+  history[step ? "pushState" : "replaceState"](null, "", route.path + search);
+  route.search = search;
+}
+
 window.addEventListener("popstate", () => {
   route.path = location.pathname;
   route.search = location.search;

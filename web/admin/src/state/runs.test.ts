@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { RunWithSteps } from "../../../shared/api/types";
-import { mayRetry, passMoments, stateWords } from "./runs.ts";
+import { mayRetry, passMoments, rowState, sharedProblem } from "./runs.ts";
 
 const run = (change: Partial<RunWithSteps>): RunWithSteps => ({
   id: "r", kind: "pass", guest_id: "g", state: "open", step: null, tries: 0, problem: null, note: null, next_at: null,
@@ -18,9 +18,16 @@ test("a guest without e-mail has a pass and a reason", () => {
 
 test("a run that fails says where and why, and may be tried again by hand", () => {
   const failing = run({ step: "send-email", tries: 2, problem: "the mail server refuses", next_at: "2026-06-07T18:01:00Z" });
-  expect(passMoments(failing)[0]?.words).toBe("Pass tried again, sending the e-mail: the mail server refuses");
+  expect(passMoments(failing)[0]?.words).toBe("Pass tries again, sending the e-mail: the mail server refuses");
   expect([mayRetry(failing), mayRetry(run({})), mayRetry(run({ state: "gave_up" })), mayRetry(run({ state: "done" }))]).toEqual([true, false, true, false]);
-  expect(stateWords(run({ state: "gave_up" }))).toBe("gave up");
+  expect(rowState(run({ state: "gave_up" }))).toBe("Refused");
+  expect(rowState(failing)).toBe("Tries again");
+});
+
+test("a reason that several rows share is said once", () => {
+  const waits = (problem: string | null) => run({ problem, next_at: "2026-06-07T18:01:00Z", tries: 1 });
+  expect(sharedProblem([waits("quota"), waits("quota"), waits("no such user")])).toEqual({ reason: "quota", runs: 2 });
+  expect(sharedProblem([waits("quota"), waits("no such user"), waits(null)])).toBe(null);
 });
 
 test("a run that waits for the mail server says so, and may be tried by hand", () => {

@@ -1,34 +1,48 @@
 /** Runs (passes on their way) in words. */
 import type { RunView, RunWithSteps } from "../../../shared/api/types";
+import { words } from "../../../shared/words/organiser/index.ts";
 
-const STEPS: Record<string, string> = {
-  "insert-qr-code": "making the code",
-  "generate-qr-png": "drawing the code",
-  upload: "storing the picture",
-  "send-email": "sending the e-mail",
-};
-const STATES: Record<RunView["state"], string> = { open: "on its way", done: "done", gave_up: "gave up" };
+const { passes, guest } = words;
 
-export const stepWords = (step: string | null): string => (step === null ? "" : (STEPS[step] ?? step.replaceAll(/[-_]/g, " ")));
+export const stepWords = (step: string | null): string => (step === null ? "" : (passes.steps[step] ?? step.replaceAll(/[-_]/g, " ")));
+
 /** Whether it waits with all others for the mail server: why is told once, by `GET /api/mail/health`. */
-const isParked = (run: RunView): boolean => run.state === "open" && run.step === "send-email" && run.next_at === null;
-export const stateWords = (run: RunView): string => {
-  if (isParked(run)) return "waits for the mail server";
-  return run.state === "open" && run.tries > 0 ? "tried again" : (STATES[run.state] ?? run.state);
+const isParked = (run: Pick<RunView, "state" | "step" | "next_at">): boolean => run.state === "open" && run.step === "send-email" && run.next_at === null;
+
+/** What a row of the list says of a run. */
+export function rowState(run: Pick<RunView, "state" | "tries" | "note" | "step" | "next_at">): string {
+  if (isParked(run)) return passes.rowStates.parked;
+  if (run.state === "open") return run.tries > 0 ? passes.rowStates.again : passes.rowStates.open;
+  if (run.state === "done" && run.note !== null) return passes.rowStates.made;
+  return passes.rowStates[run.state];
+}
+const stateWords = (run: RunView): string => {
+  if (isParked(run)) return passes.stateWords.parked;
+  return passes.stateWords[run.state === "open" && run.tries > 0 ? "again" : run.state];
 };
 
 /** Whether a person may start it again now. */
 export const mayRetry = (run: RunView): boolean =>
   run.state === "gave_up" || (run.state === "open" && run.next_at !== null) || isParked(run);
 
+/** The reason that stands in most rows that wait: it is said once, above them. */
+export function sharedProblem(runs: readonly RunView[]): { reason: string; runs: number } | null {
+  const reasons = new Map<string, number>();
+  for (const run of runs) if (run.state === "open" && run.problem !== null) reasons.set(run.problem, (reasons.get(run.problem) ?? 0) + 1);
+  const [most] = [...reasons].sort((a, b) => b[1] - a[1]);
+  return most && most[1] > 1 ? { reason: most[0], runs: most[1] } : null;
+}
+
+/** The server has no mail server to send by: a setting, not a fault of any address. */
+export const noMailServer = (reason: string): boolean => /SMTP_URL|no mail server/i.test(reason);
+
 /** What a run adds to its guest's story. */
 export function passMoments(run: RunWithSteps): { at: string; words: string }[] {
+  const { moments } = guest;
   const mailed = run.steps.find((step) => step.name === "send-email");
   if (run.state === "done") {
-    if (run.note !== null) return [{ at: run.updated_at, words: `Pass made: ${run.note}` }];
-    return [{ at: mailed?.done_at ?? run.updated_at, words: mailed === undefined ? "Pass made" : "Pass sent by e-mail" }];
+    if (run.note !== null) return [{ at: run.updated_at, words: moments.passMadeNote(run.note) }];
+    return [{ at: mailed?.done_at ?? run.updated_at, words: mailed === undefined ? moments.passMade : moments.passMailed }];
   }
-  const why = run.problem === null ? "" : `: ${run.problem}`;
-  const step = run.step === null || isParked(run) ? "" : `, ${stepWords(run.step)}`;
-  return [{ at: run.updated_at, words: `Pass ${stateWords(run)}${step}${why}` }];
+  return [{ at: run.updated_at, words: moments.passState(stateWords(run), stepWords(run.step), run.problem ?? "") }];
 }

@@ -18,43 +18,49 @@ const moment = (change: Partial<MomentView>): MomentView => ({
 
 test("a guest's story reads as people would tell it", () => {
   expect(told(moment({ what: "added", by: "Ana" }))).toBe("Added by Ana");
-  expect(told(moment({ what: "changed", fields: ["party_size", "note"], by: "Ana" }))).toBe("Changed by Ana: party, note");
+  expect(told(moment({ what: "changed", fields: ["party_size", "note"], by: "Ana" }))).toBe("Changed by Ana: party size, note");
   expect(told(moment({ persons: 3, gate: "North", device: "N1", by_hand: true, by: "Sam" }))).toBe(
     "Let in 3 persons at North (N1), found by name by Sam",
   );
-  expect(told(moment({ what: "refused", outcome: "duplicate", gate: "North" }))).toBe("Not let in at North: already in");
+  expect(told(moment({ what: "refused", outcome: "duplicate", gate: "North" }))).toBe("Refused at North: already in");
   expect(told(moment({ what: "entered", counts: false }))).toBe("Let in 1 person, not counted");
-  expect(told(moment({ what: "undone", device: "N1" }))).toBe("Undone (N1)");
+  expect(told(moment({ what: "undone", device: "N1" }))).toBe("Scan undone (N1)");
   expect(told(moment({ what: "resent", by: "Ana" }))).toBe("Pass sent again by Ana");
-  expect(told(moment({ what: "remade", by: "Ana" }))).toBe("Pass asked for again by Ana: there is no e-mail address, so nothing was sent");
+  expect(told(moment({ what: "remade", by: "Ana" }))).toBe("Pass made again by Ana. There is no e-mail address, so nothing was sent");
   expect(told(moment({ what: "opened" }))).toBe("Pass opened for the first time");
-  expect(told(moment({ what: "row_deleted" }))).toContain("stays good");
+  expect(told(moment({ what: "row_deleted" }))).toContain("stays valid");
 });
 
 test("where a guest stands", () => {
-  const guest = (change: Partial<GuestView>) => ({ status: "pending", ticket_status: "active", party_size: 1, actual_count: 0, ...change }) as GuestView;
-  const standing = (one: GuestView) => standingAt(one, { re_entry: "never" });
-  expect(standing(guest({}))).toBe("expected");
-  expect(standing(guest({ status: "no_show" }))).toBe("did not come");
-  expect(standing(guest({ status: "checked_in", actual_count: 1 }))).toBe("in");
+  const guest = (change: Partial<GuestView & { inside: number }>) =>
+    ({ status: "pending", ticket_status: "active", party_size: 1, actual_count: 0, mail: null, ...change }) as GuestView & { inside: number };
+  const standing = (one: GuestView) => standingAt(one, { re_entry: "never" }).words;
+  expect(standingAt(guest({}), { re_entry: "never" })).toEqual({ words: "Expected", tone: "plain" });
+  expect(standing(guest({ status: "no_show" }))).toBe("Did not come");
+  expect(standingAt(guest({ status: "checked_in", actual_count: 1 }), { re_entry: "never" })).toEqual({ words: "Inside", tone: "ok" });
   expect(standing(guest({ status: "checked_in", party_size: 4, actual_count: 3 }))).toBe("3 of 4 in");
-  expect(standing(guest({ ticket_status: null }))).toBe("expected");
+  expect(standing(guest({ ticket_status: null }))).toBe("Expected");
   // Whose ticket is void is not awaited, and did not stay away.
-  expect(standing(guest({ ticket_status: "voided" }))).toBe("voided");
-  expect(standing(guest({ status: "no_show", ticket_status: "refunded" }))).toBe("refunded");
-  expect(standing(guest({ status: "checked_in", actual_count: 1, ticket_status: "voided" }))).toBe("voided");
+  expect(standing(guest({ ticket_status: "voided" }))).toBe("Voided");
+  expect(standing(guest({ status: "no_show", ticket_status: "refunded" }))).toBe("Refunded");
+  expect(standing(guest({ status: "checked_in", actual_count: 1, ticket_status: "voided" }))).toBe("Voided");
   // Where people come again, entries are not called persons.
-  expect(standingAt(guest({ status: "checked_in", party_size: 2, actual_count: 3 }), { re_entry: "after_exit" })).toBe("3 entries, for 2");
-  expect(standingAt(guest({ status: "checked_in", actual_count: 2 }), { re_entry: "after_gap" })).toBe("in");
+  expect(standingAt(guest({ status: "checked_in", party_size: 2, actual_count: 3, inside: 1 }), { re_entry: "after_exit" }).words).toBe("3 entries for 2");
+  expect(standingAt(guest({ status: "checked_in", actual_count: 2, inside: 0 }), { re_entry: "after_exit" }).words).toBe("Left");
+  // A guest who is still to come is told by their pass.
+  const mail = (state: "sent" | "waiting" | "not_sent", why: string | null) => standingAt(guest({ mail: { state, why, at: null } }), { re_entry: "never" });
+  expect(mail("sent", null)).toEqual({ words: "Pass sent", tone: "plain" });
+  expect(mail("not_sent", "no such user")).toEqual({ words: "Mail refused", tone: "warn" });
+  expect(mail("not_sent", "no e-mail address")).toEqual({ words: "No e-mail", tone: "plain" });
 });
 
 test("how the mail of a pass stands", () => {
-  const mail = (state: "sent" | "waiting" | "not_sent", why: string | null = null) => mailWords({ mail: { state, why, at: null } });
-  expect(mailWords({ mail: null })).toBe("");
-  expect(mail("sent")).toBe("sent");
-  expect(mail("waiting")).toBe("on its way");
-  expect(mail("waiting", "the mail server takes too long")).toBe("waits to be tried again: the mail server takes too long");
-  expect(mail("not_sent", "no e-mail address")).toBe("not sent: no e-mail address");
+  const mail = (state: "sent" | "waiting" | "not_sent", why: string | null = null, at: string | null = null) => mailWords({ mail: { state, why, at } }, () => "at 19:12");
+  expect(mailWords({ mail: null }, String)).toBe("");
+  expect(mail("sent", null, "2026-06-07T18:00:00Z")).toBe("Sent by e-mail at 19:12");
+  expect(mail("waiting")).toBe("Waits to be sent");
+  expect(mail("waiting", "the mail server takes too long")).toBe("Waits to be sent: the mail server takes too long");
+  expect(mail("not_sent", "no such user")).toBe("Not sent: no such user");
 });
 
 test("a text message goes to the number alone, its words escaped", () => {

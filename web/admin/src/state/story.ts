@@ -1,84 +1,76 @@
 /** A guest's story in words; the server says what happened. */
 import type { EventView, GuestView, MomentView, ShownGuest } from "../../../shared/api/types";
 import { changes } from "./changes.ts";
-import { entries } from "./counts.ts";
+import { words } from "../../../shared/words/organiser/index.ts";
 
-const FIELDS: Record<string, string> = {
-  name: "name",
-  email: "e-mail",
-  phone: "phone",
-  note: "note",
-  flag: "flag for the door",
-  external_id: "own id",
-  party_size: "party",
-  entry_limit: "party",
-  guest_list_id: "list",
-  status: "whether the ticket is good",
-  zone: "zone",
-  gate_ids: "gates",
-  valid_from: "start of the ticket",
-  expires_at: "end of the ticket",
-};
-const OUTCOMES: Record<string, string> = {
-  duplicate: "already in",
-  invalid: "ticket not good",
-  gate_access_denied: "wrong gate",
-  expired: "wrong time",
-  valid: "nobody went in",
-};
-const persons = (count: number): string => (count === 1 ? "1 person" : `${count} persons`);
+const { guest: said } = words;
 
 /** What happened, without when. */
 export function told(moment: MomentView): string {
-  const by = moment.by ? ` by ${moment.by}` : "";
-  const place = moment.gate ? ` at ${moment.gate}` : "";
-  const device = moment.device ? ` (${moment.device})` : "";
-  const counted = moment.counts ? "" : ", not counted";
-  const hand = moment.by_hand ? ", found by name" : "";
+  const { moments } = said;
+  const by = moment.by ? moments.by(moment.by) : "";
+  const where = (moment.gate ? moments.at(moment.gate) : "") + (moment.device ? moments.device(moment.device) : "");
+  const hand = moment.by_hand ? moments.byName : "";
+  const how = `${hand}${by}${moment.counts ? "" : moments.notCounted}`;
   switch (moment.what) {
     case "added":
-      return `Added${by}`;
-    case "changed": {
-      const fields = moment.fields.map((field) => FIELDS[field] ?? field.replaceAll("_", " "));
-      return `Changed${by}${fields.length > 0 ? `: ${fields.join(", ")}` : ""}`;
-    }
+      return moments.added(by);
+    case "changed":
+      return moments.changed(by, moment.fields.map((field) => said.fields[field] ?? field.replaceAll("_", " ")));
     case "received":
-      return "Told by your own database";
+      return moments.received;
     case "row_deleted":
-      return "Deleted in your own database; the ticket stays good until somebody voids it";
+      return moments.rowDeleted;
     case "resent":
-      return `Pass sent again${by}`;
+      return moments.resent(by);
     case "remade":
-      return `Pass asked for again${by}: there is no e-mail address, so nothing was sent`;
+      return moments.remade(by);
     case "opened":
-      return "Pass opened for the first time";
+      return moments.opened;
     case "entered":
-      return `Let in ${persons(moment.persons)}${place}${device}${hand}${by}${counted}`;
+      return moments.entered(moment.persons, where, how);
     case "left":
-      return `Let out ${persons(moment.persons)}${place}${device}${hand}${by}${counted}`;
+      return moments.left(moment.persons, where, how);
     case "undone":
-      return `Undone${place}${device}${by}`;
+      return moments.undone(where + by);
     case "refused":
-      return `Not let in${place}${device}: ${OUTCOMES[moment.outcome ?? ""] ?? moment.outcome ?? "refused"}${hand}${by}`;
+      return moments.refused(where, said.outcomes[moment.outcome ?? ""] ?? moment.outcome ?? moments.refusedPlain, hand + by);
   }
 }
 
-/** Where a guest stands, in a few words: whose ticket is not good is not expected. */
-export function standing(guest: GuestView, event: Pick<EventView, "re_entry">): string {
-  if (guest.ticket_status && guest.ticket_status !== "active") return guest.ticket_status;
-  if (guest.status === "no_show") return "did not come";
-  if (guest.status === "pending") return "expected";
-  if (guest.party_size > 1 && event.re_entry !== "never") return `${entries(guest.actual_count)}, for ${guest.party_size}`;
-  return guest.party_size > 1 ? `${guest.actual_count} of ${guest.party_size} in` : "in";
+export type Tone = "ok" | "warn" | "bad" | "still" | "plain";
+
+/** Where a guest stands, in a few words: whose ticket is not valid is not expected; an ordinary state is plain. */
+export function standing(guest: GuestView, event: Pick<EventView, "re_entry">): { words: string; tone: Tone } {
+  const { stands } = words.guests;
+  const ticket = guest.ticket_status;
+  if (ticket === "voided" || ticket === "refunded" || ticket === "used") return { words: stands[ticket], tone: "still" };
+  if (guest.status === "no_show") return { words: stands.noShow, tone: "still" };
+  if (guest.status === "pending") return mailStanding(guest) ?? { words: stands.expected, tone: "plain" };
+  const { actual_count: came, party_size: party, inside } = guest;
+  if (event.re_entry === "after_exit" && inside === 0) return { words: stands.left, tone: "plain" };
+  if (party > 1 && event.re_entry !== "never") return { words: stands.entries(came, party), tone: "ok" };
+  return came < party ? { words: stands.some(came, party), tone: "ok" } : { words: stands.inside, tone: "ok" };
 }
 
-/** How the mail of a guest's pass stands; empty where there is nothing to tell. */
-export function mailWords({ mail }: Pick<GuestView, "mail">): string {
+/** Of a guest who is still to come, what there is to say about their pass. */
+function mailStanding({ mail }: Pick<GuestView, "mail">): { words: string; tone: Tone } | null {
+  const { stands } = words.guests;
+  if (mail?.state === "sent") return { words: stands.passSent, tone: "plain" };
+  if (mail?.state === "waiting") return { words: stands.passWaits, tone: "plain" };
+  if (mail?.state === "not_sent") return noAddress(mail.why) ? { words: stands.noMail, tone: "plain" } : { words: stands.mailRefused, tone: "warn" };
+  return null;
+}
+/** There was no address to send to: nothing went wrong. */
+const noAddress = (why: string | null): boolean => why !== null && /no e-mail/i.test(why);
+
+/** How the mail of a guest's pass stands; empty where there is nothing to tell. `when` writes its moment. */
+export function mailWords({ mail }: Pick<GuestView, "mail">, when: (at: string) => string): string {
   if (mail === null) return "";
-  if (mail.state === "sent") return "sent";
-  const why = mail.why === null ? "" : `: ${mail.why}`;
-  if (mail.state === "waiting") return why === "" ? "on its way" : `waits to be tried again${why}`;
-  return `not sent${why}`;
+  if (mail.state === "sent") return said.mailSent(mail.at === null ? "" : when(mail.at)).trim();
+  if (mail.state === "waiting") return mail.why === null ? said.mailWaiting : said.mailWaitingWhy(mail.why);
+  if (noAddress(mail.why)) return said.noEmail;
+  return mail.why === null ? said.mailNot : said.mailRefused(mail.why);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { Failures } from "./failures.ts";
-import type { FromDecoder, ToDecoder } from "./messages.ts";
+import type { FromDecoder, ReaderFault, ToDecoder } from "./messages.ts";
 import { FrameWatch } from "./watch.ts";
 
 /** `muted`: open, and a call or another app keeps its picture away. */
@@ -12,8 +12,8 @@ export interface CameraEvents {
   torch(available: boolean): void;
   /** It had stopped or stood still, and runs again. */
   restarted(): void;
-  /** No code can be read, and why; empty: they are read again. */
-  fault(message: string): void;
+  /** No code can be read, and why; null: they are read again. */
+  fault(fault: ReaderFault | null): void;
 }
 
 /** Without a code for this long, four frames a second are enough: phones get hot (experience §3). */
@@ -52,7 +52,7 @@ export class Camera {
   ) {
     this.#decoder = new Worker(new URL("./decoder.worker.ts", import.meta.url), { type: "module", name: "decoder" });
     this.#decoder.onmessage = (event: MessageEvent<FromDecoder>) => this.#onDecoder(event.data);
-    this.#decoder.onerror = () => this.events.fault("the code reader did not start");
+    this.#decoder.onerror = () => this.events.fault({ reason: "not_started", error: "" });
     this.#decoder.postMessage({ kind: "boot", engine } satisfies ToDecoder, [engine]);
     document.addEventListener("visibilitychange", this.#playOn);
     this.#looking = setInterval(() => this.#look(), LOOK_EVERY_MS);
@@ -219,12 +219,12 @@ export class Camera {
     try {
       const frame = typeof VideoFrame === "function" ? new VideoFrame(video) : await createImageBitmap(video);
       this.#decoder.postMessage({ kind: "frame", frame } satisfies ToDecoder, [frame]);
-      if (this.#failures.read()) this.events.fault("");
+      if (this.#failures.read()) this.events.fault(null);
     } catch (error) {
       this.#busy = false;
       // Mostly the video has no picture yet, or just lost it.
-      const message = video.readyState < video.HAVE_CURRENT_DATA ? null : this.#failures.failed(error);
-      if (message !== null) this.events.fault(message);
+      const fault = video.readyState < video.HAVE_CURRENT_DATA ? null : this.#failures.failed(error);
+      if (fault !== null) this.events.fault(fault);
     }
   }
 
@@ -234,10 +234,10 @@ export class Camera {
         this.#busy = false;
         return;
       case "fault":
-        this.events.fault(message.message);
+        this.events.fault(message.fault);
         return;
       case "reads":
-        this.events.fault("");
+        this.events.fault(null);
         return;
       case "done":
         this.#busy = false;

@@ -37,7 +37,7 @@ async function frames(count: number): Promise<void> {
 test("a browser without a drawing surface for workers is told at the first frame, and once", async () => {
   vi.stubGlobal("OffscreenCanvas", undefined);
   await frames(3);
-  expect(said("fault")).toEqual([{ kind: "fault", message: expect.stringContaining("no drawing surface") }]);
+  expect(said("fault")).toEqual([{ kind: "fault", fault: { reason: "no_surface", error: "" } }]);
 });
 
 test("a reader that fails at every frame is told, and so is its recovery; each frame is answered", async () => {
@@ -45,7 +45,7 @@ test("a reader that fails at every frame is told, and so is its recovery; each f
   await frames(TOLD_AFTER - 1);
   expect(said("fault")).toEqual([]);
   await frames(1);
-  expect(said("fault")).toEqual([{ kind: "fault", message: expect.stringContaining("Aborted()") }]);
+  expect(said("fault")).toEqual([{ kind: "fault", fault: { reason: "failing", error: expect.stringContaining("Aborted()") } }]);
   expect(said("reads")).toEqual([]);
   readBarcodes.mockResolvedValue([]);
   await frames(2);

@@ -2,7 +2,7 @@
 import { prepareZXingModule, readBarcodes, type ReaderOptions } from "zxing-wasm/reader";
 import wasmUrl from "zxing-wasm/reader/zxing_reader.wasm?url";
 import type { ReaderAnswer, ReaderMessage } from "../engine/messages.ts";
-import { Failures, Hopeless, reason } from "./failures.ts";
+import { Failures, NoSurface, textOf } from "./failures.ts";
 import type { FromDecoder, ToDecoder } from "./messages.ts";
 import { Presence } from "./presence.ts";
 
@@ -19,7 +19,6 @@ const OPTIONS: ReaderOptions = {
 };
 /** Without a hit for this long the whole picture is tried as well, milliseconds. */
 const WIDEN_MS = 5000;
-const NO_SURFACE = "this browser gives no drawing surface to a worker. Update it, or use a hardware scanner.";
 
 const presence = new Presence();
 const failures = new Failures();
@@ -42,7 +41,7 @@ page.onmessage = (event: MessageEvent<ToDecoder>) => {
     };
     loaded.then(
       () => post({ kind: "ready" }),
-      (error: unknown) => post({ kind: "fault", message: reason(error) }),
+      (error: unknown) => post({ kind: "fault", fault: { reason: "error", error: textOf(error) } }),
     );
     return;
   }
@@ -67,8 +66,8 @@ async function look(frame: VideoFrame | ImageBitmap): Promise<void> {
     }
   } catch (error) {
     // A frame that can't be read is a frame without a code, and the next one is 30 ms away; unless none can be read.
-    const message = failures.failed(error);
-    if (message !== null) post({ kind: "fault", message });
+    const fault = failures.failed(error);
+    if (fault !== null) post({ kind: "fault", fault });
   } finally {
     frame.close();
     post({ kind: "done", found });
@@ -84,10 +83,10 @@ function grab(frame: VideoFrame | ImageBitmap): ImageData {
   const [w, h] = wide ? [width, height] : [side, side];
   if (canvas === null || context === null) {
     // Safari before 16.4 has none.
-    if (typeof OffscreenCanvas !== "function") throw new Hopeless(NO_SURFACE);
+    if (typeof OffscreenCanvas !== "function") throw new NoSurface();
     canvas = new OffscreenCanvas(w, h);
     context = canvas.getContext("2d", { willReadFrequently: true, alpha: false });
-    if (context === null) throw new Hopeless(NO_SURFACE);
+    if (context === null) throw new NoSurface();
   } else if (canvas.width !== w || canvas.height !== h) {
     canvas.width = w;
     canvas.height = h;

@@ -1,3 +1,12 @@
+/**
+ * Why no code can be read by camera: the browser gives a worker no drawing surface, one frame after another fails, the
+ * decoder did not start, or what `error` says, which is the browser's own text and else empty.
+ */
+export interface ReaderFault {
+  reason: "no_surface" | "failing" | "not_started" | "error";
+  error: string;
+}
+
 export type ToDecoder =
   /** First of all; `engine` is where codes go. */
   | { kind: "boot"; engine: MessagePort }
@@ -7,7 +16,7 @@ export type ToDecoder =
 export type FromDecoder =
   | { kind: "ready" }
   /** The decoder itself did not load, or reads no frame. */
-  | { kind: "fault"; message: string }
+  | { kind: "fault"; fault: ReaderFault }
   /** After a fault: a frame was read. */
   | { kind: "reads" }
   /** The frame is looked at and closed; the next one may come. */

@@ -10,7 +10,7 @@ export class EngineClient {
     this.#worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module", name: "engine" });
     this.#worker.onmessage = (event: MessageEvent<FromEngine>) => listen(event.data);
     this.#worker.onerror = (event) =>
-      listen({ kind: "fault", what: "core", message: event.message || "the scanner's engine did not start" });
+      listen({ kind: "fault", what: "core", reason: event.message ? "error" : "no_engine", error: event.message });
     this.#worker.postMessage({ kind: "boot", deviceType: deviceType(), steal, reader } satisfies ToEngine, [reader]);
   }
 

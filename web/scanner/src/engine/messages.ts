@@ -1,4 +1,5 @@
 import type { DeviceType, FoundGuest, Input, VerdictView, View } from "../../../shared/core/engine.ts";
+import type { JournalFailure } from "../storage/journal.ts";
 
 /** The inputs that the page may hand to the engine; the rest is the worker's own business. */
 export type PageInput = Extract<
@@ -24,6 +25,16 @@ export type PageInput = Extract<
       | "export";
   }
 >;
+
+/**
+ * Why nothing works. `storage`: scans cannot be kept; `core`: what judges them did not start or broke. `error` is the text
+ * of what was thrown, where the reason needs it, and else empty.
+ */
+export interface Fault {
+  what: "core" | "storage";
+  reason: JournalFailure | "no_engine" | "no_lock" | "error";
+  error: string;
+}
 
 /** What the codes the reader sees are for: a ticket to judge, or the pairing code to show on the page. */
 export type Aim = "tickets" | "pairing";
@@ -61,7 +72,7 @@ export type FromEngine =
   /** A download under way, to show that something moves; `total` is 0 when the server doesn't say. */
   | { kind: "progress"; path: string; received: number; total: number }
   /** Nothing works without this: the core did not load, or storage cannot be opened. */
-  | { kind: "fault"; what: "core" | "storage"; message: string };
+  | ({ kind: "fault" } & Fault);
 
 /** What the decoder worker tells the engine worker. */
 export interface ReaderMessage {

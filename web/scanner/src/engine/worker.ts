@@ -5,7 +5,7 @@
 import type { DeviceType, Input } from "../../../shared/core/engine.ts";
 import { loadCore } from "../../../shared/core/load.ts";
 import { Cache } from "../storage/cache.ts";
-import { Journal } from "../storage/journal.ts";
+import { Journal, JournalError } from "../storage/journal.ts";
 import { systemClock } from "./clock.ts";
 import { CodeGate } from "./gate.ts";
 import { send } from "./http.ts";
@@ -40,7 +40,7 @@ page.onmessage = (event: MessageEvent<ToEngine>) => {
         granted: () => void start(message.deviceType),
         elsewhere: () => post({ kind: "tab", state: "elsewhere" }),
         lost,
-        refused: (why) => post({ kind: "fault", what: "storage", message: `No lock: ${why}` }),
+        refused: (why) => post({ kind: "fault", what: "storage", reason: "no_lock", error: why }),
       });
       return;
     case "input":
@@ -66,7 +66,7 @@ async function start(deviceType: DeviceType): Promise<void> {
   try {
     opened = await Journal.open();
   } catch (error) {
-    post({ kind: "fault", what: "storage", message: words(error) });
+    post({ kind: "fault", what: "storage", ...(error instanceof JournalError ? { reason: error.reason, error: "" } : unnamed(error)) });
     return;
   }
   let engine: InstanceType<Awaited<typeof core>>;
@@ -76,7 +76,7 @@ async function start(deviceType: DeviceType): Promise<void> {
     engine = new ScannerEngine();
     appVersion = ScannerEngine.version();
   } catch (error) {
-    post({ kind: "fault", what: "core", message: words(error) });
+    post({ kind: "fault", what: "core", ...unnamed(error) });
     return;
   }
   if (stopped) return;
@@ -129,7 +129,7 @@ const listener: Listener = {
     if (cause.byHand !== true) answer({ kind: "declined", text: cause.text });
   },
   slow: () => post({ kind: "slow", late: false }),
-  broken: (message) => post({ kind: "fault", what: "core", message }),
+  broken: (message) => post({ kind: "fault", what: "core", reason: "error", error: message }),
 };
 
 /** A code the camera sees. */
@@ -174,6 +174,7 @@ function lost(): void {
   post({ kind: "tab", state: "lost" });
 }
 
-function words(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+/** A failure that has no name here: what was thrown speaks for itself. */
+function unnamed(error: unknown): { reason: "error"; error: string } {
+  return { reason: "error", error: error instanceof Error ? error.message : String(error) };
 }

@@ -108,17 +108,3 @@ function hasFiles({ active, waiting }: ServiceWorkerRegistration): boolean {
 function lives(worker: ServiceWorker | null | undefined): boolean {
   return worker != null && worker.state !== "redundant";
 }
-
-/** The row in the sheet. */
-export function keptWords(kept: Kept): string {
-  switch (kept) {
-    case "kept":
-      return "yes";
-    case "coming":
-      return "not yet: the app is being saved on this phone";
-    case "missing":
-      return "not yet: the app could not be saved on this phone. Leave it open while there is a network; it tries again by itself.";
-    case "never":
-      return "no: this browser cannot save the app. Scanning goes on without a network as long as this page stays open.";
-  }
-}

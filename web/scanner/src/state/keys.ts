@@ -1,3 +1,4 @@
+import { words } from "../../../shared/words/scanner/index.ts";
 import type { Scanner } from "./scanner.svelte.ts";
 import { asksCount } from "./words.ts";
 
@@ -38,7 +39,7 @@ export function onKey(scanner: Scanner, key: string): void {
     case "s":
       if (scanner.view?.device_id == null) return;
       scanner.input({ type: "sync_now" });
-      scanner.say("Syncing");
+      scanner.say(words.sync.syncing);
       return;
   }
 }

@@ -1,3 +1,5 @@
+import { words } from "../../../shared/words/scanner/index.ts";
+
 /** As much of `navigator.storage` as this needs; old browsers lack parts of it. */
 export type Keeper = Partial<Pick<StorageManager, "persist" | "persisted">>;
 
@@ -52,6 +54,6 @@ function asksPeople(userAgent: string): boolean {
 
 /** The row in the sheet. */
 export function persistenceWords(kept: boolean | null): string {
-  if (kept === null) return "this browser does not say whether it keeps it";
-  return kept ? "kept by the browser" : "may be cleared by the browser when space is short";
+  if (kept === null) return words.sync.persistenceUnknown;
+  return kept ? words.sync.persisted : words.sync.notPersisted;
 }

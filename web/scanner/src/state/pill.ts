@@ -1,6 +1,7 @@
 import type { ListView, View } from "../../../shared/core/engine.ts";
+import { words } from "../../../shared/words/scanner/index.ts";
 import { since, type ServerTime } from "./clock.ts";
-import { count, span } from "./format.ts";
+import { span } from "./format.ts";
 
 /** Ages of the list, milliseconds: silent below the first, worth amber above the second (experience §9). */
 const LIST_SILENT_MS = 5 * 60_000;
@@ -22,10 +23,13 @@ export function listNews(list: ListView | null, now: ServerTime): { text: string
   if (list === null) return null;
   const age = listAge(list, now);
   const old = list.expired || age > LIST_OLD_MS;
-  if (list.expired) return { text: "list out of date", old };
-  const aged = age < LIST_SILENT_MS ? "" : `list ${span(age)}`;
-  if (list.newer !== null) return { text: ["new tickets coming", aged].filter((part) => part !== "").join(", "), old };
-  return aged === "" ? null : { text: `${aged}${old ? " old" : ""}`, old };
+  if (list.expired) return { text: words.pill.listExpired, old };
+  const aged = age >= LIST_SILENT_MS;
+  if (list.newer !== null) {
+    return { text: aged ? `${words.pill.newTickets}, ${words.pill.listAge(span(age))}` : words.pill.newTickets, old };
+  }
+  if (!aged) return null;
+  return { text: old ? words.pill.listOld(span(age)) : words.pill.listAge(span(age)), old };
 }
 
 /** An upload under way, from the first scan of a backlog to its last. */
@@ -51,11 +55,6 @@ export function syncShows(view: View, sync: SyncProgress | null): sync is SyncPr
   return view.sending > 0 && sync !== null && sync.total >= SYNC_SHOWN_FROM;
 }
 
-/** `Syncing 2,500 scans`: what is left of it. */
-export function syncWords(view: View): string {
-  return view.unsent === 1 ? "Syncing 1 scan" : `Syncing ${count(view.unsent)} scans`;
-}
-
 /**
  * The one line on how this device stands with the server. Offline is normal: amber with a number, never an alarm.
  * `unsaved`: the app would not start again without a network.
@@ -68,17 +67,17 @@ export function pillOf(
 ): { text: string; attention: boolean; busy: boolean } {
   const busy = syncShows(view, sync);
   const parts: string[] = [];
-  if (view.captive) parts.push("No real network");
-  else if (!view.online) parts.push("Offline");
-  else if (view.suspended) parts.push("Held by the server");
+  if (view.captive) parts.push(words.pill.captive);
+  else if (!view.online) parts.push(words.pill.offline);
+  else if (view.suspended) parts.push(words.pill.suspended);
   // What goes out or comes in says as much; the line stays short enough that the camera below it does not move.
-  else if (!busy && !unsaved && (view.list === null || view.list.newer === null)) parts.push("Online");
-  if (busy) parts.push(syncWords(view));
-  else if (view.unsent > 0) parts.push(`${count(view.unsent)} to send`);
+  else if (!busy && !unsaved && (view.list === null || view.list.newer === null)) parts.push(words.pill.online);
+  if (busy) parts.push(words.sync.syncingScans(view.unsent));
+  else if (view.unsent > 0) parts.push(words.pill.toSend(view.unsent));
   const list = listNews(view.list, now);
   if (list !== null) parts.push(list.text);
-  if (unsaved) parts.push("app not saved");
-  if (view.problems.length > 0) parts.push(`${count(view.problems.length)} refused`);
+  if (unsaved) parts.push(words.pill.notSaved);
+  if (view.problems.length > 0) parts.push(words.pill.refused(view.problems.length));
   const attention = !view.online || view.captive || view.suspended || unsaved || list?.old === true || view.problems.length > 0;
   const text = parts.join(" · ");
   return { text: text.charAt(0).toUpperCase() + text.slice(1), attention, busy };

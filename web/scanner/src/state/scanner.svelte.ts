@@ -1,8 +1,10 @@
 import { tick } from "svelte";
 import type { FoundGuest, HistoryRow, VerdictView, View } from "../../../shared/core/engine.ts";
+import { words } from "../../../shared/words/scanner/index.ts";
 import { Camera, type CameraState } from "../camera/camera.ts";
 import { EngineClient } from "../engine/client.ts";
-import type { Aim, FromEngine, PageInput } from "../engine/messages.ts";
+import type { ReaderFault } from "../camera/messages.ts";
+import type { Aim, Fault, FromEngine, PageInput } from "../engine/messages.ts";
 import { ClockOffset, serverTime, type ServerTime } from "./clock.ts";
 import { download } from "./download.ts";
 import type { Kept } from "./kept.ts";
@@ -11,7 +13,7 @@ import { syncProgress, type SyncProgress } from "./pill.ts";
 import type { InstallOffer } from "./platform.ts";
 import { loadSettings, saveSettings, type Settings } from "./settings.ts";
 import { Signals } from "./signals.ts";
-import { asksCount, faceOf, ofSameTicket, spoken, undoneWords, type Face } from "./words.ts";
+import { asksCount, faceOf, ofSameTicket, spoken, type Face } from "./words.ts";
 
 export type Sheet = "search" | "more" | "history" | "sync" | "settings" | "override" | "undo" | "pair" | null;
 
@@ -56,7 +58,7 @@ export class Scanner {
   sheet = $state<Sheet>(null);
   /** The history row the undo sheet is about. */
   undoRow = $state.raw<HistoryRow | null>(null);
-  fault = $state.raw<{ what: "core" | "storage"; message: string } | null>(null);
+  fault = $state.raw<Fault | null>(null);
   /** A short sentence that goes by itself. */
   notice = $state("");
   crowd = $state(false);
@@ -74,7 +76,7 @@ export class Scanner {
   /** The backlog on its way to the server, if there is one. */
   sync = $state.raw<SyncProgress | null>(null);
   camera = $state<CameraState>("off");
-  readerFault = $state("");
+  readerFault = $state.raw<ReaderFault | null>(null);
   torch = $state.raw<{ available: boolean; on: boolean }>({ available: false, on: false });
   /** Whether the browser promised to keep our storage; null: it has not said. */
   persisted = $state<boolean | null>(null);
@@ -143,15 +145,15 @@ export class Scanner {
     this.fault = null;
     this.verdict = null;
     this.busy = false;
-    this.readerFault = "";
+    this.readerFault = null;
     const { port1, port2 } = new MessageChannel();
     this.#engine = new EngineClient(port1, steal, (message) => this.#onEngine(message));
     this.#camera = new Camera(port2, {
       state: (state) => (this.camera = state),
       crowd: () => this.#onCrowd(),
       torch: (available) => (this.torch = { available, on: false }),
-      restarted: () => this.say("The camera had stopped and was started again."),
-      fault: (message) => (this.readerFault = message),
+      restarted: () => this.say(words.camera.restarted),
+      fault: (fault) => (this.readerFault = fault),
     });
   }
 
@@ -318,20 +320,20 @@ export class Scanner {
         if (this.notice === "") this.say(this.#heldWords());
         return;
       case "slow":
-        this.say(message.late ? "Storage is slow: that ticket was not taken. Scan it again." : "Storage is slow: wait.");
+        this.say(message.late ? words.scan.late : words.scan.slow);
         return;
       case "progress":
         this.progress = message;
         return;
       case "fault":
-        this.fault = { what: message.what, message: message.message };
+        this.fault = message;
         return;
     }
   }
 
   #heldWords(): string {
-    if (this.sheet !== null) return "Close this first, then scan the next one.";
-    return this.asking ? "Answer this first, then scan the next one." : "Scan the next one again.";
+    if (this.sheet !== null) return words.scan.closeFirst;
+    return this.asking ? words.scan.answerFirst : words.scan.scanAgain;
   }
 
   #onView(view: View): void {
@@ -389,7 +391,7 @@ export class Scanner {
     if (this.sheet === "undo") this.closeSheet();
     this.undoable = null;
     this.undone = { count, at: Date.now() };
-    this.announcement = undoneWords(count);
+    this.announcement = words.undo.done(count);
     this.signals.play("undone", count, this.settings);
   }
 
@@ -426,10 +428,9 @@ export class Scanner {
   #tooSoon(): boolean {
     const shown = this.verdict;
     if (shown === null || !this.fresh || performance.now() >= this.#freshUntil) return false;
-    const words = "The verdict has changed. Look, then tap again.";
-    this.#note(words);
+    this.#note(words.verdict.changed);
     // Those who listen hear the new one again: what is announced takes the place of what was being said.
-    this.announcement = `${spoken(shown.verdict)}. ${words}`;
+    this.announcement = `${spoken(shown.verdict)}. ${words.verdict.changed}`;
     return true;
   }
 
@@ -468,7 +469,7 @@ export class Scanner {
   }
 
   #onCrowd(): void {
-    if (!this.crowd) this.announcement = "One ticket at a time";
+    if (!this.crowd) this.announcement = words.app.oneTicket;
     this.crowd = true;
     clearTimeout(this.#crowdTimer);
     this.#crowdTimer = setTimeout(() => (this.crowd = false), CROWD_MS);

@@ -3,7 +3,7 @@ import type { View } from "../../../shared/core/engine.ts";
 import { serverTime } from "./clock.ts";
 import { grouped, span } from "./format.ts";
 import { readPairingCode } from "./link.ts";
-import { pillOf, syncProgress, syncWords } from "./pill.ts";
+import { pillOf, syncProgress } from "./pill.ts";
 import { DEFAULTS, loadSettings, merge } from "./settings.ts";
 
 const ORIGIN = "https://door.example";
@@ -85,7 +85,7 @@ test("a backlog on its way: how many are left, how many of how many are through,
   expect(pillOf(sending, NOW, syncProgress(begun, sending))).toEqual({ text: "Syncing 2,500 scans", attention: false, busy: true });
   const further = { ...sending, unsent: 1500 };
   expect(syncProgress(begun, further)).toEqual({ total: 2500, done: 1000 });
-  expect(syncWords(further)).toBe("Syncing 1,500 scans");
+  expect(pillOf(further, NOW, syncProgress(begun, further)).text).toBe("Syncing 1,500 scans");
   const last = { ...sending, unsent: 3, sending: 3 };
   expect(pillOf(last, NOW, syncProgress(begun, last)).busy).toBe(true);
   expect(syncProgress(begun, { ...view, unsent: 0 })).toBeNull();

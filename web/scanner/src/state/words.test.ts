@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Screen, VerdictView } from "../../../shared/core/engine.ts";
 import { signalOf } from "./signals.ts";
 import { base } from "./verdicts.fixture.ts";
-import { asksCount, faceOf, ofSameTicket, problemCause, spoken, title, wordsOf } from "./words.ts";
+import { asksCount, faceOf, ofSameTicket, problemCause, readerFaultWords, spoken, title, wordsOf } from "./words.ts";
 
 const source = readFileSync(new URL("../../../../crates/core/src/decide.rs", import.meta.url), "utf8");
 const SCREENS = [...(/Screen \{([\s\S]*?)\n {4}\}/.exec(source)?.[1] ?? "").matchAll(/= "(\w+)"/g)].map((m) => m[1] as Screen);
@@ -107,6 +107,17 @@ test("two verdicts are of one ticket by the ticket, of an unknown code by its sh
   expect(ofSameTicket(base, unknown)).toBe(false);
   expect(ofSameTicket(unknown, unknown)).toBe(true);
   expect(ofSameTicket({ ...unknown, short_code: "" }, { ...unknown, short_code: "" })).toBe(false);
+});
+
+test.each([
+  [{ reason: "failing", error: "Aborted()" }, "Codes cannot be read by camera: the code reader fails (Aborted()). Close the app and open it again."],
+  [{ reason: "no_surface", error: "" }, "Codes cannot be read by camera: this browser gives no drawing surface to a worker. Update it, or use a hardware scanner."],
+] as const)("a reader that fails says what to do: %o", (fault, text) => {
+  expect(readerFaultWords(fault)).toBe(text);
+});
+
+test("a reason that is a name of every object is no known reason", () => {
+  expect(wordsOf({ ...base, screen: "refuse", opened: false, reason: "constructor" }).lines).toEqual(["constructor"]);
 });
 
 test("a problem without a text of its own still says the server's word", () => {

@@ -1,4 +1,6 @@
 import type { FoundGuest, HistoryRow, LastEntryView, Screen, VerdictView } from "../../../shared/core/engine.ts";
+import { words } from "../../../shared/words/scanner/index.ts";
+import type { ReaderFault } from "../camera/messages.ts";
 import { day, span, time } from "./format.ts";
 
 /** The shapes of experience §8: a verdict can be told by shape alone. */
@@ -61,15 +63,15 @@ const ANSWERED: ReadonlySet<Screen> = new Set<Screen>(["admit", "admit_party", "
  * hour off.
  */
 export function wordsOf(verdict: VerdictView, now: number = Date.parse(verdict.at)): Words {
-  const words = said(verdict, now);
-  const flag = verdict.flag !== undefined && verdict.flag !== "" && verdict.flag !== words.headline ? verdict.flag : null;
-  return { ...words, party: partyOf(verdict), flag };
+  const screen = said(verdict, now);
+  const flag = verdict.flag !== undefined && verdict.flag !== "" && verdict.flag !== screen.headline ? verdict.flag : null;
+  return { ...screen, party: partyOf(verdict), flag };
 }
 
 function partyOf(verdict: VerdictView): string | null {
   if (verdict.entry_limit <= 1) return null;
-  if (asksCount(verdict)) return `${verdict.may_admit} of ${verdict.entry_limit}`;
-  return faceOf(verdict) === "admit" ? `${verdict.already_in + verdict.count} of ${verdict.entry_limit}` : null;
+  if (asksCount(verdict)) return words.verdict.inParty(verdict.may_admit, verdict.entry_limit);
+  return faceOf(verdict) === "admit" ? words.verdict.inParty(verdict.already_in + verdict.count, verdict.entry_limit) : null;
 }
 
 /** What the screen says of its own, before what belongs to the guest is added. */
@@ -78,161 +80,142 @@ type Said = Omit<Words, "party" | "flag">;
 function said(verdict: VerdictView, now: number): Said {
   switch (faceOf(verdict)) {
     case "nobody":
-      return { headline: "Nobody went in", lines: ["Recorded. The ticket stays good."], next: "", shape: "ring" };
+      return { headline: words.verdict.nobody, lines: [words.verdict.nobodyWhy], next: "", shape: "ring" };
     case "admit":
       return {
-        headline: verdict.count > 1 ? `Admit ${verdict.count}` : "Admit",
-        lines: verdict.overridden ? ["Let in by staff"] : [],
+        headline: words.verdict.admit(verdict.count),
+        lines: verdict.overridden ? [words.verdict.byStaff] : [],
         next: "",
         shape: "check-circle",
       };
     case "admit_party":
-      return { headline: "How many now?", lines: remaining(verdict), next: "", shape: "ring-segments" };
+      return { headline: words.verdict.howMany, lines: remaining(verdict), next: "", shape: "ring-segments" };
     case "exit":
-      return { headline: "Exit recorded", lines: persons(verdict.count), next: "", shape: "door-out" };
+      return { headline: words.verdict.exit, lines: persons(verdict.count), next: "", shape: "door-out" };
     case "already_in":
-      return { headline: "Already in", lines: collision(verdict, now), next: "Ask a supervisor.", shape: "two-rings" };
+      return { headline: words.verdict.alreadyIn, lines: collision(verdict, now), next: words.verdict.askSupervisor, shape: "two-rings" };
     case "check":
-      return { headline: verdict.flag || "Check the guest", lines: remaining(verdict), next: "Look first, then decide.", shape: "bang-square" };
+      return {
+        headline: verdict.flag || words.verdict.check,
+        lines: remaining(verdict),
+        next: words.verdict.checkNext,
+        shape: "bang-square",
+      };
     case "refuse":
-      return { headline: "Do not admit", lines: [cause(verdict.reason)], next: "Send the guest to the ticket desk.", shape: "cross-octagon" };
+      return { headline: words.verdict.refuse, lines: [cause(verdict.reason)], next: words.verdict.toTicketDesk, shape: "cross-octagon" };
     case "wrong_place":
       return wrongPlace(verdict);
     case "wrong_time":
       return wrongTime(verdict);
     case "not_in_list":
       return {
-        headline: "Not in this list",
-        lines: [`Not in this device's list (${listName(verdict, now)}).`],
-        next: "A ticket sold since then is not here. Ask a supervisor.",
+        headline: words.verdict.notInList,
+        lines: [words.verdict.notInListWhy(verdict.manifest_version, verdict.list_at === null ? null : time(verdict.list_at, now))],
+        next: words.verdict.notInListNext,
         shape: "question-diamond",
       };
     case "not_a_ticket":
-      return { headline: "Not one of our codes", lines: ["This is no ticket of any event here."], next: "Ask for the ticket.", shape: "question-diamond" };
+      return {
+        headline: words.verdict.notATicket,
+        lines: [words.verdict.notATicketWhy],
+        next: words.verdict.notATicketNext,
+        shape: "question-diamond",
+      };
     case "full":
-      return { headline: "Area full", lines: ["Hold the queue."], next: "Let people in only as others leave.", shape: "bars-top" };
+      return { headline: words.verdict.full, lines: [words.verdict.fullWhy], next: words.verdict.fullNext, shape: "bars-top" };
     case "same_ticket":
-      return { headline: `Same ticket, ${span(verdict.same_ticket_ms ?? 0)} ago`, lines: ["On this device."], next: "", shape: "ring" };
+      return {
+        headline: words.verdict.sameTicket(span(verdict.same_ticket_ms ?? 0)),
+        lines: [words.verdict.sameTicketWhere],
+        next: "",
+        shape: "ring",
+      };
   }
 }
 
 /** One line for the strip and the history. */
 export function title(row: Pick<HistoryRow, "screen" | "kind" | "count" | "opened">): string {
-  if (row.kind === "revert") return "Undone";
-  if (row.kind === "exit" && row.opened) return row.count > 1 ? `Exit ${row.count}` : "Exit";
-  if (row.opened) return row.count > 1 ? `Admit ${row.count}` : "Admit";
-  return TITLES[row.screen];
+  if (row.kind === "revert") return words.titles.undone;
+  if (row.kind === "exit" && row.opened) return words.titles.exit(row.count);
+  // Of a scan that let nobody in: a question answered with none is a verdict "admit" all the same.
+  return row.opened ? words.verdict.admit(row.count) : words.titles.screens[row.screen];
 }
-
-/** Of a scan that let nobody in: a question answered with none is a verdict "admit" all the same. */
-const TITLES: Record<Screen, string> = {
-  admit: "Nobody went in",
-  admit_party: "Nobody went in",
-  exit: "Exit",
-  already_in: "Already in",
-  check: "Not let in after a check",
-  refuse: "Do not admit",
-  wrong_place: "Wrong gate",
-  wrong_time: "Wrong time",
-  not_in_list: "Not in this list",
-  not_a_ticket: "Not one of our codes",
-  full: "Area full",
-  same_ticket: "Same ticket again",
-};
 
 /** How a guest that a search found stands: what staff see beside the name. */
 export function standing(guest: FoundGuest): { words: string; tone: "go" | "in" | "stop" } {
   const party = guest.party_size > 1;
   if (guest.may_admit > 0) {
-    if (guest.already_in > 0) return { words: `${guest.already_in} of ${guest.party_size} in`, tone: "go" };
-    return { words: party ? `Party of ${guest.party_size}` : "Expected", tone: "go" };
+    if (guest.already_in > 0) return { words: words.search.someIn(guest.already_in, guest.party_size), tone: "go" };
+    return { words: party ? words.search.party(guest.party_size) : words.search.expected, tone: "go" };
   }
-  if (guest.already_in > 0) return { words: party ? `All ${guest.already_in} in` : "Already in", tone: "in" };
-  return { words: STOPPED[guest.reason ?? ""] ?? "Not now", tone: "stop" };
-}
-
-const STOPPED: Record<string, string> = {
-  ticket_voided: "Cancelled",
-  ticket_refunded: "Refunded",
-  ticket_already_used: "Marked as used",
-  unknown_code: "Ticket not here yet",
-  expired: "Too late",
-  not_yet_valid: "Too early",
-  wrong_gate: "Wrong gate",
-  gate_access_denied: "Wrong gate",
-};
-
-/** What Undo did. */
-export function undoneWords(count: number): string {
-  return count === 1 ? "Undone: one person taken back" : `Undone: ${count} persons taken back`;
+  if (guest.already_in > 0) return { words: party ? words.search.allIn(guest.already_in) : words.search.alreadyIn, tone: "in" };
+  return { words: known(words.search.stopped, guest.reason ?? "") ?? words.search.notNow, tone: "stop" };
 }
 
 /** What a screen reader says at once. */
 export function spoken(verdict: VerdictView): string {
-  const words = wordsOf(verdict);
-  return [words.headline, words.party ?? "", words.flag ?? "", ...words.lines, verdict.name ?? ""].filter((part) => part !== "").join(", ");
+  const screen = wordsOf(verdict);
+  return [screen.headline, screen.party ?? "", screen.flag ?? "", ...screen.lines, verdict.name ?? ""].filter((part) => part !== "").join(", ");
 }
 
 /** A problem row's reason, for staff. */
 export function problemCause(reason: string): string {
-  return PROBLEMS[reason] ?? `The server refused it: ${reason.replaceAll("_", " ")}`;
+  return known(words.sync.causes, reason) ?? words.sync.otherCause(spaced(reason));
 }
 
-const PROBLEMS: Record<string, string> = {
-  malformed: "The server could not read it",
-  mixed_events: "It belongs to another event",
-  device_mismatch: "It belongs to another device",
-  unknown_event: "The server does not know its event",
-  quota: "The server keeps no more scans of this device",
-};
+/** Why no code can be read by camera, for staff. */
+export function readerFaultWords(fault: ReaderFault): string {
+  return words.camera.unreadable(words.camera.reader[fault.reason](fault.error));
+}
+
+/** The text of a reason; undefined for one that this app does not know. */
+function known(texts: Readonly<Record<string, string>>, reason: string): string | undefined {
+  return Object.hasOwn(texts, reason) ? texts[reason] : undefined;
+}
+
+/** A reason in the server's own word. */
+function spaced(reason: string): string {
+  return reason.replaceAll("_", " ");
+}
 
 function remaining(verdict: VerdictView): string[] {
-  return verdict.already_in > 0 ? [`${verdict.already_in} already in`] : [];
+  return verdict.already_in > 0 ? [words.verdict.inBefore(verdict.already_in)] : [];
 }
 
 function persons(count: number): string[] {
-  return count > 1 ? [`${count} persons`] : [];
+  return count > 1 ? [words.verdict.persons(count)] : [];
 }
 
 /** Which device scanned, in the words staff have for it: its name, else the beginning of its id, as far as it is known. */
 function whichDevice(last: LastEntryView): string {
-  if (last.own) return "this device";
+  if (last.own) return words.verdict.thisDevice;
   if (last.device !== "") return last.device;
-  return last.device_id === null ? "another device" : `device ${last.device_id.slice(0, 8)}`;
+  return last.device_id === null ? words.verdict.anotherDevice : words.verdict.deviceOf(last.device_id.slice(0, 8));
 }
 
 function collision(verdict: VerdictView, now: number): string[] {
   const last = verdict.last_entry;
   const lines: string[] = [];
-  if (verdict.entry_limit > 1) lines.push(`All ${verdict.entry_limit} of the party are in.`);
+  if (verdict.entry_limit > 1) lines.push(words.verdict.allIn(verdict.entry_limit));
   if (last !== null) {
-    lines.push(`${last.gate}, ${time(last.at, now)}, ${span(now - Date.parse(last.at))} ago`);
-    lines.push(`Scanned on ${whichDevice(last)}`);
+    lines.push(words.verdict.lastEntry(last.gate, time(last.at, now), span(now - Date.parse(last.at))));
+    lines.push(words.verdict.scannedOn(whichDevice(last)));
   }
-  if (verdict.reason === "too_soon") lines.push("Coming back is allowed, but not yet.");
+  if (verdict.reason === "too_soon") lines.push(words.verdict.tooSoon);
   return lines;
 }
 
 function cause(reason: string | null): string {
-  switch (reason) {
-    case "ticket_voided":
-      return "This ticket was cancelled.";
-    case "ticket_refunded":
-      return "This ticket was refunded.";
-    case "ticket_already_used":
-      return "This ticket is marked as used.";
-    default:
-      return reason === null ? "" : reason.replaceAll("_", " ");
-  }
+  return reason === null ? "" : (known(words.verdict.causes, reason) ?? spaced(reason));
 }
 
 function wrongPlace(verdict: VerdictView): Said {
   const gates = verdict.right_gates;
   const first = gates[0];
   return {
-    headline: first === undefined ? "Wrong gate" : `Wrong gate: go to ${first}`,
-    lines: gates.length > 1 ? [`Also good: ${gates.slice(1, 4).join(", ")}`] : [],
-    next: first === undefined ? "No gate of this list takes this ticket. Send the guest to the ticket desk." : "",
+    headline: first === undefined ? words.verdict.wrongGate : words.verdict.goTo(first),
+    lines: gates.length > 1 ? [words.verdict.alsoGood(gates.slice(1, 4))] : [],
+    next: first === undefined ? words.verdict.noGate : "",
     shape: "arrow-octagon",
   };
 }
@@ -240,12 +223,7 @@ function wrongPlace(verdict: VerdictView): Said {
 function wrongTime(verdict: VerdictView): Said {
   const early = verdict.reason === "not_yet_valid";
   const at = early ? verdict.valid_from : verdict.expires_at;
-  const headline = early ? "Too early" : "Too late";
-  const lines = at === null ? [] : [early ? `Valid from ${day(at)}` : `Was valid until ${day(at)}`];
-  return { headline, lines, next: early ? "Ask the guest to come back then." : "Send the guest to the ticket desk.", shape: "clock-octagon" };
-}
-
-function listName(verdict: VerdictView, now: number): string {
-  const made = verdict.list_at === null ? "" : `, ${time(verdict.list_at, now)}`;
-  return `version ${verdict.manifest_version}${made}`;
+  const headline = early ? words.verdict.tooEarly : words.verdict.tooLate;
+  const lines = at === null ? [] : [early ? words.verdict.validFrom(day(at)) : words.verdict.validUntil(day(at))];
+  return { headline, lines, next: early ? words.verdict.comeBack : words.verdict.toTicketDesk, shape: "clock-octagon" };
 }

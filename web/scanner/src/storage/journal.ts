@@ -23,6 +23,15 @@ export class AppendError extends Error {
   }
 }
 
+/** Why the journal could not be opened or read where the browser gives no error of its own. */
+export type JournalFailure = "journal_closed" | "journal_held" | "journal_unread" | "journal_failed";
+
+export class JournalError extends Error {
+  constructor(readonly reason: JournalFailure) {
+    super(reason);
+  }
+}
+
 /** How many doubtful appends are remembered: storage that stays away is tried again every few seconds. */
 const DOUBTS = 64;
 
@@ -188,15 +197,15 @@ function openDatabase(factory: IDBFactory): Promise<IDBDatabase> {
       request.result.createObjectStore(CONTROL);
     };
     request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error ?? new Error("the journal cannot be opened"));
-    request.onblocked = () => reject(new Error("the journal is held by an older page"));
+    request.onerror = () => reject(request.error ?? new JournalError("journal_closed"));
+    request.onblocked = () => reject(new JournalError("journal_held"));
   });
 }
 
 function result<T>(request: IDBRequest<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error ?? new Error("the journal cannot be read"));
+    request.onerror = () => reject(request.error ?? new JournalError("journal_unread"));
   });
 }
 
@@ -204,7 +213,7 @@ function completion(tx: IDBTransaction): Promise<void> {
   return new Promise((resolve, reject) => {
     tx.oncomplete = () => resolve();
     tx.onabort = () => reject(tx.error ?? new DOMException("the transaction was aborted", "AbortError"));
-    tx.onerror = () => reject(tx.error ?? new Error("the transaction failed"));
+    tx.onerror = () => reject(tx.error ?? new JournalError("journal_failed"));
   });
 }
 

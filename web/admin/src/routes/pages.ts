@@ -1,0 +1,25 @@
+/** The pages of the app, each a script of its own. What was not needed at first is fetched when the browser has time. */
+import { places } from "./places";
+
+export const pages = {
+  event: () => import("./EventPage.svelte"),
+  events: () => import("./Events.svelte"),
+  approve: () => import("./Approve.svelte"),
+  palette: () => import("../ui/Palette.svelte"),
+};
+
+/** Fetches every page in quiet moments: the app then goes from page to page without the network too. */
+export function prefetch(): void {
+  const waiting = [pages.event, pages.events, ...Object.values(places), pages.palette];
+  const next = (): void => {
+    const load = waiting.shift();
+    if (!load) return;
+    load().catch(() => {}).finally(() => idle(next));
+  };
+  idle(next);
+}
+
+function idle(then: () => void): void {
+  if ("requestIdleCallback" in window) requestIdleCallback(then, { timeout: 5_000 });
+  else setTimeout(then, 200);
+}

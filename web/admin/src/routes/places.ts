@@ -1,0 +1,20 @@
+/** The pages of an event, each a script of its own. */
+import type { Component } from "svelte";
+import type { EventView } from "../../../shared/api/types";
+import type { Desk } from "../state/desk.svelte";
+import type { Place } from "../state/places";
+
+/** What every page of an event is given. */
+type OfEvent = Component<{ desk: Desk; event: EventView }>;
+
+export const places: Record<Place, () => Promise<{ default: OfEvent }>> = {
+  overview: () => import("./Overview.svelte"),
+  live: () => import("./LiveView.svelte"),
+  review: () => import("./Review.svelte"),
+  guests: () => import("./Guests.svelte"),
+  tickets: () => import("./Tickets.svelte"),
+  passes: () => import("./Passes.svelte"),
+  import: () => import("./Import.svelte"),
+  gates: () => import("./Gates.svelte"),
+  devices: () => import("./Devices.svelte"),
+};

@@ -1,0 +1,80 @@
+/** One event while somebody works on it: its details, gates, live numbers and the decision that can still be undone. */
+import { api } from "../../../shared/api/client";
+import type { EventView, GateView, Listed } from "../../../shared/api/types";
+import { words } from "../../../shared/words/organiser";
+import { unknownGates } from "./devices";
+import { Hold } from "./hold.svelte";
+import { Live } from "./live.svelte";
+import { beforeSignOut, readAgain, session } from "./session.svelte";
+
+export class Desk {
+  event = $state.raw<EventView | null>(null);
+  gates = $state.raw<GateView[]>([]);
+  failure = $state("");
+  readonly live: Live;
+  readonly hold: Hold;
+  /** Whether this role may read the event's numbers at all. */
+  readonly watches: boolean;
+  /** Gates that were asked for: one that the server names and does not list is asked for once. */
+  #askedFor = new Set<string>();
+  #ends: () => void;
+
+  constructor(readonly eventId: string) {
+    const role = session.current?.role;
+    this.watches = role !== "promoter";
+    // Door staff see how full it is; phones and cases are not theirs to read.
+    this.live = new Live(eventId, role === "door" ? ["occupancy"] : undefined);
+    this.hold = new Hold(() => this.live.refreshNow());
+    this.#ends = beforeSignOut(() => this.hold.flush());
+    if (this.watches) this.live.open();
+  }
+
+  get base(): string {
+    return `/api/events/${encodeURIComponent(this.eventId)}`;
+  }
+
+  async load(): Promise<void> {
+    try {
+      const [event, gates] = await Promise.all([
+        api.get<EventView>(this.base),
+        api.get<Listed<GateView>>(`${this.base}/gates`),
+      ]);
+      this.event = event;
+      this.gates = gates.items;
+      this.failure = "";
+    } catch (error) {
+      this.failure = (error as Error).message;
+      readAgain(error, () => this.load());
+    }
+  }
+
+  /** What a save answered is shown, also where it can't be read again. */
+  async changed(saved?: EventView): Promise<void> {
+    if (saved) this.event = saved;
+    await this.load();
+  }
+
+  /** Reads the gates again where the numbers name one that was made meanwhile. */
+  lookForGates(): void {
+    if (!this.event) return;
+    const news = unknownGates(this.gates, this.live.occupancy, this.live.devices).filter((id) => !this.#askedFor.has(id));
+    for (const id of news) this.#askedFor.add(id);
+    if (news.length > 0) void this.load();
+  }
+
+  /** Cases that wait for a person, without those decided here a moment ago. */
+  get toReview(): { count: number; words: string } {
+    const count = this.live.incidents.filter((one) => this.hold.waits(one)).length;
+    return { count, words: `${words.counting.number(count)}${this.live.moreIncidents ? "+" : ""}` };
+  }
+
+  gateName(id: string): string {
+    return this.gates.find((gate) => gate.id === id)?.name ?? id;
+  }
+
+  close(): void {
+    this.#ends();
+    void this.hold.send();
+    this.live.close();
+  }
+}

@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import { firstTimes, matches, movedEnd, ordered } from "./events.ts";
+
+test("what is open comes first, then the next, then what was last", () => {
+  const event = (id: string, status: "draft" | "live" | "ended", day: number) => ({ id, status, starts_at: `2026-11-${day}T20:00:00Z` });
+  const events = [event("old", "ended", 10), event("later", "draft", 28), event("now", "live", 27), event("next", "draft", 27), event("older", "ended", 11)];
+  expect(ordered(events).map((one) => one.id)).toEqual(["now", "next", "later", "older", "old"]);
+});
+
+test("an event is found by words of its name and place, without accents", () => {
+  const event = { name: "Fête de la Musique", venue: "Old Harbour" };
+  expect(matches(event, "fete har")).toBe(true);
+  expect(matches(event, "")).toBe(true);
+  expect(matches(event, "fete rock")).toBe(false);
+});
+
+test("a new event is on the coming Saturday, and its end moves with its start", () => {
+  expect(firstTimes("2026-11-27")).toEqual({ starts: "2026-11-28T20:00", ends: "2026-11-29T02:00" });
+  expect(firstTimes("2026-11-28").starts).toBe("2026-12-05T20:00");
+  expect(movedEnd("2026-11-28T20:00", "2026-12-31T21:30", "2026-11-29T02:00")).toBe("2027-01-01T03:30");
+  expect(movedEnd("", "2026-12-31T21:30", "2026-11-29T02:00")).toBe("2026-11-29T02:00");
+});

@@ -1,0 +1,45 @@
+/** Events in the order in which somebody looks for one. */
+import type { ListedEvent } from "../../../shared/api/types";
+
+export type Group = "live" | "coming" | "past";
+
+/** Open doors first; drafts that are still to come; what is over. */
+export const groupOf = (event: Pick<ListedEvent, "status">): Group =>
+  event.status === "live" ? "live" : event.status === "draft" ? "coming" : "past";
+
+const RANK: Record<Group, number> = { live: 0, coming: 1, past: 2 };
+
+/** The next first; of what is over the latest first. */
+export const ordered = <Event extends Pick<ListedEvent, "status" | "starts_at">>(events: readonly Event[]): Event[] =>
+  [...events].sort((a, b) => {
+    const [one, other] = [groupOf(a), groupOf(b)];
+    if (one !== other) return RANK[one] - RANK[other];
+    const later = Date.parse(a.starts_at) - Date.parse(b.starts_at);
+    return one === "past" ? -later : later;
+  });
+
+const folded = (text: string): string => text.normalize("NFKD").replace(/\p{M}/gu, "").toLocaleLowerCase();
+
+/** Whether each word that was typed stands in the event's name or place. */
+export function matches(event: Pick<ListedEvent, "name" | "venue">, text: string): boolean {
+  const hay = folded(`${event.name} ${event.venue}`);
+  return folded(text).split(/\s+/).every((word) => hay.includes(word));
+}
+
+/** The first times of a new event, as a form holds them: the coming Saturday from eight in the evening, for six hours. */
+export function firstTimes(today: string): { starts: string; ends: string } {
+  const day = new Date(`${today}T00:00:00Z`);
+  day.setUTCDate(day.getUTCDate() + ((6 - day.getUTCDay() + 7) % 7 || 7));
+  const saturday = day.toISOString().slice(0, 10);
+  day.setUTCDate(day.getUTCDate() + 1);
+  return { starts: `${saturday}T20:00`, ends: `${day.toISOString().slice(0, 10)}T02:00` };
+}
+
+const WALL = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/;
+
+/** The end that follows a start that was moved: the event stays as long as it was. Both are a form's own times. */
+export function movedEnd(before: string, after: string, ends: string): string {
+  if (![before, after, ends].every((value) => WALL.test(value))) return ends;
+  const read = (value: string): number => Date.parse(`${value}:00Z`);
+  return new Date(read(ends) + read(after) - read(before)).toISOString().slice(0, 16);
+}

@@ -1,0 +1,75 @@
+/** Persons a minute by gate over the last hour: what the chart, its table and the gates' rows are drawn from. */
+import type { GateView, MinuteRow } from "../../../shared/api/types";
+
+export const MINUTES = 60;
+const MINUTE = 60_000;
+/** Gates with a colour of their own; the rest are one layer. */
+const COLOURS = 4;
+/** A rate is the mean of so many whole minutes. */
+const RATE = 5;
+
+export interface Series {
+  id: string;
+  /** `null` for the gates that share the last colour. */
+  name: string | null;
+  gates: number;
+  values: number[];
+}
+
+/** The first whole minute that is shown, by the server's clock; the minute that is not over yet is left out. */
+export const firstMinute = (now: number): number => Math.floor(now / MINUTE) - MINUTES;
+
+/** The shortest span that is drawn, in minutes. */
+const SHORTEST = 15;
+/** Where the picture begins: shortly before the first person of the hour, so that a door just opened fills it. */
+export function firstShown(layers: readonly Series[]): number {
+  const first = Math.min(MINUTES, ...layers.map((layer) => layer.values.findIndex((value) => value > 0)).filter((at) => at >= 0));
+  return Math.max(0, Math.min(first - 1, MINUTES - SHORTEST));
+}
+
+function minutesOf(rows: readonly MinuteRow[], from: number, wanted: (row: MinuteRow) => boolean, value: (row: MinuteRow) => number): number[] {
+  const line = new Array<number>(MINUTES).fill(0);
+  for (const row of rows) {
+    const at = Math.floor(Date.parse(row.at) / MINUTE) - from;
+    if (at >= 0 && at < MINUTES && wanted(row)) line[at] = (line[at] ?? 0) + value(row);
+  }
+  return line;
+}
+const sum = (line: readonly number[]): number => line.reduce((all, one) => all + one, 0);
+
+/** One layer for each gate that let anybody in, the busiest first; from the fourth on they share one. */
+export function series(rows: readonly MinuteRow[], gates: readonly GateView[], now: number): Series[] {
+  const from = firstMinute(now);
+  const all = gates
+    .map((gate) => ({ id: gate.id, name: gate.name, gates: 1, values: minutesOf(rows, from, (row) => row.gate_id === gate.id, (row) => row.entered) }))
+    .filter((one) => sum(one.values) > 0)
+    .sort((a, b) => sum(b.values) - sum(a.values));
+  if (all.length <= COLOURS) return all;
+  const rest = all.slice(COLOURS - 1);
+  const together = rest[0]?.values.map((_, at) => sum(rest.map((one) => one.values[at] ?? 0))) ?? [];
+  return [...all.slice(0, COLOURS - 1), { id: "rest", name: null, gates: rest.length, values: together }];
+}
+
+/** Persons a minute, the mean of the last whole five minutes; of all gates, or one. */
+export function rate(rows: readonly MinuteRow[], now: number, gate?: string): number {
+  const line = minutesOf(rows, firstMinute(now), (row) => gate === undefined || row.gate_id === gate, (row) => row.entered);
+  return sum(line.slice(-RATE)) / RATE;
+}
+
+/** A gate's hour in twelve steps, for the small line in its row. */
+export function spark(rows: readonly MinuteRow[], now: number, gate: string): number[] {
+  const line = minutesOf(rows, firstMinute(now), (row) => row.gate_id === gate, (row) => row.entered + row.exited);
+  return Array.from({ length: MINUTES / RATE }, (_, at) => sum(line.slice(at * RATE, (at + 1) * RATE)));
+}
+
+/** Persons refused at a gate during the hour. */
+export const refused = (rows: readonly MinuteRow[], now: number, gate: string): number =>
+  sum(minutesOf(rows, firstMinute(now), (row) => row.gate_id === gate, (row) => row.refused));
+
+/** The marks of a scale from nothing to `most`, in whole numbers, five at most. */
+export function marks(most: number): number[] {
+  const steps = [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1_000, 2_000, 5_000];
+  const step = steps.find((one) => most / one <= 4) ?? Math.ceil(most / 4);
+  const top = Math.max(1, Math.ceil(most / step));
+  return Array.from({ length: top + 1 }, (_, at) => at * step);
+}

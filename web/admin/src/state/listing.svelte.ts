@@ -1,0 +1,61 @@
+/**
+ * A list that the server gives by pages: the answer that was asked for last is shown, its next page is of the same
+ * question, and an empty list is a fact only once it was read.
+ */
+import { api } from "../../../shared/api/client";
+import type { Listed } from "../../../shared/api/types";
+import { latest } from "./latest";
+import { readAgain } from "./session.svelte";
+
+/** Rows of one page. */
+const PAGE = 50;
+
+export class Listing<Item extends { id: string }> {
+  items = $state.raw<Item[]>([]);
+  known = $state(false);
+  failure = $state("");
+  cursor = $state<string | null>(null);
+  #path: string;
+  #asked = new URLSearchParams();
+  #begin = latest();
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Reads the first page of what is asked for; entries without a value are left out. */
+  async load(query: Record<string, string>): Promise<void> {
+    this.#asked = new URLSearchParams({ limit: String(PAGE) });
+    for (const [name, value] of Object.entries(query)) if (value !== "") this.#asked.set(name, value);
+    await this.#read(false);
+  }
+
+  /** Reads again what is shown, as many rows as are shown. */
+  async again(): Promise<void> {
+    const limit = Math.min(500, Math.max(PAGE, this.items.length));
+    this.#asked.set("limit", String(limit));
+    await this.#read(false);
+  }
+
+  async more(): Promise<void> {
+    if (this.cursor !== null) await this.#read(true);
+  }
+
+  async #read(more: boolean): Promise<void> {
+    const current = this.#begin();
+    const query = new URLSearchParams(this.#asked);
+    if (more && this.cursor !== null) query.set("cursor", this.cursor);
+    try {
+      const page = await api.get<Listed<Item>>(`${this.#path}?${query}`);
+      if (!current()) return;
+      this.items = more ? [...this.items, ...page.items] : page.items;
+      this.cursor = page.next_cursor;
+      this.known = true;
+      this.failure = "";
+    } catch (error) {
+      if (!current()) return;
+      this.failure = (error as Error).message;
+      readAgain(error, () => this.#read(more));
+    }
+  }
+}

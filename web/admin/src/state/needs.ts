@@ -1,0 +1,99 @@
+/** What needs a person right now, the gravest first: a sentence, what it means, and where it is dealt with. */
+import type { DeviceView, EventView, IncidentView, Occupancy } from "../../../shared/api/types";
+import { words } from "../../../shared/words/organiser/index.ts";
+import { LOW_BATTERY, lowBattery, standing } from "./devices.ts";
+import { type Context, mark, title, under } from "./review.ts";
+import { ago, length, when } from "./times.ts";
+
+export interface Need {
+  id: string;
+  mark: string;
+  tone: "bad" | "warn";
+  text: string;
+  why: string;
+  act: string;
+  to: { place: "review" | "devices"; query: string };
+}
+
+/** Cases that are named one by one; the rest is a number. */
+const CASES = 3;
+/** From so many silent phones on they are one thing: it is the network, not each of them. */
+const MANY = 3;
+/** Names that are told of those. */
+const NAMED = 3;
+/** A hall that is as full as this is said, in percent. */
+const NEARLY_FULL = 0.95;
+
+export interface Known {
+  event: Pick<EventView, "status" | "time_zone">;
+  occupancy: Occupancy | null;
+  devices: readonly DeviceView[];
+  devicesKnown: boolean;
+  incidents: readonly IncidentView[];
+  context: Omit<Context, "ticket">;
+}
+
+export function needs(known: Known): Need[] {
+  return [...cases(known), ...phones(known), ...hall(known)];
+}
+
+function cases({ incidents, context }: Known): Need[] {
+  const { needs: said } = words;
+  const to = (id: string) => ({ place: "review" as const, query: `case=${encodeURIComponent(id)}` });
+  const named = incidents.slice(0, CASES).map((incident): Need => {
+    const { text, tone } = mark(incident);
+    return { id: incident.id, mark: text, tone, text: title(incident, context), why: under(incident, context), act: said.settle, to: to(incident.id) };
+  });
+  return named;
+}
+
+function phones({ event, devices, devicesKnown, context }: Known): Need[] {
+  const { needs: said } = words;
+  const { now } = context;
+  if (!devicesKnown || event.status === "ended" || event.status === "archived") return [];
+  const out: Need[] = [];
+  const silent = event.status === "live" ? devices.filter((device) => standing(device, now) === "offline") : [];
+  if (silent.length >= MANY) out.push(together(silent, now));
+  const add = (device: DeviceView, kind: string, sign: string, tone: Need["tone"], text: string, why: string, act: string): void => {
+    out.push({ id: `${kind} ${device.id}`, mark: sign, tone, text, why, act, to: { place: "devices", query: `device=${encodeURIComponent(device.id)}` } });
+  };
+  for (const device of devices) {
+    const gate = context.gate(device.gate_id);
+    const stands = standing(device, now);
+    const seen = device.last_seen_at === null ? words.times.never : when(device.last_seen_at, event.time_zone, now);
+    if (stands === "suspended") add(device, "suspended", "!", "bad", said.suspended(device.name), said.suspendedWhy, said.see);
+    else if (device.waiting > 0) add(device, "waiting", "!", "warn", said.waiting(device.name, device.waiting), said.waitingWhy, said.see);
+    if (stands === "offline" && event.status === "live" && silent.length < MANY) {
+      const silence = now - Date.parse(device.last_seen_at ?? "");
+      add(device, "silent", `${Math.min(99, Math.floor(silence / 60_000))}′`, "warn", said.silent(device.name, length(silence)), said.silentWhy(gate, device.pending, seen, device.battery), said.findIt);
+    } else if (stands === "online" && lowBattery(device)) {
+      add(device, "battery", `${device.battery ?? LOW_BATTERY}`, "warn", said.battery(device.name, device.battery ?? 0), said.batteryWhy(gate), said.see);
+    }
+    if (device.missing_count > 0) add(device, "missing", "…", "warn", said.missing(device.name, device.missing_count), said.missingWhy, said.see);
+    if (device.code_reused_at !== null) add(device, "code", "!", "warn", said.codeReused(device.name), `${said.codeReusedWhy} · ${ago(device.code_reused_at, now)}`, said.see);
+  }
+  if (event.status === "live" && !devices.some((device) => device.state !== "revoked")) {
+    out.push({ id: "unstaffed", mark: "–", tone: "bad", text: said.noPhones, why: said.noPhonesWhy, act: said.pair, to: { place: "devices", query: "pair=1" } });
+  }
+  return out;
+}
+
+function together(silent: readonly DeviceView[], now: number): Need {
+  const { needs: said } = words;
+  const least = Math.min(...silent.map((device) => now - Date.parse(device.last_seen_at ?? "")));
+  const names = [...silent.slice(0, NAMED).map((device) => device.name), ...(silent.length > NAMED ? [said.others(silent.length - NAMED)] : [])];
+  const unsent = silent.reduce((sum, device) => sum + device.pending, 0);
+  return {
+    id: "silence", mark: words.counting.number(silent.length), tone: "warn", text: said.silentMany(silent.length, length(least)), why: said.silentManyWhy(names, unsent),
+    act: said.findThem, to: { place: "devices", query: "" },
+  };
+}
+
+function hall({ occupancy, event }: Known): Need[] {
+  const { needs: said } = words;
+  if (!occupancy?.capacity || event.status !== "live") return [];
+  const { inside, capacity } = occupancy;
+  if (inside / capacity < NEARLY_FULL) return [];
+  const to = { place: "devices" as const, query: "" };
+  return [{ id: "full", mark: "▲", tone: inside >= capacity ? "bad" : "warn", text: said.capacity(inside, capacity), why: said.capacityWhy(inside, capacity), act: "", to }];
+}

@@ -1,0 +1,53 @@
+/** The pages of an event in the order of the work, and who sees which. The server refuses what a role may not read. */
+import type { Session } from "../../../shared/api/types";
+
+export type Place = "overview" | "live" | "review" | "guests" | "tickets" | "passes" | "import" | "gates" | "devices";
+type Role = Session["role"];
+
+const EVERYONE: readonly Role[] = ["owner", "manager", "viewer"];
+const MANAGERS: readonly Role[] = ["owner", "manager"];
+
+/** `before` marks the pages of the time before doors. */
+export const PLACES: readonly { id: Place; roles: readonly Role[]; before: boolean }[] = [
+  { id: "overview", roles: EVERYONE, before: false },
+  { id: "live", roles: [...EVERYONE, "door"], before: false },
+  { id: "review", roles: EVERYONE, before: false },
+  { id: "guests", roles: [...EVERYONE, "promoter"], before: false },
+  { id: "tickets", roles: EVERYONE, before: false },
+  { id: "passes", roles: EVERYONE, before: false },
+  { id: "import", roles: [...MANAGERS, "promoter"], before: true },
+  { id: "gates", roles: EVERYONE, before: true },
+  { id: "devices", roles: EVERYONE, before: true },
+];
+
+/** The tabs at the bottom of a phone; what a role does not see is not among them. */
+const TABS: readonly Place[] = ["live", "review", "guests", "devices"];
+
+export const placesOf = (role: Role) => PLACES.filter((place) => place.roles.includes(role));
+
+/** Up to four tabs: those of every day, and where a role sees fewer, the first of what it sees. */
+export function tabsOf(role: Role): Place[] {
+  const seen = placesOf(role).map((place) => place.id);
+  const daily = TABS.filter((id) => seen.includes(id));
+  return [...daily, ...seen.filter((id) => !daily.includes(id))].slice(0, Math.max(daily.length, Math.min(seen.length, 2)));
+}
+
+export interface Address {
+  eventId: string;
+  place: Place;
+}
+
+/** The event and page of an address; its first page where it names none; `null` where it leads nowhere this role sees. */
+export function readAddress(path: string, role: Role): Address | null {
+  const [, id, named] = /^\/events\/([^/]+)(?:\/([a-z]+))?$/.exec(path) ?? [];
+  const seen = placesOf(role);
+  const place = seen.find((one) => one.id === (named ?? seen[0]?.id));
+  if (!id || !place) return null;
+  try {
+    return { eventId: decodeURIComponent(id), place: place.id };
+  } catch {
+    return null;
+  }
+}
+
+export const address = (eventId: string, place: Place): string => `/events/${encodeURIComponent(eventId)}/${place}`;

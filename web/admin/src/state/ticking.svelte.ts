@@ -1,0 +1,16 @@
+/** The server's clock, second by second, while a component is shown: ages and counts of seconds are told by it. */
+import { onMount } from "svelte";
+import { serverTime } from "../../../shared/api/client";
+
+export function ticking(every = 1_000): { readonly now: number } {
+  let now = $state(serverTime());
+  onMount(() => {
+    const tick = setInterval(() => (now = serverTime()), every);
+    return () => clearInterval(tick);
+  });
+  return {
+    get now() {
+      return now;
+    },
+  };
+}

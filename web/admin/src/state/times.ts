@@ -1,0 +1,113 @@
+/**
+ * The one way the app writes a time: by a 24-hour clock, in the event's own zone, with its weekday where the day isn't
+ * today's. The words come from the catalogue.
+ */
+import { words } from "../../../shared/words/organiser/index.ts";
+
+const { times, locale } = words;
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+type Moment = string | number;
+const at = (moment: Moment): number => (typeof moment === "number" ? moment : Date.parse(moment));
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+/** Formats are dear to make and are asked for by the hundred. */
+function format(zone: string, name: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = `${zone} ${name}`;
+  let known = formats.get(key);
+  if (!known) formats.set(key, (known = new Intl.DateTimeFormat(locale, { ...options, timeZone: zone, hourCycle: "h23" })));
+  return known;
+}
+
+/** "19:52". */
+export const clock = (moment: Moment, zone: string): string => format(zone, "clock", { hour: "2-digit", minute: "2-digit" }).format(at(moment));
+
+/** "19:52:04". */
+export const clockSeconds = (moment: Moment, zone: string): string =>
+  format(zone, "seconds", { hour: "2-digit", minute: "2-digit", second: "2-digit" }).format(at(moment));
+
+/** The day as sortable text: whether two moments are of one day. */
+const dayKey = (moment: Moment, zone: string): string =>
+  format(zone, "key", { year: "numeric", month: "2-digit", day: "2-digit" }).formatToParts(at(moment)).map((part) => part.value).join("");
+const yearOf = (moment: Moment, zone: string): string => format(zone, "year", { year: "numeric" }).format(at(moment));
+
+/** Without the comma that some languages put after a weekday. */
+const plain = (text: string): string => text.replace(",", "");
+
+/** "Sat 27 Nov", with its year where it isn't the year of `now`. */
+export function day(moment: Moment, zone: string, now: number = Date.now()): string {
+  const short = { weekday: "short", day: "numeric", month: "short" } as const;
+  if (yearOf(moment, zone) === yearOf(now, zone)) return plain(format(zone, "day", short).format(at(moment)));
+  return plain(format(zone, "dayYear", { ...short, year: "numeric" }).format(at(moment)));
+}
+
+/** "Saturday 27 November 2026". */
+export const longDay = (moment: Moment, zone: string): string =>
+  plain(format(zone, "longDay", { weekday: "long", day: "numeric", month: "long", year: "numeric" }).format(at(moment)));
+
+const weekday = (moment: Moment, zone: string): string => format(zone, "weekday", { weekday: "short" }).format(at(moment));
+
+/** "Sat 27 Nov, 19:52". */
+export const dateTime = (moment: Moment, zone: string, now: number = Date.now()): string => times.at(day(moment, zone, now), clock(moment, zone));
+
+/** "19:52" today, "Sat 27 Nov, 19:52" on another day. */
+export const when = (moment: Moment, zone: string, now: number): string =>
+  dayKey(moment, zone) === dayKey(now, zone) ? clock(moment, zone) : dateTime(moment, zone, now);
+
+/** The end of a span: "23:30", "Sun 02:00" on the day after, its whole date later than that. */
+function endOf(from: Moment, to: Moment, zone: string, now: number): string {
+  if (dayKey(from, zone) === dayKey(to, zone)) return clock(to, zone);
+  if (at(to) - at(from) < 6 * DAY) return `${weekday(to, zone)} ${clock(to, zone)}`;
+  return dateTime(to, zone, now);
+}
+
+/** "Sat 27 Nov, 17:30 to 23:30". */
+export const span = (from: Moment, to: Moment, zone: string, now: number = Date.now()): string =>
+  times.span(dateTime(from, zone, now), endOf(from, to, zone, now));
+
+/** "Saturday 27 November 2026, 17:30 to 23:30". */
+export const longSpan = (from: Moment, to: Moment, zone: string): string =>
+  times.span(times.at(longDay(from, zone), clock(from, zone)), endOf(from, to, zone, at(from)));
+
+/** "2 h 04 min", "9 days", "40 s": two parts at most, of which the smaller may be left out. */
+export function length(milliseconds: number): string {
+  const passed = Math.max(0, milliseconds);
+  if (passed < MINUTE) return times.seconds(Math.round(passed / 1_000));
+  if (passed < HOUR) return times.minutes(Math.floor(passed / MINUTE));
+  if (passed < 2 * DAY) return times.hours(Math.floor(passed / HOUR), Math.floor((passed % HOUR) / MINUTE));
+  return times.days(Math.floor(passed / DAY));
+}
+
+/** "11 min ago", "in 15 s"; "just now" within ten seconds, "never" for no moment. */
+export function ago(moment: string | null, now: number): string {
+  if (moment === null) return times.never;
+  const passed = now - Date.parse(moment);
+  if (Math.abs(passed) < 10_000) return times.now;
+  return passed > 0 ? times.ago(length(passed)) : times.ahead(length(-passed));
+}
+
+interface Dated {
+  status: string;
+  starts_at: string;
+  ends_at: string;
+  time_zone: string;
+}
+
+/** How the doors stand, in a sentence under the title: "Doors open for 2 h 04 min · ends 23:30". */
+export function doors(event: Dated, now: number): string {
+  const [start, end] = [Date.parse(event.starts_at), Date.parse(event.ends_at)];
+  const ends = when(event.ends_at, event.time_zone, now);
+  if (event.status === "draft") return now < start ? times.opensIn(length(start - now)) : span(event.starts_at, event.ends_at, event.time_zone, now);
+  if (event.status !== "live") return times.endedAt(ends);
+  if (now < start) return times.openBefore(when(event.starts_at, event.time_zone, now));
+  return now > end ? times.openAfter(ends) : times.openSince(length(now - start), ends);
+}
+
+const zoneName = (zone: string): string => (zone.split("/").pop() ?? zone).replaceAll("_", " ");
+/** "Kathmandu time", where the reader's own clock shows another; empty where it is the same. */
+export function foreignZone(zone: string, now: number = Date.now()): string {
+  const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return clock(now, zone) === clock(now, here) ? "" : times.inZone(zoneName(zone));
+}

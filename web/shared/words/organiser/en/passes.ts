@@ -1,0 +1,60 @@
+/** Passes on their way by mail, and tickets. */
+import { counting, entriesOf, passesOf } from "./numbers.ts";
+
+const { number, form } = counting;
+
+export const passes = {
+  title: "Passes and mail",
+  lead: "Each new guest gets a pass. Guests with an e-mail address get it by mail.",
+  all: "All",
+  states: { open: "Waiting", gave_up: "Refused", done: "Sent" },
+  columns: { guest: "Guest", state: "State", detail: "Detail", changed: "Changed" },
+  rowStates: { open: "Waiting", parked: "Waits for the mail server", again: "Tries again", gave_up: "Refused", done: "Sent", made: "Made" },
+  retry: "Try again",
+  retryAll: "Try all again",
+  nextTry: (when: string) => `next try ${when}`,
+  tries: (tries: number) => `${number(tries)} ${form(tries, { one: "try", other: "tries" })}`,
+  aGuest: "A guest",
+  steps: {
+    "insert-qr-code": "making the code",
+    "generate-qr-png": "drawing the code",
+    upload: "storing the picture",
+    "send-email": "sending the e-mail",
+  } as Record<string, string>,
+  stateWords: { open: "waits", parked: "waits for the mail server", again: "tries again", gave_up: "refused", done: "done" },
+  none: "No passes yet",
+  noneWhy: "A pass is made when a guest is added.",
+  noneLike: "Nothing like that.",
+  banner: (waiting: number) => `${passesOf(waiting)} ${waiting === 1 ? "waits" : "wait"} for the same reason`,
+  bannerNoServer: "No mail server is set up",
+  bannerNoServerWhy: (waiting: number) =>
+    `${passesOf(waiting)} ${waiting === 1 ? "waits" : "wait"}. Whoever runs the server sets SMTP_URL and SMTP_FROM; then ${waiting === 1 ? "it goes" : "they go"} out by themselves.`,
+  bannerSince: (since: string) => `Mail has waited since ${since}`,
+  draftNote: "The event is a draft.",
+};
+
+export const tickets = {
+  title: "Tickets",
+  find: "Name or code",
+  findLabel: "Find tickets",
+  export: "Export",
+  import: "Import",
+  columns: { guest: "Guest", code: "Code", zone: "Zone", in: "In", state: "State" },
+  noName: "No name",
+  inOf: (came: number, limit: number) => `${number(came)} of ${number(limit)}`,
+  entriesFor: (entries: number, limit: number, over: number) => `${entriesOf(entries)} for ${number(limit)}${over > 0 ? `, ${number(over)} over the limit` : ""}`,
+  insideOf: (inside: number, limit: number, entries: number, over: number) =>
+    `${number(inside)} of ${number(limit)} inside, ${entriesOf(entries)}${over > 0 ? `, ${number(over)} over the limit` : ""}`,
+  statuses: { active: "Valid", used: "Used", voided: "Voided", refunded: "Refunded" },
+  void: "Void",
+  restore: "Restore",
+  voidTitle: "Void this ticket?",
+  voidWhy: "Scanners refuse it after their next sync. You can restore it.",
+  voidYes: "Void ticket",
+  voided: (name: string) => `The ticket of ${name} is voided.`,
+  restored: (name: string) => `The ticket of ${name} is valid again.`,
+  none: "No tickets yet",
+  noneWhy: "A ticket is made with each guest. Import a list, or add a guest.",
+  noneLike: "No ticket like that",
+  noneLikeWhy: "Try a part of the name, or the whole code.",
+};

@@ -1,0 +1,25 @@
+/**
+ * The scanner in English: a section for each screen, and in it a text under each name. A text with numbers, names or
+ * times in it is a function of them. Not here: the messages of the core (`message` of its effects and views), which
+ * come from Rust, and those of the browser.
+ */
+export * as app from "./en/app.ts";
+export * as camera from "./en/camera.ts";
+export * as count from "./en/count.ts";
+export * as fault from "./en/fault.ts";
+export * as firstSync from "./en/first-sync.ts";
+export * as format from "./en/format.ts";
+export * as history from "./en/history.ts";
+export * as more from "./en/more.ts";
+export * as otherTab from "./en/other-tab.ts";
+export * as override from "./en/override.ts";
+export * as ownCode from "./en/own-code.ts";
+export * as pair from "./en/pair.ts";
+export * as pill from "./en/pill.ts";
+export * as scan from "./en/scan.ts";
+export * as search from "./en/search.ts";
+export * as settings from "./en/settings.ts";
+export * as sync from "./en/sync.ts";
+export * as titles from "./en/titles.ts";
+export * as undo from "./en/undo.ts";
+export * as verdict from "./en/verdict.ts";

@@ -1,0 +1,11 @@
+/** The screen before the first list is here. */
+
+export const title = "Fetching the list";
+export const progress = "List";
+export const of = (received: string, total: string) => `${received} of ${total}`;
+export const received = (received: string) => `${received} received`;
+export const asking = "Asking the server";
+export const after = "After this the device scans without a network.";
+export const afterWhileOpen = "After this the device scans without a network, as long as this page stays open.";
+export const tryNow = "Try now";
+export const pairOther = "Pair with another code";

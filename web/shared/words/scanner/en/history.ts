@@ -1,0 +1,14 @@
+/** The scans of this device. */
+import type { HistoryRow } from "../../../core/engine.ts";
+
+export const title = "History";
+export const none = "Nothing scanned on this device yet.";
+export const byStaff = "by staff";
+export const undone = (persons: number) => `${persons} undone`;
+export const undo = (title: string, time: string) => `Undo ${title} at ${time}`;
+export const sync = {
+  waiting: "waiting",
+  sent: "sent ✓",
+  refused: "refused",
+  held: "held for review",
+} satisfies Record<HistoryRow["sync"], string>;

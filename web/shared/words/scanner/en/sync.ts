@@ -1,0 +1,61 @@
+/** What is with the server and what is not. */
+import { count, plural } from "./format.ts";
+
+export const title = "Sync and errors";
+export const now = "Sync now";
+export const syncing = "Syncing";
+export const syncingScans = (scans: number) =>
+  plural(scans, { one: "Syncing 1 scan", other: `Syncing ${count(scans)} scans` });
+export const exportUnsent = "Export unsent scans";
+export const exportAll = "Export all scans";
+export const captive = "This network answers in the server's place (a sign-in page?). Scans are kept until the real one is back.";
+export const suspended = "The organiser's server holds this device's uploads until somebody counts them. Go on scanning.";
+export const sending = (syncing: string) => `${syncing}. Scanning goes on.`;
+export const allSent = "Everything is with the server.";
+export const retry = (span: string) => `The server did not answer. Next try in ${span}.`;
+export const turn = "Waiting for its turn.";
+export const offline = "No network. Scanning goes on; scans are kept here until it returns.";
+export const progress = "Scans with the server";
+export const done = (done: number, total: number) => `${count(done)} of ${count(total)} are with the server.`;
+export const waiting = "Waiting";
+export const lastReceipt = "Last receipt";
+export const noReceipt = "none yet";
+export const receipt = (span: string, time: string) => `${span} ago, ${time}`;
+export const list = "List";
+export const noList = "none";
+/** `age`: how long ago the server last said that it is the newest; null: just now. */
+export const listState = (version: number, codes: number, age: string | null) =>
+  `version ${version}, ${count(codes)} codes, ${age === null ? "the newest" : `known to be the newest ${age} ago`}`;
+export const newer = (version: number) => `New tickets: version ${version} is on its way`;
+export const expired = (time: string) => `out of date since ${time}`;
+export const clock = "Clock";
+export const noClock = "not compared yet";
+export const clockOffset = (offsetMs: number, uncertaintyMs: number) =>
+  `${offsetMs > 0 ? "+" : ""}${count(offsetMs)} ms ± ${count(uncertaintyMs)} ms`;
+export const starts = "Starts without a network";
+/** Whether the app starts without a network. */
+export const kept = {
+  kept: "yes",
+  coming: "not yet: the app is being saved on this phone",
+  missing:
+    "not yet: the app could not be saved on this phone. Leave it open while there is a network; it tries again by itself.",
+  never: "no: this browser cannot save the app. Scanning goes on without a network as long as this page stays open.",
+};
+export const storage = "Storage";
+export const persisted = "kept by the browser";
+export const notPersisted = "may be cleared by the browser when space is short";
+export const persistenceUnknown = "this browser does not say whether it keeps it";
+export const problems = "Refused by the server";
+export const problemsHint = "These stay in this device's record and in exports; hiding only clears this list.";
+/** By the server's reason. */
+export const causes = {
+  malformed: "The server could not read it",
+  mixed_events: "It belongs to another event",
+  device_mismatch: "It belongs to another device",
+  unknown_event: "The server does not know its event",
+  quota: "The server keeps no more scans of this device",
+};
+export const otherCause = (reason: string) => `The server refused it: ${reason}`;
+export const copyKept = "the server keeps a copy";
+export const noCopy = "the server keeps no copy: export it";
+export const hide = "Hide";

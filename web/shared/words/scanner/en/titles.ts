@@ -1,0 +1,20 @@
+/** A past scan in a few words. */
+import type { Screen } from "../../../core/engine.ts";
+
+export const undone = "Undone";
+export const exit = (persons: number) => (persons > 1 ? `Exit ${persons}` : "Exit");
+/** Of a scan that let nobody in, by its screen. */
+export const screens = {
+  admit: "Nobody went in",
+  admit_party: "Nobody went in",
+  exit: "Exit",
+  already_in: "Already in",
+  check: "Not let in after a check",
+  refuse: "Do not admit",
+  wrong_place: "Wrong gate",
+  wrong_time: "Wrong time",
+  not_in_list: "Not in this list",
+  not_a_ticket: "Not one of our codes",
+  full: "Area full",
+  same_ticket: "Same ticket again",
+} satisfies Record<Screen, string>;

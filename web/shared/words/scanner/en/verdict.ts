@@ -1,0 +1,59 @@
+/** What a verdict says, and the buttons below it. */
+
+export const label = "Verdict";
+export const admit = (persons: number) => (persons > 1 ? `Admit ${persons}` : "Admit");
+export const inParty = (persons: number, party: number) => `${persons} of ${party}`;
+export const nobody = "Nobody went in";
+export const nobodyWhy = "Recorded. The ticket stays good.";
+export const byStaff = "Let in by staff";
+export const howMany = "How many now?";
+export const exit = "Exit recorded";
+export const persons = (n: number) => `${n} persons`;
+export const alreadyIn = "Already in";
+export const inBefore = (persons: number) => `${persons} already in`;
+export const allIn = (party: number) => `All ${party} of the party are in.`;
+export const lastEntry = (gate: string, time: string, span: string) => `${gate}, ${time}, ${span} ago`;
+export const scannedOn = (device: string) => `Scanned on ${device}`;
+export const thisDevice = "this device";
+export const anotherDevice = "another device";
+export const deviceOf = (id: string) => `device ${id}`;
+export const tooSoon = "Coming back is allowed, but not yet.";
+export const askSupervisor = "Ask a supervisor.";
+export const check = "Check the guest";
+export const checkNext = "Look first, then decide.";
+export const refuse = "Do not admit";
+export const causes = {
+  ticket_voided: "This ticket was cancelled.",
+  ticket_refunded: "This ticket was refunded.",
+  ticket_already_used: "This ticket is marked as used.",
+};
+export const toTicketDesk = "Send the guest to the ticket desk.";
+export const wrongGate = "Wrong gate";
+export const goTo = (gate: string) => `Wrong gate: go to ${gate}`;
+export const alsoGood = (gates: string[]) => `Also good: ${gates.join(", ")}`;
+export const noGate = "No gate of this list takes this ticket. Send the guest to the ticket desk.";
+export const tooEarly = "Too early";
+export const tooLate = "Too late";
+export const validFrom = (day: string) => `Valid from ${day}`;
+export const validUntil = (day: string) => `Was valid until ${day}`;
+export const comeBack = "Ask the guest to come back then.";
+export const notInList = "Not in this list";
+/** `made`: when the list was made; null where that is not known. */
+export const notInListWhy = (version: number, made: string | null) =>
+  `Not in this device's list (version ${version}${made === null ? "" : `, ${made}`}).`;
+export const notInListNext = "A ticket sold since then is not here. Ask a supervisor.";
+export const notATicket = "Not one of our codes";
+export const notATicketWhy = "This is no ticket of any event here.";
+export const notATicketNext = "Ask for the ticket.";
+export const full = "Area full";
+export const fullWhy = "Hold the queue.";
+export const fullNext = "Let people in only as others leave.";
+export const sameTicket = (span: string) => `Same ticket, ${span} ago`;
+export const sameTicketWhere = "On this device.";
+/** `age`: how long ago the list was made; null where that is not known. */
+export const listExpired = (age: string | null) => (age === null ? "List out of date" : `List out of date: made ${age} ago`);
+export const provisional = "Stored, will sync";
+export const confirmed = "Confirmed by the server";
+export const override = "Admit anyway";
+export const next = "Next";
+export const changed = "The verdict has changed. Look, then tap again.";
