@@ -46,7 +46,7 @@ export interface Asked {
   kind: QuestionKind;
   /** The texts of the file that it is about. */
   about: readonly string[];
-  /** The first line that waits, and how many do; none does once it is answered. */
+  /** The first line that waits, and how many do; as it was when it is answered. */
   line: number;
   rows: number;
 }
@@ -65,7 +65,7 @@ export function questionsOf(before: readonly Asked[], result: ImportResult, mapp
     const about = [...(same?.about ?? []), ...(question.about === null ? [] : [question.about])];
     now.set(key, { key, kind: question.kind, about, line: Math.min(same?.line ?? question.line, question.line), rows: (same?.rows ?? 0) + question.rows });
   }
-  const stay = before.filter((one) => now.has(one.key) || answerTo(mapping, one) !== null).map((one) => now.get(one.key) ?? { ...one, rows: 0 });
+  const stay = before.filter((one) => now.has(one.key) || answerTo(mapping, one) !== null).map((one) => now.get(one.key) ?? one);
   return [...stay, ...[...now.values()].filter((one) => !before.some((old) => old.key === one.key))];
 }
 
@@ -76,6 +76,9 @@ export const answersTo: Readonly<Record<QuestionKind, readonly string[]>> = {
   empty_words_in_names: ["name", "empty"],
   day_first: ["true", "false"],
 };
+
+/** Questions that nobody answered. */
+export const openOf = (asked: readonly Asked[], mapping: ImportMapping): number => asked.filter((one) => answerTo(mapping, one) === null).length;
 
 /** The answer that was given; `null` where there is none. */
 export function answerTo(mapping: ImportMapping, question: Pick<Asked, "kind" | "about">): string | null {

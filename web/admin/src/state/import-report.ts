@@ -71,10 +71,9 @@ export const leftOutWords = (result: ImportResult): string =>
 /** The lines with errors: which, and what to do where a spreadsheet did it. */
 export function wrongWords(result: ImportResult): { title: string; text: string } {
   const lines = [...new Set(result.errors.map((error) => error.line))];
-  const which = said.who.lines(lines.slice(0, LINES), result.wrong_lines > LINES);
-  if (result.damaged === result.wrong_lines) return { title: said.who.damaged(result.damaged), text: `${which}. ${said.who.damagedWhy}` };
-  const some = result.damaged > 0 ? `. ${sentence(said.who.wrongDamaged(result.damaged)).slice(0, -1)}` : "";
-  return { title: said.who.wrong(result.wrong_lines), text: `${which}${some}` };
+  const which = said.who.lines(lines.slice(0, LINES), result.wrong_lines);
+  if (result.damaged === result.wrong_lines) return { title: said.who.damaged(result.damaged), text: said.who.damagedWhy(which) };
+  return { title: said.who.wrong(result.wrong_lines), text: result.damaged > 0 ? said.who.wrongDamaged(which, result.damaged) : which };
 }
 
 /** "Code was damaged by a spreadsheet: 2.38E+13." */

@@ -34,6 +34,8 @@ export class Importer {
   importing = $state(false);
   progress = $state.raw<ImportProgress | null>(null);
   failure = $state("");
+  /** What may go better when it is done again: the server was not reached. */
+  again = $state<"check" | "import" | null>(null);
   /** What the import did. */
   done = $state.raw<ImportResult | null>(null);
   listId = $state("");
@@ -70,7 +72,7 @@ export class Importer {
     this.mapping = {};
     this.asked = [];
     this.sheets = [];
-    this.failure = "";
+    this.#well();
     this.checking = this.mails = this.#said = false;
   }
 
@@ -102,7 +104,7 @@ export class Importer {
   check(settles = 0): void {
     this.#version += 1;
     this.checking = true;
-    this.failure = "";
+    this.#well();
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#readAll(), settles);
   }
@@ -115,7 +117,7 @@ export class Importer {
       const version = this.#version;
       const answer = await this.#post(true).then(
         (result) => () => this.#show(result),
-        (error: unknown) => () => this.#failed(error, said.notChecked, () => this.check()),
+        (error: unknown) => () => this.#failed(error, "check", said.notChecked),
       );
       this.#read = version;
       if (version !== this.#version) continue;
@@ -136,12 +138,12 @@ export class Importer {
   async run(): Promise<boolean> {
     if (!this.preview || this.checking || this.importing) return false;
     this.importing = true;
-    this.failure = "";
+    this.#well();
     try {
       this.done = await this.#post(false);
       return true;
     } catch (error) {
-      this.#failed(error, this.progress === null ? said.notImported : said.lost, null);
+      this.#failed(error, "import", this.progress === null ? said.notImported : said.lost);
       return false;
     } finally {
       this.importing = false;
@@ -175,7 +177,12 @@ export class Importer {
     }
   }
 
-  #failed(error: unknown, unreached: string, again: (() => void) | null): void {
+  #well(): void {
+    this.failure = "";
+    this.again = null;
+  }
+  #failed(error: unknown, during: "check" | "import", unreached: string): void {
+    if (error instanceof Problem && (error.code === "offline" || error.status >= 500)) this.again = during;
     if (error instanceof Problem && error.code === "offline") {
       this.failure = unreached;
       return;
@@ -183,7 +190,7 @@ export class Importer {
     const columns = Object.entries(said.columns.names).map(([meaning, name]) => [`mapping.columns.${meaning}`, name]);
     const wrong = inWords(error, { ...said.labels, ...said.columns.names, ...Object.fromEntries(columns) });
     this.failure = [...Object.values(wrong.at), wrong.rest].filter(Boolean).join(" ");
-    if (again) readAgain(error, async () => again());
+    if (during === "check") readAgain(error, async () => this.check());
   }
 
   /** The page is left: an import that is under way goes on, nothing is read any more. */

@@ -106,7 +106,7 @@ export const importing = {
     comesIn: (ins: readonly string[], outs: readonly string[]) => {
       const came = ins.length > 0 ? `${some(ins, 4)} ${form(ins.length, { one: "comes", other: "come" })} in` : "";
       const out = outs.length > 0 ? `${some(outs, 4)} ${form(outs.length, { one: "stays", other: "stay" })} out` : "";
-      return [came, out].filter(Boolean).join(", ");
+      return [came, out].filter(Boolean).join("; ");
     },
     newTypes: (names: readonly string[]) => `${typesOf(names.length)}: ${some(names, 6)}`,
     firstType: (names: readonly string[]) => `${some(names, 6)} ${form(names.length, { one: "is", other: "are" })} no type of this event: these rows get its first type`,
@@ -151,11 +151,12 @@ export const importing = {
       no_persons: (rows: number) => `${number(rows)} for no persons`,
     },
     damaged: (value: number) => count(value, { one: "damaged line", other: "damaged lines" }),
-    damagedWhy: "A spreadsheet damaged them. Export the list again and import that file without opening it",
+    damagedWhy: (lines: string) => `${lines}: a spreadsheet damaged them. Export the list again, and import that file unopened`,
     wrong: (value: number) => `${linesOf(value)} with errors`,
-    wrongDamaged: (value: number) => `${number(value)} of them damaged by a spreadsheet`,
-    lines: (lines: readonly number[], more: boolean) =>
-      `${form(lines.length, { one: "Line", other: "Lines" })} ${lines.map(number).join(", ")}${more ? " …" : ""}`,
+    wrongDamaged: (lines: string, damaged: number) => `${lines}. ${number(damaged)} of them ${form(damaged, { one: "was", other: "were" })} damaged by a spreadsheet`,
+    /** The first lines, of so many. */
+    lines: (lines: readonly number[], of: number) =>
+      `${form(of, { one: "Line", other: "Lines" })} ${list([...lines.map(number), ...(of > lines.length ? [`${number(of - lines.length)} more`] : [])])}`,
     joined: (value: number) => `${number(value)} joined`,
     joinedWhy: "They say the same as another row: one guest each",
     kept: (value: number) => count(value, { one: "stays voided or refunded", other: "stay voided or refunded" }),
@@ -170,12 +171,15 @@ export const importing = {
     missingCodes: { make: "Make codes", leave_out: "Leave them out" },
     status: (word: string) => `Does “${word}” come in?`,
     statuses: { active: "Comes in", voided: "Stays out" },
-    empty_words_in_names: (words: readonly string[]) => `Is ${some(words.map((word) => `“${word}”`), 4)} a name?`,
+    empty_words_in_names: (words: readonly string[]) =>
+      form(words.length, { one: `Is ${some(words.map((word) => `“${word}”`), 4)} a name?`, other: `Are ${some(words.map((word) => `“${word}”`), 4)} names?` }),
     emptyWords: { name: "A name", empty: "No name" },
     day_first: (example: string) => `Which day is ${example}?`,
     dayFirst: "Day first",
     monthFirst: "Month first",
-    waits: (rows: number, line: number) => `${rowsOf(rows)} ${form(rows, { one: "waits", other: "wait" })} for your answer, from line ${number(line)} on`,
+    waits: (rows: number, line: number) =>
+      form(rows, { one: `Line ${number(line)} waits for your answer`, other: `${rowsOf(rows)} wait for your answer, from line ${number(line)} on` }),
+    count: (value: number) => count(value, { one: "question", other: "questions" }),
     answered: "Answered",
     open: (rows: number) => `${rowsOf(rows)} ${form(rows, { one: "waits", other: "wait" })} for an answer and would stay out.`,
   },
