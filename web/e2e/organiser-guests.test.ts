@@ -59,12 +59,10 @@ test("guests are added, found without their accents, changed, voided and followe
 
   // From a file of somebody else's system, onto the same list.
   await goTo(page, "Import");
-  await page.getByTestId("import-list").selectOption("Crew");
   const file = readFileSync(join(root, "docs/samples/pretix-check-in-list.csv"));
   await page.getByTestId("csv-file").setInputFiles({ name: "list.csv", mimeType: "text/csv", buffer: file });
-  await page.getByTestId("csv-check").click();
-  await page.getByTestId("csv-result").waitFor();
-  expect(await page.getByTestId("csv-result").textContent()).toContain("Read as an export of pretix");
+  await page.getByText("looks like a pretix export").waitFor();
+  await page.getByTestId("import-list").selectOption("Crew");
   await page.getByTestId("csv-import").click();
   await toastSays(page, "3 added");
   await goTo(page, "Guests");
@@ -192,36 +190,37 @@ test("an export's products that are no entry types are told and left out; what a
   const choose = (name: string) =>
     page.getByTestId("csv-file").setInputFiles({ name, mimeType: "text/csv", buffer: readFileSync(join(root, "docs/samples", name)) });
   const result = (words: string) => page.getByTestId("csv-result").filter({ hasText: words }).waitFor();
+  const types = page.getByTestId("import-column").filter({ hasText: "Product" });
+  const note = () => types.getByTestId("import-note").textContent();
   await choose("pretix-check-in-list.csv");
-  await page.getByTestId("csv-check").click();
-  await result("3 new");
-  const unknown = async () => (await page.getByTestId("csv-unknown").textContent())?.trim();
-  expect(await unknown()).toBe("No entry type of this event is called: Regular ticket (2 rows). Their rows would get the event's first entry type.");
-  await page.getByTestId("csv-known-only").check();
-  await page.getByTestId("csv-check").click();
-  await result("1 new");
-  expect(await unknown()).toContain("2 rows would be left out.");
-  await page.getByTestId("csv-unknown").scrollIntoViewIfNeeded();
+  await result("3 new guests");
+  expect(await note()).toBe("1 new type: Regular ticket");
+  await types.getByTestId("import-types").selectOption("first");
+  await until("the first type", async () => (await note()) === "Regular ticket is no type of this event: these rows get its first type");
+  await types.getByTestId("import-types").selectOption("leave_out");
+  await result("1 new guest");
+  expect(await note()).toBe("Rows of Regular ticket stay out");
+  expect(await page.getByTestId("will-left_out").textContent()).toContain("2 of Regular ticket");
   await see(page, "import-unknown");
   await page.getByTestId("csv-import").click();
-  await result("1 added");
-  expect(await unknown()).toContain("2 rows were left out.");
+  await result("1 guest added");
   await goTo(page, "Guests");
   await shows(page, ["Li Xiaolong"]);
   await goTo(page, "Import");
 
   // Another file begins without that choice.
   await choose("eventbrite-attendees.csv");
-  expect(await page.getByTestId("csv-known-only").count()).toBe(0);
+  await result("2 new guests");
+  expect(await page.getByTestId("import-types").inputValue()).toBe("create");
   await page.getByTestId("csv-import").click();
-  await result("3 added");
+  await result("2 guests added");
   const { items } = await doors.call<{ items: { id: string; name: string }[] }>("GET", `/api/events/${doors.id}/guests?q=Noah`);
   await doors.call("PATCH", `/api/guests/${items[0]?.id}`, { ticket_status: "voided" });
-  await page.getByTestId("csv-import").click();
-  await page.getByTestId("csv-kept").waitFor();
-  expect(await page.getByTestId("csv-kept").textContent()).toBe(
-    "1 ticket that the file calls valid stays voided or refunded: somebody here decided so.",
-  );
+  await page.getByTestId("other-file").click();
+  await choose("eventbrite-attendees.csv");
+  await page.getByTestId("will-kept").waitFor();
+  expect(await page.getByTestId("csv-result").textContent()).toMatch(/1 stays voided or refunded\s*The file calls them valid/);
+  expect(await page.getByTestId("csv-import").isDisabled(), "nothing would come in").toBe(true);
   expect(desk.errors).toEqual([]);
 });
 

@@ -211,9 +211,10 @@ test("a second tap makes nothing twice, what is late or old overwrites nothing, 
   await goTo(page, "Import");
   const rows = Array.from({ length: 101 }, (_, at) => `W-${at},many`).join("\n");
   await page.getByTestId("csv-file").setInputFiles({ name: "wrong.csv", mimeType: "text/csv", buffer: Buffer.from(`barcode,party_size\n${rows}\n`) });
-  await page.getByTestId("csv-check").click();
-  await page.getByTestId("csv-more-errors").waitFor();
-  expect(await page.getByTestId("csv-more-errors").textContent()).toContain("first 100 of 101 lines with errors");
+  await page.getByTestId("show-wrong").click();
+  await page.getByTestId("import-first").waitFor();
+  expect(await page.getByTestId("import-first").textContent()).toBe("The first 100 of 101");
+  await page.keyboard.press("Escape");
 
   // A save leaves alone what somebody else changed while the form was open.
   await goTo(page, "Gates and rules");

@@ -11,3 +11,4 @@ export { type Mail, MAIL_DOMAIN, Postfix } from "./postfix.ts";
 export { Postgres } from "./postgres.ts";
 export { qrDataUrl, qrPng } from "./qr.ts";
 export { until } from "./wait.ts";
+export { workbook } from "./xlsx.ts";

@@ -102,4 +102,6 @@ export const api = {
     ),
   upload: async <T>(path: string, body: Blob | string, type: string): Promise<T> =>
     json<T>(await send("POST", path, body, type)),
+  /** A form with a file; the browser writes its boundary. */
+  form: async <T>(path: string, body: FormData): Promise<T> => json<T>(await send("POST", path, body)),
 };

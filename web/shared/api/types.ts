@@ -212,23 +212,146 @@ export interface RunWithSteps extends RunView {
   steps: { name: string; tries: number; began_at: string; done_at: string }[];
 }
 
+/** What a person says about a file of guests: what is left out is guessed, or asked about. */
+export interface ImportMapping {
+  /** `#` and a column's number from 1, to what it is, or `ignore`. */
+  columns?: Record<string, string>;
+  /** A status word of the file to what it means. */
+  statuses?: Record<string, "active" | "used" | "voided" | "refunded">;
+  day_first?: boolean;
+  missing_codes?: "make" | "leave_out";
+  empty_words_in_names?: "empty" | "name";
+  new_entry_types?: "create" | "first" | "leave_out";
+  encoding?: string;
+  sheet?: string;
+}
+
+/** How a file was read. */
+export interface ImportFile {
+  format: "text" | "workbook";
+  /** Of a text: `UTF-8`, `UTF-16LE`, `UTF-16BE`, `Windows-1252` or `Mac Roman`. */
+  encoding: string | null;
+  /** Of a text: what stands between cells. */
+  delimiter: string | null;
+  /** Of a workbook: the sheet that was read. */
+  sheet: string | null;
+  other_sheets: string[];
+  /** What stood above the header and was passed over. */
+  preamble: string[];
+  /** Rows below the header. */
+  rows: number;
+}
+
+export interface ImportColumn {
+  header: string;
+  /** Its first three values. */
+  samples: string[];
+  /** `null` where it is not read. */
+  becomes: string | null;
+  by: "said" | "export" | "guess" | "nothing";
+}
+
+export type LeftOutReason = "status" | "total" | "unassigned" | "entry_type" | "no_code" | "no_persons";
+export type QuestionKind = "missing_codes" | "status" | "empty_words_in_names" | "day_first";
+
+/** What the file leaves open; its kind is the field of the mapping that answers it. */
+export interface ImportQuestion {
+  kind: QuestionKind;
+  /** The text of the file that it is about. */
+  about: string | null;
+  message: string;
+  /** The first line that waits for the answer. */
+  line: number;
+  rows: number;
+}
+
+export type RowFate = "new" | "changed" | "unchanged" | "left_out" | "joined" | "asked";
+
+/** A row of the file as it will be. */
+export interface ImportRow {
+  line: number;
+  becomes: RowFate;
+  name: string | null;
+  email: string | null;
+  party_size: number | null;
+  entry_type: string | null;
+  barcode: string | null;
+  why: string | null;
+}
+
+export interface ImportError {
+  line: number;
+  field: string;
+  message: string;
+}
+
+/** What an import did, or would do. */
 export interface ImportResult {
-  created: number;
-  updated: number;
-  unchanged: number;
-  /** Tickets that a person voided or refunded here, and that the file calls good. */
-  kept: number;
-  /** Products that are no entry types of the event. */
-  unknown_types: { name: string; rows: number }[];
-  /** Rows of such products that were left out. */
-  left_out: number;
-  /** Lines with a wrong field; `errors` names the first of those fields. */
-  wrong_lines: number;
-  errors: { line: number; field: string; message: string }[];
-  ignored_columns: string[];
+  /** By which it can be undone; `null` where nothing was written. */
+  import_id: string | null;
   dry_run: boolean;
+  file: ImportFile;
   /** Whose export the file is, where it is one the server knows. */
   export: string | null;
+  columns: ImportColumn[];
+  created: number;
+  /** Persons of the tickets that are made. */
+  created_persons: number;
+  updated: number;
+  unchanged: number;
+  /** Rows that say the same as another row. */
+  joined: number;
+  /** Tickets that a person voided or refunded here, and that the file calls good. */
+  kept: number;
+  /** Rows that stay out because of what they are. */
+  left_out: number;
+  left_out_because: { reason: LeftOutReason; about: string | null; rows: number }[];
+  /** Entry types that the event gets. */
+  new_entry_types: string[];
+  /** Products that are no entry types of the event: their rows are of its first type. */
+  unknown_types: { name: string; rows: number }[];
+  questions: ImportQuestion[];
+  /** Rows that wait for an answer; they are in no other count. */
+  asked: number;
+  /** Lines with a wrong field; `errors` names the first of those fields. */
+  wrong_lines: number;
+  /** Those of them that a spreadsheet damaged. */
+  damaged: number;
+  errors: ImportError[];
+  /** Guests with an address who get a mail where passes are mailed. */
+  to_mail: number;
+  mails: boolean;
+  /** The first hundred rows of each kind. */
+  rows: ImportRow[];
+  ignored_columns: string[];
+}
+
+/** An import that wrote something. */
+export interface PastImport {
+  id: string;
+  file_name: string | null;
+  created: number;
+  updated: number;
+  imported_at: string;
+  undone_at: string | null;
+}
+
+/** What undoing an import did. */
+export interface UndoneImport {
+  withdrawn: number;
+  restored: number;
+  /** Those that somebody changed since: they stay as they are. */
+  kept: number;
+}
+
+/** How far an import is that is under way. */
+export interface ImportProgress {
+  /** The word that the request gave. */
+  key: string;
+  stage: "reading" | "comparing" | "storing";
+  done: number;
+  /** 0 where the stage has no rows to count. */
+  of: number;
 }
 
 export interface PairingToken {

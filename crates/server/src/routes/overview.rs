@@ -2,7 +2,6 @@
 
 use admit_app::overview::{self, Overview};
 use admit_core::ids::EventId;
-use admit_core::time::Timestamp;
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;

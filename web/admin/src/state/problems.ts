@@ -20,8 +20,8 @@ export function inWords(error: unknown, labels: Record<string, string>, zone = "
   const rest: string[] = [];
   for (const { path, message } of error.errors) {
     const label = labels[path];
-    if (label) wrong.at[path] = sentence(`${label} ${named(message, labels, zone)}`);
-    else rest.push(label === "" ? named(message, labels, zone) : `${path} ${message}`.trim());
+    if (label) wrong.at[path] = sentence(`${label} ${named(timed(message, zone), labels)}`);
+    else rest.push(label === "" ? named(timed(message, zone), labels) : `${path} ${message}`.trim());
   }
   if (error.errors.length === 0) rest.push(error.message);
   wrong.rest = rest.map((text) => sentence(timed(text, zone))).join(" ");
@@ -29,8 +29,8 @@ export function inWords(error: unknown, labels: Record<string, string>, zone = "
 }
 
 /** Fields that a message names are called as the form calls them. */
-function named(message: string, labels: Record<string, string>, zone: string): string {
-  return timed(message, zone).replace(/\b[a-z]+(?:_[a-z]+)+\b/g, (word) => {
+export function named(message: string, labels: Record<string, string>): string {
+  return message.replace(/\b[a-z]+(?:_[a-z]+)+\b/g, (word) => {
     const label = labels[word];
     return label ? label.charAt(0).toLowerCase() + label.slice(1) : word;
   });

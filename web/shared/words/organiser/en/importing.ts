@@ -1,46 +1,229 @@
-/** Importing a table of guests. */
-import { counting, linesOf, rowsOf } from "./numbers.ts";
+/** Importing a list of guests. */
+import { counting, guestsOf, linesOf, personsOf, rowsOf } from "./numbers.ts";
 
-const { number, count } = counting;
+const { number, count, form, list } = counting;
+
+const typesOf = (value: number): string => count(value, { one: "new type", other: "new types" });
+/** The first so many of a list, and how many more there are: "Early bird, Press and 3 more". */
+const some = (names: readonly string[], most: number): string =>
+  list(names.length <= most ? names : [...names.slice(0, most), `${number(names.length - most)} more`]);
 
 export const importing = {
   title: "Import",
-  lead: "A CSV file with a header line. The same file twice changes nothing.",
-  file: "CSV file",
-  choose: "Choose a file",
+  lead: "Bring a list of guests. You see who comes in before anything is changed.",
+  steps: "Steps",
+  stepFile: "File",
+  stepColumns: "What each column is",
+  stepWho: "Who comes in",
+
+  file: {
+    title: "Your list",
+    drop: "Drop a file here, or",
+    choose: "Choose a file",
+    accepted: "CSV, TSV or Excel (.xlsx), with a header line, in any language and any encoding.",
+    exports:
+      "Exports of pretix, Eventbrite, Luma, Tito, Hi.Events, Weezevent, HelloAsso, Meetup, Humanitix, Ticket Tailor, alf.io, Google Forms and Microsoft Forms are recognised.",
+    paste: "Paste a table instead",
+    pasteLabel: "Table",
+    pasteHint: "Copy the cells in your spreadsheet with their header line, and paste them here.",
+    pasteUse: "Use this table",
+    pasted: "Pasted table",
+    unreadable: (name: string) => `${name} can't be read from this computer any more. Choose it again.`,
+  },
   other: "Other file",
-  chosen: (name: string, size: string) => `${name} · ${size}`,
-  kilobytes: (value: number) => `${number(value)} kB`,
-  list: "Put everybody onto",
-  noList: "No list",
-  preview: "Preview",
-  run: "Import",
-  runCount: (value: number) => `Import ${count(value, { one: "guest", other: "guests" })}`,
-  columns: "Columns that are read",
-  columnsAre:
-    "name, email, phone, party_size, barcode, zone, gate_ids, guest_list, order_id, position, external_id, valid_from, expires_at, status, note. Exports of pretix and Eventbrite are read as they are.",
-  mails: "Guests with an e-mail address get their pass by mail.",
-  knownOnly: "Leave out rows whose product is no entry type of this event, such as T-shirts or parking",
-  legacy: "This file is not UTF-8: it was read as Windows-1252, as older spreadsheets save it. Check the accents, or save it as “CSV UTF-8”.",
-  happens: "What will happen",
-  happened: "What happened",
-  nothingYet: "Choose a file to see who comes in. Nothing is changed until you press Import.",
-  exportOf: (system: string) => `Read as an export of ${system}`,
-  news: (value: number, dry: boolean) => (dry ? `${number(value)} new` : `${number(value)} added`),
-  changed: (value: number) => `${number(value)} changed`,
-  unchanged: (value: number) => `${number(value)} unchanged`,
-  wrong: (value: number) => `${linesOf(value)} with errors`,
-  wrongWhy: "These lines are left out",
-  leftOut: (value: number, dry: boolean) => `${rowsOf(value)} ${dry ? "would be" : value === 1 ? "was" : "were"} left out`,
-  unknownTypes: (names: string) => `No entry type of this event is called: ${names}.`,
-  unknownType: (name: string, rows: number) => `${name} (${rowsOf(rows)})`,
-  firstType: (dry: boolean) => `Their rows ${dry ? "would get" : "have"} the event's first entry type.`,
-  kept: (value: number, dry: boolean) =>
-    `${count(value, { one: "ticket that the file calls valid", other: "tickets that the file calls valid" })} ${dry ? "would stay" : value === 1 ? "stays" : "stay"} voided or refunded: somebody here decided so.`,
-  ignored: (columns: readonly string[]) => `${count(columns.length, { one: "column was", other: "columns were" })} not read: ${columns.join(", ")}`,
-  line: (line: number, field: string, message: string) => (field === "" ? `Line ${number(line)}: ${message}` : `Line ${number(line)}, ${field}: ${message}`),
-  firstErrors: (shown: number, all: number) => `These are the first ${number(shown)} of ${number(all)} lines with errors. Correct these, then preview again.`,
-  done: (added: number, changed: number) => `${number(added)} added, ${number(changed)} changed.`,
-  see: "See guests",
-  labels: { body: "The file", guest_list_id: "The list" },
+
+  past: {
+    title: "Past imports",
+    none: "Nothing was imported yet. Each import is listed here and can be undone until its first guest is scanned.",
+    columns: { file: "File", when: "When", added: "Added", changed: "Changed" },
+    unnamed: "List without a name",
+    undo: "Undo",
+    undone: (when: string) => `Undone ${when}`,
+    counts: (added: number, changed: number) => `${number(added)} added, ${number(changed)} changed`,
+    unread: (why: string) => `The past imports can't be shown. ${why}`,
+  },
+  undo: {
+    title: (name: string) => `Undo the import of ${name}?`,
+    yes: "Undo import",
+    guests: (added: number) => `${guestsOf(added)} of it ${form(added, { one: "leaves", other: "leave" })} the list. Scanners refuse ${form(added, { one: "this ticket", other: "these tickets" })} after their next sync.`,
+    restored: (changed: number) => `${count(changed, { one: "changed guest is", other: "changed guests are" })} as before again, except where somebody changed them since.`,
+    done: (withdrawn: number, restored: number, kept: number) =>
+      [
+        `Undone: ${guestsOf(withdrawn)} removed${restored > 0 ? `, ${number(restored)} as before` : ""}.`,
+        ...(kept > 0 ? [`${number(kept)} ${form(kept, { one: "was", other: "were" })} changed since and ${form(kept, { one: "stays", other: "stay" })}.`] : []),
+      ].join(" "),
+    inUse: "Not undone: a guest of this import was scanned. Void single tickets under Tickets instead.",
+    already: "This import was undone already.",
+    offline: "Not undone: the server can't be reached. Try again when there is a connection.",
+  },
+
+  about: {
+    rows: (rows: number) => rowsOf(rows),
+    export: (system: string) => `looks like ${/^[aeiou]/i.test(system) ? "an" : "a"} ${system} export`,
+    text: (encoding: string, delimiter: string) => `${encoding}, ${delimiter}`,
+    sheet: (name: string) => `Excel, sheet “${name}”`,
+    delimiters: { ",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars" } as Record<string, string>,
+    delimiter: (mark: string) => `columns end with “${mark}”`,
+    reading: (name: string) => `${name} · being read`,
+    refused: (name: string) => `${name} · can't be read`,
+    done: (name: string) => `${name} · imported`,
+  },
+
+  columns: {
+    title: "Columns",
+    header: "In your file",
+    example: "For example",
+    becomes: "Becomes",
+    unnamed: (place: number) => `Column ${number(place)}`,
+    label: (header: string) => `What ${header} becomes`,
+    ignore: "Ignore",
+    groups: { person: "The guest", ticket: "The ticket", order: "Where it comes from" },
+    names: {
+      name: "Name",
+      first_name: "First name",
+      last_name: "Family name",
+      email: "E-mail",
+      other_email: "Buyer's e-mail",
+      phone: "Phone",
+      party_size: "Party size",
+      note: "Note",
+      flag: "Ask for",
+      barcode: "Code",
+      entry_type: "Entry type",
+      status: "Status",
+      zone: "Zone",
+      gate_ids: "Gates",
+      valid_from: "Valid from",
+      expires_at: "Valid until",
+      guest_list: "Guest list",
+      order_id: "Order",
+      position: "Place in the order",
+      external_id: "Your reference",
+    } as Record<string, string>,
+    code: "The code that the guest already holds",
+    buyer: "Used where the guest has no address",
+    flag: "Staff are asked to check this at the door",
+    comesIn: (ins: readonly string[], outs: readonly string[]) => {
+      const came = ins.length > 0 ? `${some(ins, 4)} ${form(ins.length, { one: "comes", other: "come" })} in` : "";
+      const out = outs.length > 0 ? `${some(outs, 4)} ${form(outs.length, { one: "stays", other: "stay" })} out` : "";
+      return [came, out].filter(Boolean).join("; ");
+    },
+    newTypes: (names: readonly string[]) => `${typesOf(names.length)}: ${some(names, 6)}`,
+    firstType: (names: readonly string[]) => `${some(names, 6)} ${form(names.length, { one: "is", other: "are" })} no type of this event: these rows get its first type`,
+    typesOut: (names: readonly string[]) => `Rows of ${some(names, 6)} stay out`,
+    typeChoice: "Types that the event lacks",
+    typeChoices: { create: "Add them to the event", first: "Use its first type", leave_out: "Leave their rows out" },
+    remembered: "These columns are as you set them for the last file like this.",
+    unrecognised: "No column was recognised. Choose which one is the name, the e-mail or the code.",
+    encoding: "Letters are read as",
+    /** As the API calls them, and as people do. */
+    encodings: ["UTF-8", "UTF-16LE", "UTF-16BE", "Windows-1252", "Mac Roman"],
+    sheet: "Sheet",
+    preamble: (lines: readonly string[]) => `Passed over above the header: ${some(lines.map((line) => `“${line}”`), 3)}`,
+    more: (value: number) => `Show ${count(value, { one: "more column", other: "more columns" })}`,
+  },
+
+  who: {
+    title: "What will happen",
+    done: "What happened",
+    reading: "Reading the file",
+    comparing: (done: number, of: number) => `Comparing ${number(done)} of ${rowsOf(of)}`,
+    storing: (done: number, of: number) => `Importing ${number(done)} of ${guestsOf(of)}`,
+    progress: "Progress",
+    show: "Show",
+    showOf: (what: string) => `: ${what}`,
+    new: (value: number) => (value === 0 ? "No new guests" : count(value, { one: "new guest", other: "new guests" })),
+    added: (value: number) => (value === 0 ? "No guest added" : `${guestsOf(value)} added`),
+    persons: (persons: number) => personsOf(persons),
+    willMail: (value: number) => `${number(value)} will be mailed a pass`,
+    mailed: (value: number) => `${number(value)} ${form(value, { one: "is", other: "are" })} mailed a pass`,
+    changed: (value: number) => `${number(value)} changed`,
+    changedWhy: "Their row says something new",
+    unchanged: (value: number) => `${number(value)} unchanged`,
+    unchangedWhy: "They are here already, as the file has them",
+    leftOut: (value: number) => `${number(value)} left out`,
+    reasons: {
+      status: (rows: number, word: string) => `${number(rows)} ${word}`,
+      total: (rows: number) => count(rows, { one: "total line", other: "total lines" }),
+      unassigned: (rows: number) => `${number(rows)} without a guest`,
+      entry_type: (rows: number, word: string) => `${number(rows)} of ${word}`,
+      no_code: (rows: number) => `${number(rows)} without a code`,
+      no_persons: (rows: number) => `${number(rows)} for no persons`,
+    },
+    damaged: (value: number) => count(value, { one: "damaged line", other: "damaged lines" }),
+    damagedWhy: (lines: string) => `${lines}: a spreadsheet damaged them. Export the list again, and import that file unopened`,
+    wrong: (value: number) => `${linesOf(value)} with errors`,
+    wrongDamaged: (lines: string, damaged: number) => `${lines}. ${number(damaged)} of them ${form(damaged, { one: "was", other: "were" })} damaged by a spreadsheet`,
+    /** The first lines, of so many. */
+    lines: (lines: readonly number[], of: number) =>
+      `${form(of, { one: "Line", other: "Lines" })} ${list([...lines.map(number), ...(of > lines.length ? [`${number(of - lines.length)} more`] : [])])}`,
+    joined: (value: number) => `${number(value)} joined`,
+    joinedWhy: "They say the same as another row: one guest each",
+    kept: (value: number) => count(value, { one: "stays voided or refunded", other: "stay voided or refunded" }),
+    keptWhy: "The file calls them valid. Somebody here decided otherwise",
+    promise: "Nothing is changed until you press Import. The whole import can be undone until its first guest is scanned.",
+    undoable: "The whole import can be undone until its first guest is scanned.",
+    nothing: "Nothing was changed: everything stood as the file has it.",
+  },
+
+  questions: {
+    missing_codes: (rows: number) => `${rowsOf(rows)} ${form(rows, { one: "has", other: "have" })} no code`,
+    missingCodes: { make: "Make codes", leave_out: "Leave them out" },
+    status: (word: string) => `Does “${word}” come in?`,
+    statuses: { active: "Comes in", voided: "Stays out" },
+    empty_words_in_names: (words: readonly string[]) =>
+      form(words.length, { one: `Is ${some(words.map((word) => `“${word}”`), 4)} a name?`, other: `Are ${some(words.map((word) => `“${word}”`), 4)} names?` }),
+    emptyWords: { name: "A name", empty: "No name" },
+    day_first: (example: string) => `Which day is ${example}?`,
+    dayFirst: "Day first",
+    monthFirst: "Month first",
+    waits: (rows: number, line: number) =>
+      form(rows, { one: `Line ${number(line)} waits for your answer`, other: `${rowsOf(rows)} wait for your answer, from line ${number(line)} on` }),
+    count: (value: number) => count(value, { one: "question", other: "questions" }),
+    answered: "Answered",
+    open: (rows: number) => `${rowsOf(rows)} ${form(rows, { one: "waits", other: "wait" })} for an answer and would stay out.`,
+  },
+
+  options: {
+    list: "Put everybody on",
+    noList: "No list",
+    promoterList: "Your list",
+    noPromoterList: "You have no guest list at this event yet. Ask the organiser for one.",
+    mail: (value: number) => `Mail passes to ${guestsOf(value)}`,
+    mailNone: "No guest of this file has an e-mail address to mail a pass to.",
+    draft: "The event is a draft: no passes are mailed. You can send them later, from Guests.",
+    unread: (why: string) => `The guest lists can't be shown. ${why}`,
+  },
+
+  run: (added: number, changed: number) => {
+    if (added > 0 && changed > 0) return `Import ${number(added)}, change ${number(changed)}`;
+    if (added > 0) return `Import ${guestsOf(added)}`;
+    return changed > 0 ? `Change ${guestsOf(changed)}` : "Import";
+  },
+  again: "Try again",
+  notChecked: "Not checked: the server can't be reached. Nothing was changed.",
+  notImported: "Not imported: the server can't be reached. Import again when there is a connection; a guest never comes in twice.",
+  lost: "The connection was lost during the import. It may be complete: look at Past imports, or import again. A guest never comes in twice.",
+
+  rows: {
+    titles: { new: "New guests", changed: "Changed", unchanged: "Unchanged", left_out: "Left out", joined: "Joined", asked: "Rows that wait" },
+    line: (line: number) => `Line ${number(line)}`,
+    noName: "No name",
+    party: (persons: number) => personsOf(persons),
+    first: (shown: number, all: number) => `The first ${number(shown)} of ${number(all)}`,
+    wrong: "Lines with errors",
+    download: "Download as CSV",
+    csv: { line: "Line", column: "Column", wrong: "What is wrong" },
+    csvName: (file: string) => `${file} errors.csv`,
+  },
+
+  result: {
+    title: "Next",
+    toast: (added: number, changed: number) => `${number(added)} added, ${number(changed)} changed.`,
+    guests: "See the guests",
+    pair: "Pair phones",
+    undo: "Undo this import",
+    another: "Import another file",
+  },
+  labels: { body: "The file", file: "The file", header: "The file", guest_list_id: "The list", mapping: "What the columns are", "mapping.encoding": "The encoding" } as Record<string, string>,
 };

@@ -1,0 +1,108 @@
+/** What a person says about a file of guests: what each column is, and answers to what the file leaves open. */
+import type { ImportColumn, ImportMapping, ImportQuestion, ImportResult, QuestionKind } from "../../../shared/api/types";
+
+/** A column that is not read. */
+export const IGNORE = "ignore";
+
+interface Group {
+  id: "person" | "ticket" | "order";
+  meanings: readonly string[];
+}
+
+const ALL: readonly Group[] = [
+  { id: "person", meanings: ["name", "first_name", "last_name", "email", "other_email", "phone", "party_size", "note", "flag"] },
+  { id: "ticket", meanings: ["barcode", "entry_type", "status", "valid_from", "expires_at", "zone", "gate_ids"] },
+  { id: "order", meanings: ["guest_list", "order_id", "position", "external_id"] },
+];
+/** What a promoter's file may not say. */
+const ORGANISERS: ReadonlySet<string> = new Set(["flag", "barcode", "entry_type", "status", "valid_from", "expires_at", "zone", "gate_ids", "guest_list"]);
+
+/** What a column can become, in groups. */
+export const groupsFor = (promoter: boolean): readonly Group[] =>
+  promoter ? ALL.map((group) => ({ ...group, meanings: group.meanings.filter((one) => !ORGANISERS.has(one)) })).filter((group) => group.meanings.length > 0) : ALL;
+
+/** The name of a column in a mapping: by its place, from 0, as two may have the same header. */
+const placed = (place: number): string => `#${place + 1}`;
+
+/** What the reader of the page sees of a column: what was said last, else what the server makes of it. */
+export const meaningOf = (mapping: ImportMapping, place: number, column: ImportColumn): string =>
+  mapping.columns?.[placed(place)] ?? column.becomes ?? IGNORE;
+
+/** What was remembered of a file like this is said again with the first change: a mapping that is sent replaces it. */
+export function taken(mapping: ImportMapping, columns: readonly ImportColumn[]): ImportMapping {
+  const said = columns.flatMap((column, place) => (column.by === "said" ? [[placed(place), column.becomes ?? IGNORE] as const] : []));
+  return { ...mapping, columns: { ...Object.fromEntries(said), ...mapping.columns } };
+}
+
+/** Says what a column is. Another of which a person said the same is not read any more: a meaning belongs to one column. */
+export function withColumn(mapping: ImportMapping, place: number, meaning: string): ImportMapping {
+  const others = Object.entries(mapping.columns ?? {}).map(([name, said]) => [name, said === meaning ? IGNORE : said]);
+  return { ...mapping, columns: { ...Object.fromEntries(others), [placed(place)]: meaning } };
+}
+
+/** A question as the page asks it: one about several texts where one answer holds for all. */
+export interface Asked {
+  key: string;
+  kind: QuestionKind;
+  /** The texts of the file that it is about. */
+  about: readonly string[];
+  /** The first line that waits, and how many do; as it was when it is answered. */
+  line: number;
+  rows: number;
+}
+
+const keyOf = (question: ImportQuestion): string => (question.kind === "status" ? `status ${question.about ?? ""}` : question.kind);
+
+/**
+ * The questions of a file: those that were asked before stay, with their answer, so that it can be changed; one that no row
+ * waits for and nobody answered is gone.
+ */
+export function questionsOf(before: readonly Asked[], result: ImportResult, mapping: ImportMapping): Asked[] {
+  const now = new Map<string, Asked>();
+  for (const question of result.questions) {
+    const key = keyOf(question);
+    const same = now.get(key);
+    const about = [...(same?.about ?? []), ...(question.about === null ? [] : [question.about])];
+    now.set(key, { key, kind: question.kind, about, line: Math.min(same?.line ?? question.line, question.line), rows: (same?.rows ?? 0) + question.rows });
+  }
+  const stay = before.filter((one) => now.has(one.key) || answerTo(mapping, one) !== null).map((one) => now.get(one.key) ?? one);
+  return [...stay, ...[...now.values()].filter((one) => !before.some((old) => old.key === one.key))];
+}
+
+/** Answers to a question, in the order in which they are offered. */
+export const answersTo: Readonly<Record<QuestionKind, readonly string[]>> = {
+  missing_codes: ["make", "leave_out"],
+  status: ["active", "voided"],
+  empty_words_in_names: ["name", "empty"],
+  day_first: ["true", "false"],
+};
+
+/** Questions that nobody answered. */
+export const openOf = (asked: readonly Asked[], mapping: ImportMapping): number => asked.filter((one) => answerTo(mapping, one) === null).length;
+
+/** The answer that was given; `null` where there is none. */
+export function answerTo(mapping: ImportMapping, question: Pick<Asked, "kind" | "about">): string | null {
+  if (question.kind === "status") return mapping.statuses?.[question.about[0] ?? ""] ?? null;
+  const said = mapping[question.kind];
+  return said === undefined ? null : String(said);
+}
+
+/** The mapping with an answer. */
+export function withAnswer(mapping: ImportMapping, question: Pick<Asked, "kind" | "about">, answer: string): ImportMapping {
+  switch (question.kind) {
+    case "status":
+      return { ...mapping, statuses: { ...mapping.statuses, [question.about[0] ?? ""]: answer === "active" ? "active" : "voided" } };
+    case "day_first":
+      return { ...mapping, day_first: answer === "true" };
+    case "missing_codes":
+      return { ...mapping, missing_codes: answer === "make" ? "make" : "leave_out" };
+    case "empty_words_in_names":
+      return { ...mapping, empty_words_in_names: answer === "name" ? "name" : "empty" };
+  }
+}
+
+/** Another sheet or encoding has other columns and other questions. */
+export function readAnew(mapping: ImportMapping, how: Pick<ImportMapping, "encoding" | "sheet">): ImportMapping {
+  const { columns: _, ...rest } = mapping;
+  return { ...rest, ...how };
+}
