@@ -94,6 +94,6 @@ test("rows are picked by kind, and those that wait by their question", () => {
 
 test("progress is a share only where the stage has rows to count", () => {
   expect(progressWords(null)).toEqual({ text: "Reading the file", share: null });
-  expect(progressWords({ stage: "comparing", done: 500, of: 2000 })).toEqual({ text: "Comparing 500 of 2,000 rows", share: 0.25 });
-  expect(progressWords({ stage: "storing", done: 0, of: 0 }).share).toBeNull();
+  expect(progressWords({ key: "k", stage: "comparing", done: 500, of: 2000 })).toEqual({ text: "Comparing 500 of 2,000 rows", share: 0.25 });
+  expect(progressWords({ key: "k", stage: "storing", done: 0, of: 0 }).share).toBeNull();
 });
