@@ -242,7 +242,7 @@ test("of a guest without an address nothing is said to be sent: the link is shar
   // There is nothing to send again.
   await resend.waitFor({ state: "detached" });
   const story = (await page.getByTestId("story").textContent()) ?? "";
-  expect(story).toContain("there is no e-mail address, so nothing was sent");
+  expect(story).toContain("There is no e-mail address, so nothing was sent");
   expect(story).not.toContain("sent again");
   await see(page, "guest-no-address");
   // With an address there is.

@@ -56,7 +56,7 @@ test("a typed correction is never sent past, voided away or lost with the sessio
   expect(await resend.isDisabled()).toBe(false);
   await email.fill("new@guests.example");
   expect(await resend.isDisabled()).toBe(true);
-  expect(await page.getByTestId("resend-hint").textContent()).toContain("Save first");
+  expect(await page.getByTestId("resend-hint").textContent()).toContain("Save your changes first");
 
   // An act on the ticket leaves it in its field.
   await page.getByTestId("guest-void").click();
@@ -159,7 +159,7 @@ test("a decision is recorded before a sign-out, and after the next sign-in where
   await signIn(page, admit);
   await cards.first().waitFor();
   await page.keyboard.press("j");
-  await until("the facts", async () => (await page.getByTestId("case-detail").textContent())?.includes("offline"));
+  await until("the facts", async () => (await page.getByTestId("case-detail").textContent())?.includes("counted"));
   await page.keyboard.press("x");
   await page.getByTestId("decided").waitFor();
   // Leaving the queue records the decision, and the page it leads to is read.

@@ -71,3 +71,10 @@ export async function pairingCode(page: Page, gate: string): Promise<string> {
   await page.getByTestId("pair").click();
   return until("a pairing link", () => page.getByTestId("pairing-url").textContent());
 }
+
+/** Fills a day and its time: "2027-01-10T20:00". */
+export async function fillMoment(page: Page, id: string, value: string): Promise<void> {
+  await page.locator(`#${id}`).fill(value.slice(0, 10));
+  await page.locator(`#${id}-time`).fill(value.slice(11));
+}
+export const moment = async (page: Page, id: string): Promise<string> => `${await page.locator(`#${id}`).inputValue()}T${await page.locator(`#${id}-time`).inputValue()}`;

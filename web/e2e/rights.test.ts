@@ -74,6 +74,12 @@ test("a phone that shows its own code is approved, gets a new key, is revoked, h
 
   // A new key, while a scan waits: it counts all the same.
   await office.getByTestId("manage").click();
+  // Its name is changed, and its gate stays.
+  await office.getByTestId("rename").click();
+  await office.getByTestId("device-new-name").fill("Side door 2");
+  await office.getByTestId("rename-save").click();
+  await office.getByTestId("device-done").filter({ hasText: "name is saved" }).waitFor();
+  await office.getByRole("heading", { name: "Side door 2" }).waitFor();
   await office.getByTestId("rotate").click();
   const link = (await office.getByTestId("rotate-url").textContent()) ?? "";
   await look(office, "new-key");

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, expect, test } from "vitest";
 import { Admit, freshFolder, Phone, shot, show, until } from "./harness/index.ts";
-import { eventStatus, goTo, pairingCode } from "./organiser-kit.ts";
+import { eventStatus, fillMoment, goTo, pairingCode } from "./organiser-kit.ts";
 
 const phones: Phone[] = [];
 let admit: Admit | undefined;
@@ -74,8 +74,8 @@ test("twenty scans with no network become nineteen persons and one double entry"
     const at = new Date(Date.now() + ms);
     return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
   };
-  await organiser.getByLabel("Starts").fill(local(-3_600_000));
-  await organiser.getByLabel("Ends").fill(local(6 * 3_600_000));
+  await fillMoment(organiser, "starts", local(-3_600_000));
+  await fillMoment(organiser, "ends", local(6 * 3_600_000));
   await organiser.getByTestId("create-event").click();
   await organiser.getByTestId("check-gates").waitFor();
   await goTo(organiser, "Gates and rules");
@@ -86,6 +86,9 @@ test("twenty scans with no network become nineteen persons and one double entry"
     await organiser.getByTestId("gate").filter({ hasText: gate }).waitFor();
   }
   await organiser.getByTestId("go-live").click();
+  // What is not ready is named before the doors open.
+  await organiser.getByTestId("not-ready").filter({ hasText: "guests" }).waitFor();
+  await organiser.getByTestId("confirm-yes").click();
   await until("the event to be live", async () => (await eventStatus(organiser)) === "live");
 
   const rows = [...own("A"), ...own("B"), SHARED].map((code, at) => `${code},"Guest, No ${at + 1}",1`);

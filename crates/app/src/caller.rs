@@ -25,6 +25,13 @@ impl UserCaller {
             Err(Error::denied("forbidden", format!("your role ({}) may not do this", self.role)))
         }
     }
+    /// Fails with `forbidden` unless the role allows one of the actions.
+    pub fn must_any(&self, actions: &[Action]) -> Result<()> {
+        match actions.iter().find(|action| can(self.role, **action)).or(actions.first()) {
+            Some(action) => self.must(*action),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A device with its key. Its present state is read again inside each transaction.

@@ -235,10 +235,8 @@ pub fn listed(known: &[GateId]) -> String {
     format!("it has {}", names.join(", "))
 }
 
-/// A text as names are compared: lower case, one space between words. Lists, entry types and guests are found by it.
-pub fn folded(text: &str) -> String {
-    text.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>().join(" ")
-}
+/// Lists, entry types and guests are found by their names as this writes them.
+pub use admit_core::normalize::for_identity as folded;
 
 #[cfg(test)]
 mod tests {

@@ -9,6 +9,6 @@ pub mod update;
 
 pub use create::{NewEvent, create};
 pub use find::require;
-pub use list::list;
+pub use list::{ListedEvent, list};
 pub use show::show;
 pub use update::{EventPatch, update};

@@ -4,8 +4,10 @@ pub mod find;
 pub mod create;
 pub mod list;
 pub mod update;
+pub mod remove;
 
 pub use create::{NewGate, create};
 pub use find::{Gate, all, require};
 pub use list::list;
+pub use remove::remove;
 pub use update::{GatePatch, update};

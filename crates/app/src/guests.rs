@@ -1,6 +1,7 @@
 //! Guests: who holds a ticket.
 
 pub mod create;
+pub mod holders;
 pub mod list;
 pub mod count;
 pub mod show;
@@ -10,6 +11,7 @@ pub mod resend;
 
 pub use count::{Counts, count};
 pub use create::create;
+pub use holders::{Holder, holders};
 pub use list::{GuestState, Listing, Wanted, list};
 pub use resend::resend;
 pub use show::{Shown, show};

@@ -2,6 +2,8 @@
 
 pub mod list;
 pub mod resolve;
+pub mod resolve_many;
 
-pub use list::{ShownIncident, list, show};
+pub use list::{Counts, ShownIncident, count, list, show};
 pub use resolve::{Resolve, resolve};
+pub use resolve_many::{Resolved, resolve_many};

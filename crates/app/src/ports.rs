@@ -200,6 +200,16 @@ pub trait Store: Send + Sync {
     fn free_runs(&self, holder: String) -> BoxFuture<'static, Result<u64>>;
     /// Unscoped: how long until the next run is due, in milliseconds, 0 where one is; `None` where none waits.
     fn next_run_in(&self) -> BoxFuture<'static, Result<Option<i64>>>;
+    /// The mail lane, if it is stopped.
+    fn mail_lane(&self) -> BoxFuture<'static, Result<Option<MailLaneRecord>>>;
+    /// Unscoped: the mail server refused a run's letter because of the account or itself. Stops the mail lane, or, where that
+    /// letter was the probe, makes the pause longer by `random`'s share. [`Store::take_runs`] makes the run that waits longest
+    /// the probe once the pause is over, and wakes all where the lane is open.
+    fn stop_mail(&self, run_id: String, reason: String, random: u8) -> BoxFuture<'static, Result<()>>;
+    /// Unscoped: the mail server took the probe. Opens the lane; every run that waits for it is due.
+    fn resume_mail(&self) -> BoxFuture<'static, Result<()>>;
+    /// Unscoped: a stopped lane is probed at once.
+    fn hurry_mail(&self) -> BoxFuture<'static, Result<()>>;
     /// The database's clock, which orders rules and answers `/api/scanning/time`.
     fn now(&self) -> BoxFuture<'static, Result<Timestamp>>;
 }
@@ -275,6 +285,8 @@ pub struct App {
     pub bell: Arc<crate::bell::Bell>,
     /// Whether somebody scans just now: what may wait leaves them the machine.
     pub doors: Arc<crate::doors::Doors>,
+    /// What this process knows of the mail lane; without it a stopped lane is found out by one letter more (law 15).
+    pub mail_lane: Arc<crate::mail_lane::MailLane>,
 }
 
 impl App {
@@ -288,8 +300,8 @@ impl App {
     ) -> Self {
         let recent = Arc::new(crate::recent::Forgetful);
         let (secret, manifests, unknown_codes) = (Arc::new(secret), Arc::default(), Arc::default());
-        let (bell, doors) = (Arc::default(), Arc::default());
-        Self { store, clock, ids, hints, secret, manifests, recent, unknown_codes, bell, doors }
+        let (bell, doors, mail_lane) = (Arc::default(), Arc::default(), Arc::default());
+        Self { store, clock, ids, hints, secret, manifests, recent, unknown_codes, bell, doors, mail_lane }
     }
     /// A fresh stream of ids and secrets, to be cloned into a transaction.
     pub fn draw(&self) -> crate::draw::Draw {

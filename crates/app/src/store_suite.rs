@@ -7,6 +7,7 @@
 pub mod fixture;
 pub mod accounts;
 pub mod events;
+pub mod gates;
 pub mod rules;
 pub mod states;
 pub mod tickets;
@@ -33,13 +34,14 @@ macro_rules! store_suite {
                 places_have_no_holes_and_time_never_goes_back, a_ledger_is_one_chain, the_organization_has_its_own_ledger,
                 ledgers_tell_where_they_end,
                 a_witness_is_checked_against_what_the_ledger_said, an_epoch_begins_once_and_notes_every_head,
-                gates_and_lists_are_named_once, a_setting_is_settled_once;
+                gates_and_lists_are_named_once, a_setting_is_settled_once, figures_of_events_are_told_together;
+            gates: a_gate_is_removed, what_uses_a_gate_is_counted;
             rules: rules_come_back_as_they_were_made, versions_follow_what_changed,
                 each_write_reads_the_rules_of_those_before_it, rules_need_the_writes_own_place,
                 a_devices_assignments_come_from_every_event;
             tickets: tickets_come_back_as_they_were_made, a_code_is_never_given_to_another_ticket,
                 a_ticket_keeps_every_code_it_held, tickets_are_found_by_text_status_and_entry, tickets_are_paged_without_a_gap,
-                an_import_key_is_unique, the_longest_import_keys_are_stored, guests_are_found_and_changed,
+                an_import_key_is_unique, the_longest_import_keys_are_stored, guests_are_found_and_changed, names_are_found_as_at_the_door,
                 a_promoters_guests_are_paged_as_if_there_were_no_others, names_are_told_by_their_last_change,
                 a_manifest_is_in_order_of_hash;
             guests: guests_are_paged_in_each_order, guests_are_filtered_by_what_is_known_of_them,
@@ -64,7 +66,8 @@ macro_rules! store_suite {
                 a_process_that_starts_again_frees_what_it_had, a_lease_is_renewed_by_its_holder, a_run_let_go_waits,
                 a_step_is_stored_once, runs_are_listed_newest_first, what_runs_were_about_is_told_once,
                 the_newest_run_about_each_is_found,
-                runs_of_two_organizations_do_not_meet;
+                runs_of_two_organizations_do_not_meet, a_stopped_mail_lane_is_probed_by_one_at_a_time,
+                a_parked_run_is_not_forgotten;
             webhooks: an_endpoint_comes_back_and_is_found_by_its_id, an_endpoints_health_is_its_own,
                 a_message_is_remembered_until_it_is_forgotten, how_far_a_row_is_known_is_overwritten,
                 another_endpoints_row_is_found, webhooks_of_two_organizations_do_not_meet;

@@ -14,7 +14,7 @@ pub use create::{NewGuest, NewTicket, create, create_one};
 pub use export::export;
 #[cfg(feature = "fuzzing")]
 pub use import::try_reading;
-pub use import::{HowToImport, ImportReport, RowError, import};
+pub use import::{HowToImport, ImportReport, Mapping, RowError, import};
 pub use list::{Listing, list, show};
 pub use update::{TicketPatch, update};
 

@@ -1,6 +1,9 @@
 //! Codes: from what a reader reads to the hash a list holds (spec D12).
 
+use std::borrow::Cow;
+
 use crate::limits::BARCODE_BYTES;
+use crate::text::clean_code;
 use sha2::{Digest as _, Sha256};
 
 /// SHA-256 of a barcode's text; written `sha256:` + 64 hex digits.
@@ -114,24 +117,92 @@ pub fn check_barcode(text: &str) -> Result<(), BarcodeError> {
     Ok(())
 }
 
-/// The texts to try for what a reader read, in order; the first known one wins (spec D12). Trimmed, pass URLs
-/// unwrapped, S2-form codes (3 or 4 groups of 4 base62) as read, dashed, undashed.
-pub fn candidates(read: &str) -> Result<Vec<String>, BarcodeError> {
-    let trimmed = read.trim();
-    check_barcode(trimmed)?;
-    let text = unwrap_pass_url(trimmed).unwrap_or_else(|| trimmed.to_owned());
-    let mut list = vec![text.clone()];
-    if text != trimmed {
-        list.push(trimmed.to_owned());
+/// The one text of a ticket's code, however it is handed over: without invisible characters, without the AIM prefix of a
+/// reader (`]Q1`, `]C1`), and a GS1 code without the brackets that people read it by. A ticket is stored under it.
+pub fn canonical(text: &str) -> Cow<'_, str> {
+    let cleaned = clean_code(text);
+    let bare = without_aim_prefix(&cleaned);
+    match without_gs1_brackets(bare) {
+        Some(plain) => plain.into(),
+        None if bare.len() == cleaned.len() => cleaned,
+        None => bare.to_owned().into(),
     }
-    if let Some(spelled) = dashed(&text) {
-        for form in [spelled, undashed(&text)] {
-            if !list.contains(&form) {
-                list.push(form);
-            }
-        }
+}
+
+/// The texts to try for what a reader read, in order; the first known one wins (spec D12). Its canonical form comes first,
+/// then the same without the flag of an ECI that some readers send as text (`\000026CODE`), then as it was read. Of each: pass
+/// URLs unwrapped, S2-form codes (3 or 4 groups of 4 base62) as read, dashed, undashed.
+pub fn candidates(read: &str) -> Result<Vec<String>, BarcodeError> {
+    let cleaned = clean_code(read);
+    check_barcode(&cleaned)?;
+    let first = canonical(&cleaned).into_owned();
+    let without_eci = without_eci_flag(&first).map(|rest| canonical(rest).into_owned());
+    let mut list = Vec::new();
+    for text in std::iter::once(first).chain(without_eci).chain(std::iter::once(cleaned.into_owned())) {
+        spellings(&text, &mut list);
     }
     Ok(list)
+}
+
+/// Adds the spellings of one text that the list lacks.
+fn spellings(text: &str, list: &mut Vec<String>) {
+    if text.is_empty() {
+        return;
+    }
+    let mut add = |one: String| {
+        if !list.contains(&one) {
+            list.push(one);
+        }
+    };
+    let bare = unwrap_pass_url(text).unwrap_or_else(|| text.to_owned());
+    add(bare.clone());
+    add(text.to_owned());
+    if let Some(spelled) = dashed(&bare) {
+        add(spelled);
+        add(undashed(&bare));
+    }
+    if let Some(elsewhere) = other_luma_host(&bare) {
+        add(elsewhere);
+    }
+}
+
+/// Luma's passes hold the address of their check-in page; it has two hosts, and a list may name the other one.
+fn other_luma_host(text: &str) -> Option<String> {
+    const HOSTS: [&str; 2] = ["https://lu.ma/check-in/", "https://luma.com/check-in/"];
+    let (place, rest) = HOSTS.iter().enumerate().find_map(|(place, host)| Some((place, text.strip_prefix(host)?)))?;
+    Some(format!("{}{rest}", HOSTS[1 - place]))
+}
+
+/// Without the symbology identifier that readers may put before a code (ISO/IEC 15424): `]`, a letter, a letter or digit.
+fn without_aim_prefix(text: &str) -> &str {
+    match text.as_bytes() {
+        [b']', symbology, modifier, _, ..] if symbology.is_ascii_alphabetic() && modifier.is_ascii_alphanumeric() => {
+            text[3..].trim()
+        }
+        _ => text,
+    }
+}
+
+/// The rest of a code behind an ECI flag that a reader sent as text: a backslash and six digits.
+fn without_eci_flag(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix('\\')?;
+    let (digits, rest) = rest.split_at_checked(6)?;
+    (digits.bytes().all(|byte| byte.is_ascii_digit()) && !rest.trim().is_empty()).then(|| rest.trim())
+}
+
+/// A GS1 code as it is printed for people, `(01)05000456112253(10)COV0109`, as a reader sends it.
+fn without_gs1_brackets(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    for part in text.strip_prefix('(')?.split('(') {
+        let (identifier, value) = part.split_once(')')?;
+        let is_identifier = (2..=4).contains(&identifier.len()) && identifier.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_identifier || value.is_empty() || value.contains(')') {
+            return None;
+        }
+        out.push_str(identifier);
+        out.push_str(value.trim());
+    }
+    Some(out)
 }
 
 /// The token of a pass URL `…/passes?token=T` (other parameters may stand around it), percent-decoding not needed: our
@@ -198,6 +269,52 @@ mod tests {
             assert_eq!(unhex::<1>(wrong), None, "{wrong:?}");
         }
         assert_eq!(unhex::<0>(""), Some([]));
+    }
+
+    #[test]
+    fn whatever_a_reader_puts_around_a_code_leads_to_its_ticket() {
+        let ticket = |printed: &str| canonical(printed).into_owned();
+        for (printed, reads) in [
+            (
+                "010500045611225310COV0109",
+                &[
+                    "]C1010500045611225310COV0109",
+                    "]Q3\u{1d}010500045611225310COV0109",
+                    "(01)05000456112253(10)COV0109",
+                    "]d2(01)05000456112253(10)COV0109",
+                    "0105000456112253\u{1d}10COV0109",
+                ][..],
+            ),
+            ("(01)05000456112253(10)COV0109", &["010500045611225310COV0109"]),
+            ("]Q1PLAIN-77001", &["PLAIN-77001", "]Q1PLAIN-77001"]),
+            (
+                "PLAIN-77001",
+                &[
+                    "]Q1PLAIN-77001",
+                    "\\000026PLAIN-77001",
+                    "\\000003PLAIN-77001",
+                    "]Q1\\000026PLAIN-77001",
+                    "\u{feff}PLAIN\u{2011}77001 ",
+                ],
+            ),
+            ("\\000026PLAIN", &["\\000026PLAIN"]),
+        ] {
+            for read in reads {
+                assert!(candidates(read).unwrap().contains(&ticket(printed)), "{read:?} for {printed}");
+            }
+        }
+        assert_eq!(candidates("\\000026PLAIN").unwrap()[0], "\\000026PLAIN", "a code that begins so wins");
+        for plain in ["(12)", "(1)A", "()A", "(12)A)", "]", "]Q1", "]11A", "\\00026A", "\\000026"] {
+            assert_eq!(canonical(plain), plain);
+            assert_eq!(candidates(plain).unwrap(), [plain], "{plain}");
+        }
+    }
+
+    #[test]
+    fn a_pass_of_luma_is_known_under_both_of_its_hosts() {
+        let (short, long) = ("https://lu.ma/check-in/evt-1?pk=g-1", "https://luma.com/check-in/evt-1?pk=g-1");
+        assert_eq!(candidates(short).unwrap(), [short, long]);
+        assert_eq!(candidates(long).unwrap(), [long, short]);
     }
 
     #[test]

@@ -3,8 +3,10 @@
 //! Modules in reading order; a file imports only from those above it (law 12).
 
 mod words;
-pub mod fold;
+pub mod normalize;
+pub mod text;
 pub mod limits;
+pub mod search;
 pub mod time;
 pub mod barcode;
 pub mod ids;

@@ -116,7 +116,13 @@ pub const IMPORT_ERRORS: usize = 1_000;
 pub const IMPORT_COLUMNS: usize = 512;
 /// Cells of an imported file: each takes many times the byte that it may come in.
 pub const IMPORT_CELLS: usize = 8_000_000;
-/// Rows of one CSV import.
+/// Bytes of text of an imported file, and of a workbook once it is unpacked.
+pub const IMPORT_TEXT_BYTES: usize = 128 * 1024 * 1024;
+/// Entry types that one import may add to an event: a column with more kinds is none of entry types.
+pub const IMPORT_NEW_TYPES: usize = 64;
+/// Rows of each kind that a dry run shows.
+pub const IMPORT_SHOWN: usize = 100;
+/// Rows of one import.
 pub const IMPORT_ROWS: usize = 200_000;
 /// How far from the server's time a batch may have been made, in milliseconds (S2 §5 step 11, spec D13).
 pub const BATCH_AGE_MS: i64 = 24 * 3_600_000;
@@ -168,6 +174,9 @@ pub const JOB_LOOK_MS: i64 = 2_000;
 pub const JOB_GRACE_MS: u64 = 8_000;
 /// Time a mail server gets for one mail, in milliseconds.
 pub const MAIL_MS: u64 = 30_000;
+/// How long a letter that finds out whether the mail server takes letters again has for that, in milliseconds; then another is
+/// the probe.
+pub const MAIL_PROBE_MS: i64 = 60_000;
 /// Time an object store gets for one request, in milliseconds.
 pub const OBJECTS_MS: u64 = 15_000;
 /// A guest's pass is asked for again at most this often, in milliseconds.
@@ -297,8 +306,12 @@ pub const CHANGES_PAUSE_MS: i64 = 500;
 pub const CHANGES_IDLE_MS: i64 = 5_000;
 /// Names that may have changed are asked for at most this often, in milliseconds.
 pub const NAMES_EVERY_MS: i64 = 15_000;
-/// Fewest letters that a search by name begins with.
+/// Fewest letters that a search by name begins with; one of a script that writes words or syllables is enough.
 pub const SEARCH_CHARS: usize = 2;
+/// Most words of a search by name; those after them are not looked at.
+pub const SEARCH_WORDS: usize = 8;
+/// Letters of a word that a search by name compares.
+pub const SEARCH_WORD_CHARS: usize = 32;
 /// Guests that a search by name shows.
 pub const SEARCH_ROWS: usize = 50;
 /// Deltas laid over one whole list before a whole one is fetched again.

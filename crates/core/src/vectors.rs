@@ -18,10 +18,12 @@ use crate::idempotency::batch_digest;
 use crate::ids::{DeviceId, EventId, GateId, OrganizationId, ScanId, TicketId};
 use crate::incident::Subject;
 use crate::manifest::{self, Code, Expected, Index, Input, Manifest, ManifestError};
+use crate::normalize::{for_identity, for_search};
 use crate::reduce::{Rules, reduce};
 use crate::review::Review;
 use crate::rule::{Change, Effective, Epoch, Epochs, EventBook, Rule, TicketBook};
 use crate::scan::{Digest, Fact, Outcome, Scan, ScanKind};
+use crate::search::{Found, NameQuery, SearchName};
 use crate::sign::{self, ApiKey};
 use crate::ticket::TicketRules;
 use crate::time::Timestamp;
@@ -31,7 +33,8 @@ use crate::wire::scanning::{ScanV1, ScanV2};
 use crate::wire::stored::change_from_parts;
 
 /// The files of `vectors/`, without `.json`.
-pub const FILES: [&str; 7] = ["barcodes", "hashes", "signatures", "webhooks", "manifests", "verdicts", "reductions"];
+pub const FILES: [&str; 8] =
+    ["barcodes", "names", "hashes", "signatures", "webhooks", "manifests", "verdicts", "reductions"];
 
 #[derive(Deserialize)]
 struct File {
@@ -69,6 +72,10 @@ pub fn run(name: &str, json: &str) -> Result<usize, String> {
 pub fn answer(what: &str, given: &Value) -> Result<Value, String> {
     match what {
         "candidates" => one(given, codes_to_try),
+        "find_name" => one(given, find_name),
+        "for_search" => one(given, |text: String| json!(for_search(&text))),
+        "for_identity" => one(given, |text: String| json!(for_identity(&text))),
+        "search_words" => one(given, |name: String| json!(SearchName::new(&name).words)),
         "barcode_hash" => one(given, |text: String| json!(BarcodeHash::of(&text))),
         "scan" => one(
             given,
@@ -113,6 +120,21 @@ fn codes_to_try(read: String) -> Value {
         Err(BarcodeError::TooLong) => json!({ "error": "too_long" }),
         Err(BarcodeError::Control) => json!({ "error": "control" }),
     }
+}
+
+/// A guest's name, and what staff type to find them.
+#[derive(Deserialize)]
+struct FindCase {
+    name: String,
+    typed: String,
+}
+
+fn find_name(case: FindCase) -> Value {
+    json!(match NameQuery::new(&case.typed).find(&SearchName::new(&case.name).words) {
+        Some(Found::AtBeginning) => "at_beginning",
+        Some(Found::Within) => "within",
+        None => "not_found",
+    })
 }
 
 #[derive(Deserialize)]

@@ -90,6 +90,7 @@ fn an_independent_implementation_agrees() {
 fn inputs() -> Vec<(&'static str, &'static str, Vec<Given>)> {
     vec![
         ("barcodes", "From what a reader reads to the texts that are tried, in order (spec D12).", cases::barcodes()),
+        ("names", "Names as they are searched and compared, and whether what staff type finds them.", cases::names()),
         ("hashes", "Digests: codes, scans (with their exact bytes), batches, keys, PIN, ledgers.", cases::hashes()),
         ("signatures", "Scan signatures v1 and v2 (spec D6), good and bad.", cases::signatures()),
         (

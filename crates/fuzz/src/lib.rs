@@ -79,7 +79,19 @@ pub const TARGETS: &[Target] = &[
         seeds: batch::seeds,
     },
     Target { name: "log", about: "an exported log, line by line", run: file::log, seeds: file::log_seeds },
-    Target { name: "sheet", about: "CSV files of guests and tickets", run: file::sheet, seeds: file::sheet_seeds },
+    Target {
+        name: "sheet",
+        about: "text files of guests and tickets, in whatever encoding",
+        run: file::sheet,
+        seeds: file::sheet_seeds,
+    },
+    Target { name: "workbook", about: "XLSX workbooks", run: file::workbook, seeds: file::workbook_seeds },
+    Target {
+        name: "mapping",
+        about: "what a person says about a file, and the file",
+        run: file::mapping,
+        seeds: file::mapping_seeds,
+    },
     Target { name: "settings", about: "the file of settings", run: file::settings, seeds: file::settings_seeds },
     Target {
         name: "webhook",

@@ -5,6 +5,7 @@
 //! few kilobytes.
 
 mod decode;
+mod table;
 
 use std::time::Duration;
 
@@ -23,7 +24,9 @@ use tokio::time::timeout;
 
 pub use self::decode::Coding;
 use self::decode::{CHUNK, Depth, Refused, decode};
+pub use self::table::TableBody;
 use crate::error::{ApiError, Result};
+use crate::strict;
 
 /// Longest pause between two pieces of a body, in seconds: a sender that stops holds a connection, not for ever.
 const PAUSE_SECONDS: u64 = 30;
@@ -33,22 +36,26 @@ const RESERVED_BYTES: usize = 1024 * 1024;
 const DISCARD_SECONDS: u64 = 8;
 
 /// A JSON object as `T`, no larger than one thing needs. Everything that can be wrong with it is answered as a problem that
-/// names the field.
+/// names the field; where the organiser's API is asked, an unknown field or parameter is one.
 #[derive(Debug, Clone)]
 pub struct JsonBody<T>(pub T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self> {
-        let RawJson(bytes) = RawJson::from_request(request, state).await?;
+    async fn from_request(request: Request, _state: &S) -> Result<Self> {
+        let (parts, body) = request.into_parts();
+        strict::check_request(&parts)?;
+        let bytes = read_json(&parts.headers, body).await?;
         no_larger(&bytes, BODY_OBJECT_BYTES)?;
         is_object(&bytes)?;
+        strict::check_body(&parts.extensions, &parts.method, &bytes)?;
         Ok(Self(parse(&bytes)?))
     }
 }
 
-/// A JSON body, decoded and within every cap, but not parsed: for an envelope whose items are judged one by one.
+/// A JSON body, decoded and within every cap, but not parsed: for an envelope whose items are judged one by one. Where the
+/// organiser's API is asked, an unknown field is refused.
 #[derive(Debug, Clone)]
 pub struct RawJson(pub Bytes);
 
@@ -57,25 +64,16 @@ impl<S: Send + Sync> FromRequest<S> for RawJson {
 
     async fn from_request(request: Request, _state: &S) -> Result<Self> {
         let (parts, body) = request.into_parts();
-        has_length(&parts.headers)?;
-        has_type(&parts.headers, "application/json")?;
-        read_decoded(&parts.headers, body, true).await.map(Self)
+        let bytes = read_json(&parts.headers, body).await?;
+        strict::check_body(&parts.extensions, &parts.method, &bytes)?;
+        Ok(Self(bytes))
     }
 }
 
-/// A body of another media type, decoded and within every cap of size: `TYPE` is what it must say it is.
-#[derive(Debug, Clone)]
-pub struct CsvBody(pub Bytes);
-
-impl<S: Send + Sync> FromRequest<S> for CsvBody {
-    type Rejection = ApiError;
-
-    async fn from_request(request: Request, _state: &S) -> Result<Self> {
-        let (parts, body) = request.into_parts();
-        has_length(&parts.headers)?;
-        has_type(&parts.headers, "text/csv")?;
-        read_decoded(&parts.headers, body, false).await.map(Self)
-    }
+async fn read_json(headers: &HeaderMap, body: axum::body::Body) -> Result<Bytes> {
+    has_length(headers)?;
+    has_type(headers, "application/json")?;
+    read_decoded(headers, body, true).await
 }
 
 /// JSON lines: a file of one JSON document a line, decoded and within every cap of size.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use admit_app::ports::App;
 use admit_app::{audits, devices, epochs};
+use admit_core::time::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use crate::telemetry::Metrics;
@@ -13,6 +14,8 @@ use crate::telemetry::Metrics;
 const JUDGE: Duration = Duration::from_secs(10);
 /// How often it reads how the devices are, for metrics.
 const FLEET: Duration = Duration::from_secs(15);
+/// How often it looks whether mail goes out.
+const MAIL: Duration = Duration::from_secs(5);
 /// How often it looks whether an hour is over.
 const ANCHOR: Duration = Duration::from_secs(600);
 
@@ -24,12 +27,14 @@ pub async fn run(app: App, metrics: Arc<Metrics>, shutdown: CancellationToken) {
         tick
     };
     let (mut judge, mut fleet, mut anchor) = (ticker(JUDGE), ticker(FLEET), ticker(ANCHOR));
+    let (mut mail, mut stopped_since) = (ticker(MAIL), None);
     loop {
         tokio::select! {
             () = shutdown.cancelled() => return,
             _ = judge.tick() => judged(&app).await,
             _ = fleet.tick() => counted(&app, &metrics).await,
             _ = anchor.tick() => anchored(&app).await,
+            _ = mail.tick() => stopped_since = mail_told(&app, &metrics, stopped_since).await,
         }
     }
 }
@@ -54,6 +59,21 @@ async fn counted(app: &App, metrics: &Metrics) {
             tracing::warn!(%error, "the devices could not be counted for the metrics");
         }
     }
+}
+
+/// The metric says whether mail goes out, and the log says once that it stopped and once that it goes on. Answers since when it
+/// is stopped.
+async fn mail_told(app: &App, metrics: &Metrics, told: Option<Timestamp>) -> Option<Timestamp> {
+    let Ok(lane) = app.store.mail_lane().await else { return told };
+    metrics.mail_stopped.set(i64::from(lane.is_some()));
+    match (&lane, told) {
+        (Some(lane), None) => {
+            tracing::warn!(event = "mail.stopped", reason = lane.reason, "passes wait for the mail server")
+        }
+        (None, Some(_)) => tracing::info!(event = "mail.resumed", "the mail server takes letters again"),
+        (Some(_), Some(_)) | (None, None) => {}
+    }
+    lane.map(|lane| lane.since)
 }
 
 /// Each organisation's ledger notes where its events' ledgers end (spec D14).

@@ -11,6 +11,9 @@ use serde_json::{Map, Value};
 /// The media type of every error answer (RFC 9457).
 pub const PROBLEM_JSON: &str = "application/problem+json";
 
+/// The code of a field or parameter that the organiser's API does not know.
+const UNKNOWN_FIELD: &str = "unknown_field";
+
 /// What a handler returns.
 pub type Result<T> = std::result::Result<T, ApiError>;
 
@@ -46,6 +49,14 @@ impl ApiError {
     /// 400 with one wrong field; `path` is empty for the document itself.
     pub fn field(path: impl Into<String>, message: impl Into<String>) -> Self {
         Error::invalid(path, message).into()
+    }
+    /// 400 `unknown_field`: paths of what the organiser's API does not know, each with a whole sentence about it.
+    pub fn unknown_fields(unknown: impl IntoIterator<Item = (String, String)>) -> Self {
+        let errors: Vec<FieldError> = unknown.into_iter().map(|(path, message)| FieldError { path, message }).collect();
+        let sentences: Vec<&str> = errors.iter().map(|error| error.message.as_str()).collect();
+        let mut out = Self::new(StatusCode::BAD_REQUEST, UNKNOWN_FIELD, sentences.join(" "));
+        out.0.errors = errors;
+        out
     }
     /// 413: one of the caps of [`admit_core::limits`].
     pub fn too_large(code: &'static str, detail: impl Into<String>) -> Self {

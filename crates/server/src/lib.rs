@@ -6,6 +6,7 @@ pub mod config;
 pub mod telemetry;
 pub mod events;
 pub mod error;
+pub mod strict;
 pub mod body;
 pub mod encoding;
 pub mod adapters;

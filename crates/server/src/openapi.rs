@@ -1,6 +1,7 @@
 //! `/openapi.json`: what every route says about itself, put together.
 
 mod answers;
+mod closed;
 pub mod vocabularies;
 
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
@@ -12,8 +13,9 @@ use utoipa::{Modify, OpenApi, ToSchema};
     info(
         title = "Admit",
         description = "Offline-first event check-in. JSON in snake_case, times in RFC 3339 UTC, every error an \
-                       `application/problem+json` with a stable `code` and the path of the field. Unknown fields are \
-                       ignored. Bodies may be gzip or zstd."
+                       `application/problem+json` with a stable `code` and the path of the field. The organiser's API \
+                       refuses unknown fields and parameters (`unknown_field`) and names the nearest known one; \
+                       what devices and webhooks send may hold more. Bodies may be gzip or zstd."
     ),
     components(schemas(ProblemDoc, FieldErrorDoc)),
     modifiers(&Credentials),
@@ -69,6 +71,7 @@ pub fn finish(document: &mut utoipa::openapi::OpenApi) {
     name_operations(document);
     vocabularies::name_words(document);
     vocabularies::widen_counts(document);
+    closed::close(document);
     answers::complete(document);
 }
 

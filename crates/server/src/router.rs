@@ -9,17 +9,19 @@
 //!    [`Path`](crate::body::Path), [`Query`](crate::body::Query), and last the body,
 //!    [`JsonBody`](crate::body::JsonBody) or [`CsvBody`](crate::body::CsvBody). It calls one use case with `&state.app`
 //!    and answers [`Result<Json<…>>`](crate::error::Result): `?` turns [`admit_app::error::Error`] into a problem.
+//!    The names of parameters and fields that the description gives are the known ones: [`crate::strict`] refuses others.
 //! 4. Limits, media types, depth, NUL and UTF-8 are the extractors' work; the meaning of a field is the use case's.
 
 use std::any::Any;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use admit_core::wire::scanning::SERVER_TIME_HEADER;
-use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Router};
 use http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
     X_FRAME_OPTIONS,
@@ -36,6 +38,7 @@ use utoipa_axum::router::OpenApiRouter;
 use crate::encoding::AsItIs;
 use crate::error::{ApiError, Busy};
 use crate::state::AppState;
+use crate::strict::{self, KnownNames};
 use crate::telemetry::{RequestLabel, RouteLabel};
 use crate::{assets, docs, openapi, otlp, routes};
 
@@ -62,12 +65,15 @@ fn organisers() -> OpenApiRouter<AppState> {
         .merge(routes::guests::routes())
         .merge(routes::runs::routes())
         .merge(routes::letterhead::routes())
+        .merge(routes::mail::routes())
         .merge(routes::webhook_endpoints::routes())
         .merge(routes::pairing_tokens::routes())
         .merge(routes::devices::routes())
         .merge(routes::device_rights::routes())
         .merge(routes::pairing_requests::routes())
+        .merge(routes::imports::routes())
         .merge(routes::incidents::routes())
+        .merge(routes::arrivals::routes())
         .merge(routes::overview::routes())
         .merge(routes::occupancy::routes())
         .merge(routes::statistics::routes())
@@ -96,7 +102,8 @@ pub fn document(state: &AppState) -> utoipa::openapi::OpenApi {
 
 /// The whole server: API, documents, both web apps, inside the frame.
 pub fn router(state: AppState) -> Router {
-    let (routes, _) = api(&state).split_for_parts();
+    let (routes, described) = api(&state).split_for_parts();
+    let known = Arc::new(KnownNames::of(&serde_json::to_value(described).unwrap_or_default()));
     let csrf = csrf(&state);
     let compress = DefaultPredicate::new().and(SizeAbove::new(COMPRESS_FROM)).and(not_finished);
     routes
@@ -104,6 +111,8 @@ pub fn router(state: AppState) -> Router {
         .merge(routes::passes::pictures())
         .fallback(assets::serve)
         .method_not_allowed_fallback(method_not_allowed)
+        .layer(from_fn(strict::read_unread))
+        .layer(Extension(known))
         .layer(csrf)
         .layer(CatchPanicLayer::custom(panicked))
         .layer(CompressionLayer::new().compress_when(compress))
@@ -219,8 +228,6 @@ fn add_headers(state: &AppState, id: &str, headers: &mut HeaderMap) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use admit_app::secret::Secret;
     use admit_store_sqlite::Sqlite;
 
@@ -245,6 +252,25 @@ mod tests {
     #[test]
     fn every_vocabulary_has_its_place_in_the_document() {
         assert_eq!(openapi::vocabularies::misplaced(&mut whole_document()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn bodies_of_organisers_are_closed_and_those_of_devices_are_open() {
+        let document = serde_json::to_value(whole_document()).unwrap();
+        let schemas = document["components"]["schemas"].as_object().unwrap();
+        let is_closed = |name: &str| schemas[name]["additionalProperties"] == false;
+        for name in ["GuestRequest", "TicketRequest", "EventPatchRequest", "WebhookColumns", "SignIn"] {
+            assert!(is_closed(name), "{name}");
+        }
+        for name in ["PairRequest", "HeartbeatRequest", "ScanV1", "ScanV2", "GuestMessage", "EventView"] {
+            assert!(schemas.contains_key(name) && !is_closed(name), "{name}");
+        }
+        // A shape that takes another's members beside its own cannot be closed.
+        let whole = document.to_string();
+        for (name, shape) in schemas.iter().filter(|(name, _)| is_closed(name)) {
+            assert!(!whole.contains(&format!("\"allOf\":[{{\"$ref\":\"#/components/schemas/{name}\"")), "{name}");
+            assert!(shape["properties"].is_object(), "{name}");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::adapters::clock::SystemClock;
 use crate::adapters::hints_local::Hub;
 use crate::adapters::hints_shared;
+use crate::adapters::imports_under_way::ImportsUnderWay;
 use crate::adapters::mail::Smtp;
 use crate::adapters::objects::{Nowhere, Store};
 use crate::adapters::per_address::{PAIRING_ASKS, PAIRING_ASKS_MS, PerAddress};
@@ -55,6 +56,8 @@ pub struct AppState {
     pub webhooks: Arc<WebhookLimit>,
     /// Compressed forms of lists served lately; an answer's content is the same without them.
     pub squeezed: Arc<Squeezed>,
+    /// Imports that this process carries out.
+    pub imports: ImportsUnderWay,
     /// Cancelled when the server stops: every stream and long poll ends on it.
     pub shutdown: CancellationToken,
 }
@@ -88,6 +91,7 @@ impl AppState {
             app,
             syncs: Arc::new(SyncLimit::new(settings.syncs_per_minute, link.map(SharedLog::new))),
             uploads: Arc::default(),
+            imports: ImportsUnderWay::default(),
             passes: SetUp {
                 mail: mail(&settings),
                 objects: objects(&settings),

@@ -146,6 +146,8 @@ pub struct Metrics {
     pub run_seconds: Histogram,
     /// Runs under way here now.
     pub runs_under_way: Gauge<i64, AtomicI64>,
+    /// 1 while the mail lane is stopped.
+    pub mail_stopped: Gauge<i64, AtomicI64>,
     /// Live streams open now.
     pub streams: Gauge<i64, AtomicI64>,
     /// Live streams closed because their client did not keep up.
@@ -177,6 +179,7 @@ impl Default for Metrics {
             runs: Family::default(),
             run_seconds: Latency.new_metric(),
             runs_under_way: Gauge::default(),
+            mail_stopped: Gauge::default(),
             streams: Gauge::default(),
             streams_dropped: Counter::default(),
         };
@@ -254,6 +257,9 @@ impl Metrics {
         let carried = "A run, from its taking to its end or to a setback";
         registry.register_with_unit("run_duration", carried, Unit::Seconds, self.run_seconds.clone());
         registry.register("runs_under_way", "Runs under way on this node now", self.runs_under_way.clone());
+        let stopped =
+            "1 while the mail server refuses the account or itself, so that all passes wait; the same on every node";
+        registry.register("mail_stopped", stopped, self.mail_stopped.clone());
         registry.register("streams_open", "Live streams open now", self.streams.clone());
         registry.register("streams_dropped", "Live streams whose client did not keep up", self.streams_dropped.clone());
     }

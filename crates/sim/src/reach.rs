@@ -96,6 +96,7 @@ pub const INSIDE: &[&str] = &[
 /// What a server with a store must have lived through too, and the desk behind its doors.
 pub const WITH_A_STORE: &[&str] = &[
     "died inside a transaction",
+    "mail stopped for all",
     "mail taken, answer lost",
     "picture kept, answer lost",
     "run taken by another",

@@ -52,16 +52,30 @@ CREATE TABLE pairing_requests (
 CREATE INDEX pairing_requests_by_end ON pairing_requests (expires_at);
 
 -- Which runs wait, and who carries one out; what they are stands in runs. next_at NULL: not by itself any more.
+-- parked: place among those that wait for the mail lane.
 CREATE TABLE job_queue (
   organization_id TEXT COLLATE "C" NOT NULL,
   run_id TEXT COLLATE "C" NOT NULL,
   next_at BIGINT,
   fence BIGINT NOT NULL,
   holder TEXT COLLATE "C",
+  parked BIGINT,
   CONSTRAINT job_queue_pk PRIMARY KEY (organization_id, run_id)
 );
 CREATE INDEX job_queue_due ON job_queue (next_at, run_id) WHERE next_at IS NOT NULL;
 CREATE INDEX job_queue_of_holder ON job_queue (holder) WHERE holder IS NOT NULL;
+CREATE INDEX job_queue_parked ON job_queue (parked, run_id) WHERE parked IS NOT NULL;
+
+-- The row is there while the mail server refuses the account or itself: the runs that are parked wait for it.
+CREATE TABLE mail_lane (
+  id BIGINT NOT NULL CONSTRAINT mail_lane_is_one CHECK (id = 1),
+  since BIGINT NOT NULL,
+  reason TEXT COLLATE "C" NOT NULL,
+  next_at BIGINT NOT NULL,
+  pauses BIGINT NOT NULL,
+  probe TEXT COLLATE "C",
+  CONSTRAINT mail_lane_pk PRIMARY KEY (id)
+);
 
 -- ---------------------------------------------------------------- organisations
 CREATE TABLE organizations (
@@ -258,7 +272,8 @@ CREATE TABLE codes (
 );
 CREATE INDEX codes_of_ticket ON codes (organization_id, event_id, ticket_id);
 
--- folded: the name as it is searched for, lower case and without accents. serial: of the last change, what names on devices are ordered by.
+-- folded: the name as it is sorted, lower case and without accents. words: by what it is found, a space before each word.
+-- serial: of the last change, what names on devices are ordered by.
 CREATE TABLE guests (
   organization_id TEXT COLLATE "C" NOT NULL,
   guest_id TEXT COLLATE "C" NOT NULL,
@@ -268,6 +283,7 @@ CREATE TABLE guests (
   entry_type_id TEXT COLLATE "C",
   name TEXT COLLATE "C" NOT NULL,
   folded TEXT COLLATE "C" NOT NULL,
+  words TEXT COLLATE "C" NOT NULL,
   email TEXT COLLATE "C",
   phone TEXT COLLATE "C",
   party_size BIGINT NOT NULL,
@@ -282,6 +298,41 @@ CREATE TABLE guests (
 CREATE INDEX guests_newest ON guests (organization_id, event_id, created_at, guest_id);
 CREATE INDEX guests_by_name ON guests (organization_id, event_id, folded, guest_id);
 CREATE INDEX guests_by_serial ON guests (organization_id, event_id, serial, guest_id);
+
+-- Imports of files. kept: what undoing needs, as the use case wrote it.
+CREATE TABLE imports (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  import_id TEXT COLLATE "C" NOT NULL,
+  serial BIGINT NOT NULL,
+  user_id TEXT COLLATE "C" NOT NULL,
+  file_name TEXT COLLATE "C",
+  created BIGINT NOT NULL,
+  updated BIGINT NOT NULL,
+  imported_at BIGINT NOT NULL,
+  undone_at BIGINT,
+  kept TEXT COLLATE "C" NOT NULL,
+  CONSTRAINT imports_pk PRIMARY KEY (organization_id, event_id, import_id)
+);
+CREATE INDEX imports_newest ON imports (organization_id, event_id, serial);
+
+-- What was said last about files whose header has this shape.
+CREATE TABLE import_mappings (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  shape TEXT COLLATE "C" NOT NULL,
+  mapping TEXT COLLATE "C" NOT NULL,
+  said_at BIGINT NOT NULL,
+  CONSTRAINT import_mappings_pk PRIMARY KEY (organization_id, event_id, shape)
+);
+
+-- Tickets of an import that was undone: they and their guests are in no list and no count.
+CREATE TABLE withdrawn_tickets (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  ticket_id TEXT COLLATE "C" NOT NULL,
+  CONSTRAINT withdrawn_tickets_pk PRIMARY KEY (organization_id, event_id, ticket_id)
+);
 
 -- ---------------------------------------------------------------- devices, keys, pairing, logs, batches
 CREATE TABLE devices (
@@ -557,7 +608,7 @@ CREATE INDEX incidents_decided ON incidents (organization_id, event_id, resolved
 INSERT INTO tickets SELECT 'o', 't' || n, 'e', 'active', 1, '[]', 'z', NULL, NULL, 'b' || n, true, '', 'k' || n, NULL, 'g' || n,
   n / 10, n / 100 FROM generate_series(1, 3000) n;
 INSERT INTO codes SELECT 'o', 'e', decode(md5(n::text), 'hex'), 't' || n FROM generate_series(1, 3000) n;
-INSERT INTO guests SELECT 'o', 'g' || n, 'e', 't' || n, NULL, NULL, 'n' || n, 'n' || n, 'm' || n, NULL, 1, NULL, NULL,
+INSERT INTO guests SELECT 'o', 'g' || n, 'e', 't' || n, NULL, NULL, 'n' || n, 'n' || n, '  n' || n || ' ', 'm' || n, NULL, 1, NULL, NULL,
   'x' || n, n / 100, n, n / 10 FROM generate_series(1, 3000) n;
 INSERT INTO rules SELECT 'o', 'e', n / 10, n, NULL,
   CASE n % 50 WHEN 0 THEN 'event' WHEN 1 THEN 'gate' WHEN 2 THEN 'device' ELSE 'ticket' END, 't' || n, 'first', '{}'
@@ -702,7 +753,8 @@ CREATE TRIGGER reviews_no_truncate BEFORE TRUNCATE ON reviews FOR EACH STATEMENT
 
 -- ---------------------------------------------------------------- one organisation sees its own rows only
 -- Without a policy: settings and epochs (of the server), users (sign-in e-mail), credentials (token hash),
--- pairing_requests (of devices that belong to nobody yet) and job_queue (which run is due; what it is has a policy).
+-- pairing_requests (of devices that belong to nobody yet), job_queue (which run is due; what it is has a policy) and
+-- mail_lane (of the server).
 -- organizations and members have a second way in, opened for one transaction by the few unscoped reads.
 ALTER TABLE organizations ENABLE ROW LEVEL SECURITY;
 ALTER TABLE organizations FORCE ROW LEVEL SECURITY;
@@ -847,6 +899,18 @@ CREATE POLICY webhook_messages_own ON webhook_messages USING (organization_id = 
 ALTER TABLE webhook_rows ENABLE ROW LEVEL SECURITY;
 ALTER TABLE webhook_rows FORCE ROW LEVEL SECURITY;
 CREATE POLICY webhook_rows_own ON webhook_rows USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE imports ENABLE ROW LEVEL SECURITY;
+ALTER TABLE imports FORCE ROW LEVEL SECURITY;
+CREATE POLICY imports_own ON imports USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE import_mappings ENABLE ROW LEVEL SECURITY;
+ALTER TABLE import_mappings FORCE ROW LEVEL SECURITY;
+CREATE POLICY import_mappings_own ON import_mappings USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE withdrawn_tickets ENABLE ROW LEVEL SECURITY;
+ALTER TABLE withdrawn_tickets FORCE ROW LEVEL SECURITY;
+CREATE POLICY withdrawn_tickets_own ON withdrawn_tickets USING (organization_id = current_setting('app.organization_id', true))
   WITH CHECK (organization_id = current_setting('app.organization_id', true));
 CREATE POLICY organizations_all ON organizations FOR SELECT
   USING (current_setting('app.every_organization', true) = 'on');

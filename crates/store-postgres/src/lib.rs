@@ -18,13 +18,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::{Needs, Pace, ReadOp, Scope, Store, WriteOp};
-use admit_app::records::{CredentialRecord, OrganizationRecord, PairingRequestRecord, TakenRun, UserRecord};
+use admit_app::records::{
+    CredentialRecord, MailLaneRecord, OrganizationRecord, PairingRequestRecord, TakenRun, UserRecord,
+};
 use admit_core::ids::{EventId, OrganizationId};
 use admit_core::rule::Epoch;
 use admit_core::time::Timestamp;
 use admit_store_queries::driver::Driver as _;
 use admit_store_queries::spans::WriteSpans;
-use admit_store_queries::{directory, job_queue, pairing_requests};
+use admit_store_queries::{directory, job_queue, mail_lane, pairing_requests};
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use tokio::sync::oneshot;
 
@@ -200,6 +202,18 @@ impl Store for Postgres {
     }
     fn next_run_in(&self) -> BoxFuture<'static, Result<Option<i64>>> {
         self.server(false, job_queue::next_in)
+    }
+    fn mail_lane(&self) -> BoxFuture<'static, Result<Option<MailLaneRecord>>> {
+        self.server(false, mail_lane::find)
+    }
+    fn stop_mail(&self, run_id: String, reason: String, random: u8) -> BoxFuture<'static, Result<()>> {
+        self.server(true, move |driver| mail_lane::stop(driver, &run_id, &reason, random))
+    }
+    fn resume_mail(&self) -> BoxFuture<'static, Result<()>> {
+        self.server(true, mail_lane::resume)
+    }
+    fn hurry_mail(&self) -> BoxFuture<'static, Result<()>> {
+        self.server(true, mail_lane::hurry)
     }
     fn now(&self) -> BoxFuture<'static, Result<Timestamp>> {
         self.server(false, |driver| driver.now())

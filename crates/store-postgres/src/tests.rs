@@ -63,7 +63,7 @@ fn every_table_but_six_is_closed_to_other_organizations() {
     let open_tables = "DO $$ DECLARE found TEXT; BEGIN
         SELECT string_agg(relname::text, ' ' ORDER BY relname) INTO found FROM pg_class
         WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND NOT (relrowsecurity AND relforcerowsecurity);
-        ASSERT found = 'credentials epochs job_queue pairing_requests refinery_schema_history settings users', found; END $$";
+        ASSERT found = 'credentials epochs job_queue mail_lane pairing_requests refinery_schema_history settings users', found; END $$";
     run_sql(&address, open_tables).unwrap();
 }
 

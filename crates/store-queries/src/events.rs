@@ -1,5 +1,6 @@
 //! Events, their order, their rules, their ledger.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use admit_app::error::{Error, Result};
@@ -11,7 +12,7 @@ use admit_core::rule::{Change, Effective, Epochs, EventBook, Rule};
 use admit_core::time::Timestamp;
 use admit_core::wire::stored;
 
-use crate::driver::{Asked, Driver, bulks, statements};
+use crate::driver::{Asked, Driver, Stmt, bulks, statements};
 use crate::heads::{self, EVENT_EPOCHS, EventHead, INSERT_HEAD, OrganizationHead};
 use crate::page;
 use crate::tx::SqlTx;
@@ -43,6 +44,14 @@ statements! {
     /// A page of events, newest first.
     EVENTS = concat!("SELECT ", event_columns!(), " FROM events WHERE organization_id = $1 AND (created_at, event_id) < ($2, $3)
         ORDER BY created_at DESC, event_id DESC LIMIT $4");
+    /// Persons that tickets of events admit.
+    EVENTS_EXPECTED = "SELECT event_id, CAST(SUM(entry_limit) AS BIGINT) FROM tickets WHERE organization_id = $1
+        AND status IN ('active', 'used') AND event_id IN ($2) GROUP BY event_id";
+    /// Persons let in at events.
+    EVENTS_ADMITTED = "SELECT event_id, entered + over FROM occupancy WHERE organization_id = $1 AND event_id IN ($2)";
+    /// Open incidents of events' review queues.
+    EVENTS_OPEN = "SELECT event_id, COUNT(*) FROM incidents WHERE organization_id = $1 AND status = 'open' AND queued
+        AND event_id IN ($2) GROUP BY event_id";
     /// Ids of all events of an organisation.
     EVENT_IDS = "SELECT event_id FROM events WHERE organization_id = $1 ORDER BY event_id";
     /// Rules of the event, its gates and its devices: by kind, never by way of all tickets' rules.
@@ -218,6 +227,35 @@ impl<D: Driver> TxEvents for SqlTx<'_, D> {
         let values = [(&id).into(), from.number.into(), from.id.into(), page::limit(page).into()];
         let events = self.all(&EVENTS, &values, read_event)?;
         Ok(page::listed(page, events, |event| (event.created_at.ms(), event.event_id.to_string())))
+    }
+    fn event_figures(&mut self, event_ids: &[EventId]) -> Result<Vec<EventFigures>> {
+        let id = self.organization_id.clone();
+        let list: Vec<Value<'_>> = event_ids.iter().map(Value::from).collect();
+        let mut figures: BTreeMap<EventId, EventFigures> = BTreeMap::new();
+        let none = |event_id: &EventId| EventFigures {
+            event_id: event_id.clone(),
+            expected: 0,
+            admitted: 0,
+            open_incidents: 0,
+        };
+        for event_id in event_ids {
+            figures.insert(event_id.clone(), none(event_id));
+        }
+        let put: [(&'static Stmt, fn(&mut EventFigures, i64)); 3] = [
+            (&EVENTS_EXPECTED, |one, count| one.expected = count.max(0).unsigned_abs()),
+            (&EVENTS_ADMITTED, |one, count| one.admitted = count.max(0).unsigned_abs()),
+            (&EVENTS_OPEN, |one, count| one.open_incidents = count.max(0).unsigned_abs()),
+        ];
+        for (stmt, put) in put {
+            for (event_id, count) in
+                self.each(stmt, &[(&id).into()], &list, |row| Ok((row.parsed::<EventId>()?, row.int()?)))?
+            {
+                if let Some(one) = figures.get_mut(&event_id) {
+                    put(one, count);
+                }
+            }
+        }
+        Ok(figures.into_values().collect())
     }
     fn update_event(&mut self, event: &EventRecord) -> Result<()> {
         let id = self.organization_id.clone();

@@ -5,14 +5,22 @@ use admit_app::ports::TxGates;
 use admit_app::records::*;
 use admit_core::ids::{EventId, GateId};
 use admit_core::time::Timestamp;
+use admit_core::wire::stored;
 
 use crate::driver::{Driver, statements};
+use crate::text::contains;
 use crate::tx::SqlTx;
 use crate::value::Row;
 
 statements! {
     /// Makes a gate.
     INSERT_GATE = "INSERT INTO gates (organization_id, event_id, gate_id, created_at) VALUES ($1, $2, $3, $4)";
+    /// Removes a gate.
+    DELETE_GATE = "DELETE FROM gates WHERE organization_id = $1 AND event_id = $2 AND gate_id = $3";
+    /// Tickets whose gates, a JSON list, hold $3.
+    COUNT_TICKETS_OF_GATE = "SELECT COUNT(*) FROM tickets WHERE organization_id = $1 AND event_id = $2 AND gate_ids LIKE $3 ESCAPE '!'";
+    /// Whether anything happened at a gate.
+    GATE_HAS_FLOW = "SELECT 1 FROM flow WHERE organization_id = $1 AND event_id = $2 AND gate_id = $3 LIMIT 1";
     /// Gates in order of id.
     GATE_IDS = "SELECT gate_id FROM gates WHERE organization_id = $1 AND event_id = $2 ORDER BY gate_id";
     /// Makes an entry type.
@@ -34,6 +42,23 @@ impl<D: Driver> TxGates for SqlTx<'_, D> {
         let id = self.organization_id.clone();
         let values = [(&id).into(), event_id.into(), gate_id.into(), created_at.into()];
         self.execute(&INSERT_GATE, &values).map(|_| ())
+    }
+    fn delete_gate(&mut self, event_id: &EventId, gate_id: &GateId) -> Result<()> {
+        let id = self.organization_id.clone();
+        match self.execute(&DELETE_GATE, &[(&id).into(), event_id.into(), gate_id.into()])? {
+            1 => Ok(()),
+            _ => Err(Error::NotFound { what: "gate" }),
+        }
+    }
+    fn count_tickets_of_gate(&mut self, event_id: &EventId, gate_id: &GateId) -> Result<u64> {
+        let id = self.organization_id.clone();
+        let pattern = contains(&stored::to_text(gate_id));
+        let values = [(&id).into(), event_id.into(), pattern.into()];
+        Ok(self.one(&COUNT_TICKETS_OF_GATE, &values, Row::count)?.unwrap_or_default())
+    }
+    fn gate_has_flow(&mut self, event_id: &EventId, gate_id: &GateId) -> Result<bool> {
+        let id = self.organization_id.clone();
+        Ok(self.one(&GATE_HAS_FLOW, &[(&id).into(), event_id.into(), gate_id.into()], |_| Ok(()))?.is_some())
     }
     fn gate_ids(&mut self, event_id: &EventId) -> Result<Vec<GateId>> {
         let id = self.organization_id.clone();

@@ -6,11 +6,12 @@ use admit_app::ports::{GuestFilter, GuestSort, PassMail, Standing, TxEvents as _
 use admit_app::records::*;
 use admit_core::barcode::{BarcodeHash, candidates};
 use admit_core::ids::{EventId, GuestId, TicketId};
+use admit_core::search::SearchName;
 
 use crate::driver::{Bulk, Driver, bulks, statements};
 use crate::page;
 use crate::states::{self, state_columns};
-use crate::text::{contains, folded};
+use crate::text::{found_by_name, name_patterns};
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 
@@ -32,7 +33,7 @@ macro_rules! newest_mail {
             ORDER BY r.created_at DESC, r.run_id DESC LIMIT 1)"
     };
 }
-/// Guests `g` of a filter with their tickets `t` and states `s`. $3: text to find in lower case, $4: the same as a LIKE pattern,
+/// Guests `g` of a filter with their tickets `t` and states `s`. $3: text to find in lower case, $4 and from $13: its words,
 /// $5: the text as e-mails are written, $6: the ticket of that code, $7: list, $8: whose lists, $9: entry type, $10: a standing,
 /// $11: where the newest pass is.
 macro_rules! among_guests {
@@ -43,7 +44,10 @@ macro_rules! among_guests {
         LEFT JOIN states s ON s.organization_id = g.organization_id AND s.event_id = g.event_id AND s.subject = 'ticket:' || g.ticket_id
             AND s.scans > 0
         WHERE g.organization_id = $1 AND g.event_id = $2
-        AND (CAST($3 AS TEXT) IS NULL OR g.folded LIKE $4 ESCAPE '!' OR substr(g.email, 1, length(CAST($5 AS TEXT))) = $5
+        AND NOT EXISTS (SELECT 1 FROM withdrawn_tickets w WHERE w.organization_id = g.organization_id AND w.event_id = g.event_id AND w.ticket_id = g.ticket_id)
+        AND (CAST($3 AS TEXT) IS NULL OR ",
+            found_by_name!(4 13 14, 15 16 17, 18 19 20, 21 22 23, 24 25 26, 27 28 29, 30 31 32, 33 34 35),
+            " OR substr(g.email, 1, length(CAST($5 AS TEXT))) = $5
             OR substr(lower(g.external_id), 1, length($3)) = $3 OR substr(lower(t.order_id), 1, length($3)) = $3 OR g.ticket_id = $6)
         AND (CAST($7 AS TEXT) IS NULL OR g.guest_list_id = $7)
         AND (CAST($8 AS TEXT) IS NULL OR g.guest_list_id IN (SELECT l.guest_list_id FROM guest_lists l
@@ -61,7 +65,7 @@ macro_rules! among_guests {
 /// A page of them. `$order`: after which place, and in which order.
 macro_rules! page {
     ($order:literal) => {
-        concat!("SELECT ", guest_columns!(), ", ", state_columns!(), among_guests!(), " AND ", $order, " LIMIT $15")
+        concat!("SELECT ", guest_columns!(), ", ", state_columns!(), among_guests!(), " AND ", $order, " LIMIT $38")
     };
 }
 /// How many of counted guests are so.
@@ -80,13 +84,13 @@ statements! {
     NAMES_SINCE = concat!("SELECT ", guest_columns!(), " FROM guests g CROSS JOIN tickets t
         WHERE t.organization_id = g.organization_id AND t.ticket_id = g.ticket_id AND t.guest_id = g.guest_id
         AND g.organization_id = $1 AND g.event_id = $2 AND g.serial > $3 ORDER BY g.ticket_id");
-    /// A page of guests by name, after (name, id) $13, $14.
-    GUESTS_BY_NAME = page!("(g.folded, g.guest_id) > ($13, $14) ORDER BY g.folded, g.guest_id");
+    /// A page of guests by name, after (name, id) $36, $37.
+    GUESTS_BY_NAME = page!("(g.folded, g.guest_id) > ($36, $37) ORDER BY g.folded, g.guest_id");
     /// A page of guests, newest first.
-    GUESTS_NEWEST = page!("(g.created_at, g.guest_id) < ($13, $14) ORDER BY g.created_at DESC, g.guest_id DESC");
+    GUESTS_NEWEST = page!("(g.created_at, g.guest_id) < ($36, $37) ORDER BY g.created_at DESC, g.guest_id DESC");
     /// A page of guests, newest entry first. All guests are sorted by two columns before the rows of the page are read.
     GUESTS_LAST_IN = concat!("WITH found AS MATERIALIZED (SELECT g.guest_id, COALESCE(s.entered_at, -1) AS entered_at", among_guests!(),
-        " AND (COALESCE(s.entered_at, -1), g.guest_id) < ($13, $14) ORDER BY 2 DESC, 1 DESC LIMIT $15)
+        " AND (COALESCE(s.entered_at, -1), g.guest_id) < ($36, $37) ORDER BY 2 DESC, 1 DESC LIMIT $38)
         SELECT ", guest_columns!(), ", ", state_columns!(), " FROM found CROSS JOIN guests g
         LEFT JOIN states s ON s.organization_id = g.organization_id AND s.event_id = g.event_id AND s.subject = 'ticket:' || g.ticket_id
             AND s.scans > 0
@@ -103,17 +107,17 @@ bulks! {
     /// Makes guests.
     INSERT_GUESTS = "guests" {
         organization_id: Text, guest_id: Text, event_id: Text, ticket_id: Text, guest_list_id: Text, entry_type_id: Text,
-        name: Text, folded: Text, email: Text, phone: Text, party_size: Int, note: Text, flag: Text, external_id: Text,
+        name: Text, folded: Text, words: Text, email: Text, phone: Text, party_size: Int, note: Text, flag: Text, external_id: Text,
         created_at: Int, updated_at: Int, serial: Int,
     };
     /// Overwrites guests.
     UPDATE_GUESTS = "guests" {
         organization_id: Text, guest_id: Text, event_id: Text, ticket_id: Text, guest_list_id: Text, entry_type_id: Text,
-        name: Text, folded: Text, email: Text, phone: Text, party_size: Int, note: Text, flag: Text, external_id: Text,
+        name: Text, folded: Text, words: Text, email: Text, phone: Text, party_size: Int, note: Text, flag: Text, external_id: Text,
         created_at: Int, updated_at: Int, serial: Int,
     }, "ON CONFLICT (organization_id, guest_id) DO UPDATE SET ticket_id = excluded.ticket_id,
         guest_list_id = excluded.guest_list_id, entry_type_id = excluded.entry_type_id, name = excluded.name,
-        folded = excluded.folded, email = excluded.email, phone = excluded.phone, party_size = excluded.party_size,
+        folded = excluded.folded, words = excluded.words, email = excluded.email, phone = excluded.phone, party_size = excluded.party_size,
         note = excluded.note, flag = excluded.flag, external_id = excluded.external_id, updated_at = excluded.updated_at, serial = excluded.serial";
 }
 
@@ -143,9 +147,10 @@ pub(crate) fn read_joined(row: &mut Row) -> Result<Option<GuestRecord>> {
 impl<D: Driver> SqlTx<'_, D> {
     pub(crate) fn put_guests(&mut self, bulk: &'static Bulk, guests: &[GuestRecord]) -> Result<()> {
         let id = self.organization_id.clone();
-        let mut values: Vec<Value<'_>> = Vec::with_capacity(guests.len() * 17);
+        let mut values: Vec<Value<'_>> = Vec::with_capacity(guests.len() * 18);
         for guest in guests {
             let serial = self.stamp(&guest.event_id)?.serial;
+            let SearchName { sort, words } = SearchName::new(&guest.name);
             values.extend([
                 (&id).into(),
                 (&guest.guest_id).into(),
@@ -154,7 +159,8 @@ impl<D: Driver> SqlTx<'_, D> {
                 guest.guest_list_id.as_ref().into(),
                 guest.entry_type_id.as_ref().into(),
                 (&guest.name).into(),
-                folded(&guest.name).into(),
+                sort.into(),
+                words.into(),
                 guest.email.as_ref().into(),
                 guest.phone.as_ref().into(),
                 guest.party_size.into(),
@@ -203,7 +209,9 @@ impl<D: Driver> SqlTx<'_, D> {
         let items = self.all(stmt, &values, |row| Ok((read_guest(row)?, states::read_joined(row)?)))?;
         let id = |guest: &GuestRecord| guest.guest_id.to_string();
         Ok(match sort {
-            GuestSort::Name => page::listed_by_text(page, items, |(guest, _)| (folded(&guest.name), id(guest))),
+            GuestSort::Name => {
+                page::listed_by_text(page, items, |(guest, _)| (SearchName::new(&guest.name).sort, id(guest)))
+            }
             GuestSort::Added => page::listed(page, items, |(guest, _)| (guest.created_at.ms(), id(guest))),
             GuestSort::Last => page::listed(page, items, |(guest, state)| {
                 let entry = state.as_ref().and_then(|record| record.state.entries.last());
@@ -246,11 +254,12 @@ impl<D: Driver> SqlTx<'_, D> {
         sought: &'a Option<TicketId>,
     ) -> Vec<Value<'a>> {
         let text = filter.text.as_deref();
-        vec![
+        let mut name = name_patterns(text).into_iter();
+        let mut values = vec![
             self.organization_id.as_str().to_owned().into(),
             event_id.into(),
             text.map(str::to_ascii_lowercase).into(),
-            text.map(|text| contains(&folded(text))).into(),
+            name.next().unwrap_or(Value::Null),
             text.map(str::to_lowercase).into(),
             sought.as_ref().into(),
             filter.guest_list_id.as_ref().into(),
@@ -259,6 +268,8 @@ impl<D: Driver> SqlTx<'_, D> {
             filter.standing.map(Standing::as_str).into(),
             filter.mail.map(PassMail::as_str).into(),
             passes::KIND.into(),
-        ]
+        ];
+        values.extend(name);
+        values
     }
 }

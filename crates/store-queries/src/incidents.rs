@@ -23,17 +23,22 @@ statements! {
     INCIDENTS_OF = concat!("SELECT ", incident_columns!(), " FROM incidents WHERE organization_id = $1 AND event_id = $2 AND subject IN ($3)"), by 4 of ["incidents"];
     /// One incident of any event.
     INCIDENT = concat!("SELECT ", incident_columns!(), " FROM incidents WHERE organization_id = $1 AND incident_id = $2");
-    /// A page of incidents. $5: status, $6: only those that wait in the queue.
+    /// A page of incidents. $5: status, $6: only those that wait in the queue, $8: kind.
     INCIDENTS = concat!("SELECT ", incident_columns!(), " FROM incidents WHERE organization_id = $1 AND event_id = $2
         AND (opened_at, incident_id) < ($3, $4) AND (CAST($5 AS TEXT) IS NULL OR status = $5) AND (queued OR NOT CAST($6 AS BOOLEAN))
+        AND (CAST($8 AS TEXT) IS NULL OR kind = $8)
         ORDER BY opened_at DESC, incident_id DESC LIMIT $7");
     /// The same of those that a person answered and that are not open again, by when they were answered.
     DECIDED_INCIDENTS = concat!("SELECT ", incident_columns!(), " FROM incidents WHERE organization_id = $1 AND event_id = $2
         AND resolved_by IS NOT NULL AND (resolved_at, incident_id) < ($3, $4) AND status <> 'open'
         AND (CAST($5 AS TEXT) IS NULL OR status = $5) AND (queued OR NOT CAST($6 AS BOOLEAN))
+        AND (CAST($8 AS TEXT) IS NULL OR kind = $8)
         ORDER BY resolved_at DESC, incident_id DESC LIMIT $7");
     /// All incidents, by subject and kind.
     ALL_INCIDENTS = concat!("SELECT ", incident_columns!(), " FROM incidents WHERE organization_id = $1 AND event_id = $2 ORDER BY subject, kind");
+    /// Those of the queue that a person answered and that are not open again.
+    COUNT_DECIDED = "SELECT COUNT(*) FROM incidents WHERE organization_id = $1 AND event_id = $2 AND resolved_by IS NOT NULL
+        AND status <> 'open' AND queued";
     /// Open ones by kind.
     COUNT_OPEN = "SELECT kind, COUNT(*) FROM incidents WHERE organization_id = $1 AND event_id = $2 AND status = 'open' GROUP BY kind ORDER BY kind";
 }
@@ -135,6 +140,7 @@ impl<D: Driver> TxIncidents for SqlTx<'_, D> {
             filter.status.map(IncidentStatus::as_str).into(),
             filter.queued.into(),
             page::limit(page).into(),
+            filter.kind.map(IncidentKind::as_str).into(),
         ];
         let items = self.all(if filter.decided { &DECIDED_INCIDENTS } else { &INCIDENTS }, &values, read_incident)?;
         let place = |incident: &IncidentRecord| match &incident.resolution {
@@ -146,6 +152,10 @@ impl<D: Driver> TxIncidents for SqlTx<'_, D> {
     fn all_incidents(&mut self, event_id: &EventId) -> Result<Vec<IncidentRecord>> {
         let id = self.organization_id.clone();
         self.all(&ALL_INCIDENTS, &[(&id).into(), event_id.into()], read_incident)
+    }
+    fn count_decided_incidents(&mut self, event_id: &EventId) -> Result<u64> {
+        let id = self.organization_id.clone();
+        Ok(self.one(&COUNT_DECIDED, &[(&id).into(), event_id.into()], Row::count)?.unwrap_or_default())
     }
     fn count_open_incidents(&mut self, event_id: &EventId) -> Result<Vec<(IncidentKind, u64)>> {
         let id = self.organization_id.clone();

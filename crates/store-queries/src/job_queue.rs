@@ -5,17 +5,18 @@ use admit_app::error::Result;
 use admit_app::records::TakenRun;
 
 use crate::driver::{Driver, statements};
+use crate::mail_lane;
 use crate::value::{Row, Value};
 
 statements! {
     /// Takes due runs, longest due first. $1: for whom, $2: until when, $3: now, $4: at most. On PostgreSQL two that take at
     /// once take different ones.
-    TAKE_RUNS = "UPDATE job_queue SET holder = $1, fence = fence + 1, next_at = $2 WHERE (organization_id, run_id) IN
+    TAKE_RUNS = "UPDATE job_queue SET holder = $1, fence = fence + 1, next_at = $2, parked = NULL WHERE (organization_id, run_id) IN
         (SELECT organization_id, run_id FROM job_queue WHERE next_at <= $3 ORDER BY next_at, run_id LIMIT $4)
         RETURNING organization_id, run_id, fence",
         postgres = "WITH due AS MATERIALIZED (SELECT organization_id, run_id FROM job_queue WHERE next_at <= $3
             ORDER BY next_at, run_id LIMIT $4 FOR UPDATE SKIP LOCKED)
-        UPDATE job_queue q SET holder = $1, fence = q.fence + 1, next_at = $2 FROM due
+        UPDATE job_queue q SET holder = $1, fence = q.fence + 1, next_at = $2, parked = NULL FROM due
         WHERE q.organization_id = due.organization_id AND q.run_id = due.run_id
         RETURNING q.organization_id, q.run_id, q.fence";
     /// Runs that somebody has stay theirs. $1: whose, $2: until when. On PostgreSQL those whose step is being stored just now
@@ -31,16 +32,17 @@ statements! {
     NEXT_RUN = "SELECT MIN(next_at) FROM job_queue WHERE next_at IS NOT NULL";
 }
 
-fn read_taken(row: &mut Row) -> Result<TakenRun> {
-    Ok(TakenRun { organization_id: row.parsed()?, run_id: row.text()?, fence: row.count()? })
+fn read_taken(row: &mut Row, mail_stopped: bool) -> Result<TakenRun> {
+    Ok(TakenRun { organization_id: row.parsed()?, run_id: row.text()?, fence: row.count()?, mail_stopped })
 }
 
-/// Takes due runs for `holder`, in order of id.
+/// Takes due runs for `holder`, in order of id; those that the mail lane wakes are due.
 pub fn take<D: Driver>(driver: &mut D, holder: &str, lease_ms: i64, limit: usize) -> Result<Vec<TakenRun>> {
     let now = driver.now()?;
+    let mail_stopped = mail_lane::tend(driver, now)?;
     let most = i64::try_from(limit).unwrap_or(i64::MAX);
     let rows = driver.query(&TAKE_RUNS, &[holder.into(), now.plus_ms(lease_ms).into(), now.into(), most.into()])?;
-    let mut taken = rows.into_iter().map(|mut row| read_taken(&mut row)).collect::<Result<Vec<_>>>()?;
+    let mut taken = rows.into_iter().map(|mut row| read_taken(&mut row, mail_stopped)).collect::<Result<Vec<_>>>()?;
     taken.sort_by(|a, b| (&a.run_id, &a.organization_id).cmp(&(&b.run_id, &b.organization_id)));
     Ok(taken)
 }
@@ -66,5 +68,6 @@ pub fn next_in<D: Driver>(driver: &mut D) -> Result<Option<i64>> {
     let row = driver.query(&NEXT_RUN, &[])?.into_iter().next();
     let next = row.map(|mut row| row.option(Row::at)).transpose()?.flatten();
     let now = driver.now()?;
+    let next = next.into_iter().chain(mail_lane::next_at(driver)?).min();
     Ok(next.map(|next| next.since(now).max(0)))
 }

@@ -4,6 +4,7 @@ use admit_app::error::Result;
 use admit_app::ports::{RunFilter, TxJobs};
 use admit_app::records::*;
 use admit_core::ids::EventId;
+use admit_core::time::Timestamp;
 
 use crate::driver::{Asked, Driver, bulks, statements};
 use crate::page;
@@ -51,6 +52,10 @@ statements! {
     HOLD_RUN = "UPDATE job_queue SET next_at = $4 WHERE organization_id = $1 AND run_id = $2 AND fence = $3 AND holder IS NOT NULL";
     /// Lets go of a run. $3: when it is due.
     RELEASE_RUN = "UPDATE job_queue SET holder = NULL, next_at = $3 WHERE organization_id = $1 AND run_id = $2";
+    /// Lets go of a run that waits for the mail lane, behind all that do. $3: when it is due at the latest.
+    PARK_RUN = "UPDATE job_queue SET holder = NULL, next_at = $3,
+        parked = (SELECT COALESCE(MAX(parked), 0) + 1 FROM job_queue WHERE parked IS NOT NULL)
+        WHERE organization_id = $1 AND run_id = $2";
     /// A run that nobody has is due.
     HURRY_RUN = "UPDATE job_queue SET next_at = $3 WHERE organization_id = $1 AND run_id = $2 AND holder IS NULL";
     /// A run that is done.
@@ -204,6 +209,10 @@ impl<D: Driver> TxJobs for SqlTx<'_, D> {
         let now = self.with(|driver, _| driver.about_now())?;
         let due = after_ms.map(|after_ms| now.plus_ms(after_ms));
         self.later(&RELEASE_RUN, &[(&id).into(), run_id.into(), due.into()])
+    }
+    fn park_run(&mut self, run_id: &str, until: Timestamp) -> Result<()> {
+        let id = self.organization_id.clone();
+        self.later(&PARK_RUN, &[(&id).into(), run_id.into(), until.into()])
     }
     fn hurry_run(&mut self, run_id: &str) -> Result<()> {
         let id = self.organization_id.clone();

@@ -19,6 +19,7 @@ mod gates;
 mod states;
 mod guests;
 mod tickets;
+mod imports;
 mod facts;
 mod incidents;
 mod scans;
@@ -30,6 +31,7 @@ pub mod needs;
 mod fold;
 pub mod directory;
 pub mod pairing_requests;
+pub mod mail_lane;
 pub mod job_queue;
 
 pub use fold::{Books, Fold, run_write, run_write_after};
@@ -47,6 +49,7 @@ pub fn statements() -> impl Iterator<Item = &'static Stmt> {
         states::STATEMENTS,
         guests::STATEMENTS,
         tickets::STATEMENTS,
+        imports::STATEMENTS,
         facts::STATEMENTS,
         scans::STATEMENTS,
         incidents::STATEMENTS,
@@ -56,6 +59,7 @@ pub fn statements() -> impl Iterator<Item = &'static Stmt> {
         webhooks::STATEMENTS,
         directory::STATEMENTS,
         pairing_requests::STATEMENTS,
+        mail_lane::STATEMENTS,
         job_queue::STATEMENTS,
     ];
     nouns.into_iter().flatten().copied()
@@ -68,6 +72,7 @@ pub fn bulks() -> impl Iterator<Item = &'static Bulk> {
         states::BULKS,
         guests::BULKS,
         tickets::BULKS,
+        imports::BULKS,
         facts::BULKS,
         scans::BULKS,
         incidents::BULKS,

@@ -2,6 +2,7 @@
 
 use admit_app::error::{Error, Result};
 use admit_app::records::{Listed, Page};
+use admit_core::barcode::hex;
 
 use crate::value::Value;
 
@@ -31,13 +32,22 @@ impl FromText {
     }
 }
 
-/// Reads the cursor of a list by text: `t`, the length of the id, a dot, the id, the text. The first page begins before
-/// everything.
+/// Reads the cursor of a list by text: `t`, the length of the id, a dot, the id, the text in hexadecimal, so that a cursor may stand
+/// in an address as it is. The first page begins before everything.
 pub(crate) fn from_text(page: &Page) -> Result<FromText> {
     let Some(cursor) = &page.cursor else { return Ok(FromText { text: String::new(), id: String::new() }) };
     let parts = cursor.strip_prefix('t').and_then(|rest| rest.split_once('.'));
     let place = parts.and_then(|(length, rest)| rest.split_at_checked(length.parse().ok()?));
-    place.map(|(id, text)| FromText { text: text.to_owned(), id: id.to_owned() }).ok_or_else(wrong_cursor)
+    let place = place.and_then(|(id, text)| Some(FromText { text: from_hex(text)?, id: id.to_owned() }));
+    place.ok_or_else(wrong_cursor)
+}
+
+fn from_hex(text: &str) -> Option<String> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let byte = |pair: &[u8; 2]| u8::try_from(digit(pair[0])? * 16 + digit(pair[1])?).ok();
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    let bytes = pairs.iter().map(byte).collect::<Option<Vec<u8>>>()?;
+    if rest.is_empty() { String::from_utf8(bytes).ok() } else { None }
 }
 
 fn wrong_cursor() -> Error {
@@ -71,7 +81,7 @@ pub(crate) fn listed<T>(page: &Page, items: Vec<T>, place: impl Fn(&T) -> (i64, 
 pub(crate) fn listed_by_text<T>(page: &Page, items: Vec<T>, place: impl Fn(&T) -> (String, String)) -> Listed<T> {
     cut(page, items, |item| {
         let (text, id) = place(item);
-        format!("t{}.{id}{text}", id.len())
+        format!("t{}.{id}{}", id.len(), hex(text.as_bytes()))
     })
 }
 

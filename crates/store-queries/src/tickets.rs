@@ -15,7 +15,7 @@ use crate::driver::{Driver, bulks, statements};
 use crate::guests::{self, guest_columns};
 use crate::page;
 use crate::states::{self, state_columns};
-use crate::text::{contains, folded};
+use crate::text::{found_by_name, name_patterns};
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 
@@ -35,20 +35,21 @@ statements! {
     /// Tickets by import key.
     TICKETS_BY_IMPORT_KEY = concat!("SELECT ", ticket_columns!(), " FROM tickets t
         WHERE t.organization_id = $1 AND t.event_id = $2 AND t.import_key IN ($3)");
-    /// A page of tickets with guests and states. $5: text to find, $6: the same as a LIKE pattern, $7: status,
-    /// $8: whether anybody was let in, $10: the text's hash,
-    /// $11: the text as orders are compared. A ticket may have codes of which only the hash is kept.
+    /// A page of tickets with guests and states. $5: text to find, $6 and from $12: its words, $7: status,
+    /// $8: whether anybody was let in, $10: the text's hash, $11: the text as orders are compared. A ticket may have codes of
+    /// which only the hash is kept.
     TICKETS = concat!("SELECT ", ticket_columns!(), ", ", guest_columns!(), ", ", state_columns!(), " FROM tickets t
         LEFT JOIN guests g ON g.organization_id = t.organization_id AND g.guest_id = t.guest_id
         LEFT JOIN states s ON s.organization_id = t.organization_id AND s.event_id = t.event_id AND s.subject = 'ticket:' || t.ticket_id
             AND s.scans > 0
         WHERE t.organization_id = $1 AND t.event_id = $2 AND (t.created_at, t.ticket_id) < ($3, $4)
-        AND (CAST($5 AS TEXT) IS NULL OR g.folded LIKE $6 ESCAPE '!' OR substr(t.ticket_id, 1, length($5)) = $5
+        AND (CAST($5 AS TEXT) IS NULL OR ", found_by_name!(6 12 13, 14 15 16, 17 18 19, 20 21 22, 23 24 25, 26 27 28, 29 30 31, 32 33 34), " OR substr(t.ticket_id, 1, length($5)) = $5
             OR substr(t.barcode, 1, length($5)) = $5 OR substr(g.external_id, 1, length($5)) = $5
             OR substr(lower(t.order_id), 1, length(CAST($11 AS TEXT))) = $11
             OR t.ticket_id IN (SELECT c.ticket_id FROM codes c WHERE c.organization_id = $1 AND c.event_id = $2 AND c.barcode_hash = $10))
         AND (CAST($7 AS TEXT) IS NULL OR t.status = $7)
         AND (CAST($8 AS BOOLEAN) IS NULL OR (COALESCE(s.persons, 0) > 0) = $8)
+        AND NOT EXISTS (SELECT 1 FROM withdrawn_tickets w WHERE w.organization_id = t.organization_id AND w.event_id = t.event_id AND w.ticket_id = t.ticket_id)
         ORDER BY t.created_at DESC, t.ticket_id DESC LIMIT $9");
     /// Which tickets ever held codes.
     FIND_CODES = "SELECT barcode_hash, ticket_id FROM codes WHERE organization_id = $1 AND event_id = $2 AND barcode_hash IN ($3)", by 0 of [];
@@ -61,7 +62,7 @@ statements! {
     MANIFEST_ROWS_SINCE = concat!("SELECT c.barcode_hash, ", ticket_columns!(), " FROM tickets t CROSS JOIN codes c
         WHERE c.organization_id = t.organization_id AND c.event_id = t.event_id AND c.ticket_id = t.ticket_id AND t.organization_id = $1 AND t.event_id = $2 AND t.rules_serial > $3 ORDER BY c.barcode_hash");
     /// Tickets and the persons they admit.
-    COUNT_TICKETS = "SELECT COUNT(*),
+    COUNT_TICKETS = "SELECT COUNT(*) - (SELECT COUNT(*) FROM withdrawn_tickets w WHERE w.organization_id = $1 AND w.event_id = $2),
         CAST(COALESCE(SUM(CASE WHEN status IN ('active', 'used') THEN entry_limit ELSE 0 END), 0) AS BIGINT) FROM tickets WHERE organization_id = $1 AND event_id = $2";
     /// Tickets whose newest change is by scans, after (serial, id). $5: rules up to here don't count as change.
     CHANGED_BY_SCANS = concat!("SELECT ", ticket_columns!(), ", s.serial FROM states s CROSS JOIN tickets t
@@ -221,19 +222,21 @@ impl<D: Driver> TxTickets for SqlTx<'_, D> {
         let id = self.organization_id.clone();
         let from = page::from(page)?;
         let hash = filter.text.as_ref().map(|text| BarcodeHash::of(text));
-        let values = [
+        let mut name = name_patterns(filter.text.as_deref()).into_iter();
+        let mut values: Vec<Value<'_>> = vec![
             (&id).into(),
             event_id.into(),
             from.number.into(),
             from.id.into(),
             filter.text.as_ref().into(),
-            filter.text.as_ref().map(|text| contains(&folded(text))).into(),
+            name.next().unwrap_or(Value::Null),
             filter.status.map(|status| status.as_str()).into(),
             filter.entered.into(),
             page::limit(page).into(),
             hash.as_ref().into(),
             filter.text.as_ref().map(|text| text.to_ascii_lowercase()).into(),
         ];
+        values.extend(name);
         let items = self.all(&TICKETS, &values, |row| {
             Ok((read_ticket(row)?, guests::read_joined(row)?, states::read_joined(row)?))
         })?;

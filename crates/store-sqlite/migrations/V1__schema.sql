@@ -51,16 +51,30 @@ CREATE TABLE pairing_requests (
 CREATE INDEX pairing_requests_by_end ON pairing_requests (expires_at);
 
 -- Which runs wait, and who carries one out; what they are stands in runs. next_at NULL: not by itself any more.
+-- parked: place among those that wait for the mail lane.
 CREATE TABLE job_queue (
   organization_id TEXT NOT NULL,
   run_id TEXT NOT NULL,
   next_at INTEGER,
   fence INTEGER NOT NULL,
   holder TEXT,
+  parked INTEGER,
   CONSTRAINT job_queue_pk PRIMARY KEY (organization_id, run_id)
 ) STRICT;
 CREATE INDEX job_queue_due ON job_queue (next_at, run_id) WHERE next_at IS NOT NULL;
 CREATE INDEX job_queue_of_holder ON job_queue (holder) WHERE holder IS NOT NULL;
+CREATE INDEX job_queue_parked ON job_queue (parked, run_id) WHERE parked IS NOT NULL;
+
+-- The row is there while the mail server refuses the account or itself: the runs that are parked wait for it.
+CREATE TABLE mail_lane (
+  id INTEGER NOT NULL CONSTRAINT mail_lane_is_one CHECK (id = 1),
+  since INTEGER NOT NULL,
+  reason TEXT NOT NULL,
+  next_at INTEGER NOT NULL,
+  pauses INTEGER NOT NULL,
+  probe TEXT,
+  CONSTRAINT mail_lane_pk PRIMARY KEY (id)
+) STRICT;
 
 -- ---------------------------------------------------------------- organisations
 CREATE TABLE organizations (
@@ -257,7 +271,8 @@ CREATE TABLE codes (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX codes_of_ticket ON codes (organization_id, event_id, ticket_id);
 
--- folded: the name as it is searched for, lower case and without accents. serial: of the last change, what names on devices are ordered by.
+-- folded: the name as it is sorted, lower case and without accents. words: by what it is found, a space before each word.
+-- serial: of the last change, what names on devices are ordered by.
 CREATE TABLE guests (
   organization_id TEXT NOT NULL,
   guest_id TEXT NOT NULL,
@@ -267,6 +282,7 @@ CREATE TABLE guests (
   entry_type_id TEXT,
   name TEXT NOT NULL,
   folded TEXT NOT NULL,
+  words TEXT NOT NULL,
   email TEXT,
   phone TEXT,
   party_size INTEGER NOT NULL,
@@ -281,6 +297,41 @@ CREATE TABLE guests (
 CREATE INDEX guests_newest ON guests (organization_id, event_id, created_at, guest_id);
 CREATE INDEX guests_by_name ON guests (organization_id, event_id, folded, guest_id);
 CREATE INDEX guests_by_serial ON guests (organization_id, event_id, serial, guest_id);
+
+-- Imports of files. kept: what undoing needs, as the use case wrote it.
+CREATE TABLE imports (
+  organization_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  import_id TEXT NOT NULL,
+  serial INTEGER NOT NULL,
+  user_id TEXT NOT NULL,
+  file_name TEXT,
+  created INTEGER NOT NULL,
+  updated INTEGER NOT NULL,
+  imported_at INTEGER NOT NULL,
+  undone_at INTEGER,
+  kept TEXT NOT NULL,
+  CONSTRAINT imports_pk PRIMARY KEY (organization_id, event_id, import_id)
+) STRICT;
+CREATE INDEX imports_newest ON imports (organization_id, event_id, serial);
+
+-- What was said last about files whose header has this shape.
+CREATE TABLE import_mappings (
+  organization_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  shape TEXT NOT NULL,
+  mapping TEXT NOT NULL,
+  said_at INTEGER NOT NULL,
+  CONSTRAINT import_mappings_pk PRIMARY KEY (organization_id, event_id, shape)
+) STRICT, WITHOUT ROWID;
+
+-- Tickets of an import that was undone: they and their guests are in no list and no count.
+CREATE TABLE withdrawn_tickets (
+  organization_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  ticket_id TEXT NOT NULL,
+  CONSTRAINT withdrawn_tickets_pk PRIMARY KEY (organization_id, event_id, ticket_id)
+) STRICT, WITHOUT ROWID;
 
 -- ---------------------------------------------------------------- devices, keys, pairing, logs, batches
 CREATE TABLE devices (

@@ -17,13 +17,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::{Pace, ReadOp, Scope, Store, WriteOp};
-use admit_app::records::{CredentialRecord, OrganizationRecord, PairingRequestRecord, TakenRun, UserRecord};
+use admit_app::records::{
+    CredentialRecord, MailLaneRecord, OrganizationRecord, PairingRequestRecord, TakenRun, UserRecord,
+};
 use admit_core::ids::{EventId, OrganizationId};
 use admit_core::rule::Epoch;
 use admit_core::time::Timestamp;
 use admit_store_queries::contents::Contents;
 use admit_store_queries::spans::WriteSpans;
-use admit_store_queries::{Books, directory, job_queue, pairing_requests};
+use admit_store_queries::{Books, directory, job_queue, mail_lane, pairing_requests};
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
@@ -286,6 +288,18 @@ impl Store for Sqlite {
     }
     fn next_run_in(&self) -> BoxFuture<'static, Result<Option<i64>>> {
         self.server(false, |driver| job_queue::next_in(driver))
+    }
+    fn mail_lane(&self) -> BoxFuture<'static, Result<Option<MailLaneRecord>>> {
+        self.server(false, |driver| mail_lane::find(driver))
+    }
+    fn stop_mail(&self, run_id: String, reason: String, random: u8) -> BoxFuture<'static, Result<()>> {
+        self.server(true, move |driver| mail_lane::stop(driver, &run_id, &reason, random))
+    }
+    fn resume_mail(&self) -> BoxFuture<'static, Result<()>> {
+        self.server(true, |driver| mail_lane::resume(driver))
+    }
+    fn hurry_mail(&self) -> BoxFuture<'static, Result<()>> {
+        self.server(true, |driver| mail_lane::hurry(driver))
     }
     fn now(&self) -> BoxFuture<'static, Result<Timestamp>> {
         ready(Ok(driver::now(&self.inner.options))).boxed()

@@ -45,9 +45,13 @@ const WIDE: &[&str] = &[
     "API_TOKENS",
     "DELETE_USER_CREDENTIALS",
     "EVENTS",
+    "EVENTS_EXPECTED",
+    "EVENTS_OPEN",
     "EVENT_IDS",
     "EVENT_EPOCHS",
     "GATE_IDS",
+    "COUNT_TICKETS_OF_GATE",
+    "GATE_HAS_FLOW",
     "ENTRY_TYPES",
     "GUEST_LISTS",
     "ALL_STATES",
@@ -79,12 +83,14 @@ const WIDE: &[&str] = &[
     // Backwards from the last line of the organisation's own ledger, hourly: those of the last hour.
     "NEWEST_AUDIT",
     "COUNT_OPEN",
+    "COUNT_DECIDED",
     "COUNT_QUARANTINED",
     "REVOKE_USER_API_TOKENS",
     "ANY_REVIEW",
     "OCCUPANCY_GATES",
     "DELETE_OCCUPANCY_GATES",
     "KEYS",
+    "IMPORTS",
 ];
 
 #[test]
@@ -122,7 +128,8 @@ fn decided_incidents_are_read_in_their_order() {
     let conn = connect::writer(None, &Options::inline()).unwrap();
     let stmt = statements().find(|stmt| stmt.name == "DECIDED_INCIDENTS").unwrap();
     let mut plan = conn.prepare(&format!("EXPLAIN QUERY PLAN {}", stmt.sqlite())).unwrap();
-    let steps = plan.query_map(rusqlite::params![1, 2, 3, 4, 5, 6, 7], |row| row.get::<_, String>("detail")).unwrap();
+    let steps =
+        plan.query_map(rusqlite::params![1, 2, 3, 4, 5, 6, 7, 8], |row| row.get::<_, String>("detail")).unwrap();
     let steps: Vec<String> = steps.map(|step| step.unwrap()).collect();
     assert!(steps.len() == 1 && steps[0].contains("INDEX incidents_decided"), "one page, no sorting: {steps:?}");
 }

@@ -11,7 +11,7 @@ const read = (file: string) => readFileSync(join(folder, file), "utf8");
 const components = files.filter((file) => file.endsWith(".svelte"));
 const scripts = files.filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"));
 /** Properties of our components that no person sees. */
-const NAMES = new Set(["name", "id", "tone", "state", "testid", "closeTestid", "saveTestid", "rowTestid", "failureTestid"]);
+const NAMES = new Set(["name", "id", "tone", "state", "testid", "closeTestid", "saveTestid", "rowTestid", "failureTestid", "describedby"]);
 /** The keys of a keyboard are called the same in every language that Admit has. */
 const KEYS = new Set(["A", "J", "K", "X", "Z", "Enter"]);
 

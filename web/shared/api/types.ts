@@ -28,28 +28,6 @@ export interface EventView {
   has_staff_pin: boolean;
   capacity: number | null;
 }
-/** An event in the list of all of them. */
-export interface EventInList extends EventView {
-  /** Persons. */
-  expected?: number;
-  admitted?: number;
-  open_incidents?: number;
-}
-
-/** Somebody at a gate. */
-export interface ArrivalView {
-  at: string;
-  gate_id: string;
-  gate: string;
-  guest_id: string | null;
-  name: string | null;
-  entry_type: string | null;
-  persons: number;
-  kind: "entry" | "exit" | "refused";
-  reason: string | null;
-  device: string;
-}
-
 /** The figures of an event and what is to be done before its doors open: `GET /events/{id}/overview`. */
 export interface Overview {
   /** Persons. */
@@ -70,6 +48,14 @@ export interface Overview {
   checklist: { key: ChecklistKey; state: "done" | "todo" | "warn" }[];
 }
 export type ChecklistKey = "event" | "gates" | "guests" | "phones" | "test_scan" | "staff_pin" | "open_doors";
+
+/** An item of `GET /events`. */
+export interface ListedEvent extends EventView {
+  /** Persons. */
+  expected: number;
+  admitted: number;
+  open_incidents: number;
+}
 
 export interface GateView {
   id: string;
@@ -213,9 +199,14 @@ export interface RunView {
   problem: string | null;
   /** Of a run that is done: what there is to say about it. */
   note: string | null;
+  /** When it is tried next; null of an open run that waits for the mail server. */
   next_at: string | null;
   created_at: string;
   updated_at: string;
+}
+/** `GET /api/mail/health`: why no mail goes out, once for all passes; null while it does. */
+export interface MailHealth {
+  mail_problem: { since: string; reason: string; next_at: string } | null;
 }
 export interface RunWithSteps extends RunView {
   steps: { name: string; tries: number; began_at: string; done_at: string }[];
@@ -355,6 +346,8 @@ export interface UndoneImport {
 
 /** How far an import is that is under way. */
 export interface ImportProgress {
+  /** The word that the request gave. */
+  key: string;
   stage: "reading" | "comparing" | "storing";
   done: number;
   /** 0 where the stage has no rows to count. */
@@ -442,6 +435,21 @@ export interface Occupancy {
   gates: GateOccupancy[];
 }
 
+/** Somebody at a door: `GET /events/{id}/arrivals`, and the stream's `arrivals`. */
+export interface ArrivalView {
+  at: string;
+  gate_id: string;
+  gate: string;
+  guest_id: string | null;
+  name: string | null;
+  entry_type: string | null;
+  persons: number;
+  kind: "entry" | "exit" | "refused";
+  /** Why the server refuses the scan; `null` where it agrees that the door opened. */
+  reason: string | null;
+  device: string;
+}
+
 export interface MinuteRow {
   at: string;
   gate_id: string;
@@ -472,10 +480,10 @@ export interface IncidentView {
   status: "open" | "resolved" | "cleared";
   ticket_id: string | null;
   barcode_hash: string | null;
+  /** Who holds the ticket, and its entry type by name. */
+  guest: { id: string; name: string; party_size: number } | null;
+  entry_type: string | null;
   subject: string;
-  /** Whose ticket it is, where a guest holds it. */
-  guest?: { id: string; name: string; party_size: number } | null;
-  entry_type?: string | null;
   order_uncertain: boolean;
   scans: IncidentScan[];
   /** The last answer; `restore` where the one before was taken back. */
@@ -486,15 +494,17 @@ export interface IncidentView {
   updated_at: string;
 }
 
+/** The review queue in numbers: `GET /events/{id}/incidents/counts`. */
 export interface IncidentCounts {
   open: number;
   decided: number;
+  /** Kinds without any are left out. */
   kinds: { kind: string; open: number }[];
 }
-/** What came of deciding many at once. */
-export interface Resolved {
-  resolved: number;
-  refused: { id: string; reason: string }[];
+/** `POST /events/{id}/incidents/resolve` `{ids, decision, note?}`: one answer to up to 500 incidents. */
+export interface ResolvedMany {
+  resolved: string[];
+  refused: { id: string; reason: "not_found" | "incident_cleared" | "no_scans" }[];
 }
 
 /** A scan as its device wrote it. */

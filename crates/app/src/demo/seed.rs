@@ -116,7 +116,7 @@ async fn owner(app: &App, password: &str) -> Result<UserCaller> {
 /// The live event: doors opened two hours ago, close in ten.
 async fn event(app: &App, owner: &UserCaller) -> Result<EventRecord> {
     let all = events::list(app, owner, Page { limit: PAGE_MAX, cursor: None }).await?;
-    if let Some(event) = all.items.into_iter().rev().find(|event| event.name == EVENT) {
+    if let Some(event) = all.items.into_iter().rev().map(|one| one.event).find(|event| event.name == EVENT) {
         return Ok(event);
     }
     let minute = Timestamp::clamped(app.clock.now().ms() / 60_000 * 60_000);

@@ -6,7 +6,7 @@ use admit_core::ids::EventId;
 use crate::caller::UserCaller;
 use crate::error::Result;
 use crate::events;
-use crate::ports::{App, read};
+use crate::ports::{App, Tx, read};
 use crate::records::*;
 use crate::scans::log::{count_missing, missing};
 
@@ -47,6 +47,14 @@ pub async fn list(app: &App, caller: &UserCaller, event_id: EventId) -> Result<V
         Ok(devices.into_iter().map(|device| Listing { logs: of(&device), waiting: waiting(&device), device }).collect())
     })
     .await
+}
+
+/// One device as the list shows it.
+pub(super) fn one(tx: &mut dyn Tx, device: DeviceRecord) -> Result<Listing> {
+    let logs = tx.logs(&device.event_id)?.into_iter().filter(|log| log.device_id == device.device_id).map(listed);
+    let logs = logs.collect();
+    let waiting = tx.count_waiting()?.get(&device.device_id).copied().unwrap_or(0);
+    Ok(Listing { device, logs, waiting })
 }
 
 fn listed(log: LogRecord) -> LogListing {

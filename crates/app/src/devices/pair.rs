@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 
 use admit_core::ids::{DeviceId, EventId, GateId, KeyId, OrganizationId};
 use admit_core::limits::PAIRING_TOKEN_MS;
-use admit_core::rule::{Change, DeviceChange, Effective, Epoch, Rule};
+use admit_core::rule::Epoch;
 use admit_core::sign::{ApiKey, token_hash};
 use admit_core::time::Timestamp;
 
+use super::assign::assign;
 use super::authenticate::opens;
 use super::failed_sync;
 use crate::draw::Draw;
@@ -256,7 +257,7 @@ fn decide(tx: &mut dyn Tx, secret: &Secret, attempt: &Attempt<'_>, draw: &mut Dr
         begin_anew(tx, attempt, &token, device, draw)?;
     }
     put_device(tx, command, &token, device, now)?;
-    assign(tx, &command.device_id, &token)?;
+    assign(tx, &command.device_id, &token.event_id, &token.gate_id)?;
     let key_id = put_key(tx, secret, attempt, draw)?;
     // 4. The token remembers its user.
     if !repeat {
@@ -370,26 +371,6 @@ fn begin_anew(
         }
     }
     Ok(())
-}
-
-/// Where a device scans is a rule: S1's scans name no event (spec §3 "Rules are facts too").
-fn assign(tx: &mut dyn Tx, device_id: &DeviceId, token: &PairingTokenRecord) -> Result<()> {
-    let stamp = tx.stamp(&token.event_id)?;
-    // Over all events: the first of them holds from the start, a later one from now on, also in another event.
-    let known = tx.assignments(device_id)?;
-    let newest = known.iter().max_by_key(|rule| (rule.effective_at, rule.serial));
-    let here = DeviceChange::Assignment { event_id: token.event_id.clone(), gate_id: token.gate_id.clone() };
-    if newest.is_some_and(|rule| rule.change == Change::Device(device_id.clone(), here.clone())) {
-        return Ok(()); // It stays where it is: a new key is no news for the list.
-    }
-    let first = newest.is_none();
-    let rule = Rule {
-        serial: stamp.serial,
-        ordinal: 0,
-        effective_at: if first { Effective::Start } else { Effective::At(stamp.effective_at) },
-        change: Change::Device(device_id.clone(), here),
-    };
-    tx.insert_rules(&token.event_id, &[rule])
 }
 
 fn audit(tx: &mut dyn Tx, event_id: &EventId, device_id: &DeviceId, action: &'static str, changes: &str) -> Result<()> {

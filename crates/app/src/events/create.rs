@@ -2,10 +2,10 @@
 
 use admit_core::access::Action;
 use admit_core::event::{EventRules, EventStatus, ReEntry};
-use admit_core::fold::fold;
 use admit_core::gate::{Direction, EntryRule, GateRules};
 use admit_core::ids::{EntryTypeId, EventId, GateId};
 use admit_core::limits::{MIN_GAP_SECONDS, SET_ITEMS};
+use admit_core::normalize::for_search;
 use admit_core::rule::{Change, Effective, EventChange, GateChange, Rule};
 use admit_core::time::Timestamp;
 use serde_json::json;
@@ -134,7 +134,7 @@ fn gates(names: Option<&[String]>) -> Result<Vec<(GateId, GateRules)>> {
 /// A gate's id: its normalized name in letters, digits and single dashes, or its place where no letter of the name is one.
 fn slug(name: &str, place: usize) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { ' ' };
-    let text: String = fold(name).chars().map(plain).collect();
+    let text: String = for_search(name).chars().map(plain).collect();
     let words: Vec<&str> = text.split_whitespace().collect();
     let slug: String = words.join("-").chars().take(SLUG_CHARS).collect();
     let slug = slug.trim_end_matches('-');

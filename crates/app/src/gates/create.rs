@@ -6,7 +6,7 @@ use admit_core::ids::{EventId, GateId};
 use admit_core::rule::{Change, Effective, GateChange};
 use serde_json::json;
 
-use super::find::Gate;
+use super::find::{Gate, one_of_a_name};
 use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::checks::Checks;
@@ -34,7 +34,7 @@ pub struct NewGate {
     pub entry_rules: Option<Vec<EntryRule>>,
 }
 
-/// Makes a gate. Fails with `gate_exists`. Scans that named it before it was made are judged anew: a subject's first
+/// Makes a gate. Fails with `gate_exists`, and with a field error of `name` where another gate has the name. Scans that named it before it was made are judged anew: a subject's first
 /// values hold from the start.
 pub async fn create(app: &App, caller: &UserCaller, event_id: EventId, new: NewGate) -> Result<Gate> {
     caller.must(Action::ManageEvents)?;
@@ -55,6 +55,10 @@ pub async fn create(app: &App, caller: &UserCaller, event_id: EventId, new: NewG
     let (gate, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
         let mut draw = draw.clone();
         events::require(tx, &id)?;
+        if !tx.gate_ids(&id)?.contains(&new.gate_id) {
+            // A gate of this id is refused as such below.
+            one_of_a_name(tx, &id, &new.gate_id, &name)?;
+        }
         let rules = GateRules {
             name: name.clone(),
             zones: match &zones {

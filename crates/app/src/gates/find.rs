@@ -2,6 +2,7 @@
 
 use admit_core::gate::GateRules;
 use admit_core::ids::{EventId, GateId};
+use admit_core::normalize::for_identity;
 use admit_core::rule::When;
 
 use crate::error::{Error, Result};
@@ -27,6 +28,21 @@ pub fn all(tx: &mut dyn Tx, event_id: &EventId) -> Result<Vec<Gate>> {
             None => Err(Error::Bug(format!("gate {gate_id} has no rules"))),
         })
         .collect()
+}
+
+/// The name of a gate is its own: staff pick gates by name. Fails with a field error of `name` where another gate of the event
+/// has it, whatever its case and spaces.
+pub(super) fn one_of_a_name(tx: &mut dyn Tx, event_id: &EventId, gate_id: &GateId, name: &str) -> Result<()> {
+    let gates = all(tx, event_id)?;
+    let same =
+        gates.iter().find(|gate| gate.gate_id != *gate_id && for_identity(&gate.rules.name) == for_identity(name));
+    match same {
+        Some(gate) => {
+            let why = format!("is the name of the gate {} already: choose another", gate.gate_id);
+            Err(Error::invalid("name", why))
+        }
+        None => Ok(()),
+    }
 }
 
 /// One gate, or `NotFound`.

@@ -32,7 +32,8 @@ pub struct GatePatch {
     pub names_on_devices: Option<bool>,
 }
 
-/// Changes a gate. A patch that changes nothing leaves no trace.
+/// Changes a gate. A patch that changes nothing leaves no trace. Fails with a field error of `name` where another gate has the
+/// name.
 pub async fn update(
     app: &App,
     caller: &UserCaller,
@@ -60,6 +61,9 @@ pub async fn update(
         events::require(tx, &id)?;
         let before = find::require(tx, &id, &gate_id)?;
         let after = applied(&before.rules, &patch);
+        if after.name != before.rules.name {
+            find::one_of_a_name(tx, &id, &gate_id, &after.name)?;
+        }
         let (changes, said) = differences(&before.rules, &after);
         if changes.is_empty() {
             return Ok((before, None));

@@ -2,9 +2,9 @@
 
 use admit_core::access::{Action, can};
 use admit_core::ids::{EventId, GuestListId, UserId};
+use admit_core::normalize::for_identity;
 
 use crate::caller::UserCaller;
-use crate::checks::folded;
 use crate::error::{Error, Result};
 use crate::ports::Tx;
 use crate::records::GuestListRecord;
@@ -14,10 +14,12 @@ pub fn is_theirs(caller: &UserCaller, list: &GuestListRecord) -> bool {
     can(caller.role, Action::ReadGuests) || list.promoter_id.as_ref() == Some(&caller.user_id)
 }
 
-/// The list that a name means: the one of exactly that name, else the oldest that differs in case or spaces alone.
+/// The list that a name means: the one of exactly that name, else the oldest whose name is the same to `for_identity`.
 pub(crate) fn by_name<'a>(lists: &'a [GuestListRecord], name: &str) -> Option<&'a GuestListId> {
     let exact = lists.iter().find(|list| list.name == name);
-    exact.or_else(|| lists.iter().find(|list| folded(&list.name) == folded(name))).map(|list| &list.guest_list_id)
+    exact
+        .or_else(|| lists.iter().find(|list| for_identity(&list.name) == for_identity(name)))
+        .map(|list| &list.guest_list_id)
 }
 
 /// Whether the caller may put guests on this list: anybody's with `ManageGuests`, else one of their own, which they must
@@ -44,11 +46,12 @@ pub fn must_fill(
     Err(Error::invalid(path, format!("is not {whose}")))
 }
 
-/// Two lists whose names differ in case or spaces alone would get each other's guests from a file.
+/// Two lists whose names are the same to `for_identity` would get each other's guests from a file.
 pub(super) fn one_of_a_name(tx: &mut dyn Tx, list: &GuestListRecord) -> Result<()> {
     let lists = tx.guest_lists(&list.event_id)?;
-    let same =
-        |one: &&GuestListRecord| one.guest_list_id != list.guest_list_id && folded(&one.name) == folded(&list.name);
+    let same = |one: &&GuestListRecord| {
+        one.guest_list_id != list.guest_list_id && for_identity(&one.name) == for_identity(&list.name)
+    };
     match lists.iter().find(same) {
         Some(one) => Err(Error::conflict("guest_list_exists", format!("a guest list is called {} already", one.name))),
         None => Ok(()),

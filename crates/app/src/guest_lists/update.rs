@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use admit_core::access::Action;
 use admit_core::ids::{EventId, GuestListId, UserId};
 use admit_core::limits::PAGE_MAX;
+use admit_core::normalize::for_identity;
 use serde_json::{Map, Value, json};
 
 use super::theirs::{must_be_a_member, one_of_a_name};
 use crate::audits::line;
 use crate::caller::UserCaller;
-use crate::checks::{Checks, folded};
+use crate::checks::Checks;
 use crate::error::{Error, Result};
 use crate::events;
 use crate::ports::{App, Scope, Tx, write};
@@ -83,7 +84,7 @@ pub async fn update(
 const ENTITY: &str = "GuestList";
 const UPDATED: &str = "guest_list_updated";
 
-/// Which list was called so before it got another name, by the folded name; of several the one that gave the name up last.
+/// Which list was called so before it got another name, by the name as `for_identity` writes it; of several the one that gave the name up last.
 pub(crate) fn former_names(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -94,7 +95,7 @@ pub(crate) fn former_names(
         for line in tx.audit_of(event_id, (ENTITY, list.guest_list_id.as_str()), PAGE_MAX)? {
             let changes: Value = serde_json::from_str(&line.line.changes).unwrap_or_default();
             let Some(name) = changes["name"]["from"].as_str().filter(|_| line.line.action == UPDATED) else { continue };
-            let last = given_up.entry(folded(name)).or_insert_with(|| (line.n, list.guest_list_id.clone()));
+            let last = given_up.entry(for_identity(name)).or_insert_with(|| (line.n, list.guest_list_id.clone()));
             if last.0 < line.n {
                 *last = (line.n, list.guest_list_id.clone());
             }

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use admit_core::access::Action;
-use admit_core::ids::{EventId, IncidentId};
-use admit_core::incident::Subject;
+use admit_core::ids::{EventId, IncidentId, TicketId};
+use admit_core::incident::{IncidentKind, Subject};
 
 use crate::caller::UserCaller;
 use crate::error::{Error, Result};
 use crate::events;
+use crate::guests::{Holder, holders};
 use crate::ports::{App, IncidentFilter, Tx, read};
 use crate::records::*;
 use crate::scans::reviews::in_force;
@@ -20,6 +21,8 @@ pub struct ShownIncident {
     pub incident: IncidentRecord,
     /// Decisions in force, oldest first: what `restore` takes back.
     pub decided: Vec<DecisionRecord>,
+    /// Who holds the ticket it is about; empty where it is about no ticket.
+    pub holder: Holder,
 }
 
 /// A page of incidents, newest first: decided ones by when they were decided. Kinds that never wait in the queue are left out.
@@ -53,7 +56,7 @@ pub(super) fn show_in(tx: &mut dyn Tx, incident_id: &IncidentId) -> Result<Shown
     shown.ok_or_else(|| Error::Bug("one incident is one".into()))
 }
 
-/// Incidents of one event with what was decided about their scans, all looked up together.
+/// Incidents of one event with what was decided about their scans, and whose tickets they are about, all looked up together.
 fn shown(tx: &mut dyn Tx, event_id: &EventId, incidents: Vec<IncidentRecord>) -> Result<Vec<ShownIncident>> {
     let keys = incidents.iter().map(|one| &one.subject_key).filter(|key| Subject::from_key(key).is_some());
     let mut keys: Vec<String> = keys.cloned().collect();
@@ -63,9 +66,37 @@ fn shown(tx: &mut dyn Tx, event_id: &EventId, incidents: Vec<IncidentRecord>) ->
     for one in in_force(tx, event_id, &keys)? {
         decided.entry(one.subject_key.clone()).or_default().push(one);
     }
+    let ticket_of = |key: &str| Subject::from_key(key)?.ticket_id().cloned();
+    let ticket_ids: Vec<TicketId> = keys.iter().filter_map(|key| ticket_of(key)).collect();
+    let held = holders(tx, event_id, &ticket_ids)?;
     let show = |incident: IncidentRecord| {
         let decided = decided.get(&incident.subject_key).cloned().unwrap_or_default();
-        ShownIncident { incident, decided }
+        let holder = ticket_of(&incident.subject_key).and_then(|id| held.get(&id)).cloned().unwrap_or_default();
+        ShownIncident { incident, decided, holder }
     };
     Ok(incidents.into_iter().map(show).collect())
+}
+
+/// How many incidents wait for a person, and how many were answered.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Open ones.
+    pub open: u64,
+    /// Those that a person answered and that are not open again.
+    pub decided: u64,
+    /// Open ones by kind, kinds without any left out.
+    pub kinds: Vec<(IncidentKind, u64)>,
+}
+
+/// Counts the review queue of an event.
+pub async fn count(app: &App, caller: &UserCaller, event_id: EventId) -> Result<Counts> {
+    caller.must(Action::ReadScans)?;
+    read(&*app.store, &caller.organization_id, move |tx| {
+        events::require(tx, &event_id)?;
+        let mut kinds = tx.count_open_incidents(&event_id)?;
+        kinds.retain(|(kind, _)| kind.queued());
+        let open = kinds.iter().map(|(_, count)| count).sum();
+        Ok(Counts { open, decided: tx.count_decided_incidents(&event_id)?, kinds })
+    })
+    .await
 }

@@ -59,44 +59,73 @@ pub async fn resolve(app: &App, caller: &UserCaller, incident_id: IncidentId, sa
     let incident = read(&*app.store, &caller.organization_id, move |tx| find(tx, &id)).await?;
     let event_id = incident.event_id;
     let by = caller.clone();
-    let id = event_id.clone();
     let (shown, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
         let mut draw = draw.clone();
         // 2. The incident as it stands now, and the very contents the person looked at.
         let before = find(tx, &incident_id)?;
-        let cause = stored::cause_from_json(&before.cause).map_err(|error| Error::Bug(error.to_string()))?;
+        let cause = cause_of(&before)?;
         let words = Said { by: &by.user_id, note: &note, at: now };
-        let answered = if said.decision == Some(Decision::Restore) {
-            restore(tx, &id, &before, &cause, &said, &words, &mut draw)?
-        } else {
-            Some(decide(tx, &id, &before, &cause, &said, &words, &mut draw)?)
-        };
-        // 4. One line.
-        if let Some((scans, _)) = &answered {
-            let decision = said.decision.map_or("note", Decision::as_str);
-            let scans: Vec<_> =
-                scans.iter().map(|(device_id, scan_id)| json!([device_id.as_str(), scan_id.as_str()])).collect();
-            let changes = json!({ "decision": decision, "kind": cause.kind.as_str(), "scans": scans, "note": note });
-            let entity = ("Incident", incident_id.as_str());
-            tx.append_audit(line::of(&by, Some(&id), "incident_resolved", entity, changes))?;
-        }
-        Ok((show_in(tx, &incident_id)?, answered.map(|(_, brought)| brought)))
+        // 3. and 4.
+        let brought = answer(tx, &by, &before, &cause, &said, &words, &mut BTreeSet::new(), &mut draw)?;
+        Ok((show_in(tx, &incident_id)?, brought))
     })
     .await?;
     if let Some(brought) = brought {
-        if brought.moved {
-            announce(app, &caller.organization_id, &event_id, &brought);
-        }
-        let organization_id = caller.organization_id.clone();
-        app.hints.hint(Hint { organization_id, event_id, serial: Some(brought.serial), topic: Topic::Incidents });
+        announce_answered(app, caller, event_id, &brought);
     }
     Ok(shown)
 }
 
+/// The cause of an incident as it is stored.
+pub(super) fn cause_of(incident: &IncidentRecord) -> Result<Cause> {
+    stored::cause_from_json(&incident.cause).map_err(|error| Error::Bug(error.to_string()))
+}
+
+/// Tells whoever watches that incidents were answered, and what moved by it.
+pub(super) fn announce_answered(app: &App, caller: &UserCaller, event_id: EventId, brought: &Brought) {
+    if brought.moved {
+        announce(app, &caller.organization_id, &event_id, brought);
+    }
+    let organization_id = caller.organization_id.clone();
+    app.hints.hint(Hint { organization_id, event_id, serial: Some(brought.serial), topic: Topic::Incidents });
+}
+
+/// 3. Answers an incident inside a write: the answer, the decisions, what follows. 4. One line. `None` where nothing was to
+/// be taken back. `reviewed` holds the contents that this write decided about already: the second incident about a scan
+/// adds no second decision.
+#[expect(clippy::too_many_arguments, reason = "an answer is all of these")]
+pub(super) fn answer(
+    tx: &mut dyn Tx,
+    by: &UserCaller,
+    before: &IncidentRecord,
+    cause: &Cause,
+    said: &Resolve,
+    words: &Said<'_>,
+    reviewed: &mut BTreeSet<Content>,
+    draw: &mut Draw,
+) -> Result<Option<Brought>> {
+    let event_id = &before.event_id;
+    let answered = if said.decision == Some(Decision::Restore) {
+        restore(tx, event_id, before, cause, said, words, draw)?
+    } else {
+        Some(decide(tx, event_id, before, cause, said, words, reviewed, draw)?)
+    };
+    let Some((scans, brought)) = answered else { return Ok(None) };
+    let decision = said.decision.map_or("note", Decision::as_str);
+    let scans: Vec<_> =
+        scans.iter().map(|(device_id, scan_id)| json!([device_id.as_str(), scan_id.as_str()])).collect();
+    let changes = json!({ "decision": decision, "kind": cause.kind.as_str(), "scans": scans, "note": words.note });
+    let entity = ("Incident", before.incident_id.as_str());
+    tx.append_audit(line::of(by, Some(event_id), "incident_resolved", entity, changes))?;
+    Ok(Some(brought))
+}
+
 type Scans = BTreeSet<(DeviceId, ScanId)>;
-type Content = (DeviceId, ScanId, Digest);
+/// A scan's content: device, scan, digest.
+pub(super) type Content = (DeviceId, ScanId, Digest);
 
 /// 3. Resolved, for this digest; the decisions; what follows from them.
+#[expect(clippy::too_many_arguments, reason = "an answer is all of these")]
 fn decide(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -104,6 +133,7 @@ fn decide(
     cause: &Cause,
     said: &Resolve,
     words: &Said<'_>,
+    reviewed: &mut BTreeSet<Content>,
     draw: &mut Draw,
 ) -> Result<(Scans, Brought)> {
     if before.status == IncidentStatus::Cleared {
@@ -119,8 +149,11 @@ fn decide(
         return Ok((scans, Brought { serial: stamp.serial, ..Brought::default() }));
     };
     let review = |(device_id, scan_id, digest)| Review { serial: stamp.serial, device_id, scan_id, digest, decision };
-    let reviews: Vec<Review> = contents.into_iter().map(review).collect();
-    tx.insert_reviews(event_id, words.by, words.note, words.at, &reviews)?;
+    let new = contents.into_iter().filter(|content| reviewed.insert(content.clone()));
+    let reviews: Vec<Review> = new.map(review).collect();
+    if !reviews.is_empty() {
+        tx.insert_reviews(event_id, words.by, words.note, words.at, &reviews)?;
+    }
     let subjects = subjects(tx, event_id, cause, &scans)?;
     let rejudged = rejudge(tx, event_id, &subjects, stamp, words.at, draw)?;
     Ok((scans, Brought::of(stamp, &rejudged)))
@@ -183,7 +216,7 @@ fn answered(
     }
 }
 
-fn find(tx: &mut dyn Tx, incident_id: &IncidentId) -> Result<IncidentRecord> {
+pub(super) fn find(tx: &mut dyn Tx, incident_id: &IncidentId) -> Result<IncidentRecord> {
     tx.incident(incident_id)?.ok_or_else(|| Error::not_found("incident"))
 }
 

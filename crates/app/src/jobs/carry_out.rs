@@ -18,6 +18,8 @@ pub enum Ended {
     Done,
     /// A step failed and is tried again after this many milliseconds.
     Waits(i64),
+    /// It waits for the mail lane.
+    Parked,
     /// A step failed for good: a person decides.
     GaveUp,
     /// Somebody else has the run, or there is none: nothing was changed.
@@ -56,6 +58,7 @@ async fn end(steps: Steps, ran: std::result::Result<(), Setback>) -> Result<Ende
     let now = app.clock.now();
     let mut run = RunRecord { updated_at: now, ..before };
     let failed = if run.step.as_deref() == Some(at) { run.tries } else { 0 };
+    let mut parked_until = None;
     let ended = match ran {
         Err(Setback::Taken) => return Ok(Ended::NotOurs),
         Ok(()) => {
@@ -70,6 +73,12 @@ async fn end(steps: Steps, ran: std::result::Result<(), Setback>) -> Result<Ende
             let wait_ms = not_set_up_ms(now.since(run.created_at), app.ids.random()[0]);
             run.next_at = Some(now.plus_ms(wait_ms));
             Ended::Waits(wait_ms)
+        }
+        Err(Setback::Parked(until)) => {
+            (run.tries, run.problem, run.next_at) = (failed, None, None);
+            run.step = Some(at.to_owned());
+            parked_until = Some(until);
+            Ended::Parked
         }
         Err(Setback::Again(why)) => {
             run.tries = failed.saturating_add(1);
@@ -104,6 +113,7 @@ async fn end(steps: Steps, ran: std::result::Result<(), Setback>) -> Result<Ende
         match wanted {
             Ended::Done => tx.dequeue_run(&run.run_id)?,
             Ended::Waits(wait_ms) => tx.release_run(&run.run_id, Some(wait_ms))?,
+            Ended::Parked => tx.park_run(&run.run_id, parked_until.unwrap_or(now))?,
             Ended::GaveUp | Ended::NotOurs => tx.release_run(&run.run_id, None)?,
         }
         Ok(true)

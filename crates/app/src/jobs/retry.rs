@@ -33,7 +33,7 @@ pub async fn retry(app: &App, caller: &UserCaller, event_id: EventId, run_id: St
         Ok(again)
     })
     .await?;
-    app.bell.ring();
+    try_mail(app).await;
     Ok(run)
 }
 
@@ -68,13 +68,19 @@ pub async fn retry_all(app: &App, caller: &UserCaller, event_id: EventId) -> Res
             Ok((many, listed.next_cursor))
         })
         .await?;
-        app.bell.ring();
+        try_mail(app).await;
         retried += many;
         cursor = next;
         if cursor.is_none() {
             return Ok(retried);
         }
     }
+}
+
+/// Whoever tries by hand may have put the mail server right: a stopped lane is probed now. Without it the pause ends by itself.
+async fn try_mail(app: &App) {
+    let _ = app.store.hurry_mail().await;
+    app.bell.ring();
 }
 
 fn done() -> Error {

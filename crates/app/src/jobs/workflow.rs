@@ -21,6 +21,8 @@ pub enum Setback {
     /// This server lacks what the step needs, such as a setting: it waits for that, however long, and no try is counted. What
     /// is lacking, in words for the organiser.
     NotSetUp(String),
+    /// The mail lane is stopped: the run waits for it, until then at most. No try is counted, and the lane says why.
+    Parked(Timestamp),
     /// There is no point in trying again by itself. Why, in words for the organiser.
     GiveUp(String),
     /// Somebody else took the run since: nothing of this try is stored any more.

@@ -42,6 +42,8 @@ pub struct Overview {
     pub test_scans: u64,
     /// Open incidents of the review queue.
     pub open_incidents: u64,
+    /// Why no mail goes out; `None` while it does.
+    pub mail_lane: Option<MailLaneRecord>,
     /// What is to be done before the doors open.
     pub checklist: [(Step, State); 7],
 }
@@ -50,6 +52,7 @@ pub struct Overview {
 pub async fn show(app: &App, caller: &UserCaller, event_id: EventId) -> Result<Overview> {
     caller.must(Action::ReadEvents)?;
     let now = app.clock.now();
+    let mail_lane = app.store.mail_lane().await?;
     read(&*app.store, &caller.organization_id, move |tx| {
         // 1. What is stored.
         let event = events::require(tx, &event_id)?;
@@ -90,6 +93,7 @@ pub async fn show(app: &App, caller: &UserCaller, event_id: EventId) -> Result<O
             passes_refused: sum(|one| one.mail_refused),
             test_scans,
             open_incidents: open.iter().filter(|(kind, _)| kind.queued()).map(|(_, count)| count).sum(),
+            mail_lane: mail_lane.clone(),
             checklist: checklist(&known),
             event,
             gates,

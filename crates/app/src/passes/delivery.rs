@@ -16,10 +16,11 @@ use serde_json::{Value, json};
 
 use super::letter::{self, Facts};
 use super::picture;
+use super::sending::{self, Turn};
 use super::why::Why;
 use crate::error::{Error, Result};
 use crate::jobs::{Setback, StepResult, Steps, Workflow};
-use crate::ports::{App, Mail, NO_MAIL_SERVER, Objects, RunFilter, Scope, Tx, Unable, read};
+use crate::ports::{App, Mail, Objects, RunFilter, Scope, Tx, Unable, read};
 use crate::records::*;
 
 /// The word its runs are stored under.
@@ -134,6 +135,8 @@ async fn generate_qr_png(set_up: &SetUp, steps: &mut Steps, token: &str) -> Step
 
 /// What a run says that came too late.
 const OVER: &str = "the event is over: nothing was mailed";
+/// What a run says whose event nobody published yet.
+const DRAFT: &str = "the event is a draft: passes are mailed within minutes once it is live";
 /// What a run says that waits for the server's address.
 const NO_PUBLIC_URL: &str = "PUBLIC_URL is not set: a pass leads its guest to that address";
 
@@ -160,14 +163,21 @@ async fn send_email(
     picture_url: String,
 ) -> StepResult<Value> {
     let (app, run, organization_id) = (steps.app().clone(), steps.run().clone(), steps.organization_id().clone());
-    let set_up = set_up.clone();
+    let (set_up, stopped, run_id) = (set_up.clone(), steps.taken.mail_stopped, run.run_id.clone());
     let given = steps.work_last(SEND_EMAIL, |key| async move {
         let found = read(&*app.store, &organization_id, move |tx| look(tx, &run)).await?;
         let now = app.clock.now();
         let said = match nothing_to_mail(&found, now) {
             Some(note) => json!({ "mailed": false, "note": note }),
             None => {
-                mail(&set_up, &app, &found, (&token, png, &picture_url), &key).await?;
+                // Not beyond the event: then there is nothing left to wait for.
+                let until = found.event.ends_at;
+                let turn = sending::turn(&app, &run_id, stopped).await?.ok_or(Setback::Parked(until))?;
+                if found.event.status == EventStatus::Draft {
+                    sending::pass_on(&app, turn).await;
+                    return Err(Setback::NotSetUp(DRAFT.to_owned()));
+                }
+                mail(&set_up, &app, &found, (&token, png, &picture_url), &key, (&run_id, turn)).await?;
                 json!({ "mailed": true })
             }
         };
@@ -241,8 +251,12 @@ async fn mail(
     found: &Found,
     (token, png, picture_url): (&str, Vec<u8>, &str),
     key: &str,
+    (run_id, turn): (&str, Turn),
 ) -> StepResult<()> {
-    let sender = set_up.mail.sender().ok_or_else(|| Setback::NotSetUp(NO_MAIL_SERVER.to_owned()))?;
+    let until = found.event.ends_at;
+    let Some(sender) = set_up.mail.sender() else {
+        return Err(sending::not_set_up(app, run_id, until).await?);
+    };
     let base = set_up.public_url.as_deref().ok_or_else(|| Setback::NotSetUp(NO_PUBLIC_URL.to_owned()))?;
     let letter = letter::write(Facts {
         organization: &found.organization,
@@ -261,7 +275,7 @@ async fn mail(
         key,
         now: app.clock.now(),
     });
-    Ok(set_up.mail.send(letter).await?)
+    sending::send(app, &*set_up.mail, (run_id, turn), letter, until).await
 }
 
 fn guest_of(run: &RunRecord) -> Result<GuestId> {

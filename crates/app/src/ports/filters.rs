@@ -1,6 +1,7 @@
 //! What to look for in the lists of a transaction, and in which order.
 
 use admit_core::ids::*;
+use admit_core::incident::IncidentKind;
 
 use crate::records::*;
 
@@ -135,12 +136,14 @@ pub struct IncidentFilter {
     pub decided: bool,
     /// Of kinds that wait in the queue.
     pub queued: bool,
+    /// Of this kind.
+    pub kind: Option<IncidentKind>,
 }
 
 impl From<Option<IncidentStatus>> for IncidentFilter {
     /// The queue's by where they stand.
     fn from(status: Option<IncidentStatus>) -> Self {
-        Self { status, decided: false, queued: true }
+        Self { status, decided: false, queued: true, kind: None }
     }
 }
 

@@ -13,6 +13,26 @@ pub enum Unable {
     Never(String),
 }
 
+/// Why a letter was not taken. In words for the organiser.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unsent {
+    /// The mail server refuses the account or itself: no other letter would be taken either. Names no guest.
+    Stopped(String),
+    /// Not now: this letter may be taken later.
+    Later(String),
+    /// Not so: this letter will never be taken.
+    Never(String),
+}
+
+impl From<Unable> for Unsent {
+    fn from(unable: Unable) -> Self {
+        match unable {
+            Unable::Later(why) => Self::Later(why),
+            Unable::Never(why) => Self::Never(why),
+        }
+    }
+}
+
 /// A name and an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mailbox {
@@ -63,7 +83,7 @@ pub trait Mail: Send + Sync {
     /// Whom letters of this server are from, where one is set up.
     fn sender(&self) -> Option<Mailbox>;
     /// Hands a letter over. Done means that the mail server took it.
-    fn send(&self, letter: Letter) -> BoxFuture<'_, Result<(), Unable>>;
+    fn send(&self, letter: Letter) -> BoxFuture<'_, Result<(), Unsent>>;
 }
 
 /// A place for pictures: a folder, or a bucket.
@@ -82,10 +102,10 @@ impl Mail for NoMail {
     fn sender(&self) -> Option<Mailbox> {
         None
     }
-    fn send(&self, _: Letter) -> BoxFuture<'_, Result<(), Unable>> {
-        Box::pin(async { Err(Unable::Later(NO_MAIL_SERVER.to_owned())) })
+    fn send(&self, _: Letter) -> BoxFuture<'_, Result<(), Unsent>> {
+        Box::pin(async { Err(Unsent::Stopped(NO_MAIL_SERVER.to_owned())) })
     }
 }
 
-/// What a run says that waits for a mail server.
+/// What the mail lane says that lacks a mail server.
 pub const NO_MAIL_SERVER: &str = "no mail server is set up (SMTP_URL, SMTP_FROM)";

@@ -66,6 +66,8 @@ pub trait TxEvents {
     fn event(&mut self, event_id: &EventId) -> Result<Option<EventRecord>>;
     /// Events, newest first.
     fn events(&mut self, page: &Page) -> Result<Listed<EventRecord>>;
+    /// Figures of these events, in order of id; an event without any has zeros.
+    fn event_figures(&mut self, event_ids: &[EventId]) -> Result<Vec<EventFigures>>;
     /// Overwrites the newest values of an event (its rules hold the history).
     fn update_event(&mut self, event: &EventRecord) -> Result<()>;
     /// The event's head as this transaction sees it, this write's own place included once taken.
@@ -112,6 +114,12 @@ pub trait TxEvents {
 pub trait TxGates {
     /// Makes a gate. `gate_exists`. Its rules hold name, zones and the rest.
     fn insert_gate(&mut self, event_id: &EventId, gate_id: &GateId, created_at: Timestamp) -> Result<()>;
+    /// Removes a gate; its rules stay, because they are facts.
+    fn delete_gate(&mut self, event_id: &EventId, gate_id: &GateId) -> Result<()>;
+    /// How many tickets of an event are limited to gates of which this is one.
+    fn count_tickets_of_gate(&mut self, event_id: &EventId, gate_id: &GateId) -> Result<u64>;
+    /// Whether a scan at this gate counts or was refused.
+    fn gate_has_flow(&mut self, event_id: &EventId, gate_id: &GateId) -> Result<bool>;
     /// Gate ids, in order of id. (Their values come from [`TxEvents::load_rules`].)
     fn gate_ids(&mut self, event_id: &EventId) -> Result<Vec<GateId>>;
     /// Makes an entry type. `entry_type_exists` (name).
@@ -177,6 +185,28 @@ pub trait TxTickets {
     ) -> Result<Listed<(GuestRecord, Option<StateRecord>)>>;
     /// Guests of this filter, counted by list and entry type, in no order.
     fn count_guests(&mut self, event_id: &EventId, filter: &GuestFilter) -> Result<Vec<GuestCount>>;
+}
+
+/// Imports of files, and what is remembered of them.
+pub trait TxImports {
+    /// Notes an import.
+    fn insert_import(&mut self, import: &ImportRecord) -> Result<()>;
+    /// Overwrites when it was undone.
+    fn update_import(&mut self, import: &ImportRecord) -> Result<()>;
+    /// One import of an event.
+    fn import(&mut self, event_id: &EventId, import_id: &str) -> Result<Option<ImportRecord>>;
+    /// The newest imports of an event, newest first, without what undoing them needs.
+    fn imports(&mut self, event_id: &EventId) -> Result<Vec<ImportRecord>>;
+    /// What was said last about a file of this shape, as it was written.
+    fn import_mapping(&mut self, event_id: &EventId, shape: &str) -> Result<Option<String>>;
+    /// Remembers that.
+    fn put_import_mapping(&mut self, event_id: &EventId, shape: &str, mapping: &str, at: Timestamp) -> Result<()>;
+    /// Takes tickets and their guests out of every list and count.
+    fn withdraw_tickets(&mut self, event_id: &EventId, ticket_ids: &[TicketId]) -> Result<()>;
+    /// Takes that back.
+    fn restore_tickets(&mut self, event_id: &EventId, ticket_ids: &[TicketId]) -> Result<()>;
+    /// Which of these tickets are withdrawn.
+    fn withdrawn_tickets(&mut self, event_id: &EventId, ticket_ids: &[TicketId]) -> Result<Vec<TicketId>>;
 }
 
 /// Scans and what follows from them.
@@ -279,6 +309,8 @@ pub trait TxIncidents {
     fn incidents(&mut self, event_id: &EventId, filter: IncidentFilter, page: &Page) -> Result<Listed<IncidentRecord>>;
     /// Every incident of an event: for `rebuild --check`.
     fn all_incidents(&mut self, event_id: &EventId) -> Result<Vec<IncidentRecord>>;
+    /// Of the review queue's kinds, those that a person answered and that are not open again.
+    fn count_decided_incidents(&mut self, event_id: &EventId) -> Result<u64>;
     /// Open ones by kind.
     fn count_open_incidents(&mut self, event_id: &EventId) -> Result<Vec<(admit_core::incident::IncidentKind, u64)>>;
 }
@@ -371,6 +403,8 @@ pub trait TxJobs {
     fn hold_run(&mut self, run_id: &str, fence: u64, lease_ms: i64) -> Result<bool>;
     /// Lets go of a run: due again `after_ms` from now, or never by itself.
     fn release_run(&mut self, run_id: &str, after_ms: Option<i64>) -> Result<()>;
+    /// Lets go of a run that waits for the mail lane: due once the lane is open, as its probe, or at `until`.
+    fn park_run(&mut self, run_id: &str, until: Timestamp) -> Result<()>;
     /// A run that nobody works on is due at once.
     fn hurry_run(&mut self, run_id: &str) -> Result<()>;
     /// Takes a run that is done out of the queue.
@@ -410,7 +444,7 @@ pub trait TxWebhooks {
 
 /// A transaction: all nouns.
 pub trait Tx:
-    TxAccounts + TxEvents + TxGates + TxTickets + TxScans + TxIncidents + TxDevices + TxJobs + TxWebhooks
+    TxAccounts + TxEvents + TxGates + TxTickets + TxImports + TxScans + TxIncidents + TxDevices + TxJobs + TxWebhooks
 {
     /// The organisation it is scoped to.
     fn organization_id(&self) -> &OrganizationId;

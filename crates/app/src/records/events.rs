@@ -39,6 +39,19 @@ pub struct EventRecord {
     pub created_at: Timestamp,
 }
 
+/// What a list of events says of each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventFigures {
+    /// Event.
+    pub event_id: EventId,
+    /// Persons that its tickets admit.
+    pub expected: u64,
+    /// Persons let in, those beyond their tickets' limits included.
+    pub admitted: u64,
+    /// Open incidents of the review queue.
+    pub open_incidents: u64,
+}
+
 /// An entry type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryTypeRecord {

@@ -61,4 +61,21 @@ pub struct TakenRun {
     pub run_id: String,
     /// Under this fence alone may its steps be stored.
     pub fence: u64,
+    /// The mail lane was stopped when it was taken.
+    pub mail_stopped: bool,
+}
+
+/// A stopped mail lane: the mail server refuses the account or itself, so all letters wait. One row, of the whole server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MailLaneRecord {
+    /// Since when.
+    pub since: Timestamp,
+    /// What the mail server said last, in plain words.
+    pub reason: String,
+    /// When one letter is tried, or, while a probe is under way, when the next one is.
+    pub next_at: Timestamp,
+    /// Pauses so far: each is longer than the one before.
+    pub pauses: u32,
+    /// Run whose letter is the probe that is under way.
+    pub probe: Option<String>,
 }

@@ -92,3 +92,28 @@ pub struct TicketRecord {
     /// When made.
     pub created_at: Timestamp,
 }
+
+/// An import that wrote something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportRecord {
+    /// Id.
+    pub import_id: String,
+    /// Event.
+    pub event_id: EventId,
+    /// The write's place in the event's order.
+    pub serial: u64,
+    /// Who imported.
+    pub user_id: UserId,
+    /// What the file was called, where that is known.
+    pub file_name: Option<String>,
+    /// Tickets that it made.
+    pub created: u64,
+    /// Tickets and guests that it changed.
+    pub updated: u64,
+    /// When.
+    pub imported_at: Timestamp,
+    /// When it was undone.
+    pub undone_at: Option<Timestamp>,
+    /// What undoing it needs, as the use case wrote it.
+    pub kept: String,
+}

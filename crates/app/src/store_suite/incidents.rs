@@ -6,7 +6,8 @@ use super::fixture::*;
 use crate::ports::IncidentFilter;
 use crate::records::*;
 
-fn incident(name: &str, subject: &str, kind: IncidentKind, opened_at: i64) -> IncidentRecord {
+/// An open incident.
+pub fn incident(name: &str, subject: &str, kind: IncidentKind, opened_at: i64) -> IncidentRecord {
     IncidentRecord {
         incident_id: id(name),
         event_id: id("e"),
@@ -71,12 +72,15 @@ pub async fn incidents_are_listed_by_status(store: TestStore) {
         (open, false, 2, vec!["i4", "i2"]),
         (Some(IncidentStatus::Resolved), false, 9, vec![]),
     ] {
-        let filter = IncidentFilter { status, queued, decided: false };
+        let filter = IncidentFilter { status, queued, decided: false, kind: None };
         let listed = look(&store, move |tx| tx.incidents(&id("e"), filter, &page(limit))).await;
         let names: Vec<&str> = listed.items.iter().map(|incident| incident.incident_id.as_str()).collect();
         assert_eq!(names, expected, "{status:?} {queued}");
         assert_eq!(listed.next_cursor.is_some(), limit == 2);
     }
+    let of_kind = IncidentFilter { kind: Some(IncidentKind::DuplicateScan), ..IncidentFilter::default() };
+    let listed = look(&store, move |tx| tx.incidents(&id("e"), of_kind, &page(9))).await;
+    assert_eq!(listed.items.iter().map(|one| one.incident_id.as_str()).collect::<Vec<_>>(), ["i2"]);
     let counts = look(&store, |tx| tx.count_open_incidents(&id("e"))).await;
     assert_eq!(counts, [(IncidentKind::DoubleEntry, 2), (IncidentKind::DuplicateScan, 1)]);
 }
@@ -102,11 +106,13 @@ pub async fn decided_incidents_are_told_apart(store: TestStore) {
     ];
     on_event(&store, move |tx| tx.put_incidents(&all)).await.unwrap();
     for (status, expected) in [(None, vec!["i3", "i2"]), (Some(IncidentStatus::Resolved), vec!["i2"])] {
-        let filter = IncidentFilter { status, queued: true, decided: true };
+        let filter = IncidentFilter { status, queued: true, decided: true, kind: None };
         let listed = look(&store, move |tx| tx.incidents(&id("e"), filter, &page(9))).await;
         let names: Vec<&str> = listed.items.iter().map(|incident| incident.incident_id.as_str()).collect();
         assert_eq!(names, expected);
     }
+    assert_eq!(look(&store, |tx| tx.count_decided_incidents(&id("e"))).await, 2);
+    assert_eq!(look(&store, |tx| tx.count_decided_incidents(&id("f"))).await, 0, "of that event alone");
 }
 
 /// Decided ones come by when they were decided, also from one page to the next: what was decided last is looked for first.
@@ -126,7 +132,7 @@ pub async fn decided_incidents_come_by_when_they_were_decided(store: TestStore) 
         incident("i6", "ticket:i6", IncidentKind::DoubleEntry, 60),
     ];
     on_event(&store, move |tx| tx.put_incidents(&all)).await.unwrap();
-    let filter = IncidentFilter { status: None, queued: true, decided: true };
+    let filter = IncidentFilter { status: None, queued: true, decided: true, kind: None };
     let (mut pages, mut cursor) = (Vec::new(), None);
     loop {
         let asked = Page { limit: 2, cursor };

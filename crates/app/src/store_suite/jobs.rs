@@ -74,7 +74,7 @@ pub async fn a_run_comes_with_its_transaction_or_not_at_all(store: TestStore) {
     on_event(&store, |tx| tx.insert_runs(&[run("kept", 1_000)])).await.unwrap();
     assert_eq!(store.next_run_in().await, Ok(Some(0)));
     let taken = store.take_runs("node".into(), A_MINUTE, 10).await.unwrap();
-    assert_eq!(taken, [TakenRun { organization_id: id("o"), run_id: "kept".into(), fence: 1 }]);
+    assert_eq!(taken, [TakenRun { organization_id: id("o"), run_id: "kept".into(), fence: 1, mail_stopped: false }]);
     assert_eq!(look(&store, |tx| tx.run("kept")).await, Some(run("kept", 1_000)));
     assert_eq!(look(&store, |tx| tx.run("lost")).await, None);
 }
@@ -261,4 +261,61 @@ pub async fn runs_of_two_organizations_do_not_meet(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.run_steps("r1")).await, []);
     assert_eq!(read(&*store, &id("p"), |tx| tx.run("r1")).await, Ok(Some(theirs)));
     assert_eq!(look(&store, |tx| tx.run("r1")).await, Some(run("r1", 1_000)));
+}
+
+async fn park(store: &TestStore, run_ids: &'static [&'static str], until: i64) {
+    in_o(store, move |tx| run_ids.iter().try_for_each(|run_id| tx.park_run(run_id, at(until)))).await.unwrap();
+}
+/// Far beyond the clock of any store.
+const NEVER: i64 = 4_000_000_000_000;
+
+/// While the mail lane is stopped the runs that wait for it are left alone, but for one at a time, the longest waiting first.
+pub async fn a_stopped_mail_lane_is_probed_by_one_at_a_time(store: TestStore) {
+    with_runs(&store, &["r1", "r2", "r3"]).await;
+    take(&store, "node", A_MINUTE).await;
+    assert_eq!(store.mail_lane().await, Ok(None));
+    store.stop_mail("r1".into(), "daily quota\r\nused up".into(), 0).await.unwrap();
+    store.stop_mail("r2".into(), "was on its way".into(), 0).await.unwrap();
+    park(&store, &["r1", "r2", "r3"], NEVER).await;
+    let first = store.mail_lane().await.unwrap().unwrap();
+    assert_eq!((first.reason.as_str(), first.pauses, &first.probe), ("daily quota  used up", 1, &None));
+    assert!(first.next_at > first.since);
+    let wait = store.next_run_in().await.unwrap().unwrap();
+    assert!(wait <= 2_000, "{wait}");
+
+    store.hurry_mail().await.unwrap();
+    let probe = store.take_runs("node".into(), A_MINUTE, 10).await.unwrap();
+    assert_eq!(probe, [TakenRun { organization_id: id("o"), run_id: "r1".into(), fence: 2, mail_stopped: true }]);
+    assert_eq!(store.mail_lane().await.unwrap().unwrap().probe.as_deref(), Some("r1"));
+    assert_eq!(take(&store, "other", A_MINUTE).await, [], "one at a time");
+    // What was on its way when the lane stopped says nothing of it.
+    store.stop_mail("r2".into(), "late".into(), 0).await.unwrap();
+    store.stop_mail("r1".into(), "still".into(), 0).await.unwrap();
+    park(&store, &["r1"], NEVER).await;
+    let second = store.mail_lane().await.unwrap().unwrap();
+    assert_eq!((second.since, second.reason.as_str(), second.pauses), (first.since, "still", 2));
+    assert_eq!(second.probe, None);
+
+    store.hurry_mail().await.unwrap();
+    assert_eq!(take(&store, "node", A_MINUTE).await, [("r2".into(), 2)], "the next in turn");
+    store.resume_mail().await.unwrap();
+    assert_eq!(store.mail_lane().await, Ok(None));
+    assert_eq!(take(&store, "node", A_MINUTE).await, [("r1".into(), 3), ("r3".into(), 2)], "all that waited");
+}
+
+/// A run that waits for the mail lane is due at its own time as well, and at once where the lane is open.
+pub async fn a_parked_run_is_not_forgotten(store: TestStore) {
+    with_runs(&store, &["r1", "r2"]).await;
+    take(&store, "node", A_MINUTE).await;
+    // It was let go in the moment in which the lane was opened.
+    park(&store, &["r1"], NEVER).await;
+    assert_eq!(take(&store, "node", A_MINUTE).await, [("r1".into(), 2)]);
+    store.stop_mail("r1".into(), "no".into(), 0).await.unwrap();
+    park(&store, &["r2"], 1_000).await;
+    assert_eq!(take(&store, "node", A_MINUTE).await, [("r2".into(), 2)]);
+    // Whoever tries by hand finds out at once.
+    park(&store, &["r1", "r2"], NEVER).await;
+    in_o(&store, |tx| tx.hurry_run("r2")).await.unwrap();
+    let taken = take(&store, "node", A_MINUTE).await;
+    assert!(taken.contains(&("r2".into(), 3)), "{taken:?}");
 }

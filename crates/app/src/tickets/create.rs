@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::access::{Action, can};
-use admit_core::barcode::{BarcodeHash, check_barcode};
+use admit_core::barcode::{BarcodeHash, canonical, check_barcode};
 use admit_core::ids::{EntryTypeId, EventId, GateId, GuestListId};
 use admit_core::limits::TICKETS_PER_REQUEST;
 use admit_core::ticket::{TicketRules, TicketStatus};
@@ -278,10 +278,7 @@ pub(crate) fn build(
     let entry_limit = checks.party(&path(at, "entry_limit"), new.entry_limit.or(party).unwrap_or(1));
     checks.window(&path(at, "expires_at"), new.valid_from, new.expires_at);
     let barcode = match &new.barcode {
-        Some(text) => {
-            checked_barcode(checks, &path(at, "barcode"), text);
-            text.clone()
-        }
+        Some(text) => checked_barcode(checks, &path(at, "barcode"), text),
         None => draw.uuid(),
     };
     let ticket_id = ids::ticket_id(draw, now)?;
@@ -324,13 +321,13 @@ pub(crate) fn build(
     Ok(Fresh { ticket, guest })
 }
 
-/// A code that a reader can give back: no outer white space, which readers trim.
-pub(crate) fn checked_barcode(checks: &mut Checks, path: &str, text: &str) {
-    if let Err(error) = check_barcode(text) {
+/// A code as it is stored and read: in its one form, without what readers and spreadsheets put around it.
+pub(crate) fn checked_barcode(checks: &mut Checks, path: &str, text: &str) -> String {
+    let code = canonical(text).into_owned();
+    if let Err(error) = check_barcode(&code) {
         checks.fail(path, error.to_string());
-    } else if text.trim() != text {
-        checks.fail(path, "must not begin or end with white space: readers cut it off");
     }
+    code
 }
 
 /// A guest's row without ticket, entry type and party.

@@ -4,15 +4,15 @@ use admit_core::access::Action;
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{EventId, GateId};
 use admit_core::limits::PAGE_MAX;
+use admit_core::normalize::for_identity;
+use admit_table::Writer;
 
 use super::list::Listing;
 use crate::caller::UserCaller;
-use crate::checks::folded;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::events;
 use crate::ports::{App, TicketFilter, read};
 use crate::records::*;
-use crate::sheet::Writer;
 
 /// The columns an import reads, then what is known besides.
 const HEADER: [&str; 18] = [
@@ -43,20 +43,24 @@ pub async fn export(app: &App, caller: &UserCaller, event_id: EventId) -> Result
         events::require(tx, &event_id)?;
         let lists = tx.guest_lists(&event_id)?;
         let types = tx.entry_types(&event_id)?;
-        let mut out = Writer::new(&HEADER)?;
+        let mut out = Writer::new(&HEADER).map_err(bug)?;
         let mut page = Page { limit: PAGE_MAX, cursor: None };
         loop {
             let listed = tx.tickets(&event_id, &TicketFilter::default(), &page)?;
             for listing in &listed.items {
-                out.row(&row(listing, &lists, &types))?;
+                out.row(&row(listing, &lists, &types)).map_err(bug)?;
             }
             page.cursor = listed.next_cursor;
             if page.cursor.is_none() {
-                return out.finish();
+                return out.finish().map_err(bug);
             }
         }
     })
     .await
+}
+
+fn bug(error: admit_table::Refused) -> Error {
+    Error::Bug(error.0)
 }
 
 fn row((ticket, guest, state): &Listing, lists: &[GuestListRecord], types: &[EntryTypeRecord]) -> [String; 18] {
@@ -92,7 +96,8 @@ fn row((ticket, guest, state): &Listing, lists: &[GuestListRecord], types: &[Ent
 
 /// An entry type as an import finds it: by its name, or by its id where another one is called nearly the same.
 fn type_word(one: &EntryTypeRecord, types: &[EntryTypeRecord]) -> String {
-    let twin =
-        types.iter().any(|other| other.entry_type_id != one.entry_type_id && folded(&other.name) == folded(&one.name));
+    let twin = types
+        .iter()
+        .any(|other| other.entry_type_id != one.entry_type_id && for_identity(&other.name) == for_identity(&one.name));
     if twin { one.entry_type_id.to_string() } else { one.name.clone() }
 }

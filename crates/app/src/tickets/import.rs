@@ -1,31 +1,62 @@
-//! Importing guests and tickets from a CSV file (spec §5): the whole file in one transaction, the same file twice
-//! changes nothing.
+//! Importing guests and tickets from a file (spec §5): the whole file in one transaction, the same file twice changes
+//! nothing, and all of it can be undone until its first guest is scanned.
+//!
+//! Reading order: `column` and `vocabulary` name what columns mean, `status`, `cells`, `times` read one cell, `frame` finds
+//! the table in the file, `exports` knows other systems' files, `mapping` is what a person says, `columns` puts these together,
+//! `identity` and `rows` read a row, `stored`, `compare` and `plan` hold it against the event, and this file carries it out.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use admit_core::access::{Action, can};
+use admit_core::barcode::hex;
 use admit_core::ids::{EventId, GuestListId, TicketId};
 use admit_core::incident::Subject;
-use admit_core::limits::IMPORT_ROWS;
+use admit_core::limits::{IMPORT_CELLS, IMPORT_COLUMNS, IMPORT_ROWS, IMPORT_TEXT_BYTES};
 use admit_core::rule::{Change, Effective};
+use admit_core::sign::token_hash;
 use admit_core::time::Timestamp;
+use admit_table::{Limits, Refused};
 use serde_json::json;
 
-mod column;
+pub mod column;
+mod vocabulary;
+mod status;
+mod cells;
+mod times;
+mod frame;
 mod exports;
+mod mapping;
 mod columns;
 mod destination;
 mod lists;
+mod types;
+mod questions;
+mod identity;
 mod rows;
+mod shown;
 mod stored;
 mod plan;
+mod compare;
+mod progress;
+mod report;
+mod undo;
 
-pub use rows::RowError;
+pub use mapping::Mapping;
+pub use plan::RowError;
+pub use progress::{Progress, Stage};
+pub use report::{ColumnReport, FileReport, ImportReport, LeftOutReport, QuestionReport, RowReport};
+pub use undo::{Undone, list, undo};
 
 use self::columns::Columns;
 use self::destination::Destination;
+use self::frame::Sheet;
+use self::lists::Lists;
+use self::mapping::NewTypes;
 use self::plan::{Plan, plan};
+use self::rows::Reading;
+use self::types::Types;
+use super::create::Known;
 use super::put::{put_new, waiting};
 use crate::audits::line;
 use crate::caller::UserCaller;
@@ -37,35 +68,6 @@ use crate::passes;
 use crate::ports::{App, Scope, Tx, read, write};
 use crate::records::*;
 use crate::rules::{Brought, announce};
-use crate::sheet;
-
-/// What an import did, or would do.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ImportReport {
-    /// Rows that made a ticket.
-    pub created: usize,
-    /// Rows that changed a ticket or its guest.
-    pub updated: usize,
-    /// Rows that are stored already as they say.
-    pub unchanged: usize,
-    /// Rows whose ticket a person voided or refunded here and whose export calls it good: it stays as the person said.
-    pub kept: usize,
-    /// Products of somebody else's export that are no entry types of the event, by name, and how many rows have each. Their
-    /// rows are of the event's first type, unless they were to be left out.
-    pub unknown_types: Vec<(String, usize)>,
-    /// Rows of such products that were left out.
-    pub left_out: usize,
-    /// Lines left out because a field is wrong; the first thousand fields are in `errors`.
-    pub wrong_lines: usize,
-    /// Wrong fields by line.
-    pub errors: Vec<RowError>,
-    /// Columns that mean nothing here, as the file names them.
-    pub ignored_columns: Vec<String>,
-    /// Nothing was written.
-    pub dry_run: bool,
-    /// Whose export the file is, where it is one we know: `pretix`, `Eventbrite`.
-    pub export: Option<&'static str>,
-}
 
 /// How a file is to be imported.
 #[derive(Debug, Clone, Default)]
@@ -75,13 +77,48 @@ pub struct HowToImport {
     /// The list of rows that name none. A promoter must name one of their own, and their file changes nobody else's
     /// guests: it sets neither codes, zones, gates, times nor status.
     pub guest_list_id: Option<GuestListId>,
-    /// Of somebody else's export only rows whose product is an entry type of the event: it may list T-shirts.
-    pub known_types_only: bool,
+    /// What a person says about the file. Without it, what was said last about a file of this header at this event.
+    pub mapping: Option<Mapping>,
+    /// Mail passes to those who are new or whose pass changes. Without it nobody gets a mail.
+    pub mail_passes: bool,
+    /// What the file is called, for the list of imports.
+    pub file_name: Option<String>,
+    /// How far it is, for whoever waits.
+    pub progress: Progress,
 }
 
-/// Imports a file, or with `dry_run` says what importing it would do. Lines with a wrong field are told and left out, the
-/// others go in together: mend the file and import it again, what is in already stays as it is. Reading a large file
-/// takes a second of a core. Fails for a file that cannot be read at all: see [`sheet::read`] and [`Columns::of`].
+/// A file that was read: its table, and what its columns are.
+struct File {
+    sheet: Sheet,
+    /// Names the shape of the header: a mapping is remembered under it.
+    shape: String,
+}
+
+impl File {
+    fn read(bytes: &[u8], mapping: Option<&Mapping>) -> Result<Self> {
+        // A header and titles stand above the rows.
+        let limits =
+            Limits { rows: IMPORT_ROWS + 100, columns: IMPORT_COLUMNS, cells: IMPORT_CELLS, bytes: IMPORT_TEXT_BYTES };
+        let hints = mapping.map(Mapping::hints).unwrap_or_default();
+        let rows = admit_table::read(bytes, &limits, &hints).map_err(refused)?;
+        let sheet = Sheet::of(rows);
+        if sheet.lines.len() > IMPORT_ROWS {
+            return Err(refused(Refused(format!("has more than {IMPORT_ROWS} rows: split the file"))));
+        }
+        let header: Vec<String> = sheet.header.iter().map(|one| vocabulary::folded(one)).collect();
+        let shape = hex(&token_hash(&header.join("\u{1f}"))[..16]);
+        Ok(Self { sheet, shape })
+    }
+}
+
+fn refused(error: Refused) -> Error {
+    Error::invalid("body", error.0)
+}
+
+/// Imports a file, or with `dry_run` says what importing it would do. Lines with a wrong field are told and left out, and so
+/// are those that wait for an answer; the others go in together: mend the file and import it again, what is in already stays
+/// as it is. Reading a large file takes seconds of a core. Fails for a file that cannot be read at all: see
+/// [`admit_table::read`] and [`Columns::of`].
 pub async fn import(
     app: &App,
     caller: &UserCaller,
@@ -90,89 +127,189 @@ pub async fn import(
     how: HowToImport,
 ) -> Result<ImportReport> {
     let fills_all = can(caller.role, Action::ManageGuests);
-    let HowToImport { dry_run, guest_list_id, known_types_only } = how;
+    let HowToImport { dry_run, guest_list_id, mapping, mail_passes, file_name, progress } = how;
     if !fills_all {
         caller.must(Action::ManageOwnGuests)?;
     }
     let now = app.clock.now();
     let draw = app.draw();
-    // 1. Read the file.
-    let sheet = sheet::read(file, IMPORT_ROWS)?;
-    let mut columns = Columns::of(&sheet)?;
+    // 1. Read the file, and what was said about such a file before.
+    progress.begin(Stage::Reading, 0);
+    let file = File::read(file, mapping.as_ref())?;
+    let said = mapping.is_some();
+    let (zone, mapping) = said_about(app, caller, &event_id, &file.shape, mapping).await?;
+    let mut columns = Columns::of(&file.sheet, &mapping)?;
     if !fills_all {
-        columns.keep_promoters(&sheet);
+        columns.keep_promoters();
     }
-    let ignored_columns = columns.ignored.clone();
-    let export = columns.export.map(|export| export.name);
-    let file = Arc::new((sheet, columns));
+    let begin = Arc::new(Begun { file, columns, mapping, zone, fills_all, guest_list_id, mail_passes, progress });
     // 2. Plan; a dry run ends here.
-    let by = caller.clone();
-    let into = move |tx: &mut dyn Tx, event_id: &EventId| -> Result<Destination> {
-        events::require(tx, event_id)?;
-        guest_lists::must_fill(tx, &by, event_id, guest_list_id.as_ref(), "guest_list_id")?;
-        let lists = tx.guest_lists(event_id)?;
-        let list = lists.into_iter().find(|list| Some(&list.guest_list_id) == guest_list_id.as_ref());
-        Ok(Destination { list, alone: !fills_all, known_types_only })
-    };
-    let (mut report, brought) = if dry_run {
-        let mut draw = draw.clone();
+    if dry_run {
+        let (by, draw) = (caller.clone(), draw.clone());
+        let begun = begin.clone();
         let report = read(&*app.store, &caller.organization_id, move |tx| {
-            let into = into(tx, &event_id)?;
-            Ok(report(&plan(tx, &event_id, &file.0, &file.1, &into, now, &mut draw)?))
+            let (plan, types) = begun.plan(tx, &by, &event_id, now, &mut draw.clone())?;
+            Ok(report::of(&begun, &plan, &types))
         });
-        (report.await?, None)
-    } else {
-        let by = caller.clone();
-        let done = write(&*app.store, Scope::event(&caller.organization_id, &event_id), {
-            let event_id = event_id.clone();
-            move |tx| {
-                let mut draw = draw.clone();
-                let event = events::require(tx, &event_id)?;
-                let into = into(tx, &event_id)?;
-                let plan = plan(tx, &event_id, &file.0, &file.1, &into, now, &mut draw)?;
-                let report = report(&plan);
-                // 3. Carry it out, unless the file says what is stored already.
-                let brought =
-                    if plan.writes() { Some(carry_out(tx, &by, &event, plan, now, &mut draw)?) } else { None };
-                Ok((report, brought))
+        return Ok(ImportReport { dry_run, ..report.await? });
+    }
+    let by = caller.clone();
+    let import_id = draw.clone().row_id(now);
+    let scope = Scope::event(&caller.organization_id, &event_id);
+    let (report, brought) = write(&*app.store, scope, {
+        let (event_id, begun) = (event_id.clone(), begin.clone());
+        move |tx| {
+            let mut draw = draw.clone();
+            let event = events::require(tx, &event_id)?;
+            let (plan, types) = begun.plan(tx, &by, &event_id, now, &mut draw)?;
+            let mut report = report::of(&begun, &plan, &types);
+            if said {
+                let words = serde_json::to_string(&begun.mapping.remembered(&begun.file.sheet.header))
+                    .map_err(|error| Error::Bug(error.to_string()))?;
+                tx.put_import_mapping(&event_id, &begun.file.shape, &words, now)?;
             }
-        })
-        .await?;
-        (done.0, done.1.map(|brought| (event_id, brought)))
-    };
-    if let Some((event_id, brought)) = brought {
+            // 3. Carry it out, unless the file says what is stored already.
+            if !plan.writes() {
+                return Ok((report, None));
+            }
+            begun.progress.begin(Stage::Storing, plan.create.len() + plan.updated);
+            let record = undo::record(&import_id, &event, &by, file_name.as_deref(), &plan, tx.stamp(&event_id)?, now);
+            report.import_id = Some(import_id.clone());
+            let brought = carry_out(tx, &by, &event, plan, begun.mail_passes, now, &mut draw)?;
+            tx.insert_import(&record)?;
+            Ok((report, Some(brought)))
+        }
+    })
+    .await?;
+    if let Some(brought) = brought {
         app.bell.ring();
         announce(app, &caller.organization_id, &event_id, &brought);
     }
-    report.ignored_columns = ignored_columns;
-    report.dry_run = dry_run;
-    report.export = export;
     Ok(report)
+}
+
+/// The event's zone, and what is said about the file: by the caller, else what was remembered.
+async fn said_about(
+    app: &App,
+    caller: &UserCaller,
+    event_id: &EventId,
+    shape: &str,
+    mapping: Option<Mapping>,
+) -> Result<(jiff::tz::TimeZone, Mapping)> {
+    let (event_id, shape, is_said) = (event_id.clone(), shape.to_owned(), mapping.is_some());
+    let (zone, remembered) = read(&*app.store, &caller.organization_id, move |tx| {
+        let event = events::require(tx, &event_id)?;
+        let remembered = if is_said { None } else { tx.import_mapping(&event_id, &shape)? };
+        Ok((event.time_zone, remembered))
+    })
+    .await?;
+    let zone = jiff::tz::TimeZoneDatabase::bundled().get(&zone).unwrap_or(jiff::tz::TimeZone::UTC);
+    // What an older version wrote and this one cannot read is forgotten.
+    let remembered = remembered.and_then(|text| Mapping::parse(&text).ok());
+    Ok((zone, mapping.or(remembered).unwrap_or_default()))
+}
+
+/// An import whose file was read.
+struct Begun {
+    file: File,
+    columns: Columns,
+    mapping: Mapping,
+    zone: jiff::tz::TimeZone,
+    fills_all: bool,
+    guest_list_id: Option<GuestListId>,
+    mail_passes: bool,
+    progress: Progress,
+}
+
+impl Begun {
+    fn plan(
+        &self,
+        tx: &mut dyn Tx,
+        by: &UserCaller,
+        event_id: &EventId,
+        now: Timestamp,
+        draw: &mut Draw,
+    ) -> Result<(Plan, Types)> {
+        events::require(tx, event_id)?;
+        guest_lists::must_fill(tx, by, event_id, self.guest_list_id.as_ref(), "guest_list_id")?;
+        let list =
+            tx.guest_lists(event_id)?.into_iter().find(|list| Some(&list.guest_list_id) == self.guest_list_id.as_ref());
+        let into = Destination { list, alone: !self.fills_all, is_file: true };
+        let (sheet, columns) = (&self.file.sheet, &self.columns);
+        let known = Known::load(tx, event_id)?;
+        let lists = Lists::load(tx, event_id, sheet, columns, now, draw)?;
+        let policy = self.mapping.new_entry_types.unwrap_or(NewTypes::Create);
+        let types = Types::of_file(&known.entry_types, event_id, (sheet, columns), policy, now, draw)?;
+        let reading = Reading {
+            sheet,
+            columns,
+            mapping: &self.mapping,
+            into: &into,
+            lists: &lists,
+            types: &types,
+            known: &known,
+            zone: &self.zone,
+            dates: self.dates(),
+        };
+        self.progress.begin(Stage::Comparing, sheet.lines.len());
+        let mut step = |done: usize| self.progress.step(done);
+        let plan = plan(tx, event_id, &reading, now, draw, &mut step)?;
+        Ok((plan, types))
+    }
+
+    /// The order of the file's dates: as a person said, else by their own evidence.
+    fn dates(&self) -> std::result::Result<Option<times::DateOrder>, String> {
+        if let Some(order) = self.mapping.date_order() {
+            return Ok(Some(order));
+        }
+        let columns = [column::Column::ValidFrom, column::Column::ExpiresAt];
+        let cells: Vec<String> = columns
+            .into_iter()
+            .filter(|column| self.columns.has(*column))
+            .flat_map(|column| self.file.sheet.lines.iter().map(move |line| (line, column)))
+            .map(|(line, column)| self.columns.get(line, column).into_owned())
+            .collect();
+        times::order_of(cells.iter().map(String::as_str))
+    }
 }
 
 /// Reads every row of a file, held against an event that has nothing, and stores nothing: how many rows are good.
 #[cfg(feature = "fuzzing")]
-pub fn try_reading(sheet: &sheet::Sheet, promoters: bool) -> Result<usize> {
-    let mut columns = Columns::of(sheet)?;
+pub fn try_reading(bytes: &[u8], mapping: &str, promoters: bool) -> Result<usize> {
+    let mapping = Mapping::parse(mapping).unwrap_or_default();
+    let file = File::read(bytes, Some(&mapping))?;
+    let mut columns = Columns::of(&file.sheet, &mapping)?;
     if promoters {
-        columns.keep_promoters(sheet);
+        columns.keep_promoters();
     }
-    let into = Destination { list: None, alone: promoters, known_types_only: false };
-    Ok(plan::rows(sheet, &columns, &into))
-}
-
-fn report(plan: &Plan) -> ImportReport {
-    ImportReport {
-        created: plan.create.len(),
-        updated: plan.updated,
-        unchanged: plan.unchanged,
-        kept: plan.kept,
-        unknown_types: plan.unknown_types.iter().map(|(name, rows)| (name.clone(), *rows)).collect(),
-        left_out: plan.left_out,
-        wrong_lines: plan.wrong_lines,
-        errors: plan.errors.clone(),
-        ..ImportReport::default()
-    }
+    let progress = Progress::default();
+    let zone = jiff::tz::TimeZone::UTC;
+    let begun = Begun {
+        file,
+        columns,
+        mapping,
+        zone,
+        fills_all: !promoters,
+        guest_list_id: None,
+        mail_passes: false,
+        progress,
+    };
+    let known = Known { gate_ids: Vec::new(), entry_types: Vec::new() };
+    let into = Destination { list: None, alone: promoters, is_file: true };
+    let (lists, types) = (Lists::default(), Types::default());
+    let (sheet, columns, mapping, zone) = (&begun.file.sheet, &begun.columns, &begun.mapping, &begun.zone);
+    let dates = begun.dates();
+    Ok(plan::rows(&Reading {
+        sheet,
+        columns,
+        mapping,
+        into: &into,
+        lists: &lists,
+        types: &types,
+        known: &known,
+        zone,
+        dates,
+    }))
 }
 
 fn carry_out(
@@ -180,16 +317,19 @@ fn carry_out(
     by: &UserCaller,
     event: &EventRecord,
     plan: Plan,
+    mail_passes: bool,
     now: Timestamp,
     draw: &mut Draw,
 ) -> Result<Brought> {
     let event_id = &event.event_id;
     let said = json!({
-        "created": plan.create.len(),
+        "created": plan.created(),
         "updated": plan.updated,
         "unchanged": plan.unchanged,
         "wrong_lines": plan.wrong_lines,
+        "mail_passes": mail_passes,
     });
+    let plan = Plan { passes: if mail_passes { plan.passes } else { Vec::new() }, ..plan };
     let brought = put_plan(tx, event, plan, now, draw)?;
     tx.append_audit(line::of(by, Some(event_id), "tickets_imported", ("Event", event_id.as_str()), said))?;
     Ok(brought)
@@ -212,16 +352,35 @@ pub(crate) fn put_row(
     now: Timestamp,
     draw: &mut Draw,
 ) -> Result<PutRow> {
-    let header = cells.iter().map(|(column, _)| (*column).to_owned()).collect();
-    let line = sheet::Line { number: 1, cells: cells.iter().map(|(_, text)| text.clone()).collect() };
-    let sheet = sheet::Sheet { header, lines: vec![line] };
-    let into = Destination::default();
-    let plan = plan(tx, &event.event_id, &sheet, &Columns::of(&sheet)?, &into, now, draw)?;
+    let event_id = &event.event_id;
+    let header: Vec<&'static str> = cells.iter().map(|(column, _)| *column).collect();
+    let columns = Columns::of_own(&header);
+    let sheet = Sheet::of_one(
+        header.iter().map(|name| (*name).to_owned()).collect(),
+        cells.iter().map(|(_, text)| text.clone()).collect(),
+    );
+    let (into, mapping) = (Destination::default(), Mapping::default());
+    let known = Known::load(tx, event_id)?;
+    let lists = Lists::load(tx, event_id, &sheet, &columns, now, draw)?;
+    let types = Types::of_event(&known.entry_types);
+    let zone = jiff::tz::TimeZoneDatabase::bundled().get(&event.time_zone).unwrap_or(jiff::tz::TimeZone::UTC);
+    let reading = Reading {
+        sheet: &sheet,
+        columns: &columns,
+        mapping: &mapping,
+        into: &into,
+        lists: &lists,
+        types: &types,
+        known: &known,
+        zone: &zone,
+        dates: Ok(None),
+    };
+    let plan = plan(tx, event_id, &reading, now, draw, &mut |_| {})?;
     if !plan.errors.is_empty() {
         let wrong = |error: &RowError| FieldError { path: error.field.clone(), message: error.message.clone() };
         return Err(Error::Invalid { code: "invalid_request", errors: plan.errors.iter().map(wrong).collect() });
     }
-    let created = !plan.create.is_empty();
+    let created = plan.created() > 0;
     let brought = if plan.writes() { Some(put_plan(tx, event, plan, now, draw)?) } else { None };
     Ok(PutRow { created, brought })
 }
@@ -232,6 +391,9 @@ fn put_plan(tx: &mut dyn Tx, event: &EventRecord, plan: Plan, now: Timestamp, dr
     let stamp = tx.stamp(event_id)?;
     for list in &plan.new_lists {
         tx.insert_guest_list(list)?;
+    }
+    for entry_type in &plan.new_types {
+        tx.insert_entry_type(entry_type)?;
     }
     // Changed guests and tickets: newest values, and rules from this write on.
     if !plan.new_guests.is_empty() {
@@ -245,6 +407,9 @@ fn put_plan(tx: &mut dyn Tx, event: &EventRecord, plan: Plan, now: Timestamp, dr
         true => TicketRecord { rules_serial: stamp.serial, ..ticket },
         false => ticket,
     };
+    if !plan.revived.is_empty() {
+        tx.restore_tickets(event_id, &plan.revived)?;
+    }
     let tickets: Vec<TicketRecord> = plan.tickets.into_iter().map(stamped).collect();
     if !tickets.is_empty() {
         tx.update_tickets(&tickets)?;

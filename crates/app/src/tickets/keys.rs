@@ -4,10 +4,12 @@
 //! same as the organiser's own, whoever guesses them would get the organiser's guests onto their list.
 
 use admit_core::access::{Action, can};
+use admit_core::barcode::BarcodeHash;
 use admit_core::ids::GuestListId;
+use admit_core::limits::NAME_CHARS;
+use admit_core::normalize::for_identity;
 
 use crate::caller::UserCaller;
-use crate::checks::folded;
 use crate::records::{GuestListRecord, GuestRecord};
 
 /// Whose keys are meant.
@@ -34,6 +36,9 @@ const ID: &str = "id:";
 const GUEST: &str = "guest:";
 /// Between the parts of a guest's key. It cannot stand in a name: control characters are refused.
 const BETWEEN: char = '\u{1f}';
+/// Longest name that a key holds, in bytes; of a longer one it holds the hash. Some characters stand for a whole word, and
+/// PostgreSQL refuses keys of more than 2,704 bytes.
+const NAME_BYTES: usize = 4 * NAME_CHARS;
 
 /// The key of rows with an id of the sender's own.
 pub(crate) fn of_external_id(external_id: &str) -> String {
@@ -44,7 +49,16 @@ pub(crate) fn of_external_id(external_id: &str) -> String {
 /// named by its id: it may be given another name, and its guests are found all the same.
 pub(crate) fn of_name(list: Option<&GuestListId>, name: &str, email: &str) -> String {
     let list = list.map(GuestListId::as_str).unwrap_or_default();
-    format!("{GUEST}{list}{BETWEEN}{}{BETWEEN}{email}", folded(name))
+    let mut name = for_identity(name);
+    if name.len() > NAME_BYTES {
+        name = BarcodeHash::of(&name).to_string();
+    }
+    format!("{GUEST}{list}{BETWEEN}{name}{BETWEEN}{email}")
+}
+
+/// A guest's key with one more thing that the row says of them: two orders of one person are two tickets.
+pub(crate) fn with_part(key: String, word: &str, part: &str) -> String {
+    format!("{key}{BETWEEN}{word}:{part}")
 }
 
 /// A list's own key after its guest went onto another list: that one's own from then on, so that its promoter's next file

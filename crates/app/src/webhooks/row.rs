@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use admit_core::UnknownWord;
 use admit_core::sign::token_hash;
 use admit_core::time::Timestamp;
-use admit_core::wire::webhooks::{GuestMessage, RowChange, WebhookColumns};
-use serde_json::{Map, Value};
+use admit_core::wire::webhooks::{Cell, Cells, GuestMessage, RowChange, WebhookColumns};
 
 use crate::checks::{Checks, path};
 use crate::error::Result;
@@ -146,11 +145,7 @@ fn said_of(external_id: &str, field: &str, text: &str) -> String {
 
 /// Fields whose column has another value than before. A column that `before` lacks did not change: a sender may leave out
 /// what stayed.
-fn changed_fields(
-    record: &Map<String, Value>,
-    before: &Map<String, Value>,
-    columns: &WebhookColumns,
-) -> BTreeSet<&'static str> {
+fn changed_fields(record: &Cells, before: &Cells, columns: &WebhookColumns) -> BTreeSet<&'static str> {
     let named = fields(columns).into_iter().filter_map(|(field, column)| Some((field, column?)));
     named
         .filter(|(_, column)| before.get(*column).is_some_and(|was| Some(was) != record.get(*column)))
@@ -176,21 +171,30 @@ fn fields(columns: &WebhookColumns) -> [(&'static str, Option<&str>); 6] {
 }
 
 /// The text of a column; empty where it is NULL, `None` where the row lacks it.
-fn text(checks: &mut Checks, record: &str, row: &Map<String, Value>, column: &str) -> Option<String> {
+fn text(checks: &mut Checks, record: &str, row: &Cells, column: &str) -> Option<String> {
     match row.get(column)? {
-        Value::Null => Some(String::new()),
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
+        Cell::Null => Some(String::new()),
+        Cell::Text(text) | Cell::Number(text) => Some(text.clone()),
+        Cell::Other(_) => {
             checks.fail(path(record, column), "must be a text or a number");
             None
         }
     }
 }
 
-/// A time as PostgreSQL writes it, in microseconds since 1970; without an offset it is taken for UTC.
+/// A time as RFC 3339 or a database writes it, in microseconds since 1970: with a space for the `T`, and with an offset such as
+/// `Z`, `+02:00`, `+0200`, `+02` or ` UTC`. Without an offset it is taken for UTC.
 fn microseconds(text: &str) -> Option<i64> {
-    let at = Timestamp::parse(text).or_else(|_| Timestamp::parse(&format!("{text}Z"))).ok()?;
+    // `2026-06-07T19:30` is the shortest; an offset begins behind it.
+    let end = text.get(16..)?.find(['+', '-', 'Z', 'z', ' ']).map_or(text.len(), |at| at + 16);
+    let (clock, offset) = (&text[..end], text[end..].trim());
+    let offset = match (offset, offset.len()) {
+        ("" | "Z" | "z" | "UTC", _) => "Z".to_owned(),
+        (hours, 3) => format!("{hours}:00"),
+        (both, 5) => format!("{}:{}", both.get(..3)?, both.get(3..)?),
+        (offset, _) => offset.to_owned(),
+    };
+    let at = Timestamp::parse(&format!("{clock}{offset}")).ok()?;
     let fraction = text.split_once('.').map_or("", |(_, fraction)| fraction);
     let mut finer = fraction.bytes().take_while(u8::is_ascii_digit).skip(3);
     let mut digit = |worth: i64| finer.next().map_or(0, |byte| i64::from(byte - b'0') * worth);
@@ -202,7 +206,7 @@ mod tests {
     use super::*;
     use crate::error::Error;
     use admit_core::wire::problem;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn message(value: Value) -> GuestMessage {
         problem::read(value.to_string().as_bytes()).unwrap()
@@ -230,6 +234,22 @@ mod tests {
         let row = Row::read(&message(json!({ "type": "INSERT", "record": record, "sequence": 4 })), &columns).unwrap();
         let cells = [("name", "Ana"), ("email", ""), ("party_size", "3")].map(|(field, text)| (field, text.to_owned()));
         assert_eq!((row.external_id.as_str(), row.cells, row.sequence), ("17", cells.to_vec(), Some(4)));
+    }
+
+    #[test]
+    fn an_id_is_text_whatever_its_digits() {
+        let id = |json: &str| {
+            let body = format!(r#"{{"record":{{"id":{json},"phone":{json}}}}}"#);
+            let row = Row::read(&problem::read(body.as_bytes()).unwrap(), &WebhookColumns::default()).unwrap();
+            assert_eq!(row.cell("phone"), Some(row.external_id.as_str()));
+            row.external_id
+        };
+        for digits in
+            ["12345678901234567890", "9007199254740993", "1e21", "-7", "1.10", "99999999999999999999999999999999"]
+        {
+            assert_eq!(id(digits), digits);
+        }
+        assert_eq!(id(r#""0030611""#), "0030611", "zeros in front are part of it");
     }
 
     #[test]
@@ -311,9 +331,26 @@ mod tests {
             ("2026-06-07T21:30:00.123456+02:00", second + 123_456),
             ("2026-06-07T19:30:00.12345", second + 123_450),
             ("2026-06-07 19:30:00.5", second + 500_000),
+            ("2026-06-07 19:30:00+00", second),
+            ("2026-06-07 21:30:00.123456+02", second + 123_456),
+            ("2026-06-07 16:00:00-03:30", second),
+            ("2026-06-07T19:30:00+0000", second),
+            ("2026-06-07T16:00:00-0330", second),
+            ("2026-06-07 19:30:00 +0000", second),
+            ("2026-06-07 19:30:00 UTC", second),
+            ("2026-06-07t19:30:00z", second),
         ] {
             assert_eq!(microseconds(text), Some(us), "{text}");
         }
-        assert_eq!(microseconds("yesterday"), None);
+        for text in [
+            "yesterday",
+            "",
+            "2026-06-07",
+            "2026-06-07 19:30:00+2",
+            "2026-06-07 19:30:00 CEST",
+            "2026-06-07 19:30:00+é9",
+        ] {
+            assert_eq!(microseconds(text), None, "{text}");
+        }
     }
 }

@@ -173,7 +173,7 @@ fn a_list_goes_on_where_its_cursor_says_and_refuses_another() {
         now(events::create(&world.app, &world.owner, new_event(&format!("E{n}")))).unwrap();
     }
     let page = |cursor| now(events::list(&world.app, &world.owner, admit_app::records::Page { limit: 2, cursor }));
-    let names = |items: &[EventRecord]| items.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
+    let names = |items: &[events::ListedEvent]| items.iter().map(|one| one.event.name.clone()).collect::<Vec<_>>();
     let first = page(None).unwrap();
     assert_eq!(names(&first.items), ["E4", "E3"]);
     let second = page(first.next_cursor).unwrap();

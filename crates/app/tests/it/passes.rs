@@ -1,5 +1,6 @@
 //! Passes: what sends one, what sends none, and what a crash leaves behind.
 
+mod lane;
 mod resend;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -10,7 +11,7 @@ use admit_app::events::{self, EventPatch};
 use admit_app::guests::{self, GuestPatch, Wanted};
 use admit_app::jobs::{self, Ended, Workflows, carry_out};
 use admit_app::passes::{self, Delivery, SetUp};
-use admit_app::ports::{Letter, Mail, Mailbox, Objects, RunFilter, Unable, read};
+use admit_app::ports::{Letter, Mail, Mailbox, Objects, RunFilter, Unable, Unsent, read};
 use admit_app::records::*;
 use admit_app::tickets::{self, HowToImport, NewGuest, NewTicket, TicketPatch};
 use admit_core::event::EventStatus;
@@ -45,7 +46,7 @@ impl Mail for Outside {
     fn sender(&self) -> Option<Mailbox> {
         Some(Mailbox { name: String::new(), email: "passes@club.example".into() })
     }
-    fn send(&self, letter: Letter) -> BoxFuture<'_, Result<(), Unable>> {
+    fn send(&self, letter: Letter) -> BoxFuture<'_, Result<(), Unsent>> {
         async move {
             self.answer()?;
             let key = passes_key(&letter);
@@ -109,7 +110,8 @@ impl Office {
     }
     fn import(&self, file: &str) -> tickets::ImportReport {
         let (app, owner, event) = (&self.world.app, &self.world.owner, self.world.event.clone());
-        now(tickets::import(app, owner, event, file.as_bytes(), HowToImport::default())).unwrap()
+        let how = HowToImport { mail_passes: true, ..HowToImport::default() };
+        now(tickets::import(app, owner, event, file.as_bytes(), how)).unwrap()
     }
     fn take(&self) -> Vec<TakenRun> {
         now(self.world.app.store.take_runs(NODE.into(), JOB_LEASE_MS, 100)).unwrap()
@@ -385,8 +387,10 @@ fn a_pass_that_was_held_back_goes_out_once_the_ticket_is_good() {
         let row = |name: &str| format!("{name},{name}@x.example,{status}\n");
         format!("name,email,status\n{}{}{}", row("ana"), row("bo"), row("cy"))
     };
-    office.import(&of("unpaid"));
-    office.import("barcode,name,email,status\nTHEIRS,di,di@x.example,unpaid\n");
+    for status in ["paid", "unpaid"] {
+        office.import(&of(status));
+        office.import(&format!("barcode,name,email,status\nTHEIRS,di,di@x.example,{status}\n"));
+    }
     sends(&[]);
     // By hand: the guest, or their ticket.
     let listed = guests::list(
@@ -513,8 +517,8 @@ impl Mail for RefuseMail {
     fn sender(&self) -> Option<Mailbox> {
         self.0.sender()
     }
-    fn send(&self, _: Letter) -> BoxFuture<'_, Result<(), Unable>> {
-        async { Err(Unable::Never("no such mailbox".into())) }.boxed()
+    fn send(&self, _: Letter) -> BoxFuture<'_, Result<(), Unsent>> {
+        async { Err(Unsent::Never("no such mailbox".into())) }.boxed()
     }
 }
 
@@ -595,4 +599,22 @@ fn a_pass_tells_how_it_stands() {
     let refunded = TicketPatch { status: Some(TicketStatus::Refunded), ..TicketPatch::default() };
     now(tickets::update(&office.world.app, &office.world.owner, ticket.ticket_id, refunded)).unwrap();
     assert_eq!(standing(), PassStanding::Cancelled);
+}
+
+#[test]
+fn a_draft_mails_nothing_and_its_passes_go_out_once_it_is_live() {
+    let office = Office::new();
+    let (app, owner) = (&office.world.app, &office.world.owner);
+    let status = |status| {
+        let patch = EventPatch { status: Some(status), ..EventPatch::default() };
+        now(events::update(app, owner, office.world.event.clone(), patch)).unwrap();
+    };
+    status(EventStatus::Draft);
+    office.guest(ana());
+    assert!(matches!(office.work()[..], [Ended::Waits(wait_ms)] if wait_ms <= 330_000));
+    assert_eq!(office.letters().len(), 0);
+    assert!(office.runs()[0].problem.as_deref().unwrap().contains("draft"), "{:?}", office.runs()[0]);
+    status(EventStatus::Live);
+    office.world.pass(330_000);
+    assert_eq!((office.work(), office.letters().len()), (vec![Ended::Done], 1));
 }

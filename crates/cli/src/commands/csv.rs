@@ -1,10 +1,10 @@
-//! `admit import` and `admit export`: guests and tickets as CSV.
+//! `admit import` and `admit export`: guests and tickets as files.
 
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use admit_app::tickets::{self, HowToImport};
+use admit_app::tickets::{self, HowToImport, ImportReport, Mapping};
 use admit_core::ids::EventId;
 use anyhow::Context;
 use clap::Args;
@@ -17,7 +17,7 @@ use crate::{acting, parts};
 pub struct Import {
     #[command(flatten)]
     place: Place,
-    /// The CSV file.
+    /// The file: CSV with any delimiter, TSV or XLSX.
     file: PathBuf,
     /// Event.
     #[arg(long)]
@@ -25,31 +25,84 @@ pub struct Import {
     /// Say what would be done, and do nothing.
     #[arg(long)]
     dry_run: bool,
+    /// A JSON file that says what each column is, and answers what the file leaves open: docs/guides/import.md.
+    #[arg(long, value_name = "FILE")]
+    mapping: Option<PathBuf>,
+    /// Mail passes to guests who are new or whose pass changes. A server with a mail setting sends them.
+    #[arg(long)]
+    mail_passes: bool,
 }
 
 impl Import {
-    /// Does it. Exit code 2 when lines were left out.
+    /// Does it. Exit code 2 when lines were wrong or wait for an answer.
     pub async fn run(self) -> anyhow::Result<ExitCode> {
         let app = parts::open_app(&self.place).await?;
         let caller = acting::owner_of_event(&app, &self.event).await?;
         let bytes = std::fs::read(&self.file).with_context(|| format!("reading {}", self.file.display()))?;
-        let how = HowToImport { dry_run: self.dry_run, ..HowToImport::default() };
+        let mapping = match &self.mapping {
+            Some(path) => {
+                let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+                Some(Mapping::parse(&text)?)
+            }
+            None => None,
+        };
+        let how = HowToImport {
+            dry_run: self.dry_run,
+            mapping,
+            mail_passes: self.mail_passes,
+            file_name: self.file.file_name().map(|name| name.to_string_lossy().into_owned()),
+            ..HowToImport::default()
+        };
         let report = tickets::import(&app, &caller, self.event, &bytes, how).await?;
-        for error in &report.errors {
-            eprintln!("line {}: {} {}", error.line, error.field, error.message);
-        }
-        for (name, rows) in &report.unknown_types {
-            eprintln!("{name} is no entry type of the event: {rows} rows are of its first");
-        }
-        if report.kept > 0 {
-            eprintln!("{} tickets stay as a person set them here, though the export calls them good", report.kept);
-        }
-        let would = if report.dry_run { " (dry run: nothing was written)" } else { "" };
-        println!(
-            "{} created, {} updated, {} unchanged, {} lines left out{would}",
-            report.created, report.updated, report.unchanged, report.wrong_lines
-        );
-        Ok(if report.wrong_lines == 0 { ExitCode::SUCCESS } else { ExitCode::from(2) })
+        tell(&report);
+        let is_whole = report.wrong_lines == 0 && report.asked == 0;
+        Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(2) })
+    }
+}
+
+/// What a person has to know goes to standard error, the counts to standard output.
+fn tell(report: &ImportReport) {
+    let file = &report.file;
+    let read_as = file.encoding.map(str::to_owned).or(file.sheet.as_ref().map(|sheet| format!("sheet {sheet}")));
+    let export = report.export.map(|name| format!(", an export of {name}")).unwrap_or_default();
+    eprintln!("read {} rows as {}{export}", file.rows, read_as.unwrap_or_default());
+    for text in &file.preamble {
+        eprintln!("passed over above the header: {text}");
+    }
+    for column in &report.columns {
+        eprintln!("column {}: {}", column.header, column.becomes.unwrap_or("ignored"));
+    }
+    for error in &report.errors {
+        eprintln!("line {}: {} {}", error.line, error.field, error.message);
+    }
+    for question in &report.questions {
+        eprintln!("line {} and {} more wait: {}", question.line, question.rows - 1, question.message);
+    }
+    for one in &report.left_out {
+        eprintln!("left out: {} ({} {})", one.rows, one.reason, one.about.as_deref().unwrap_or_default());
+    }
+    for name in &report.new_entry_types {
+        eprintln!("new entry type: {name}");
+    }
+    for (name, rows) in &report.unknown_types {
+        eprintln!("{name} is no entry type of the event: {rows} rows are of its first");
+    }
+    if report.kept > 0 {
+        eprintln!("{} tickets stay as a person set them here, though the export calls them good", report.kept);
+    }
+    let would = if report.dry_run { " (dry run: nothing was written)" } else { "" };
+    println!(
+        "{} created, {} updated, {} unchanged, {} joined, {} left out, {} waiting for an answer, {} wrong lines{would}",
+        report.created,
+        report.updated,
+        report.unchanged,
+        report.joined,
+        report.left_out_rows(),
+        report.asked,
+        report.wrong_lines
+    );
+    if let Some(id) = &report.import_id {
+        println!("import {id}");
     }
 }
 

@@ -6,6 +6,7 @@
 #[path = "../../../server/tests/it/passes/bucket.rs"]
 mod bucket;
 mod guest_list;
+mod import;
 mod reader;
 #[allow(dead_code, reason = "each target uses its part of the harness")]
 #[path = "../../../server/tests/it/passes/sink.rs"]

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::fold::fold;
 use crate::ids::{EventId, TicketId};
-use crate::limits;
 use crate::manifest::verify::Expected;
 use crate::manifest::{Names, read_names};
 use crate::rule::Epoch;
+use crate::search::{Found, NameQuery, SearchName};
 use crate::wire::manifest::GuestName;
 
 /// The names a device holds, ready to be searched.
@@ -15,8 +14,8 @@ use crate::wire::manifest::GuestName;
 pub(super) struct NameBook {
     pub event_id: EventId,
     pub names: Names,
-    /// Folded name and ticket, in order of name.
-    folded: Vec<(String, TicketId)>,
+    /// [`SearchName::words`] of each guest and the ticket, in order of name.
+    sorted: Vec<(String, TicketId)>,
     /// Versions of the deltas kept in the cache over the whole part.
     pub deltas: Vec<u64>,
     /// Up to which of the event's changes the server said that these are the newest.
@@ -25,11 +24,12 @@ pub(super) struct NameBook {
 
 impl NameBook {
     pub fn new(event_id: EventId, names: Names, deltas: Vec<u64>) -> Self {
-        let mut folded: Vec<(String, TicketId)> =
-            names.by_ticket.values().map(|guest| (fold(&guest.name), guest.ticket_id.clone())).collect();
-        folded.sort_unstable();
+        let read = |guest: &GuestName| (SearchName::new(&guest.name), guest.ticket_id.clone());
+        let mut sorted: Vec<(SearchName, TicketId)> = names.by_ticket.values().map(read).collect();
+        sorted.sort_unstable_by(|(one, a), (other, b)| (&one.sort, a).cmp(&(&other.sort, b)));
+        let sorted = sorted.into_iter().map(|(name, ticket_id)| (name.words, ticket_id)).collect();
         let checked = (names.epoch, names.serial);
-        Self { event_id, names, folded, deltas, checked }
+        Self { event_id, names, sorted, deltas, checked }
     }
 
     /// Opens what the cache holds: the whole part, then each delta that continues it. What does not verify is none.
@@ -64,19 +64,26 @@ impl NameBook {
         keys
     }
 
-    /// Guests whose names hold every word of the query, those that begin with it first; one more than asked for tells
-    /// that there are more.
+    /// Guests whom a query finds, in order of name: first those whose name begins with its first word. One more than
+    /// `most` says that there are more.
     pub fn search(&self, text: &str, most: usize) -> Vec<&GuestName> {
-        let query = fold(text);
-        let words: Vec<&str> = query.split(' ').filter(|word| !word.is_empty()).collect();
-        if query.chars().count() < limits::SEARCH_CHARS {
+        let query = NameQuery::new(text);
+        if query.is_short() {
             return Vec::new();
         }
-        let begins = self.folded.partition_point(|(name, _)| name.as_str() < query.as_str());
-        let first = self.folded[begins..].iter().take_while(|(name, _)| name.starts_with(&query));
-        let holds = |name: &str| !name.starts_with(&query) && words.iter().all(|word| name.contains(word));
-        let rest = self.folded.iter().filter(|(name, _)| holds(name));
-        first.chain(rest).take(most + 1).filter_map(|(_, ticket_id)| self.names.by_ticket.get(ticket_id)).collect()
+        let (mut first, mut others) = (Vec::new(), Vec::new());
+        for (words, ticket_id) in &self.sorted {
+            match query.find(words) {
+                Some(Found::AtBeginning) => first.push(ticket_id),
+                Some(Found::Within) if others.len() <= most => others.push(ticket_id),
+                _ => {}
+            }
+            if first.len() > most {
+                break;
+            }
+        }
+        let found = first.into_iter().chain(others).take(most + 1);
+        found.filter_map(|ticket_id| self.names.by_ticket.get(ticket_id)).collect()
     }
 }
 

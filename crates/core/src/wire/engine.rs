@@ -77,7 +77,7 @@ tagged! { "type" "Input":
             /// `qr` (camera or hardware scanner) or `manual`.
             method: Method,
         },
-        /// Staff look for a guest by a part of the name; answered at once by [`Effect::Found`].
+        /// Staff look for a guest by beginnings of words of the name; answered at once by [`Effect::Found`].
         Search {
             /// What they typed.
             text: String,

@@ -1,7 +1,10 @@
 //! `POST /api/webhooks/guests/{endpoint}`: a row of an organiser's own table of guests that changed (spec §5).
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
 
 use crate::words::words;
 
@@ -30,6 +33,35 @@ words! {
     }
 }
 
+/// A column's value as it came. Numbers are kept digit by digit: an id of twenty digits is no number that a computer counts with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cell {
+    /// NULL.
+    Null,
+    /// A text.
+    Text(String),
+    /// A number, in the sender's own digits.
+    Number(String),
+    /// Anything else, as JSON.
+    Other(String),
+}
+
+impl<'de> Deserialize<'de> for Cell {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(source)?;
+        let json = raw.get();
+        Ok(match json.as_bytes().first() {
+            Some(b'"') => Self::Text(serde_json::from_str(json).map_err(D::Error::custom)?),
+            Some(b'-' | b'0'..=b'9') => Self::Number(json.to_owned()),
+            Some(b'n') => Self::Null,
+            _ => Self::Other(json.to_owned()),
+        })
+    }
+}
+
+/// A row of the sender's table: its columns by their names.
+pub type Cells = BTreeMap<String, Cell>;
+
 /// A message: the body that Supabase's database webhooks have. `{"record": {…}}` alone is enough.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct GuestMessage {
@@ -38,10 +70,10 @@ pub struct GuestMessage {
     pub change: Option<String>,
     /// The row as it is now; null of a deleted one.
     #[serde(default)]
-    pub record: Option<Map<String, Value>>,
+    pub record: Option<Cells>,
     /// The row as it was; read of a deleted one alone.
     #[serde(default)]
-    pub old_record: Option<Map<String, Value>>,
+    pub old_record: Option<Cells>,
     /// Place of this change in the sender's outbox: rises with every change of a row.
     #[serde(default)]
     pub sequence: Option<u64>,
@@ -139,10 +171,23 @@ mod tests {
         let whole = r#"{"type":"DELETE","table":"guests","schema":"public","record":null,"old_record":{"id":7}}"#;
         let whole: GuestMessage = read(whole.as_bytes()).unwrap();
         assert_eq!((whole.change.as_deref(), whole.record, whole.sequence), (Some("DELETE"), None, None));
-        assert_eq!(whole.old_record.unwrap()["id"], 7);
+        assert_eq!(whole.old_record.unwrap()["id"], Cell::Number("7".into()));
         let least: GuestMessage = read(br#"{"record":{"id":"7","name":"Ana"}}"#).unwrap();
-        assert_eq!((least.change, least.record.unwrap()["name"].as_str()), (None, Some("Ana")));
+        assert_eq!((least.change, &least.record.unwrap()["name"]), (None, &Cell::Text("Ana".into())));
         assert_eq!(read::<GuestMessage>(br#"{"record":[]}"#).unwrap_err().path, "record");
+    }
+
+    #[test]
+    fn a_number_keeps_every_digit_and_a_text_is_unescaped() {
+        let body = r#"{"record":{"a":12345678901234567890123,"b":1e21,"c":-0.10,"d":"\u005a\"00","e":null,"f":[1, 2],"g":true}}"#;
+        let row = read::<GuestMessage>(body.as_bytes()).unwrap().record.unwrap();
+        let number = |digits: &str| Cell::Number(digits.into());
+        assert_eq!(row["a"], number("12345678901234567890123"));
+        assert_eq!((&row["b"], &row["c"]), (&number("1e21"), &number("-0.10")));
+        assert_eq!((&row["d"], &row["e"]), (&Cell::Text("Z\"00".into()), &Cell::Null));
+        assert_eq!((&row["f"], &row["g"]), (&Cell::Other("[1, 2]".into()), &Cell::Other("true".into())));
+        let huge = format!(r#"{{"record":{{"id":{}}}}}"#, "9".repeat(400));
+        assert_eq!(read::<GuestMessage>(huge.as_bytes()).unwrap().record.unwrap()["id"], number(&"9".repeat(400)));
     }
 
     #[test]

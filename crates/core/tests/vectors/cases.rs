@@ -38,6 +38,14 @@ pub fn barcodes() -> Vec<Given> {
         ("s2 code, undashed", "3KQR7F924M1X"),
         ("s2 code, four groups", "3KQR-7F92-4M1X-ab9Z"),
         ("dashes elsewhere", "3K-QR7F924M1X"),
+        ("Luma's check-in page", "https://lu.ma/check-in/evt-1?pk=g-1"),
+        ("AIM prefix", "]Q1PLAIN-77001"),
+        ("GS1 with AIM prefix and separators", "]C1\u{1d}010500045611225310COV0109\u{1d}"),
+        ("GS1 as it is printed for people", "(01)05000456112253(10)COV0109"),
+        ("ECI flag as text", "\\000026PLAIN-77001"),
+        ("AIM prefix and ECI flag", "]Q1\\000026PLAIN-77001"),
+        ("invisible characters, no-break hyphen", "\u{feff}ZW\u{2011}000004\u{200b}"),
+        ("decomposed letters", "Zoe\u{308}-1"),
         ("emoji", "🎟 Ünïcode"),
         ("empty", ""),
         ("white space", " \t "),
@@ -49,6 +57,63 @@ pub fn barcodes() -> Vec<Given> {
     ]
     .map(|(name, read)| given(name, "candidates", json!(read)));
     reads.into()
+}
+
+/// A name and what is typed to find it. The store suite asks both databases the same (`find_name`).
+const TYPED: &[(&str, &str)] = &[
+    ("Łukasz Żółć", "lukasz zolc"),
+    ("Łukasz Żółć", "zolc luk"),
+    ("Øystein Ærø", "aero oyst"),
+    ("Straße Müller", "strasse muller"),
+    ("Straße Müller", "mueller"),
+    ("Seán O’Brien", "o'brien"),
+    ("Seán O’Brien", "obrien sean"),
+    ("Seán O’Brien", "o brien"),
+    ("Sean Obrien", "o brien sean"),
+    ("Sean Obrien", "sean o brien"),
+    ("Jean‑Luc D'Angelo", "jean luc dangelo"),
+    ("Jean‑Luc D'Angelo", "jeanluc"),
+    ("María-José García", "maria jose garcia"),
+    ("田中 さくら", "サクラ"),
+    ("田中さくら", "さくら"),
+    ("İbrahim Işık", "ibrahim isik"),
+    ("Nguyễn Văn Đức", "duc nguyen"),
+    ("محمد علي", "محمد"),
+    ("Дмитрий Ёлкин", "елкин дм"),
+    ("김민수", "민수"),
+    ("Ｆｕｌｌ Ｗｉｄｔｈ", "full wid"),
+    ("Hans Mueller", "müller"),
+    ("Hans Muller", "mueller"),
+    ("Hans Muller", "muel"),
+    ("Susan Muster", "sue"),
+    ("Ana Botha", "ana bota"),
+    ("Ana Botha", "tha"),
+    ("Ana Botha", "--"),
+    ("Ana Botha", "100%"),
+    ("Ana", "ана"),
+    ("A B C D E F G H I J", "a b c d e f g h nothing"),
+];
+
+pub fn names() -> Vec<Given> {
+    let find = |(name, typed): &(&str, &str)| {
+        given(format!("{name} by {typed}"), "find_name", json!({ "name": name, "typed": typed }))
+    };
+    let texts = [
+        "Seán O’Brien",
+        "  Jean‑Luc   D'Angelo ",
+        "Łódź STRAẞE",
+        "Müller-Lüdenscheidt",
+        "ｶﾞｸ ガク がく",
+        "مُحَمَّد",
+        "हिन्दी",
+        "김민수",
+        "e\u{301}\u{200b}\u{a0}x",
+        "--",
+    ];
+    let of = |what: &'static str| texts.map(|text| given(format!("{what} {text}"), what, json!(text)));
+    let mut out: Vec<Given> = TYPED.iter().map(find).collect();
+    out.extend(["for_search", "for_identity", "search_words"].into_iter().flat_map(of));
+    out
 }
 
 /// An entry as our scanner sends it.

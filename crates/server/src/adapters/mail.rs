@@ -1,19 +1,18 @@
 //! Mail by SMTP (lettre).
 
+use std::error::Error as _;
 use std::time::Duration;
 
 use admit_app::passes::plain;
-use admit_app::ports::{Enclosure, Letter, Mail, Mailbox, Unable};
+use admit_app::ports::{Enclosure, Letter, Mail, Mailbox, Unable, Unsent};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use lettre::message::header::{ContentType, HeaderName, HeaderValue};
 use lettre::message::{Attachment, MultiPart, SinglePart};
 use lettre::{Address, Message};
 
+use super::mail_answer::{About, about};
 use super::mail_server::{MailServer, Refusal, told};
-
-/// The mail server does not let us in: a setting is wrong, not the letter.
-const NOT_LET_IN: [u16; 4] = [530, 534, 535, 538];
 
 /// A mail server, and whom it sends for.
 pub struct Smtp {
@@ -32,32 +31,43 @@ impl Mail for Smtp {
     fn sender(&self) -> Option<Mailbox> {
         Some(self.sender.clone())
     }
-    fn send(&self, letter: Letter) -> BoxFuture<'_, Result<(), Unable>> {
+    fn send(&self, letter: Letter) -> BoxFuture<'_, Result<(), Unsent>> {
         async move {
-            let is_ascii = letter.to.email.is_ascii();
+            let to = letter.to.email.clone();
             let message = message(letter)?;
-            self.server.send(&message).await.map_err(|refusal| meaning(&refusal, is_ascii))
+            self.server.send(&message).await.map_err(|refusal| meaning(&refusal, &to))
         }
         .boxed()
     }
 }
 
-/// A refusal for good of this very letter, or anything else, which may pass.
-fn meaning(refusal: &Refusal, is_ascii: bool) -> Unable {
-    let error = match refusal {
-        Refusal::TooSlow => return Unable::Later("the mail server takes too long".to_owned()),
-        Refusal::Unreachable(error) => return Unable::Later(format!("the mail server did not take it: {error}")),
-        Refusal::Said(error) => error,
+/// What a refusal of a letter to `to` means for it, and for all others.
+fn meaning(refusal: &Refusal, to: &str) -> Unsent {
+    let (stage, error) = match refusal {
+        Refusal::TooSlow => return Unsent::Stopped("the mail server takes too long".to_owned()),
+        Refusal::Unreachable(error) => return Unsent::Stopped(format!("the mail server cannot be reached: {error}")),
+        Refusal::NotAscii => {
+            let why = "the mail server cannot write to this address: it takes addresses in ASCII alone";
+            return Unsent::Never(why.to_owned());
+        }
+        Refusal::Said(stage, error) => (*stage, error),
     };
-    let code = error.status().map(u16::from);
     let words = told(error);
-    if error.is_permanent() && !code.is_some_and(|code| NOT_LET_IN.contains(&code)) {
-        Unable::Never(format!("the mail server refuses: {words}"))
-    } else if error.is_client() && !is_ascii {
-        Unable::Never(format!("the mail server cannot write to this address: {words}"))
-    } else {
-        Unable::Later(format!("the mail server did not take it: {words}"))
+    // Nothing was said: the connection broke, or cannot be made.
+    let Some(code) = error.status().map(u16::from) else {
+        return Unsent::Stopped(format!("the mail server did not take it: {}", without(&words, to)));
+    };
+    let text = error.source().map(ToString::to_string).unwrap_or_default();
+    match about(stage, code, &text) {
+        About::Address => Unsent::Never(format!("the mail server refuses: {words}")),
+        About::Letter => Unsent::Later(format!("the mail server did not take it: {words}")),
+        About::Account => Unsent::Stopped(format!("the mail server takes no mail: {}", without(&words, to))),
     }
+}
+
+/// Words without the address they may repeat: what is said of the whole server is read by all its organisations.
+fn without(words: &str, address: &str) -> String {
+    words.replace(address, "…")
 }
 
 /// The letter as MIME: text, or HTML with its picture; beside both the attachment.
@@ -137,20 +147,24 @@ mod tests {
     struct Manners {
         /// Answers it gives before it falls silent, says so here, and is still there.
         answers: usize,
-        /// Letters it takes before it has had enough, and what it says then.
+        /// Letters it takes before it has had enough, and what it says then to a line that begins so; `greeting` to none,
+        /// `.` to a letter.
         letters: usize,
+        at: &'static str,
         enough: &'static str,
         /// Whether it hangs up as soon as it took one.
         hangs_up: bool,
     }
-    const POLITE: Manners = Manners { answers: usize::MAX, letters: usize::MAX, enough: "", hangs_up: false };
+    const POLITE: Manners =
+        Manners { answers: usize::MAX, letters: usize::MAX, at: "MAIL", enough: "", hangs_up: false };
 
     /// One conversation; tells how many letters it took.
     async fn converse(socket: tokio::net::TcpStream, manners: Manners, tell: &UnboundedSender<usize>) -> usize {
         use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
         let (reader, mut writer) = socket.into_split();
         let (mut lines, mut in_letter, mut given, mut taken) = (BufReader::new(reader).lines(), false, 0, 0);
-        let mut say = "220 here";
+        let refuses = |line: &str, taken| taken >= manners.letters && line.starts_with(manners.at);
+        let mut say = if refuses("greeting", 0) { manners.enough } else { "220 here" };
         loop {
             if !say.is_empty() {
                 if given == manners.answers {
@@ -165,16 +179,17 @@ mod tests {
             }
             let Ok(Some(line)) = lines.next_line().await else { return taken };
             say = match (in_letter, line.as_str()) {
+                (true, ".") if refuses(".", taken) => manners.enough,
                 (true, ".") => {
                     taken += 1;
                     "250 taken"
                 }
                 (true, _) => "",
+                (false, line) if refuses(line, taken) => manners.enough,
                 (false, "DATA") => "354 go on",
-                (false, line) if line.starts_with("MAIL") && taken >= manners.letters => manners.enough,
                 (false, _) => "250 yes",
             };
-            in_letter = line == "DATA" || in_letter && line != ".";
+            in_letter = say == "354 go on" || in_letter && line != ".";
         }
     }
     /// A mail server whose conversations go so, one after another, and the last manners for all that follow. Tells what
@@ -249,6 +264,42 @@ mod tests {
         }
     }
 
+    /// The same words mean another thing at another stage.
+    #[tokio::test]
+    async fn an_answer_stops_all_letters_or_this_one_by_the_stage_it_comes_at() {
+        let cases = [
+            ("greeting", "554 5.7.1 no service here", "stopped"),
+            ("EHLO", "421 4.7.0 too many connections", "stopped"),
+            ("MAIL", "550 5.1.1 who is that", "stopped"),
+            ("MAIL", "450 4.7.1 too much mail from you", "stopped"),
+            ("RCPT", "550 5.1.1 no such user", "never"),
+            ("RCPT", "450 4.7.1 <ana@y.example>: greylisted", "later"),
+            ("RCPT", "452 4.2.2 over quota", "later"),
+            ("RCPT", "554 5.7.1 <ana@y.example>: Relay access denied", "stopped"),
+            ("RCPT", "421 4.7.28 unusual rate", "stopped"),
+            ("DATA", "451 4.3.0 out of order", "stopped"),
+            (".", "550 5.4.5 daily quota", "stopped"),
+            (".", "550-5.7.26 not\r\n550 5.7.26 signed", "stopped"),
+            (".", "554 5.2.0 STOREDRV.Submission.Exception:SubmissionQuotaExceededException", "stopped"),
+        ];
+        for (at, enough, meant) in cases {
+            let (url, _told) = server(vec![Manners { letters: 0, at, enough, ..POLITE }]).await;
+            let sent = Smtp::open(&url, letter().from).unwrap().send(letter()).await;
+            let (means, why) = match sent {
+                Ok(()) => ("taken", String::new()),
+                Err(Unsent::Stopped(why)) => ("stopped", why),
+                Err(Unsent::Later(why)) => ("later", why),
+                Err(Unsent::Never(why)) => ("never", why),
+            };
+            assert_eq!(means, meant, "{at}: {enough}: {why}");
+            assert!(why.contains(enough.split([' ', '-']).nth(1).unwrap()), "{why}");
+            assert!(
+                meant != "stopped" || !why.contains("ana@"),
+                "whoever reads it may be another organisation's: {why}"
+            );
+        }
+    }
+
     /// Every conversation falls silent, and of twenty letters eight have their turn at a time.
     #[tokio::test]
     async fn a_letters_time_begins_with_its_turn() {
@@ -256,7 +307,7 @@ mod tests {
         let smtp =
             Smtp { server: MailServer::read(&url).unwrap().within(Duration::from_millis(50)), sender: letter().from };
         let sent = futures_util::future::join_all((0..20).map(|_| smtp.send(letter()))).await;
-        let slow = |sent: &Result<(), Unable>| matches!(sent, Err(Unable::Later(why)) if why.contains("too long"));
+        let slow = |sent: &Result<(), Unsent>| matches!(sent, Err(Unsent::Stopped(why)) if why.contains("too long"));
         assert!(sent.iter().all(slow), "{sent:?}");
         for _ in 0..20 {
             assert_eq!(told.recv().await, Some(0), "each of them was begun");
@@ -269,7 +320,7 @@ mod tests {
         let url = format!("smtp://{}", listener.local_addr().unwrap());
         drop(listener);
         let sent = Smtp::open(&url, letter().from).unwrap().send(letter()).await;
-        assert!(matches!(&sent, Err(Unable::Later(why)) if why.contains("refused")), "{sent:?}");
+        assert!(matches!(&sent, Err(Unsent::Stopped(why)) if why.contains("refused")), "{sent:?}");
     }
 
     #[test]

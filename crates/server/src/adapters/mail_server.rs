@@ -9,15 +9,19 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use admit_core::limits::MAIL_MS;
+use lettre::address::Envelope;
 use lettre::transport::smtp::Error as SmtpError;
 use lettre::transport::smtp::authentication::{Credentials, DEFAULT_MECHANISMS};
 use lettre::transport::smtp::client::{AsyncSmtpConnection, Tls, TlsParameters};
-use lettre::transport::smtp::extension::ClientId;
+use lettre::transport::smtp::commands;
+use lettre::transport::smtp::extension::{ClientId, Extension, MailBodyParameter, MailParameter};
 use lettre::{AsyncSmtpTransport, Message, Tokio1Executor};
 use percent_encoding::percent_decode_str;
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use url::Url;
+
+use super::mail_answer::Stage;
 
 /// Letters under way at a time: mail servers refuse whoever comes with more connections than a few.
 const CONNECTIONS: usize = 8;
@@ -33,16 +37,24 @@ const SUBMISSIONS_PORT: u16 = 465;
 pub enum Refusal {
     /// Nobody could be spoken to.
     Unreachable(io::Error),
-    /// What was said, or left unsaid.
-    Said(SmtpError),
+    /// What was said at a stage of the conversation, or left unsaid.
+    Said(Stage, SmtpError),
     /// Nothing was said for too long.
     TooSlow,
+    /// The address is not ASCII, and the server takes no other.
+    NotAscii,
 }
 
-impl From<SmtpError> for Refusal {
-    fn from(error: SmtpError) -> Self {
-        Self::Said(error)
+impl Refusal {
+    /// Whether the server said that it does not take this letter.
+    fn is_answer(&self) -> bool {
+        matches!(self, Self::Said(_, error) if error.status().is_some())
     }
+}
+
+/// What goes wrong at a stage, as a refusal.
+fn at(stage: Stage) -> impl Fn(SmtpError) -> Refusal {
+    move |error| Refusal::Said(stage, error)
 }
 impl From<io::Error> for Refusal {
     fn from(error: io::Error) -> Self {
@@ -121,19 +133,19 @@ impl MailServer {
         if let Some(mut connection) = handed
             && tokio::time::timeout(AT_ONCE, connection.test_connected()).await == Ok(true)
         {
-            match connection.send(message.envelope(), &letter).await {
-                Ok(_) => {
+            match converse(&mut connection, message.envelope(), &letter).await {
+                Ok(()) => {
                     self.idle().push(connection);
                     return Ok(());
                 }
                 // It was said that this letter was not taken. It may be the connection that has had enough letters, which
                 // every server says in its own way: a fresh one tells.
-                Err(error) if error.status().is_some() => {}
-                Err(error) => return Err(error.into()),
+                Err(refusal) if refusal.is_answer() => {}
+                Err(refusal) => return Err(refusal),
             }
         }
         let mut connection = self.connect().await?;
-        connection.send(message.envelope(), &letter).await?;
+        converse(&mut connection, message.envelope(), &letter).await?;
         self.idle().push(connection);
         Ok(())
     }
@@ -163,26 +175,63 @@ impl MailServer {
         let (server, hello) = ((self.host.as_str(), self.port), &self.hello_name);
         let mut connection = match &self.tls {
             Tls::Wrapper(tls) => {
-                AsyncSmtpConnection::connect_tokio1(server, None, hello, Some(tls.clone()), None).await?
+                let connected = AsyncSmtpConnection::connect_tokio1(server, None, hello, Some(tls.clone()), None).await;
+                connected.map_err(at(Stage::Connection))?
             }
             _ => {
                 let socket = TcpStream::connect(server).await?;
                 // A letter is its body and then its full stop: held back until the body is acknowledged, the full stop waits
                 // 40 ms for a server on the same machine.
                 socket.set_nodelay(true)?;
-                AsyncSmtpConnection::connect_with_transport(Box::new(socket), hello).await?
+                let connected = AsyncSmtpConnection::connect_with_transport(Box::new(socket), hello).await;
+                connected.map_err(at(Stage::Connection))?
             }
         };
-        match &self.tls {
-            Tls::Required(tls) => connection.starttls(tls.clone(), hello).await?,
-            Tls::Opportunistic(tls) if connection.can_starttls() => connection.starttls(tls.clone(), hello).await?,
-            _ => {}
+        let tls = match &self.tls {
+            Tls::Required(tls) => Some(tls),
+            Tls::Opportunistic(tls) if connection.can_starttls() => Some(tls),
+            _ => None,
+        };
+        if let Some(tls) = tls {
+            connection.starttls(tls.clone(), hello).await.map_err(at(Stage::Connection))?;
         }
         if let Some(credentials) = &self.credentials {
-            connection.auth(DEFAULT_MECHANISMS, credentials).await?;
+            connection.auth(DEFAULT_MECHANISMS, credentials).await.map_err(at(Stage::SignIn))?;
         }
         Ok(connection)
     }
+}
+
+/// One letter's part of a conversation, as lettre has it, with the stage it failed at. After a failure the connection is closed.
+async fn converse(connection: &mut AsyncSmtpConnection, envelope: &Envelope, letter: &[u8]) -> Result<(), Refusal> {
+    let mut options = Vec::new();
+    let takes = |feature| connection.server_info().supports_feature(feature);
+    let mut addresses = envelope.to().iter().chain(envelope.from());
+    if addresses.any(|address| !AsRef::<str>::as_ref(address).is_ascii()) {
+        if !takes(Extension::SmtpUtfEight) {
+            return Err(Refusal::NotAscii);
+        }
+        options.push(MailParameter::SmtpUtfEight);
+    }
+    if !letter.is_ascii() {
+        if !takes(Extension::EightBitMime) {
+            return Err(Refusal::NotAscii);
+        }
+        options.push(MailParameter::Body(MailBodyParameter::EightBitMime));
+    }
+    let said = async {
+        connection.command(commands::Mail::new(envelope.from().cloned(), options)).await.map_err(at(Stage::Sender))?;
+        for to in envelope.to() {
+            connection.command(commands::Rcpt::new(to.clone(), Vec::new())).await.map_err(at(Stage::Recipient))?;
+        }
+        connection.command(commands::Data).await.map_err(at(Stage::Content))?;
+        connection.message(letter).await.map_err(at(Stage::Content))
+    };
+    let said = said.await;
+    if said.is_err() {
+        connection.abort().await;
+    }
+    said.map(|_| ())
 }
 
 /// A letter, however it ends: if none waits after it, the connections end too.

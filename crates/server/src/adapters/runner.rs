@@ -45,6 +45,10 @@ pub async fn run(
     if let Err(error) = app.store.free_runs(holder.clone()).await {
         tracing::warn!(%error, "leases of an earlier start end by themselves");
     }
+    // The settings of the mail server may be others than before.
+    if let Err(error) = app.store.hurry_mail().await {
+        tracing::warn!(%error, "a stopped mail lane goes on by itself");
+    }
     let (waiting, under_way, names) = (VecDeque::new(), JoinSet::new(), BTreeMap::new());
     let mut hand = Hand { app, workflows, metrics, holder, waiting, under_way, names };
     let mut renewal = tokio::time::interval(Duration::from_millis(RENEW_MS));
@@ -86,7 +90,7 @@ impl Hand {
                 let (run_id, begun) = (taken.run_id.clone(), Instant::now());
                 let ended = match carry_out(&app, &workflows, taken).await {
                     Ok(Ended::Done) => "done",
-                    Ok(Ended::Waits(_)) => "waits",
+                    Ok(Ended::Waits(_) | Ended::Parked) => "waits",
                     Ok(Ended::NotOurs) => "taken",
                     Ok(Ended::GaveUp) => {
                         tracing::warn!(run_id, "a run gave up: a person decides");

@@ -10,8 +10,10 @@ use http::request::Parts;
 use super::{session, token};
 use crate::error::{ApiError, Result};
 use crate::state::AppState;
+use crate::strict;
 
-/// Extractor: who asks, with their role read anew. 401 without one.
+/// Extractor: who asks, with their role read anew. 401 without one; 400 for a query parameter, or a field of a body
+/// that is not read, which the route does not know.
 #[derive(Debug, Clone)]
 pub struct User(pub UserCaller);
 
@@ -19,7 +21,9 @@ impl FromRequestParts<AppState> for User {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self> {
-        Self::of(state, &parts.headers).await
+        let caller = Self::of(state, &parts.headers).await?;
+        strict::check_request(parts)?;
+        Ok(caller)
     }
 }
 

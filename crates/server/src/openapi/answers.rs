@@ -67,7 +67,9 @@ fn add_answers(path: &str, safe: bool, operation: &mut Operation) {
     let anywhere = has_parameter(operation, |_| true);
     let body = operation.request_body.is_some();
     let mut answers: Vec<(&str, &str)> = Vec::new();
-    if anywhere || body {
+    if everybody.is_some() {
+        answers.push(("400", "A field is wrong, or not known (`unknown_field`); `errors` names it"));
+    } else if anywhere || body {
         answers.push(("400", "A field is wrong; `errors` names it"));
     }
     if known {

@@ -38,6 +38,7 @@ const MEMBERS: &[(&str, &str, &[&str])] = &[
     ("TicketPatchRequest", "effective", &["now", "start"]),
     ("StandingGuestView", "status", &["pending", "checked_in", "no_show"]),
     ("StandingGuestView", "ticket_status", TicketStatus::WORDS),
+    ("ArrivalView", "kind", &["entry", "exit", "refused"]),
     ("ChecklistItemView", "key", &["event", "gates", "guests", "phones", "test_scan", "staff_pin", "open_doors"]),
     ("ChecklistItemView", "state", &["done", "todo", "warn"]),
     ("MemberView", "role", Role::WORDS),
@@ -55,6 +56,9 @@ const MEMBERS: &[(&str, &str, &[&str])] = &[
     ("ResolutionView", "decision", DECISIONS),
     ("DecidedScanView", "decision", &[Decision::WORDS[0], Decision::WORDS[1]]),
     ("ResolveRequest", "decision", DECISIONS),
+    ("ResolveManyRequest", "decision", DECISIONS),
+    ("RefusedAnswerView", "reason", &["not_found", "incident_cleared", "no_scans"]),
+    ("KindCountView", "kind", IncidentKind::WORDS),
     ("ScanView", "kind", ScanKind::WORDS),
     ("ScanView", "stage", Stage::WORDS),
     ("ScanView", "method", Method::WORDS),
@@ -78,6 +82,7 @@ const MEMBERS: &[(&str, &str, &[&str])] = &[
 /// Path, parameter of its `get`, its words.
 const PARAMETERS: &[(&str, &str, &[&str])] = &[
     ("/api/events/{id}/incidents", "status", INCIDENT_STATES),
+    ("/api/events/{id}/incidents", "kind", IncidentKind::WORDS),
     ("/api/events/{id}/scans", "outcome", Outcome::WORDS),
     ("/api/events/{id}/tickets", "status", TicketStatus::WORDS),
     ("/api/events/{id}/runs", "state", RunState::WORDS),

@@ -1,8 +1,8 @@
-//! `/api/events/{id}/devices` and `DELETE /api/scanning/devices/{id}`.
+//! `/api/events/{id}/devices` and `/api/scanning/devices/{id}`.
 
-use admit_app::devices::{self, list::Listing};
+use admit_app::devices::{self, DevicePatch, list::Listing};
 use admit_app::records::DeviceRecord;
-use admit_core::ids::{DeviceId, EventId};
+use admit_core::ids::{DeviceId, EventId, GateId};
 use admit_core::time::Timestamp;
 use axum::Json;
 use axum::extract::{FromRequest, Request, State};
@@ -23,7 +23,7 @@ use crate::state::AppState;
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new().routes(routes!(list)).routes(routes!(revoke))
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(revoke, update))
 }
 
 /// A device, and what it last told about itself.
@@ -152,6 +152,16 @@ struct RevokeRequest {
     lost_since: Option<Timestamp>,
 }
 
+/// What to change; absent fields stay.
+#[derive(Deserialize, ToSchema)]
+struct DevicePatchRequest {
+    /// How staff call it.
+    name: Option<String>,
+    /// Another gate of its event: the phone learns of it by its next heartbeat.
+    #[schema(value_type = Option<String>)]
+    gate_id: Option<GateId>,
+}
+
 /// Devices of an event, oldest first, with the scans each has not handed over.
 #[utoipa::path(get, path = "/api/events/{id}/devices", tag = "organisers",
     params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["read_scans"]))), security(("session" = []), ("api_token" = [])), responses(
@@ -195,4 +205,23 @@ async fn revoke(
         revoked_at: device.revoked_at,
         lost_since: device.lost_since,
     }))
+}
+
+/// Renames a device, or moves it to another gate of its event. The phone learns of the gate by its next heartbeat, within 30
+/// seconds while it is online; its scans until then name the gate it stood at.
+#[utoipa::path(patch, path = "/api/scanning/devices/{id}", tag = "organisers", request_body = DevicePatchRequest,
+    params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["manage_devices"]))), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "Changed", body = DeviceView),
+    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such device", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 409, description = "`device_is_revoked`: it must be paired again before it moves", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn update(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(device_id): Path<DeviceId>,
+    JsonBody(request): JsonBody<DevicePatchRequest>,
+) -> Result<Json<DeviceView>> {
+    let patch = DevicePatch { name: request.name, gate_id: request.gate_id };
+    Ok(Json(devices::update(&state.app, &caller, device_id, patch).await?.into()))
 }

@@ -1,7 +1,7 @@
 //! `/api/events`.
 
-use admit_app::events::{self, EventPatch, NewEvent};
-use admit_app::records::EventRecord;
+use admit_app::events::{self, EventPatch, ListedEvent, NewEvent};
+use admit_app::records::{EventFigures, EventRecord};
 use admit_core::event::{EventStatus, ReEntry};
 use admit_core::ids::EventId;
 use admit_core::time::Timestamp;
@@ -72,6 +72,26 @@ impl From<EventRecord> for EventView {
     }
 }
 
+/// An event and its figures.
+#[derive(Serialize, ToSchema)]
+struct ListedEventView {
+    #[serde(flatten)]
+    event: EventView,
+    /// Persons that its tickets admit.
+    expected: u64,
+    /// Persons let in, those beyond their tickets' limits included.
+    admitted: u64,
+    /// Open incidents of the review queue.
+    open_incidents: u64,
+}
+
+impl From<ListedEvent> for ListedEventView {
+    fn from(one: ListedEvent) -> Self {
+        let EventFigures { expected, admitted, open_incidents, .. } = one.figures;
+        Self { event: one.event.into(), expected, admitted, open_incidents }
+    }
+}
+
 /// An event to be.
 #[derive(Deserialize, ToSchema)]
 struct EventRequest {
@@ -129,15 +149,15 @@ struct EventPatchRequest {
 #[utoipa::path(get, path = "/api/events", tag = "organisers",
     params(("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500), ("cursor" = Option<String>, Query)),
     extensions(("x-actions" = json!(["read_events"]))), security(("session" = []), ("api_token" = [])), responses(
-    (status = 200, description = "A page", body = List<EventView>),
+    (status = 200, description = "A page", body = List<ListedEventView>),
 ))]
 async fn list(
     State(state): State<AppState>,
     User(caller): User,
     Query(query): Query<PageQuery>,
-) -> Result<Json<List<EventView>>> {
+) -> Result<Json<List<ListedEventView>>> {
     let listed = events::list(&state.app, &caller, query.page()?).await?;
-    Ok(Json(List::of(listed, EventView::from)))
+    Ok(Json(List::of(listed, ListedEventView::from)))
 }
 
 /// Makes an event, with the entry type "General" and its first gates.

@@ -20,7 +20,7 @@ use crate::state::AppState;
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(update))
+    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(update, remove))
 }
 
 /// A gate.
@@ -113,7 +113,7 @@ async fn list(
     params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_events"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 201, description = "Made", body = GateView),
     (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 409, description = "`gate_exists`", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 409, description = "`gate_exists`: a gate of this id is there", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
 async fn create(
     State(state): State<AppState>,
@@ -139,6 +139,7 @@ async fn create(
     params(("id" = String, Path, description = "Event"), ("gate_id" = String, Path, description = "Gate")),
     extensions(("x-actions" = json!(["manage_events"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "Changed", body = GateView),
+    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
     (status = 404, description = "No such gate", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
 async fn update(
@@ -155,4 +156,21 @@ async fn update(
         names_on_devices: request.names_on_devices,
     };
     Ok(Json(gates::update(&state.app, &caller, event_id, gate_id, patch).await?.into()))
+}
+
+/// Removes a gate that nothing uses.
+#[utoipa::path(delete, path = "/api/events/{id}/gates/{gate_id}", tag = "organisers",
+    params(("id" = String, Path, description = "Event"), ("gate_id" = String, Path, description = "Gate")),
+    extensions(("x-actions" = json!(["manage_events"]))), security(("session" = []), ("api_token" = [])), responses(
+    (status = 204, description = "Removed"),
+    (status = 404, description = "No such gate", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 409, description = "`gate_in_use`: devices are paired to it, tickets are limited to it, or people were scanned at it", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn remove(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path((event_id, gate_id)): Path<(EventId, GateId)>,
+) -> Result<StatusCode> {
+    gates::remove(&state.app, &caller, event_id, gate_id).await?;
+    Ok(StatusCode::NO_CONTENT)
 }

@@ -272,7 +272,7 @@ struct GuestPatchRequest {
         ("id" = String, Path, description = "Event"),
         ("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500),
         ("cursor" = Option<String>, Query),
-        ("q" = Option<String>, Query, description = "Part of a name, accents make no difference; or the start of an e-mail, external id or order number; or a whole ticket code", max_length = 200),
+        ("q" = Option<String>, Query, description = "Beginnings of words of the name, in any order; or the start of an e-mail, external id or order number; or a whole ticket code", max_length = 200),
         ("guest_list_id" = Option<String>, Query, description = "On this list"),
         ("entry_type_id" = Option<String>, Query, description = "Of this entry type"),
         ("state" = Option<String>, Query, description = "`inside`, `to_come`, `came`, `no_show` or `voided` (which includes refunded)"),

@@ -5,7 +5,7 @@ use admit_app::incidents::{self, Resolve, ShownIncident};
 use admit_app::ports::IncidentFilter;
 use admit_app::records::{DecisionRecord, IncidentStatus};
 use admit_core::ids::{DeviceId, EventId, IncidentId, ScanId};
-use admit_core::incident::{CauseScan, CauseSubject, Subject};
+use admit_core::incident::{CauseScan, CauseSubject, IncidentKind, Subject};
 use admit_core::review::Decision;
 use admit_core::time::Timestamp;
 use admit_core::wire::stored;
@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::shape::{List, flag, page};
+use super::shape::{List, flag, page, word};
 use crate::auth::user::User;
 use crate::body::{JsonBody, Path, Query};
 use crate::error::{ApiError, Result};
@@ -25,7 +25,12 @@ use crate::state::AppState;
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new().routes(routes!(list)).routes(routes!(show)).routes(routes!(resolve))
+    OpenApiRouter::new()
+        .routes(routes!(list))
+        .routes(routes!(counts))
+        .routes(routes!(resolve_many))
+        .routes(routes!(show))
+        .routes(routes!(resolve))
 }
 
 /// Something a person must look at.
@@ -43,6 +48,10 @@ struct IncidentView {
     ticket_id: Option<String>,
     barcode_hash: Option<String>,
     device_id: Option<String>,
+    /// Who holds the ticket; none where it is about no ticket, or nobody holds it.
+    guest: Option<InvolvedGuestView>,
+    /// The name of the ticket's entry type.
+    entry_type: Option<String>,
     /// The winner's and a loser's times overlap within their uncertainties.
     order_uncertain: bool,
     /// The scans it stands on, in the order that counts.
@@ -56,6 +65,61 @@ struct IncidentView {
     opened_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
+}
+
+/// The guest whom an incident is about.
+#[derive(Serialize, ToSchema)]
+struct InvolvedGuestView {
+    id: String,
+    name: String,
+    /// Persons.
+    party_size: u32,
+}
+
+/// The review queue in numbers.
+#[derive(Serialize, ToSchema)]
+struct IncidentCountsView {
+    /// Open incidents.
+    open: u64,
+    /// Incidents that a person answered and that are not open again.
+    decided: u64,
+    /// Open incidents by kind; kinds without any are left out.
+    kinds: Vec<KindCountView>,
+}
+
+/// Open incidents of a kind.
+#[derive(Serialize, ToSchema)]
+struct KindCountView {
+    kind: &'static str,
+    open: u64,
+}
+
+/// One answer to many incidents.
+#[derive(Deserialize, ToSchema)]
+struct ResolveManyRequest {
+    /// 1–500 incidents of the event.
+    #[schema(value_type = Vec<String>, min_items = 1, max_items = 500)]
+    ids: Vec<IncidentId>,
+    /// As for one. `accept` and `exclude` decide about the scans that came on top, where there are such, else about all.
+    decision: String,
+    note: Option<String>,
+}
+
+/// What became of each incident.
+#[derive(Serialize, ToSchema)]
+struct ResolvedManyView {
+    /// Answered, in the order of the call.
+    resolved: Vec<String>,
+    /// Left as they are.
+    refused: Vec<RefusedAnswerView>,
+}
+
+/// An incident that could not be answered.
+#[derive(Serialize, ToSchema)]
+struct RefusedAnswerView {
+    id: String,
+    /// `not_found`, `incident_cleared` (its cause is gone) or `no_scans` (there is nothing to accept or exclude).
+    reason: &'static str,
 }
 
 /// A scan that has a part in an incident.
@@ -130,6 +194,7 @@ struct IncidentQuery {
     cursor: Option<String>,
     status: Option<String>,
     decided: Option<String>,
+    kind: Option<String>,
 }
 
 fn decided(one: DecisionRecord) -> DecidedScanView {
@@ -185,6 +250,12 @@ fn view(shown: ShownIncident) -> Result<IncidentView> {
         ticket_id,
         barcode_hash,
         device_id,
+        guest: shown.holder.guest.map(|guest| InvolvedGuestView {
+            id: guest.guest_id.to_string(),
+            name: guest.name,
+            party_size: guest.party_size,
+        }),
+        entry_type: shown.holder.entry_type,
         order_uncertain: cause.order_uncertain,
         scans: cause.scans.into_iter().map(scan).collect(),
         resolution,
@@ -201,6 +272,7 @@ fn view(shown: ShownIncident) -> Result<IncidentView> {
         ("cursor" = Option<String>, Query),
         ("status" = Option<String>, Query, description = "`open`, `resolved` or `cleared`; all where absent"),
         ("decided" = Option<String>, Query, description = "`1`: only those that a person answered and that are not open again"),
+        ("kind" = Option<String>, Query, description = "Of this kind"),
     ), extensions(("x-actions" = json!(["read_scans"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "A page", body = List<IncidentView>),
     (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
@@ -214,10 +286,57 @@ async fn list(
     let unknown = || ApiError::field("status", "must be one of: open, resolved, cleared");
     let status = query.status.map(|text| IncidentStatus::parse(&text).ok_or_else(unknown)).transpose()?;
     let decided = flag("decided", query.decided.as_deref())?;
-    let filter = IncidentFilter { status, decided, queued: true };
+    let kind = query.kind.map(|text| word("kind", &text)).transpose()?;
+    let filter = IncidentFilter { status, decided, queued: true, kind };
     let listed = incidents::list(&state.app, &caller, event_id, filter, page(query.limit, query.cursor)?).await?;
     let items = listed.items.into_iter().map(view).collect::<Result<_>>()?;
     Ok(Json(List { items, next_cursor: listed.next_cursor }))
+}
+
+/// What a person decides; a note decides nothing.
+fn decision(text: &str) -> Result<Option<Decision>> {
+    let unknown = |_| ApiError::field("decision", "must be one of: accept, exclude, restore, note");
+    if text == "note" { Ok(None) } else { text.parse::<Decision>().map(Some).map_err(unknown) }
+}
+
+/// The review queue in numbers.
+#[utoipa::path(get, path = "/api/events/{id}/incidents/counts", tag = "organisers",
+    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["read_scans"]))), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "The counts", body = IncidentCountsView),
+    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn counts(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(event_id): Path<EventId>,
+) -> Result<Json<IncidentCountsView>> {
+    let counts = incidents::count(&state.app, &caller, event_id).await?;
+    let kind = |(kind, open): (IncidentKind, u64)| KindCountView { kind: kind.as_str(), open };
+    let kinds = counts.kinds.into_iter().map(kind).collect();
+    Ok(Json(IncidentCountsView { open: counts.open, decided: counts.decided, kinds }))
+}
+
+/// Answers many incidents of an event at once, each as the single call does. What cannot be answered is listed and does not
+/// stop the others.
+#[utoipa::path(post, path = "/api/events/{id}/incidents/resolve", tag = "organisers", request_body = ResolveManyRequest,
+    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["review"]))), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "What became of each", body = ResolvedManyView),
+    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn resolve_many(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(event_id): Path<EventId>,
+    JsonBody(request): JsonBody<ResolveManyRequest>,
+) -> Result<Json<ResolvedManyView>> {
+    let (decision, note) = (decision(&request.decision)?, request.note.unwrap_or_default());
+    let done = incidents::resolve_many(&state.app, &caller, event_id, request.ids, decision, &note).await?;
+    let refused = |(id, reason): (IncidentId, &'static str)| RefusedAnswerView { id: id.to_string(), reason };
+    Ok(Json(ResolvedManyView {
+        resolved: done.resolved.iter().map(ToString::to_string).collect(),
+        refused: done.refused.into_iter().map(refused).collect(),
+    }))
 }
 
 /// One incident.
@@ -251,13 +370,7 @@ async fn resolve(
     Path(incident_id): Path<IncidentId>,
     JsonBody(request): JsonBody<ResolveRequest>,
 ) -> Result<Json<IncidentView>> {
-    let decision = match request.decision.as_str() {
-        "note" => None,
-        word => Some(
-            word.parse::<Decision>()
-                .map_err(|_| ApiError::field("decision", "must be one of: accept, exclude, restore, note"))?,
-        ),
-    };
+    let decision = decision(&request.decision)?;
     let scans = request.scans.unwrap_or_default().into_iter().map(|one| (one.device_id, one.scan_id)).collect();
     let said = Resolve { decision, scans, note: request.note.unwrap_or_default() };
     Ok(Json(view(incidents::resolve(&state.app, &caller, incident_id, said).await?)?))

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use admit_app::arrivals::newest;
 use admit_app::error::{Error, Result as AppResult};
 use admit_app::ports::{Hint, Topic, Tx, read};
 use admit_app::records::DeviceState;
@@ -23,6 +24,7 @@ use serde_json::{Map, Value, json};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::arrivals::ArrivalView;
 use crate::auth::user::User;
 use crate::auth::{device, token};
 use crate::body::Path;
@@ -30,6 +32,7 @@ use crate::encoding::AsItIs;
 use crate::error::Result;
 use crate::state::AppState;
 use crate::stream::{Connection, Message, Reading, Source, open};
+use crate::strict::RequestCheck;
 use crate::telemetry::Metrics;
 
 /// The routes.
@@ -37,7 +40,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(stream))
 }
 
-/// Live: whole snapshots of `occupancy`, `incidents` and `devices`, and a `batch` message for every upload.
+/// Live: whole snapshots of `occupancy`, `incidents`, `devices` and `arrivals` (the newest 20), and a `batch` message for every upload.
 ///
 /// Server-sent events. An event's id is `epoch.serial`: the place up to which every upload was told. After a reconnect
 /// with `Last-Event-ID` the `batch` messages since then come first, then all snapshots anew; after a change of the
@@ -61,9 +64,13 @@ async fn stream(
     State(state): State<AppState>,
     Path(event_id): Path<EventId>,
     connection: Option<OfConnection>,
+    check: RequestCheck,
     headers: HeaderMap,
 ) -> Result<Response> {
     let (organization_id, viewer) = who(&state, &headers, &event_id).await?;
+    if matches!(viewer, Viewer::Person { .. }) {
+        check.0?;
+    }
     // Heard from before the first snapshot is read, so that nothing falls between.
     let hints = state.live.subscribe(&organization_id, &event_id);
     let asked = event_id.clone();
@@ -150,6 +157,7 @@ enum Part {
     Occupancy,
     Incidents,
     Devices,
+    Arrivals,
 }
 
 /// Counts an open stream for as long as it lives.
@@ -238,6 +246,7 @@ impl Live {
             let (event, data) = match part {
                 Part::Incidents => ("incidents", incidents(tx, &event_id, now)?),
                 Part::Devices => ("devices", devices(tx, &event_id, now)?),
+                Part::Arrivals => ("arrivals", arrivals(tx, &event_id, now)?),
                 Part::Occupancy | Part::Batches => {
                     let topic = format!("occupancy:{organization_id}:{event_id}");
                     ("occupancy", occupancy(tx, &event_id, topic, moved.unwrap_or_default(), now)?)
@@ -268,7 +277,9 @@ impl Source for Live {
         match self.viewer {
             Viewer::Device(_) => vec![Part::Batches],
             Viewer::Person { scans: false } => vec![Part::Occupancy],
-            Viewer::Person { scans: true } => vec![Part::Batches, Part::Occupancy, Part::Incidents, Part::Devices],
+            Viewer::Person { scans: true } => {
+                vec![Part::Batches, Part::Occupancy, Part::Incidents, Part::Devices, Part::Arrivals]
+            }
         }
     }
 
@@ -285,7 +296,7 @@ impl Source for Live {
             }
             (Topic::Occupancy(text), Viewer::Person { .. }) => {
                 self.add_up(text);
-                (vec![Part::Occupancy], None)
+                (vec![Part::Occupancy, Part::Arrivals], None)
             }
             (Topic::Incidents, _) => (vec![Part::Incidents], None),
             (Topic::Devices, _) => (vec![Part::Devices], None),
@@ -335,7 +346,8 @@ fn occupancy(
     let counters = tx.occupancy(event_id)?;
     let book = tx.load_rules(event_id, &[])?.book;
     let name = |gate_id: &admit_core::ids::GateId| book.gate(gate_id, When::Newest).map(|gate| gate.name);
-    let gates = book.gate_ids().map(|gate_id| {
+    let gate_ids = tx.gate_ids(event_id)?;
+    let gates = gate_ids.iter().map(|gate_id| {
         let flow = counters.gates.get(gate_id).copied().unwrap_or_default();
         json!({ "gate_id": gate_id, "name": name(gate_id), "entered": flow.entered, "exited": flow.exited })
     });
@@ -374,6 +386,11 @@ fn incidents(tx: &mut dyn Tx, event_id: &EventId, now: String) -> AppResult<Valu
     Ok(
         json!({ "topic": "incidents", "timestamp": now, "open": by_kind.values().sum::<u64>(), "open_by_kind": by_kind }),
     )
+}
+
+fn arrivals(tx: &mut dyn Tx, event_id: &EventId, now: String) -> AppResult<Value> {
+    let items = newest(tx, event_id, super::arrivals::DEFAULT)?.into_iter().map(ArrivalView::from);
+    Ok(json!({ "topic": "arrivals", "timestamp": now, "items": items.collect::<Vec<_>>() }))
 }
 
 fn devices(tx: &mut dyn Tx, event_id: &EventId, now: String) -> AppResult<Value> {

@@ -3,7 +3,7 @@
 use admit_app::ports::TicketFilter;
 use admit_app::records::{GuestRecord, TicketRecord};
 use admit_app::rules::HoldsFrom;
-use admit_app::tickets::{self, HowToImport, Listing, NewGuest, NewTicket, TicketPatch};
+use admit_app::tickets::{self, Listing, NewGuest, NewTicket, TicketPatch};
 use admit_core::ids::{EntryTypeId, EventId, GateId, GuestListId, TicketId};
 use admit_core::limits::{BARCODE_BYTES, BODY_ENCODED_BYTES, TICKETS_PER_REQUEST};
 use admit_core::ticket::TicketStatus;
@@ -19,20 +19,16 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::shape::{List, blocking, flag, page, present, sought};
+use super::shape::{List, flag, page, present, sought};
 use crate::auth::user::User;
-use crate::body::{self, CsvBody, JsonBody, Path, Query, RawJson};
+use crate::body::{self, JsonBody, Path, Query, RawJson};
 use crate::error::{ApiError, Result};
 use crate::openapi::ProblemDoc;
 use crate::state::AppState;
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new()
-        .routes(routes!(list, create))
-        .routes(routes!(import))
-        .routes(routes!(export))
-        .routes(routes!(show, update))
+    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(export)).routes(routes!(show, update))
 }
 
 /// A ticket, its holder, and what its scans add up to.
@@ -277,67 +273,12 @@ struct TicketQuery {
     entered: Option<String>,
 }
 
-#[derive(Default, Deserialize)]
-struct ImportQuery {
-    dry_run: Option<String>,
-    guest_list_id: Option<GuestListId>,
-    known_types_only: Option<String>,
-}
-
-/// What an import did, or would do.
-#[derive(Serialize, ToSchema)]
-struct ImportResult {
-    /// Rows that made a ticket.
-    created: usize,
-    /// Rows that changed a ticket or its guest.
-    updated: usize,
-    /// Rows that are stored already as they say.
-    unchanged: usize,
-    /// Rows whose ticket a person voided or refunded here and whose export calls it good: it stays as the person said.
-    kept: usize,
-    /// Products of somebody else's export that are no entry types of the event. Their rows are of the event's first type,
-    /// unless `known_types_only` leaves them out.
-    unknown_types: Vec<UnknownType>,
-    /// Rows of such products that were left out.
-    left_out: usize,
-    /// Lines left out because a field is wrong.
-    wrong_lines: usize,
-    /// Wrong fields by line, the first thousand.
-    errors: Vec<ImportError>,
-    /// Columns that mean nothing here.
-    ignored_columns: Vec<String>,
-    /// Nothing was written.
-    dry_run: bool,
-    /// Whose export the file is, where it is one we know: `pretix`, `Eventbrite`.
-    export: Option<&'static str>,
-}
-
-/// A product that is no entry type of the event.
-#[derive(Serialize, ToSchema)]
-struct UnknownType {
-    /// As the file has it.
-    name: String,
-    /// How many rows have it.
-    rows: usize,
-}
-
-/// A wrong field of a row.
-#[derive(Serialize, ToSchema)]
-struct ImportError {
-    /// Line of the file, from 1.
-    line: u64,
-    /// Column.
-    field: String,
-    /// What is wrong and what would be right.
-    message: String,
-}
-
 /// Tickets of an event, newest first.
 #[utoipa::path(get, path = "/api/events/{id}/tickets", tag = "organisers", params(
         ("id" = String, Path, description = "Event"),
         ("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500),
         ("cursor" = Option<String>, Query),
-        ("q" = Option<String>, Query, description = "Part of a guest's name, or the start of an id, barcode, external id or order number; or a whole code", max_length = 512),
+        ("q" = Option<String>, Query, description = "Beginnings of words of a guest's name, in any order, or the start of an id, barcode, external id or order number; or a whole code", max_length = 512),
         ("status" = Option<String>, Query, description = "`active`, `used`, `voided`, `refunded`"),
         ("entered" = Option<bool>, Query, description = "Only those with (or without) anybody let in"),
     ), extensions(("x-actions" = json!(["read_guests"]))), security(("session" = []), ("api_token" = [])), responses(
@@ -382,50 +323,6 @@ async fn create(
     let request: TicketRequest = body::parse(&bytes)?;
     let made = tickets::create_one(&state.app, &caller, event_id, request.into()).await?;
     Ok((StatusCode::CREATED, Json(view(made))).into_response())
-}
-
-/// Imports tickets and guests from CSV.
-///
-/// Columns (others are ignored): `barcode, name, email, phone, party_size, zone` or `entry_type`, `gate_ids` (with `|`
-/// between them), `guest_list, order_id, position, external_id, valid_from, expires_at, status, note, flag`. A row is
-/// known again by its barcode, else its external id, else order and position, else guest list, name and e-mail: the same
-/// file twice changes nothing. Lines with a wrong field are left out and told; the others go in together.
-#[utoipa::path(post, path = "/api/events/{id}/tickets/import", tag = "organisers",
-    request_body(content = String, content_type = "text/csv"), params(
-        ("id" = String, Path, description = "Event"),
-        ("dry_run" = Option<String>, Query, description = "`1`: only say what would happen"),
-        ("guest_list_id" = Option<String>, Query, description = "The list of rows that name none; a promoter must name one of theirs"),
-        ("known_types_only" = Option<String>, Query, description = "`1`: of an export of pretix or Eventbrite leave out rows whose product is no entry type of the event"),
-    ), extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), security(("session" = []), ("api_token" = [])), responses(
-    (status = 200, description = "Done, or what would be done", body = ImportResult),
-    (status = 400, description = "The file cannot be read", body = ProblemDoc, content_type = "application/problem+json"),
-))]
-async fn import(
-    State(state): State<AppState>,
-    User(caller): User,
-    Path(event_id): Path<EventId>,
-    Query(query): Query<ImportQuery>,
-    CsvBody(file): CsvBody,
-) -> Result<Json<ImportResult>> {
-    let dry_run = flag("dry_run", query.dry_run.as_deref())?;
-    let known_types_only = flag("known_types_only", query.known_types_only.as_deref())?;
-    let how = HowToImport { dry_run, guest_list_id: query.guest_list_id, known_types_only };
-    let app = state.app.clone();
-    let report = blocking(async move { tickets::import(&app, &caller, event_id, &file, how).await }).await?;
-    let error = |one: tickets::RowError| ImportError { line: one.line, field: one.field, message: one.message };
-    Ok(Json(ImportResult {
-        created: report.created,
-        updated: report.updated,
-        unchanged: report.unchanged,
-        kept: report.kept,
-        unknown_types: report.unknown_types.into_iter().map(|(name, rows)| UnknownType { name, rows }).collect(),
-        left_out: report.left_out,
-        wrong_lines: report.wrong_lines,
-        errors: report.errors.into_iter().map(error).collect(),
-        ignored_columns: report.ignored_columns,
-        dry_run: report.dry_run,
-        export: report.export,
-    }))
 }
 
 /// All tickets and guests as CSV. Imported again it changes nothing.

@@ -30,7 +30,7 @@ struct GuestMessageDoc {
     /// `UPDATE` where absent; `INSERT` is the same. `DELETE` is put on record and voids nothing.
     #[schema(rename = "type")]
     change: Option<String>,
-    /// The row as it is now, column by column. The endpoint's `columns` say which means what.
+    /// The row as it is now, column by column. The endpoint's `columns` say which means what. Numbers keep every digit.
     #[schema(value_type = Option<Object>)]
     record: Option<serde_json::Value>,
     /// The row as it was: needed of a deleted one.

@@ -5,3 +5,4 @@ mod document;
 mod venue;
 mod organisations;
 mod credentials;
+mod unknown;

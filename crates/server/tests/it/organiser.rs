@@ -6,8 +6,11 @@ mod overview;
 mod tickets;
 mod guests;
 mod import;
+mod gates;
 mod live;
+mod review;
 mod isolation;
+mod cases;
 mod document;
 
 use reqwest::{Method, RequestBuilder};

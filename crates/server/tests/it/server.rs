@@ -137,7 +137,7 @@ async fn org(state: &AppState, name: &str) -> Org {
             zones: Some(vec!["general".into()]),
             direction: None,
             capacity: None,
-            names_on_devices: None,
+            names_on_devices: Some(false),
             entry_rules: None,
         };
         gates::create(&state.app, &owner, event.event_id.clone(), new).await.unwrap();

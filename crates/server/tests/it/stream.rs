@@ -91,7 +91,7 @@ async fn it_opens_with_whole_snapshots_and_follows_uploads() {
     let server = TestServer::start().await;
     let mut phone = Phone::pair(&server, &server.home, "a").await;
     let mut reader = open(&server, &server.home.token, None).await;
-    for event in ["occupancy", "incidents", "devices"] {
+    for event in ["occupancy", "incidents", "devices", "arrivals"] {
         let seen = reader.next().await.unwrap();
         assert_eq!(seen.event, event);
         assert!(seen.id.contains('.'), "{}", seen.id);
@@ -109,6 +109,8 @@ async fn it_opens_with_whole_snapshots_and_follows_uploads() {
         format!("occupancy:{}:{}", server.home.owner.organization_id, server.home.event_id)
     );
     assert_eq!((&moved.data["scans_added"], &moved.data["total_occupancy"]), (&1.into(), &1.into()));
+    let came = reader.until("arrivals").await;
+    assert_eq!((&came.data["items"][0]["kind"], &came.data["items"][0]["persons"]), (&"entry".into(), &1.into()));
 }
 
 #[tokio::test]
@@ -275,8 +277,8 @@ async fn who_may_not_read_scans_sees_occupancy_alone() {
                 break;
             }
         }
-        let others = ["batch", "incidents", "devices"].map(|one| events.iter().any(|event| event == one));
-        assert_eq!(others, [sees; 3], "{role}: {events:?}");
+        let others = ["batch", "incidents", "devices", "arrivals"].map(|one| events.iter().any(|event| event == one));
+        assert_eq!(others, [sees; 4], "{role}: {events:?}");
     }
 }
 

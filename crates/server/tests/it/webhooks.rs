@@ -68,7 +68,7 @@ fn change(kind: &str, record: &Value, sequence: u64) -> Value {
 
 /// Name, e-mail, party size and external id of every guest, newest first.
 async fn guests(server: &TestServer) -> Vec<(String, Option<String>, u64, String)> {
-    let listed = get(server, "/api/events/{event}/guests").await;
+    let listed = get(server, "/api/events/{event}/guests?sort=added").await;
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let one = |guest: &Value| {
         let size = guest["party_size"].as_u64().unwrap();
@@ -116,6 +116,22 @@ async fn the_least_form_is_a_record_and_a_column_that_is_not_there_changes_nothi
     let phone_only = json!({ "record": { "id": "8", "phone": "+49 30 1234567" } });
     assert_eq!(endpoint.take(&server, "m4", phone_only).await, "created");
     assert_eq!(guests(&server).await[0].0, "+49 30 1234567");
+}
+
+/// As numbers that a computer counts with they would be one.
+#[tokio::test]
+async fn two_rows_whose_ids_differ_in_the_last_of_twenty_digits_are_two_guests() {
+    let server = TestServer::start().await;
+    let endpoint = Endpoint::new(&server).await;
+    let now = server.state.app.clock.now();
+    for (n, id) in ["12345678901234567890", "12345678901234567891", "\"0012345678901234567890\""].iter().enumerate() {
+        let changed = r#""updated_at":"2026-06-07 19:30:00.123456+00""#;
+        let body = format!(r#"{{"type":"INSERT","record":{{"id":{id},"name":"Guest {n}",{changed}}}}}"#);
+        let answer = endpoint.signed(&server, &format!("m{n}"), now, body.as_bytes()).send().await.unwrap();
+        let made = read(answer, 200).await;
+        assert_eq!((&made["status"], made["external_id"].as_str()), (&json!("created"), Some(id.trim_matches('"'))));
+    }
+    assert_eq!(guests(&server).await.len(), 3);
 }
 
 #[tokio::test]
@@ -366,7 +382,7 @@ async fn a_guest_without_a_name_is_called_by_their_present_address() {
     let phoned = nameless(json!("new@example.org"), json!("555 100"), json!(""));
     assert_eq!(endpoint.take(&server, "m3", update(&new, &phoned, 3)).await, "updated");
     assert_eq!(of().await, "new@example.org", "nothing of it changed");
-    let id = get(&server, "/api/events/{event}/guests").await["items"][0]["id"].as_str().unwrap().to_owned();
+    let id = get(&server, "/api/events/{event}/guests?sort=added").await["items"][0]["id"].as_str().unwrap().to_owned();
     let named = as_owner(&server, &server.home, Method::PATCH, &format!("/api/guests/{id}"));
     read(named.json(&json!({ "name": "Ana" })).send().await.unwrap(), 200).await;
     endpoint

@@ -340,7 +340,7 @@ impl Desk {
                 self.note(format_args!("worker {worker} ends {run_id} {ended:?}"));
                 let hand = self.workers[worker].hands.swap_remove(n);
                 let is_newest = self.takings.get(&run_id) == Some(&hand.taking);
-                if !is_newest && matches!(ended, Ok(Ended::Done | Ended::Waits(_) | Ended::GaveUp)) {
+                if !is_newest && matches!(ended, Ok(Ended::Done | Ended::Waits(_) | Ended::Parked | Ended::GaveUp)) {
                     self.broken("I22", format!("run {run_id} was ended by one whom another had overtaken"));
                 }
                 if !matches!(ended, Ok(Ended::Done)) {

@@ -1,6 +1,7 @@
 /** One event while somebody works on it: its details, gates, live numbers and the decision that can still be undone. */
 import { api } from "../../../shared/api/client";
 import type { EventView, GateView, Listed } from "../../../shared/api/types";
+import { words } from "../../../shared/words/organiser";
 import { unknownGates } from "./devices";
 import { Hold } from "./hold.svelte";
 import { Live } from "./live.svelte";
@@ -36,7 +37,7 @@ export class Desk {
     try {
       const [event, gates] = await Promise.all([
         api.get<EventView>(this.base),
-        api.get<Listed<GateView>>(`${this.base}/gates?limit=500`),
+        api.get<Listed<GateView>>(`${this.base}/gates`),
       ]);
       this.event = event;
       this.gates = gates.items;
@@ -59,6 +60,12 @@ export class Desk {
     const news = unknownGates(this.gates, this.live.occupancy, this.live.devices).filter((id) => !this.#askedFor.has(id));
     for (const id of news) this.#askedFor.add(id);
     if (news.length > 0) void this.load();
+  }
+
+  /** Cases that wait for a person, without those decided here a moment ago. */
+  get toReview(): { count: number; words: string } {
+    const count = this.live.incidents.filter((one) => this.hold.waits(one)).length;
+    return { count, words: `${words.counting.number(count)}${this.live.moreIncidents ? "+" : ""}` };
   }
 
   gateName(id: string): string {

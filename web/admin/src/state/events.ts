@@ -1,16 +1,16 @@
 /** Events in the order in which somebody looks for one. */
-import type { EventInList } from "../../../shared/api/types";
+import type { ListedEvent } from "../../../shared/api/types";
 
 export type Group = "live" | "coming" | "past";
 
 /** Open doors first; drafts that are still to come; what is over. */
-export const groupOf = (event: Pick<EventInList, "status">): Group =>
+export const groupOf = (event: Pick<ListedEvent, "status">): Group =>
   event.status === "live" ? "live" : event.status === "draft" ? "coming" : "past";
 
 const RANK: Record<Group, number> = { live: 0, coming: 1, past: 2 };
 
 /** The next first; of what is over the latest first. */
-export const ordered = <Event extends Pick<EventInList, "status" | "starts_at">>(events: readonly Event[]): Event[] =>
+export const ordered = <Event extends Pick<ListedEvent, "status" | "starts_at">>(events: readonly Event[]): Event[] =>
   [...events].sort((a, b) => {
     const [one, other] = [groupOf(a), groupOf(b)];
     if (one !== other) return RANK[one] - RANK[other];
@@ -21,7 +21,7 @@ export const ordered = <Event extends Pick<EventInList, "status" | "starts_at">>
 const folded = (text: string): string => text.normalize("NFKD").replace(/\p{M}/gu, "").toLocaleLowerCase();
 
 /** Whether each word that was typed stands in the event's name or place. */
-export function matches(event: Pick<EventInList, "name" | "venue">, text: string): boolean {
+export function matches(event: Pick<ListedEvent, "name" | "venue">, text: string): boolean {
   const hay = folded(`${event.name} ${event.venue}`);
   return folded(text).split(/\s+/).every((word) => hay.includes(word));
 }

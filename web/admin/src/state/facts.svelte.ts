@@ -28,7 +28,8 @@ export class Facts {
 
   async #one(incident: IncidentView): Promise<void> {
     if (incident.ticket_id) {
-      this.tickets[incident.ticket_id] = await api.get<TicketView>(`/api/tickets/${encodeURIComponent(incident.ticket_id)}`);
+      // Whose ticket it is stands in the incident; without a guest its code names it.
+      if (!incident.guest) this.tickets[incident.ticket_id] = await api.get<TicketView>(`/api/tickets/${encodeURIComponent(incident.ticket_id)}`);
       await this.#look({ ticket_id: incident.ticket_id }, incident);
     }
     for (const device_id of new Set(incident.scans.map((scan) => scan.device_id))) await this.#look({ device_id }, incident);

@@ -3,7 +3,7 @@
  * imported. The file itself is never read here.
  */
 import { api, Problem } from "../../../shared/api/client";
-import type { ImportMapping, ImportProgress, ImportResult } from "../../../shared/api/types";
+import type { ImportMapping, ImportProgress, ImportResult, Listed } from "../../../shared/api/types";
 import { words } from "../../../shared/words/organiser";
 import { type Asked, questionsOf, readAnew, taken, withAnswer, withColumn } from "./import-mapping";
 import { inWords } from "./problems";
@@ -172,7 +172,8 @@ export class Importer {
   async #follow(mine: string, over: () => boolean): Promise<void> {
     const pause = () => new Promise((then) => setTimeout(then, ASKS_MS));
     for (await pause(); !over(); await pause()) {
-      const progress = await api.get<ImportProgress>(`${this.base}/imports/progress/${mine}`).catch(() => null);
+      const all = await api.get<Listed<ImportProgress>>("/api/imports/progress").catch(() => null);
+      const progress = all?.items.find((one) => one.key === mine);
       if (progress && !over()) this.progress = progress;
     }
   }

@@ -18,13 +18,16 @@ const report = (over: Record<string, unknown> = {}) => ({
   created: 1, updated: 0, questions: [], ...over,
 });
 const json = (body: unknown, status = 200): Response => new Response(JSON.stringify(body), { status });
-let progress: unknown = null;
+let progress: Record<string, unknown> | null = null;
 beforeEach(() => {
   vi.useFakeTimers();
   sent = [];
   progress = null;
   vi.stubGlobal("fetch", (path: string, init: RequestInit) => {
-    if (path.includes("/imports/progress/")) return Promise.resolve(progress ? json(progress) : json({}, 404));
+    if (path === "/api/imports/progress") {
+      const key = last().query.get("progress");
+      return Promise.resolve(json({ items: progress ? [{ ...progress, key }, { stage: "reading", done: 0, of: 0, key: "another" }] : [], next_cursor: null }));
+    }
     const form = init.body as FormData;
     const mapping = form.get("mapping");
     return new Promise<Response>((answer, lose) =>

@@ -4,7 +4,6 @@
  */
 import { api } from "../../../shared/api/client";
 import type { ArrivalView, DeviceView, IncidentView, Listed, Occupancy, Statistics } from "../../../shared/api/types";
-import { words } from "../../../shared/words/organiser";
 import { allOf } from "./whole-list";
 import { gravestFirst } from "./review";
 import { loadSession, session } from "./session.svelte";
@@ -210,7 +209,7 @@ export class Live {
         api.get<Statistics>(`${base}/statistics`),
       ]);
     } else if (topic === "devices") {
-      this.devices = (await api.get<Listed<DeviceView>>(`${base}/devices?limit=500`)).items;
+      this.devices = (await api.get<Listed<DeviceView>>(`${base}/devices`)).items;
       this.devicesKnown = true;
     } else if (topic === "arrivals") {
       this.arrivals = (await api.get<Listed<ArrivalView>>(`${base}/arrivals?limit=${ARRIVALS}`)).items;
@@ -220,11 +219,6 @@ export class Live {
       this.moreIncidents = open.more;
       this.incidentsKnown = true;
     }
-  }
-
-  /** How many wait, in digits. */
-  get toReview(): string {
-    return `${words.counting.number(this.incidents.length)}${this.moreIncidents ? "+" : ""}`;
   }
 
   /** Everything anew, right after an act of this page, so that its effect shows at once. */

@@ -29,6 +29,13 @@ test("a silent phone says for how long, what it holds and where to go", () => {
   expect(told({ devices: [silent], event: { status: "ended", time_zone: "Europe/Berlin" } })).toEqual([]);
 });
 
+test("where many phones are silent it is one thing, not one each", () => {
+  const silent = Array.from({ length: 5 }, (_, at) => phone({ id: `d${at}`, name: `North ${at + 1}`, last_seen_at: "2026-11-27T18:20:00Z", pending: at }));
+  expect(told({ devices: silent })).toEqual([
+    ["5 phones have been silent for 11 min or more", "North 1, North 2, North 3 and 2 others · about 10 scans not received"],
+  ]);
+});
+
 test("an empty battery, a suspension, missing scans and a code that was tried again are each said", () => {
   expect(told({ devices: [phone({ battery: 12 })] })[0]?.[0]).toBe("North 2 has 12 % battery");
   expect(told({ devices: [phone({ state: "suspended", waiting: 3 })] }).map(([text]) => text)).toEqual(["North 2 is suspended"]);

@@ -17,6 +17,10 @@ export interface Need {
 
 /** Cases that are named one by one; the rest is a number. */
 const CASES = 3;
+/** From so many silent phones on they are one thing: it is the network, not each of them. */
+const MANY = 3;
+/** Names that are told of those. */
+const NAMED = 3;
 /** A hall that is as full as this is said, in percent. */
 const NEARLY_FULL = 0.95;
 
@@ -48,6 +52,8 @@ function phones({ event, devices, devicesKnown, context }: Known): Need[] {
   const { now } = context;
   if (!devicesKnown || event.status === "ended" || event.status === "archived") return [];
   const out: Need[] = [];
+  const silent = event.status === "live" ? devices.filter((device) => standing(device, now) === "offline") : [];
+  if (silent.length >= MANY) out.push(together(silent, now));
   const add = (device: DeviceView, kind: string, sign: string, tone: Need["tone"], text: string, why: string, act: string): void => {
     out.push({ id: `${kind} ${device.id}`, mark: sign, tone, text, why, act, to: { place: "devices", query: `device=${encodeURIComponent(device.id)}` } });
   };
@@ -57,7 +63,7 @@ function phones({ event, devices, devicesKnown, context }: Known): Need[] {
     const seen = device.last_seen_at === null ? words.times.never : when(device.last_seen_at, event.time_zone, now);
     if (stands === "suspended") add(device, "suspended", "!", "bad", said.suspended(device.name), said.suspendedWhy, said.see);
     else if (device.waiting > 0) add(device, "waiting", "!", "warn", said.waiting(device.name, device.waiting), said.waitingWhy, said.see);
-    if (stands === "offline" && event.status === "live") {
+    if (stands === "offline" && event.status === "live" && silent.length < MANY) {
       const silence = now - Date.parse(device.last_seen_at ?? "");
       add(device, "silent", `${Math.min(99, Math.floor(silence / 60_000))}′`, "warn", said.silent(device.name, length(silence)), said.silentWhy(gate, device.pending, seen, device.battery), said.findIt);
     } else if (stands === "online" && lowBattery(device)) {
@@ -70,6 +76,17 @@ function phones({ event, devices, devicesKnown, context }: Known): Need[] {
     out.push({ id: "unstaffed", mark: "–", tone: "bad", text: said.noPhones, why: said.noPhonesWhy, act: said.pair, to: { place: "devices", query: "pair=1" } });
   }
   return out;
+}
+
+function together(silent: readonly DeviceView[], now: number): Need {
+  const { needs: said } = words;
+  const least = Math.min(...silent.map((device) => now - Date.parse(device.last_seen_at ?? "")));
+  const names = [...silent.slice(0, NAMED).map((device) => device.name), ...(silent.length > NAMED ? [said.others(silent.length - NAMED)] : [])];
+  const unsent = silent.reduce((sum, device) => sum + device.pending, 0);
+  return {
+    id: "silence", mark: words.counting.number(silent.length), tone: "warn", text: said.silentMany(silent.length, length(least)), why: said.silentManyWhy(names, unsent),
+    act: said.findThem, to: { place: "devices", query: "" },
+  };
 }
 
 function hall({ occupancy, event }: Known): Need[] {

@@ -11,7 +11,7 @@ const fact = (more: Partial<ScanView> = {}): ScanView => ({
   signature: "verified", received_at: "2026-11-22T18:12:06Z", operator: null, ...more,
 });
 const incident = (more: Partial<IncidentView>): IncidentView => ({
-  id: "i", kind: "unverified_scan", severity: "high", status: "open", ticket_id: null, barcode_hash: null, subject: "", order_uncertain: false,
+  id: "i", kind: "unverified_scan", severity: "high", status: "open", ticket_id: null, barcode_hash: null, guest: null, entry_type: null, subject: "", order_uncertain: false,
   scans: [], resolution: null, decided: [], opened_at: "", updated_at: "", ...more,
 });
 const GATES: Record<string, string> = { main: "Main entrance", north: "North gate" };
@@ -29,7 +29,7 @@ test("a double entry is a sentence with its guest, its gates and the time betwee
   expect(title(double, offline)).toBe("Ana Botha came in twice, 4 min apart");
   expect(under(double, offline)).toBe("Main entrance 19:12, offline · North gate 19:16");
   expect(mark(double)).toEqual({ text: "2×", tone: "bad" });
-  expect(explain(double, offline)).toContain("one of them had no network");
+  expect(explain(double, offline)).toContain("a phone had no network");
   expect(points(double, offline)).toEqual([
     { key: "d1 s1", at: Date.parse(first.at), above: "19:12:04 Main entrance", middle: "Pixel 3", below: "offline until 19:21 · counted", tone: "ok" },
     { key: "d2 s2", at: Date.parse(second.at), above: "19:16:30 North gate", middle: "Pixel 4", below: "could not know of the other · waits for you", tone: "bad" },

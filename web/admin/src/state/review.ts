@@ -10,7 +10,7 @@ export type Decision = "accept" | "exclude" | "note";
 export type Group = keyof typeof review.chips.groups;
 
 /** A scan that came in so long after it was made was made without a network. */
-const OFFLINE_MS = 60_000;
+const OFFLINE_MS = 20_000;
 
 export const scanKey = (scan: { device_id: string; scan_id: string }): string => `${scan.device_id} ${scan.scan_id}`;
 
@@ -66,7 +66,7 @@ function letIn(incident: IncidentView, gate: string, name: string): string {
     case "ticket_already_used":
       return titles.letInUsed(gate, name);
     case "wrong_gate":
-      return titles.letInWrongGate(gate, name, incident.entry_type ?? null);
+      return titles.letInWrongGate(gate, name, incident.entry_type);
     case "expired":
     case "not_yet_valid":
       return titles.letInTime(gate, name);
@@ -186,7 +186,7 @@ export function points(incident: IncidentView, context: Context): Point[] {
     const offline = isOffline(scan, fact);
     const time = when(scan.at, context.zone, context.now) === clock(scan.at, context.zone) ? clockSeconds(scan.at, context.zone) : when(scan.at, context.zone, context.now);
     const otherOffline = scans.some((one, at) => at < index && isOffline(one, context.fact(one)) && Date.parse(context.fact(one)?.received_at ?? one.at) > Date.parse(scan.at));
-    const network = offline && fact ? review.offlineUntil(when(fact.received_at, context.zone, context.now)) : otherOffline ? review.couldNotKnow : fact ? review.online : "";
+    const network = offline && fact ? review.offlineUntil(when(fact.received_at, context.zone, context.now)) : otherOffline ? review.couldNotKnow : "";
     return {
       key: scanKey(scan),
       at: Date.parse(scan.at),

@@ -29,3 +29,9 @@ test("a reason that several rows share is said once", () => {
   expect(sharedProblem([waits("quota"), waits("quota"), waits("no such user")])).toEqual({ reason: "quota", runs: 2 });
   expect(sharedProblem([waits("quota"), waits("no such user"), waits(null)])).toBe(null);
 });
+
+test("a run that waits for the mail server says so, and may be tried by hand", () => {
+  const parked = run({ step: "send-email" });
+  expect(passMoments(parked)[0]?.words).toBe("Pass waits for the mail server");
+  expect(mayRetry(parked)).toBe(true);
+});

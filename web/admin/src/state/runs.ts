@@ -6,16 +6,24 @@ const { passes, guest } = words;
 
 export const stepWords = (step: string | null): string => (step === null ? "" : (passes.steps[step] ?? step.replaceAll(/[-_]/g, " ")));
 
+/** Whether it waits with all others for the mail server: why is told once, by `GET /api/mail/health`. */
+const isParked = (run: Pick<RunView, "state" | "step" | "next_at">): boolean => run.state === "open" && run.step === "send-email" && run.next_at === null;
+
 /** What a row of the list says of a run. */
-export function rowState(run: Pick<RunView, "state" | "tries" | "note">): string {
+export function rowState(run: Pick<RunView, "state" | "tries" | "note" | "step" | "next_at">): string {
+  if (isParked(run)) return passes.rowStates.parked;
   if (run.state === "open") return run.tries > 0 ? passes.rowStates.again : passes.rowStates.open;
   if (run.state === "done" && run.note !== null) return passes.rowStates.made;
   return passes.rowStates[run.state];
 }
-const stateWords = (run: RunView): string => passes.stateWords[run.state === "open" && run.tries > 0 ? "again" : run.state];
+const stateWords = (run: RunView): string => {
+  if (isParked(run)) return passes.stateWords.parked;
+  return passes.stateWords[run.state === "open" && run.tries > 0 ? "again" : run.state];
+};
 
 /** Whether a person may start it again now. */
-export const mayRetry = (run: RunView): boolean => run.state === "gave_up" || (run.state === "open" && run.next_at !== null);
+export const mayRetry = (run: RunView): boolean =>
+  run.state === "gave_up" || (run.state === "open" && run.next_at !== null) || isParked(run);
 
 /** The reason that stands in most rows that wait: it is said once, above them. */
 export function sharedProblem(runs: readonly RunView[]): { reason: string; runs: number } | null {

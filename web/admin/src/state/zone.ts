@@ -36,3 +36,10 @@ export const browserZone = (): string => Intl.DateTimeFormat().resolvedOptions()
 export function zones(...more: string[]): string[] {
   return [...new Set([...Intl.supportedValuesOf("timeZone"), "UTC", ...more])].sort();
 }
+
+/** A time of day as somebody types it ("8", "20", "930", "20:30", "20.30") by a 24-hour clock: "20:30"; empty where it is none. */
+export function readClock(typed: string): string {
+  const [, hours, minutes] = /^(\d{1,2}?)(?:[:.]?(\d{2}))?$/.exec(typed.trim()) ?? [];
+  if (hours === undefined || Number(hours) > 23 || Number(minutes ?? 0) > 59) return "";
+  return `${hours.padStart(2, "0")}:${minutes ?? "00"}`;
+}

@@ -1,79 +1,337 @@
-//! Where each column of a file stands: names are folded, the usual other names and the exports of others are known.
+//! Where each column of a file stands: as a person said, as the export that the file is has it, else guessed from its header
+//! and its cells.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::column::{Column, folded, meaning};
+use admit_core::normalize::for_identity;
+use admit_table::Line;
+
+use super::cells;
+use super::column::Column;
 use super::exports::Export;
+use super::frame::Sheet;
+use super::mapping::Mapping;
+use super::vocabulary::{folded, is_vague_code, meaning};
 use crate::error::{Error, FieldError, Result};
-use crate::sheet::{Line, Sheet};
+
+/// How it came to be known what a column is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// A person said so.
+    Said,
+    /// The file is an export that has it.
+    Export,
+    /// Its header, or its cells.
+    Guess,
+    /// Nothing: it is not read.
+    Nothing,
+}
+
+/// One column of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// Its header as written.
+    pub header: String,
+    /// What it is; `None` where it is not read.
+    pub becomes: Option<Column>,
+    /// How that is known.
+    pub by: By,
+}
 
 /// Where each known column stands.
 #[derive(Debug, Clone, Default)]
 pub struct Columns {
     places: BTreeMap<Column, usize>,
-    width: usize,
-    /// Columns of the file that mean nothing here, as written.
-    pub ignored: Vec<String>,
+    /// The cells are no file's: no program put guards or words for nothing into them.
+    is_own: bool,
+    /// Every column of the file, in its order.
+    pub seen: Vec<Seen>,
     /// Whose export it is, where it is one we know.
     pub export: Option<&'static Export>,
+    /// The source's row id stands for different persons: it is a company's or a family's, and identifies nobody.
+    pub ids_are_shared: bool,
+    /// The same of order and position together.
+    pub positions_are_shared: bool,
+    /// The length that all codes have, where some lost the zeros they began with.
+    pub code_length: Option<usize>,
 }
 
 impl Columns {
-    /// Reads a header. Fails when two columns mean the same, or none says which ticket or guest a row is.
-    pub fn of(sheet: &Sheet) -> Result<Self> {
+    /// Reads a header. Fails when a person gave two columns the same meaning, or where none says which ticket or guest a row
+    /// is.
+    pub fn of(sheet: &Sheet, mapping: &Mapping) -> Result<Self> {
         let names: Vec<String> = sheet.header.iter().map(|header| folded(header)).collect();
-        let mut out = Self { width: sheet.header.len(), export: Export::of(&names), ..Self::default() };
+        let mut out = Self { export: Export::of(&names), ..Self::default() };
+        out.seen =
+            sheet.header.iter().map(|header| Seen { header: header.clone(), becomes: None, by: By::Nothing }).collect();
+        out.take_what_is_said(mapping)?;
+        out.take_what_the_export_has(&names);
+        out.guess(sheet, &names);
+        out.look_at_values(sheet);
+        out.must_name_rows(sheet)?;
+        Ok(out)
+    }
+
+    /// Columns of rows that came by another way than a file, by our own names for them.
+    pub fn of_own(header: &[&'static str]) -> Self {
+        let mut out = Self { is_own: true, ..Self::default() };
+        for (place, name) in header.iter().enumerate() {
+            let becomes = Column::of_name(name);
+            out.places.extend(becomes.map(|column| (column, place)));
+            out.seen.push(Seen { header: (*name).to_owned(), becomes, by: By::Said });
+        }
+        out
+    }
+
+    fn take_what_is_said(&mut self, mapping: &Mapping) -> Result<()> {
         let mut errors = Vec::new();
-        for (place, header) in sheet.header.iter().enumerate() {
-            let theirs = out.export.and_then(|export| export.meaning(&names[place]));
-            let Some(column) = theirs.unwrap_or_else(|| meaning(header)) else {
-                out.ignored.extend((!header.is_empty()).then(|| header.clone()));
-                continue;
-            };
-            if let Some(first) = out.places.insert(column, place) {
-                let (path, message) = (
-                    format!("header.{}", column.name()),
-                    format!("is there twice: as {} and as {header}", sheet.header[first]),
-                );
-                errors.push(FieldError { path, message });
+        for place in 0..self.seen.len() {
+            let Some(said) = mapping.column(place, &self.seen[place].header) else { continue };
+            self.seen[place].by = By::Said;
+            let Some(column) = said else { continue };
+            if let Some(first) = self.places.insert(column, place) {
+                let message = format!("is two columns: {} and {}", self.seen[first].header, self.seen[place].header);
+                errors.push(FieldError { path: format!("mapping.columns.{}", column.name()), message });
+            }
+            self.seen[place].becomes = Some(column);
+        }
+        let known = |header: &String| match header.strip_prefix('#').and_then(|number| number.parse::<usize>().ok()) {
+            Some(number) => (1..=self.seen.len()).contains(&number),
+            None => self.seen.iter().any(|one| one.header == *header),
+        };
+        for header in mapping.columns.keys().filter(|header| !known(header)) {
+            let message = format!("is no column of this file, which has: {}", self.header_text());
+            errors.push(FieldError { path: format!("mapping.columns.{header}"), message });
+        }
+        if errors.is_empty() { Ok(()) } else { Err(Error::Invalid { code: "invalid_request", errors }) }
+    }
+
+    fn take_what_the_export_has(&mut self, names: &[String]) {
+        let Some(export) = self.export else { return };
+        for (place, name) in names.iter().enumerate() {
+            let Some(column) = export.meaning(name).filter(|_| self.seen[place].by == By::Nothing) else { continue };
+            self.seen[place].by = By::Export;
+            if let Some(column) = column.filter(|column| !self.places.contains_key(column)) {
+                self.put(column, place, By::Export);
             }
         }
-        use Column::{Barcode, Email, ExternalId, LastName, Name, OrderId, Position};
-        if ![Barcode, Name, LastName, Email, ExternalId, OrderId].iter().any(|column| out.has(*column)) {
+    }
+
+    /// What nobody said: each header by its words, the exact ones first.
+    fn guess(&mut self, sheet: &Sheet, names: &[String]) {
+        let mut guesses: Vec<(bool, usize, Column)> = Vec::new();
+        for (place, name) in names.iter().enumerate() {
+            if self.seen[place].by == By::Nothing
+                && let Some(column) = meaning(name)
+            {
+                let is_exact = name == &folded(column.name());
+                guesses.push((!is_exact, place, column));
+            }
+        }
+        guesses.sort_unstable();
+        for (is_other, place, column) in guesses {
+            let is_exact = !is_other;
+            let cells =
+                || sheet.lines.iter().filter_map(move |line| line.cells.get(place)).filter(|cell| !cell.is_empty());
+            let column = match column {
+                // A value that several persons share is a company's or a family's.
+                Column::Barcode if is_vague_code(&names[place]) && is_shared(sheet, place, self) => Column::ExternalId,
+                Column::EntryType if is_free_text(cells()) => continue,
+                // What a form writes for whoever did not sign in.
+                Column::Name | Column::Email if is_anonymous(cells()) => continue,
+                // The lines' own numbers: another file counts from one too.
+                Column::ExternalId if !is_exact && counts_up(cells()) => continue,
+                // Words like "ticket" may head a count or a code.
+                Column::PartySize if cells().next().is_some() && !cells().any(|cell| is_number(cell)) => continue,
+                column => column,
+            };
+            if !self.places.contains_key(&column) {
+                self.put(column, place, By::Guess);
+            }
+        }
+        self.guess_by_content(sheet);
+        self.tell_names_apart();
+    }
+
+    /// A column of addresses is one, whatever it is called.
+    fn guess_by_content(&mut self, sheet: &Sheet) {
+        if self.has(Column::Email) {
+            return;
+        }
+        let is_address = |cell: &str| {
+            cell.split_once('@')
+                .is_some_and(|(name, host)| !name.is_empty() && host.contains('.') && !cell.contains(' '))
+        };
+        let place = (0..self.seen.len()).filter(|place| self.seen[*place].by == By::Nothing).find(|place| {
+            let mut cells = sheet
+                .lines
+                .iter()
+                .filter_map(|line| line.cells.get(*place))
+                .filter(|cell| !cell.is_empty())
+                .take(50)
+                .peekable();
+            cells.peek().is_some() && cells.all(|cell| is_address(cell))
+        });
+        if let Some(place) = place {
+            self.put(Column::Email, place, By::Guess);
+        }
+    }
+
+    /// "Nom" beside "Prénom" is the family name, and "name" beside "lastname" the first.
+    fn tell_names_apart(&mut self) {
+        use Column::{FirstName, LastName, Name};
+        let (first, last) = (self.places.contains_key(&FirstName), self.places.contains_key(&LastName));
+        let Some(place) = self.places.get(&Name).copied().filter(|place| self.seen[*place].by == By::Guess) else {
+            return;
+        };
+        let column = match (first, last) {
+            (true, false) => LastName,
+            (false, true) => FirstName,
+            _ => return,
+        };
+        self.places.remove(&Name);
+        self.put(column, place, By::Guess);
+    }
+
+    fn look_at_values(&mut self, sheet: &Sheet) {
+        if let Some(place) = self.places.get(&Column::ExternalId).copied() {
+            self.ids_are_shared = is_shared(sheet, place, self);
+        }
+        if self.has(Column::OrderId) && self.has(Column::Position) {
+            let both = |line: &Line| {
+                let (order, position) = (self.get(line, Column::OrderId), self.get(line, Column::Position));
+                if order.is_empty() || position.is_empty() { String::new() } else { format!("{order}\u{1f}{position}") }
+            };
+            self.positions_are_shared = stands_for_different_persons(sheet, self, both);
+        }
+        if self.has(Column::Barcode) {
+            let codes: Vec<Cow<'_, str>> = sheet.lines.iter().map(|line| self.get(line, Column::Barcode)).collect();
+            self.code_length = cells::length_with_zeros(codes.iter().map(AsRef::as_ref));
+        }
+    }
+
+    fn must_name_rows(&self, sheet: &Sheet) -> Result<()> {
+        use Column::{Barcode, Email, ExternalId, FirstName, LastName, Name, OrderId, Position};
+        let mut errors = Vec::new();
+        if ![Barcode, Name, FirstName, LastName, Email, ExternalId, OrderId].iter().any(|column| self.has(*column)) {
             let message = "must name the columns, among them barcode, name, email, external_id or order_id; it has: ";
             errors.push(FieldError { path: "header".into(), message: format!("{message}{}", sheet.header.join(", ")) });
         }
-        if out.export.is_some_and(|export| export.name == "pretix") && !out.has(Barcode) && !out.has(Position) {
+        if self.export.is_some_and(|export| export.name == "pretix") && !self.has(Barcode) && !self.has(Position) {
             let message = "is of a pretix check-in list without the tickets' secrets: export it with the secrets";
             errors.push(FieldError { path: "header".into(), message: message.into() });
         }
-        if errors.is_empty() { Ok(out) } else { Err(Error::Invalid { code: "invalid_request", errors }) }
+        if errors.is_empty() { Ok(()) } else { Err(Error::Invalid { code: "invalid_request", errors }) }
     }
-    /// Leaves out what a promoter's file may not say, as if it were not there.
-    pub fn keep_promoters(&mut self, sheet: &Sheet) {
-        use Column::{Barcode, EntryType, ExpiresAt, Flag, GateIds, GuestList, Status, ValidFrom, Zone};
+
+    fn put(&mut self, column: Column, place: usize, by: By) {
+        self.places.insert(column, place);
+        self.seen[place].becomes = Some(column);
+        self.seen[place].by = by;
+    }
+    fn header_text(&self) -> String {
+        self.seen.iter().map(|one| one.header.as_str()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Leaves out what a promoter's file may not say, as if it were not there. A status stays: it sets none, but whoever is
+    /// declined there is not to come in.
+    pub fn keep_promoters(&mut self) {
+        use Column::{Barcode, EntryType, ExpiresAt, Flag, GateIds, GuestList, ValidFrom, Zone};
         // An entry type is a zone by another name.
-        for column in [Barcode, Zone, EntryType, GateIds, GuestList, ValidFrom, ExpiresAt, Status, Flag] {
+        for column in [Barcode, Zone, EntryType, GateIds, GuestList, ValidFrom, ExpiresAt, Flag] {
             if let Some(place) = self.places.remove(&column) {
-                self.ignored.extend(sheet.header.get(place).cloned());
+                self.seen[place].becomes = None;
             }
         }
+    }
+    /// Headers of columns that are not read.
+    pub fn ignored(&self) -> Vec<String> {
+        let unread = self.seen.iter().filter(|one| one.becomes.is_none() && !one.header.is_empty());
+        unread.map(|one| one.header.clone()).collect()
     }
     /// Whether the file has the column.
     pub fn has(&self, column: Column) -> bool {
         let other = column == Column::Email && self.places.contains_key(&Column::OtherEmail);
         other || self.places.contains_key(&column)
     }
-    /// The cell of a row, empty where the row or the file lacks it.
-    pub fn get<'a>(&self, line: &'a Line, column: Column) -> &'a str {
-        let own = self.cell(line, column);
-        if column == Column::Email && own.is_empty() { self.cell(line, Column::OtherEmail) } else { own }
+    /// Every column that the file has.
+    pub fn all(&self) -> impl Iterator<Item = Column> {
+        self.places.keys().copied()
     }
-    fn cell<'a>(&self, line: &'a Line, column: Column) -> &'a str {
-        self.places.get(&column).and_then(|place| line.cells.get(*place)).map_or("", |cell| cell.trim())
+    /// Whether a row has text in this very column.
+    pub fn has_own(&self, line: &Line, column: Column) -> bool {
+        !self.cell(column, self.raw(line, column)).is_empty()
+    }
+    /// The cell of a row as its column means it, empty where the row or the file lacks it.
+    pub fn get<'a>(&self, line: &'a Line, column: Column) -> Cow<'a, str> {
+        let own = self.cell(column, self.raw(line, column));
+        if column == Column::Email && own.is_empty() {
+            return self.cell(Column::OtherEmail, self.raw(line, Column::OtherEmail));
+        }
+        own
+    }
+    fn cell<'a>(&self, column: Column, raw: &'a str) -> Cow<'a, str> {
+        if self.is_own { cells::plain(column, raw) } else { cells::text(column, raw) }
+    }
+    fn raw<'a>(&self, line: &'a Line, column: Column) -> &'a str {
+        self.places.get(&column).and_then(|place| line.cells.get(*place)).map_or("", |cell| cell.as_str())
     }
     /// Whether the row has more cells than the header has columns.
     pub fn too_wide(&self, line: &Line) -> bool {
-        line.cells.iter().rposition(|cell| !cell.is_empty()).is_some_and(|last| last >= self.width)
+        line.cells.iter().rposition(|cell| !cell.is_empty()).is_some_and(|last| last >= self.seen.len())
     }
+    /// What tells two persons of a file apart: name and e-mail.
+    fn person(&self, line: &Line) -> String {
+        let name =
+            [Column::Name, Column::FirstName, Column::LastName].map(|column| for_identity(&self.get(line, column)));
+        format!("{}\u{1f}{}", name.join(" "), self.get(line, Column::Email).to_lowercase())
+    }
+}
+
+/// Whether a column's value stands for different persons somewhere.
+fn is_shared(sheet: &Sheet, place: usize, columns: &Columns) -> bool {
+    stands_for_different_persons(sheet, columns, |line| line.cells.get(place).cloned().unwrap_or_default())
+}
+
+fn stands_for_different_persons(sheet: &Sheet, columns: &Columns, value: impl Fn(&Line) -> String) -> bool {
+    let mut holders: BTreeMap<String, String> = BTreeMap::new();
+    sheet.lines.iter().any(|line| {
+        let value = value(line);
+        if value.is_empty() {
+            return false;
+        }
+        let person = columns.person(line);
+        holders.insert(value, person.clone()).is_some_and(|before| before != person)
+    })
+}
+
+/// Whether cells are sentences or names of people rather than a few kinds: nearly each is another one.
+fn is_free_text<'a>(cells: impl Iterator<Item = &'a String>) -> bool {
+    let (mut all, mut kinds) = (0, BTreeSet::new());
+    for cell in cells {
+        all += 1;
+        kinds.insert(cell.as_str());
+    }
+    kinds.len() > 40 && kinds.len() * 2 > all
+}
+
+fn is_anonymous<'a>(cells: impl Iterator<Item = &'a String>) -> bool {
+    let mut cells = cells.peekable();
+    cells.peek().is_some()
+        && cells.all(|cell| ["anonymous", "anonym", "anonyme"].iter().any(|word| cell.eq_ignore_ascii_case(word)))
+}
+
+/// Whether cells are 1, 2, 3, … in the order of their lines.
+fn counts_up<'a>(cells: impl Iterator<Item = &'a String>) -> bool {
+    let numbers: Option<Vec<u64>> = cells.map(|cell| cell.parse().ok()).collect();
+    numbers.is_some_and(|all| {
+        all.len() > 1
+            && all.first().is_some_and(|first| *first < 2)
+            && all.windows(2).all(|pair| pair[1] == pair[0] + 1)
+    })
+}
+
+fn is_number(cell: &str) -> bool {
+    cell.trim().chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | ' '))
 }

@@ -10,8 +10,9 @@ pub struct Destination {
     pub list: Option<GuestListRecord>,
     /// A promoter's file: no guest of another list is touched, and its keys are that list's own.
     pub alone: bool,
-    /// Of somebody else's export only rows whose product is an entry type of the event.
-    pub known_types_only: bool,
+    /// The rows are a person's file: what a spreadsheet did to it is looked for, what it leaves open is asked, and whoever is
+    /// not to come in makes no ticket. A row of a feed is taken at its word.
+    pub is_file: bool,
 }
 
 impl Destination {

@@ -1,31 +1,57 @@
-//! Exports of other ticketing systems, recognised by their headers: columns that mean something else there than here.
-//!
-//! Where each header stands written is cited in `docs/samples/README.md`.
+//! Exports of other ticketing systems, recognised by their headers: columns and words that mean something else there than
+//! here. Where each header stands written is cited in `docs/samples/README.md`.
+
+use admit_core::ticket::TicketStatus;
 
 use super::column::Column;
 
 /// Somebody else's export.
 #[derive(Debug)]
 pub struct Export {
-    /// What it is called.
+    /// What the system is called.
     pub name: &'static str,
     /// Headers that it has (letters and digits, lower case); of each group one.
     signs: &'static [&'static [&'static str]],
+    /// What its first column is called, where that is the sign; empty where it may be any.
+    first: &'static [&'static str],
     /// What its headers mean; `None` for one that means nothing here, whatever it is called like.
     columns: &'static [(&'static str, Option<Column>)],
+    /// Status words that mean something else there than anywhere.
+    statuses: &'static [(&'static str, TicketStatus)],
+    /// Persons beside the guest are counted, and not the guest: so many more come.
+    pub persons_more: u32,
+    /// A ticket without a name and an address was given to nobody yet: it stays out.
+    pub unassigned_stay_out: bool,
 }
 
 impl Export {
     /// Which system wrote this header (every name folded), if any that we know.
     pub fn of(header: &[String]) -> Option<&'static Self> {
         let has = |name: &&str| header.iter().any(|one| one == name);
-        EXPORTS.iter().find(|export| export.signs.iter().all(|group| group.iter().any(has)))
+        let begins = |export: &&Self| {
+            export.first.is_empty() || header.first().is_some_and(|one| export.first.contains(&one.as_str()))
+        };
+        EXPORTS.iter().filter(begins).find(|export| export.signs.iter().all(|group| group.iter().any(has)))
     }
     /// What a header (folded) means in this export; `None` where it means what it always does.
     pub fn meaning(&self, header: &str) -> Option<Option<Column>> {
         self.columns.iter().find(|(name, _)| *name == header).map(|(_, column)| *column)
     }
+    /// What a status word (folded) means in this export, where that is its own.
+    pub fn status(&self, word: &str) -> Option<TicketStatus> {
+        self.statuses.iter().find(|(one, _)| *one == word).map(|(_, status)| *status)
+    }
 }
+
+const NOTHING: Export = Export {
+    name: "",
+    signs: &[],
+    first: &[],
+    columns: &[],
+    statuses: &[],
+    persons_more: 0,
+    unassigned_stay_out: false,
+};
 
 const EXPORTS: &[Export] = &[
     // "Check-in list" and "Order data", positions. Its codes are the tickets' secrets.
@@ -58,6 +84,7 @@ const EXPORTS: &[Export] = &[
             ("validfrom", None),
             ("validuntil", None),
         ],
+        ..NOTHING
     },
     // "Attendee Summary". Its codes are there only where the organiser chose the column.
     Export {
@@ -68,6 +95,7 @@ const EXPORTS: &[Export] = &[
             ("orderno", Some(Column::OrderId)),
             ("orderid", Some(Column::OrderId)),
             ("attendee", Some(Column::Position)),
+            ("attendeeno", Some(Column::Position)),
             ("barcode", Some(Column::Barcode)),
             ("attendeestatus", Some(Column::Status)),
             ("quantity", Some(Column::PartySize)),
@@ -80,6 +108,263 @@ const EXPORTS: &[Export] = &[
             ("type", None),
             ("group", None),
         ],
+        ..NOTHING
+    },
+    // Its newer report. A row a ticket; orders of several have several.
+    Export {
+        name: "Eventbrite",
+        signs: &[&["orderid", "orderno"], &["attendeefirstname", "buyerfirstname"], &["buyeremail"]],
+        columns: &[
+            ("orderid", Some(Column::OrderId)),
+            ("orderno", Some(Column::OrderId)),
+            ("attendeefirstname", Some(Column::FirstName)),
+            ("attendeelastname", Some(Column::LastName)),
+            ("attendeeemail", Some(Column::Email)),
+            ("ticketquantity", Some(Column::PartySize)),
+            ("buyeremail", Some(Column::OtherEmail)),
+            ("buyerfirstname", None),
+            ("buyerlastname", None),
+            ("barcodenumber", Some(Column::Barcode)),
+            ("tickettype", Some(Column::EntryType)),
+            ("tickettier", None),
+            ("ticketprice", None),
+            ("ordertype", None),
+            ("eventname", None),
+            ("eventid", None),
+            ("eventlocation", None),
+        ],
+        ..NOTHING
+    },
+    // Its QR holds the check-in address as it stands in the file.
+    Export {
+        name: "Luma",
+        signs: &[&["apiid", "guestid"], &["approvalstatus"]],
+        columns: &[
+            ("apiid", Some(Column::ExternalId)),
+            ("guestid", Some(Column::ExternalId)),
+            ("name", Some(Column::Name)),
+            ("firstname", Some(Column::FirstName)),
+            ("lastname", Some(Column::LastName)),
+            ("email", Some(Column::Email)),
+            ("phonenumber", Some(Column::Phone)),
+            ("approvalstatus", Some(Column::Status)),
+            ("qrcodeurl", Some(Column::Barcode)),
+            ("ticketname", Some(Column::EntryType)),
+            ("tickettypeid", None),
+            ("amount", None),
+            ("currency", None),
+            ("customsource", None),
+            ("createdat", None),
+            ("checkedinat", None),
+        ],
+        ..NOTHING
+    },
+    Export {
+        name: "Tito",
+        signs: &[&["ticketreference"], &["ticketfullname", "ticketfirstname"], &["orderreference"]],
+        columns: &[
+            ("number", None),
+            ("ticket", Some(Column::EntryType)),
+            ("ticketfullname", Some(Column::Name)),
+            ("ticketfirstname", Some(Column::FirstName)),
+            ("ticketlastname", Some(Column::LastName)),
+            ("ticketemail", Some(Column::Email)),
+            ("ticketphonenumber", Some(Column::Phone)),
+            ("ticketcompanyname", None),
+            ("event", None),
+            ("voidstatus", Some(Column::Status)),
+            ("price", None),
+            ("ticketreference", Some(Column::Barcode)),
+            ("tags", None),
+            ("orderreference", Some(Column::OrderId)),
+            ("ordername", None),
+            ("orderemail", Some(Column::OtherEmail)),
+            ("ordercompanyname", None),
+            ("orderphonenumber", None),
+        ],
+        // The column asks whether the ticket is void.
+        statuses: &[
+            ("true", TicketStatus::Voided),
+            ("yes", TicketStatus::Voided),
+            ("void", TicketStatus::Voided),
+            ("false", TicketStatus::Active),
+            ("no", TicketStatus::Active),
+        ],
+        unassigned_stay_out: true,
+        ..NOTHING
+    },
+    Export {
+        name: "Hi.Events",
+        signs: &[&["publicid"], &["shortid"], &["productname", "productid", "ticketname", "ticketid"]],
+        columns: &[
+            ("id", Some(Column::ExternalId)),
+            ("firstname", Some(Column::FirstName)),
+            ("lastname", Some(Column::LastName)),
+            ("email", Some(Column::Email)),
+            ("status", Some(Column::Status)),
+            ("publicid", Some(Column::Barcode)),
+            ("productname", Some(Column::EntryType)),
+            ("ticketname", Some(Column::EntryType)),
+            ("productid", None),
+            ("ticketid", None),
+            ("eventid", None),
+            ("shortid", None),
+            ("notes", Some(Column::Note)),
+        ],
+        ..NOTHING
+    },
+    Export {
+        name: "Weezevent",
+        signs: &[&["codebarres"], &["nomdutarif"]],
+        columns: &[
+            ("codebarres", Some(Column::Barcode)),
+            ("nomdutarif", Some(Column::EntryType)),
+            ("nom", Some(Column::LastName)),
+            ("prenom", Some(Column::FirstName)),
+            ("email", Some(Column::Email)),
+            ("prix", None),
+            ("societe", None),
+        ],
+        ..NOTHING
+    },
+    Export {
+        name: "HelloAsso",
+        signs: &[&["referencecommande"], &["numerodebillet"], &["nomparticipant", "nompayeur"]],
+        columns: &[
+            ("referencecommande", Some(Column::OrderId)),
+            ("statutdelacommande", Some(Column::Status)),
+            ("nomparticipant", Some(Column::LastName)),
+            ("prenomparticipant", Some(Column::FirstName)),
+            ("emailparticipant", Some(Column::Email)),
+            ("nompayeur", None),
+            ("prenompayeur", None),
+            ("emailpayeur", Some(Column::OtherEmail)),
+            ("billet", None),
+            ("numerodebillet", Some(Column::Barcode)),
+            ("tarif", Some(Column::EntryType)),
+            ("montanttarif", None),
+            ("raisonsociale", None),
+        ],
+        ..NOTHING
+    },
+    // Tab-separated. It has neither codes nor addresses; "Guests" are those beside the member.
+    Export {
+        name: "Meetup",
+        signs: &[&["rsvpedon"], &["userid"], &["rsvp"]],
+        columns: &[
+            ("name", Some(Column::Name)),
+            ("userid", Some(Column::ExternalId)),
+            ("rsvp", Some(Column::Status)),
+            ("guests", Some(Column::PartySize)),
+            ("title", None),
+            ("eventhost", None),
+            ("attendance", None),
+        ],
+        persons_more: 1,
+        ..NOTHING
+    },
+    // A person's whole order. "Paid" is money, and "Type" where it was sold.
+    Export {
+        name: "Humanitix",
+        signs: &[&["validtickets"], &["orderid"], &["longorderid", "yourearnings"]],
+        columns: &[
+            ("orderid", None),
+            ("longorderid", Some(Column::ExternalId)),
+            ("validtickets", Some(Column::PartySize)),
+            ("paid", None),
+            ("type", None),
+            ("status", None),
+            ("financialstatus", None),
+            ("event", None),
+            ("notes", Some(Column::Note)),
+        ],
+        ..NOTHING
+    },
+    // Orders. Its list of issued tickets has no header that is published.
+    Export {
+        name: "Ticket Tailor",
+        signs: &[&["ticketspurchased"], &["orderid"], &["ordercancelled"]],
+        columns: &[
+            ("orderid", Some(Column::ExternalId)),
+            ("name", Some(Column::Name)),
+            ("firstname", Some(Column::FirstName)),
+            ("lastname", Some(Column::LastName)),
+            ("ticketspurchased", Some(Column::PartySize)),
+            ("ordercancelled", Some(Column::Status)),
+            ("transactionid", None),
+            ("eventname", None),
+            ("orderitems", None),
+        ],
+        statuses: &[
+            ("1", TicketStatus::Voided),
+            ("yes", TicketStatus::Voided),
+            ("true", TicketStatus::Voided),
+            ("0", TicketStatus::Active),
+            ("no", TicketStatus::Active),
+            ("false", TicketStatus::Active),
+        ],
+        ..NOTHING
+    },
+    // Its QR holds the id and a signature that no file has: codes are made anew.
+    Export {
+        name: "alf.io",
+        signs: &[&["reservationid"], &["locked"], &["category"]],
+        columns: &[
+            ("id", Some(Column::ExternalId)),
+            ("category", Some(Column::EntryType)),
+            ("event", None),
+            ("reservationid", Some(Column::OrderId)),
+            ("fullname", Some(Column::Name)),
+            ("confirmation", None),
+            ("reference", None),
+        ],
+        statuses: &[
+            ("acquired", TicketStatus::Active),
+            ("free", TicketStatus::Voided),
+            ("to be paid", TicketStatus::Voided),
+            ("invalidated", TicketStatus::Voided),
+            ("released", TicketStatus::Voided),
+            ("pre reserved", TicketStatus::Voided),
+        ],
+        ..NOTHING
+    },
+    // The answers' numbers are counted anew for each form, so they identify nobody.
+    Export {
+        name: "Microsoft Forms",
+        signs: &[
+            &["starttime", "startzeit", "heurededebut", "horadeinicio", "oradiinizio", "begintijd"],
+            &[
+                "completiontime",
+                "fertigstellungszeit",
+                "heuredefin",
+                "horadefinalizacion",
+                "oradicompletamento",
+                "tijdvanvoltooien",
+                "horadeconclusao",
+            ],
+        ],
+        columns: &[
+            ("id", None),
+            ("starttime", None),
+            ("totalpoints", None),
+            ("quizfeedback", None),
+            ("language", None),
+        ],
+        ..NOTHING
+    },
+    Export {
+        name: "Google Forms",
+        first: &[
+            "timestamp",
+            "zeitstempel",
+            "horodateur",
+            "marcatemporal",
+            "informazionicronologiche",
+            "tijdstempel",
+            "carimbodedatahora",
+        ],
+        columns: &[("score", None), ("punkte", None), ("puntuacion", None), ("nomedeusuario", Some(Column::Email))],
+        ..NOTHING
     },
 ];
 
@@ -88,7 +373,7 @@ mod tests {
     use super::*;
 
     fn name(header: &str) -> Option<&'static str> {
-        let folded: Vec<String> = header.split(',').map(super::super::column::folded).collect();
+        let folded: Vec<String> = header.split([',', ';']).map(super::super::vocabulary::folded).collect();
         Export::of(&folded).map(|export| export.name)
     }
 
@@ -99,6 +384,24 @@ mod tests {
             ("Event slug,Order code,Position ID,Status,Email,Product,Attendee name", Some("pretix")),
             ("Order #,Order Date,First Name,Last Name,Email,Quantity,Ticket Type,Attendee #", Some("Eventbrite")),
             ("Order no.,Order Date,First Name,Surname,Email,Ticket Type,Attendee Status", Some("Eventbrite")),
+            ("api_id,name,email,approval_status,qr_code_url", Some("Luma")),
+            ("Ticket,Ticket Full Name,Ticket Reference,Order Reference", Some("Tito")),
+            ("ID,First Name,Is Checked In,Product ID,Public ID,Short ID", Some("Hi.Events")),
+            ("Code-barres;Nom du tarif;Nom;Prénom", Some("Weezevent")),
+            ("Référence commande;Numéro de billet;Nom participant", Some("HelloAsso")),
+            (
+                "Order ID,Order date,Attendee first name,Attendee last name,Attendee email,Buyer email,Barcode number",
+                Some("Eventbrite"),
+            ),
+            ("guest_id,name,email,approval_status,utm_source,qr_code_url", Some("Luma")),
+            ("Name,User ID,Title,Event Host,RSVP,Guests,RSVPed on,Joined Group on", Some("Meetup")),
+            ("Name,User ID,Title,Member ID,Location,Joined Group on", None),
+            ("Order id,First name,Valid tickets,Your earnings,Status,Long order id", Some("Humanitix")),
+            ("Order ID,Name,Email,Tickets purchased,Order cancelled", Some("Ticket Tailor")),
+            ("ID,Category,Event,Status,ReservationID,Full Name,E-Mail,Locked", Some("alf.io")),
+            ("Id;Startzeit;Fertigstellungszeit;E-Mail;Name", Some("Microsoft Forms")),
+            ("Horodateur,Adresse e-mail,Votre nom", Some("Google Forms")),
+            ("Name,Timestamp,Email", None),
             ("barcode,name,email,party_size", None),
             ("order,first name,ticket type", None),
         ] {

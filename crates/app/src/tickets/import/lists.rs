@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::ids::{EventId, GuestListId};
+use admit_core::normalize::for_identity;
 use admit_core::time::Timestamp;
 
 use super::column::Column;
 use super::columns::Columns;
-use crate::checks::folded;
+use super::frame::Sheet;
 use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::guest_lists;
 use crate::ports::Tx;
-use crate::sheet::Sheet;
 
 /// The lists that the rows of a file name.
 #[derive(Debug, Default)]
@@ -34,12 +34,12 @@ impl Lists {
         draw: &mut Draw,
     ) -> Result<Self> {
         let mut out = Self::default();
-        let names: BTreeSet<&str> = sheet.lines.iter().map(|line| columns.get(line, Column::GuestList)).collect();
+        let names: BTreeSet<_> = sheet.lines.iter().map(|line| columns.get(line, Column::GuestList)).collect();
         let stored = tx.guest_lists(event_id)?;
         let mut unknown = Vec::new();
         for name in names.into_iter().filter(|name| !name.is_empty()) {
-            match guest_lists::by_name(&stored, name) {
-                Some(id) => drop(out.meant.insert(name.to_owned(), id.clone())),
+            match guest_lists::by_name(&stored, &name) {
+                Some(id) => drop(out.meant.insert(name.into_owned(), id.clone())),
                 None => unknown.push(name),
             }
         }
@@ -48,7 +48,7 @@ impl Lists {
         }
         let mut others = guest_lists::former_names(tx, event_id, &stored)?;
         for name in unknown {
-            let fold = folded(name);
+            let fold = for_identity(&name);
             let id = match others.get(&fold) {
                 Some(id) => id.clone(),
                 None => {
@@ -58,7 +58,7 @@ impl Lists {
                     id
                 }
             };
-            out.meant.insert(name.to_owned(), id);
+            out.meant.insert(name.into_owned(), id);
         }
         Ok(out)
     }

@@ -4,29 +4,51 @@
 use std::collections::BTreeMap;
 
 use admit_core::barcode::BarcodeHash;
-use admit_core::ids::{EventId, GuestListId, TicketId};
+use admit_core::ids::{EventId, TicketId};
 use admit_core::limits::IMPORT_ERRORS;
+use admit_core::normalize::for_identity;
 use admit_core::rule::TicketChange;
-use admit_core::ticket::{TicketRules, TicketStatus};
+use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
 
-use super::columns::Columns;
-use super::destination::Destination;
-use super::lists::Lists;
-use super::rows::{self, Identity, RowError, Wanted, WantedGuest};
+use super::column::Column;
+use super::compare::Planning;
+use super::identity::Identity;
+use super::mapping::MissingCodes;
+use super::questions::{Question, Questions};
+use super::rows::{self, Found, LeftOut, Reading, Wanted};
+use super::shown::{Becomes, ShownRows};
 use super::stored::Stored;
 use crate::checks::Checks;
 use crate::draw::Draw;
-use crate::error::{Error, Result};
-use crate::passes::{self, Why};
+use crate::error::Result;
+use crate::passes::Why;
 use crate::ports::Tx;
 use crate::records::*;
-use crate::sheet::Sheet;
-use crate::tickets::create::Known;
+use crate::tickets::keys;
 use crate::tickets::put::Fresh;
-use crate::tickets::{ids, keys};
 
-/// What is to be written.
+/// A wrong field of a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowError {
+    /// Line of the file, from 1.
+    pub line: u64,
+    /// Column by its own name, such as `party_size`.
+    pub field: String,
+    /// What is wrong and what would be right.
+    pub message: String,
+}
+
+/// A ticket and its holder as they were before the import changed them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Before {
+    /// The ticket.
+    pub ticket: TicketRecord,
+    /// Who held it.
+    pub guest: Option<GuestRecord>,
+}
+
+/// What is to be written, and what a person is told.
 #[derive(Debug, Default)]
 pub struct Plan {
     /// New tickets with their guests.
@@ -41,66 +63,123 @@ pub struct Plan {
     pub changes: Vec<(TicketId, TicketChange)>,
     /// Guest lists that the file names first.
     pub new_lists: Vec<GuestListRecord>,
-    /// Guests, by id, whose pass goes out, and why.
+    /// Entry types that the file names first.
+    pub new_types: Vec<EntryTypeRecord>,
+    /// Guests, by id, whose pass may go out, and why.
     pub passes: Vec<(String, Why)>,
     /// Codes that a later file gives to tickets which came without one.
     pub codes: Vec<(BarcodeHash, TicketId)>,
+    /// Tickets of an import that was undone, which this one makes good again.
+    pub revived: Vec<TicketId>,
+    /// What changes, as it was.
+    pub before: Vec<Before>,
     /// Rows whose ticket or guest changes.
     pub updated: usize,
     /// Rows that are stored already as they say.
     pub unchanged: usize,
     /// Rows whose ticket a person voided or refunded here, where an export calls it good: it stays as the person said.
     pub kept: usize,
-    /// Products of somebody else's export that are no entry types of the event, and how many rows have each.
+    /// Products that are no entry types of the event and whose rows are of its first, and how many rows have each.
     pub unknown_types: BTreeMap<String, usize>,
-    /// Rows of such products that were left out, as was asked.
-    pub left_out: usize,
+    /// Why rows stay out, and how many do for each reason.
+    pub left_out: BTreeMap<LeftOut, usize>,
+    /// Rows that say the same as another: the guest comes in once.
+    pub joined: usize,
+    /// What the file leaves open.
+    pub questions: Questions,
+    /// Rows that wait for an answer.
+    pub asked: usize,
     /// The first wrong fields, by line.
     pub errors: Vec<RowError>,
     /// Lines with a wrong field.
     pub wrong_lines: usize,
+    /// Those of them that a spreadsheet damaged.
+    pub damaged: usize,
+    /// The first rows of each kind, as they will be.
+    pub shown: ShownRows,
 }
 
 impl Plan {
     /// Whether there is anything to write.
     pub fn writes(&self) -> bool {
-        !self.create.is_empty() || self.updated > 0
+        self.created() > 0 || self.updated > 0
     }
-    fn refuse(&mut self, line: u64, field: &str, message: impl Into<String>) {
+    /// Rows that make a ticket, or make one good again that was withdrawn.
+    pub fn created(&self) -> usize {
+        self.create.len() + self.revived.len()
+    }
+    /// Notes a line with a wrong field.
+    pub fn refuse(&mut self, line: u64, field: &str, message: impl Into<String>) {
         self.wrong_lines += 1;
         if self.errors.len() < IMPORT_ERRORS {
             self.errors.push(RowError { line, field: field.into(), message: message.into() });
         }
     }
+    fn leave_out(&mut self, line: u64, why: LeftOut, row: Option<&Wanted>) {
+        self.shown.note(Becomes::LeftOut, line, row, Some(why.words()));
+        *self.left_out.entry(why).or_default() += 1;
+    }
+    fn ask(&mut self, line: u64, question: Question, row: Option<&Wanted>) {
+        self.asked += 1;
+        self.shown.note(Becomes::Asked, line, row, Some(question.words()));
+        self.questions.ask(question, line);
+    }
+    fn wrong(&mut self, line: u64, checks: &Checks) {
+        let is_damaged = checks.errors().iter().any(|error| error.message.contains("damaged by"));
+        self.damaged += usize::from(is_damaged);
+        self.wrong_lines += 1;
+        let room = IMPORT_ERRORS.saturating_sub(self.errors.len());
+        self.errors.extend(checks.errors().iter().take(room).map(|error| RowError {
+            line,
+            field: error.path.clone(),
+            message: error.message.clone(),
+        }));
+    }
 }
 
-/// Plans the import of a file into an event.
+/// Plans the import of rows into an event.
 pub fn plan(
     tx: &mut dyn Tx,
     event_id: &EventId,
-    sheet: &Sheet,
-    columns: &Columns,
-    into: &Destination,
+    reading: &Reading<'_>,
     now: Timestamp,
     draw: &mut Draw,
+    progress: &mut dyn FnMut(usize),
 ) -> Result<Plan> {
-    let known = Known::load(tx, event_id)?;
     let mut plan = Plan::default();
     // 1. Read every row; wrong ones are told and left out.
-    let lists = Lists::load(tx, event_id, sheet, columns, now, draw)?;
-    let mut wanted = read_rows(sheet, columns, (into, &lists), &known, &mut plan);
+    let mut wanted = read_rows(reading, &mut plan);
     // 2. What is stored under the same identities.
-    let stored = Stored::load(tx, event_id, into, &wanted, columns.export.is_some())?;
+    let stored = Stored::load(tx, event_id, reading.into, &wanted, reading.columns.export.is_some())?;
     // 3. Row by row: new, changed or the same.
-    let at = Planning { event_id, known: &known, into, lists: &lists, now };
+    let Reading { into, lists, types, .. } = *reading;
+    let at = Planning { event_id, types, into, lists, now };
+    let codes_are_given = reading.columns.has(Column::Barcode) && wanted.iter().any(|row| row.barcode.is_some());
     let mut met: BTreeMap<TicketId, u64> = BTreeMap::new();
-    for row in &mut wanted {
+    for (place, row) in wanted.iter_mut().enumerate() {
+        progress(place);
         if let Some((field, message)) = at.not_theirs(row, &stored) {
             plan.refuse(row.line, field, message);
             continue;
         }
-        let Some(ticket) = stored.tickets.get(&row.identity).cloned() else {
-            at.create(row, &mut plan, draw)?;
+        let found = stored.tickets.get(&row.identity).cloned();
+        let is_withdrawn = found.as_ref().is_some_and(|ticket| stored.withdrawn.contains(&ticket.ticket_id));
+        let Some(ticket) = found.filter(|_| !is_withdrawn) else {
+            if let Some(kept_out) = kept_out(row, reading, codes_are_given) {
+                match kept_out {
+                    Ok(why) => plan.leave_out(row.line, why, Some(row)),
+                    Err(question) => plan.ask(row.line, question, Some(row)),
+                }
+                continue;
+            }
+            if into.alone {
+                row.status = rows::Cell::Absent;
+            }
+            plan.shown.note(Becomes::New, row.line, Some(row), None);
+            match stored.tickets.get(&row.identity).filter(|_| is_withdrawn) {
+                Some(ticket) => at.revive(row, ticket, &stored, &mut plan, draw)?,
+                None => at.create(row, &mut plan, draw)?,
+            }
             continue;
         };
         // One ticket may be named in two ways: by its code, and by its id.
@@ -108,313 +187,151 @@ pub fn plan(
             plan.refuse(row.line, "line", format!("is about the same ticket as line {first}"));
             continue;
         }
+        if into.alone {
+            row.status = rows::Cell::Absent;
+        }
         if stored.by_hand.contains(&ticket.ticket_id) && row.status == rows::Cell::Value(TicketStatus::Active) {
             row.status = rows::Cell::Absent;
             plan.kept += 1;
         }
+        let (updated, unchanged) = (plan.updated, plan.unchanged);
         at.update(row, ticket, &stored, &mut plan, draw)?;
+        if plan.updated > updated {
+            plan.shown.note(Becomes::Changed, row.line, Some(row), None);
+        } else if plan.unchanged > unchanged {
+            plan.shown.note(Becomes::Unchanged, row.line, Some(row), None);
+        }
     }
+    let used = |one: &&EntryTypeRecord| {
+        let of = |guest: &GuestRecord| guest.entry_type_id.as_ref() == Some(&one.entry_type_id);
+        plan.create.iter().filter_map(|fresh| fresh.guest.as_ref()).chain(&plan.guests).chain(&plan.new_guests).any(of)
+            || plan.create.iter().any(|fresh| fresh.guest.is_none())
+    };
+    plan.new_types = types.new.iter().filter(used).cloned().collect();
     Ok(plan)
+}
+
+/// Why a row that nothing is stored of makes no ticket, or what has to be asked before.
+fn kept_out(
+    row: &Wanted,
+    reading: &Reading<'_>,
+    codes_are_given: bool,
+) -> Option<std::result::Result<LeftOut, Question>> {
+    let Reading { into, mapping, .. } = reading;
+    if !into.is_file {
+        return None;
+    }
+    if row.is_out() {
+        return Some(Ok(LeftOut::Status(row.status_word.clone().unwrap_or_default())));
+    }
+    if row.barcode.is_some() || !codes_are_given {
+        return None;
+    }
+    match mapping.missing_codes {
+        Some(MissingCodes::Make) => None,
+        Some(MissingCodes::LeaveOut) => Some(Ok(LeftOut::NoCode)),
+        None => Some(Err(Question::MissingCodes)),
+    }
 }
 
 /// How many rows of a file are good for an event that has nothing.
 #[cfg(feature = "fuzzing")]
-pub fn rows(sheet: &Sheet, columns: &Columns, into: &Destination) -> usize {
-    let known = Known { gate_ids: Vec::new(), entry_types: Vec::new() };
-    read_rows(sheet, columns, (into, &Lists::default()), &known, &mut Plan::default()).len()
+pub fn rows(reading: &Reading<'_>) -> usize {
+    read_rows(reading, &mut Plan::default()).len()
 }
 
-fn read_rows(
-    sheet: &Sheet,
-    columns: &Columns,
-    (into, lists): (&Destination, &Lists),
-    known: &Known,
-    plan: &mut Plan,
-) -> Vec<Wanted> {
-    let mut wanted = Vec::with_capacity(sheet.lines.len());
-    let mut seen: BTreeMap<Identity, u64> = BTreeMap::new();
-    for line in &sheet.lines {
+fn read_rows(reading: &Reading<'_>, plan: &mut Plan) -> Vec<Wanted> {
+    let mut wanted: Vec<Wanted> = Vec::with_capacity(reading.sheet.lines.len());
+    let mut seen: BTreeMap<Identity, usize> = BTreeMap::new();
+    for line in &reading.sheet.lines {
         let mut checks = Checks::default();
-        let row = rows::read(line, columns, (into, lists), known, &mut checks);
-        if let Some(product) = row.as_ref().and_then(|row| row.unknown_type.as_ref()) {
-            *plan.unknown_types.entry(product.clone()).or_default() += 1;
-            if into.known_types_only {
-                plan.left_out += 1;
+        let row = match reading.read(line, &mut checks) {
+            Some(Found::Row(row)) => row,
+            Some(Found::LeftOut(why)) => {
+                plan.leave_out(line.number, why, None);
                 continue;
             }
-        }
-        if let Some(row) = &row {
-            match seen.get(&row.identity) {
-                Some(first) => same_row(&mut checks, &row.identity, *first),
-                None => {
-                    seen.insert(row.identity.clone(), line.number);
-                }
+            Some(Found::Asked(question)) => {
+                plan.ask(line.number, question, None);
+                continue;
             }
+            None => {
+                plan.wrong(line.number, &checks);
+                continue;
+            }
+        };
+        if let Some(product) = &row.unknown_type {
+            *plan.unknown_types.entry(product.clone()).or_default() += 1;
         }
-        if checks.errors().is_empty() {
-            wanted.extend(row);
+        let Some(first) = seen.get(&row.identity).map(|place| &wanted[*place]) else {
+            seen.insert(row.identity.clone(), wanted.len());
+            wanted.push(*row);
+            continue;
+        };
+        let other = differences(first, &row);
+        if reading.into.is_file && other.is_empty() {
+            plan.joined += 1;
+            let words = format!("says the same as line {}: {}", first.line, joined_on(&row.identity));
+            plan.shown.note(Becomes::Joined, line.number, Some(&row), Some(words));
         } else {
-            plan.wrong_lines += 1;
-            let room = IMPORT_ERRORS.saturating_sub(plan.errors.len());
-            plan.errors.extend(checks.errors().iter().take(room).map(|error| RowError {
-                line: line.number,
-                field: error.path.clone(),
-                message: error.message.clone(),
-            }));
+            let (field, message) = same_row(&row.identity, first.line, &other);
+            checks.fail(field, message);
+            plan.wrong(line.number, &checks);
         }
     }
     wanted
 }
 
-fn same_row(checks: &mut Checks, identity: &Identity, first: u64) {
+/// What two rows of one identity say differently.
+fn differences(first: &Wanted, second: &Wanted) -> Vec<&'static str> {
+    let mut out = Vec::new();
+    let mut differ = |field: &'static str, same: bool| out.extend((!same).then_some(field));
+    match (&first.guest, &second.guest) {
+        (Some(a), Some(b)) => {
+            let name = |text: &str| for_identity(text);
+            differ("name", name(&a.name) == name(&b.name));
+            differ("email", a.email == b.email);
+            differ("phone", a.phone == b.phone);
+            differ("note", a.note == b.note);
+            differ("flag", a.flag == b.flag);
+            differ("guest_list", a.guest_list == b.guest_list);
+        }
+        (a, b) => differ("name", a.is_none() && b.is_none()),
+    }
+    differ("party_size", first.party_size == second.party_size);
+    differ("status", first.status == second.status);
+    differ("zone", first.zone == second.zone);
+    differ("entry_type", first.entry_type_id == second.entry_type_id);
+    differ("gate_ids", first.gate_ids == second.gate_ids);
+    differ("valid_from", first.valid_from == second.valid_from);
+    differ("expires_at", first.expires_at == second.expires_at);
+    out
+}
+
+fn joined_on(identity: &Identity) -> &'static str {
     match identity {
-        Identity::Code(_) => checks.fail("barcode", format!("is the same as in line {first}")),
+        Identity::Code(_) => "the same code",
+        Identity::Key(key) if keys::is_of_external_id(key) => "the same external_id",
+        Identity::Key(key) if keys::bare(key).starts_with("order:") => "the same order_id and position",
+        Identity::Key(_) => "the same name, e-mail and ids",
+    }
+}
+
+fn same_row(identity: &Identity, first: u64, other: &[&str]) -> (&'static str, String) {
+    let with = if other.is_empty() { String::new() } else { format!(", with another {}", other.join(" and ")) };
+    match identity {
+        Identity::Code(_) => {
+            ("barcode", format!("is the same as in line {first}{with}: give each guest a code of their own"))
+        }
         Identity::Key(key) if keys::is_of_external_id(key) => {
-            checks.fail("external_id", format!("is the same as in line {first}"))
+            ("external_id", format!("is the same as in line {first}{with}"))
         }
         Identity::Key(key) if keys::bare(key).starts_with("order:") => {
-            checks.fail("position", format!("is the same as in line {first}"))
+            ("position", format!("is the same as in line {first}{with}"))
         }
-        Identity::Key(_) => checks.fail(
+        Identity::Key(_) => (
             "name",
-            format!("is the same guest as in line {first}: tell them apart by barcode, external_id or position"),
+            format!("is the same guest as in line {first}{with}: tell them apart by barcode, external_id or position"),
         ),
     }
-}
-
-struct Planning<'a> {
-    event_id: &'a EventId,
-    known: &'a Known,
-    into: &'a Destination,
-    lists: &'a Lists,
-    now: Timestamp,
-}
-
-impl Planning<'_> {
-    /// Why a row is none of a promoter's business, if it is not.
-    fn not_theirs(&self, row: &Wanted, stored: &Stored) -> Option<(&'static str, &'static str)> {
-        if !self.into.alone {
-            return None;
-        }
-        if row.guest.is_none() {
-            return Some(("name", "is required"));
-        }
-        let ticket = stored.tickets.get(&row.identity)?;
-        let guest = ticket.guest_id.as_ref().and_then(|id| stored.guests.get(id));
-        let list = guest.and_then(|guest| guest.guest_list_id.as_ref());
-        let theirs = list.is_some() && list == self.into.list.as_ref().map(|list| &list.guest_list_id);
-        (!theirs).then_some(("external_id", "is given to a guest of another list already"))
-    }
-
-    fn create(&self, row: &Wanted, plan: &mut Plan, draw: &mut Draw) -> Result<()> {
-        let first = self.known.entry_types.first();
-        let blank = TicketRules {
-            status: TicketStatus::Active,
-            entry_limit: 1,
-            gate_ids: Vec::new(),
-            zone: first.map_or_else(|| "general".to_owned(), |one| one.zone.clone()),
-            valid_from: None,
-            expires_at: None,
-        };
-        let rules = wanted_rules(row, &blank);
-        let ticket_id = ids::ticket_id(draw, self.now)?;
-        let barcode = row.barcode.clone().unwrap_or_else(|| draw.uuid());
-        let guest = match &row.guest {
-            Some(wanted) => {
-                let blank = self.blank_guest(draw)?;
-                let mut guest = self.wanted_guest(row, wanted, &blank, rules.entry_limit, plan)?;
-                guest.ticket_id = Some(ticket_id.clone());
-                // Whoever comes with a code has it from where it was made.
-                let why = if row.barcode.is_none() { passes::why(None, &guest) } else { None };
-                plan.passes.extend(why.map(|why| (guest.guest_id.to_string(), why)));
-                Some(guest)
-            }
-            None => None,
-        };
-        let ticket = TicketRecord {
-            ticket_id,
-            event_id: self.event_id.clone(),
-            rules,
-            barcode_hashes: vec![BarcodeHash::of(&barcode)],
-            barcode: Some(barcode),
-            drawn: row.barcode.is_none(),
-            import_key: match &row.identity {
-                Identity::Key(key) => Some(key.clone()),
-                Identity::Code(_) => None,
-            },
-            order_id: None,
-            guest_id: guest.as_ref().map(|guest| guest.guest_id.clone()),
-            rules_serial: 0,
-            created_at: self.now,
-        };
-        plan.create.push(Fresh { ticket, guest });
-        Ok(())
-    }
-
-    fn update(
-        &self,
-        row: &Wanted,
-        before: TicketRecord,
-        stored: &Stored,
-        plan: &mut Plan,
-        draw: &mut Draw,
-    ) -> Result<()> {
-        let rules = wanted_rules(row, &before.rules);
-        if let (Some(from), Some(until)) = (rules.valid_from, rules.expires_at)
-            && until <= from
-        {
-            let message = format!("must be after {from}, the beginning that is stored");
-            plan.errors.push(RowError { line: row.line, field: "expires_at".into(), message });
-            plan.wrong_lines += 1;
-            return Ok(());
-        }
-        let mut changes = differences(&before.rules, &rules);
-        let before = match &row.identity {
-            Identity::Code(hash) if !before.barcode_hashes.contains(hash) => {
-                // Phones hear of a code with the rules of its ticket: one of those is said once more.
-                if changes.is_empty() {
-                    changes.push(TicketChange::EntryLimit(rules.entry_limit));
-                }
-                plan.codes.push((*hash, before.ticket_id.clone()));
-                let hashes = std::iter::once(*hash).chain(before.barcode_hashes.iter().copied());
-                TicketRecord { barcode_hashes: hashes.collect(), ..before }
-            }
-            _ => before,
-        };
-        let held = before.guest_id.as_ref().and_then(|id| stored.guests.get(id)).cloned();
-        let (guest, is_new) = match (&row.guest, held.clone()) {
-            (Some(wanted), Some(held)) => {
-                (Some(self.wanted_guest(row, wanted, &held, rules.entry_limit, plan)?), false)
-            }
-            (Some(wanted), None) => {
-                let blank = self.blank_guest(draw)?;
-                let mut guest = self.wanted_guest(row, wanted, &blank, rules.entry_limit, plan)?;
-                guest.ticket_id = Some(before.ticket_id.clone());
-                (Some(guest), true)
-            }
-            (None, Some(held)) => (Some(GuestRecord { party_size: rules.entry_limit, ..held }), false),
-            (None, None) => (None, false),
-        };
-        if changes.is_empty() && guest == held {
-            plan.unchanged += 1;
-            return Ok(());
-        }
-        plan.updated += 1;
-        if let Some(guest) = guest.as_ref().filter(|_| before.drawn) {
-            let why = passes::why_changed(held.as_ref(), guest, (before.rules.status, rules.status));
-            plan.passes.extend(why.map(|why| (guest.guest_id.to_string(), why)));
-        }
-        let guest_id = guest.as_ref().map(|guest| guest.guest_id.clone());
-        if !changes.is_empty() || is_new {
-            plan.changes.extend(changes.into_iter().map(|change| (before.ticket_id.clone(), change)));
-            plan.tickets.push(TicketRecord { rules, guest_id, ..before });
-        }
-        if let Some(guest) = guest.filter(|guest| Some(guest) != held.as_ref()) {
-            let guest = GuestRecord { updated_at: self.now, ..guest };
-            if is_new { plan.new_guests.push(guest) } else { plan.guests.push(guest) }
-        }
-        Ok(())
-    }
-
-    fn blank_guest(&self, draw: &mut Draw) -> Result<GuestRecord> {
-        Ok(GuestRecord {
-            guest_id: ids::guest_id(draw, self.now)?,
-            event_id: self.event_id.clone(),
-            ticket_id: None,
-            guest_list_id: None,
-            entry_type_id: self.known.entry_types.first().map(|one| one.entry_type_id.clone()),
-            name: String::new(),
-            email: None,
-            phone: None,
-            party_size: 1,
-            note: None,
-            flag: None,
-            external_id: None,
-            created_at: self.now,
-            updated_at: self.now,
-        })
-    }
-
-    fn wanted_guest(
-        &self,
-        row: &Wanted,
-        wanted: &WantedGuest,
-        before: &GuestRecord,
-        party_size: u32,
-        plan: &mut Plan,
-    ) -> Result<GuestRecord> {
-        let guest_list_id = match &wanted.guest_list {
-            rows::Cell::Value(name) => Some(self.list(name, plan)?),
-            _ if self.into.list.is_some() => self.into.list.as_ref().map(|list| list.guest_list_id.clone()),
-            rows::Cell::Empty => None,
-            rows::Cell::Absent => before.guest_list_id.clone(),
-        };
-        Ok(GuestRecord {
-            guest_list_id,
-            entry_type_id: match &row.entry_type_id {
-                rows::Cell::Value(id) => Some(id.clone()),
-                rows::Cell::Empty => None,
-                rows::Cell::Absent => before.entry_type_id.clone(),
-            },
-            name: wanted.name.clone(),
-            email: wanted.email.or_clear(&before.email),
-            phone: wanted.phone.or_clear(&before.phone),
-            party_size,
-            note: wanted.note.or_clear(&before.note),
-            flag: wanted.flag.or_clear(&before.flag),
-            external_id: wanted.external_id.or_clear(&before.external_id),
-            ..before.clone()
-        })
-    }
-
-    /// A guest list by its name; the file may name new ones.
-    fn list(&self, name: &str, plan: &mut Plan) -> Result<GuestListId> {
-        let known = || Error::Bug("a row names a list that was not looked for".into());
-        let id = self.lists.id(name).ok_or_else(known)?;
-        if self.lists.is_new(id) && !plan.new_lists.iter().any(|list| list.guest_list_id == *id) {
-            plan.new_lists.push(GuestListRecord {
-                guest_list_id: id.clone(),
-                event_id: self.event_id.clone(),
-                name: name.to_owned(),
-                promoter_id: None,
-                created_at: self.now,
-            });
-        }
-        Ok(id.clone())
-    }
-}
-
-fn wanted_rules(row: &Wanted, before: &TicketRules) -> TicketRules {
-    TicketRules {
-        status: row.status.or_keep(&before.status),
-        entry_limit: row.party_size.or_keep(&before.entry_limit),
-        gate_ids: match &row.gate_ids {
-            rows::Cell::Absent => before.gate_ids.clone(),
-            rows::Cell::Empty => Vec::new(),
-            rows::Cell::Value(gate_ids) => gate_ids.clone(),
-        },
-        zone: row.zone.or_keep(&before.zone),
-        valid_from: row.valid_from.or_clear(&before.valid_from),
-        expires_at: row.expires_at.or_clear(&before.expires_at),
-    }
-}
-
-fn differences(before: &TicketRules, after: &TicketRules) -> Vec<TicketChange> {
-    let mut out = Vec::new();
-    if after.status != before.status {
-        out.push(TicketChange::Status(after.status));
-    }
-    if after.entry_limit != before.entry_limit {
-        out.push(TicketChange::EntryLimit(after.entry_limit));
-    }
-    if after.gate_ids != before.gate_ids {
-        out.push(TicketChange::GateIds(after.gate_ids.clone()));
-    }
-    if after.zone != before.zone {
-        out.push(TicketChange::Zone(after.zone.clone()));
-    }
-    if (after.valid_from, after.expires_at) != (before.valid_from, before.expires_at) {
-        out.push(TicketChange::Window { valid_from: after.valid_from, expires_at: after.expires_at });
-    }
-    out
 }

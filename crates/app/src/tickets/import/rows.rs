@@ -1,39 +1,27 @@
 //! One row of a file, checked: what the organiser wants of a ticket and its guest.
 
-use admit_core::barcode::BarcodeHash;
+use std::borrow::Cow;
+
 use admit_core::ids::{EntryTypeId, GateId, GuestListId};
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
+use admit_table::Line;
+use jiff::tz::TimeZone;
 
+use super::cells;
 use super::column::Column;
 use super::columns::Columns;
 use super::destination::Destination;
+use super::frame::{Sheet, is_total};
+use super::identity::{self, Identity, OtherKey};
 use super::lists::Lists;
-use crate::checks::{Checks, folded};
-use crate::records::EntryTypeRecord;
-use crate::sheet::Line;
+use super::mapping::{EmptyWords, Mapping};
+use super::questions::Question;
+use super::status;
+use super::times::{self, DateOrder, Edge};
+use super::types::{Meant, Types};
+use crate::checks::Checks;
 use crate::tickets::create::{Known, checked_barcode};
-use crate::tickets::keys;
-
-/// A wrong field of a row.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RowError {
-    /// Line of the file, from 1.
-    pub line: u64,
-    /// Column by its own name, such as `party_size`.
-    pub field: String,
-    /// What is wrong and what would be right.
-    pub message: String,
-}
-
-/// What a row names its ticket by (spec §5 "row identity").
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Identity {
-    /// Its code.
-    Code(BarcodeHash),
-    /// Its import key: external id, else order and position, else guest list, name and e-mail.
-    Key(String),
-}
 
 /// A field of a row: absent from the file, or empty, or a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,26 +53,29 @@ impl<T: Clone> Cell<T> {
 }
 
 /// What a row wants.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
     /// Line of the file.
     pub line: u64,
     /// Which ticket.
     pub identity: Identity,
-    /// The key it had if it came without its code: by order and position. A later export may bring codes to tickets that
-    /// came without.
-    pub other_key: Option<String>,
-    /// Its code as text.
+    /// Other keys under which its ticket may be stored.
+    pub other_keys: Vec<OtherKey>,
+    /// The order that it was bought with.
+    pub order_id: Cell<String>,
+    /// Its code as text, as it is stored.
     pub barcode: Option<String>,
     /// Status.
     pub status: Cell<TicketStatus>,
+    /// The status word as the file has it.
+    pub status_word: Option<String>,
     /// Persons.
     pub party_size: Cell<u32>,
     /// Zone, its own or its entry type's.
     pub zone: Cell<String>,
     /// Entry type.
     pub entry_type_id: Cell<EntryTypeId>,
-    /// What somebody else's export calls the product, where the event has no entry type of that name: a T-shirt, perhaps.
+    /// What the file calls an entry type that the event lacks and does not get: a T-shirt, perhaps.
     pub unknown_type: Option<String>,
     /// Gates.
     pub gate_ids: Cell<Vec<GateId>>,
@@ -96,8 +87,15 @@ pub struct Wanted {
     pub guest: Option<WantedGuest>,
 }
 
+impl Wanted {
+    /// Whether the row says that its ticket lets nobody in.
+    pub fn is_out(&self) -> bool {
+        matches!(self.status, Cell::Value(TicketStatus::Voided | TicketStatus::Refunded))
+    }
+}
+
 /// What a row wants of a guest.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WantedGuest {
     /// Name; the e-mail or the organiser's own id where the row has none.
     pub name: String,
@@ -109,65 +107,279 @@ pub struct WantedGuest {
     pub note: Cell<String>,
     /// Flag.
     pub flag: Cell<String>,
-    /// External id, else order number.
+    /// The source's own id.
     pub external_id: Cell<String>,
     /// Guest list, by name.
     pub guest_list: Cell<String>,
 }
 
-/// Reads one row; wrong fields are named by their column.
-pub fn read(
-    line: &Line,
-    columns: &Columns,
-    (into, lists): (&Destination, &Lists),
-    known: &Known,
-    checks: &mut Checks,
-) -> Option<Wanted> {
-    let row = Row { line, columns };
-    if columns.too_wide(line) {
-        checks.fail("line", "has more cells than the header has columns: a text with a delimiter in it needs quotes");
-        return None;
-    }
-    let barcode = row.text(Column::Barcode).map(str::to_owned);
-    if let Some(text) = &barcode {
-        checked_barcode(checks, "barcode", text);
-    }
-    ids(&row, checks);
-    let name = row.full_name();
-    let guest = guest(&row, name.as_deref(), checks);
-    let identity = identity(&row, barcode.as_deref(), name.as_deref(), (into, lists), checks)?;
-    let (zone, entry_type_id) = zone(&row, known, checks);
-    let wanted = Wanted {
-        line: line.number,
-        identity,
-        other_key: order_key(&row).filter(|_| barcode.is_some()),
-        barcode,
-        status: row.cell(Column::Status, checks, status),
-        party_size: row.cell(Column::PartySize, checks, |text, checks| match text.parse::<u32>() {
-            Ok(persons) => Some(checks.party("party_size", persons)),
-            Err(_) => refused(checks, "party_size", "must be a whole number of persons"),
-        }),
-        zone,
-        entry_type_id,
-        unknown_type: unknown_type(&row, known).map(str::to_owned),
-        gate_ids: row.cell(Column::GateIds, checks, |text, checks| gates(text, known, checks)),
-        valid_from: row.cell(Column::ValidFrom, checks, |text, checks| time("valid_from", text, checks)),
-        expires_at: row.cell(Column::ExpiresAt, checks, |text, checks| time("expires_at", text, checks)),
-        guest,
-    };
-    if let (Cell::Value(from), Cell::Value(until)) = (&wanted.valid_from, &wanted.expires_at) {
-        checks.window("expires_at", Some(*from), Some(*until));
-    }
-    checks.errors().is_empty().then_some(wanted)
+/// What a row turned out to be, where its fields are right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// A ticket or a guest.
+    Row(Box<Wanted>),
+    /// None that is to come in.
+    LeftOut(LeftOut),
+    /// Nobody knows before a question is answered.
+    Asked(Question),
 }
 
+/// Why a row that is right does not come in.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LeftOut {
+    /// Its status lets nobody in: the file's own word.
+    Status(String),
+    /// It adds up the rows above it.
+    Total,
+    /// Its ticket was given to nobody yet.
+    Unassigned,
+    /// It is of a product that is no entry type of the event.
+    Type(String),
+    /// It has no code, and such rows stay out.
+    NoCode,
+    /// It is of no persons.
+    Nobody,
+}
+
+/// What rows are read by.
+pub struct Reading<'a> {
+    /// The file's table.
+    pub sheet: &'a Sheet,
+    /// Where its columns stand.
+    pub columns: &'a Columns,
+    /// What a person said about it.
+    pub mapping: &'a Mapping,
+    /// Where its rows go.
+    pub into: &'a Destination,
+    /// Guest lists by name.
+    pub lists: &'a Lists,
+    /// Entry types by name.
+    pub types: &'a Types,
+    /// What the event has.
+    pub known: &'a Known,
+    /// The event's zone.
+    pub zone: &'a TimeZone,
+    /// The order of its dates, or one that leaves it open.
+    pub dates: Result<Option<DateOrder>, String>,
+}
+
+impl Reading<'_> {
+    /// Reads one row; wrong fields are named by their column.
+    pub fn read(&self, line: &Line, checks: &mut Checks) -> Option<Found> {
+        let row = Row { line, columns: self.columns };
+        if self.columns.too_wide(line) {
+            checks
+                .fail("line", "has more cells than the header has columns: a text with a delimiter in it needs quotes");
+            return None;
+        }
+        if self.into.is_file {
+            if self.sheet.is_near_the_end(line)
+                && is_total(line)
+                && !row.has(Column::Barcode)
+                && !row.has(Column::Email)
+            {
+                return Some(Found::LeftOut(LeftOut::Total));
+            }
+            row.whole(checks);
+            if !checks.errors().is_empty() {
+                return None;
+            }
+        }
+        let name = match self.name(&row) {
+            Ok(name) => name,
+            Err(question) => return Some(Found::Asked(question)),
+        };
+        let is_nobody = name.is_none() && !row.has_own_email();
+        if is_nobody && self.columns.export.is_some_and(|export| export.unassigned_stay_out) {
+            return Some(Found::LeftOut(LeftOut::Unassigned));
+        }
+        if let Err(example) = &self.dates
+            && [Column::ValidFrom, Column::ExpiresAt].iter().any(|column| row.has(*column))
+        {
+            return Some(Found::Asked(Question::DateOrder(example.clone())));
+        }
+        let persons_more = self.columns.export.map_or(0, |export| export.persons_more);
+        if self.into.is_file
+            && persons_more == 0
+            && row.text(Column::PartySize).is_some_and(|text| matches!(&*text, "0" | "0.0" | "0,0"))
+        {
+            return Some(Found::LeftOut(LeftOut::Nobody));
+        }
+        let status = match self.status(&row, checks) {
+            Ok(status) => status,
+            Err(question) => return Some(Found::Asked(question)),
+        };
+        self.wanted(&row, name, status, checks)
+    }
+
+    fn wanted(
+        &self,
+        row: &Row<'_>,
+        name: Option<String>,
+        status: Cell<TicketStatus>,
+        checks: &mut Checks,
+    ) -> Option<Found> {
+        let barcode = row.text(Column::Barcode).map(|text| checked_barcode(checks, "barcode", &text));
+        let guest = guest(row, name.as_deref(), checks);
+        let list = match row.text(Column::GuestList) {
+            Some(named) => self.lists.id(&named),
+            None => self.into.list.as_ref().map(|list| &list.guest_list_id),
+        };
+        let named = self.named(row, name.as_deref(), list);
+        named.check(checks);
+        let (identity, other_keys) = named.identity(barcode.as_deref(), &self.into.scope(), checks)?;
+        let (zone, entry_type_id) = self.zone(row, checks);
+        let entry_type = row.text(Column::EntryType);
+        let meant = entry_type.as_deref().map(|text| self.types.meant(text));
+        if let (Some(Meant::LeftOut), Some(text)) = (meant, &entry_type) {
+            return Some(Found::LeftOut(LeftOut::Type(text.to_string())));
+        }
+        let wanted = Wanted {
+            line: row.line.number,
+            identity,
+            other_keys,
+            order_id: row.cell(Column::OrderId, checks, |text, checks| checks.order_id("order_id", Some(text))),
+            barcode,
+            status,
+            status_word: row.text(Column::Status).map(Cow::into_owned),
+            party_size: row.cell(Column::PartySize, checks, |text, checks| self.party(text, checks)),
+            zone,
+            entry_type_id,
+            unknown_type: entry_type.filter(|_| meant == Some(Meant::First)).map(Cow::into_owned),
+            gate_ids: row.cell(Column::GateIds, checks, |text, checks| gates(text, self.known, checks)),
+            valid_from: row.cell(Column::ValidFrom, checks, |text, checks| self.time("valid_from", text, checks)),
+            expires_at: row.cell(Column::ExpiresAt, checks, |text, checks| self.time("expires_at", text, checks)),
+            guest,
+        };
+        if let (Cell::Value(from), Cell::Value(until)) = (&wanted.valid_from, &wanted.expires_at) {
+            checks.window("expires_at", Some(*from), Some(*until));
+        }
+        checks.errors().is_empty().then(|| Found::Row(Box::new(wanted)))
+    }
+
+    /// The guest's name, joined where it comes in two. A database's word for nothing is asked about.
+    fn name(&self, row: &Row<'_>) -> Result<Option<String>, Question> {
+        let part = |column: Column| {
+            let Some(text) = row.text(column) else { return Ok(None) };
+            match self.mapping.empty_words_in_names {
+                _ if !self.into.is_file || !cells::is_empty_word(&text) => Ok(Some(text)),
+                Some(EmptyWords::Name) => Ok(Some(text)),
+                Some(EmptyWords::Empty) => Ok(None),
+                // A dash is nobody's name.
+                None if text.chars().all(|c| !c.is_alphabetic()) => Ok(None),
+                None => Err(Question::EmptyWordInName(text.into_owned())),
+            }
+        };
+        let (whole, first, last) = (part(Column::Name)?, part(Column::FirstName)?, part(Column::LastName)?);
+        let joined = joined(first.as_deref(), last.as_deref());
+        Ok(whole.map(Cow::into_owned).or(joined))
+    }
+
+    /// The status by its word. One that nobody knows is asked about, and never lets in.
+    fn status(&self, row: &Row<'_>, checks: &mut Checks) -> Result<Cell<TicketStatus>, Question> {
+        let Some(text) = row.text(Column::Status) else {
+            let has = self.columns.has(Column::Status);
+            return Ok(if has { Cell::Empty } else { Cell::Absent });
+        };
+        let word = status::folded(&text);
+        let theirs = self.columns.export.and_then(|export| export.status(&word));
+        match self.mapping.status(&word).or(theirs).or_else(|| status::of_word(&word)) {
+            Some(status) => Ok(Cell::Value(status)),
+            None if self.into.is_file => Err(Question::Status(text.into_owned())),
+            None => {
+                checks.fail("status", "must be one of: active, used, voided, refunded");
+                Ok(Cell::Empty)
+            }
+        }
+    }
+
+    fn named<'b>(&self, row: &'b Row<'_>, name: Option<&'b str>, list: Option<&'b GuestListId>) -> identity::Named<'b> {
+        identity::Named {
+            list,
+            name,
+            email: row.text(Column::Email).map(|text| text.to_lowercase()),
+            id: row.text(Column::ExternalId),
+            order: row.text(Column::OrderId),
+            position: row.text(Column::Position),
+            id_is_shared: self.columns.ids_are_shared,
+            position_is_shared: self.columns.positions_are_shared,
+            is_export: self.columns.export.is_some(),
+        }
+    }
+
+    /// A row may name a zone, an entry type, or both; the zone it names wins over its type's.
+    fn zone(&self, row: &Row<'_>, checks: &mut Checks) -> (Cell<String>, Cell<EntryTypeId>) {
+        let named = row.cell(Column::Zone, checks, |text, checks| Some(checks.zone("zone", text)));
+        let mut entry_type = Cell::Absent;
+        if let Some(text) = row.text(Column::EntryType) {
+            match self.types.meant(&text) {
+                Meant::One(one) => entry_type = Cell::Value(one),
+                Meant::First | Meant::LeftOut => {}
+                Meant::Nothing => {
+                    let known = self.types.listed();
+                    checks.fail("entry_type", format!("{text} is not an entry type of this event, which has: {known}"));
+                }
+            }
+        }
+        match (named, entry_type) {
+            (Cell::Value(zone), Cell::Value(one)) => (Cell::Value(zone), Cell::Value(one.entry_type_id.clone())),
+            (Cell::Value(zone), _) => {
+                let one = self.types.of_zone(&zone);
+                (Cell::Value(zone), one.map_or(Cell::Empty, |one| Cell::Value(one.entry_type_id.clone())))
+            }
+            (_, Cell::Value(one)) => (Cell::Value(one.zone.clone()), Cell::Value(one.entry_type_id.clone())),
+            (zone, _) => (zone, Cell::Absent),
+        }
+    }
+
+    /// Persons: `2`, and `2.0` of a program that takes every column for numbers.
+    fn party(&self, text: &str, checks: &mut Checks) -> Option<u32> {
+        let whole = text.strip_suffix(".0").or_else(|| text.strip_suffix(",0")).unwrap_or(text);
+        let more = self.columns.export.map_or(0, |export| export.persons_more);
+        match whole.parse::<u32>() {
+            Ok(persons) => Some(checks.party("party_size", persons.saturating_add(more))),
+            Err(_) => refused(checks, "party_size", &format!("must be a whole number of persons, not {text}")),
+        }
+    }
+
+    fn time(&self, field: &str, text: &str, checks: &mut Checks) -> Option<Timestamp> {
+        let edge = if field == "valid_from" { Edge::Beginning } else { Edge::End };
+        let order = self.dates.as_ref().ok().copied().flatten();
+        match times::read(text, self.zone, order, edge) {
+            Ok(at) => Some(at),
+            Err(message) => refused(checks, field, &message),
+        }
+    }
+}
+
+/// A first and a family name as they are said: the family name last, but before the first where both are written in Han,
+/// Hangul or kana, without a space there.
+fn joined(first: Option<&str>, last: Option<&str>) -> Option<String> {
+    let is_east_asian = |text: &str| {
+        text.chars().all(|c| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}'))
+    };
+    match (first, last) {
+        (Some(first), Some(last)) if is_east_asian(first) && is_east_asian(last) => Some(format!("{last}{first}")),
+        (Some(first), Some(last)) => Some(format!("{first} {last}")),
+        (one, other) => one.or(other).map(str::to_owned),
+    }
+}
+
+/// A line of a file and what its columns mean.
 struct Row<'a> {
     line: &'a Line,
     columns: &'a Columns,
 }
 
-impl<'a> Row<'a> {
-    fn text(&self, column: Column) -> Option<&'a str> {
+impl Row<'_> {
+    fn has(&self, column: Column) -> bool {
+        !self.columns.get(self.line, column).is_empty()
+    }
+    /// Whether the guest's own address is there, and not only that of whoever paid.
+    fn has_own_email(&self) -> bool {
+        self.columns.has_own(self.line, Column::Email)
+    }
+    fn text(&self, column: Column) -> Option<Cow<'_, str>> {
         Some(self.columns.get(self.line, column)).filter(|text| !text.is_empty())
     }
     fn cell<T>(
@@ -179,13 +391,26 @@ impl<'a> Row<'a> {
         match self.text(column) {
             _ if !self.columns.has(column) => Cell::Absent,
             None => Cell::Empty,
-            Some(text) => read(text, checks).map_or(Cell::Empty, Cell::Value),
+            Some(text) => read(&text, checks).map_or(Cell::Empty, Cell::Value),
         }
     }
-    fn full_name(&self) -> Option<String> {
-        let parts = [self.text(Column::FirstName), self.text(Column::LastName)];
-        let joined = parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
-        self.text(Column::Name).map(str::to_owned).or_else(|| (!joined.is_empty()).then_some(joined))
+    /// Names the cells that a spreadsheet damaged.
+    fn whole(&self, checks: &mut Checks) {
+        for column in self.columns.all() {
+            let text = self.columns.get(self.line, column);
+            if let Some(message) = cells::damage(column, &text) {
+                checks.fail(column.name(), message);
+            }
+        }
+        let code = self.columns.get(self.line, Column::Barcode);
+        let length = self.columns.code_length.filter(|length| !code.is_empty() && code.len() < *length);
+        if let Some(length) = length {
+            let message = format!(
+                "this code was damaged by a spreadsheet: {code} has {} digits where the others have {length}. It lost the zeros it began with: export the column as text",
+                code.len()
+            );
+            checks.fail("barcode", message);
+        }
     }
 }
 
@@ -194,65 +419,21 @@ fn refused<T>(checks: &mut Checks, field: &str, message: &str) -> Option<T> {
     None
 }
 
-/// Barcode, else external id, else order and position, else (guest list, folded name, e-mail).
-fn identity(
-    row: &Row<'_>,
-    barcode: Option<&str>,
-    name: Option<&str>,
-    (into, lists): (&Destination, &Lists),
-    checks: &mut Checks,
-) -> Option<Identity> {
-    if let Some(text) = barcode {
-        return Some(Identity::Code(BarcodeHash::of(text)));
-    }
-    let list = match row.text(Column::GuestList) {
-        Some(named) => lists.id(named),
-        None => into.list.as_ref().map(|list| &list.guest_list_id),
-    };
-    key(row, name, list, checks).map(|key| Identity::Key(into.scope().key(&key)))
-}
-
-/// What keys are made of, also in rows without a guest: what is longer than an id may be fits no index of the database.
-fn ids(row: &Row<'_>, checks: &mut Checks) {
-    for column in [Column::ExternalId, Column::OrderId, Column::Position] {
-        checks.external_id(column.name(), row.text(column));
-    }
-}
-
-fn order_key(row: &Row<'_>) -> Option<String> {
-    Some(format!("order:{}/{}", row.text(Column::OrderId)?, row.text(Column::Position)?))
-}
-
-/// The key of a row without a code, as the organiser's own files have it.
-fn key(row: &Row<'_>, name: Option<&str>, list: Option<&GuestListId>, checks: &mut Checks) -> Option<String> {
-    if let Some(id) = row.text(Column::ExternalId) {
-        return Some(keys::of_external_id(id));
-    }
-    if let Some(key) = order_key(row) {
-        return Some(key);
-    }
-    let email = row.text(Column::Email).map(str::to_lowercase);
-    if name.is_none() && email.is_none() {
-        checks.fail("line", "needs a barcode, an external_id, an order_id with position, or a name");
-        return None;
-    }
-    Some(keys::of_name(list, name.unwrap_or_default(), &email.unwrap_or_default()))
-}
-
 fn guest(row: &Row<'_>, name: Option<&str>, checks: &mut Checks) -> Option<WantedGuest> {
-    let own_id = row.text(Column::ExternalId).or_else(|| row.text(Column::OrderId));
+    let own_id = row.text(Column::ExternalId);
     let details = [Column::Phone, Column::Note, Column::Flag, Column::GuestList];
-    let said = name.or_else(|| row.text(Column::Email));
-    let said = said.or_else(|| own_id.filter(|_| details.iter().any(|column| row.text(*column).is_some())));
-    let Some(name) = said else {
-        if let Some(column) = details.into_iter().find(|column| row.text(*column).is_some()) {
+    let email = row.text(Column::Email);
+    let number = own_id.clone().or_else(|| row.text(Column::OrderId));
+    let id = number.as_deref().filter(|_| details.iter().any(|column| row.has(*column)));
+    let Some(name) = name.or(email.as_deref()).or(id) else {
+        if let Some(column) = details.into_iter().find(|column| row.has(*column)) {
             checks.fail("name", format!("is required where there is a {}", column.name()));
         }
         return None;
     };
-    let external_id = match own_id {
-        Some(text) => Cell::Value(text.to_owned()),
-        None if row.columns.has(Column::ExternalId) || row.columns.has(Column::OrderId) => Cell::Empty,
+    let external_id = match &own_id {
+        Some(text) => Cell::Value(text.to_string()),
+        None if row.columns.has(Column::ExternalId) => Cell::Empty,
         None => Cell::Absent,
     };
     Some(WantedGuest {
@@ -266,45 +447,6 @@ fn guest(row: &Row<'_>, name: Option<&str>, checks: &mut Checks) -> Option<Wante
     })
 }
 
-/// A row may name a zone, an entry type, or both; the zone it names wins over its type's.
-fn zone(row: &Row<'_>, known: &Known, checks: &mut Checks) -> (Cell<String>, Cell<EntryTypeId>) {
-    let named = row.cell(Column::Zone, checks, |text, checks| Some(checks.zone("zone", text)));
-    let entry_type = match unknown_type(row, known) {
-        Some(_) => Cell::Absent,
-        None => row.cell(Column::EntryType, checks, |text, checks| entry_type(text, known, checks)),
-    };
-    let by_zone =
-        |zone: &str| known.entry_types.iter().find(|one| one.zone == zone).map(|one| one.entry_type_id.clone());
-    match (named, entry_type) {
-        (Cell::Value(zone), Cell::Value(one)) => (Cell::Value(zone), Cell::Value(one.entry_type_id)),
-        (Cell::Value(zone), _) => {
-            let type_id = by_zone(&zone).map_or(Cell::Empty, Cell::Value);
-            (Cell::Value(zone), type_id)
-        }
-        (_, Cell::Value(one)) => (Cell::Value(one.zone), Cell::Value(one.entry_type_id)),
-        (zone, _) => (zone, Cell::Absent),
-    }
-}
-
-/// What others call a product is no word of ours: only where the event has an entry type of that name does it count.
-fn unknown_type<'a>(row: &Row<'a>, known: &Known) -> Option<&'a str> {
-    row.columns.export?;
-    row.text(Column::EntryType).filter(|text| !known.entry_types.iter().any(|one| is_type(one, text)))
-}
-
-fn entry_type(text: &str, known: &Known, checks: &mut Checks) -> Option<EntryTypeRecord> {
-    let found = known.entry_types.iter().find(|one| is_type(one, text));
-    if found.is_none() {
-        let names: Vec<&str> = known.entry_types.iter().map(|one| one.name.as_str()).collect();
-        checks.fail("entry_type", format!("is not an entry type of this event, which has: {}", names.join(", ")));
-    }
-    found.cloned()
-}
-
-fn is_type(one: &EntryTypeRecord, text: &str) -> bool {
-    folded(&one.name) == folded(text) || one.entry_type_id.as_str() == text
-}
-
 fn gates(text: &str, known: &Known, checks: &mut Checks) -> Option<Vec<GateId>> {
     let mut gate_ids = Vec::new();
     for part in text.split(['|', ',', ';', ' ', '\n', '\r']).filter(|part| !part.is_empty()) {
@@ -316,26 +458,4 @@ fn gates(text: &str, known: &Known, checks: &mut Checks) -> Option<Vec<GateId>> 
     let before = checks.errors().len();
     let gate_ids = checks.gate_ids("gate_ids", &gate_ids, &known.gate_ids);
     (checks.errors().len() == before).then_some(gate_ids)
-}
-
-fn time(field: &str, text: &str, checks: &mut Checks) -> Option<Timestamp> {
-    match Timestamp::parse(text) {
-        Ok(at) => Some(at),
-        Err(error) => refused(checks, field, &error.to_string()),
-    }
-}
-
-/// The status by its word or the usual others.
-fn status(text: &str, checks: &mut Checks) -> Option<TicketStatus> {
-    match folded(text).as_str() {
-        "active" | "valid" | "ok" | "paid" | "confirmed" | "good" | "attending" | "checked in" => {
-            Some(TicketStatus::Active)
-        }
-        "used" | "redeemed" => Some(TicketStatus::Used),
-        // Who has not paid is not let in until a later file says that they have.
-        "voided" | "void" | "cancelled" | "canceled" | "invalid" | "revoked" | "not attending" | "deleted"
-        | "pending" | "unpaid" | "expired" | "overdue" => Some(TicketStatus::Voided),
-        "refunded" | "refund" => Some(TicketStatus::Refunded),
-        _ => refused(checks, "status", "must be one of: active, used, voided, refunded"),
-    }
 }

@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{EventId, GuestId, TicketId};
+use admit_core::normalize::for_identity;
 use admit_core::ticket::TicketStatus;
 
 use super::destination::Destination;
-use super::rows::{Cell, Identity, Wanted};
+use super::identity::{Identity, OtherKey};
+use super::rows::{Cell, Wanted};
 use crate::error::Result;
 use crate::ports::Tx;
 use crate::records::*;
@@ -19,6 +21,8 @@ pub struct Stored {
     pub tickets: BTreeMap<Identity, TicketRecord>,
     /// Who holds them.
     pub guests: BTreeMap<GuestId, GuestRecord>,
+    /// Those of them that an import made which was undone.
+    pub withdrawn: BTreeSet<TicketId>,
     /// Tickets whose present status a person gave them here, where somebody else's export would make them good again.
     pub by_hand: BTreeSet<TicketId>,
 }
@@ -34,10 +38,7 @@ impl Stored {
     ) -> Result<Self> {
         let mut tickets = by_codes(tx, event_id, wanted)?;
         tickets.extend(by_keys(tx, event_id, wanted)?);
-        if export {
-            let named = |row: &Wanted| Some((row.identity.clone(), row.other_key.clone()?));
-            by_other_keys(tx, event_id, wanted.iter().filter_map(named).collect(), &mut tickets)?;
-        }
+        by_other_keys(tx, event_id, wanted, &mut tickets)?;
         let mut guests = holders(tx, tickets.values())?;
         if let (true, Some(list)) = (into.alone, &into.list) {
             // Whom the organiser put onto this very list is known by the organiser's key too.
@@ -45,8 +46,7 @@ impl Stored {
                 Identity::Key(key) => Some((row.identity.clone(), keys::bare(key).to_owned())),
                 Identity::Code(_) => None,
             };
-            let mut more = BTreeMap::new();
-            by_other_keys(tx, event_id, wanted.iter().filter_map(event_key).collect(), &mut more)?;
+            let more = under_keys(tx, event_id, wanted.iter().filter_map(event_key).collect())?;
             let theirs = holders(tx, more.values())?;
             let on_list = |ticket: &TicketRecord| {
                 let guest = ticket.guest_id.as_ref().and_then(|id| theirs.get(id));
@@ -58,7 +58,9 @@ impl Stored {
             guests.extend(theirs);
         }
         let by_hand = if export { by_hand(tx, event_id, wanted, &tickets)? } else { BTreeSet::new() };
-        Ok(Self { tickets, guests, by_hand })
+        let ids: Vec<TicketId> = tickets.values().map(|ticket| ticket.ticket_id.clone()).collect();
+        let withdrawn = tx.withdrawn_tickets(event_id, &ids)?.into_iter().collect();
+        Ok(Self { tickets, guests, withdrawn, by_hand })
     }
 }
 
@@ -88,19 +90,40 @@ fn by_keys(tx: &mut dyn Tx, event_id: &EventId, wanted: &[Wanted]) -> Result<Fou
     Ok(found.filter_map(|ticket| Some((Identity::Key(ticket.import_key.clone()?), ticket))).collect())
 }
 
-/// Looks for rows not found so far under another key.
-fn by_other_keys(tx: &mut dyn Tx, event_id: &EventId, named: Vec<(Identity, String)>, found: &mut Found) -> Result<()> {
-    let named: Vec<(Identity, String)> = named.into_iter().filter(|(one, _)| !found.contains_key(one)).collect();
+/// Looks for rows not found so far under their other keys, the first one first.
+fn by_other_keys(tx: &mut dyn Tx, event_id: &EventId, wanted: &[Wanted], found: &mut Found) -> Result<()> {
+    let most = wanted.iter().map(|row| row.other_keys.len()).max().unwrap_or_default();
+    for place in 0..most {
+        let missing = wanted.iter().filter(|row| !found.contains_key(&row.identity));
+        let named: Vec<(&Wanted, &OtherKey)> =
+            missing.filter_map(|row| Some((row, row.other_keys.get(place)?))).collect();
+        let keys = named.iter().map(|(row, other)| (row.identity.clone(), other.key.clone())).collect();
+        let more = under_keys(tx, event_id, keys)?;
+        let guests = holders(tx, more.values())?;
+        let rows: BTreeMap<&Identity, (&Wanted, &OtherKey)> =
+            named.iter().map(|(row, other)| (&row.identity, (*row, *other))).collect();
+        for (identity, ticket) in more {
+            let Some((row, other)) = rows.get(&identity) else { continue };
+            let holder = ticket.guest_id.as_ref().and_then(|id| guests.get(id));
+            let same_name = || match (&row.guest, holder) {
+                (Some(wanted), Some(holder)) => for_identity(&wanted.name) == for_identity(&holder.name),
+                _ => false,
+            };
+            if !other.only_same_name || same_name() {
+                found.insert(identity, ticket);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn under_keys(tx: &mut dyn Tx, event_id: &EventId, named: Vec<(Identity, String)>) -> Result<Found> {
     let keys: Vec<String> = named.iter().map(|(_, key)| key.clone()).collect();
     let tickets = tx.tickets_by_import_key(event_id, &keys)?;
     let by_key: BTreeMap<&str, &TicketRecord> =
         tickets.iter().filter_map(|ticket| Some((ticket.import_key.as_deref()?, ticket))).collect();
-    for (identity, key) in named {
-        if let Some(ticket) = by_key.get(key.as_str()) {
-            found.insert(identity, (*ticket).clone());
-        }
-    }
-    Ok(())
+    let found = named.into_iter().filter_map(|(identity, key)| Some((identity, (*by_key.get(key.as_str())?).clone())));
+    Ok(found.collect())
 }
 
 fn holders<'a>(

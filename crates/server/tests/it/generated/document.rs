@@ -134,7 +134,7 @@ fn kind(schema: &Value) -> &str {
 
 /// Whether a member of this name says which thing is meant.
 pub fn is_id(name: &str) -> bool {
-    name == "id"
+    matches!(name, "id" | "ids")
         || name.ends_with("_id")
         || name.ends_with("_ids")
         || name.starts_with("target_")

@@ -15,11 +15,12 @@ const NAMING: [&str; 3] =
     ["POST /api/events/{id}/gates", "POST /api/scanning/pair", "POST /api/scanning/pairing-requests"];
 
 /// Query parameters and headers that name nothing of an organisation.
-const NO_NAMES: [&str; 21] = [
+const NO_NAMES: [&str; 25] = [
     "limit",
     "cursor",
     "q",
     "mail",
+    "kind",
     "sort",
     "status",
     "state",
@@ -27,7 +28,10 @@ const NO_NAMES: [&str; 21] = [
     "conflict",
     "entered",
     "dry_run",
-    "known_types_only",
+    "mapping",
+    "mail_passes",
+    "file_name",
+    "progress",
     "accept",
     "decided",
     "since",

@@ -42,6 +42,7 @@ pub struct Things {
     event: String,
     organization: String,
     scan: String,
+    import: String,
     webhook: Endpoint,
 }
 
@@ -104,6 +105,9 @@ async fn things(server: &TestServer, org: &Org, name: &str) -> Things {
     let approve = format!("/api/pairing-requests/{pairing_request}/approve");
     owner(server, org, &approve, json!({ "event_id": event, "gate_id": gate }), 200).await;
     let webhook = Endpoint::of(server, org, json!(null)).await;
+    let import =
+        as_owner(server, org, Method::POST, "/api/events/{event}/tickets/import").header("content-type", "text/csv");
+    let import = json(import.body(format!("name\n{named} by file\n")).send().await.unwrap(), 200).await;
     Things {
         gate,
         log,
@@ -119,6 +123,7 @@ async fn things(server: &TestServer, org: &Org, name: &str) -> Things {
         event: event.to_owned(),
         organization: org.owner.organization_id.to_string(),
         scan: format!("{name}-scan"),
+        import: id(&import, "import_id"),
         webhook,
         phone,
     }
@@ -160,6 +165,7 @@ impl Venue {
             "logs" => of.log.clone(),
             "pairing-requests" => of.pairing_request.clone(),
             "webhook-endpoints" => of.webhook.id.clone(),
+            "imports" => of.import.clone(),
             // Of the webhooks themselves.
             "guests" if name == "endpoint" => of.webhook.id.clone(),
             "guests" => of.guest.clone(),
@@ -186,6 +192,8 @@ impl Venue {
             "guest_list_id" => of.guest_list.clone(),
             "promoter_id" => of.member.clone(),
             "organization_id" => of.organization.clone(),
+            // Of one answer to many incidents.
+            "ids" => of.incident.clone(),
             "ticket_id" => of.ticket.clone(),
             "guest_id" => of.guest.clone(),
             "device_id" | "target_device" => of.phone.device_id().to_string(),
@@ -213,7 +221,9 @@ impl Venue {
         let label = operation.label();
         match media.as_str() {
             "application/json" => {}
-            "text/csv" => return Some(json!("name\nNobody\n")),
+            "text/csv" | "text/plain" | "text/tab-separated-values" | "application/octet-stream" => {
+                return Some(json!("name\nNobody\n"));
+            }
             "application/x-ndjson" => return Some(json!("{}\n")),
             _ => panic!("{label} takes {media}: say in this test what such a body may be"),
         }

@@ -39,7 +39,7 @@ async fn occupancy_statistics_and_devices_follow_the_scans() {
     let minutes = statistics["minutes"].as_array().unwrap();
     assert_eq!(minutes.len(), 120, "sixty minutes of two gates");
     assert_eq!(minutes.iter().map(|one| one["entered"].as_i64().unwrap()).sum::<i64>(), 3);
-    let devices = get(&server, "/api/events/{event}/devices?limit=500").await;
+    let devices = get(&server, "/api/events/{event}/devices").await;
     assert_eq!(
         (&devices["items"][0]["missing_count"], &devices["items"][0]["logs"][0]["head"]),
         (&json!(0), &json!(2))
@@ -51,6 +51,45 @@ async fn occupancy_statistics_and_devices_follow_the_scans() {
     assert_eq!(found["items"], json!([]), "the server says duplicate to it");
     let came = get(&server, "/api/events/{event}/tickets?entered=true").await;
     assert_eq!(came["items"].as_array().unwrap().len(), 2);
+    let listed = get(&server, "/api/events").await;
+    let one = &listed["items"][0];
+    let figures = (&one["expected"], &one["admitted"], &one["open_incidents"]);
+    assert_eq!(figures, (&json!(10), &json!(3), &json!(1)), "the list of events says the same");
+}
+
+/// Who came is told by name, the newest first by the scans' own times, whenever they came in.
+#[tokio::test]
+async fn arrivals_are_told_by_name() {
+    let server = TestServer::start().await;
+    let ana = json!({ "name": "Ana", "party_size": 3 });
+    let ana = post(&server, "/api/events/{event}/guests", ana, 201).await;
+    let code = ana["ticket"]["barcode"].as_str().unwrap();
+    let now = server.state.app.clock.now();
+    let mut phone = Phone::pair(&server, &server.home, "a").await;
+    let mut late = Phone::pair(&server, &server.home, "b").await;
+    let again = phone.scan(code, Outcome::Duplicate, now.plus_ms(-10_000));
+    let unknown = phone.scan("NOBODY", Outcome::Invalid, now.plus_ms(-20_000));
+    let came = phone.scan(code, Outcome::Valid, now.plus_ms(-30_000));
+    let batch = phone.batch(vec![came, unknown, again]);
+    assert_eq!(phone.sync(&server, &batch).await.status(), 200);
+    let early = late.scan(&server.home.barcodes[0], Outcome::Valid, now.plus_ms(-60_000));
+    let batch = late.batch(vec![early]);
+    assert_eq!(late.sync(&server, &batch).await.status(), 200);
+    let arrivals = get(&server, "/api/events/{event}/arrivals").await;
+    let told: Vec<_> = arrivals["items"].as_array().unwrap().iter().map(|one| (&one["kind"], &one["name"])).collect();
+    let (name, none) = (json!("Ana"), json!(null));
+    let (entry, refused) = (json!("entry"), json!("refused"));
+    assert_eq!(told, [(&refused, &name), (&refused, &none), (&entry, &name), (&entry, &none)]);
+    let first = &arrivals["items"][2];
+    assert_eq!((&first["guest_id"], &first["entry_type"]), (&ana["id"], &json!("General")));
+    assert_eq!((&first["gate"], &first["gate_id"], &first["persons"]), (&json!("main"), &json!("main"), &json!(1)));
+    assert_eq!((&first["device"], &first["reason"], &first["at"]), (&json!("a"), &none, &json!(now.plus_ms(-30_000))));
+    assert_eq!(arrivals["items"][1]["reason"], "unknown_code");
+    assert_eq!((&arrivals["items"][1]["entry_type"], &arrivals["items"][3]["entry_type"]), (&none, &json!("General")));
+    let two = get(&server, "/api/events/{event}/arrivals?limit=2").await;
+    assert_eq!(two["items"].as_array().unwrap().as_slice(), &arrivals["items"].as_array().unwrap()[..2]);
+    let most = as_owner(&server, &server.home, Method::GET, "/api/events/{event}/arrivals?limit=101").send();
+    assert_eq!(problem(most.await.unwrap(), 400, "invalid_request").await["errors"][0]["path"], "limit");
 }
 
 #[tokio::test]

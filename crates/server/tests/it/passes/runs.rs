@@ -34,7 +34,7 @@ async fn metrics_tell_how_runs_went() {
     office.guest(ana()).await;
     office.until_done(1).await;
     office.sink.stop();
-    office.sink.start_again(&["-f", "RCPT"]);
+    office.sink.start_again(&["-f", "RCPT", "-B", "'550 5.1.1 no such user'"]);
     office.guest(json!({ "name": "Bo", "email": "bo@guests.example" })).await;
     office.until(|runs| runs.iter().any(|run| run["state"] == "gave_up")).await;
     // Counted a moment after it is stored.

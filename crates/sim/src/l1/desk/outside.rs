@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
-use admit_app::ports::{Letter, Mail, Mailbox, Objects, Unable};
+use admit_app::ports::{Letter, Mail, Mailbox, Objects, Unable, Unsent};
 use admit_core::pass;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -101,14 +101,18 @@ impl Mail for Outside {
     fn sender(&self) -> Option<Mailbox> {
         Some(Mailbox { name: String::new(), email: "passes@example.org".into() })
     }
-    fn send(&self, letter: Letter) -> BoxFuture<'_, Result<(), Unable>> {
+    fn send(&self, letter: Letter) -> BoxFuture<'_, Result<(), Unsent>> {
         async move {
             self.maybe_pause().await;
             self.refuses()?;
+            if self.strikes(100) {
+                held(&self.kept).reach.hit("mail stopped for all");
+                return Err(Unsent::Stopped("daily quota".into()));
+            }
             self.take(&letter);
             if self.strikes(150) {
                 held(&self.kept).reach.hit("mail taken, answer lost");
-                return Err(Unable::Later("the connection was lost".into()));
+                return Err(Unsent::Stopped("the connection was lost".into()));
             }
             self.maybe_pause().await;
             Ok(())

@@ -11,7 +11,7 @@ export const devices = {
   uploadShort: "Upload scans",
   all: "All",
   chips: { online: "Online", offline: "Silent", attention: "Needs you", revoked: "Revoked" },
-  columns: { phone: "Phone", gate: "Gate", seen: "Last seen", unsent: "Unsent", missing: "Missing scans", battery: "Battery", app: "List and app" },
+  columns: { phone: "Phone", gate: "Gate", seen: "Last seen", unsent: "Unsent", missing: "Missing scans", battery: "Battery", app: "List and app", state: "State" },
   standing: { online: "Online", offline: "Silent", never: "Never seen", suspended: "Suspended", revoked: "Revoked" },
   synced: (at: string) => `synced ${at}`,
   listVersion: (version: number) => `list ${number(version)}`,
@@ -80,10 +80,12 @@ export const devices = {
     toDevices: "Devices of this event",
   },
   device: {
-    rename: "Rename",
+    change: "Name or gate",
     name: "Name",
     save: "Save",
     renamed: "The name is saved.",
+    moved: (gate: string) => `It scans at ${gate} after its next sync.`,
+    moveHint: "The phone moves with its next sync. Scans it has made stay at their gate.",
     facts: { gate: "Gate", seen: "Last seen", synced: "Last sync", unsent: "Unsent scans", battery: "Battery", list: "Guest list", app: "App", clock: "Clock" },
     codeReused: (at: string) =>
       `Someone else tried this phone's pairing code at ${at}. They got nothing. Check who holds the phone; pairing it again ends this notice.`,

@@ -100,6 +100,8 @@ export const times = {
   at: (day: string, clock: string) => `${day}, ${clock}`,
   /** From a moment to another. */
   span: (from: string, to: string) => `${from} to ${to}`,
+  clockExample: "20:00",
+  timeOf: (what: string) => `${what}, time`,
   inZone: (zone: string) => `${zone} time`,
   opensIn: (length: string) => `Doors in ${length}`,
   openSince: (length: string, end: string) => `Doors open for ${length} · ends ${end}`,

@@ -39,7 +39,8 @@ export const live = {
   chartSays: (most: number, at: string) => `Persons a minute by gate in the last hour. The most was ${number(most)}, at ${at}.`,
   minute: "Minute",
   gates: "Gates",
-  columns: { gate: "Gate", rate: "A minute", lastHour: "Last hour", in: "In", out: "Out", refused: "Refused", phones: "Phones" },
+  columns: { gate: "Gate", rate: "A minute", lastHour: "Last hour", in: "In", refused: "Refused", phones: "Phones" },
+  out: (value: number) => `${number(value)} out`,
   gatesNone: "No gate yet.",
   arrivals: "Arrivals",
   arrivalsNone: "Nobody has come yet.",
@@ -47,6 +48,10 @@ export const live = {
   arrivalUnknown: "Unknown ticket",
   refusedAt: "Refused",
   leftAt: "Left",
+  reasons: {
+    unknown_code: "not a ticket of this event", ticket_voided: "voided ticket", ticket_refunded: "refunded ticket", ticket_already_used: "used ticket",
+    wrong_gate: "wrong gate", already_scanned: "already in", too_soon: "too soon after the last entry", expired: "too late", not_yet_valid: "too early",
+  } as Record<string, string>,
   devices: "Phones",
   allDevices: "All devices",
   devicesNone: "No phone is paired yet.",
@@ -65,6 +70,10 @@ export const needs = {
   see: "See it",
   moreCases: (value: number) => `${number(value)} more to review`,
   silent: (phone: string, length: string) => `${phone} has been silent for ${length}`,
+  silentMany: (phones: number, length: string) => `${phonesOf(phones)} have been silent for ${length} or more`,
+  silentManyWhy: (names: readonly string[], unsent: number) => `${list(names)} · ${unsent > 0 ? `about ${scansOf(unsent)} not received` : "no scans missing"}`,
+  others: (value: number) => count(value, { one: "other", other: "others" }),
+  findThem: "Find them",
   silentWhy: (gate: string, unsent: number, seen: string, battery: number | null) =>
     [
       gate,

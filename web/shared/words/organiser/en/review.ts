@@ -20,6 +20,7 @@ export const review = {
   clear: "Clear selection",
   bulkDone: (value: number) => `${casesOf(value)} decided.`,
   bulkRefused: (value: number, reason: string) => `${casesOf(value)} could not be decided: ${reason}`,
+  bulkWhy: { not_found: "they are gone.", incident_cleared: "their cause is gone by itself.", no_scans: "they have no scan to decide about." },
   count: "Count it",
   countBoth: "Count both",
   exclude: "Don't count",
@@ -84,7 +85,6 @@ export const review = {
 
   /** The picture and the sentence under it. */
   offlineUntil: (at: string) => `offline until ${at}`,
-  online: "online",
   couldNotKnow: "could not know of the other",
   counted: "counted",
   waits: "waits for you",
@@ -94,7 +94,7 @@ export const review = {
   by: (device: string, persons: number) => (persons > 1 ? `${device} · ${personsOf(persons)}` : device),
   timelineOf: (title: string) => `The scans of: ${title}`,
   explain: {
-    twiceOffline: "Two doors admitted the ticket while one of them had no network. The earlier entry is counted; the later one waits for you.",
+    twiceOffline: "The ticket was admitted twice while a phone had no network. The earlier entry is counted; the later one waits for you.",
     twice: "The ticket was admitted twice. The earlier entry is counted; the later one waits for you.",
     uncertain: "The two times are so close together that the order is not certain.",
     mistake: "The scan counts nothing until you decide.",

@@ -1,0 +1,5 @@
+//! Arrivals: who came through a door last, by name.
+
+pub mod list;
+
+pub use list::{Arrival, ArrivalKind, list, newest};

@@ -1,0 +1,122 @@
+//! One answer to many incidents at once.
+
+use std::collections::BTreeSet;
+
+use admit_core::access::Action;
+use admit_core::ids::{DeviceId, EventId, IncidentId, ScanId};
+use admit_core::incident::{Cause, Role};
+use admit_core::limits::PAGE_MAX;
+use admit_core::review::Decision;
+
+use super::resolve::{Resolve, announce_answered, answer, cause_of};
+use crate::caller::UserCaller;
+use crate::checks::Checks;
+use crate::error::{Error, Result};
+use crate::events;
+use crate::ports::{App, Scope, write};
+use crate::records::*;
+use crate::rules::Brought;
+use crate::scans::reviews::Said;
+
+/// What became of each incident.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Resolved {
+    /// Answered, in the order of the call.
+    pub resolved: Vec<IncidentId>,
+    /// Left as they are, each with a stable word that says why: `not_found`, `incident_cleared`, `no_scans`.
+    pub refused: Vec<(IncidentId, &'static str)>,
+}
+
+/// Answers up to 500 incidents of one event with one decision, each as [`super::resolve`] does, in one transaction.
+/// `decision` absent is a note. To accept or exclude decides about the scans that came on top where an incident has such, and
+/// else about all of its scans. An incident that an earlier answer of the same call clears counts as answered. Fails with a
+/// field error for no or too many ids; what cannot be answered is listed, and does not stop the others.
+pub async fn resolve_many(
+    app: &App,
+    caller: &UserCaller,
+    event_id: EventId,
+    ids: Vec<IncidentId>,
+    decision: Option<Decision>,
+    note: &str,
+) -> Result<Resolved> {
+    caller.must(Action::Review)?;
+    let now = app.clock.now();
+    let draw = app.draw();
+    // 1. Check.
+    let mut checks = Checks::default();
+    let note = checks.note("note", Some(note)).unwrap_or_default();
+    if ids.is_empty() || ids.len() > PAGE_MAX {
+        checks.fail("ids", format!("must name 1 to {PAGE_MAX} incidents, not {}", ids.len()));
+    }
+    checks.finish()?;
+    let mut seen = BTreeSet::new();
+    let ids: Vec<IncidentId> = ids.into_iter().filter(|id| seen.insert(id.clone())).collect();
+    let by = caller.clone();
+    let id = event_id.clone();
+    let (done, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
+        let mut draw = draw.clone();
+        events::require(tx, &id)?;
+        let words = Said { by: &by.user_id, note: &note, at: now };
+        let (mut done, mut all, mut reviewed) = (Resolved::default(), None::<Brought>, BTreeSet::new());
+        let mut open_at_first = BTreeSet::new();
+        for incident_id in &ids {
+            let found = tx.incident(incident_id)?.filter(|one| one.event_id == id);
+            open_at_first.extend(found.filter(|one| one.status == IncidentStatus::Open).map(|one| one.incident_id));
+        }
+        for incident_id in &ids {
+            // 2. As it stands now: the answers before may have changed it.
+            let Some(before) = tx.incident(incident_id)?.filter(|one| one.event_id == id) else {
+                done.refused.push((incident_id.clone(), "not_found"));
+                continue;
+            };
+            if before.status == IncidentStatus::Cleared && open_at_first.contains(incident_id) {
+                done.resolved.push(incident_id.clone());
+                continue;
+            }
+            let cause = cause_of(&before)?;
+            let said = Resolve { decision, scans: meant(&cause, decision), note: note.clone() };
+            if said.scans.is_empty() && matches!(decision, Some(Decision::Accept | Decision::Exclude)) {
+                done.refused.push((incident_id.clone(), "no_scans"));
+                continue;
+            }
+            // 3. The answer, what follows, a line for each.
+            match answer(tx, &by, &before, &cause, &said, &words, &mut reviewed, &mut draw) {
+                Ok(brought) => {
+                    done.resolved.push(incident_id.clone());
+                    all = brought.into_iter().fold(all, |sum, one| Some(together(sum, &one)));
+                }
+                // It is refused before anything of it is written.
+                Err(Error::Conflict { code, .. }) => done.refused.push((incident_id.clone(), code)),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok((done, all))
+    })
+    .await?;
+    if let Some(brought) = brought {
+        announce_answered(app, caller, event_id, &brought);
+    }
+    Ok(done)
+}
+
+/// The scans that a decision is about: those that came on top, or all. A note is about none, and to restore takes back all
+/// that is decided.
+fn meant(cause: &Cause, decision: Option<Decision>) -> Vec<(DeviceId, ScanId)> {
+    if !matches!(decision, Some(Decision::Accept | Decision::Exclude)) {
+        return Vec::new();
+    }
+    let on_top = cause.scans.iter().any(|scan| scan.role == Role::DoubleEntry);
+    let meant = cause.scans.iter().filter(|scan| !on_top || scan.role == Role::DoubleEntry);
+    meant.map(|scan| (scan.device_id.clone(), scan.scan_id.clone())).collect()
+}
+
+/// What two answers of one write brought about.
+fn together(sum: Option<Brought>, one: &Brought) -> Brought {
+    let sum = sum.unwrap_or_default();
+    Brought {
+        serial: one.serial,
+        entered: sum.entered + one.entered,
+        moved: sum.moved || one.moved,
+        incidents: sum.incidents || one.incidents,
+    }
+}

@@ -1,0 +1,87 @@
+//! Handing a letter to the mail server, or waiting with all others while it takes none.
+
+use admit_core::access::Action;
+use admit_core::time::Timestamp;
+
+use crate::caller::UserCaller;
+use crate::error::Result;
+use crate::jobs::{Setback, StepResult};
+use crate::ports::{App, Letter, Mail, NO_MAIL_SERVER, Unsent};
+use crate::records::*;
+
+/// Why a letter may be sent now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// The lane is open.
+    Open,
+    /// The lane is stopped, and this letter finds out whether it still is.
+    Probe,
+}
+
+/// Whether a run's letter may be sent now; `None` while the lane is stopped. `stopped`: it was when the run was taken.
+pub(super) async fn turn(app: &App, run_id: &str, stopped: bool) -> Result<Option<Turn>> {
+    if !stopped && !app.mail_lane.is_stopped() {
+        return Ok(Some(Turn::Open));
+    }
+    let lane = app.store.mail_lane().await?;
+    app.mail_lane.set_stopped(lane.is_some());
+    Ok(match lane {
+        None => Some(Turn::Open),
+        Some(lane) if lane.probe.as_deref() == Some(run_id) => Some(Turn::Probe),
+        Some(_) => None,
+    })
+}
+
+/// Sends a run's letter in its turn. What is about the account or the server stops the lane: the run then waits with the
+/// others, until `until` at most.
+pub(super) async fn send(
+    app: &App,
+    mail: &dyn Mail,
+    (run_id, turn): (&str, Turn),
+    letter: Letter,
+    until: Timestamp,
+) -> StepResult<()> {
+    match mail.send(letter).await {
+        Ok(()) => {
+            app.mail_lane.taken(run_id);
+            // The letter is out: a store that does not answer now must not have it sent again. Another probe comes by itself.
+            if turn == Turn::Probe && app.store.resume_mail().await.is_ok() {
+                app.mail_lane.set_stopped(false);
+                app.bell.ring();
+            }
+            Ok(())
+        }
+        Err(Unsent::Stopped(why)) if !app.mail_lane.is_letters_own(run_id) => Err(stop(app, run_id, why, until).await?),
+        Err(unsent) => {
+            pass_on(app, turn).await;
+            Err(match unsent {
+                Unsent::Stopped(why) | Unsent::Later(why) => Setback::Again(why),
+                Unsent::Never(why) => Setback::GiveUp(why),
+            })
+        }
+    }
+}
+
+/// A letter that is not sent for its own reason tells nothing of the lane: where it was the probe, the next one is.
+pub(super) async fn pass_on(app: &App, turn: Turn) {
+    if turn == Turn::Probe {
+        let _ = app.store.hurry_mail().await;
+    }
+}
+
+/// Stops the lane because no mail server is set up.
+pub(super) async fn not_set_up(app: &App, run_id: &str, until: Timestamp) -> Result<Setback> {
+    stop(app, run_id, NO_MAIL_SERVER.to_owned(), until).await
+}
+
+async fn stop(app: &App, run_id: &str, why: String, until: Timestamp) -> Result<Setback> {
+    app.store.stop_mail(run_id.to_owned(), why, app.ids.random()[0]).await?;
+    app.mail_lane.set_stopped(true);
+    Ok(Setback::Parked(until))
+}
+
+/// Why no mail goes out just now; `None` while it does. For whoever may look at the runs.
+pub async fn mail_health(app: &App, caller: &UserCaller) -> Result<Option<MailLaneRecord>> {
+    caller.must(Action::ReadGuests)?;
+    app.store.mail_lane().await
+}

@@ -1,0 +1,169 @@
+//! What a person says about a file: what each column is, and answers to what the file leaves open.
+
+use std::collections::BTreeMap;
+
+use admit_core::ticket::TicketStatus;
+use admit_table::{Encoding, Hints};
+use serde::{Deserialize, Serialize};
+
+use super::column::Column;
+use super::status;
+use super::times::DateOrder;
+use crate::error::{Error, FieldError, Result};
+
+/// The word for a column that is not read.
+pub const IGNORE: &str = "ignore";
+
+/// What is said about a file. Everything may be left out: then it is guessed, or asked about.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Mapping {
+    /// What columns are: a header as the file has it, or `#` and the column's number from 1, to `name`, `email`, … or
+    /// `ignore`. Columns that are not named are guessed.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub columns: BTreeMap<String, String>,
+    /// What a status word of the file means: `active`, `used`, `voided`, `refunded`; the last two stay out.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub statuses: BTreeMap<String, String>,
+    /// Whether `11/12/2026` is the 11th of December.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub day_first: Option<bool>,
+    /// What becomes of rows without a code in a file where others have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing_codes: Option<MissingCodes>,
+    /// What `NULL` or `None` in a name column is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub empty_words_in_names: Option<EmptyWords>,
+    /// What becomes of entry types that the event lacks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub new_entry_types: Option<NewTypes>,
+    /// How the file's letters are written, such as `Windows-1252`, where detection is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<String>,
+    /// The sheet of a workbook; its first with rows otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sheet: Option<String>,
+}
+
+/// What becomes of rows without a code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MissingCodes {
+    /// A code is made for each.
+    Make,
+    /// They are left out.
+    LeaveOut,
+}
+
+/// What `NULL` in a name column is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EmptyWords {
+    /// No name.
+    Empty,
+    /// Somebody's name.
+    Name,
+}
+
+/// What becomes of an entry type that the event lacks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NewTypes {
+    /// The event gets it.
+    #[default]
+    Create,
+    /// Its rows are of the event's first type.
+    First,
+    /// Its rows are left out: it may be a T-shirt.
+    LeaveOut,
+}
+
+impl Mapping {
+    /// Reads one from JSON. Every wrong field is named under `mapping`.
+    pub fn parse(text: &str) -> Result<Self> {
+        let read: Self = serde_json::from_str(text)
+            .map_err(|error| Error::invalid("mapping", format!("is not as it should be: {error}")))?;
+        let mut errors = Vec::new();
+        let mut fail = |path: String, message: String| errors.push(FieldError { path, message });
+        for (header, becomes) in &read.columns {
+            if becomes != IGNORE && Column::of_name(becomes).is_none() {
+                let names: Vec<&str> = Column::ALL.iter().map(|(_, name)| *name).collect();
+                fail(format!("mapping.columns.{header}"), format!("must be {IGNORE} or one of: {}", names.join(", ")));
+            }
+        }
+        for (word, meaning) in &read.statuses {
+            if let Err(error) = meaning.parse::<TicketStatus>() {
+                fail(format!("mapping.statuses.{word}"), error.to_string());
+            }
+        }
+        if let Some(name) = read.encoding.as_deref().filter(|name| Encoding::of_name(name).is_none()) {
+            let names: Vec<&str> = Encoding::ALL.iter().map(|one| one.name()).collect();
+            fail("mapping.encoding".into(), format!("{name} is not one of: {}", names.join(", ")));
+        }
+        if errors.is_empty() { Ok(read) } else { Err(Error::Invalid { code: "invalid_request", errors }) }
+    }
+    /// What it says for reading the file's bytes.
+    pub fn hints(&self) -> Hints {
+        Hints { encoding: self.encoding.as_deref().and_then(Encoding::of_name), sheet: self.sheet.clone() }
+    }
+    /// The order of dates that it names.
+    pub fn date_order(&self) -> Option<DateOrder> {
+        self.day_first.map(|day_first| if day_first { DateOrder::DayFirst } else { DateOrder::MonthFirst })
+    }
+    /// What it says of a status word (as [`status::folded`] writes it).
+    pub fn status(&self, word: &str) -> Option<TicketStatus> {
+        self.statuses.iter().find(|(one, _)| status::folded(one) == word)?.1.parse().ok()
+    }
+    /// What it says of the column at a place, from 0: `Some(None)` is a column that is not read.
+    pub fn column(&self, place: usize, header: &str) -> Option<Option<Column>> {
+        let word = self.columns.get(&format!("#{}", place + 1)).or_else(|| self.columns.get(header))?;
+        Some(Column::of_name(word))
+    }
+    /// The same said of a file with this header and nothing else open, fit to be remembered: columns by their number.
+    pub fn remembered(&self, header: &[String]) -> Self {
+        let word = |(place, header): (usize, &String)| {
+            let said = self.column(place, header)?;
+            Some((format!("#{}", place + 1), said.map_or(IGNORE, Column::name).to_owned()))
+        };
+        Self {
+            columns: header.iter().enumerate().filter_map(word).collect(),
+            sheet: None,
+            encoding: None,
+            ..self.clone()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mapping_names_what_is_wrong_with_it() {
+        let wrong = |text: &str| match Mapping::parse(text).unwrap_err() {
+            Error::Invalid { errors, .. } => errors.into_iter().map(|error| error.path).collect::<Vec<_>>(),
+            other => panic!("{other}"),
+        };
+        assert_eq!(wrong("{"), ["mapping"]);
+        assert_eq!(wrong(r#"{"column":{}}"#), ["mapping"]);
+        assert_eq!(
+            wrong(r##"{"columns":{"Nom":"surname","#2":"ignore"},"statuses":{"x":"good"},"encoding":"EBCDIC"}"##),
+            ["mapping.columns.Nom", "mapping.statuses.x", "mapping.encoding"]
+        );
+        assert_eq!(Mapping::parse("{}").unwrap(), Mapping::default());
+    }
+
+    #[test]
+    fn a_column_is_named_by_its_header_or_by_its_number() {
+        let mapping =
+            Mapping::parse(r##"{"columns":{"Nom":"last_name","#3":"ignore"},"statuses":{"Là-bas":"voided"}}"##)
+                .unwrap();
+        assert_eq!(mapping.column(0, "Nom"), Some(Some(Column::LastName)));
+        assert_eq!(mapping.column(2, "Nom"), Some(None), "the number is more exact than the header");
+        assert_eq!(mapping.column(1, "Other"), None);
+        assert_eq!(mapping.status("la bas"), Some(TicketStatus::Voided));
+        let header = ["Nom", "x", "y"].map(str::to_owned);
+        let again = mapping.remembered(&header);
+        assert_eq!(again.columns, BTreeMap::from([("#1".into(), "last_name".into()), ("#3".into(), IGNORE.into())]));
+    }
+}

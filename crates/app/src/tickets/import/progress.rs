@@ -1,0 +1,59 @@
+//! How far an import is, for whoever waits for it: a hint, never part of an answer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+
+/// What an import is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Its file is being read.
+    Reading,
+    /// Rows are held against what is stored.
+    Comparing,
+    /// Tickets and guests are being stored.
+    Storing,
+}
+
+impl Stage {
+    /// Stable word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Reading => "reading",
+            Self::Comparing => "comparing",
+            Self::Storing => "storing",
+        }
+    }
+}
+
+/// A counter that the import moves and others read.
+#[derive(Debug, Clone, Default)]
+pub struct Progress(Arc<Counters>);
+
+#[derive(Debug, Default)]
+struct Counters {
+    stage: AtomicU8,
+    done: AtomicUsize,
+    of: AtomicUsize,
+}
+
+impl Progress {
+    /// A stage of so many rows begins.
+    pub fn begin(&self, stage: Stage, of: usize) {
+        self.0.done.store(0, Ordering::Relaxed);
+        self.0.of.store(of, Ordering::Relaxed);
+        self.0.stage.store(stage as u8, Ordering::Relaxed);
+    }
+    /// So many rows of the stage are done.
+    pub fn step(&self, done: usize) {
+        self.0.done.store(done, Ordering::Relaxed);
+    }
+    /// The stage, how many of its rows are done, and of how many; 0 where it has no rows to count.
+    pub fn read(&self) -> (Stage, usize, usize) {
+        let stage = match self.0.stage.load(Ordering::Relaxed) {
+            0 => Stage::Reading,
+            1 => Stage::Comparing,
+            _ => Stage::Storing,
+        };
+        (stage, self.0.done.load(Ordering::Relaxed), self.0.of.load(Ordering::Relaxed))
+    }
+}

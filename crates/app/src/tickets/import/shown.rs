@@ -1,0 +1,124 @@
+//! The rows of a file as they will be: what a dry run shows.
+
+use std::collections::BTreeMap;
+
+use admit_core::ids::EntryTypeId;
+use admit_core::limits::IMPORT_SHOWN;
+
+use super::rows::{Cell, LeftOut, Wanted};
+
+/// What becomes of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Becomes {
+    /// A new ticket.
+    New,
+    /// A changed one.
+    Changed,
+    /// It is stored already as it says.
+    Unchanged,
+    /// It stays out.
+    LeftOut,
+    /// It says the same as another row.
+    Joined,
+    /// It waits for an answer.
+    Asked,
+}
+
+impl Becomes {
+    /// Stable word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Changed => "changed",
+            Self::Unchanged => "unchanged",
+            Self::LeftOut => "left_out",
+            Self::Joined => "joined",
+            Self::Asked => "asked",
+        }
+    }
+}
+
+/// A row as it will be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownRow {
+    /// Line of the file.
+    pub line: u64,
+    /// What becomes of it.
+    pub becomes: Becomes,
+    /// The guest's name, where the row could be read.
+    pub name: Option<String>,
+    /// E-mail.
+    pub email: Option<String>,
+    /// Persons, where the row says.
+    pub party_size: Option<u32>,
+    /// Entry type, where the row names one.
+    pub entry_type_id: Option<EntryTypeId>,
+    /// Its code, where the row brings one.
+    pub barcode: Option<String>,
+    /// Why, in plain words, where there is a reason.
+    pub why: Option<String>,
+}
+
+/// The first rows of each kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ShownRows(BTreeMap<Becomes, Vec<ShownRow>>);
+
+impl ShownRows {
+    /// Notes a row, unless there are enough of its kind.
+    pub fn note(&mut self, becomes: Becomes, line: u64, row: Option<&Wanted>, why: Option<String>) {
+        let rows = self.0.entry(becomes).or_default();
+        if rows.len() == IMPORT_SHOWN {
+            return;
+        }
+        let value = |cell: &Cell<String>| if let Cell::Value(text) = cell { Some(text.clone()) } else { None };
+        let guest = row.and_then(|row| row.guest.as_ref());
+        rows.push(ShownRow {
+            line,
+            becomes,
+            name: guest.map(|guest| guest.name.clone()),
+            email: guest.and_then(|guest| value(&guest.email)),
+            party_size: row
+                .and_then(|row| if let Cell::Value(persons) = row.party_size { Some(persons) } else { None }),
+            entry_type_id: row
+                .and_then(|row| if let Cell::Value(id) = &row.entry_type_id { Some(id.clone()) } else { None }),
+            barcode: row.and_then(|row| row.barcode.clone()),
+            why,
+        });
+    }
+    /// All of them, by kind and line.
+    pub fn all(&self) -> impl Iterator<Item = &ShownRow> {
+        self.0.values().flatten()
+    }
+}
+
+impl LeftOut {
+    /// Stable word.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Status(_) => "status",
+            Self::Total => "total",
+            Self::Unassigned => "unassigned",
+            Self::Type(_) => "entry_type",
+            Self::NoCode => "no_code",
+            Self::Nobody => "no_persons",
+        }
+    }
+    /// The text of the file that decided.
+    pub fn about(&self) -> Option<&str> {
+        match self {
+            Self::Status(text) | Self::Type(text) => Some(text),
+            _ => None,
+        }
+    }
+    /// In plain words.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Status(word) => format!("The status is {word}."),
+            Self::Total => "The line adds up the lines above it.".into(),
+            Self::Unassigned => "The ticket was given to nobody yet.".into(),
+            Self::Type(product) => format!("{product} is no entry type of this event."),
+            Self::NoCode => "The line has no code.".into(),
+            Self::Nobody => "The line is of no persons.".into(),
+        }
+    }
+}

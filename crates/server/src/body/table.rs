@@ -1,0 +1,83 @@
+//! A file of guests and tickets: as the body, or as a part of a form.
+
+use axum::extract::{FromRequest, Request};
+use bytes::Bytes;
+use http::StatusCode;
+use http::header::CONTENT_TYPE;
+
+use super::{has_length, read_decoded};
+use crate::error::{ApiError, Result};
+
+/// Longest mapping beside a file, in bytes.
+const MAPPING_BYTES: usize = 100_000;
+/// What a file may say it is.
+const TYPES: [&str; 6] = [
+    "text/csv",
+    "text/tab-separated-values",
+    "text/plain",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "application/vnd.ms-excel",
+    "application/octet-stream",
+];
+
+/// A file, decoded and within every cap of size, and what its form says beside it.
+#[derive(Debug, Clone)]
+pub struct TableBody {
+    /// The file's bytes.
+    pub file: Bytes,
+    /// What the form's part `mapping` says.
+    pub mapping: Option<String>,
+    /// What the form calls the file.
+    pub file_name: Option<String>,
+}
+
+impl<S: Send + Sync> FromRequest<S> for TableBody {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self> {
+        let (parts, body) = request.into_parts();
+        has_length(&parts.headers)?;
+        let given =
+            parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+        let essence = given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        if TYPES.contains(&essence.as_str()) {
+            let file = read_decoded(&parts.headers, body, false).await?;
+            return Ok(Self { file, mapping: None, file_name: None });
+        }
+        if essence != "multipart/form-data" {
+            let detail = format!("Content-Type must be multipart/form-data or one of {}", TYPES.join(", "));
+            return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail));
+        }
+        let boundary =
+            multer::parse_boundary(&given).map_err(|_| ApiError::field("body", "is a form without a boundary"))?;
+        form(read_decoded(&parts.headers, body, false).await?, boundary).await
+    }
+}
+
+async fn form(bytes: Bytes, boundary: String) -> Result<TableBody> {
+    let wrong = |error: multer::Error| ApiError::field("body", format!("is a form that cannot be read: {error}"));
+    let source = futures_util::stream::once(async move { Ok::<_, std::convert::Infallible>(bytes) });
+    let mut parts = multer::Multipart::new(source, boundary);
+    let (mut file, mut mapping, mut file_name) = (None, None, None);
+    while let Some(part) = parts.next_field().await.map_err(wrong)? {
+        match part.name() {
+            Some("file") if file.is_none() => {
+                file_name = part.file_name().map(str::to_owned);
+                file = Some(part.bytes().await.map_err(wrong)?);
+            }
+            Some("mapping") if mapping.is_none() => {
+                let text = part.text().await.map_err(wrong)?;
+                if text.len() > MAPPING_BYTES {
+                    return Err(ApiError::field("mapping", format!("must have at most {MAPPING_BYTES} bytes")));
+                }
+                mapping = Some(text);
+            }
+            name => {
+                let name = name.unwrap_or_default();
+                return Err(ApiError::field(name, "is no part of this form, or there twice: it has file and mapping"));
+            }
+        }
+    }
+    let file = file.ok_or_else(|| ApiError::field("file", "is required: the form's part with the file"))?;
+    Ok(TableBody { file, mapping, file_name })
+}

@@ -1,0 +1,98 @@
+//! `/api/events/{id}/arrivals`: who came through a door last.
+
+use admit_app::arrivals::{self, Arrival};
+use admit_core::ids::EventId;
+use admit_core::time::Timestamp;
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::shape::List;
+use crate::auth::user::User;
+use crate::body::{Path, Query};
+use crate::error::{ApiError, Result};
+use crate::openapi::ProblemDoc;
+use crate::state::AppState;
+
+/// Arrivals that a list holds where nothing else is asked for.
+pub(super) const DEFAULT: usize = 20;
+/// Most arrivals of a list.
+const MOST: usize = 100;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(list))
+}
+
+/// Somebody at a door.
+#[derive(Serialize, ToSchema)]
+pub(super) struct ArrivalView {
+    /// By the scan's corrected time.
+    #[schema(value_type = String, format = DateTime)]
+    at: Timestamp,
+    gate_id: String,
+    /// The gate's name.
+    gate: String,
+    /// None where no guest holds the ticket, or the code is unknown.
+    guest_id: Option<String>,
+    /// The guest's name.
+    name: Option<String>,
+    /// The name of the entry type; none of an unknown code.
+    entry_type: Option<String>,
+    /// Persons let in or out, or asked for where the door stayed shut.
+    persons: u32,
+    /// `entry`, `exit` or `refused`.
+    kind: &'static str,
+    /// Why the server refuses the scan, as a stable word; null where it agrees that the door opened.
+    reason: Option<&'static str>,
+    /// The device's name.
+    device: String,
+}
+
+impl From<Arrival> for ArrivalView {
+    fn from(one: Arrival) -> Self {
+        let (guest_id, name) = one.guest.unzip();
+        Self {
+            at: one.at,
+            gate_id: one.gate_id.to_string(),
+            gate: one.gate,
+            guest_id: guest_id.map(|id| id.to_string()),
+            name,
+            entry_type: one.entry_type,
+            persons: one.persons,
+            kind: one.kind.as_str(),
+            reason: one.reason,
+            device: one.device,
+        }
+    }
+}
+
+#[derive(Default, Deserialize)]
+struct ArrivalQuery {
+    limit: Option<usize>,
+}
+
+/// The newest entries, exits and refusals, newest first by their own times.
+#[utoipa::path(get, path = "/api/events/{id}/arrivals", tag = "live", params(
+        ("id" = String, Path, description = "Event"),
+        ("limit" = Option<usize>, Query, description = "1–100, 20 by default", minimum = 1, maximum = 100),
+    ), extensions(("x-actions" = json!(["read_scans"]))), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "The newest", body = List<ArrivalView>),
+    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn list(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(event_id): Path<EventId>,
+    Query(query): Query<ArrivalQuery>,
+) -> Result<Json<List<ArrivalView>>> {
+    let limit = query.limit.unwrap_or(DEFAULT);
+    if !(1..=MOST).contains(&limit) {
+        return Err(ApiError::field("limit", format!("must be 1 to {MOST}, not {limit}")));
+    }
+    let arrivals = arrivals::list(&state.app, &caller, event_id, limit).await?;
+    Ok(Json(List::whole(arrivals.into_iter().map(ArrivalView::from).collect())))
+}

@@ -1,0 +1,176 @@
+//! The organiser's API refuses JSON fields and query parameters that it does not know (door.md "The API's manners").
+//!
+//! The known names are those of the document that `/openapi.json` serves, so a route that is described is strict without
+//! a line of its own. The extractors [`User`](crate::auth::user::User) and [`JsonBody`](crate::body::JsonBody) ask here.
+//! What devices and webhooks send is not in the table: it stays tolerant.
+
+mod body;
+mod nearest;
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::body::{Body, HttpBody as _, to_bytes};
+use axum::extract::{FromRequestParts, MatchedPath, Request};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::request::Parts;
+use http::{Extensions, Method};
+use serde_json::Value;
+
+use self::body::Shape;
+use crate::error::{ApiError, Result};
+
+/// Most unknown names that one answer lists.
+const LISTED: usize = 20;
+/// Most bytes that are read of a body which the operation does not read: an empty object, and a few slips.
+const UNREAD_BYTES: usize = 64 * 1024;
+/// Longest piece of a sender's own name that an answer repeats, in characters.
+const REPEATED_CHARS: usize = 80;
+
+/// Whether an operation of the document is the organiser's: a person's credential opens it, or signing in gives one.
+pub fn is_organisers(operation: &Value) -> bool {
+    let has = |list: &Value, found: &dyn Fn(&Value) -> bool| list.as_array().is_some_and(|all| all.iter().any(found));
+    has(&operation["tags"], &|tag| tag == "organisers")
+        || has(&operation["security"], &|one| one.get("session").is_some())
+}
+
+/// What every organiser's operation knows, by method and path pattern.
+#[derive(Debug, Default)]
+pub struct KnownNames(BTreeMap<(String, String), Arc<Operation>>);
+
+/// What one operation knows.
+#[derive(Debug, Default)]
+struct Operation {
+    /// Its query parameters.
+    parameters: Vec<String>,
+    /// Its JSON body; `None` where it reads one of another media type.
+    body: Option<Shape>,
+    /// It reads no body at all: then a JSON object may come, and may have no fields.
+    is_bodiless: bool,
+}
+
+impl KnownNames {
+    /// Reads them out of an OpenAPI document.
+    pub fn of(document: &Value) -> Self {
+        let mut known = BTreeMap::new();
+        for (path, item) in document["paths"].as_object().into_iter().flatten() {
+            for (method, operation) in item.as_object().into_iter().flatten() {
+                if is_organisers(operation) {
+                    let key = (method.to_ascii_uppercase(), path.clone());
+                    known.insert(key, Arc::new(Operation::of(document, operation)));
+                }
+            }
+        }
+        Self(known)
+    }
+
+    /// The operation that a request of these extensions and this method came to, if it is the organiser's.
+    fn find(extensions: &Extensions, method: &Method) -> Option<Arc<Operation>> {
+        let Self(known) = &**extensions.get::<Arc<Self>>()?;
+        let path = extensions.get::<MatchedPath>()?.as_str().to_owned();
+        // HEAD is answered by what answers GET.
+        let method = if method == Method::HEAD { &Method::GET } else { method };
+        known.get(&(method.as_str().to_owned(), path)).cloned()
+    }
+}
+
+impl Operation {
+    fn of(document: &Value, operation: &Value) -> Self {
+        let parameters = operation["parameters"].as_array().into_iter().flatten();
+        let in_query = parameters.filter(|one| one["in"] == "query").filter_map(|one| one["name"].as_str());
+        let is_bodiless = operation["requestBody"].is_null();
+        let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
+        let body =
+            if is_bodiless { Some(Shape::empty()) } else { schema.is_object().then(|| Shape::of(document, schema)) };
+        Self { parameters: in_query.map(str::to_owned).collect(), body, is_bodiless }
+    }
+
+    fn unknown_parameters(&self, query: &str) -> Result<()> {
+        let known: Vec<&str> = self.parameters.iter().map(String::as_str).collect();
+        let given = form_urlencoded::parse(query.as_bytes());
+        let unknown = given.filter(|(name, _)| !known.contains(&name.as_ref()));
+        refuse(unknown.take(LISTED).map(|(name, _)| Unknown::new("", &name, "parameter", &known)).collect())
+    }
+}
+
+/// A name that is not known, and what may have been meant.
+#[derive(Debug, PartialEq, Eq)]
+struct Unknown {
+    path: String,
+    message: String,
+}
+
+impl Unknown {
+    /// `name` under `parent`, of a `kind` of name, beside the names that are `known` there.
+    fn new(parent: &str, name: &str, kind: &str, known: &[&str]) -> Self {
+        let name: String = name.chars().take(REPEATED_CHARS).collect();
+        let path = if parent.is_empty() { name.clone() } else { format!("{parent}.{name}") };
+        let message = format!("`{path}` is not a {kind} here. {}", nearest::advice(&name, kind, known));
+        Self { path, message }
+    }
+}
+
+/// 400 `unknown_field` where there is one.
+fn refuse(unknown: Vec<Unknown>) -> Result<()> {
+    match unknown.is_empty() {
+        true => Ok(()),
+        false => Err(ApiError::unknown_fields(unknown.into_iter().map(|one| (one.path, one.message)))),
+    }
+}
+
+/// What [`read_unread`] found, in a request's extensions.
+#[derive(Debug, Clone)]
+struct Unread(Result<()>);
+
+/// Middleware: reads the body of a request to an organiser's operation that reads none, so that [`check_request`] refuses
+/// its fields. Who sent it is not known yet, so nothing is answered here.
+pub async fn read_unread(request: Request, next: Next) -> Response {
+    let operation = KnownNames::find(request.extensions(), request.method());
+    let shape = operation.as_ref().filter(|operation| operation.is_bodiless).and_then(|one| one.body.as_ref());
+    let Some(shape) = shape.filter(|_| !request.body().is_end_stream()) else { return next.run(request).await };
+    let (mut parts, body) = request.into_parts();
+    let found = match to_bytes(body, UNREAD_BYTES).await {
+        Ok(json) => refuse(body::unknown(shape, &json)),
+        Err(_) => Err(ApiError::too_large("body_too_large", "this call reads no body: leave it out")),
+    };
+    parts.extensions.insert(Unread(found));
+    next.run(Request::from_parts(parts, Body::empty())).await
+}
+
+/// Refuses a query parameter, or a field of a body that is not read, which the organiser's operation does not know. Other
+/// operations take anything.
+pub fn check_request(parts: &Parts) -> Result<()> {
+    check_query(parts)?;
+    parts.extensions.get::<Unread>().map_or(Ok(()), |unread| unread.0.clone())
+}
+
+fn check_query(parts: &Parts) -> Result<()> {
+    match (KnownNames::find(&parts.extensions, &parts.method), parts.uri.query()) {
+        (Some(operation), Some(query)) => operation.unknown_parameters(query),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses fields of a JSON body that the organiser's operation does not know, at any depth. What is no JSON is left to
+/// the parser, which says so in better words.
+pub fn check_body(extensions: &Extensions, method: &Method, json: &[u8]) -> Result<()> {
+    let operation = KnownNames::find(extensions, method);
+    match operation.as_ref().and_then(|operation| operation.body.as_ref()) {
+        Some(shape) => refuse(body::unknown(shape, json)),
+        None => Ok(()),
+    }
+}
+
+/// Extractor of what [`check_request`] says, for a route that only finds out later who asks.
+#[derive(Debug)]
+pub struct RequestCheck(pub Result<()>);
+
+impl<S: Send + Sync> FromRequestParts<S> for RequestCheck {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> std::result::Result<Self, Infallible> {
+        Ok(Self(check_request(parts)))
+    }
+}

@@ -1,0 +1,172 @@
+//! The organiser's API takes no field and no parameter that it does not know, on any route; devices' routes take them.
+
+use admit_core::scan::Outcome;
+use reqwest::{Method, RequestBuilder, Response};
+use serde_json::{Value, json};
+
+use super::document::Operation;
+use super::venue::{Venue, Whose};
+use crate::device::Phone;
+use crate::organiser::as_owner;
+use crate::server::{TestServer, json, problem};
+
+/// Routes of the organiser's, and of the live page's: whoever may be a person.
+fn organisers(venue: &Venue) -> Vec<Operation> {
+    let all = venue.document.operations().into_iter();
+    all.filter(|one| one.for_people() || one.label() == "POST /api/session").collect()
+}
+
+fn values<'a>(venue: &Venue, operation: &'a Operation) -> Vec<(&'a str, String)> {
+    let names = operation.names("path").into_iter();
+    names.map(|name| (name, venue.in_path(&operation.path, name, Whose::Home))).collect()
+}
+
+async fn refused(answer: Response, path: &str, label: &str) {
+    let status = answer.status();
+    let body: Value = answer.json().await.unwrap_or_default();
+    assert_eq!((status.as_u16(), &body["code"]), (400, &json!("unknown_field")), "{label}: {body}");
+    assert_eq!(body["errors"][0]["path"], path, "{label}");
+    assert!(body["detail"].as_str().unwrap().contains(&format!("`{path}`")), "{label}: {body}");
+}
+
+/// Requests that are sent after all of them are made: making a body may make a pairing token.
+struct Asked(Vec<(RequestBuilder, String, String)>);
+
+impl Asked {
+    fn add(&mut self, request: RequestBuilder, path: &str, operation: &Operation) {
+        self.0.push((request, path.to_owned(), operation.label()));
+    }
+    /// Sends them; each is refused for the field or parameter at its path, and nothing is stored.
+    async fn are_refused(self, venue: &Venue) {
+        let before = venue.stored();
+        for (request, path, label) in self.0 {
+            refused(request.send().await.unwrap(), &path, &label).await;
+        }
+        assert!(venue.stored() == before, "a request that was refused changed something");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_route_of_the_organiser_refuses_a_parameter_that_it_does_not_know_and_does_nothing() {
+    let venue = Venue::open().await;
+    let mut asked = Asked(Vec::new());
+    for operation in organisers(&venue) {
+        let mut values = values(&venue, &operation);
+        values.push(("shoe_size", "43".to_owned()));
+        let body = venue.body(&operation, Whose::Home, false).await;
+        asked.add(venue.request_of(&operation, &values, body.as_ref(), Whose::Home), "shoe_size", &operation);
+    }
+    assert!(asked.0.len() > 50, "{}", asked.0.len());
+    asked.are_refused(&venue).await;
+    // The same where it asks only for the head of a page.
+    let head = venue.server.request(Method::HEAD, "/api/events?shoe_size=43").bearer_auth(&venue.server.home.token);
+    assert_eq!(head.send().await.unwrap().status(), 400);
+}
+
+/// Puts a field into each object of a body, one at a time; tells the path of each.
+fn with_one_more(body: &Value) -> Vec<(String, Value)> {
+    fn walk(whole: &Value, pointer: &str, path: &str, found: &mut Vec<(String, Value)>) {
+        match whole.pointer(pointer).unwrap() {
+            Value::Object(members) => {
+                let own = if path.is_empty() { "shoe_size".to_owned() } else { format!("{path}.shoe_size") };
+                let mut more = whole.clone();
+                more.pointer_mut(pointer).unwrap()["shoe_size"] = json!({ "eu": 43 });
+                found.push((own, more));
+                for name in members.keys() {
+                    let below = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                    walk(whole, &format!("{pointer}/{name}"), &below, found);
+                }
+            }
+            Value::Array(items) => {
+                for index in 0..items.len() {
+                    walk(whole, &format!("{pointer}/{index}"), &format!("{path}[{index}]"), found);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    walk(body, "", "", &mut found);
+    found
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_route_of_the_organiser_refuses_a_field_that_it_does_not_know_at_any_depth_and_does_nothing() {
+    let venue = Venue::open().await;
+    let mut asked = Asked(Vec::new());
+    for operation in organisers(&venue) {
+        let values = values(&venue, &operation);
+        if operation.body.is_none() {
+            let request = venue.request_of(&operation, &values, None, Whose::Home);
+            asked.add(request.json(&json!({ "shoe_size": 43 })), "shoe_size", &operation);
+        }
+        for most in [false, true] {
+            let Some(body) = venue.body(&operation, Whose::Home, most).await else { continue };
+            let bodies = with_one_more(&body);
+            assert_eq!(bodies.is_empty(), body.is_string(), "{}: {body}", operation.label());
+            for (path, body) in bodies {
+                asked.add(venue.request_of(&operation, &values, Some(&body), Whose::Home), &path, &operation);
+            }
+        }
+    }
+    let nested = asked.0.iter().filter(|(_, path, _)| path.contains('.')).count();
+    assert!(asked.0.len() > 80 && nested > 2, "{} {nested}", asked.0.len());
+    asked.are_refused(&venue).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_without_a_credential_learns_nothing_of_the_names() {
+    let venue = Venue::open().await;
+    let answer = venue.server.get("/api/events?shoe_size=43").send().await.unwrap();
+    problem(answer, 401, "not_signed_in").await;
+}
+
+/// The four lines of the public case: what people really mistyped, and what a newer app of ours really sends.
+#[tokio::test(flavor = "multi_thread")]
+async fn slips_that_people_made_are_refused_with_the_name_that_was_meant() {
+    let server = TestServer::start().await;
+    let guests = "/api/events/{event}/guests";
+    let count = |path: &'static str| {
+        let request = as_owner(&server, &server.home, Method::GET, path);
+        async move { json(request.send().await.unwrap(), 200).await["items"].as_array().unwrap().len() }
+    };
+    let (guests_before, events_before) = (count(guests).await, count("/api/events").await);
+
+    let body = json!({ "name": "Ada Ray", "partysize": 5 });
+    let answer = as_owner(&server, &server.home, Method::POST, guests).json(&body).send().await.unwrap();
+    let said = problem(answer, 400, "unknown_field").await;
+    assert_eq!(said["detail"], "`partysize` is not a field here. Did you mean `party_size`?");
+    assert_eq!(said["errors"], json!([{ "path": "partysize", "message": said["detail"] }]));
+
+    let body = json!({
+        "name": "E", "starts_at": "2026-12-01T10:00:00Z", "ends_at": "2026-12-01T12:00:00Z", "timezone": "Europe/Berlin",
+    });
+    let answer = as_owner(&server, &server.home, Method::POST, "/api/events").json(&body).send().await.unwrap();
+    let said = problem(answer, 400, "unknown_field").await;
+    assert_eq!(said["detail"], "`timezone` is not a field here. Did you mean `time_zone`?");
+
+    let path = "/api/events/{event}/guests?query=ada";
+    let answer = as_owner(&server, &server.home, Method::GET, path).send().await.unwrap();
+    let said = problem(answer, 400, "unknown_field").await;
+    assert_eq!(said["detail"], "`query` is not a parameter here. Did you mean `q`?");
+    assert!(said.get("items").is_none());
+
+    assert_eq!((count(guests).await, count("/api/events").await), (guests_before, events_before), "nothing was made");
+}
+
+/// A scan of a newer app has one more field, and its batch another: it is accepted, and counts
+/// under the signature it came with.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_newer_device_sends_is_accepted_and_its_signature_holds() {
+    let server = TestServer::start().await;
+    let mut phone = Phone::pair(&server, &server.home, "newer").await;
+    let mut scan = phone.scan(&server.home.barcodes[0], Outcome::Valid, server.state.app.clock.now());
+    scan["shoe_size"] = json!({ "eu": 43 });
+    let mut batch = phone.batch(vec![scan]);
+    batch["app_mood"] = json!("calm");
+    let path = "/api/scanning/sync?shoe_size=43";
+    let answer = json(phone.bearer(server.post(path)).json(&batch).send().await.unwrap(), 200).await;
+    assert_eq!(answer["processed"].as_array().unwrap().len(), 1, "{answer}");
+    let kept = server.place().rows().into_iter().find(|row| row.starts_with("scans ")).unwrap();
+    assert!(kept.contains("device-newer-scan-1") && kept.contains("verified"), "its signature holds: {kept}");
+}

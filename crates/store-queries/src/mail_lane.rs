@@ -1,0 +1,119 @@
+//! The mail lane: one row while the mail server refuses the account or itself, and the runs that wait for it meanwhile. Part of
+//! the allow-list of unscoped statements (law 6): a server has one mail server, whoever its organisations are.
+
+use admit_app::error::Result;
+use admit_app::records::MailLaneRecord;
+use admit_core::job::backoff_ms;
+use admit_core::limits::{JOB_PROBLEM_CHARS, MAIL_PROBE_MS};
+use admit_core::time::Timestamp;
+
+use crate::driver::{Driver, statements};
+use crate::value::Row;
+
+statements! {
+    /// The lane, if it is stopped.
+    MAIL_LANE = "SELECT since, reason, next_at, pauses, probe FROM mail_lane";
+    /// When a stopped lane is probed next, and whether runs wait for it; one row, also of an open lane.
+    MAIL_LANE_AT = "SELECT lane.next_at, CAST(CASE WHEN EXISTS (SELECT 1 FROM job_queue WHERE parked IS NOT NULL) THEN 1 ELSE 0 END AS BIGINT)
+        FROM (SELECT 1 AS id) AS only LEFT JOIN mail_lane AS lane ON lane.id = only.id";
+    /// Stops an open lane. $1: since when, $2: why, $3: until when.
+    STOP_MAIL_LANE = "INSERT INTO mail_lane (id, since, reason, next_at, pauses) VALUES (1, $1, $2, $3, 1) ON CONFLICT DO NOTHING";
+    /// A probe found it stopped still. $1: whose letter that was, $2: why, $3: until when, $4: pauses so far.
+    PAUSE_MAIL_LANE = "UPDATE mail_lane SET reason = $2, next_at = $3, pauses = $4, probe = NULL WHERE probe = $1";
+    /// Makes a run's letter the probe. $1: run, $2: until when no other is, $3: now.
+    PROBE_MAIL_LANE = "UPDATE mail_lane SET probe = $1, next_at = $2 WHERE next_at <= $3";
+    /// The lane is probed at once. $1: now.
+    HURRY_MAIL_LANE = "UPDATE mail_lane SET next_at = $1, probe = NULL WHERE next_at > $1";
+    /// The lane is open.
+    OPEN_MAIL_LANE = "DELETE FROM mail_lane";
+    /// The run that waits longest for the lane.
+    LONGEST_PARKED = "SELECT organization_id, run_id FROM job_queue WHERE parked IS NOT NULL ORDER BY parked, run_id LIMIT 1";
+    /// It is due. $3: now.
+    WAKE_PARKED = "UPDATE job_queue SET next_at = $3, parked = NULL
+        WHERE organization_id = $1 AND run_id = $2 AND parked IS NOT NULL";
+    /// All that wait for the lane are due. $1: now.
+    WAKE_ALL_PARKED = "UPDATE job_queue SET next_at = $1, parked = NULL WHERE parked IS NOT NULL";
+}
+
+fn read(row: &mut Row) -> Result<MailLaneRecord> {
+    Ok(MailLaneRecord {
+        since: row.at()?,
+        reason: row.text()?,
+        next_at: row.at()?,
+        pauses: row.count()?,
+        probe: row.option(Row::text)?,
+    })
+}
+
+/// The lane, if it is stopped.
+pub fn find<D: Driver>(driver: &mut D) -> Result<Option<MailLaneRecord>> {
+    let row = driver.query(&MAIL_LANE, &[])?.into_iter().next();
+    row.map(|mut row| read(&mut row)).transpose()
+}
+
+/// When the lane is probed next, if it is stopped and runs wait for it.
+pub fn next_at<D: Driver>(driver: &mut D) -> Result<Option<Timestamp>> {
+    let (next_at, parked) = look(driver)?;
+    Ok(next_at.filter(|_| parked))
+}
+
+fn look<D: Driver>(driver: &mut D) -> Result<(Option<Timestamp>, bool)> {
+    let row = driver.query(&MAIL_LANE_AT, &[])?.into_iter().next();
+    let found = row.map(|mut row| Ok((row.option(Row::at)?, row.count::<u64>()? > 0))).transpose()?;
+    Ok(found.unwrap_or((None, false)))
+}
+
+/// Before runs are taken: of a stopped lane whose pause is over the run that waits longest becomes the probe, and of an open one
+/// nobody waits. Tells whether the lane is stopped.
+pub fn tend<D: Driver>(driver: &mut D, now: Timestamp) -> Result<bool> {
+    let (next_at, parked) = look(driver)?;
+    let Some(next_at) = next_at else {
+        if parked {
+            driver.execute(&WAKE_ALL_PARKED, &[now.into()])?;
+        }
+        return Ok(false);
+    };
+    if parked && next_at <= now {
+        let longest = driver.query(&LONGEST_PARKED, &[])?.into_iter().next();
+        if let Some(mut row) = longest {
+            let (organization_id, run_id) = (row.text()?, row.text()?);
+            let until = now.plus_ms(MAIL_PROBE_MS);
+            if driver.execute(&PROBE_MAIL_LANE, &[(&run_id).into(), until.into(), now.into()])? == 1 {
+                driver.execute(&WAKE_PARKED, &[(&organization_id).into(), (&run_id).into(), now.into()])?;
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// A run's letter was refused in words about the account or the server. The first such answer stops the lane; a probe's makes
+/// the pause longer; answers to letters that were on their way already say nothing new.
+pub fn stop<D: Driver>(driver: &mut D, run_id: &str, reason: &str, random: u8) -> Result<()> {
+    let now = driver.now()?;
+    let reason: String = reason.chars().map(|c| if c.is_control() { ' ' } else { c }).take(JOB_PROBLEM_CHARS).collect();
+    match find(driver)? {
+        None => {
+            let until = now.plus_ms(backoff_ms(1, random));
+            driver.execute(&STOP_MAIL_LANE, &[now.into(), (&reason).into(), until.into()])?;
+        }
+        Some(lane) => {
+            let pauses = lane.pauses.saturating_add(1);
+            let until = now.plus_ms(backoff_ms(pauses, random));
+            driver.execute(&PAUSE_MAIL_LANE, &[run_id.into(), (&reason).into(), until.into(), pauses.into()])?;
+        }
+    }
+    Ok(())
+}
+
+/// A probe was taken: the lane is open, and whoever waited is due.
+pub fn resume<D: Driver>(driver: &mut D) -> Result<()> {
+    let now = driver.now()?;
+    driver.execute(&OPEN_MAIL_LANE, &[])?;
+    driver.execute(&WAKE_ALL_PARKED, &[now.into()]).map(|_| ())
+}
+
+/// A stopped lane is probed at once.
+pub fn hurry<D: Driver>(driver: &mut D) -> Result<()> {
+    let now = driver.now()?;
+    driver.execute(&HURRY_MAIL_LANE, &[now.into()]).map(|_| ())
+}

@@ -1,0 +1,71 @@
+//! How much of a file is read, and why one is refused.
+
+/// Bounds of one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Rows, the header and what stands above it among them.
+    pub rows: usize,
+    /// Columns.
+    pub columns: usize,
+    /// Cells of all rows.
+    pub cells: usize,
+    /// Bytes of text of all cells, and of the parts of a workbook before it is read.
+    pub bytes: usize,
+}
+
+/// Why a file cannot be read, in words that follow "The file".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Refused(pub String);
+
+impl Refused {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
+/// What was read so far, held against the bounds.
+#[derive(Debug)]
+pub(crate) struct Meter<'a> {
+    limits: &'a Limits,
+    rows: usize,
+    cells: usize,
+    bytes: usize,
+}
+
+impl<'a> Meter<'a> {
+    pub(crate) fn new(limits: &'a Limits) -> Self {
+        Self { limits, rows: 0, cells: 0, bytes: 0 }
+    }
+    /// Counts a row that is kept.
+    pub(crate) fn row(&mut self) -> Result<(), Refused> {
+        self.rows += 1;
+        let most = self.limits.rows;
+        if self.rows > most {
+            return Err(Refused::new(format!("has more than {most} rows: split the file")));
+        }
+        Ok(())
+    }
+    /// Whether a line may be so many columns wide.
+    pub(crate) fn width(&self, line: u64, columns: usize) -> Result<(), Refused> {
+        let most = self.limits.columns;
+        if columns > most {
+            return Err(Refused::new(format!("has {columns} columns in line {line}: at most {most} are read")));
+        }
+        Ok(())
+    }
+    /// Counts so many cells, with so many bytes of text.
+    pub(crate) fn cells(&mut self, count: usize, bytes: usize) -> Result<(), Refused> {
+        let Limits { cells, bytes: most_bytes, .. } = *self.limits;
+        self.cells += count;
+        if self.cells > cells {
+            return Err(Refused::new(format!("has more than {cells} cells: split the file, or leave out columns")));
+        }
+        self.bytes += bytes;
+        if self.bytes > most_bytes {
+            let message = format!("holds more than {} MB of text: split the file", most_bytes / 1_000_000);
+            return Err(Refused::new(message));
+        }
+        Ok(())
+    }
+}

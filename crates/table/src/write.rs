@@ -1,0 +1,43 @@
+//! Writing CSV so that no spreadsheet takes a cell for a formula.
+
+use crate::limits::Refused;
+
+/// Whether a spreadsheet would take a cell that begins so for a formula.
+fn is_formula(text: &str) -> bool {
+    text.starts_with(['=', '+', '-', '@', '\t', '\r'])
+}
+
+/// Takes off the quote that [`Writer`] put on; reading back what was written gives the same text.
+pub fn unguarded(cell: &str) -> &str {
+    match cell.strip_prefix('\'') {
+        Some(rest) if is_formula(rest.trim_start_matches('\'')) => rest,
+        _ => cell,
+    }
+}
+
+/// A cell with a quote before it where a spreadsheet would take it for a formula.
+fn guarded(cell: &str) -> std::borrow::Cow<'_, str> {
+    if is_formula(cell.trim_start_matches('\'')) { format!("'{cell}").into() } else { cell.into() }
+}
+
+/// Writes a CSV file: UTF-8 with its mark (for spreadsheets), commas, CRLF (RFC 4180).
+pub struct Writer(csv::Writer<Vec<u8>>);
+
+impl Writer {
+    /// A file that begins with these column names.
+    pub fn new(header: &[&str]) -> Result<Self, Refused> {
+        let mut out =
+            Self(csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(b"\xef\xbb\xbf".to_vec()));
+        out.row(header)?;
+        Ok(out)
+    }
+    /// A row.
+    pub fn row<T: AsRef<str>>(&mut self, cells: &[T]) -> Result<(), Refused> {
+        let cells: Vec<_> = cells.iter().map(|cell| guarded(cell.as_ref())).collect();
+        self.0.write_record(cells.iter().map(|cell| cell.as_bytes())).map_err(|error| Refused::new(error.to_string()))
+    }
+    /// The file's bytes.
+    pub fn finish(self) -> Result<Vec<u8>, Refused> {
+        self.0.into_inner().map_err(|error| Refused::new(error.to_string()))
+    }
+}

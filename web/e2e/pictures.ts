@@ -1,0 +1,68 @@
+/** The README's pictures: the real server, an evening made over HTTP, a browser. `node e2e/pictures.mjs` in `web/`. */
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { evening } from "./evening.ts";
+import { Admit, Phone, root, until } from "./harness/index.ts";
+import { signIn } from "./organiser-kit.ts";
+import { ready, still, typed } from "./scanner-kit.ts";
+
+const DESK = { width: 1280, height: 800 };
+const HAND = { width: 390, height: 780 };
+
+async function picture(page: Page, name: string): Promise<void> {
+  await still(page);
+  await page.screenshot({ path: join(root, "docs/images", `${name}.png`) });
+}
+
+export async function main(): Promise<void> {
+  const admit = await Admit.start({ env: { ADMIT_SYNCS_PER_MINUTE: "1000" } });
+  const phones: Phone[] = [];
+  try {
+    const { live, draft, codes } = await evening(admit);
+    const desk = await Phone.open({ name: "pictures", camera: "none", size: DESK, scale: 2 });
+    phones.push(desk);
+    const page = await desk.visit(`${admit.url}/events/${draft}/overview`);
+    await signIn(page, admit);
+    await page.getByTestId("check-guests").waitFor();
+    await picture(page, "overview");
+
+    // A phone at the door, with no network: what it scans is on the pages below.
+    const phone = await Phone.open({ name: "door", size: HAND, scale: 2 });
+    phones.push(phone);
+    await page.goto(`${admit.url}/events/${live}/devices?pair=1`);
+    await page.getByTestId("pair-gate").selectOption("main");
+    await page.getByTestId("pair").click();
+    const link = await until("a pairing link", () => page.getByTestId("pairing-url").textContent());
+    const scanner = await phone.visit(link);
+    await scanner.getByTestId("device-name").fill("Main 4");
+    await scanner.getByTestId("pair-submit").click();
+    await ready(scanner);
+    await phone.context.setOffline(true);
+    await typed(scanner, codes[0] ?? "");
+    await picture(scanner, "scanner");
+    await phone.context.setOffline(false);
+
+    await page.goto(`${admit.url}/events/${live}/live`);
+    await page.getByTestId("arrival").first().waitFor();
+    await page.getByTestId("stream-state").filter({ hasText: "Up to date" }).waitFor();
+    await picture(page, "live");
+    await page.goto(`${admit.url}/events/${live}/review`);
+    await page.getByTestId("incident").first().waitFor();
+    await page.getByTestId("incident").first().locator("[aria-expanded]").click();
+    await until("the facts", async () => (await page.getByTestId("case-detail").textContent())?.includes("counted"));
+    await page.mouse.move(0, 0);
+    await picture(page, "review");
+    await page.goto(`${admit.url}/events/${live}/guests?sort=last`);
+    await page.getByTestId("guest").first().waitFor();
+    await page.getByTestId("chip-inside").locator("em").waitFor();
+    await picture(page, "guests");
+    await page.goto(`${admit.url}/events/${live}/import`);
+    await page.getByTestId("csv-file").setInputFiles(join(root, "docs/samples/pretix-check-in-list.csv"));
+    await page.getByTestId("csv-check").click();
+    await page.getByTestId("csv-result").waitFor();
+    await picture(page, "import");
+  } finally {
+    for (const phone of phones) await phone.close();
+    await admit.kill("SIGTERM");
+  }
+}
