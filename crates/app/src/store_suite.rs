@@ -6,6 +6,7 @@
 
 pub mod fixture;
 pub mod accounts;
+pub mod incidents;
 pub mod events;
 pub mod gates;
 pub mod rules;
@@ -13,7 +14,6 @@ pub mod states;
 pub mod tickets;
 pub mod guests;
 pub mod scans;
-pub mod incidents;
 pub mod devices;
 pub mod jobs;
 pub mod webhooks;
