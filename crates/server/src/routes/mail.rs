@@ -21,7 +21,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
 
 /// Why no mail goes out.
 #[derive(Serialize, ToSchema)]
-struct MailProblemView {
+pub(super) struct MailProblemView {
     /// Since when the mail server refuses the account or itself.
     #[schema(value_type = String, format = DateTime)]
     since: Timestamp,

@@ -2,7 +2,6 @@
 
 use admit_app::overview::{self, Overview};
 use admit_core::ids::EventId;
-use admit_core::time::Timestamp;
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
@@ -10,6 +9,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::mail::MailProblemView;
 use crate::auth::user::User;
 use crate::body::Path;
 use crate::error::Result;
@@ -44,7 +44,7 @@ struct OverviewView {
     has_staff_pin: bool,
     /// Open incidents of the review queue.
     open_incidents: u64,
-    /// Why no mail goes out just now; null where mail goes out, or where nothing is known of it.
+    /// Why no mail goes out just now; null while it does, and for whoever may not see guests.
     mail_problem: Option<MailProblemView>,
     /// The steps, in the order in which they are done.
     checklist: Vec<ChecklistItemView>,
@@ -66,15 +66,6 @@ struct PassCountsView {
     waiting: u64,
     /// Given up.
     refused: u64,
-}
-
-/// Why no mail goes out.
-#[derive(Serialize, ToSchema)]
-struct MailProblemView {
-    #[schema(value_type = String, format = DateTime)]
-    since: Timestamp,
-    /// In plain words.
-    reason: String,
 }
 
 /// A step of the checklist.
@@ -104,7 +95,7 @@ impl From<Overview> for OverviewView {
             test_scans: one.test_scans,
             has_staff_pin: one.event.has_pin,
             open_incidents: one.open_incidents,
-            mail_problem: None,
+            mail_problem: one.mail_problem.map(MailProblemView::from),
             checklist: steps
                 .map(|(step, state)| ChecklistItemView { key: step.as_str(), state: state.as_str() })
                 .collect(),
