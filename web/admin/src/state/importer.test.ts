@@ -147,7 +147,7 @@ test("what the server never heard of is not imported; what it was carrying out m
   progress = { stage: "storing", done: 10, of: 100 };
   void importer.run();
   await settle(300);
-  expect(importer.progress).toEqual(progress);
+  expect(importer.progress).toMatchObject(progress as object);
   last().lose();
   await settle();
   expect(importer.failure).toMatch(/^The connection was lost during the import/);
