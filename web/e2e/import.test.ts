@@ -57,8 +57,8 @@ test("a Luma export is known: who was approved comes in under the code they hold
   }
   expect(await column(page, "approval_status").getByTestId("import-note").textContent()).toBe("approved comes in; declined, pending_approval and waitlist stay out");
   expect(await column(page, "ticket_name").getByTestId("import-note").textContent()).toBe("1 new type: Standard");
-  // Passes are mailed only where somebody says so.
-  expect(await page.getByTestId("import-mails").isChecked()).toBe(false);
+  // Who holds a code already gets no pass.
+  await page.getByTestId("import-mail-none").waitFor();
   expect(await page.getByTestId("will-new").textContent()).toContain("1 person");
   expect(await page.getByTestId("will-new").textContent()).not.toContain("mailed");
   expect(await page.getByTestId("will-left_out").textContent()).toContain("1 declined, 1 pending_approval, 1 waitlist");
@@ -121,6 +121,13 @@ test("a column that was guessed is changed, the preview follows, and the next fi
   expect([await meaning(page, "Nom"), await meaning(page, "Prénom")]).toEqual(["last_name", "first_name"]);
   expect(await meaning(page, "Nombre de places")).toBe("party_size");
   expect(await page.getByTestId("will-new").textContent()).toContain("5 persons");
+  // Passes are mailed only where somebody says so.
+  const mails = page.getByTestId("import-mails");
+  expect(await mails.isChecked()).toBe(false);
+  expect(await page.getByTestId("will-new").textContent()).not.toContain("mailed");
+  await mails.check();
+  expect(await page.getByTestId("will-new").textContent()).toContain("5 persons; 3 will be mailed a pass");
+  await mails.uncheck();
   await column(page, "Nombre de places").getByTestId("import-meaning").selectOption("note");
   await until("three persons", async () => (await page.getByTestId("will-new").textContent())?.includes("3 persons"));
   // A meaning belongs to one column: the one that had it is not read any more.
@@ -132,6 +139,7 @@ test("a column that was guessed is changed, the preview follows, and the next fi
   await button(page).click();
   await page.getByTestId("see-guests").waitFor();
   expect(await namesOf(doors)).toEqual(["Camille LEROUX", "Jade BESSON", "Théo LEROUX"]);
+  expect(await doors.call("GET", `/api/events/${doors.id}/runs`)).toMatchObject({ items: [] });
   await page.getByTestId("other-file").click();
   await choose(page, "more.csv", "Nom;Prénom;Adresse e-mail;Nombre de places\nMARTIN;Zoé;zoe@guests.example;4\n");
   await offers(page, "Import 1 guest");
@@ -170,10 +178,10 @@ test("a pasted table, a damaged code and a preamble are told; the errors can be 
   await page.getByTestId("import-draft").waitFor();
   expect(await page.getByTestId("import-mails").count()).toBe(0);
   await page.getByTestId("show-wrong").click();
-  expect(await page.getByTestId("import-error").textContent()).toMatch(/^Line 5\s*Code was damaged by a spreadsheet: 2\.38202E\+13\./);
+  expect(await page.getByTestId("import-error").textContent()).toMatch(/^Line 5\s*Code: this code was damaged by a spreadsheet: 2\.38202E\+13\./);
   const [file] = await Promise.all([page.waitForEvent("download"), page.getByTestId("errors-csv").click()]);
   expect(file.suggestedFilename()).toBe("Pasted table errors.csv");
-  expect(readFileSync(String(await file.path()), "utf8")).toMatch(/"5","Code","Code was damaged/);
+  expect(readFileSync(String(await file.path()), "utf8")).toMatch(/"5","Code","Code: this code was damaged/);
   await page.keyboard.press("Escape");
 
   // Without a network nothing is imported, and it says so; with one it is.

@@ -68,7 +68,8 @@ test("lines with errors are named, and what a spreadsheet did is told with the w
 });
 
 test("an error is told by the column's name on the page, also where it names others", () => {
-  expect(errorWords({ line: 4, field: "barcode", message: "was damaged by a spreadsheet: 2.38E+13" })).toBe("Code was damaged by a spreadsheet: 2.38E+13.");
+  expect(errorWords({ line: 4, field: "barcode", message: "this code was damaged by a spreadsheet: 2.38E+13" })).toBe("Code: this code was damaged by a spreadsheet: 2.38E+13.");
+  expect(errorWords({ line: 4, field: "party_size", message: "must be a whole number" })).toBe("Party size must be a whole number.");
   expect(errorWords({ line: 4, field: "name", message: "is the same guest as in line 3: tell them apart by barcode, external_id or position" })).toContain("your reference or position");
   expect(errorWords({ line: 4, field: "line", message: "is about the same ticket as line 2" })).toBe("Line 4 is about the same ticket as line 2.");
 });

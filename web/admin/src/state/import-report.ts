@@ -76,10 +76,10 @@ export function wrongWords(result: ImportResult): { title: string; text: string 
   return { title: said.who.wrong(result.wrong_lines), text: result.damaged > 0 ? said.who.wrongDamaged(which, result.damaged) : which };
 }
 
-/** "Code was damaged by a spreadsheet: 2.38E+13." */
+/** "Code: this code was damaged by a spreadsheet: 2.38E+13." */
 export const errorWords = (error: ImportError): string => {
   const label = said.columns.names[error.field] ?? error.field;
-  return sentence(`${label === "line" ? said.rows.line(error.line) : label} ${named(error.message, said.columns.names)}`);
+  return sentence(said.rows.wrongField(label === "line" ? said.rows.line(error.line) : label, named(error.message, said.columns.names)));
 };
 export const whyWords = (row: ImportRow): string => (row.why === null ? "" : sentence(named(row.why, said.columns.names)));
 

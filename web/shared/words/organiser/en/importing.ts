@@ -190,7 +190,7 @@ export const importing = {
     promoterList: "Your list",
     noPromoterList: "You have no guest list at this event yet. Ask the organiser for one.",
     mail: (value: number) => `Mail passes to ${guestsOf(value)}`,
-    mailNone: "No guest of this file has an e-mail address to mail a pass to.",
+    mailNone: "No passes to mail: these guests hold their codes already, or have no e-mail address.",
     draft: "The event is a draft: no passes are mailed. You can send them later, from Guests.",
     unread: (why: string) => `The guest lists can't be shown. ${why}`,
   },
@@ -208,6 +208,8 @@ export const importing = {
   rows: {
     titles: { new: "New guests", changed: "Changed", unchanged: "Unchanged", left_out: "Left out", joined: "Joined", asked: "Rows that wait" },
     line: (line: number) => `Line ${number(line)}`,
+    /** What is wrong with a field: "Code is too long", and "Code: this code was damaged". */
+    wrongField: (label: string, message: string) => (message.startsWith("this ") ? `${label}: ${message}` : `${label} ${message}`),
     noName: "No name",
     party: (persons: number) => personsOf(persons),
     first: (shown: number, all: number) => `The first ${number(shown)} of ${number(all)}`,
