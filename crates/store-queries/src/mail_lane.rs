@@ -12,20 +12,20 @@ use crate::value::Row;
 
 statements! {
     /// The lane, if it is stopped.
-    MAIL_LANE = "SELECT since, reason, next_at, pauses, probe FROM mail_lane";
+    MAIL_LANE = "SELECT since, reason, next_at, pauses, probe FROM mail_lane WHERE id = 1";
     /// When a stopped lane is probed next, and whether runs wait for it; one row, also of an open lane.
     MAIL_LANE_AT = "SELECT lane.next_at, CAST(CASE WHEN EXISTS (SELECT 1 FROM job_queue WHERE parked IS NOT NULL) THEN 1 ELSE 0 END AS BIGINT)
-        FROM (SELECT 1 AS id) AS only LEFT JOIN mail_lane AS lane ON lane.id = only.id";
+        FROM (SELECT 1 AS id) AS found LEFT JOIN mail_lane AS lane ON lane.id = found.id";
     /// Stops an open lane. $1: since when, $2: why, $3: until when.
     STOP_MAIL_LANE = "INSERT INTO mail_lane (id, since, reason, next_at, pauses) VALUES (1, $1, $2, $3, 1) ON CONFLICT DO NOTHING";
     /// A probe found it stopped still. $1: whose letter that was, $2: why, $3: until when, $4: pauses so far.
-    PAUSE_MAIL_LANE = "UPDATE mail_lane SET reason = $2, next_at = $3, pauses = $4, probe = NULL WHERE probe = $1";
+    PAUSE_MAIL_LANE = "UPDATE mail_lane SET reason = $2, next_at = $3, pauses = $4, probe = NULL WHERE id = 1 AND probe = $1";
     /// Makes a run's letter the probe. $1: run, $2: until when no other is, $3: now.
-    PROBE_MAIL_LANE = "UPDATE mail_lane SET probe = $1, next_at = $2 WHERE next_at <= $3";
+    PROBE_MAIL_LANE = "UPDATE mail_lane SET probe = $1, next_at = $2 WHERE id = 1 AND next_at <= $3";
     /// The lane is probed at once. $1: now.
-    HURRY_MAIL_LANE = "UPDATE mail_lane SET next_at = $1, probe = NULL WHERE next_at > $1";
+    HURRY_MAIL_LANE = "UPDATE mail_lane SET next_at = $1, probe = NULL WHERE id = 1 AND next_at > $1";
     /// The lane is open.
-    OPEN_MAIL_LANE = "DELETE FROM mail_lane";
+    OPEN_MAIL_LANE = "DELETE FROM mail_lane WHERE id = 1";
     /// The run that waits longest for the lane.
     LONGEST_PARKED = "SELECT organization_id, run_id FROM job_queue WHERE parked IS NOT NULL ORDER BY parked, run_id LIMIT 1";
     /// It is due. $3: now.

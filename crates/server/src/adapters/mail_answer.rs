@@ -140,6 +140,9 @@ impl Said {
         }
     }
     fn of_a_recipient_by_words(&self) -> About {
+        if self.has(&["too many", "rate limit", "limit exceeded", "throttl"]) {
+            return About::Account;
+        }
         if self.names_the_recipient() {
             return self.of_the_address();
         }
