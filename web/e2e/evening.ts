@@ -117,3 +117,16 @@ export async function evening(admit: Admit): Promise<{ live: string; draft: stri
   for (const name of ["Door 1", "Door 2"]) await pair(admit, call, draft.id, "main", name);
   return { live: id, draft: draft.id, codes: codes.slice(-60).map(({ code }) => code) };
 }
+
+/** A list as Luma exports it: most are approved, some declined or pending, and a few codes are what a spreadsheet made of them. */
+export function lumaList(): string {
+  const roll = dice(3);
+  const rows = Array.from({ length: 412 }, (_, at) => {
+    const name = `${FIRST[roll(FIRST.length)]} ${LAST[roll(LAST.length)]}`;
+    const status = roll(11) === 0 ? "declined" : roll(19) === 0 ? "pending_approval" : "approved";
+    const type = ["Early bird", "Early bird", "Standard", "Press"][roll(4)];
+    const code = at % 83 === 41 ? "2.38E+13" : `https://lu.ma/check-in/evt-Harbour?pk=g-${String(100_000 + at * 7)}`;
+    return `gst-${at},"${name}",guest${at}@guests.example,${status},${type},${code},2026-10-${String(1 + roll(28)).padStart(2, "0")}T18:22:10Z`;
+  });
+  return `api_id,name,email,approval_status,ticket_name,qr_code_url,created_at\n${rows.join("\n")}\n`;
+}

@@ -1,7 +1,7 @@
 /** The README's pictures: the real server, an evening made over HTTP, a browser. `node e2e/pictures.mjs` in `web/`. */
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { evening } from "./evening.ts";
+import { evening, lumaList } from "./evening.ts";
 import { Admit, Phone, root, until } from "./harness/index.ts";
 import { signIn } from "./organiser-kit.ts";
 import { ready, still, typed } from "./scanner-kit.ts";
@@ -56,10 +56,10 @@ export async function main(): Promise<void> {
     await page.getByTestId("guest").first().waitFor();
     await page.getByTestId("chip-inside").locator("em").waitFor();
     await picture(page, "guests");
-    await page.goto(`${admit.url}/events/${live}/import`);
-    await page.getByTestId("csv-file").setInputFiles(join(root, "docs/samples/pretix-check-in-list.csv"));
-    await page.getByTestId("csv-check").click();
-    await page.getByTestId("csv-result").waitFor();
+    await page.goto(`${admit.url}/events/${draft}/import`);
+    await page.getByTestId("csv-file").setInputFiles({ name: "luma-harbour.csv", mimeType: "text/csv", buffer: Buffer.from(lumaList()) });
+    await page.getByTestId("import-column").first().waitFor();
+    await until("the preview", async () => /\d/.test((await page.getByTestId("csv-import").textContent()) ?? ""));
     await picture(page, "import");
   } finally {
     for (const phone of phones) await phone.close();
