@@ -40,7 +40,8 @@ async function pressAsItRunsOut(phone: Phone, page: Page, own: (method: string, 
   await press();
   await until("the press's own request", () => gone !== undefined);
   await gone;
-  await page.unroute("**/api/**", take);
+  // What is under way is answered first.
+  await page.unrouteAll({ behavior: "wait" });
 }
 /** Saves the guest in the dialog as the session runs out. */
 const saveAsItRunsOut = (phone: Phone, page: Page) =>

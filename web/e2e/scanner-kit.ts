@@ -42,7 +42,7 @@ export class Doors {
     more: Record<string, unknown> = {},
     token = admit.demo.api_token,
   ): Promise<Doors> {
-    const event = { name: "Doors", starts_at: hours(-1), ends_at: hours(8), staff_pin: PIN, status: "live", ...more };
+    const event = { name: "Doors", starts_at: hours(-1), ends_at: hours(8), staff_pin: PIN, status: "live", gates: [], ...more };
     const { id } = await call<{ id: string }>(admit.url, token, "POST", "/api/events", event);
     const doors = new Doors(admit, id, token);
     for (const [gate, name, direction] of [

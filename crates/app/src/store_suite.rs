@@ -6,6 +6,7 @@
 
 pub mod fixture;
 pub mod accounts;
+pub mod incidents;
 pub mod events;
 pub mod gates;
 pub mod rules;
@@ -13,7 +14,6 @@ pub mod states;
 pub mod tickets;
 pub mod guests;
 pub mod scans;
-pub mod incidents;
 pub mod devices;
 pub mod jobs;
 pub mod webhooks;
@@ -34,7 +34,7 @@ macro_rules! store_suite {
                 places_have_no_holes_and_time_never_goes_back, a_ledger_is_one_chain, the_organization_has_its_own_ledger,
                 ledgers_tell_where_they_end,
                 a_witness_is_checked_against_what_the_ledger_said, an_epoch_begins_once_and_notes_every_head,
-                gates_and_lists_are_named_once, a_setting_is_settled_once, figures_of_events_are_told_together;
+                gates_and_lists_are_named_once, a_setting_is_settled_once;
             gates: a_gate_is_removed, what_uses_a_gate_is_counted;
             rules: rules_come_back_as_they_were_made, versions_follow_what_changed,
                 each_write_reads_the_rules_of_those_before_it, rules_need_the_writes_own_place,
@@ -54,7 +54,8 @@ macro_rules! store_suite {
             states: states_are_replaced_whole, counters_change_by_their_difference, flow_counts_by_minute_and_gate,
                 subjects_are_found_by_time, changed_tickets_are_paged_in_order_of_change, rules_a_device_has_are_no_change;
             incidents: an_incident_is_one_per_subject_and_kind, incidents_are_listed_by_status,
-                decided_incidents_are_told_apart, decided_incidents_come_by_when_they_were_decided;
+                decided_incidents_are_told_apart, decided_incidents_come_by_when_they_were_decided,
+                figures_of_events_are_told_together;
             devices: a_device_and_its_keys_come_back, a_pairing_token_remembers_who_used_it, logs_are_overwritten,
                 a_device_and_its_log_are_changed_by_one_at_a_time, a_device_is_listed_where_it_is_and_where_its_log_is,
                 forks_are_places_with_two_contents, a_batch_is_stored_once, batches_come_in_the_events_order,

@@ -76,6 +76,18 @@ async fn read_json(headers: &HeaderMap, body: axum::body::Body) -> Result<Bytes>
     read_decoded(headers, body, true).await
 }
 
+impl<S: Send + Sync> FromRequest<S> for TableBody {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self> {
+        let (parts, body) = request.into_parts();
+        has_length(&parts.headers)?;
+        let given = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let kind = table::Kind::of(given)?;
+        kind.read(read_decoded(&parts.headers, body, false).await?).await
+    }
+}
+
 /// JSON lines: a file of one JSON document a line, decoded and within every cap of size.
 #[derive(Debug, Clone)]
 pub struct LinesBody(pub Bytes);

@@ -4,8 +4,9 @@
 //! a line of its own. The extractors [`User`](crate::auth::user::User) and [`JsonBody`](crate::body::JsonBody) ask here.
 //! What devices and webhooks send is not in the table: it stays tolerant.
 
-mod body;
 mod nearest;
+mod unknown;
+mod body;
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -20,14 +21,11 @@ use http::{Extensions, Method};
 use serde_json::Value;
 
 use self::body::Shape;
+use self::unknown::{LISTED, Unknown};
 use crate::error::{ApiError, Result};
 
-/// Most unknown names that one answer lists.
-const LISTED: usize = 20;
 /// Most bytes that are read of a body which the operation does not read: an empty object, and a few slips.
 const UNREAD_BYTES: usize = 64 * 1024;
-/// Longest piece of a sender's own name that an answer repeats, in characters.
-const REPEATED_CHARS: usize = 80;
 
 /// Whether an operation of the document is the organiser's: a person's credential opens it, or signing in gives one.
 pub fn is_organisers(operation: &Value) -> bool {
@@ -92,23 +90,6 @@ impl Operation {
         let given = form_urlencoded::parse(query.as_bytes());
         let unknown = given.filter(|(name, _)| !known.contains(&name.as_ref()));
         refuse(unknown.take(LISTED).map(|(name, _)| Unknown::new("", &name, "parameter", &known)).collect())
-    }
-}
-
-/// A name that is not known, and what may have been meant.
-#[derive(Debug, PartialEq, Eq)]
-struct Unknown {
-    path: String,
-    message: String,
-}
-
-impl Unknown {
-    /// `name` under `parent`, of a `kind` of name, beside the names that are `known` there.
-    fn new(parent: &str, name: &str, kind: &str, known: &[&str]) -> Self {
-        let name: String = name.chars().take(REPEATED_CHARS).collect();
-        let path = if parent.is_empty() { name.clone() } else { format!("{parent}.{name}") };
-        let message = format!("`{path}` is not a {kind} here. {}", nearest::advice(&name, kind, known));
-        Self { path, message }
     }
 }
 

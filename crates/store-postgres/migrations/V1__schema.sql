@@ -260,6 +260,8 @@ CREATE TABLE tickets (
   CONSTRAINT tickets_import_key UNIQUE (organization_id, event_id, import_key)
 );
 CREATE INDEX tickets_newest ON tickets (organization_id, event_id, created_at, ticket_id);
+-- What counts of all tickets of an event read, without their rows.
+CREATE INDEX tickets_at_a_glance ON tickets (organization_id, event_id, status, entry_limit, ticket_id, order_id);
 CREATE INDEX tickets_by_rules ON tickets (organization_id, event_id, rules_serial, ticket_id);
 
 -- Which ticket ever held a code. Never updated: a code given to a ticket is never given to another of the event.
@@ -526,7 +528,7 @@ CREATE TABLE states (
   verdicts TEXT COLLATE "C" NOT NULL,
   CONSTRAINT states_pk PRIMARY KEY (organization_id, event_id, subject)
 );
-CREATE INDEX states_in_order ON states (organization_id, event_id, serial, subject, first_at, last_at);
+CREATE INDEX states_in_order ON states (organization_id, event_id, serial, subject, first_at, last_at, persons, inside);
 
 -- Scans that count nothing until a person accepts them: few, and asked for by device.
 CREATE TABLE waiting (
@@ -671,6 +673,8 @@ CREATE TABLE runs (
 );
 CREATE INDEX runs_newest ON runs (organization_id, created_at, run_id);
 CREATE INDEX runs_of_kind ON runs (organization_id, event_id, kind, subject);
+-- Runs that wait or were given up: few, and counted with each look at the guests.
+CREATE INDEX runs_unfinished ON runs (organization_id, event_id, kind, subject) WHERE state <> 'done';
 CREATE INDEX runs_of_subject ON runs (organization_id, subject, created_at, run_id);
 
 -- What a step of a run gave. place: in the order they were done.

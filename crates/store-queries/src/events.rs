@@ -177,6 +177,9 @@ struct Place {
     prev: [u8; 32],
 }
 
+/// Puts one figure of an event beside the others.
+type PutFigure = fn(&mut EventFigures, i64);
+
 impl<D: Driver> SqlTx<'_, D> {
     fn organization_head(&mut self) -> Result<OrganizationHead> {
         if let Some(head) = &self.organization_head {
@@ -241,7 +244,7 @@ impl<D: Driver> TxEvents for SqlTx<'_, D> {
         for event_id in event_ids {
             figures.insert(event_id.clone(), none(event_id));
         }
-        let put: [(&'static Stmt, fn(&mut EventFigures, i64)); 3] = [
+        let put: [(&'static Stmt, PutFigure); 3] = [
             (&EVENTS_EXPECTED, |one, count| one.expected = count.max(0).unsigned_abs()),
             (&EVENTS_ADMITTED, |one, count| one.admitted = count.max(0).unsigned_abs()),
             (&EVENTS_OPEN, |one, count| one.open_incidents = count.max(0).unsigned_abs()),

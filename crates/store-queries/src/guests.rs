@@ -1,11 +1,14 @@
 //! Guests.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use admit_app::error::Result;
 use admit_app::passes;
 use admit_app::ports::{GuestFilter, GuestSort, PassMail, Standing, TxEvents as _, TxTickets as _};
 use admit_app::records::*;
 use admit_core::barcode::{BarcodeHash, candidates};
-use admit_core::ids::{EventId, GuestId, TicketId};
+use admit_core::ids::{EntryTypeId, EventId, GuestId, GuestListId, TicketId, UserId};
+use admit_core::job::RunState;
 use admit_core::search::SearchName;
 
 use crate::driver::{Bulk, Driver, bulks, statements};
@@ -62,19 +65,36 @@ macro_rules! among_guests {
         )
     };
 }
+/// That no later run of the same kind is about the guest of run `r`.
+macro_rules! newest_run {
+    () => {
+        "NOT EXISTS (SELECT 1 FROM runs later WHERE later.organization_id = r.organization_id AND later.subject = r.subject
+            AND later.event_id = r.event_id AND later.kind = r.kind AND (later.created_at, later.run_id) > (r.created_at, r.run_id))"
+    };
+}
+/// Guests `g` that a text finds: $3, $5, $6 as in [`among_guests`], $4 and from $8: its words, $7: whose lists.
+macro_rules! sought {
+    () => {
+        concat!(
+            " WHERE g.organization_id = $1 AND g.event_id = $2
+        AND NOT EXISTS (SELECT 1 FROM withdrawn_tickets w WHERE w.organization_id = g.organization_id AND w.event_id = g.event_id AND w.ticket_id = g.ticket_id)
+        AND (CAST($3 AS TEXT) IS NULL OR ",
+            found_by_name!(4 8 9, 10 11 12, 13 14 15, 16 17 18, 19 20 21, 22 23 24, 25 26 27, 28 29 30),
+            " OR substr(g.email, 1, length(CAST($5 AS TEXT))) = $5
+            OR substr(lower(g.external_id), 1, length($3)) = $3 OR g.ticket_id = $6
+            OR g.ticket_id IN (SELECT t.ticket_id FROM tickets t WHERE t.organization_id = $1 AND t.event_id = $2
+                AND substr(lower(t.order_id), 1, length($3)) = $3))
+        AND (CAST($7 AS TEXT) IS NULL OR g.guest_list_id IN (SELECT l.guest_list_id FROM guest_lists l
+            WHERE l.organization_id = $1 AND l.event_id = $2 AND l.promoter_id = $7))"
+        )
+    };
+}
 /// A page of them. `$order`: after which place, and in which order.
 macro_rules! page {
     ($order:literal) => {
         concat!("SELECT ", guest_columns!(), ", ", state_columns!(), among_guests!(), " AND ", $order, " LIMIT $38")
     };
 }
-/// How many of counted guests are so.
-macro_rules! counted {
-    ($condition:literal) => {
-        concat!("CAST(SUM(CASE WHEN ", $condition, " THEN 1 ELSE 0 END) AS BIGINT)")
-    };
-}
-
 statements! {
     /// Guests by id, of any event.
     GUESTS_BY_ID = concat!("SELECT ", guest_columns!(), " FROM guests g WHERE g.organization_id = $1 AND g.guest_id IN ($2)");
@@ -95,13 +115,19 @@ statements! {
         LEFT JOIN states s ON s.organization_id = g.organization_id AND s.event_id = g.event_id AND s.subject = 'ticket:' || g.ticket_id
             AND s.scans > 0
         WHERE g.organization_id = $1 AND g.guest_id = found.guest_id ORDER BY found.entered_at DESC, found.guest_id DESC");
-    /// Guests by list and entry type.
-    COUNT_GUESTS = concat!("SELECT one.guest_list_id, one.entry_type_id, COUNT(*), CAST(SUM(one.party_size) AS BIGINT), ",
-        counted!("one.inside > 0"), ", ", counted!("one.persons > 0"), ", ", counted!("one.persons = 0 AND NOT one.is_void"), ", ",
-        counted!("one.is_void"), ", ", counted!("one.mail = 'refused'"), ", ", counted!("one.mail = 'waiting'"), ", ",
-        counted!("one.mail = 'sent'"), " FROM (SELECT g.guest_list_id, g.entry_type_id, g.party_size, COALESCE(s.inside, 0) AS inside,
-            COALESCE(s.persons, 0) AS persons, COALESCE(t.status, 'active') IN ('voided', 'refunded') AS is_void, ",
-        newest_mail!(), " AS mail", among_guests!(), ") one GROUP BY one.guest_list_id, one.entry_type_id");
+    /// What is counted of guests. Joined in Rust with the two below: SQLite plans without statistics, and would look each guest's
+    /// state and ticket up in turn.
+    COUNTED_GUESTS = concat!("SELECT g.guest_list_id, g.entry_type_id, g.party_size, g.ticket_id FROM guests g", sought!());
+    /// Tickets with somebody let in, and whether somebody is inside; from the index alone.
+    CAME = "SELECT substr(s.subject, 8), s.inside > 0 FROM states s WHERE s.organization_id = $1 AND s.event_id = $2 AND s.persons > 0";
+    /// Tickets that are voided or refunded; from the index alone.
+    VOID_TICKETS = "SELECT t.ticket_id FROM tickets t WHERE t.organization_id = $1 AND t.event_id = $2 AND t.status IN ('voided', 'refunded')";
+    /// Guests whose newest pass is not done, by how it stands. $31: the kind of its runs.
+    COUNT_UNSENT = concat!("SELECT r.state, COUNT(*) FROM runs r CROSS JOIN guests g", sought!(), " AND g.guest_id = r.subject
+        AND r.organization_id = $1 AND r.event_id = $2 AND r.kind = $31 AND r.state <> 'done' AND ", newest_run!(), " GROUP BY r.state");
+    /// Guests whose newest pass was mailed. $3: the kind of its runs.
+    COUNT_SENT = concat!("SELECT COUNT(*) FROM runs r WHERE r.organization_id = $1 AND r.event_id = $2 AND r.kind = $3
+        AND r.state = 'done' AND r.problem IS NULL AND ", newest_run!());
 }
 bulks! {
     /// Makes guests.
@@ -197,8 +223,8 @@ impl<D: Driver> SqlTx<'_, D> {
         sort: GuestSort,
         page: &Page,
     ) -> Result<Listed<(GuestRecord, Option<StateRecord>)>> {
-        let sought = self.sought(event_id, filter)?;
-        let mut values = self.filtered(event_id, filter, &sought);
+        let coded = self.coded(event_id, filter.text.as_deref())?;
+        let mut values = self.filtered(event_id, filter, &coded);
         let (stmt, from) = match sort {
             GuestSort::Name => (&GUESTS_BY_NAME, page::from_text(page)?.into_values()),
             GuestSort::Last => (&GUESTS_LAST_IN, page::from(page)?.into_values()),
@@ -219,28 +245,82 @@ impl<D: Driver> SqlTx<'_, D> {
             }),
         })
     }
-    pub(crate) fn guests_counted(&mut self, event_id: &EventId, filter: &GuestFilter) -> Result<Vec<GuestCount>> {
-        let sought = self.sought(event_id, filter)?;
-        let values = self.filtered(event_id, filter, &sought);
-        self.all(&COUNT_GUESTS, &values, |row| {
-            Ok(GuestCount {
-                guest_list_id: row.option(Row::parsed)?,
-                entry_type_id: row.option(Row::parsed)?,
-                guests: row.count()?,
-                persons: row.count()?,
-                inside: row.count()?,
-                came: row.count()?,
-                not_come: row.count()?,
-                voided: row.count()?,
-                mail_refused: row.count()?,
-                mail_waiting: row.count()?,
-                mail_sent: row.count()?,
-            })
-        })
+    pub(crate) fn guests_counted(
+        &mut self,
+        event_id: &EventId,
+        text: Option<&str>,
+        promoter_id: Option<&UserId>,
+    ) -> Result<Vec<GuestCount>> {
+        let values = self.seeking(event_id, text, promoter_id)?;
+        let key = [self.organization_id.as_str().to_owned().into(), event_id.into()];
+        let came: BTreeMap<String, bool> =
+            self.all(&CAME, &key, |row| Ok((row.text()?, row.bool()?)))?.into_iter().collect();
+        let void: BTreeSet<String> = self.all(&VOID_TICKETS, &key, Row::text)?.into_iter().collect();
+        let mut groups: BTreeMap<(Option<GuestListId>, Option<EntryTypeId>), GuestCount> = BTreeMap::new();
+        self.all(&COUNTED_GUESTS, &values, |row| {
+            let (list, kind) = (row.option(Row::parsed)?, row.option(Row::parsed)?);
+            let (persons, ticket_id): (u64, Option<String>) = (row.count()?, row.option(Row::text)?);
+            let one = groups.entry((list, kind)).or_default();
+            let is_inside = ticket_id.as_ref().and_then(|id| came.get(id));
+            let is_void = ticket_id.as_ref().is_some_and(|id| void.contains(id));
+            one.guests += 1;
+            one.persons += persons;
+            one.inside += u64::from(is_inside == Some(&true));
+            one.came += u64::from(is_inside.is_some());
+            one.not_come += u64::from(is_inside.is_none() && !is_void);
+            one.voided += u64::from(is_void);
+            Ok(())
+        })?;
+        let named = |((guest_list_id, entry_type_id), one)| GuestCount { guest_list_id, entry_type_id, ..one };
+        Ok(groups.into_iter().map(named).collect())
+    }
+    pub(crate) fn unsent_counted(
+        &mut self,
+        event_id: &EventId,
+        text: Option<&str>,
+        promoter_id: Option<&UserId>,
+    ) -> Result<UnsentPasses> {
+        let mut values = self.seeking(event_id, text, promoter_id)?;
+        values.push(passes::KIND.into());
+        let mut counts = UnsentPasses::default();
+        for (state, count) in self.all(&COUNT_UNSENT, &values, |row| Ok((row.parsed::<RunState>()?, row.count()?)))? {
+            match state {
+                RunState::Open => counts.waiting = count,
+                RunState::GaveUp => counts.refused = count,
+                RunState::Done => {}
+            }
+        }
+        Ok(counts)
+    }
+    pub(crate) fn sent_counted(&mut self, event_id: &EventId) -> Result<u64> {
+        let id = self.organization_id.clone();
+        let values = [(&id).into(), event_id.into(), passes::KIND.into()];
+        Ok(self.one(&COUNT_SENT, &values, Row::count)?.unwrap_or_default())
+    }
+    /// The values of [`sought`].
+    fn seeking<'a>(
+        &mut self,
+        event_id: &'a EventId,
+        text: Option<&'a str>,
+        promoter_id: Option<&'a UserId>,
+    ) -> Result<Vec<Value<'a>>> {
+        let held = self.coded(event_id, text)?.map(|ticket_id| ticket_id.to_string());
+        let mut name = name_patterns(text).into_iter();
+        let mut values = vec![
+            self.organization_id.as_str().to_owned().into(),
+            event_id.into(),
+            text.map(str::to_ascii_lowercase).into(),
+            name.next().unwrap_or(Value::Null),
+            text.map(str::to_lowercase).into(),
+            held.into(),
+            promoter_id.into(),
+        ];
+        values.extend(name);
+        Ok(values)
     }
     /// The ticket that a text is the code of, in the order in which a scanner tries what it read.
-    fn sought(&mut self, event_id: &EventId, filter: &GuestFilter) -> Result<Option<TicketId>> {
-        let Some(texts) = filter.text.as_deref().and_then(|text| candidates(text).ok()) else { return Ok(None) };
+    fn coded(&mut self, event_id: &EventId, text: Option<&str>) -> Result<Option<TicketId>> {
+        let Some(texts) = text.and_then(|text| candidates(text).ok()) else { return Ok(None) };
         let hashes: Vec<BarcodeHash> = texts.iter().map(|text| BarcodeHash::of(text)).collect();
         let known = self.find_codes(event_id, &hashes)?;
         let first = hashes.iter().find_map(|hash| known.iter().find(|(known, _)| known == hash));
@@ -251,7 +331,7 @@ impl<D: Driver> SqlTx<'_, D> {
         &self,
         event_id: &'a EventId,
         filter: &'a GuestFilter,
-        sought: &'a Option<TicketId>,
+        coded: &'a Option<TicketId>,
     ) -> Vec<Value<'a>> {
         let text = filter.text.as_deref();
         let mut name = name_patterns(text).into_iter();
@@ -261,7 +341,7 @@ impl<D: Driver> SqlTx<'_, D> {
             text.map(str::to_ascii_lowercase).into(),
             name.next().unwrap_or(Value::Null),
             text.map(str::to_lowercase).into(),
-            sought.as_ref().into(),
+            coded.as_ref().into(),
             filter.guest_list_id.as_ref().into(),
             filter.promoter_id.as_ref().into(),
             filter.entry_type_id.as_ref().into(),

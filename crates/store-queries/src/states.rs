@@ -133,15 +133,18 @@ fn state_values<'a>(
     verdicts: &[ScanVerdict],
 ) -> [Value<'a>; 15] {
     let times = || verdicts.iter().map(|verdict| verdict.at);
+    // A state without scans stands nowhere, whatever it said before: who counts looks at persons alone.
+    let entries = if verdicts.is_empty() { &[][..] } else { &state.state.entries[..] };
+    let (persons, inside) = if verdicts.is_empty() { (0, 0) } else { (state.state.persons(), state.state.inside()) };
     [
         organization_id,
         event_id.into(),
         (&state.subject_key).into(),
         state.serial.into(),
         (verdicts.len() as u64).into(),
-        state.state.persons().into(),
-        state.state.inside().into(),
-        state.state.entries.last().map(|entry| entry.at).into(),
+        persons.into(),
+        inside.into(),
+        entries.last().map(|entry| entry.at).into(),
         times().min().map_or(i64::MAX, Timestamp::ms).into(),
         times().max().map_or(-1, Timestamp::ms).into(),
         (&state.digest).into(),

@@ -6,7 +6,7 @@ use admit_app::error::{Error, Result};
 use admit_app::ports::{GuestFilter, GuestSort, TicketFilter, TxTickets};
 use admit_app::records::*;
 use admit_core::barcode::BarcodeHash;
-use admit_core::ids::{EventId, GateId, GuestId, TicketId};
+use admit_core::ids::{EventId, GateId, GuestId, TicketId, UserId};
 use admit_core::incident::Subject;
 use admit_core::ticket::TicketRules;
 use admit_core::wire::stored;
@@ -311,7 +311,23 @@ impl<D: Driver> TxTickets for SqlTx<'_, D> {
     ) -> Result<Listed<(GuestRecord, Option<StateRecord>)>> {
         self.page_of_guests(event_id, filter, sort, page)
     }
-    fn count_guests(&mut self, event_id: &EventId, filter: &GuestFilter) -> Result<Vec<GuestCount>> {
-        self.guests_counted(event_id, filter)
+    fn count_guests(
+        &mut self,
+        event_id: &EventId,
+        text: Option<&str>,
+        promoter_id: Option<&UserId>,
+    ) -> Result<Vec<GuestCount>> {
+        self.guests_counted(event_id, text, promoter_id)
+    }
+    fn count_unsent_passes(
+        &mut self,
+        event_id: &EventId,
+        text: Option<&str>,
+        promoter_id: Option<&UserId>,
+    ) -> Result<UnsentPasses> {
+        self.unsent_counted(event_id, text, promoter_id)
+    }
+    fn count_sent_passes(&mut self, event_id: &EventId) -> Result<u64> {
+        self.sent_counted(event_id)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::encoding::{self, Encoding};
 use crate::limits::{Limits, Meter, Refused};
-use crate::{Format, Line, Rows};
+use crate::rows::{Format, Line, Rows};
 
 /// What may stand between cells, the likelier first.
 const DELIMITERS: [u8; 8] = [b',', b';', b'\t', b'|', b'^', b'~', 0x1f, b':'];
@@ -62,7 +62,7 @@ fn detect(text: &str) -> u8 {
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    let sample = text[..end].as_bytes();
+    let sample = &text.as_bytes()[..end];
     let score = |delimiter: u8| {
         let counts = delimiters_by_row(sample, delimiter);
         let (mut usual, mut rows) = (0, 0);

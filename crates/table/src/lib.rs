@@ -1,72 +1,19 @@
 //! Tables as people's files have them: what spreadsheets and ticketing systems write, read into rows of text.
 //!
 //! Pure: bytes in, rows out. No cell is interpreted here. The caller knows what a column means, and so what a damaged code
-//! or a date is. Reading order: `limits`, `encoding`, `delimited` (CSV and its kin), `workbook` (XLSX), `write`.
+//! or a date is. Reading order: `limits`, `encoding`, `rows`, `delimited` (CSV and its kin), `workbook` (XLSX), `write`.
 
 mod limits;
 mod encoding;
+mod rows;
 mod delimited;
 mod workbook;
 mod write;
 
 pub use encoding::Encoding;
 pub use limits::{Limits, Refused};
+pub use rows::{Format, Hints, Line, Rows};
 pub use write::{Writer, unguarded};
-
-/// A row of a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
-    /// Line of the file where the row begins, from 1; in a workbook the number of its row.
-    pub number: u64,
-    /// Cells as written, without white space around them.
-    pub cells: Vec<String>,
-}
-
-impl Line {
-    /// Whether no cell has any text.
-    pub fn is_blank(&self) -> bool {
-        self.cells.iter().all(String::is_empty)
-    }
-}
-
-/// What kind of file it was.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Format {
-    /// Text with a delimiter between cells: CSV, TSV, a table pasted from a spreadsheet.
-    Delimited {
-        /// How its letters were written.
-        encoding: Encoding,
-        /// What stands between cells.
-        delimiter: char,
-    },
-    /// An XLSX workbook.
-    Workbook {
-        /// The sheet that was read.
-        sheet: String,
-        /// Its other visible sheets, which were not.
-        others: Vec<String>,
-    },
-}
-
-/// A file's rows, in order, without blank ones. Nothing says yet which of them is the header.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rows {
-    /// What kind of file it was.
-    pub format: Format,
-    /// A first line that only tells a spreadsheet the delimiter, such as `sep=;`.
-    pub directive: Option<String>,
-    /// The rows.
-    pub lines: Vec<Line>,
-}
-
-/// What a caller knows about a file better than its bytes.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Hints {
-    /// How its letters are written, where detection would guess wrong.
-    pub encoding: Option<Encoding>,
-    /// The sheet to read; the first visible one with rows otherwise.
-    pub sheet: Option<String>,
-}
 
 /// Reads a file. XLSX is known by its first bytes, everything else is text. Fails, naming the line where it can, for bytes
 /// that are neither, for more than `limits`, and for a file without any row.

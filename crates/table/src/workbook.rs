@@ -11,7 +11,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use crate::limits::{Limits, Meter, Refused};
-use crate::{Format, Line, Rows};
+use crate::rows::{Format, Line, Rows};
 
 /// Entries of an archive that are looked at.
 const ENTRIES: usize = 2_000;

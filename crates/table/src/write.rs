@@ -41,3 +41,37 @@ impl Writer {
         self.0.into_inner().map_err(|error| Refused::new(error.to_string()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Limits;
+
+    #[test]
+    fn no_cell_is_a_formula_and_every_cell_reads_back() {
+        let texts = [
+            "=HYPERLINK(\"x\")",
+            "+49 30 1",
+            "-1",
+            "@x",
+            "'=x",
+            "''=x",
+            "plain",
+            "it's",
+            "'quoted'",
+            "a,b",
+            "two\nlines",
+        ];
+        let mut writer = Writer::new(&["text"]).unwrap();
+        for text in texts {
+            writer.row(&[text]).unwrap();
+        }
+        let bytes = writer.finish().unwrap();
+        let raw = String::from_utf8(bytes.clone()).unwrap();
+        assert!(raw.contains("'=HYPERLINK") && !raw.contains("\n=") && !raw.contains("\n+") && !raw.contains("\n@"));
+        let limits = Limits { rows: 20, columns: 9, cells: 99, bytes: 9_999 };
+        let read = crate::delimited::read(&bytes, &limits, None).unwrap();
+        let back: Vec<&str> = read.lines.iter().skip(1).map(|line| unguarded(&line.cells[0])).collect();
+        assert_eq!(back, texts);
+    }
+}

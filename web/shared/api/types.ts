@@ -44,7 +44,7 @@ export interface Overview {
   test_scans: number;
   has_staff_pin: boolean;
   open_incidents: number;
-  mail_problem: { since: string; reason: string } | null;
+  mail_problem: { since: string; reason: string; next_at: string } | null;
   checklist: { key: ChecklistKey; state: "done" | "todo" | "warn" }[];
 }
 export type ChecklistKey = "event" | "gates" | "guests" | "phones" | "test_scan" | "staff_pin" | "open_doors";
@@ -136,7 +136,6 @@ export interface GuestCounts {
   voided: number;
   mail_refused: number;
   mail_waiting: number;
-  mail_sent: number;
   persons: number;
   lists: { id: string; name: string; guests: number }[];
   entry_types: { id: string; name: string; guests: number }[];

@@ -31,8 +31,6 @@ pub struct Counts {
     pub mail_refused: u64,
     /// Whose newest pass is on its way.
     pub mail_waiting: u64,
-    /// Whose newest pass was mailed.
-    pub mail_sent: u64,
     /// By guest list, oldest first; lists without a guest are included.
     pub lists: Vec<(GuestListRecord, u64)>,
     /// By entry type, in their order; types without a guest are included.
@@ -45,16 +43,24 @@ pub async fn count(app: &App, caller: &UserCaller, event_id: EventId, text: Opti
     let by = caller.clone();
     read(&*app.store, &caller.organization_id, move |tx| {
         let event = events::require(tx, &event_id)?;
-        let groups = tx.count_guests(&event_id, &filter)?;
+        let (text, promoter_id) = (filter.text.as_deref(), filter.promoter_id.as_ref());
+        let groups = tx.count_guests(&event_id, text, promoter_id)?;
+        let unsent = tx.count_unsent_passes(&event_id, text, promoter_id)?;
         let mut lists = tx.guest_lists(&event_id)?;
         lists.retain(|list| theirs::is_theirs(&by, list));
-        Ok(counted(&groups, event.status.is_over(), lists, tx.entry_types(&event_id)?))
+        Ok(counted(&groups, unsent, event.status.is_over(), lists, tx.entry_types(&event_id)?))
     })
     .await
 }
 
 /// Adds groups of guests up.
-fn counted(groups: &[GuestCount], is_over: bool, lists: Vec<GuestListRecord>, types: Vec<EntryTypeRecord>) -> Counts {
+fn counted(
+    groups: &[GuestCount],
+    unsent: UnsentPasses,
+    is_over: bool,
+    lists: Vec<GuestListRecord>,
+    types: Vec<EntryTypeRecord>,
+) -> Counts {
     let sum = |count: fn(&GuestCount) -> u64| groups.iter().map(count).sum::<u64>();
     let not_come = sum(|one| one.not_come);
     let on_list = |list: &GuestListRecord| {
@@ -73,9 +79,8 @@ fn counted(groups: &[GuestCount], is_over: bool, lists: Vec<GuestListRecord>, ty
         came: sum(|one| one.came),
         no_show: if is_over { not_come } else { 0 },
         voided: sum(|one| one.voided),
-        mail_refused: sum(|one| one.mail_refused),
-        mail_waiting: sum(|one| one.mail_waiting),
-        mail_sent: sum(|one| one.mail_sent),
+        mail_refused: unsent.refused,
+        mail_waiting: unsent.waiting,
         lists: lists.into_iter().map(|list| (list.clone(), on_list(&list))).collect(),
         entry_types: types.into_iter().map(|kind| (kind.clone(), of_type(&kind))).collect(),
     }

@@ -90,8 +90,8 @@ pub(super) fn announce_answered(app: &App, caller: &UserCaller, event_id: EventI
     app.hints.hint(Hint { organization_id, event_id, serial: Some(brought.serial), topic: Topic::Incidents });
 }
 
-/// 3. Answers an incident inside a write: the answer, the decisions, what follows. 4. One line. `None` where nothing was to
-/// be taken back. `reviewed` holds the contents that this write decided about already: the second incident about a scan
+/// Steps 3 and 4: answers an incident inside a write (the answer, the decisions, what follows), and one line. `None` where
+/// nothing was to be taken back. `reviewed` holds the contents that this write decided about already: the second incident about a scan
 /// adds no second decision.
 #[expect(clippy::too_many_arguments, reason = "an answer is all of these")]
 pub(super) fn answer(

@@ -1,6 +1,6 @@
 //! The first page of an event: its figures and its checklist, from one snapshot.
 
-use admit_core::access::Action;
+use admit_core::access::{Action, can};
 use admit_core::event::EventStatus;
 use admit_core::ids::EventId;
 use admit_core::time::Timestamp;
@@ -10,7 +10,7 @@ use crate::caller::UserCaller;
 use crate::error::Result;
 use crate::events;
 use crate::gates::{self, Gate};
-use crate::ports::{App, GuestFilter, read};
+use crate::ports::{App, read};
 use crate::records::*;
 
 /// The figures of an event.
@@ -42,8 +42,8 @@ pub struct Overview {
     pub test_scans: u64,
     /// Open incidents of the review queue.
     pub open_incidents: u64,
-    /// Why no mail goes out; `None` while it does.
-    pub mail_lane: Option<MailLaneRecord>,
+    /// Why no mail goes out just now; `None` while it does, and for whoever may not see guests.
+    pub mail_problem: Option<MailLaneRecord>,
     /// What is to be done before the doors open.
     pub checklist: [(Step, State); 7],
 }
@@ -52,13 +52,15 @@ pub struct Overview {
 pub async fn show(app: &App, caller: &UserCaller, event_id: EventId) -> Result<Overview> {
     caller.must(Action::ReadEvents)?;
     let now = app.clock.now();
-    let mail_lane = app.store.mail_lane().await?;
+    let mail_problem = if can(caller.role, Action::ReadGuests) { app.store.mail_lane().await? } else { None };
     read(&*app.store, &caller.organization_id, move |tx| {
         // 1. What is stored.
         let event = events::require(tx, &event_id)?;
         let gates = gates::all(tx, &event_id)?;
         let (tickets, expected) = tx.count_tickets(&event_id)?;
-        let counts = tx.count_guests(&event_id, &GuestFilter::default())?;
+        let counts = tx.count_guests(&event_id, None, None)?;
+        let unsent = tx.count_unsent_passes(&event_id, None, None)?;
+        let passes_sent = tx.count_sent_passes(&event_id)?;
         let occupancy = tx.occupancy(&event_id)?;
         let here = |one: &DeviceRecord| one.event_id == event_id && one.state != DeviceState::Revoked;
         let devices = tx.devices(&event_id)?.iter().filter(|one| here(one)).count() as u64;
@@ -66,7 +68,6 @@ pub async fn show(app: &App, caller: &UserCaller, event_id: EventId) -> Result<O
         let test_scans = tx.count_subjects_before(&event_id, before)?;
         let open = tx.count_open_incidents(&event_id)?;
         // 2. What follows from it.
-        let sum = |count: fn(&GuestCount) -> u64| counts.iter().map(count).sum::<u64>();
         let admitted = u64::try_from(occupancy.entered.saturating_add(occupancy.over)).unwrap_or(0);
         let known = Known {
             status: event.status,
@@ -85,15 +86,15 @@ pub async fn show(app: &App, caller: &UserCaller, event_id: EventId) -> Result<O
             expected,
             admitted,
             inside: u64::try_from(occupancy.inside.saturating_add(occupancy.inside_over)).unwrap_or(0),
-            guests: sum(|one| one.guests),
+            guests: counts.iter().map(|one| one.guests).sum(),
             devices,
             devices_needed: devices_needed(expected, known.gates),
-            passes_sent: sum(|one| one.mail_sent),
-            passes_waiting: sum(|one| one.mail_waiting),
-            passes_refused: sum(|one| one.mail_refused),
+            passes_sent,
+            passes_waiting: unsent.waiting,
+            passes_refused: unsent.refused,
             test_scans,
             open_incidents: open.iter().filter(|(kind, _)| kind.queued()).map(|(_, count)| count).sum(),
-            mail_lane: mail_lane.clone(),
+            mail_problem,
             checklist: checklist(&known),
             event,
             gates,

@@ -183,8 +183,23 @@ pub trait TxTickets {
         sort: GuestSort,
         page: &Page,
     ) -> Result<Listed<(GuestRecord, Option<StateRecord>)>>;
-    /// Guests of this filter, counted by list and entry type, in no order.
-    fn count_guests(&mut self, event_id: &EventId, filter: &GuestFilter) -> Result<Vec<GuestCount>>;
+    /// Guests that a text finds (all where it is absent; on lists of one promoter where one is named), counted by list and
+    /// entry type, in order of their ids.
+    fn count_guests(
+        &mut self,
+        event_id: &EventId,
+        text: Option<&str>,
+        promoter_id: Option<&UserId>,
+    ) -> Result<Vec<GuestCount>>;
+    /// Of the same guests those whose newest pass is not done.
+    fn count_unsent_passes(
+        &mut self,
+        event_id: &EventId,
+        text: Option<&str>,
+        promoter_id: Option<&UserId>,
+    ) -> Result<UnsentPasses>;
+    /// Guests whose newest pass was mailed.
+    fn count_sent_passes(&mut self, event_id: &EventId) -> Result<u64>;
 }
 
 /// Imports of files, and what is remembered of them.

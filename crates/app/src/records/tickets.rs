@@ -57,12 +57,15 @@ pub struct GuestCount {
     pub not_come: u64,
     /// Whose ticket is voided or refunded.
     pub voided: u64,
-    /// Whose newest pass was given up.
-    pub mail_refused: u64,
-    /// Whose newest pass is on its way.
-    pub mail_waiting: u64,
-    /// Whose newest pass was mailed.
-    pub mail_sent: u64,
+}
+
+/// Guests whose newest pass is not done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct UnsentPasses {
+    /// Given up.
+    pub refused: u64,
+    /// On its way, or to be tried again.
+    pub waiting: u64,
 }
 
 /// A ticket: identity, its rules' newest values and where they stand.

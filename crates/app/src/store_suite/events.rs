@@ -2,10 +2,7 @@
 
 use admit_core::audit::GENESIS;
 use admit_core::event::EventStatus;
-use admit_core::incident::IncidentKind;
-use admit_core::occupancy::Occupancy;
 use admit_core::rule::Epoch;
-use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
 
 use super::fixture::*;
@@ -271,29 +268,4 @@ pub async fn a_setting_is_settled_once(store: TestStore) {
     assert_eq!(store.settle("probe".into(), "one".into()).await.unwrap(), "one");
     assert_eq!(store.settle("probe".into(), "two".into()).await.unwrap(), "one");
     assert_eq!(store.setting("probe".into()).await.unwrap().as_deref(), Some("one"));
-}
-
-/// Figures are of the events that are asked for, zeros included, and of nobody else's.
-pub async fn figures_of_events_are_told_together(store: TestStore) {
-    with_event(&store).await;
-    make_event(&store, "o", event("f", 1)).await;
-    make_event(&store, "o", event("g", 1)).await;
-    with_tickets(&store, &["t1", "t2"]).await;
-    let mut void = ticket("e", "t3");
-    void.rules.status = TicketStatus::Voided;
-    on_event(&store, move |tx| {
-        tx.insert_tickets(std::slice::from_ref(&void))?;
-        let counters = Occupancy { entered: 3, over: 1, ..Occupancy::default() };
-        tx.add_occupancy(&id("e"), &counters, 1)?;
-        let open = super::incidents::incident("i1", "ticket:a", IncidentKind::DoubleEntry, 10);
-        let counted = super::incidents::incident("i2", "ticket:a", IncidentKind::DuplicateScan, 10);
-        tx.put_incidents(&[open, counted])
-    })
-    .await
-    .unwrap();
-    let figures = look(&store, |tx| tx.event_figures(&[id("f"), id("e")])).await;
-    let told: Vec<_> =
-        figures.iter().map(|one| (one.event_id.as_str(), one.expected, one.admitted, one.open_incidents)).collect();
-    assert_eq!(told, [("e", 4, 4, 1), ("f", 0, 0, 0)]);
-    assert_eq!(look(&store, |tx| tx.event_figures(&[])).await, []);
 }

@@ -146,42 +146,73 @@ pub async fn guests_are_filtered_by_what_is_known_of_them(store: TestStore) {
     }
 }
 
-/// Counts are of the same guests as the list, by list and entry type.
+/// Counts are of the same guests as the list, by list and entry type; passes by the newest run.
 pub async fn guests_are_counted_as_they_are_listed(store: TestStore) {
     six(&store).await;
-    let runs =
-        [run("a", 1, RunState::GaveUp, None), run("b", 1, RunState::Open, None), run("d", 1, RunState::Done, None)];
-    on_event(&store, move |tx| tx.insert_runs(&runs)).await.unwrap();
-    let mut counts = look(&store, |tx| tx.count_guests(&id("e"), &GuestFilter::default())).await;
-    counts.sort_by_key(|one| (one.guest_list_id.is_none(), one.entry_type_id.is_none()));
+    let counts = look(&store, |tx| tx.count_guests(&id("e"), None, None)).await;
+    let (list, kind) = (Some(id("crew")), Some(id("vip")));
     let crew = GuestCount {
-        guest_list_id: Some(id("crew")),
-        entry_type_id: Some(id("vip")),
+        guest_list_id: list,
+        entry_type_id: kind.clone(),
         guests: 3,
         persons: 6,
         inside: 1,
         came: 2,
         not_come: 0,
         voided: 1,
-        mail_refused: 1,
-        mail_waiting: 1,
-        mail_sent: 0,
     };
     let vip = GuestCount {
         guest_list_id: None,
+        entry_type_id: kind,
         guests: 2,
         persons: 4,
+        inside: 1,
         came: 1,
         not_come: 1,
-        mail_refused: 0,
-        mail_waiting: 0,
-        mail_sent: 1,
-        ..crew.clone()
+        voided: 1,
     };
     let rest = GuestCount { guests: 1, persons: 2, not_come: 1, ..GuestCount::default() };
-    assert_eq!(counts, [crew, vip, rest]);
-    let some = GuestFilter { text: Some("o".into()), standing: Some(Standing::Came), ..GuestFilter::default() };
-    let counts = look(&store, move |tx| tx.count_guests(&id("e"), &some)).await;
-    assert_eq!(counts.iter().map(|one| one.guests).sum::<u64>(), 1);
-    assert_eq!(look(&store, |tx| tx.count_guests(&id("none"), &GuestFilter::default())).await, []);
+    assert_eq!(counts, [rest, vip, crew]);
+    let counted = async |text: &'static str| {
+        let counts = look(&store, move |tx| tx.count_guests(&id("e"), Some(text), None)).await;
+        counts.iter().map(|one| one.guests).sum::<u64>()
+    };
+    for (text, count) in [("bo", 1), ("sale-Z", 1), ("code-b", 1), ("C@EXAMPLE", 1), ("zzz", 0)] {
+        assert_eq!(counted(text).await, count, "{text}");
+    }
+    assert_eq!(look(&store, |tx| tx.count_guests(&id("none"), None, None)).await, []);
+    let runs = [
+        run("a", 1, RunState::GaveUp, None),
+        run("a", 2, RunState::Done, None),
+        run("b", 1, RunState::Open, None),
+        run("c", 1, RunState::Done, None),
+        run("c", 2, RunState::GaveUp, None),
+        run("d", 1, RunState::Done, Some("no e-mail address")),
+        RunRecord { run_id: "run-other".into(), kind: "other".into(), ..run("e", 1, RunState::GaveUp, None) },
+    ];
+    let house = GuestListRecord {
+        guest_list_id: id("crew"),
+        event_id: id("e"),
+        name: "Crew".into(),
+        promoter_id: Some(id("pat")),
+        created_at: at(1),
+    };
+    on_event(&store, move |tx| {
+        tx.insert_guest_list(&house)?;
+        tx.insert_runs(&runs)
+    })
+    .await
+    .unwrap();
+    let unsent = async |text: Option<&'static str>, promoter: Option<&'static str>| {
+        let promoter = promoter.map(id);
+        let counts = look(&store, move |tx| tx.count_unsent_passes(&id("e"), text, promoter.as_ref())).await;
+        (counts.refused, counts.waiting)
+    };
+    assert_eq!(unsent(None, None).await, (1, 1));
+    assert_eq!(unsent(Some("bo"), None).await, (0, 1));
+    assert_eq!(unsent(None, Some("pat")).await, (0, 1), "Cy is on no list");
+    assert_eq!(unsent(None, Some("kim")).await, (0, 0));
+    assert_eq!(look(&store, |tx| tx.count_sent_passes(&id("e"))).await, 1);
+    let pats = look(&store, |tx| tx.count_guests(&id("e"), None, Some(&id("pat")))).await;
+    assert_eq!(pats.iter().map(|one| one.guests).sum::<u64>(), 3);
 }

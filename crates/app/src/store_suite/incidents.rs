@@ -1,13 +1,14 @@
 //! Incidents.
 
 use admit_core::incident::IncidentKind;
+use admit_core::occupancy::Occupancy;
+use admit_core::ticket::TicketStatus;
 
 use super::fixture::*;
 use crate::ports::IncidentFilter;
 use crate::records::*;
 
-/// An open incident.
-pub fn incident(name: &str, subject: &str, kind: IncidentKind, opened_at: i64) -> IncidentRecord {
+fn incident(name: &str, subject: &str, kind: IncidentKind, opened_at: i64) -> IncidentRecord {
     IncidentRecord {
         incident_id: id(name),
         event_id: id("e"),
@@ -142,4 +143,29 @@ pub async fn decided_incidents_come_by_when_they_were_decided(store: TestStore) 
         cursor = Some(next);
     }
     assert_eq!(pages, [vec!["i1", "i5"], vec!["i4", "i3"], vec!["i2"]]);
+}
+
+/// Figures are of the events that are asked for, zeros included, and of nobody else's.
+pub async fn figures_of_events_are_told_together(store: TestStore) {
+    with_event(&store).await;
+    make_event(&store, "o", event("f", 1)).await;
+    make_event(&store, "o", event("g", 1)).await;
+    with_tickets(&store, &["t1", "t2"]).await;
+    let mut void = ticket("e", "t3");
+    void.rules.status = TicketStatus::Voided;
+    on_event(&store, move |tx| {
+        tx.insert_tickets(std::slice::from_ref(&void))?;
+        let counters = Occupancy { entered: 3, over: 1, ..Occupancy::default() };
+        tx.add_occupancy(&id("e"), &counters, 1)?;
+        let open = incident("i1", "ticket:a", IncidentKind::DoubleEntry, 10);
+        let counted = incident("i2", "ticket:a", IncidentKind::DuplicateScan, 10);
+        tx.put_incidents(&[open, counted])
+    })
+    .await
+    .unwrap();
+    let figures = look(&store, |tx| tx.event_figures(&[id("f"), id("e")])).await;
+    let told: Vec<_> =
+        figures.iter().map(|one| (one.event_id.as_str(), one.expected, one.admitted, one.open_incidents)).collect();
+    assert_eq!(told, [("e", 4, 4, 1), ("f", 0, 0, 0)]);
+    assert_eq!(look(&store, |tx| tx.event_figures(&[])).await, []);
 }

@@ -36,14 +36,15 @@ mod identity;
 mod rows;
 mod shown;
 mod stored;
-mod plan;
+mod planned;
 mod compare;
+mod plan;
 mod progress;
 mod report;
 mod undo;
 
 pub use mapping::Mapping;
-pub use plan::RowError;
+pub use planned::RowError;
 pub use progress::{Progress, Stage};
 pub use report::{ColumnReport, FileReport, ImportReport, LeftOutReport, QuestionReport, RowReport};
 pub use undo::{Undone, list, undo};
@@ -53,7 +54,8 @@ use self::destination::Destination;
 use self::frame::Sheet;
 use self::lists::Lists;
 use self::mapping::NewTypes;
-use self::plan::{Plan, plan};
+use self::plan::plan;
+use self::planned::Plan;
 use self::rows::Reading;
 use self::types::Types;
 use super::create::Known;
@@ -149,7 +151,7 @@ pub async fn import(
         let begun = begin.clone();
         let report = read(&*app.store, &caller.organization_id, move |tx| {
             let (plan, types) = begun.plan(tx, &by, &event_id, now, &mut draw.clone())?;
-            Ok(report::of(&begun, &plan, &types))
+            Ok(begun.report(&plan, &types))
         });
         return Ok(ImportReport { dry_run, ..report.await? });
     }
@@ -162,7 +164,7 @@ pub async fn import(
             let mut draw = draw.clone();
             let event = events::require(tx, &event_id)?;
             let (plan, types) = begun.plan(tx, &by, &event_id, now, &mut draw)?;
-            let mut report = report::of(&begun, &plan, &types);
+            let mut report = begun.report(&plan, &types);
             if said {
                 let words = serde_json::to_string(&begun.mapping.remembered(&begun.file.sheet.header))
                     .map_err(|error| Error::Bug(error.to_string()))?;
@@ -255,6 +257,10 @@ impl Begun {
         let mut step = |done: usize| self.progress.step(done);
         let plan = plan(tx, event_id, &reading, now, draw, &mut step)?;
         Ok((plan, types))
+    }
+
+    fn report(&self, plan: &Plan, types: &Types) -> ImportReport {
+        report::of((&self.file.sheet, &self.columns), self.mail_passes, plan, types)
     }
 
     /// The order of the file's dates: as a person said, else by their own evidence.

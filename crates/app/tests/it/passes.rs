@@ -1,7 +1,9 @@
 //! Passes: what sends one, what sends none, and what a crash leaves behind.
 
+mod draft;
 mod lane;
 mod resend;
+mod standing;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::Ordering;
@@ -578,43 +580,4 @@ fn a_crash_before_any_statement_leaves_one_token_one_object_and_at_most_one_mail
         }
     }
     assert!(crashes >= 12, "{crashes} places to crash at are too few to be all");
-}
-
-#[test]
-fn a_pass_tells_how_it_stands() {
-    let office = Office::new();
-    let (_, ticket) = office.guest(ana());
-    let token = ticket.barcode.unwrap();
-    office.work();
-    let standing = || office.pass(&token).unwrap().standing;
-    let phone = office.world.phone("p", "main");
-    assert_eq!(standing(), PassStanding::Valid);
-    phone.scan("s1", &token, "valid", at(-2_000));
-    assert_eq!((standing(), office.pass(&token).unwrap().persons), (PassStanding::PartlyUsed, 1));
-    phone.scan("s2", &token, "valid", at(-1_000));
-    assert_eq!(standing(), PassStanding::Used);
-    for wrong in ["", "x", "7d7e8b1c-93a4-4f02-8f2c-0a1b2c3d4e5f", &token.to_uppercase(), &format!("{token}0")] {
-        assert_eq!(code(office.pass(wrong)), "no pass", "{wrong}");
-    }
-    let refunded = TicketPatch { status: Some(TicketStatus::Refunded), ..TicketPatch::default() };
-    now(tickets::update(&office.world.app, &office.world.owner, ticket.ticket_id, refunded)).unwrap();
-    assert_eq!(standing(), PassStanding::Cancelled);
-}
-
-#[test]
-fn a_draft_mails_nothing_and_its_passes_go_out_once_it_is_live() {
-    let office = Office::new();
-    let (app, owner) = (&office.world.app, &office.world.owner);
-    let status = |status| {
-        let patch = EventPatch { status: Some(status), ..EventPatch::default() };
-        now(events::update(app, owner, office.world.event.clone(), patch)).unwrap();
-    };
-    status(EventStatus::Draft);
-    office.guest(ana());
-    assert!(matches!(office.work()[..], [Ended::Waits(wait_ms)] if wait_ms <= 330_000));
-    assert_eq!(office.letters().len(), 0);
-    assert!(office.runs()[0].problem.as_deref().unwrap().contains("draft"), "{:?}", office.runs()[0]);
-    status(EventStatus::Live);
-    office.world.pass(330_000);
-    assert_eq!((office.work(), office.letters().len()), (vec![Ended::Done], 1));
 }

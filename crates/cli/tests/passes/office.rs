@@ -174,7 +174,7 @@ impl Office {
         for email in emails {
             file.push_str(&format!("Guest {email},{email}\n"));
         }
-        let request = self.client.post(self.url(&format!("/api/events/{}/tickets/import", self.event)));
+        let request = self.client.post(self.url(&format!("/api/events/{}/tickets/import?mail_passes=1", self.event)));
         let request = request.bearer_auth(&self.key).header("content-type", "text/csv").body(file);
         let Ok(answer) = request.send().await else { return false };
         let status = answer.status();

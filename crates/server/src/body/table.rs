@@ -1,11 +1,8 @@
 //! A file of guests and tickets: as the body, or as a part of a form.
 
-use axum::extract::{FromRequest, Request};
 use bytes::Bytes;
 use http::StatusCode;
-use http::header::CONTENT_TYPE;
 
-use super::{has_length, read_decoded};
 use crate::error::{ApiError, Result};
 
 /// Longest mapping beside a file, in bytes.
@@ -31,26 +28,35 @@ pub struct TableBody {
     pub file_name: Option<String>,
 }
 
-impl<S: Send + Sync> FromRequest<S> for TableBody {
-    type Rejection = ApiError;
+/// What a request's body is, by its media type.
+pub enum Kind {
+    /// The file itself.
+    File,
+    /// A form with a part that is the file, and the boundary between its parts.
+    Form(String),
+}
 
-    async fn from_request(request: Request, _state: &S) -> Result<Self> {
-        let (parts, body) = request.into_parts();
-        has_length(&parts.headers)?;
-        let given =
-            parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
-        let essence = given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+impl Kind {
+    /// Reads a `Content-Type`.
+    pub fn of(content_type: &str) -> Result<Self> {
+        let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         if TYPES.contains(&essence.as_str()) {
-            let file = read_decoded(&parts.headers, body, false).await?;
-            return Ok(Self { file, mapping: None, file_name: None });
+            return Ok(Self::File);
         }
         if essence != "multipart/form-data" {
             let detail = format!("Content-Type must be multipart/form-data or one of {}", TYPES.join(", "));
             return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail));
         }
-        let boundary =
-            multer::parse_boundary(&given).map_err(|_| ApiError::field("body", "is a form without a boundary"))?;
-        form(read_decoded(&parts.headers, body, false).await?, boundary).await
+        let boundary = multer::parse_boundary(content_type);
+        boundary.map(Self::Form).map_err(|_| ApiError::field("body", "is a form without a boundary"))
+    }
+
+    /// The file, and what stands beside it, of a body that was read.
+    pub async fn read(self, bytes: Bytes) -> Result<TableBody> {
+        match self {
+            Self::File => Ok(TableBody { file: bytes, mapping: None, file_name: None }),
+            Self::Form(boundary) => form(bytes, boundary).await,
+        }
     }
 }
 

@@ -191,8 +191,6 @@ struct GuestCountsView {
     mail_refused: u64,
     /// Whose newest pass is on its way.
     mail_waiting: u64,
-    /// Whose newest pass was mailed.
-    mail_sent: u64,
     /// Persons: the sum of the guests' party sizes.
     persons: u64,
     /// By guest list, oldest first.
@@ -230,7 +228,6 @@ impl From<Counts> for GuestCountsView {
             voided: one.voided,
             mail_refused: one.mail_refused,
             mail_waiting: one.mail_waiting,
-            mail_sent: one.mail_sent,
             persons: one.persons,
             lists: one.lists.into_iter().map(list).collect(),
             entry_types: one.entry_types.into_iter().map(kind).collect(),

@@ -44,7 +44,7 @@ struct OverviewView {
     has_staff_pin: bool,
     /// Open incidents of the review queue.
     open_incidents: u64,
-    /// Why no mail goes out just now; null where mail goes out, or where nothing is known of it.
+    /// Why no mail goes out just now; null while it does, and for whoever may not see guests.
     mail_problem: Option<MailProblemView>,
     /// The steps, in the order in which they are done.
     checklist: Vec<ChecklistItemView>,
@@ -95,7 +95,7 @@ impl From<Overview> for OverviewView {
             test_scans: one.test_scans,
             has_staff_pin: one.event.has_pin,
             open_incidents: one.open_incidents,
-            mail_problem: one.mail_lane.map(MailProblemView::from),
+            mail_problem: one.mail_problem.map(MailProblemView::from),
             checklist: steps
                 .map(|(step, state)| ChecklistItemView { key: step.as_str(), state: state.as_str() })
                 .collect(),

@@ -7,7 +7,7 @@ use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::{LISTED, Unknown};
+use super::unknown::{LISTED, Unknown};
 
 /// Levels of a schema that are read; what is deeper takes anything.
 const LEVELS: usize = 16;

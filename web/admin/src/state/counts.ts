@@ -56,6 +56,8 @@ export function passages(event: Rules, ticket: Pick<TicketView, "entered" | "ove
 
 /** How many of a guest's party are in, for the column of figures; a dash where nobody came. */
 export function inWordsOf(event: Rules, guest: Pick<GuestView, "actual_count" | "inside" | "party_size">): string {
-  if (guest.actual_count === 0) return words.frame.none;
-  return words.guests.inOf(event.re_entry === "never" ? guest.actual_count : guest.inside, guest.party_size);
+  const { actual_count: came, party_size: party } = guest;
+  if (came === 0) return words.frame.none;
+  if (event.re_entry !== "never") return words.guests.inOf(guest.inside, party);
+  return came > party ? words.guests.inOver(party, came - party) : words.guests.inOf(came, party);
 }

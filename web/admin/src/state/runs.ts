@@ -44,5 +44,5 @@ export function passMoments(run: RunWithSteps): { at: string; words: string }[] 
     if (run.note !== null) return [{ at: run.updated_at, words: moments.passMadeNote(run.note) }];
     return [{ at: mailed?.done_at ?? run.updated_at, words: mailed === undefined ? moments.passMade : moments.passMailed }];
   }
-  return [{ at: run.updated_at, words: moments.passState(stateWords(run), stepWords(run.step), run.problem ?? "") }];
+  return [{ at: run.updated_at, words: moments.passState(stateWords(run), isParked(run) ? "" : stepWords(run.step), run.problem ?? "") }];
 }

@@ -9,7 +9,7 @@ use admit_core::time::Timestamp;
 use super::destination::Destination;
 use super::identity::Identity;
 use super::lists::Lists;
-use super::plan::{Before, Plan};
+use super::planned::{Before, Plan};
 use super::rows::{self, Wanted, WantedGuest};
 use super::stored::Stored;
 use super::types::Types;

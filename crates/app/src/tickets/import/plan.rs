@@ -3,11 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{EventId, TicketId};
-use admit_core::limits::IMPORT_ERRORS;
 use admit_core::normalize::for_identity;
-use admit_core::rule::TicketChange;
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
 
@@ -15,127 +12,17 @@ use super::column::Column;
 use super::compare::Planning;
 use super::identity::Identity;
 use super::mapping::MissingCodes;
-use super::questions::{Question, Questions};
+use super::planned::Plan;
+use super::questions::Question;
 use super::rows::{self, Found, LeftOut, Reading, Wanted};
-use super::shown::{Becomes, ShownRows};
+use super::shown::Becomes;
 use super::stored::Stored;
 use crate::checks::Checks;
 use crate::draw::Draw;
 use crate::error::Result;
-use crate::passes::Why;
 use crate::ports::Tx;
 use crate::records::*;
 use crate::tickets::keys;
-use crate::tickets::put::Fresh;
-
-/// A wrong field of a row.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RowError {
-    /// Line of the file, from 1.
-    pub line: u64,
-    /// Column by its own name, such as `party_size`.
-    pub field: String,
-    /// What is wrong and what would be right.
-    pub message: String,
-}
-
-/// A ticket and its holder as they were before the import changed them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Before {
-    /// The ticket.
-    pub ticket: TicketRecord,
-    /// Who held it.
-    pub guest: Option<GuestRecord>,
-}
-
-/// What is to be written, and what a person is told.
-#[derive(Debug, Default)]
-pub struct Plan {
-    /// New tickets with their guests.
-    pub create: Vec<Fresh>,
-    /// Tickets with new values.
-    pub tickets: Vec<TicketRecord>,
-    /// Guests with new values.
-    pub guests: Vec<GuestRecord>,
-    /// Guests for tickets that had none.
-    pub new_guests: Vec<GuestRecord>,
-    /// What changed of tickets' rules.
-    pub changes: Vec<(TicketId, TicketChange)>,
-    /// Guest lists that the file names first.
-    pub new_lists: Vec<GuestListRecord>,
-    /// Entry types that the file names first.
-    pub new_types: Vec<EntryTypeRecord>,
-    /// Guests, by id, whose pass may go out, and why.
-    pub passes: Vec<(String, Why)>,
-    /// Codes that a later file gives to tickets which came without one.
-    pub codes: Vec<(BarcodeHash, TicketId)>,
-    /// Tickets of an import that was undone, which this one makes good again.
-    pub revived: Vec<TicketId>,
-    /// What changes, as it was.
-    pub before: Vec<Before>,
-    /// Rows whose ticket or guest changes.
-    pub updated: usize,
-    /// Rows that are stored already as they say.
-    pub unchanged: usize,
-    /// Rows whose ticket a person voided or refunded here, where an export calls it good: it stays as the person said.
-    pub kept: usize,
-    /// Products that are no entry types of the event and whose rows are of its first, and how many rows have each.
-    pub unknown_types: BTreeMap<String, usize>,
-    /// Why rows stay out, and how many do for each reason.
-    pub left_out: BTreeMap<LeftOut, usize>,
-    /// Rows that say the same as another: the guest comes in once.
-    pub joined: usize,
-    /// What the file leaves open.
-    pub questions: Questions,
-    /// Rows that wait for an answer.
-    pub asked: usize,
-    /// The first wrong fields, by line.
-    pub errors: Vec<RowError>,
-    /// Lines with a wrong field.
-    pub wrong_lines: usize,
-    /// Those of them that a spreadsheet damaged.
-    pub damaged: usize,
-    /// The first rows of each kind, as they will be.
-    pub shown: ShownRows,
-}
-
-impl Plan {
-    /// Whether there is anything to write.
-    pub fn writes(&self) -> bool {
-        self.created() > 0 || self.updated > 0
-    }
-    /// Rows that make a ticket, or make one good again that was withdrawn.
-    pub fn created(&self) -> usize {
-        self.create.len() + self.revived.len()
-    }
-    /// Notes a line with a wrong field.
-    pub fn refuse(&mut self, line: u64, field: &str, message: impl Into<String>) {
-        self.wrong_lines += 1;
-        if self.errors.len() < IMPORT_ERRORS {
-            self.errors.push(RowError { line, field: field.into(), message: message.into() });
-        }
-    }
-    fn leave_out(&mut self, line: u64, why: LeftOut, row: Option<&Wanted>) {
-        self.shown.note(Becomes::LeftOut, line, row, Some(why.words()));
-        *self.left_out.entry(why).or_default() += 1;
-    }
-    fn ask(&mut self, line: u64, question: Question, row: Option<&Wanted>) {
-        self.asked += 1;
-        self.shown.note(Becomes::Asked, line, row, Some(question.words()));
-        self.questions.ask(question, line);
-    }
-    fn wrong(&mut self, line: u64, checks: &Checks) {
-        let is_damaged = checks.errors().iter().any(|error| error.message.contains("damaged by"));
-        self.damaged += usize::from(is_damaged);
-        self.wrong_lines += 1;
-        let room = IMPORT_ERRORS.saturating_sub(self.errors.len());
-        self.errors.extend(checks.errors().iter().take(room).map(|error| RowError {
-            line,
-            field: error.path.clone(),
-            message: error.message.clone(),
-        }));
-    }
-}
 
 /// Plans the import of rows into an event.
 pub fn plan(

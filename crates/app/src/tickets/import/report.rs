@@ -3,10 +3,9 @@
 use admit_core::ids::EntryTypeId;
 use admit_table::Format;
 
-use super::Begun;
 use super::columns::{By, Columns};
 use super::frame::Sheet;
-use super::plan::{Plan, RowError};
+use super::planned::{Plan, RowError};
 use super::shown::ShownRow;
 use super::types::Types;
 
@@ -139,7 +138,7 @@ pub struct RowReport {
 }
 
 /// Tells a plan.
-pub(super) fn of(begun: &Begun, plan: &Plan, types: &Types) -> ImportReport {
+pub(super) fn of((sheet, columns): (&Sheet, &Columns), mails: bool, plan: &Plan, types: &Types) -> ImportReport {
     let name = |id: &Option<EntryTypeId>| id.as_ref().and_then(|id| types.name(id)).map(str::to_owned);
     let emails: std::collections::BTreeSet<&str> = plan.passes.iter().map(|(guest_id, _)| guest_id.as_str()).collect();
     let fresh = plan.create.iter().filter_map(|one| one.guest.as_ref());
@@ -148,9 +147,9 @@ pub(super) fn of(begun: &Begun, plan: &Plan, types: &Types) -> ImportReport {
     ImportReport {
         import_id: None,
         dry_run: false,
-        file: file(&begun.file.sheet),
-        export: begun.columns.export.map(|export| export.name),
-        columns: columns(&begun.columns, &begun.file.sheet),
+        file: file(sheet),
+        export: columns.export.map(|export| export.name),
+        columns: columns_of(columns, sheet),
         created: plan.created(),
         created_persons: plan.create.iter().map(|one| u64::from(one.ticket.rules.entry_limit)).sum(),
         updated: plan.updated,
@@ -180,13 +179,13 @@ pub(super) fn of(begun: &Begun, plan: &Plan, types: &Types) -> ImportReport {
         damaged: plan.damaged,
         errors: plan.errors.clone(),
         to_mail,
-        mails: begun.mail_passes,
+        mails,
         rows: plan
             .shown
             .all()
             .map(|row| RowReport { entry_type: name(&row.entry_type_id), row: row.clone() })
             .collect(),
-        ignored_columns: begun.columns.ignored(),
+        ignored_columns: columns.ignored(),
     }
 }
 
@@ -213,7 +212,7 @@ fn file(sheet: &Sheet) -> FileReport {
     }
 }
 
-fn columns(columns: &Columns, sheet: &Sheet) -> Vec<ColumnReport> {
+fn columns_of(columns: &Columns, sheet: &Sheet) -> Vec<ColumnReport> {
     let samples = |place: usize| {
         let cells = sheet.lines.iter().filter_map(|line| line.cells.get(place)).filter(|cell| !cell.is_empty());
         cells.take(SAMPLES).map(|cell| cell.chars().take(80).collect()).collect()

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::compare::differences;
-use super::plan::{Before, Plan};
+use super::planned::{Before, Plan};
 use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::error::{Error, Result};

@@ -23,6 +23,7 @@ export const guests = {
   sorts: { name: "A to Z", last: "Latest entry", added: "Latest added" },
   columns: { guest: "Guest", type: "Type", list: "List", in: "In", last: "Last entry", state: "State" },
   inOf: (inside: number, party: number) => `${number(inside)} of ${number(party)}`,
+  inOver: (party: number, over: number) => `${number(party)} of ${number(party)} +${number(over)}`,
   lastAt: (at: string, gate: string) => (gate === "" ? at : `${at} ${gate}`),
   shown: (shown: number, all: number) => `${number(shown)} of ${number(all)}`,
   shownSome: (shown: number) => `${number(shown)} shown`,
