@@ -211,7 +211,7 @@ test("a second tap makes nothing twice, what is late or old overwrites nothing, 
   // A hundred errors are listed, and that there are more.
   await goTo(page, "Import");
   const rows = Array.from({ length: 101 }, (_, at) => `W-${at},many`).join("\n");
-  await page.getByTestId("csv-file").setInputFiles({ name: "wrong.csv", mimeType: "text/csv", buffer: Buffer.from(`barcode,party_size\n${rows}\n`) });
+  await page.getByTestId("csv-file").setInputFiles({ name: "wrong.csv", mimeType: "text/csv", buffer: Buffer.from(`barcode,party_size\nW-good,2\n${rows}\n`) });
   await page.getByTestId("show-wrong").click();
   await page.getByTestId("import-first").waitFor();
   expect(await page.getByTestId("import-first").textContent()).toBe("The first 100 of 101");

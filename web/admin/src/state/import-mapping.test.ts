@@ -66,8 +66,8 @@ test("another sheet has other columns; answers about words stay", () => {
   expect(readAnew({ columns: { "#1": "name" }, statuses: { x: "voided" }, sheet: "A" }, { sheet: "B" })).toEqual({ statuses: { x: "voided" }, sheet: "B" });
 });
 
-test("a promoter's file names persons, and neither codes, types, times, gates nor states", () => {
+test("a promoter's file names persons and who stays out, and neither codes, types, times nor gates", () => {
   const all = (promoter: boolean) => groupsFor(promoter).flatMap((group) => group.meanings);
   expect(all(false)).toHaveLength(20);
-  expect(all(true)).toEqual(["name", "first_name", "last_name", "email", "other_email", "phone", "party_size", "note", "order_id", "position", "external_id"]);
+  expect(all(true)).toEqual(["name", "first_name", "last_name", "email", "other_email", "phone", "party_size", "note", "status", "order_id", "position", "external_id"]);
 });

@@ -14,8 +14,8 @@ const ALL: readonly Group[] = [
   { id: "ticket", meanings: ["barcode", "entry_type", "status", "valid_from", "expires_at", "zone", "gate_ids"] },
   { id: "order", meanings: ["guest_list", "order_id", "position", "external_id"] },
 ];
-/** What a promoter's file may not say. */
-const ORGANISERS: ReadonlySet<string> = new Set(["flag", "barcode", "entry_type", "status", "valid_from", "expires_at", "zone", "gate_ids", "guest_list"]);
+/** What a promoter's file may not say. It may say who is not to come in. */
+const ORGANISERS: ReadonlySet<string> = new Set(["flag", "barcode", "entry_type", "valid_from", "expires_at", "zone", "gate_ids", "guest_list"]);
 
 /** What a column can become, in groups. */
 export const groupsFor = (promoter: boolean): readonly Group[] =>
