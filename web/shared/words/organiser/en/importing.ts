@@ -163,6 +163,7 @@ export const importing = {
     keptWhy: "The file calls them valid. Somebody here decided otherwise",
     promise: "Nothing is changed until you press Import. The whole import can be undone until its first guest is scanned.",
     undoable: "The whole import can be undone until its first guest is scanned.",
+    unrecognised: "Say what the columns are to see who comes in.",
     nothing: "Nothing was changed: everything stood as the file has it.",
   },
 
