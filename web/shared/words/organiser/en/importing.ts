@@ -35,7 +35,6 @@ export const importing = {
   past: {
     title: "Past imports",
     none: "Nothing was imported yet. Each import is listed here and can be undone until its first guest is scanned.",
-    columns: { file: "File", when: "When", added: "Added", changed: "Changed" },
     unnamed: "List without a name",
     undo: "Undo",
     undone: (when: string) => `Undone ${when}`,
