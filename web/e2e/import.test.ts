@@ -206,6 +206,23 @@ test("letters that were read wrongly are read anew as somebody says", async () =
   await until("other letters", async () => (await column(page, "name").textContent())?.includes("JosÈ"));
 });
 
+test("a file in a language that nobody taught the server is imported by saying what its columns are", async () => {
+  const doors = await Doors.open(admit, [], { name: "Unknown words" });
+  const page = await importPage(doors);
+  await choose(page, "lista.csv", "Lp.;Nazwiska;Uwagi\n1;Ewa Nowak;okno\n2;Jan Kos;\n");
+  await page.getByTestId("import-unrecognised").waitFor();
+  expect(await button(page).isDisabled()).toBe(true);
+  expect(await column(page, "Nazwiska").textContent()).toContain("Ewa Nowak · Jan Kos");
+  const found = await look(page, "import-unrecognised");
+  await column(page, "Nazwiska").getByTestId("import-meaning").selectOption("name");
+  await offers(page, "Import 2 guests");
+  expect([await meaning(page, "Lp."), await meaning(page, "Nazwiska")]).toEqual(["ignore", "name"]);
+  await button(page).click();
+  await page.getByTestId("see-guests").waitFor();
+  expect(await namesOf(doors)).toEqual(["Ewa Nowak", "Jan Kos"]);
+  expect(found).toEqual([]);
+});
+
 test("fifty thousand rows are previewed and imported with progress while the page stays awake", async () => {
   const doors = await Doors.open(admit, [], { name: "Large night" });
   const page = await importPage(doors);

@@ -5,7 +5,7 @@
 import { api, Problem } from "../../../shared/api/client";
 import type { ImportMapping, ImportProgress, ImportResult, Listed } from "../../../shared/api/types";
 import { words } from "../../../shared/words/organiser";
-import { type Asked, questionsOf, readAnew, taken, withAnswer, withColumn } from "./import-mapping";
+import { type Asked, IGNORE, questionsOf, readAnew, taken, withAnswer, withColumn } from "./import-mapping";
 import { inWords } from "./problems";
 import { readAgain } from "./session.svelte";
 
@@ -36,12 +36,16 @@ export class Importer {
   failure = $state("");
   /** What may go better when it is done again: the server was not reached. */
   again = $state<"check" | "import" | null>(null);
+  /** No column was recognised: nothing comes in until somebody says what one of them is. */
+  unrecognised = $state(false);
   /** What the import did. */
   done = $state.raw<ImportResult | null>(null);
   listId = $state("");
   /** Whether passes are mailed: only where somebody says so. */
   mails = $state(false);
   #said = false;
+  /** The header was refused as it came. */
+  #nameless = false;
   #version = 0;
   #read = 0;
   #reading = false;
@@ -73,10 +77,15 @@ export class Importer {
     this.asked = [];
     this.sheets = [];
     this.#well();
-    this.checking = this.mails = this.#said = false;
+    this.checking = this.mails = this.unrecognised = this.#said = this.#nameless = false;
   }
 
   setColumn(place: number, meaning: string): void {
+    if (this.unrecognised) {
+      this.unrecognised = false;
+      this.#say(withColumn({ columns: { "#1": IGNORE } }, place, meaning));
+      return;
+    }
     this.#say(withColumn(taken(this.mapping, this.preview?.columns ?? []), place, meaning));
   }
   answer(question: Asked, answer: string): void {
@@ -117,7 +126,7 @@ export class Importer {
       const version = this.#version;
       const answer = await this.#post(true).then(
         (result) => () => this.#show(result),
-        (error: unknown) => () => this.#failed(error, "check", said.notChecked),
+        (error: unknown) => () => this.#refused(error),
       );
       this.#read = version;
       if (version !== this.#version) continue;
@@ -134,9 +143,29 @@ export class Importer {
     this.sheets = [...this.sheets.filter((one) => sheets.includes(one)), ...sheets.filter((one) => !this.sheets.includes(one))];
   }
 
+  /**
+   * The server refuses a header of which it knows no column. To show the columns all the same, the file is read once more with
+   * the first of them as the name; what that gives is never offered for import.
+   */
+  #refused(error: unknown): void {
+    const header = error instanceof Problem && error.field("header") !== undefined;
+    if (header && !this.#said && !this.#nameless) {
+      this.#nameless = this.unrecognised = this.#said = true;
+      this.mapping = { columns: { "#1": "name" } };
+      this.check();
+      return;
+    }
+    if (this.unrecognised) {
+      this.unrecognised = this.#said = false;
+      this.mapping = {};
+    }
+    this.#failed(error, "check", said.notChecked);
+    if (header && this.preview && this.#nameless) this.failure = said.columns.unrecognised;
+  }
+
   /** Imports what was shown; `true` when it is done. */
   async run(): Promise<boolean> {
-    if (!this.preview || this.checking || this.importing) return false;
+    if (!this.preview || this.checking || this.importing || this.unrecognised) return false;
     this.importing = true;
     this.#well();
     try {

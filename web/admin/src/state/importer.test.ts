@@ -169,3 +169,39 @@ test("a file that can't be read any more is said so", async () => {
   expect(importer.failure).toBe("gone.csv can't be read from this computer any more. Choose it again.");
   expect(sent).toHaveLength(0);
 });
+
+test("a header of which nothing is known still shows its columns, and nothing is offered before somebody says what one is", async () => {
+  const importer = await chosen();
+  const refusal = { code: "invalid_request", errors: [{ path: "header", message: "must name the columns; it has: Imię, Nazwisko" }] };
+  last().answer(refusal, 400);
+  await settle();
+  expect(last().mapping).toEqual({ columns: { "#1": "name" } });
+  last().answer(report({ created: 5 }));
+  await settle();
+  expect([importer.unrecognised, importer.failure]).toEqual([true, ""]);
+  expect(await importer.run()).toBe(false);
+  importer.setColumn(1, "note");
+  await settle(250);
+  expect(last().mapping).toEqual({ columns: { "#1": "ignore", "#2": "note" } });
+  // A note names nobody either.
+  last().answer(refusal, 400);
+  await settle();
+  expect(importer.failure).toMatch(/^No column was recognised/);
+  importer.setColumn(1, "last_name");
+  await settle(250);
+  last().answer(report({ created: 4 }));
+  await settle();
+  expect([importer.unrecognised, importer.failure, importer.preview?.created]).toEqual([false, "", 4]);
+});
+
+test("a header that is refused in any reading is told as the server tells it", async () => {
+  const importer = await chosen();
+  const refusal = { code: "invalid_request", errors: [{ path: "header", message: "is of a pretix check-in list without the tickets' secrets: export it with the secrets" }] };
+  last().answer(refusal, 400);
+  await settle();
+  last().answer(refusal, 400);
+  await settle(1_000);
+  expect(sent).toHaveLength(2);
+  expect(importer.failure).toBe("The file is of a pretix check-in list without the tickets' secrets: export it with the secrets.");
+  expect([importer.unrecognised, importer.preview]).toEqual([false, null]);
+});

@@ -35,7 +35,6 @@ export const importing = {
   past: {
     title: "Past imports",
     none: "Nothing was imported yet. Each import is listed here and can be undone until its first guest is scanned.",
-    columns: { file: "File", when: "When", added: "Added", changed: "Changed" },
     unnamed: "List without a name",
     undo: "Undo",
     undone: (when: string) => `Undone ${when}`,
@@ -163,6 +162,7 @@ export const importing = {
     keptWhy: "The file calls them valid. Somebody here decided otherwise",
     promise: "Nothing is changed until you press Import. The whole import can be undone until its first guest is scanned.",
     undoable: "The whole import can be undone until its first guest is scanned.",
+    unrecognised: "Say what the columns are to see who comes in.",
     nothing: "Nothing was changed: everything stood as the file has it.",
   },
 
