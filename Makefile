@@ -1,5 +1,5 @@
 # The door. Every line is one call into `cargo xtask`, which `cargo xtask help` describes.
-.PHONY: build demo test test-long mutants check bench bench-compare fuzz-smoke sim-night
+.PHONY: build demo test test-long mutants check bench bench-compare fuzz-smoke sim-night pictures
 
 build:
 	cargo xtask build
@@ -28,6 +28,10 @@ bench:
 
 fuzz-smoke:
 	cargo xtask fuzz --seconds 60
+
+# The pictures of the README, made anew from a demo.
+pictures:
+	cargo xtask pictures
 
 # `make bench-compare OLD NEW`: two runs kept by `bench`, such as copies of target/bench/latest.json.
 bench-compare:

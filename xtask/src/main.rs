@@ -33,6 +33,7 @@ cargo xtask <command>
   tidy           the laws of the house that a compiler does not know
   conformance    the list of what S1 and S2 ask for, checked and counted, and the faults, promises and figures; --write puts the last run's results into it
   contract       a served binary against its own OpenAPI document: [--examples N] [--only REGEX]
+  pictures       the pictures of the README, of a demo in Chromium (build first: `make demo`)
   webhooks       a served binary takes what the official Standard Webhooks library for Python signs
   test           everything that must hold before a change lands
   test-long      the same with far more generated histories, seeds and kills
@@ -68,6 +69,12 @@ fn run(command: &str, args: &[String]) -> Result<()> {
         "tidy" => tidy::run(),
         "conformance" => conformance::command(args),
         "contract" => contract::command(args),
+        "pictures" => exec::run(
+            exec::command("node")
+                .arg("e2e/pictures.mjs")
+                .current_dir(exec::root().join("web"))
+                .env("ADMIT_BIN", product::binary()),
+        ),
         "webhooks" => contract::webhooks_command(),
         "test" => suite::test(suite::Depth::Gate),
         "test-long" => suite::test(suite::Depth::Long),
