@@ -145,6 +145,9 @@ test("a column that was guessed is changed, the preview follows, and the next fi
   await offers(page, "Import 1 guest");
   await page.getByTestId("import-remembered").waitFor();
   expect(await meaning(page, "Nombre de places")).toBe("note");
+  await page.getByTestId("import-forget").click();
+  await until("the guess again", async () => (await meaning(page, "Nombre de places")) === "party_size");
+  expect(await page.getByTestId("import-remembered").count()).toBe(0);
 });
 
 test("an import of which somebody was scanned is not undone, and says so", async () => {
@@ -165,7 +168,7 @@ test("an import of which somebody was scanned is not undone, and says so", async
   expect(await namesOf(doors)).toEqual(["Ana", "Bo"]);
 });
 
-test("a pasted table, a damaged code and a preamble are told; the errors can be taken along; a draft mails nothing", async () => {
+test("a pasted table, a damaged code and a preamble are told; the errors can be taken along", async () => {
   const doors = await Doors.open(admit, [], { name: "Draft night", status: "draft" });
   const page = await importPage(doors);
   await page.getByText("Paste a table instead").click();
@@ -175,7 +178,7 @@ test("a pasted table, a damaged code and a preamble are told; the errors can be 
   expect(await subtitle(page)).toBe("Pasted table · 2 rows · UTF-8, tabs");
   expect(await page.getByTestId("import-preamble").textContent()).toContain("“Summer party");
   expect(await page.getByTestId("will-wrong").textContent()).toContain("1 damaged line");
-  await page.getByTestId("import-draft").waitFor();
+  // Ana holds her code already, and Bo stays out.
   expect(await page.getByTestId("import-mails").count()).toBe(0);
   await page.getByTestId("show-wrong").click();
   expect(await page.getByTestId("import-error").textContent()).toMatch(/^Line 5\s*Code: this code was damaged by a spreadsheet: 2\.38202E\+13\./);
@@ -193,6 +196,21 @@ test("a pasted table, a damaged code and a preamble are told; the errors can be 
   await page.getByTestId("import-again").click();
   await page.getByTestId("see-guests").waitFor();
   expect(await namesOf(doors)).toEqual(["Ana"]);
+});
+
+test("passes of a draft are made at once and mailed when its doors open", async () => {
+  const doors = await Doors.open(admit, [], { name: "Draft mails", status: "draft" });
+  const page = await importPage(doors);
+  await choose(page, "crew.csv", "name,email\nAna,ana@guests.example\nBo,\n");
+  await offers(page, "Import 2 guests");
+  expect(await page.getByTestId("import-draft").textContent()).toContain("wait until its doors are opened");
+  await page.getByTestId("import-mails").check();
+  expect(await page.getByTestId("will-new").textContent()).toContain("1 will be mailed a pass");
+  await button(page).click();
+  await page.getByTestId("see-guests").waitFor();
+  expect(await page.getByTestId("will-new").textContent()).toContain("1 will be mailed a pass");
+  const runs = (await doors.call<{ items: { state: string }[] }>("GET", `/api/events/${doors.id}/runs`)).items;
+  expect(runs.map((run) => run.state)).toEqual(["open"]);
 });
 
 test("letters that were read wrongly are read anew as somebody says", async () => {

@@ -293,6 +293,8 @@ export interface ImportResult {
   /** Whose export the file is, where it is one the server knows. */
   export: string | null;
   columns: ImportColumn[];
+  /** What was said about it, now or of the last file of this header. */
+  mapping: ImportMapping;
   created: number;
   /** Persons of the tickets that are made. */
   created_persons: number;

@@ -260,7 +260,7 @@ impl Begun {
     }
 
     fn report(&self, plan: &Plan, types: &Types) -> ImportReport {
-        report::of((&self.file.sheet, &self.columns), self.mail_passes, plan, types)
+        report::of((&self.file.sheet, &self.columns, &self.mapping), self.mail_passes, plan, types)
     }
 
     /// The order of the file's dates: as a person said, else by their own evidence.

@@ -53,6 +53,9 @@ struct ImportResult {
     export: Option<&'static str>,
     /// Its columns, in its order.
     columns: Vec<ColumnView>,
+    /// What a person said about it, now or of the last file of this header: send it along to keep it.
+    #[schema(value_type = Object)]
+    mapping: Mapping,
     /// Rows that made a ticket.
     created: usize,
     /// Persons of those tickets.
@@ -201,6 +204,7 @@ impl From<ImportReport> for ImportResult {
             file: report.file.into(),
             export: report.export,
             columns: report.columns.into_iter().map(ColumnView::from).collect(),
+            mapping: report.mapping,
             created: report.created,
             created_persons: report.created_persons,
             updated: report.updated,

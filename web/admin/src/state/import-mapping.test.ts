@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ImportColumn, ImportQuestion, ImportResult } from "../../../shared/api/types";
-import { answerTo, type Asked, groupsFor, meaningOf, openOf, questionsOf, readAnew, taken, withAnswer, withColumn } from "./import-mapping";
+import { answerTo, type Asked, groupsFor, meaningOf, openOf, questionsOf, readAnew, withAnswer, withColumn } from "./import-mapping";
 
 const column = (header: string, becomes: string | null, by: ImportColumn["by"]): ImportColumn => ({ header, samples: [], becomes, by });
 const asks = (...questions: Partial<ImportQuestion>[]): ImportResult =>
@@ -19,12 +19,6 @@ test("what was said stands at once, also before the server has answered", () => 
   expect(meaningOf({}, 0, column("a", null, "nothing"))).toBe("ignore");
   expect(meaningOf({}, 0, column("a", "email", "guess"))).toBe("email");
   expect(meaningOf({ columns: { "#1": "note" } }, 0, column("a", "email", "guess"))).toBe("note");
-});
-
-test("a first change says again what was remembered of a file like this, as a mapping replaces it", () => {
-  const columns = [column("a", "name", "said"), column("b", "email", "guess"), column("c", null, "said")];
-  expect(taken({}, columns).columns).toEqual({ "#1": "name", "#3": "ignore" });
-  expect(taken({ columns: { "#1": "note" }, day_first: true }, columns)).toEqual({ columns: { "#1": "note", "#3": "ignore" }, day_first: true });
 });
 
 test("questions of one kind with one answer are asked once, and an answered one stays with its answer", () => {

@@ -28,12 +28,6 @@ const placed = (place: number): string => `#${place + 1}`;
 export const meaningOf = (mapping: ImportMapping, place: number, column: ImportColumn): string =>
   mapping.columns?.[placed(place)] ?? column.becomes ?? IGNORE;
 
-/** What was remembered of a file like this is said again with the first change: a mapping that is sent replaces it. */
-export function taken(mapping: ImportMapping, columns: readonly ImportColumn[]): ImportMapping {
-  const said = columns.flatMap((column, place) => (column.by === "said" ? [[placed(place), column.becomes ?? IGNORE] as const] : []));
-  return { ...mapping, columns: { ...Object.fromEntries(said), ...mapping.columns } };
-}
-
 /** Says what a column is. Another of which a person said the same is not read any more: a meaning belongs to one column. */
 export function withColumn(mapping: ImportMapping, place: number, meaning: string): ImportMapping {
   const others = Object.entries(mapping.columns ?? {}).map(([name, said]) => [name, said === meaning ? IGNORE : said]);

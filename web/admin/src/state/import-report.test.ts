@@ -8,6 +8,7 @@ const result = (over: Partial<ImportResult> = {}): ImportResult => ({
   file: { format: "text", encoding: "UTF-8", delimiter: ",", sheet: null, other_sheets: [], preamble: [], rows: 1212 },
   export: "Luma",
   columns: [],
+  mapping: {},
   created: 0,
   created_persons: 0,
   updated: 0,

@@ -5,7 +5,7 @@
 import { api, Problem } from "../../../shared/api/client";
 import type { ImportMapping, ImportProgress, ImportResult, Listed } from "../../../shared/api/types";
 import { words } from "../../../shared/words/organiser";
-import { type Asked, IGNORE, questionsOf, readAnew, taken, withAnswer, withColumn } from "./import-mapping";
+import { type Asked, IGNORE, questionsOf, readAnew, withAnswer, withColumn } from "./import-mapping";
 import { inWords } from "./problems";
 import { readAgain } from "./session.svelte";
 
@@ -24,7 +24,10 @@ const key = (): string => Array.from(crypto.getRandomValues(new Uint32Array(4)),
 
 export class Importer {
   file = $state.raw<File | null>(null);
+  /** What is said about the file: by the reader of the page, else what the server remembers of the last file like it. */
   mapping = $state.raw<ImportMapping>({});
+  /** Part of it was said about an earlier file. */
+  remembered = $state(false);
   /** What importing would do, as the newest choices have it unless `checking`. */
   preview = $state.raw<ImportResult | null>(null);
   asked = $state.raw<Asked[]>([]);
@@ -77,26 +80,33 @@ export class Importer {
     this.asked = [];
     this.sheets = [];
     this.#well();
-    this.checking = this.mails = this.unrecognised = this.#said = this.#nameless = false;
+    this.checking = this.mails = this.unrecognised = this.remembered = this.#said = this.#nameless = false;
   }
 
   setColumn(place: number, meaning: string): void {
     if (this.unrecognised) {
       this.unrecognised = false;
-      this.#say(withColumn({ columns: { "#1": IGNORE } }, place, meaning));
+      this.#say(withColumn({ ...this.mapping, columns: { "#1": IGNORE } }, place, meaning));
       return;
     }
-    this.#say(withColumn(taken(this.mapping, this.preview?.columns ?? []), place, meaning));
+    this.#say(withColumn(this.mapping, place, meaning));
   }
   answer(question: Asked, answer: string): void {
-    this.#say(withAnswer(taken(this.mapping, this.preview?.columns ?? []), question, answer));
+    this.#say(withAnswer(this.mapping, question, answer));
   }
   setTypes(what: NonNullable<ImportMapping["new_entry_types"]>): void {
-    this.#say({ ...taken(this.mapping, this.preview?.columns ?? []), new_entry_types: what });
+    this.#say({ ...this.mapping, new_entry_types: what });
   }
   setReading(how: Pick<ImportMapping, "encoding" | "sheet">): void {
     this.asked = [];
+    this.unrecognised = this.#nameless = false;
     this.#say(readAnew(this.mapping, how));
+  }
+  /** Forgets what was said about this file and about earlier ones like it. */
+  forget(): void {
+    this.asked = [];
+    this.remembered = this.#nameless = false;
+    this.#say({});
   }
   setList(id: string): void {
     this.listId = id;
@@ -137,6 +147,11 @@ export class Importer {
   }
   #show(result: ImportResult): void {
     this.preview = result;
+    if (!this.#said) {
+      // A mapping that is sent replaces the remembered one: the first change must say all of it again.
+      this.mapping = result.mapping;
+      this.remembered = Object.values(result.mapping).some((one) => typeof one !== "object" || Object.keys(one).length > 0);
+    }
     this.asked = questionsOf(this.asked, result, this.mapping);
     const { sheet, other_sheets: others } = result.file;
     const sheets = sheet === null ? [] : [sheet, ...others];
@@ -149,15 +164,17 @@ export class Importer {
    */
   #refused(error: unknown): void {
     const header = error instanceof Problem && error.field("header") !== undefined;
-    if (header && !this.#said && !this.#nameless) {
+    const { columns, ...rest } = this.mapping;
+    if (header && columns === undefined && !this.#nameless) {
       this.#nameless = this.unrecognised = this.#said = true;
-      this.mapping = { columns: { "#1": "name" } };
+      this.mapping = { ...rest, columns: { "#1": "name" } };
       this.check();
       return;
     }
     if (this.unrecognised) {
-      this.unrecognised = this.#said = false;
-      this.mapping = {};
+      this.unrecognised = false;
+      this.#said = Object.keys(rest).length > 0;
+      this.mapping = rest;
     }
     this.#failed(error, "check", said.notChecked);
     if (header && this.preview && this.#nameless) this.failure = said.columns.unrecognised;

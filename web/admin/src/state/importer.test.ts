@@ -15,7 +15,7 @@ let sent: Sent[] = [];
 const report = (over: Record<string, unknown> = {}) => ({
   file: { format: "text", encoding: "UTF-8", delimiter: ",", sheet: null, other_sheets: [], preamble: [], rows: 1 },
   columns: [{ header: "a", samples: [], becomes: "name", by: "guess" }, { header: "b", samples: [], becomes: null, by: "nothing" }],
-  created: 1, updated: 0, questions: [], ...over,
+  mapping: {}, created: 1, updated: 0, questions: [], ...over,
 });
 const json = (body: unknown, status = 200): Response => new Response(JSON.stringify(body), { status });
 let progress: Record<string, unknown> | null = null;
@@ -65,6 +65,32 @@ test("a file is read as soon as it is chosen, and nothing is said about it befor
   await settle();
   expect(importer.checking).toBe(false);
   expect(importer.preview?.created).toBe(1);
+});
+
+test("what was said of an earlier file like it is shown, sent again with the first change, and forgotten on demand", async () => {
+  const importer = await chosen();
+  last().answer(report({ mapping: { columns: { "#2": "note" }, day_first: true } }));
+  await settle();
+  expect(importer.remembered).toBe(true);
+  importer.setColumn(0, "email");
+  await settle(250);
+  expect(last().mapping).toEqual({ columns: { "#1": "email", "#2": "note" }, day_first: true });
+  last().answer(report({ mapping: last().mapping }));
+  await settle();
+  importer.forget();
+  await settle(250);
+  expect([last().mapping, importer.remembered]).toEqual([{}, false]);
+});
+
+test("of a file whose header is known from an earlier one only, the columns are asked for when that is forgotten", async () => {
+  const importer = await chosen();
+  last().answer(report({ mapping: { columns: { "#1": "name" } } }));
+  await settle();
+  importer.forget();
+  await settle(250);
+  last().answer({ code: "invalid_request", errors: [{ path: "header", message: "must name the columns" }] }, 400);
+  await settle();
+  expect([importer.unrecognised, last().mapping]).toEqual([true, { columns: { "#1": "name" } }]);
 });
 
 test("choices in quick succession are sent together, and an answer to an older one is dropped", async () => {

@@ -11,7 +11,7 @@ use super::cells;
 use super::column::Column;
 use super::exports::Export;
 use super::frame::Sheet;
-use super::mapping::Mapping;
+use super::mapping::{IGNORE, Mapping};
 use super::vocabulary::{folded, is_vague_code, meaning};
 use crate::error::{Error, FieldError, Result};
 
@@ -244,6 +244,12 @@ impl Columns {
                 self.seen[place].becomes = None;
             }
         }
+    }
+    /// What a person said of columns, by their number (`#1`), as a [`Mapping`] has it.
+    pub fn said(&self) -> BTreeMap<String, String> {
+        let said = self.seen.iter().enumerate().filter(|(_, one)| one.by == By::Said);
+        let word = |one: &Seen| one.becomes.map_or(IGNORE, Column::name).to_owned();
+        said.map(|(place, one)| (format!("#{}", place + 1), word(one))).collect()
     }
     /// Headers of columns that are not read.
     pub fn ignored(&self) -> Vec<String> {

@@ -5,6 +5,7 @@ use admit_table::Format;
 
 use super::columns::{By, Columns};
 use super::frame::Sheet;
+use super::mapping::Mapping;
 use super::planned::{Plan, RowError};
 use super::shown::ShownRow;
 use super::types::Types;
@@ -25,6 +26,8 @@ pub struct ImportReport {
     pub export: Option<&'static str>,
     /// Its columns, in its order.
     pub columns: Vec<ColumnReport>,
+    /// What a person said about it, now or of the last file of this header: columns by their number.
+    pub mapping: Mapping,
     /// Rows that made a ticket.
     pub created: usize,
     /// Persons of those tickets.
@@ -138,7 +141,12 @@ pub struct RowReport {
 }
 
 /// Tells a plan.
-pub(super) fn of((sheet, columns): (&Sheet, &Columns), mails: bool, plan: &Plan, types: &Types) -> ImportReport {
+pub(super) fn of(
+    (sheet, columns, mapping): (&Sheet, &Columns, &Mapping),
+    mails: bool,
+    plan: &Plan,
+    types: &Types,
+) -> ImportReport {
     let name = |id: &Option<EntryTypeId>| id.as_ref().and_then(|id| types.name(id)).map(str::to_owned);
     let emails: std::collections::BTreeSet<&str> = plan.passes.iter().map(|(guest_id, _)| guest_id.as_str()).collect();
     let fresh = plan.create.iter().filter_map(|one| one.guest.as_ref());
@@ -150,6 +158,7 @@ pub(super) fn of((sheet, columns): (&Sheet, &Columns), mails: bool, plan: &Plan,
         file: file(sheet),
         export: columns.export.map(|export| export.name),
         columns: columns_of(columns, sheet),
+        mapping: Mapping { columns: columns.said(), ..mapping.clone() },
         created: plan.created(),
         created_persons: plan.create.iter().map(|one| u64::from(one.ticket.rules.entry_limit)).sum(),
         updated: plan.updated,

@@ -517,9 +517,14 @@ async fn a_mapping_is_remembered_for_files_of_the_same_header() {
         }
     };
     answer(send("?dry_run=1", None).await, 400).await;
-    let mapping = json!({ "columns": { "Wer": "name", "Wieviel": "party_size" } });
+    let mapping = json!({ "columns": { "Wer": "name", "Wieviel": "party_size" }, "day_first": true });
     let done = answer(send("", Some(mapping)).await, 200).await;
     assert_eq!((&done["created"], &done["columns"][1]["by"]), (&json!(1), &json!("said")), "{done}");
     let again = answer(send("?dry_run=1", None).await, 200).await;
     assert_eq!((&again["unchanged"], &again["columns"][0]["becomes"]), (&json!(1), &json!("name")), "{again}");
+    // Whoever changes a part of it must know all of it: a mapping that is sent replaces this one.
+    let remembered = json!({ "columns": { "#1": "name", "#2": "party_size" }, "day_first": true });
+    assert_eq!(again["mapping"], remembered, "{again}");
+    let anew = answer(send("?dry_run=1", Some(json!({ "columns": { "#1": "name" } }))).await, 200).await;
+    assert_eq!(anew["mapping"], json!({ "columns": { "#1": "name" } }), "{anew}");
 }

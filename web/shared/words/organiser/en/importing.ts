@@ -112,7 +112,8 @@ export const importing = {
     typesOut: (names: readonly string[]) => `Rows of ${some(names, 6)} stay out`,
     typeChoice: "Types that the event lacks",
     typeChoices: { create: "Add them to the event", first: "Use its first type", leave_out: "Leave their rows out" },
-    remembered: "These columns are as you set them for the last file like this.",
+    remembered: "Columns and answers are as you gave them for the last file like this.",
+    forget: "Start afresh",
     unrecognised: "No column was recognised. Choose which one is the name, the e-mail or the code.",
     encoding: "Letters are read as",
     /** As the API calls them, and as people do. */
@@ -191,7 +192,7 @@ export const importing = {
     noPromoterList: "You have no guest list at this event yet. Ask the organiser for one.",
     mail: (value: number) => `Mail passes to ${guestsOf(value)}`,
     mailNone: "No passes to mail: these guests hold their codes already, or have no e-mail address.",
-    draft: "The event is a draft: no passes are mailed. You can send them later, from Guests.",
+    draft: "The event is a draft: these mails wait until its doors are opened.",
     unread: (why: string) => `The guest lists can't be shown. ${why}`,
   },
 
