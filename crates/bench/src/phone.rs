@@ -117,7 +117,7 @@ impl Phone {
         self.at_ms += STEP_MS;
         let ticket_code = ticket.code.clone().context("S2's form needs the code as read")?;
         let offline_id = Some(ScanId::new(self.random.uuid())?);
-        Ok(ScanS2 { ticket_code, scanned_at: Timestamp::clamped(self.at_ms), offline_id })
+        Ok(ScanS2 { ticket_code, scanned_at: Timestamp::clamped(self.at_ms), offline_id, sent: None })
     }
 
     /// Scans each ticket once and admits it: signed scans as they travel.

@@ -174,13 +174,15 @@ fn other_luma_host(text: &str) -> Option<String> {
 }
 
 /// Without the symbology identifier that readers may put before a code (ISO/IEC 15424): `]`, a letter, a letter or digit.
-fn without_aim_prefix(text: &str) -> &str {
-    match text.as_bytes() {
-        [b']', symbology, modifier, _, ..] if symbology.is_ascii_alphabetic() && modifier.is_ascii_alphanumeric() => {
-            text[3..].trim()
-        }
-        _ => text,
+/// A reader behind another may put a second one: all of them go, so that a canonical form stays as it is.
+fn without_aim_prefix(mut text: &str) -> &str {
+    while let [b']', symbology, modifier, _, ..] = text.as_bytes()
+        && symbology.is_ascii_alphabetic()
+        && modifier.is_ascii_alphanumeric()
+    {
+        text = text[3..].trim();
     }
+    text
 }
 
 /// The rest of a code behind an ECI flag that a reader sent as text: a backslash and six digits.
@@ -294,6 +296,7 @@ mod tests {
                     "\\000026PLAIN-77001",
                     "\\000003PLAIN-77001",
                     "]Q1\\000026PLAIN-77001",
+                    "]C1 ]Q1PLAIN-77001",
                     "\u{feff}PLAIN\u{2011}77001 ",
                 ],
             ),

@@ -89,7 +89,7 @@ bulks! {
         organization_id: Text, scan_id: Text, device_id: Text, digest: Blob, event_id: Text, barcode_hash: Blob,
         manual_ticket_id: Text, log_id: Text, seq: Int, serial: Int, n: Int, signature_state: Text, after_revocation: Bool,
         offset_seconds: Int, received_at: Int, judged_serial: Int, judged_outcome: Text, batch_id: Text, carrier: Text,
-        signature: Text, content: Text,
+        signature: Text, sent: Text, content: Text,
     };
     /// Stores what later deliveries prove.
     INSERT_DELIVERIES = "deliveries" {
@@ -201,7 +201,8 @@ impl<D: Driver> SqlTx<'_, D> {
             values.extend([
                 new.batch_id.as_ref().into(),
                 (&new.carrier).into(),
-                new.signature.as_ref().into(),
+                new.evidence.signature.as_ref().into(),
+                new.evidence.sent.as_ref().into(),
                 stored::to_text(scan).into(),
             ]);
         }

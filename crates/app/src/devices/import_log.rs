@@ -11,7 +11,7 @@ use admit_core::limits::{IMPORT_ERRORS, IMPORT_SCANS, SYNC_S2_SCANS};
 use admit_core::scan::{Digest, Fact, Scan, SignatureState};
 use admit_core::sign::{content_digest, token_hash, verify_v2};
 use admit_core::time::Timestamp;
-use admit_core::wire::scanning::ScanV2;
+use admit_core::wire::scanning::{Evidence, ScanV2};
 use serde_json::json;
 
 use super::accept::{accept_in, tell};
@@ -107,7 +107,7 @@ fn content(file: &[u8]) -> [u8; 32] {
     token_hash(&String::from_utf8_lossy(file))
 }
 
-type Line = (usize, Scan, String);
+type Line = (usize, Scan, Evidence);
 
 fn read_file(file: &[u8], event_id: &EventId) -> Result<(Vec<Line>, ImportedLog)> {
     let text = std::str::from_utf8(file).map_err(|_| Error::invalid("", "must be UTF-8 text, one scan a line"))?;
@@ -117,11 +117,11 @@ fn read_file(file: &[u8], event_id: &EventId) -> Result<(Vec<Line>, ImportedLog)
         if lines.len() + report.wrong_lines >= IMPORT_SCANS {
             return Err(Error::invalid("", format!("holds more than {IMPORT_SCANS} lines: import it in parts")));
         }
-        match ScanV2::read(raw) {
+        match ScanV2::read_with_evidence(raw) {
             Ok((scan, _)) if scan.event_id != *event_id => {
                 report.wrong(place, format!("is of event {}: import it there", scan.event_id));
             }
-            Ok((scan, signature)) => lines.push((place, scan, signature)),
+            Ok((scan, evidence)) => lines.push((place, scan, evidence)),
             Err(error) => report.wrong(place, error.to_string()),
         }
     }
@@ -178,25 +178,26 @@ async fn prove(
     })
     .await?;
     let mut items = Vec::with_capacity(lines.len());
-    for (line, scan, signature) in lines {
+    for (line, scan, evidence) in lines {
         if !known.contains(&scan.device_id) {
             report.wrong(line, format!("is of device {}, which is none of yours", scan.device_id));
             continue;
         }
-        items.push(item(scan, signature, &keys, received_at));
+        items.push(item(scan, evidence, &keys, received_at));
     }
     report.errors.sort_by_key(|wrong| wrong.line);
     Ok(items)
 }
 
-fn item(scan: Scan, signature: String, keys: &Keys, received_at: Timestamp) -> Item {
+fn item(scan: Scan, evidence: Evidence, keys: &Keys, received_at: Timestamp) -> Item {
     let key = scan.key_id.as_ref().and_then(|key_id| keys.get(key_id));
-    let good = key.is_some_and(|(owner, key)| *owner == scan.device_id && verify_v2(key, &scan, &signature));
+    let signature = evidence.signature.as_deref().unwrap_or_default();
+    let good = key.is_some_and(|(owner, key)| *owner == scan.device_id && verify_v2(key, &scan, signature));
     let digest = content_digest(&scan);
     let state = if good { SignatureState::Verified } else { SignatureState::Unverified };
     let fact =
         Fact { scan, digest, signature: state, after_revocation: false, offset_seconds: 0, received_at, judged: None };
-    Item { fact, signature: Some(signature).filter(|text| text.len() <= admit_core::limits::NOTE_CHARS) }
+    Item { fact, evidence }
 }
 
 fn store_chunk(

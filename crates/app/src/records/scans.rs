@@ -8,6 +8,7 @@ use admit_core::reduce::{EffectiveScan, ScanVerdict, TicketState};
 use admit_core::review::Review;
 use admit_core::scan::{Digest, Fact, SignatureState};
 use admit_core::time::Timestamp;
+use admit_core::wire::scanning::Evidence;
 
 /// A scan about to be stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,8 +21,8 @@ pub struct NewScan {
     pub batch_id: Option<BatchId>,
     /// Device that carried it.
     pub carrier: DeviceId,
-    /// The signature as sent, kept as evidence.
-    pub signature: Option<String>,
+    /// What came with it beside its content.
+    pub evidence: Evidence,
 }
 
 /// A later delivery of a known content that proves more than the ones before.

@@ -11,7 +11,7 @@ use admit_core::scan::{Digest, Fact, Scan, SignatureState};
 use admit_core::sign::{content_digest, verify_v2};
 use admit_core::time::Timestamp;
 use admit_core::wire::problem::FieldError;
-use admit_core::wire::scanning::{Readable, Rejected, ScanV1, ScanV2, SyncRequest};
+use admit_core::wire::scanning::{Evidence, Readable, Rejected, ScanV1, ScanV2, SyncRequest};
 
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
@@ -25,8 +25,8 @@ pub type Keys = BTreeMap<KeyId, (DeviceId, [u8; 32])>;
 pub struct Item {
     /// The fact.
     pub fact: Fact,
-    /// Its signature as sent.
-    pub signature: Option<String>,
+    /// What came with it beside its content.
+    pub evidence: Evidence,
 }
 
 /// An item refused for good.
@@ -144,9 +144,9 @@ pub fn decode(request: &SyncRequest, caller: &DeviceCaller, keys: &Keys, context
             read_v1(raw.get(), caller, context, batch.offset_seconds)
         };
         match read {
-            Ok((scan, signature, state)) => {
+            Ok((scan, evidence, state)) => {
                 events.insert(scan.event_id.clone());
-                batch.items.push(item(scan, signature, state, batch.offset_seconds, context.received_at));
+                batch.items.push(item(scan, evidence, state, batch.offset_seconds, context.received_at));
             }
             Err(error) => batch.rejected.push(refuse(index, raw.get(), error, caller, context.received_at)),
         }
@@ -182,39 +182,38 @@ fn invalid(error: FieldError) -> Error {
     Error::invalid(error.path, error.message)
 }
 
-type Read = (Scan, String, SignatureState);
+type Read = (Scan, Evidence, SignatureState);
 
 fn read_v2(raw: &str, keys: &Keys) -> std::result::Result<Read, FieldError> {
-    let (scan, signature) = ScanV2::read(raw)?;
+    let (scan, evidence) = ScanV2::read_with_evidence(raw)?;
+    let signature = evidence.signature.as_deref().unwrap_or_default();
     let key = scan.key_id.as_ref().and_then(|key_id| keys.get(key_id));
     // The key must be the author's own: another device's key signs nothing for it.
-    let good = key.is_some_and(|(owner, key)| *owner == scan.device_id && verify_v2(key, &scan, &signature));
-    Ok((scan, signature, if good { SignatureState::Verified } else { SignatureState::Unverified }))
+    let good = key.is_some_and(|(owner, key)| *owner == scan.device_id && verify_v2(key, &scan, signature));
+    Ok((scan, evidence, if good { SignatureState::Verified } else { SignatureState::Unverified }))
 }
 
 fn read_v1(raw: &str, caller: &DeviceCaller, context: &Context, offset: i64) -> std::result::Result<Read, FieldError> {
-    let item = ScanV1::read(raw)?;
+    let (item, evidence) = ScanV1::read_with_evidence(raw)?;
     if Timestamp::from_ms(item.scanned_at.at.ms().saturating_add(offset.saturating_mul(1_000))).is_err() {
         return Err(FieldError::new("scanned_at", "must lie between 1970 and 9999 once the offset is added"));
     }
     let good = item.verify(&caller.api_key);
-    let signature = item.signature.clone();
     let scan = item.into_scan(&caller.device_id, &context.event_id);
-    Ok((scan, signature, if good { SignatureState::Verified } else { SignatureState::Unverified }))
+    Ok((scan, evidence, if good { SignatureState::Verified } else { SignatureState::Unverified }))
 }
 
 pub(super) fn item(
     scan: Scan,
-    signature: String,
+    evidence: Evidence,
     state: SignatureState,
     offset_seconds: i64,
     received_at: Timestamp,
 ) -> Item {
     let digest = content_digest(&scan);
-    let signature = (signature.len() <= limits::NOTE_CHARS).then_some(signature);
     let fact =
         Fact { scan, digest, signature: state, after_revocation: false, offset_seconds, received_at, judged: None };
-    Item { fact, signature }
+    Item { fact, evidence }
 }
 
 fn refuse(index: usize, raw: &str, error: FieldError, caller: &DeviceCaller, received_at: Timestamp) -> Refused {

@@ -155,7 +155,7 @@ fn new_scan(fact: Fact, item: &Item, batch: &Batch, carrier: &DeviceId, stamp: S
         serial: stamp.serial,
         batch_id: Some(batch.batch_id.clone()),
         carrier: carrier.clone(),
-        signature: item.signature.clone(),
+        evidence: item.evidence.clone(),
     }
 }
 

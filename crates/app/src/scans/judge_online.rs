@@ -14,6 +14,7 @@ use admit_core::scan::{Fact, Form, Judged, Method, Outcome, Scan, ScanKind, Sign
 use admit_core::time::Timestamp;
 use admit_core::wire::problem::FieldError;
 use admit_core::wire::scanning::Cursor;
+use admit_core::wire::scanning::Evidence;
 use admit_core::wire::scans::{OnlineAnswer, OnlineRequest, ScanS2};
 use admit_core::wire::stored::to_text;
 use serde_json::json;
@@ -49,7 +50,7 @@ pub struct JudgedScan {
 #[derive(Clone)]
 struct Asked {
     scan: Scan,
-    signature: String,
+    evidence: Evidence,
     state: SignatureState,
     /// In the order they are tried; of a claim the one its device matched.
     spellings: Vec<BarcodeHash>,
@@ -142,10 +143,10 @@ async fn read_asked(app: &App, caller: &DeviceCaller, request: OnlineRequest) ->
                 of_s2(&caller, sent, &Assignments::read(tx, &device)?)?
             }
             OnlineRequest::Claim(claim) => {
-                let (scan, signature) = *claim;
+                let (scan, evidence) = *claim;
                 let names = scan.key_id.iter().cloned().collect();
                 let keys = read_keys(tx, &secret, names)?;
-                of_claim(scan, signature, &keys)?
+                of_claim(scan, evidence, &keys)?
             }
         };
         let stored = stored(tx, &caller, &asked)?;
@@ -188,28 +189,30 @@ fn of_s2(caller: &DeviceCaller, sent: ScanS2, assignments: &Assignments) -> Resu
     let spellings: Vec<BarcodeHash> =
         sent.spellings().map_err(invalid)?.iter().map(|text| BarcodeHash::of(text)).collect();
     let place = assignments.at(sent.scanned_at);
+    let evidence = Evidence { signature: None, sent: sent.sent.clone() };
     let scan = sent.into_scan(&caller.device_id, place, spellings[0]).map_err(invalid)?;
-    asked(scan, String::new(), SignatureState::Bearer, spellings)
+    asked(scan, evidence, SignatureState::Bearer, spellings)
 }
 
-fn of_claim(scan: Scan, signature: String, keys: &super::decode::Keys) -> Result<Asked> {
+fn of_claim(scan: Scan, evidence: Evidence, keys: &super::decode::Keys) -> Result<Asked> {
     let key = scan.key_id.as_ref().and_then(|key_id| keys.get(key_id));
+    let signature = evidence.signature.as_deref().unwrap_or_default();
     let good =
-        key.is_some_and(|(owner, key)| *owner == scan.device_id && admit_core::sign::verify_v2(key, &scan, &signature));
+        key.is_some_and(|(owner, key)| *owner == scan.device_id && admit_core::sign::verify_v2(key, &scan, signature));
     if !good {
         // Stored unverified it would count nothing, and the answer would open a door for it.
         return Err(Error::invalid("signature", "does not verify under this device's key: nothing was judged"));
     }
     let spellings = scan.barcode_hash.into_iter().collect();
-    asked(scan, signature, SignatureState::Verified, spellings)
+    asked(scan, evidence, SignatureState::Verified, spellings)
 }
 
-fn asked(scan: Scan, signature: String, state: SignatureState, spellings: Vec<BarcodeHash>) -> Result<Asked> {
+fn asked(scan: Scan, evidence: Evidence, state: SignatureState, spellings: Vec<BarcodeHash>) -> Result<Asked> {
     let digest = admit_core::sign::content_digest(&scan);
     let pairs = [(scan.scan_id.clone(), digest)];
     let digest = admit_core::idempotency::batch_digest(&scan.device_id, ENDPOINT, &pairs, []);
     let batch_id = BatchId::new(hex(&digest)).map_err(|error| Error::Bug(error.to_string()))?;
-    Ok(Asked { scan, signature, state, spellings, batch_id, digest })
+    Ok(Asked { scan, evidence, state, spellings, batch_id, digest })
 }
 
 /// ③–⑨, inside the lane.
@@ -375,8 +378,7 @@ fn as_batch(asked: &Asked, matched: Option<BarcodeHash>, judged: Judged, receive
         scan.barcode_hash = matched;
         (scan.outcome, scan.opened) = (judged.outcome, judged.outcome == Outcome::Valid);
     }
-    let Item { fact, signature } = item(scan, asked.signature.clone(), asked.state, 0, received_at);
-    let signature = signature.filter(|text| !text.is_empty());
+    let Item { fact, evidence } = item(scan, asked.evidence.clone(), asked.state, 0, received_at);
     Batch {
         batch_id: asked.batch_id.clone(),
         device_id: asked.scan.device_id.clone(),
@@ -384,7 +386,7 @@ fn as_batch(asked: &Asked, matched: Option<BarcodeHash>, judged: Judged, receive
         event_id: asked.scan.event_id.clone(),
         offset_seconds: 0,
         log: None,
-        items: vec![Item { fact: Fact { judged: Some(judged), ..fact }, signature }],
+        items: vec![Item { fact: Fact { judged: Some(judged), ..fact }, evidence }],
         rejected: Vec::new(),
     }
 }

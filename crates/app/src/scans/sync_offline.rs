@@ -10,6 +10,7 @@ use admit_core::ids::{DeviceId, EventId, ScanId, TicketId};
 use admit_core::scan::SignatureState;
 use admit_core::time::Timestamp;
 use admit_core::wire::problem::FieldError;
+use admit_core::wire::scanning::Evidence;
 use admit_core::wire::scans::{ScanError, ScansSyncAnswer, ScansSyncRequest, Summary, repeated as say_repeated};
 use admit_core::wire::stored::to_text;
 use serde_json::json;
@@ -207,12 +208,11 @@ fn as_batch(
         let known = held.get(place.0).and_then(|held| hashes(&spellings).find(|hash| held.contains_key(hash)));
         let matched = known.unwrap_or_else(|| BarcodeHash::of(&spellings[0]));
         let (code, at) = (scan.ticket_code.clone(), scan.scanned_at);
+        let evidence = Evidence { signature: None, sent: scan.sent.clone() };
         let scan = scan.into_scan(&caller.device_id, place, matched);
         let scan = scan.map_err(|error| invalid(error.under(&format!("scans[{index}]"))))?;
         sent.push(Sent { scan_id: scan.scan_id.clone(), code, at });
-        let mut item = item(scan, String::new(), SignatureState::Bearer, 0, received_at);
-        item.signature = None;
-        items.push(item);
+        items.push(item(scan, evidence, SignatureState::Bearer, 0, received_at));
     }
     let batch = Batch {
         batch_id: request.batch_id,

@@ -9,6 +9,7 @@ use admit_core::scan::*;
 use admit_core::sign::content_digest;
 use admit_core::ticket::{TicketRules, TicketStatus};
 use admit_core::time::Timestamp;
+use admit_core::wire::scanning::Evidence;
 
 use crate::error::{Error, Result};
 use crate::ports::{Scope, Store, Tx, read, write};
@@ -173,7 +174,8 @@ pub fn fact(scan: Scan) -> Fact {
 /// The same, about to be stored.
 pub fn new_scan(scan: Scan, serial: u64) -> NewScan {
     let carrier = scan.device_id.clone();
-    NewScan { fact: fact(scan), serial, batch_id: Some(id("b1")), carrier, signature: Some("HMAC-SHA256-V2=00".into()) }
+    let evidence = Evidence { signature: Some("HMAC-SHA256-V2=00".into()), sent: None };
+    NewScan { fact: fact(scan), serial, batch_id: Some(id("b1")), carrier, evidence }
 }
 
 /// The scope of event `name`.

@@ -77,6 +77,15 @@ pub fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, FieldError> {
     serde_json::from_slice(json).map_err(|error| named::<T>(json, &error))
 }
 
+/// Reads a document as [`read`] does and calls `unknown` with the path of each field that its shape does not know, such
+/// as `scans.3.mood`. A newer device's fields are tolerated (spec §5); who calls keeps what they said.
+pub fn read_noting<'a, T: Deserialize<'a>>(json: &'a [u8], mut unknown: impl FnMut(&str)) -> Result<T, FieldError> {
+    let mut source = serde_json::Deserializer::from_slice(json);
+    let mut note = |path: serde_ignored::Path<'_>| unknown(&path.to_string());
+    let read = serde_ignored::deserialize(&mut source, &mut note);
+    read.and_then(|read| source.end().map(|()| read)).map_err(|error| named::<T>(json, &error))
+}
+
 /// The same error with its field's name.
 #[cfg(feature = "field-paths")]
 fn named<'a, T: Deserialize<'a>>(json: &'a [u8], first: &serde_json::Error) -> FieldError {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 pub use self::figures::{Figures, MOST_BUCKETS, Observed};
-pub use self::item::{Readable, ScanV1, ScanV2, SentTime, raw_item};
+pub use self::item::{Evidence, Readable, ScanV1, ScanV2, SentTime, raw_item};
 use super::bounded::at_most;
 use super::hex;
 use super::problem::FieldError;

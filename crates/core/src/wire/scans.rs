@@ -1,10 +1,13 @@
 //! `/api/scans` and `/api/scans/sync`: S2's form of scans, asked of the server or brought later (S2 §3–§5; spec §5).
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
 
 use super::bounded::at_most;
 use super::problem::{self, FieldError};
-use super::scanning::{Cursor, ScanV2};
+use super::scanning::{Cursor, Evidence, ScanV2};
 use crate::barcode::{BarcodeHash, candidates};
 use crate::decide::Reason;
 use crate::ids::{BatchId, DeviceId, EventId, GateId, ScanId, TicketId, uuid_v5};
@@ -25,13 +28,18 @@ pub struct ScanS2 {
     /// Its id within the device; without it, one is made of device, code and time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offline_id: Option<ScanId>,
+    /// The scan as sent, where it holds a field that this version does not know: see [`Evidence::sent`].
+    #[serde(skip)]
+    pub sent: Option<String>,
 }
 
 impl ScanS2 {
     /// Reads one scan. The error's path starts at it.
     pub fn read(json: &[u8]) -> Result<Self, FieldError> {
-        let scan: Self = problem::read(json)?;
+        let mut unknown = false;
+        let mut scan: Self = problem::read_noting(json, |_| unknown = true)?;
         scan.spellings()?;
+        scan.sent = unknown.then(|| String::from_utf8_lossy(json).into_owned());
         Ok(scan)
     }
     /// The texts to try for its code, in order; the first known one wins (spec D12). Fails on a text that can be no
@@ -98,8 +106,8 @@ impl ScanS2 {
 pub enum OnlineRequest {
     /// S2's online scan.
     S2(ScanS2),
-    /// A claim with its signature (spec §5).
-    Claim(Box<(Scan, String)>),
+    /// A claim with its signature, and what else came with it (spec §5).
+    Claim(Box<(Scan, Evidence)>),
 }
 
 impl OnlineRequest {
@@ -110,7 +118,7 @@ impl OnlineRequest {
             return Ok(Self::S2(ScanS2::read(json)?));
         }
         let text = std::str::from_utf8(json).map_err(|_| FieldError::new("", "must be UTF-8"))?;
-        let (scan, signature) = ScanV2::read(text)?;
+        let (scan, evidence) = ScanV2::read_with_evidence(text)?;
         if scan.stage != Stage::Claim {
             let message = "must be claim: a final is no question, send it to /api/scanning/sync";
             return Err(FieldError::new("stage", message));
@@ -118,7 +126,7 @@ impl OnlineRequest {
         if scan.kind == ScanKind::Revert {
             return Err(FieldError::new("kind", "must be entry or exit: a revert is no question"));
         }
-        Ok(Self::Claim(Box::new((scan, signature))))
+        Ok(Self::Claim(Box::new((scan, evidence))))
     }
 }
 
@@ -175,7 +183,8 @@ pub struct ScansSyncRequest {
 impl ScansSyncRequest {
     /// Reads a batch and makes the checks of S2 §5 step 9. The error names the field.
     pub fn read(json: &[u8]) -> Result<Self, FieldError> {
-        let batch: Self = problem::read(json)?;
+        let mut unknown = BTreeSet::new();
+        let mut batch: Self = problem::read_noting(json, |path| unknown.extend(scan_of(path)))?;
         if batch.scans.is_empty() {
             return Err(FieldError::new("scans", "must hold at least one scan"));
         }
@@ -189,8 +198,30 @@ impl ScansSyncRequest {
         for (index, scan) in batch.scans.iter().enumerate() {
             scan.spellings().map_err(|error| error.under(&format!("scans[{index}]")))?;
         }
+        batch.keep_as_sent(json, &unknown)?;
         Ok(batch)
     }
+    /// Keeps the text of each scan whose place is in `unknown`. Nearly every batch has none and is not read again.
+    fn keep_as_sent(&mut self, json: &[u8], unknown: &BTreeSet<usize>) -> Result<(), FieldError> {
+        #[derive(Deserialize)]
+        struct Texts<'a> {
+            #[serde(borrow)]
+            scans: Vec<&'a RawValue>,
+        }
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let texts: Texts<'_> = problem::read(json)?;
+        for (place, (scan, text)) in self.scans.iter_mut().zip(texts.scans).enumerate() {
+            scan.sent = unknown.contains(&place).then(|| text.get().to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// The place of the scan that a path of a batch lies in: of `scans.3.mood` it is 3.
+fn scan_of(path: &str) -> Option<usize> {
+    path.strip_prefix("scans.")?.split('.').next()?.parse().ok()
 }
 
 fn scans<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<ScanS2>, D::Error> {

@@ -21,7 +21,8 @@ impl L0 {
         let Ok(OnlineRequest::Claim(claim)) = OnlineRequest::read(body.as_bytes()) else {
             return routes::problem(400, "invalid_body", "This is no claim.");
         };
-        let (scan, signature) = *claim;
+        let (scan, evidence) = *claim;
+        let signature = evidence.signature.unwrap_or_default();
         if scan.device_id != caller.device_id {
             return routes::problem(401, "device_mismatch", "The key is another device's.");
         }

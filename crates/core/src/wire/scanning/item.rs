@@ -58,10 +58,34 @@ pub struct ScanV1 {
     pub signature: String,
 }
 
+/// What came with a scan beside its content. It is kept as evidence; no verdict looks at it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Evidence {
+    /// The signature as sent; `None` where the form has none, and where it is longer than any signature.
+    pub signature: Option<String>,
+    /// The item as sent, where it holds a field that this version does not know: what a newer app said is not lost.
+    pub sent: Option<String>,
+}
+
+impl Evidence {
+    /// Of an item as sent.
+    pub fn new(signature: String, json: &str, unknown: bool) -> Self {
+        let fits = !signature.is_empty() && signature.len() <= limits::NOTE_CHARS;
+        Self { signature: fits.then_some(signature), sent: unknown.then(|| json.to_owned()) }
+    }
+}
+
 impl ScanV1 {
     /// Reads one item. The error's path starts at the item.
     pub fn read(json: &str) -> Result<Self, FieldError> {
         problem::read(json.as_bytes())
+    }
+    /// Reads one item, and what came with it beside its content.
+    pub fn read_with_evidence(json: &str) -> Result<(Self, Evidence), FieldError> {
+        let mut unknown = false;
+        let item: Self = problem::read_noting(json.as_bytes(), |_| unknown = true)?;
+        let evidence = Evidence::new(item.signature.clone(), json, unknown);
+        Ok((item, evidence))
     }
     /// Calls `then` with the five signed texts.
     fn with_fields<T>(&self, then: impl FnOnce(&V1Fields<'_>) -> T) -> T {
@@ -214,6 +238,13 @@ impl ScanV2 {
         let mut item: Self = problem::read(json.as_bytes())?;
         let signature = std::mem::take(&mut item.signature);
         Ok((item.into_scan()?, signature))
+    }
+    /// Reads one item: its scan, and what came with it beside its content.
+    pub fn read_with_evidence(json: &str) -> Result<(Scan, Evidence), FieldError> {
+        let mut unknown = false;
+        let mut item: Self = problem::read_noting(json.as_bytes(), |_| unknown = true)?;
+        let evidence = Evidence::new(std::mem::take(&mut item.signature), json, unknown);
+        Ok((item.into_scan()?, evidence))
     }
     /// The wire form of a scan of our form and its signature.
     ///

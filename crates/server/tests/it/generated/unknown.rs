@@ -1,5 +1,6 @@
 //! The organiser's API takes no field and no parameter that it does not know, on any route; devices' routes take them.
 
+use admit_core::barcode::BarcodeHash;
 use admit_core::scan::Outcome;
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
@@ -154,19 +155,63 @@ async fn slips_that_people_made_are_refused_with_the_name_that_was_meant() {
     assert_eq!((count(guests).await, count("/api/events").await), (guests_before, events_before), "nothing was made");
 }
 
-/// A scan of a newer app has one more field, and its batch another: it is accepted, and counts
-/// under the signature it came with.
+/// Which of these scans are stored as they came: as a text by itself, or as JSON that holds it as a text.
+fn kept_as_sent<'a>(server: &TestServer, sent: &'a [Value]) -> Vec<&'a Value> {
+    let rows = server.place().rows();
+    let rows: Vec<&String> = rows.iter().filter(|row| row.starts_with("scans ")).collect();
+    let kept = |scan: &Value| {
+        let (text, escaped) = (scan.to_string(), json!(scan.to_string()).to_string());
+        rows.iter().any(|row| row.contains(&text) || row.contains(&escaped))
+    };
+    sent.iter().filter(|scan| kept(scan)).collect()
+}
+
+/// A scan of a newer app has one more field, and its batch another: it is accepted, counts under the signature it came
+/// with, and is kept as it came. A scan that we know whole is not kept twice.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_newer_device_sends_is_accepted_and_its_signature_holds() {
+async fn what_a_newer_device_sends_is_accepted_and_kept_as_it_came() {
     let server = TestServer::start().await;
     let mut phone = Phone::pair(&server, &server.home, "newer").await;
+    let plain = phone.scan(&server.home.barcodes[1], Outcome::Valid, server.state.app.clock.now());
     let mut scan = phone.scan(&server.home.barcodes[0], Outcome::Valid, server.state.app.clock.now());
+    scan["clock"]["drift_ppm"] = json!(12);
     scan["shoe_size"] = json!({ "eu": 43 });
-    let mut batch = phone.batch(vec![scan]);
+    let sent = [plain, scan];
+    let mut batch = phone.batch(sent.to_vec());
     batch["app_mood"] = json!("calm");
     let path = "/api/scanning/sync?shoe_size=43";
     let answer = json(phone.bearer(server.post(path)).json(&batch).send().await.unwrap(), 200).await;
-    assert_eq!(answer["processed"].as_array().unwrap().len(), 1, "{answer}");
-    let kept = server.place().rows().into_iter().find(|row| row.starts_with("scans ")).unwrap();
-    assert!(kept.contains("device-newer-scan-1") && kept.contains("verified"), "its signature holds: {kept}");
+    assert_eq!(answer["processed"].as_array().unwrap().len(), 2, "{answer}");
+    let kept = server.place().rows().into_iter().find(|row| row.contains("shoe_size")).unwrap();
+    assert!(kept.contains("device-newer-scan-2") && kept.contains("verified"), "its signature holds: {kept}");
+    assert_eq!(kept_as_sent(&server, &sent), [&sent[1]]);
+}
+
+/// The same of S1's form, and of S2's asked and brought later.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_newer_client_of_the_older_forms_sends_is_kept_as_it_came() {
+    let server = TestServer::start().await;
+    let phone = Phone::pair(&server, &server.home, "older").await;
+    let now = server.state.app.clock.now();
+    let v1 = json!({
+        "scan_id": "a", "barcode_hash": BarcodeHash::of(&server.home.barcodes[0]), "scanned_at": now, "gate_id": "main",
+        "outcome": "valid", "signature": "HMAC-SHA256=00", "shoe_size": 43,
+    });
+    let batch = json!({ "device_id": "device-older", "sync_batch_id": "one", "scans": [v1.clone()] });
+    json(phone.bearer(server.post("/api/scanning/sync")).json(&batch).send().await.unwrap(), 200).await;
+    let s2 = |id: &str, code: usize| json!({ "ticket_code": server.home.barcodes[code], "scanned_at": now, "offline_id": id });
+    let with = |mut scan: Value| {
+        scan["shoe_size"] = json!(43);
+        scan
+    };
+    let asked = with(s2("b", 1));
+    json(phone.bearer(server.post("/api/scans")).json(&asked).send().await.unwrap(), 200).await;
+    let later = [s2("c", 2), with(s2("d", 3))];
+    let batch = json!({
+        "batch_id": "two", "device_id": "device-older", "batch_created_at": now, "batch_size": 2, "scans": later,
+    });
+    json(phone.bearer(server.post("/api/scans/sync")).json(&batch).send().await.unwrap(), 200).await;
+    let [plain, later] = later;
+    let sent = [v1, asked, later, plain];
+    assert_eq!(kept_as_sent(&server, &sent), sent[..3].iter().collect::<Vec<_>>());
 }
