@@ -1,6 +1,7 @@
 //! Events: what is scanned for.
 
 pub mod find;
+mod days;
 mod pin;
 pub mod create;
 pub mod list;

@@ -15,6 +15,7 @@ pub mod mail_lane;
 pub mod ports;
 pub mod caller;
 pub mod checks;
+mod local_time;
 pub mod audits;
 pub mod jobs;
 pub mod passes;

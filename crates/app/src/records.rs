@@ -1,5 +1,6 @@
 //! Rows as the store keeps them, in the domain's words. Plain data: no rules here.
 
+mod clock_time;
 mod accounts;
 mod devices;
 mod events;
@@ -10,6 +11,7 @@ mod webhooks;
 
 pub use accounts::*;
 pub use admit_core::access::Role;
+pub use clock_time::*;
 pub use devices::*;
 pub use events::*;
 pub use jobs::*;

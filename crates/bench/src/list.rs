@@ -1,7 +1,7 @@
 //! A list of tickets like that of a real event, the same for the same seed.
 
 use admit_core::barcode::BarcodeHash;
-use admit_core::event::{EventRules, EventStatus, ReEntry};
+use admit_core::event::{Days, EventRules, EventStatus, ReEntry};
 use admit_core::gate::{Direction, EntryRule, GateRules};
 use admit_core::ids::{EventId, GateId, OrganizationId, TicketId, uuid_v4};
 use admit_core::manifest::{Code, Input};
@@ -92,6 +92,8 @@ impl List {
                 re_entry: ReEntry::Never,
                 min_gap_seconds: 300,
                 staff_pin: None,
+                opened_at: None,
+                days: Days::default(),
             },
             gates: vec![(GateId::new("north")?, gate())],
             rules,

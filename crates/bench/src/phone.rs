@@ -211,6 +211,7 @@ impl Phone {
             epoch: Some(self.paired.epoch),
             manifest_version: 1,
             cursor: 0,
+            practice: false,
             basis: Some(Basis { within: 0, inside: 0, last_entry_at: None, status: Some(TicketStatus::Active) }),
         })
     }

@@ -31,10 +31,14 @@ words! {
         Expired = "expired",
         /// Before its window.
         NotYetValid = "not_yet_valid",
+        /// The event is over.
+        EventEnded = "event_ended",
+        /// All its persons were let in today (`daily`).
+        AlreadyToday = "already_today",
     }
     /// What else the screen says; never changes the outcome.
     Advice {
-        /// The gate's area is full.
+        /// The gate's area has not room for all who may go in.
         AreaFull = "area_full",
     }
 }
@@ -54,7 +58,7 @@ pub struct LastEntry {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Standing {
     /// Persons counted against the limit now: all ever (`never`), those of the gap (`after_gap`), those inside
-    /// (`after_exit`).
+    /// (`after_exit`), those of the day (`daily`).
     pub used: u32,
     /// Persons inside within the limit.
     pub inside: u32,
@@ -96,16 +100,23 @@ pub struct Verdict {
     pub last_entry: Option<LastEntry>,
     /// Advice beside the outcome.
     pub advice: Option<Advice>,
+    /// How many more the area holds, for `area_full`.
+    pub places_left: Option<u32>,
 }
 
 impl Verdict {
+    /// So many may go in (or out), and nothing more is said.
+    pub fn valid(may_admit: u32) -> Self {
+        let outcome = Outcome::Valid;
+        Self { outcome, reason: None, may_admit, last_entry: None, advice: None, places_left: None }
+    }
     fn refuse(outcome: Outcome, reason: Reason) -> Self {
-        Self { outcome, reason: Some(reason), may_admit: 0, last_entry: None, advice: None }
+        Self { outcome, reason: Some(reason), ..Self::valid(0) }
     }
 }
 
-/// Decides, in this order: unknown, status, gate, limit and re-entry, window (S1 §9.1, spec §4). For an exit only
-/// unknown, status and gate apply. Total: every question has an answer (law 13).
+/// Decides, in this order: unknown, status, end of the event, gate, limit and re-entry, window (S1 §9.1, spec §4, door.md).
+/// For an exit only unknown, status and gate apply. Total: every question has an answer (law 13).
 pub fn decide(question: Question<'_>) -> Verdict {
     let Question { event, ticket, standing, gate_id, gate, at, kind, area_inside } = question;
     let Some(ticket) = ticket else { return Verdict::refuse(Outcome::Invalid, Reason::UnknownCode) };
@@ -115,21 +126,22 @@ pub fn decide(question: Question<'_>) -> Verdict {
     {
         return Verdict::refuse(Outcome::Invalid, reason);
     }
+    if event.status.is_over() && kind != ScanKind::Exit {
+        return Verdict::refuse(Outcome::Expired, Reason::EventEnded);
+    }
     if !gate_admits(ticket, gate_id, gate) {
         return Verdict::refuse(Outcome::GateAccessDenied, Reason::WrongGate);
     }
     if kind == ScanKind::Exit {
-        return Verdict {
-            outcome: Outcome::Valid,
-            reason: None,
-            may_admit: standing.inside,
-            last_entry: None,
-            advice: None,
-        };
+        return Verdict::valid(standing.inside);
     }
     let free = ticket.entry_limit.saturating_sub(standing.used);
     if free == 0 && checks(EntryRule::CheckNotDuplicate) {
-        let reason = if event.re_entry == ReEntry::AfterGap { Reason::TooSoon } else { Reason::AlreadyScanned };
+        let reason = match event.re_entry {
+            ReEntry::AfterGap => Reason::TooSoon,
+            ReEntry::Daily => Reason::AlreadyToday,
+            ReEntry::Never | ReEntry::AfterExit => Reason::AlreadyScanned,
+        };
         let last_entry = standing.last_entry.clone();
         return Verdict { last_entry, ..Verdict::refuse(Outcome::Duplicate, reason) };
     }
@@ -138,14 +150,11 @@ pub fn decide(question: Question<'_>) -> Verdict {
     {
         return Verdict::refuse(Outcome::Expired, reason);
     }
-    let full = gate.and_then(|gate| gate.capacity).is_some_and(|capacity| area_inside >= capacity);
-    Verdict {
-        outcome: Outcome::Valid,
-        reason: None,
-        may_admit: if checks(EntryRule::CheckNotDuplicate) { free } else { ticket.entry_limit.max(1) },
-        last_entry: None,
-        advice: full.then_some(Advice::AreaFull),
-    }
+    let may_admit = if checks(EntryRule::CheckNotDuplicate) { free } else { ticket.entry_limit.max(1) };
+    // Told of the whole party: who asks for three where one has room must know before the first goes in.
+    let places_left = gate.and_then(|gate| gate.capacity).map(|capacity| capacity.saturating_sub(area_inside));
+    let places_left = places_left.filter(|places| *places < may_admit);
+    Verdict { advice: places_left.map(|_| Advice::AreaFull), places_left, ..Verdict::valid(may_admit) }
 }
 
 fn status_reason(status: TicketStatus) -> Option<Reason> {
@@ -195,6 +204,8 @@ words! {
         WrongPlace = "wrong_place",
         /// WRONG TIME.
         WrongTime = "wrong_time",
+        /// EVENT ENDED.
+        Ended = "ended",
         /// NOT IN LIST: unknown to this device's list, which is not "invalid".
         NotInList = "not_in_list",
         /// NOT A TICKET: text that can be no code of ours.
@@ -217,6 +228,7 @@ pub fn screen(verdict: &Verdict, kind: ScanKind, party: bool, flagged: bool) -> 
         (Outcome::Valid, _) => Screen::Admit,
         (Outcome::Duplicate, _) => Screen::AlreadyIn,
         (Outcome::GateAccessDenied, _) => Screen::WrongPlace,
+        (Outcome::Expired, Some(Reason::EventEnded)) => Screen::Ended,
         (Outcome::Expired, _) => Screen::WrongTime,
         (Outcome::Invalid, None | Some(Reason::UnknownCode)) => Screen::NotInList,
         (Outcome::Invalid, Some(_)) => Screen::Refuse,

@@ -1,12 +1,14 @@
 //! The event: what is scanned for, when, and how often a ticket lets its persons in (spec §3).
 
+use std::sync::Arc;
+
 use crate::time::Timestamp;
 use crate::words::words;
 
 words! {
     /// Where an event stands in its life.
     EventStatus {
-        /// Being prepared; not scanned yet.
+        /// Being prepared: its scans are practice and count nothing.
         Draft = "draft",
         /// Doors may open.
         Live = "live",
@@ -23,6 +25,8 @@ words! {
         AfterGap = "after_gap",
         /// Again once they have left through an exit.
         AfterExit = "after_exit",
+        /// Each person once a day; when a day begins is said by [`Days`] (door.md "Limits").
+        Daily = "daily",
     }
 }
 
@@ -30,6 +34,38 @@ impl EventStatus {
     /// Whether it is over, put away or not.
     pub fn is_over(self) -> bool {
         matches!(self, Self::Ended | Self::Archived)
+    }
+}
+
+/// The instants at which an event's days begin, in order. The server makes them of the event's zone and of the hour its
+/// days begin at; a day of a change of clocks has 23 or 25 hours, and nothing here knows a zone. Cheap to copy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Days(Arc<[Timestamp]>);
+
+impl Days {
+    /// From instants in any order.
+    pub fn new(mut begin: Vec<Timestamp>) -> Self {
+        begin.sort_unstable();
+        begin.dedup();
+        Self(begin.into())
+    }
+    /// Whether nothing is daily.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+    /// The instants.
+    pub fn begin(&self) -> &[Timestamp] {
+        &self.0
+    }
+    /// Which day a moment lies in: how many have begun by then.
+    pub fn of(&self, at: Timestamp) -> usize {
+        self.0.partition_point(|begin| *begin <= at)
+    }
+}
+
+impl Default for Days {
+    fn default() -> Self {
+        Self(Arc::from([]))
     }
 }
 
@@ -61,4 +97,8 @@ pub struct EventRules {
     pub min_gap_seconds: u32,
     /// The staff PIN, where one is set.
     pub staff_pin: Option<StaffPin>,
+    /// When its doors opened: the commit that made it live first.
+    pub opened_at: Option<Timestamp>,
+    /// When its days begin; empty where nothing is daily.
+    pub days: Days,
 }

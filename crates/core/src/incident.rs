@@ -19,6 +19,10 @@ words! {
         DoubleEntry = "double_entry",
         /// Someone was let in on a ticket the rules refuse.
         AdmittedInError = "admitted_in_error",
+        /// Someone was let in after the event had ended.
+        AdmittedAfterEnd = "admitted_after_end",
+        /// A practice scan opened a door after the doors of the event: its device had not heard.
+        PracticeAfterOpen = "practice_after_open",
         /// Someone was refused on a ticket the rules admit.
         RefusedInError = "refused_in_error",
         /// A scan whose authorship is not proven waits for a decision.
@@ -75,7 +79,8 @@ impl IncidentKind {
             Self::DoubleEntry => Severity::Critical,
             Self::AdmittedInError | Self::UnverifiedScan | Self::ScanIdReused | Self::LogForked => Severity::High,
             Self::RefusedInError | Self::ImplausibleTime | Self::FutureTime | Self::HighErrorRate => Severity::Medium,
-            Self::AbnormalBatch | Self::RepeatedFailures => Severity::Medium,
+            Self::AbnormalBatch | Self::RepeatedFailures | Self::PracticeAfterOpen => Severity::Medium,
+            Self::AdmittedAfterEnd => Severity::Low,
             Self::ClockSuspect | Self::ExitWithoutEntry | Self::DuplicateScan | Self::DelayedBatch => Severity::Low,
         }
     }

@@ -10,6 +10,8 @@ pub const JSON_INTEGER: u64 = (1 << 53) - 1;
 pub const NAME_CHARS: usize = 200;
 /// Longest note, in characters.
 pub const NOTE_CHARS: usize = 2_000;
+/// Most days of an event (door.md "Limits").
+pub const DAYS: usize = 400;
 /// Most zones of a gate, most gates of a ticket.
 pub const SET_ITEMS: usize = 64;
 /// Largest party and largest `count` of one scan, in persons.

@@ -20,7 +20,7 @@ pub use shape::*;
 
 /// Version of this reducer. A node with a lower one than an event was rebuilt by refuses to judge there: it would undo
 /// what a newer node found. Whoever raises it asks for `admit rebuild` (law 8).
-pub const REDUCER_VERSION: u32 = 1;
+pub const REDUCER_VERSION: u32 = 2;
 
 /// Reduces one subject. `facts` holds every fact of the subject, and for each of them every other content under the
 /// same (device, scan id) wherever it resolved to: which content is taken is decided among all of them (spec D2).
@@ -35,8 +35,12 @@ pub fn reduce(subject: &Subject, rules: Rules<'_>, reviews: &[Review], facts: &[
         findings.receipt(chosen);
         match left_out(chosen, &reviewed, rules) {
             Some(why) => {
-                if why == LeftOut::Unverified {
-                    findings.add(IncidentKind::UnverifiedScan, chosen.cause_scan(Role::Subject));
+                match why {
+                    LeftOut::Unverified => {
+                        findings.add(IncidentKind::UnverifiedScan, chosen.cause_scan(Role::Subject));
+                    }
+                    LeftOut::Practice => findings.practice(chosen, newest.as_ref()),
+                    LeftOut::Excluded => {}
                 }
                 out.verdicts.push(shut_out(chosen, why, rules, newest.as_ref()));
             }

@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::barcode::unhex;
-use crate::event::{EventRules, EventStatus, ReEntry, StaffPin};
+use crate::event::{Days, EventRules, EventStatus, ReEntry, StaffPin};
 use crate::gate::{Direction, GateRules};
 use crate::ids::{DeviceId, EventId, GateId, TicketId};
 use crate::ticket::{TicketRules, TicketStatus};
@@ -94,6 +94,10 @@ pub enum EventChange {
     MinGapSeconds(u32),
     /// Staff PIN.
     StaffPin(Option<StaffPin>),
+    /// When its doors opened; the newest value holds for all scans.
+    OpenedAt(Option<Timestamp>),
+    /// When its days begin; the newest value holds for all scans.
+    Days(Days),
 }
 
 /// A device's field and its new value.
@@ -380,6 +384,8 @@ pub struct EventBook {
     re_entry: History<ReEntry>,
     min_gap_seconds: History<u32>,
     staff_pin: History<Option<StaffPin>>,
+    opened_at: History<Option<Timestamp>>,
+    days: History<Days>,
     gates: BTreeMap<GateId, GateBook>,
     devices: BTreeMap<DeviceId, DeviceBook>,
     /// The epochs of the ledger.
@@ -422,6 +428,8 @@ impl EventBook {
                 self.re_entry.add(rule, first.re_entry);
                 self.min_gap_seconds.add(rule, first.min_gap_seconds);
                 self.staff_pin.add(rule, first.staff_pin.clone());
+                self.opened_at.add(rule, first.opened_at);
+                self.days.add(rule, first.days.clone());
             }
             EventChange::Name(name) => self.name.add(rule, name.clone()),
             EventChange::StartsAt(at) => self.starts_at.add(rule, *at),
@@ -430,9 +438,11 @@ impl EventBook {
             EventChange::ReEntry(mode) => self.re_entry.add(rule, *mode),
             EventChange::MinGapSeconds(gap) => self.min_gap_seconds.add(rule, *gap),
             EventChange::StaffPin(pin) => self.staff_pin.add(rule, pin.clone()),
+            EventChange::OpenedAt(at) => self.opened_at.add(rule, *at),
+            EventChange::Days(days) => self.days.add(rule, days.clone()),
         }
     }
-    /// The event's values; start and end are always the newest, except for what a device knew.
+    /// The event's values; start, end, opening and days are always the newest, except for what a device knew.
     pub fn event(&self, when: When) -> Option<EventRules> {
         let bounds = if let When::Scan { .. } = when { When::Newest } else { when };
         Some(EventRules {
@@ -443,7 +453,22 @@ impl EventBook {
             re_entry: *get(&self.re_entry, when)?,
             min_gap_seconds: *get(&self.min_gap_seconds, when)?,
             staff_pin: get(&self.staff_pin, when)?.clone(),
+            opened_at: *get(&self.opened_at, bounds)?,
+            days: get(&self.days, bounds)?.clone(),
         })
+    }
+    /// The event for a scan that the server is asked about: the newest values, but for an end, which counts by the scan's own
+    /// time and by what its device knew, a serial of an epoch. Whoever stood at the door before it stood at an open one
+    /// (spec D17).
+    pub fn event_at_door(&self, at: Timestamp, knew: (Option<Epoch>, u64)) -> Option<EventRules> {
+        let known = self.epochs.known(knew.0, knew.1);
+        let event = self.event(When::Newest)?;
+        let status = self.status(When::Scan { at, known }).unwrap_or(event.status);
+        Some(EventRules { status, ..event })
+    }
+    /// The event's status alone.
+    pub fn status(&self, when: When) -> Option<EventStatus> {
+        get(&self.status, when).copied()
     }
     /// A gate's values.
     pub fn gate(&self, gate_id: &GateId, when: When) -> Option<GateRules> {

@@ -140,6 +140,8 @@ pub struct Scan {
     pub outcome: Outcome,
     /// Whether the door opened.
     pub opened: bool,
+    /// Taken while the device's list said draft: it counts nothing, unless a person accepts it (door.md "Event status").
+    pub practice: bool,
     /// Staff set the refusal aside.
     pub override_: Option<Override>,
     /// Who operated the device.

@@ -152,6 +152,7 @@ pub fn scan_bytes(scan: &Scan) -> Vec<u8> {
     to.unsigned(u64::from(scan.count));
     to.text(scan.outcome.as_str());
     to.flag(scan.opened);
+    to.flag(scan.practice);
     to.option(scan.override_.as_ref(), |to, set_aside| {
         to.text(&set_aside.by);
         to.text(&set_aside.reason);

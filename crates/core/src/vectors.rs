@@ -454,8 +454,7 @@ struct ScreenCase {
 }
 
 fn screen_case(case: ScreenCase) -> Value {
-    let verdict =
-        Verdict { outcome: case.outcome, reason: case.reason, may_admit: 0, last_entry: None, advice: case.advice };
+    let verdict = Verdict { outcome: case.outcome, reason: case.reason, advice: case.advice, ..Verdict::valid(0) };
     json!(screen(&verdict, case.kind, case.party, case.flagged))
 }
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::event::EventRules;
+use crate::event::{EventRules, EventStatus};
 use crate::ids::{DeviceId, GateId, ScanId};
 use crate::limits;
 use crate::reduce::{EffectiveScan, Entry, TicketState, implausible};
@@ -42,7 +42,10 @@ struct Step<'a> {
 /// An own scan that the served list names too is one scan: the served count, which reverts from elsewhere may have
 /// lowered, is taken; where the list names its claim, the own final. An own revert acts on listed and own scans alike.
 pub fn fold_view(event: &EventRules, ticket: Option<&TicketRules>, served: Served<'_>, own: &[&Scan]) -> TicketState {
-    let own = chosen(own);
+    // A draft's device counts its practice, and no other does (door.md "Event status").
+    let is_draft = event.status == EventStatus::Draft;
+    let own: Vec<&Scan> = own.iter().copied().filter(|scan| scan.practice == is_draft).collect();
+    let own = chosen(&own);
     let keeps = keeps(&own);
     let keep = |device: &DeviceId, scan: &ScanId, count: u32| {
         keeps.get(&(device, scan)).map_or(count, |keep| count.min(*keep))

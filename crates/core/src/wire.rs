@@ -1,10 +1,10 @@
 //! Wire shapes: the only `Serialize` of the crate (law 2). Wire v1 only grows.
 
+pub mod bounded;
 pub mod ids;
 mod tree;
 pub mod engine;
 pub(crate) mod hex;
-pub mod bounded;
 pub mod problem;
 mod text;
 pub mod stored;

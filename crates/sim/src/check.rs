@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use admit_core::event::ReEntry;
+use admit_core::event::{Days, ReEntry};
 use admit_core::ids::{DeviceId, ScanId};
 use admit_core::incident::Subject;
-use admit_core::reduce::{LeftOut, Reduced, Resolved, Rules, ScanVerdict, reduce};
+use admit_core::reduce::{Entry, Reduced, Resolved, Rules, ScanVerdict, reduce};
 use admit_core::rule::{Change, TicketBook, TicketChange, When};
 use admit_core::scan::{Digest, Fact, Scan, ScanKind, SignatureState};
 use admit_core::wire::engine::Phase;
@@ -21,7 +21,7 @@ use crate::world::{Side, World};
 
 /// What is looked at of every organisation once it is at rest, beside the few that ask for more.
 const AT_REST: &[&str] =
-    &["I2", "I4", "I7", "I8", "I9", "I12", "I14", "I15", "I17", "I18", "I19", "I20", "I23", "I24", "I26"];
+    &["I2", "I4", "I7", "I8", "I9", "I12", "I14", "I15", "I17", "I18", "I19", "I20", "I23", "I24", "I26", "I27"];
 
 type Found = Vec<(&'static str, String)>;
 
@@ -291,7 +291,7 @@ fn with_variants(subject: &Subject, facts: &[Resolved]) -> Vec<Resolved> {
 }
 
 /// I8: within + over = persons let in; and with a constant limit each mode keeps its promise. I17: what first came from
-/// a device after its revocation counts only by a person's act.
+/// a device after its revocation counts only by a person's act. I27: so does practice.
 fn counts_hold(truth: &Truth, found: &mut Found) {
     let accepted: BTreeSet<Digest> = truth.reviews.iter().map(|review| review.digest).collect();
     for (subject, reduced) in &truth.derived {
@@ -303,7 +303,11 @@ fn counts_hold(truth: &Truth, found: &mut Found) {
             }
             let fact = truth.facts.iter().find(|(_, fact)| fact.digest == verdict.digest);
             let after = fact.is_some_and(|(_, fact)| fact.after_revocation) && !accepted.contains(&verdict.digest);
-            if after && verdict.left_out != Some(LeftOut::Unverified) {
+            let practice = fact.is_some_and(|(_, fact)| fact.scan.practice) && !accepted.contains(&verdict.digest);
+            if practice && verdict.left_out.is_none() {
+                found.push(("I27", format!("{} was practice and counts", verdict.scan_id)));
+            }
+            if after && verdict.left_out.is_none() {
                 found.push(("I17", format!("{} came after its device's revocation and counts", verdict.scan_id)));
             }
         }
@@ -311,7 +315,8 @@ fn counts_hold(truth: &Truth, found: &mut Found) {
             found.push(("I8", format!("{}: the state's persons are not the scans' persons", subject.key())));
         }
         if let Some((mode, gap_ms, limit)) = constants(truth, subject) {
-            mode_holds(subject, reduced, mode, gap_ms, limit, found);
+            let days = truth.book.event(When::Newest).map(|event| event.days).unwrap_or_default();
+            mode_holds(subject, reduced, (mode, gap_ms, &days), limit, found);
         }
     }
 }
@@ -320,9 +325,18 @@ fn sum(reduced: &Reduced, of: impl Fn(&ScanVerdict) -> u32) -> u32 {
     reduced.verdicts.iter().map(of).sum()
 }
 
-fn mode_holds(subject: &Subject, reduced: &Reduced, mode: ReEntry, gap_ms: i64, limit: u32, found: &mut Found) {
+type Mode<'a> = (ReEntry, i64, &'a Days);
+
+fn mode_holds(subject: &Subject, reduced: &Reduced, (mode, gap_ms, days): Mode<'_>, limit: u32, found: &mut Found) {
     let state = &reduced.state;
     let holds = match mode {
+        ReEntry::Daily => {
+            let day = |entry: &Entry| days.of(entry.at);
+            state.entries.iter().all(|one| {
+                let of_day = state.entries.iter().filter(|entry| day(entry) == day(one));
+                of_day.map(|entry| entry.within).sum::<u32>() <= limit
+            })
+        }
         ReEntry::Never => state.within == limit.min(state.persons()),
         ReEntry::AfterExit => state.inside_within <= limit,
         ReEntry::AfterGap => state.entries.iter().all(|end| {
@@ -487,7 +501,9 @@ fn no_phone_lets_in_too_many(truth: &Truth, side: &Side, found: &mut Found) {
             let own = phone.kept.iter().map(|kept| &kept.scanned.scan);
             let undone: BTreeMap<&ScanId, u32> =
                 own.clone().filter_map(|scan| Some((scan.target_scan_id.as_ref()?, scan.keep))).collect();
-            let opened = own.filter(|scan| scan.kind == ScanKind::Entry && scan.opened && scan.override_.is_none());
+            let opened = own.filter(|scan| {
+                scan.kind == ScanKind::Entry && scan.opened && !scan.practice && scan.override_.is_none()
+            });
             let of_ticket = opened.filter(|scan| scan.ticket_id.as_ref() == subject.ticket_id());
             let stays = |scan: &Scan| undone.get(&scan.scan_id).map_or(scan.count, |keep| scan.count.min(*keep));
             let let_in: u32 = of_ticket.map(stays).sum();

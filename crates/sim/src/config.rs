@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use admit_core::event::ReEntry;
+use admit_core::event::{Days, ReEntry};
 use admit_core::limits;
 use admit_core::time::Timestamp;
 
@@ -15,6 +15,11 @@ pub const BEGINNING_MS: i64 = 1_780_848_000_000;
 /// Quiet time that outlasts whatever is under way, milliseconds.
 pub const LONG_REST_MS: i64 = 150_000;
 const HOUR_MS: i64 = 3_600_000;
+const DAY_MS: i64 = 24 * HOUR_MS;
+/// [`BEGINNING_MS`] in minutes since midnight.
+const BEGINNING_MINUTE: u16 = 16 * 60;
+/// The modes that worlds of kept seeds have.
+const EARLIER_MODES: &[ReEntry] = &[ReEntry::Never, ReEntry::AfterGap, ReEntry::AfterExit];
 /// How many of a thousand worlds are small.
 const SMALL: u32 = 960;
 
@@ -31,6 +36,14 @@ pub struct Config {
     pub tickets: u64,
     /// Largest party.
     pub party: u32,
+    /// The doors open so long after the beginning, milliseconds; until then the event is a draft, and scans are practice.
+    pub opens_ms: Option<i64>,
+    /// The event is ended so long after the beginning, milliseconds, while people still come.
+    pub ended_ms: Option<i64>,
+    /// The minute of the hour at which the days of `daily` begin, counted from midnight UTC.
+    pub day_starts_minute: u16,
+    /// Re-entry modes that there are in this world.
+    pub modes: &'static [ReEntry],
     /// Re-entry mode at the start.
     pub re_entry: ReEntry,
     /// `min_gap_seconds`.
@@ -121,7 +134,11 @@ impl Config {
             legacy: rng.below(2),
             tickets: 2 + rng.below(7),
             party: *rng.pick(&[1, 1, 2, 4]),
-            re_entry: *rng.pick(ReEntry::ALL),
+            opens_ms: None,
+            ended_ms: None,
+            day_starts_minute: 6 * 60,
+            modes: EARLIER_MODES,
+            re_entry: *rng.pick(EARLIER_MODES),
             gap_seconds: *rng.pick(&[0, 10, 60, 300]),
             visits: 6 + rng.below(30),
             chaos_ms: rng.between(60, 400) * 1_000,
@@ -169,6 +186,9 @@ impl Config {
         if !kept::before_kills(seed) {
             config.draw_last(&mut Rng::of(seed, "config, kills", 0));
         }
+        if !kept::before_doors(seed) {
+            config.draw_doors(&mut Rng::of(seed, "config, doors", 0));
+        }
         config
     }
 
@@ -200,6 +220,30 @@ impl Config {
         let mut fault = |most: u32| if rng.per_mille(700) { 0 } else { rng.below(u64::from(most)) as u32 + 1 };
         (self.poison, self.rotate, self.put_back) = (fault(300), fault(200), fault(60));
         self.expires_ms = rng.per_mille(200).then(|| rng.between(0, self.chaos_ms));
+    }
+
+    /// What was added at last: drafts whose doors open, ends while people come, days.
+    fn draw_doors(&mut self, rng: &mut Rng) {
+        self.modes = ReEntry::ALL;
+        let daily = rng.per_mille(250);
+        // A day begins in the middle of it all.
+        self.day_starts_minute = BEGINNING_MINUTE + rng.below(3) as u16;
+        if daily {
+            self.re_entry = ReEntry::Daily;
+        }
+        let within = |rng: &mut Rng, chaos_ms: i64| rng.between(0, chaos_ms);
+        self.opens_ms = rng.per_mille(200).then(|| within(rng, self.chaos_ms));
+        self.ended_ms = rng.per_mille(100).then(|| within(rng, self.chaos_ms));
+    }
+    /// When days begin in a mode.
+    pub fn days(&self, mode: ReEntry) -> Days {
+        if mode != ReEntry::Daily {
+            return Days::default();
+        }
+        let (from, to) = (self.starts_at().ms() - DAY_MS, self.ends_at().ms() + DAY_MS);
+        let first = from - from.rem_euclid(DAY_MS) + i64::from(self.day_starts_minute) * 60_000;
+        let begins = (0..).map(|day| first + day * DAY_MS).skip_while(|begin| *begin < from);
+        Days::new(begins.take_while(|begin| *begin <= to).map(Timestamp::clamped).collect())
     }
 
     /// What was added after that: more kills, batches refused whole.

@@ -44,6 +44,12 @@ pub fn before_kills(seed: u64) -> bool {
     EARLIER.contains(&seed)
 }
 
+/// Whether a seed is kept from before there were drafts, ended events and days: the same.
+pub fn before_doors(seed: u64) -> bool {
+    static EARLIER: LazyLock<BTreeSet<u64>> = LazyLock::new(|| above("# Doors"));
+    EARLIER.contains(&seed)
+}
+
 /// The seeds above the comment that begins so.
 fn above(comment: &str) -> BTreeSet<u64> {
     let lines = REGRESSIONS.lines().take_while(|line| !line.starts_with(comment));

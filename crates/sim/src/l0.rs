@@ -6,12 +6,13 @@ use std::rc::Rc;
 
 use admit_core::audit;
 use admit_core::barcode::BarcodeHash;
+use admit_core::event::Days;
 use admit_core::ids::{BatchId, DeviceId, EventId, GateId, LogId, OrganizationId, ScanId, TicketId};
 use admit_core::incident::{IncidentKind, Subject};
 use admit_core::manifest::build::Large;
 use admit_core::reduce::{Reduced, Resolved, Rules, reduce};
 use admit_core::review::Review;
-use admit_core::rule::{Change, Effective, Epoch, Epochs, EventBook, Rule, TicketBook, TicketChange};
+use admit_core::rule::{Change, Effective, Epoch, Epochs, EventBook, EventChange, Rule, TicketBook, TicketChange};
 use admit_core::scan::{Digest, Fact, Method};
 use admit_core::sign::ApiKey;
 use admit_core::time::Timestamp;
@@ -99,6 +100,8 @@ struct Org {
     judged: BTreeMap<Digest, Vec<u8>>,
     logs: BTreeMap<(DeviceId, LogId), Log>,
     epochs: Vec<(Epoch, u64)>,
+    /// When days begin, where the event is daily.
+    days: Days,
 }
 
 /// Everything a backup holds.
@@ -259,9 +262,17 @@ impl Org {
 
     /// Folds the touched subjects again and keeps what came out, with the incidents it opens, closes or changes.
     fn refold(&mut self, touched: &BTreeSet<Subject>, reach: &mut Reach, planted: Planted) {
+        let without_days = planted.is(Mutant::DaysForgotten).then(|| {
+            let mut book = self.book.clone();
+            let (serial, ordinal) = (u64::MAX, 0);
+            let change = Change::Event(EventChange::Days(Days::default()));
+            book.add(&Rule { serial, ordinal, effective_at: Effective::Start, change });
+            book
+        });
         for subject in self.with_variants(touched) {
             let ticket = self.ticket_book(&subject);
-            let rules = Rules { event: &self.book, ticket: ticket.as_ref(), newest: false };
+            let rules =
+                Rules { event: without_days.as_ref().unwrap_or(&self.book), ticket: ticket.as_ref(), newest: false };
             let own: Vec<Resolved> = self.facts_for(&subject, planted);
             let reduced = reduce(&subject, rules, &self.reviews, &own);
             self.note_changes(&subject, &reduced, reach, planted);
@@ -289,6 +300,7 @@ impl Org {
                 fact.scan.at = fact.received_at;
             }
             fact.after_revocation &= !planted.is(Mutant::RevokedCounts);
+            fact.scan.practice &= !planted.is(Mutant::PracticeCounts);
         }
         own
     }

@@ -34,6 +34,10 @@ mutants! {
     SignatureUnchecked = "signature_unchecked",
     /// Scans of a revoked device count.
     RevokedCounts = "revoked_counts",
+    /// Practice counts like any other scan.
+    PracticeCounts = "practice_counts",
+    /// Days have no beginning: what is daily is once for all.
+    DaysForgotten = "days_forgotten",
     /// A witness of a lost future is ignored.
     WitnessIgnored = "witness_ignored",
     /// `log-status` lacks nothing.

@@ -1,6 +1,6 @@
 //! People: guests at doors, staff with phones, organisers, a stranger; and what befalls their phones.
 
-use admit_core::event::ReEntry;
+use admit_core::event::EventStatus;
 use admit_core::gate::Direction;
 use admit_core::ids::{GateId, ScanId, TicketId};
 use admit_core::incident::IncidentKind;
@@ -141,6 +141,9 @@ impl<S: Server> World<S> {
                     held.ledger.broken("I16", format!("{scan_id} is plain though its list expired at {expires_at}"));
                 }
             }
+            self.reach.hit_if(verdict.practice, "scan in practice");
+            self.reach.hit_if(verdict.reason.as_deref() == Some("already_today"), "refused until tomorrow");
+            self.reach.hit_if(verdict.reason.as_deref() == Some("event_ended"), "refused after the end");
             let asked = kept.iter().any(|kept| {
                 kept.scanned.scan.scan_id == *scan_id
                     && kept.scanned.scan.stage == Stage::Claim
@@ -207,6 +210,7 @@ impl<S: Server> World<S> {
             }
             self.look_after(side, phone);
         }
+        self.open_and_end(side);
         if self.chaos() {
             self.organise(side);
             self.review(side);
@@ -358,6 +362,23 @@ impl<S: Server> World<S> {
 
     // ------------------------------------------------------------------------------------------------- the organiser
 
+    /// The doors of a draft open, and an event is ended, when their time has come.
+    fn open_and_end(&mut self, side: usize) {
+        let ran_ms = self.now_ms - BEGINNING_MS;
+        let due = |at_ms: Option<i64>| at_ms.is_some_and(|at_ms| at_ms <= ran_ms);
+        let (opens, ends) = (due(self.config.opens_ms), due(self.config.ended_ms));
+        let held = &mut self.sides[side];
+        let status = match held.status {
+            EventStatus::Draft if opens => EventStatus::Live,
+            EventStatus::Live if ends => EventStatus::Ended,
+            _ => return,
+        };
+        held.status = status;
+        self.reach.hit(if status == EventStatus::Live { "doors opened" } else { "event ended" });
+        let change = Change::Event(EventChange::Status(status));
+        self.act(side, &Act::Rule { change, from_start: status == EventStatus::Live });
+    }
+
     fn organise(&mut self, side: usize) {
         let (now_ms, config) = (self.now_ms, self.config.clone());
         let rng = &mut self.sides[side].rng;
@@ -376,7 +397,7 @@ impl<S: Server> World<S> {
                     let zones = if rng.per_mille(500) { vec![] } else { vec!["general".into()] };
                     Change::Gate(gate_id(GATES[rng.below(4) as usize].0), GateChange::Zones(zones))
                 }
-                9 => Change::Event(EventChange::ReEntry(*rng.pick(ReEntry::ALL))),
+                9 => Change::Event(EventChange::ReEntry(*rng.pick(config.modes))),
                 10 => Change::Event(EventChange::MinGapSeconds(rng.below(120) as u32)),
                 _ => Change::Ticket(id, TicketChange::Status(TicketStatus::Active)),
             };

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
+use admit_core::event::EventStatus;
 use admit_core::ids::DeviceId;
 use admit_core::limits;
 use admit_core::rule::Epoch;
@@ -79,6 +80,8 @@ pub(crate) struct Side {
     pub ledger: Ledger,
     pub trace: Trace,
     pub imported: u64,
+    /// Where the event stands, as the organiser left it.
+    pub status: EventStatus,
     /// The code that was shown last, at whichever door.
     pub last_code: Option<String>,
     /// Counts whatever may change what the server would answer this organisation.
@@ -132,6 +135,7 @@ impl<S: Server> World<S> {
                 ledger: Ledger::default(),
                 trace: Trace::new(keep_trace),
                 imported: 0,
+                status: if config.opens_ms.is_some() { EventStatus::Draft } else { EventStatus::Live },
                 last_code: None,
                 stirred: 0,
                 rests: false,

@@ -135,6 +135,7 @@ CREATE TABLE events (
   status TEXT COLLATE "C" NOT NULL,
   re_entry TEXT COLLATE "C" NOT NULL,
   min_gap_seconds BIGINT NOT NULL,
+  day_starts_at BIGINT NOT NULL, -- minutes after midnight, by the clocks of its zone
   has_pin BOOLEAN NOT NULL,
   capacity BIGINT,
   created_at BIGINT NOT NULL,

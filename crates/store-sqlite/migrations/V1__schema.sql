@@ -134,6 +134,7 @@ CREATE TABLE events (
   status TEXT NOT NULL,
   re_entry TEXT NOT NULL,
   min_gap_seconds INTEGER NOT NULL,
+  day_starts_at INTEGER NOT NULL, -- minutes after midnight, by the clocks of its zone
   has_pin INTEGER NOT NULL,
   capacity INTEGER,
   created_at INTEGER NOT NULL,

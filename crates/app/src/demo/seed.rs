@@ -129,6 +129,7 @@ async fn event(app: &App, owner: &UserCaller) -> Result<EventRecord> {
         status: Some(EventStatus::Live),
         re_entry: None,
         min_gap_seconds: None,
+        day_starts_at: None,
         staff_pin: Some(STAFF_PIN.into()),
         capacity: Some(24_000),
         gates: Some(Vec::new()),

@@ -10,6 +10,7 @@ use admit_core::rule::{Change, Effective, EventChange, GateChange, Rule};
 use admit_core::time::Timestamp;
 use serde_json::json;
 
+use super::days::days;
 use super::pin::staff_pin;
 use crate::audits::line;
 use crate::caller::UserCaller;
@@ -44,6 +45,8 @@ pub struct NewEvent {
     pub re_entry: Option<ReEntry>,
     /// 300 by default.
     pub min_gap_seconds: Option<u32>,
+    /// 06:00 by default.
+    pub day_starts_at: Option<ClockTime>,
     /// 4–8 digits.
     pub staff_pin: Option<String>,
     /// Persons expected at once.
@@ -78,6 +81,8 @@ pub async fn create(app: &App, caller: &UserCaller, new: NewEvent) -> Result<Eve
         re_entry: event.re_entry,
         min_gap_seconds: event.min_gap_seconds,
         staff_pin,
+        opened_at: Some(now).filter(|_| event.status == EventStatus::Live),
+        days: days(&event),
     };
     // 2. Event, gates, rules, entry type and line together.
     let by = caller.clone();
@@ -166,6 +171,7 @@ fn checked(new: &NewEvent, event_id: EventId, now: Timestamp) -> Result<EventRec
         status,
         re_entry: new.re_entry.unwrap_or(ReEntry::Never),
         min_gap_seconds: new.min_gap_seconds.unwrap_or(MIN_GAP_SECONDS),
+        day_starts_at: new.day_starts_at.unwrap_or(ClockTime::DAY_STARTS),
         has_pin: new.staff_pin.is_some(),
         capacity,
         created_at: now,

@@ -10,6 +10,7 @@ use admit_core::rule::{Change, Effective, EventChange};
 use admit_core::time::Timestamp;
 use serde_json::{Map, Value, json};
 
+use super::days::days;
 use super::find;
 use super::pin::staff_pin;
 use crate::audits::line;
@@ -40,6 +41,8 @@ pub struct EventPatch {
     pub re_entry: Option<ReEntry>,
     /// Gap of `after_gap`, seconds.
     pub min_gap_seconds: Option<u32>,
+    /// When its days begin, by the clocks of its zone.
+    pub day_starts_at: Option<ClockTime>,
     /// 4–8 digits; `Some(None)` takes the PIN away.
     pub staff_pin: Option<Option<String>>,
     /// Persons expected at once; `Some(None)` for no limit.
@@ -72,7 +75,7 @@ pub async fn update(app: &App, caller: &UserCaller, event_id: EventId, patch: Ev
         // 3. Newest values, rules, and the scans they touch.
         let stamp = tx.stamp(&id)?;
         tx.update_event(&after)?;
-        let subjects = touched(tx, &before, &after)?;
+        let subjects = touched(tx, &before, &after, stamp)?;
         let rules = changes(&before, &after, pin.clone(), stamp);
         let brought = put(tx, &id, stamp, rules, &subjects, now, &mut draw)?;
         tx.append_audit(line::of(&by, Some(&id), "event_updated", ("Event", id.as_str()), Value::Object(changed)))?;
@@ -112,6 +115,7 @@ fn applied(before: &EventRecord, patch: &EventPatch) -> Result<EventRecord> {
         status: patch.status.unwrap_or(before.status),
         re_entry: patch.re_entry.unwrap_or(before.re_entry),
         min_gap_seconds: patch.min_gap_seconds.unwrap_or(before.min_gap_seconds),
+        day_starts_at: patch.day_starts_at.unwrap_or(before.day_starts_at),
         has_pin: patch.staff_pin.as_ref().map_or(before.has_pin, Option::is_some),
         capacity: patch.capacity.unwrap_or(before.capacity),
         created_at: before.created_at,
@@ -149,6 +153,7 @@ fn differences(before: &EventRecord, after: &EventRecord, pin: bool) -> Map<Stri
             ("status", json!(event.status.as_str())),
             ("re_entry", json!(event.re_entry.as_str())),
             ("min_gap_seconds", json!(event.min_gap_seconds)),
+            ("day_starts_at", json!(event.day_starts_at.to_string())),
             ("capacity", json!(event.capacity)),
         ]
     };
@@ -186,6 +191,13 @@ fn changes(
         let when = if after.status == EventStatus::Live { Effective::Start } else { now };
         say(when, EventChange::Status(after.status));
     }
+    if (before.status, after.status) == (EventStatus::Draft, EventStatus::Live) {
+        say(now, EventChange::OpenedAt(Some(stamp.effective_at)));
+    }
+    let days = days(after);
+    if days != self::days(before) {
+        say(now, EventChange::Days(days));
+    }
     if after.re_entry != before.re_entry {
         say(now, EventChange::ReEntry(after.re_entry));
     }
@@ -198,18 +210,23 @@ fn changes(
     out
 }
 
-/// The subjects whose scans an edit may touch: all of them for how often one may enter; for start and end those whose
-/// plausibility flips, that is those with a scan between the old and the new bound. A name, a place, a status or a PIN
-/// decides nothing about a scan.
-fn touched(tx: &mut dyn Tx, before: &EventRecord, after: &EventRecord) -> Result<BTreeSet<String>> {
-    if after.re_entry != before.re_entry || after.min_gap_seconds != before.min_gap_seconds {
+/// The subjects whose scans an edit may touch: all of them for how often one may enter, and for an end that is taken back;
+/// for start and end those whose plausibility flips, that is those with a scan between the old and the new bound; for doors
+/// that open or close those with a scan from now on. A name, a place or a PIN decides nothing about a scan.
+fn touched(tx: &mut dyn Tx, before: &EventRecord, after: &EventRecord, stamp: Stamp) -> Result<BTreeSet<String>> {
+    let limits = |event: &EventRecord| (event.re_entry, event.min_gap_seconds, days(event));
+    if limits(before) != limits(after) || (before.status.is_over() && !after.status.is_over()) {
         return all_subjects(tx, &before.event_id);
+    }
+    let mut out = BTreeSet::new();
+    if before.status != after.status {
+        let from = stamp.effective_at;
+        out.extend(tx.subjects_by_time(&before.event_id, from, Timestamp::clamped(i64::MAX), true)?);
     }
     let moved = [
         (before.starts_at.plus_ms(-PLAUSIBLE_MARGIN_MS), after.starts_at.plus_ms(-PLAUSIBLE_MARGIN_MS)),
         (before.ends_at.plus_ms(PLAUSIBLE_MARGIN_MS), after.ends_at.plus_ms(PLAUSIBLE_MARGIN_MS)),
     ];
-    let mut out = BTreeSet::new();
     for (old, new) in moved.into_iter().filter(|(old, new)| old != new) {
         out.extend(tx.subjects_by_time(&before.event_id, old.min(new), old.max(new), true)?);
     }

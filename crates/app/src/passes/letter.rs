@@ -180,6 +180,7 @@ mod tests {
             status: EventStatus::Live,
             re_entry: ReEntry::Never,
             min_gap_seconds: 300,
+            day_starts_at: ClockTime::DAY_STARTS,
             has_pin: false,
             capacity: None,
             created_at: Timestamp::START,

@@ -10,6 +10,8 @@ use admit_core::rule::{Epoch, EventBook, Rule};
 use admit_core::scan::ScanKind;
 use admit_core::time::Timestamp;
 
+use super::clock_time::ClockTime;
+
 /// An event: identity, and its rules' newest values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventRecord {
@@ -31,6 +33,8 @@ pub struct EventRecord {
     pub re_entry: ReEntry,
     /// Gap of `after_gap`, seconds.
     pub min_gap_seconds: u32,
+    /// When its days begin, by the clocks of its zone.
+    pub day_starts_at: ClockTime,
     /// A staff PIN is set.
     pub has_pin: bool,
     /// Persons expected at once; for the live page.

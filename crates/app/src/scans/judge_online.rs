@@ -245,7 +245,7 @@ fn judge(
             ticket.add(rule, change);
         }
     }
-    if !was_live(&rules, asked.scan.at) {
+    if !may_be_judged(&rules, &asked.scan) {
         return Ok(Done::NotLive);
     }
     // The verdict under the head: the newest rules, everything known of the ticket but this very scan.
@@ -294,6 +294,15 @@ fn warn_of_guessing(
         arrivals: None,
     };
     flag(tx, part, &delivery, taken, draw)
+}
+
+/// Whether a scan is judged at all. S2's form is refused unless the event was live (spec D17); a device of ours is told what
+/// an ended event says, but nothing of a draft: its scans are practice, which it decides by itself (door.md).
+fn may_be_judged(rules: &LoadedRules, scan: &Scan) -> bool {
+    match scan.form {
+        Form::S2 => was_live(rules, scan.at),
+        Form::V1 | Form::V2 => rules.book.event(When::Newest).is_some_and(|event| event.status != EventStatus::Draft),
+    }
 }
 
 /// Whether the event was live at a moment, by the rules at that moment; a draft was never (spec D17).
@@ -349,14 +358,9 @@ fn ask(rules: &LoadedRules, ticket: &TicketBook, state: &TicketState, scan: &Sca
     let leads_out = gate.as_ref().is_some_and(|gate| gate.direction == Direction::Out);
     // S2 knows no exits: at a gate that leads out, its scans are (spec §4).
     let kind = if scan.form == Form::S2 && leads_out { ScanKind::Exit } else { scan.kind };
-    let Some(event) = rules.book.event(When::Newest) else {
-        return Verdict {
-            outcome: Outcome::Invalid,
-            reason: Some(admit_core::decide::Reason::UnknownCode),
-            may_admit: 0,
-            last_entry: None,
-            advice: None,
-        };
+    let Some(event) = rules.book.event_at_door(scan.at, (scan.epoch, scan.known_serial())) else {
+        let reason = Some(admit_core::decide::Reason::UnknownCode);
+        return Verdict { outcome: Outcome::Invalid, reason, ..Verdict::valid(0) };
     };
     let standing = state.standing_at_door(&event, scan.at);
     decide(Question {

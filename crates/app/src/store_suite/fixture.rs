@@ -68,6 +68,7 @@ pub fn event(name: &str, created_at: i64) -> EventRecord {
         status: EventStatus::Live,
         re_entry: ReEntry::Never,
         min_gap_seconds: 300,
+        day_starts_at: ClockTime::DAY_STARTS,
         has_pin: false,
         capacity: Some(500),
         created_at: at(created_at),
@@ -152,6 +153,7 @@ pub fn scan(event_id: &str, scan_id: &str, ticket: &str) -> Scan {
         epoch: None,
         manifest_version: 3,
         cursor: 4,
+        practice: false,
         basis: Some(Basis::default()),
     }
 }

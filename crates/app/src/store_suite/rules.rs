@@ -1,6 +1,6 @@
 //! Rules as facts.
 
-use admit_core::event::{EventRules, EventStatus, ReEntry, StaffPin};
+use admit_core::event::{Days, EventRules, EventStatus, ReEntry, StaffPin};
 use admit_core::gate::{Direction, EntryRule, GateRules};
 use admit_core::rule::*;
 use admit_core::ticket::TicketStatus;
@@ -33,6 +33,8 @@ fn every_kind() -> Vec<(Effective, Change)> {
         re_entry: ReEntry::AfterGap,
         min_gap_seconds: 60,
         staff_pin: Some(StaffPin { salt: [1; 16], hash: hash(2), iterations: 3 }),
+        opened_at: None,
+        days: Days::default(),
     };
     let gate = GateRules {
         name: "North".into(),

@@ -59,6 +59,7 @@ pub fn scan_of(world: &World, phone: &Phone<'_>, scan_id: &str, seq: u64, code: 
         epoch: Some(now(world.app.store.epoch()).unwrap()),
         manifest_version: 0,
         cursor: 0,
+        practice: false,
         basis: Some(Basis::default()),
     }
 }

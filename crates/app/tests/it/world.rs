@@ -126,6 +126,7 @@ pub fn new_event(name: &str) -> NewEvent {
         status: Some(EventStatus::Live),
         re_entry: None,
         min_gap_seconds: None,
+        day_starts_at: None,
         staff_pin: None,
         capacity: None,
         gates: Some(Vec::new()),

@@ -193,6 +193,7 @@ async fn furnish(database: &str, codes: &[String]) -> (String, EventId) {
         status: Some(EventStatus::Live),
         re_entry: None,
         min_gap_seconds: None,
+        day_starts_at: None,
         staff_pin: None,
         capacity: None,
         gates: Some(Vec::new()),

@@ -69,7 +69,7 @@ impl State {
     fn moves(&self, scan: &Scan) -> i64 {
         let persons = i64::from(self.journal.kept(scan));
         match scan.kind {
-            _ if !scan.opened || scan.stage != Stage::Final => 0,
+            _ if scan.practice || !scan.opened || scan.stage != Stage::Final => 0,
             ScanKind::Entry => persons,
             ScanKind::Exit => -persons,
             ScanKind::Revert => 0,

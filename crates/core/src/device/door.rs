@@ -9,6 +9,7 @@ use super::state::{After, State};
 use super::verdict::{asks_staff, learned, verdict_of};
 use crate::barcode::{BarcodeHash, candidates};
 use crate::decide::{Question, Screen, Standing, Verdict, decide, screen};
+use crate::event::EventStatus;
 use crate::gate::Direction;
 use crate::ids::ScanId;
 use crate::limits;
@@ -85,6 +86,11 @@ impl State {
         own.shown.confirmed && here && own.scan.count == 1 && own.scan.kind != ScanKind::Revert
     }
 
+    /// Whether what is scanned now is practice: the list says that the event is a draft.
+    pub fn is_practice(&self) -> bool {
+        self.list.as_ref().is_some_and(|list| list.event.status == EventStatus::Draft)
+    }
+
     /// Why no code is taken now, if none is.
     pub fn may_scan(&self) -> Result<(), (&'static str, &'static str)> {
         if self.paired().is_none() {
@@ -155,7 +161,9 @@ impl State {
         let hashes: Vec<BarcodeHash> = about.hash.into_iter().collect();
         let id = about.ticket.as_ref().map(|(id, _)| id);
         let own = self.journal.of_ticket(&self.paired()?.event_id, id, &hashes).into_iter().rev();
-        let mut opened = own.filter(|own| own.scan.opened && own.scan.kind == asked.kind);
+        let practice = self.is_practice();
+        let mut opened =
+            own.filter(|own| own.scan.opened && own.scan.kind == asked.kind && own.scan.practice == practice);
         let own = opened.find(|own| self.journal.kept(&own.scan) > 0)?;
         let ago = asked.stamp.at.since(own.scan.at);
         (0..limits::SAME_TICKET_MS).contains(&ago).then_some((own, ago))
@@ -187,6 +195,7 @@ impl State {
             count: 1,
             outcome: asked.verdict.outcome,
             opened: false,
+            practice: list.event.status == EventStatus::Draft,
             override_: None,
             operator: Some(self.journal.operator.clone()).filter(|name| !name.is_empty()),
             target_device: None,
@@ -340,7 +349,11 @@ impl State {
             |own: &&OwnScan| own.scan.opened && own.scan.kind != ScanKind::Revert && self.journal.kept(&own.scan) > 0;
         let target = match scan_id {
             Some(id) => self.journal.find(id).filter(counts),
-            None => self.journal.scans.iter().rev().find(counts).filter(|own| self.is_here(&own.scan)),
+            None => {
+                let alike = |own: &&OwnScan| own.scan.practice == self.is_practice();
+                let last = self.journal.scans.iter().rev().filter(alike).find(counts);
+                last.filter(|own| self.is_here(&own.scan))
+            }
         };
         let Some(target) = target.map(|own| own.scan.clone()) else {
             return self
@@ -352,8 +365,7 @@ impl State {
         }
         let about = About { hash: target.barcode_hash, raw: target.raw_hash, ticket: None };
         let stamp = self.clock.stamp(self.journal.last_at());
-        let verdict = Verdict { outcome: Outcome::Valid, reason: None, may_admit: 0, last_entry: None, advice: None };
-        let asked = Asked { kind: ScanKind::Revert, stamp, standing: Standing::default(), verdict };
+        let asked = Asked { kind: ScanKind::Revert, stamp, standing: Standing::default(), verdict: Verdict::valid(0) };
         let Some(mut revert) = self.draft(&about, &asked, target.method) else {
             return self.refuse("no_list", "The list of this event is not on this device yet.");
         };
@@ -362,6 +374,7 @@ impl State {
             (revert.event_id, revert.gate_id) = (target.event_id.clone(), target.gate_id.clone());
             (revert.epoch, revert.manifest_version, revert.cursor) = (None, 0, 0);
         }
+        revert.practice = target.practice;
         revert.ticket_id = target.ticket_id.clone();
         revert.target_device = Some(target.device_id.clone());
         revert.target_scan_id = Some(target.scan_id.clone());
@@ -380,6 +393,7 @@ pub(super) fn shown(screen: Screen, about: &About, asked: &Asked) -> Shown {
         may_admit: asked.verdict.may_admit,
         entry_limit: about.ticket.as_ref().map_or(0, |(_, rules)| rules.entry_limit),
         already_in: asked.standing.used,
+        places_left: asked.verdict.places_left,
         confirmed: false,
     }
 }

@@ -292,7 +292,8 @@ impl Journal {
     /// Keeps the number of persons let in.
     fn count(&mut self, place: usize) {
         let scan = &self.scans[place].scan;
-        let entry = |scan: &Scan| scan.kind == ScanKind::Entry && scan.stage == Stage::Final && scan.opened;
+        let entry =
+            |scan: &Scan| scan.kind == ScanKind::Entry && scan.stage == Stage::Final && scan.opened && !scan.practice;
         if entry(scan) {
             let admitted = self.admitted.entry(scan.event_id.clone()).or_default();
             *admitted = admitted.saturating_add(scan.count);

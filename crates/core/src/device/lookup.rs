@@ -98,7 +98,8 @@ impl State {
         let own = self.journal.of_ticket(&paired.event_id, Some(id), &hashes);
         let own: Vec<&Scan> = own
             .into_iter()
-            .filter(|own| !self.covered(own) && but != Some(&own.scan.scan_id))
+            // The server tells nobody of practice: what this device did of it is known here alone, received or not.
+            .filter(|own| (own.scan.practice || !self.covered(own)) && but != Some(&own.scan.scan_id))
             .map(|own| &own.scan)
             .collect();
         fold_view(&list.event, Some(rules), served, &own)

@@ -61,7 +61,7 @@ impl State {
             let fresh = now - way.at_mono_ms < limits::ASK_FRESH_MS && way.gaps_ms == self.clock.gaps_ms();
             fresh && way.round_ms < limits::ASK_ROUND_MS
         });
-        quick && now >= self.lanes.scan.due_at() && !self.suspended && self.key_unknown.is_none()
+        quick && !self.is_practice() && now >= self.lanes.scan.due_at() && !self.suspended && self.key_unknown.is_none()
     }
 
     /// A claim is durable: asks about it, unless the way was lost meanwhile.

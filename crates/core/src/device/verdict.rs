@@ -99,6 +99,8 @@ impl State {
             overridden: scan.override_.is_some(),
             can_undo: scan.opened,
             same_ticket_ms: None,
+            practice: scan.practice,
+            places_left: shown.places_left,
         }
     }
 
@@ -145,7 +147,7 @@ pub(super) fn asks_staff(screen: Screen) -> bool {
 /// The server's word as `decide` would have said it.
 pub(super) fn verdict_of(word: &OnlineAnswer) -> Verdict {
     let (outcome, reason, may_admit) = (word.outcome, word.reason, word.may_admit);
-    Verdict { outcome, reason, may_admit, last_entry: None, advice: None }
+    Verdict { outcome, reason, ..Verdict::valid(may_admit) }
 }
 
 /// What the device knew when it acted on the server's word: everything up to that word's place (spec §3 "Rules at a

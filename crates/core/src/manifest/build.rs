@@ -123,6 +123,8 @@ pub(super) fn head(input: &Input<'_>, content_hash: [u8; 32]) -> Vec<u8> {
         staff_pin: input.event.staff_pin.clone(),
         re_entry: input.event.re_entry,
         min_gap_seconds: input.event.min_gap_seconds,
+        status: input.event.status,
+        days: input.event.days.clone(),
         gates: input.gates.iter().map(|(gate_id, rules)| ManifestGate::of(gate_id, rules)).collect(),
     };
     let mut bytes = to_text(&head).into_bytes();

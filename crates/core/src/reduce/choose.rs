@@ -102,6 +102,9 @@ pub(super) fn left_out(chosen: &Chosen<'_>, reviewed: &Decisions<'_>, rules: Rul
     if decision == Some(Decision::Exclude) {
         return Some(LeftOut::Excluded);
     }
+    if scan.practice && decision != Some(Decision::Accept) {
+        return Some(LeftOut::Practice);
+    }
     let is_lost = if rules.newest { DeviceBook::is_lost_by_the_newest } else { DeviceBook::is_lost_at };
     let lost = rules.event.device(&scan.device_id).is_some_and(|device| is_lost(device, chosen.fact.at()));
     let proven = chosen.fact.proven() && !lost;

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use super::choose::Chosen;
 use super::fold::Folding;
 use super::shape::{ConflictReason, Entry, ScanVerdict, TicketState};
+use crate::decide::Reason;
+use crate::event::EventRules;
 use crate::incident::{Cause, CauseScan, CauseSubject, IncidentKind, Role, Subject};
 use crate::limits;
 use crate::scan::{Form, Outcome, ScanKind, Stage};
@@ -73,6 +75,14 @@ impl<'a> Findings<'a> {
         }
     }
 
+    /// A practice scan that opened a door after the doors of the event: its device had not heard, and the guests are in.
+    pub(super) fn practice(&mut self, chosen: &Chosen<'_>, event: Option<&EventRules>) {
+        let opened_at = event.and_then(|event| event.opened_at);
+        if chosen.fact.opened() && opened_at.is_some_and(|opened_at| chosen.fact.at() > opened_at) {
+            self.add(IncidentKind::PracticeAfterOpen, chosen.cause_scan(Role::Subject));
+        }
+    }
+
     pub(super) fn of_fold(&mut self, order: &[Folding<'_>], verdicts: &[ScanVerdict]) {
         for (scan, verdict) in order.iter().zip(verdicts) {
             let plain = |role| CauseScan {
@@ -88,7 +98,9 @@ impl<'a> Findings<'a> {
                 None => {}
             }
             if verdict.admitted_in_error {
-                self.add(IncidentKind::AdmittedInError, reasoned());
+                let ended = verdict.reason == Some(Reason::EventEnded);
+                let kind = if ended { IncidentKind::AdmittedAfterEnd } else { IncidentKind::AdmittedInError };
+                self.add(kind, reasoned());
             }
             if verdict.refused_in_error {
                 self.add(IncidentKind::RefusedInError, plain(Role::Subject));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::choose::Chosen;
 use super::shape::{
-    ConflictReason, EffectiveScan, Entry, LeftOut, Rules, ScanVerdict, TicketState, implausible, within_gap,
+    ConflictReason, EffectiveScan, Entry, LeftOut, Rules, ScanVerdict, TicketState, implausible, same_day, within_gap,
 };
 use crate::decide::{Question, Standing, Verdict, decide};
 use crate::event::{EventRules, ReEntry};
@@ -35,6 +35,8 @@ pub(super) struct Folding<'a> {
     pub(super) at: Timestamp,
     implausible: bool,
     when: When,
+    /// The same without what the server knew when it was asked: an end that came later closed no door (spec D17).
+    own_when: When,
     pub(super) kind: ScanKind,
     count: u32,
 }
@@ -49,8 +51,9 @@ impl<'a> Folding<'a> {
     ) -> Self {
         let scan = &chosen.fact.scan;
         let at = chosen.fact.at();
-        let known = rules.event.epochs.known(scan.epoch, scan.known_serial()).max(chosen.judged_serial);
-        let when = if rules.newest { When::Newest } else { When::Scan { at, known } };
+        let own = rules.event.epochs.known(scan.epoch, scan.known_serial());
+        let by = |known| if rules.newest { When::Newest } else { When::Scan { at, known } };
+        let (own_when, when) = (by(own), by(own.max(chosen.judged_serial)));
         let implausible = implausible(newest, at);
         // S1 and S2 know no exits: at a gate that leads out, theirs are (spec §4).
         let leads_out = scan.form != Form::V2
@@ -58,7 +61,7 @@ impl<'a> Folding<'a> {
         let kind = if leads_out && scan.kind == ScanKind::Entry { ScanKind::Exit } else { scan.kind };
         let keep = keeps.get(&(&scan.device_id, &scan.scan_id)).copied();
         let count = if kind == ScanKind::Revert { 0 } else { keep.map_or(scan.count, |keep| keep.min(scan.count)) };
-        Self { chosen, at, implausible, when, kind, count }
+        Self { chosen, at, implausible, when, own_when, kind, count }
     }
 
     /// Step 3: (implausible, at, device, scan id). Uses no arrival data.
@@ -133,9 +136,10 @@ impl<'a> Fold<'a> {
     pub(super) fn step(&mut self, scan: &Folding<'_>) {
         let mut verdict = scan.blank();
         let ticket = self.rules.ticket.and_then(|book| book.get(scan.when));
-        if let Some(event) = self.rules.event.event(scan.when)
+        if let Some(mut event) = self.rules.event.event(scan.when)
             && scan.kind != ScanKind::Revert
         {
+            event.status = self.rules.event.status(scan.own_when).unwrap_or(event.status);
             let standing = self.state.standing(&event, scan.at, scan.implausible);
             let said = self.ask(scan, &event, ticket.as_ref(), &standing);
             (verdict.outcome, verdict.reason) = (said.outcome, said.reason);
@@ -226,8 +230,12 @@ impl<'a> Fold<'a> {
         verdict.conflict_reason = Some(ConflictReason::DoubleEntry);
         let from = if event.re_entry == ReEntry::AfterExit { self.left_again } else { 0 };
         for (entry, place) in self.state.entries.iter().zip(&self.entry_verdicts).skip(from) {
-            let still_counts =
-                event.re_entry != ReEntry::AfterGap || scan.implausible || within_gap(event, entry.at, scan.at);
+            let still_counts = match event.re_entry {
+                _ if scan.implausible => true,
+                ReEntry::AfterGap => within_gap(event, entry.at, scan.at),
+                ReEntry::Daily => same_day(event, entry.at, scan.at),
+                ReEntry::Never | ReEntry::AfterExit => true,
+            };
             if entry.within > 0 && still_counts {
                 self.verdicts[*place].conflict = true;
             }

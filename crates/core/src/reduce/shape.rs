@@ -24,6 +24,8 @@ words! {
         Excluded = "excluded",
         /// Its authorship is not proven and nobody accepted it.
         Unverified = "unverified",
+        /// It was practice, and nobody accepted it.
+        Practice = "practice",
     }
 }
 
@@ -94,6 +96,11 @@ impl TicketState {
                 let recent = self.entries.iter().filter(|entry| within_gap(event, entry.at, at));
                 recent.fold(0_u32, |sum, entry| sum.saturating_add(entry.within))
             }
+            ReEntry::Daily if implausible => self.within,
+            ReEntry::Daily => {
+                let today = self.entries.iter().filter(|entry| same_day(event, entry.at, at));
+                today.fold(0_u32, |sum, entry| sum.saturating_add(entry.within))
+            }
         };
         let last_entry = self.entries.last().map(|entry| LastEntry {
             at: entry.at,
@@ -102,17 +109,28 @@ impl TicketState {
         });
         Standing { used, inside: self.inside_within, last_entry }
     }
-    /// The same for somebody at a door now. Where re-entry needs a gap it is measured from the newest plausible entry if
-    /// that lies ahead: one of the two clocks is wrong, and a door must not find the gap open behind an entry it knows of.
+    /// The same for somebody at a door now. Where re-entry needs a gap or a day it is measured from the newest plausible
+    /// entry too if that lies ahead: one of the two clocks is wrong, and a door must not find the gap open behind an entry
+    /// it knows of, nor a day unused.
     pub fn standing_at_door(&self, event: &EventRules, at: Timestamp) -> Standing {
         let plausible = self.entries.iter().map(|entry| entry.at).filter(|at| !implausible(Some(event), *at));
-        self.standing(event, plausible.fold(at, Timestamp::max), implausible(Some(event), at))
+        let newest = self.standing(event, plausible.fold(at, Timestamp::max), implausible(Some(event), at));
+        if event.re_entry != ReEntry::Daily {
+            return newest;
+        }
+        let now = self.standing(event, at, implausible(Some(event), at));
+        Standing { used: now.used.max(newest.used), ..now }
     }
 }
 
 /// Whether an entry at `entry_at` still counts at `at` in the mode `after_gap`: it lies in `(at − gap, at]`.
 pub(super) fn within_gap(event: &EventRules, entry_at: Timestamp, at: Timestamp) -> bool {
     (0..i64::from(event.min_gap_seconds) * 1_000).contains(&at.since(entry_at))
+}
+
+/// Whether an entry at `entry_at` still counts at `at` in the mode `daily`.
+pub(super) fn same_day(event: &EventRules, entry_at: Timestamp, at: Timestamp) -> bool {
+    event.days.of(entry_at) == event.days.of(at)
 }
 
 /// What the reducer found of one scan.

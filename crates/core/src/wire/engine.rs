@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::tree::tagged;
 use crate::decide::Screen;
+use crate::event::EventStatus;
 use crate::gate::Direction;
 use crate::ids::{DeviceId, EventId, GateId, ScanId, TicketId};
 use crate::scan::{Method, Outcome, ScanKind};
@@ -359,6 +360,12 @@ pub struct VerdictView {
     pub can_undo: bool,
     /// For `same_ticket`: milliseconds since its verdict here.
     pub same_ticket_ms: Option<i64>,
+    /// It counts nothing: the event was a draft.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub practice: bool,
+    /// For `full`: how many more the area holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub places_left: Option<u32>,
 }
 
 /// Who decided.
@@ -460,6 +467,9 @@ pub struct View {
     /// Guests' names on this device.
     #[serde(default)]
     pub names: NamesView,
+    /// The event's status by the list: a draft's scans are practice, one that ended admits nobody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event_status: Option<EventStatus>,
     /// The event has a staff PIN.
     pub has_pin: bool,
     /// Rows the server refused, and why.
@@ -556,6 +566,9 @@ pub struct HistoryRow {
     pub count: u32,
     /// Whether the door opened.
     pub opened: bool,
+    /// It counts nothing: the event was a draft.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub practice: bool,
     /// It was an override.
     pub overridden: bool,
     /// It was undone, by so many persons.

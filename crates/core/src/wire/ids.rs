@@ -62,6 +62,17 @@ impl<'de> Deserialize<'de> for crate::time::Timestamp {
     }
 }
 
+impl Serialize for crate::event::Days {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.begin().serialize(serializer)
+    }
+}
+impl<'de> Deserialize<'de> for crate::event::Days {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        super::bounded::at_most(deserializer, crate::limits::DAYS, "days").map(Self::new)
+    }
+}
+
 impl Serialize for crate::scan::Digest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&crate::barcode::hex(&self.0))

@@ -197,6 +197,9 @@ pub struct Shown {
     /// Persons in before it.
     #[serde(default)]
     pub already_in: u32,
+    /// How many more the area held, where that was fewer than could go in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub places_left: Option<u32>,
     /// The server was asked first, and this is what it said (spec §5 `POST /api/scans`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confirmed: bool,

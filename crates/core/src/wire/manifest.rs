@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::problem::{self, FieldError};
 use crate::barcode::BarcodeHash;
-use crate::event::{EventRules, EventStatus, ReEntry, StaffPin};
+use crate::event::{Days, EventRules, EventStatus, ReEntry, StaffPin};
 use crate::gate::{Direction, EntryRule, GateRules};
 use crate::ids::{EventId, GateId, OrganizationId, TicketId};
 use crate::rule::Epoch;
@@ -41,22 +41,28 @@ pub struct ManifestHead {
     pub re_entry: ReEntry,
     /// Gap of `after_gap`, seconds.
     pub min_gap_seconds: u32,
+    /// Status: a draft's scans are practice, and an event that ended admits nobody.
+    pub status: EventStatus,
+    /// When its days begin; absent where nothing is daily.
+    #[serde(default, skip_serializing_if = "Days::is_empty")]
+    pub days: Days,
     /// Gates, in order of id.
     pub gates: Vec<ManifestGate>,
 }
 
 impl ManifestHead {
-    /// The event's rules as a device needs them. A list says nothing of the event's status, because nothing is decided
-    /// by it (spec D17); it reads as live.
+    /// The event's rules as a device needs them. When its doors opened is the server's affair.
     pub fn event_rules(&self) -> EventRules {
         EventRules {
             name: self.event_name.clone(),
             starts_at: self.starts_at,
             ends_at: self.ends_at,
-            status: EventStatus::Live,
+            status: self.status,
             re_entry: self.re_entry,
             min_gap_seconds: self.min_gap_seconds,
             staff_pin: self.staff_pin.clone(),
+            opened_at: None,
+            days: self.days.clone(),
         }
     }
 }
@@ -284,6 +290,9 @@ pub struct ManifestJson<'a> {
     staff_pin: Option<StaffPin>,
     re_entry: ReEntry,
     min_gap_seconds: u32,
+    status: EventStatus,
+    #[serde(default)]
+    days: Days,
     gates: Vec<ManifestGate>,
     generated_at: Timestamp,
     expires_at: Timestamp,
@@ -318,6 +327,8 @@ impl ManifestJson<'_> {
             staff_pin: self.staff_pin,
             re_entry: self.re_entry,
             min_gap_seconds: self.min_gap_seconds,
+            status: self.status,
+            days: self.days,
             gates: self.gates,
         };
         let tail = ManifestTail {

@@ -83,6 +83,7 @@ impl ScanS2 {
             count: 1,
             outcome: Outcome::Valid,
             opened: true,
+            practice: false,
             override_: None,
             operator: None,
             target_device: None,
@@ -122,6 +123,9 @@ impl OnlineRequest {
         if scan.stage != Stage::Claim {
             let message = "must be claim: a final is no question, send it to /api/scanning/sync";
             return Err(FieldError::new("stage", message));
+        }
+        if scan.practice {
+            return Err(FieldError::new("practice", "must be false: practice is decided on the device"));
         }
         if scan.kind == ScanKind::Revert {
             return Err(FieldError::new("kind", "must be entry or exit: a revert is no question"));

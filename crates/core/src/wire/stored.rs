@@ -12,7 +12,7 @@ use super::hex;
 pub use super::text::{StoredError, from_json, from_text, from_tree, to_text};
 use crate::barcode::BarcodeHash;
 use crate::decide::{Advice, LastEntry, Reason, Standing, Verdict};
-use crate::event::{EventRules, EventStatus, ReEntry, StaffPin};
+use crate::event::{Days, EventRules, EventStatus, ReEntry, StaffPin};
 use crate::gate::{Direction, EntryRule, GateRules};
 use crate::ids::{BatchId, DeviceId, EventId, GateId, KeyId, LogId, ScanId, TicketId};
 use crate::incident::{Cause, CauseScan, CauseSubject, IncidentKind, Role, Subject};
@@ -90,6 +90,10 @@ json_of! {
         re_entry: ReEntry,
         min_gap_seconds: u32,
         staff_pin: Option<StaffPin>,
+        #[serde(default, skip_serializing_if = "none")]
+        opened_at: Option<Timestamp>,
+        #[serde(default, skip_serializing_if = "Days::is_empty")]
+        days: Days,
     }
     "Override" = Override {
         by: String,
@@ -140,6 +144,8 @@ json_of! {
         count: u32,
         outcome: Outcome,
         opened: bool,
+        #[serde(default, skip_serializing_if = "is_false")]
+        practice: bool,
         #[serde(default, rename = "override", skip_serializing_if = "none")]
         override_: Option<Override>,
         #[serde(default, skip_serializing_if = "none")]
@@ -196,6 +202,8 @@ json_of! {
         may_admit: u32,
         last_entry: Option<LastEntry>,
         advice: Option<Advice>,
+        #[serde(default, skip_serializing_if = "none")]
+        places_left: Option<u32>,
     }
     "Entry" = Entry {
         at: Timestamp,

@@ -6,6 +6,7 @@ mod server;
 mod area;
 mod clock;
 mod door;
+mod doors;
 mod party;
 mod online;
 mod overrides;

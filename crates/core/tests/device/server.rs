@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::decide::{Question, decide};
-use admit_core::event::{EventRules, EventStatus, ReEntry, StaffPin};
+use admit_core::event::{Days, EventRules, EventStatus, ReEntry, StaffPin};
 use admit_core::gate::{Direction, EntryRule, GateRules};
 use admit_core::ids::{BatchId, DeviceId, EventId, GateId, KeyId, OrganizationId, TicketId};
 use admit_core::incident::Subject;
@@ -46,14 +46,11 @@ impl Reply {
         let mut body = serde_json::json!({
             "type": "about:blank", "title": code, "status": status, "code": code, "detail": format!("It is {code}."),
         });
-        for (name, value) in more.as_object().into_iter().flatten() {
-            body[name] = value.clone();
-        }
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         Self { status, headers: Vec::new(), body: body.to_string().into_bytes() }
     }
-    pub fn with(mut self, name: &str, value: impl ToString) -> Self {
-        self.headers.push((name.to_owned(), value.to_string()));
-        self
+    pub fn with(self, name: &str, value: impl ToString) -> Self {
+        Self { headers: [self.headers, vec![(name.to_owned(), value.to_string())]].concat(), ..self }
     }
 }
 
@@ -138,6 +135,8 @@ impl Server {
             re_entry: ReEntry::Never,
             min_gap_seconds: 300,
             staff_pin: Some(StaffPin { salt: [7; 16], hash: pin_hash("4711", &[7; 16], 2), iterations: 2 }),
+            opened_at: None,
+            days: Days::default(),
         })));
         for (id, zones, direction) in [
             ("north", vec!["general", "vip"], Direction::In),
@@ -359,7 +358,7 @@ impl Server {
     }
 
     pub fn manifest(&self, key: &str, at_ms: i64) -> Reply {
-        let newest = admit_core::rule::When::Newest;
+        let newest = When::Newest;
         let book = self.book();
         let event = book.event(newest).unwrap();
         let gates: Vec<(GateId, GateRules)> =
@@ -452,7 +451,7 @@ impl Server {
                 let reduced = self.reduced(id, false);
                 answer.items.push(ChangedTicket {
                     ticket_id: id.clone(),
-                    rules: self.ticket_book(id).get(admit_core::rule::When::Newest).unwrap(),
+                    rules: self.ticket_book(id).get(When::Newest).unwrap(),
                     barcode_hashes: self.codes.iter().filter(|(_, of)| *of == id).map(|(hash, _)| *hash).collect(),
                     prefix: Default::default(),
                     scans: reduced.effective,
@@ -526,8 +525,8 @@ impl Server {
             Subject::Ticket(ticket_id) => Some(ticket_id),
             Subject::Unknown(_) => None,
         };
-        let (newest, book) = (When::Newest, self.book());
-        let (event, gate) = (book.event(newest).unwrap(), book.gate(&scan.gate_id, newest));
+        let (newest, book, knew) = (When::Newest, self.book(), (scan.epoch, scan.known_serial()));
+        let (event, gate) = (book.event_at_door(scan.at, knew).unwrap(), book.gate(&scan.gate_id, newest));
         let (state, rules) = ticket_id.as_ref().map_or((TicketState::default(), None), |id| {
             (self.reduced(id, true).state, self.ticket_book(id).get(newest))
         });

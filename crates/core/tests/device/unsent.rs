@@ -43,13 +43,21 @@ pub fn scan(seq: u64, id: u8, claim: bool) -> Scan {
         epoch: None,
         manifest_version: 0,
         cursor: 0,
+        practice: false,
         basis: None,
     }
 }
 /// Its row.
 pub fn row(scan: Scan) -> Entry {
-    let shown =
-        Shown { screen: Screen::Admit, reason: None, may_admit: 1, entry_limit: 1, already_in: 0, confirmed: false };
+    let shown = Shown {
+        screen: Screen::Admit,
+        reason: None,
+        may_admit: 1,
+        entry_limit: 1,
+        already_in: 0,
+        places_left: None,
+        confirmed: false,
+    };
     Entry::Scan(Box::new(Scanned { scan, signature: String::new(), shown }))
 }
 

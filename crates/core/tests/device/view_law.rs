@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use admit_core::barcode::BarcodeHash;
-use admit_core::event::{EventRules, EventStatus, ReEntry};
+use admit_core::event::{Days, EventRules, EventStatus, ReEntry};
 use admit_core::ids::{DeviceId, EventId, GateId, ScanId, TicketId};
 use admit_core::incident::Subject;
 use admit_core::reduce::{Resolved, Rules, TicketState, reduce};
@@ -83,6 +83,7 @@ fn facts(history: &[Told]) -> Vec<Fact> {
         epoch: None,
         manifest_version: 0,
         cursor: 0,
+        practice: false,
         basis: None,
     };
     let fact = |scan: Scan| Fact {
@@ -112,6 +113,8 @@ fn world(re_entry: ReEntry, limit: u32) -> World {
         re_entry,
         min_gap_seconds: 600,
         staff_pin: None,
+        opened_at: None,
+        days: Days::default(),
     };
     let change = TicketChange::First(super::server::ticket(limit));
     let id = TicketId::new("t").unwrap();

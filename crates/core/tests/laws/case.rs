@@ -1,7 +1,7 @@
 //! An event written down by hand or by the generator: its rules, reviews and scans, and what they reduce to.
 
 use admit_core::barcode::BarcodeHash;
-use admit_core::event::{EventRules, EventStatus, ReEntry};
+use admit_core::event::{Days, EventRules, EventStatus, ReEntry};
 use admit_core::gate::{Direction, EntryRule, GateRules};
 use admit_core::ids::{DeviceId, EventId, GateId, ScanId, TicketId};
 use admit_core::incident::{Cause, IncidentKind, Subject};
@@ -79,6 +79,7 @@ fn scanned(kind: ScanKind, device_id: &str, id: &str, time: Timestamp, code: &st
         epoch: Some(EPOCH),
         manifest_version: 1,
         cursor: 0,
+        practice: false,
         basis: None,
     };
     Scanned(Fact {
@@ -166,6 +167,10 @@ impl Scanned {
             fact.judged = judged.map(|(serial, outcome)| Judged { serial, outcome });
         })
     }
+    /// Taken while its device's list said draft.
+    pub fn practice(self) -> Self {
+        self.with(|fact| fact.scan.practice = true)
+    }
     pub fn unverified(self) -> Self {
         self.with(|fact| fact.signature = SignatureState::Unverified)
     }
@@ -177,6 +182,11 @@ impl Scanned {
         let digest = Digest(Sha256::digest(format!("{:?}", self.0.scan)).into());
         Fact { digest, ..self.0 }
     }
+}
+
+/// Days that begin while people come in.
+pub fn days() -> Days {
+    Days::new(["06:00", "19:10", "22:00", "30:00"].map(at).to_vec())
 }
 
 /// The rules, reviews and facts of one event.
@@ -203,6 +213,8 @@ impl Case {
             re_entry,
             min_gap_seconds: 300,
             staff_pin: None,
+            opened_at: Some(at("18:00")),
+            days: if re_entry == ReEntry::Daily { days() } else { Days::default() },
         };
         case.rule(Effective::Start, Change::Event(EventChange::First(rules)));
         for (id, zone, direction) in [

@@ -1,7 +1,7 @@
 //! `decide` as a table, in S1 §9.1's order with what it forgot, and the map from (outcome, reason) to a screen.
 
 use admit_core::decide::{Advice, LastEntry, Question, Reason, Screen, Standing, Verdict, decide, screen};
-use admit_core::event::{EventRules, EventStatus, ReEntry};
+use admit_core::event::{Days, EventRules, EventStatus, ReEntry};
 use admit_core::gate::{Direction, EntryRule, GateRules};
 use admit_core::scan::{Outcome, ScanKind};
 use admit_core::ticket::{TicketRules, TicketStatus};
@@ -31,6 +31,8 @@ fn door() -> Door {
             re_entry: ReEntry::Never,
             min_gap_seconds: 300,
             staff_pin: None,
+            opened_at: None,
+            days: Days::default(),
         },
         ticket: Some(TicketRules {
             status: TicketStatus::Active,
@@ -179,6 +181,35 @@ fn the_window_is_open_at_its_end_and_absent_bounds_bind_nothing() {
     }
 }
 
+/// door.md "Event status": after unknown and status, before gate; exits go on.
+#[test]
+fn an_event_that_is_over_lets_nobody_in_and_everybody_out() {
+    for status_of in [EventStatus::Ended, EventStatus::Archived] {
+        let ended = || door().with(|door| door.event.status = status_of);
+        let said = ended().say();
+        assert_eq!((said.outcome, said.reason, said.may_admit), (Outcome::Expired, Some(Reason::EventEnded), 0));
+        assert_eq!(unknown(ended()).say().reason, Some(Reason::UnknownCode));
+        assert_eq!(status(ended()).say().reason, Some(Reason::TicketRefunded));
+        assert_eq!(wrong_gate(used_up(ended())).say().reason, Some(Reason::EventEnded));
+        let leaving = ended().with(|door| (door.kind, door.standing.inside) = (ScanKind::Exit, 1)).say();
+        assert_eq!((leaving.outcome, leaving.may_admit), (Outcome::Valid, 1));
+    }
+    let draft = door().with(|door| door.event.status = EventStatus::Draft).say();
+    assert_eq!((draft.outcome, draft.may_admit), (Outcome::Valid, 2), "practice shows what the night will");
+}
+
+#[test]
+fn the_reason_of_a_duplicate_says_what_was_used_up() {
+    for (mode, reason) in [
+        (ReEntry::Never, Reason::AlreadyScanned),
+        (ReEntry::AfterExit, Reason::AlreadyScanned),
+        (ReEntry::AfterGap, Reason::TooSoon),
+        (ReEntry::Daily, Reason::AlreadyToday),
+    ] {
+        assert_eq!(used_up(door()).with(|door| door.event.re_entry = mode).say().reason, Some(reason), "{mode}");
+    }
+}
+
 #[test]
 fn an_exit_asks_only_unknown_status_and_gate() {
     let exit = || door().with(|door| door.kind = ScanKind::Exit);
@@ -204,16 +235,19 @@ fn a_gates_entry_rules_switch_their_checks_off() {
 
 #[test]
 fn capacity_only_adds_advice() {
-    for (inside, advice) in [(99, None), (100, Some(Advice::AreaFull))] {
+    // Two may go in: where one has room, both must hear of it before the first is in.
+    for (inside, places_left) in [(98, None), (99, Some(1)), (100, Some(0)), (101, Some(0))] {
         let said = door().with(|door| door.area_inside = inside).say();
-        assert_eq!((said.outcome, said.advice, said.may_admit), (Outcome::Valid, advice, 2));
+        let advice = places_left.map(|_| Advice::AreaFull);
+        assert_eq!((said.outcome, said.advice, said.may_admit), (Outcome::Valid, advice, 2), "{inside}");
+        assert_eq!(said.places_left, places_left, "{inside}");
     }
     assert_eq!(used_up(door()).with(|door| door.area_inside = 100).say().advice, None);
 }
 
 #[test]
 fn every_outcome_and_reason_has_its_screen() {
-    let verdict = |outcome, reason, advice| Verdict { outcome, reason, may_admit: 1, last_entry: None, advice };
+    let verdict = |outcome, reason, advice| Verdict { outcome, reason, advice, ..Verdict::valid(1) };
     let (entry, exit) = (ScanKind::Entry, ScanKind::Exit);
     let full = Some(Advice::AreaFull);
     let table = [
@@ -228,6 +262,8 @@ fn every_outcome_and_reason_has_its_screen() {
         (Outcome::GateAccessDenied, Some(Reason::WrongGate), None, exit, false, false, Screen::WrongPlace),
         (Outcome::Expired, Some(Reason::Expired), None, entry, false, false, Screen::WrongTime),
         (Outcome::Expired, Some(Reason::NotYetValid), None, entry, false, false, Screen::WrongTime),
+        (Outcome::Expired, Some(Reason::EventEnded), None, entry, true, true, Screen::Ended),
+        (Outcome::Duplicate, Some(Reason::AlreadyToday), None, entry, false, false, Screen::AlreadyIn),
         (Outcome::Invalid, Some(Reason::UnknownCode), None, entry, false, true, Screen::NotInList),
         (Outcome::Invalid, Some(Reason::UnknownCode), None, exit, false, false, Screen::NotInList),
         (Outcome::Invalid, Some(Reason::TicketVoided), None, entry, false, false, Screen::Refuse),

@@ -1,7 +1,7 @@
 //! Whole histories from a seed: everything spec §3 and §4 allow, ties and nonsense included. The seed is all that is
 //! needed to see one again.
 
-use admit_core::event::ReEntry;
+use admit_core::event::{Days, EventStatus, ReEntry};
 use admit_core::gate::Direction;
 use admit_core::review::Decision;
 use admit_core::rule::{Change, DeviceChange, Effective, Epoch, Epochs, EventChange, GateChange, TicketChange};
@@ -143,7 +143,7 @@ impl Making {
     fn rule(&mut self) {
         let code = *self.rng.pick(&["t", "u"]);
         let from = if self.rng.percent(20) { Effective::Start } else { Effective::At(self.time()) };
-        let change = match self.rng.below(12) {
+        let change = match self.rng.below(15) {
             0 | 1 => Change::Ticket(ticket_id(code), TicketChange::Status(*self.rng.pick(TicketStatus::ALL))),
             2 if !self.constant => Change::Ticket(ticket_id(code), TicketChange::EntryLimit(self.rng.below(6) as u32)),
             3 => Change::Ticket(ticket_id(code), TicketChange::GateIds(vec![gate(self.rng.one_of(GATES))])),
@@ -164,6 +164,9 @@ impl Making {
             }
             9 if !self.constant => Change::Event(EventChange::ReEntry(*self.rng.pick(ReEntry::ALL))),
             10 if !self.constant => Change::Event(EventChange::MinGapSeconds(*self.rng.pick(&[0, 60, 300, 7_200]))),
+            11 => Change::Event(EventChange::Status(*self.rng.pick(EventStatus::ALL))),
+            12 => Change::Event(EventChange::OpenedAt(Some(self.time()).filter(|_| !self.rng.percent(20)))),
+            13 if !self.constant => Change::Event(EventChange::Days(Days::new(vec![self.time(), self.time()]))),
             _ => {
                 let since = Some(self.time()).filter(|_| !self.rng.percent(30));
                 Change::Device(device(self.rng.one_of(DEVICES)), DeviceChange::LostSince(since))
@@ -213,6 +216,7 @@ impl Making {
         scan = match rng.below(10) {
             0 | 1 => scan.v1(rng.below(20) as i64 - 10),
             2 | 3 if scan.clone().build().scan.kind == ScanKind::Entry => scan.s2().count(1),
+            4 => scan.knowing(known).practice(),
             _ => scan.knowing(known),
         };
         scan.with(|fact| {

@@ -7,7 +7,7 @@ use admit_core::incident::{Cause, IncidentKind, Subject};
 use admit_core::occupancy::Occupancy;
 use admit_core::reduce::{ConflictReason, Reduced, ScanVerdict, TicketState, merge_deliveries};
 use admit_core::review::{Decision, Review};
-use admit_core::rule::{Change, Effective, EventChange, TicketChange};
+use admit_core::rule::{Change, Effective, EventChange, TicketChange, When};
 use admit_core::scan::{Fact, Form, ScanKind, SignatureState, Stage};
 use admit_core::time::Timestamp;
 
@@ -272,11 +272,46 @@ fn with_a_constant_limit_each_mode_keeps_its_promise() {
                         assert!(in_window.map(|entry| entry.within).sum::<u32>() <= limit);
                     }
                 }
+                ReEntry::Daily => {
+                    let days = case.book().event(When::Newest).unwrap().days;
+                    let entries = &reduced.state.entries;
+                    for day in 0..=days.begin().len() {
+                        let of_day = entries.iter().filter(|entry| days.of(entry.at) == day);
+                        assert!(of_day.map(|entry| entry.within).sum::<u32>() <= limit);
+                    }
+                }
             }
             // Nobody is called over while there was room: over only with every place taken.
             if mode == ReEntry::Never && reduced.state.over > 0 {
                 assert_eq!(reduced.state.within, limit);
             }
+        }
+    });
+}
+
+/// door.md "Event status": practice that nobody accepted is as if it had not been, but for what a person must look at.
+#[test]
+fn practice_that_nobody_accepted_counts_nothing() {
+    for_all(|_, History { case, .. }| {
+        let accepted = |fact: &Fact| {
+            let of_fact = case.reviews.iter().filter(|review| review.digest == fact.digest);
+            of_fact.max_by_key(|review| review.serial).is_some_and(|review| review.decision == Decision::Accept)
+        };
+        let mut without = case.clone();
+        let practices = |fact: &Fact| fact.scan.practice && !accepted(fact);
+        // Where another content stands under the same id, which one is taken is another law's affair.
+        let alone = |fact: &Fact| {
+            let same = |other: &&Fact| {
+                (&other.scan.device_id, &other.scan.scan_id) == (&fact.scan.device_id, &fact.scan.scan_id)
+            };
+            case.facts.iter().filter(same).all(|other| other.digest == fact.digest)
+        };
+        without.facts.retain(|fact| !(practices(fact) && alone(fact)));
+        let subjects: BTreeMap<Subject, Reduced> = without.reduce_all().into_iter().collect();
+        for (subject, reduced) in case.reduce_all() {
+            let plain = subjects.get(&subject).cloned().unwrap_or_default();
+            assert_eq!((&reduced.state, &reduced.effective), (&plain.state, &plain.effective));
+            assert_eq!(counted(&reduced).collect::<Vec<_>>(), counted(&plain).collect::<Vec<_>>());
         }
     });
 }

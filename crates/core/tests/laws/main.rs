@@ -5,6 +5,7 @@ mod area;
 mod case;
 mod claims;
 mod decide;
+mod doors;
 mod examples;
 mod generator;
 mod laws;

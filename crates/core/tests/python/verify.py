@@ -99,6 +99,7 @@ def scan_bytes(item):
         whole(get("count", 1)),
         text(item["outcome"]),
         flag(item["opened"]),
+        flag(get("practice", False)),
         maybe(get("override"), lambda aside: text(aside["by"]) + text(aside["reason"])),
         maybe(get("operator"), text),
         maybe(get("target_device"), text),

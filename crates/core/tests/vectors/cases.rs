@@ -344,13 +344,41 @@ pub fn verdicts() -> Vec<Given> {
             "too soon",
             with(&base, json!({ "standing": all_in, "event": with(&event, json!({ "re_entry": "after_gap" })) })),
         ),
+        (
+            "all were let in today",
+            with(&base, json!({ "standing": all_in, "event": with(&event, json!({ "re_entry": "daily" })) })),
+        ),
+        (
+            "a draft says what the night will",
+            with(&base, json!({ "event": with(&event, json!({ "status": "draft" })) })),
+        ),
+        ("the event has ended", with(&base, json!({ "event": with(&event, json!({ "status": "ended" })) }))),
+        (
+            "the event has ended: the end comes before gate, limit and window",
+            with(
+                &of(json!({ "gate_ids": ["south"] })),
+                json!({ "event": with(&event, json!({ "status": "ended" })), "standing": all_in, "at": "2025-12-08T03:00:00Z" }),
+            ),
+        ),
+        (
+            "the event has ended: status comes first",
+            with(&of(json!({ "status": "voided" })), json!({ "event": with(&event, json!({ "status": "ended" })) })),
+        ),
+        (
+            "the event has ended: exits go on",
+            with(
+                &base,
+                json!({ "kind": "exit", "standing": all_in, "event": with(&event, json!({ "status": "ended" })) }),
+            ),
+        ),
         ("window: at its very end", with(&base, json!({ "at": "2025-12-07T22:00:00Z" }))),
         ("window: just before its end", with(&base, json!({ "at": "2025-12-07T21:59:59.999Z" }))),
         ("window: before its start", with(&base, json!({ "at": "2025-12-07T17:59:59.999Z" }))),
         ("window: at its very start", with(&base, json!({ "at": "2025-12-07T18:00:00Z" }))),
         ("window: open", of(json!({ "valid_from": null, "expires_at": null }))),
         ("the area is full: only advice", with(&base, json!({ "area_inside": 100 }))),
-        ("the area is nearly full", with(&base, json!({ "area_inside": 99 }))),
+        ("the area has room for one of two", with(&base, json!({ "area_inside": 99 }))),
+        ("the area has room for both", with(&base, json!({ "area_inside": 98 }))),
         (
             "exit: limit and window don't apply",
             with(&base, json!({ "kind": "exit", "standing": all_in, "at": "2025-12-08T03:00:00Z" })),

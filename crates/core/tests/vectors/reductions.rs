@@ -142,6 +142,7 @@ pub fn reductions() -> Vec<Given> {
         ),
     ];
     out.extend(re_entry(&south));
+    out.extend(doors());
     out.extend(ruled(&first));
     out.extend(odd_times(&first));
     out
@@ -190,6 +191,43 @@ fn re_entry(south: &Value) -> Vec<Given> {
                     json!({ "outcome": "duplicate", "opened": false, "basis": { "within": 1, "inside": 1, "status": "active" } }),
                 ),
             ],
+        ),
+    ]
+}
+
+/// Before the doors, after the end, and on another day (door.md).
+fn doors() -> Vec<Given> {
+    let practice = |id: &str, at: &str| fact(id, at, json!({ "practice": true }));
+    let event =
+        |serial: u64, at: Option<&str>, field: &str, value: Value| rule(serial, at, ("event", ""), field, value);
+    let opened = [rules("never", 1), vec![event(6, None, "opened_at", json!("2025-12-07T18:30:00Z"))]].concat();
+    let ended = [rules("never", 1), vec![event(6, Some("2025-12-07T22:00:00Z"), "status", json!("ended"))]].concat();
+    let days = json!(["2025-12-07T05:00:00Z", "2025-12-07T20:00:00Z"]);
+    let daily = [rules("daily", 1), vec![event(6, None, "days", days)]].concat();
+    let early = practice("s1", "2025-12-07T18:00:00Z");
+    let late = practice("s1", "2025-12-07T18:31:00Z");
+    let set_aside = json!({ "outcome": "expired", "override": { "by": "Ann", "reason": "crew" } });
+    let at = |id: &str, at: &str| fact(id, at, json!({}));
+    vec![
+        story(
+            "practice counts nothing and takes no place",
+            opened.clone(),
+            vec![],
+            vec![early.clone(), at("s2", "2025-12-07T19:00:00Z")],
+        ),
+        story("practice, accepted", opened.clone(), vec![review(8, &early, "accept")], vec![early]),
+        story("practice after the doors opened", opened, vec![], vec![late]),
+        story(
+            "let in after the end, and before it",
+            ended,
+            vec![],
+            vec![at("s1", "2025-12-07T21:59:59Z"), fact("s2", "2025-12-07T22:10:00Z", set_aside)],
+        ),
+        story(
+            "daily: twice on one day, once on the next",
+            daily,
+            vec![],
+            vec![at("s1", "2025-12-07T19:00:00Z"), at("s2", "2025-12-07T19:59:59Z"), at("s3", "2025-12-07T20:00:00Z")],
         ),
     ]
 }

@@ -1,7 +1,7 @@
 //! Values that have everything in them.
 
 use admit_core::barcode::BarcodeHash;
-use admit_core::event::{EventRules, EventStatus, ReEntry, StaffPin};
+use admit_core::event::{Days, EventRules, EventStatus, ReEntry, StaffPin};
 use admit_core::gate::{Direction, EntryRule, GateRules};
 use admit_core::rule::Epoch;
 use admit_core::scan::{Basis, ClockEvidence, Form, Method, Outcome, Override, Scan, ScanKind, Stage};
@@ -56,6 +56,7 @@ pub fn full_scan() -> Scan {
         epoch: Some(epoch()),
         manifest_version: 7,
         cursor: 9,
+        practice: false,
         basis: Some(Basis {
             within: 1,
             inside: 2,
@@ -84,6 +85,7 @@ pub fn bare_scan() -> Scan {
         keep: 0,
         clock: None,
         epoch: None,
+        practice: false,
         basis: None,
         ..full_scan()
     }
@@ -120,5 +122,7 @@ pub fn event_rules() -> EventRules {
         re_entry: ReEntry::AfterGap,
         min_gap_seconds: 300,
         staff_pin: Some(StaffPin { salt: [1; 16], hash: [2; 32], iterations: 60_000 }),
+        opened_at: None,
+        days: Days::default(),
     }
 }

@@ -1,7 +1,7 @@
 //! `/api/events`.
 
 use admit_app::events::{self, EventPatch, ListedEvent, NewEvent};
-use admit_app::records::{EventFigures, EventRecord};
+use admit_app::records::{ClockTime, EventFigures, EventRecord};
 use admit_core::event::{EventStatus, ReEntry};
 use admit_core::ids::EventId;
 use admit_core::time::Timestamp;
@@ -40,11 +40,14 @@ struct EventView {
     /// `draft`, `live`, `ended` or `archived`.
     #[schema(value_type = String)]
     status: EventStatus,
-    /// `never`, `after_gap` or `after_exit`.
+    /// `never`, `after_gap`, `after_exit` or `daily`.
     #[schema(value_type = String)]
     re_entry: ReEntry,
     /// Gap of `after_gap`.
     min_gap_seconds: u32,
+    /// When the days of `daily` begin, by the clocks of its zone.
+    #[schema(value_type = String, example = "06:00")]
+    day_starts_at: ClockTime,
     /// Staff may override with a PIN.
     has_staff_pin: bool,
     /// Persons expected at once.
@@ -65,6 +68,7 @@ impl From<EventRecord> for EventView {
             status: one.status,
             re_entry: one.re_entry,
             min_gap_seconds: one.min_gap_seconds,
+            day_starts_at: one.day_starts_at,
             has_staff_pin: one.has_pin,
             capacity: one.capacity,
             created_at: one.created_at,
@@ -106,11 +110,14 @@ struct EventRequest {
     /// `draft` (default) or `live`.
     #[schema(value_type = Option<String>)]
     status: Option<EventStatus>,
-    /// `never` (default), `after_gap` or `after_exit`.
+    /// `never` (default), `after_gap`, `after_exit` or `daily`.
     #[schema(value_type = Option<String>)]
     re_entry: Option<ReEntry>,
     /// 300 by default.
     min_gap_seconds: Option<u32>,
+    /// When the days of `daily` begin, by the clocks of its zone; `06:00` where absent.
+    #[schema(value_type = Option<String>, example = "06:00")]
+    day_starts_at: Option<ClockTime>,
     /// 4–8 digits.
     staff_pin: Option<String>,
     /// Persons expected at once.
@@ -135,6 +142,8 @@ struct EventPatchRequest {
     #[schema(value_type = Option<String>)]
     re_entry: Option<ReEntry>,
     min_gap_seconds: Option<u32>,
+    #[schema(value_type = Option<String>, example = "06:00")]
+    day_starts_at: Option<ClockTime>,
     /// 4–8 digits; null takes the PIN away.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>)]
@@ -180,6 +189,7 @@ async fn create(
         status: request.status,
         re_entry: request.re_entry,
         min_gap_seconds: request.min_gap_seconds,
+        day_starts_at: request.day_starts_at,
         staff_pin: request.staff_pin,
         capacity: request.capacity,
         gates: request.gates,
@@ -225,6 +235,7 @@ async fn update(
         status: request.status,
         re_entry: request.re_entry,
         min_gap_seconds: request.min_gap_seconds,
+        day_starts_at: request.day_starts_at,
         staff_pin: request.staff_pin,
         capacity: request.capacity,
     };

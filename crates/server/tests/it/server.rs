@@ -125,6 +125,7 @@ async fn org(state: &AppState, name: &str) -> Org {
         status: Some(EventStatus::Live),
         re_entry: None,
         min_gap_seconds: None,
+        day_starts_at: None,
         staff_pin: Some("2468".into()),
         capacity: None,
         gates: Some(Vec::new()),

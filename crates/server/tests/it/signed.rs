@@ -66,6 +66,7 @@ impl Log {
             epoch: None,
             manifest_version: 0,
             cursor: 0,
+            practice: false,
             basis: None,
         };
         change(&mut scan);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use admit_core::barcode::BarcodeHash;
-use admit_core::event::{EventRules, EventStatus, StaffPin};
+use admit_core::event::{Days, EventRules, EventStatus, ReEntry, StaffPin};
 use admit_core::gate::{EntryRule, GateRules};
 use admit_core::ids::{EventId, GateId, OrganizationId, TicketId};
 use admit_core::incident::Subject;
@@ -49,16 +49,19 @@ impl Org {
             judged: Default::default(),
             logs: Default::default(),
             epochs: vec![(epoch, 0)],
+            days: config.days(ReEntry::Daily),
         };
         let salt = [7; 16];
         let event = EventRules {
             name: "Fest".into(),
             starts_at: config.starts_at(),
             ends_at: config.ends_at(),
-            status: EventStatus::Live,
+            status: if config.opens_ms.is_some() { EventStatus::Draft } else { EventStatus::Live },
             re_entry: config.re_entry,
             min_gap_seconds: config.gap_seconds,
             staff_pin: Some(StaffPin { salt, hash: sign::pin_hash(PIN, &salt, 1), iterations: 1 }),
+            opened_at: config.opens_ms.is_none().then(|| Timestamp::clamped(now_ms)),
+            days: config.days(config.re_entry),
         };
         let mut first = vec![Change::Event(EventChange::First(event))];
         for (id, direction) in GATES {
@@ -123,7 +126,18 @@ impl L0 {
             // At level 0 a link lets every phone in that is not revoked: none shows a code of its own.
             Act::Approve { .. } => return None,
             Act::Rule { change, from_start } => {
-                org.add_rules(now_ms, vec![change.clone()], *from_start);
+                let mut changes = vec![change.clone()];
+                match change {
+                    Change::Event(EventChange::ReEntry(mode)) => {
+                        let days = if *mode == ReEntry::Daily { org.days.clone() } else { Days::default() };
+                        changes.push(Change::Event(EventChange::Days(days)));
+                    }
+                    Change::Event(EventChange::Status(EventStatus::Live)) => {
+                        changes.push(Change::Event(EventChange::OpenedAt(Some(Timestamp::clamped(now_ms)))));
+                    }
+                    _ => {}
+                }
+                org.add_rules(now_ms, changes, *from_start);
                 // A ticket's rule touches that ticket; one of event, gate or device every ticket that was scanned.
                 let touched: BTreeSet<Subject> = match change {
                     Change::Ticket(id, _) => [Subject::Ticket(id.clone())].into(),

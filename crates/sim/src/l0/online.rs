@@ -90,7 +90,9 @@ impl Org {
 
     /// `decide` by the newest rules; never earlier than the ticket's last plausible entry.
     fn ask(&self, ticket_id: Option<&TicketId>, state: &TicketState, scan: &Scan) -> Verdict {
-        let Some(event) = self.book.event(When::Newest) else { unreachable!("an organisation has its event") };
+        let Some(event) = self.book.event_at_door(scan.at, (scan.epoch, scan.known_serial())) else {
+            unreachable!("an organisation has its event")
+        };
         let gate = self.book.gate(&scan.gate_id, When::Newest);
         let ticket = ticket_id.and_then(|id| self.ticket_book(&Subject::Ticket(id.clone())));
         let ticket = ticket.and_then(|book| book.get(When::Newest));

@@ -50,9 +50,10 @@ impl L1 {
             time_zone: "UTC".into(),
             starts_at: config.starts_at(),
             ends_at: config.ends_at(),
-            status: Some(EventStatus::Live),
+            status: Some(if config.opens_ms.is_some() { EventStatus::Draft } else { EventStatus::Live }),
             re_entry: Some(config.re_entry),
             min_gap_seconds: Some(config.gap_seconds),
+            day_starts_at: admit_app::records::ClockTime::of_minutes(config.day_starts_minute),
             staff_pin: None,
             capacity: None,
             gates: Some(Vec::new()),
@@ -199,6 +200,10 @@ impl L1 {
             }
             Change::Event(EventChange::ReEntry(mode)) => {
                 let patch = events::EventPatch { re_entry: Some(*mode), ..Default::default() };
+                now(events::update(app, caller, event_id, patch))?;
+            }
+            Change::Event(EventChange::Status(status)) => {
+                let patch = events::EventPatch { status: Some(*status), ..Default::default() };
                 now(events::update(app, caller, event_id, patch))?;
             }
             Change::Event(EventChange::MinGapSeconds(gap)) => {

@@ -3,8 +3,11 @@
 
 use admit_core::normalize::for_search;
 use admit_core::time::Timestamp;
-use jiff::civil::{Date, DateTime, Time};
-use jiff::tz::{AmbiguousOffset, TimeZone};
+use jiff::civil::{Date, Time};
+use jiff::tz::TimeZone;
+
+pub use crate::local_time::Edge;
+use crate::local_time::in_zone;
 
 /// Which of the first two numbers of `11/12/2026` is the day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,15 +16,6 @@ pub enum DateOrder {
     DayFirst,
     /// `11/28/2026`.
     MonthFirst,
-}
-
-/// Which end of a window a time is: a date alone is the day's beginning or its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Edge {
-    /// The first moment.
-    Beginning,
-    /// The first moment that is no longer in it.
-    End,
 }
 
 /// Reads a cell: with an offset as it is, else as the clocks of `zone` show it. In an hour that the clocks skip it is the
@@ -199,19 +193,6 @@ fn time_of(text: &str) -> Option<Time> {
         _ => hour,
     };
     Time::new(hour, minute, second, 0).ok()
-}
-
-fn in_zone(at: DateTime, zone: &TimeZone, edge: Edge) -> Option<Timestamp> {
-    let ambiguous = zone.to_ambiguous_timestamp(at);
-    let found = match (ambiguous.offset(), edge) {
-        (AmbiguousOffset::Gap { .. }, _) => {
-            let after = ambiguous.later().ok()?;
-            zone.preceding(after).next().map_or(after, |change| change.timestamp())
-        }
-        (_, Edge::Beginning) => ambiguous.earlier().ok()?,
-        (_, Edge::End) => ambiguous.later().ok()?,
-    };
-    Timestamp::from_ms(found.as_millisecond()).ok()
 }
 
 #[cfg(test)]

@@ -132,6 +132,7 @@ impl ScanV1 {
             count: 1,
             outcome: self.outcome,
             opened: self.outcome == Outcome::Valid,
+            practice: false,
             override_: None,
             operator: None,
             target_device: None,
@@ -191,6 +192,9 @@ pub struct ScanV2 {
     pub outcome: Outcome,
     /// Whether the door opened.
     pub opened: bool,
+    /// Taken while the device's list said draft; false when absent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub practice: bool,
     /// `{by, reason}` of a refusal set aside.
     #[serde(default, rename = "override", skip_serializing_if = "Option::is_none")]
     pub override_: Option<Override>,
@@ -269,6 +273,7 @@ impl ScanV2 {
             count: scan.count,
             outcome: scan.outcome,
             opened: scan.opened,
+            practice: scan.practice,
             override_: scan.override_.clone(),
             operator: scan.operator.clone(),
             target_device: scan.target_device.clone(),
@@ -308,6 +313,7 @@ impl ScanV2 {
             count: self.count,
             outcome: self.outcome,
             opened: self.opened,
+            practice: self.practice,
             override_: self.override_,
             operator: self.operator,
             target_device: self.target_device,

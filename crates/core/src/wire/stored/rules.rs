@@ -76,6 +76,8 @@ fn event_parts(change: &EventChange) -> (&'static str, String) {
         EventChange::ReEntry(mode) => ("re_entry", to_text(mode)),
         EventChange::MinGapSeconds(gap) => ("min_gap_seconds", to_text(gap)),
         EventChange::StaffPin(pin) => ("staff_pin", to_text(pin)),
+        EventChange::OpenedAt(at) => ("opened_at", to_text(at)),
+        EventChange::Days(days) => ("days", to_text(days)),
     }
 }
 
@@ -153,6 +155,8 @@ fn event_change(field: &str, value: &str) -> Result<EventChange, StoredError> {
         "re_entry" => EventChange::ReEntry(rule_value(value)?),
         "min_gap_seconds" => EventChange::MinGapSeconds(rule_value(value)?),
         "staff_pin" => EventChange::StaffPin(rule_value(value)?),
+        "opened_at" => EventChange::OpenedAt(rule_value(value)?),
+        "days" => EventChange::Days(rule_value(value)?),
         _ => return unknown_field(field),
     })
 }

@@ -19,6 +19,12 @@ use crate::reach::Reach;
 
 /// What a run says that leaves the mail to a later one.
 const OVERTAKEN: &str = "this guest changed again: the later run mails them";
+/// What a run says that came to send its letter after the event.
+const OVER: &str = "the event is over: nothing was mailed";
+
+fn is_late(run: &RunRecord) -> bool {
+    run.problem.as_deref() == Some(OVER)
+}
 
 /// What the store holds.
 struct Held {
@@ -142,7 +148,8 @@ impl Desk {
             let most = 1 + self.cut_short.get(&run.run_id).copied().unwrap_or_default();
             // Whoever was overtaken by a later run of the same guest says so instead.
             let is_newest = held.runs.iter().find(|one| one.subject == run.subject) == Some(run);
-            let least = usize::from(run.problem.as_deref() != Some(OVERTAKEN) || is_newest);
+            let overtaken = run.problem.as_deref() == Some(OVERTAKEN) && !is_newest;
+            let least = usize::from(!overtaken && !is_late(run));
             if !(least..=most).contains(&letters.len()) {
                 let n = letters.len();
                 found.push(format!("run {} sent {n} letters instead of {least} to {most}", run.run_id));
@@ -157,7 +164,8 @@ impl Desk {
             let newest = held.runs.iter().find(|run| run.subject == guest.guest_id.as_str());
             let letters = newest.and_then(|run| kept.letters.get(&run.run_id));
             let email = guest.email.clone().unwrap_or_default();
-            if !letters.is_some_and(|letters| letters.iter().any(|letter| letter.to == email)) {
+            let sent = letters.is_some_and(|letters| letters.iter().any(|letter| letter.to == email));
+            if !sent && !newest.is_some_and(is_late) {
                 found.push(format!("nothing went to {email} after the last change of {}", guest.name));
             }
             names.extend(ticket.as_ref().and_then(|ticket| ticket.barcode.as_deref()).map(pass::object_key));
