@@ -2,6 +2,7 @@
 
 pub mod rejudge;
 pub mod reviews;
+pub mod practice;
 pub mod log;
 pub mod decode;
 pub mod assign;

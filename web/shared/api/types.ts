@@ -23,8 +23,10 @@ export interface EventView {
   starts_at: string;
   ends_at: string;
   status: EventStatus;
-  re_entry: "never" | "after_gap" | "after_exit";
+  re_entry: "never" | "after_gap" | "after_exit" | "daily";
   min_gap_seconds: number;
+  /** When the days of `daily` begin, by the clocks of the event's zone: "06:00". */
+  day_starts_at: string;
   has_staff_pin: boolean;
   capacity: number | null;
 }
@@ -42,6 +44,8 @@ export interface Overview {
   /** Guests by where their newest pass is. */
   passes: { sent: number; waiting: number; refused: number };
   test_scans: number;
+  /** Of a draft: persons whom practice scans of the last 12 hours let in. */
+  practice_persons: number;
   has_staff_pin: boolean;
   open_incidents: number;
   mail_problem: { since: string; reason: string; next_at: string } | null;

@@ -11,6 +11,8 @@ export type Method = "qr" | "manual" | "import";
 export type ScanKind = "entry" | "exit" | "revert";
 export type Outcome = "valid" | "duplicate" | "invalid" | "gate_access_denied" | "expired";
 
+export type EventStatus = "draft" | "live" | "ended" | "archived";
+
 /** The verdict screens (`crates/core/src/decide.rs`, `Screen`). */
 export type Screen =
   | "admit"
@@ -21,6 +23,7 @@ export type Screen =
   | "refuse"
   | "wrong_place"
   | "wrong_time"
+  | "ended"
   | "not_in_list"
   | "not_a_ticket"
   | "full"
@@ -147,6 +150,10 @@ export interface VerdictView {
   overridden: boolean;
   can_undo: boolean;
   same_ticket_ms: number | null;
+  /** It counts nothing: the event was a draft. */
+  practice?: boolean;
+  /** For `full`: how many more the area holds. */
+  places_left?: number;
 }
 
 export interface LastEntryView {
@@ -190,6 +197,8 @@ export interface View {
   clock_uncertainty_ms: number | null;
   own_admitted: number;
   names: NamesView;
+  /** By the list: a draft's scans are practice, an event that ended admits nobody. Absent without a list. */
+  event_status?: EventStatus;
   has_pin: boolean;
   problems: Problem[];
   history: HistoryRow[];
@@ -238,6 +247,8 @@ export interface HistoryRow {
   at: Timestamp;
   count: number;
   opened: boolean;
+  /** It counts nothing: the event was a draft. */
+  practice?: boolean;
   overridden: boolean;
   reverted: number;
   short_code: string;

@@ -21,6 +21,7 @@ use crate::passes;
 use crate::ports::{App, Scope, Tx, write};
 use crate::records::*;
 use crate::rules::{all_subjects, announce, put};
+use crate::scans::practice;
 
 /// The fields to change; `None` leaves one as it is.
 #[derive(Debug, Clone, Default)]
@@ -47,6 +48,8 @@ pub struct EventPatch {
     pub staff_pin: Option<Option<String>>,
     /// Persons expected at once; `Some(None)` for no limit.
     pub capacity: Option<Option<u32>>,
+    /// As the doors open: the practice of the last 12 hours was real and counts.
+    pub count_practice: bool,
 }
 
 /// Changes an event. Going live holds from the start, anything else from this write on; start and end by their nature
@@ -68,14 +71,23 @@ pub async fn update(app: &App, caller: &UserCaller, event_id: EventId, patch: Ev
         // 2. The new values, and what changed.
         let before = find::require(tx, &id)?;
         let after = applied(&before, &patch)?;
-        let changed = differences(&before, &after, pin.is_some());
+        if patch.count_practice && (before.status, after.status) != (EventStatus::Draft, EventStatus::Live) {
+            return Err(Error::invalid("count_practice", "is for a draft that goes live"));
+        }
+        let mut changed = differences(&before, &after, pin.is_some());
+        if patch.count_practice {
+            changed.insert("count_practice".to_owned(), json!(true));
+        }
         if changed.is_empty() {
             return Ok((before, None));
         }
         // 3. Newest values, rules, and the scans they touch.
         let stamp = tx.stamp(&id)?;
         tx.update_event(&after)?;
-        let subjects = touched(tx, &before, &after, stamp)?;
+        let mut subjects = touched(tx, &before, &after, stamp)?;
+        if patch.count_practice {
+            subjects.extend(practice::accept(tx, &id, &by.user_id, stamp, now)?);
+        }
         let rules = changes(&before, &after, pin.clone(), stamp);
         let brought = put(tx, &id, stamp, rules, &subjects, now, &mut draw)?;
         tx.append_audit(line::of(&by, Some(&id), "event_updated", ("Event", id.as_str()), Value::Object(changed)))?;

@@ -12,6 +12,7 @@ use crate::events;
 use crate::gates::{self, Gate};
 use crate::ports::{App, read};
 use crate::records::*;
+use crate::scans::practice;
 
 /// The figures of an event.
 #[derive(Debug, Clone)]
@@ -40,6 +41,8 @@ pub struct Overview {
     pub passes_refused: u64,
     /// Codes that were scanned before the event's start, or while it is a draft.
     pub test_scans: u64,
+    /// Of a draft: persons whom practice scans of the last 12 hours let in.
+    pub practice_persons: u64,
     /// Open incidents of the review queue.
     pub open_incidents: u64,
     /// Why no mail goes out just now; `None` while it does, and for whoever may not see guests.
@@ -66,6 +69,8 @@ pub async fn show(app: &App, caller: &UserCaller, event_id: EventId) -> Result<O
         let devices = tx.devices(&event_id)?.iter().filter(|one| here(one)).count() as u64;
         let before = if event.status == EventStatus::Draft { Timestamp::clamped(i64::MAX) } else { event.starts_at };
         let test_scans = tx.count_subjects_before(&event_id, before)?;
+        let is_draft = event.status == EventStatus::Draft;
+        let practice = if is_draft { practice::recent(tx, &event_id, now)? } else { Vec::new() };
         let open = tx.count_open_incidents(&event_id)?;
         // 2. What follows from it.
         let admitted = u64::try_from(occupancy.entered.saturating_add(occupancy.over)).unwrap_or(0);
@@ -93,6 +98,7 @@ pub async fn show(app: &App, caller: &UserCaller, event_id: EventId) -> Result<O
             passes_waiting: unsent.waiting,
             passes_refused: unsent.refused,
             test_scans,
+            practice_persons: practice::persons(&practice),
             open_incidents: open.iter().filter(|(kind, _)| kind.queued()).map(|(_, count)| count).sum(),
             mail_problem,
             checklist: checklist(&known),

@@ -5,6 +5,7 @@ mod home;
 mod world;
 mod accounts;
 mod events;
+mod doors;
 mod gates;
 mod tickets;
 mod import;

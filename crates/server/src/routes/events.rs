@@ -152,6 +152,9 @@ struct EventPatchRequest {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<u32>)]
     capacity: Option<Option<u32>>,
+    /// With `"status": "live"` for a draft: the practice scans of the last 12 hours were real, and count in their own time.
+    #[serde(default)]
+    count_practice: bool,
 }
 
 /// Events, newest first.
@@ -238,6 +241,7 @@ async fn update(
         day_starts_at: request.day_starts_at,
         staff_pin: request.staff_pin,
         capacity: request.capacity,
+        count_practice: request.count_practice,
     };
     Ok(Json(events::update(&state.app, &caller, event_id, patch).await?.into()))
 }

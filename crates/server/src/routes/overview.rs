@@ -41,6 +41,9 @@ struct OverviewView {
     passes: PassCountsView,
     /// Codes that were scanned before the event's start, or while it is a draft.
     test_scans: u64,
+    /// Of a draft: persons whom practice scans of the last 12 hours let in. They count nothing, unless whoever opens the doors
+    /// says that they were real (`count_practice`).
+    practice_persons: u64,
     has_staff_pin: bool,
     /// Open incidents of the review queue.
     open_incidents: u64,
@@ -93,6 +96,7 @@ impl From<Overview> for OverviewView {
             devices_needed: one.devices_needed,
             passes: PassCountsView { sent: one.passes_sent, waiting: one.passes_waiting, refused: one.passes_refused },
             test_scans: one.test_scans,
+            practice_persons: one.practice_persons,
             has_staff_pin: one.event.has_pin,
             open_incidents: one.open_incidents,
             mail_problem: one.mail_problem.map(MailProblemView::from),

@@ -25,6 +25,7 @@ export const eventForm = (event: EventView) => ({
   ends_at: toZoneInput(event.ends_at, event.time_zone),
   re_entry: event.re_entry,
   min_gap_seconds: event.min_gap_seconds,
+  day_starts_at: event.day_starts_at,
   capacity: event.capacity,
 });
 type EventForm = ReturnType<typeof eventForm>;

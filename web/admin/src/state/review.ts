@@ -27,9 +27,9 @@ export interface Context {
 /** The chip that a case stands under. */
 export function groupOf(kind: string): Group {
   if (kind === "double_entry") return "twice";
-  if (kind === "admitted_in_error") return "mistake";
+  if (kind === "admitted_in_error" || kind === "admitted_after_end") return "mistake";
   if (kind === "refused_in_error") return "refused";
-  return kind === "unverified_scan" ? "unproven" : "phone";
+  return kind === "unverified_scan" || kind === "practice_after_open" ? "unproven" : "phone";
 }
 
 /** Whom it is about: a name, else a code, never a hash. */
@@ -87,6 +87,10 @@ export function title(incident: IncidentView, context: Context): string {
       return twice(incident, name);
     case "admitted_in_error":
       return letIn(incident, gate, name);
+    case "admitted_after_end":
+      return titles.afterEnd(gate, name);
+    case "practice_after_open":
+      return titles.practice(gate, name);
     case "refused_in_error":
       return titles.refused(gate, name);
     case "unverified_scan":
@@ -162,6 +166,8 @@ export function explain(incident: IncidentView, context: Context): string {
   if (incident.kind === "admitted_in_error") return pin(incident, context) === "" ? `${said.mistakeList} ${said.mistake}` : said.pin;
   if (incident.kind === "refused_in_error") return said.refused;
   if (incident.kind === "unverified_scan") return said.unproven;
+  if (incident.kind === "practice_after_open") return said.practice;
+  if (incident.kind === "admitted_after_end") return said.afterEnd;
   return (incident.kind === "exit_without_entry" ? said.left : said.phone) + uncertain;
 }
 
@@ -233,11 +239,13 @@ export function decidedScans(incident: IncidentView): IncidentScan[] {
 }
 
 /** Cases whose entry counts when a person says so. */
-const counts = (incident: IncidentView): boolean => ["double_entry", "admitted_in_error", "unverified_scan"].includes(incident.kind);
+const counts = (incident: IncidentView): boolean => ["double_entry", "admitted_in_error", "admitted_after_end", "unverified_scan", "practice_after_open"].includes(incident.kind);
+/** Cases whose scan counts nothing until a person accepts it. */
+const waits = (incident: IncidentView): boolean => ["unverified_scan", "practice_after_open"].includes(incident.kind);
 
 /** What can be decided, each with its key, and which of it is suggested: nothing, where nothing is proven. */
 export function decisions(incident: IncidentView): { decision: Decision; words: string; key: string; first: boolean }[] {
-  if (incident.kind === "unverified_scan") {
+  if (waits(incident)) {
     return [
       { decision: "accept", words: review.count, key: "A", first: false },
       { decision: "exclude", words: review.exclude, key: "X", first: false },
@@ -256,7 +264,7 @@ export function decisions(incident: IncidentView): { decision: Decision; words: 
 export function bulk(incidents: readonly IncidentView[], count: boolean): { decision: Decision; ids: string[] }[] {
   const ids = (wanted: (incident: IncidentView) => boolean): string[] => incidents.filter(wanted).map((one) => one.id);
   const parts: { decision: Decision; ids: string[] }[] = count
-    ? [{ decision: "accept", ids: ids((one) => one.kind === "unverified_scan") }, { decision: "note", ids: ids((one) => one.kind !== "unverified_scan") }]
+    ? [{ decision: "accept", ids: ids(waits) }, { decision: "note", ids: ids((one) => !waits(one)) }]
     : [{ decision: "exclude", ids: ids((one) => decisions(one).some((each) => each.decision === "exclude")) }];
   return parts.filter((part) => part.ids.length > 0);
 }

@@ -58,6 +58,7 @@ export function signalOf(face: Face | "undone", persons: number): Signal {
       return { tones: REFUSE, haptic: [200, 80, 200] };
     case "wrong_place":
     case "wrong_time":
+    case "ended":
       return { tones: REFUSE, haptic: [200] };
     case "not_in_list":
     case "not_a_ticket":

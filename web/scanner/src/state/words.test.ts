@@ -69,6 +69,8 @@ test("the wrong gate names the right one", () => {
 });
 
 test("too early and too late are told apart", () => {
+  const ended = wordsOf({ ...base, opened: false, screen: "ended", outcome: "expired", reason: "event_ended" });
+  expect([ended.headline, ended.next]).toEqual(["The event has ended", "Ask a supervisor before you let anybody in."]);
   const early = wordsOf({ ...base, opened: false, screen: "wrong_time", reason: "not_yet_valid", valid_from: "2026-06-08T10:00:00Z" });
   const late = wordsOf({ ...base, opened: false, screen: "wrong_time", reason: "expired", expires_at: "2026-06-06T10:00:00Z" });
   expect(early.lines[0]).toMatch(/^Valid from .*8 June/);
@@ -122,4 +124,14 @@ test("a reason that is a name of every object is no known reason", () => {
 
 test("a problem without a text of its own still says the server's word", () => {
   expect(problemCause("seq_out_of_range")).toContain("seq out of range");
+});
+
+test("a full area says how many places are left of how many that are asked", () => {
+  const full = (places_left: number) => wordsOf({ ...base, opened: false, screen: "full", entry_limit: 3, may_admit: 3, places_left }).lines;
+  expect([full(0), full(1), full(2)]).toEqual([["Hold the queue."], ["1 place left, 3 asked."], ["2 places left, 3 asked."]]);
+});
+
+test("who was let in today hears that the next entry is tomorrow's", () => {
+  const again = wordsOf({ ...base, opened: false, screen: "already_in", outcome: "duplicate", reason: "already_today" });
+  expect(again.lines).toContain("One entry a day: the next one is tomorrow.");
 });

@@ -15,7 +15,8 @@ export type Shape =
   | "clock-octagon"
   | "question-diamond"
   | "bars-top"
-  | "ring";
+  | "ring"
+  | "moon";
 
 /** A verdict in words: what to say, why, and what to do next. */
 export interface Words {
@@ -107,6 +108,8 @@ function said(verdict: VerdictView, now: number): Said {
       return wrongPlace(verdict);
     case "wrong_time":
       return wrongTime(verdict);
+    case "ended":
+      return { headline: words.verdict.ended, lines: [words.verdict.endedWhy], next: words.verdict.endedNext, shape: "moon" };
     case "not_in_list":
       return {
         headline: words.verdict.notInList,
@@ -122,7 +125,7 @@ function said(verdict: VerdictView, now: number): Said {
         shape: "question-diamond",
       };
     case "full":
-      return { headline: words.verdict.full, lines: [words.verdict.fullWhy], next: words.verdict.fullNext, shape: "bars-top" };
+      return { headline: words.verdict.full, lines: [words.verdict.fullWhy(verdict.places_left ?? 0, verdict.may_admit)], next: words.verdict.fullNext, shape: "bars-top" };
     case "same_ticket":
       return {
         headline: words.verdict.sameTicket(span(verdict.same_ticket_ms ?? 0)),
@@ -202,6 +205,7 @@ function collision(verdict: VerdictView, now: number): string[] {
     lines.push(words.verdict.scannedOn(whichDevice(last)));
   }
   if (verdict.reason === "too_soon") lines.push(words.verdict.tooSoon);
+  if (verdict.reason === "already_today") lines.push(words.verdict.alreadyToday);
   return lines;
 }
 

@@ -80,16 +80,19 @@ export const gates = {
   eventCapacity: "Capacity",
   eventCapacityHint: "Persons inside at once. Empty: no limit",
   reEntry: "Re-entry",
-  reEntries: { never: "Not allowed", after_gap: "After a pause", after_exit: "After an exit scan" },
+  reEntries: { never: "Not allowed", after_gap: "After a pause", after_exit: "After an exit scan", daily: "Once a day" },
   reEntryHints: {
     never: "A ticket that was used is refused.",
     after_gap: "A ticket is admitted again when the pause has passed.",
     after_exit: "A ticket is admitted again when its guest was scanned out.",
+    daily: "A ticket admits its whole party once on each day of the event.",
   },
   gap: "Pause in minutes",
+  dayStarts: "A day begins at",
+  dayStartsHint: "On the event's clock. Guests who come before it belong to the night before",
   eventLabels: {
     name: "The name", venue: "The place", time_zone: "The time zone", starts_at: "The start", ends_at: "The end", re_entry: "Re-entry",
-    min_gap_seconds: "The pause", capacity: "The capacity",
+    min_gap_seconds: "The pause", day_starts_at: "The beginning of a day", capacity: "The capacity",
   },
 
   types: "Entry types",

@@ -13,6 +13,7 @@ export const screens = {
   refuse: "Do not admit",
   wrong_place: "Wrong gate",
   wrong_time: "Wrong time",
+  ended: "Event ended",
   not_in_list: "Not in this list",
   not_a_ticket: "Not one of our codes",
   full: "Area full",

@@ -17,6 +17,11 @@ export const scannedOn = (device: string) => `Scanned on ${device}`;
 export const thisDevice = "this device";
 export const anotherDevice = "another device";
 export const deviceOf = (id: string) => `device ${id}`;
+export const alreadyToday = "One entry a day: the next one is tomorrow.";
+export const ended = "The event has ended";
+export const endedWhy = "Guests who leave can still be scanned out.";
+export const endedNext = "Ask a supervisor before you let anybody in.";
+export const practice = "Practice · nothing counts";
 export const tooSoon = "Coming back is allowed, but not yet.";
 export const askSupervisor = "Ask a supervisor.";
 export const check = "Check the guest";
@@ -46,7 +51,9 @@ export const notATicket = "Not one of our codes";
 export const notATicketWhy = "This is no ticket of any event here.";
 export const notATicketNext = "Ask for the ticket.";
 export const full = "Area full";
-export const fullWhy = "Hold the queue.";
+/** `places`: how many more the area holds; `asked`: persons who may go in. */
+export const fullWhy = (places: number, asked: number) =>
+  places === 0 ? "Hold the queue." : `${places} ${places === 1 ? "place" : "places"} left, ${asked} asked.`;
 export const fullNext = "Let people in only as others leave.";
 export const sameTicket = (span: string) => `Same ticket, ${span} ago`;
 export const sameTicketWhere = "On this device.";

@@ -1,0 +1,77 @@
+//! Practice of the hours before the doors open: how much there is, and counting it where it was real (door.md "Event status").
+
+use std::collections::BTreeSet;
+
+use admit_core::ids::{EventId, UserId};
+use admit_core::reduce::LeftOut;
+use admit_core::review::{Decision, Review};
+use admit_core::scan::ScanKind;
+use admit_core::time::Timestamp;
+
+use crate::error::Result;
+use crate::ports::{ScanFilter, Tx};
+use crate::records::*;
+
+/// Practice that came in so long ago is nobody's who stands inside now, milliseconds.
+const RECENT_MS: i64 = 12 * 3_600_000;
+/// Most scans that are looked at: a draft with more was no draft.
+const MOST: usize = 20_000;
+const PAGE: usize = 500;
+
+/// Practice scans that came in within the last 12 hours and that nobody decided about, the newest first. Fails where the
+/// store does.
+pub fn recent(tx: &mut dyn Tx, event_id: &EventId, now: Timestamp) -> Result<Vec<ScanRow>> {
+    let since = now.plus_ms(-RECENT_MS);
+    let (mut found, mut looked_at) = (Vec::new(), 0);
+    let mut page = Page { limit: PAGE, cursor: None };
+    loop {
+        let listed = tx.scans(event_id, &ScanFilter::default(), &page)?;
+        looked_at += listed.items.len();
+        let old = listed.items.iter().any(|one| one.fact.received_at < since);
+        found.extend(listed.items.into_iter().filter(|one| one.fact.received_at >= since && is_undecided(one)));
+        match listed.next_cursor {
+            Some(cursor) if !old && looked_at < MOST => page.cursor = Some(cursor),
+            _ => return Ok(found),
+        }
+    }
+}
+
+fn is_undecided(one: &ScanRow) -> bool {
+    one.fact.scan.practice && one.verdict.as_ref().is_some_and(|verdict| verdict.left_out == Some(LeftOut::Practice))
+}
+
+/// Persons whom these scans let in, less those of scans that were undone.
+pub fn persons(rows: &[ScanRow]) -> u64 {
+    let scans = || rows.iter().map(|one| &one.fact.scan);
+    let entries = scans().filter(|scan| scan.kind == ScanKind::Entry && scan.opened);
+    let kept = entries.map(|scan| {
+        let of_this = |undo: &&admit_core::scan::Scan| {
+            undo.target_scan_id.as_ref() == Some(&scan.scan_id) && undo.target_device.as_ref() == Some(&scan.device_id)
+        };
+        let undone = scans().filter(|scan| scan.kind == ScanKind::Revert).filter(of_this);
+        undone.map(|undo| undo.keep).fold(scan.count, u32::min)
+    });
+    kept.map(u64::from).sum()
+}
+
+/// Accepts recent practice whose authorship is proven. Gives the subjects to be judged anew.
+pub fn accept(
+    tx: &mut dyn Tx,
+    event_id: &EventId,
+    by: &UserId,
+    stamp: Stamp,
+    now: Timestamp,
+) -> Result<BTreeSet<String>> {
+    let mut rows = recent(tx, event_id, now)?;
+    rows.retain(|one| one.fact.proven());
+    let accepted = |one: &ScanRow| Review {
+        serial: stamp.serial,
+        device_id: one.fact.scan.device_id.clone(),
+        scan_id: one.fact.scan.scan_id.clone(),
+        digest: one.fact.digest,
+        decision: Decision::Accept,
+    };
+    let reviews: Vec<Review> = rows.iter().map(accepted).collect();
+    tx.insert_reviews(event_id, by, "", now, &reviews)?;
+    Ok(rows.into_iter().map(|one| one.subject_key).collect())
+}

@@ -1,0 +1,161 @@
+//! Before the doors open, after the event, and from day to day, with a store (door.md "Event status", "Limits").
+
+use admit_app::error::Error;
+use admit_app::events::{self, EventPatch, NewEvent};
+use admit_app::ports::read;
+use admit_app::records::{ClockTime, EventRecord};
+use admit_app::{gates, overview};
+use admit_core::event::{EventStatus, ReEntry};
+use admit_core::gate::Direction;
+use admit_core::rule::When;
+use admit_core::scan::{Outcome, Override, Scan, ScanKind};
+
+use crate::scanning::{scan_of, send, signed};
+use crate::world::*;
+
+fn draft() -> World {
+    let mut world = World::new();
+    let draft = NewEvent { status: Some(EventStatus::Draft), ..new_event("Draft") };
+    world.event = now(events::create(&world.app, &world.owner, draft)).unwrap().event_id;
+    let main = new_gate("main", Direction::In, &["general"]);
+    now(gates::create(&world.app, &world.owner, world.event.clone(), main)).unwrap();
+    world
+}
+
+fn days(world: &World) -> usize {
+    let event = world.event.clone();
+    let rules = now(read(&*world.app.store, &world.owner.organization_id, move |tx| tx.load_rules(&event, &[])));
+    rules.unwrap().book.event(When::Newest).unwrap().days.begin().len()
+}
+
+fn change(world: &World, patch: EventPatch) -> Result<EventRecord, Error> {
+    now(events::update(&world.app, &world.owner, world.event.clone(), patch))
+}
+
+fn open(world: &World, count_practice: bool) -> Result<EventRecord, Error> {
+    change(world, EventPatch { status: Some(EventStatus::Live), count_practice, ..EventPatch::default() })
+}
+
+fn practised(world: &World) -> u64 {
+    now(overview::show(&world.app, &world.owner, world.event.clone())).unwrap().practice_persons
+}
+
+/// Ana and Bo go in as practice, and Bo's scan is undone.
+fn practise(world: &World, phone: &Phone<'_>) {
+    let scan = |id: &str, seq, code: &str| Scan { practice: true, ..scan_of(world, phone, id, seq, code, at(0)) };
+    let (ana, bo) = (scan("s1", 1, "A"), scan("s2", 2, "B"));
+    let undo = Scan {
+        kind: ScanKind::Revert,
+        target_device: Some(bo.device_id.clone()),
+        target_scan_id: Some(bo.scan_id.clone()),
+        ..scan("s3", 3, "B")
+    };
+    send(world, phone, "practice", &[ana, bo, undo].map(|scan| signed(phone, &scan))).unwrap();
+}
+
+#[test]
+fn practice_counts_nothing_and_whoever_opens_the_doors_hears_of_it() {
+    let world = draft();
+    world.tickets(&["A", "B"]);
+    let phone = world.phone("p", "main");
+    practise(&world, &phone);
+    assert_eq!((world.occupancy().inside, practised(&world), world.open()), (0, 1, vec![]));
+    open(&world, false).unwrap();
+    assert_eq!((world.occupancy().inside, practised(&world)), (0, 0), "it is gone");
+    world.pass(1_000);
+    let real = scan_of(&world, &phone, "s4", 4, "A", at(1_000));
+    send(&world, &phone, "real", &[signed(&phone, &real)]).unwrap();
+    assert_eq!((world.occupancy().inside, world.open()), (1, vec![]));
+    world.is_consistent();
+}
+
+#[test]
+fn practice_that_was_real_counts_in_its_own_time_as_the_doors_open() {
+    let world = draft();
+    world.tickets(&["A", "B"]);
+    let phone = world.phone("p", "main");
+    practise(&world, &phone);
+    world.pass(60_000);
+    open(&world, true).unwrap();
+    assert_eq!((world.occupancy().inside, world.open()), (1, vec![]), "who was undone is not in");
+    world.is_consistent();
+}
+
+#[test]
+fn practice_of_yesterday_is_nobodys_who_stands_inside() {
+    let world = draft();
+    world.tickets(&["A", "B"]);
+    let phone = world.phone("p", "main");
+    practise(&world, &phone);
+    world.pass(13 * HOUR);
+    assert_eq!(practised(&world), 0);
+    open(&world, true).unwrap();
+    assert_eq!(world.occupancy().inside, 0);
+    world.is_consistent();
+}
+
+#[test]
+fn only_doors_that_open_count_practice() {
+    let world = World::new();
+    let counts = EventPatch { count_practice: true, ..EventPatch::default() };
+    assert_eq!(wrong_field(change(&world, counts)), "count_practice");
+    assert_eq!(wrong_field(open(&world, true)), "count_practice", "they are open");
+}
+
+#[test]
+fn a_phone_that_had_not_heard_is_a_case_until_a_person_decides() {
+    let world = draft();
+    world.tickets(&["A"]);
+    let phone = world.phone("p", "main");
+    open(&world, false).unwrap();
+    world.pass(60_000);
+    let late = Scan { practice: true, ..scan_of(&world, &phone, "s1", 1, "A", at(60_000)) };
+    send(&world, &phone, "late", &[signed(&phone, &late)]).unwrap();
+    assert_eq!((world.occupancy().inside, world.open()), (0, vec!["practice_after_open".to_owned()]));
+    world.is_consistent();
+}
+
+#[test]
+fn who_is_let_in_after_the_end_is_told_apart_from_a_mistake() {
+    let world = World::new();
+    world.tickets(&["A", "B"]);
+    let phone = world.phone("p", "main");
+    world.pass(HOUR);
+    change(&world, EventPatch { status: Some(EventStatus::Ended), ..EventPatch::default() }).unwrap();
+    world.pass(HOUR);
+    let before = scan_of(&world, &phone, "s1", 1, "A", at(0));
+    let override_ = Some(Override { by: "Ada".into(), reason: "crew".into() });
+    let after = Scan { outcome: Outcome::Expired, override_, ..scan_of(&world, &phone, "s2", 2, "B", at(2 * HOUR)) };
+    send(&world, &phone, "both", &[before, after].map(|scan| signed(&phone, &scan))).unwrap();
+    assert_eq!((world.occupancy().inside, world.open()), (2, vec!["admitted_after_end".to_owned()]));
+    // An end that is taken back was none.
+    change(&world, EventPatch { status: Some(EventStatus::Live), ..EventPatch::default() }).unwrap();
+    assert_eq!(world.open(), Vec::<String>::new());
+    world.is_consistent();
+}
+
+#[test]
+fn a_daily_event_lets_a_ticket_in_once_a_day_of_its_zone() {
+    let world = World::new();
+    world.tickets(&["A"]);
+    let phone = world.phone("p", "main");
+    // Lisbon has 20:00 when the second guest comes.
+    let daily = EventPatch {
+        re_entry: Some(ReEntry::Daily),
+        day_starts_at: Some("20:00".parse::<ClockTime>().unwrap()),
+        ..EventPatch::default()
+    };
+    change(&world, daily).unwrap();
+    let of = |id: &str, seq, ms| signed(&phone, &scan_of(&world, &phone, id, seq, "A", at(ms)));
+    world.pass(2 * HOUR);
+    send(&world, &phone, "two-days", &[of("s1", 1, 0), of("s2", 2, HOUR)]).unwrap();
+    assert_eq!(world.open(), Vec::<String>::new());
+    // The newest word about when days begin holds for all scans.
+    let later = EventPatch { day_starts_at: Some("23:00".parse().unwrap()), ..EventPatch::default() };
+    change(&world, later).unwrap();
+    assert_eq!(world.open(), ["double_entry"]);
+    world.is_consistent();
+    assert_eq!(days(&world), 3, "from a day before to a day after");
+    change(&world, EventPatch { re_entry: Some(ReEntry::Never), ..EventPatch::default() }).unwrap();
+    assert_eq!(days(&world), 0, "days stand in the list only where they count");
+}
