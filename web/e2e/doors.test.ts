@@ -1,0 +1,71 @@
+// Before the doors open, after the event, and once a day: drafts are practice, an end is told, daily holds without a network.
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Admit, barriers, shot, until } from "./harness/index.ts";
+import { DESK, signIn } from "./organiser-kit.ts";
+import { Doors, next, phoneBox, synced, typed } from "./scanner-kit.ts";
+
+const phones = phoneBox();
+let admit: Admit;
+beforeAll(async () => {
+  admit = await Admit.start({ env: { ADMIT_SYNCS_PER_MINUTE: "1000" } });
+});
+afterAll(async () => {
+  await phones.end();
+  await admit?.kill("SIGTERM");
+});
+
+test("a draft is practised with, its doors open, and an event that ended lets nobody in without the PIN", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "DOOR-A" }, { barcode: "DOOR-B" }], { status: "draft" });
+  const phone = await phones.open({ name: "practice", camera: "none" });
+  const page = await doors.pair(phone, "north");
+  await page.getByTestId("practice-banner").waitFor();
+  await shot(page, "doors-practice-home");
+  expect(await typed(page, "DOOR-A")).toBe("admit");
+  expect(await page.getByTestId("practice").textContent()).toBe("Practice · nothing counts");
+  expect(await barriers(page)).toEqual([]);
+  await shot(page, "doors-practice-verdict");
+  await synced(page);
+  expect((await doors.occupancy()).inside).toBe(0);
+
+  // Whoever opens the doors hears of it, and says that it was nothing.
+  const desk = await phones.open({ name: "opening", camera: "none", size: DESK });
+  const office = await desk.visit(`${admit.url}/events/${doors.id}/overview`);
+  await signIn(office, admit);
+  await office.getByTestId("go-live").click();
+  await office.getByTestId("count-practice").waitFor();
+  await shot(office, "doors-open-dialog");
+  await office.getByTestId("confirm-yes").click();
+  await page.getByTestId("practice-banner").waitFor({ state: "detached", timeout: 30_000 });
+  expect(await page.getByTestId("own-admitted").textContent()).toBe("0");
+  expect(await typed(page, "DOOR-A")).toBe("admit");
+  expect(await page.getByTestId("practice").count()).toBe(0);
+  await until("the entry at the server", async () => (await doors.occupancy()).inside === 1);
+
+  await doors.call("PATCH", `/api/events/${doors.id}`, { status: "ended" });
+  await page.getByTestId("ended-banner").waitFor({ timeout: 30_000 });
+  expect(await typed(page, "DOOR-B")).toBe("ended");
+  expect(await barriers(page)).toEqual([]);
+  await shot(page, "doors-ended");
+  await next(page);
+  await page.getByTestId("ended-banner").waitFor();
+  await shot(page, "doors-ended-home");
+  expect([...phone.errors, ...desk.errors]).toEqual([]);
+});
+
+test("two phones without a network let a daily ticket in once a day, and say when the next time is", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "DAY-A" }], { re_entry: "daily", time_zone: "Europe/Berlin" });
+  const one = await phones.open({ name: "day-one", camera: "none" });
+  const page = await doors.pair(one, "north");
+  await one.context.setOffline(true);
+  expect(await typed(page, "DAY-A")).toBe("admit");
+  await next(page);
+  await page.waitForTimeout(500);
+  const other = await phones.open({ name: "day-other", camera: "none" });
+  const there = await doors.pair(other, "south");
+  await one.context.setOffline(false);
+  await synced(page);
+  await until("the entry at the other phone", async () => (await typed(there, "DAY-A")) === "already_in");
+  expect(await there.getByTestId("verdict").textContent()).toContain("One entry a day: the next one is tomorrow.");
+  await shot(there, "doors-daily");
+  expect((await doors.occupancy()).inside).toBe(1);
+});
