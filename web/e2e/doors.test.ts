@@ -59,7 +59,6 @@ test("two phones without a network let a daily ticket in once a day, and say whe
   await one.context.setOffline(true);
   expect(await typed(page, "DAY-A")).toBe("admit");
   await next(page);
-  await page.waitForTimeout(500);
   const other = await phones.open({ name: "day-other", camera: "none" });
   const there = await doors.pair(other, "south");
   await one.context.setOffline(false);

@@ -57,6 +57,10 @@ impl Days {
     pub fn begin(&self) -> &[Timestamp] {
         &self.0
     }
+    /// When the day of a moment began; `None` before the first of them.
+    pub fn begun(&self, at: Timestamp) -> Option<Timestamp> {
+        self.of(at).checked_sub(1).map(|place| self.0[place])
+    }
     /// Which day a moment lies in: how many have begun by then.
     pub fn of(&self, at: Timestamp) -> usize {
         self.0.partition_point(|begin| *begin <= at)

@@ -87,6 +87,15 @@ impl Occupancy {
         Some(u32::try_from(inside.max(0)).unwrap_or(u32::MAX))
     }
 
+    /// Whether anybody was ever scanned out of the area that a gate leads to: then who is inside is known from day to day.
+    pub fn has_exits<G: Borrow<GateRules>>(&self, gate_id: &GateId, rules: impl Fn(&GateId) -> Option<G>) -> bool {
+        self.gates.iter().any(|(other, flow)| flow.exited > 0 && same_area(gate_id, other, &rules))
+    }
+    /// Adds persons through a gate; the sum of those through all of them is somebody else's.
+    pub fn add_flow(&mut self, gate_id: &GateId, flow: GateFlow) {
+        self.gate(gate_id, flow, 1);
+    }
+
     fn gate(&mut self, gate_id: &GateId, flow: GateFlow, sign: i64) {
         let held = self.gates.entry(gate_id.clone()).or_default();
         held.entered += sign * flow.entered;

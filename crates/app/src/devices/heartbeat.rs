@@ -1,11 +1,13 @@
 //! What a device tells about itself every 30 s (spec §5).
 
 use admit_core::ids::GateId;
+use admit_core::occupancy::{GateFlow, Occupancy};
 use admit_core::time::Timestamp;
 use admit_core::wire::scanning::{Cursor, Figures, HeartbeatAnswer, HeartbeatRequest};
 
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
+use crate::events::{self, days};
 use crate::gates;
 use crate::ports::{App, Hint, Pace, Scope, Topic, Tx, read, write};
 use crate::records::*;
@@ -38,7 +40,7 @@ pub async fn heartbeat(app: &App, caller: &DeviceCaller, beat: HeartbeatRequest)
         let verified = (version > 0 && version != device.health.manifest_version).then_some(version);
         note(tx, &device, &beat, now)?;
         let head = tx.head(&device.event_id)?;
-        let area_inside = area_inside(tx, &device)?;
+        let area_inside = area_inside(tx, &device, now)?;
         let answer = HeartbeatAnswer {
             server_time: now,
             manifest_version: tx.rules_serial(&device.event_id)?,
@@ -60,15 +62,25 @@ pub async fn heartbeat(app: &App, caller: &DeviceCaller, beat: HeartbeatRequest)
     Ok(heard)
 }
 
-/// Persons in the area that the device's gate leads to, if the gate has a capacity.
-fn area_inside(tx: &mut dyn Tx, device: &DeviceRecord) -> Result<Option<u32>> {
+/// Persons in the area that the device's gate leads to, if the gate has a capacity. Where the event is daily, an area that
+/// nobody was ever scanned out of is empty when a day begins: yesterday's guests went home by themselves (door.md "Limits").
+fn area_inside(tx: &mut dyn Tx, device: &DeviceRecord, now: Timestamp) -> Result<Option<u32>> {
     let gates = gates::all(tx, &device.event_id)?;
     let rules = |gate_id: &GateId| gates.iter().find(|gate| gate.gate_id == *gate_id).map(|gate| &gate.rules);
     // Without a capacity nobody asks for the count.
     if rules(&device.gate_id).is_none_or(|gate| gate.capacity.is_none()) {
         return Ok(None);
     }
-    Ok(tx.occupancy(&device.event_id)?.area_inside(&device.gate_id, rules))
+    let all = tx.occupancy(&device.event_id)?;
+    let event = events::require(tx, &device.event_id)?;
+    let Some(begun) = days(&event).begun(now).filter(|_| !all.has_exits(&device.gate_id, rules)) else {
+        return Ok(all.area_inside(&device.gate_id, rules));
+    };
+    let mut today = Occupancy::default();
+    for minute in tx.flow(&device.event_id, begun)?.into_iter().filter(|minute| minute.at >= begun) {
+        today.add_flow(&minute.gate_id, GateFlow { entered: minute.entered, exited: minute.exited });
+    }
+    Ok(today.area_inside(&device.gate_id, rules))
 }
 
 /// A log's row is written by batches and heartbeats alike, and not always under the same event's head: both read the

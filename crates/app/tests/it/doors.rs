@@ -2,9 +2,10 @@
 
 use admit_app::error::Error;
 use admit_app::events::{self, EventPatch, NewEvent};
+use admit_app::gates::{self, GatePatch};
 use admit_app::ports::read;
 use admit_app::records::{ClockTime, EventRecord};
-use admit_app::{gates, overview};
+use admit_app::{devices, overview};
 use admit_core::event::{EventStatus, ReEntry};
 use admit_core::gate::Direction;
 use admit_core::rule::When;
@@ -158,4 +159,34 @@ fn a_daily_event_lets_a_ticket_in_once_a_day_of_its_zone() {
     assert_eq!(days(&world), 3, "from a day before to a day after");
     change(&world, EventPatch { re_entry: Some(ReEntry::Never), ..EventPatch::default() }).unwrap();
     assert_eq!(days(&world), 0, "days stand in the list only where they count");
+}
+
+/// Nobody is scanned out of most festivals: yesterday's guests must not fill today's ground.
+#[test]
+fn an_area_that_nobody_is_scanned_out_of_is_empty_when_a_day_begins() {
+    let world = World::new();
+    world.tickets(&["A", "B", "C"]);
+    let full = GatePatch { capacity: Some(Some(10)), ..GatePatch::default() };
+    now(gates::update(&world.app, &world.owner, world.event.clone(), gate("main"), full)).unwrap();
+    let daily = EventPatch {
+        re_entry: Some(ReEntry::Daily),
+        day_starts_at: Some("20:00".parse().unwrap()),
+        ..EventPatch::default()
+    };
+    change(&world, daily).unwrap();
+    let (phone, way_out) = (world.phone("p", "main"), world.phone("q", "out"));
+    let inside = || {
+        let beat = serde_json::from_value(serde_json::json!({ "log_id": "log", "head": 0, "pending": 0 })).unwrap();
+        now(devices::heartbeat(&world.app, &phone.caller, beat)).unwrap().answer.area_inside
+    };
+    phone.scan("s1", "A", "valid", at(0));
+    phone.scan("s2", "B", "valid", at(1_000));
+    assert_eq!(inside(), Some(2));
+    world.pass(HOUR);
+    assert_eq!(inside(), Some(0), "20:00 in Lisbon");
+    phone.scan("s3", "C", "valid", at(HOUR));
+    assert_eq!(inside(), Some(1));
+    // Where people are scanned out, who stayed overnight is known.
+    way_out.scan("s4", "A", "valid", at(HOUR + 1_000));
+    assert_eq!(inside(), Some(2), "three came in, one left");
 }
