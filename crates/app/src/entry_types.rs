@@ -2,6 +2,8 @@
 
 pub mod create;
 pub mod list;
+pub mod update;
 
 pub use create::{NewEntryType, create};
-pub use list::list;
+pub use list::{EntryType, list};
+pub use update::{EntryTypePatch, update};

@@ -9,7 +9,7 @@ pub mod show;
 pub mod update;
 
 pub use create::{NewEvent, create};
-pub use days::days;
+pub(crate) use days::days;
 pub use find::require;
 pub use list::{ListedEvent, list};
 pub use show::show;

@@ -1,7 +1,7 @@
 //! A list of tickets like that of a real event, the same for the same seed.
 
 use admit_core::barcode::BarcodeHash;
-use admit_core::event::{Days, EventRules, EventStatus, ReEntry};
+use admit_core::event::{Days, EventRules, EventStatus, ReEntry, ZoneLimits};
 use admit_core::gate::{Direction, EntryRule, GateRules};
 use admit_core::ids::{EventId, GateId, OrganizationId, TicketId, uuid_v4};
 use admit_core::manifest::{Code, Input};
@@ -94,6 +94,7 @@ impl List {
                 staff_pin: None,
                 opened_at: None,
                 days: Days::default(),
+                limits: ZoneLimits::default(),
             },
             gates: vec![(GateId::new("north")?, gate())],
             rules,

@@ -2,7 +2,7 @@
 //!
 //! The same function runs on the phone before the door opens and on the server when the scan is judged.
 
-use crate::event::{EventRules, ReEntry};
+use crate::event::{EventRules, Measure, ReEntry};
 use crate::gate::{EntryRule, GateRules};
 use crate::ids::{DeviceId, GateId};
 use crate::scan::{Outcome, ScanKind};
@@ -35,6 +35,10 @@ words! {
         EventEnded = "event_ended",
         /// All its persons were let in today (`daily`).
         AlreadyToday = "already_today",
+        /// All its persons were let in at this gate.
+        AlreadyAtGate = "already_at_gate",
+        /// All the entries that it has in all are used.
+        UsesSpent = "uses_spent",
     }
     /// What else the screen says; never changes the outcome.
     Advice {
@@ -58,12 +62,32 @@ pub struct LastEntry {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Standing {
     /// Persons counted against the limit now: all ever (`never`), those of the gap (`after_gap`), those inside
-    /// (`after_exit`), those of the day (`daily`).
+    /// (`after_exit`), those of the day (`daily`); where the limit holds at each gate by itself, those of this gate.
     pub used: u32,
+    /// Persons ever let in within the limit.
+    pub spent: u32,
     /// Persons inside within the limit.
     pub inside: u32,
     /// The last entry.
     pub last_entry: Option<LastEntry>,
+}
+
+impl Standing {
+    /// How many more a ticket of this limit lets in.
+    pub fn free(&self, entry_limit: u32, measure: &Measure) -> u32 {
+        let left = measure.uses.map_or(u32::MAX, |uses| uses.saturating_sub(self.spent));
+        entry_limit.saturating_sub(self.used).min(left)
+    }
+    /// What was used up, where nobody may come in any more.
+    fn used_up(&self, measure: &Measure) -> Reason {
+        match measure.re_entry {
+            _ if measure.uses.is_some_and(|uses| self.spent >= uses) => Reason::UsesSpent,
+            ReEntry::AfterGap => Reason::TooSoon,
+            _ if measure.per_gate => Reason::AlreadyAtGate,
+            ReEntry::Daily => Reason::AlreadyToday,
+            ReEntry::Never | ReEntry::AfterExit => Reason::AlreadyScanned,
+        }
+    }
 }
 
 /// The question put to [`decide`].
@@ -135,15 +159,11 @@ pub fn decide(question: Question<'_>) -> Verdict {
     if kind == ScanKind::Exit {
         return Verdict::valid(standing.inside);
     }
-    let free = ticket.entry_limit.saturating_sub(standing.used);
+    let measure = event.measure(Some(&ticket.zone));
+    let free = standing.free(ticket.entry_limit, &measure);
     if free == 0 && checks(EntryRule::CheckNotDuplicate) {
-        let reason = match event.re_entry {
-            ReEntry::AfterGap => Reason::TooSoon,
-            ReEntry::Daily => Reason::AlreadyToday,
-            ReEntry::Never | ReEntry::AfterExit => Reason::AlreadyScanned,
-        };
         let last_entry = standing.last_entry.clone();
-        return Verdict { last_entry, ..Verdict::refuse(Outcome::Duplicate, reason) };
+        return Verdict { last_entry, ..Verdict::refuse(Outcome::Duplicate, standing.used_up(&measure)) };
     }
     if checks(EntryRule::CheckTicketValid)
         && let Some(reason) = window_reason(ticket, at)

@@ -1,5 +1,6 @@
 //! The event: what is scanned for, when, and how often a ticket lets its persons in (spec §3).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::time::Timestamp;
@@ -73,6 +74,48 @@ impl Default for Days {
     }
 }
 
+/// How often the persons of a zone's tickets may enter, where that is not what the event says (door.md "Limits").
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Re-entry mode; the event's where absent.
+    pub re_entry: Option<ReEntry>,
+    /// A ticket's limit holds at each gate by itself. Not with `after_exit`: who is inside is inside, by whichever gate.
+    pub per_gate: bool,
+    /// Persons that a ticket lets in in all, whatever the mode.
+    pub uses: Option<u32>,
+}
+
+/// The limits of zones that have their own. Cheap to copy.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ZoneLimits(Arc<BTreeMap<String, Limits>>);
+
+impl ZoneLimits {
+    /// Of zones by their names; one that says nothing is left out.
+    pub fn new(mut zones: BTreeMap<String, Limits>) -> Self {
+        zones.retain(|_, limits| *limits != Limits::default());
+        Self(zones.into())
+    }
+    /// Whether no zone has limits of its own.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+    /// By zone.
+    pub fn zones(&self) -> &BTreeMap<String, Limits> {
+        &self.0
+    }
+}
+
+/// How a ticket's entries are measured: the event's mode, or that of its zone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Measure {
+    /// Re-entry mode.
+    pub re_entry: ReEntry,
+    /// The limit holds at each gate by itself.
+    pub per_gate: bool,
+    /// Persons let in in all.
+    pub uses: Option<u32>,
+}
+
 /// The PIN that lets staff override a refusal, as devices carry it (spec D18).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StaffPin {
@@ -105,4 +148,15 @@ pub struct EventRules {
     pub opened_at: Option<Timestamp>,
     /// When its days begin; empty where nothing is daily.
     pub days: Days,
+    /// Limits of zones that have their own.
+    pub limits: ZoneLimits,
+}
+
+impl EventRules {
+    /// How entries of a ticket of this zone are measured; of an unknown ticket as the event says.
+    pub fn measure(&self, zone: Option<&str>) -> Measure {
+        let own = zone.and_then(|zone| self.limits.0.get(zone)).copied().unwrap_or_default();
+        let re_entry = own.re_entry.unwrap_or(self.re_entry);
+        Measure { re_entry, per_gate: own.per_gate && re_entry != ReEntry::AfterExit, uses: own.uses }
+    }
 }

@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::barcode::unhex;
-use crate::event::{Days, EventRules, EventStatus, ReEntry, StaffPin};
+use crate::event::{Days, EventRules, EventStatus, ReEntry, StaffPin, ZoneLimits};
 use crate::gate::{Direction, GateRules};
 use crate::ids::{DeviceId, EventId, GateId, TicketId};
 use crate::ticket::{TicketRules, TicketStatus};
@@ -98,6 +98,8 @@ pub enum EventChange {
     OpenedAt(Option<Timestamp>),
     /// When its days begin; the newest value holds for all scans.
     Days(Days),
+    /// Limits of zones, all of them.
+    Limits(ZoneLimits),
 }
 
 /// A device's field and its new value.
@@ -386,6 +388,7 @@ pub struct EventBook {
     staff_pin: History<Option<StaffPin>>,
     opened_at: History<Option<Timestamp>>,
     days: History<Days>,
+    limits: History<ZoneLimits>,
     gates: BTreeMap<GateId, GateBook>,
     devices: BTreeMap<DeviceId, DeviceBook>,
     /// The epochs of the ledger.
@@ -430,6 +433,7 @@ impl EventBook {
                 self.staff_pin.add(rule, first.staff_pin.clone());
                 self.opened_at.add(rule, first.opened_at);
                 self.days.add(rule, first.days.clone());
+                self.limits.add(rule, first.limits.clone());
             }
             EventChange::Name(name) => self.name.add(rule, name.clone()),
             EventChange::StartsAt(at) => self.starts_at.add(rule, *at),
@@ -440,6 +444,7 @@ impl EventBook {
             EventChange::StaffPin(pin) => self.staff_pin.add(rule, pin.clone()),
             EventChange::OpenedAt(at) => self.opened_at.add(rule, *at),
             EventChange::Days(days) => self.days.add(rule, days.clone()),
+            EventChange::Limits(limits) => self.limits.add(rule, limits.clone()),
         }
     }
     /// The event's values; start, end, opening and days are always the newest, except for what a device knew.
@@ -455,6 +460,7 @@ impl EventBook {
             staff_pin: get(&self.staff_pin, when)?.clone(),
             opened_at: *get(&self.opened_at, bounds)?,
             days: get(&self.days, bounds)?.clone(),
+            limits: get(&self.limits, when)?.clone(),
         })
     }
     /// The event for a scan that the server is asked about: the newest values, but for an end, which counts by the scan's own

@@ -95,6 +95,8 @@ pub struct Basis {
     pub within: u32,
     /// Persons inside within the limit.
     pub inside: u32,
+    /// Persons ever let in within the limit.
+    pub spent: u32,
     /// When the last entry was.
     pub last_entry_at: Option<Timestamp>,
     /// The ticket's status in the device's list.

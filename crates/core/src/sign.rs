@@ -178,6 +178,7 @@ pub fn scan_bytes(scan: &Scan) -> Vec<u8> {
     to.option(scan.basis.as_ref(), |to, basis| {
         to.unsigned(u64::from(basis.within));
         to.unsigned(u64::from(basis.inside));
+        to.unsigned(u64::from(basis.spent));
         to.option(basis.last_entry_at, |to, at| to.signed(at.ms()));
         to.option(basis.status, |to, status| to.text(status.as_str()));
     });

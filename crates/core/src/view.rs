@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::event::{EventRules, EventStatus};
 use crate::ids::{DeviceId, GateId, ScanId};
 use crate::limits;
-use crate::reduce::{EffectiveScan, Entry, TicketState, implausible};
+use crate::reduce::{EffectiveScan, Entry, TicketState, Visit, implausible};
 use crate::scan::{Scan, ScanKind, Stage};
 use crate::ticket::TicketRules;
 use crate::time::Timestamp;
@@ -132,8 +132,9 @@ fn fold(state: &mut TicketState, event: &EventRules, ticket: Option<&TicketRules
         return;
     }
     let (implausible, at, device_id, scan_id) = step.place;
-    let used = state.standing(event, at, implausible).used;
-    let free = ticket.map_or(u32::MAX, |ticket| ticket.entry_limit.saturating_sub(used));
+    let visit = Visit { event, zone: ticket.map(|ticket| ticket.zone.as_str()), gate_id: step.gate_id };
+    let standing = state.standing(&visit, at, implausible);
+    let free = ticket.map_or(u32::MAX, |ticket| standing.free(ticket.entry_limit, &visit.measure()));
     if step.s2 && free == 0 && double_read(state, device_id, at) {
         return;
     }

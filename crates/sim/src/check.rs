@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use admit_core::event::{Days, ReEntry};
-use admit_core::ids::{DeviceId, ScanId};
+use admit_core::event::{Days, Measure, ReEntry};
+use admit_core::ids::{DeviceId, GateId, ScanId};
 use admit_core::incident::Subject;
 use admit_core::reduce::{Entry, Reduced, Resolved, Rules, ScanVerdict, reduce};
 use admit_core::rule::{Change, TicketBook, TicketChange, When};
@@ -314,9 +314,8 @@ fn counts_hold(truth: &Truth, found: &mut Found) {
         if reduced.state.persons() != sum(reduced, |verdict| verdict.within + verdict.over) {
             found.push(("I8", format!("{}: the state's persons are not the scans' persons", subject.key())));
         }
-        if let Some((mode, gap_ms, limit)) = constants(truth, subject) {
-            let days = truth.book.event(When::Newest).map(|event| event.days).unwrap_or_default();
-            mode_holds(subject, reduced, (mode, gap_ms, &days), limit, found);
+        if let Some(constant) = constants(truth, subject) {
+            mode_holds(subject, reduced, &constant, found);
         }
     }
 }
@@ -325,32 +324,46 @@ fn sum(reduced: &Reduced, of: impl Fn(&ScanVerdict) -> u32) -> u32 {
     reduced.verdicts.iter().map(of).sum()
 }
 
-type Mode<'a> = (ReEntry, i64, &'a Days);
+/// How entries of a ticket are measured, where that never changed.
+struct Constant {
+    measure: Measure,
+    gap_ms: i64,
+    days: Days,
+    limit: u32,
+}
 
-fn mode_holds(subject: &Subject, reduced: &Reduced, (mode, gap_ms, days): Mode<'_>, limit: u32, found: &mut Found) {
+fn mode_holds(subject: &Subject, reduced: &Reduced, constant: &Constant, found: &mut Found) {
+    let Constant { measure, gap_ms, days, limit } = constant;
     let state = &reduced.state;
-    let holds = match mode {
-        ReEntry::Daily => {
-            let day = |entry: &Entry| days.of(entry.at);
-            state.entries.iter().all(|one| {
-                let of_day = state.entries.iter().filter(|entry| day(entry) == day(one));
-                of_day.map(|entry| entry.within).sum::<u32>() <= limit
-            })
-        }
-        ReEntry::Never => state.within == limit.min(state.persons()),
-        ReEntry::AfterExit => state.inside_within <= limit,
-        ReEntry::AfterGap => state.entries.iter().all(|end| {
-            let near = state.entries.iter().filter(|entry| (0..gap_ms).contains(&end.at.since(entry.at)));
-            near.map(|entry| entry.within).sum::<u32>() <= limit
-        }),
+    let gates: BTreeSet<Option<&GateId>> =
+        state.entries.iter().map(|entry| measure.per_gate.then_some(&entry.gate_id)).collect();
+    let entries = |gate: Option<&GateId>| -> Vec<&Entry> {
+        state.entries.iter().filter(|entry| gate.is_none_or(|gate| entry.gate_id == *gate)).collect()
     };
-    if !holds {
-        found.push(("I8", format!("{}: {mode} with limit {limit}: {state:?}", subject.key())));
+    let holds_at = |gate: Option<&GateId>| {
+        let entries = entries(gate);
+        let within = |chosen: &dyn Fn(&Entry) -> bool| -> u32 {
+            entries.iter().filter(|entry| chosen(entry)).map(|entry| entry.within).sum()
+        };
+        match measure.re_entry {
+            ReEntry::Daily => entries.iter().all(|one| within(&|entry| days.of(entry.at) == days.of(one.at)) <= *limit),
+            ReEntry::Never => within(&|_| true) <= *limit,
+            ReEntry::AfterExit => state.inside_within <= *limit,
+            ReEntry::AfterGap => {
+                entries.iter().all(|end| within(&|entry| (0..*gap_ms).contains(&end.at.since(entry.at))) <= *limit)
+            }
+        }
+    };
+    let spent = measure.uses.is_none_or(|uses| state.within <= uses);
+    let plain = measure.re_entry == ReEntry::Never && !measure.per_gate && measure.uses.is_none();
+    let whole = !plain || state.within == (*limit).min(state.persons());
+    if !(spent && whole && gates.into_iter().all(holds_at)) {
+        found.push(("I8", format!("{}: {measure:?} with limit {limit}: {state:?}", subject.key())));
     }
 }
 
-/// Mode, gap and limit of a ticket, if none of them ever changed.
-fn constants(truth: &Truth, subject: &Subject) -> Option<(ReEntry, i64, u32)> {
+/// Mode, gap, limits and limit of a ticket, if none of them ever changed. All tickets are of one zone.
+fn constants(truth: &Truth, subject: &Subject) -> Option<Constant> {
     let id = subject.ticket_id()?;
     let mut limit = None;
     for rule in &truth.ticket_rules {
@@ -361,10 +374,11 @@ fn constants(truth: &Truth, subject: &Subject) -> Option<(ReEntry, i64, u32)> {
         }
     }
     let known = (0..=truth.serial).filter_map(|serial| truth.book.event(When::Known(serial)));
-    let mut modes: Vec<_> = known.map(|event| (event.re_entry, event.min_gap_seconds)).collect();
+    let mut modes: Vec<_> = known.map(|event| (event.measure(Some("general")), event.min_gap_seconds)).collect();
     modes.dedup();
-    let [(mode, gap)] = modes[..] else { return None };
-    Some((mode, i64::from(gap) * 1_000, limit?))
+    let [(measure, gap)] = modes[..] else { return None };
+    let days = truth.book.event(When::Newest)?.days;
+    Some(Constant { measure, gap_ms: i64::from(gap) * 1_000, days, limit: limit? })
 }
 
 /// I9: in one log time follows `seq`, except where the clock says it was corrected; and each scan names the one before.
@@ -491,7 +505,10 @@ fn no_phone_lets_in_too_many(truth: &Truth, side: &Side, found: &mut Found) {
     }
     let decided: BTreeSet<&ScanId> = truth.reviews.iter().map(|review| &review.scan_id).collect();
     for (subject, reduced) in &truth.derived {
-        let Some((ReEntry::Never, _, limit)) = constants(truth, subject) else { continue };
+        let Some(Constant { measure, limit, .. }) = constants(truth, subject) else { continue };
+        if measure.re_entry != ReEntry::Never || measure.per_gate {
+            continue;
+        }
         let doubtful = |verdict: &ScanVerdict| verdict.left_out.is_some() || decided.contains(&verdict.scan_id);
         if reduced.verdicts.iter().any(doubtful) {
             continue;

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use admit_core::event::{Days, ReEntry};
+use admit_core::event::{Days, Limits, ReEntry, ZoneLimits};
 use admit_core::limits;
 use admit_core::time::Timestamp;
 
@@ -42,6 +42,10 @@ pub struct Config {
     pub ended_ms: Option<i64>,
     /// The minute of the hour at which the days of `daily` begin, counted from midnight UTC.
     pub day_starts_minute: u16,
+    /// The limit of a ticket holds at each gate by itself.
+    pub per_gate: bool,
+    /// Persons that a ticket lets in in all.
+    pub uses: Option<u32>,
     /// Re-entry modes that there are in this world.
     pub modes: &'static [ReEntry],
     /// Re-entry mode at the start.
@@ -137,6 +141,8 @@ impl Config {
             opens_ms: None,
             ended_ms: None,
             day_starts_minute: 6 * 60,
+            per_gate: false,
+            uses: None,
             modes: EARLIER_MODES,
             re_entry: *rng.pick(EARLIER_MODES),
             gap_seconds: *rng.pick(&[0, 10, 60, 300]),
@@ -234,6 +240,13 @@ impl Config {
         let within = |rng: &mut Rng, chaos_ms: i64| rng.between(0, chaos_ms);
         self.opens_ms = rng.per_mille(200).then(|| within(rng, self.chaos_ms));
         self.ended_ms = rng.per_mille(100).then(|| within(rng, self.chaos_ms));
+        self.per_gate = self.re_entry != ReEntry::AfterExit && rng.per_mille(150);
+        self.uses = rng.per_mille(150).then(|| 1 + rng.below(6) as u32);
+    }
+    /// Limits of the one zone.
+    pub fn limits(&self) -> ZoneLimits {
+        let limits = Limits { re_entry: None, per_gate: self.per_gate, uses: self.uses };
+        ZoneLimits::new([("general".to_owned(), limits)].into())
     }
     /// When days begin in a mode.
     pub fn days(&self, mode: ReEntry) -> Days {

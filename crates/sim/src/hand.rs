@@ -107,7 +107,13 @@ impl Hand {
             manifest_version: 1,
             cursor: 0,
             practice: false,
-            basis: Some(Basis { within: 0, inside: 0, last_entry_at: None, status: Some(TicketStatus::Active) }),
+            basis: Some(Basis {
+                within: 0,
+                inside: 0,
+                spent: 0,
+                last_entry_at: None,
+                status: Some(TicketStatus::Active),
+            }),
         }
     }
 }

@@ -188,6 +188,12 @@ export interface EntryTypeView {
   id: string;
   name: string;
   zone: string;
+  /** Its own re-entry mode; null where the event's holds. */
+  re_entry: EventView["re_entry"] | null;
+  /** The limit of a ticket holds at each gate by itself. */
+  per_gate: boolean;
+  /** Persons that a ticket lets in in all. */
+  uses: number | null;
 }
 
 /** A run: one pass on its way to one guest. */

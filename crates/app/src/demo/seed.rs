@@ -139,7 +139,7 @@ async fn event(app: &App, owner: &UserCaller) -> Result<EventRecord> {
 
 async fn gates_of(app: &App, owner: &UserCaller, event_id: &EventId) -> Result<Vec<GateId>> {
     let types = entry_types::list(app, owner, event_id.clone()).await?;
-    if !types.iter().any(|one| one.zone == "vip") {
+    if !types.iter().any(|one| one.record.zone == "vip") {
         let vip = NewEntryType { name: "VIP".into(), zone: "vip".into() };
         entry_types::create(app, owner, event_id.clone(), vip).await?;
     }
@@ -184,6 +184,7 @@ async fn fill(app: &App, owner: &UserCaller, event: &EventRecord) -> Result<()> 
         });
     }
     let entry_types = entry_types::list(app, owner, event.event_id.clone()).await?;
+    let entry_types: Vec<_> = entry_types.into_iter().map(|one| one.record).collect();
     let restricted = GateId::new(GATES[1].0).map_err(|error| Error::Bug(error.to_string()))?;
     let now = app.clock.now();
     let mut draw = app.draw();

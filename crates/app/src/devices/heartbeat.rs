@@ -1,13 +1,14 @@
 //! What a device tells about itself every 30 s (spec §5).
 
+use admit_core::event::ReEntry;
 use admit_core::ids::GateId;
 use admit_core::occupancy::{GateFlow, Occupancy};
+use admit_core::rule::When;
 use admit_core::time::Timestamp;
 use admit_core::wire::scanning::{Cursor, Figures, HeartbeatAnswer, HeartbeatRequest};
 
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
-use crate::events::{self, days};
 use crate::gates;
 use crate::ports::{App, Hint, Pace, Scope, Topic, Tx, read, write};
 use crate::records::*;
@@ -72,8 +73,9 @@ fn area_inside(tx: &mut dyn Tx, device: &DeviceRecord, now: Timestamp) -> Result
         return Ok(None);
     }
     let all = tx.occupancy(&device.event_id)?;
-    let event = events::require(tx, &device.event_id)?;
-    let Some(begun) = days(&event).begun(now).filter(|_| !all.has_exits(&device.gate_id, rules)) else {
+    let event = tx.load_rules(&device.event_id, &[])?.book.event(When::Newest);
+    let begun = event.and_then(|event| event.days.begun(now).filter(|_| event.re_entry == ReEntry::Daily));
+    let Some(begun) = begun.filter(|_| !all.has_exits(&device.gate_id, rules)) else {
         return Ok(all.area_inside(&device.gate_id, rules));
     };
     let mut today = Occupancy::default();

@@ -1,20 +1,42 @@
 //! Which entry types an event has.
 
 use admit_core::access::Action;
+use admit_core::event::{Limits, ZoneLimits};
 use admit_core::ids::EventId;
+use admit_core::rule::When;
 
 use crate::caller::UserCaller;
 use crate::error::Result;
 use crate::events;
-use crate::ports::{App, read};
+use crate::ports::{App, Tx, read};
 use crate::records::EntryTypeRecord;
 
+/// An entry type and the limits of its zone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryType {
+    /// The entry type.
+    pub record: EntryTypeRecord,
+    /// How often its persons may enter, where that is not what the event says.
+    pub limits: Limits,
+}
+
 /// Entry types in their order.
-pub async fn list(app: &App, caller: &UserCaller, event_id: EventId) -> Result<Vec<EntryTypeRecord>> {
+pub async fn list(app: &App, caller: &UserCaller, event_id: EventId) -> Result<Vec<EntryType>> {
     caller.must(Action::ReadEvents)?;
     read(&*app.store, &caller.organization_id, move |tx| {
         events::require(tx, &event_id)?;
-        tx.entry_types(&event_id)
+        let limits = newest_limits(tx, &event_id)?;
+        let of_zone = |record: EntryTypeRecord| EntryType {
+            limits: limits.zones().get(&record.zone).copied().unwrap_or_default(),
+            record,
+        };
+        Ok(tx.entry_types(&event_id)?.into_iter().map(of_zone).collect())
     })
     .await
+}
+
+/// The limits of an event's zones as they hold now.
+pub(super) fn newest_limits(tx: &mut dyn Tx, event_id: &EventId) -> Result<ZoneLimits> {
+    let event = tx.load_rules(event_id, &[])?.book.event(When::Newest);
+    Ok(event.map(|event| event.limits).unwrap_or_default())
 }

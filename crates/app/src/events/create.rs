@@ -1,7 +1,7 @@
 //! A new event, with its default entry type and its first gates.
 
 use admit_core::access::Action;
-use admit_core::event::{EventRules, EventStatus, ReEntry};
+use admit_core::event::{EventRules, EventStatus, ReEntry, ZoneLimits};
 use admit_core::gate::{Direction, EntryRule, GateRules};
 use admit_core::ids::{EntryTypeId, EventId, GateId};
 use admit_core::limits::{MIN_GAP_SECONDS, SET_ITEMS};
@@ -82,7 +82,8 @@ pub async fn create(app: &App, caller: &UserCaller, new: NewEvent) -> Result<Eve
         min_gap_seconds: event.min_gap_seconds,
         staff_pin,
         opened_at: Some(now).filter(|_| event.status == EventStatus::Live),
-        days: days(&event),
+        days: days(&event, &ZoneLimits::default()),
+        limits: ZoneLimits::default(),
     };
     // 2. Event, gates, rules, entry type and line together.
     let by = caller.clone();

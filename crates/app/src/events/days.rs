@@ -1,6 +1,6 @@
 //! When an event's days begin (door.md "Limits"): a function of its zone, of the hour they begin at and of its times.
 
-use admit_core::event::{Days, ReEntry};
+use admit_core::event::{Days, ReEntry, ZoneLimits};
 use admit_core::limits;
 use admit_core::time::Timestamp;
 use jiff::civil::{Date, Time};
@@ -9,9 +9,10 @@ use jiff::tz::TimeZone;
 use crate::local_time::{Edge, in_zone};
 use crate::records::{ClockTime, EventRecord};
 
-/// When the days of an event begin; none where nothing is daily.
-pub fn days(event: &EventRecord) -> Days {
-    if event.re_entry != ReEntry::Daily {
+/// When the days of an event begin; none where neither the event nor a zone of its is daily.
+pub fn days(event: &EventRecord, limits: &ZoneLimits) -> Days {
+    let daily = Some(ReEntry::Daily);
+    if Some(event.re_entry) != daily && limits.zones().values().all(|zone| zone.re_entry != daily) {
         return Days::default();
     }
     let zone = TimeZone::get(&event.time_zone).unwrap_or(TimeZone::UTC);

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use admit_core::access::Action;
-use admit_core::event::{EventStatus, ReEntry, StaffPin};
+use admit_core::event::{EventStatus, ReEntry, StaffPin, ZoneLimits};
 use admit_core::ids::EventId;
 use admit_core::limits::PLAUSIBLE_MARGIN_MS;
-use admit_core::rule::{Change, Effective, EventChange};
+use admit_core::rule::{Change, Effective, EventChange, When};
 use admit_core::time::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -84,11 +84,12 @@ pub async fn update(app: &App, caller: &UserCaller, event_id: EventId, patch: Ev
         // 3. Newest values, rules, and the scans they touch.
         let stamp = tx.stamp(&id)?;
         tx.update_event(&after)?;
-        let mut subjects = touched(tx, &before, &after, stamp)?;
+        let limits = tx.load_rules(&id, &[])?.book.event(When::Newest).map(|event| event.limits).unwrap_or_default();
+        let mut subjects = touched(tx, (&before, &after), &limits, stamp)?;
         if patch.count_practice {
             subjects.extend(practice::accept(tx, &id, &by.user_id, stamp, now)?);
         }
-        let rules = changes(&before, &after, pin.clone(), stamp);
+        let rules = changes((&before, &after), pin.clone(), &limits, stamp);
         let brought = put(tx, &id, stamp, rules, &subjects, now, &mut draw)?;
         tx.append_audit(line::of(&by, Some(&id), "event_updated", ("Event", id.as_str()), Value::Object(changed)))?;
         // 4. Whoever has a pass hears of another name, place or time.
@@ -182,9 +183,9 @@ fn differences(before: &EventRecord, after: &EventRecord, pin: bool) -> Map<Stri
 }
 
 fn changes(
-    before: &EventRecord,
-    after: &EventRecord,
+    (before, after): (&EventRecord, &EventRecord),
     pin: Option<Option<StaffPin>>,
+    limits: &ZoneLimits,
     stamp: Stamp,
 ) -> Vec<(Effective, Change)> {
     let now = Effective::At(stamp.effective_at);
@@ -206,9 +207,9 @@ fn changes(
     if (before.status, after.status) == (EventStatus::Draft, EventStatus::Live) {
         say(now, EventChange::OpenedAt(Some(stamp.effective_at)));
     }
-    let days = days(after);
-    if days != self::days(before) {
-        say(now, EventChange::Days(days));
+    let begin = days(after, limits);
+    if begin != days(before, limits) {
+        say(now, EventChange::Days(begin));
     }
     if after.re_entry != before.re_entry {
         say(now, EventChange::ReEntry(after.re_entry));
@@ -225,9 +226,14 @@ fn changes(
 /// The subjects whose scans an edit may touch: all of them for how often one may enter, and for an end that is taken back;
 /// for start and end those whose plausibility flips, that is those with a scan between the old and the new bound; for doors
 /// that open or close those with a scan from now on. A name, a place or a PIN decides nothing about a scan.
-fn touched(tx: &mut dyn Tx, before: &EventRecord, after: &EventRecord, stamp: Stamp) -> Result<BTreeSet<String>> {
-    let limits = |event: &EventRecord| (event.re_entry, event.min_gap_seconds, days(event));
-    if limits(before) != limits(after) || (before.status.is_over() && !after.status.is_over()) {
+fn touched(
+    tx: &mut dyn Tx,
+    (before, after): (&EventRecord, &EventRecord),
+    limits: &ZoneLimits,
+    stamp: Stamp,
+) -> Result<BTreeSet<String>> {
+    let measures = |event: &EventRecord| (event.re_entry, event.min_gap_seconds, days(event, limits));
+    if measures(before) != measures(after) || (before.status.is_over() && !after.status.is_over()) {
         return all_subjects(tx, &before.event_id);
     }
     let mut out = BTreeSet::new();

@@ -8,7 +8,7 @@ use admit_core::fraud::Delivery;
 use admit_core::gate::Direction;
 use admit_core::ids::{BatchId, EventId, GateId, ScanId, TicketId};
 use admit_core::incident::Subject;
-use admit_core::reduce::{Rules, TicketState, reduce};
+use admit_core::reduce::{Rules, TicketState, Visit, reduce};
 use admit_core::rule::{Change, TicketBook, When};
 use admit_core::scan::{Fact, Form, Judged, Method, Outcome, Scan, ScanKind, SignatureState};
 use admit_core::time::Timestamp;
@@ -362,10 +362,12 @@ fn ask(rules: &LoadedRules, ticket: &TicketBook, state: &TicketState, scan: &Sca
         let reason = Some(admit_core::decide::Reason::UnknownCode);
         return Verdict { outcome: Outcome::Invalid, reason, ..Verdict::valid(0) };
     };
-    let standing = state.standing_at_door(&event, scan.at);
+    let rules_of_ticket = ticket.get(When::Newest);
+    let zone = rules_of_ticket.as_ref().map(|ticket| ticket.zone.as_str());
+    let standing = state.standing_at_door(&Visit { event: &event, zone, gate_id: &scan.gate_id }, scan.at);
     decide(Question {
         event: &event,
-        ticket: ticket.get(When::Newest).as_ref(),
+        ticket: rules_of_ticket.as_ref(),
         standing: &standing,
         gate_id: &scan.gate_id,
         gate: gate.as_ref(),

@@ -1,6 +1,6 @@
 //! Rules as facts.
 
-use admit_core::event::{Days, EventRules, EventStatus, ReEntry, StaffPin};
+use admit_core::event::{Days, EventRules, EventStatus, ReEntry, StaffPin, ZoneLimits};
 use admit_core::gate::{Direction, EntryRule, GateRules};
 use admit_core::rule::*;
 use admit_core::ticket::TicketStatus;
@@ -35,6 +35,7 @@ fn every_kind() -> Vec<(Effective, Change)> {
         staff_pin: Some(StaffPin { salt: [1; 16], hash: hash(2), iterations: 3 }),
         opened_at: None,
         days: Days::default(),
+        limits: ZoneLimits::default(),
     };
     let gate = GateRules {
         name: "North".into(),

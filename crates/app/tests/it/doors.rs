@@ -1,5 +1,6 @@
 //! Before the doors open, after the event, and from day to day, with a store (door.md "Event status", "Limits").
 
+use admit_app::entry_types::{self, EntryType, EntryTypePatch};
 use admit_app::error::Error;
 use admit_app::events::{self, EventPatch, NewEvent};
 use admit_app::gates::{self, GatePatch};
@@ -189,4 +190,55 @@ fn an_area_that_nobody_is_scanned_out_of_is_empty_when_a_day_begins() {
     // Where people are scanned out, who stayed overnight is known.
     way_out.scan("s4", "A", "valid", at(HOUR + 1_000));
     assert_eq!(inside(), Some(2), "three came in, one left");
+}
+
+fn limit(world: &World, patch: EntryTypePatch) -> Result<EntryType, Error> {
+    let types = now(entry_types::list(&world.app, &world.owner, world.event.clone())).unwrap();
+    let general = types[0].record.entry_type_id.clone();
+    now(entry_types::update(&world.app, &world.owner, world.event.clone(), general, patch))
+}
+
+#[test]
+fn an_entry_type_may_enter_once_at_each_gate_and_so_often_in_all() {
+    let world = World::new();
+    world.tickets(&["A"]);
+    now(gates::create(&world.app, &world.owner, world.event.clone(), new_gate("side", Direction::In, &["general"])))
+        .unwrap();
+    let changed = limit(&world, EntryTypePatch { per_gate: Some(true), ..EntryTypePatch::default() }).unwrap();
+    assert!(changed.limits.per_gate);
+    let (main, side) = (world.phone("p", "main"), world.phone("q", "side"));
+    main.scan("s1", "A", "valid", at(0));
+    side.scan("s2", "A", "valid", at(1_000));
+    assert_eq!(world.open(), Vec::<String>::new());
+    main.scan("s3", "A", "valid", at(2_000));
+    assert_eq!(world.open(), ["double_entry"]);
+    world.is_consistent();
+    // It holds from now on: what happened before it was right.
+    world.pass(HOUR);
+    limit(&world, EntryTypePatch { uses: Some(Some(2)), ..EntryTypePatch::default() }).unwrap();
+    side.scan("s4", "A", "valid", at(HOUR + 1_000));
+    assert_eq!(world.ledger().iter().filter(|action| *action == "entry_type_updated").count(), 2);
+    world.is_consistent();
+}
+
+#[test]
+fn limits_that_contradict_each_other_are_refused_by_name() {
+    let world = World::new();
+    let both = EntryTypePatch { re_entry: Some(Some(ReEntry::AfterExit)), per_gate: Some(true), uses: None };
+    assert_eq!(wrong_field(limit(&world, both)), "per_gate");
+    let none = EntryTypePatch { uses: Some(Some(0)), ..EntryTypePatch::default() };
+    assert_eq!(wrong_field(limit(&world, none)), "uses");
+    let before = world.ledger();
+    limit(&world, EntryTypePatch::default()).unwrap();
+    assert_eq!(world.ledger(), before, "what changes nothing leaves no trace");
+}
+
+#[test]
+fn one_zone_may_be_daily_where_the_event_is_not() {
+    let world = World::new();
+    limit(&world, EntryTypePatch { re_entry: Some(Some(ReEntry::Daily)), ..EntryTypePatch::default() }).unwrap();
+    assert!(days(&world) > 0);
+    limit(&world, EntryTypePatch { re_entry: Some(None), ..EntryTypePatch::default() }).unwrap();
+    assert_eq!(days(&world), 0);
+    world.is_consistent();
 }

@@ -26,7 +26,7 @@ fn an_event_begins_with_an_entry_type_and_its_values_hold_from_the_start() {
     let world = World::new();
     let types = now(entry_types::list(&world.app, &world.owner, world.event.clone())).unwrap();
     assert_eq!(
-        types.iter().map(|one| (one.name.as_str(), one.zone.as_str())).collect::<Vec<_>>(),
+        types.iter().map(|one| (one.record.name.as_str(), one.record.zone.as_str())).collect::<Vec<_>>(),
         [("General", "general")]
     );
     let rules = rules(&world, When::Scan { at: Timestamp::START, known: 0 });

@@ -197,5 +197,5 @@ fn products_that_are_no_entry_types_are_told_and_left_out_where_asked() {
     let rest = import(false, r#"{"new_entry_types":"create"}"#);
     assert_eq!((rest.created, rest.unchanged), (2, 1));
     let types = now(entry_types::list(&world.app, &world.owner, world.event.clone())).unwrap();
-    assert!(types.iter().any(|one| one.name == "Regular ticket" && one.zone == "general"), "{types:?}");
+    assert!(types.iter().any(|one| one.record.name == "Regular ticket" && one.record.zone == "general"), "{types:?}");
 }

@@ -83,7 +83,7 @@ fn entry_types_keep_their_order_and_names_once() {
     assert_eq!(code(create("VIP")), "entry_type_exists");
     assert_eq!(wrong_field(create("")), "name");
     let listed = now(entry_types::list(&world.app, &world.owner, world.event.clone())).unwrap();
-    assert_eq!(listed.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["General", "VIP", "Press"]);
+    assert_eq!(listed.iter().map(|one| one.record.name.as_str()).collect::<Vec<_>>(), ["General", "VIP", "Press"]);
     world.is_consistent();
 }
 

@@ -513,7 +513,7 @@ fn a_promoter_says_who_comes_and_nothing_of_where_when_and_by_which_code() {
     assert_eq!(field(|ticket| ticket.barcode = Some("MINE-1".into())), "[0].barcode");
     assert_eq!(field(|ticket| ticket.zone = Some("backstage".into())), "[0].zone");
     let types = now(entry_types::list(&world.app, &world.owner, world.event.clone())).unwrap();
-    let named_type = NewTicket { entry_type_id: Some(types[0].entry_type_id.clone()), ..NewTicket::default() };
+    let named_type = NewTicket { entry_type_id: Some(types[0].record.entry_type_id.clone()), ..NewTicket::default() };
     let refused = NewTicket { guest: Some(guest()), ..named_type };
     let refused = tickets::create(&world.app, &promoter, world.event.clone(), vec![refused]);
     assert_eq!(wrong_field(now(refused)), "[0].entry_type_id", "a type is a zone by another name");

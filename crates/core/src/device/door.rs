@@ -13,6 +13,7 @@ use crate::event::EventStatus;
 use crate::gate::Direction;
 use crate::ids::ScanId;
 use crate::limits;
+use crate::reduce;
 use crate::scan::{Basis, ClockEvidence, Form, Method, Outcome, Override, Scan, ScanKind, Stage};
 use crate::sign;
 use crate::wire::engine::Effect;
@@ -121,7 +122,8 @@ impl State {
         let (list, paired) = (self.list.as_ref()?, self.paired()?);
         let stamp = self.clock.stamp(self.journal.last_at());
         let standing = about.ticket.as_ref().map_or_else(Standing::default, |(id, rules)| {
-            self.state_of(id, rules, about.hash, but).standing_at_door(&list.event, stamp.at)
+            let visit = reduce::Visit { event: &list.event, zone: Some(&rules.zone), gate_id: &paired.gate_id };
+            self.state_of(id, rules, about.hash, but).standing_at_door(&visit, stamp.at)
         });
         let verdict = decide(Question {
             event: &list.event,
@@ -215,6 +217,7 @@ impl State {
             basis: Some(Basis {
                 within: asked.standing.used,
                 inside: asked.standing.inside,
+                spent: asked.standing.spent,
                 last_entry_at: asked.standing.last_entry.as_ref().map(|entry| entry.at),
                 status: rules.map(|rules| rules.status),
             }),

@@ -125,6 +125,7 @@ pub(super) fn head(input: &Input<'_>, content_hash: [u8; 32]) -> Vec<u8> {
         min_gap_seconds: input.event.min_gap_seconds,
         status: input.event.status,
         days: input.event.days.clone(),
+        limits: input.event.limits.clone(),
         gates: input.gates.iter().map(|(gate_id, rules)| ManifestGate::of(gate_id, rules)).collect(),
     };
     let mut bytes = to_text(&head).into_bytes();

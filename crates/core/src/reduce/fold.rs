@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::choose::Chosen;
 use super::shape::{
-    ConflictReason, EffectiveScan, Entry, LeftOut, Rules, ScanVerdict, TicketState, implausible, same_day, within_gap,
+    ConflictReason, EffectiveScan, Entry, LeftOut, Rules, ScanVerdict, TicketState, Visit, implausible,
 };
 use crate::decide::{Question, Standing, Verdict, decide};
 use crate::event::{EventRules, ReEntry};
@@ -140,7 +140,9 @@ impl<'a> Fold<'a> {
             && scan.kind != ScanKind::Revert
         {
             event.status = self.rules.event.status(scan.own_when).unwrap_or(event.status);
-            let standing = self.state.standing(&event, scan.at, scan.implausible);
+            let zone = ticket.as_ref().map(|ticket| ticket.zone.as_str());
+            let visit = Visit { event: &event, zone, gate_id: &scan.chosen.fact.scan.gate_id };
+            let standing = self.state.standing(&visit, scan.at, scan.implausible);
             let said = self.ask(scan, &event, ticket.as_ref(), &standing);
             (verdict.outcome, verdict.reason) = (said.outcome, said.reason);
             verdict.basis_mismatch = basis_mismatch(scan, self.rules);
@@ -178,7 +180,8 @@ impl<'a> Fold<'a> {
         standing: &Standing,
     ) {
         let source = &scan.chosen.fact.scan;
-        let free = ticket.map_or(u32::MAX, |ticket| ticket.entry_limit.saturating_sub(standing.used));
+        let visit = Visit { event, zone: ticket.map(|ticket| ticket.zone.as_str()), gate_id: &source.gate_id };
+        let free = ticket.map_or(u32::MAX, |ticket| standing.free(ticket.entry_limit, &visit.measure()));
         if source.form == Form::S2 && verdict.opened && free == 0 && self.double_read(scan) {
             verdict.opened = false;
             verdict.conflict = true;
@@ -191,7 +194,8 @@ impl<'a> Fold<'a> {
         verdict.within = scan.count.min(free);
         verdict.over = scan.count - verdict.within;
         if verdict.over > 0 && self.limit_is_checked(scan) {
-            self.mark_double_entry(scan, event, verdict);
+            let spent = visit.measure().uses.is_some_and(|uses| standing.spent.saturating_add(verdict.within) >= uses);
+            self.mark_double_entry(scan, &visit, spent, verdict);
         }
         if scan.count > 0 {
             self.state.within = self.state.within.saturating_add(verdict.within);
@@ -225,17 +229,14 @@ impl<'a> Fold<'a> {
     }
 
     /// Both carry `conflict`: the scan with persons beyond the limit, and the entries that used it up (spec D3).
-    fn mark_double_entry(&mut self, scan: &Folding<'_>, event: &EventRules, verdict: &mut ScanVerdict) {
+    /// Where all uses are `spent`, every entry has a part in that.
+    fn mark_double_entry(&mut self, scan: &Folding<'_>, visit: &Visit<'_>, spent: bool, verdict: &mut ScanVerdict) {
         verdict.conflict = true;
         verdict.conflict_reason = Some(ConflictReason::DoubleEntry);
-        let from = if event.re_entry == ReEntry::AfterExit { self.left_again } else { 0 };
+        let by_exits = visit.measure().re_entry == ReEntry::AfterExit && !spent;
+        let from = if by_exits { self.left_again } else { 0 };
         for (entry, place) in self.state.entries.iter().zip(&self.entry_verdicts).skip(from) {
-            let still_counts = match event.re_entry {
-                _ if scan.implausible => true,
-                ReEntry::AfterGap => within_gap(event, entry.at, scan.at),
-                ReEntry::Daily => same_day(event, entry.at, scan.at),
-                ReEntry::Never | ReEntry::AfterExit => true,
-            };
+            let still_counts = spent || visit.counts(entry, scan.at, scan.implausible);
             if entry.within > 0 && still_counts {
                 self.verdicts[*place].conflict = true;
             }
@@ -276,7 +277,7 @@ fn basis_mismatch(scan: &Folding<'_>, rules: Rules<'_>) -> bool {
     let Some(event) = rules.event.event(list) else { return false };
     let ticket = rules.ticket.and_then(|book| book.get(When::Known(known)));
     let gate = rules.event.gate(&source.gate_id, list);
-    let standing = Standing { used: basis.within, inside: basis.inside, last_entry: None };
+    let standing = Standing { used: basis.within, spent: basis.spent, inside: basis.inside, last_entry: None };
     let question = Question {
         event: &event,
         ticket: ticket.as_ref(),

@@ -1,7 +1,7 @@
 //! What the reducer reads and says: shapes, and the small questions every step asks of them.
 
 use crate::decide::{LastEntry, Reason, Standing};
-use crate::event::{EventRules, ReEntry};
+use crate::event::{EventRules, Measure, ReEntry};
 use crate::ids::{DeviceId, GateId, ScanId};
 use crate::incident::{Cause, Subject};
 use crate::limits;
@@ -85,21 +85,16 @@ impl TicketState {
     pub fn inside(&self) -> u32 {
         self.inside_within.saturating_add(self.inside_over)
     }
-    /// What counts against the ticket for a scan at `at`, by the event's re-entry mode (spec §4 step 4). A scan of
-    /// implausible time satisfies no gap.
-    pub fn standing(&self, event: &EventRules, at: Timestamp, implausible: bool) -> Standing {
-        let used = match event.re_entry {
-            ReEntry::Never => self.within,
+    /// What counts against the ticket for a scan at a place and a time, by how its entries are measured (spec §4 step 4). A
+    /// scan of implausible time satisfies no gap, and lies in no day of its own.
+    pub fn standing(&self, visit: &Visit<'_>, at: Timestamp, implausible: bool) -> Standing {
+        let measure = visit.measure();
+        let used = match measure.re_entry {
             ReEntry::AfterExit => self.inside_within,
-            ReEntry::AfterGap if implausible => self.within,
-            ReEntry::AfterGap => {
-                let recent = self.entries.iter().filter(|entry| within_gap(event, entry.at, at));
-                recent.fold(0_u32, |sum, entry| sum.saturating_add(entry.within))
-            }
-            ReEntry::Daily if implausible => self.within,
-            ReEntry::Daily => {
-                let today = self.entries.iter().filter(|entry| same_day(event, entry.at, at));
-                today.fold(0_u32, |sum, entry| sum.saturating_add(entry.within))
+            mode if !measure.per_gate && (implausible || mode == ReEntry::Never) => self.within,
+            _ => {
+                let counts = |entry: &&Entry| visit.counts(entry, at, implausible);
+                self.entries.iter().filter(counts).map(|entry| entry.within).fold(0, u32::saturating_add)
             }
         };
         let last_entry = self.entries.last().map(|entry| LastEntry {
@@ -107,30 +102,51 @@ impl TicketState {
             gate_id: entry.gate_id.clone(),
             device_id: entry.device_id.clone(),
         });
-        Standing { used, inside: self.inside_within, last_entry }
+        Standing { used, spent: self.within, inside: self.inside_within, last_entry }
     }
     /// The same for somebody at a door now. Where re-entry needs a gap or a day it is measured from the newest plausible
     /// entry too if that lies ahead: one of the two clocks is wrong, and a door must not find the gap open behind an entry
     /// it knows of, nor a day unused.
-    pub fn standing_at_door(&self, event: &EventRules, at: Timestamp) -> Standing {
-        let plausible = self.entries.iter().map(|entry| entry.at).filter(|at| !implausible(Some(event), *at));
-        let newest = self.standing(event, plausible.fold(at, Timestamp::max), implausible(Some(event), at));
-        if event.re_entry != ReEntry::Daily {
+    pub fn standing_at_door(&self, visit: &Visit<'_>, at: Timestamp) -> Standing {
+        let event = Some(visit.event);
+        let plausible = self.entries.iter().map(|entry| entry.at).filter(|at| !implausible(event, *at));
+        let newest = self.standing(visit, plausible.fold(at, Timestamp::max), implausible(event, at));
+        if visit.measure().re_entry != ReEntry::Daily {
             return newest;
         }
-        let now = self.standing(event, at, implausible(Some(event), at));
+        let now = self.standing(visit, at, implausible(event, at));
         Standing { used: now.used.max(newest.used), ..now }
     }
 }
 
-/// Whether an entry at `entry_at` still counts at `at` in the mode `after_gap`: it lies in `(at − gap, at]`.
-pub(super) fn within_gap(event: &EventRules, entry_at: Timestamp, at: Timestamp) -> bool {
-    (0..i64::from(event.min_gap_seconds) * 1_000).contains(&at.since(entry_at))
+/// Whose entries are measured, and where: a ticket of a zone, at a gate.
+#[derive(Debug, Clone, Copy)]
+pub struct Visit<'a> {
+    /// The event's rules.
+    pub event: &'a EventRules,
+    /// The ticket's zone; `None` for a code no ticket holds.
+    pub zone: Option<&'a str>,
+    /// The gate.
+    pub gate_id: &'a GateId,
 }
 
-/// Whether an entry at `entry_at` still counts at `at` in the mode `daily`.
-pub(super) fn same_day(event: &EventRules, entry_at: Timestamp, at: Timestamp) -> bool {
-    event.days.of(entry_at) == event.days.of(at)
+impl Visit<'_> {
+    /// How they are measured.
+    pub fn measure(&self) -> Measure {
+        self.event.measure(self.zone)
+    }
+    /// Whether an entry counts against the next one at `at`, exits aside. In the mode `after_gap` it does while it lies in
+    /// `(at − gap, at]`; in the mode `daily` on its own day.
+    pub(super) fn counts(&self, entry: &Entry, at: Timestamp, implausible: bool) -> bool {
+        let measure = self.measure();
+        let in_time = match measure.re_entry {
+            _ if implausible => true,
+            ReEntry::AfterGap => (0..i64::from(self.event.min_gap_seconds) * 1_000).contains(&at.since(entry.at)),
+            ReEntry::Daily => self.event.days.of(entry.at) == self.event.days.of(at),
+            ReEntry::Never | ReEntry::AfterExit => true,
+        };
+        in_time && (!measure.per_gate || entry.gate_id == *self.gate_id)
+    }
 }
 
 /// What the reducer found of one scan.

@@ -73,6 +73,17 @@ impl<'de> Deserialize<'de> for crate::event::Days {
     }
 }
 
+impl Serialize for crate::event::ZoneLimits {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.zones().serialize(serializer)
+    }
+}
+impl<'de> Deserialize<'de> for crate::event::ZoneLimits {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Deserialize::deserialize(deserializer).map(Self::new)
+    }
+}
+
 impl Serialize for crate::scan::Digest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&crate::barcode::hex(&self.0))

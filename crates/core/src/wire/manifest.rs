@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::problem::{self, FieldError};
 use crate::barcode::BarcodeHash;
-use crate::event::{Days, EventRules, EventStatus, ReEntry, StaffPin};
+use crate::event::{Days, EventRules, EventStatus, ReEntry, StaffPin, ZoneLimits};
 use crate::gate::{Direction, EntryRule, GateRules};
 use crate::ids::{EventId, GateId, OrganizationId, TicketId};
 use crate::rule::Epoch;
@@ -46,6 +46,9 @@ pub struct ManifestHead {
     /// When its days begin; absent where nothing is daily.
     #[serde(default, skip_serializing_if = "Days::is_empty")]
     pub days: Days,
+    /// Limits of zones that have their own; absent without any.
+    #[serde(default, skip_serializing_if = "ZoneLimits::is_empty")]
+    pub limits: ZoneLimits,
     /// Gates, in order of id.
     pub gates: Vec<ManifestGate>,
 }
@@ -63,6 +66,7 @@ impl ManifestHead {
             staff_pin: self.staff_pin.clone(),
             opened_at: None,
             days: self.days.clone(),
+            limits: self.limits.clone(),
         }
     }
 }
@@ -293,6 +297,8 @@ pub struct ManifestJson<'a> {
     status: EventStatus,
     #[serde(default)]
     days: Days,
+    #[serde(default)]
+    limits: ZoneLimits,
     gates: Vec<ManifestGate>,
     generated_at: Timestamp,
     expires_at: Timestamp,
@@ -329,6 +335,7 @@ impl ManifestJson<'_> {
             min_gap_seconds: self.min_gap_seconds,
             status: self.status,
             days: self.days,
+            limits: self.limits,
             gates: self.gates,
         };
         let tail = ManifestTail {

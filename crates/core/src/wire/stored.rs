@@ -12,7 +12,7 @@ use super::hex;
 pub use super::text::{StoredError, from_json, from_text, from_tree, to_text};
 use crate::barcode::BarcodeHash;
 use crate::decide::{Advice, LastEntry, Reason, Standing, Verdict};
-use crate::event::{Days, EventRules, EventStatus, ReEntry, StaffPin};
+use crate::event::{Days, EventRules, EventStatus, Limits, ReEntry, StaffPin, ZoneLimits};
 use crate::gate::{Direction, EntryRule, GateRules};
 use crate::ids::{BatchId, DeviceId, EventId, GateId, KeyId, LogId, ScanId, TicketId};
 use crate::incident::{Cause, CauseScan, CauseSubject, IncidentKind, Role, Subject};
@@ -94,6 +94,16 @@ json_of! {
         opened_at: Option<Timestamp>,
         #[serde(default, skip_serializing_if = "Days::is_empty")]
         days: Days,
+        #[serde(default, skip_serializing_if = "ZoneLimits::is_empty")]
+        limits: ZoneLimits,
+    }
+    "Limits" = Limits {
+        #[serde(default, skip_serializing_if = "none")]
+        re_entry: Option<ReEntry>,
+        #[serde(default, skip_serializing_if = "is_false")]
+        per_gate: bool,
+        #[serde(default, skip_serializing_if = "none")]
+        uses: Option<u32>,
     }
     "Override" = Override {
         by: String,
@@ -109,6 +119,8 @@ json_of! {
     "Basis" = Basis {
         within: u32,
         inside: u32,
+        #[serde(default, skip_serializing_if = "is_zero")]
+        spent: u32,
         #[serde(default, skip_serializing_if = "none")]
         last_entry_at: Option<Timestamp>,
         #[serde(default, skip_serializing_if = "none")]
@@ -193,6 +205,8 @@ json_of! {
     }
     "Standing" = Standing {
         used: u32,
+        #[serde(default, skip_serializing_if = "is_zero")]
+        spent: u32,
         inside: u32,
         last_entry: Option<LastEntry>,
     }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::decide::{Question, decide};
-use admit_core::event::{Days, EventRules, EventStatus, ReEntry, StaffPin};
+use admit_core::event::{Days, EventRules, EventStatus, ReEntry, StaffPin, ZoneLimits};
 use admit_core::gate::{Direction, EntryRule, GateRules};
 use admit_core::ids::{BatchId, DeviceId, EventId, GateId, KeyId, OrganizationId, TicketId};
 use admit_core::incident::Subject;
 use admit_core::manifest::build::{Code, Input, envelope, large_part};
 use admit_core::manifest::{names_delta_part, names_part, names_tail};
-use admit_core::reduce::{Reduced, Resolved, Rules, TicketState, reduce};
+use admit_core::reduce::{Reduced, Resolved, Rules, TicketState, Visit, reduce};
 use admit_core::rule::{
     Change, Effective, Epoch, Epochs, EventBook, EventChange, GateChange, Rule, TicketBook, TicketChange, When,
 };
@@ -137,6 +137,7 @@ impl Server {
             staff_pin: Some(StaffPin { salt: [7; 16], hash: pin_hash("4711", &[7; 16], 2), iterations: 2 }),
             opened_at: None,
             days: Days::default(),
+            limits: ZoneLimits::default(),
         })));
         for (id, zones, direction) in [
             ("north", vec!["general", "vip"], Direction::In),
@@ -160,8 +161,7 @@ impl Server {
         server.add_ticket("P-4", ticket(4));
         server.add_ticket("V-1", TicketRules { status: TicketStatus::Voided, ..ticket(1) });
         server.add_ticket("VIP-1", TicketRules { gate_ids: vec![GateId::new("east").unwrap()], ..ticket(1) });
-        let over = Some(Timestamp::clamped(EVENING - 1_000));
-        server.add_ticket("OLD-1", TicketRules { expires_at: over, ..ticket(1) });
+        server.add_ticket("OLD-1", TicketRules { expires_at: Some(Timestamp::clamped(EVENING - 1_000)), ..ticket(1) });
         server
     }
 
@@ -530,10 +530,11 @@ impl Server {
         let (state, rules) = ticket_id.as_ref().map_or((TicketState::default(), None), |id| {
             (self.reduced(id, true).state, self.ticket_book(id).get(newest))
         });
+        let visit = Visit { event: &event, zone: rules.as_ref().map(|one| one.zone.as_str()), gate_id: &scan.gate_id };
         let verdict = decide(Question {
             event: &event,
             ticket: rules.as_ref(),
-            standing: &state.standing(&event, scan.at, false),
+            standing: &state.standing(&visit, scan.at, false),
             gate_id: &scan.gate_id,
             gate: gate.as_ref(),
             at: scan.at,

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use admit_core::barcode::BarcodeHash;
-use admit_core::event::{Days, EventRules, EventStatus, ReEntry};
+use admit_core::event::{Days, EventRules, EventStatus, ReEntry, ZoneLimits};
 use admit_core::ids::{DeviceId, EventId, GateId, ScanId, TicketId};
 use admit_core::incident::Subject;
 use admit_core::reduce::{Resolved, Rules, TicketState, reduce};
@@ -115,6 +115,7 @@ fn world(re_entry: ReEntry, limit: u32) -> World {
         staff_pin: None,
         opened_at: None,
         days: Days::default(),
+        limits: ZoneLimits::default(),
     };
     let change = TicketChange::First(super::server::ticket(limit));
     let id = TicketId::new("t").unwrap();

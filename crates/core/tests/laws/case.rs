@@ -1,7 +1,7 @@
 //! An event written down by hand or by the generator: its rules, reviews and scans, and what they reduce to.
 
 use admit_core::barcode::BarcodeHash;
-use admit_core::event::{Days, EventRules, EventStatus, ReEntry};
+use admit_core::event::{Days, EventRules, EventStatus, ReEntry, ZoneLimits};
 use admit_core::gate::{Direction, EntryRule, GateRules};
 use admit_core::ids::{DeviceId, EventId, GateId, ScanId, TicketId};
 use admit_core::incident::{Cause, IncidentKind, Subject};
@@ -215,6 +215,7 @@ impl Case {
             staff_pin: None,
             opened_at: Some(at("18:00")),
             days: if re_entry == ReEntry::Daily { days() } else { Days::default() },
+            limits: ZoneLimits::default(),
         };
         case.rule(Effective::Start, Change::Event(EventChange::First(rules)));
         for (id, zone, direction) in [

@@ -1,7 +1,7 @@
 //! `decide` as a table, in S1 §9.1's order with what it forgot, and the map from (outcome, reason) to a screen.
 
 use admit_core::decide::{Advice, LastEntry, Question, Reason, Screen, Standing, Verdict, decide, screen};
-use admit_core::event::{Days, EventRules, EventStatus, ReEntry};
+use admit_core::event::{Days, EventRules, EventStatus, Limits, ReEntry, ZoneLimits};
 use admit_core::gate::{Direction, EntryRule, GateRules};
 use admit_core::scan::{Outcome, ScanKind};
 use admit_core::ticket::{TicketRules, TicketStatus};
@@ -33,6 +33,7 @@ fn door() -> Door {
             staff_pin: None,
             opened_at: None,
             days: Days::default(),
+            limits: ZoneLimits::default(),
         },
         ticket: Some(TicketRules {
             status: TicketStatus::Active,
@@ -91,7 +92,7 @@ fn wrong_gate(door: Door) -> Door {
     door.ticket(|ticket| ticket.gate_ids = vec![gate("south")])
 }
 fn used_up(door: Door) -> Door {
-    door.with(|door| door.standing.used = 2)
+    door.with(|door| (door.standing.used, door.standing.spent) = (2, 2))
 }
 fn too_late(door: Door) -> Door {
     door.with(|door| door.time = "22:00")
@@ -148,8 +149,9 @@ fn gate_ids_if_any_decide_alone_else_the_gates_zones_must_hold_the_tickets() {
 #[test]
 fn a_duplicate_says_where_when_and_which_device() {
     let last = LastEntry { at: at("18:30"), gate_id: gate("south"), device_id: device("b") };
-    let said =
-        door().with(|door| door.standing = Standing { used: 2, inside: 2, last_entry: Some(last.clone()) }).say();
+    let said = door()
+        .with(|door| door.standing = Standing { used: 2, spent: 2, inside: 2, last_entry: Some(last.clone()) })
+        .say();
     assert_eq!((said.outcome, said.last_entry), (Outcome::Duplicate, Some(last)));
 }
 
@@ -208,6 +210,14 @@ fn the_reason_of_a_duplicate_says_what_was_used_up() {
     ] {
         assert_eq!(used_up(door()).with(|door| door.event.re_entry = mode).say().reason, Some(reason), "{mode}");
     }
+    let with =
+        |limits: Limits| door().with(|door| door.event.limits = ZoneLimits::new([("general".into(), limits)].into()));
+    let at_gate = used_up(with(Limits { per_gate: true, ..Limits::default() }));
+    assert_eq!(at_gate.say().reason, Some(Reason::AlreadyAtGate));
+    let spent = |uses| used_up(with(Limits { uses: Some(uses), ..Limits::default() }));
+    assert_eq!((spent(2).say().reason, spent(3).say().reason), (Some(Reason::UsesSpent), Some(Reason::AlreadyScanned)));
+    let one_left = with(Limits { uses: Some(3), ..Limits::default() }).with(|door| door.standing.spent = 2);
+    assert_eq!(one_left.say().may_admit, 1, "of two who are asked for, the ticket has one entry left");
 }
 
 #[test]
@@ -263,6 +273,8 @@ fn every_outcome_and_reason_has_its_screen() {
         (Outcome::Expired, Some(Reason::Expired), None, entry, false, false, Screen::WrongTime),
         (Outcome::Expired, Some(Reason::NotYetValid), None, entry, false, false, Screen::WrongTime),
         (Outcome::Expired, Some(Reason::EventEnded), None, entry, true, true, Screen::Ended),
+        (Outcome::Duplicate, Some(Reason::UsesSpent), None, entry, false, false, Screen::AlreadyIn),
+        (Outcome::Duplicate, Some(Reason::AlreadyAtGate), None, entry, false, false, Screen::AlreadyIn),
         (Outcome::Duplicate, Some(Reason::AlreadyToday), None, entry, false, false, Screen::AlreadyIn),
         (Outcome::Invalid, Some(Reason::UnknownCode), None, entry, false, true, Screen::NotInList),
         (Outcome::Invalid, Some(Reason::UnknownCode), None, exit, false, false, Screen::NotInList),

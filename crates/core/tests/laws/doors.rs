@@ -1,14 +1,14 @@
 //! Drafts, ends and days: what a scan is before the doors open, after the event, and on another day (door.md).
 
 use admit_core::decide::Reason;
-use admit_core::event::{EventStatus, ReEntry};
+use admit_core::event::{EventStatus, Limits, ReEntry, ZoneLimits};
 use admit_core::incident::{IncidentKind, Severity};
-use admit_core::reduce::{LeftOut, TicketState};
+use admit_core::reduce::{LeftOut, TicketState, Visit};
 use admit_core::review::Decision;
-use admit_core::rule::{Effective, EventChange, When};
+use admit_core::rule::{Change, Effective, EventChange, When};
 use admit_core::scan::Outcome;
 
-use crate::case::{Case, at, cause, entry, exit, kinds, revert, verdict};
+use crate::case::{Case, at, cause, entry, exit, gate, kinds, revert, verdict};
 
 fn one(mode: ReEntry, limit: u32) -> Case {
     Case::new(mode).ticket("t", limit)
@@ -96,7 +96,7 @@ fn who_is_let_in_after_the_end_is_told_apart_and_counts() {
 #[test]
 fn an_end_that_is_taken_back_was_none() {
     let mut case = one(ReEntry::Never, 1).change_event(at("25:00"), EventChange::Status(EventStatus::Ended));
-    let live = admit_core::rule::Change::Event(EventChange::Status(EventStatus::Live));
+    let live = Change::Event(EventChange::Status(EventStatus::Live));
     case.rule(Effective::Start, live);
     let reduced = case.scan(entry("a", "1", at("25:30"), "t")).t();
     assert_eq!((verdict(&reduced, "a", "1").outcome, kinds(&reduced)), (Outcome::Valid, vec![]));
@@ -138,7 +138,57 @@ fn at_a_door_an_entry_of_tomorrow_leaves_todays_place_taken() {
     let case =
         one(ReEntry::Daily, 2).scan(entry("a", "1", at("19:00"), "t").count(2)).scan(entry("b", "2", at("22:30"), "t"));
     let (state, event) = (case.t().state, case.book().event(When::Newest).unwrap());
-    assert_eq!(state.standing_at_door(&event, at("19:05")).used, 2, "today is used up");
-    assert_eq!(state.standing_at_door(&event, at("22:31")).used, 1, "of tomorrow one place is left");
-    assert_eq!(state.standing_at_door(&event, at("20:00")).used, 1, "between them, the entry ahead counts");
+    let north = gate("north");
+    let visit = Visit { event: &event, zone: Some("general"), gate_id: &north };
+    assert_eq!(state.standing_at_door(&visit, at("19:05")).used, 2, "today is used up");
+    assert_eq!(state.standing_at_door(&visit, at("22:31")).used, 1, "of tomorrow one place is left");
+    assert_eq!(state.standing_at_door(&visit, at("20:00")).used, 1, "between them, the entry ahead counts");
+}
+
+/// The zone of every ticket here has limits of its own.
+fn limited(mode: ReEntry, limit: u32, limits: Limits) -> Case {
+    let mut case = one(mode, limit);
+    let limits = ZoneLimits::new([("general".to_owned(), limits)].into());
+    case.rule(Effective::Start, Change::Event(EventChange::Limits(limits)));
+    case
+}
+
+#[test]
+fn once_at_each_gate_counts_each_gate_by_itself() {
+    let reduced = limited(ReEntry::Never, 1, Limits { per_gate: true, ..Limits::default() })
+        .scan(entry("a", "1", at("19:00"), "t"))
+        .scan(entry("b", "2", at("19:01"), "t").gate("south"))
+        .scan(entry("a", "3", at("19:02"), "t"))
+        .t();
+    assert_eq!((verdict(&reduced, "b", "2").outcome, verdict(&reduced, "b", "2").within), (Outcome::Valid, 1));
+    let again = verdict(&reduced, "a", "3");
+    assert_eq!((again.reason, again.over), (Some(Reason::AlreadyAtGate), 1));
+    assert!(verdict(&reduced, "a", "1").conflict && !verdict(&reduced, "b", "2").conflict, "only who was there before");
+}
+
+#[test]
+fn so_many_in_all_is_a_bound_over_every_mode() {
+    let three = Limits { uses: Some(3), ..Limits::default() };
+    let reduced = limited(ReEntry::Daily, 2, three)
+        .scan(entry("a", "1", at("19:00"), "t").count(2))
+        .scan(entry("a", "2", at("20:00"), "t").count(2))
+        .scan(entry("a", "3", at("23:00"), "t"))
+        .t();
+    assert_eq!((verdict(&reduced, "a", "2").within, verdict(&reduced, "a", "2").over), (1, 1), "one was left of three");
+    let last = verdict(&reduced, "a", "3");
+    assert_eq!((last.outcome, last.reason), (Outcome::Duplicate, Some(Reason::UsesSpent)));
+    assert!(verdict(&reduced, "a", "1").conflict, "every entry has a part in what is spent");
+}
+
+#[test]
+fn a_zone_may_come_and_go_where_the_others_may_not() {
+    let after_exit = Limits { re_entry: Some(ReEntry::AfterExit), per_gate: true, ..Limits::default() };
+    let reduced = limited(ReEntry::Never, 1, after_exit)
+        .scan(entry("a", "1", at("19:00"), "t"))
+        .scan(exit("c", "2", at("19:30"), "t"))
+        .scan(entry("b", "3", at("20:00"), "t").gate("south"))
+        .scan(entry("a", "4", at("20:30"), "t"))
+        .t();
+    assert_eq!(verdict(&reduced, "b", "3").within, 1);
+    assert_eq!(verdict(&reduced, "a", "4").over, 1, "who is inside is inside, by whichever gate");
 }

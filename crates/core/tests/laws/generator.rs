@@ -1,7 +1,7 @@
 //! Whole histories from a seed: everything spec §3 and §4 allow, ties and nonsense included. The seed is all that is
 //! needed to see one again.
 
-use admit_core::event::{Days, EventStatus, ReEntry};
+use admit_core::event::{Days, EventStatus, Limits, ReEntry, ZoneLimits};
 use admit_core::gate::Direction;
 use admit_core::review::Decision;
 use admit_core::rule::{Change, DeviceChange, Effective, Epoch, Epochs, EventChange, GateChange, TicketChange};
@@ -143,7 +143,7 @@ impl Making {
     fn rule(&mut self) {
         let code = *self.rng.pick(&["t", "u"]);
         let from = if self.rng.percent(20) { Effective::Start } else { Effective::At(self.time()) };
-        let change = match self.rng.below(15) {
+        let change = match self.rng.below(16) {
             0 | 1 => Change::Ticket(ticket_id(code), TicketChange::Status(*self.rng.pick(TicketStatus::ALL))),
             2 if !self.constant => Change::Ticket(ticket_id(code), TicketChange::EntryLimit(self.rng.below(6) as u32)),
             3 => Change::Ticket(ticket_id(code), TicketChange::GateIds(vec![gate(self.rng.one_of(GATES))])),
@@ -167,6 +167,14 @@ impl Making {
             11 => Change::Event(EventChange::Status(*self.rng.pick(EventStatus::ALL))),
             12 => Change::Event(EventChange::OpenedAt(Some(self.time()).filter(|_| !self.rng.percent(20)))),
             13 if !self.constant => Change::Event(EventChange::Days(Days::new(vec![self.time(), self.time()]))),
+            14 if !self.constant => {
+                let limits = Limits {
+                    re_entry: Some(*self.rng.pick(ReEntry::ALL)).filter(|_| self.rng.percent(40)),
+                    per_gate: self.rng.percent(40),
+                    uses: Some(self.rng.below(6) as u32).filter(|_| self.rng.percent(50)),
+                };
+                Change::Event(EventChange::Limits(ZoneLimits::new([("general".to_owned(), limits)].into())))
+            }
             _ => {
                 let since = Some(self.time()).filter(|_| !self.rng.percent(30));
                 Change::Device(device(self.rng.one_of(DEVICES)), DeviceChange::LostSince(since))
@@ -235,7 +243,7 @@ impl Making {
                 fact.scan.cursor = rng.below(self.case.serial + 2);
                 let within = rng.below(4) as u32;
                 let status = Some(TicketStatus::Active);
-                fact.scan.basis = Some(Basis { within, inside: within, last_entry_at: None, status });
+                fact.scan.basis = Some(Basis { within, inside: within, spent: within, last_entry_at: None, status });
             }
         })
     }

@@ -140,7 +140,7 @@ fn a_final_says_what_happened_whatever_its_claim_was_answered_and_is_no_reuse() 
 
 #[test]
 fn what_the_server_answered_is_not_held_against_the_devices_own_list() {
-    let basis = Basis { within: 0, inside: 0, last_entry_at: None, status: Some(TicketStatus::Active) };
+    let basis = Basis { within: 0, inside: 0, spent: 0, last_entry_at: None, status: Some(TicketStatus::Active) };
     let decided = entry("a", "1", at("19:00"), "t").knowing(2).with(|fact| fact.scan.basis = Some(basis));
     let mismatch = |case: Case| verdict(&case.t(), "a", "1").basis_mismatch;
     assert!(!mismatch(one(ReEntry::Never, 1).scan(decided.clone())));

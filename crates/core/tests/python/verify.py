@@ -71,7 +71,7 @@ def clock(value):
 
 
 def basis(value):
-    counts = whole(value["within"]) + whole(value["inside"])
+    counts = whole(value["within"]) + whole(value["inside"]) + whole(value.get("spent", 0))
     last = maybe(value.get("last_entry_at"), lambda at: whole(milliseconds(at)))
     return counts + last + maybe(value.get("status"), text)
 

@@ -349,6 +349,21 @@ pub fn verdicts() -> Vec<Given> {
             with(&base, json!({ "standing": all_in, "event": with(&event, json!({ "re_entry": "daily" })) })),
         ),
         (
+            "all were let in at this gate",
+            with(
+                &base,
+                json!({ "standing": all_in, "event": with(&event, json!({ "limits": { "general": { "per_gate": true } } })) }),
+            ),
+        ),
+        (
+            "all entries in all are used",
+            with(
+                &base,
+                json!({ "standing": with(&all_in, json!({ "used": 0, "spent": 5 })),
+                    "event": with(&event, json!({ "re_entry": "daily", "limits": { "general": { "uses": 5 } } })) }),
+            ),
+        ),
+        (
             "a draft says what the night will",
             with(&base, json!({ "event": with(&event, json!({ "status": "draft" })) })),
         ),

@@ -204,6 +204,9 @@ fn doors() -> Vec<Given> {
     let ended = [rules("never", 1), vec![event(6, Some("2025-12-07T22:00:00Z"), "status", json!("ended"))]].concat();
     let days = json!(["2025-12-07T05:00:00Z", "2025-12-07T20:00:00Z"]);
     let daily = [rules("daily", 1), vec![event(6, None, "days", days)]].concat();
+    let limited =
+        |limits: Value| [rules("never", 1), vec![event(6, None, "limits", json!({ "general": limits }))]].concat();
+    let south = |id: &str, at: &str| fact(id, at, json!({ "gate_id": "south" }));
     let early = practice("s1", "2025-12-07T18:00:00Z");
     let late = practice("s1", "2025-12-07T18:31:00Z");
     let set_aside = json!({ "outcome": "expired", "override": { "by": "Ann", "reason": "crew" } });
@@ -222,6 +225,22 @@ fn doors() -> Vec<Given> {
             ended,
             vec![],
             vec![at("s1", "2025-12-07T21:59:59Z"), fact("s2", "2025-12-07T22:10:00Z", set_aside)],
+        ),
+        story(
+            "once at each gate",
+            limited(json!({ "per_gate": true })),
+            vec![],
+            vec![
+                at("s1", "2025-12-07T19:00:00Z"),
+                south("s2", "2025-12-07T19:10:00Z"),
+                at("s3", "2025-12-07T19:20:00Z"),
+            ],
+        ),
+        story(
+            "two in all, coming and going",
+            limited(json!({ "re_entry": "after_gap", "uses": 2 })),
+            vec![],
+            vec![at("s1", "2025-12-07T19:00:00Z"), at("s2", "2025-12-07T20:00:00Z"), at("s3", "2025-12-07T21:00:00Z")],
         ),
         story(
             "daily: twice on one day, once on the next",

@@ -1,7 +1,7 @@
 //! Values that have everything in them.
 
 use admit_core::barcode::BarcodeHash;
-use admit_core::event::{Days, EventRules, EventStatus, ReEntry, StaffPin};
+use admit_core::event::{Days, EventRules, EventStatus, ReEntry, StaffPin, ZoneLimits};
 use admit_core::gate::{Direction, EntryRule, GateRules};
 use admit_core::rule::Epoch;
 use admit_core::scan::{Basis, ClockEvidence, Form, Method, Outcome, Override, Scan, ScanKind, Stage};
@@ -60,6 +60,7 @@ pub fn full_scan() -> Scan {
         basis: Some(Basis {
             within: 1,
             inside: 2,
+            spent: 0,
             last_entry_at: Some(at("2025-12-07T19:29:00Z")),
             status: Some(TicketStatus::Voided),
         }),
@@ -124,5 +125,6 @@ pub fn event_rules() -> EventRules {
         staff_pin: Some(StaffPin { salt: [1; 16], hash: [2; 32], iterations: 60_000 }),
         opened_at: None,
         days: Days::default(),
+        limits: ZoneLimits::default(),
     }
 }

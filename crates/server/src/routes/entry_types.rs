@@ -1,8 +1,8 @@
 //! `/api/events/{id}/entry-types`.
 
-use admit_app::entry_types::{self, NewEntryType};
-use admit_app::records::EntryTypeRecord;
-use admit_core::ids::EventId;
+use admit_app::entry_types::{self, EntryType, EntryTypePatch, NewEntryType};
+use admit_core::event::{Limits, ReEntry};
+use admit_core::ids::{EntryTypeId, EventId};
 use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::shape::List;
+use super::shape::{List, present};
 use crate::auth::user::User;
 use crate::body::{JsonBody, Path};
 use crate::error::Result;
@@ -20,7 +20,7 @@ use crate::state::AppState;
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new().routes(routes!(list, create))
+    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(update))
 }
 
 /// An entry type.
@@ -32,12 +32,41 @@ struct EntryTypeView {
     zone: String,
     /// Place in the order; the first is the default.
     position: i64,
+    /// Its own re-entry mode: `never`, `after_gap`, `after_exit` or `daily`; null where the event's holds.
+    #[schema(value_type = Option<String>)]
+    re_entry: Option<ReEntry>,
+    /// The limit of a ticket holds at each gate by itself.
+    per_gate: bool,
+    /// Persons that a ticket lets in in all; null without such a limit.
+    uses: Option<u32>,
 }
 
-impl From<EntryTypeRecord> for EntryTypeView {
-    fn from(one: EntryTypeRecord) -> Self {
-        Self { id: one.entry_type_id.to_string(), name: one.name, zone: one.zone, position: one.position }
+impl From<EntryType> for EntryTypeView {
+    fn from(EntryType { record, limits }: EntryType) -> Self {
+        Self {
+            id: record.entry_type_id.to_string(),
+            name: record.name,
+            zone: record.zone,
+            position: record.position,
+            re_entry: limits.re_entry,
+            per_gate: limits.per_gate,
+            uses: limits.uses,
+        }
     }
+}
+
+/// The limits to change; absent ones stay. They belong to the zone: entry types that share one share them.
+#[derive(Deserialize, ToSchema)]
+struct EntryTypePatchRequest {
+    /// Null for the event's own mode.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>)]
+    re_entry: Option<Option<ReEntry>>,
+    per_gate: Option<bool>,
+    /// 1–10,000; null for no such limit.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<u32>)]
+    uses: Option<Option<u32>>,
 }
 
 /// An entry type to be.
@@ -78,5 +107,25 @@ async fn create(
 ) -> Result<(StatusCode, Json<EntryTypeView>)> {
     let new = NewEntryType { name: request.name, zone: request.zone };
     let made = entry_types::create(&state.app, &caller, event_id, new).await?;
+    let made = EntryType { record: made, limits: Limits::default() };
     Ok((StatusCode::CREATED, Json(made.into())))
+}
+
+/// Changes how often the persons of an entry type may enter. It holds from now on; phones hear of it with their next list.
+#[utoipa::path(patch, path = "/api/events/{id}/entry-types/{entry_type_id}", tag = "organisers", request_body = EntryTypePatchRequest,
+    params(("id" = String, Path, description = "Event"), ("entry_type_id" = String, Path, description = "Entry type")),
+    extensions(("x-actions" = json!(["manage_events"]))), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "Changed", body = EntryTypeView),
+    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such event or entry type", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn update(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path((event_id, entry_type_id)): Path<(EventId, EntryTypeId)>,
+    JsonBody(request): JsonBody<EntryTypePatchRequest>,
+) -> Result<Json<EntryTypeView>> {
+    let EntryTypePatchRequest { re_entry, per_gate, uses } = request;
+    let patch = EntryTypePatch { re_entry, per_gate, uses };
+    Ok(Json(entry_types::update(&state.app, &caller, event_id, entry_type_id, patch).await?.into()))
 }

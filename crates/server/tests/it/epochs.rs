@@ -29,7 +29,8 @@ async fn decided_by_a_lost_future(server: &TestServer) -> (Phone, u64) {
     // The lost future had voided the first ticket; of the second nothing is claimed that was lost.
     let refused = phone.log.scan_as(&server.home.barcodes[0], Outcome::Invalid, now, |scan| {
         (scan.epoch, scan.manifest_version, scan.cursor) = (Some(epoch), version, lost);
-        scan.basis = Some(Basis { within: 0, inside: 0, last_entry_at: None, status: Some(TicketStatus::Voided) });
+        scan.basis =
+            Some(Basis { within: 0, inside: 0, spent: 0, last_entry_at: None, status: Some(TicketStatus::Voided) });
     });
     let plain = phone.scan(&server.home.barcodes[1], Outcome::Valid, now.plus_ms(1));
     let batch = phone.batch(vec![refused, plain]);

@@ -62,6 +62,7 @@ impl Org {
             staff_pin: Some(StaffPin { salt, hash: sign::pin_hash(PIN, &salt, 1), iterations: 1 }),
             opened_at: config.opens_ms.is_none().then(|| Timestamp::clamped(now_ms)),
             days: config.days(config.re_entry),
+            limits: config.limits(),
         };
         let mut first = vec![Change::Event(EventChange::First(event))];
         for (id, direction) in GATES {

@@ -3,7 +3,7 @@
 use admit_core::decide::{Question, Verdict, decide};
 use admit_core::ids::TicketId;
 use admit_core::incident::Subject;
-use admit_core::reduce::{Rules, TicketState, reduce};
+use admit_core::reduce::{Rules, TicketState, Visit, reduce};
 use admit_core::rule::When;
 use admit_core::scan::{Fact, Judged, Scan, SignatureState};
 use admit_core::sign;
@@ -96,10 +96,12 @@ impl Org {
         let gate = self.book.gate(&scan.gate_id, When::Newest);
         let ticket = ticket_id.and_then(|id| self.ticket_book(&Subject::Ticket(id.clone())));
         let ticket = ticket.and_then(|book| book.get(When::Newest));
+        let zone = ticket.as_ref().map(|ticket| ticket.zone.as_str());
+        let visit = Visit { event: &event, zone, gate_id: &scan.gate_id };
         decide(Question {
             event: &event,
             ticket: ticket.as_ref(),
-            standing: &state.standing_at_door(&event, scan.at),
+            standing: &state.standing_at_door(&visit, scan.at),
             gate_id: &scan.gate_id,
             gate: gate.as_ref(),
             at: scan.at,

@@ -6,7 +6,7 @@ use admit_app::error::{Error, Result};
 use admit_app::ports::{Scope, read, write};
 use admit_app::records::{OrganizationRecord, Role, UserRecord};
 use admit_app::rules::{HoldsFrom, put};
-use admit_app::{devices, events, gates, incidents, pairing_tokens, tickets};
+use admit_app::{devices, entry_types, events, gates, incidents, pairing_tokens, tickets};
 use admit_core::event::{EventStatus, StaffPin};
 use admit_core::ids::{GateId, OrganizationId, TicketId, UserId};
 use admit_core::incident::{CauseSubject, Subject};
@@ -72,6 +72,10 @@ impl L1 {
             };
             now(gates::create(&self.app, &caller, event_id.clone(), new))?;
         }
+        let general = now(entry_types::list(&self.app, &caller, event_id.clone()))?.remove(0).record.entry_type_id;
+        let (per_gate, uses) = (Some(config.per_gate), Some(config.uses));
+        let patch = entry_types::EntryTypePatch { re_entry: None, per_gate, uses };
+        now(entry_types::update(&self.app, &caller, event_id.clone(), general, patch))?;
         let mut owner = Owner { caller, event_id, tickets: Default::default() };
         for n in 0..config.tickets {
             let name = named(TicketId::new(format!("ticket-{n}")))?;

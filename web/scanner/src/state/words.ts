@@ -206,6 +206,8 @@ function collision(verdict: VerdictView, now: number): string[] {
   }
   if (verdict.reason === "too_soon") lines.push(words.verdict.tooSoon);
   if (verdict.reason === "already_today") lines.push(words.verdict.alreadyToday);
+  if (verdict.reason === "already_at_gate") lines.push(words.verdict.alreadyAtGate);
+  if (verdict.reason === "uses_spent") lines.push(words.verdict.usesSpent);
   return lines;
 }
 

@@ -78,6 +78,7 @@ fn event_parts(change: &EventChange) -> (&'static str, String) {
         EventChange::StaffPin(pin) => ("staff_pin", to_text(pin)),
         EventChange::OpenedAt(at) => ("opened_at", to_text(at)),
         EventChange::Days(days) => ("days", to_text(days)),
+        EventChange::Limits(limits) => ("limits", to_text(limits)),
     }
 }
 
@@ -157,6 +158,7 @@ fn event_change(field: &str, value: &str) -> Result<EventChange, StoredError> {
         "staff_pin" => EventChange::StaffPin(rule_value(value)?),
         "opened_at" => EventChange::OpenedAt(rule_value(value)?),
         "days" => EventChange::Days(rule_value(value)?),
+        "limits" => EventChange::Limits(rule_value(value)?),
         _ => return unknown_field(field),
     })
 }

@@ -215,6 +215,8 @@ pub struct ScanV2 {
     count: Option<u32>,
     outcome: String,
     opened: bool,
+    /// Taken while the list said draft: it counts nothing. False when absent.
+    practice: Option<bool>,
     #[serde(rename = "override")]
     override_: Option<OverrideDoc>,
     operator: Option<String>,
@@ -367,9 +369,16 @@ pub struct Manifest {
     ends_at: String,
     #[schema(value_type = Option<Object>)]
     staff_pin: Option<()>,
-    /// `never`, `after_gap` or `after_exit`.
+    /// `never`, `after_gap`, `after_exit` or `daily`.
     re_entry: String,
     min_gap_seconds: u32,
+    /// `draft` (scans are practice), `live`, `ended` or `archived` (nobody is let in).
+    status: String,
+    /// Instants at which days begin; absent where nothing is daily.
+    days: Option<Vec<String>>,
+    /// By zone: `{re_entry, per_gate, uses}`, each absent where the event's own holds; absent without any.
+    #[schema(value_type = Option<Object>)]
+    limits: Option<()>,
     gates: Vec<ManifestGate>,
     /// All of them; a delta has `since`, `upserts` and `tombstones` instead.
     tickets: Option<Vec<ManifestTicket>>,

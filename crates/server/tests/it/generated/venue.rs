@@ -156,6 +156,7 @@ impl Venue {
             "events" => of.event.clone(),
             "gates" => of.gate.clone(),
             "guest-lists" => of.guest_list.clone(),
+            "entry-types" => of.entry_type.clone(),
             "members" => of.member.clone(),
             "api-tokens" => of.api_token.clone(),
             "tickets" => of.ticket.clone(),

@@ -18,6 +18,8 @@ export const thisDevice = "this device";
 export const anotherDevice = "another device";
 export const deviceOf = (id: string) => `device ${id}`;
 export const alreadyToday = "One entry a day: the next one is tomorrow.";
+export const alreadyAtGate = "This ticket lets in once at each gate.";
+export const usesSpent = "All entries of this ticket are used.";
 export const ended = "The event has ended";
 export const endedWhy = "Guests who leave can still be scanned out.";
 export const endedNext = "Ask a supervisor before you let anybody in.";

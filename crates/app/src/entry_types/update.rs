@@ -1,0 +1,98 @@
+//! How often the persons of an entry type may enter, where that is not what the event says (door.md "Limits").
+
+use std::collections::BTreeMap;
+
+use admit_core::access::Action;
+use admit_core::event::{Limits, ReEntry, ZoneLimits};
+use admit_core::ids::{EntryTypeId, EventId};
+use admit_core::limits::PARTY;
+use admit_core::rule::{Change, Effective, EventChange};
+use serde_json::json;
+
+use super::list::{EntryType, newest_limits};
+use crate::audits::line;
+use crate::caller::UserCaller;
+use crate::checks::Checks;
+use crate::error::{Error, Result};
+use crate::events::{self, days};
+use crate::ports::{App, Scope, write};
+use crate::rules::{all_subjects, announce, put};
+
+/// The limits to change; `None` leaves one as it is, `Some(None)` takes it away.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct EntryTypePatch {
+    /// Re-entry mode; without one the event's holds.
+    pub re_entry: Option<Option<ReEntry>>,
+    /// The limit of a ticket holds at each gate by itself.
+    pub per_gate: Option<bool>,
+    /// Persons that a ticket lets in in all.
+    pub uses: Option<Option<u32>>,
+}
+
+/// Changes the limits of an entry type. They belong to its zone: entry types that share one share them, since a ticket has a
+/// zone and no type. They hold from this write on. A patch that changes nothing leaves no trace.
+pub async fn update(
+    app: &App,
+    caller: &UserCaller,
+    event_id: EventId,
+    entry_type_id: EntryTypeId,
+    patch: EntryTypePatch,
+) -> Result<EntryType> {
+    caller.must(Action::ManageEvents)?;
+    let (now, draw) = (app.clock.now(), app.draw());
+    let (by, id) = (caller.clone(), event_id.clone());
+    let (changed, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
+        let mut draw = draw.clone();
+        let event = events::require(tx, &id)?;
+        let types = tx.entry_types(&id)?;
+        let found = types.into_iter().find(|one| one.entry_type_id == entry_type_id);
+        let record = found.ok_or_else(|| Error::not_found("entry type"))?;
+        let before = newest_limits(tx, &id)?;
+        let own = before.zones().get(&record.zone).copied().unwrap_or_default();
+        let limits = patched(own, patch, event.re_entry)?;
+        if limits == own {
+            return Ok((EntryType { record, limits }, None));
+        }
+        let mut zones: BTreeMap<String, Limits> = before.zones().clone();
+        zones.insert(record.zone.clone(), limits);
+        let after = ZoneLimits::new(zones);
+        let stamp = tx.stamp(&id)?;
+        let when = Effective::At(stamp.effective_at);
+        let mut changes = vec![(when, Change::Event(EventChange::Limits(after.clone())))];
+        let begin = days(&event, &after);
+        if begin != days(&event, &before) {
+            changes.push((when, Change::Event(EventChange::Days(begin))));
+        }
+        let subjects = all_subjects(tx, &id)?;
+        let brought = put(tx, &id, stamp, changes, &subjects, now, &mut draw)?;
+        let said = json!({
+            "zone": record.zone, "re_entry": limits.re_entry, "per_gate": limits.per_gate, "uses": limits.uses,
+        });
+        let entity = ("EntryType", record.entry_type_id.as_str());
+        tx.append_audit(line::of(&by, Some(&id), "entry_type_updated", entity, said))?;
+        Ok((EntryType { record, limits }, Some(brought)))
+    })
+    .await?;
+    if let Some(brought) = brought {
+        announce(app, &caller.organization_id, &event_id, &brought);
+    }
+    Ok(changed)
+}
+
+/// The new limits. Fails where a number is out of bounds, and where two of them contradict each other.
+fn patched(own: Limits, patch: EntryTypePatch, of_event: ReEntry) -> Result<Limits> {
+    let limits = Limits {
+        re_entry: patch.re_entry.unwrap_or(own.re_entry),
+        per_gate: patch.per_gate.unwrap_or(own.per_gate),
+        uses: patch.uses.unwrap_or(own.uses),
+    };
+    let mut checks = Checks::default();
+    if limits.uses.is_some_and(|uses| !(1..=PARTY).contains(&uses)) {
+        checks.fail("uses", format!("must be 1 to {PARTY}, or null for no such limit"));
+    }
+    if limits.per_gate && limits.re_entry.unwrap_or(of_event) == ReEntry::AfterExit {
+        checks.fail("per_gate", "must be false where people come back after an exit scan: who is inside is inside");
+    }
+    checks.finish()?;
+    Ok(limits)
+}
