@@ -23,9 +23,9 @@ export const noReceipt = "none yet";
 export const receipt = (span: string, time: string) => `${span} ago, ${time}`;
 export const list = "List";
 export const noList = "none";
-/** `age`: how long ago it was last compared with the server's; null: just now, and the server is there. */
+/** `age`: how long ago it was last compared with the server's; empty: just now; null: just now, and the server is there. */
 export const listState = (version: number, codes: number, age: string | null) =>
-  `version ${version}, ${count(codes)} codes, ${age === null ? "up to date" : `last checked ${age} ago`}`;
+  `version ${version}, ${count(codes)} codes, ${age === null ? "up to date" : age === "" ? "last checked just now" : `last checked ${age} ago`}`;
 export const newer = (version: number) => `New tickets: version ${version} is on its way`;
 export const expired = (time: string) => `out of date since ${time}`;
 export const clock = "Clock";
