@@ -189,7 +189,7 @@ test("two devices let different guests in offline, see each other's afterwards, 
 
   // The gate allows names no more: none is left, on the screen or on the disk.
   await allow(doors, false);
-  await until("the search to be gone", async () => (await page.getByTestId("search").count()) === 0, { within: 60_000 });
+  await until("the search to know no names", () => page.locator('[data-testid="search"][data-names="off"]').count(), { within: 60_000 });
   await until("no name on the disk", async () => {
     const left = await cached(page);
     return !left.keys.some((key) => key.startsWith("names:")) && left.extractable.length === 0;

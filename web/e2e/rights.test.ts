@@ -106,7 +106,7 @@ test("a phone that shows its own code is approved, gets a new key, is revoked, h
   await office.getByTestId("device-done").waitFor();
   await look(office, "revoked");
   await office.getByTestId("device-close").click();
-  await page.getByTestId("sync").click();
+  await page.getByTestId("pill").click();
   const saving = page.waitForEvent("download");
   await page.getByTestId("export").click();
   const saved = readFileSync(await (await saving).path());

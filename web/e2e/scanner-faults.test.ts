@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, type Phone, shot, until, wedge } from "./harness/index.ts";
-import { Doors, history, next, phoneBox, ready, shownScan, synced, syncNow, typed } from "./scanner-kit.ts";
+import { Doors, history, next, phoneBox, pillText, ready, shownScan, synced, syncNow, typed } from "./scanner-kit.ts";
 
 const phones = phoneBox();
 let admit: Admit;
@@ -311,7 +311,7 @@ test("an app that could not be saved on the phone says so, is tried again, and t
     await page.getByTestId("pair-submit").click();
     await ready(page);
     const pill = page.getByTestId("pill");
-    await until("staff to be told", async () => /app not saved/i.test((await pill.textContent()) ?? ""), { within: 60_000 });
+    await until("staff to be told", async () => /app not saved/i.test(await pillText(page)), { within: 60_000 });
     await pill.click();
     const row = page.getByTestId("kept");
     expect(await row.getAttribute("data-kept")).toBe("missing");
@@ -322,7 +322,7 @@ test("an app that could not be saved on the phone says so, is tried again, and t
     await until("the app to be saved", async () => (await row.getAttribute("data-kept")) === "kept", { within: 60_000 });
     expect(await row.textContent()).toBe("yes");
     await page.getByTestId("close-sheet").click();
-    expect(await pill.textContent()).not.toMatch(/app not saved/i);
+    expect(await pillText(page)).not.toMatch(/app not saved/i);
     await builds.close();
     await page.reload();
     await ready(page);

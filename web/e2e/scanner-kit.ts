@@ -165,14 +165,19 @@ export async function synced(page: Page, within = 60_000): Promise<void> {
 
 /** Asks the server now, as Sync in the sheet does. */
 export async function syncNow(page: Page): Promise<void> {
-  await page.getByTestId("sync").click();
+  await page.getByTestId("pill").click();
   await page.getByTestId("sync-now").click();
   await page.getByTestId("close-sheet").click();
 }
 
+/** What the pill has to say in full; its face shows the first of it. */
+export const pillText = async (page: Page): Promise<string> => (await page.getByTestId("pill").getAttribute("aria-label")) ?? "";
+
+/** The version of the guest list that this phone holds. */
+export const listVersion = (page: Page): Promise<string | null> => page.getByTestId("pill").getAttribute("data-list-version");
+
 /** The scans this phone knows, newest first. */
 export async function history(page: Page): Promise<{ id: string; sync: string }[]> {
-  await page.getByTestId("more").click();
   await page.getByTestId("open-history").click();
   await page.getByTestId("sheet-history").waitFor();
   const rows = await page.getByTestId("history-row").evaluateAll((all) =>

@@ -16,9 +16,9 @@ afterAll(async () => {
 
 const found: string[] = [];
 
-/** Axe by night and by day, and a picture of each. */
+/** Axe by night, by day and in high contrast, and a picture of each. */
 async function look(page: Page, name: string): Promise<void> {
-  for (const theme of ["night", "light"]) {
+  for (const theme of ["night", "light", "contrast"]) {
     await page.evaluate((theme) => (document.documentElement.dataset["theme"] = theme), theme);
     await still(page);
     found.push(...(await barriers(page)).map((barrier) => `${name} (${theme}) ${barrier}`));
@@ -26,7 +26,7 @@ async function look(page: Page, name: string): Promise<void> {
   }
 }
 
-test("no screen of the scanner has a barrier, by night and by day", async () => {
+test("no screen of the scanner has a barrier, by night, by day and in high contrast", async () => {
   const doors = await Doors.open(admit, [
     { barcode: "LOOK-ADMIT" },
     { barcode: "LOOK-PARTY", entry_limit: 12 },
@@ -47,8 +47,8 @@ test("no screen of the scanner has a barrier, by night and by day", async () => 
   await page.close();
   page = await doors.pair(phone, "north", "North gate 1");
   await look(page, "home");
-  for (const sheet of ["more", "open-history", "sync", "open-settings"]) {
-    if (sheet.startsWith("open-")) await page.getByTestId("more").click();
+  for (const sheet of ["more", "open-history", "pill", "open-settings", "search"]) {
+    if (sheet === "open-settings") await page.getByTestId("more").click();
     await page.getByTestId(sheet).click();
     await look(page, `sheet-${sheet.replace("open-", "")}`);
     await page.getByTestId("close-sheet").click();
@@ -81,7 +81,6 @@ test("no screen of the scanner has a barrier, by night and by day", async () => 
   found.push(...(await barriers(page)).map((barrier) => `admit ${barrier}`));
   await shot(page, "look-admit");
   await next(page);
-  await page.getByTestId("more").click();
   await page.getByTestId("open-history").click();
   await look(page, "history");
   await page.getByTestId("history-undo").first().click();
@@ -137,7 +136,6 @@ test("the head of a long sheet stays while the rest scrolls", async () => {
     expect(await typed(page, barcode)).toBe("admit");
     await next(page);
   }
-  await page.getByTestId("more").click();
   await page.getByTestId("open-history").click();
   const sheet = page.getByTestId("sheet-history");
   const places = () =>
@@ -180,7 +178,7 @@ test("no button of the sync sheet moves while the scans go to the server", async
   await phone.context.setOffline(true);
   expect(await typed(page, "STAY-ONE")).toBe("admit");
   await next(page);
-  await page.getByTestId("sync").click();
+  await page.getByTestId("pill").click();
   const state = async () => (await page.getByTestId("sync-state").textContent()) ?? "";
   await until("the network's absence to be told", async () => /No network|did not answer/.test(await state()));
   await shot(page, "sheet-sync-waiting");
@@ -200,7 +198,7 @@ test("no button of the sync sheet moves while the scans go to the server", async
   });
   await phone.context.setOffline(false);
   await page.getByTestId("sync-now").click();
-  await until("all to be sent", async () => (await state()) === "Everything is with the server.");
+  await until("all to be sent", async () => (await state()) === "All scans sent.");
   expect(await page.evaluate(() => [...(window as unknown as { places: Set<string> }).places])).toHaveLength(3);
   await shot(page, "sheet-sync-sent");
   expect(phone.errors).toEqual([]);

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, shot, until } from "./harness/index.ts";
-import { Doors, next, phoneBox, ready, synced, syncNow, typed } from "./scanner-kit.ts";
+import { Doors, listVersion, next, phoneBox, pillText, ready, synced, syncNow, typed } from "./scanner-kit.ts";
 
 const phones = phoneBox();
 let admit: Admit;
@@ -180,10 +180,10 @@ test("a backlog goes up with a spinner and a count while scanning goes on", asyn
   way.held = /scanning\/sync$/;
   await page.context().setOffline(false);
   await syncNow(page);
-  await until("the upload to be told", async () => /Syncing 7 scans/.test((await page.getByTestId("pill").textContent()) ?? ""));
+  await until("the upload to be told", async () => /Syncing 7 scans/.test(await pillText(page)));
   expect(await page.getByTestId("spinner").count()).toBe(1);
   await shot(page, "scanner-syncing");
-  await page.getByTestId("sync").click();
+  await page.getByTestId("pill").click();
   expect(await page.getByTestId("sync-state").textContent()).toContain("Syncing 7 scans. Scanning goes on.");
   expect(await page.getByTestId("sync-progress").getAttribute("max")).toBe("7");
   await shot(page, "scanner-syncing-sheet");
@@ -200,15 +200,15 @@ test("a backlog goes up with a spinner and a count while scanning goes on", asyn
 test("new tickets that the server speaks of are announced on the home screen and fetched by themselves", async () => {
   const doors = await Doors.open(admit, [{ barcode: "OLD-ONE" }]);
   const { page, errors } = await pair(doors, "stale");
-  const before = await page.getByTestId("list-version").textContent();
+  const before = await listVersion(page);
   way.held = /manifest/;
   await doors.call("POST", `/api/events/${doors.id}/tickets`, [{ barcode: "NEW-ONE" }]);
-  await until("staff to be told", async () => /new tickets coming/i.test((await page.getByTestId("pill").textContent()) ?? ""), { within: 60_000 });
-  expect(await page.getByTestId("list-version").textContent()).toBe(before);
+  await until("staff to be told", async () => /new tickets coming/i.test(await pillText(page)), { within: 60_000 });
+  expect(await listVersion(page)).toBe(before);
   await shot(page, "scanner-new-tickets");
   way.release();
-  await until("the new list", async () => (await page.getByTestId("list-version").textContent()) !== before, { within: 60_000 });
-  expect(await page.getByTestId("pill").textContent()).not.toMatch(/new tickets/i);
+  await until("the new list", async () => (await listVersion(page)) !== before, { within: 60_000 });
+  expect(await pillText(page)).not.toMatch(/new tickets/i);
   expect(await typed(page, "NEW-ONE")).toBe("admit");
   expect(errors).toEqual([]);
 });

@@ -38,8 +38,9 @@ test("every kind of ticket gets its own verdict, and the server counts what was 
 
   // Two of a party of four now, the other two later.
   expect(await answered(page, () => show(page, "PARTY-FOUR"))).toBe("admit_party");
-  expect(await headline(page)).toBe("How many now?");
-  expect(await page.getByTestId("party").textContent()).toBe("4 of 4");
+  expect(await headline(page)).toBe("How many?");
+  expect(await page.getByTestId("party").textContent()).toBe("4 left");
+  expect(await page.getByTestId("provisional").count(), "nobody answered it yet").toBe(0);
   await shot(page, "verdict-party");
   await page.getByTestId("count-2").click();
   await until("the answer", async () => (await page.getByTestId("party").textContent()) === "2 of 4");
@@ -48,7 +49,7 @@ test("every kind of ticket gets its own verdict, and the server counts what was 
   await show(page, null);
   await next(page);
   expect(await typed(page, "PARTY-FOUR")).toBe("admit_party");
-  expect(await page.getByTestId("party").textContent()).toBe("2 of 4");
+  expect(await page.getByTestId("party").textContent()).toBe("2 left");
   await page.getByTestId("count-all").click();
   await until("the answer", async () => (await page.getByTestId("party").textContent()) === "4 of 4");
   await next(page);
@@ -58,7 +59,7 @@ test("every kind of ticket gets its own verdict, and the server counts what was 
     ["SOUTH-ONLY", "wrong_place", "Wrong gate: go to South"],
     ["EXPIRED-ONE", "wrong_time", "Too late"],
     ["TOMORROW-ONE", "wrong_time", "Too early"],
-    ["NOBODY-KNOWS-THIS", "not_in_list", "Not in this list"],
+    ["NOBODY-KNOWS-THIS", "not_in_list", "Unknown ticket"],
     ["X".repeat(513), "not_a_ticket", "Not one of our codes"],
   ] as const) {
     expect(await typed(page, code), code.slice(0, 20)).toBe(screen);
@@ -99,7 +100,7 @@ test("a refusal is set aside with the staff PIN only, Undo takes it back, and th
   expect(await typed(page, "EXPIRED-TWO")).toBe("wrong_time");
   await page.getByTestId("override").click();
   await page.getByTestId("override-by").fill("Ana");
-  await page.getByTestId("override-reason").fill("Paid again at the desk");
+  await page.getByTestId("reason-0").check();
   await page.getByTestId("pin").fill("0000");
   await page.getByTestId("override-submit").click();
   await until("the wrong PIN to be told", async () => /Wrong PIN/.test((await page.getByTestId("pin-problem").textContent()) ?? ""));
@@ -174,7 +175,7 @@ test("a tap on its way to a button of the last verdict does nothing to the one t
   expect(await shownScan(page)).not.toBe(first);
   expect(await page.getByTestId("notice").textContent()).toBe("The verdict has changed. Look, then tap again.");
   expect(await tappedAtOnce(page, "count-all", () => wedge(page, "TAP-PARTY"))).toBe(true);
-  expect(await headline(page)).toBe("How many now?");
+  expect(await headline(page)).toBe("How many?");
   await page.getByTestId("count-2").click();
   await until("the answer", async () => (await headline(page)) === "Admit 2");
   await next(page);

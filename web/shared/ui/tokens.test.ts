@@ -35,9 +35,12 @@ function contrast(tokens: Tokens, a: string, b: string): number {
 const light = block(":root {");
 const night = { ...light, ...block(':root[data-theme="night"] {') };
 
+const high = { ...light, ...block(':root[data-theme="contrast"] {') };
+
 describe.each([
   ["light", light],
   ["night", night],
+  ["contrast", high],
 ])("the %s theme", (_name, tokens) => {
   test.each([
     ["--text", 7],

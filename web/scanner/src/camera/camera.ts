@@ -1,4 +1,6 @@
+import { bestCamera, type CameraKind } from "./choice.ts";
 import { Failures } from "./failures.ts";
+import type { Format } from "./formats.ts";
 import type { FromDecoder, ReaderFault, ToDecoder } from "./messages.ts";
 import { FrameWatch } from "./watch.ts";
 
@@ -10,10 +12,28 @@ export interface CameraEvents {
   /** Two codes are in view. */
   crowd(): void;
   torch(available: boolean): void;
+  /** How far the picture can be enlarged; null: this camera cannot. */
+  zoom(zoom: Zoom | null): void;
+  /** The cameras of this device, once their names may be known, and the one that runs. */
+  cameras(all: CameraKind[], current: string): void;
   /** It had stopped or stood still, and runs again. */
   restarted(): void;
   /** No code can be read, and why; null: they are read again. */
   fault(fault: ReaderFault | null): void;
+}
+
+/** How many times larger than it is. */
+export interface Zoom {
+  factor: number;
+  most: number;
+}
+
+/** Which camera to open, by the browser's id of it; empty: none is named. */
+export interface Wish {
+  /** A person chose it. */
+  chosen: string;
+  /** It was the best one the last time. */
+  last: string;
 }
 
 /** Without a code for this long, four frames a second are enough: phones get hot (experience §3). */
@@ -35,6 +55,7 @@ export class Camera {
   #lastActivity = performance.now();
   #run = 0;
   #torch = false;
+  #zoom: Zoom | null = null;
   /** This tab scans: whatever takes the camera away, we want it back. */
   #wanted = false;
   #opening = false;
@@ -49,6 +70,7 @@ export class Camera {
   constructor(
     engine: MessagePort,
     private readonly events: CameraEvents,
+    private wish: Wish = { chosen: "", last: "" },
   ) {
     this.#decoder = new Worker(new URL("./decoder.worker.ts", import.meta.url), { type: "module", name: "decoder" });
     this.#decoder.onmessage = (event: MessageEvent<FromDecoder>) => this.#onDecoder(event.data);
@@ -56,6 +78,25 @@ export class Camera {
     this.#decoder.postMessage({ kind: "boot", engine } satisfies ToDecoder, [engine]);
     document.addEventListener("visibilitychange", this.#playOn);
     this.#looking = setInterval(() => this.#look(), LOOK_EVERY_MS);
+  }
+
+  /** The kinds of codes to read from now on, QR beside them; an event's list may name them. */
+  setFormats(formats: readonly Format[]): void {
+    // A copy: what a screen holds is not what a worker can be handed.
+    this.#decoder.postMessage({ kind: "formats", formats: [...formats] } satisfies ToDecoder);
+  }
+
+  /** Takes the camera that a person chose; empty: the best one for tickets. */
+  async use(chosen: string): Promise<void> {
+    this.wish = { ...this.wish, chosen };
+    if (this.#stream !== null) await this.#reopen();
+  }
+
+  async #reopen(): Promise<void> {
+    if (this.#opening) return;
+    this.#drop();
+    this.events.torch(false);
+    await this.#begin();
   }
 
   /** Opens the camera into `video`. Safe to call again after a failure. */
@@ -81,10 +122,7 @@ export class Camera {
     this.#opening = true;
     let stream: MediaStream;
     try {
-      stream = await navigator.mediaDevices.getUserMedia({
-        audio: false,
-        video: { facingMode: { ideal: "environment" }, width: { ideal: 1280 }, height: { ideal: 720 } },
-      });
+      stream = await this.#ask();
     } catch (error) {
       const state = stateOf(error);
       if (state === "denied") this.#isLost = false;
@@ -108,8 +146,45 @@ export class Camera {
       track.onunmute = () => this.events.state("live");
     }
     this.events.torch(hasTorch(track));
+    this.#zoom = zoomOf(track);
+    this.events.zoom(this.#zoom);
     if (this.#video !== null) await this.#attach(this.#video);
+    void this.#compare(track);
     return !this.#isMuted();
+  }
+
+  /** Asks for the camera that was chosen or was best the last time, else for one at the back. */
+  async #ask(): Promise<MediaStream> {
+    const size = { width: { ideal: 1280 }, height: { ideal: 720 } };
+    const wished = this.wish.chosen || this.wish.last;
+    if (wished !== "") {
+      try {
+        return await navigator.mediaDevices.getUserMedia({ audio: false, video: { deviceId: { exact: wished }, ...size } });
+      } catch (error) {
+        // It is gone, or the browser gave its cameras new ids. Whatever else is wrong is wrong with any camera.
+        if (stateOf(error) !== "none") throw error;
+      }
+    }
+    return navigator.mediaDevices.getUserMedia({ audio: false, video: { facingMode: { ideal: "environment" }, ...size } });
+  }
+
+  /** Once a camera is allowed the others have names: where one of them reads tickets better, it is taken. */
+  async #compare(track: MediaStreamTrack | undefined): Promise<void> {
+    const current = track?.getSettings?.().deviceId ?? "";
+    let cameras: CameraKind[];
+    try {
+      cameras = (await navigator.mediaDevices.enumerateDevices()).filter((device) => device.kind === "videoinput" && device.deviceId !== "").map(kindOf);
+    } catch {
+      return;
+    }
+    const running = cameras.find((camera) => camera.id === current);
+    // Of the camera that runs more is known than of the others.
+    if (running !== undefined && track !== undefined) running.abilities = abilitiesOf(track);
+    this.events.cameras(cameras, current);
+    const best = this.wish.chosen === "" && running !== undefined ? bestCamera(cameras) : null;
+    if (best === null || best.id === current || best.id === this.wish.last || this.#stream?.getVideoTracks()[0] !== track) return;
+    this.wish = { ...this.wish, last: best.id };
+    await this.#reopen();
   }
 
   /** Open, and something keeps its picture away: it says so when that is over. */
@@ -171,6 +246,19 @@ export class Camera {
     // Whoever looks at another app gets no camera: it is asked for when the page is seen again.
     if (document.visibilityState !== "visible") return;
     if (await this.#begin()) this.events.restarted();
+  }
+
+  /** Enlarges the picture; resolves to how far it is now. */
+  async setZoom(factor: number): Promise<Zoom | null> {
+    const track = this.#stream?.getVideoTracks()[0];
+    if (track === undefined || this.#zoom === null) return null;
+    try {
+      await track.applyConstraints({ advanced: [{ zoom: factor } as MediaTrackConstraintSet] });
+      this.#zoom = { ...this.#zoom, factor };
+    } catch {
+      // It stays as it is; the button shows that.
+    }
+    return this.#zoom;
   }
 
   /** Switches the lamp; resolves to what it is now. */
@@ -256,6 +344,23 @@ function letGo(stream: MediaStream): void {
     track.onended = track.onmute = track.onunmute = null;
     track.stop();
   }
+}
+
+/** What a camera says of itself, also one that does not run (Chromium). */
+function kindOf(device: MediaDeviceInfo): CameraKind {
+  const kind: CameraKind = { id: device.deviceId, label: device.label };
+  const abilities = "getCapabilities" in device ? abilitiesOf(device as unknown as MediaStreamTrack) : undefined;
+  return abilities === undefined ? kind : { ...kind, abilities };
+}
+
+function abilitiesOf(source: Pick<MediaStreamTrack, "getCapabilities">): NonNullable<CameraKind["abilities"]> {
+  return (source.getCapabilities?.() ?? {}) as NonNullable<CameraKind["abilities"]>;
+}
+
+function zoomOf(track: MediaStreamTrack | undefined): Zoom | null {
+  const range = (track?.getCapabilities?.() as { zoom?: { min: number; max: number } } | undefined)?.zoom;
+  if (range === undefined || range.max < 1.5) return null;
+  return { factor: (track?.getSettings() as { zoom?: number }).zoom ?? 1, most: range.max };
 }
 
 function hasTorch(track: MediaStreamTrack | undefined): boolean {

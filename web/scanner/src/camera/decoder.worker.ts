@@ -1,7 +1,8 @@
 /** The decoder worker: frames in, codes out, straight to the engine worker. */
-import { prepareZXingModule, readBarcodes, type ReaderOptions } from "zxing-wasm/reader";
+import { prepareZXingModule, readBarcodes } from "zxing-wasm/reader";
 import wasmUrl from "zxing-wasm/reader/zxing_reader.wasm?url";
 import type { ReaderAnswer, ReaderMessage } from "../engine/messages.ts";
+import { readerOptions } from "./formats.ts";
 import { Failures, NoSurface, textOf } from "./failures.ts";
 import type { FromDecoder, ToDecoder } from "./messages.ts";
 import { Presence } from "./presence.ts";
@@ -9,19 +10,12 @@ import { Presence } from "./presence.ts";
 const page = self as unknown as DedicatedWorkerGlobalScope;
 const post = (message: FromDecoder) => page.postMessage(message);
 
-// Measured choice (experience §3): inverted and dim codes are read, and two are enough to notice a second ticket.
-const OPTIONS: ReaderOptions = {
-  formats: ["QRCode"],
-  tryHarder: true,
-  tryInvert: true,
-  tryRotate: false,
-  maxNumberOfSymbols: 2,
-};
 /** Without a hit for this long the whole picture is tried as well, milliseconds. */
 const WIDEN_MS = 5000;
 
 const presence = new Presence();
 const failures = new Failures();
+let options = readerOptions([]);
 let engine: MessagePort | null = null;
 let canvas: OffscreenCanvas | null = null;
 let context: OffscreenCanvasRenderingContext2D | null = null;
@@ -45,6 +39,10 @@ page.onmessage = (event: MessageEvent<ToDecoder>) => {
     );
     return;
   }
+  if (message.kind === "formats") {
+    options = readerOptions(message.formats);
+    return;
+  }
   void look(message.frame);
 };
 
@@ -53,7 +51,7 @@ async function look(frame: VideoFrame | ImageBitmap): Promise<void> {
   try {
     const image = grab(frame);
     frame.close();
-    const results = await readBarcodes(image, OPTIONS);
+    const results = await readBarcodes(image, options);
     if (failures.read()) post({ kind: "reads" });
     const texts = results.filter((result) => result.isValid).map((result) => result.text);
     const now = performance.now();

@@ -1,3 +1,5 @@
+import type { Format } from "./formats.ts";
+
 /**
  * Why no code can be read by camera: the browser gives a worker no drawing surface, one frame after another fails, the
  * decoder did not start, or what `error` says, which is the browser's own text and else empty.
@@ -10,6 +12,8 @@ export interface ReaderFault {
 export type ToDecoder =
   /** First of all; `engine` is where codes go. */
   | { kind: "boot"; engine: MessagePort }
+  /** The kinds of codes to read from now on; QR always is. */
+  | { kind: "formats"; formats: readonly Format[] }
   /** A picture, handed over; answered by `done`. */
   | { kind: "frame"; frame: VideoFrame | ImageBitmap };
 

@@ -25,10 +25,10 @@ export function onKey(scanner: Scanner, key: string): void {
       else scanner.next();
       return;
     case "/":
-      if (question === null && scanner.scans && scanner.view?.names.state === "held") scanner.open("search");
+      if (question === null && scanner.scans) scanner.open("search");
       return;
     case "u":
-      if (question === null) undoNow(scanner);
+      if (question === null) scanner.undoLast();
       return;
     case "t":
       void scanner.toggleTorch();
@@ -42,11 +42,4 @@ export function onKey(scanner: Scanner, key: string): void {
       scanner.say(words.sync.syncing);
       return;
   }
-}
-
-/** Within ten seconds at once; later from the history, with a question. */
-export function undoNow(scanner: Scanner): void {
-  const ready = scanner.undoable;
-  if (ready !== null && ready.until > Date.now()) scanner.undo(ready.scanId, 0);
-  else if (scanner.scans) scanner.open("history");
 }

@@ -37,6 +37,18 @@ export function character(event: Press): string | null {
   return event.shiftKey || sentShifted ? shifted : plain;
 }
 
+/**
+ * The same key press as the computer's own layout has it: what a reader means that is set to that layout (AZERTY, QWERTZ).
+ * `null`: not a character.
+ */
+export function ownCharacter(event: Press): string | null {
+  if ([...event.key].length !== 1) return null;
+  if (event.getModifierState?.("CapsLock") !== true || event.code === "") return event.key;
+  // Caps Lock turned the letter round; the reader did not mean that.
+  const [lower, upper] = [event.key.toLowerCase(), event.key.toUpperCase()];
+  return lower.length === 1 && upper.length === 1 ? (event.key === lower ? upper : lower) : event.key;
+}
+
 /** What a US key types, plain and with Shift. */
 function pairOf(code: string): [string, string] | null {
   const letter = /^Key([A-Z])$/.exec(code)?.[1];

@@ -55,6 +55,15 @@ export function syncShows(view: View, sync: SyncProgress | null): sync is SyncPr
   return view.sending > 0 && sync !== null && sync.total >= SYNC_SHOWN_FROM;
 }
 
+export interface PillLine {
+  /** Everything there is to say, for those who listen and for the sheet behind it. */
+  text: string;
+  /** The one thing that matters most, short enough to leave the gate its name. */
+  short: string;
+  attention: boolean;
+  busy: boolean;
+}
+
 /**
  * The one line on how this device stands with the server. Offline is normal: amber with a number, never an alarm.
  * `unsaved`: the app would not start again without a network.
@@ -64,7 +73,7 @@ export function pillOf(
   now: ServerTime,
   sync: SyncProgress | null = null,
   unsaved = false,
-): { text: string; attention: boolean; busy: boolean } {
+): PillLine {
   const busy = syncShows(view, sync);
   const parts: string[] = [];
   if (view.captive) parts.push(words.pill.captive);
@@ -79,6 +88,20 @@ export function pillOf(
   if (unsaved) parts.push(words.pill.notSaved);
   if (view.problems.length > 0) parts.push(words.pill.refused(view.problems.length));
   const attention = !view.online || view.captive || view.suspended || unsaved || list?.old === true || view.problems.length > 0;
-  const text = parts.join(" · ");
-  return { text: text.charAt(0).toUpperCase() + text.slice(1), attention, busy };
+  const waiting = view.unsent > 0 && !busy ? ` · ${words.format.count(view.unsent)}` : "";
+  const first = view.captive || !view.online || view.suspended ? `${parts[0]}${waiting}` : (urgent(view, busy, unsaved, list) ?? `${words.pill.online}${waiting}`);
+  return { text: capital(parts.join(" · ")), short: capital(first), attention, busy };
+}
+
+/** What an online device tells before all else; null: nothing but that it is online. */
+function urgent(view: View, busy: boolean, unsaved: boolean, list: ReturnType<typeof listNews>): string | null {
+  if (busy) return words.sync.syncingScans(view.unsent);
+  if (unsaved) return words.pill.notSaved;
+  if (view.problems.length > 0) return words.pill.refused(view.problems.length);
+  if (list?.old !== true && view.list?.newer != null) return words.pill.newTickets;
+  return list === null ? null : list.text;
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

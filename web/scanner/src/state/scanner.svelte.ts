@@ -1,7 +1,8 @@
 import { tick } from "svelte";
 import type { FoundGuest, HistoryRow, VerdictView, View } from "../../../shared/core/engine.ts";
 import { words } from "../../../shared/words/scanner/index.ts";
-import { Camera, type CameraState } from "../camera/camera.ts";
+import { Camera, type CameraState, type Zoom } from "../camera/camera.ts";
+import type { CameraKind } from "../camera/choice.ts";
 import { EngineClient } from "../engine/client.ts";
 import type { ReaderFault } from "../camera/messages.ts";
 import type { Aim, Fault, FromEngine, PageInput } from "../engine/messages.ts";
@@ -10,7 +11,9 @@ import { download } from "./download.ts";
 import type { Kept } from "./kept.ts";
 import { Persistence } from "./persistence.ts";
 import { syncProgress, type SyncProgress } from "./pill.ts";
+import { nameless, type People, personOf, withPerson, canUndo } from "./people.ts";
 import type { InstallOffer } from "./platform.ts";
+import { Readings } from "./readings.ts";
 import { loadSettings, saveSettings, type Settings } from "./settings.ts";
 import { Signals } from "./signals.ts";
 import { asksCount, faceOf, ofSameTicket, spoken, type Face } from "./words.ts";
@@ -39,6 +42,7 @@ export const FRESH_MS = 350;
 /** Verdicts that make way by themselves: nobody has to act on them. */
 const PASSING: ReadonlySet<Face> = new Set<Face>(["admit", "exit", "nobody"]);
 const NOTICE_MS = 4000;
+const ZOOMS = [1, 1.5, 2, 3];
 const CROWD_MS = 1200;
 
 /** Everything the screens draw from, and everything they can ask for. No rule about tickets lives here. */
@@ -65,6 +69,8 @@ export class Scanner {
   progress = $state.raw<{ received: number; total: number } | null>(null);
   pairingCode = $state("");
   pairingError = $state("");
+  /** The page was opened by a link that holds no pairing code. */
+  badLink = $state(false);
   pin = $state.raw<{ triesLeft: number; pausedUntil: number } | null>(null);
   sheetError = $state("");
   /** What the last search found. */
@@ -78,6 +84,11 @@ export class Scanner {
   camera = $state<CameraState>("off");
   readerFault = $state.raw<ReaderFault | null>(null);
   torch = $state.raw<{ available: boolean; on: boolean }>({ available: false, on: false });
+  zoom = $state.raw<Zoom | null>(null);
+  /** The cameras of this device, and the one that runs; empty until a camera is allowed. */
+  cameras = $state.raw<{ all: CameraKind[]; current: string }>({ all: [], current: "" });
+  /** Who the last scans were about. */
+  people = $state.raw<People>(new Map());
   /** Whether the browser promised to keep our storage; null: it has not said. */
   persisted = $state<boolean | null>(null);
   /** Whether the app starts without a network. */
@@ -95,6 +106,7 @@ export class Scanner {
   #engine: EngineClient | null = null;
   #camera: Camera | null = null;
   #shown = 0;
+  readonly #readings = new Readings();
   #dwell: ReturnType<typeof setTimeout> | undefined;
   #freshTimer: ReturnType<typeof setTimeout> | undefined;
   /** Until when it is fresh, and when a verdict last left by itself; both of the monotonic clock. */
@@ -130,6 +142,11 @@ export class Scanner {
     return Math.min(UNDO_MS / 1000, Math.max(0, Math.ceil(left / 1000)));
   }
 
+  /** Whether tickets can be held before a camera, now or in a moment. */
+  get hasCamera(): boolean {
+    return !["none", "denied"].includes(this.camera);
+  }
+
   /** Whether the screen asks something that no code may sweep away. */
   get asking(): boolean {
     return this.sheet !== null || (this.verdict !== null && asksCount(this.verdict.verdict));
@@ -152,9 +169,15 @@ export class Scanner {
       state: (state) => (this.camera = state),
       crowd: () => this.#onCrowd(),
       torch: (available) => (this.torch = { available, on: false }),
+      zoom: (zoom) => (this.zoom = zoom),
+      cameras: (all, current) => {
+        this.cameras = { all, current };
+        if (this.settings.camera === "" && current !== "" && current !== this.settings.lastCamera) this.setSettings({ lastCamera: current });
+      },
       restarted: () => this.say(words.camera.restarted),
       fault: (fault) => (this.readerFault = fault),
-    });
+    }, { chosen: this.settings.camera, last: this.settings.lastCamera });
+    this.#camera.setFormats(this.settings.formats);
   }
 
   openCamera(video: HTMLVideoElement): void {
@@ -164,6 +187,25 @@ export class Scanner {
   async toggleTorch(): Promise<void> {
     const on = (await this.#camera?.toggleTorch()) ?? false;
     this.torch = { ...this.torch, on };
+  }
+
+  /** Takes the camera that a person chose; empty: the best one for tickets. */
+  useCamera(id: string): void {
+    this.setSettings({ camera: id });
+    void this.#camera?.use(id);
+  }
+
+  /** The next step of enlargement, and from the last one back to none. */
+  async nextZoom(): Promise<void> {
+    const zoom = this.zoom;
+    if (zoom === null) return;
+    const next = ZOOMS.find((factor) => factor > zoom.factor + 0.01 && factor <= zoom.most) ?? 1;
+    this.zoom = (await this.#camera?.setZoom(next)) ?? this.zoom;
+  }
+
+  readFormats(formats: Settings["formats"]): void {
+    this.setSettings({ formats });
+    this.#camera?.setFormats(formats);
   }
 
   /** Somebody touched or typed: sound may start, the camera runs at full speed. */
@@ -180,11 +222,21 @@ export class Scanner {
     this.#engine?.aim(aim);
   }
 
-  /** A code of the hardware scanner. */
-  code(text: string): void {
+  /** A code of the hardware scanner: as a US keyboard has it, and as this device's own layout has it where that differs. */
+  code(text: string, own = text): void {
     this.touched();
     if (this.sheet !== null && this.sheet !== "override" && this.sheet !== "pair") this.closeSheet();
-    this.input({ type: "code", text, method: "qr" }, performance.timeOrigin + performance.now());
+    const readAt = performance.timeOrigin + performance.now();
+    const first = this.#readings.begin(text, own, readAt, this.settings);
+    if (first !== "") this.input({ type: "code", text: first, method: "qr" }, readAt);
+  }
+
+  /** A ticket's code that a person typed. */
+  typedCode(text: string): void {
+    const code = text.trim();
+    if (code === "") return;
+    this.closeSheet();
+    this.input({ type: "code", text: code, method: "manual" }, performance.timeOrigin + performance.now());
   }
 
   /** Staff have seen the verdict: back to the camera. */
@@ -221,6 +273,41 @@ export class Scanner {
     this.busy = true;
     this.sheetError = "";
     this.input({ type: "guest", ticket_id: ticketId });
+  }
+
+  /**
+   * The history row of the verdict in the strip, while it can be taken back: what the strip's Undo is about. A repeat is
+   * about the scan that it repeats.
+   */
+  get undoTarget(): HistoryRow | null {
+    const verdict = this.strip?.verdict;
+    if (verdict === undefined || this.undone !== null) return null;
+    const same = (row: HistoryRow) =>
+      verdict.screen === "same_ticket" ? verdict.ticket_id !== null && row.ticket_id === verdict.ticket_id : row.scan_id === verdict.scan_id;
+    const row = this.view?.history.find(same);
+    return row !== undefined && canUndo(row) ? row : null;
+  }
+
+  /** Takes the last scan back: within ten seconds at once, later with a question. */
+  undoLast(): void {
+    const ready = this.undoable;
+    if (ready !== null && ready.until > Date.now()) this.undo(ready.scanId, 0);
+    else if (this.undoTarget !== null) this.askUndo(this.undoTarget);
+  }
+
+  askUndo(row: HistoryRow): void {
+    this.undoRow = row;
+    this.open("undo");
+  }
+
+  /** Who a scan was about; null: not known any more. */
+  personOf(row: Pick<HistoryRow, "scan_id" | "ticket_id">) {
+    return personOf(this.people, row);
+  }
+
+  /** Whether the server has this scan by now. */
+  isConfirmed(verdict: VerdictView): boolean {
+    return verdict.scan_id !== null && this.view?.history.some((row) => row.scan_id === verdict.scan_id && row.sync === "sent") === true;
   }
 
   undo(scanId: string, keep: number): void {
@@ -362,6 +449,15 @@ export class Scanner {
 
   #onShow(verdict: VerdictView, readAt: number | undefined): void {
     this.busy = false;
+    const judged = this.#readings.judged(readAt, verdict.screen);
+    if (judged.again !== null) {
+      // The verdict on the first reading was not seen: nothing need stay.
+      this.#engine?.next();
+      this.input({ type: "code", text: judged.again, method: "qr" }, readAt);
+      return;
+    }
+    if (judged.ownLayout !== null && judged.ownLayout !== this.settings.ownLayout) this.setSettings({ ownLayout: judged.ownLayout });
+    this.people = withPerson(this.people, verdict);
     this.undone = null;
     this.#shown += 1;
     const shown: Shown = { verdict, key: this.#shown, at: Date.now(), again: false };
@@ -397,6 +493,7 @@ export class Scanner {
 
   /** The last verdict before this start: only a question fills the screen, or an old "go" would meet a new guest. */
   #onShowAgain(verdict: VerdictView): void {
+    this.people = withPerson(this.people, verdict);
     this.#shown += 1;
     const shown: Shown = { verdict, key: this.#shown, at: Date.now(), again: true };
     if (asksCount(verdict)) this.verdict = shown;
@@ -460,12 +557,13 @@ export class Scanner {
   #forgetNames(): void {
     if (this.sheet === "search") this.closeSheet();
     this.found = null;
-    const nameless = (shown: Shown): Shown => {
+    this.people = nameless(this.people);
+    const bare = (shown: Shown): Shown => {
       const { note: _, flag: __, ...verdict } = shown.verdict;
       return { ...shown, verdict: { ...verdict, name: null } };
     };
-    if (this.verdict !== null && this.verdict.verdict.name !== null) this.verdict = nameless(this.verdict);
-    if (this.strip !== null && this.strip.verdict.name !== null) this.strip = nameless(this.strip);
+    if (this.verdict !== null && this.verdict.verdict.name !== null) this.verdict = bare(this.verdict);
+    if (this.strip !== null && this.strip.verdict.name !== null) this.strip = bare(this.strip);
   }
 
   #onCrowd(): void {

@@ -27,6 +27,7 @@ vi.mock("../camera/camera.ts", () => ({
     end = () => {};
     close = () => {};
     wake = () => {};
+    setFormats = () => {};
   },
 }));
 
@@ -92,7 +93,7 @@ test("a tap or key meant for the verdict before answers nothing of the one that 
   for (const key of ["2", "Escape", "u"]) onKey(scanner, key);
   expect(inputs()).toEqual([]);
   expect(scanner.notice).toBe("The verdict has changed. Look, then tap again.");
-  expect(scanner.announcement).toMatch(/^How many now\?, 4 of 4\. The verdict has changed/);
+  expect(scanner.announcement).toMatch(/^How many\?, 4 left\. The verdict has changed/);
   vi.advanceTimersByTime(1);
   expect(scanner.fresh).toBe(false);
   scanner.count(4);

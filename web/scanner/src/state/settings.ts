@@ -1,26 +1,57 @@
+import { type ExtraFormat, EXTRA_FORMATS } from "../camera/formats.ts";
+
 /** How this phone behaves: kept on it alone, and worth nothing if lost. */
 export interface Settings {
   sound: boolean;
   /** 0–1. */
   volume: number;
   vibration: boolean;
-  theme: "night" | "light";
+  theme: Theme;
+  /** Percent of the usual size (100–200). */
+  textSize: number;
+  /** Which thumb does the work: what is pressed most lies on its side. */
+  hand: "right" | "left";
   /** How long "Admit" fills the screen, milliseconds (800–3000). */
   dwellMs: number;
   /** The hardware scanner of this phone acts as a keyboard app: a hidden field keeps the focus. */
   keyboardScanner: boolean;
+  /** Fixed text that the hardware scanner adds before and after each code. */
+  prefix: string;
+  suffix: string;
+  /** The hardware scanner follows the computer's own keyboard layout; learnt from what was found in the list. */
+  ownLayout: boolean;
+  /** The camera that a person chose, by the browser's id of it; empty: the best one for tickets. */
+  camera: string;
+  /** The camera that was taken last by itself. */
+  lastCamera: string;
+  /** Kinds of codes that are read beside QR. */
+  formats: ExtraFormat[];
 }
+
+export type Theme = "night" | "light" | "contrast";
+export const THEMES: readonly Theme[] = ["night", "light", "contrast"];
 
 export const DEFAULTS: Settings = {
   sound: true,
   volume: 0.8,
   vibration: true,
   theme: "night",
+  textSize: 100,
+  hand: "right",
   dwellMs: 1500,
   keyboardScanner: false,
+  prefix: "",
+  suffix: "",
+  ownLayout: false,
+  camera: "",
+  lastCamera: "",
+  formats: [],
 };
 
 const KEY = "admit-settings";
+/** No reader adds more than this. */
+export const LONGEST_FIXED_TEXT = 40;
+const LONGEST_ID = 400;
 
 /** `storage` is a function: where site data is blocked, even naming it throws. */
 export function loadSettings(storage: () => Pick<Storage, "getItem"> = () => localStorage): Settings {
@@ -45,12 +76,22 @@ export function merge(found: unknown): Settings {
   const flag = (value: unknown, otherwise: boolean) => (typeof value === "boolean" ? value : otherwise);
   const number = (value: unknown, low: number, high: number, otherwise: number) =>
     typeof value === "number" && value >= low && value <= high ? value : otherwise;
+  const text = (value: unknown, most: number) => (typeof value === "string" && value.length <= most ? value : "");
+  const { formats } = from;
   return {
     sound: flag(from.sound, DEFAULTS.sound),
     volume: number(from.volume, 0, 1, DEFAULTS.volume),
     vibration: flag(from.vibration, DEFAULTS.vibration),
-    theme: from.theme === "light" ? "light" : "night",
+    theme: THEMES.find((theme) => theme === from.theme) ?? DEFAULTS.theme,
+    textSize: number(from.textSize, 100, 200, DEFAULTS.textSize),
+    hand: from.hand === "left" ? "left" : "right",
     dwellMs: number(from.dwellMs, 800, 3000, DEFAULTS.dwellMs),
     keyboardScanner: flag(from.keyboardScanner, DEFAULTS.keyboardScanner),
+    prefix: text(from.prefix, LONGEST_FIXED_TEXT),
+    suffix: text(from.suffix, LONGEST_FIXED_TEXT),
+    ownLayout: flag(from.ownLayout, DEFAULTS.ownLayout),
+    camera: text(from.camera, LONGEST_ID),
+    lastCamera: text(from.lastCamera, LONGEST_ID),
+    formats: Array.isArray(formats) ? EXTRA_FORMATS.filter((format) => formats.includes(format)) : [],
   };
 }

@@ -45,7 +45,7 @@ const view = {
 const checked = (at: string) => ({ ...view.list!, checked_at: at });
 
 test("the pill: quiet online, amber with numbers offline", () => {
-  expect(pillOf(view, NOW)).toEqual({ text: "Online", attention: false, busy: false });
+  expect(pillOf(view, NOW)).toEqual({ text: "Online", short: "Online", attention: false, busy: false });
   const list = checked("2026-06-07T19:48:00Z");
   expect(pillOf({ ...view, list, online: false, unsent: 12 }, NOW).text).toBe("Offline · 12 to send · list 12 min");
   expect(pillOf({ ...view, online: false }, NOW).attention).toBe(true);
@@ -53,14 +53,28 @@ test("the pill: quiet online, amber with numbers offline", () => {
 });
 
 test("an app that would not start again without a network is told in amber, in few words", () => {
-  expect(pillOf(view, NOW, null, true)).toEqual({ text: "App not saved", attention: true, busy: false });
+  expect(pillOf(view, NOW, null, true)).toEqual({ text: "App not saved", short: "App not saved", attention: true, busy: false });
   expect(pillOf({ ...view, online: false, unsent: 2 }, NOW, null, true).text).toBe("Offline · 2 to send · app not saved");
+});
+
+test("the pill's face has the one thing that matters most, so that the gate keeps its name", () => {
+  const short = (change: Partial<View>, unsaved = false) => pillOf({ ...view, ...change }, NOW, null, unsaved).short;
+  const old = checked("2026-06-07T19:20:00Z");
+  const problem = { scan_id: "s", reason: "quota", kept: false, at: "2026-06-07T19:20:00Z" };
+  expect(short({})).toBe("Online");
+  expect(short({ unsent: 2 })).toBe("Online · 2");
+  expect(short({ online: false, unsent: 1200, list: old }, true)).toBe("Offline · 1,200");
+  expect(short({ online: false, captive: true })).toBe("No real network");
+  expect(short({ suspended: true, unsent: 3 })).toBe("Held by the server · 3");
+  expect(short({ list: old })).toBe("List 40 min old");
+  expect(short({ list: { ...view.list!, newer: 8 } })).toBe("New tickets coming");
+  expect(short({ problems: [problem], list: old })).toBe("1 refused");
 });
 
 test("a young list is not mentioned; an expired one always is", () => {
   expect(pillOf({ ...view, online: false }, NOW).text).toBe("Offline");
   const list = { ...view.list!, expired: true };
-  expect(pillOf({ ...view, list }, NOW)).toEqual({ text: "Online · list out of date", attention: true, busy: false });
+  expect(pillOf({ ...view, list }, NOW)).toEqual({ text: "Online · list out of date", short: "List out of date", attention: true, busy: false });
 });
 
 test("a list grows old by the time since the server last called it the newest, also online: 5 min is said, 30 min is amber", () => {
@@ -82,7 +96,7 @@ test("a backlog on its way: how many are left, how many of how many are through,
   const waiting = { ...view, online: false, unsent: 2500 };
   const begun = syncProgress(null, waiting);
   const sending = { ...view, unsent: 2500, sending: 1000 };
-  expect(pillOf(sending, NOW, syncProgress(begun, sending))).toEqual({ text: "Syncing 2,500 scans", attention: false, busy: true });
+  expect(pillOf(sending, NOW, syncProgress(begun, sending))).toEqual({ text: "Syncing 2,500 scans", short: "Syncing 2,500 scans", attention: false, busy: true });
   const further = { ...sending, unsent: 1500 };
   expect(syncProgress(begun, further)).toEqual({ total: 2500, done: 1000 });
   expect(pillOf(further, NOW, syncProgress(begun, further)).text).toBe("Syncing 1,500 scans");

@@ -3,6 +3,8 @@ import { character } from "./layout.ts";
 import { Wedge, type Key } from "./wedge.ts";
 
 let codes: string[];
+/** What both layouts make of the keys: [as US, as the computer's own]. */
+let both: [string, string][];
 let keys: string[];
 let wedge: Wedge;
 let clock: number;
@@ -10,9 +12,10 @@ let clock: number;
 beforeEach(() => {
   vi.useFakeTimers();
   codes = [];
+  both = [];
   keys = [];
   clock = 1000;
-  wedge = new Wedge({ code: (text) => codes.push(text), key: (name) => keys.push(name) });
+  wedge = new Wedge({ code: (text, own) => (codes.push(text), both.push([text, own])), key: (name) => keys.push(name) });
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -214,4 +217,78 @@ test("what a key and the field under it both tell of is one character", () => {
   }
   enter(3, ear);
   expect(codes).toEqual(["ticket0042"]);
+});
+
+test("a reader set to AZERTY gives the printed code in the computer's own layout, one set to US as US", () => {
+  // "AZ-17" by a French reader on a French computer.
+  press({ code: "KeyQ", key: "A", shiftKey: true });
+  press({ code: "KeyW", key: "Z", shiftKey: true });
+  press({ code: "Digit6", key: "-" });
+  press({ code: "Digit1", key: "1", shiftKey: true });
+  press({ code: "Digit7", key: "7", shiftKey: true });
+  enter();
+  expect(both).toEqual([["QW6!&", "AZ-17"]]);
+});
+
+test("a reader set to QWERTZ: y and z, the hyphen and brackets by AltGr", () => {
+  press({ code: "KeyY", key: "Z", shiftKey: true });
+  press({ code: "Slash", key: "-" });
+  const altGr = { code: "Digit9", key: "]", ctrlKey: true } as const;
+  clock += 3;
+  wedge.keydown({ ...altGr, shiftKey: false, altKey: true, metaKey: false, isComposing: false, target: BODY, timeStamp: clock, preventDefault() {}, getModifierState: (name) => name === "AltGraph" });
+  press({ code: "KeyZ", key: "y" });
+  enter();
+  expect(both).toEqual([["Y/]z", "Z-]y"]]);
+});
+
+test("Caps Lock on the computer turns no letter round in either reading", () => {
+  for (const [code, key, shiftKey] of [["KeyA", "a", true], ["KeyB", "B", false], ["KeyC", "c", true], ["Digit1", "1", false]] as const) {
+    clock += 3;
+    wedge.keydown({ code, key, shiftKey, ctrlKey: false, altKey: false, metaKey: false, isComposing: false, target: BODY, timeStamp: clock, preventDefault() {}, getModifierState: () => true });
+  }
+  enter();
+  expect(both).toEqual([["AbC1", "AbC1"]]);
+});
+
+const US: Record<string, [code: string, shiftKey: boolean]> = { "]": ["BracketRight", false], "\\": ["Backslash", false], "-": ["Minus", false] };
+const asUs = (text: string) => {
+  for (const char of text) {
+    const upper = /[A-Z]/.test(char);
+    const [code, shiftKey] = US[char] ?? [/\d/.test(char) ? `Digit${char}` : `Key${char.toUpperCase()}`, upper];
+    press({ code, shiftKey, key: char });
+  }
+};
+
+test.each(["]Q1ZW-000001", "]C1010304", "]Q3010304", "\\000026ZW-000001", "\\000003ZW-000001", "]Q1\\000026ZW-000001"])(
+  "what readers put before a code reaches the core untouched: %s",
+  (text) => {
+    asUs(text);
+    enter();
+    expect(both).toEqual([[text, text]]);
+  },
+);
+
+test("the separator of a GS1 code, typed as Control and ], is in the code", () => {
+  asUs("0103041");
+  expect(press({ code: "BracketRight", key: "]", ctrlKey: true })).toBe(true);
+  asUs("10ABC");
+  enter();
+  expect(both).toEqual([["0103041\u001d10ABC", "0103041\u001d10ABC"]]);
+  expect(press({ code: "BracketRight", key: "]", ctrlKey: true }, 900), "alone it is the browser's").toBe(false);
+});
+
+test("an Android keyboard app that sends text without keys and no Enter: silence ends the code", () => {
+  wedge.input("TOKEN-", 5000);
+  vi.advanceTimersByTime(100);
+  wedge.input("A-0001", 5100);
+  vi.advanceTimersByTime(499);
+  expect(both).toEqual([]);
+  vi.advanceTimersByTime(1);
+  expect(both).toEqual([["TOKEN-A-0001", "TOKEN-A-0001"]]);
+});
+
+test("keys without a name of their own (Android) are read by their character alone", () => {
+  for (const key of "QX-1z") press({ code: "", key });
+  enter();
+  expect(both).toEqual([["QX-1z", "QX-1z"]]);
 });

@@ -1,7 +1,9 @@
-import { character, type Press } from "./layout.ts";
+import { character, ownCharacter, type Press } from "./layout.ts";
 
 /** A gap longer than this ends what was being typed, milliseconds. Real scanners were measured up to 91 ms. */
 export const GAP_MS = 500;
+/** How readers press the separator of GS1 codes (GS): Control and ]. */
+const GROUP_SEPARATOR = "\u001d";
 /** Fewer characters are no code. */
 const SHORTEST = 4;
 /** In a text field only what is too long for a PIN and too fast for fingers is a scanner. */
@@ -14,8 +16,8 @@ export type Key = Press &
   Pick<KeyboardEvent, "ctrlKey" | "altKey" | "metaKey" | "isComposing" | "preventDefault" | "target" | "timeStamp">;
 
 export interface WedgeEvents {
-  /** A whole code came. */
-  code(text: string): void;
+  /** A whole code came: as a US keyboard has it, and as the computer's own layout has it. */
+  code(text: string, own: string): void;
   /** One key alone, outside text fields: its character, or `Enter`. */
   key(name: string): void;
 }
@@ -31,12 +33,15 @@ interface Field {
  */
 export class Wedge {
   #text = "";
+  /** The same keys in the computer's own layout. */
+  #own = "";
   #first = 0;
   #last = -Infinity;
   #field: Field | null = null;
   /** The one character typed so far was already taken as a key. */
   #fired = false;
   #alone: ReturnType<typeof setTimeout> | null = null;
+  #silence: ReturnType<typeof setTimeout> | null = null;
   /** When a code was finished last: some scanners end it twice. */
   #finished = -Infinity;
   /** A character that was taken as a key, and that the field under it will tell of once more. */
@@ -48,8 +53,12 @@ export class Wedge {
   ) {}
 
   keydown(event: Key): void {
-    if (event.isComposing || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.isComposing) return;
     const now = event.timeStamp;
+    if (event.ctrlKey || event.altKey || event.metaKey) {
+      this.#withModifier(event, now);
+      return;
+    }
     this.#echo = "";
     if (now - this.#last > GAP_MS) this.#reset();
     if (event.key === "Enter" || event.code === "Enter" || event.code === "NumpadEnter" || event.key === "Tab") {
@@ -57,8 +66,22 @@ export class Wedge {
       return;
     }
     const char = character(event);
-    if (char === null) return;
-    this.#take(char, now, event);
+    const own = ownCharacter(event);
+    if (char === null && own === null) return;
+    this.#take(char ?? own ?? "", own ?? char ?? "", now, event);
+  }
+
+  /** AltGr is how other layouts type brackets and backslashes; inside a code Control and ] are the separator of GS1. */
+  #withModifier(event: Key, now: number): void {
+    const own = ownCharacter(event);
+    if (now - this.#last > GAP_MS) this.#reset();
+    if (event.getModifierState?.("AltGraph") === true) {
+      if (own !== null) this.#take(own, own, now, event);
+    } else if (this.#text === "") {
+      return;
+    } else if (event.ctrlKey && !event.altKey && !event.metaKey && event.code === "BracketRight") {
+      this.#take(GROUP_SEPARATOR, GROUP_SEPARATOR, now, event);
+    }
   }
 
   /** Text that came without keys (an Android scanner that acts as a keyboard app). `at` on the clock of events. */
@@ -75,17 +98,21 @@ export class Wedge {
       }
       if (this.#text === "") this.#first = at;
       this.#text += char;
+      this.#own += char;
       this.#last = at;
     }
+    // A keyboard app may send no key at the end, and nobody types into the page's ear: silence ends the code.
+    if (this.#text !== "") this.#silence = this.timers.setTimeout(() => this.#finish(at), GAP_MS);
   }
 
-  #take(char: string, now: number, event: Key): void {
+  #take(char: string, own: string, now: number, event: Key): void {
     const field = textField(event.target);
     if (this.#text === "") {
       this.#first = now;
       this.#field = field === null ? null : { element: field, before: field.value };
     }
     this.#text += char;
+    this.#own += own;
     this.#last = now;
     this.#cancelAlone();
     if (field !== null) return;
@@ -134,17 +161,18 @@ export class Wedge {
   #finish(at: number): void {
     this.#finished = at;
     const text = this.#text;
+    const own = this.#own;
     const field = this.#field;
     this.#reset();
     if (field !== null && field.element.value !== field.before) {
       field.element.value = field.before;
       field.element.dispatchEvent(new Event("input", { bubbles: true }));
     }
-    if (text.length >= SHORTEST) this.events.code(text);
+    if (text.length >= SHORTEST) this.events.code(text, own);
   }
 
   #reset(): void {
-    this.#text = "";
+    this.#text = this.#own = "";
     this.#field = null;
     this.#last = -Infinity;
     this.#fired = false;
@@ -153,7 +181,8 @@ export class Wedge {
 
   #cancelAlone(): void {
     if (this.#alone !== null) this.timers.clearTimeout(this.#alone);
-    this.#alone = null;
+    if (this.#silence !== null) this.timers.clearTimeout(this.#silence);
+    this.#alone = this.#silence = null;
   }
 }
 

@@ -53,6 +53,23 @@ test("an unknown code is never called invalid: the list is named", () => {
   expect(JSON.stringify(words).toLowerCase()).not.toContain("invalid");
 });
 
+test("of an unknown code that the server was asked about no list is named", () => {
+  const words = wordsOf({ ...base, screen: "not_in_list", opened: false, decided_by: "server" });
+  expect([words.headline, ...words.lines]).toEqual(["Unknown ticket", "The server does not know this ticket either."]);
+});
+
+test("a party's question says how many are left", () => {
+  const party: VerdictView = { ...base, screen: "admit_party", opened: false, count: 0, may_admit: 3, entry_limit: 4, already_in: 1 };
+  expect(wordsOf(party)).toMatchObject({ headline: "How many?", party: "3 left", lines: ["1 already in"] });
+  expect(wordsOf({ ...party, opened: true, count: 2 })).toMatchObject({ headline: "Admit 2", party: "3 of 4" });
+});
+
+test("the age of a repeat goes on while it is shown", () => {
+  const repeat: VerdictView = { ...base, screen: "same_ticket", scan_id: null, same_ticket_ms: 6000 };
+  expect(wordsOf(repeat).headline).toBe("Same ticket, 6 s ago");
+  expect(wordsOf(repeat, Date.parse(repeat.at) + 60_000).headline).toBe("Same ticket, 1 min ago");
+});
+
 test("a duplicate says where, when and on which device", () => {
   const last_entry = { at: "2026-06-07T19:38:00Z", gate: "North", device_id: "d-12345678-x", device: "", own: false };
   const lines = wordsOf({ ...base, screen: "already_in", opened: false, last_entry }, Date.parse("2026-06-07T19:42:00Z")).lines.join(" ");
@@ -83,6 +100,10 @@ test("the announcement carries verdict, party and name", () => {
 
 test("a guest's flag is said on every verdict, in the headline or beside it", () => {
   const check: VerdictView = { ...base, screen: "check", opened: false, count: 0, flag: "Check ID" };
+  for (const [flag, headline] of [["ID", "Check ID"], ["passport", "Check passport"], ["Photo ID", "Check photo ID"], ["Ask for the voucher", "Ask for the voucher"], ["Unpaid", "Check: Unpaid"]] as const) {
+    expect(wordsOf({ ...check, flag })).toMatchObject({ headline, flag: null });
+  }
+  expect(wordsOf({ ...check, screen: "full", flag: "ID" }).flag).toBe("Check ID");
   expect(wordsOf(check)).toMatchObject({ headline: "Check ID", flag: null });
   expect(wordsOf({ ...check, screen: "full" })).toMatchObject({ headline: "Area full", flag: "Check ID" });
   expect(spoken({ ...check, screen: "full", name: "Max" })).toBe("Area full, Check ID, Hold the queue., Max");

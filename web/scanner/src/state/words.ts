@@ -21,7 +21,7 @@ export type Shape =
 /** A verdict in words: what to say, why, and what to do next. */
 export interface Words {
   headline: string;
-  /** `2 of 4`: persons in (or who may go in now) of a party; null for one person. */
+  /** `2 of 4`: persons in of a party, or how many are left where the screen asks; null for one person. */
   party: string | null;
   /** What an organiser wants looked at before this guest goes in ("Check ID"), where the headline does not say it. */
   flag: string | null;
@@ -65,13 +65,14 @@ const ANSWERED: ReadonlySet<Screen> = new Set<Screen>(["admit", "admit_party", "
  */
 export function wordsOf(verdict: VerdictView, now: number = Date.parse(verdict.at)): Words {
   const screen = said(verdict, now);
-  const flag = verdict.flag !== undefined && verdict.flag !== "" && verdict.flag !== screen.headline ? verdict.flag : null;
+  // The headline of a check is the flag.
+  const flag = verdict.flag && faceOf(verdict) !== "check" ? words.verdict.flag(verdict.flag) : null;
   return { ...screen, party: partyOf(verdict), flag };
 }
 
 function partyOf(verdict: VerdictView): string | null {
   if (verdict.entry_limit <= 1) return null;
-  if (asksCount(verdict)) return words.verdict.inParty(verdict.may_admit, verdict.entry_limit);
+  if (asksCount(verdict)) return words.verdict.left(verdict.may_admit);
   return faceOf(verdict) === "admit" ? words.verdict.inParty(verdict.already_in + verdict.count, verdict.entry_limit) : null;
 }
 
@@ -97,7 +98,7 @@ function said(verdict: VerdictView, now: number): Said {
       return { headline: words.verdict.alreadyIn, lines: collision(verdict, now), next: words.verdict.askSupervisor, shape: "two-rings" };
     case "check":
       return {
-        headline: verdict.flag || words.verdict.check,
+        headline: verdict.flag ? words.verdict.checkFlag(verdict.flag) : words.verdict.check,
         lines: remaining(verdict),
         next: words.verdict.checkNext,
         shape: "bang-square",
@@ -111,6 +112,9 @@ function said(verdict: VerdictView, now: number): Said {
     case "ended":
       return { headline: words.verdict.ended, lines: [words.verdict.endedWhy], next: words.verdict.endedNext, shape: "moon" };
     case "not_in_list":
+      if (verdict.decided_by === "server") {
+        return { headline: words.verdict.notInList, lines: [words.verdict.notAtServer], next: words.verdict.toTicketDesk, shape: "question-diamond" };
+      }
       return {
         headline: words.verdict.notInList,
         lines: [words.verdict.notInListWhy(verdict.manifest_version, verdict.list_at === null ? null : time(verdict.list_at, now))],
@@ -128,7 +132,7 @@ function said(verdict: VerdictView, now: number): Said {
       return { headline: words.verdict.full, lines: [words.verdict.fullWhy(verdict.places_left ?? 0, verdict.may_admit)], next: words.verdict.fullNext, shape: "bars-top" };
     case "same_ticket":
       return {
-        headline: words.verdict.sameTicket(span(verdict.same_ticket_ms ?? 0)),
+        headline: words.verdict.sameTicket(span((verdict.same_ticket_ms ?? 0) + Math.max(0, now - Date.parse(verdict.at)))),
         lines: [words.verdict.sameTicketWhere],
         next: "",
         shape: "ring",
@@ -143,6 +147,29 @@ export function title(row: Pick<HistoryRow, "screen" | "kind" | "count" | "opene
   // Of a scan that let nobody in: a question answered with none is a verdict "admit" all the same.
   return row.opened ? words.verdict.admit(row.count) : words.titles.screens[row.screen];
 }
+
+/** The shape of a past scan, as its verdict had it. */
+export function rowShape(row: Pick<HistoryRow, "screen" | "kind" | "opened">): Shape {
+  if (row.kind === "revert") return "ring";
+  if (row.kind === "exit" && row.opened) return "door-out";
+  return row.opened ? "check-circle" : SHAPES[row.screen];
+}
+
+const SHAPES: Record<Screen, Shape> = {
+  admit: "ring",
+  admit_party: "ring",
+  exit: "door-out",
+  already_in: "two-rings",
+  check: "bang-square",
+  refuse: "cross-octagon",
+  wrong_place: "arrow-octagon",
+  wrong_time: "clock-octagon",
+  ended: "moon",
+  not_in_list: "question-diamond",
+  not_a_ticket: "question-diamond",
+  full: "bars-top",
+  same_ticket: "ring",
+};
 
 /** How a guest that a search found stands: what staff see beside the name. */
 export function standing(guest: FoundGuest): { words: string; tone: "go" | "in" | "stop" } {

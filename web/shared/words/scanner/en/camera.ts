@@ -4,16 +4,17 @@ export const label = "Camera";
 export const tickets = "Tickets in front of the camera";
 export const pairing = "Pairing code in front of the camera";
 export const starting = "Starting camera";
+export const typeCode = "Type a code";
 export const restarted = "The camera had stopped and was started again.";
 export const faults = {
   denied: {
     title: "The camera is not allowed",
-    text: "Allow the camera for this page in the browser's settings. A hardware scanner works meanwhile.",
+    text: "Allow the camera for this page in the browser's settings. Typing a code and a hardware scanner work meanwhile.",
     button: "Try again",
   },
   none: {
     title: "No camera found",
-    text: "A hardware scanner works here. If this device has a camera, another app may hold it.",
+    text: "Type a code, or use a hardware scanner. If this device has a camera, another app may hold it.",
     button: "Look again",
   },
   busy: { title: "The camera is busy", text: "Another app holds it. Close that app, then try again.", button: "Try again" },

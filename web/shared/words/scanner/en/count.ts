@@ -4,4 +4,3 @@ export const label = "How many go in now";
 export const another = (most: number) => `Another number, at most ${most}`;
 export const placeholder = "Other number";
 export const all = (persons: number) => `All ${persons}`;
-export const nobody = "Nobody";

@@ -6,9 +6,10 @@ export const none = "Nothing scanned on this device yet.";
 export const byStaff = "by staff";
 export const undone = (persons: number) => `${persons} undone`;
 export const undo = (title: string, time: string) => `Undo ${title} at ${time}`;
+export const ticket = "Ticket";
 export const sync = {
-  waiting: "waiting",
-  sent: "sent ✓",
-  refused: "refused",
-  held: "held for review",
+  waiting: "Waiting",
+  sent: "Confirmed",
+  refused: "Refused",
+  held: "Held for review",
 } satisfies Record<HistoryRow["sync"], string>;

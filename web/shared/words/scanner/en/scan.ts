@@ -2,7 +2,6 @@
 import type { Around } from "../formats.ts";
 
 export const letIn = (_persons: number): Around => ["", " let in here"];
-export const list = (version: number) => `list ${version}`;
 export const directions = { in: "In", out: "Out" };
 export const turn = { in: "Direction: in. Change", out: "Direction: out. Change" };
 export const practice = "Practice: nothing counts";
@@ -13,11 +12,15 @@ export const keyUnknown = "The server does not know this device.";
 export const keyUnknownWhy = "Nothing is erased; scans are kept here.";
 export const actions = "Actions";
 export const torch = "Torch";
-export const torchOff = "Torch off";
+/** How many times the picture is enlarged. */
+export const zoom = (factor: number) => `${factor}×`;
+export const zoomLabel = (factor: number) => `Zoom, ${factor} times now`;
 export const search = "Search";
-export const sync = "Sync";
 export const last = "Last scan:";
+/** The whole of the button that takes the last scan back: what, and of whom. */
+export const undo = (title: string, guest: string) => (guest === "" ? `Undo ${title}` : `Undo ${title}, ${guest}`);
 export const holdTicket = "Hold a ticket in front of the camera";
+export const noCamera = "Type a code, or use a hardware scanner";
 export const whoScans = "Who is scanning?";
 export const answerFirst = "Answer this first, then scan the next one.";
 export const closeFirst = "Close this first, then scan the next one.";

@@ -1,12 +1,20 @@
-/** Finding a guest by name. */
+/** Finding a guest by name, and taking a ticket's code by hand. */
 import { count } from "./format.ts";
 
-export const title = "Find a guest";
-export const label = "Name, or a part of it";
+export const title = "Search";
+export const label = "Name, or the code on the ticket";
+/** Where this device holds no names. */
+export const codeTitle = "Type a code";
+export const codeLabel = "Code on the ticket";
+export const codeHint = "This device holds no names. Type the whole code as it is printed.";
+/** Takes what was typed as a ticket's code. */
+export const takeCode = "Check this code";
+export const asCode = "As a ticket's code";
+export const recent = "Last on this device";
 export const loading = "The names are on their way to this device.";
 export const held = (guests: number) => `${count(guests)} guests on this device. Accents make no difference.`;
 export const found = (guests: number) => `${guests} found`;
-export const nobody = "Nobody of that name is on this device's list.";
+export const nobody = "No guest of that name is on this device.";
 export const more = "More guests match: type more of the name.";
 export const letOut = "Let out";
 export const open = "Open";

@@ -1,7 +1,7 @@
 /** What is with the server and what is not. */
 import { count, plural } from "./format.ts";
 
-export const title = "Sync and errors";
+export const title = "Sync";
 export const now = "Sync now";
 export const syncing = "Syncing";
 export const syncingScans = (scans: number) =>
@@ -11,21 +11,21 @@ export const exportAll = "Export all scans";
 export const captive = "This network answers in the server's place (a sign-in page?). Scans are kept until the real one is back.";
 export const suspended = "The organiser's server holds this device's uploads until somebody counts them. Go on scanning.";
 export const sending = (syncing: string) => `${syncing}. Scanning goes on.`;
-export const allSent = "Everything is with the server.";
+export const allSent = "All scans sent.";
 export const retry = (span: string) => `The server did not answer. Next try in ${span}.`;
 export const turn = "Waiting for its turn.";
 export const offline = "No network. Scanning goes on; scans are kept here until it returns.";
 export const progress = "Scans with the server";
 export const done = (done: number, total: number) => `${count(done)} of ${count(total)} are with the server.`;
 export const waiting = "Waiting";
-export const lastReceipt = "Last receipt";
+export const lastReceipt = "Last sync";
 export const noReceipt = "none yet";
 export const receipt = (span: string, time: string) => `${span} ago, ${time}`;
 export const list = "List";
 export const noList = "none";
-/** `age`: how long ago the server last said that it is the newest; null: just now. */
+/** `age`: how long ago it was last compared with the server's; empty: just now; null: just now, and the server is there. */
 export const listState = (version: number, codes: number, age: string | null) =>
-  `version ${version}, ${count(codes)} codes, ${age === null ? "the newest" : `known to be the newest ${age} ago`}`;
+  `version ${version}, ${count(codes)} codes, ${age === null ? "up to date" : age === "" ? "last checked just now" : `last checked ${age} ago`}`;
 export const newer = (version: number) => `New tickets: version ${version} is on its way`;
 export const expired = (time: string) => `out of date since ${time}`;
 export const clock = "Clock";
@@ -45,6 +45,9 @@ export const storage = "Storage";
 export const persisted = "kept by the browser";
 export const notPersisted = "may be cleared by the browser when space is short";
 export const persistenceUnknown = "this browser does not say whether it keeps it";
+/** The scans that the server does not have yet, and how many of them are not in the list below. */
+export const waitingScans = "Waiting scans";
+export const waitingMore = (scans: number) => plural(scans, { one: "1 earlier scan waits too.", other: `${count(scans)} earlier scans wait too.` });
 export const problems = "Refused by the server";
 export const problemsHint = "These stay in this device's record and in exports; hiding only clears this list.";
 /** By the server's reason. */

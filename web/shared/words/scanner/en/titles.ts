@@ -14,7 +14,7 @@ export const screens = {
   wrong_place: "Wrong gate",
   wrong_time: "Wrong time",
   ended: "Event ended",
-  not_in_list: "Not in this list",
+  not_in_list: "Unknown ticket",
   not_a_ticket: "Not one of our codes",
   full: "Area full",
   same_ticket: "Same ticket again",

@@ -6,7 +6,9 @@ export const inParty = (persons: number, party: number) => `${persons} of ${part
 export const nobody = "Nobody went in";
 export const nobodyWhy = "Recorded. The ticket stays good.";
 export const byStaff = "Let in by staff";
-export const howMany = "How many now?";
+export const howMany = "How many?";
+/** What a party may still use of its ticket. */
+export const left = (persons: number) => `${persons} left`;
 export const exit = "Exit recorded";
 export const persons = (n: number) => `${n} persons`;
 export const alreadyIn = "Already in";
@@ -27,6 +29,14 @@ export const practice = "Practice · nothing counts";
 export const tooSoon = "Coming back is allowed, but not yet.";
 export const askSupervisor = "Ask a supervisor.";
 export const check = "Check the guest";
+/** An organiser's flag as staff are asked: "ID" is "Check ID". What is no thing to look at stands as it is. */
+export const flag = (flag: string) => (thing.test(flag) ? `Check ${flag.replace(/^\p{Lu}(?=\p{Ll})/u, (first) => first.toLowerCase())}` : flag);
+/** The same as a headline, which always asks. */
+export const checkFlag = (text: string) => (thing.test(text) || asks.test(text) ? flag(text) : `Check: ${text}`);
+/** Something to look at: an abbreviation, or one of the things people show at a door. */
+const thing = /^(?:\p{Lu}{2,4}|(?:age|passport|photo|badge|name|wristband|voucher|membership|student) ?(?:id|card|pass)?)$/iu;
+/** A flag that is a request already. */
+const asks = /^(?:check|ask|look|see|verify|call|give|show|stop|tell|take|bring|do not)\b/i;
 export const checkNext = "Look first, then decide.";
 export const refuse = "Do not admit";
 export const causes = {
@@ -44,10 +54,12 @@ export const tooLate = "Too late";
 export const validFrom = (day: string) => `Valid from ${day}`;
 export const validUntil = (day: string) => `Was valid until ${day}`;
 export const comeBack = "Ask the guest to come back then.";
-export const notInList = "Not in this list";
+export const notInList = "Unknown ticket";
 /** `made`: when the list was made; null where that is not known. */
 export const notInListWhy = (version: number, made: string | null) =>
   `Not in this device's list (version ${version}${made === null ? "" : `, ${made}`}).`;
+/** The server was asked, too. */
+export const notAtServer = "The server does not know this ticket either.";
 export const notInListNext = "A ticket sold since then is not here. Ask a supervisor.";
 export const notATicket = "Not one of our codes";
 export const notATicketWhy = "This is no ticket of any event here.";
@@ -62,7 +74,7 @@ export const sameTicketWhere = "On this device.";
 /** `age`: how long ago the list was made; null where that is not known. */
 export const listExpired = (age: string | null) => (age === null ? "List out of date" : `List out of date: made ${age} ago`);
 export const provisional = "Stored, will sync";
-export const confirmed = "Confirmed by the server";
+export const confirmed = "Confirmed";
 export const override = "Admit anyway";
 export const next = "Next";
 export const changed = "The verdict has changed. Look, then tap again.";

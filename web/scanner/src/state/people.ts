@@ -1,0 +1,43 @@
+import type { HistoryRow, VerdictView } from "../../../shared/core/engine.ts";
+
+/** Who a scan was about, as its verdict said. */
+export interface Person {
+  /** Empty where this device holds no names. */
+  name: string;
+  /** The ticket's type; empty where it has none. */
+  type: string;
+}
+
+/** The people of the last verdicts, by the scan and by the ticket: the engine's history rows name neither guest nor type. */
+export type People = ReadonlyMap<string, Person>;
+
+/** No more than the history has rows, each under two keys. */
+const MOST = 200;
+
+/** With one more verdict; the oldest go. */
+export function withPerson(people: People, verdict: VerdictView): People {
+  const person = { name: verdict.name ?? "", type: verdict.zone ?? "" };
+  const keys = [verdict.scan_id, verdict.ticket_id].filter((key) => key !== null);
+  if (keys.length === 0 || (person.name === "" && person.type === "")) return people;
+  const next = new Map(people);
+  for (const key of keys) {
+    next.delete(key);
+    next.set(key, person);
+  }
+  while (next.size > MOST) next.delete(next.keys().next().value as string);
+  return next;
+}
+
+/** Without names: this gate's devices carry none any more. */
+export function nameless(people: People): People {
+  return new Map([...people].map(([key, person]) => [key, { ...person, name: "" }]));
+}
+
+export function personOf(people: People, row: Pick<HistoryRow, "scan_id" | "ticket_id">): Person | null {
+  return people.get(row.scan_id) ?? (row.ticket_id === null ? null : (people.get(row.ticket_id) ?? null));
+}
+
+/** Whether a scan can be taken back. */
+export function canUndo(row: HistoryRow): boolean {
+  return row.opened && row.kind !== "revert" && row.reverted < row.count;
+}
