@@ -82,7 +82,8 @@ export class Camera {
 
   /** The kinds of codes to read from now on, QR beside them; an event's list may name them. */
   setFormats(formats: readonly Format[]): void {
-    this.#decoder.postMessage({ kind: "formats", formats } satisfies ToDecoder);
+    // A copy: what a screen holds is not what a worker can be handed.
+    this.#decoder.postMessage({ kind: "formats", formats: [...formats] } satisfies ToDecoder);
   }
 
   /** Takes the camera that a person chose; empty: the best one for tickets. */
