@@ -41,7 +41,7 @@ test("the page asks browsers to leave it as it is", async () => {
 });
 
 test("on a page that was translated all the same the verdict, the strip and the pill go on changing", async () => {
-  const doors = await Doors.open(admit, [{ barcode: "FONT-ONE" }, { barcode: "FONT-VOID" }, { barcode: "FONT-PARTY", entry_limit: 3 }, { barcode: "FONT-FLAG" }]);
+  const doors = await Doors.open(admit, [{ barcode: "FONT-ONE" }, { barcode: "FONT-VOID" }, { barcode: "FONT-PARTY", entry_limit: 4 }, { barcode: "FONT-FLAG" }]);
   await doors.change("FONT-VOID", { status: "voided" });
   const phone = await phones.open({ name: "translated", camera: "none" });
   const page = await doors.pair(phone, "north");

@@ -15,7 +15,7 @@ vi.mock("../engine/client.ts", () => ({
       told.push(this.#told);
       engine.says = listen;
     }
-    input = (input: Extract<ToEngine, { kind: "input" }>["input"]) => this.#told.push({ kind: "input", input });
+    input = (input: Extract<ToEngine, { kind: "input" }>["input"], readAt = 0) => this.#told.push({ kind: "input", input, readAt });
     aim = () => {};
     hold = (on: boolean) => this.#told.push({ kind: "hold", on });
     next = () => this.#told.push({ kind: "next" });
@@ -137,6 +137,40 @@ test("the next code and an undo that is recorded end a fresh verdict all the sam
   expect(onScreen()).toBe("scan-third");
   engine.says({ kind: "undone", scanId: "scan-third", count: 1 });
   expect(onScreen()).toBeNull();
+});
+
+test("of a hardware scanner's two readings the one that is no ticket is not shown; the other layout comes first from then on", () => {
+  engine.says({ kind: "tab", state: "writer" });
+  scanner.code("QWERTZ", "AZERTY");
+  const sent = told.flat().filter((message) => message.kind === "input");
+  const readAt = sent.at(-1)?.readAt ?? 0;
+  engine.says({ kind: "show", verdict: { ...stop("x"), screen: "not_in_list", ticket_id: null }, again: false, readAt });
+  expect([onScreen(), scanner.strip]).toEqual([null, null]);
+  expect(inputs()).toEqual([
+    { type: "code", text: "QWERTZ", method: "qr" },
+    { type: "code", text: "AZERTY", method: "qr" },
+  ]);
+  engine.says({ kind: "show", verdict: verdict("found"), again: false, readAt });
+  expect([onScreen(), scanner.settings.ownLayout]).toEqual(["scan-found", true]);
+  scanner.code("QWERTZ", "AZERTY");
+  expect(inputs().at(-1)).toMatchObject({ text: "AZERTY" });
+});
+
+test("the strip's Undo is about its own scan, and about the scan that a repeat repeats; later it asks first", () => {
+  const row = { scan_id: "scan-this", ticket_id: "this", kind: "entry", screen: "admit", at: "", count: 1, opened: true, overridden: false, reverted: 0, short_code: "", sync: "sent" } as const;
+  engine.says({ kind: "view", view: { ...view("e1"), history: [row] } });
+  show(verdict("this"));
+  scanner.next();
+  expect(scanner.undoTarget?.scan_id).toBe("scan-this");
+  show(repeat("this"));
+  expect(scanner.undoTarget?.scan_id).toBe("scan-this");
+  vi.advanceTimersByTime(11_000);
+  scanner.undoLast();
+  expect([scanner.sheet, scanner.undoRow?.scan_id]).toEqual(["undo", "scan-this"]);
+  scanner.closeSheet();
+  show(stop("other"));
+  scanner.next();
+  expect(scanner.undoTarget, "a refusal is not undone").toBeNull();
 });
 
 test("slow storage is told, and that a ticket was not taken for it", () => {

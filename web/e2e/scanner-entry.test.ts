@@ -1,0 +1,151 @@
+// Beginning and doing without: the pairing link, codes typed by hand, the sheets' first field.
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Admit, barriers, shot, until } from "./harness/index.ts";
+import { answered, Doors, headline, history, next, phoneBox, PIN, ready, typed } from "./scanner-kit.ts";
+
+const phones = phoneBox();
+let admit: Admit;
+beforeAll(async () => {
+  admit = await Admit.start({ env: { ADMIT_SYNCS_PER_MINUTE: "1000" } });
+});
+afterAll(async () => {
+  await phones.end();
+  await admit?.kill("SIGTERM");
+});
+
+const focused = (page: Page) => page.evaluate(() => document.activeElement?.getAttribute("data-testid"));
+
+test("without a camera and without a network a typed code admits, by the keyboard alone", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "QX-1234-5" }]);
+  const phone = await phones.open({ name: "by-hand", camera: "none" });
+  const page = await doors.pair(phone, "north");
+  await page.getByTestId("camera-fault").waitFor();
+  expect(await page.getByTestId("strip-empty").textContent()).not.toContain("in front of the camera");
+  await phone.context.setOffline(true);
+  await page.keyboard.press("/");
+  await page.getByTestId("sheet-search").waitFor();
+  expect(await focused(page)).toBe("guest-search");
+  expect(await barriers(page)).toEqual([]);
+  await page.keyboard.type("QX-1234-5", { delay: 130 });
+  expect(await answered(page, () => page.keyboard.press("Enter"))).toBe("admit");
+  expect(await page.getByTestId("verdict").getByTestId("provisional").textContent()).toBe("Stored, will sync");
+  await next(page);
+  // The last scan has its own Undo, and the history says that it waits.
+  expect(await page.getByTestId("undo").getAttribute("aria-label")).toBe("Undo Admit");
+  expect((await history(page)).map((row) => row.sync)).toEqual(["waiting"]);
+  await page.getByTestId("pill").click();
+  expect(await page.getByTestId("waiting-scan").count()).toBe(1);
+  expect(await page.getByTestId("sheet-sync").textContent()).not.toMatch(/up to date|newest/);
+  await page.keyboard.press("Escape");
+  await page.getByTestId("sheet-sync").waitFor({ state: "detached" });
+  await page.keyboard.press("u");
+  await page.getByTestId("undone").waitFor();
+  expect(phone.errors).toEqual([]);
+});
+
+test("what was stored turns into confirmed on the screen once the server has it, and no button moves", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "TURNS-GREEN" }, { barcode: "TURNS-VOID" }]);
+  await doors.change("TURNS-VOID", { status: "voided" });
+  const phone = await phones.open({ name: "turns", camera: "none" });
+  const page = await doors.pair(phone, "north");
+  await phone.context.setOffline(true);
+  expect(await typed(page, "TURNS-VOID")).toBe("refuse");
+  const place = () => page.getByTestId("next").boundingBox();
+  const before = await place();
+  expect(await page.getByTestId("provisional").count()).toBe(1);
+  await phone.context.setOffline(false);
+  await page.evaluate(() => window.dispatchEvent(new Event("online")));
+  await page.getByTestId("confirmed").waitFor({ timeout: 60_000 });
+  expect(await page.getByTestId("provisional").count()).toBe(0);
+  expect(await place()).toEqual(before);
+  expect(phone.errors).toEqual([]);
+});
+
+test("a bad link says so, a reload keeps a good one, and a device name is offered", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "LINK-ONE" }]);
+  const phone = await phones.open({ name: "link", camera: "none" });
+  const page = await phone.visit(`${admit.url}/scan/#pair=`);
+  await page.getByTestId("bad-link").waitFor();
+  await page.goto("about:blank");
+  await page.goto(await doors.link("north"));
+  await page.getByTestId("pair-read").waitFor();
+  expect(page.url(), "no token is left in the address").not.toContain("pair=");
+  await page.reload();
+  await page.getByTestId("pair-read").waitFor();
+  expect(await page.getByTestId("bad-link").count()).toBe(0);
+  expect(await page.getByTestId("device-name").inputValue()).toMatch(/^Computer \d\d$/);
+  await page.getByTestId("pair-submit").click();
+  await ready(page);
+  await page.reload();
+  await ready(page);
+  expect(await page.getByTestId("pair").count(), "a link that was used is gone").toBe(0);
+  expect(phone.errors).toEqual([]);
+});
+
+test("a link that is no longer good says so, with what to do", async () => {
+  await Doors.open(admit, [{ barcode: "OLD-LINK" }]);
+  const phone = await phones.open({ name: "old-link", camera: "none" });
+  const page = await phone.visit(`${admit.url}/scan/#pair=admit_pt_0000000000000000000000000000000000000000000`);
+  await page.getByTestId("pair-submit").click();
+  await page.getByTestId("pair-error").waitFor();
+  expect(await page.getByTestId("pair").textContent()).toContain("Ask the organiser for a new code.");
+  await shot(page, "scanner-old-link");
+});
+
+test.each([
+  ["an iPhone", "Mozilla/5.0 (iPhone; CPU iPhone OS 18_4 like Mac OS X) AppleWebKit/605.1.15 Version/18.4 Mobile Safari/604.1", /^iPhone \d\d$/, /Tap Share/, "ios"],
+  ["an Android phone", "Mozilla/5.0 (Linux; Android 15; Pixel 8) AppleWebKit/537.36 Chrome/140.0 Mobile Safari/537.36", /^Phone \d\d$/, /Install as an app|browser's menu/, "android"],
+] as const)("%s is told how to put the scanner on its home screen before it is paired", async (_, agent, name, step, picture) => {
+  const phone = await phones.open({ name: "install", camera: "none", flags: [`--user-agent=${agent}`] });
+  const page = await phone.visit(`${admit.url}/scan/`);
+  expect(await page.getByTestId("install-hint").textContent()).toMatch(step);
+  expect(await page.getByTestId("device-name").inputValue()).toMatch(name);
+  expect(await barriers(page)).toEqual([]);
+  await shot(page, `scanner-install-${picture}`);
+});
+
+test("the staff PIN has the focus, a reason takes one tap, and a known name is not asked for", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "PIN-VOID" }]);
+  await doors.change("PIN-VOID", { status: "voided" });
+  const phone = await phones.open({ name: "pin", camera: "none" });
+  const page = await phone.visit(await doors.link("north"));
+  await page.getByTestId("shift-operator").fill("Ana");
+  await page.getByTestId("pair-submit").click();
+  await ready(page);
+  expect(await typed(page, "PIN-VOID")).toBe("refuse");
+  await page.getByTestId("override").click();
+  await page.getByTestId("sheet-override").waitFor();
+  expect(await focused(page)).toBe("pin");
+  expect(await page.getByTestId("override-by").count()).toBe(0);
+  await page.keyboard.type(PIN, { delay: 130 });
+  await page.getByTestId("reason-1").check();
+  expect(await answered(page, () => page.getByTestId("override-submit").click())).toBe("admit");
+  expect(await headline(page)).toBe("Admit");
+  expect(phone.errors).toEqual([]);
+});
+
+test("text at 200 % cuts no button on a small phone, and the left hand has its buttons at the left", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "BIG-TEXT" }]);
+  const phone = await phones.open({ name: "large", camera: "none", size: { width: 320, height: 568 } });
+  const page = await doors.pair(phone, "north");
+  await page.evaluate(() => localStorage.setItem("admit-settings", JSON.stringify({ textSize: 200, hand: "left", theme: "contrast" })));
+  await page.reload();
+  await ready(page);
+  expect(await typed(page, "BIG-TEXT")).toBe("admit");
+  await next(page);
+  for (const id of ["search", "open-history", "more", "undo", "pill"]) {
+    const cut = await page.getByTestId(id).evaluate((button) => {
+      const { top, bottom, left, right, height } = button.getBoundingClientRect();
+      return top < 0 || left < 0 || bottom > innerHeight || right > innerWidth || button.scrollWidth > button.clientWidth + 1 || height < 55;
+    });
+    expect(cut, id).toBe(false);
+  }
+  const left = async (id: string) => (await page.getByTestId(id).boundingBox())?.x ?? 0;
+  expect(await left("undo")).toBeLessThan(60);
+  expect(await left("more")).toBeLessThan(await left("search"));
+  expect(await barriers(page)).toEqual([]);
+  await shot(page, "scanner-large-left");
+  await until("the size to hold", async () => (await page.evaluate(() => getComputedStyle(document.documentElement).fontSize)) === "34px");
+  expect(phone.errors).toEqual([]);
+});

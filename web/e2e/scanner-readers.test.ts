@@ -1,0 +1,120 @@
+// What reads a ticket: other kinds of codes by camera, the choice among cameras, readers of other keyboard layouts.
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { prepareZXingModule, writeBarcode } from "zxing-wasm/writer";
+import { Admit, hold, until } from "./harness/index.ts";
+import { answered, Doors, headline, history, next, phoneBox } from "./scanner-kit.ts";
+
+const phones = phoneBox();
+let admit: Admit;
+beforeAll(async () => {
+  admit = await Admit.start({ env: { ADMIT_SYNCS_PER_MINUTE: "1000" } });
+});
+afterAll(async () => {
+  await phones.end();
+  await admit?.kill("SIGTERM");
+});
+
+/** A picture of an Aztec code, as other systems print it. */
+async function aztec(text: string): Promise<string> {
+  const wasm = readFileSync(createRequire(import.meta.url).resolve("zxing-wasm/writer/zxing_writer.wasm"));
+  prepareZXingModule({ overrides: { wasmBinary: new Uint8Array(wasm).buffer } });
+  const { image } = await writeBarcode(text, { format: "Aztec", scale: 8, addQuietZones: true } as never);
+  const bytes = Buffer.from(await image!.arrayBuffer());
+  return `data:image/png;base64,${bytes.toString("base64")}`;
+}
+
+test("an Aztec ticket is read once its kind is switched on, and after a restart too", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "AZTEC-ONE" }, { barcode: "AZTEC-TWO" }]);
+  const phone = await phones.open({ name: "aztec" });
+  let page = await doors.pair(phone, "north");
+  await until("the camera", () => page.locator('[data-camera="live"]').count());
+  await hold(page, await aztec("AZTEC-ONE"));
+  await page.getByTestId("more").click();
+  await page.getByTestId("open-settings").click();
+  await page.getByTestId("format-Aztec").check();
+  expect(await answered(page, () => page.getByTestId("close-sheet").click())).toBe("admit");
+  await hold(page, null);
+  await next(page);
+  await page.close();
+  page = await phone.visit(`${admit.url}/scan/`);
+  await until("the camera", () => page.locator('[data-camera="live"]').count());
+  const picture = await aztec("AZTEC-TWO");
+  expect(await answered(page, () => hold(page, picture))).toBe("admit");
+  expect(phone.errors).toEqual([]);
+});
+
+/** The keys of a reader that is set to French, on a French computer. */
+async function azerty(page: Page, keys: [code: string, key: string, shiftKey: boolean][]): Promise<void> {
+  await page.evaluate((keys) => {
+    for (const [code, key, shiftKey] of [...keys, ["Enter", "Enter", false] as const]) {
+      document.body.dispatchEvent(new KeyboardEvent("keydown", { code, key, shiftKey, bubbles: true, cancelable: true }));
+    }
+  }, keys);
+}
+
+test("a reader set to the computer's own layout finds the ticket, and from the second code on at once", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "AZ-17" }, { barcode: "AZ-18" }]);
+  const phone = await phones.open({ name: "azerty", camera: "none" });
+  const page = await doors.pair(phone, "north");
+  const code = (digit: number): [string, string, boolean][] => [
+    ["KeyQ", "A", true],
+    ["KeyW", "Z", true],
+    ["Digit6", "-", false],
+    ["Digit1", "1", true],
+    [`Digit${digit}`, `${digit}`, true],
+  ];
+  expect(await answered(page, () => azerty(page, code(7)))).toBe("admit");
+  expect(await headline(page)).toBe("Admit");
+  await next(page);
+  const before = (await history(page)).length;
+  expect(await answered(page, () => azerty(page, code(8)))).toBe("admit");
+  await next(page);
+  expect((await history(page)).length, "the other layout is asked about no more").toBe(before + 1);
+  expect(phone.errors).toEqual([]);
+});
+
+test("of two rear cameras the one that is not ultra wide is taken, a person may choose the other, and it is remembered", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "LENS-ONE" }]);
+  const phone = await phones.open({ name: "lenses" });
+  await phone.context.addInitScript(() => {
+    const media = navigator.mediaDevices;
+    if (!media) return;
+    const opened: string[] = [];
+    Object.assign(window, { opened });
+    const canvas = media.getUserMedia.bind(media);
+    // The browser's own wish for "the back" gives the wrong lens, as it does on some phones.
+    media.getUserMedia = async (wanted) => {
+      const { deviceId } = (wanted?.video ?? {}) as { deviceId?: { exact: string } };
+      const id = deviceId?.exact ?? "ultra";
+      opened.push(id);
+      const stream = await canvas(wanted);
+      const track = stream.getVideoTracks()[0]!;
+      track.getSettings = () => ({ deviceId: id });
+      return stream;
+    };
+    const labels: Record<string, string> = { ultra: "Back Ultra Wide Camera", main: "Back Camera", front: "Front Camera" };
+    media.enumerateDevices = async () =>
+      Object.entries(labels).map(([deviceId, label]) => ({ deviceId, label, groupId: "", kind: "videoinput" as const, toJSON: () => ({}) }));
+  });
+  let page = await doors.pair(phone, "north");
+  const opened = () => page.evaluate(() => (window as unknown as { opened: string[] }).opened);
+  await until("the better camera", async () => (await opened()).at(-1) === "main");
+  await page.getByTestId("more").click();
+  await page.getByTestId("open-settings").click();
+  expect(await page.getByTestId("camera-choice").locator("option").allTextContents()).toEqual([
+    "Best for tickets (automatic)",
+    "Back Camera",
+    "Front Camera",
+    "Back Ultra Wide Camera",
+  ]);
+  await page.getByTestId("camera-choice").selectOption("front");
+  await until("the chosen camera", async () => (await opened()).at(-1) === "front");
+  await page.close();
+  page = await phone.visit(`${admit.url}/scan/`);
+  await until("the camera", () => page.locator('[data-camera="live"]').count());
+  expect(await opened()).toEqual(["front"]);
+  expect(phone.errors).toEqual([]);
+});
