@@ -8,10 +8,10 @@ const row = (gate_id: string, ago: number, entered: number, more = {}) => ({
 });
 const gate = (id: string) => ({ id, name: id.toUpperCase() }) as GateView;
 
-test("each gate is a layer, the busiest first, and the minute that is not over does not dip", () => {
+test("each gate is a layer in the order of the gates, however busy, and the minute that is not over does not dip", () => {
   const rows = [row("a", 1, 3), row("b", 1, 9), row("b", 0, 2), row("c", 70, 5)];
   const layers = series(rows, [gate("a"), gate("b"), gate("c")], NOW);
-  expect(layers.map((one) => [one.name, one.values[MINUTES - 1]])).toEqual([["B", 9], ["A", 3]]);
+  expect(layers.map((one) => [one.name, one.values[MINUTES - 1]])).toEqual([["A", 3], ["B", 9]]);
 });
 
 test("a door that opened ten minutes ago fills a quarter of an hour, an old one the hour", () => {

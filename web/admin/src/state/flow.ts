@@ -37,17 +37,22 @@ function minutesOf(rows: readonly MinuteRow[], from: number, wanted: (row: Minut
 }
 const sum = (line: readonly number[]): number => line.reduce((all, one) => all + one, 0);
 
-/** One layer for each gate that let anybody in, the busiest first; from the fourth on they share one. */
+/**
+ * One layer for each gate that let anybody in; where there are more than colours, all but the busiest share one. They stand in
+ * the order of the gates, so that two that are equally busy do not swap their colours from minute to minute.
+ */
 export function series(rows: readonly MinuteRow[], gates: readonly GateView[], now: number): Series[] {
   const from = firstMinute(now);
   const all = gates
     .map((gate) => ({ id: gate.id, name: gate.name, gates: 1, values: minutesOf(rows, from, (row) => row.gate_id === gate.id, (row) => row.entered) }))
     .filter((one) => sum(one.values) > 0)
     .sort((a, b) => sum(b.values) - sum(a.values));
-  if (all.length <= COLOURS) return all;
+  const place = (one: Series): number => gates.findIndex((gate) => gate.id === one.id);
+  const inOrder = (some: Series[]): Series[] => [...some].sort((a, b) => place(a) - place(b));
+  if (all.length <= COLOURS) return inOrder(all);
   const rest = all.slice(COLOURS - 1);
   const together = rest[0]?.values.map((_, at) => sum(rest.map((one) => one.values[at] ?? 0))) ?? [];
-  return [...all.slice(0, COLOURS - 1), { id: "rest", name: null, gates: rest.length, values: together }];
+  return [...inOrder(all.slice(0, COLOURS - 1)), { id: "rest", name: null, gates: rest.length, values: together }];
 }
 
 /** Persons a minute, the mean of the last whole five minutes; of all gates, or one. */

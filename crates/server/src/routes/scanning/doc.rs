@@ -510,7 +510,7 @@ mod tests {
         same::<scanning::ScanV2, ScanV2>(json!({
             "scan_id": "s", "device_id": "d", "log_id": "l", "seq": 1, "prev": "0".repeat(32), "key_id": "k",
             "event_id": "e", "gate_id": "g", "kind": "revert", "stage": "final", "method": "qr", "barcode_hash": HASH,
-            "raw_hash": HASH, "ticket_id": "t", "count": 1, "outcome": "valid", "opened": true,
+            "raw_hash": HASH, "ticket_id": "t", "count": 1, "outcome": "valid", "opened": true, "practice": true,
             "override": { "by": "a", "reason": "b" }, "operator": "o", "target_device": "d", "target_scan_id": "s",
             "keep": 1, "at_ms": 1, "uncertainty_ms": 1,
             "clock": { "wall_ms": 1, "mono_ms": 1, "session_id": "s", "corrected": true }, "epoch": EPOCH,

@@ -23,14 +23,16 @@ export const passes = {
   } as Record<string, string>,
   stateWords: { open: "waits", parked: "waits for the mail server", again: "tries again", gave_up: "refused", done: "done" },
   none: "No passes yet",
-  noneWhy: "A pass is made when a guest is added.",
+  noneWhy: "A pass is mailed to a guest who is added with an e-mail address, and to imported guests where the import says so.",
   noneLike: "Nothing like that.",
   banner: (waiting: number) => `${passesOf(waiting)} ${waiting === 1 ? "waits" : "wait"} for the same reason`,
   bannerNoServer: "No mail server is set up",
   bannerNoServerWhy: (waiting: number) =>
-    `${passesOf(waiting)} ${waiting === 1 ? "waits" : "wait"}. Whoever runs the server sets SMTP_URL and SMTP_FROM; then ${waiting === 1 ? "it goes" : "they go"} out by themselves.`,
+    waiting === 0
+      ? "Whoever runs the server sets SMTP_URL and SMTP_FROM; before that no pass is mailed."
+      : `${passesOf(waiting)} ${waiting === 1 ? "waits" : "wait"}. Whoever runs the server sets SMTP_URL and SMTP_FROM; then ${waiting === 1 ? "it is" : "they are"} mailed without another act.`,
   bannerSince: (since: string) => `Mail has waited since ${since}`,
-  draftNote: "The event is a draft.",
+  draftNote: "The event is a draft: passes are mailed once its doors are open.",
 };
 
 export const tickets = {
