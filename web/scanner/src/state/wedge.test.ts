@@ -185,6 +185,17 @@ test("a person typing in a field stays a person", () => {
   expect(pin.element.value).toBe("12345678");
 });
 
+test("a key that opens a field, and what a person types into it at once, are no code together", () => {
+  press({ code: "Slash", key: "/" });
+  vi.advanceTimersByTime(300);
+  clock += 300;
+  expect(keys).toEqual(["/"]);
+  const { element: search } = field();
+  type("QX-1234-5", 160, search);
+  enter(160, search);
+  expect(codes).toEqual([]);
+});
+
 test("shortcuts of the browser are left alone", () => {
   press({ code: "KeyS", key: "s", ctrlKey: true });
   vi.advanceTimersByTime(1000);

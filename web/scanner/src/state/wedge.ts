@@ -107,6 +107,8 @@ export class Wedge {
 
   #take(char: string, own: string, now: number, event: Key): void {
     const field = textField(event.target);
+    // A key that opened a field was a person's: what they type into that field is not the rest of a code.
+    if (this.#fired && field !== null && this.#field === null) this.#reset();
     if (this.#text === "") {
       this.#first = now;
       this.#field = field === null ? null : { element: field, before: field.value };
