@@ -78,7 +78,7 @@ impl Evidence {
 impl ScanV1 {
     /// Reads one item. The error's path starts at the item.
     pub fn read(json: &str) -> Result<Self, FieldError> {
-        problem::read(json.as_bytes())
+        Ok(Self::read_with_evidence(json)?.0)
     }
     /// Reads one item, and what came with it beside its content.
     pub fn read_with_evidence(json: &str) -> Result<(Self, Evidence), FieldError> {
@@ -237,11 +237,10 @@ fn one() -> u32 {
 }
 
 impl ScanV2 {
-    /// Reads one item: its scan and its signature. The error's path starts at the item.
+    /// Reads one item: its scan and its signature, empty where it is longer than any. The error's path starts at the item.
     pub fn read(json: &str) -> Result<(Scan, String), FieldError> {
-        let mut item: Self = problem::read(json.as_bytes())?;
-        let signature = std::mem::take(&mut item.signature);
-        Ok((item.into_scan()?, signature))
+        let (scan, evidence) = Self::read_with_evidence(json)?;
+        Ok((scan, evidence.signature.unwrap_or_default()))
     }
     /// Reads one item: its scan, and what came with it beside its content.
     pub fn read_with_evidence(json: &str) -> Result<(Scan, Evidence), FieldError> {
