@@ -3,9 +3,11 @@
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
+use crate::event::{EventRules, ReEntry};
 use crate::gate::{GateRules, same_area};
 use crate::ids::GateId;
 use crate::reduce::Reduced;
+use crate::time::Timestamp;
 
 /// Persons through one gate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -87,10 +89,21 @@ impl Occupancy {
         Some(u32::try_from(inside.max(0)).unwrap_or(u32::MAX))
     }
 
-    /// Whether anybody was ever scanned out of the area that a gate leads to: then who is inside is known from day to day.
-    pub fn has_exits<G: Borrow<GateRules>>(&self, gate_id: &GateId, rules: impl Fn(&GateId) -> Option<G>) -> bool {
-        self.gates.iter().any(|(other, flow)| flow.exited > 0 && same_area(gate_id, other, &rules))
+    /// Since when persons count in the area that a gate leads to; `None`: since ever. Where the event is daily, an area that
+    /// nobody was ever scanned out of is empty when a day begins: yesterday's guests went home by themselves (door.md
+    /// "Limits").
+    pub fn area_counts_since<G: Borrow<GateRules>>(
+        &self,
+        gate_id: &GateId,
+        rules: impl Fn(&GateId) -> Option<G>,
+        event: Option<&EventRules>,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        let begun = event.filter(|event| event.re_entry == ReEntry::Daily)?.days.begun(now)?;
+        let has_exits = self.gates.iter().any(|(other, flow)| flow.exited > 0 && same_area(gate_id, other, &rules));
+        (!has_exits).then_some(begun)
     }
+
     /// Adds persons through a gate; the sum of those through all of them is somebody else's.
     pub fn add_flow(&mut self, gate_id: &GateId, flow: GateFlow) {
         self.gate(gate_id, flow, 1);

@@ -7,13 +7,14 @@
 use crate::incident::{IncidentKind, Role, Subject};
 use crate::review::Review;
 use crate::rule::When;
+use crate::scan::keeps;
 
 mod shape;
 mod choose;
 mod fold;
 mod find;
 
-use choose::{choose, decisions, keeps, left_out};
+use choose::{choose, decisions, left_out};
 use find::{Findings, settle_refusals};
 use fold::{Fold, Folding, shut_out};
 pub use shape::*;
@@ -47,7 +48,8 @@ pub fn reduce(subject: &Subject, rules: Rules<'_>, reviews: &[Review], facts: &[
             None => taken.push(chosen),
         }
     }
-    let keeps = keeps(&taken);
+    // Step 2.
+    let keeps = keeps(taken.iter().map(|chosen| &chosen.fact.scan));
     let mut order: Vec<Folding<'_>> =
         taken.iter().map(|chosen| Folding::new(chosen, rules, newest.as_ref(), &keeps)).collect();
     order.sort_by(Folding::order);

@@ -1,5 +1,7 @@
 //! The scan: what happened at a door. Written once by a device, never changed (spec §1, §4).
 
+use std::collections::BTreeMap;
+
 use crate::barcode::BarcodeHash;
 use crate::ids::{DeviceId, EventId, GateId, KeyId, LogId, ScanId, TicketId};
 use crate::rule::Epoch;
@@ -239,4 +241,24 @@ impl Fact {
 /// The smaller of two v1 offsets by (|o|, o): the one rule that makes several deliveries agree (spec §4 Time).
 pub fn better_offset(a: i64, b: i64) -> i64 {
     if (a.unsigned_abs(), a) <= (b.unsigned_abs(), b) { a } else { b }
+}
+
+/// What each reverted scan keeps: min over every revert that names it, from any device (spec D9).
+pub fn keeps<'a>(scans: impl Iterator<Item = &'a Scan>) -> BTreeMap<(&'a DeviceId, &'a ScanId), u32> {
+    let mut keeps = BTreeMap::new();
+    for scan in scans.filter(|scan| scan.kind == ScanKind::Revert) {
+        if let (Some(device), Some(id)) = (&scan.target_device, &scan.target_scan_id) {
+            keeps.entry((device, id)).and_modify(|keep: &mut u32| *keep = scan.keep.min(*keep)).or_insert(scan.keep);
+        }
+    }
+    keeps
+}
+
+/// Persons whom these scans let in, less those of scans that were undone, whatever the rules say of them.
+pub fn persons_let_in<'a>(scans: impl Iterator<Item = &'a Scan> + Clone) -> u64 {
+    let keeps = keeps(scans.clone());
+    let entries = scans.filter(|scan| scan.kind == ScanKind::Entry && scan.opened);
+    let kept =
+        |scan: &Scan| keeps.get(&(&scan.device_id, &scan.scan_id)).map_or(scan.count, |keep| scan.count.min(*keep));
+    entries.map(|scan| u64::from(kept(scan))).sum()
 }

@@ -10,7 +10,7 @@ use crate::event::{EventRules, EventStatus};
 use crate::ids::{DeviceId, GateId, ScanId};
 use crate::limits;
 use crate::reduce::{EffectiveScan, Entry, TicketState, Visit, implausible};
-use crate::scan::{Scan, ScanKind, Stage};
+use crate::scan::{Scan, ScanKind, Stage, keeps};
 use crate::ticket::TicketRules;
 use crate::time::Timestamp;
 
@@ -46,7 +46,7 @@ pub fn fold_view(event: &EventRules, ticket: Option<&TicketRules>, served: Serve
     let is_draft = event.status == EventStatus::Draft;
     let own: Vec<&Scan> = own.iter().copied().filter(|scan| scan.practice == is_draft).collect();
     let own = chosen(&own);
-    let keeps = keeps(&own);
+    let keeps = keeps(own.iter().copied());
     let keep = |device: &DeviceId, scan: &ScanId, count: u32| {
         keeps.get(&(device, scan)).map_or(count, |keep| count.min(*keep))
     };
@@ -102,17 +102,6 @@ fn chosen<'a>(own: &[&'a Scan]) -> Vec<&'a Scan> {
         }
     }
     chosen.into_values().collect()
-}
-
-/// What each reverted scan keeps: the least that any revert says.
-fn keeps<'a>(own: &[&'a Scan]) -> BTreeMap<(&'a DeviceId, &'a ScanId), u32> {
-    let mut keeps = BTreeMap::new();
-    for scan in own.iter().filter(|scan| scan.kind == ScanKind::Revert) {
-        if let (Some(device), Some(id)) = (&scan.target_device, &scan.target_scan_id) {
-            keeps.entry((device, id)).and_modify(|keep: &mut u32| *keep = scan.keep.min(*keep)).or_insert(scan.keep);
-        }
-    }
-    keeps
 }
 
 fn place<'a>(event: &EventRules, at: Timestamp, device_id: &'a DeviceId, scan_id: &'a ScanId) -> Place<'a> {

@@ -1,6 +1,5 @@
 //! What a device tells about itself every 30 s (spec §5).
 
-use admit_core::event::ReEntry;
 use admit_core::ids::GateId;
 use admit_core::occupancy::{GateFlow, Occupancy};
 use admit_core::rule::When;
@@ -63,8 +62,7 @@ pub async fn heartbeat(app: &App, caller: &DeviceCaller, beat: HeartbeatRequest)
     Ok(heard)
 }
 
-/// Persons in the area that the device's gate leads to, if the gate has a capacity. Where the event is daily, an area that
-/// nobody was ever scanned out of is empty when a day begins: yesterday's guests went home by themselves (door.md "Limits").
+/// Persons in the area that the device's gate leads to, if the gate has a capacity.
 fn area_inside(tx: &mut dyn Tx, device: &DeviceRecord, now: Timestamp) -> Result<Option<u32>> {
     let gates = gates::all(tx, &device.event_id)?;
     let rules = |gate_id: &GateId| gates.iter().find(|gate| gate.gate_id == *gate_id).map(|gate| &gate.rules);
@@ -74,12 +72,11 @@ fn area_inside(tx: &mut dyn Tx, device: &DeviceRecord, now: Timestamp) -> Result
     }
     let all = tx.occupancy(&device.event_id)?;
     let event = tx.load_rules(&device.event_id, &[])?.book.event(When::Newest);
-    let begun = event.and_then(|event| event.days.begun(now).filter(|_| event.re_entry == ReEntry::Daily));
-    let Some(begun) = begun.filter(|_| !all.has_exits(&device.gate_id, rules)) else {
+    let Some(since) = all.area_counts_since(&device.gate_id, rules, event.as_ref(), now) else {
         return Ok(all.area_inside(&device.gate_id, rules));
     };
     let mut today = Occupancy::default();
-    for minute in tx.flow(&device.event_id, begun)?.into_iter().filter(|minute| minute.at >= begun) {
+    for minute in tx.flow(&device.event_id, since)?.into_iter().filter(|minute| minute.at >= since) {
         today.add_flow(&minute.gate_id, GateFlow { entered: minute.entered, exited: minute.exited });
     }
     Ok(today.area_inside(&device.gate_id, rules))

@@ -3,6 +3,7 @@
 use admit_core::access::{Action, can};
 use admit_core::event::EventStatus;
 use admit_core::ids::EventId;
+use admit_core::scan::persons_let_in;
 use admit_core::time::Timestamp;
 
 use super::checklist::{Known, State, Step, checklist, devices_needed};
@@ -98,7 +99,7 @@ pub async fn show(app: &App, caller: &UserCaller, event_id: EventId) -> Result<O
             passes_waiting: unsent.waiting,
             passes_refused: unsent.refused,
             test_scans,
-            practice_persons: practice::persons(&practice),
+            practice_persons: persons_let_in(practice.iter().map(|one| &one.fact.scan)),
             open_incidents: open.iter().filter(|(kind, _)| kind.queued()).map(|(_, count)| count).sum(),
             mail_problem,
             checklist: checklist(&known),

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use admit_core::ids::{EventId, UserId};
 use admit_core::reduce::LeftOut;
 use admit_core::review::{Decision, Review};
-use admit_core::scan::ScanKind;
 use admit_core::time::Timestamp;
 
 use crate::error::Result;
@@ -38,20 +37,6 @@ pub fn recent(tx: &mut dyn Tx, event_id: &EventId, now: Timestamp) -> Result<Vec
 
 fn is_undecided(one: &ScanRow) -> bool {
     one.fact.scan.practice && one.verdict.as_ref().is_some_and(|verdict| verdict.left_out == Some(LeftOut::Practice))
-}
-
-/// Persons whom these scans let in, less those of scans that were undone.
-pub fn persons(rows: &[ScanRow]) -> u64 {
-    let scans = || rows.iter().map(|one| &one.fact.scan);
-    let entries = scans().filter(|scan| scan.kind == ScanKind::Entry && scan.opened);
-    let kept = entries.map(|scan| {
-        let of_this = |undo: &&admit_core::scan::Scan| {
-            undo.target_scan_id.as_ref() == Some(&scan.scan_id) && undo.target_device.as_ref() == Some(&scan.device_id)
-        };
-        let undone = scans().filter(|scan| scan.kind == ScanKind::Revert).filter(of_this);
-        undone.map(|undo| undo.keep).fold(scan.count, u32::min)
-    });
-    kept.map(u64::from).sum()
 }
 
 /// Accepts recent practice whose authorship is proven. Gives the subjects to be judged anew.

@@ -175,6 +175,7 @@ impl State {
     pub fn draft(&mut self, about: &About, asked: &Asked, method: Method) -> Option<Scan> {
         let scan_id = ScanId::new(self.draw_uuid()).ok()?;
         let now = self.now?;
+        let practice = self.is_practice();
         let (list, paired) = (self.list.as_ref()?, self.journal.paired.as_ref()?);
         let (_, log_id) = self.journal.identity.as_ref()?;
         let rules = about.rules();
@@ -197,7 +198,7 @@ impl State {
             count: 1,
             outcome: asked.verdict.outcome,
             opened: false,
-            practice: list.event.status == EventStatus::Draft,
+            practice,
             override_: None,
             operator: Some(self.journal.operator.clone()).filter(|name| !name.is_empty()),
             target_device: None,

@@ -8,7 +8,7 @@ use crate::ids::{DeviceId, ScanId};
 use crate::incident::{CauseScan, Role, Subject};
 use crate::review::{Decision, Review};
 use crate::rule::DeviceBook;
-use crate::scan::{Digest, Fact, Form, ScanKind, Stage};
+use crate::scan::{Digest, Fact, Form, Stage};
 
 /// The content taken for one (device, scan id), and whether others stand beside it.
 pub(super) struct Chosen<'a> {
@@ -109,18 +109,4 @@ pub(super) fn left_out(chosen: &Chosen<'_>, reviewed: &Decisions<'_>, rules: Rul
     let lost = rules.event.device(&scan.device_id).is_some_and(|device| is_lost(device, chosen.fact.at()));
     let proven = chosen.fact.proven() && !lost;
     (!proven && decision != Some(Decision::Accept)).then_some(LeftOut::Unverified)
-}
-
-/// Step 2: what each reverted scan keeps: min over every revert that names it, from any device (spec D9).
-pub(super) fn keeps<'a>(taken: &[&'a Chosen<'_>]) -> BTreeMap<(&'a DeviceId, &'a ScanId), u32> {
-    let mut keeps = BTreeMap::new();
-    for chosen in taken {
-        let scan = &chosen.fact.scan;
-        if scan.kind == ScanKind::Revert
-            && let (Some(device), Some(id)) = (&scan.target_device, &scan.target_scan_id)
-        {
-            keeps.entry((device, id)).and_modify(|keep: &mut u32| *keep = scan.keep.min(*keep)).or_insert(scan.keep);
-        }
-    }
-    keeps
 }

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use admit_core::event::{EventRules, ReEntry};
 use admit_core::gate::{Direction, GateRules, same_area};
 use admit_core::ids::GateId;
 use admit_core::occupancy::{GateFlow, Occupancy};
+
+use crate::case::{at, event};
 
 fn id(gate: &str) -> GateId {
     GateId::new(gate).unwrap()
@@ -62,4 +65,20 @@ fn in_an_area_are_those_who_went_in_by_any_of_its_gates_less_those_who_came_out(
     assert_eq!(inside("vault"), Some(0), "more came out than went in: exits of those who came by another way");
     assert_eq!(inside("south"), None, "no capacity to measure it by");
     assert_eq!(inside("gone"), None);
+}
+
+#[test]
+fn a_daily_events_area_is_empty_when_a_day_begins_unless_people_are_scanned_out_of_it() {
+    let venue = venue();
+    let since = |counted: &Occupancy, event: &EventRules, now| {
+        counted.area_counts_since(&id("north"), |gate| venue.get(gate), Some(event), now)
+    };
+    let nobody_left = flows(&[("north", 40, 0), ("south", 30, 0), ("vault", 9, 9)]);
+    let daily = event(ReEntry::Daily);
+    assert_eq!(since(&nobody_left, &daily, at("19:00")), Some(at("06:00")));
+    assert_eq!(since(&nobody_left, &daily, at("19:10")), Some(at("19:10")), "the second day begins");
+    assert_eq!(since(&nobody_left, &daily, at("05:59")), None, "before the first day");
+    assert_eq!(since(&nobody_left, &event(ReEntry::Never), at("20:00")), None);
+    let one_left = flows(&[("north", 40, 0), ("south", 30, 1)]);
+    assert_eq!(since(&one_left, &daily, at("20:00")), None, "by another gate of the same area");
 }

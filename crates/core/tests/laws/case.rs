@@ -189,6 +189,22 @@ pub fn days() -> Days {
     Days::new(["06:00", "19:10", "22:00", "30:00"].map(at).to_vec())
 }
 
+/// An event from 18:00 to 02:00.
+pub fn event(re_entry: ReEntry) -> EventRules {
+    EventRules {
+        name: "Fest".into(),
+        starts_at: at("18:00"),
+        ends_at: at("26:00"),
+        status: EventStatus::Live,
+        re_entry,
+        min_gap_seconds: 300,
+        staff_pin: None,
+        opened_at: Some(at("18:00")),
+        days: if re_entry == ReEntry::Daily { days() } else { Days::default() },
+        limits: ZoneLimits::default(),
+    }
+}
+
 /// The rules, reviews and facts of one event.
 #[derive(Debug, Clone)]
 pub struct Case {
@@ -200,24 +216,12 @@ pub struct Case {
 }
 
 impl Case {
-    /// An event from 18:00 to 02:00 with gates `north` and `south` (in), `vip` (in, zone vip), `free` (in, checks no
+    /// An [`event`] with gates `north` and `south` (in), `vip` (in, zone vip), `free` (in, checks no
     /// duplicates), `out`.
     pub fn new(re_entry: ReEntry) -> Self {
         let epochs = Epochs::new(vec![(EPOCH, 0)]);
         let mut case = Self { rules: Vec::new(), reviews: Vec::new(), facts: Vec::new(), epochs, serial: 0 };
-        let rules = EventRules {
-            name: "Fest".into(),
-            starts_at: at("18:00"),
-            ends_at: at("26:00"),
-            status: EventStatus::Live,
-            re_entry,
-            min_gap_seconds: 300,
-            staff_pin: None,
-            opened_at: Some(at("18:00")),
-            days: if re_entry == ReEntry::Daily { days() } else { Days::default() },
-            limits: ZoneLimits::default(),
-        };
-        case.rule(Effective::Start, Change::Event(EventChange::First(rules)));
+        case.rule(Effective::Start, Change::Event(EventChange::First(event(re_entry))));
         for (id, zone, direction) in [
             ("north", "general", Direction::In),
             ("south", "general", Direction::In),

@@ -6,10 +6,10 @@ use admit_core::incident::{IncidentKind, Role, Severity};
 use admit_core::reduce::{ConflictReason, Reduced};
 use admit_core::review::Decision;
 use admit_core::rule::{Change, Effective, EventChange, GateChange, TicketChange, When};
-use admit_core::scan::Outcome;
+use admit_core::scan::{Outcome, persons_let_in};
 use admit_core::ticket::TicketStatus;
 
-use crate::case::{Case, at, cause, entry, exit, kinds, revert, ticket, unknown, verdict};
+use crate::case::{Case, Scanned, at, cause, entry, exit, kinds, revert, ticket, unknown, verdict};
 
 fn one(mode: ReEntry, limit: u32) -> Case {
     Case::new(mode).ticket("t", limit)
@@ -194,6 +194,20 @@ fn a_revert_lets_keep_persons_stay_whenever_and_wherever_it_was_taken() {
         assert_eq!(verdict(&reduced, "a", "1").count, 1);
         assert_eq!(kinds(&reduced), []);
     }
+}
+
+#[test]
+fn persons_let_in_are_those_of_entries_that_opened_less_those_taken_back() {
+    let facts = [
+        entry("a", "1", at("19:00"), "t").count(3),
+        entry("b", "1", at("19:01"), "t").count(2),
+        entry("a", "2", at("19:02"), "t").shut(Outcome::Invalid),
+        exit("a", "3", at("19:03"), "t").count(2),
+        revert("b", "9", at("19:04"), "t", ("a", "1")).keep(2),
+        revert("c", "9", at("19:05"), "t", ("a", "1")).keep(1),
+    ]
+    .map(Scanned::build);
+    assert_eq!(persons_let_in(facts.iter().map(|fact| &fact.scan)), 1 + 2);
 }
 
 #[test]
