@@ -55,7 +55,7 @@ async function azerty(page: Page, keys: [code: string, key: string, shiftKey: bo
   }, keys);
 }
 
-test("a reader set to the computer's own layout finds the ticket, and from the second code on at once", async () => {
+test("a reader set to the computer's own layout finds the ticket, and each code is one scan", async () => {
   const doors = await Doors.open(admit, [{ barcode: "AZ-17" }, { barcode: "AZ-18" }]);
   const phone = await phones.open({ name: "azerty", camera: "none" });
   const page = await doors.pair(phone, "north");
@@ -69,10 +69,10 @@ test("a reader set to the computer's own layout finds the ticket, and from the s
   expect(await answered(page, () => azerty(page, code(7)))).toBe("admit");
   expect(await headline(page)).toBe("Admit");
   await next(page);
-  const before = (await history(page)).length;
+  expect((await history(page)).length).toBe(1);
   expect(await answered(page, () => azerty(page, code(8)))).toBe("admit");
   await next(page);
-  expect((await history(page)).length, "the other layout is asked about no more").toBe(before + 1);
+  expect((await history(page)).length).toBe(2);
   expect(phone.errors).toEqual([]);
 });
 

@@ -143,11 +143,11 @@ impl<'a> Program<'a> {
         match self.bytes.byte() % 20 {
             0..3 => {
                 let text = (*self.bytes.pick(&CODES)).to_owned();
-                self.phone.input(Input::Code { text, method: Method::Qr });
+                self.phone.input(Input::code(text));
             }
             3 => {
                 let text = self.bytes.text();
-                self.phone.input(Input::Code { text, method: Method::Manual });
+                self.phone.input(Input::Code { text, other: None, method: Method::Manual });
             }
             4 => self.storage(),
             5..8 => self.answered(),
@@ -413,7 +413,7 @@ pub fn answer(bytes: &[u8]) {
         phone.input(Input::Pair { code: "https://x/scan/#pair=token".into(), name: "North".into() });
     } else if how & 2 != 0 {
         phone.quick = true;
-        phone.input(Input::Code { text: "A-3".into(), method: Method::Qr });
+        phone.input(Input::code("A-3"));
     }
     phone.pass(limits::SYNC_EVERY_MS);
     let Some(at) = which.checked_rem(phone.requests.len()) else { return };
@@ -430,7 +430,7 @@ pub fn answer(bytes: &[u8]) {
     phone.answer(&sent, &reply);
     let mut watch = Watch::default();
     watch.look(&phone, false);
-    phone.input(Input::Code { text: "A-9".into(), method: Method::Qr });
+    phone.input(Input::code("A-9"));
     phone.input(Input::Search { text: "an".into() });
     phone.pass_offline(3_000);
     watch.look(&phone, false);
@@ -485,7 +485,7 @@ pub fn journal(bytes: &[u8]) {
     let mut watch = Watch::default();
     watch.look(&phone, false);
     for code in ["A-9", "P-4"] {
-        phone.input(Input::Code { text: code.into(), method: Method::Qr });
+        phone.input(Input::code(code));
         watch.look(&phone, false);
     }
     phone.input(Input::Undo { scan_id: None, keep: 0 });

@@ -6,7 +6,7 @@ use admit_core::ids::{GateId, ScanId, TicketId};
 use admit_core::incident::IncidentKind;
 use admit_core::review::Decision;
 use admit_core::rule::{Change, EventChange, GateChange, TicketChange};
-use admit_core::scan::{Method, Outcome, Stage};
+use admit_core::scan::{Outcome, Stage};
 use admit_core::sign;
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
@@ -105,7 +105,7 @@ impl<S: Server> World<S> {
         held.last_code = Some(text.clone());
         self.sides[side].phones[phone].last_code = Some(text.clone());
         let rng = &mut self.sides[side].rng;
-        let input = Input::Code { text, method: Method::Qr };
+        let input = Input::code(text);
         let switch = rng.per_mille(150);
         let direction = if rng.per_mille(500) { Direction::In } else { Direction::Out };
         let generation = self.sides[side].phones[phone].generation;
@@ -192,7 +192,7 @@ impl<S: Server> World<S> {
             let (least, most) = *held.extra.pick(&[(1_000, 12_000), (60_500, 75_000)]);
             let at = now_ms + held.extra.between(least, most);
             let generation = held.phones[phone].generation;
-            let input = Box::new(Input::Code { text, method: Method::Qr });
+            let input = Box::new(Input::code(text));
             self.reach.hit("code shown again");
             self.at(side, at, Ev::Input { phone, generation, input, body: Vec::new() });
         }

@@ -50,7 +50,7 @@ export type Input =
   | { type: "pair"; code: string; name: string }
   | { type: "ask_pairing"; name: string }
   | { type: "cancel_pairing" }
-  | { type: "code"; text: string; method: Method }
+  | { type: "code"; text: string; other?: string; method: Method }
   | { type: "search"; text: string }
   | { type: "guest"; ticket_id: string }
   | { type: "count"; scan_id: string; count: number }

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use admit_core::device::Engine;
-use admit_core::scan::Method;
 use admit_core::sign::hmac_sha256;
 use admit_core::wire::engine::{Effect, FoundGuest, Input, Now, Phase, Row, VerdictView, View};
 use reqwest::Client;
@@ -107,7 +106,7 @@ impl Scanner {
     }
 
     pub fn scan(&mut self, code: &str) -> VerdictView {
-        self.judged(Input::Code { text: code.into(), method: Method::Qr })
+        self.judged(Input::code(code))
     }
     /// The guests of a name, as the device knows them.
     #[allow(dead_code, reason = "each target uses its part of the harness")]

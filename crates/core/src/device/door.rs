@@ -29,16 +29,27 @@ pub(super) struct Asked {
 }
 
 impl State {
-    /// A reader read a code.
-    pub fn read_code(&mut self, text: &str, method: Method) {
+    /// A reader read a code; `other` is the same code as another keyboard layout has it. The reading that a ticket holds
+    /// is judged, and its layout is tried first from then on; a code that no ticket holds is taken as that layout has it.
+    pub fn read_code(&mut self, text: &str, other: Option<&str>, method: Method) {
         if let Err((code, message)) = self.may_scan() {
             return self.refuse(code, message);
         }
-        let Ok(texts) = candidates(text) else {
+        let mut readings: Vec<&str> = std::iter::once(text).chain(other).collect();
+        if self.other_layout {
+            readings.reverse();
+        }
+        let found = readings.iter().filter_map(|text| Some((*text, self.find(text, &candidates(text).ok()?))));
+        let mut found: Vec<(&str, About)> = found.collect();
+        let known = found.iter().position(|(_, about)| about.ticket.is_some());
+        if let (Some(place), Some(other)) = (known, other) {
+            self.other_layout = found[place].0 == other;
+        }
+        if found.is_empty() {
             self.used_at = Some(self.mono());
-            return self.not_a_ticket(text, method);
-        };
-        let about = self.find(text, &texts);
+            return self.not_a_ticket(readings[0], method);
+        }
+        let (_, about) = found.swap_remove(known.unwrap_or(0));
         self.judge(&about, method);
     }
 

@@ -219,7 +219,7 @@ impl State {
             Input::Pair { code, name } => self.begin_pairing(&code, &name),
             Input::AskPairing { name } => self.begin_asking(&name),
             Input::CancelPairing => self.drop_pairing(),
-            Input::Code { text, method } => self.read_code(&text, method),
+            Input::Code { text, other, method } => self.read_code(&text, other.as_deref(), method),
             Input::Guest { ticket_id } => self.pick_guest(&ticket_id),
             Input::Count { scan_id, count } => self.count_party(&scan_id, count),
             Input::Override { scan_id, pin, by, reason, count } => self.set_aside(&scan_id, &pin, &by, &reason, count),

@@ -294,6 +294,8 @@ pub(super) struct State {
     pub way: Option<Way>,
     /// Monotonic clock when a code was read last.
     pub used_at: Option<i64>,
+    /// The hardware reader follows the other keyboard layout: a ticket was found by it last.
+    pub other_layout: bool,
     pub batch: Option<Batch>,
     /// Seqs whose receipt is on its way into the journal: not to be offered again meanwhile.
     pub settling: BTreeSet<u64>,

@@ -75,6 +75,10 @@ tagged! { "type" "Input":
         Code {
             /// The text, untouched.
             text: String,
+            /// The same code as another keyboard layout has it: a hardware reader sends keys and does not say which layout
+            /// it is set to. Absent where both read alike.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            other: Option<String>,
             /// `qr` (camera or hardware scanner) or `manual`.
             method: Method,
         },
@@ -177,6 +181,13 @@ tagged! { "type" "Input":
         },
         /// Staff want the unsent scans as a file: answered by [`Effect::Export`].
         Export,
+    }
+}
+
+impl Input {
+    /// A code that a reader read in one way.
+    pub fn code(text: impl Into<String>) -> Self {
+        Self::Code { text: text.into(), other: None, method: Method::Qr }
     }
 }
 

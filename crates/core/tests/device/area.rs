@@ -5,7 +5,6 @@ use admit_core::gate::Direction;
 use admit_core::ids::GateId;
 use admit_core::limits;
 use admit_core::rule::GateChange;
-use admit_core::scan::Method;
 use admit_core::wire::engine::{DecidedBy, Input};
 
 use super::phone::Phone;
@@ -107,7 +106,7 @@ fn whom_the_server_let_in_by_its_word_is_not_counted_twice() {
     let mut phone = Phone::new(1);
     phone.quick = true;
     phone.pair(&mut server);
-    phone.input(Input::Code { text: "A-1".into(), method: Method::Qr });
+    phone.input(Input::code("A-1"));
     let asked = phone.take("/api/scans");
     let word = server.answer(&asked, phone.at_ms).unwrap();
     phone.answer(&asked, &word);

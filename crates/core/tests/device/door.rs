@@ -202,7 +202,7 @@ fn at_a_gate_of_both_directions_the_operator_chooses_and_the_choice_survives_a_r
 fn every_field_of_the_record_says_what_the_device_knew() {
     let (mut phone, server) = ready();
     phone.input(Input::Operator { name: " Ana\u{0} ".into() });
-    phone.input(Input::Code { text: "A-1".into(), method: Method::Manual });
+    phone.input(Input::Code { text: "A-1".into(), other: None, method: Method::Manual });
     let scan = phone.scans().pop().unwrap();
     assert_eq!((scan.kind, scan.stage, scan.method, scan.count), (ScanKind::Entry, Stage::Final, Method::Manual, 1));
     assert_eq!((scan.epoch, scan.manifest_version), (Some(server.epoch), server.version));
@@ -214,11 +214,40 @@ fn every_field_of_the_record_says_what_the_device_knew() {
     assert_eq!(scan.ticket_id.unwrap().as_str(), "t-A-1");
 }
 
+/// The keys of a reader that is set to the computer's own layout, as a US keyboard and as that layout has them.
+fn by_keys(us: &str, own: &str) -> Input {
+    Input::Code { text: us.into(), other: Some(own.into()), method: Method::Qr }
+}
+
+#[test]
+fn of_two_readings_of_one_code_the_one_that_a_ticket_holds_is_the_only_scan() {
+    let (mut phone, _) = ready();
+    phone.input(by_keys("Q!1", "A-1"));
+    assert_eq!((phone.last_shown().screen, phone.scans().len()), (Screen::Admit, 1));
+    // Neither is a ticket, or no code at all: one scan, of the reading by the layout that found a ticket last.
+    phone.input(by_keys("X-1", "Y-1"));
+    assert_eq!((phone.last_shown().screen, phone.scans().len()), (Screen::NotInList, 2));
+    assert_eq!(phone.scans()[1].barcode_hash, Some(BarcodeHash::of("Y-1")));
+    phone.input(by_keys("\u{0}", "\u{1}"));
+    assert_eq!((phone.last_shown().screen, phone.scans().len()), (Screen::NotATicket, 3));
+    // Both are tickets: the layout that found one last decides, and another reader is learnt again.
+    phone.input(by_keys("A-1", "V-1"));
+    assert_eq!(phone.last_shown().reason.as_deref(), Some("ticket_voided"));
+    phone.input(by_keys("V-1", "Y-1"));
+    phone.input(by_keys("X-1", "Y-1"));
+    assert_eq!(phone.scans().last().unwrap().barcode_hash, Some(BarcodeHash::of("X-1")));
+    // The camera's one reading tells nothing of the reader.
+    phone.input(by_keys("Q!1", "A-1"));
+    phone.scan("V-1");
+    phone.input(by_keys("X-1", "Y-1"));
+    assert_eq!(phone.scans().last().unwrap().barcode_hash, Some(BarcodeHash::of("Y-1")));
+}
+
 #[test]
 fn without_pairing_or_list_nothing_is_admitted() {
     let mut phone = Phone::new(1);
     assert_eq!(phone.view().phase, Phase::Unpaired);
-    phone.input(Input::Code { text: "A-1".into(), method: Method::Qr });
+    phone.input(Input::code("A-1"));
     assert_eq!(phone.refused(), Some("not_paired"));
     let mut server = Server::new();
     let code = server.pairing_link();
@@ -227,7 +256,7 @@ fn without_pairing_or_list_nothing_is_admitted() {
     let reply = server.answer(&sent, phone.at_ms).unwrap();
     phone.answer(&sent, &reply);
     assert_eq!(phone.view().phase, Phase::FirstSync);
-    phone.input(Input::Code { text: "A-1".into(), method: Method::Qr });
+    phone.input(Input::code("A-1"));
     assert_eq!(phone.refused(), Some("no_list"));
     assert!(phone.shown.is_empty() && phone.scans().is_empty());
 }

@@ -1,7 +1,6 @@
 //! No verdict before its row is durable; the state after a restart is the rows that were (trust I1, promises 1 and 2).
 
 use admit_core::decide::Screen;
-use admit_core::scan::Method;
 use admit_core::wire::engine::{Effect, Input, ListView, Phase, Row};
 
 use super::phone::Phone;
@@ -12,7 +11,7 @@ fn ready() -> (Phone, Server) {
     (Phone::ready(1, &mut server), server)
 }
 fn code(phone: &mut Phone, text: &str) {
-    phone.input(Input::Code { text: text.into(), method: Method::Qr });
+    phone.input(Input::code(text));
 }
 
 #[test]

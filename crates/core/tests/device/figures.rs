@@ -1,6 +1,5 @@
 //! What a phone measures and its heartbeat carries (S1 §10.2, S2 §11).
 
-use admit_core::scan::Method;
 use admit_core::wire::engine::Input;
 use admit_core::wire::scanning::{Figures, HeartbeatRequest, MOST_BUCKETS, Observed};
 
@@ -36,7 +35,7 @@ fn s1_10_2_a_heartbeat_tells_how_long_verdicts_took_and_scans_waited() {
     let mut phone = Phone::ready(1, &mut server);
     phone.offline();
     phone.flushes = false;
-    phone.input(Input::Code { text: "A-1".into(), method: Method::Qr });
+    phone.input(Input::code("A-1"));
     phone.pass_offline(40);
     phone.flushes = true;
     phone.flush_one();
@@ -78,7 +77,7 @@ fn a_scan_that_the_server_was_asked_about_waited_once() {
     let mut phone = Phone::ready(1, &mut server);
     phone.quick = true;
     phone.pass_online(&mut server, 31_000);
-    phone.input(Input::Code { text: "A-1".into(), method: Method::Qr });
+    phone.input(Input::code("A-1"));
     phone.settle(&mut server);
     assert_eq!(phone.scans().len(), 2, "a claim and its final");
     phone.pass_online(&mut server, 62_000);
@@ -91,7 +90,7 @@ fn a_code_that_led_to_no_verdict_is_no_measurement() {
     let mut server = Server::new();
     let mut phone = Phone::ready(1, &mut server);
     phone.flushes = false;
-    phone.input(Input::Code { text: "A-1".into(), method: Method::Qr });
+    phone.input(Input::code("A-1"));
     phone.fail_one("quota");
     phone.flushes = true;
     phone.pass_online(&mut server, 62_000);

@@ -7,7 +7,6 @@ use admit_core::ids::EventId;
 use admit_core::manifest::build::{Code, Input as Build, delta_part, envelope};
 use admit_core::manifest::index::content_hash;
 use admit_core::rule::{EventChange, When};
-use admit_core::scan::Method;
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
 use admit_core::wire::engine::{Input, Phase};
@@ -380,7 +379,7 @@ fn every_scan_is_what_decide_says_of_the_rules_it_claims_to_know() {
         }
         phone.pass(700);
         for text in [code.as_str(), "A-1", "P-4", "A-13"] {
-            phone.input(Input::Code { text: text.into(), method: Method::Qr });
+            phone.input(Input::code(text));
         }
         phone.pass(4_000);
     }

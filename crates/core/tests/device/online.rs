@@ -5,7 +5,7 @@ use admit_core::decide::Screen;
 use admit_core::ids::TicketId;
 use admit_core::limits;
 use admit_core::rule::TicketChange;
-use admit_core::scan::{Method, Outcome, Scan, Stage};
+use admit_core::scan::{Outcome, Scan, Stage};
 use admit_core::sign::{content_digest, prev_of};
 use admit_core::ticket::TicketStatus;
 use admit_core::wire::engine::{DecidedBy, Input, Phase};
@@ -30,7 +30,7 @@ fn another(seed: u64, server: &mut Server) -> Phone {
     phone
 }
 fn code(phone: &mut Phone, text: &str) {
-    phone.input(Input::Code { text: text.into(), method: Method::Qr });
+    phone.input(Input::code(text));
 }
 /// Shows a code and gives the question that left; nothing is on the screen yet.
 fn asked(phone: &mut Phone, text: &str) -> Sent {

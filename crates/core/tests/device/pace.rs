@@ -2,7 +2,6 @@
 
 use admit_core::limits;
 use admit_core::rule::EventChange;
-use admit_core::scan::Method;
 use admit_core::time::Timestamp;
 use admit_core::wire::engine::{Input, Phase, Row};
 use admit_core::wire::scanning::{
@@ -244,7 +243,7 @@ fn a_lost_measure_of_the_way_is_no_news_of_its_end() {
     phone.quick = true;
     phone.pair(&mut server);
     // A code was read: for a while the way is measured.
-    phone.input(Input::Code { text: "A-1".into(), method: Method::Qr });
+    phone.input(Input::code("A-1"));
     phone.pass_online(&mut server, 1_000);
     let ping = (0..200).find_map(|_| {
         phone.pass(500);

@@ -2,7 +2,6 @@
 
 use admit_core::decide::Screen;
 use admit_core::limits;
-use admit_core::scan::Method;
 use admit_core::wire::engine::{Effect, HistoryRow, Input, Phase};
 
 use super::phone::Phone;
@@ -47,7 +46,7 @@ fn a_guest_the_server_is_asked_about_is_history_only_when_something_was_shown() 
     let mut phone = Phone::new(1);
     phone.quick = true;
     phone.pair(&mut server);
-    phone.input(Input::Code { text: "A-1".into(), method: Method::Qr });
+    phone.input(Input::code("A-1"));
     assert!(phone.asks(ASK) && rows(&phone).is_empty());
     phone.pass(limits::ASK_WAIT_MS);
     assert_eq!(rows(&phone), [(Screen::Admit, 1, 0)]);

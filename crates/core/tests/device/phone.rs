@@ -6,7 +6,7 @@ use admit_core::decide::Screen;
 use admit_core::device::Engine;
 use admit_core::ids::ScanId;
 use admit_core::limits;
-use admit_core::scan::{Method, Scan};
+use admit_core::scan::Scan;
 use admit_core::wire::engine::{Effect, Input, Now, Row, VerdictView, View};
 use admit_core::wire::journal::{self, Entry};
 
@@ -309,7 +309,7 @@ impl Phone {
 
     pub fn scan(&mut self, code: &str) -> VerdictView {
         let before = self.shown.len();
-        self.input(Input::Code { text: code.into(), method: Method::Qr });
+        self.input(Input::code(code));
         assert_eq!(self.shown.len(), before + 1, "one verdict a code: {:?}", self.effects.last());
         self.shown.last().cloned().expect("a verdict")
     }

@@ -5,7 +5,7 @@ use admit_core::device::journal::Journal;
 use admit_core::ids::{DeviceId, EventId, LogId};
 use admit_core::limits;
 use admit_core::rule::{Epoch, EventChange};
-use admit_core::scan::{Method, Scan};
+use admit_core::scan::Scan;
 use admit_core::sign::{content_digest, prev_of};
 use admit_core::time::Timestamp;
 use admit_core::wire::engine::{Effect, Input, Phase, Row};
@@ -313,7 +313,7 @@ fn eventful() -> Vec<Row> {
     phone.input(Input::Operator { name: "Ada".into() });
     server.roll_back(server.serial - 1);
     phone.pass_online(&mut server, 60_000);
-    phone.input(Input::Code { text: "P-4".into(), method: Method::Qr });
+    phone.input(Input::code("P-4"));
     server.event_id = EventId::new("second").unwrap();
     phone.pass_online(&mut server, 60_000);
     phone.pair(&mut server);
@@ -369,7 +369,7 @@ fn killed_before_or_after_any_step_of_a_long_purge_the_log_goes_on_and_the_rest_
     let mut server = Server::new();
     let mut phone = Phone::ready(1, &mut server);
     for n in 0..2_400 {
-        phone.input(Input::Code { text: format!("nobody-{n}"), method: Method::Qr });
+        phone.input(Input::code(format!("nobody-{n}")));
     }
     phone.pass_online(&mut server, 60_000);
     let last: Scan = phone.scans().pop().expect("a scan");

@@ -3,7 +3,7 @@
 use admit_core::decide::Screen;
 use admit_core::ids::GateId;
 use admit_core::limits;
-use admit_core::scan::{Method, Stage};
+use admit_core::scan::Stage;
 use admit_core::wire::engine::{DecidedBy, Input, Row};
 use admit_core::wire::scanning::{Rejected, SyncAnswer};
 use admit_core::wire::scans::OnlineAnswer;
@@ -24,7 +24,7 @@ pub fn quick() -> (Phone, Server) {
     (phone, server)
 }
 pub fn code(phone: &mut Phone, text: &str) {
-    phone.input(Input::Code { text: text.into(), method: Method::Qr });
+    phone.input(Input::code(text));
 }
 /// Whether the server is asked about a code; without an answer.
 fn is_asked(phone: &mut Phone, text: &str) -> bool {

@@ -1,6 +1,5 @@
 //! A revoked device: guest data goes at once, the log is handed over, then the key goes (spec D10; trust fault 17, I18).
 
-use admit_core::scan::Method;
 use admit_core::wire::engine::{Effect, Input, Phase};
 use admit_core::wire::journal::Entry;
 use admit_core::wire::scanning::SyncRequest;
@@ -46,7 +45,7 @@ fn guest_data_goes_at_once_the_log_is_handed_over_and_then_the_key_goes() {
     let sent = phone.log.len();
     phone.pass(600_000);
     assert_eq!(phone.log.len(), sent, "and the phone is silent");
-    phone.input(Input::Code { text: "A-1".into(), method: Method::Qr });
+    phone.input(Input::code("A-1"));
     assert_eq!(phone.refused(), Some("no_list"));
     phone.input(Input::Undo { scan_id: None, keep: 0 });
     assert_eq!(phone.refused(), Some("not_paired"), "what it let in others judge now");

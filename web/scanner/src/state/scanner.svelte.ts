@@ -13,8 +13,7 @@ import { Persistence } from "./persistence.ts";
 import { syncProgress, type SyncProgress } from "./pill.ts";
 import { nameless, type People, personOf, withPerson, canUndo } from "./people.ts";
 import type { InstallOffer } from "./platform.ts";
-import { Readings } from "./readings.ts";
-import { loadSettings, saveSettings, type Settings } from "./settings.ts";
+import { loadSettings, saveSettings, type Settings, withoutFixed } from "./settings.ts";
 import { Signals } from "./signals.ts";
 import { asksCount, faceOf, ofSameTicket, spoken, type Face } from "./words.ts";
 
@@ -106,7 +105,6 @@ export class Scanner {
   #engine: EngineClient | null = null;
   #camera: Camera | null = null;
   #shown = 0;
-  readonly #readings = new Readings();
   #dwell: ReturnType<typeof setTimeout> | undefined;
   #freshTimer: ReturnType<typeof setTimeout> | undefined;
   /** Until when it is fresh, and when a verdict last left by itself; both of the monotonic clock. */
@@ -226,9 +224,9 @@ export class Scanner {
   code(text: string, own = text): void {
     this.touched();
     if (this.sheet !== null && this.sheet !== "override" && this.sheet !== "pair") this.closeSheet();
-    const readAt = performance.timeOrigin + performance.now();
-    const first = this.#readings.begin(text, own, readAt, this.settings);
-    if (first !== "") this.input({ type: "code", text: first, method: "qr" }, readAt);
+    const [us, other] = [text, own].map((typed) => withoutFixed(typed, this.settings)) as [string, string];
+    const code = { type: "code", text: us, method: "qr" } as const;
+    this.input(us === other ? code : { ...code, other }, performance.timeOrigin + performance.now());
   }
 
   /** A ticket's code that a person typed. */
@@ -449,14 +447,6 @@ export class Scanner {
 
   #onShow(verdict: VerdictView, readAt: number | undefined): void {
     this.busy = false;
-    const judged = this.#readings.judged(readAt, verdict.screen);
-    if (judged.again !== null) {
-      // The verdict on the first reading was not seen: nothing need stay.
-      this.#engine?.next();
-      this.input({ type: "code", text: judged.again, method: "qr" }, readAt);
-      return;
-    }
-    if (judged.ownLayout !== null && judged.ownLayout !== this.settings.ownLayout) this.setSettings({ ownLayout: judged.ownLayout });
     this.people = withPerson(this.people, verdict);
     this.undone = null;
     this.#shown += 1;

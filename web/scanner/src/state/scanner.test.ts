@@ -139,21 +139,15 @@ test("the next code and an undo that is recorded end a fresh verdict all the sam
   expect(onScreen()).toBeNull();
 });
 
-test("of a hardware scanner's two readings the one that is no ticket is not shown; the other layout comes first from then on", () => {
+test("what a hardware scanner typed is handed in once, with the other layout's reading where it differs", () => {
   engine.says({ kind: "tab", state: "writer" });
-  scanner.code("QWERTZ", "AZERTY");
-  const sent = told.flat().filter((message) => message.kind === "input");
-  const readAt = sent.at(-1)?.readAt ?? 0;
-  engine.says({ kind: "show", verdict: { ...stop("x"), screen: "not_in_list", ticket_id: null }, again: false, readAt });
-  expect([onScreen(), scanner.strip]).toEqual([null, null]);
+  scanner.setSettings({ prefix: "~", suffix: "#" });
+  scanner.code("~QWERTZ#", "~AZERTY#");
+  scanner.code("~12345#");
   expect(inputs()).toEqual([
-    { type: "code", text: "QWERTZ", method: "qr" },
-    { type: "code", text: "AZERTY", method: "qr" },
+    { type: "code", text: "QWERTZ", other: "AZERTY", method: "qr" },
+    { type: "code", text: "12345", method: "qr" },
   ]);
-  engine.says({ kind: "show", verdict: verdict("found"), again: false, readAt });
-  expect([onScreen(), scanner.settings.ownLayout]).toEqual(["scan-found", true]);
-  scanner.code("QWERTZ", "AZERTY");
-  expect(inputs().at(-1)).toMatchObject({ text: "AZERTY" });
 });
 
 test("the strip's Undo is about its own scan, and about the scan that a repeat repeats; later it asks first", () => {

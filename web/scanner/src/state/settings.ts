@@ -18,8 +18,6 @@ export interface Settings {
   /** Fixed text that the hardware scanner adds before and after each code. */
   prefix: string;
   suffix: string;
-  /** The hardware scanner follows the computer's own keyboard layout; learnt from what was found in the list. */
-  ownLayout: boolean;
   /** The camera that a person chose, by the browser's id of it; empty: the best one for tickets. */
   camera: string;
   /** The camera that was taken last by itself. */
@@ -42,7 +40,6 @@ export const DEFAULTS: Settings = {
   keyboardScanner: false,
   prefix: "",
   suffix: "",
-  ownLayout: false,
   camera: "",
   lastCamera: "",
   formats: [],
@@ -89,9 +86,16 @@ export function merge(found: unknown): Settings {
     keyboardScanner: flag(from.keyboardScanner, DEFAULTS.keyboardScanner),
     prefix: text(from.prefix, LONGEST_FIXED_TEXT),
     suffix: text(from.suffix, LONGEST_FIXED_TEXT),
-    ownLayout: flag(from.ownLayout, DEFAULTS.ownLayout),
     camera: text(from.camera, LONGEST_ID),
     lastCamera: text(from.lastCamera, LONGEST_ID),
     formats: Array.isArray(formats) ? EXTRA_FORMATS.filter((format) => formats.includes(format)) : [],
   };
+}
+
+/** A code without what the hardware scanner adds: only where it stands, and never the whole. */
+export function withoutFixed(text: string, { prefix, suffix }: Pick<Settings, "prefix" | "suffix">): string {
+  let code = text;
+  if (prefix !== "" && code.length > prefix.length && code.startsWith(prefix)) code = code.slice(prefix.length);
+  if (suffix !== "" && code.length > suffix.length && code.endsWith(suffix)) code = code.slice(0, -suffix.length);
+  return code;
 }

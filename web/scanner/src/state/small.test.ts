@@ -4,7 +4,7 @@ import { serverTime } from "./clock.ts";
 import { grouped, span } from "./format.ts";
 import { readPairingCode } from "./link.ts";
 import { pillOf, syncProgress } from "./pill.ts";
-import { DEFAULTS, loadSettings, merge } from "./settings.ts";
+import { DEFAULTS, loadSettings, merge, withoutFixed } from "./settings.ts";
 
 const ORIGIN = "https://door.example";
 
@@ -119,4 +119,13 @@ test("settings that were meddled with cost only themselves", () => {
 
 test("a code is read out in groups of four, without what all codes begin with", () => {
   expect(grouped("admit_pt_0123456789ab")).toBe("0123 4567 89ab");
+});
+
+test.each([
+  ["~TICKET-1#", "~", "#", "TICKET-1"],
+  ["TICKET-1", "~", "#", "TICKET-1"],
+  ["~~", "~~", "", "~~"],
+  ["~TICKET-1", "", "", "~TICKET-1"],
+])("fixed text: %s without %s and %s is %s", (text, prefix, suffix, code) => {
+  expect(withoutFixed(text, { prefix, suffix })).toBe(code);
 });
