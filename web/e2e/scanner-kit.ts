@@ -22,6 +22,8 @@ export interface Ticket {
   gate_ids?: string[];
   valid_from?: string;
   expires_at?: string;
+  order_id?: string;
+  guest?: { name: string; flag?: string };
 }
 
 /** The moment so many hours from now, as the API reads it. */

@@ -316,6 +316,10 @@ pub const SEARCH_WORDS: usize = 8;
 pub const SEARCH_WORD_CHARS: usize = 32;
 /// Guests that a search by name shows.
 pub const SEARCH_ROWS: usize = 50;
+/// Tickets of a booking that are offered with one of them.
+pub const BOOKING_TICKETS: usize = 50;
+/// Others of a booking that a search shows behind the guest it found.
+pub const BOOKING_ROWS: usize = 10;
 /// Deltas laid over one whole list before a whole one is fetched again.
 pub const DELTAS: usize = 8;
 /// Pages of `changes` kept beside each other in the cache before they are folded into one.

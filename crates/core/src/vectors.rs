@@ -25,7 +25,7 @@ use crate::rule::{Change, Effective, Epoch, Epochs, EventBook, Rule, TicketBook}
 use crate::scan::{Digest, Fact, Outcome, Scan, ScanKind};
 use crate::search::{Found, NameQuery, SearchName};
 use crate::sign::{self, ApiKey};
-use crate::ticket::TicketRules;
+use crate::ticket::{Group, TicketRules};
 use crate::time::Timestamp;
 use crate::webhook::{self, Refusal, Signed, WebhookSecret};
 use crate::wire::manifest::ManifestTail;
@@ -311,11 +311,22 @@ struct BuildCase {
     event: EventRules,
     version: u64,
     gates: Vec<(GateId, GateRules)>,
-    codes: Vec<(BarcodeHash, TicketId, TicketRules)>,
+    codes: Vec<BuildCode>,
     tail: ManifestTail,
     api_key: String,
     /// Of a delta: where it starts, what is gone, and what the whole hashes to.
     delta: Option<DeltaCase>,
+}
+
+/// Code, ticket, rules, booking.
+#[derive(Deserialize)]
+struct BuildCode(BarcodeHash, TicketId, TicketRules, #[serde(default)] Option<Group>);
+
+impl BuildCode {
+    fn code(&self) -> Code<'_> {
+        let Self(hash, ticket_id, rules, group) = self;
+        Code { hash: *hash, ticket_id, rules, group: *group }
+    }
 }
 
 #[derive(Deserialize)]
@@ -327,8 +338,7 @@ struct DeltaCase {
 
 fn build_manifest(given: &Value) -> Result<Value, String> {
     let case: BuildCase = parse(given)?;
-    let codes: Vec<Code<'_>> =
-        case.codes.iter().map(|(hash, ticket_id, rules)| Code { hash: *hash, ticket_id, rules }).collect();
+    let codes: Vec<Code<'_>> = case.codes.iter().map(BuildCode::code).collect();
     let input = Input {
         organization_id: &case.organization_id,
         event_id: &case.event_id,
@@ -370,7 +380,7 @@ fn read_manifest(case: ReadCase) -> Value {
         Ok((read, index)) => {
             let found = case.find.iter().map(|hash| {
                 let found = index.find(hash);
-                found.map(|found| json!({ "ticket_id": found.ticket_id, "rules": found.rules }))
+                found.map(|found| json!({ "ticket_id": found.ticket_id, "rules": found.rules, "group": found.group }))
             });
             let found: Vec<_> = found.collect();
             let gates: BTreeMap<&str, &GateRules> = read.1.iter().map(|(id, gate)| (id.as_str(), gate)).collect();

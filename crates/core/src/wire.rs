@@ -3,6 +3,7 @@
 pub mod bounded;
 pub mod ids;
 mod tree;
+pub mod guests;
 pub mod engine;
 pub(crate) mod hex;
 pub mod problem;

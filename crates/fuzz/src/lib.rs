@@ -16,6 +16,9 @@ mod generator;
 #[path = "../../core/tests/device/phone.rs"]
 mod phone;
 #[allow(dead_code, reason = "the core's tests use the rest")]
+#[path = "../../core/tests/device/reply.rs"]
+mod reply;
+#[allow(dead_code, reason = "the core's tests use the rest")]
 #[path = "../../core/tests/device/server.rs"]
 mod server;
 #[allow(dead_code, reason = "the program reads its arguments too")]

@@ -3,6 +3,7 @@
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{EventId, OrganizationId, TicketId};
+use admit_core::manifest::Found;
 use admit_core::manifest::compact::MAGIC;
 use admit_core::manifest::{
     Code, Content, Expected, Identity, Index, Input, Manifest, ManifestError, Names, Standing, compact_part,
@@ -10,6 +11,7 @@ use admit_core::manifest::{
 };
 use admit_core::rule::Epoch;
 use admit_core::sign::{body_signature, hmac_sha256};
+use admit_core::ticket::Group;
 use admit_core::time::Timestamp;
 use admit_core::wire::manifest::{GuestName, ManifestTail, NamesTail};
 
@@ -89,7 +91,13 @@ fn list(body: &[u8], header: Option<&str>, signed: bool) {
 fn base() -> Index {
     let rules = ticket(1);
     let records = ["A-1", "A-2", "P-4"].map(|code| (BarcodeHash::of(code).prefix(), code));
-    Index::from_records(records.iter().map(|(prefix, id)| (*prefix, *id, &rules))).expect("three codes")
+    Index::from_records(records.iter().map(|(prefix, id)| Found {
+        prefix: *prefix,
+        ticket_id: id,
+        rules: &rules,
+        group: None,
+    }))
+    .expect("three codes")
 }
 
 fn look_up(index: &Index) {
@@ -100,6 +108,8 @@ fn look_up(index: &Index) {
         assert_eq!(index.find(&BarcodeHash(hash)), Some(found));
         assert!(index.codes_of(found.ticket_id).any(|other| other.prefix == found.prefix));
         assert!(index.by_ticket(found.ticket_id).is_some());
+        let of_group = found.group.is_none_or(|group| index.codes_of_group(group).any(|other| other == found));
+        assert!(of_group);
     }
 }
 
@@ -115,7 +125,7 @@ fn same_in_both_forms(manifest: &Manifest, index: &Index) {
     let codes: Vec<Code<'_>> = index
         .iter()
         .zip(&ids)
-        .map(|(found, ticket_id)| Code { hash: hash(found.prefix), ticket_id, rules: found.rules })
+        .map(|(found, ticket_id)| Code { hash: hash(found.prefix), ticket_id, rules: found.rules, group: found.group })
         .collect();
     let gates: Vec<_> = manifest.gates.iter().map(|(id, rules)| (id.clone(), rules.clone())).collect();
     let input = Input {
@@ -193,8 +203,15 @@ pub fn seeds() -> Vec<Vec<u8>> {
     let gates: Vec<_> = manifest.gates.iter().map(|(id, rules)| (id.clone(), rules.clone())).collect();
     let rules = ticket(2);
     let ids = ["A-1", "A-9", "7d7e9c4e-2b1a-4f0d-9a3c-0f1e2d3c4b5a"].map(|id| TicketId::new(id).expect("an id"));
-    let codes: Vec<Code<'_>> =
-        ids.iter().map(|id| Code { hash: BarcodeHash::of(id.as_str()), ticket_id: id, rules: &rules }).collect();
+    let codes: Vec<Code<'_>> = ids
+        .iter()
+        .map(|id| Code {
+            hash: BarcodeHash::of(id.as_str()),
+            ticket_id: id,
+            rules: &rules,
+            group: id.as_str().starts_with('A').then_some(Group([7; 6])),
+        })
+        .collect();
     let input = Input {
         organization_id: &manifest.organization_id,
         event_id: &manifest.event_id,

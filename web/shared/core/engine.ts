@@ -55,6 +55,7 @@ export type Input =
   | { type: "guest"; ticket_id: string }
   | { type: "count"; scan_id: string; count: number }
   | { type: "override"; scan_id: string; pin: string; by: string; reason: string; count: number }
+  | { type: "booking"; scan_id: string; ticket_ids: string[] }
   | { type: "undo"; scan_id: string | null; keep: number }
   | { type: "direction"; direction: Direction }
   | { type: "operator"; name: string }
@@ -154,6 +155,31 @@ export interface VerdictView {
   practice?: boolean;
   /** For `full`: how many more the area holds. */
   places_left?: number;
+  /** The other tickets of its booking. */
+  booking?: Booking;
+}
+
+/** The other tickets of a booking. */
+export interface Booking {
+  /** Who may go in at once. */
+  others: BookingTicket[];
+  already_in: number;
+  /** Refused here, or to be checked: each needs a scan of its own. */
+  by_themselves: number;
+  /** How many more the area holds, where the others are more. */
+  places_left?: number;
+  /** What each ticket became that was let in with the others. */
+  became?: BookingTicket[];
+}
+
+export interface BookingTicket {
+  ticket_id: string;
+  name: string | null;
+  zone: string;
+  /** Who may go in; of what it became, who went in. */
+  persons: number;
+  scan_id?: string;
+  screen?: Screen;
 }
 
 export interface LastEntryView {
@@ -219,6 +245,10 @@ export interface FoundGuest {
   may_admit: number;
   /** Why nobody may, one word of `decide`. */
   reason: string | null;
+  /** Other tickets of their booking. */
+  booking: number;
+  /** Not found by the text: shown behind one of the same booking. */
+  of_booking?: boolean;
 }
 
 export interface ListView {

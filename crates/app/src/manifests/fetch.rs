@@ -9,6 +9,7 @@ use admit_core::manifest::build::{Code, Input, Large, delta_part, large_part, si
 use admit_core::manifest::compact::{compact_delta_part, compact_part, compact_tail};
 use admit_core::manifest::index::IndexError;
 use admit_core::rule::{Epoch, EventBook, When};
+use admit_core::ticket::Group;
 use admit_core::time::Timestamp;
 use admit_core::wire::manifest::ManifestTail;
 
@@ -180,7 +181,12 @@ fn build(
         book.gate_ids().filter_map(|gate_id| Some((gate_id.clone(), book.gate(gate_id, When::Newest)?))).collect();
     let codes: Vec<Code<'_>> = rows
         .iter()
-        .map(|(hash, ticket)| Code { hash: *hash, ticket_id: &ticket.ticket_id, rules: &ticket.rules })
+        .map(|(hash, ticket)| Code {
+            hash: *hash,
+            ticket_id: &ticket.ticket_id,
+            rules: &ticket.rules,
+            group: ticket.order_id.as_ref().map(|order_id| Group::of(event_id, order_id)),
+        })
         .collect();
     let large = make(&Input { organization_id, event_id, event: &event, version, gates: &gates, codes: &codes })
         .map_err(|error| Error::Bug(format!("the list cannot be built: {error}")))?;

@@ -209,6 +209,7 @@ impl State {
                 | Input::Guest { .. }
                 | Input::Count { .. }
                 | Input::Override { .. }
+                | Input::Booking { .. }
                 | Input::Undo { .. }
         );
         if scans && self.journal.damaged {
@@ -223,6 +224,7 @@ impl State {
             Input::Guest { ticket_id } => self.pick_guest(&ticket_id),
             Input::Count { scan_id, count } => self.count_party(&scan_id, count),
             Input::Override { scan_id, pin, by, reason, count } => self.set_aside(&scan_id, &pin, &by, &reason, count),
+            Input::Booking { scan_id, ticket_ids } => self.admit_booking(&scan_id, &ticket_ids),
             Input::Undo { scan_id, keep } => self.undo(scan_id.as_ref(), keep),
             Input::Direction { direction: Direction::Both } => {
                 self.refuse("bad_direction", "Choose in or out.");

@@ -132,6 +132,18 @@ impl List {
     pub fn by_ticket(&self, ticket_id: &TicketId) -> Option<TicketRules> {
         self.index.by_ticket(ticket_id.as_str()).map(|found| found.rules.clone())
     }
+    /// The other tickets of a ticket's booking, each once, in order of their first code.
+    pub fn others_of_group(&self, ticket_id: &TicketId) -> Vec<TicketId> {
+        let group = self.index.by_ticket(ticket_id.as_str()).and_then(|found| found.group);
+        let mut others: Vec<TicketId> = Vec::new();
+        for found in group.into_iter().flat_map(|group| self.index.codes_of_group(group)) {
+            let seen = found.ticket_id == ticket_id.as_str() || others.iter().any(|id| id.as_str() == found.ticket_id);
+            if !seen {
+                others.extend(TicketId::new(found.ticket_id));
+            }
+        }
+        others
+    }
     /// Codes in it.
     pub fn codes(&self) -> u64 {
         self.index.len() as u64

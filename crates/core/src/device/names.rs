@@ -1,7 +1,7 @@
 //! Guests' names on a device: only at gates that allow them, kept sealed, searched without the network (spec §5
 //! "names", experience §9 Search).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::book::{NAMES, NameBook, names_key};
 use super::list::List;
@@ -178,12 +178,30 @@ impl State {
         let mut found = book.map(|book| book.search(text, limits::SEARCH_ROWS)).unwrap_or_default();
         let more = found.len() > limits::SEARCH_ROWS;
         found.truncate(limits::SEARCH_ROWS);
-        let guests = found.into_iter().map(|guest| self.found(guest)).collect();
+        let guests = self.with_bookings(&found);
         self.emit(Effect::Found { text: text.to_owned(), guests, more });
     }
 
+    /// Guests and, behind each, the others of their booking whom the search did not find.
+    fn with_bookings(&self, found: &[&GuestName]) -> Vec<FoundGuest> {
+        let mut rows: Vec<FoundGuest> = Vec::with_capacity(found.len());
+        let mut placed: BTreeSet<TicketId> = found.iter().map(|guest| guest.ticket_id.clone()).collect();
+        for guest in found {
+            let others = self.others_of_booking(&guest.ticket_id);
+            let booking = u32::try_from(others.len()).unwrap_or(u32::MAX);
+            rows.push(FoundGuest { booking, ..self.found(guest) });
+            let unplaced: Vec<TicketId> = others.into_iter().filter(|id| !placed.contains(id)).collect();
+            for other in unplaced.into_iter().take(limits::BOOKING_ROWS) {
+                let row = self.guest_of(&other).map(|guest| self.found(guest));
+                rows.extend(row.map(|row| FoundGuest { booking, of_booking: true, ..row }));
+                placed.insert(other);
+            }
+        }
+        rows
+    }
+
     fn found(&self, guest: &GuestName) -> FoundGuest {
-        let about = self.holder(&guest.ticket_id);
+        let about = self.picked(&guest.ticket_id);
         let kind = if self.direction() == Direction::Out { ScanKind::Exit } else { ScanKind::Entry };
         let asked = self.ask(&about, kind, None);
         FoundGuest {
@@ -196,6 +214,8 @@ impl State {
             already_in: asked.as_ref().map_or(0, |asked| asked.standing.used),
             may_admit: asked.as_ref().map_or(0, |asked| asked.verdict.may_admit),
             reason: asked.and_then(|asked| asked.verdict.reason).map(|reason: Reason| reason.as_str().to_owned()),
+            booking: 0,
+            of_booking: false,
         }
     }
 
@@ -207,16 +227,11 @@ impl State {
         if !self.names_allowed() || self.guest_of(ticket_id).is_none() {
             return self.refuse("unknown_guest", "This guest is not in this device's list any more. Search again.");
         }
-        let about = self.holder(ticket_id);
+        let about = self.picked(ticket_id);
         if about.ticket.is_none() {
             let message = "This guest's ticket is not in this device's list yet. It comes by itself: try again soon.";
             return self.refuse("unknown_guest", message);
         }
         self.judge(&about, Method::Manual);
-    }
-
-    /// A ticket by its id: no code was read.
-    fn holder(&self, ticket_id: &TicketId) -> About {
-        About { hash: None, raw: None, ticket: self.ticket_by_id(ticket_id) }
     }
 }

@@ -101,6 +101,7 @@ impl State {
             same_ticket_ms: None,
             practice: scan.practice,
             places_left: shown.places_left,
+            booking: self.booking_of(scan).filter(|_| scan.stage == Stage::Final),
         }
     }
 

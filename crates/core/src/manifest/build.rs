@@ -8,7 +8,7 @@ use crate::event::EventRules;
 use crate::gate::GateRules;
 use crate::ids::{EventId, GateId, OrganizationId, TicketId};
 use crate::sign::Authenticator;
-use crate::ticket::TicketRules;
+use crate::ticket::{Group, TicketRules};
 use crate::wire::manifest::{ContentHash, ManifestGate, ManifestHead, ManifestTail, ManifestTicket};
 use crate::wire::stored::to_text;
 
@@ -21,6 +21,8 @@ pub struct Code<'a> {
     pub ticket_id: &'a TicketId,
     /// Its newest rules.
     pub rules: &'a TicketRules,
+    /// The booking it belongs to.
+    pub group: Option<Group>,
 }
 
 /// What a list is built from.
@@ -143,7 +145,7 @@ fn put_codes(codes: &[Code<'_>]) -> (Vec<u8>, [u8; 32]) {
     out.push(b'[');
     for (i, code) in codes.iter().enumerate() {
         class_bytes(code.rules, &mut class);
-        hasher.add(&code.hash.prefix(), code.ticket_id.as_str(), &class);
+        hasher.add(&code.hash.prefix(), code.ticket_id.as_str(), &class, code.group);
         if !classes.contains_key(&class) {
             classes.insert(class.clone(), class_json(code));
         }
@@ -157,6 +159,9 @@ fn put_codes(codes: &[Code<'_>]) -> (Vec<u8>, [u8; 32]) {
             code.hash.0.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]),
         );
         out.push(b'"');
+        if let Some(group) = code.group {
+            out.extend_from_slice(format!(",\"group\":\"{group}\"").as_bytes());
+        }
         out.extend_from_slice(classes.get(&class).map_or(&[], Vec::as_slice));
     }
     out.push(b']');
@@ -179,7 +184,7 @@ fn put_text(out: &mut Vec<u8>, id: &str) {
 
 /// A code's JSON from behind its hash on: what it shares with every code of its class.
 fn class_json(code: &Code<'_>) -> Vec<u8> {
-    let whole = to_text(&ManifestTicket::of(code.hash, code.ticket_id, code.rules));
+    let whole = to_text(&ManifestTicket::of(code.hash, code.ticket_id, code.rules, None));
     let shared = whole.find(",\"zone\":").map_or("", |at| &whole[at..]);
     shared.as_bytes().to_vec()
 }

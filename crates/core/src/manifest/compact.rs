@@ -8,6 +8,7 @@
 //! | codes × 16 | the first bytes of each code's hash, rising |
 //! | codes × 1, 2 or 4 | each code's place among `classes`; as few bytes as that many classes need |
 //! | codes × … | each code's ticket: 0 and the 16 bytes of a UUID, or a length 1–128 and so many characters |
+//! | 0 or codes × 6 | where the head says `groups`: each code's booking, zeros for none |
 //! | tombstones × 16 | of a delta: the first bytes of each hash that is gone |
 //! | 4 + n | length, and the JSON form's members made for each request |
 //! | 32 | HMAC-SHA256 under the API key's text over everything before |
@@ -19,10 +20,11 @@ use std::collections::BTreeMap;
 
 use super::build::{Code, Input, Large, head, sorted};
 use super::index::{BucketHasher, Builder, IndexError, Prefix, class_bytes};
+use super::verify::Upsert;
 use crate::barcode::{BarcodeHash, hex};
 use crate::ids::TicketId;
 use crate::sign::{Authenticator, V1_PREFIX};
-use crate::ticket::TicketRules;
+use crate::ticket::{Group, TicketRules};
 use crate::wire::manifest::{CompactCounts, ManifestHead, ManifestTail};
 use crate::wire::problem::{self, FieldError};
 use crate::wire::stored::to_text;
@@ -32,6 +34,8 @@ pub const MAGIC: &[u8; 16] = b"admit.compact.1\n";
 /// Its media type: what `Accept` names, and `Content-Type` answers.
 pub const MEDIA_TYPE: &str = "application/vnd.admit.manifest";
 
+/// What stands for no booking.
+const NO_GROUP: [u8; Group::BYTES] = [0; Group::BYTES];
 /// Bytes of a signature at the end.
 const MAC_BYTES: usize = 32;
 
@@ -47,7 +51,7 @@ pub fn compact_part(input: &Input<'_>) -> Result<Large, IndexError> {
     let mut class = Vec::new();
     for code in &codes {
         class_bytes(code.rules, &mut class);
-        hasher.add(&code.hash.prefix(), code.ticket_id.as_str(), &class);
+        hasher.add(&code.hash.prefix(), code.ticket_id.as_str(), &class, code.group);
     }
     put(input, &codes, None, hasher.content_hash())
 }
@@ -101,9 +105,11 @@ fn put(
         class_of.push(place);
     }
     let width = width(classes.len());
+    let groups = codes.iter().any(|code| code.group.is_some());
     let counts = CompactCounts {
         classes: classes.into_iter().cloned().collect(),
         codes: codes.len() as u64,
+        groups,
         since: delta.map(|(since, _)| since),
         tombstones: delta.map(|(_, gone)| gone.len() as u64),
     };
@@ -118,6 +124,9 @@ fn put(
     bytes.extend(class_of.iter().flat_map(|place| place.to_be_bytes().into_iter().skip(4 - width)));
     for code in codes {
         put_id(&mut bytes, code.ticket_id.as_str());
+    }
+    if groups {
+        bytes.extend(codes.iter().flat_map(|code| code.group.map_or(NO_GROUP, |group| group.0)));
     }
     bytes.extend(delta.into_iter().flat_map(|(_, gone)| gone).flatten());
     Ok(Large { bytes, content_hash })
@@ -190,8 +199,8 @@ pub enum Columns {
     Delta {
         /// The version they start from.
         since: u64,
-        /// New or changed: code, ticket, rules.
-        upserts: Vec<(Prefix, String, TicketRules)>,
+        /// New or changed.
+        upserts: Vec<Upsert>,
         /// Gone.
         tombstones: Vec<Prefix>,
     },
@@ -221,6 +230,11 @@ pub fn read_signed(signed: &[u8]) -> Result<(ManifestHead, ManifestTail, Columns
     for _ in 0..codes {
         ids.push(take_id(&mut rest)?);
     }
+    let groups = match counts.groups {
+        true => take_each::<{ Group::BYTES }>(&mut rest, codes, "groups")?,
+        false => &[],
+    };
+    let group = |i: usize| groups.get(i).filter(|group| **group != NO_GROUP).map(|group| Group(*group));
     let place = |i: usize| {
         let width = width(counts.classes.len());
         let bytes = places.get(i * width..(i + 1) * width).unwrap_or_default();
@@ -233,7 +247,7 @@ pub fn read_signed(signed: &[u8]) -> Result<(ManifestHead, ManifestTail, Columns
             let classes =
                 counts.classes.iter().map(|rules| builder.class(rules)).collect::<Result<Vec<u32>, IndexError>>()?;
             for (i, (prefix, id)) in prefixes.iter().zip(&ids).enumerate() {
-                builder.push_class(*prefix, id.as_str(), classes[place(i)?])?;
+                builder.push_class(*prefix, id.as_str(), classes[place(i)?], group(i))?;
             }
             Columns::Full(builder)
         }
@@ -241,7 +255,8 @@ pub fn read_signed(signed: &[u8]) -> Result<(ManifestHead, ManifestTail, Columns
             let tombstones = take_each::<16>(&mut rest, count(gone, "tombstones")?, "tombstones")?.to_vec();
             let mut upserts = Vec::with_capacity(codes);
             for (i, (prefix, id)) in prefixes.iter().zip(&ids).enumerate() {
-                upserts.push((*prefix, id.as_str().to_owned(), counts.classes[place(i)?].clone()));
+                let (ticket_id, rules) = (id.as_str().to_owned(), counts.classes[place(i)?].clone());
+                upserts.push(Upsert { prefix: *prefix, ticket_id, rules, group: group(i) });
             }
             Columns::Delta { since, upserts, tombstones }
         }

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::barcode::{BarcodeHash, hex};
 use crate::sign::Encoder;
-use crate::ticket::TicketRules;
+use crate::ticket::{Group, TicketRules};
 
 /// First 16 bytes of a barcode hash.
 pub type Prefix = [u8; 16];
@@ -26,7 +26,7 @@ pub enum IndexError {
     TooLarge,
 }
 
-/// What is known of a code.
+/// What a list says of a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found<'a> {
     /// The code.
@@ -35,6 +35,8 @@ pub struct Found<'a> {
     pub ticket_id: &'a str,
     /// The ticket's rules.
     pub rules: &'a TicketRules,
+    /// The booking it belongs to.
+    pub group: Option<Group>,
 }
 
 /// Rules that many tickets share, and the bytes that name them.
@@ -55,6 +57,10 @@ pub struct Index {
     id_ends: Vec<u32>,
     /// (hash of the ticket id, code), sorted: finds the codes of a ticket.
     by_ticket: Vec<(u32, u32)>,
+    /// Booking of each code; empty where no code has one.
+    group_of: Vec<Option<Group>>,
+    /// (booking, code), sorted: finds the codes of a booking.
+    by_group: Vec<(Group, u32)>,
     classes: Vec<Class>,
     /// Hash of the records whose first byte is i.
     buckets: Vec<[u8; 32]>,
@@ -68,12 +74,10 @@ impl Default for Index {
 
 impl Index {
     /// Builds from codes in any order. Fails on two codes with one prefix.
-    pub fn from_records<'a>(
-        records: impl IntoIterator<Item = (Prefix, &'a str, &'a TicketRules)>,
-    ) -> Result<Self, IndexError> {
+    pub fn from_records<'a>(records: impl IntoIterator<Item = Found<'a>>) -> Result<Self, IndexError> {
         let mut builder = Builder::default();
-        for (prefix, ticket_id, rules) in records {
-            builder.push(prefix, ticket_id, rules)?;
+        for record in records {
+            builder.push(record)?;
         }
         builder.finish()
     }
@@ -82,35 +86,35 @@ impl Index {
     /// This one stays as it is, so that a delta that turns out wrong changes nothing.
     pub fn apply_delta<'a>(
         &self,
-        upserts: impl IntoIterator<Item = (Prefix, &'a str, &'a TicketRules)>,
+        upserts: impl IntoIterator<Item = Found<'a>>,
         tombstones: &[Prefix],
     ) -> Result<Self, IndexError> {
         let mut changed: Vec<_> = upserts.into_iter().collect();
-        changed.sort_by_key(|(prefix, ..)| *prefix);
-        if let Some(pair) = changed.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            return Err(IndexError::DuplicatePrefix(pair[0].0));
+        changed.sort_by_key(|record| record.prefix);
+        if let Some(pair) = changed.windows(2).find(|pair| pair[0].prefix == pair[1].prefix) {
+            return Err(IndexError::DuplicatePrefix(pair[0].prefix));
         }
         let mut gone: Vec<Prefix> = tombstones.to_vec();
         gone.sort_unstable();
         let mut touched = [false; 256];
-        for prefix in changed.iter().map(|(prefix, ..)| prefix).chain(&gone) {
+        for prefix in changed.iter().map(|record| &record.prefix).chain(&gone) {
             touched[usize::from(prefix[0])] = true;
         }
         let mut builder = Builder::like(self);
         let mut upserts = changed.into_iter().peekable();
         for i in 0..self.len() {
             let prefix = self.prefixes[i];
-            while let Some((new, ticket_id, rules)) = upserts.next_if(|(new, ..)| *new < prefix) {
-                builder.push(new, ticket_id, rules)?;
+            while let Some(new) = upserts.next_if(|new| new.prefix < prefix) {
+                builder.push(new)?;
             }
-            if let Some((_, ticket_id, rules)) = upserts.next_if(|(new, ..)| *new == prefix) {
-                builder.push(prefix, ticket_id, rules)?;
+            if let Some(new) = upserts.next_if(|new| new.prefix == prefix) {
+                builder.push(new)?;
             } else if gone.binary_search(&prefix).is_err() {
-                builder.push_class(prefix, self.ticket_id(i), self.class_of[i])?;
+                builder.push_class(prefix, self.ticket_id(i), self.class_of[i], self.group(i))?;
             }
         }
-        for (prefix, ticket_id, rules) in upserts {
-            builder.push(prefix, ticket_id, rules)?;
+        for new in upserts {
+            builder.push(new)?;
         }
         Ok(builder.finish_sorted(Some((&self.buckets, &touched))))
     }
@@ -138,6 +142,12 @@ impl Index {
         let same = self.by_ticket[from..].iter().take_while(move |(hash, _)| *hash == key);
         same.filter_map(|(_, at)| self.at(*at as usize)).filter(move |found| found.ticket_id == ticket_id)
     }
+    /// Every code of a booking, in order of hash.
+    pub fn codes_of_group(&self, group: Group) -> impl Iterator<Item = Found<'_>> {
+        let from = self.by_group.partition_point(|(other, _)| *other < group);
+        let same = self.by_group[from..].iter().take_while(move |(other, _)| *other == group);
+        same.filter_map(|(_, at)| self.at(*at as usize))
+    }
     /// Every code, in order of hash.
     pub fn iter(&self) -> impl Iterator<Item = Found<'_>> {
         (0..self.len()).filter_map(|at| self.at(at))
@@ -150,7 +160,15 @@ impl Index {
 
     fn at(&self, at: usize) -> Option<Found<'_>> {
         let class = self.classes.get(*self.class_of.get(at)? as usize)?;
-        Some(Found { prefix: self.prefixes[at], ticket_id: self.ticket_id(at), rules: &class.rules })
+        Some(Found {
+            prefix: self.prefixes[at],
+            ticket_id: self.ticket_id(at),
+            rules: &class.rules,
+            group: self.group(at),
+        })
+    }
+    fn group(&self, at: usize) -> Option<Group> {
+        self.group_of.get(at).copied().flatten()
     }
     fn ticket_id(&self, at: usize) -> &str {
         let from = if at == 0 { 0 } else { self.id_ends[at - 1] as usize };
@@ -228,14 +246,15 @@ impl BucketHasher {
         let none = Sha256::digest([]).into();
         Self { hash: Sha256::new(), none, empty: true, bucket: 0, done: Vec::with_capacity(256) }
     }
-    /// A record: the prefix, then ticket id and class bytes, each after its length in 4 bytes.
-    pub(super) fn add(&mut self, prefix: &Prefix, ticket_id: &str, class: &[u8]) {
+    /// A record: the prefix, then ticket id, class bytes and booking (or nothing), each after its length in 4 bytes.
+    pub(super) fn add(&mut self, prefix: &Prefix, ticket_id: &str, class: &[u8], group: Option<Group>) {
         while self.bucket < usize::from(prefix[0]) {
             self.close();
         }
         self.empty = false;
         self.hash.update(prefix);
-        for part in [ticket_id.as_bytes(), class] {
+        let group = group.as_ref().map_or(&[][..], |group| &group.0);
+        for part in [ticket_id.as_bytes(), class, group] {
             self.hash.update((part.len() as u32).to_be_bytes());
             self.hash.update(part);
         }
@@ -265,11 +284,11 @@ fn hash_of_buckets(buckets: &[[u8; 32]]) -> [u8; 32] {
 
 /// The content hash of codes that come sorted by hash, without building an index: the server's half of
 /// [`Index::content_hash`].
-pub fn content_hash<'a>(sorted: impl IntoIterator<Item = (Prefix, &'a str, &'a TicketRules)>) -> [u8; 32] {
+pub fn content_hash<'a>(sorted: impl IntoIterator<Item = Found<'a>>) -> [u8; 32] {
     let (mut hasher, mut class) = (BucketHasher::new(), Vec::new());
-    for (prefix, ticket_id, rules) in sorted {
-        class_bytes(rules, &mut class);
-        hasher.add(&prefix, ticket_id, &class);
+    for record in sorted {
+        class_bytes(record.rules, &mut class);
+        hasher.add(&record.prefix, record.ticket_id, &class, record.group);
     }
     hasher.content_hash()
 }
@@ -281,6 +300,7 @@ pub struct Builder {
     class_of: Vec<u32>,
     ids: String,
     id_ends: Vec<u32>,
+    group_of: Vec<Option<Group>>,
     classes: Vec<Class>,
     class_at: BTreeMap<Vec<u8>, u32>,
     buffer: Vec<u8>,
@@ -295,12 +315,13 @@ impl Builder {
         builder.class_of.reserve(index.len());
         builder.id_ends.reserve(index.len());
         builder.ids.reserve(index.ids.len());
+        builder.group_of.reserve(index.group_of.len());
         builder
     }
     /// Takes a code.
-    pub fn push(&mut self, prefix: Prefix, ticket_id: &str, rules: &TicketRules) -> Result<(), IndexError> {
-        let class = self.class(rules)?;
-        self.push_class(prefix, ticket_id, class)
+    pub fn push(&mut self, record: Found<'_>) -> Result<(), IndexError> {
+        let class = self.class(record.rules)?;
+        self.push_class(record.prefix, record.ticket_id, class, record.group)
     }
     /// The number of a class, which is new with its first code.
     pub(super) fn class(&mut self, rules: &TicketRules) -> Result<u32, IndexError> {
@@ -314,11 +335,18 @@ impl Builder {
         Ok(class)
     }
     /// Takes a code of a class that has its number.
-    pub(super) fn push_class(&mut self, prefix: Prefix, ticket_id: &str, class: u32) -> Result<(), IndexError> {
+    pub(super) fn push_class(
+        &mut self,
+        prefix: Prefix,
+        ticket_id: &str,
+        class: u32,
+        group: Option<Group>,
+    ) -> Result<(), IndexError> {
         self.ids.push_str(ticket_id);
         self.id_ends.push(u32::try_from(self.ids.len()).map_err(|_| IndexError::TooLarge)?);
         self.prefixes.push(prefix);
         self.class_of.push(class);
+        self.group_of.push(group);
         Ok(())
     }
     /// The index. Fails on two codes with one prefix.
@@ -341,6 +369,7 @@ impl Builder {
             to.id_ends.push(to.ids.len() as u32);
             to.prefixes.push(self.prefixes[at]);
             to.class_of.push(self.class_of[at]);
+            to.group_of.push(self.group_of[at]);
         }
         Self { classes: self.classes, class_at: self.class_at, ..to }
     }
@@ -352,16 +381,25 @@ impl Builder {
             ids: self.ids,
             id_ends: self.id_ends,
             by_ticket: Vec::new(),
+            group_of: self.group_of,
+            by_group: Vec::new(),
             classes: self.classes,
             buckets: Vec::new(),
         };
         index.by_ticket = (0..index.len()).map(|at| (short_hash(index.ticket_id(at)), at as u32)).collect();
         index.by_ticket.sort_unstable();
+        let groups = index.group_of.iter().zip(0..).filter_map(|(group, at)| Some(((*group)?, at)));
+        index.by_group = groups.collect();
+        index.by_group.sort_unstable();
+        if index.by_group.is_empty() {
+            index.group_of = Vec::new();
+        }
         let mut hasher = BucketHasher::new();
         for at in 0..index.len() {
             let prefix = &index.prefixes[at];
             if known.is_none_or(|(_, touched)| touched[usize::from(prefix[0])]) {
-                hasher.add(prefix, index.ticket_id(at), &index.classes[index.class_of[at] as usize].bytes);
+                let class = &index.classes[index.class_of[at] as usize].bytes;
+                hasher.add(prefix, index.ticket_id(at), class, index.group(at));
             }
         }
         index.buckets = hasher.finish();

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use sha2::{Digest as _, Sha256};
 
 use super::compact::{self, Columns, CompactError};
-use super::index::{Builder, Index, IndexError, Prefix};
+use super::index::{Builder, Found, Index, IndexError, Prefix};
 use crate::event::EventRules;
 use crate::gate::GateRules;
 use crate::ids::{EventId, GateId, OrganizationId};
 use crate::rule::Epoch;
 use crate::sign::{Authenticator, V1_PREFIX, check_body_signature};
-use crate::ticket::TicketRules;
+use crate::ticket::{Group, TicketRules};
 use crate::time::Timestamp;
-use crate::wire::manifest::{ManifestHead, ManifestJson, ManifestTail, each_code};
+use crate::wire::manifest::{ManifestHead, ManifestJson, ManifestTail, ManifestTicket, each_code};
 use crate::wire::problem::{self, FieldError};
 use crate::wire::stored::to_text;
 
@@ -119,10 +119,29 @@ pub enum Content {
 pub struct Delta {
     /// The version they start from.
     pub since: u64,
-    /// New or changed: code, ticket, rules.
-    pub upserts: Vec<(Prefix, String, TicketRules)>,
+    /// New or changed.
+    pub upserts: Vec<Upsert>,
     /// Gone.
     pub tombstones: Vec<Prefix>,
+}
+
+/// A code that a delta brings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Upsert {
+    /// The code.
+    pub prefix: Prefix,
+    /// Its ticket.
+    pub ticket_id: String,
+    /// The ticket's rules.
+    pub rules: TicketRules,
+    /// The booking it belongs to.
+    pub group: Option<Group>,
+}
+
+impl Upsert {
+    fn record(&self) -> Found<'_> {
+        Found { prefix: self.prefix, ticket_id: &self.ticket_id, rules: &self.rules, group: self.group }
+    }
 }
 
 /// What tells two lists apart. Compare only those read by the same version of this code.
@@ -155,8 +174,7 @@ impl Manifest {
         if have != delta.since {
             return Err(ManifestError::WrongBase { since: delta.since, have });
         }
-        let upserts = delta.upserts.iter().map(|(prefix, id, rules)| (*prefix, id.as_str(), rules));
-        let index = base.apply_delta(upserts, &delta.tombstones)?;
+        let index = base.apply_delta(delta.upserts.iter().map(Upsert::record), &delta.tombstones)?;
         if index.content_hash() == self.content_hash { Ok(index) } else { Err(ManifestError::ContentHash) }
     }
 }
@@ -289,13 +307,12 @@ fn read_codes(json: &ManifestJson<'_>) -> Result<Content, ManifestError> {
             let mut builder = Builder::default();
             let mut failed = None;
             each_code("tickets", tickets, |ticket| {
-                builder.push(ticket.barcode_hash.prefix(), ticket.ticket_id.as_str(), &ticket.rules()).map_err(
-                    |error| {
-                        let shown = FieldError::new("", &error);
-                        failed = Some(error);
-                        shown
-                    },
-                )
+                let upsert = upsert(&ticket);
+                builder.push(upsert.record()).map_err(|error| {
+                    let shown = FieldError::new("", &error);
+                    failed = Some(error);
+                    shown
+                })
             })
             .map_err(|error| failed.take().map_or(ManifestError::Malformed(error), ManifestError::Index))?;
             Ok(Content::Full(builder.finish()?))
@@ -303,7 +320,7 @@ fn read_codes(json: &ManifestJson<'_>) -> Result<Content, ManifestError> {
         (None, Some(upserts), Some(since), Some(tombstones)) => {
             let mut list = Vec::new();
             each_code("upserts", upserts, |ticket| {
-                list.push((ticket.barcode_hash.prefix(), ticket.ticket_id.as_str().to_owned(), ticket.rules()));
+                list.push(upsert(&ticket));
                 Ok(())
             })
             .map_err(ManifestError::Malformed)?;
@@ -311,6 +328,15 @@ fn read_codes(json: &ManifestJson<'_>) -> Result<Content, ManifestError> {
             Ok(Content::Delta(Delta { since, upserts: list, tombstones }))
         }
         _ => Err(malformed("tickets", "is required, or else since, upserts and tombstones together")),
+    }
+}
+
+fn upsert(ticket: &ManifestTicket<'_>) -> Upsert {
+    Upsert {
+        prefix: ticket.barcode_hash.prefix(),
+        ticket_id: ticket.ticket_id.as_str().to_owned(),
+        rules: ticket.rules(),
+        group: ticket.group,
     }
 }
 

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use super::guests::{Booking, BookingTicket, FoundGuest};
 use super::tree::tagged;
 use crate::decide::Screen;
 use crate::event::EventStatus;
@@ -111,6 +112,13 @@ tagged! { "type" "Input":
             reason: String,
             /// Persons.
             count: u32,
+        },
+        /// Let the others of a scan's booking in, each by a scan of its own.
+        Booking {
+            /// A scan of one of its tickets on this device.
+            scan_id: ScanId,
+            /// Which of the others.
+            ticket_ids: Vec<TicketId>,
         },
         /// Undo a scan of this device, or keep only some of its persons (spec D9).
         Undo {
@@ -377,6 +385,9 @@ pub struct VerdictView {
     /// For `full`: how many more the area holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub places_left: Option<u32>,
+    /// The other tickets of its booking.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub booking: Option<Booking>,
 }
 
 /// Who decided.
@@ -503,29 +514,6 @@ pub enum NamesView {
         /// How many guests.
         guests: u64,
     },
-}
-
-/// A guest that a search found, and how they stand by what this device knows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FoundGuest {
-    /// The ticket they hold.
-    pub ticket_id: TicketId,
-    /// Name.
-    pub name: String,
-    /// Persons expected with them, themselves among them.
-    pub party_size: u32,
-    /// Note for the door.
-    pub note: Option<String>,
-    /// What staff are to check.
-    pub flag: Option<String>,
-    /// The ticket's zone, where the list has it.
-    pub zone: Option<String>,
-    /// Persons of theirs in already.
-    pub already_in: u32,
-    /// Persons who may go in (or out) now.
-    pub may_admit: u32,
-    /// Why nobody may, one word of [`crate::decide::Reason`].
-    pub reason: Option<String>,
 }
 
 /// The list a scanner decides by.

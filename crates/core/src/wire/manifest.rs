@@ -9,13 +9,14 @@ use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::hex;
 use super::problem::{self, FieldError};
 use crate::barcode::BarcodeHash;
 use crate::event::{Days, EventRules, EventStatus, ReEntry, StaffPin, ZoneLimits};
 use crate::gate::{Direction, EntryRule, GateRules};
 use crate::ids::{EventId, GateId, OrganizationId, TicketId};
 use crate::rule::Epoch;
-use crate::ticket::{TicketRules, TicketStatus};
+use crate::ticket::{Group, TicketRules, TicketStatus};
 use crate::time::Timestamp;
 
 /// The members before `tickets` (or, of a delta, before `since`).
@@ -83,6 +84,17 @@ impl Serialize for ContentHash {
 impl<'de> Deserialize<'de> for ContentHash {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         BarcodeHash::deserialize(deserializer).map(|hash| Self(hash.0))
+    }
+}
+
+impl Serialize for Group {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        hex::serialize(&self.0, serializer)
+    }
+}
+impl<'de> Deserialize<'de> for Group {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        hex::deserialize(deserializer).map(Self)
     }
 }
 
@@ -154,6 +166,9 @@ pub struct ManifestTicket<'a> {
     pub ticket_id: Cow<'a, TicketId>,
     /// Hash of the code.
     pub barcode_hash: BarcodeHash,
+    /// The booking it belongs to, 12 hexadecimal digits; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<Group>,
     /// Zone.
     #[serde(borrow)]
     pub zone: Cow<'a, str>,
@@ -175,10 +190,16 @@ pub struct ManifestTicket<'a> {
 
 impl<'a> ManifestTicket<'a> {
     /// A code and its ticket's rules as the list has them.
-    pub fn of(barcode_hash: BarcodeHash, ticket_id: &'a TicketId, rules: &'a TicketRules) -> Self {
+    pub fn of(
+        barcode_hash: BarcodeHash,
+        ticket_id: &'a TicketId,
+        rules: &'a TicketRules,
+        group: Option<Group>,
+    ) -> Self {
         Self {
             ticket_id: Cow::Borrowed(ticket_id),
             barcode_hash,
+            group,
             zone: Cow::Borrowed(&rules.zone),
             gate_ids: Cow::Borrowed(&rules.gate_ids),
             entry_limit: rules.entry_limit,
@@ -224,6 +245,9 @@ pub struct CompactCounts {
     pub classes: Vec<TicketRules>,
     /// Codes in the columns.
     pub codes: u64,
+    /// There is a column of bookings.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub groups: bool,
     /// Of a delta: the version it starts from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,

@@ -5,7 +5,7 @@ use admit_core::decide::Screen;
 use admit_core::event::ReEntry;
 use admit_core::ids::EventId;
 use admit_core::manifest::build::{Code, Input as Build, delta_part, envelope};
-use admit_core::manifest::index::content_hash;
+use admit_core::manifest::index::{Found, content_hash};
 use admit_core::rule::{EventChange, When};
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
@@ -251,11 +251,14 @@ fn delta(server: &Server, key: &str, since: u64, code: &str, at_ms: i64) -> Repl
         .iter()
         .map(|(hash, id)| (*hash, id.clone(), server.ticket_book(id).get(When::Newest).unwrap()))
         .collect();
-    let named = content_hash(rules.iter().map(|(hash, id, rules)| (hash.prefix(), id.as_str(), rules)));
+    let named = content_hash(rules.iter().map(|(hash, id, rules)| {
+        let (ticket_id, group) = (id.as_str(), server.groups.get(id).copied());
+        Found { prefix: hash.prefix(), ticket_id, rules, group }
+    }));
     let changed: Vec<Code<'_>> = rules
         .iter()
         .filter(|(hash, ..)| *hash == BarcodeHash::of(code))
-        .map(|(hash, id, rules)| Code { hash: *hash, ticket_id: id, rules })
+        .map(|(hash, id, rules)| Code { hash: *hash, ticket_id: id, rules, group: server.groups.get(id).copied() })
         .collect();
     let input = Build {
         organization_id: &server.organization_id,

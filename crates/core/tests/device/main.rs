@@ -2,8 +2,10 @@
 //! network that may fail, and a server that is the bare fact sets and `reduce`.
 
 mod phone;
+mod reply;
 mod server;
 mod area;
+mod bookings;
 mod clock;
 mod door;
 mod doors;

@@ -16,43 +16,14 @@ use admit_core::rule::{
 };
 use admit_core::scan::{Digest, Fact, Judged, Scan, ScanKind, SignatureState, Stage};
 use admit_core::sign::{ApiKey, content_digest, pin_hash, verify_v2};
-use admit_core::ticket::{TicketRules, TicketStatus};
+use admit_core::ticket::{Group, TicketRules, TicketStatus};
 use admit_core::time::Timestamp;
 use admit_core::wire::manifest::{GuestName, ManifestTail, NamesTail};
 use admit_core::wire::scanning::*;
 use admit_core::wire::scans::{OnlineAnswer, OnlineRequest};
-use admit_core::wire::stored::to_text;
 
 use super::phone::{EVENING, Sent};
-
-#[derive(Debug, Clone)]
-pub struct Reply {
-    pub status: u16,
-    pub headers: Vec<(String, String)>,
-    pub body: Vec<u8>,
-}
-
-impl Reply {
-    pub fn json(status: u16, body: &impl serde::Serialize) -> Self {
-        Self { status, headers: Vec::new(), body: to_text(body).into_bytes() }
-    }
-    pub fn html(status: u16) -> Self {
-        Self { status, headers: Vec::new(), body: b"<html>Sign in to the Wi-Fi".to_vec() }
-    }
-    pub fn problem(status: u16, code: &str) -> Self {
-        Self::problem_with(status, code, serde_json::json!({}))
-    }
-    pub fn problem_with(status: u16, code: &str, more: serde_json::Value) -> Self {
-        let mut body = serde_json::json!({
-            "type": "about:blank", "title": code, "status": status, "code": code, "detail": format!("It is {code}."),
-        });
-        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        Self { status, headers: Vec::new(), body: body.to_string().into_bytes() }
-    }
-    pub fn with(self, name: &str, value: impl ToString) -> Self {
-        Self { headers: [self.headers, vec![(name.to_owned(), value.to_string())]].concat(), ..self }
-    }
-}
+pub use super::reply::Reply;
 
 /// What the server made of one scan.
 #[derive(Debug, Clone)]
@@ -86,6 +57,7 @@ pub struct Server {
     pub one_event: bool,
     /// Guests' names and the serial of each one's last change.
     pub names: BTreeMap<TicketId, (GuestName, u64)>,
+    pub groups: BTreeMap<TicketId, Group>,
     pairings: u64,
 }
 
@@ -125,6 +97,7 @@ impl Server {
             judged: BTreeMap::new(),
             one_event: false,
             names: BTreeMap::new(),
+            groups: BTreeMap::new(),
             pairings: 0,
         };
         server.first(Change::Event(EventChange::First(EventRules {
@@ -352,8 +325,8 @@ impl Server {
     }
     /// Persons of the scans it has, less those who went out.
     fn went_in(&self) -> i32 {
-        let opened =
-            self.stored.iter().map(|it| &it.fact.scan).filter(|scan| scan.opened && scan.stage == Stage::Final);
+        let scans = self.stored.iter().map(|it| &it.fact.scan);
+        let opened = scans.filter(|scan| scan.opened && scan.stage == Stage::Final);
         opened.map(|scan| if scan.kind == ScanKind::Exit { -(scan.count as i32) } else { scan.count as i32 }).sum()
     }
 
@@ -365,8 +338,16 @@ impl Server {
             book.gate_ids().map(|id| (id.clone(), book.gate(id, newest).unwrap())).collect();
         let rules: BTreeMap<&TicketId, TicketRules> =
             self.codes.values().map(|id| (id, self.ticket_book(id).get(newest).unwrap())).collect();
-        let codes: Vec<Code<'_>> =
-            self.codes.iter().map(|(hash, id)| Code { hash: *hash, ticket_id: id, rules: &rules[id] }).collect();
+        let codes: Vec<Code<'_>> = self
+            .codes
+            .iter()
+            .map(|(hash, id)| Code {
+                hash: *hash,
+                ticket_id: id,
+                rules: &rules[id],
+                group: self.groups.get(id).copied(),
+            })
+            .collect();
         let large = large_part(&Input {
             organization_id: &self.organization_id,
             event_id: &self.event_id,

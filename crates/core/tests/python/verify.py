@@ -177,11 +177,12 @@ def compact_list(body, header, api_key):
     for _ in range(count):
         length = take(1)[0]
         ids.append(take(length).decode() if length else str(uuid.UUID(bytes=take(16))))
+    groups = [take(6).hex() if head.get("groups") else "" for _ in range(count)]
     take(16 * head.get("tombstones", 0))
     head |= json.loads(take(int.from_bytes(take(4), "big")))
     codes = [
-        classes[place] | {"barcode_hash": "sha256:" + prefix, "ticket_id": id}
-        for prefix, place, id in zip(prefixes, places, ids)
+        classes[place] | {"barcode_hash": "sha256:" + prefix, "ticket_id": id, "group": group.strip("0") and group}
+        for prefix, place, id, group in zip(prefixes, places, ids, groups)
     ]
     return holds and at == len(signed), head, codes
 
@@ -205,7 +206,8 @@ def content_hash(tickets):
         rules += b"".join(text(gate) for gate in gates) + text(ticket["zone"])
         for bound in ("valid_from", "expires_at"):
             rules += maybe(ticket[bound], lambda at: whole(milliseconds(at)))
-        buckets[prefix[0]].update(prefix + text(ticket["ticket_id"]) + raw(rules))
+        group = bytes.fromhex(ticket.get("group", ""))
+        buckets[prefix[0]].update(prefix + text(ticket["ticket_id"]) + raw(rules) + raw(group))
     joined = text("admit.manifest.v1") + b"".join(raw(bucket.digest()) for bucket in buckets)
     return "sha256:" + hashlib.sha256(joined).hexdigest()
 

@@ -35,11 +35,13 @@ fn hash(code: &str) -> String {
 
 fn codes() -> Vec<Value> {
     vec![
-        json!([hash("TOKEN-1"), "tkt-001", ticket(json!({}))]),
+        // Two tickets of one booking.
+        json!([hash("TOKEN-1"), "tkt-001", ticket(json!({})), "0a1b2c3d4e5f"]),
         json!([
             hash("TOKEN-2"),
             "tkt-002",
-            ticket(json!({ "entry_limit": 4, "zone": "vip", "gate_ids": ["south", "north-main"] }))
+            ticket(json!({ "entry_limit": 4, "zone": "vip", "gate_ids": ["south", "north-main"] })),
+            "0a1b2c3d4e5f"
         ]),
         json!([hash("TOKEN-3"), "tkt-003", ticket(json!({ "status": "voided" }))]),
         json!([
@@ -48,7 +50,7 @@ fn codes() -> Vec<Value> {
             ticket(json!({ "valid_from": "2025-12-07T20:00:00.5Z", "expires_at": null }))
         ]),
         // A second code of the first ticket.
-        json!([hash("TOKEN-1-REPRINT"), "tkt-001", ticket(json!({}))]),
+        json!([hash("TOKEN-1-REPRINT"), "tkt-001", ticket(json!({})), "0a1b2c3d4e5f"]),
     ]
 }
 

@@ -9,7 +9,7 @@ use admit_core::ids::{EventId, GateId, OrganizationId, TicketId};
 use admit_core::manifest::index::Prefix;
 use admit_core::manifest::*;
 use admit_core::sign::ApiKey;
-use admit_core::ticket::{TicketRules, TicketStatus};
+use admit_core::ticket::{Group, TicketRules, TicketStatus};
 use admit_core::wire::manifest::{GuestName, ManifestTail, NamesTail};
 use proptest::prelude::*;
 
@@ -21,19 +21,21 @@ struct Made {
     event_id: EventId,
     event: EventRules,
     gates: Vec<(GateId, GateRules)>,
-    codes: Vec<(BarcodeHash, TicketId, TicketRules)>,
+    codes: Vec<(BarcodeHash, TicketId, TicketRules, Option<Group>)>,
     key: String,
 }
 
 fn made(codes: usize) -> Made {
     let rules = |i: usize| TicketRules { entry_limit: 1 + i as u32 % 3, ..ticket_rules() };
+    // Every second ticket is of a booking, of three tickets each.
+    let group = |i: usize| (i % 2 == 0).then(|| Group::of(&id("event-1"), &format!("order-{}", i / 6)));
     Made {
         organization_id: id("org-1"),
         event_id: id("event-1"),
         event: event_rules(),
         gates: vec![(id("north-main"), gate_rules())],
         codes: (0..codes)
-            .map(|i| (BarcodeHash::of(&format!("TOKEN-{i}")), id(&format!("tkt-{i}")), rules(i)))
+            .map(|i| (BarcodeHash::of(&format!("TOKEN-{i}")), id(&format!("tkt-{i}")), rules(i), group(i)))
             .collect(),
         key: ApiKey::from_random([9; 32]).as_str().to_owned(),
     }
@@ -41,8 +43,11 @@ fn made(codes: usize) -> Made {
 
 impl Made {
     fn large(&self, version: u64) -> Large {
-        let codes: Vec<_> =
-            self.codes.iter().map(|(hash, ticket_id, rules)| Code { hash: *hash, ticket_id, rules }).collect();
+        let codes: Vec<_> = self
+            .codes
+            .iter()
+            .map(|(hash, ticket_id, rules, group)| Code { hash: *hash, ticket_id, rules, group: *group })
+            .collect();
         let input = Input {
             organization_id: &self.organization_id,
             event_id: &self.event_id,
@@ -82,9 +87,11 @@ fn a_list_reads_back_as_built() {
     assert_eq!(read.gates, made.gates.iter().cloned().collect::<BTreeMap<_, _>>());
     let index = read.into_index(None).unwrap();
     assert_eq!(index.len(), 50);
-    for (hash, ticket_id, rules) in &made.codes {
+    for (hash, ticket_id, rules, group) in &made.codes {
         let found = index.find(hash).unwrap();
-        assert_eq!((found.ticket_id, found.rules), (ticket_id.as_str(), rules));
+        assert_eq!((found.ticket_id, found.rules, found.group), (ticket_id.as_str(), rules, *group));
+        let booked = |group| index.codes_of_group(group).any(|other| other == found);
+        assert!(group.is_none_or(booked));
         assert_eq!(index.by_ticket(ticket_id.as_str()).unwrap().prefix, hash.prefix());
     }
     assert_eq!(index.find(&BarcodeHash::of("TOKEN-50")), None);
@@ -181,12 +188,17 @@ fn two_codes_with_one_prefix_are_refused_wherever_they_meet() {
     twin.0[31] ^= 1;
     let made = made(3);
     let rules = ticket_rules();
-    let codes = [BarcodeHash::of("TOKEN-1"), twin].map(|hash| (hash.prefix(), "t", &rules));
+    let codes = [BarcodeHash::of("TOKEN-1"), twin].map(|hash| Found {
+        prefix: hash.prefix(),
+        ticket_id: "t",
+        rules: &rules,
+        group: None,
+    });
     assert_eq!(Index::from_records(codes).unwrap_err(), IndexError::DuplicatePrefix(twin.prefix()));
     let index = Index::from_records([codes[0]]).unwrap();
     assert!(index.apply_delta(codes, &[]).is_err());
     let ticket = id::<TicketId>("t");
-    let listed = codes.map(|_| Code { hash: twin, ticket_id: &ticket, rules: &rules });
+    let listed = codes.map(|_| Code { hash: twin, ticket_id: &ticket, rules: &rules, group: None });
     let input = Input {
         organization_id: &made.organization_id,
         event_id: &made.event_id,
@@ -203,7 +215,8 @@ fn two_codes_with_one_prefix_are_refused_wherever_they_meet() {
 fn a_ticket_has_all_its_codes() {
     let rules = ticket_rules();
     let prefix = |text: &str| BarcodeHash::of(text).prefix();
-    let codes = [(prefix("a"), "t-1", &rules), (prefix("b"), "t-2", &rules), (prefix("c"), "t-1", &rules)];
+    let record = |code, ticket_id| Found { prefix: prefix(code), ticket_id, rules: &rules, group: None };
+    let codes = [record("a", "t-1"), record("b", "t-2"), record("c", "t-1")];
     let index = Index::from_records(codes).unwrap();
     let mut found: Vec<Prefix> = index.codes_of("t-1").map(|found| found.prefix).collect();
     let mut wanted = vec![prefix("a"), prefix("c")];
@@ -231,6 +244,15 @@ fn rules_of(class: u8) -> TicketRules {
     TicketRules { entry_limit: u32::from(class), ..ticket_rules() }
 }
 
+/// Of four kinds of tickets two are of bookings.
+fn group_of(class: u8) -> Option<Group> {
+    (class % 2 == 1).then_some(Group([class; 6]))
+}
+
+fn listed<'a>(record: &'a (Prefix, String), class: u8, rules: &'a [TicketRules]) -> Found<'a> {
+    Found { prefix: record.0, ticket_id: &record.1, rules: &rules[usize::from(class)], group: group_of(class) }
+}
+
 fn record(code: u8, ticket: u8) -> (Prefix, String) {
     (BarcodeHash::of(&format!("TOKEN-{code}")).prefix(), format!("tkt-{ticket}"))
 }
@@ -238,8 +260,7 @@ fn record(code: u8, ticket: u8) -> (Prefix, String) {
 fn index_of(codes: &BTreeMap<u8, (u8, u8)>) -> Index {
     let rules: Vec<_> = (0..4).map(rules_of).collect();
     let records: Vec<_> = codes.iter().map(|(code, (ticket, class))| (record(*code, *ticket), *class)).collect();
-    Index::from_records(records.iter().map(|((prefix, id), class)| (*prefix, id.as_str(), &rules[usize::from(*class)])))
-        .unwrap()
+    Index::from_records(records.iter().map(|(record, class)| listed(record, *class, &rules))).unwrap()
 }
 
 proptest! {
@@ -252,7 +273,7 @@ proptest! {
         let rules: Vec<_> = (0..4).map(rules_of).collect();
         let upserts: Vec<_> = changed.iter().map(|(code, (ticket, class))| (record(*code, *ticket), *class)).collect();
         let tombstones: Vec<_> = gone.iter().map(|code| record(*code, 0).0).collect();
-        let upserts = upserts.iter().map(|((prefix, id), class)| (*prefix, id.as_str(), &rules[usize::from(*class)]));
+        let upserts = upserts.iter().map(|(record, class)| listed(record, *class, &rules));
         let (old, whole) = (index_of(&before), index_of(&after));
         let by_delta = old.apply_delta(upserts, &tombstones).unwrap();
         prop_assert_eq!(by_delta.content_hash(), whole.content_hash());
@@ -262,7 +283,11 @@ proptest! {
             let (prefix, ticket_id) = record(*code, *ticket);
             prop_assert!(by_delta.codes_of(&ticket_id).any(|found| found.prefix == prefix && *found.rules == rules_of(*class)));
         }
-        let streamed = content_hash(whole.iter().map(|found| (found.prefix, found.ticket_id, found.rules)));
+        for class in [1, 3] {
+            let booked = after.values().filter(|(_, other)| *other == class).count();
+            prop_assert_eq!(by_delta.codes_of_group(Group([class; 6])).count(), booked);
+        }
+        let streamed = content_hash(whole.iter());
         prop_assert_eq!(streamed, whole.content_hash(), "the server's half agrees");
     }
 
@@ -271,7 +296,7 @@ proptest! {
     fn every_code_is_found_and_no_other(codes in crowded(), others in crowded()) {
         let rules = ticket_rules();
         let names: Vec<_> = codes.iter().map(|prefix| format!("{prefix:?}")).collect();
-        let index = Index::from_records(codes.iter().zip(&names).map(|(prefix, name)| (*prefix, name.as_str(), &rules))).unwrap();
+        let index = Index::from_records(codes.iter().zip(&names).map(|(prefix, name)| Found { prefix: *prefix, ticket_id: name, rules: &rules, group: None })).unwrap();
         let neighbours = codes.iter().flat_map(|prefix| {
             let value = u128::from_be_bytes(*prefix);
             [value.wrapping_sub(1), value, value.wrapping_add(1)].map(u128::to_be_bytes)
@@ -294,8 +319,11 @@ proptest! {
 
 impl Made {
     fn input<R>(&self, version: u64, with: impl FnOnce(&Input<'_>) -> R) -> R {
-        let codes: Vec<_> =
-            self.codes.iter().map(|(hash, ticket_id, rules)| Code { hash: *hash, ticket_id, rules }).collect();
+        let codes: Vec<_> = self
+            .codes
+            .iter()
+            .map(|(hash, ticket_id, rules, group)| Code { hash: *hash, ticket_id, rules, group: *group })
+            .collect();
         with(&Input {
             organization_id: &self.organization_id,
             event_id: &self.event_id,
@@ -317,7 +345,7 @@ impl Made {
 fn the_compact_form_reads_back_as_the_list_it_stands_for() {
     let mut made = made(700);
     // UUIDs as ours are, UUIDs as others write them, and any other text, the longest too.
-    for (i, (_, ticket_id, rules)) in made.codes.iter_mut().enumerate() {
+    for (i, (_, ticket_id, rules, _)) in made.codes.iter_mut().enumerate() {
         *ticket_id = match i % 4 {
             0 => id(&format!("0197{i:04x}-1a2b-7c3d-8e4f-0123456789ab")),
             1 => id(&format!("0197{i:04X}-1A2B-7C3D-8E4F-0123456789AB")),

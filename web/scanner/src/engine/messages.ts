@@ -14,6 +14,7 @@ export type PageInput = Extract<
       | "guest"
       | "count"
       | "override"
+      | "booking"
       | "undo"
       | "direction"
       | "operator"

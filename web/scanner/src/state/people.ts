@@ -1,4 +1,4 @@
-import type { HistoryRow, VerdictView } from "../../../shared/core/engine.ts";
+import type { BookingTicket, HistoryRow, VerdictView } from "../../../shared/core/engine.ts";
 
 /** Who a scan was about, as its verdict said. */
 export interface Person {
@@ -16,16 +16,29 @@ const MOST = 200;
 
 /** With one more verdict; the oldest go. */
 export function withPerson(people: People, verdict: VerdictView): People {
-  const person = { name: verdict.name ?? "", type: verdict.zone ?? "" };
-  const keys = [verdict.scan_id, verdict.ticket_id].filter((key) => key !== null);
-  if (keys.length === 0 || (person.name === "" && person.type === "")) return people;
+  const tickets = verdict.booking?.became ?? [verdict];
   const next = new Map(people);
-  for (const key of keys) {
-    next.delete(key);
-    next.set(key, person);
+  for (const ticket of tickets) {
+    const person = { name: ticket.name ?? "", type: ticket.zone ?? "" };
+    const keys = [ticket.scan_id, ticket.ticket_id].filter((key) => key !== null && key !== undefined);
+    if (person.name === "" && person.type === "") continue;
+    for (const key of keys) {
+      next.delete(key);
+      next.set(key, person);
+    }
   }
   while (next.size > MOST) next.delete(next.keys().next().value as string);
   return next;
+}
+
+/** A verdict without anything of its guests: this gate's devices carry no names any more. */
+export function withoutNames(verdict: VerdictView): VerdictView {
+  const { note: _, flag: __, booking, ...rest } = verdict;
+  const bare = { ...rest, name: null };
+  if (booking === undefined) return bare;
+  const nobody = (ticket: BookingTicket): BookingTicket => ({ ...ticket, name: null });
+  const became = booking.became?.map(nobody);
+  return { ...bare, booking: { ...booking, others: booking.others.map(nobody), ...(became === undefined ? {} : { became }) } };
 }
 
 /** Without names: this gate's devices carry none any more. */

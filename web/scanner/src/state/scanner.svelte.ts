@@ -11,7 +11,7 @@ import { download } from "./download.ts";
 import type { Kept } from "./kept.ts";
 import { Persistence } from "./persistence.ts";
 import { syncProgress, type SyncProgress } from "./pill.ts";
-import { nameless, type People, personOf, withPerson, canUndo } from "./people.ts";
+import { nameless, type People, personOf, withoutNames, withPerson, canUndo } from "./people.ts";
 import type { InstallOffer } from "./platform.ts";
 import { loadSettings, saveSettings, type Settings, withoutFixed } from "./settings.ts";
 import { Signals } from "./signals.ts";
@@ -260,6 +260,14 @@ export class Scanner {
     this.input({ type: "count", scan_id: id, count: persons });
   }
 
+  /** Lets the others of the booking in, each by a scan of its own. */
+  admitBooking(): void {
+    const { scan_id, booking } = this.verdict?.verdict ?? {};
+    if (scan_id === null || scan_id === undefined || booking === undefined || this.busy || this.#tooSoon()) return;
+    this.busy = true;
+    this.input({ type: "booking", scan_id, ticket_ids: booking.others.map((other) => other.ticket_id) });
+  }
+
   /** Looks for guests by a part of the name; `found` follows. */
   search(text: string): void {
     this.input({ type: "search", text });
@@ -305,7 +313,8 @@ export class Scanner {
 
   /** Whether the server has this scan by now. */
   isConfirmed(verdict: VerdictView): boolean {
-    return verdict.scan_id !== null && this.view?.history.some((row) => row.scan_id === verdict.scan_id && row.sync === "sent") === true;
+    const scans = verdict.booking?.became?.map((ticket) => ticket.scan_id) ?? [verdict.scan_id];
+    return scans.every((id) => this.view?.history.some((row) => row.scan_id === id && row.sync === "sent") === true);
   }
 
   undo(scanId: string, keep: number): void {
@@ -495,7 +504,7 @@ export class Scanner {
     clearTimeout(this.#dwell);
     this.#freshen(this.verdict !== null || performance.now() - this.#leftAt < FRESH_MS);
     this.verdict = shown;
-    if (PASSING.has(faceOf(shown.verdict))) {
+    if (PASSING.has(faceOf(shown.verdict)) && shown.verdict.booking === undefined) {
       this.#dwell = setTimeout(() => {
         if (this.verdict?.key !== shown.key) return;
         this.#leftAt = performance.now();
@@ -549,11 +558,10 @@ export class Scanner {
     this.found = null;
     this.people = nameless(this.people);
     const bare = (shown: Shown): Shown => {
-      const { note: _, flag: __, ...verdict } = shown.verdict;
-      return { ...shown, verdict: { ...verdict, name: null } };
+      return { ...shown, verdict: withoutNames(shown.verdict) };
     };
-    if (this.verdict !== null && this.verdict.verdict.name !== null) this.verdict = bare(this.verdict);
-    if (this.strip !== null && this.strip.verdict.name !== null) this.strip = bare(this.strip);
+    if (this.verdict !== null) this.verdict = bare(this.verdict);
+    if (this.strip !== null) this.strip = bare(this.strip);
   }
 
   #onCrowd(): void {

@@ -4,6 +4,7 @@
  * come from Rust, and those of the browser.
  */
 export * as app from "./en/app.ts";
+export * as booking from "./en/booking.ts";
 export * as camera from "./en/camera.ts";
 export * as count from "./en/count.ts";
 export * as fault from "./en/fault.ts";

@@ -178,7 +178,11 @@ impl Planning<'_> {
         };
         let order_id = row.order_id.or_clear(&before.order_id);
         let other_order = order_id != before.order_id;
-        if changes.is_empty() && guest == held && !other_order {
+        if other_order && changes.is_empty() {
+            // The booking is in the list that phones have: a list of other content is of another version.
+            changes.push(TicketChange::EntryLimit(rules.entry_limit));
+        }
+        if changes.is_empty() && guest == held {
             plan.unchanged += 1;
             return Ok(());
         }
@@ -189,7 +193,7 @@ impl Planning<'_> {
             plan.passes.extend(why.map(|why| (guest.guest_id.to_string(), why)));
         }
         let guest_id = guest.as_ref().map(|guest| guest.guest_id.clone());
-        if !changes.is_empty() || is_new || other_order {
+        if !changes.is_empty() || is_new {
             plan.changes.extend(changes.into_iter().map(|change| (before.ticket_id.clone(), change)));
             plan.tickets.push(TicketRecord { rules, guest_id, order_id, ..before });
         }

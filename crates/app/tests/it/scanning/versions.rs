@@ -4,7 +4,7 @@ use admit_app::guests::update::{GuestPatch, update};
 use admit_app::manifests::{self, FetchCommand, FetchedManifest};
 use admit_app::tickets::{self, NewGuest, NewTicket};
 use admit_core::manifest::verify::{Expected, Manifest, read as read_list};
-use admit_core::manifest::{Index, content_hash};
+use admit_core::manifest::{Found, Index, content_hash};
 use admit_core::rule::{Change, TicketBook, When};
 use admit_core::ticket::TicketRules;
 
@@ -60,10 +60,8 @@ impl Told {
     }
 }
 
-fn by_ref<'a>(
-    codes: &'a [([u8; 16], &'a str, TicketRules)],
-) -> impl Iterator<Item = ([u8; 16], &'a str, &'a TicketRules)> {
-    codes.iter().map(|(prefix, id, rules)| (*prefix, *id, rules))
+fn by_ref<'a>(codes: &'a [([u8; 16], &'a str, TicketRules)]) -> impl Iterator<Item = Found<'a>> {
+    codes.iter().map(|(prefix, id, rules)| Found { prefix: *prefix, ticket_id: id, rules, group: None })
 }
 
 /// spec §5: 10,000 single-guest edits are 10,000 versions; what is stored of each is its rule, its line of the ledger and

@@ -1,0 +1,136 @@
+//! A booking at once: the other tickets of an order, offered with one of them and let in together (door.md "Bookings").
+//!
+//! Each ticket has a scan of its own, judged by itself and undone by itself. The device decides alone, also where the way
+//! to the server is quick: five questions one after another would hold up the door that this is to hurry.
+
+use super::door::shown;
+use super::lookup::About;
+use super::state::{After, State};
+use super::verdict::asks_staff;
+use crate::decide::{Screen, screen};
+use crate::gate::Direction;
+use crate::ids::{ScanId, TicketId};
+use crate::limits;
+use crate::scan::{Method, Outcome, Scan, ScanKind};
+use crate::sign::{self, content_digest, prev_of};
+use crate::wire::engine::{Booking, BookingTicket};
+use crate::wire::journal::{Entry, Scanned};
+
+impl State {
+    /// The other tickets of a ticket's booking that the list has, in order of code.
+    pub fn others_of_booking(&self, ticket_id: &TicketId) -> Vec<TicketId> {
+        self.list.as_ref().map(|list| list.others_of_group(ticket_id)).unwrap_or_default()
+    }
+
+    /// What is offered with a ticket; `None` where it is of no booking or nobody is to be let in.
+    pub fn booking_of(&self, scan: &Scan) -> Option<Booking> {
+        let entry = scan.kind == ScanKind::Entry && matches!(scan.outcome, Outcome::Valid | Outcome::Duplicate);
+        let ticket_id = scan.ticket_id.as_ref().filter(|_| entry && self.direction() == Direction::In)?;
+        let mut booking = Booking::default();
+        let mut places_left = None;
+        for other in self.others_of_booking(ticket_id).into_iter().take(limits::BOOKING_TICKETS) {
+            let about = self.picked(&other);
+            let (Some(asked), Some(rules)) = (self.ask(&about, ScanKind::Entry, None), about.rules()) else { continue };
+            let would = screen(&asked.verdict, ScanKind::Entry, false, self.is_flagged(&about));
+            match would {
+                Screen::Admit | Screen::Full => {
+                    let persons = asked.verdict.may_admit;
+                    let zone = rules.zone.clone();
+                    let name = self.name_of(&other);
+                    booking.others.push(BookingTicket {
+                        ticket_id: other,
+                        name,
+                        zone,
+                        persons,
+                        scan_id: None,
+                        screen: None,
+                    });
+                    let capacity = self.gate().and_then(|gate| gate.capacity);
+                    // Whoever the scan itself let in is not in the area's figure yet.
+                    let inside = self.area_inside() + if scan.opened { scan.count } else { 0 };
+                    places_left = capacity.map(|capacity| capacity.saturating_sub(inside));
+                }
+                Screen::AlreadyIn => booking.already_in += 1,
+                _ => booking.by_themselves += 1,
+            }
+        }
+        booking.others.sort_by(|a, b| (&a.name, &a.ticket_id).cmp(&(&b.name, &b.ticket_id)));
+        let persons: u32 = booking.others.iter().map(|other| other.persons).sum();
+        booking.places_left = places_left.filter(|places| *places < persons);
+        let any = !booking.others.is_empty() || booking.already_in + booking.by_themselves > 0;
+        any.then_some(booking)
+    }
+
+    /// Lets the named tickets of a scan's booking in: one scan each, in one append, and one verdict of all.
+    pub fn admit_booking(&mut self, scan_id: &ScanId, ticket_ids: &[TicketId]) {
+        if let Err((code, message)) = self.may_scan() {
+            return self.refuse(code, message);
+        }
+        let scanned = self.journal.find(scan_id).filter(|own| self.is_here(&own.scan));
+        let Some(first) = scanned.and_then(|own| own.scan.ticket_id.clone()) else {
+            return self.refuse("unknown_scan", "There is no such scan on this device.");
+        };
+        let others = self.others_of_booking(&first);
+        let mut wanted: Vec<&TicketId> = ticket_ids.iter().collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        if wanted.is_empty() || wanted.len() > limits::BOOKING_TICKETS || wanted.iter().any(|id| !others.contains(id)) {
+            return self.refuse("unknown_guest", "This booking changed meanwhile. Scan one of its tickets again.");
+        }
+        self.used_at = Some(self.mono());
+        let Some(key) = self.journal.api_key() else {
+            return self.refuse("not_paired", "This device has no key any more: pair it again.");
+        };
+        let key = key.scan_key();
+        let (mut entries, mut became, mut view) = (Vec::new(), Vec::new(), None);
+        let (mut seq, mut prev) = (self.journal.head_seq(), self.journal.prev());
+        for ticket_id in wanted {
+            let about = self.picked(ticket_id);
+            let Some(asked) = self.ask(&about, ScanKind::Entry, None) else { continue };
+            let Some(mut scan) = self.draft(&about, &asked, Method::Manual) else { continue };
+            let mut said = screen(&asked.verdict, ScanKind::Entry, false, self.is_flagged(&about));
+            if said == Screen::Full {
+                said = Screen::Admit; // Staff were told that the area is full, and let the booking in.
+            }
+            // A guest whom staff are to check is not let in unseen: their own scan asks.
+            scan.opened = scan.outcome == Outcome::Valid && !asks_staff(said);
+            scan.count = if scan.opened { asked.verdict.may_admit.max(1) } else { 1 };
+            seq += 1;
+            (scan.seq, scan.prev) = (Some(seq), Some(prev));
+            prev = prev_of(&content_digest(&scan));
+            let shown = shown(said, &about, &asked);
+            became.push(BookingTicket {
+                ticket_id: ticket_id.clone(),
+                name: self.name_of(ticket_id),
+                zone: about.rules().map(|rules| rules.zone.clone()).unwrap_or_default(),
+                persons: if scan.opened { scan.count } else { 0 },
+                scan_id: Some(scan.scan_id.clone()),
+                screen: Some(said),
+            });
+            let each = self.verdict_view(&scan, &shown, asked.standing.last_entry.as_ref(), about.rules());
+            // What was let in speaks for all; where nobody was, the first refusal does.
+            if view.is_none()
+                || (scan.opened && view.as_ref().is_some_and(|view: &crate::wire::engine::VerdictView| !view.opened))
+            {
+                view = Some(each);
+            }
+            let signature = sign::sign_v2(&key, &scan);
+            entries.push(Entry::Scan(Box::new(Scanned { scan, signature, shown })));
+        }
+        let Some(mut view) = view else { return };
+        view.count = became.iter().map(|ticket| ticket.persons).sum();
+        view.can_undo = false; // Each by itself.
+        view.booking = Some(Booking { became, ..Booking::default() });
+        self.append(entries, vec![After::Show(Box::new(view))]);
+    }
+
+    /// A ticket that no code was read of.
+    pub fn picked(&self, ticket_id: &TicketId) -> About {
+        About { hash: None, raw: None, ticket: self.ticket_by_id(ticket_id) }
+    }
+
+    /// The guest who holds a ticket, where this gate may know them.
+    fn name_of(&self, ticket_id: &TicketId) -> Option<String> {
+        self.guest_of(ticket_id).filter(|_| self.names_allowed()).map(|guest| guest.name.clone())
+    }
+}
