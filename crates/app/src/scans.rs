@@ -1,5 +1,6 @@
 //! Scans: taking them in, judging them.
 
+mod walk_ins;
 pub mod rejudge;
 pub mod reviews;
 pub mod practice;

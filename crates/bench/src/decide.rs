@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::decide::{Question, Standing, decide};
-use admit_core::manifest::Index;
+use admit_core::manifest::{Found, Index};
 use admit_core::scan::{Outcome, ScanKind};
 use admit_core::time::Timestamp;
 use anyhow::{Result, ensure};
@@ -23,9 +23,12 @@ pub fn measure(run: &Run) -> Result<Vec<Row>> {
 fn at(run: &Run, tickets: usize) -> Result<Row> {
     let list = List::new(tickets)?;
     let records = list.tickets.iter();
-    let index = Index::from_records(
-        records.map(|ticket| (ticket.hash.prefix(), ticket.ticket_id.as_str(), &list.rules[ticket.class])),
-    )?;
+    let index = Index::from_records(records.map(|ticket| Found {
+        prefix: ticket.hash.prefix(),
+        ticket_id: ticket.ticket_id.as_str(),
+        rules: &list.rules[ticket.class],
+        group: None,
+    }))?;
     let mut prefixes: Vec<[u8; 16]> = list.tickets.iter().map(|ticket| ticket.hash.prefix()).collect();
     prefixes.sort_unstable();
     let mut random = Random(1);

@@ -95,6 +95,7 @@ impl List {
                 opened_at: None,
                 days: Days::default(),
                 limits: ZoneLimits::default(),
+                walk_ins: None,
             },
             gates: vec![(GateId::new("north")?, gate())],
             rules,
@@ -106,7 +107,7 @@ impl List {
     pub fn codes(&self) -> Vec<Code<'_>> {
         let code = |ticket: &'_ Ticket| (ticket.hash, ticket.class);
         let all = self.tickets.iter().map(|ticket| (code(ticket), &ticket.ticket_id));
-        all.map(|((hash, class), ticket_id)| Code { hash, ticket_id, rules: &self.rules[class] }).collect()
+        all.map(|((hash, class), ticket_id)| Code { hash, ticket_id, rules: &self.rules[class], group: None }).collect()
     }
 
     /// What a list is built from.
@@ -123,6 +124,7 @@ fn gate() -> GateRules {
         direction: Direction::In,
         capacity: None,
         names_on_devices: false,
+        walk_ins: false,
         entry_rules: EntryRule::ALL.to_vec(),
     }
 }

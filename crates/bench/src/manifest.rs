@@ -26,7 +26,8 @@ pub fn measure(run: &Run) -> Result<Vec<Row>> {
     let serialise = || {
         let mut bytes = Vec::with_capacity(built.bytes.len());
         for code in &codes {
-            let written = serde_json::to_writer(&mut bytes, &ManifestTicket::of(code.hash, code.ticket_id, code.rules));
+            let written =
+                serde_json::to_writer(&mut bytes, &ManifestTicket::of(code.hash, code.ticket_id, code.rules, None));
             if written.is_err() {
                 break;
             }

@@ -196,6 +196,7 @@ impl Phone {
             outcome: Outcome::Valid,
             opened: true,
             override_: None,
+            walk_in: None,
             operator: None,
             target_device: None,
             target_scan_id: None,

@@ -150,6 +150,8 @@ pub struct EventRules {
     pub days: Days,
     /// Limits of zones that have their own.
     pub limits: ZoneLimits,
+    /// Persons whom staff may add at the doors in all; absent: no number.
+    pub walk_ins: Option<u32>,
 }
 
 impl EventRules {

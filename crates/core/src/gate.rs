@@ -37,6 +37,8 @@ pub struct GateRules {
     pub capacity: Option<u32>,
     /// Whether devices here may carry guest names.
     pub names_on_devices: bool,
+    /// Whether staff here may add guests who have no ticket.
+    pub walk_ins: bool,
     /// Which checks it makes; both by default. Fixed when the gate is made.
     pub entry_rules: Vec<EntryRule>,
 }

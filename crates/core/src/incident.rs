@@ -23,6 +23,8 @@ words! {
         AdmittedAfterEnd = "admitted_after_end",
         /// A practice scan opened a door after the doors of the event: its device had not heard.
         PracticeAfterOpen = "practice_after_open",
+        /// Staff added a guest beyond the number, or at a gate that adds none.
+        WalkInsOver = "walk_ins_over",
         /// Someone was refused on a ticket the rules admit.
         RefusedInError = "refused_in_error",
         /// A scan whose authorship is not proven waits for a decision.
@@ -80,7 +82,7 @@ impl IncidentKind {
             Self::AdmittedInError | Self::UnverifiedScan | Self::ScanIdReused | Self::LogForked => Severity::High,
             Self::RefusedInError | Self::ImplausibleTime | Self::FutureTime | Self::HighErrorRate => Severity::Medium,
             Self::AbnormalBatch | Self::RepeatedFailures | Self::PracticeAfterOpen => Severity::Medium,
-            Self::AdmittedAfterEnd => Severity::Low,
+            Self::AdmittedAfterEnd | Self::WalkInsOver => Severity::Low,
             Self::ClockSuspect | Self::ExitWithoutEntry | Self::DuplicateScan | Self::DelayedBatch => Severity::Low,
         }
     }

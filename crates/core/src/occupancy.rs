@@ -34,6 +34,8 @@ pub struct Occupancy {
     pub exited: i64,
     /// Tickets (or unknown codes) with at least one person let in.
     pub subjects: i64,
+    /// Persons let in by being added at a door.
+    pub walk_ins: i64,
     /// By gate.
     pub gates: BTreeMap<GateId, GateFlow>,
 }
@@ -49,6 +51,7 @@ impl Occupancy {
             over: i64::from(state.over),
             exited: i64::from(state.exited),
             subjects: i64::from(state.persons() > 0),
+            walk_ins: i64::from(reduced.walk_in_persons()),
             gates: BTreeMap::new(),
         };
         for verdict in &reduced.verdicts {
@@ -71,6 +74,7 @@ impl Occupancy {
         self.over += sign * other.over;
         self.exited += sign * other.exited;
         self.subjects += sign * other.subjects;
+        self.walk_ins += sign * other.walk_ins;
         for (gate_id, flow) in &other.gates {
             self.gate(gate_id, *flow, sign);
         }

@@ -4,17 +4,18 @@
 //! tests in `tests/laws/`. Its steps: `choose` (which content, whether it counts, what was reverted), `fold` (persons in
 //! and out), `find` (what a person must look at).
 
+use crate::ids::{DeviceId, ScanId};
 use crate::incident::{IncidentKind, Role, Subject};
 use crate::review::Review;
-use crate::rule::When;
-use crate::scan::keeps;
+use crate::rule::{TicketBook, When};
+use crate::scan::{WalkIn, keeps};
 
 mod shape;
 mod choose;
 mod fold;
 mod find;
 
-use choose::{choose, decisions, left_out};
+use choose::{Chosen, choose, decisions, left_out};
 use find::{Findings, settle_refusals};
 use fold::{Fold, Folding, shut_out};
 pub use shape::*;
@@ -48,6 +49,10 @@ pub fn reduce(subject: &Subject, rules: Rules<'_>, reviews: &[Review], facts: &[
             None => taken.push(chosen),
         }
     }
+    out.made_by = made_by(&taken);
+    let made = out.made_by.as_ref().zip(subject.ticket_id());
+    let made = made.map(|((_, _, walk_in), ticket_id)| TicketBook::made_at_door(ticket_id, walk_in.rules()));
+    let rules = Rules { ticket: rules.ticket.or(made.as_ref()), ..rules };
     // Step 2.
     let keeps = keeps(taken.iter().map(|chosen| &chosen.fact.scan));
     let mut order: Vec<Folding<'_>> =
@@ -64,4 +69,11 @@ pub fn reduce(subject: &Subject, rules: Rules<'_>, reviews: &[Review], facts: &[
     out.verdicts.extend(fold.verdicts);
     out.causes = findings.into_causes();
     out
+}
+
+/// The guest whom a scan that counts added at a door. A ticket that nobody imported has its rules from there: it exists by
+/// the fact, whether its row was stored yet or not (door.md "Walk-ins").
+fn made_by(taken: &[&Chosen<'_>]) -> Option<(DeviceId, ScanId, WalkIn)> {
+    let scan = taken.iter().map(|chosen| &chosen.fact.scan).find(|scan| scan.walk_in.is_some())?;
+    Some((scan.device_id.clone(), scan.scan_id.clone(), scan.walk_in.clone()?))
 }

@@ -73,6 +73,8 @@ pub enum GateChange {
     Capacity(Option<u32>),
     /// Guest names on devices.
     NamesOnDevices(bool),
+    /// Guests added at the door.
+    WalkIns(bool),
 }
 
 /// An event's field and its new value.
@@ -100,6 +102,8 @@ pub enum EventChange {
     Days(Days),
     /// Limits of zones, all of them.
     Limits(ZoneLimits),
+    /// Persons whom staff may add at the doors.
+    WalkIns(Option<u32>),
 }
 
 /// A device's field and its new value.
@@ -253,6 +257,7 @@ pub struct GateBook {
     direction: History<Direction>,
     capacity: History<Option<u32>>,
     names_on_devices: History<bool>,
+    walk_ins: History<bool>,
     entry_rules: History<Vec<crate::gate::EntryRule>>,
 }
 
@@ -308,6 +313,14 @@ fn get<T>(history: &History<T>, when: When) -> Option<&T> {
 }
 
 impl TicketBook {
+    /// The rules of a ticket that was made at a door: they hold from the start, and every device knew them.
+    pub fn made_at_door(ticket_id: &TicketId, rules: TicketRules) -> Self {
+        let first = TicketChange::First(rules);
+        let change = Change::Ticket(ticket_id.clone(), first.clone());
+        let mut book = Self::default();
+        book.add(&Rule { serial: 0, ordinal: 0, effective_at: Effective::Start, change }, &first);
+        book
+    }
     /// Takes in a rule about this ticket. A rule taken in twice counts once.
     pub fn add(&mut self, rule: &Rule, change: &TicketChange) {
         match change {
@@ -354,6 +367,7 @@ impl GateBook {
                 self.direction.add(rule, first.direction);
                 self.capacity.add(rule, first.capacity);
                 self.names_on_devices.add(rule, first.names_on_devices);
+                self.walk_ins.add(rule, first.walk_ins);
                 self.entry_rules.add(rule, first.entry_rules.clone());
             }
             GateChange::Name(name) => self.name.add(rule, name.clone()),
@@ -361,6 +375,7 @@ impl GateBook {
             GateChange::Direction(direction) => self.direction.add(rule, *direction),
             GateChange::Capacity(capacity) => self.capacity.add(rule, *capacity),
             GateChange::NamesOnDevices(names) => self.names_on_devices.add(rule, *names),
+            GateChange::WalkIns(may) => self.walk_ins.add(rule, *may),
         }
     }
     /// The values asked for.
@@ -371,6 +386,7 @@ impl GateBook {
             direction: *get(&self.direction, when)?,
             capacity: *get(&self.capacity, when)?,
             names_on_devices: *get(&self.names_on_devices, when)?,
+            walk_ins: *get(&self.walk_ins, when)?,
             entry_rules: get(&self.entry_rules, when)?.clone(),
         })
     }
@@ -389,6 +405,7 @@ pub struct EventBook {
     opened_at: History<Option<Timestamp>>,
     days: History<Days>,
     limits: History<ZoneLimits>,
+    walk_ins: History<Option<u32>>,
     gates: BTreeMap<GateId, GateBook>,
     devices: BTreeMap<DeviceId, DeviceBook>,
     /// The epochs of the ledger.
@@ -434,6 +451,7 @@ impl EventBook {
                 self.opened_at.add(rule, first.opened_at);
                 self.days.add(rule, first.days.clone());
                 self.limits.add(rule, first.limits.clone());
+                self.walk_ins.add(rule, first.walk_ins);
             }
             EventChange::Name(name) => self.name.add(rule, name.clone()),
             EventChange::StartsAt(at) => self.starts_at.add(rule, *at),
@@ -445,6 +463,7 @@ impl EventBook {
             EventChange::OpenedAt(at) => self.opened_at.add(rule, *at),
             EventChange::Days(days) => self.days.add(rule, days.clone()),
             EventChange::Limits(limits) => self.limits.add(rule, limits.clone()),
+            EventChange::WalkIns(number) => self.walk_ins.add(rule, *number),
         }
     }
     /// The event's values; start, end, opening and days are always the newest, except for what a device knew.
@@ -461,6 +480,7 @@ impl EventBook {
             opened_at: *get(&self.opened_at, bounds)?,
             days: get(&self.days, bounds)?.clone(),
             limits: get(&self.limits, when)?.clone(),
+            walk_ins: *get(&self.walk_ins, when)?,
         })
     }
     /// The event for a scan that the server is asked about: the newest values, but for an end, which counts by the scan's own

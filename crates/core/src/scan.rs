@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use sha2::{Digest as _, Sha256};
+
 use crate::barcode::BarcodeHash;
-use crate::ids::{DeviceId, EventId, GateId, KeyId, LogId, ScanId, TicketId};
+use crate::ids::{DeviceId, EventId, GateId, KeyId, LogId, ScanId, TicketId, uuid_v5};
 use crate::rule::Epoch;
-use crate::ticket::TicketStatus;
+use crate::ticket::{TicketRules, TicketStatus};
 use crate::time::Timestamp;
 use crate::words::words;
 
@@ -75,6 +77,41 @@ pub struct Override {
     pub by: String,
     /// Why.
     pub reason: String,
+}
+
+/// A guest whom staff added at the door (door.md "Walk-ins"). The scan is their entry, and their ticket is made from it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WalkIn {
+    /// The ticket's zone.
+    pub zone: String,
+    /// Persons the ticket admits.
+    pub party: u32,
+    /// [`WalkIn::digest_of`] the guest's name. The name and its salt are kept apart from the scan: whoever erases a guest
+    /// takes both away, and every signature still verifies.
+    pub name_digest: [u8; 32],
+}
+
+impl WalkIn {
+    /// The id of the ticket made from a scan: a function of the scan, so it exists once, in whatever order facts come.
+    pub fn ticket_id(event_id: &EventId, device_id: &DeviceId, scan_id: &ScanId) -> Option<TicketId> {
+        let parts = ["admit.walk-in", event_id.as_str(), device_id.as_str(), scan_id.as_str()];
+        TicketId::new(uuid_v5(&parts)).ok()
+    }
+    /// SHA-256 of the salt and the name behind it.
+    pub fn digest_of(salt: &[u8; 16], name: &str) -> [u8; 32] {
+        Sha256::new().chain_update(salt).chain_update(name.as_bytes()).finalize().into()
+    }
+    /// The first rules of its ticket.
+    pub fn rules(&self) -> TicketRules {
+        TicketRules {
+            status: TicketStatus::Active,
+            entry_limit: self.party,
+            gate_ids: Vec::new(),
+            zone: self.zone.clone(),
+            valid_from: None,
+            expires_at: None,
+        }
+    }
 }
 
 /// The device's clocks at the scan: raw evidence, kept so that a better rule can recompute (spec §4 Time).
@@ -148,6 +185,8 @@ pub struct Scan {
     pub practice: bool,
     /// Staff set the refusal aside.
     pub override_: Option<Override>,
+    /// The guest whom staff added with this scan.
+    pub walk_in: Option<WalkIn>,
     /// Who operated the device.
     pub operator: Option<String>,
     /// Revert: author of the scan to undo.

@@ -157,6 +157,11 @@ pub fn scan_bytes(scan: &Scan) -> Vec<u8> {
         to.text(&set_aside.by);
         to.text(&set_aside.reason);
     });
+    to.option(scan.walk_in.as_ref(), |to, walk_in| {
+        to.text(&walk_in.zone);
+        to.unsigned(u64::from(walk_in.party));
+        to.bytes(&walk_in.name_digest);
+    });
     to.option(scan.operator.as_deref(), Encoder::text);
     to.option(scan.target_device.as_ref(), |to, id| to.text(id.as_str()));
     to.option(scan.target_scan_id.as_ref(), |to, id| to.text(id.as_str()));

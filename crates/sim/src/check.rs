@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::event::{Days, Measure, ReEntry};
-use admit_core::ids::{DeviceId, GateId, ScanId};
+use admit_core::ids::{DeviceId, GateId, ScanId, TicketId};
 use admit_core::incident::Subject;
 use admit_core::reduce::{Entry, Reduced, Resolved, Rules, ScanVerdict, reduce};
-use admit_core::rule::{Change, TicketBook, TicketChange, When};
+use admit_core::rule::{Change, Rule, TicketBook, TicketChange, When};
 use admit_core::scan::{Digest, Fact, Scan, ScanKind, SignatureState};
 use admit_core::wire::engine::Phase;
 use admit_core::wire::scanning::{SyncRequest, Witness, raw_item};
@@ -21,7 +21,7 @@ use crate::world::{Side, World};
 
 /// What is looked at of every organisation once it is at rest, beside the few that ask for more.
 const AT_REST: &[&str] =
-    &["I2", "I4", "I7", "I8", "I9", "I12", "I14", "I15", "I17", "I18", "I19", "I20", "I23", "I24", "I26", "I27"];
+    &["I2", "I4", "I7", "I8", "I9", "I12", "I14", "I15", "I17", "I18", "I19", "I20", "I23", "I24", "I26", "I28", "I29"];
 
 type Found = Vec<(&'static str, String)>;
 
@@ -290,11 +290,26 @@ fn with_variants(subject: &Subject, facts: &[Resolved]) -> Vec<Resolved> {
     own.cloned().collect()
 }
 
+fn ticket_of_rule(rule: &Rule) -> Option<&TicketId> {
+    if let Change::Ticket(id, _) = &rule.change { Some(id) } else { None }
+}
+/// Whether this fact added a guest and is not left out.
+fn counts_as_walk_in(fact: &Fact, reduced: &Reduced) -> bool {
+    let counts = |one: &ScanVerdict| one.digest == fact.digest && one.left_out.is_none();
+    fact.scan.walk_in.is_some() && reduced.verdicts.iter().any(counts)
+}
+
 /// I8: within + over = persons let in; and with a constant limit each mode keeps its promise. I17: what first came from
-/// a device after its revocation counts only by a person's act. I27: so does practice.
+/// a device after its revocation counts only by a person's act. I28: so does practice. I29: a guest
+/// added at a door who counts has a ticket.
 fn counts_hold(truth: &Truth, found: &mut Found) {
     let accepted: BTreeSet<Digest> = truth.reviews.iter().map(|review| review.digest).collect();
+    let ruled: BTreeSet<&TicketId> = truth.ticket_rules.iter().filter_map(ticket_of_rule).collect();
     for (subject, reduced) in &truth.derived {
+        let made = truth.facts.iter().any(|(of, fact)| of == subject && counts_as_walk_in(fact, reduced));
+        if made && subject.ticket_id().is_some_and(|id| !ruled.contains(id)) {
+            found.push(("I29", format!("{} was added at a door and has no ticket", subject.key())));
+        }
         for verdict in &reduced.verdicts {
             let let_in = verdict.within + verdict.over;
             let expected = if verdict.opened && verdict.left_out.is_none() { verdict.count } else { 0 };
@@ -305,7 +320,7 @@ fn counts_hold(truth: &Truth, found: &mut Found) {
             let after = fact.is_some_and(|(_, fact)| fact.after_revocation) && !accepted.contains(&verdict.digest);
             let practice = fact.is_some_and(|(_, fact)| fact.scan.practice) && !accepted.contains(&verdict.digest);
             if practice && verdict.left_out.is_none() {
-                found.push(("I27", format!("{} was practice and counts", verdict.scan_id)));
+                found.push(("I28", format!("{} was practice and counts", verdict.scan_id)));
             }
             if after && verdict.left_out.is_none() {
                 found.push(("I17", format!("{} came after its device's revocation and counts", verdict.scan_id)));

@@ -120,6 +120,12 @@ pub struct Config {
     pub rotate: u32,
     /// A device's storage is put back to an older copy of itself, each minute.
     pub put_back: u32,
+    /// A visitor without a ticket, whom staff add.
+    pub walk_ins: u32,
+    /// How many may be added, where there is a number.
+    pub walk_ins_number: Option<u32>,
+    /// Tickets of one booking; 0: no ticket has one.
+    pub booking: u64,
     /// Quiet time, milliseconds, after which a side that has nothing under way is at rest.
     pub rest_ms: i64,
 }
@@ -180,6 +186,9 @@ impl Config {
             refuse_whole: 0,
             rotate: 0,
             put_back: 0,
+            walk_ins: 0,
+            walk_ins_number: None,
+            booking: 0,
             rest_ms: LONG_REST_MS,
         };
         // A seed that was kept before there were these goes on as the world that it was.
@@ -194,6 +203,9 @@ impl Config {
         }
         if !kept::before_doors(seed) {
             config.draw_doors(&mut Rng::of(seed, "config, doors", 0));
+        }
+        if !kept::before_guests(seed) {
+            config.draw_guests(&mut Rng::of(seed, "config, guests", 0));
         }
         config
     }
@@ -242,6 +254,20 @@ impl Config {
         self.ended_ms = rng.per_mille(100).then(|| within(rng, self.chaos_ms));
         self.per_gate = self.re_entry != ReEntry::AfterExit && rng.per_mille(150);
         self.uses = rng.per_mille(150).then(|| 1 + rng.below(6) as u32);
+    }
+    /// What was added after the doors: guests added there, bookings.
+    fn draw_guests(&mut self, rng: &mut Rng) {
+        if rng.per_mille(300) {
+            self.walk_ins = 20 + rng.below(200) as u32;
+            self.walk_ins_number = rng.per_mille(600).then(|| rng.below(6) as u32);
+        }
+        if rng.per_mille(300) {
+            self.booking = 2 + rng.below(3);
+        }
+    }
+    /// The order that the ticket with this number belongs to.
+    pub fn order_of(&self, ticket: u64) -> Option<String> {
+        (self.booking > 0).then(|| format!("ORDER-{}", ticket / self.booking))
     }
     /// Limits of the one zone.
     pub fn limits(&self) -> ZoneLimits {

@@ -91,6 +91,7 @@ impl Hand {
             outcome: Outcome::Valid,
             opened: true,
             override_: None,
+            walk_in: None,
             operator: None,
             target_device: None,
             target_scan_id: None,

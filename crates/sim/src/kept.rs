@@ -50,6 +50,12 @@ pub fn before_doors(seed: u64) -> bool {
     EARLIER.contains(&seed)
 }
 
+/// Whether a seed is kept from before guests were added at the doors and bookings let in at once: the same.
+pub fn before_guests(seed: u64) -> bool {
+    static EARLIER: LazyLock<BTreeSet<u64>> = LazyLock::new(|| above("# Guests"));
+    EARLIER.contains(&seed)
+}
+
 /// The seeds above the comment that begins so.
 fn above(comment: &str) -> BTreeSet<u64> {
     let lines = REGRESSIONS.lines().take_while(|line| !line.starts_with(comment));

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use admit_core::audit;
 use admit_core::barcode::BarcodeHash;
-use admit_core::event::Days;
+use admit_core::event::{Days, ZoneLimits};
 use admit_core::ids::{BatchId, DeviceId, EventId, GateId, LogId, OrganizationId, ScanId, TicketId};
 use admit_core::incident::{IncidentKind, Subject};
 use admit_core::manifest::build::Large;
@@ -15,6 +15,7 @@ use admit_core::review::Review;
 use admit_core::rule::{Change, Effective, Epoch, Epochs, EventBook, EventChange, Rule, TicketBook, TicketChange};
 use admit_core::scan::{Digest, Fact, Method};
 use admit_core::sign::ApiKey;
+use admit_core::ticket::Group;
 use admit_core::time::Timestamp;
 
 use crate::config::Config;
@@ -102,6 +103,8 @@ struct Org {
     epochs: Vec<(Epoch, u64)>,
     /// When days begin, where the event is daily.
     days: Days,
+    /// Bookings of tickets.
+    groups: BTreeMap<TicketId, Group>,
 }
 
 /// Everything a backup holds.
@@ -205,7 +208,7 @@ impl Org {
     fn ticket_of<'a>(&'a self, fact: &'a Fact) -> Option<&'a TicketId> {
         let scan = &fact.scan;
         let by_hand =
-            || scan.ticket_id.as_ref().filter(|id| scan.method == Method::Manual && self.ruled_at.contains_key(*id));
+            || scan.ticket_id.as_ref().filter(|_| scan.method == Method::Manual || scan.barcode_hash.is_none());
         scan.barcode_hash.and_then(|hash| self.codes.get(&hash)).or_else(by_hand)
     }
     /// Whether [`Self::subject_of`] is this one: asked of every fact, at every fold.
@@ -262,19 +265,23 @@ impl Org {
 
     /// Folds the touched subjects again and keeps what came out, with the incidents it opens, closes or changes.
     fn refold(&mut self, touched: &BTreeSet<Subject>, reach: &mut Reach, planted: Planted) {
-        let without_days = planted.is(Mutant::DaysForgotten).then(|| {
+        let forgotten = match planted {
+            _ if planted.is(Mutant::DaysForgotten) => Some(EventChange::Days(Days::default())),
+            _ if planted.is(Mutant::LimitsForgotten) => Some(EventChange::Limits(ZoneLimits::default())),
+            _ => None,
+        };
+        let without = forgotten.map(|change| {
             let mut book = self.book.clone();
-            let (serial, ordinal) = (u64::MAX, 0);
-            let change = Change::Event(EventChange::Days(Days::default()));
+            let (serial, ordinal, change) = (u64::MAX, 0, Change::Event(change));
             book.add(&Rule { serial, ordinal, effective_at: Effective::Start, change });
             book
         });
         for subject in self.with_variants(touched) {
             let ticket = self.ticket_book(&subject);
-            let rules =
-                Rules { event: without_days.as_ref().unwrap_or(&self.book), ticket: ticket.as_ref(), newest: false };
+            let rules = Rules { event: without.as_ref().unwrap_or(&self.book), ticket: ticket.as_ref(), newest: false };
             let own: Vec<Resolved> = self.facts_for(&subject, planted);
             let reduced = reduce(&subject, rules, &self.reviews, &own);
+            self.make_ticket(&subject, &reduced, ticket.is_some());
             self.note_changes(&subject, &reduced, reach, planted);
             if let Some(id) = subject.ticket_id() {
                 self.changed_at.insert(id.clone(), self.serial);
@@ -285,6 +292,18 @@ impl Org {
                 self.derived.insert(subject, reduced);
             }
         }
+    }
+
+    /// Makes the ticket that a scan calls for.
+    fn make_ticket(&mut self, subject: &Subject, reduced: &Reduced, known: bool) {
+        let (Some(walk_in), Some(id), false) = (reduced.counted_walk_in(), subject.ticket_id(), known) else { return };
+        let change = Change::Ticket(id.clone(), TicketChange::First(walk_in.rules()));
+        // Behind whatever else this write says.
+        let ordinal = (1 << 20) + self.rules.len() as u32;
+        self.rules.push(Rule { serial: self.serial, ordinal, effective_at: Effective::Start, change });
+        self.ruled_at.insert(id.clone(), self.serial);
+        self.version = self.serial;
+        self.codes.insert(BarcodeHash::of(&format!("MADE-{id}")), id.clone());
     }
 
     /// The facts of a subject and every other content under their ids.
@@ -301,6 +320,7 @@ impl Org {
             }
             fact.after_revocation &= !planted.is(Mutant::RevokedCounts);
             fact.scan.practice &= !planted.is(Mutant::PracticeCounts);
+            fact.scan.walk_in = fact.scan.walk_in.take().filter(|_| !planted.is(Mutant::WalkInsForgotten));
         }
         own
     }

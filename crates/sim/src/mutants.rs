@@ -38,6 +38,10 @@ mutants! {
     PracticeCounts = "practice_counts",
     /// Days have no beginning: what is daily is once for all.
     DaysForgotten = "days_forgotten",
+    /// Zones have no limits of their own.
+    LimitsForgotten = "limits_forgotten",
+    /// A guest added at a door has no ticket.
+    WalkInsForgotten = "walk_ins_forgotten",
     /// A witness of a lost future is ignored.
     WitnessIgnored = "witness_ignored",
     /// `log-status` lacks nothing.

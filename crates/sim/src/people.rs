@@ -6,7 +6,7 @@ use admit_core::ids::{GateId, ScanId, TicketId};
 use admit_core::incident::IncidentKind;
 use admit_core::review::Decision;
 use admit_core::rule::{Change, EventChange, GateChange, TicketChange};
-use admit_core::scan::{Outcome, Stage};
+use admit_core::scan::{Outcome, Stage, WalkIn};
 use admit_core::sign;
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
@@ -104,8 +104,12 @@ impl<S: Server> World<S> {
         };
         held.last_code = Some(text.clone());
         self.sides[side].phones[phone].last_code = Some(text.clone());
+        let walk_ins = self.config.walk_ins;
+        let input = match walk_ins > 0 && self.sides[side].extra.per_mille(walk_ins) {
+            true => self.walk_in(side),
+            false => Input::code(text),
+        };
         let rng = &mut self.sides[side].rng;
-        let input = Input::code(text);
         let switch = rng.per_mille(150);
         let direction = if rng.per_mille(500) { Direction::In } else { Direction::Out };
         let generation = self.sides[side].phones[phone].generation;
@@ -113,6 +117,15 @@ impl<S: Server> World<S> {
             self.input(side, phone, generation, Input::Direction { direction }, Vec::new());
         }
         self.input(side, phone, generation, input, Vec::new());
+    }
+
+    /// A person without a ticket, whom staff add; with the PIN, if it should be asked for.
+    fn walk_in(&mut self, side: usize) -> Input {
+        self.reach.hit("guest added at the door");
+        let rng = &mut self.sides[side].extra;
+        let pin = if rng.per_mille(500) { PIN } else { "" }.to_owned();
+        let party = 1 + rng.below(3) as u32;
+        Input::WalkIn { name: format!("Guest {}", rng.below(1_000)), zone: "general".into(), party, pin }
     }
 
     /// A verdict is on a screen: it must have been durable (I1). Then staff do something with it.
@@ -167,6 +180,11 @@ impl<S: Server> World<S> {
             let pin = if rng.per_mille(850) { PIN } else { "0000" }.to_owned();
             let count = 1 + rng.below(2) as u32;
             Some(Input::Override { scan_id, pin, by: "Ada".into(), reason: "knows the guest".into(), count })
+        } else if let Some(others) = offered(&verdict)
+            && held.extra.per_mille(500)
+        {
+            self.reach.hit("booking let in at once");
+            Some(Input::Booking { scan_id, ticket_ids: others })
         } else if verdict.can_undo && rng.per_mille(90) {
             let keep = rng.below(u64::from(verdict.count)) as u32;
             let scan_id = Some(scan_id).filter(|_| rng.per_mille(700));
@@ -477,6 +495,10 @@ impl<S: Server> World<S> {
         let mut scan = held.rng.pick(&made).scan.clone();
         scan.scan_id = ScanId::new(format!("forged-{}", held.rng.draw())).unwrap_or(scan.scan_id);
         (scan.opened, scan.outcome, scan.count) = (true, Outcome::Valid, 2);
+        if let Some(walk_in) = &mut scan.walk_in {
+            walk_in.party = walk_in.party.max(2);
+            scan.ticket_id = WalkIn::ticket_id(&scan.event_id, &scan.device_id, &scan.scan_id);
+        }
         (scan.seq, scan.log_id) = (scan.seq.map(|seq| seq + 1_000), Some(forged_log()));
         let digest = sign::content_digest(&scan);
         let signature = sign::sign_v2(&held.rng.bytes(), &scan);
@@ -500,4 +522,10 @@ impl<S: Server> World<S> {
 
 fn forged_log() -> admit_core::ids::LogId {
     admit_core::ids::LogId::new("forged").unwrap_or_else(|_| unreachable!("printable"))
+}
+
+/// Tickets of its booking that a verdict offers to let in.
+fn offered(verdict: &VerdictView) -> Option<Vec<TicketId>> {
+    let others = &verdict.booking.as_ref()?.others;
+    (!others.is_empty()).then(|| others.iter().map(|other| other.ticket_id.clone()).collect())
 }

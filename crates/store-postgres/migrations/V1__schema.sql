@@ -138,6 +138,7 @@ CREATE TABLE events (
   day_starts_at BIGINT NOT NULL, -- minutes after midnight, by the clocks of its zone
   has_pin BOOLEAN NOT NULL,
   capacity BIGINT,
+  walk_ins BIGINT, -- persons whom staff may add at the doors
   created_at BIGINT NOT NULL,
   CONSTRAINT events_pk PRIMARY KEY (organization_id, event_id)
 );
@@ -335,6 +336,17 @@ CREATE TABLE withdrawn_tickets (
   event_id TEXT COLLATE "C" NOT NULL,
   ticket_id TEXT COLLATE "C" NOT NULL,
   CONSTRAINT withdrawn_tickets_pk PRIMARY KEY (organization_id, event_id, ticket_id)
+);
+
+-- Names of guests whom staff added at a door, by the tickets made from their scans: the scans hold only a digest of name and
+-- salt, so a name can be erased.
+CREATE TABLE walk_in_names (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  ticket_id TEXT COLLATE "C" NOT NULL,
+  name TEXT NOT NULL,
+  salt BYTEA NOT NULL,
+  CONSTRAINT walk_in_names_pk PRIMARY KEY (organization_id, event_id, ticket_id)
 );
 
 -- ---------------------------------------------------------------- devices, keys, pairing, logs, batches
@@ -566,6 +578,7 @@ CREATE TABLE occupancy (
   over BIGINT NOT NULL,
   exited BIGINT NOT NULL,
   subjects BIGINT NOT NULL,
+  walk_ins BIGINT NOT NULL,
   CONSTRAINT occupancy_pk PRIMARY KEY (organization_id, event_id)
 );
 
@@ -909,6 +922,10 @@ CREATE POLICY webhook_rows_own ON webhook_rows USING (organization_id = current_
 ALTER TABLE imports ENABLE ROW LEVEL SECURITY;
 ALTER TABLE imports FORCE ROW LEVEL SECURITY;
 CREATE POLICY imports_own ON imports USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE walk_in_names ENABLE ROW LEVEL SECURITY;
+ALTER TABLE walk_in_names FORCE ROW LEVEL SECURITY;
+CREATE POLICY walk_in_names_own ON walk_in_names USING (organization_id = current_setting('app.organization_id', true))
   WITH CHECK (organization_id = current_setting('app.organization_id', true));
 ALTER TABLE import_mappings ENABLE ROW LEVEL SECURITY;
 ALTER TABLE import_mappings FORCE ROW LEVEL SECURITY;

@@ -20,6 +20,7 @@ mod states;
 mod guests;
 mod tickets;
 mod imports;
+mod walk_ins;
 mod facts;
 mod incidents;
 mod scans;
@@ -50,6 +51,7 @@ pub fn statements() -> impl Iterator<Item = &'static Stmt> {
         guests::STATEMENTS,
         tickets::STATEMENTS,
         imports::STATEMENTS,
+        walk_ins::STATEMENTS,
         facts::STATEMENTS,
         scans::STATEMENTS,
         incidents::STATEMENTS,
@@ -73,6 +75,7 @@ pub fn bulks() -> impl Iterator<Item = &'static Bulk> {
         guests::BULKS,
         tickets::BULKS,
         imports::BULKS,
+        walk_ins::BULKS,
         facts::BULKS,
         scans::BULKS,
         incidents::BULKS,

@@ -66,16 +66,16 @@ statements! {
     /// Forgets an event's flow.
     DELETE_FLOW = "DELETE FROM flow WHERE organization_id = $1 AND event_id = $2";
     /// An event's counters.
-    OCCUPANCY = "SELECT inside, inside_over, entered, over, exited, subjects FROM occupancy WHERE organization_id = $1 AND event_id = $2";
+    OCCUPANCY = "SELECT inside, inside_over, entered, over, exited, subjects, walk_ins FROM occupancy WHERE organization_id = $1 AND event_id = $2";
     /// Counters by gate.
     OCCUPANCY_GATES = "SELECT gate_id, entered, exited FROM occupancy_gates WHERE organization_id = $1 AND event_id = $2";
     /// Adds to an event's counters.
-    ADD_OCCUPANCY = "INSERT INTO occupancy (organization_id, event_id, serial, inside, inside_over, entered, over, exited, subjects)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (organization_id, event_id) DO UPDATE SET serial = excluded.serial,
+    ADD_OCCUPANCY = "INSERT INTO occupancy (organization_id, event_id, serial, inside, inside_over, entered, over, exited, subjects,
+        walk_ins) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (organization_id, event_id) DO UPDATE SET serial = excluded.serial,
         inside = occupancy.inside + excluded.inside,
         inside_over = occupancy.inside_over + excluded.inside_over, entered = occupancy.entered + excluded.entered,
         over = occupancy.over + excluded.over, exited = occupancy.exited + excluded.exited,
-        subjects = occupancy.subjects + excluded.subjects";
+        subjects = occupancy.subjects + excluded.subjects, walk_ins = occupancy.walk_ins + excluded.walk_ins";
     /// Forgets an event's counters.
     DELETE_OCCUPANCY = "DELETE FROM occupancy WHERE organization_id = $1 AND event_id = $2";
     /// Forgets an event's counters by gate.
@@ -298,6 +298,7 @@ impl<D: Driver> SqlTx<'_, D> {
             delta.over.into(),
             delta.exited.into(),
             delta.subjects.into(),
+            delta.walk_ins.into(),
         ];
         self.later(&ADD_OCCUPANCY, &values)?;
         let mut gates: Vec<Value<'_>> = Vec::new();
@@ -322,6 +323,7 @@ impl<D: Driver> SqlTx<'_, D> {
                 over: row.int()?,
                 exited: row.int()?,
                 subjects: row.int()?,
+                walk_ins: row.int()?,
                 gates: BTreeMap::new(),
             })
         };

@@ -137,6 +137,7 @@ CREATE TABLE events (
   day_starts_at INTEGER NOT NULL, -- minutes after midnight, by the clocks of its zone
   has_pin INTEGER NOT NULL,
   capacity INTEGER,
+  walk_ins INTEGER, -- persons whom staff may add at the doors
   created_at INTEGER NOT NULL,
   CONSTRAINT events_pk PRIMARY KEY (organization_id, event_id)
 ) STRICT;
@@ -334,6 +335,17 @@ CREATE TABLE withdrawn_tickets (
   event_id TEXT NOT NULL,
   ticket_id TEXT NOT NULL,
   CONSTRAINT withdrawn_tickets_pk PRIMARY KEY (organization_id, event_id, ticket_id)
+) STRICT, WITHOUT ROWID;
+
+-- Names of guests whom staff added at a door, by the tickets made from their scans: the scans hold only a digest of name and
+-- salt, so a name can be erased.
+CREATE TABLE walk_in_names (
+  organization_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  ticket_id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  salt BLOB NOT NULL,
+  CONSTRAINT walk_in_names_pk PRIMARY KEY (organization_id, event_id, ticket_id)
 ) STRICT, WITHOUT ROWID;
 
 -- ---------------------------------------------------------------- devices, keys, pairing, logs, batches
@@ -565,6 +577,7 @@ CREATE TABLE occupancy (
   over INTEGER NOT NULL,
   exited INTEGER NOT NULL,
   subjects INTEGER NOT NULL,
+  walk_ins INTEGER NOT NULL,
   CONSTRAINT occupancy_pk PRIMARY KEY (organization_id, event_id)
 ) STRICT, WITHOUT ROWID;
 

@@ -29,6 +29,8 @@ export interface EventView {
   day_starts_at: string;
   has_staff_pin: boolean;
   capacity: number | null;
+  /** Persons whom staff may add at the doors in all. */
+  walk_ins: number | null;
 }
 /** The figures of an event and what is to be done before its doors open: `GET /events/{id}/overview`. */
 export interface Overview {
@@ -68,6 +70,8 @@ export interface GateView {
   direction: "in" | "out" | "both";
   capacity: number | null;
   names_on_devices: boolean;
+  /** Whether staff here may add guests who have no ticket. */
+  walk_ins: boolean;
 }
 
 export interface TicketView {

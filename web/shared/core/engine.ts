@@ -56,6 +56,7 @@ export type Input =
   | { type: "count"; scan_id: string; count: number }
   | { type: "override"; scan_id: string; pin: string; by: string; reason: string; count: number }
   | { type: "booking"; scan_id: string; ticket_ids: string[] }
+  | { type: "walk_in"; name: string; zone: string; party: number; pin: string }
   | { type: "undo"; scan_id: string | null; keep: number }
   | { type: "direction"; direction: Direction }
   | { type: "operator"; name: string }
@@ -114,6 +115,10 @@ export type RefusedCode =
   | "no_pin"
   | "unknown_scan"
   | "unknown_guest"
+  | "no_walk_ins"
+  | "bad_name"
+  | "bad_zone"
+  | "needs_pin"
   | "bad_count"
   | "bad_direction"
   | "busy"
@@ -225,9 +230,22 @@ export interface View {
   names: NamesView;
   /** By the list: a draft's scans are practice, an event that ended admits nobody. Absent without a list. */
   event_status?: EventStatus;
+  /** What staff here may add; absent where nothing. */
+  walk_ins?: WalkInsView;
   has_pin: boolean;
   problems: Problem[];
   history: HistoryRow[];
+}
+
+/** Guests without a ticket whom staff at this gate may add. */
+export interface WalkInsView {
+  zones: string[];
+  /** Persons added at all doors, by what this device knows. */
+  added: number;
+  /** How many may be; null: no number. */
+  number: number | null;
+  /** In the area behind the gate, where it has a capacity. */
+  places_left?: number;
 }
 
 /** Guests' names on this device: only where the gate allows them. */

@@ -132,6 +132,7 @@ async fn event(app: &App, owner: &UserCaller) -> Result<EventRecord> {
         day_starts_at: None,
         staff_pin: Some(STAFF_PIN.into()),
         capacity: Some(24_000),
+        walk_ins: None,
         gates: Some(Vec::new()),
     };
     events::create(app, owner, new).await
@@ -158,6 +159,7 @@ async fn gates_of(app: &App, owner: &UserCaller, event_id: &EventId) -> Result<V
             direction: Some(direction),
             capacity: None,
             names_on_devices: None,
+            walk_ins: None,
             entry_rules: None,
         };
         gates::create(app, owner, event_id.clone(), new).await?;

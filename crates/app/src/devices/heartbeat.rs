@@ -41,6 +41,7 @@ pub async fn heartbeat(app: &App, caller: &DeviceCaller, beat: HeartbeatRequest)
         note(tx, &device, &beat, now)?;
         let head = tx.head(&device.event_id)?;
         let area_inside = area_inside(tx, &device, now)?;
+        let walk_ins = walk_ins(tx, &device)?;
         let answer = HeartbeatAnswer {
             server_time: now,
             manifest_version: tx.rules_serial(&device.event_id)?,
@@ -49,6 +50,7 @@ pub async fn heartbeat(app: &App, caller: &DeviceCaller, beat: HeartbeatRequest)
             cursor: Cursor::at(head.epoch, head.serial),
             suspended: device.state == DeviceState::Suspended,
             area_inside,
+            walk_ins,
         };
         Ok(Heard { answer, head, figures, verified })
     })
@@ -60,6 +62,15 @@ pub async fn heartbeat(app: &App, caller: &DeviceCaller, beat: HeartbeatRequest)
         topic: Topic::Devices,
     });
     Ok(heard)
+}
+
+/// Persons added at all doors of the event, if the device's gate adds guests.
+fn walk_ins(tx: &mut dyn Tx, device: &DeviceRecord) -> Result<Option<u32>> {
+    let book = tx.load_rules(&device.event_id, &[])?.book;
+    if !book.gate(&device.gate_id, When::Newest).is_some_and(|gate| gate.walk_ins) {
+        return Ok(None);
+    }
+    Ok(Some(u32::try_from(tx.occupancy(&device.event_id)?.walk_ins.max(0)).unwrap_or(u32::MAX)))
 }
 
 /// Persons in the area that the device's gate leads to, if the gate has a capacity.

@@ -51,6 +51,8 @@ pub struct NewEvent {
     pub staff_pin: Option<String>,
     /// Persons expected at once.
     pub capacity: Option<u32>,
+    /// Persons whom staff may add at its doors in all.
+    pub walk_ins: Option<u32>,
     /// Names of its first gates; one called "Main entrance" where absent.
     pub gates: Option<Vec<String>>,
 }
@@ -84,6 +86,7 @@ pub async fn create(app: &App, caller: &UserCaller, new: NewEvent) -> Result<Eve
         opened_at: Some(now).filter(|_| event.status == EventStatus::Live),
         days: days(&event, &ZoneLimits::default()),
         limits: ZoneLimits::default(),
+        walk_ins: event.walk_ins,
     };
     // 2. Event, gates, rules, entry type and line together.
     let by = caller.clone();
@@ -129,6 +132,7 @@ fn gates(names: Option<&[String]>) -> Result<Vec<(GateId, GateRules)>> {
             direction: Direction::Both,
             capacity: None,
             names_on_devices: true,
+            walk_ins: false,
             entry_rules: EntryRule::ALL.to_vec(),
         };
         gates.push((gate_id, rules));
@@ -175,6 +179,7 @@ fn checked(new: &NewEvent, event_id: EventId, now: Timestamp) -> Result<EventRec
         day_starts_at: new.day_starts_at.unwrap_or(ClockTime::DAY_STARTS),
         has_pin: new.staff_pin.is_some(),
         capacity,
+        walk_ins: new.walk_ins,
         created_at: now,
     })
 }

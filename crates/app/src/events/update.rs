@@ -48,6 +48,8 @@ pub struct EventPatch {
     pub staff_pin: Option<Option<String>>,
     /// Persons expected at once; `Some(None)` for no limit.
     pub capacity: Option<Option<u32>>,
+    /// Persons whom staff may add at its doors in all; `Some(None)` for no number.
+    pub walk_ins: Option<Option<u32>>,
     /// As the doors open: the practice of the last 12 hours was real and counts.
     pub count_practice: bool,
 }
@@ -131,6 +133,7 @@ fn applied(before: &EventRecord, patch: &EventPatch) -> Result<EventRecord> {
         day_starts_at: patch.day_starts_at.unwrap_or(before.day_starts_at),
         has_pin: patch.staff_pin.as_ref().map_or(before.has_pin, Option::is_some),
         capacity: patch.capacity.unwrap_or(before.capacity),
+        walk_ins: patch.walk_ins.unwrap_or(before.walk_ins),
         created_at: before.created_at,
     };
     let mut checks = Checks::default();
@@ -168,6 +171,7 @@ fn differences(before: &EventRecord, after: &EventRecord, pin: bool) -> Map<Stri
             ("min_gap_seconds", json!(event.min_gap_seconds)),
             ("day_starts_at", json!(event.day_starts_at.to_string())),
             ("capacity", json!(event.capacity)),
+            ("walk_ins", json!(event.walk_ins)),
         ]
     };
     let mut out = Map::new();
@@ -216,6 +220,9 @@ fn changes(
     }
     if after.min_gap_seconds != before.min_gap_seconds {
         say(now, EventChange::MinGapSeconds(after.min_gap_seconds));
+    }
+    if after.walk_ins != before.walk_ins {
+        say(now, EventChange::WalkIns(after.walk_ins));
     }
     if let Some(pin) = pin {
         say(now, EventChange::StaffPin(pin));

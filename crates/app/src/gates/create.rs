@@ -30,6 +30,8 @@ pub struct NewGate {
     pub capacity: Option<u32>,
     /// On by default: a newcomer's first scan shows a name.
     pub names_on_devices: Option<bool>,
+    /// Whether staff may add guests here; off by default.
+    pub walk_ins: Option<bool>,
     /// Both by default. They cannot be changed later.
     pub entry_rules: Option<Vec<EntryRule>>,
 }
@@ -68,6 +70,7 @@ pub async fn create(app: &App, caller: &UserCaller, event_id: EventId, new: NewG
             direction: new.direction.unwrap_or(Direction::In),
             capacity,
             names_on_devices: new.names_on_devices.unwrap_or(true),
+            walk_ins: new.walk_ins.unwrap_or(false),
             entry_rules: entry_rules.clone(),
         };
         // 2. Gate, rule, the scans that waited for it, line.

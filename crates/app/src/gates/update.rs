@@ -30,6 +30,8 @@ pub struct GatePatch {
     pub capacity: Option<Option<u32>>,
     /// Guest names on devices.
     pub names_on_devices: Option<bool>,
+    /// Whether staff may add guests here.
+    pub walk_ins: Option<bool>,
 }
 
 /// Changes a gate. A patch that changes nothing leaves no trace. Fails with a field error of `name` where another gate has the
@@ -92,6 +94,7 @@ fn applied(before: &GateRules, patch: &GatePatch) -> GateRules {
         direction: patch.direction.unwrap_or(before.direction),
         capacity: patch.capacity.unwrap_or(before.capacity),
         names_on_devices: patch.names_on_devices.unwrap_or(before.names_on_devices),
+        walk_ins: patch.walk_ins.unwrap_or(before.walk_ins),
         entry_rules: before.entry_rules.clone(),
     }
 }
@@ -112,5 +115,7 @@ fn differences(before: &GateRules, after: &GateRules) -> (Vec<GateChange>, Map<S
     say("capacity", json!(before.capacity), json!(after.capacity), GateChange::Capacity(after.capacity));
     let names = (before.names_on_devices, after.names_on_devices);
     say("names_on_devices", json!(names.0), json!(names.1), GateChange::NamesOnDevices(names.1));
+    let walk_ins = (before.walk_ins, after.walk_ins);
+    say("walk_ins", json!(walk_ins.0), json!(walk_ins.1), GateChange::WalkIns(walk_ins.1));
     (changes, said)
 }

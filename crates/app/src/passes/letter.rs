@@ -183,6 +183,7 @@ mod tests {
             day_starts_at: ClockTime::DAY_STARTS,
             has_pin: false,
             capacity: None,
+            walk_ins: None,
             created_at: Timestamp::START,
         };
         let guest = GuestRecord {

@@ -13,6 +13,7 @@ use admit_core::review::Review;
 use admit_core::rule::{Epochs, Rule};
 use admit_core::scan::SignatureState;
 use admit_core::time::Timestamp;
+use admit_core::wire::scanning::Named;
 
 use super::filters::*;
 use crate::error::Result;
@@ -222,6 +223,14 @@ pub trait TxImports {
     fn restore_tickets(&mut self, event_id: &EventId, ticket_ids: &[TicketId]) -> Result<()>;
     /// Which of these tickets are withdrawn.
     fn withdrawn_tickets(&mut self, event_id: &EventId, ticket_ids: &[TicketId]) -> Result<Vec<TicketId>>;
+}
+
+/// Names of guests whom staff added at a door.
+pub trait TxWalkIns {
+    /// Keeps names by the tickets that their scans made. The first that came for a ticket stays.
+    fn put_walk_in_names(&mut self, event_id: &EventId, names: &[(TicketId, Named)]) -> Result<()>;
+    /// The name that came with the scan which made a ticket.
+    fn walk_in_name(&mut self, event_id: &EventId, ticket_id: &TicketId) -> Result<Option<Named>>;
 }
 
 /// Scans and what follows from them.
@@ -459,7 +468,17 @@ pub trait TxWebhooks {
 
 /// A transaction: all nouns.
 pub trait Tx:
-    TxAccounts + TxEvents + TxGates + TxTickets + TxImports + TxScans + TxIncidents + TxDevices + TxJobs + TxWebhooks
+    TxAccounts
+    + TxEvents
+    + TxGates
+    + TxTickets
+    + TxImports
+    + TxWalkIns
+    + TxScans
+    + TxIncidents
+    + TxDevices
+    + TxJobs
+    + TxWebhooks
 {
     /// The organisation it is scoped to.
     fn organization_id(&self) -> &OrganizationId;

@@ -39,6 +39,8 @@ pub struct EventRecord {
     pub has_pin: bool,
     /// Persons expected at once; for the live page.
     pub capacity: Option<u32>,
+    /// Persons whom staff may add at its doors in all; absent: no number.
+    pub walk_ins: Option<u32>,
     /// When made.
     pub created_at: Timestamp,
 }

@@ -13,6 +13,7 @@ use super::decode::{Batch, Item, Refused};
 use super::log::receive;
 use super::rejudge::{Touched, settle_incidents};
 use super::waits::Waits;
+use super::walk_ins;
 use crate::draw::Draw;
 use crate::error::Result;
 use crate::ports::Tx;
@@ -139,6 +140,9 @@ pub(super) fn store_facts(
     // A receipt names an id: of a claim and its final both must be here.
     out.kept.retain(|id| !lacking.contains(id));
     tx.insert_scans(&scans)?;
+    let fresh = out.fresh.iter().map(|place| &batch.items[*place]);
+    let named = fresh.filter_map(|item| Some((&item.fact.scan, item.evidence.named.as_ref()?)));
+    walk_ins::keep_names(tx, &batch.event_id, named)?;
     if !deliveries.is_empty() {
         tx.insert_deliveries(&deliveries)?;
     }

@@ -189,7 +189,7 @@ fn of_s2(caller: &DeviceCaller, sent: ScanS2, assignments: &Assignments) -> Resu
     let spellings: Vec<BarcodeHash> =
         sent.spellings().map_err(invalid)?.iter().map(|text| BarcodeHash::of(text)).collect();
     let place = assignments.at(sent.scanned_at);
-    let evidence = Evidence { signature: None, sent: sent.sent.clone() };
+    let evidence = Evidence { signature: None, sent: sent.sent.clone(), named: None };
     let scan = sent.into_scan(&caller.device_id, place, spellings[0]).map_err(invalid)?;
     asked(scan, evidence, SignatureState::Bearer, spellings)
 }

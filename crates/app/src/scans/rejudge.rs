@@ -16,6 +16,7 @@ use admit_core::sign::token_hash;
 use admit_core::time::Timestamp;
 use admit_core::wire::stored;
 
+use super::walk_ins;
 use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::ports::Tx;
@@ -114,6 +115,7 @@ pub(super) fn rejudge_by(
     }
     let (again, first) = touched.settle();
     out.reduced = reduce_all(tx, event_id, &again, &first)?;
+    walk_ins::make_tickets(tx, event_id, &out.reduced, stamp, now, draw)?;
     let before = tx.judged_states(event_id, &again)?;
     let mut before: BTreeMap<String, (StateRecord, Vec<ScanVerdict>)> =
         before.into_iter().map(|found| (found.0.subject_key.clone(), found)).collect();

@@ -208,7 +208,7 @@ fn as_batch(
         let known = held.get(place.0).and_then(|held| hashes(&spellings).find(|hash| held.contains_key(hash)));
         let matched = known.unwrap_or_else(|| BarcodeHash::of(&spellings[0]));
         let (code, at) = (scan.ticket_code.clone(), scan.scanned_at);
-        let evidence = Evidence { signature: None, sent: scan.sent.clone() };
+        let evidence = Evidence { signature: None, sent: scan.sent.clone(), named: None };
         let scan = scan.into_scan(&caller.device_id, place, matched);
         let scan = scan.map_err(|error| invalid(error.under(&format!("scans[{index}]"))))?;
         sent.push(Sent { scan_id: scan.scan_id.clone(), code, at });

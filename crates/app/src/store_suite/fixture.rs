@@ -71,6 +71,7 @@ pub fn event(name: &str, created_at: i64) -> EventRecord {
         day_starts_at: ClockTime::DAY_STARTS,
         has_pin: false,
         capacity: Some(500),
+        walk_ins: Some(30),
         created_at: at(created_at),
     }
 }
@@ -143,6 +144,7 @@ pub fn scan(event_id: &str, scan_id: &str, ticket: &str) -> Scan {
         outcome: Outcome::Valid,
         opened: true,
         override_: Some(Override { by: "Ünal".into(), reason: "knows the \"band\"".into() }),
+        walk_in: None,
         operator: Some("Ada".into()),
         target_device: None,
         target_scan_id: None,
@@ -176,7 +178,7 @@ pub fn fact(scan: Scan) -> Fact {
 /// The same, about to be stored.
 pub fn new_scan(scan: Scan, serial: u64) -> NewScan {
     let carrier = scan.device_id.clone();
-    let evidence = Evidence { signature: Some("HMAC-SHA256-V2=00".into()), sent: None };
+    let evidence = Evidence { signature: Some("HMAC-SHA256-V2=00".into()), sent: None, named: None };
     NewScan { fact: fact(scan), serial, batch_id: Some(id("b1")), carrier, evidence }
 }
 

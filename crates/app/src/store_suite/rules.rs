@@ -36,6 +36,7 @@ fn every_kind() -> Vec<(Effective, Change)> {
         opened_at: None,
         days: Days::default(),
         limits: ZoneLimits::default(),
+        walk_ins: None,
     };
     let gate = GateRules {
         name: "North".into(),
@@ -43,6 +44,7 @@ fn every_kind() -> Vec<(Effective, Change)> {
         direction: Direction::Both,
         capacity: Some(20),
         names_on_devices: true,
+        walk_ins: false,
         entry_rules: EntryRule::ALL.to_vec(),
     };
     vec![

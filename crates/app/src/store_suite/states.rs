@@ -75,6 +75,7 @@ fn counters(sign: i64, gates: &[(&str, i64, i64)]) -> Occupancy {
         over: sign,
         exited: sign,
         subjects: sign * 2,
+        walk_ins: sign * 6,
         gates: gates
             .iter()
             .map(|(gate, entered, exited)| (id(gate), GateFlow { entered: *entered, exited: *exited }))

@@ -20,6 +20,7 @@ fn a_gate_is_plain_and_its_id_is_taken_once() {
         direction: None,
         capacity: None,
         names_on_devices: None,
+        walk_ins: None,
         entry_rules: None,
     };
     let made = create(plain.clone()).unwrap();

@@ -2,6 +2,7 @@
 
 mod batches;
 mod told;
+mod walk_ins;
 mod keys;
 mod lists;
 mod versions;
@@ -49,6 +50,7 @@ pub fn scan_of(world: &World, phone: &Phone<'_>, scan_id: &str, seq: u64, code: 
         outcome: Outcome::Valid,
         opened: true,
         override_: None,
+        walk_in: None,
         operator: None,
         target_device: None,
         target_scan_id: None,

@@ -129,6 +129,7 @@ pub fn new_event(name: &str) -> NewEvent {
         day_starts_at: None,
         staff_pin: None,
         capacity: None,
+        walk_ins: None,
         gates: Some(Vec::new()),
     }
 }
@@ -141,6 +142,7 @@ pub fn new_gate(slug: &str, direction: Direction, zones: &[&str]) -> NewGate {
         direction: Some(direction),
         capacity: None,
         names_on_devices: None,
+        walk_ins: None,
         entry_rules: None,
     }
 }

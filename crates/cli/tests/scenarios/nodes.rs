@@ -196,6 +196,7 @@ async fn furnish(database: &str, codes: &[String]) -> (String, EventId) {
         day_starts_at: None,
         staff_pin: None,
         capacity: None,
+        walk_ins: None,
         gates: Some(Vec::new()),
     };
     let event_id = events::create(&state.app, &owner, new).await.unwrap().event_id;
@@ -206,6 +207,7 @@ async fn furnish(database: &str, codes: &[String]) -> (String, EventId) {
         direction: None,
         capacity: None,
         names_on_devices: None,
+        walk_ins: None,
         entry_rules: None,
     };
     gates::create(&state.app, &owner, event_id.clone(), gate).await.unwrap();

@@ -22,14 +22,15 @@ impl State {
     /// The count came, if this gate has one.
     pub fn heed_count(&mut self, beat: &HeartbeatAnswer) {
         let sent = std::mem::take(&mut self.beat);
-        self.area = beat.area_inside.map(|inside| Area {
+        let told = |inside| Area {
             event_id: beat.event_id.clone(),
             gate_id: beat.gate_id.clone(),
             inside,
             at: (beat.cursor.epoch, beat.cursor.serial),
             heard_mono_ms: self.mono(),
-            beat: sent,
-        });
+            beat: sent.clone(),
+        };
+        (self.area, self.walk_ins_told) = (beat.area_inside.map(told), beat.walk_ins.map(told));
     }
 
     /// Persons in the area behind this gate: as the server last counted them, and what this device did there that the
@@ -56,7 +57,7 @@ impl State {
     /// Whether the count holds this scan, or never will: its receipt is of before it, so is the claim that the server
     /// answered. What is held or refused counts for nobody until a person says so; of what a former epoch had the server
     /// says soon whether it has it.
-    fn is_counted(&self, own: &OwnScan, area: &Area) -> bool {
+    pub fn is_counted(&self, own: &OwnScan, area: &Area) -> bool {
         let (epoch, serial) = area.at;
         let received = own.receipt.is_some_and(|(of, at)| of == Some(epoch) && at <= serial);
         let claimed = self.was_counted(own) && own.scan.epoch == Some(epoch) && own.scan.cursor <= serial;

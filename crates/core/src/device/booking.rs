@@ -83,10 +83,10 @@ impl State {
         };
         let key = key.scan_key();
         let (mut entries, mut became, mut view) = (Vec::new(), Vec::new(), None);
-        let (mut seq, mut prev) = (self.journal.head_seq(), self.journal.prev());
+        let (mut seq, mut prev, mut last_at) = (self.journal.head_seq(), self.journal.prev(), self.journal.last_at());
         for ticket_id in wanted {
             let about = self.picked(ticket_id);
-            let Some(asked) = self.ask(&about, ScanKind::Entry, None) else { continue };
+            let Some(asked) = self.ask_after(last_at, &about, ScanKind::Entry, None) else { continue };
             let Some(mut scan) = self.draft(&about, &asked, Method::Manual) else { continue };
             let mut said = screen(&asked.verdict, ScanKind::Entry, false, self.is_flagged(&about));
             if said == Screen::Full {
@@ -97,7 +97,7 @@ impl State {
             scan.count = if scan.opened { asked.verdict.may_admit.max(1) } else { 1 };
             seq += 1;
             (scan.seq, scan.prev) = (Some(seq), Some(prev));
-            prev = prev_of(&content_digest(&scan));
+            (prev, last_at) = (prev_of(&content_digest(&scan)), Some(scan.at));
             let shown = shown(said, &about, &asked);
             became.push(BookingTicket {
                 ticket_id: ticket_id.clone(),
@@ -115,11 +115,14 @@ impl State {
                 view = Some(each);
             }
             let signature = sign::sign_v2(&key, &scan);
-            entries.push(Entry::Scan(Box::new(Scanned { scan, signature, shown })));
+            entries.push(Entry::Scan(Box::new(Scanned { scan, signature, shown, named: None })));
         }
         let Some(mut view) = view else { return };
         view.count = became.iter().map(|ticket| ticket.persons).sum();
-        view.can_undo = false; // Each by itself.
+        became.sort_by(|a, b| (&a.name, &a.ticket_id).cmp(&(&b.name, &b.ticket_id)));
+        // It speaks of all of them: whose is whose stands beside each.
+        (view.name, view.note, view.flag, view.zone) = (None, None, None, None);
+        view.can_undo = false;
         view.booking = Some(Booking { became, ..Booking::default() });
         self.append(entries, vec![After::Show(Box::new(view))]);
     }

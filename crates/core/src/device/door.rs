@@ -16,8 +16,10 @@ use crate::limits;
 use crate::reduce;
 use crate::scan::{Basis, ClockEvidence, Form, Method, Outcome, Override, Scan, ScanKind, Stage};
 use crate::sign;
+use crate::time::Timestamp;
 use crate::wire::engine::Effect;
 use crate::wire::journal::{Entry, Scanned, Shown};
+use crate::wire::scanning::Named;
 use crate::wire::scans::OnlineAnswer;
 
 /// What was asked of `decide`, and its answer.
@@ -130,8 +132,19 @@ impl State {
 
     /// What `decide` says here and now; `but` is a scan that is not to count against itself.
     pub fn ask(&self, about: &About, kind: ScanKind, but: Option<&ScanId>) -> Option<Asked> {
+        self.ask_after(self.journal.last_at(), about, kind, but)
+    }
+
+    /// The same of a scan that follows on one of this time: along a log times rise.
+    pub fn ask_after(
+        &self,
+        last_at: Option<Timestamp>,
+        about: &About,
+        kind: ScanKind,
+        but: Option<&ScanId>,
+    ) -> Option<Asked> {
         let (list, paired) = (self.list.as_ref()?, self.paired()?);
-        let stamp = self.clock.stamp(self.journal.last_at());
+        let stamp = self.clock.stamp(last_at);
         let standing = about.ticket.as_ref().map_or_else(Standing::default, |(id, rules)| {
             let visit = reduce::Visit { event: &list.event, zone: Some(&rules.zone), gate_id: &paired.gate_id };
             self.state_of(id, rules, about.hash, but).standing_at_door(&visit, stamp.at)
@@ -163,7 +176,9 @@ impl State {
         let (scan, shown) = (own.scan.clone(), own.shown.clone());
         let mut view = self.verdict_view(&scan, &shown, None, about.rules());
         view.screen = Screen::SameTicket;
-        view.scan_id = None;
+        // Others of its booking may still come in with it: they are offered by the scan that it repeats.
+        let offers = view.booking.as_ref().is_some_and(|booking| !booking.others.is_empty());
+        view.scan_id = view.scan_id.filter(|_| offers);
         view.can_undo = false;
         view.same_ticket_ms = Some(ago);
         self.emit(Effect::Show { verdict: Box::new(view) });
@@ -211,6 +226,7 @@ impl State {
             opened: false,
             practice,
             override_: None,
+            walk_in: None,
             operator: Some(self.journal.operator.clone()).filter(|name| !name.is_empty()),
             target_device: None,
             target_scan_id: None,
@@ -243,12 +259,24 @@ impl State {
         self.write_scan(scan, shown, Vec::new(), Some(After::Show(Box::new(view))));
     }
 
-    pub fn write_scan(&mut self, scan: Scan, shown: Shown, mut before: Vec<Entry>, after: Option<After>) {
+    pub fn write_scan(&mut self, scan: Scan, shown: Shown, before: Vec<Entry>, after: Option<After>) {
+        self.write_named(scan, shown, before, after, None);
+    }
+
+    /// The same of a scan that adds a guest.
+    pub fn write_named(
+        &mut self,
+        scan: Scan,
+        shown: Shown,
+        mut before: Vec<Entry>,
+        after: Option<After>,
+        named: Option<Named>,
+    ) {
         let Some(key) = self.journal.api_key() else {
             return self.refuse("not_paired", "This device has no key any more: pair it again.");
         };
         let signature = sign::sign_v2(&key.scan_key(), &scan);
-        before.push(Entry::Scan(Box::new(Scanned { scan, signature, shown })));
+        before.push(Entry::Scan(Box::new(Scanned { scan, signature, shown, named })));
         self.append(before, after.into_iter().collect());
     }
 
@@ -312,19 +340,13 @@ impl State {
         let Some((refused, method)) = refused.map(|own| (own.scan.clone(), own.scan.method)) else {
             return self.refuse("unknown_scan", "There is no refusal of this device to set aside.");
         };
-        let Some(staff_pin) = self.list.as_ref().and_then(|list| list.event.staff_pin.clone()) else {
-            return self.refuse("no_pin", "This event has no staff PIN.");
-        };
         if !(1..=limits::PARTY).contains(&count) {
             return self.refuse("bad_count", &format!("Persons must be 1 to {}.", limits::PARTY));
         }
-        if self.pin_paused_until().is_some() {
-            return self.pin_refused();
+        if !self.is_staff_pin(pin) {
+            return;
         }
         let at_ms = self.clock.read().at_ms;
-        if !sign::check_pin(&staff_pin, pin) {
-            return self.append(vec![Entry::Pin { ok: false, at_ms }], vec![After::PinRefused]);
-        }
         let about = self.about(&refused);
         let Some(asked) = self.ask(&about, refused.kind, None) else { return };
         let Some(mut scan) = self.draft(&about, &asked, method) else { return };
@@ -338,6 +360,24 @@ impl State {
         let rules = about.rules();
         let view = self.verdict_view(&scan, &shown, asked.standing.last_entry.as_ref(), rules);
         self.write_scan(scan, shown, vec![Entry::Pin { ok: true, at_ms }], Some(After::Show(Box::new(view))));
+    }
+
+    /// Whether these digits are the staff PIN. Where they are not, staff are told; a wrong try is written down.
+    pub fn is_staff_pin(&mut self, pin: &str) -> bool {
+        let Some(staff_pin) = self.list.as_ref().and_then(|list| list.event.staff_pin.clone()) else {
+            self.refuse("no_pin", "This event has no staff PIN.");
+            return false;
+        };
+        if self.pin_paused_until().is_some() {
+            self.pin_refused();
+            return false;
+        }
+        let right = sign::check_pin(&staff_pin, pin);
+        if !right {
+            let at_ms = self.clock.read().at_ms;
+            self.append(vec![Entry::Pin { ok: false, at_ms }], vec![After::PinRefused]);
+        }
+        right
     }
 
     /// Until when no PIN is taken, by the monotonic clock. The pause outlives a restart; a clock set back does not

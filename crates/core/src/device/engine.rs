@@ -210,6 +210,7 @@ impl State {
                 | Input::Count { .. }
                 | Input::Override { .. }
                 | Input::Booking { .. }
+                | Input::WalkIn { .. }
                 | Input::Undo { .. }
         );
         if scans && self.journal.damaged {
@@ -225,6 +226,7 @@ impl State {
             Input::Count { scan_id, count } => self.count_party(&scan_id, count),
             Input::Override { scan_id, pin, by, reason, count } => self.set_aside(&scan_id, &pin, &by, &reason, count),
             Input::Booking { scan_id, ticket_ids } => self.admit_booking(&scan_id, &ticket_ids),
+            Input::WalkIn { name, zone, party, pin } => self.add_walk_in(&name, zone, party, &pin),
             Input::Undo { scan_id, keep } => self.undo(scan_id.as_ref(), keep),
             Input::Direction { direction: Direction::Both } => {
                 self.refuse("bad_direction", "Choose in or out.");

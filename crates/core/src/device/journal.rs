@@ -16,6 +16,7 @@ use crate::wire::engine::Row;
 use crate::wire::journal::{
     self as rows, ClockSummary, Entry, EventSummary, ListSummary, Paired, RejectedScan, Scanned, Shown, Summary,
 };
+use crate::wire::scanning::Named;
 
 /// Where a scan is on its way to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +60,8 @@ pub struct OwnScan {
     pub signature: String,
     /// What was shown.
     pub shown: Shown,
+    /// The name of the guest whom it added.
+    pub named: Option<Named>,
     /// Where it is.
     pub delivery: Delivery,
     /// The last receipt: epoch, and the serial at or below which the server has it.
@@ -150,6 +153,8 @@ pub struct Journal {
     open_claims: BTreeSet<u64>,
     /// Scans no receipt names, whatever the reason: asked after every input. A claim and its final are one scan.
     unsent: u64,
+    /// Scans that added a guest.
+    walk_ins: Vec<usize>,
     by_id: BTreeMap<ScanId, Vec<usize>>,
     by_ticket: BTreeMap<TicketId, Vec<usize>>,
     by_hash: BTreeMap<BarcodeHash, Vec<usize>>,
@@ -256,7 +261,7 @@ impl Journal {
     }
 
     fn add_scan(&mut self, scanned: Scanned) {
-        let Scanned { scan, signature, shown } = scanned;
+        let Scanned { scan, signature, shown, named } = scanned;
         let (place, seq) = (self.scans.len(), self.head_seq() + 1);
         if scan.seq != Some(seq) {
             self.damaged = true;
@@ -284,7 +289,10 @@ impl Journal {
         }
         self.waiting.insert(seq);
         let (delivery, receipt, row, stood) = (Delivery::Waiting, None, self.rows, None);
-        self.scans.push(OwnScan { scan, signature, shown, delivery, receipt, row, stood });
+        if scan.walk_in.is_some() {
+            self.walk_ins.push(place);
+        }
+        self.scans.push(OwnScan { scan, signature, shown, named, delivery, receipt, row, stood });
         self.note_unsent(place, false);
         self.count(place);
     }
@@ -458,6 +466,10 @@ impl Journal {
         let places: BTreeSet<usize> = by_ticket.chain(by_code).copied().collect();
         let scans = places.into_iter().map(|place| &self.scans[place]);
         scans.filter(|own| own.scan.event_id == *event_id).collect()
+    }
+    /// Scans of this device that added a guest, oldest first.
+    pub fn walk_ins(&self) -> impl Iterator<Item = &OwnScan> {
+        self.walk_ins.iter().map(|place| &self.scans[*place])
     }
     /// The scans of the problem list, newest first.
     pub fn troubled(&self) -> impl Iterator<Item = &OwnScan> {

@@ -56,7 +56,7 @@ impl State {
         let same_epoch = self.feed.cursor().is_some_and(|cursor| cursor.epoch == list.epoch);
         // A long page's items carry the serial before theirs: one that is as old as the list is no staler than it.
         let ahead = self.feed.ticket(id).filter(|item| same_epoch && item.serial >= list.version);
-        ahead.map(|item| item.changed.rules.clone()).or(listed)
+        ahead.map(|item| item.changed.rules.clone()).or(listed).or_else(|| self.made_here(id))
     }
 
     /// The changes cursor in the list's epoch; 0 where changes are of another.

@@ -71,6 +71,7 @@ impl State {
             own_admitted: admitted.copied().unwrap_or(0),
             names: self.names_view(),
             event_status: list.map(|list| list.event.status),
+            walk_ins: self.walk_ins_view(),
             has_pin: list.is_some_and(|list| list.event.staff_pin.is_some()),
             problems: Vec::new(),
             history: Vec::new(),
@@ -156,7 +157,7 @@ impl State {
         let mut text = String::new();
         for own in self.journal.scans.iter().filter(open) {
             if let Ok(item) = crate::wire::scanning::ScanV2::of(&own.scan, &own.signature) {
-                text.push_str(&crate::wire::stored::to_text(&item));
+                text.push_str(&crate::wire::stored::to_text(&item.named(own.named.as_ref())));
                 text.push('\n');
             }
         }

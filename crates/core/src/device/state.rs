@@ -272,6 +272,8 @@ pub(super) struct State {
     pub suspended: bool,
     /// What the server last said of the area behind this gate.
     pub area: Option<Area>,
+    /// Persons added at all doors, as the server last counted them.
+    pub walk_ins_told: Option<Area>,
     /// The heartbeat under way.
     pub beat: Beat,
     /// The server does not know the key: the newest request that had left when it said so. Only an answer to a later

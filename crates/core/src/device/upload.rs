@@ -92,7 +92,7 @@ impl State {
         let (_, log_id) = self.journal.identity.clone()?;
         let own = seqs.iter().filter_map(|seq| self.journal.at_seq(*seq));
         let items = own.map(|own| {
-            let item = ScanV2::of(&own.scan, &own.signature).ok()?;
+            let item = ScanV2::of(&own.scan, &own.signature).ok()?.named(own.named.as_ref());
             raw_item(crate::wire::stored::to_text(&item)).ok()
         });
         let request = SyncRequest {

@@ -47,7 +47,9 @@ impl State {
             let entry = state.entries.into_iter().rev().find(|entry| entry.at == at)?;
             Some(LastEntry { at, gate_id: entry.gate_id, device_id: entry.device_id })
         });
-        self.verdict_view(&own.scan, &own.shown, last.as_ref(), rules)
+        let view = self.verdict_view(&own.scan, &own.shown, last.as_ref(), rules);
+        let named = own.named.as_ref().map(|named| named.name.clone());
+        VerdictView { name: view.name.clone().or(named), ..view }
     }
 
     pub fn verdict_view(

@@ -128,6 +128,7 @@ pub(super) fn head(input: &Input<'_>, content_hash: [u8; 32]) -> Vec<u8> {
         status: input.event.status,
         days: input.event.days.clone(),
         limits: input.event.limits.clone(),
+        walk_ins: input.event.walk_ins,
         gates: input.gates.iter().map(|(gate_id, rules)| ManifestGate::of(gate_id, rules)).collect(),
     };
     let mut bytes = to_text(&head).into_bytes();

@@ -105,6 +105,9 @@ impl<'a> Findings<'a> {
             if verdict.refused_in_error {
                 self.add(IncidentKind::RefusedInError, plain(Role::Subject));
             }
+            if scan.over_walk_ins(verdict) {
+                self.add(IncidentKind::WalkInsOver, plain(Role::Subject));
+            }
             if verdict.exited_over > 0 {
                 self.add(IncidentKind::ExitWithoutEntry, plain(Role::Subject));
             }

@@ -39,6 +39,8 @@ pub(super) struct Folding<'a> {
     own_when: When,
     pub(super) kind: ScanKind,
     count: u32,
+    /// Its gate let staff add guests then.
+    adds_guests: bool,
 }
 
 impl<'a> Folding<'a> {
@@ -61,7 +63,16 @@ impl<'a> Folding<'a> {
         let kind = if leads_out && scan.kind == ScanKind::Entry { ScanKind::Exit } else { scan.kind };
         let keep = keeps.get(&(&scan.device_id, &scan.scan_id)).copied();
         let count = if kind == ScanKind::Revert { 0 } else { keep.map_or(scan.count, |keep| keep.min(scan.count)) };
-        Self { chosen, at, implausible, when, own_when, kind, count }
+        let adds_guests =
+            scan.walk_in.is_some() && rules.event.gate(&scan.gate_id, when).is_some_and(|gate| gate.walk_ins);
+        Self { chosen, at, implausible, when, own_when, kind, count, adds_guests }
+    }
+
+    /// Whether staff added a guest at a gate that adds none, or went on with the PIN beyond the number.
+    pub(super) fn over_walk_ins(&self, verdict: &ScanVerdict) -> bool {
+        let scan = &self.chosen.fact.scan;
+        let beyond = scan.override_.is_some() && verdict.outcome == Outcome::Valid;
+        scan.walk_in.is_some() && verdict.opened && verdict.count > 0 && (!self.adds_guests || beyond)
     }
 
     /// Step 3: (implausible, at, device, scan id). Uses no arrival data.

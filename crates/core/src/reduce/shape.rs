@@ -6,7 +6,7 @@ use crate::ids::{DeviceId, GateId, ScanId};
 use crate::incident::{Cause, Subject};
 use crate::limits;
 use crate::rule::{EventBook, TicketBook};
-use crate::scan::{Digest, Fact, Outcome, ScanKind, better_offset};
+use crate::scan::{Digest, Fact, Outcome, ScanKind, WalkIn, better_offset};
 use crate::time::Timestamp;
 use crate::words::words;
 
@@ -234,6 +234,21 @@ pub struct Reduced {
     pub effective: Vec<EffectiveScan>,
     /// What a person must look at.
     pub causes: Vec<Cause>,
+    /// The guest that a scan of it which counts added at a door, and that scan.
+    pub made_by: Option<(DeviceId, ScanId, WalkIn)>,
+}
+
+impl Reduced {
+    /// Persons let in by the scan that added them.
+    pub fn walk_in_persons(&self) -> u32 {
+        let Some((device_id, scan_id, _)) = &self.made_by else { return 0 };
+        let own = self.verdicts.iter().find(|one| one.device_id == *device_id && one.scan_id == *scan_id);
+        own.map_or(0, |verdict| verdict.within.saturating_add(verdict.over))
+    }
+    /// The guest to be made.
+    pub fn counted_walk_in(&self) -> Option<&WalkIn> {
+        self.made_by.as_ref().map(|(_, _, walk_in)| walk_in)
+    }
 }
 
 /// A fact and the subject its code resolved to.

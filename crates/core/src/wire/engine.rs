@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-pub use super::guests::{Booking, BookingTicket, FoundGuest};
+pub use super::guests::{Booking, BookingTicket, FoundGuest, WalkInsView};
 use super::tree::tagged;
 use crate::decide::Screen;
 use crate::event::EventStatus;
@@ -119,6 +119,18 @@ tagged! { "type" "Input":
             scan_id: ScanId,
             /// Which of the others.
             ticket_ids: Vec<TicketId>,
+        },
+        /// Add a guest who has no ticket: their entry is recorded, and the server makes the ticket from it.
+        WalkIn {
+            /// Name.
+            name: String,
+            /// Zone, one of the gate's.
+            zone: String,
+            /// Persons, who all go in.
+            party: u32,
+            /// The staff PIN, where the number is used up or the event has ended; else empty.
+            #[serde(default)]
+            pin: String,
         },
         /// Undo a scan of this device, or keep only some of its persons (spec D9).
         Undo {
@@ -300,7 +312,7 @@ pub enum Effect {
     /// Something staff asked for could not be done, in plain words; nothing was recorded.
     Refused {
         /// Stable word: `nothing_to_undo`, `not_paired`, `bad_pairing_code`, `no_list`, `no_pin`, `unknown_scan`,
-        /// `unknown_guest`, `bad_count`, `bad_direction`, `storage_blocked`, `pairing_failed`, `busy` (too many inputs wait: again).
+        /// `unknown_guest`, `no_walk_ins`, `bad_name`, `bad_zone`, `needs_pin`, `bad_count`, `bad_direction`, `storage_blocked`, `pairing_failed`, `busy` (too many inputs wait: again).
         code: String,
         /// For staff.
         message: String,
@@ -492,6 +504,9 @@ pub struct View {
     /// The event's status by the list: a draft's scans are practice, one that ended admits nobody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event_status: Option<EventStatus>,
+    /// What staff here may add; absent where nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub walk_ins: Option<WalkInsView>,
     /// The event has a staff PIN.
     pub has_pin: bool,
     /// Rows the server refused, and why.

@@ -34,6 +34,20 @@ pub struct FoundGuest {
     pub of_booking: bool,
 }
 
+/// What staff at this gate may add (door.md "Walk-ins").
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WalkInsView {
+    /// Zones that the gate admits.
+    pub zones: Vec<String>,
+    /// Persons added at all doors, by what this device knows.
+    pub added: u32,
+    /// How many may be; absent: no number.
+    pub number: Option<u32>,
+    /// Places left in the area behind the gate, where it has a capacity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub places_left: Option<u32>,
+}
+
 /// The other tickets of a scanned ticket's booking (door.md "Bookings"), by what this device knows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Booking {

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::hex;
+use super::scanning::Named;
 use super::text::from_json;
 use super::tree::tagged;
 use crate::decide::{Reason, Screen};
@@ -178,6 +179,9 @@ pub struct Scanned {
     pub signature: String,
     /// What was shown.
     pub shown: Shown,
+    /// The name of the guest whom it added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub named: Option<Named>,
 }
 
 /// What a verdict showed beyond its scan's own fields.

@@ -50,6 +50,9 @@ pub struct ManifestHead {
     /// Limits of zones that have their own; absent without any.
     #[serde(default, skip_serializing_if = "ZoneLimits::is_empty")]
     pub limits: ZoneLimits,
+    /// Persons whom staff may add at the doors; absent: no number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub walk_ins: Option<u32>,
     /// Gates, in order of id.
     pub gates: Vec<ManifestGate>,
 }
@@ -68,6 +71,7 @@ impl ManifestHead {
             opened_at: None,
             days: self.days.clone(),
             limits: self.limits.clone(),
+            walk_ins: self.walk_ins,
         }
     }
 }
@@ -113,6 +117,9 @@ pub struct ManifestGate {
     /// Whether devices here may carry guest names.
     #[serde(default)]
     pub names_on_devices: bool,
+    /// Whether staff here may add guests who have no ticket.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub walk_ins: bool,
 }
 
 /// S1's rules of a gate.
@@ -143,6 +150,7 @@ impl ManifestGate {
             },
             direction: rules.direction,
             names_on_devices: rules.names_on_devices,
+            walk_ins: rules.walk_ins,
         }
     }
     /// Back to the gate and its rules.
@@ -153,6 +161,7 @@ impl ManifestGate {
             direction: self.direction,
             capacity: self.access_rules.max_concurrent,
             names_on_devices: self.names_on_devices,
+            walk_ins: self.walk_ins,
             entry_rules: self.access_rules.entry_rules,
         };
         (self.gate_id, rules)
@@ -323,6 +332,8 @@ pub struct ManifestJson<'a> {
     days: Days,
     #[serde(default)]
     limits: ZoneLimits,
+    #[serde(default)]
+    walk_ins: Option<u32>,
     gates: Vec<ManifestGate>,
     generated_at: Timestamp,
     expires_at: Timestamp,
@@ -360,6 +371,7 @@ impl ManifestJson<'_> {
             status: self.status,
             days: self.days,
             limits: self.limits,
+            walk_ins: self.walk_ins,
             gates: self.gates,
         };
         let tail = ManifestTail {

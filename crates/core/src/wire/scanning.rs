@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 pub use self::figures::{Figures, MOST_BUCKETS, Observed};
-pub use self::item::{Evidence, Readable, ScanV1, ScanV2, SentTime, raw_item};
+pub use self::item::{Evidence, Named, Readable, ScanV1, ScanV2, SentTime, WalkInItem, raw_item};
 use super::bounded::at_most;
 use super::hex;
 use super::problem::FieldError;
@@ -460,6 +460,9 @@ pub struct HeartbeatAnswer {
     /// capacity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub area_inside: Option<u32>,
+    /// Persons added at all doors of the event; absent where this gate adds none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub walk_ins: Option<u32>,
 }
 
 /// `GET /api/scanning/time`: the second and third of the four timestamps, by the database's clock.

@@ -85,6 +85,7 @@ impl ScanS2 {
             opened: true,
             practice: false,
             override_: None,
+            walk_in: None,
             operator: None,
             target_device: None,
             target_scan_id: None,

@@ -22,6 +22,7 @@ use crate::review::{Decision, Review};
 use crate::rule::Epoch;
 use crate::scan::{
     Basis, ClockEvidence, Digest, Fact, Form, Judged, Method, Outcome, Override, Scan, ScanKind, SignatureState, Stage,
+    WalkIn,
 };
 use crate::ticket::{TicketRules, TicketStatus};
 use crate::time::Timestamp;
@@ -30,6 +31,9 @@ fn is_false(value: &bool) -> bool {
     !*value
 }
 fn is_zero(value: &u32) -> bool {
+    *value == 0
+}
+fn is_nothing(value: &i64) -> bool {
     *value == 0
 }
 fn none<T>(value: &Option<T>) -> bool {
@@ -73,6 +77,8 @@ json_of! {
         direction: Direction,
         capacity: Option<u32>,
         names_on_devices: bool,
+        #[serde(default, skip_serializing_if = "is_false")]
+        walk_ins: bool,
         entry_rules: Vec<EntryRule>,
     }
     "StaffPin" = StaffPin {
@@ -96,6 +102,8 @@ json_of! {
         days: Days,
         #[serde(default, skip_serializing_if = "ZoneLimits::is_empty")]
         limits: ZoneLimits,
+        #[serde(default, skip_serializing_if = "none")]
+        walk_ins: Option<u32>,
     }
     "Limits" = Limits {
         #[serde(default, skip_serializing_if = "none")]
@@ -108,6 +116,12 @@ json_of! {
     "Override" = Override {
         by: String,
         reason: String,
+    }
+    "WalkIn" = WalkIn {
+        zone: String,
+        party: u32,
+        #[serde(with = "hex")]
+        name_digest: [u8; 32],
     }
     "ClockEvidence" = ClockEvidence {
         wall_ms: i64,
@@ -160,6 +174,8 @@ json_of! {
         practice: bool,
         #[serde(default, rename = "override", skip_serializing_if = "none")]
         override_: Option<Override>,
+        #[serde(default, skip_serializing_if = "none")]
+        walk_in: Option<WalkIn>,
         #[serde(default, skip_serializing_if = "none")]
         operator: Option<String>,
         #[serde(default, skip_serializing_if = "none")]
@@ -308,6 +324,8 @@ json_of! {
         over: i64,
         exited: i64,
         subjects: i64,
+        #[serde(default, skip_serializing_if = "is_nothing")]
+        walk_ins: i64,
         gates: BTreeMap<GateId, GateFlow>,
     }
 }

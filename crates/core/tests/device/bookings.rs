@@ -82,6 +82,7 @@ fn all_of_a_booking_go_in_by_a_scan_each_in_one_append() {
         assert_eq!((scan.outcome, scan.opened, scan.method), (Outcome::Valid, true, Method::Manual));
         assert_eq!(scan.barcode_hash, None);
     }
+    assert!(scans.windows(2).all(|pair| pair[0].at < pair[1].at), "along a log times rise");
     // The server follows the chain, and counts each ticket.
     phone.pass_online(&mut server, 7_000);
     assert_eq!(phone.view().unsent, 0);
@@ -178,6 +179,22 @@ fn nobody_goes_in_with_a_ticket_of_another_booking() {
         assert_eq!(phone.refused(), Some("unknown_guest"));
     }
     assert_eq!(phone.scans().len(), before, "nothing was recorded");
+}
+
+#[test]
+fn the_same_code_again_offers_those_who_are_still_missing() {
+    let mut server = venue(&["A-1", "A-2"]);
+    let mut phone = ready(&mut server);
+    let first = phone.scan("A-1");
+    phone.pass(2_000);
+    let again = phone.scan("A-1");
+    assert_eq!((again.screen, &again.scan_id), (Screen::SameTicket, &first.scan_id));
+    let ticket_ids = ids(&again.booking.unwrap());
+    phone.input(Input::Booking { scan_id: again.scan_id.unwrap(), ticket_ids });
+    assert_eq!(phone.last_shown().count, 1);
+    phone.pass(2_000);
+    let all = phone.scan("A-1");
+    assert_eq!((all.screen, all.scan_id), (Screen::SameTicket, None), "nobody is left to come with it");
 }
 
 #[test]

@@ -32,5 +32,6 @@ mod figures;
 mod revoked;
 mod rights;
 mod view_law;
+mod walk_ins;
 mod s1;
 mod storm;

@@ -211,6 +211,7 @@ fn a_heartbeat_says_what_the_app_is_and_news_it_brings_are_fetched_at_once() {
             cursor: Cursor::at(server.epoch, server.serial + u64::from(news)),
             suspended: false,
             area_inside: None,
+            walk_ins: None,
         };
         phone.answer(&sent, &Reply::json(200, &answer));
         assert_eq!(phone.asks(CHANGES), news);

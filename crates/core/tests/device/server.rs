@@ -111,6 +111,7 @@ impl Server {
             opened_at: None,
             days: Days::default(),
             limits: ZoneLimits::default(),
+            walk_ins: None,
         })));
         for (id, zones, direction) in [
             ("north", vec!["general", "vip"], Direction::In),
@@ -124,6 +125,7 @@ impl Server {
                 direction,
                 capacity: None,
                 names_on_devices: false,
+                walk_ins: false,
                 entry_rules: EntryRule::ALL.to_vec(),
             };
             server.first(Change::Gate(GateId::new(id).unwrap(), GateChange::First(rules)));
@@ -236,7 +238,8 @@ impl Server {
     }
     pub fn reduced(&self, id: &TicketId, newest: bool) -> Reduced {
         let (event, ticket) = (self.book(), self.ticket_book(id));
-        let rules = Rules { event: &event, ticket: Some(&ticket), newest };
+        let ticket = Some(&ticket).filter(|ticket| ticket.get(When::Newest).is_some());
+        let rules = Rules { event: &event, ticket, newest };
         reduce(&Subject::Ticket(id.clone()), rules, &[], &self.facts(id))
     }
     pub fn reduced_code(&self, code: &str) -> Reduced {
@@ -321,7 +324,12 @@ impl Server {
             cursor: Cursor::at(self.epoch, self.serial),
             suspended: self.suspended,
             area_inside: self.others_inside.map(|others| others.saturating_add_signed(self.went_in())),
+            walk_ins: Some(self.walk_ins()),
         }
+    }
+    /// Persons added at the doors.
+    fn walk_ins(&self) -> u32 {
+        self.stored.iter().map(|it| &it.fact.scan).filter(|scan| scan.walk_in.is_some()).map(|scan| scan.count).sum()
     }
     /// Persons of the scans it has, less those who went out.
     fn went_in(&self) -> i32 {
@@ -428,11 +436,12 @@ impl Server {
                     .stored
                     .iter()
                     .any(|it| it.serial > from && self.subject(&it.fact.scan) == Subject::Ticket(id.clone()));
-            if by_rule || by_scan {
+            let rules = self.ticket_book(id).get(When::Newest);
+            if let Some(rules) = rules.filter(|_| by_rule || by_scan) {
                 let reduced = self.reduced(id, false);
                 answer.items.push(ChangedTicket {
                     ticket_id: id.clone(),
-                    rules: self.ticket_book(id).get(When::Newest).unwrap(),
+                    rules,
                     barcode_hashes: self.codes.iter().filter(|(_, of)| *of == id).map(|(hash, _)| *hash).collect(),
                     prefix: Default::default(),
                     scans: reduced.effective,
@@ -555,6 +564,11 @@ impl Server {
         let digest = content_digest(&scan);
         if self.stored.iter().any(|stored| stored.fact.digest == digest) {
             return;
+        }
+        // A guest added at the door has a ticket from here on; practice makes none.
+        let made = scan.ticket_id.clone().zip(scan.walk_in.clone()).filter(|_| !scan.practice);
+        if let Some((ticket_id, walk_in)) = made {
+            self.first(Change::Ticket(ticket_id, TicketChange::First(walk_in.rules())));
         }
         let fact = Fact {
             scan,

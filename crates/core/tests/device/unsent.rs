@@ -33,6 +33,7 @@ pub fn scan(seq: u64, id: u8, claim: bool) -> Scan {
         outcome: Outcome::Valid,
         opened: true,
         override_: None,
+        walk_in: None,
         operator: None,
         target_device: None,
         target_scan_id: None,
@@ -58,7 +59,7 @@ pub fn row(scan: Scan) -> Entry {
         places_left: None,
         confirmed: false,
     };
-    Entry::Scan(Box::new(Scanned { scan, signature: String::new(), shown }))
+    Entry::Scan(Box::new(Scanned { scan, signature: String::new(), shown, named: None }))
 }
 
 /// What may happen to a journal with `head` scans.

@@ -77,6 +77,7 @@ fn facts(history: &[Told]) -> Vec<Fact> {
         outcome: Outcome::Valid,
         opened: told.opened,
         override_: None,
+        walk_in: None,
         operator: None,
         target_device: (told.kind == ScanKind::Revert).then(|| device(history[told.target % history.len()].author)),
         target_scan_id: (told.kind == ScanKind::Revert).then(|| id(told.target % history.len())),
@@ -120,6 +121,7 @@ fn world(re_entry: ReEntry, limit: u32) -> World {
         opened_at: None,
         days: Days::default(),
         limits: ZoneLimits::default(),
+        walk_ins: None,
     };
     let change = TicketChange::First(super::server::ticket(limit));
     let id = TicketId::new("t").unwrap();

@@ -20,6 +20,7 @@ fn gate(zones: &[&str], capacity: Option<u32>) -> GateRules {
         direction: Direction::Both,
         capacity,
         names_on_devices: true,
+        walk_ins: false,
         entry_rules: Vec::new(),
     }
 }

@@ -10,7 +10,9 @@ use admit_core::review::{Decision, Review};
 use admit_core::rule::{
     Change, DeviceChange, Effective, Epoch, Epochs, EventBook, EventChange, GateChange, Rule, TicketBook, TicketChange,
 };
-use admit_core::scan::{Digest, Fact, Form, Judged, Method, Outcome, Override, Scan, ScanKind, SignatureState, Stage};
+use admit_core::scan::{
+    Digest, Fact, Form, Judged, Method, Outcome, Override, Scan, ScanKind, SignatureState, Stage, WalkIn,
+};
 use admit_core::ticket::{TicketRules, TicketStatus};
 use admit_core::time::Timestamp;
 use sha2::{Digest as _, Sha256};
@@ -69,6 +71,7 @@ fn scanned(kind: ScanKind, device_id: &str, id: &str, time: Timestamp, code: &st
         outcome: Outcome::Valid,
         opened: true,
         override_: None,
+        walk_in: None,
         operator: None,
         target_device: None,
         target_scan_id: None,
@@ -107,6 +110,15 @@ pub fn revert(device_id: &str, id: &str, time: Timestamp, code: &str, target: (&
     out.0.scan.target_device = Some(device(target.0));
     out.0.scan.target_scan_id = Some(scan_id(target.1));
     out
+}
+
+/// Staff add a guest of so many persons, all of whom go in.
+pub fn walk_in(device_id: &str, id: &str, time: Timestamp, zone: &str, party: u32) -> Scanned {
+    let mut out = scanned(ScanKind::Entry, device_id, id, time, "-").count(party);
+    let scan = &mut out.0.scan;
+    let ticket = WalkIn::ticket_id(&scan.event_id, &scan.device_id, &scan.scan_id).unwrap();
+    scan.walk_in = Some(WalkIn { zone: zone.into(), party, name_digest: WalkIn::digest_of(&[7; 16], "Ada") });
+    out.picked(&ticket)
 }
 
 impl From<Fact> for Scanned {
@@ -171,6 +183,13 @@ impl Scanned {
     pub fn practice(self) -> Self {
         self.with(|fact| fact.scan.practice = true)
     }
+    /// Picked by hand: no code was read.
+    pub fn picked(self, ticket: &TicketId) -> Self {
+        self.with(|fact| {
+            fact.scan.method = Method::Manual;
+            (fact.scan.barcode_hash, fact.scan.ticket_id) = (None, Some(ticket.clone()));
+        })
+    }
     pub fn unverified(self) -> Self {
         self.with(|fact| fact.signature = SignatureState::Unverified)
     }
@@ -202,6 +221,7 @@ pub fn event(re_entry: ReEntry) -> EventRules {
         opened_at: Some(at("18:00")),
         days: if re_entry == ReEntry::Daily { days() } else { Days::default() },
         limits: ZoneLimits::default(),
+        walk_ins: None,
     }
 }
 
@@ -239,6 +259,7 @@ impl Case {
                 direction,
                 capacity: None,
                 names_on_devices: false,
+                walk_ins: false,
                 entry_rules,
             };
             case.serial = 0; // One transaction.
@@ -269,6 +290,10 @@ impl Case {
         change(&mut rules);
         self.rule(Effective::Start, Change::Ticket(ticket_id(id), TicketChange::First(rules)));
         self
+    }
+    /// The first rules of a ticket, whatever its id.
+    pub fn rules_of(&mut self, id: &TicketId, rules: TicketRules) {
+        self.rule(Effective::Start, Change::Ticket(id.clone(), TicketChange::First(rules)));
     }
     /// A later change of a ticket, in force from `from`.
     pub fn change(mut self, id: &str, from: Timestamp, change: TicketChange) -> Self {

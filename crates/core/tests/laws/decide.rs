@@ -34,6 +34,7 @@ fn door() -> Door {
             opened_at: None,
             days: Days::default(),
             limits: ZoneLimits::default(),
+            walk_ins: None,
         },
         ticket: Some(TicketRules {
             status: TicketStatus::Active,
@@ -51,6 +52,7 @@ fn door() -> Door {
             direction: Direction::In,
             capacity: Some(100),
             names_on_devices: false,
+            walk_ins: false,
             entry_rules: vec![EntryRule::CheckTicketValid, EntryRule::CheckNotDuplicate],
         }),
         kind: ScanKind::Entry,

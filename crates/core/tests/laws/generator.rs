@@ -9,7 +9,7 @@ use admit_core::scan::{Basis, Fact, Method, Outcome, ScanKind, SignatureState};
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
 
-use crate::case::{Case, EPOCH, Scanned, at, device, entry, exit, gate, revert, ticket_id};
+use crate::case::{Case, EPOCH, Scanned, at, device, entry, exit, gate, revert, ticket_id, walk_in};
 
 /// Where choices come from.
 pub enum Rng {
@@ -111,6 +111,7 @@ pub fn history_of(mut rng: Rng) -> History {
             18..28 => making.revert(i),
             28..36 => making.variant(),
             36..44 => making.delivery(),
+            44..50 => making.walk_in(i),
             _ => making.scan(i),
         }
     }
@@ -203,6 +204,44 @@ impl Making {
         self.add(made);
     }
 
+    /// Staff add a guest at the door; now and then others let the same guest out and in again.
+    fn walk_in(&mut self, i: u64) {
+        let (author, id, time) = (self.rng.one_of(DEVICES), format!("w{i}"), self.time());
+        let party = 1 + self.rng.below(4) as u32;
+        let zone = if self.rng.percent(80) { "general" } else { "vip" };
+        let made = walk_in(author, &id, time, zone, party).count(1 + self.rng.below(u64::from(party)) as u32);
+        let ticket = made.clone().build().scan.ticket_id.expect("a walk-in has a ticket");
+        let made = match self.rng.below(20) {
+            0 => made.unverified(),
+            1 | 2 => made.practice(),
+            3 => made.overridden(Outcome::Valid),
+            _ => made,
+        };
+        let made = made.gate(self.rng.one_of(GATES));
+        self.scans.push((author.into(), id, ticket.as_str().to_owned()));
+        self.add(made);
+        for n in 0..self.rng.below(3) {
+            let (other, id, time) = (self.rng.one_of(DEVICES), format!("w{i}-{n}"), self.time());
+            let out = self.rng.percent(50);
+            let scan = if out { exit(other, &id, time, "-") } else { entry(other, &id, time, "-") };
+            self.add(scan.picked(&ticket));
+        }
+        if self.rng.percent(40) {
+            self.case.rule(Effective::Start, Change::Gate(gate("north"), GateChange::WalkIns(true)));
+        }
+        if self.rng.percent(30) {
+            // The server stored the ticket that the scan made, and somebody may have changed it since.
+            let rules = self.case.facts.iter().find_map(|fact| {
+                fact.scan
+                    .walk_in
+                    .as_ref()
+                    .filter(|_| fact.scan.ticket_id.as_ref() == Some(&ticket))
+                    .map(|one| one.rules())
+            });
+            self.case.rules_of(&ticket, rules.expect("it is among the facts"));
+        }
+    }
+
     /// Everything about a scan that its kind does not fix.
     fn dress(&mut self, scan: Scanned) -> Scanned {
         let rng = &mut self.rng;
@@ -261,6 +300,7 @@ impl Making {
         let (keep, time) = (self.rng.below(3) as u32, self.time());
         let keep = if self.rng.percent(50) { 0 } else { keep };
         let made = revert(author, &id, time, code, (&target.0, &target.1)).keep(keep);
+        let made = if target.1.starts_with('w') { made.picked(&ticket_id(&target.2)) } else { made };
         let unverified = self.rng.percent(6);
         self.scans.push((author.into(), id, code.into()));
         self.add(if unverified { made.unverified() } else { made });

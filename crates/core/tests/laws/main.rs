@@ -11,3 +11,4 @@ mod generator;
 mod laws;
 mod refusals;
 mod variants;
+mod walk_ins;

@@ -101,6 +101,7 @@ def scan_bytes(item):
         flag(item["opened"]),
         flag(get("practice", False)),
         maybe(get("override"), lambda aside: text(aside["by"]) + text(aside["reason"])),
+        maybe(get("walk_in"), lambda one: text(one["zone"]) + whole(one["party"]) + raw(bytes.fromhex(one["name_digest"]))),
         maybe(get("operator"), text),
         maybe(get("target_device"), text),
         maybe(get("target_scan_id"), text),

@@ -163,6 +163,15 @@ fn items() -> Vec<(&'static str, Value)> {
             ),
         ),
         (
+            "a guest added at the door",
+            with(
+                &base,
+                json!({ "-barcode_hash": null, "-raw_hash": null, "-basis": null, "method": "manual", "count": 2,
+                    "ticket_id": "ed861ed3-223c-5205-acbc-e6f6d2a8785f",
+                    "walk_in": { "zone": "general", "party": 3, "name_digest": "ab".repeat(32) } }),
+            ),
+        ),
+        (
             "override of a party, every optional field there",
             with(
                 &base,

@@ -10,6 +10,7 @@ use super::Given;
 use super::cases::{item, with};
 
 const TICKET: &str = "ticket:tkt-001";
+const TICKET_ID: &str = "tkt-001";
 
 /// A rule as its row has it.
 fn rule(serial: u64, effective_at: Option<&str>, subject: (&str, &str), field: &str, value: Value) -> Value {
@@ -226,6 +227,13 @@ fn doors() -> Vec<Given> {
             vec![],
             vec![at("s1", "2025-12-07T21:59:59Z"), fact("s2", "2025-12-07T22:10:00Z", set_aside)],
         ),
+        // The ticket has no rules but those of the scan that made it.
+        story(
+            "two of three persons added at the door, of whom one is undone; one comes again",
+            [&rules("never", 1)[..4], &[rule(6, None, ("gate", "north-main"), "walk_ins", json!(true))]].concat(),
+            vec![],
+            added_at_the_door(),
+        ),
         story(
             "once at each gate",
             limited(json!({ "per_gate": true })),
@@ -249,6 +257,19 @@ fn doors() -> Vec<Given> {
             vec![at("s1", "2025-12-07T19:00:00Z"), at("s2", "2025-12-07T19:59:59Z"), at("s3", "2025-12-07T20:00:00Z")],
         ),
     ]
+}
+
+/// The subject of every story, made at a door: an id that follows from the scan's.
+fn added_at_the_door() -> Vec<Value> {
+    let walk_in = json!({ "zone": "general", "party": 3, "name_digest": "ab".repeat(32) });
+    let by_hand = json!({ "-barcode_hash": null, "-raw_hash": null, "-basis": null, "method": "manual" });
+    let mut made = fact("s1", "2025-12-07T19:00:00Z", with(&by_hand, json!({ "ticket_id": TICKET_ID, "count": 2 })));
+    made["scan"]["walk_in"] = walk_in;
+    let target = json!({ "kind": "revert", "target_device": "device-north-1", "target_scan_id": "s1", "keep": 1, "opened": false });
+    let undo = fact("s2", "2025-12-07T19:01:00Z", with(&by_hand, with(&json!({ "ticket_id": TICKET_ID }), target)));
+    let again = fact("s3", "2025-12-07T19:10:00Z", with(&by_hand, json!({ "ticket_id": TICKET_ID, "count": 1 })));
+    let scan: Scan = from_text("scan", &made["scan"].to_string()).unwrap();
+    vec![as_fact(&scan, json!({})), undo, again]
 }
 
 fn ruled(first: &Value) -> Vec<Given> {

@@ -46,6 +46,7 @@ pub fn full_scan() -> Scan {
         outcome: Outcome::Invalid,
         opened: true,
         override_: Some(Override { by: "Zoë".into(), reason: "paid\n\"cash\"".into() }),
+        walk_in: None,
         operator: Some("Änne".into()),
         target_device: Some(id("device-2")),
         target_scan_id: Some(id("scan-0")),
@@ -80,6 +81,7 @@ pub fn bare_scan() -> Scan {
         raw_hash: None,
         ticket_id: None,
         override_: None,
+        walk_in: None,
         operator: None,
         target_device: None,
         target_scan_id: None,
@@ -110,6 +112,7 @@ pub fn gate_rules() -> GateRules {
         direction: Direction::Both,
         capacity: Some(1_000),
         names_on_devices: true,
+        walk_ins: false,
         entry_rules: vec![EntryRule::CheckTicketValid, EntryRule::CheckNotDuplicate],
     }
 }
@@ -126,5 +129,6 @@ pub fn event_rules() -> EventRules {
         opened_at: None,
         days: Days::default(),
         limits: ZoneLimits::default(),
+        walk_ins: None,
     }
 }

@@ -211,7 +211,8 @@ fn findings_read_back() {
     }];
     assert_eq!(effective_from_json(&effective_to_json(&effective)), Ok(effective));
     let gates = [(id("south"), GateFlow { entered: 3, exited: -1 })].into_iter().collect();
-    let occupancy = Occupancy { inside: -1, inside_over: 7, entered: 2, over: 3, exited: 4, subjects: 5, gates };
+    let occupancy =
+        Occupancy { inside: -1, inside_over: 7, entered: 2, over: 3, exited: 4, subjects: 5, walk_ins: 6, gates };
     assert_eq!(occupancy_from_json(&occupancy_to_json(&occupancy)), Ok(occupancy));
 }
 

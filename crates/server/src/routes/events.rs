@@ -52,6 +52,8 @@ struct EventView {
     has_staff_pin: bool,
     /// Persons expected at once.
     capacity: Option<u32>,
+    /// Persons whom staff may add at the doors in all; null or absent: no number.
+    walk_ins: Option<u32>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
@@ -71,6 +73,7 @@ impl From<EventRecord> for EventView {
             day_starts_at: one.day_starts_at,
             has_staff_pin: one.has_pin,
             capacity: one.capacity,
+            walk_ins: one.walk_ins,
             created_at: one.created_at,
         }
     }
@@ -122,6 +125,8 @@ struct EventRequest {
     staff_pin: Option<String>,
     /// Persons expected at once.
     capacity: Option<u32>,
+    /// Persons whom staff may add at the doors in all; null or absent: no number.
+    walk_ins: Option<u32>,
     /// Names of its first gates; `["Main entrance"]` where absent, `[]` for none. Every entry type passes them, in and out.
     gates: Option<Vec<String>>,
 }
@@ -152,6 +157,10 @@ struct EventPatchRequest {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<u32>)]
     capacity: Option<Option<u32>>,
+    /// Persons whom staff may add at the doors in all; null for no number.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<u32>)]
+    walk_ins: Option<Option<u32>>,
     /// With `"status": "live"` for a draft: the practice scans of the last 12 hours were real, and count in their own time.
     #[serde(default)]
     count_practice: bool,
@@ -195,6 +204,7 @@ async fn create(
         day_starts_at: request.day_starts_at,
         staff_pin: request.staff_pin,
         capacity: request.capacity,
+        walk_ins: request.walk_ins,
         gates: request.gates,
     };
     let made = events::create(&state.app, &caller, new).await?;
@@ -241,6 +251,7 @@ async fn update(
         day_starts_at: request.day_starts_at,
         staff_pin: request.staff_pin,
         capacity: request.capacity,
+        walk_ins: request.walk_ins,
         count_practice: request.count_practice,
     };
     Ok(Json(events::update(&state.app, &caller, event_id, patch).await?.into()))

@@ -38,6 +38,8 @@ struct GateView {
     capacity: Option<u32>,
     /// Devices here may carry guest names.
     names_on_devices: bool,
+    /// Whether staff here may add guests who have no ticket.
+    walk_ins: bool,
     /// `check_ticket_valid`, `check_not_duplicate`.
     #[schema(value_type = Vec<String>)]
     entry_rules: Vec<EntryRule>,
@@ -52,6 +54,7 @@ impl From<Gate> for GateView {
             direction: one.rules.direction,
             capacity: one.rules.capacity,
             names_on_devices: one.rules.names_on_devices,
+            walk_ins: one.rules.walk_ins,
             entry_rules: one.rules.entry_rules,
         }
     }
@@ -74,6 +77,8 @@ struct GateRequest {
     capacity: Option<u32>,
     /// On where absent.
     names_on_devices: Option<bool>,
+    /// Whether staff here may add guests who have no ticket; false when absent.
+    walk_ins: Option<bool>,
     /// Both where absent; cannot be changed later.
     #[schema(value_type = Option<Vec<String>>)]
     entry_rules: Option<Vec<EntryRule>>,
@@ -91,6 +96,8 @@ struct GatePatchRequest {
     #[schema(value_type = Option<u32>)]
     capacity: Option<Option<u32>>,
     names_on_devices: Option<bool>,
+    /// Whether staff here may add guests who have no ticket; false when absent.
+    walk_ins: Option<bool>,
 }
 
 /// Gates of an event, by id.
@@ -128,6 +135,7 @@ async fn create(
         direction: request.direction,
         capacity: request.capacity,
         names_on_devices: request.names_on_devices,
+        walk_ins: request.walk_ins,
         entry_rules: request.entry_rules,
     };
     let made = gates::create(&state.app, &caller, event_id, new).await?;
@@ -154,6 +162,7 @@ async fn update(
         direction: request.direction,
         capacity: request.capacity,
         names_on_devices: request.names_on_devices,
+        walk_ins: request.walk_ins,
     };
     Ok(Json(gates::update(&state.app, &caller, event_id, gate_id, patch).await?.into()))
 }

@@ -25,6 +25,7 @@ async fn s1_2_2_the_payload_has_every_member() {
         direction: None,
         capacity: Some(1_000),
         names_on_devices: None,
+        walk_ins: None,
         entry_rules: Some(EntryRule::ALL.to_vec()),
     };
     gates::create(app, &home.owner, home.event_id.clone(), gate).await.unwrap();

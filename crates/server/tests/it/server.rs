@@ -128,6 +128,7 @@ async fn org(state: &AppState, name: &str) -> Org {
         day_starts_at: None,
         staff_pin: Some("2468".into()),
         capacity: None,
+        walk_ins: None,
         gates: Some(Vec::new()),
     };
     let event = events::create(&state.app, &owner, new).await.unwrap();
@@ -139,6 +140,7 @@ async fn org(state: &AppState, name: &str) -> Org {
             direction: None,
             capacity: None,
             names_on_devices: Some(false),
+            walk_ins: None,
             entry_rules: None,
         };
         gates::create(&state.app, &owner, event.event_id.clone(), new).await.unwrap();

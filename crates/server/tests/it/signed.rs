@@ -51,6 +51,7 @@ impl Log {
             outcome,
             opened: outcome == Outcome::Valid,
             override_: None,
+            walk_in: None,
             operator: None,
             target_device: None,
             target_scan_id: None,

@@ -1,6 +1,6 @@
 //! What organisers do: rules, imports, reviews, tokens, revocation.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::event::{Days, EventRules, EventStatus, ReEntry, StaffPin};
@@ -10,7 +10,7 @@ use admit_core::incident::Subject;
 use admit_core::review::{Decision, Review};
 use admit_core::rule::{Change, Effective, Epoch, Epochs, EventBook, EventChange, GateChange, Rule, TicketChange};
 use admit_core::sign;
-use admit_core::ticket::TicketRules;
+use admit_core::ticket::{Group, TicketRules};
 use admit_core::time::Timestamp;
 
 use super::{L0, Org, Token, first_of};
@@ -50,6 +50,7 @@ impl Org {
             logs: Default::default(),
             epochs: vec![(epoch, 0)],
             days: config.days(ReEntry::Daily),
+            groups: BTreeMap::new(),
         };
         let salt = [7; 16];
         let event = EventRules {
@@ -63,6 +64,7 @@ impl Org {
             opened_at: config.opens_ms.is_none().then(|| Timestamp::clamped(now_ms)),
             days: config.days(config.re_entry),
             limits: config.limits(),
+            walk_ins: config.walk_ins_number,
         };
         let mut first = vec![Change::Event(EventChange::First(event))];
         for (id, direction) in GATES {
@@ -72,6 +74,7 @@ impl Org {
                 direction,
                 capacity: config.capacity,
                 names_on_devices: false,
+                walk_ins: config.walk_ins > 0,
                 entry_rules: vec![EntryRule::CheckTicketValid, EntryRule::CheckNotDuplicate],
             };
             let gate_id = GateId::new(id).unwrap_or_else(|_| unreachable!("printable"));
@@ -81,6 +84,8 @@ impl Org {
         for n in 0..config.tickets {
             let entry_limit = 1 + (n as u32) % config.party;
             let id = TicketId::new(format!("ticket-{n}")).unwrap_or_else(|_| unreachable!("printable"));
+            let order = config.order_of(n);
+            new.groups.extend(order.map(|order| (id.clone(), Group::of(&new.event_id, &order))));
             new.add_ticket(now_ms, &id, &format!("CODE-{n}"), ticket_rules(entry_limit));
         }
         new

@@ -54,7 +54,9 @@ impl Org {
         let newer = |id: &TicketId| since.is_none_or(|since| self.ruled_at.get(id).is_some_and(|at| *at > since));
         let codes = self.codes.iter().filter(|(_, id)| newer(id));
         let codes: Vec<Code<'_>> = codes
-            .filter_map(|(hash, id)| Some(Code { hash: *hash, ticket_id: id, rules: tickets.get(id)?, group: None }))
+            .filter_map(|(hash, id)| {
+                Some(Code { hash: *hash, ticket_id: id, rules: tickets.get(id)?, group: self.groups.get(id).copied() })
+            })
             .collect();
         let input = Input {
             organization_id: &self.id,

@@ -3,6 +3,7 @@
 use admit_core::ids::{DeviceId, KeyId};
 use admit_core::limits;
 use admit_core::occupancy::Occupancy;
+use admit_core::reduce::Reduced;
 use admit_core::rule::When;
 use admit_core::sign::ApiKey;
 use admit_core::time::Timestamp;
@@ -222,6 +223,7 @@ impl L0 {
             cursor: Cursor::at(epoch, org.serial),
             suspended: false,
             area_inside: org.area_inside(&caller.device_id),
+            walk_ins: Some(org.walk_ins()),
         })
     }
 
@@ -245,6 +247,11 @@ impl Org {
         let mut occupancy = Occupancy::default();
         self.derived.values().for_each(|reduced| occupancy.add(&Occupancy::of(reduced), 1));
         occupancy.area_inside(own, |gate_id| self.book.gate(gate_id, When::Newest))
+    }
+
+    /// Persons added at the doors.
+    fn walk_ins(&self) -> u32 {
+        self.derived.values().map(Reduced::walk_in_persons).sum()
     }
 
     /// A device says how far its log goes.

@@ -56,6 +56,7 @@ impl L1 {
             day_starts_at: admit_app::records::ClockTime::of_minutes(config.day_starts_minute),
             staff_pin: None,
             capacity: None,
+            walk_ins: config.walk_ins_number,
             gates: Some(Vec::new()),
         };
         let event_id = now(events::create(&self.app, &caller, new))?.event_id;
@@ -68,6 +69,7 @@ impl L1 {
                 direction: Some(direction),
                 capacity: config.capacity,
                 names_on_devices: Some(false),
+                walk_ins: Some(config.walk_ins > 0),
                 entry_rules: None,
             };
             now(gates::create(&self.app, &caller, event_id.clone(), new))?;
@@ -79,7 +81,8 @@ impl L1 {
         let mut owner = Owner { caller, event_id, tickets: Default::default() };
         for n in 0..config.tickets {
             let name = named(TicketId::new(format!("ticket-{n}")))?;
-            let id = self.sell(&owner, &format!("CODE-{n}"), 1 + (n as u32) % config.party)?;
+            let order_id = config.order_of(n);
+            let id = self.sell(&owner, &format!("CODE-{n}"), 1 + (n as u32) % config.party, order_id)?;
             owner.tickets.insert(name, id);
         }
         self.streams()[org as usize] = mine;
@@ -104,11 +107,12 @@ impl L1 {
         }))
     }
 
-    fn sell(&self, owner: &Owner, code: &str, entry_limit: u32) -> Result<TicketId> {
+    fn sell(&self, owner: &Owner, code: &str, entry_limit: u32, order_id: Option<String>) -> Result<TicketId> {
         let new = tickets::NewTicket {
             barcode: Some(code.into()),
             zone: Some("general".into()),
             entry_limit: Some(entry_limit),
+            order_id,
             ..Default::default()
         };
         let made = now(tickets::create_one(&self.app, &owner.caller, owner.event_id.clone(), new))?;
@@ -131,7 +135,7 @@ impl L1 {
             }
             Act::Rule { change, from_start } => self.change(org, change, *from_start)?,
             Act::Import { ticket_id, code, rules } => {
-                let id = self.sell(owner, code, rules.entry_limit)?;
+                let id = self.sell(owner, code, rules.entry_limit, None)?;
                 self.owners[org].tickets.insert(ticket_id.clone(), id);
             }
             Act::Review { device_id, scan_id, decision, .. } => {

@@ -115,7 +115,7 @@ fn collect(tx: &mut dyn Tx, event_id: &EventId, tickets: &[TicketId]) -> Result<
     for state in tx.all_states(event_id)? {
         let subject = subject(&state.subject_key)?;
         let verdicts = tx.verdicts(event_id, &state.subject_key)?;
-        let reduced = Reduced { state: state.state, verdicts, effective: state.effective, causes: Vec::new() };
+        let reduced = Reduced { state: state.state, verdicts, effective: state.effective, ..Reduced::default() };
         derived.insert(subject, reduced);
     }
     let lines = ledger(tx, event_id)?;

@@ -27,6 +27,7 @@ export const eventForm = (event: EventView) => ({
   min_gap_seconds: event.min_gap_seconds,
   day_starts_at: event.day_starts_at,
   capacity: event.capacity,
+  walk_ins: event.walk_ins,
 });
 type EventForm = ReturnType<typeof eventForm>;
 

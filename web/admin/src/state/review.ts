@@ -27,7 +27,7 @@ export interface Context {
 /** The chip that a case stands under. */
 export function groupOf(kind: string): Group {
   if (kind === "double_entry") return "twice";
-  if (kind === "admitted_in_error" || kind === "admitted_after_end") return "mistake";
+  if (kind === "admitted_in_error" || kind === "admitted_after_end" || kind === "walk_ins_over") return "mistake";
   if (kind === "refused_in_error") return "refused";
   return kind === "unverified_scan" || kind === "practice_after_open" ? "unproven" : "phone";
 }
@@ -89,6 +89,8 @@ export function title(incident: IncidentView, context: Context): string {
       return letIn(incident, gate, name);
     case "admitted_after_end":
       return titles.afterEnd(gate, name);
+    case "walk_ins_over":
+      return titles.walkIn(gate, name);
     case "practice_after_open":
       return titles.practice(gate, name);
     case "refused_in_error":
@@ -168,6 +170,7 @@ export function explain(incident: IncidentView, context: Context): string {
   if (incident.kind === "unverified_scan") return said.unproven;
   if (incident.kind === "practice_after_open") return said.practice;
   if (incident.kind === "admitted_after_end") return said.afterEnd;
+  if (incident.kind === "walk_ins_over") return said.walkIn;
   return (incident.kind === "exit_without_entry" ? said.left : said.phone) + uncertain;
 }
 
@@ -239,7 +242,7 @@ export function decidedScans(incident: IncidentView): IncidentScan[] {
 }
 
 /** Cases whose entry counts when a person says so. */
-const counts = (incident: IncidentView): boolean => ["double_entry", "admitted_in_error", "admitted_after_end", "unverified_scan", "practice_after_open"].includes(incident.kind);
+const counts = (incident: IncidentView): boolean => ["double_entry", "admitted_in_error", "admitted_after_end", "walk_ins_over", "unverified_scan", "practice_after_open"].includes(incident.kind);
 /** Cases whose scan counts nothing until a person accepts it. */
 const waits = (incident: IncidentView): boolean => ["unverified_scan", "practice_after_open"].includes(incident.kind);
 

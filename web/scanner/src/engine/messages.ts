@@ -15,6 +15,7 @@ export type PageInput = Extract<
       | "count"
       | "override"
       | "booking"
+      | "walk_in"
       | "undo"
       | "direction"
       | "operator"

@@ -17,7 +17,7 @@ import { loadSettings, saveSettings, type Settings, withoutFixed } from "./setti
 import { Signals } from "./signals.ts";
 import { asksCount, faceOf, ofSameTicket, spoken, type Face } from "./words.ts";
 
-export type Sheet = "search" | "more" | "history" | "sync" | "settings" | "override" | "undo" | "pair" | null;
+export type Sheet = "search" | "more" | "history" | "sync" | "settings" | "override" | "undo" | "pair" | "add_guest" | null;
 
 /** A verdict on the screen. */
 export interface Shown {
@@ -40,6 +40,8 @@ export const UNDO_MS = 10_000;
 export const FRESH_MS = 350;
 /** Verdicts that make way by themselves: nobody has to act on them. */
 const PASSING: ReadonlySet<Face> = new Set<Face>(["admit", "exit", "nobody"]);
+/** Sheets that a scan comes of: its verdict closes them, and what went wrong is said in them. */
+const OF_A_SCAN: ReadonlySet<Sheet> = new Set<Sheet>(["override", "undo", "search", "add_guest"]);
 const NOTICE_MS = 4000;
 const ZOOMS = [1, 1.5, 2, 3];
 const CROWD_MS = 1200;
@@ -59,6 +61,8 @@ export class Scanner {
   /** What Undo means right now, and until when (wall clock). */
   undoable = $state.raw<{ scanId: string; until: number } | null>(null);
   sheet = $state<Sheet>(null);
+  /** The name that a search did not find, for the guest to be added. */
+  guestName = $state("");
   /** The history row the undo sheet is about. */
   undoRow = $state.raw<HistoryRow | null>(null);
   fault = $state.raw<Fault | null>(null);
@@ -268,6 +272,20 @@ export class Scanner {
     this.input({ type: "booking", scan_id, ticket_ids: booking.others.map((other) => other.ticket_id) });
   }
 
+  /** Staff want to add a guest who has no ticket. */
+  openAddGuest(name = ""): void {
+    this.guestName = name;
+    this.pin = null;
+    this.closeSheet();
+    this.open("add_guest");
+  }
+
+  addGuest(name: string, zone: string, party: number, pin: string): void {
+    this.busy = true;
+    this.sheetError = "";
+    this.input({ type: "walk_in", name, zone, party, pin });
+  }
+
   /** Looks for guests by a part of the name; `found` follows. */
   search(text: string): void {
     this.input({ type: "search", text });
@@ -318,7 +336,8 @@ export class Scanner {
   }
 
   undo(scanId: string, keep: number): void {
-    if (this.#tooSoon()) return;
+    // The sheet names what it undoes: that is meant, however young the verdict behind it is.
+    if (this.sheet !== "undo" && this.#tooSoon()) return;
     this.undoable = null;
     this.input({ type: "undo", scan_id: scanId, keep });
   }
@@ -462,12 +481,12 @@ export class Scanner {
     const shown: Shown = { verdict, key: this.#shown, at: Date.now(), again: false };
     this.announcement = spoken(verdict);
     this.signals.play(faceOf(verdict), verdict.may_admit, this.settings);
-    if (verdict.screen === "same_ticket") {
+    if (verdict.screen === "same_ticket" && (verdict.booking?.others ?? []).length === 0) {
       if (this.sheet === "search") this.closeSheet();
       this.#uncover(verdict);
       this.strip = shown;
     } else {
-      if (this.sheet === "override" || this.sheet === "undo" || this.sheet === "search") this.sheet = null;
+      if (this.sheet !== null && OF_A_SCAN.has(this.sheet)) this.sheet = null;
       this.found = null;
       this.pin = null;
       this.#fill(shown);
@@ -482,7 +501,8 @@ export class Scanner {
   }
 
   #onUndone(scanId: string, count: number): void {
-    if (this.verdict?.verdict.scan_id === scanId) this.#leave();
+    // Of a booking one is undone by itself: what became of the others stays on the screen.
+    if (this.verdict?.verdict.scan_id === scanId && this.verdict.verdict.booking?.became === undefined) this.#leave();
     if (this.sheet === "undo") this.closeSheet();
     this.undoable = null;
     this.undone = { count, at: Date.now() };
@@ -548,7 +568,7 @@ export class Scanner {
       this.#hold();
     }
     if (code === "pairing_failed" || code === "bad_pairing_code") this.pairingError = message;
-    else if (this.sheet === "override" || this.sheet === "undo" || this.sheet === "search") this.sheetError = message;
+    else if (this.sheet !== null && OF_A_SCAN.has(this.sheet)) this.sheetError = message;
     else this.say(message);
   }
 

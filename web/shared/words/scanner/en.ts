@@ -24,3 +24,4 @@ export * as sync from "./en/sync.ts";
 export * as titles from "./en/titles.ts";
 export * as undo from "./en/undo.ts";
 export * as verdict from "./en/verdict.ts";
+export * as walkIn from "./en/walk-in.ts";

@@ -7,7 +7,7 @@ use crate::barcode::BarcodeHash;
 use crate::ids::{DeviceId, EventId, GateId, KeyId, LogId, ScanId, TicketId};
 use crate::limits;
 use crate::rule::Epoch;
-use crate::scan::{Basis, ClockEvidence, Form, Method, Outcome, Override, Scan, ScanKind, Stage};
+use crate::scan::{Basis, ClockEvidence, Form, Method, Outcome, Override, Scan, ScanKind, Stage, WalkIn};
 use crate::sign::{self, V1Fields};
 use crate::time::Timestamp;
 use crate::wire::hex;
@@ -65,14 +65,43 @@ pub struct Evidence {
     pub signature: Option<String>,
     /// The item as sent, where it holds a field that this version does not know: what a newer app said is not lost.
     pub sent: Option<String>,
+    /// The name of the guest whom the scan added, where it is the one that was signed.
+    pub named: Option<Named>,
+}
+
+/// The name of a guest added at the door, and the salt that the signed digest is made with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Named {
+    /// Name.
+    pub name: String,
+    /// 16 random bytes.
+    #[serde(with = "hex")]
+    pub salt: [u8; 16],
 }
 
 impl Evidence {
     /// Of an item as sent.
     pub fn new(signature: String, json: &str, unknown: bool) -> Self {
         let fits = !signature.is_empty() && signature.len() <= limits::NOTE_CHARS;
-        Self { signature: fits.then_some(signature), sent: unknown.then(|| json.to_owned()) }
+        Self { signature: fits.then_some(signature), sent: unknown.then(|| json.to_owned()), named: None }
     }
+}
+
+impl WalkInItem {
+    /// The name, where it is the one that was signed.
+    fn take_named(&mut self) -> Option<Named> {
+        let (name, salt) = (self.name.take()?, self.salt.take()?);
+        (WalkIn::digest_of(&salt, &name) == self.name_digest).then_some(Named { name, salt })
+    }
+}
+
+/// An item as sent, without the name in it.
+fn without_name(json: &str) -> Option<String> {
+    let mut item: serde_json::Value = serde_json::from_str(json).ok()?;
+    let walk_in = item.get_mut("walk_in")?.as_object_mut()?;
+    walk_in.remove("name");
+    walk_in.remove("salt");
+    Some(item.to_string())
 }
 
 impl ScanV1 {
@@ -134,6 +163,7 @@ impl ScanV1 {
             opened: self.outcome == Outcome::Valid,
             practice: false,
             override_: None,
+            walk_in: None,
             operator: None,
             target_device: None,
             target_scan_id: None,
@@ -198,6 +228,9 @@ pub struct ScanV2 {
     /// `{by, reason}` of a refusal set aside.
     #[serde(default, rename = "override", skip_serializing_if = "Option::is_none")]
     pub override_: Option<Override>,
+    /// The guest whom staff added with this scan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub walk_in: Option<WalkInItem>,
     /// Who operated the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operator: Option<String>,
@@ -232,6 +265,24 @@ pub struct ScanV2 {
     pub signature: String,
 }
 
+/// A guest added at the door: what is signed, and beside it the name that the signature's digest is of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WalkInItem {
+    /// The ticket's zone.
+    pub zone: String,
+    /// Persons the ticket admits.
+    pub party: u32,
+    /// SHA-256 of salt and name.
+    #[serde(with = "hex")]
+    pub name_digest: [u8; 32],
+    /// The name; absent where it was erased.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// 16 random bytes.
+    #[serde(default, with = "hex::option", skip_serializing_if = "Option::is_none")]
+    pub salt: Option<[u8; 16]>,
+}
+
 fn one() -> u32 {
     1
 }
@@ -246,8 +297,20 @@ impl ScanV2 {
     pub fn read_with_evidence(json: &str) -> Result<(Scan, Evidence), FieldError> {
         let mut unknown = false;
         let mut item: Self = problem::read_noting(json.as_bytes(), |_| unknown = true)?;
-        let evidence = Evidence::new(std::mem::take(&mut item.signature), json, unknown);
+        let mut evidence = Evidence::new(std::mem::take(&mut item.signature), json, unknown);
+        evidence.named = item.walk_in.as_mut().and_then(WalkInItem::take_named);
+        if item.walk_in.is_some() {
+            // A name is kept with the guest alone, where it can be erased.
+            evidence.sent = evidence.sent.and_then(|sent| without_name(&sent));
+        }
         Ok((item.into_scan()?, evidence))
+    }
+    /// The same with the name of the guest whom the scan added.
+    pub fn named(mut self, named: Option<&Named>) -> Self {
+        if let (Some(walk_in), Some(named)) = (&mut self.walk_in, named) {
+            (walk_in.name, walk_in.salt) = (Some(named.name.clone()), Some(named.salt));
+        }
+        self
     }
     /// The wire form of a scan of our form and its signature.
     ///
@@ -274,6 +337,13 @@ impl ScanV2 {
             opened: scan.opened,
             practice: scan.practice,
             override_: scan.override_.clone(),
+            walk_in: scan.walk_in.as_ref().map(|walk_in| WalkInItem {
+                zone: walk_in.zone.clone(),
+                party: walk_in.party,
+                name_digest: walk_in.name_digest,
+                name: None,
+                salt: None,
+            }),
             operator: scan.operator.clone(),
             target_device: scan.target_device.clone(),
             target_scan_id: scan.target_scan_id.clone(),
@@ -314,6 +384,11 @@ impl ScanV2 {
             opened: self.opened,
             practice: self.practice,
             override_: self.override_,
+            walk_in: self.walk_in.map(|item| WalkIn {
+                zone: item.zone,
+                party: item.party,
+                name_digest: item.name_digest,
+            }),
             operator: self.operator,
             target_device: self.target_device,
             target_scan_id: self.target_scan_id,
@@ -331,9 +406,12 @@ impl ScanV2 {
     fn check(&self) -> Result<(), FieldError> {
         self.check_numbers()?;
         self.check_subject()?;
+        self.check_walk_in()?;
         let texts = [
             ("clock.session_id", Some(self.clock.session_id.as_str()), limits::ID_CHARS),
             ("operator", self.operator.as_deref(), limits::NAME_CHARS),
+            ("walk_in.zone", self.walk_in.as_ref().map(|one| one.zone.as_str()), limits::NAME_CHARS),
+            ("walk_in.name", self.walk_in.as_ref().and_then(|one| one.name.as_deref()), limits::NAME_CHARS),
             ("override.by", self.override_.as_ref().map(|set_aside| set_aside.by.as_str()), limits::NAME_CHARS),
             ("override.reason", self.override_.as_ref().map(|set_aside| set_aside.reason.as_str()), limits::NOTE_CHARS),
         ];
@@ -345,6 +423,31 @@ impl ScanV2 {
             if text.contains('\0') {
                 return Err(FieldError::new(path, "must not hold the character NUL"));
             }
+        }
+        Ok(())
+    }
+
+    /// A guest added at the door went in by this very scan, and their ticket's id follows from it.
+    fn check_walk_in(&self) -> Result<(), FieldError> {
+        let Some(walk_in) = &self.walk_in else { return Ok(()) };
+        if self.kind != ScanKind::Entry || self.stage != Stage::Final || self.method != Method::Manual {
+            return Err(FieldError::new("walk_in", "needs the kind entry, the stage final and the method manual"));
+        }
+        if self.barcode_hash.is_some() {
+            return Err(FieldError::new("barcode_hash", "must be absent: a guest added at the door has no code yet"));
+        }
+        if self.ticket_id != WalkIn::ticket_id(&self.event_id, &self.device_id, &self.scan_id) {
+            return Err(FieldError::new("ticket_id", "must follow from event, device and scan id"));
+        }
+        if walk_in.zone.is_empty() || walk_in.zone.chars().count() > limits::NAME_CHARS {
+            return Err(FieldError::new(
+                "walk_in.zone",
+                format_args!("must be 1 to {} characters", limits::NAME_CHARS),
+            ));
+        }
+        if !(1..=limits::PARTY).contains(&walk_in.party) || self.count > walk_in.party {
+            let message = format_args!("must be 1 to {}, and no less than count", limits::PARTY);
+            return Err(FieldError::new("walk_in.party", message));
         }
         Ok(())
     }

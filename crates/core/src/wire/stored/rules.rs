@@ -63,6 +63,7 @@ fn gate_parts(change: &GateChange) -> (&'static str, String) {
         GateChange::Direction(direction) => ("direction", to_text(direction)),
         GateChange::Capacity(capacity) => ("capacity", to_text(capacity)),
         GateChange::NamesOnDevices(names) => ("names_on_devices", to_text(names)),
+        GateChange::WalkIns(may) => ("walk_ins", to_text(may)),
     }
 }
 
@@ -79,6 +80,7 @@ fn event_parts(change: &EventChange) -> (&'static str, String) {
         EventChange::OpenedAt(at) => ("opened_at", to_text(at)),
         EventChange::Days(days) => ("days", to_text(days)),
         EventChange::Limits(limits) => ("limits", to_text(limits)),
+        EventChange::WalkIns(number) => ("walk_ins", to_text(number)),
     }
 }
 
@@ -142,6 +144,7 @@ fn gate_change(field: &str, value: &str) -> Result<GateChange, StoredError> {
         "direction" => GateChange::Direction(rule_value(value)?),
         "capacity" => GateChange::Capacity(rule_value(value)?),
         "names_on_devices" => GateChange::NamesOnDevices(rule_value(value)?),
+        "walk_ins" => GateChange::WalkIns(rule_value(value)?),
         _ => return unknown_field(field),
     })
 }
@@ -159,6 +162,7 @@ fn event_change(field: &str, value: &str) -> Result<EventChange, StoredError> {
         "opened_at" => EventChange::OpenedAt(rule_value(value)?),
         "days" => EventChange::Days(rule_value(value)?),
         "limits" => EventChange::Limits(rule_value(value)?),
+        "walk_ins" => EventChange::WalkIns(rule_value(value)?),
         _ => return unknown_field(field),
     })
 }

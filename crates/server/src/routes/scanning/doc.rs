@@ -115,6 +115,8 @@ pub struct HeartbeatAnswer {
     suspended: Option<bool>,
     /// Persons in the gate's area now; only for a gate with a capacity.
     area_inside: Option<u32>,
+    /// Persons added at all doors; only for a gate that adds guests.
+    walk_ins: Option<u32>,
 }
 
 /// The server's times, by the database's clock.
@@ -374,6 +376,8 @@ pub struct Manifest {
     min_gap_seconds: u32,
     /// `draft` (scans are practice), `live`, `ended` or `archived` (nobody is let in).
     status: String,
+    /// Persons whom staff may add at the doors; absent: no number.
+    walk_ins: Option<u32>,
     /// Instants at which days begin; absent where nothing is daily.
     days: Option<Vec<String>>,
     /// By zone: `{re_entry, per_gate, uses}`, each absent where the event's own holds; absent without any.
@@ -403,6 +407,8 @@ pub struct ManifestGate {
     /// `in`, `out` or `both`.
     direction: String,
     names_on_devices: bool,
+    /// Whether staff here may add guests; absent where not.
+    walk_ins: Option<bool>,
 }
 
 /// S1's rules of a gate.

@@ -25,6 +25,8 @@ export const gates = {
   capacity: "Capacity of its area",
   capacityHint: "Scanners warn when it is reached. Empty: no limit",
   names: "Guests' names on phones here",
+  walkIns: "Staff may add guests here",
+  walkInsHint: "A guest without a ticket gets one at the door, also without network: name, entry type and persons.",
   namesHint: "Staff can find guests by name without network. Without names a scan shows the code alone.",
   save: "Save",
   made: (name: string) => `${name} is added.`,
@@ -79,6 +81,8 @@ export const gates = {
   zone: "Time zone",
   eventCapacity: "Capacity",
   eventCapacityHint: "Persons inside at once. Empty: no limit",
+  eventWalkIns: "Guests added at the doors",
+  eventWalkInsHint: "Persons in all. Beyond it phones ask for the staff PIN. Empty: no number",
   reEntry: "Re-entry",
   reEntries: { never: "Not allowed", after_gap: "After a pause", after_exit: "After an exit scan", daily: "Once a day" },
   reEntryHints: {
@@ -92,7 +96,7 @@ export const gates = {
   dayStartsHint: "On the event's clock. Guests who come before it belong to the night before",
   eventLabels: {
     name: "The name", venue: "The place", time_zone: "The time zone", starts_at: "The start", ends_at: "The end", re_entry: "Re-entry",
-    min_gap_seconds: "The pause", day_starts_at: "The beginning of a day", capacity: "The capacity",
+    min_gap_seconds: "The pause", day_starts_at: "The beginning of a day", capacity: "The capacity", walk_ins: "The number",
   },
 
   types: "Entry types",
