@@ -13,8 +13,8 @@ pub enum Edge {
     End,
 }
 
-/// The moment at which the clocks of a zone show this: in an hour that they skip it is the
-/// hour's end; in an hour that comes twice a beginning is the first and an end the second. `None` beyond the years of [`Timestamp`].
+/// The moment at which the clocks of a zone show this. In an hour that they skip it is the hour's end. In an hour that comes
+/// twice a beginning is the first, an end the second. `None` beyond the years of [`Timestamp`].
 pub fn in_zone(at: DateTime, zone: &TimeZone, edge: Edge) -> Option<Timestamp> {
     let ambiguous = zone.to_ambiguous_timestamp(at);
     let found = match (ambiguous.offset(), edge) {

@@ -19,8 +19,7 @@
 use std::collections::BTreeMap;
 
 use super::build::{Code, Input, Large, head, sorted};
-use super::index::{BucketHasher, Builder, IndexError, Prefix, class_bytes};
-use super::verify::Upsert;
+use super::index::{BucketHasher, Builder, IndexError, Prefix, Upsert, class_bytes};
 use crate::barcode::{BarcodeHash, hex};
 use crate::ids::TicketId;
 use crate::sign::{Authenticator, V1_PREFIX};

@@ -39,6 +39,25 @@ pub struct Found<'a> {
     pub group: Option<Group>,
 }
 
+/// A code that a delta brings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Upsert {
+    /// The code.
+    pub prefix: Prefix,
+    /// Its ticket.
+    pub ticket_id: String,
+    /// The ticket's rules.
+    pub rules: TicketRules,
+    /// The booking it belongs to.
+    pub group: Option<Group>,
+}
+
+impl Upsert {
+    pub(super) fn record(&self) -> Found<'_> {
+        Found { prefix: self.prefix, ticket_id: &self.ticket_id, rules: &self.rules, group: self.group }
+    }
+}
+
 /// Rules that many tickets share, and the bytes that name them.
 #[derive(Debug, Clone)]
 struct Class {

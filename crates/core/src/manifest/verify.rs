@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 use sha2::{Digest as _, Sha256};
 
 use super::compact::{self, Columns, CompactError};
-use super::index::{Builder, Found, Index, IndexError, Prefix};
+use super::index::{Builder, Index, IndexError, Prefix, Upsert};
 use crate::event::EventRules;
 use crate::gate::GateRules;
 use crate::ids::{EventId, GateId, OrganizationId};
 use crate::rule::Epoch;
 use crate::sign::{Authenticator, V1_PREFIX, check_body_signature};
-use crate::ticket::{Group, TicketRules};
 use crate::time::Timestamp;
 use crate::wire::manifest::{ManifestHead, ManifestJson, ManifestTail, ManifestTicket, each_code};
 use crate::wire::problem::{self, FieldError};
@@ -123,25 +122,6 @@ pub struct Delta {
     pub upserts: Vec<Upsert>,
     /// Gone.
     pub tombstones: Vec<Prefix>,
-}
-
-/// A code that a delta brings.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Upsert {
-    /// The code.
-    pub prefix: Prefix,
-    /// Its ticket.
-    pub ticket_id: String,
-    /// The ticket's rules.
-    pub rules: TicketRules,
-    /// The booking it belongs to.
-    pub group: Option<Group>,
-}
-
-impl Upsert {
-    fn record(&self) -> Found<'_> {
-        Found { prefix: self.prefix, ticket_id: &self.ticket_id, rules: &self.rules, group: self.group }
-    }
 }
 
 /// What tells two lists apart. Compare only those read by the same version of this code.
