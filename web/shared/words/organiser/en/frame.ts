@@ -77,6 +77,8 @@ export const frame = {
   saved: "Saved.",
   savedInPart: "Saved. You have changed more since then: save again.",
   unsaved: "You have changes that are not saved.",
+  revert: "Discard changes",
+  leaving: { title: "Discard your changes?", why: "What you typed is not saved.", yes: "Discard", no: "Go on editing" },
   pageFailed: "This page could not be loaded. Check the connection, then reload.",
   reload: "Reload",
   notFound: "There is no such page",

@@ -95,7 +95,6 @@ export const guest = {
   list: "List",
   noList: "No list",
   save: "Save",
-  revert: "Discard changes",
   resend: "Send pass again",
   makePass: "Make the pass",
   copy: "Copy link",
@@ -124,9 +123,6 @@ export const guest = {
   voided: "The ticket is voided. Scanners refuse it after their next sync.",
   restore: "Restore ticket",
   restored: "The ticket is valid again.",
-  leaveTitle: "Discard your changes?",
-  leaveWhy: "What you typed is not saved.",
-  leaveYes: "Discard",
   previous: "Previous guest",
   next: "Next guest",
   fields: {
