@@ -9,6 +9,9 @@ export const network = {
   answered: (status: number) => `The server answered with status ${status}. Try again in a moment.`,
   offline: "No connection. The page shows what was last received; nothing you change is saved until the connection is back.",
   retry: "Try again",
+  away: "The server can't be reached",
+  awayWhy: "This page tries again every few seconds, and shows its content as soon as the server answers.",
+  notRead: "This could not be loaded",
 };
 
 export const session = {
