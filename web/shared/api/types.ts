@@ -130,7 +130,7 @@ export interface GuestView {
 export type GuestState = "inside" | "to_come" | "came" | "no_show" | "voided";
 export type GuestMail = "refused" | "waiting" | "sent";
 export type GuestSort = "name" | "last" | "added";
-/** How many guests stand where; `persons` is the sum of their party sizes. */
+/** How many guests stand where; `persons` is the sum of their party sizes, `expected` is persons whom valid tickets admit. */
 export interface GuestCounts {
   all: number;
   inside: number;
@@ -141,6 +141,7 @@ export interface GuestCounts {
   mail_refused: number;
   mail_waiting: number;
   persons: number;
+  expected: number;
   lists: { id: string; name: string; guests: number }[];
   entry_types: { id: string; name: string; guests: number }[];
 }

@@ -152,6 +152,14 @@ async fn guests_are_listed_with_what_a_person_needs_and_counted() {
     let numbers =
         ["all", "inside", "to_come", "came", "no_show", "voided", "persons"].map(|name| counts[name].as_u64());
     assert_eq!(numbers, [3, 1, 1, 1, 0, 1, 5].map(Some));
+    // One number on every page: whom valid tickets admit, those without a guest included.
+    post(&server, "/api/events/{event}/tickets", json!([{ "barcode": "NAMELESS", "entry_limit": 7 }]), 201).await;
+    let (overview, occupancy) =
+        (get(&server, "/api/events/{event}/overview").await, get(&server, "/api/events/{event}/occupancy").await);
+    let counts = get(&server, &format!("{GUESTS}/counts")).await;
+    assert_eq!((&counts["persons"], &counts["expected"]), (&json!(5), &overview["expected"]));
+    assert_eq!((&overview["expected"], &occupancy["expected"]), (&json!(11), &json!(11)));
+    assert_eq!(get(&server, &format!("{GUESTS}/counts?q=bo")).await["expected"], 0, "Bo's ticket is voided");
     assert_eq!(counts["lists"], json!([{ "id": list["id"], "name": "Crew", "guests": 1 }]));
     assert_eq!(
         (&counts["entry_types"][0]["name"], &counts["entry_types"][0]["guests"]),

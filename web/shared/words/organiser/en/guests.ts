@@ -5,7 +5,7 @@ const { number } = counting;
 
 export const guests = {
   title: "Guests",
-  count: (guests: number, persons: number) => (guests === persons ? guestsOf(guests) : `${guestsOf(guests)}, ${personsOf(persons)}`),
+  count: (guests: number, expected: number) => `${guestsOf(guests)} · ${personsOf(expected)} expected`,
   import: "Import",
   export: "Export",
   add: "Add guest",

@@ -66,6 +66,7 @@ export const overview = {
   liveNote: (admitted: number, expected: number) => `${number(admitted)} of ${personsOf(expected)} are admitted.`,
   endedNote: (expected: number, entries: number) => `of ${number(expected)} expected · ${entriesOf(entries)} in all`,
   facts: { expected: "Expected", capacity: "Capacity", noCapacity: "no limit", refused: "Refused mails", inside: "Inside", review: "To review", waiting: "Waiting mails" },
+  expectedHint: "Expected: the persons whom valid tickets admit. Voided and refunded tickets are not counted.",
   overCapacity: (expected: number, capacity: number) =>
     `${personsOf(expected)} are expected: ${number(expected - capacity)} more than the capacity of ${number(capacity)}.`,
   mailProblem: (reason: string) => `Passes wait: ${reason}`,
