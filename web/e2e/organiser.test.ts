@@ -68,7 +68,7 @@ test("no screen of the organiser has a barrier, by day and by night", async () =
   await page.keyboard.press("j");
   await page.getByTestId("case-detail").waitFor();
   await see("review-open");
-  for (const [name, ready] of [["Overview", "check-guests"], ["Guests", "guest"], ["Tickets", "ticket-status"], ["Import", "csv-file"], ["Gates and rules", "edit-gate"], ["Devices", "manage"]] as const) {
+  for (const [name, ready] of [["Overview", "overview-facts"], ["Guests", "guest"], ["Tickets", "ticket-status"], ["Import", "csv-file"], ["Gates and rules", "edit-gate"], ["Devices", "manage"]] as const) {
     await goTo(page, name);
     await page.getByTestId(ready).first().waitFor();
     await see(name.toLowerCase().replaceAll(" ", "-"));
@@ -122,7 +122,7 @@ test("keys lead through the app: Ctrl K to a page, slash to the search, J and En
   const desk = await phones.open({ name: "keys", camera: "none", size: DESK });
   const page = await desk.visit(`${admit.url}/events/${doors.id}/overview`);
   await signIn(page, admit);
-  await page.getByTestId("check-guests").waitFor();
+  await page.getByTestId("overview-facts").waitFor();
   await page.keyboard.press("Control+k");
   await page.getByTestId("palette-field").fill("gues");
   await page.keyboard.press("Enter");

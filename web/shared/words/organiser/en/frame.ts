@@ -116,4 +116,5 @@ export const times = {
   openBefore: (start: string) => `Doors are open · starts ${start}`,
   openAfter: (end: string) => `Doors are open · the event should have ended ${end}`,
   endedAt: (end: string) => `Ended · the event ran until ${end}`,
+  endedEarly: (end: string) => `Ended · it was planned until ${end}`,
 };

@@ -1,0 +1,165 @@
+// What an organiser sees where there is nothing to see: the server is gone, the event is not theirs, the event is over.
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Admit, barriers, type Phone, shot, until } from "./harness/index.ts";
+import { DESK, goTo, look, signIn } from "./organiser-kit.ts";
+import { Doors, hours, next, phoneBox, synced, syncNow, typed } from "./scanner-kit.ts";
+
+const phones = phoneBox();
+let admit: Admit;
+beforeAll(async () => {
+  admit = await Admit.start({ env: { ADMIT_SYNCS_PER_MINUTE: "1000" } });
+});
+afterAll(async () => {
+  await phones.end();
+  await admit?.kill("SIGTERM");
+});
+async function desk(path: string): Promise<[Phone, Page]> {
+  const phone = await phones.open({ name: "desk", camera: "none", size: DESK });
+  const page = await phone.visit(admit.url + path);
+  await signIn(page, admit);
+  return [phone, page];
+}
+
+test("without the server each page says so instead of being empty, tries again by itself and by its button", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "ANY" }], { name: "Away" });
+  await doors.call("POST", `/api/events/${doors.id}/guests`, { name: "Ana" });
+  const [, page] = await desk(`/events/${doors.id}/gates`);
+  await page.getByTestId("edit-gate").first().waitFor();
+  // Each page's script is fetched in quiet moments.
+  for (const name of ["Guests", "Overview", "Tickets", "Passes and mail", "Gates and rules"]) await goTo(page, name);
+  await page.getByTestId("edit-gate").first().waitFor();
+  const gone = "**/api/**";
+  await page.route(gone, (route) => route.abort());
+  for (const [name, id] of [["Guests", "guests-failure"], ["Overview", "overview-failure"], ["Tickets", "tickets-failure"], ["Passes and mail", "runs-failure"], ["Gates and rules", "types-failure"]] as const) {
+    await goTo(page, name);
+    await page.getByTestId(id).waitFor();
+    expect(await page.getByTestId(id).textContent()).toContain("The server can't be reached");
+  }
+  await goTo(page, "Guests");
+  await page.getByTestId("guests-failure").waitFor();
+  expect(await barriers(page)).toEqual([]);
+  await shot(page, "organiser-server-gone");
+  // By its button it tries at once, and stays where there is still no answer.
+  const asked = page.waitForRequest(/\/guests\?/);
+  await page.getByTestId("try-again").click();
+  await asked;
+  await page.unroute(gone);
+  // By itself.
+  await page.getByTestId("guest").first().waitFor();
+  expect(await page.getByTestId("guests-failure").count()).toBe(0);
+
+  // An event whose own details could not be read, and the app before anybody is known.
+  await page.route(`**/api/events/${doors.id}`, (route) => route.abort());
+  await page.reload();
+  await page.getByTestId("event-failure").waitFor();
+  await page.unroute(`**/api/events/${doors.id}`);
+  await page.getByTestId("guest").first().waitFor();
+});
+
+test("an address of no event, or of another organisation's, says so and leads back", async () => {
+  const [phone, page] = await desk("/events/not-an-event/live");
+  await page.getByTestId("no-event").waitFor();
+  expect(await look(page, "no-event")).toEqual([]);
+  expect(await page.getByTestId("stream-state").count()).toBe(0);
+  await page.getByTestId("no-event").getByRole("link", { name: "All events" }).click();
+  await page.getByTestId("new-event").waitFor();
+  expect(phone.errors.filter((error) => !error.includes("404"))).toEqual([]);
+});
+
+test("cases that come in while somebody reviews wait behind a button: no row moves", async () => {
+  const doors = await Doors.open(admit, ["A", "B", "C"].map((barcode) => ({ barcode })), { name: "Steady" });
+  const [north, south] = [await phones.open({ name: "n", camera: "none" }), await phones.open({ name: "s", camera: "none" })];
+  const [pageN, pageS] = [await doors.pair(north, "north", "North 1"), await doors.pair(south, "south", "South 1")];
+  const twice = async (code: string): Promise<void> => {
+    for (const phone of [north, south]) await phone.context.setOffline(true);
+    for (const page of [pageN, pageS]) {
+      expect(await typed(page, code)).toBe("admit");
+      await next(page);
+    }
+    for (const phone of [north, south]) await phone.context.setOffline(false);
+    for (const page of [pageN, pageS]) {
+      await syncNow(page);
+      await synced(page);
+    }
+  };
+  await twice("A");
+  const [, page] = await desk(`/events/${doors.id}/review`);
+  const rows = page.getByTestId("incident");
+  await rows.first().waitFor();
+  const first = await rows.first().textContent();
+  const top = async () => (await rows.first().boundingBox())?.y;
+  const before = await top();
+  await twice("B");
+  await page.getByTestId("show-fresh").waitFor();
+  expect(await page.getByTestId("show-fresh").textContent()).toBe("1 new case: show");
+  expect(await rows.count()).toBe(1);
+  expect(await rows.first().textContent()).toBe(first);
+  expect(await top()).toBe(before);
+  expect(await look(page, "review-fresh")).toEqual([]);
+  await twice("C");
+  await until("two are held back", async () => (await page.getByTestId("show-fresh").textContent()) === "2 new cases: show");
+  await page.getByTestId("show-fresh").click();
+  await until("all three", async () => (await rows.count()) === 3);
+  expect(await page.getByTestId("show-fresh").count()).toBe(0);
+  // The newest stands first now, and has the focus.
+  expect(await rows.last().textContent()).toBe(first);
+  expect(await page.evaluate(() => document.activeElement?.closest("li")?.previousElementSibling)).toBe(null);
+  // A decision that is taken back stands where it stood.
+  await page.keyboard.press("j");
+  await page.keyboard.press("x");
+  await until("two are left", async () => (await rows.count()) === 2);
+  await page.getByTestId("undo-decision").click();
+  await until("three again", async () => (await rows.count()) === 3);
+  expect(await page.getByTestId("show-fresh").count()).toBe(0);
+});
+
+test("the overview goes with the evening: what is not ready, what needs somebody, what is left; the live page says that it is over", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "COUNTED", entry_limit: 3 }], { name: "Evening", starts_at: hours(14 * 24), ends_at: hours(14 * 24 + 6), status: "draft" });
+  await doors.call("POST", `/api/events/${doors.id}/guests`, { name: "Ana", party_size: 2 });
+  const gone = await doors.call<{ id: string }>("POST", `/api/events/${doors.id}/guests`, { name: "Bo", party_size: 5 });
+  await doors.call("PATCH", `/api/guests/${gone.id}`, { ticket_status: "voided" });
+  const [phone, page] = await desk(`/events/${doors.id}/overview`);
+  await page.getByTestId("check-guests").waitFor();
+  // The same persons here and above the list of guests: a voided ticket's are not among them.
+  expect(await page.getByTestId("check-guests").textContent()).toContain("2 guests, 5 persons expected");
+  await goTo(page, "Guests");
+  await page.getByText("2 guests · 5 persons expected").waitFor();
+  await goTo(page, "Overview");
+  // Two weeks early: the dialog says when the event begins.
+  await page.getByTestId("go-live").click();
+  await page.getByTestId("odd-moment").waitFor();
+  expect(await page.getByTestId("odd-moment").textContent()).toMatch(/^The event starts on \w{3} \d+ \w{3}( \d{4})?, \d\d:\d\d, in 1[34] days\./);
+  expect(await barriers(page)).toEqual([]);
+  await shot(page, "organiser-open-early");
+  await page.getByTestId("confirm-yes").click();
+  await until("the doors are open", async () => (await page.getByTestId("event-status").getAttribute("data-state")) === "live");
+  await page.getByTestId("not-done").waitFor();
+  expect(await page.getByTestId("progress").count()).toBe(0);
+  expect(await page.getByTestId("check-phones").count()).toBe(1);
+  expect(await look(page, "overview-live")).toEqual([]);
+  await doors.call("PATCH", `/api/events/${doors.id}`, { status: "ended" });
+  await page.reload();
+  await page.getByTestId("after-event").waitFor();
+  expect(await page.getByTestId("not-done").count()).toBe(0);
+  expect(await look(page, "overview-ended")).toEqual([]);
+  await goTo(page, "Live");
+  await page.getByTestId("live-ended").waitFor();
+  expect(await page.getByTestId("event-status").textContent()).toBe("Ended");
+  expect(await page.getByTestId("ended-missing").textContent()).toBe("5");
+  expect(await page.getByTestId("stream-state").count()).toBe(0);
+  expect(await look(page, "live-ended")).toEqual([]);
+  expect(phone.errors).toEqual([]);
+});
+
+test("a button that mails says to whom", async () => {
+  const doors = await Doors.open(admit, [], { name: "Mails" });
+  await doors.call("POST", `/api/events/${doors.id}/tickets`, [{ barcode: "THEIRS-1", guest: { name: "Cy", email: "cy@guests.example" } }]);
+  const { items } = await doors.call<{ items: { id: string }[] }>("GET", `/api/events/${doors.id}/guests`);
+  const [phone, page] = await desk(`/events/${doors.id}/guests?guest=${items[0]?.id}`);
+  const button = page.getByTestId("guest-resend");
+  await until("it names the address", async () => /(Make the pass and mail it to|Mail the pass to) cy@guests\.example( again)?/.test((await button.textContent()) ?? ""));
+  await button.click();
+  await page.getByTestId("guest-done").filter({ hasText: "The pass is on its way to cy@guests.example." }).waitFor();
+  expect(phone.errors).toEqual([]);
+});
