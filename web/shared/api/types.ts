@@ -82,7 +82,7 @@ export interface TicketView {
   expires_at: string | null;
   /** The number of the purchase it belongs to. */
   order_id: string | null;
-  guest: { name: string; email: string | null; phone: string | null } | null;
+  guest: { id: string; name: string; email: string | null; phone: string | null } | null;
   scan_count: number;
   /** Persons let in, within the limit and beyond it. */
   entered: number;
