@@ -125,7 +125,7 @@ test("cases that come in while somebody reviews wait behind a button: no row mov
 });
 
 test("the overview goes with the evening: what is not ready, what needs somebody, what is left; the live page says that it is over", async () => {
-  const doors = await Doors.open(admit, [{ barcode: "COUNTED", entry_limit: 3 }], { name: "Evening", starts_at: hours(14 * 24), ends_at: hours(14 * 24 + 6), status: "draft" });
+  const doors = await Doors.open(admit, [{ barcode: "COUNTED", entry_limit: 3 }], { name: "Evening", starts_at: hours(14 * 24), ends_at: hours(14 * 24 + 6), status: "draft", staff_pin: undefined });
   await doors.call("POST", `/api/events/${doors.id}/guests`, { name: "Ana", party_size: 2 });
   const gone = await doors.call<{ id: string }>("POST", `/api/events/${doors.id}/guests`, { name: "Bo", party_size: 5 });
   await doors.call("PATCH", `/api/guests/${gone.id}`, { ticket_status: "voided" });
@@ -139,19 +139,21 @@ test("the overview goes with the evening: what is not ready, what needs somebody
   // Two weeks early: the dialog says when the event begins.
   await page.getByTestId("go-live").click();
   await page.getByTestId("odd-moment").waitFor();
-  expect(await page.getByTestId("odd-moment").textContent()).toMatch(/^The event starts on \w{3} \d+ \w{3}( \d{4})?, \d\d:\d\d, in 1[34] days\./);
+  expect(await page.getByTestId("odd-moment").textContent()).toMatch(/^The event starts on \w{3} \d+ \w{3}( \d{4})?, \d\d:\d\d, in 14 days\.$/);
   expect(await barriers(page)).toEqual([]);
   await shot(page, "organiser-open-early");
   await page.getByTestId("confirm-yes").click();
   await until("the doors are open", async () => (await page.getByTestId("event-status").getAttribute("data-state")) === "live");
-  await page.getByTestId("not-done").waitFor();
+  // One row says that no phone is there; the list of what is to be done is gone.
+  await page.getByTestId("need").filter({ hasText: "No phone is paired" }).waitFor();
   expect(await page.getByTestId("progress").count()).toBe(0);
-  expect(await page.getByTestId("check-phones").count()).toBe(1);
+  expect(await page.getByTestId("check-phones").count()).toBe(0);
+  await page.getByTestId("not-done").getByTestId("check-staff_pin").waitFor();
   expect(await look(page, "overview-live")).toEqual([]);
   await doors.call("PATCH", `/api/events/${doors.id}`, { status: "ended" });
   await page.reload();
   await page.getByTestId("after-event").waitFor();
-  expect(await page.getByTestId("not-done").count()).toBe(0);
+  expect(await page.getByTestId("need").count()).toBe(0);
   expect(await look(page, "overview-ended")).toEqual([]);
   await goTo(page, "Live");
   await page.getByTestId("live-ended").waitFor();

@@ -49,6 +49,7 @@ export const live = {
   insideAtEnd: "Inside at the end",
   endedNote: "The event has ended. Phones may still send scans that they made before: then these numbers grow.",
   arrivalsNone: "Nobody has come yet.",
+  arrivalsNobody: "Nobody came.",
   arrivedWith: (persons: number) => `${number(persons)} persons`,
   arrivalUnknown: "Unknown ticket",
   refusedAt: "Refused",

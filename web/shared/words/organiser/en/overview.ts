@@ -15,7 +15,7 @@ export const overview = {
   countPractice: (persons: number) => `Count the ${personsOf(persons)} of the last 12 hours' practice: these guests are really in`,
   openYes: "Open doors",
   openYesNow: "Open doors now",
-  openEarly: (at: string, length: string) => `The event starts on ${at}, in ${length}. What is scanned from now on counts.`,
+  openEarly: (at: string, length: string) => `The event starts on ${at}, in ${length}.`,
   openLate: (at: string) => `The event should have ended on ${at}. Check its dates first.`,
   opened: "Doors are open.",
   goLive: "Go to Live",
