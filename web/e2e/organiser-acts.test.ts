@@ -44,6 +44,7 @@ test("ending, archiving and voiding are asked about, and each page has its title
   expect(await page.title()).toBe("Gates and rules · Asked · Admit");
 
   await goTo(page, "Tickets");
+  await page.getByTestId("ticket").click();
   const button = page.getByTestId("ticket-status");
   await button.click();
   await page.getByTestId("confirm-no").click();
@@ -51,6 +52,13 @@ test("ending, archiving and voiding are asked about, and each page has its title
   await button.click();
   await page.getByTestId("confirm-yes").click();
   await until("the ticket to be void", async () => (await button.textContent())?.includes("Restore"));
+  expect(await page.getByTestId("ticket-standing").getAttribute("data-state")).toBe("voided");
+  await page.getByTestId("ticket-close").click();
+  // The chips narrow the list: it is among the voided, and not among those that may still be used.
+  await page.getByTestId("chip-to_come").click();
+  await page.getByTestId("no-ticket").waitFor();
+  await page.getByTestId("chip-voided").click();
+  await page.getByTestId("ticket").waitFor();
   expect(await page.title()).toBe("Tickets · Asked · Admit");
 
   await page.goto(`${admit.url}/nowhere`);

@@ -253,6 +253,6 @@ test("of a guest without an address nothing is said to be sent: the link is shar
   await page.getByTestId("edit-email").fill("cy@guests.example");
   await page.getByTestId("edit-save").click();
   await page.getByTestId("guest-done").filter({ hasText: "Saved." }).waitFor();
-  expect(await resend.textContent()).toBe("Send pass again");
+  expect(await resend.textContent()).toBe("Mail the pass to cy@guests.example again");
   expect(desk.errors).toEqual([]);
 });

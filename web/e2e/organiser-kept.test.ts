@@ -319,3 +319,63 @@ test("on a laptop whose clock is wrong a pairing code is good for its time", asy
   await page.getByRole("timer").waitFor();
   await page.getByTestId("pairing-url").waitFor();
 });
+
+test("whoever leaves a form with changes is asked: by a link, by the way back, by closing the form or the window", async () => {
+  const doors = await Doors.open(admit, [], { name: "Leaving", venue: "Old hall" });
+  const [phone, page] = await desk(`/events/${doors.id}/guests`);
+  await page.getByTestId("no-guest").waitFor();
+  await goTo(page, "Gates and rules");
+  const place = page.getByLabel("Place");
+  await place.fill("New hall");
+  await page.getByTestId("unsaved-event").waitFor();
+  const asked = page.getByTestId("confirm");
+  const stays = async (path: string): Promise<void> => {
+    await asked.waitFor();
+    await page.getByTestId("confirm-no").click();
+    await asked.waitFor({ state: "detached" });
+    expect(new URL(page.url()).pathname).toBe(`/events/${doors.id}/${path}`);
+  };
+  await goTo(page, "Devices");
+  await asked.waitFor();
+  expect(await barriers(page)).toEqual([]);
+  await shot(page, "organiser-leaving");
+  await stays("gates");
+  await page.goBack();
+  await stays("gates");
+  expect(await place.inputValue()).toBe("New hall");
+  // The browser asks before the window goes.
+  const window = page.waitForEvent("dialog");
+  await page.evaluate(() => setTimeout(() => location.reload()));
+  const question = await window;
+  expect(question.type()).toBe("beforeunload");
+  await question.dismiss();
+  expect(await place.inputValue()).toBe("New hall");
+
+  // A dialog asks about its own fields, not about the form behind it.
+  await page.getByTestId("add-gate").click();
+  await page.keyboard.press("Escape");
+  await page.getByTestId("gate-dialog").waitFor({ state: "detached" });
+  await page.getByTestId("add-gate").click();
+  await page.getByTestId("gate-name").fill("West");
+  await page.keyboard.press("Escape");
+  await stays("gates");
+  expect(await page.getByTestId("gate-name").inputValue()).toBe("West");
+  await page.getByRole("button", { name: "Cancel", exact: true }).click();
+  await asked.waitFor();
+  await page.getByTestId("confirm-yes").click();
+  await page.getByTestId("gate-dialog").waitFor({ state: "detached" });
+  expect(await place.inputValue()).toBe("New hall");
+
+  // The way back, meant: the changes are gone and the page with them.
+  await page.goBack();
+  await asked.waitFor();
+  await page.getByTestId("confirm-yes").click();
+  await page.getByTestId("no-guest").waitFor();
+  await page.goForward();
+  await place.waitFor();
+  expect(await place.inputValue()).toBe("Old hall");
+  // Without changes nobody is asked.
+  await goTo(page, "Devices");
+  await page.getByTestId("open-pair").waitFor();
+  expect(phone.errors).toEqual([]);
+});

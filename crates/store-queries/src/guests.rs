@@ -265,6 +265,7 @@ impl<D: Driver> SqlTx<'_, D> {
             let is_void = ticket_id.as_ref().is_some_and(|id| void.contains(id));
             one.guests += 1;
             one.persons += persons;
+            one.expected += if is_void { 0 } else { persons };
             one.inside += u64::from(is_inside == Some(&true));
             one.came += u64::from(is_inside.is_some());
             one.not_come += u64::from(is_inside.is_none() && !is_void);

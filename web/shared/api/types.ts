@@ -86,7 +86,7 @@ export interface TicketView {
   expires_at: string | null;
   /** The number of the purchase it belongs to. */
   order_id: string | null;
-  guest: { name: string; email: string | null; phone: string | null } | null;
+  guest: { id: string; name: string; email: string | null; phone: string | null } | null;
   scan_count: number;
   /** Persons let in, within the limit and beyond it. */
   entered: number;
@@ -134,7 +134,7 @@ export interface GuestView {
 export type GuestState = "inside" | "to_come" | "came" | "no_show" | "voided";
 export type GuestMail = "refused" | "waiting" | "sent";
 export type GuestSort = "name" | "last" | "added";
-/** How many guests stand where; `persons` is the sum of their party sizes. */
+/** How many guests stand where; `persons` is the sum of their party sizes, `expected` is persons whom valid tickets admit. */
 export interface GuestCounts {
   all: number;
   inside: number;
@@ -145,6 +145,7 @@ export interface GuestCounts {
   mail_refused: number;
   mail_waiting: number;
   persons: number;
+  expected: number;
   lists: { id: string; name: string; guests: number }[];
   entry_types: { id: string; name: string; guests: number }[];
 }

@@ -137,9 +137,11 @@ fn applied(before: &EventRecord, patch: &EventPatch) -> Result<EventRecord> {
         created_at: before.created_at,
     };
     let mut checks = Checks::default();
-    let end = if patch.ends_at.is_none() { "starts_at" } else { "ends_at" };
-    if after.ends_at <= after.starts_at {
-        checks.fail(end, "the event must end after it starts");
+    // Said at the field that was changed: a form shows it there, after that field's name.
+    if patch.ends_at.is_some() {
+        checks.window("ends_at", Some(after.starts_at), Some(after.ends_at));
+    } else if after.ends_at <= after.starts_at {
+        checks.fail("starts_at", format!("must be before {}", after.ends_at));
     }
     checks.finish()?;
     if after.status != before.status && !follows(before.status, after.status) {

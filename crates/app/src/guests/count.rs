@@ -10,13 +10,16 @@ use crate::guest_lists::theirs;
 use crate::ports::{App, read};
 use crate::records::*;
 
-/// Guests by where they stand. All but `persons` are guests.
+/// Guests by where they stand. All but `persons` and `expected` are guests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
     /// All of them.
     pub all: u64,
     /// Persons: the sum of their party sizes.
     pub persons: u64,
+    /// Persons whom valid tickets admit. Without a search it is the event's own number, the one of its overview and its live
+    /// page: tickets that name no guest count too.
+    pub expected: u64,
     /// With somebody inside now.
     pub inside: u64,
     /// With nobody let in yet, while the event is not over and their ticket is good.
@@ -48,7 +51,10 @@ pub async fn count(app: &App, caller: &UserCaller, event_id: EventId, text: Opti
         let unsent = tx.count_unsent_passes(&event_id, text, promoter_id)?;
         let mut lists = tx.guest_lists(&event_id)?;
         lists.retain(|list| theirs::is_theirs(&by, list));
-        Ok(counted(&groups, unsent, event.status.is_over(), lists, tx.entry_types(&event_id)?))
+        let is_whole = text.is_none() && promoter_id.is_none();
+        let whole = if is_whole { Some(tx.count_tickets(&event_id)?.1) } else { None };
+        let counts = counted(&groups, unsent, event.status.is_over(), lists, tx.entry_types(&event_id)?);
+        Ok(Counts { expected: whole.unwrap_or(counts.expected), ..counts })
     })
     .await
 }
@@ -74,6 +80,7 @@ fn counted(
     Counts {
         all: sum(|one| one.guests),
         persons: sum(|one| one.persons),
+        expected: sum(|one| one.expected),
         inside: sum(|one| one.inside),
         to_come: if is_over { 0 } else { not_come },
         came: sum(|one| one.came),

@@ -49,6 +49,8 @@ pub struct GuestCount {
     pub guests: u64,
     /// Persons: the sum of their party sizes.
     pub persons: u64,
+    /// Persons of those whose ticket is neither voided nor refunded.
+    pub expected: u64,
     /// With somebody inside now.
     pub inside: u64,
     /// With somebody let in, ever.

@@ -156,6 +156,7 @@ pub async fn guests_are_counted_as_they_are_listed(store: TestStore) {
         entry_type_id: kind.clone(),
         guests: 3,
         persons: 6,
+        expected: 4,
         inside: 1,
         came: 2,
         not_come: 0,
@@ -166,12 +167,13 @@ pub async fn guests_are_counted_as_they_are_listed(store: TestStore) {
         entry_type_id: kind,
         guests: 2,
         persons: 4,
+        expected: 2,
         inside: 1,
         came: 1,
         not_come: 1,
         voided: 1,
     };
-    let rest = GuestCount { guests: 1, persons: 2, not_come: 1, ..GuestCount::default() };
+    let rest = GuestCount { guests: 1, persons: 2, expected: 2, not_come: 1, ..GuestCount::default() };
     assert_eq!(counts, [rest, vip, crew]);
     let counted = async |text: &'static str| {
         let counts = look(&store, move |tx| tx.count_guests(&id("e"), Some(text), None)).await;

@@ -173,7 +173,7 @@ struct CountQuery {
     q: Option<String>,
 }
 
-/// Guests by where they stand. All numbers but `persons` count guests, each with their whole party.
+/// Guests by where they stand. All numbers but `persons` and `expected` count guests, each with their whole party.
 #[derive(Serialize, ToSchema)]
 struct GuestCountsView {
     all: u64,
@@ -193,6 +193,8 @@ struct GuestCountsView {
     mail_waiting: u64,
     /// Persons: the sum of the guests' party sizes.
     persons: u64,
+    /// Persons whom valid tickets admit. Without a search it is the event's own number, as in its overview and occupancy.
+    expected: u64,
     /// By guest list, oldest first.
     lists: Vec<NamedCountView>,
     /// By entry type, in their order.
@@ -229,6 +231,7 @@ impl From<Counts> for GuestCountsView {
             mail_refused: one.mail_refused,
             mail_waiting: one.mail_waiting,
             persons: one.persons,
+            expected: one.expected,
             lists: one.lists.into_iter().map(list).collect(),
             entry_types: one.entry_types.into_iter().map(kind).collect(),
         }

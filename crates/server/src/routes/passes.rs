@@ -67,7 +67,8 @@ async fn show(
     let out = response.headers_mut();
     out.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     let policy = format!(
-        "default-src 'none'; style-src 'nonce-{nonce}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        "default-src 'none'; style-src 'nonce-{nonce}'; font-src data:; base-uri 'none'; form-action 'none'; \
+         frame-ancestors 'none'"
     );
     if let Ok(policy) = HeaderValue::from_str(&policy) {
         out.insert(CONTENT_SECURITY_POLICY, policy);

@@ -1,5 +1,5 @@
 /** One event while somebody works on it: its details, gates, live numbers and the decision that can still be undone. */
-import { api } from "../../../shared/api/client";
+import { api, Problem } from "../../../shared/api/client";
 import type { EventView, GateView, Listed } from "../../../shared/api/types";
 import { words } from "../../../shared/words/organiser";
 import { unknownGates } from "./devices";
@@ -11,6 +11,8 @@ export class Desk {
   event = $state.raw<EventView | null>(null);
   gates = $state.raw<GateView[]>([]);
   failure = $state("");
+  /** The server has no such event, or none that this person may see. */
+  missing = $state(false);
   readonly live: Live;
   readonly hold: Hold;
   /** Whether this role may read the event's numbers at all. */
@@ -42,7 +44,10 @@ export class Desk {
       this.event = event;
       this.gates = gates.items;
       this.failure = "";
+      this.missing = false;
     } catch (error) {
+      this.missing = error instanceof Problem && (error.status === 404 || error.status === 403);
+      if (this.missing) this.live.close();
       this.failure = (error as Error).message;
       readAgain(error, () => this.load());
     }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { clockWords, gaps, standing, unknownGates } from "./devices.ts";
+import { clockWords, found, gaps, inOrder, standing, unknownGates, unstaffed } from "./devices.ts";
 
 const now = Date.parse("2026-11-22T20:00:00Z");
 const seen = (minutes: number) => new Date(now - minutes * 60_000).toISOString();
@@ -27,4 +27,18 @@ test("a gate that is spoken of and not listed was made since", () => {
   const occupancy = { gates: [{ gate_id: "north" }, { gate_id: "late" }] };
   expect(unknownGates([{ id: "north" }], occupancy, [{ gate_id: "late" }, { gate_id: "later" }])).toEqual(["late", "later"]);
   expect(unknownGates([{ id: "north" }], null, [{ gate_id: "north" }])).toEqual([]);
+});
+
+test("phones stand by gate and name, are found by both, and a gate without one is told", () => {
+  const gateName = (id: string): string => ({ a: "North", b: "Main" })[id] ?? id;
+  const phones = [
+    { name: "Phone 10", gate_id: "a", state: "active" },
+    { name: "Phone 2", gate_id: "a", state: "active" },
+    { name: "Zed", gate_id: "b", state: "revoked" },
+  ] as const;
+  expect(inOrder(phones, gateName).map((one) => one.name)).toEqual(["Zed", "Phone 2", "Phone 10"]);
+  expect(phones.filter((one) => found(one, " north 2", gateName)).map((one) => one.name)).toEqual(["Phone 2"]);
+  expect(phones.filter((one) => found(one, "", gateName))).toHaveLength(3);
+  // A phone that was revoked admits nobody.
+  expect(unstaffed([{ id: "a" }, { id: "b" }, { id: "c" }], phones).map((gate) => gate.id)).toEqual(["b", "c"]);
 });

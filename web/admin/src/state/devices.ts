@@ -22,6 +22,20 @@ export const needsLook = (device: DeviceView): boolean =>
 export const lowBattery = (device: Pick<DeviceView, "battery" | "state">): boolean =>
   device.state === "active" && device.battery !== null && device.battery < LOW_BATTERY;
 
+/** Phones in the order in which somebody looks for one: by gate and name. How they stand does not move a row. */
+export function inOrder<Device extends Pick<DeviceView, "name" | "gate_id">>(devices: readonly Device[], gateName: (id: string) => string): Device[] {
+  const compare = new Intl.Collator(words.locale, { numeric: true }).compare;
+  return [...devices].sort((a, b) => compare(gateName(a.gate_id), gateName(b.gate_id)) || compare(a.name, b.name));
+}
+
+/** Whether what was typed stands in the phone's name or its gate's. */
+export const found = (device: Pick<DeviceView, "name" | "gate_id">, text: string, gateName: (id: string) => string): boolean =>
+  text.trim().toLocaleLowerCase().split(/\s+/).every((word) => `${device.name} ${gateName(device.gate_id)}`.toLocaleLowerCase().includes(word));
+
+/** Gates at which nobody can be admitted: no phone is paired there. */
+export const unstaffed = <Gate extends Pick<GateView, "id">>(gates: readonly Gate[], devices: readonly Pick<DeviceView, "gate_id" | "state">[]): Gate[] =>
+  gates.filter((gate) => !devices.some((device) => device.gate_id === gate.id && device.state === "active"));
+
 /** How far a phone's own clock is from the server's, as it last said: server time minus its own. */
 export function clockWords(offsetMs: number | null): string {
   const { devices } = words;

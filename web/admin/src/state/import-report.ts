@@ -1,7 +1,7 @@
 /** What the server says about a file, in the words of the page. */
 import type { ImportError, ImportProgress, ImportResult, ImportRow, RowFate } from "../../../shared/api/types";
 import { words } from "../../../shared/words/organiser/index.ts";
-import { named, sentence } from "./problems.ts";
+import { goesOn, named, sentence } from "./problems.ts";
 
 const { importing: said, locale } = words;
 
@@ -79,7 +79,7 @@ export function wrongWords(result: ImportResult): { title: string; text: string 
 /** "Code: this code was damaged by a spreadsheet: 2.38E+13." */
 export const errorWords = (error: ImportError): string => {
   const label = said.columns.names[error.field] ?? error.field;
-  return sentence(said.rows.wrongField(label === "line" ? said.rows.line(error.line) : label, named(error.message, said.columns.names)));
+  return sentence(said.rows.wrongField(label === "line" ? said.rows.line(error.line) : label, named(error.message, said.columns.names), goesOn(error.message)));
 };
 export const whyWords = (row: ImportRow): string => (row.why === null ? "" : sentence(named(row.why, said.columns.names)));
 

@@ -47,6 +47,8 @@ export class Importer {
   /** Whether passes are mailed: only where somebody says so. */
   mails = $state(false);
   #said = false;
+  /** A person said something about this file. */
+  #edited = false;
   /** The header was refused as it came. */
   #nameless = false;
   #version = 0;
@@ -80,10 +82,16 @@ export class Importer {
     this.asked = [];
     this.sheets = [];
     this.#well();
-    this.checking = this.mails = this.unrecognised = this.remembered = this.#said = this.#nameless = false;
+    this.checking = this.mails = this.unrecognised = this.remembered = this.#said = this.#edited = this.#nameless = false;
+  }
+
+  /** What a person said about the file is lost if the page is left now. */
+  get unsaved(): boolean {
+    return this.#edited && this.file !== null && this.done === null && !this.importing;
   }
 
   setColumn(place: number, meaning: string): void {
+    this.#edited = true;
     if (this.unrecognised) {
       this.unrecognised = false;
       this.#say(withColumn({ ...this.mapping, columns: { "#1": IGNORE } }, place, meaning));
@@ -92,9 +100,11 @@ export class Importer {
     this.#say(withColumn(this.mapping, place, meaning));
   }
   answer(question: Asked, answer: string): void {
+    this.#edited = true;
     this.#say(withAnswer(this.mapping, question, answer));
   }
   setTypes(what: NonNullable<ImportMapping["new_entry_types"]>): void {
+    this.#edited = true;
     this.#say({ ...this.mapping, new_entry_types: what });
   }
   setReading(how: Pick<ImportMapping, "encoding" | "sheet">): void {

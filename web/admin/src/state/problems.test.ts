@@ -8,6 +8,19 @@ test("a wrong field is named as the form names it, and said at that field", () =
   expect(wrong).toEqual({ at: { ends_at: "The end must be after the start." }, rest: "" });
 });
 
+test("a message that is a sentence of its own gets no label before it", () => {
+  const refused = new Problem(400, "invalid", "", [
+    { path: "ends_at", message: "the event must end after it starts" },
+    { path: "name", message: "is the name of the gate north already: choose another" },
+    { path: "zone", message: "'a b' is no zone" },
+  ]);
+  expect(inWords(refused, { ends_at: "The end", name: "The name", zone: "The zone" }).at).toEqual({
+    ends_at: "The event must end after it starts.",
+    name: "The name is the name of the gate north already: choose another.",
+    zone: "'a b' is no zone.",
+  });
+});
+
 test("what belongs to no field is said all the same", () => {
   expect(inWords(new Problem(409, "gate_exists", "there is such a gate"), {}).rest).toBe("There is such a gate.");
   expect(inWords(new Error("Out of paper"), {}).rest).toBe("Out of paper");

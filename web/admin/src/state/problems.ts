@@ -20,12 +20,22 @@ export function inWords(error: unknown, labels: Record<string, string>, zone = "
   const rest: string[] = [];
   for (const { path, message } of error.errors) {
     const label = labels[path];
-    if (label) wrong.at[path] = sentence(`${label} ${named(timed(message, zone), labels)}`);
+    if (label) wrong.at[path] = atField(label, named(timed(message, zone), labels));
     else rest.push(label === "" ? named(timed(message, zone), labels) : `${path} ${message}`.trim());
   }
   if (error.errors.length === 0) rest.push(error.message);
   wrong.rest = rest.map((text) => sentence(timed(text, zone))).join(" ");
   return wrong;
+}
+
+/** How a message begins that says something of its field: "must be 1 to 10", "is no gate of this event". */
+const OF_ITS_FIELD = /^(must|can|can't|cannot|may|is|isn't|are|was|were|has|had|holds|needs|names|stands|goes|ends|lies|does|doesn't)\b/;
+
+export const goesOn = (message: string): boolean => OF_ITS_FIELD.test(message);
+
+/** What is said at a field: the label begins a message that goes on with it; a message that is a sentence stands alone. */
+export function atField(label: string, message: string): string {
+  return sentence(goesOn(message) ? `${label} ${message}` : message);
 }
 
 /** Fields that a message names are called as the form calls them. */

@@ -1,9 +1,26 @@
 /** Where the app is: the path, and what is searched for. Links are plain links; this keeps the page from reloading. */
 
+import { leave, unsaved } from "./leaving.svelte";
+
 export const route = $state({ path: location.pathname, search: location.search });
 
+/** The place of the entry that is shown among those of this app: which way a step of the browser's leads, and how far. */
+let place = typeof history.state?.place === "number" ? (history.state.place as number) : 0;
+/** A step that is taken back while somebody is asked. */
+let stepsBack = false;
+history.replaceState({ place }, "");
+
+function push(path: string): void {
+  place += 1;
+  history.pushState({ place }, "", path);
+}
+
+/** Goes to a page of the app; where a form would lose changes, once somebody has said so. */
 export function go(path: string): void {
-  if (path !== route.path + route.search) history.pushState(null, "", path);
+  leave(() => show(path));
+}
+function show(path: string): void {
+  if (path !== route.path + route.search) push(path);
   const to = new URL(path, location.origin);
   route.path = to.pathname;
   route.search = to.search;
@@ -22,11 +39,31 @@ export function rewrite(parts: Record<string, string>, step = false): void {
   }
   const search = query.size > 0 ? `?${query}` : "";
   if (search === route.search) return;
-  history[step ? "pushState" : "replaceState"](null, "", route.path + search);
+  if (step) push(route.path + search);
+  else history.replaceState({ place }, "", route.path + search);
   route.search = search;
 }
 
-window.addEventListener("popstate", () => {
+window.addEventListener("popstate", (event) => {
+  const to = (event.state as { place?: number } | null)?.place;
+  if (stepsBack) {
+    stepsBack = false;
+    return;
+  }
+  // A link within the page, such as the one past the navigation: its entry is given its place.
+  if (to === undefined) {
+    place += 1;
+    history.replaceState({ place }, "");
+    return;
+  }
+  const by = to - place;
+  if (by !== 0 && unsaved()) {
+    stepsBack = true;
+    history.go(-by);
+    leave(() => history.go(by));
+    return;
+  }
+  place = to;
   route.path = location.pathname;
   route.search = location.search;
 });

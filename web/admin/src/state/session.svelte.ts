@@ -4,6 +4,7 @@
  */
 import { api, Problem, whenSignedOut } from "../../../shared/api/client";
 import type { Session } from "../../../shared/api/types";
+import { discard } from "./leaving.svelte";
 
 /** `known`: the server said who is signed in, or nobody. `lost`: it no longer knows whoever `current` was. */
 export const session = $state<{ known: boolean; current: Session | null; lost: boolean }>({
@@ -29,6 +30,7 @@ whenSignedOut(loseSession);
 function take(who: Session): void {
   const was = session.current;
   if (was && (was.user_id !== who.user_id || was.organization_id !== who.organization_id)) {
+    discard();
     location.reload();
     return;
   }

@@ -36,6 +36,7 @@ test("the doors are told by the event's state and its times", () => {
   expect(doors(event, NOW)).toBe("Doors open for 2 h 04 min · ends 23:30");
   expect(doors({ ...event, status: "draft" }, NOW - 9 * 86_400_000)).toBe("Doors in 8 days");
   expect(doors({ ...event, status: "draft" }, NOW)).toBe("Fri 27 Nov, 17:41 to 23:30");
-  expect(doors({ ...event, status: "ended" }, NOW)).toBe("Ended · the event ran until 23:30");
+  expect(doors({ ...event, status: "ended" }, Date.parse(event.ends_at) + 1)).toBe("Ended · the event ran until 23:30");
+  expect(doors({ ...event, status: "ended" }, NOW)).toBe("Ended · it was planned until 23:30");
   expect(doors(event, NOW - 4 * 3_600_000)).toBe("Doors are open · starts 17:41");
 });

@@ -100,7 +100,7 @@ export function doors(event: Dated, now: number): string {
   const [start, end] = [Date.parse(event.starts_at), Date.parse(event.ends_at)];
   const ends = when(event.ends_at, event.time_zone, now);
   if (event.status === "draft") return now < start ? times.opensIn(length(start - now)) : span(event.starts_at, event.ends_at, event.time_zone, now);
-  if (event.status !== "live") return times.endedAt(ends);
+  if (event.status !== "live") return now < end ? times.endedEarly(ends) : times.endedAt(ends);
   if (now < start) return times.openBefore(when(event.starts_at, event.time_zone, now));
   return now > end ? times.openAfter(ends) : times.openSince(length(now - start), ends);
 }

@@ -1,18 +1,28 @@
 //! The page itself. Everything that others wrote is text in it.
 
 use admit_app::passes::{Pass, escaped, when};
-use admit_app::records::LetterheadRecord;
 use admit_core::pass::PassStanding;
 
 const STYLE: &str = include_str!("pass.css");
+/// The typefaces of the web apps, as much of them as the page needs: fonts/README.md.
+const FONTS: &str = concat!(
+    "@font-face{font-family:\"Admit Words\";font-weight:400 700;src:url(data:font/woff2;base64,",
+    include_str!("fonts/words.woff2.b64"),
+    ") format(\"woff2\")}@font-face{font-family:\"Admit Figures\";font-weight:400 700;unicode-range:U+30-39;\
+     src:url(data:font/woff2;base64,",
+    include_str!("fonts/figures.woff2.b64"),
+    ") format(\"woff2\")}"
+);
+/// The edge of the card where the organisation has no colour of its own.
+const COLOR: &str = "#0f5c4a";
 
 /// The page of a pass; `code` is the side of its QR code's square and the code's path.
 pub fn pass(pass: &Pass, (side, path): &(usize, String), nonce: &str) -> String {
-    let color = pass.letterhead.color.as_deref().unwrap_or(LetterheadRecord::COLOR);
+    let color = pass.letterhead.color.as_deref().unwrap_or(COLOR);
     let event = escaped(&pass.event.name);
     let (class, head, words) = standing(pass);
-    let line = |text: &str| if text.is_empty() { String::new() } else { format!("<p><bdi>{text}</bdi></p>") };
     let guest = pass.guest.as_ref().map(|guest| escaped(&guest.name)).unwrap_or_default();
+    let guest = if guest.is_empty() { guest } else { format!("<h2><bdi>{guest}</bdi></h2>") };
     let party = match pass.ticket.rules.entry_limit {
         1 => "1 person".to_owned(),
         persons => format!("Party of {persons}"),
@@ -26,18 +36,24 @@ pub fn pass(pass: &Pass, (side, path): &(usize, String), nonce: &str) -> String 
              <path stroke=\"#000\" d=\"{path}\"/></svg>"
         ),
     };
+    let fact = |name: &str, value: &str| match value {
+        "" => String::new(),
+        value => format!("<div><dt>{name}</dt><dd><bdi>{value}</bdi></dd></div>"),
+    };
+    let facts = [
+        fact("Admits", &party),
+        fact("Begins", &escaped(&when(pass.event.starts_at, &pass.event.time_zone))),
+        fact("Place", &escaped(&pass.event.venue)),
+    ];
     let body = format!(
-        "<svg class=\"band\" viewBox=\"0 0 1 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\">\
+        "<div><h1><bdi>{event}</bdi></h1><p class=\"quiet\"><bdi>{}</bdi></p></div><section class=\"card\">\
+         <svg class=\"band\" viewBox=\"0 0 1 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\">\
          <rect width=\"1\" height=\"1\" fill=\"{}\"/></svg>\
-         <h1><bdi>{event}</bdi></h1><p class=\"quiet\"><bdi>{}</bdi></p>\
-         <p class=\"standing {class}\"><strong>{head}</strong><br>{words}</p>{code}\
-         {}<p>{party}</p><p>{}</p>{}\
-         <p class=\"quiet small\">Whoever has this page has your place: do not pass it on.</p>",
-        escaped(color),
+         <p class=\"standing {class}\"><strong>{head}</strong> <span>{words}</span></p>{code}{guest}<dl>{}</dl>\
+         <p class=\"quiet small\">Whoever has this page has your place: do not pass it on.</p></section>",
         escaped(&pass.organization.name),
-        line(&guest),
-        escaped(&when(pass.event.starts_at, &pass.event.time_zone)),
-        line(&escaped(&pass.event.venue)),
+        escaped(color),
+        facts.concat(),
     );
     page(&event, &body, nonce)
 }
@@ -65,7 +81,8 @@ fn standing(pass: &Pass) -> (&'static str, &'static str, String) {
 
 /// What every wrong token gets.
 pub fn unknown(nonce: &str) -> String {
-    let body = "<h1>No such pass</h1><p>Check that the address is whole, or ask whoever sent it to you.</p>";
+    let body = "<section class=\"card\"><h1>No such pass</h1>\
+                <p>Check that the address is whole, or ask whoever sent it to you.</p></section>";
     page("No such pass", body, nonce)
 }
 
@@ -73,7 +90,8 @@ pub fn unknown(nonce: &str) -> String {
 pub fn too_many(nonce: &str) -> String {
     page(
         "Please wait",
-        "<h1>Please wait</h1><p>Too many wrong addresses were tried from here. Try again in a minute.</p>",
+        "<section class=\"card\"><h1>Please wait</h1>\
+         <p>Too many wrong addresses were tried from here. Try again in a minute.</p></section>",
         nonce,
     )
 }
@@ -83,7 +101,27 @@ fn page(title: &str, body: &str, nonce: &str) -> String {
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\
          <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
          <meta name=\"robots\" content=\"noindex,nofollow,noarchive\"><meta name=\"referrer\" content=\"no-referrer\">\
-         <meta name=\"color-scheme\" content=\"light dark\"><style nonce=\"{nonce}\">{STYLE}</style></head>\
-         <body><main>{body}</main></body></html>"
+         <meta name=\"color-scheme\" content=\"light dark\"><style nonce=\"{nonce}\">{FONTS}{STYLE}</style></head>\
+         <body><main>{body}<footer><svg viewBox=\"0 0 24 24\" aria-hidden=\"true\">\
+         <path d=\"M5 21V6.5A2.5 2.5 0 0 1 7.5 4h9A2.5 2.5 0 0 1 19 6.5V21\"/><path d=\"M9 13.2l2.3 2.3L15.5 11\"/></svg>\
+         Admit</footer></main></body></html>"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The page is of one family with the web apps: its colours are theirs, by day and by night.
+    #[test]
+    fn the_colours_are_those_of_the_web_apps() {
+        let tokens = include_str!("../../../../../web/shared/ui/tokens.css");
+        let screen = STYLE.split("@media print").next().unwrap();
+        let colours: Vec<&str> =
+            screen.match_indices("#").map(|(at, _)| &screen[at..at + 7]).filter(|one| one.len() == 7).collect();
+        assert!(colours.len() > 20, "{colours:?}");
+        for colour in colours.iter().chain([&COLOR]) {
+            assert!(tokens.contains(*colour), "{colour} is no colour of tokens.css");
+        }
+    }
 }

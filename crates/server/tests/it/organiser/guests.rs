@@ -152,6 +152,24 @@ async fn guests_are_listed_with_what_a_person_needs_and_counted() {
     let numbers =
         ["all", "inside", "to_come", "came", "no_show", "voided", "persons"].map(|name| counts[name].as_u64());
     assert_eq!(numbers, [3, 1, 1, 1, 0, 1, 5].map(Some));
+    // One number on every page: whom valid tickets admit, those without a guest included.
+    let nameless =
+        post(&server, "/api/events/{event}/tickets", json!([{ "barcode": "NAMELESS", "entry_limit": 7 }]), 201).await;
+    let expected = async || {
+        let mut numbers = Vec::new();
+        for path in
+            [format!("{GUESTS}/counts"), "/api/events/{event}/overview".into(), "/api/events/{event}/occupancy".into()]
+        {
+            numbers.push(get(&server, &path).await["expected"].as_u64().unwrap());
+        }
+        assert!(numbers.iter().all(|one| *one == numbers[0]), "{numbers:?}");
+        numbers[0]
+    };
+    let before = expected().await;
+    patch(&server, &format!("/api/tickets/{}", id(&nameless[0])), json!({ "status": "voided" })).await;
+    assert_eq!(expected().await, before - 7);
+    assert_eq!(get(&server, &format!("{GUESTS}/counts")).await["persons"], 5);
+    assert_eq!(get(&server, &format!("{GUESTS}/counts?q=bo")).await["expected"], 0, "Bo's ticket is voided");
     assert_eq!(counts["lists"], json!([{ "id": list["id"], "name": "Crew", "guests": 1 }]));
     assert_eq!(
         (&counts["entry_types"][0]["name"], &counts["entry_types"][0]["guests"]),

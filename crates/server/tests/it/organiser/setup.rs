@@ -73,6 +73,30 @@ async fn a_new_event_has_a_gate_that_everybody_passes() {
     assert_eq!(problem(twice.await.unwrap(), 400, "invalid_request").await["errors"][0]["path"], "gates[1]");
 }
 
+/// A form puts the field's label before the message: "The end" + "must be after …".
+fn completes_a_sentence(said: &Value) {
+    let message = said["errors"][0]["message"].as_str().unwrap();
+    let verb = message.split(' ').next().unwrap();
+    assert!(["must", "is", "has", "needs"].contains(&verb), "“{message}” does not go on after a field's name");
+}
+
+#[tokio::test]
+async fn a_change_that_ends_an_event_before_its_start_is_said_at_the_field_that_was_changed() {
+    let server = TestServer::start().await;
+    let new = json!({ "name": "X", "starts_at": "2026-06-07T18:00:00Z", "ends_at": "2026-06-08T04:00:00Z" });
+    let made = post(&server, "/api/events", new, 201).await;
+    let path = format!("/api/events/{}", made["id"].as_str().unwrap());
+    for (field, value, message) in [
+        ("ends_at", "2026-06-07T17:00:00Z", "must be after 2026-06-07T18:00:00Z"),
+        ("starts_at", "2026-06-08T05:00:00Z", "must be before 2026-06-08T04:00:00Z"),
+    ] {
+        let asked = as_owner(&server, &server.home, Method::PATCH, &path).json(&json!({ field: value }));
+        let said = problem(asked.send().await.unwrap(), 400, "invalid_request").await;
+        assert_eq!(said["errors"], json!([{ "path": field, "message": message }]));
+        completes_a_sentence(&said);
+    }
+}
+
 #[tokio::test]
 async fn a_wrong_field_is_named() {
     let server = TestServer::start().await;
@@ -120,6 +144,7 @@ async fn a_wrong_field_is_named() {
         let answer = as_owner(&server, &server.home, Method::POST, path).json(&body).send().await.unwrap();
         let said = problem(answer, 400, "invalid_request").await;
         assert_eq!(said["errors"][0]["path"], *field, "{path} {body}: {said}");
+        completes_a_sentence(&said);
     }
     for query in ["limit=0", "limit=501", "limit=x", "cursor=zzz"] {
         let answer =

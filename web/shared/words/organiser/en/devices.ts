@@ -1,11 +1,18 @@
 /** Phones at the doors: the list, pairing, one device, a saved log. */
 import { counting, linesOf, phonesOf, scansOf } from "./numbers.ts";
 
-const { number, decimal } = counting;
+const { number, decimal, list } = counting;
 
 export const devices = {
   title: "Devices",
   count: (value: number) => `${phonesOf(value)} paired`,
+  sub: (paired: number, online: number) => `${phonesOf(paired)} paired · ${number(online)} online`,
+  shown: (shown: number, all: number) => `${number(shown)} of ${number(all)}`,
+  find: "Name of a phone or a gate",
+  findLabel: "Find phones",
+  clear: "Show all phones",
+  waits: "Scans wait",
+  unstaffed: (gates: readonly string[]) => `No phone is paired at ${list(gates)}: nobody can be admitted there.`,
   pair: "Pair a phone",
   upload: "Upload scans from a phone",
   uploadShort: "Upload scans",

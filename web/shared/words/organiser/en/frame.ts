@@ -9,6 +9,9 @@ export const network = {
   answered: (status: number) => `The server answered with status ${status}. Try again in a moment.`,
   offline: "No connection. The page shows what was last received; nothing you change is saved until the connection is back.",
   retry: "Try again",
+  away: "The server can't be reached",
+  awayWhy: "This page tries again every few seconds, and shows its content as soon as the server answers.",
+  notRead: "This could not be loaded",
 };
 
 export const session = {
@@ -77,9 +80,14 @@ export const frame = {
   saved: "Saved.",
   savedInPart: "Saved. You have changed more since then: save again.",
   unsaved: "You have changes that are not saved.",
+  revert: "Discard changes",
+  leaving: { title: "Discard your changes?", why: "What you typed is not saved.", yes: "Discard", no: "Go on editing" },
   pageFailed: "This page could not be loaded. Check the connection, then reload.",
   reload: "Reload",
   notFound: "There is no such page",
+  noEvent: "Event not found",
+  noEventTitle: "There is no such event here",
+  noEventWhy: "The address may be wrong, or the event belongs to another organisation than the one you are signed in to.",
   notFoundWhy: "This address leads nowhere:",
   statuses: { draft: "Draft", live: "Doors open", ended: "Ended", archived: "Archived" },
   dismiss: "Dismiss",
@@ -108,4 +116,5 @@ export const times = {
   openBefore: (start: string) => `Doors are open · starts ${start}`,
   openAfter: (end: string) => `Doors are open · the event should have ended ${end}`,
   endedAt: (end: string) => `Ended · the event ran until ${end}`,
+  endedEarly: (end: string) => `Ended · it was planned until ${end}`,
 };

@@ -210,7 +210,8 @@ export const importing = {
     titles: { new: "New guests", changed: "Changed", unchanged: "Unchanged", left_out: "Left out", joined: "Joined", asked: "Rows that wait" },
     line: (line: number) => `Line ${number(line)}`,
     /** What is wrong with a field: "Code is too long", and "Code: this code was damaged". */
-    wrongField: (label: string, message: string) => (message.startsWith("this ") ? `${label}: ${message}` : `${label} ${message}`),
+    /** `goesOn`: the message completes a sentence that begins with the label. */
+    wrongField: (label: string, message: string, goesOn: boolean) => (goesOn ? `${label} ${message}` : `${label}: ${message}`),
     noName: "No name",
     party: (persons: number) => personsOf(persons),
     first: (shown: number, all: number) => `The first ${number(shown)} of ${number(all)}`,

@@ -1,5 +1,5 @@
 /** The live page, and what it says needs a person. */
-import { counting, entriesOf, phonesOf, scansOf } from "./numbers.ts";
+import { counting, entriesOf, personsOf, phonesOf, scansOf } from "./numbers.ts";
 
 const { number, decimal, list, count } = counting;
 
@@ -11,7 +11,6 @@ export const live = {
   said: { live: "Live", old: "Reconnecting: the numbers are old", connecting: "Connecting" },
   pair: "Pair a phone",
   inside: "Inside now",
-  insideAfter: "Were inside",
   to: (value: number) => `to ${number(value)}`,
   ofCapacity: (capacity: number) => `of ${number(capacity)}`,
   noCapacity: "No capacity is set",
@@ -39,11 +38,18 @@ export const live = {
   chartSays: (most: number, at: string) => `Persons a minute by gate in the last hour. The most was ${number(most)}, at ${at}.`,
   minute: "Minute",
   gates: "Gates",
-  columns: { gate: "Gate", rate: "A minute", lastHour: "Last hour", in: "In", refused: "Refused", phones: "Phones" },
+  columns: { gate: "Gate", rate: "A minute", lastHour: "Last hour", in: "In", out: "Out", refused: "Refused", phones: "Phones" },
   out: (value: number) => `${number(value)} out`,
   gatesNone: "No gate yet.",
   arrivals: "Arrivals",
+  lastArrivals: "Last at the gates",
+  endedOf: (expected: number) => `of ${personsOf(expected)} expected`,
+  didNotCome: "Did not come",
+  leftByScan: "Left by scan",
+  insideAtEnd: "Inside at the end",
+  endedNote: "The event has ended. Phones may still send scans that they made before: then these numbers grow.",
   arrivalsNone: "Nobody has come yet.",
+  arrivalsNobody: "Nobody came.",
   arrivedWith: (persons: number) => `${number(persons)} persons`,
   arrivalUnknown: "Unknown ticket",
   refusedAt: "Refused",

@@ -12,5 +12,6 @@ export const entriesOf = (value: number): string => count(value, { one: "entry",
 export const passesOf = (value: number): string => count(value, { one: "pass", other: "passes" });
 export const rowsOf = (value: number): string => count(value, { one: "row", other: "rows" });
 export const linesOf = (value: number): string => count(value, { one: "line", other: "lines" });
+export const ticketsOf = (value: number): string => count(value, { one: "ticket", other: "tickets" });
 export const casesOf = (value: number): string => count(value, { one: "case", other: "cases" });
 export const daysOf = (value: number): string => count(value, { one: "day", other: "days" });

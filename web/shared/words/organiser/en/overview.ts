@@ -1,5 +1,5 @@
 /** The overview: what is to be done before doors open, and how far the event is. */
-import { counting, entriesOf, guestsOf, passesOf, personsOf, phonesOf, scansOf } from "./numbers.ts";
+import { casesOf, counting, entriesOf, guestsOf, passesOf, personsOf, phonesOf, scansOf } from "./numbers.ts";
 
 const { number, list, count } = counting;
 
@@ -14,6 +14,9 @@ export const overview = {
   openMissing: (parts: readonly string[]) => `Not ready yet: ${list(parts)}.`,
   countPractice: (persons: number) => `Count the ${personsOf(persons)} of the last 12 hours' practice: these guests are really in`,
   openYes: "Open doors",
+  openYesNow: "Open doors now",
+  openEarly: (at: string, length: string) => `The event starts on ${at}, in ${length}.`,
+  openLate: (at: string) => `The event should have ended on ${at}. Check its dates first.`,
   opened: "Doors are open.",
   goLive: "Go to Live",
   keys: {
@@ -37,8 +40,8 @@ export const overview = {
   gatesNone: "No gate yet. Guests come in through a gate.",
   gatesAre: (names: readonly string[], more: number) => (more === 0 ? list(names) : `${names.join(", ")} and ${number(more)} more`),
   guestsNone: "No guests yet. Import a list or add them one by one.",
-  guestsAre: (guests: number, persons: number, sent: number) =>
-    [guests === persons ? personsOf(persons) : `${guestsOf(guests)}, ${personsOf(persons)}`, ...(sent > 0 ? [`${passesOf(sent)} sent`] : [])].join("; "),
+  guestsAre: (guests: number, expected: number, sent: number) =>
+    [`${guestsOf(guests)}, ${personsOf(expected)} expected`, ...(sent > 0 ? [`${passesOf(sent)} sent`] : [])].join("; "),
   phonesNone: (needed: number) => `None paired. A crowd of this size needs about ${number(needed)}.`,
   phonesAre: (paired: number, needed: number) =>
     paired >= needed ? `${phonesOf(paired)} paired` : `${number(paired)} of about ${number(needed)} that your crowd needs are paired`,
@@ -63,9 +66,23 @@ export const overview = {
   afterEvent: "Admitted",
   startPassed: "Start passed",
   draftNote: "The event is a draft. Pair phones and try them: scans are practice and count nothing.",
+  untilStart: "Until the event starts",
+  notDone: "Not ready yet",
+  notDoneWhy: "The doors are open without these.",
+  after: "After the event",
+  afterReview: "Review",
+  afterReviewNone: "Every case is settled.",
+  afterReviewSome: (cases: number) => `${casesOf(cases)} to settle: the numbers below may still change`,
+  afterPhones: "Phones",
+  afterPhonesNone: "Every phone has sent its scans.",
+  afterPhonesSome: (phones: number, unsent: number) => `${phonesOf(phones)} hold about ${scansOf(unsent)}. Bring them online before they are put away`,
+  afterRecord: "Record",
+  afterRecordWhy: "The tickets with their entries, as a table",
+  afterActs: { review: "Open review", phones: "See phones", record: "Export" },
   liveNote: (admitted: number, expected: number) => `${number(admitted)} of ${personsOf(expected)} are admitted.`,
   endedNote: (expected: number, entries: number) => `of ${number(expected)} expected · ${entriesOf(entries)} in all`,
   facts: { expected: "Expected", capacity: "Capacity", noCapacity: "no limit", refused: "Refused mails", inside: "Inside", review: "To review", waiting: "Waiting mails" },
+  expectedHint: "Expected: the persons whom valid tickets admit. Voided and refunded tickets are not counted.",
   overCapacity: (expected: number, capacity: number) =>
     `${personsOf(expected)} are expected: ${number(expected - capacity)} more than the capacity of ${number(capacity)}.`,
   mailProblem: (reason: string) => `Passes wait: ${reason}`,

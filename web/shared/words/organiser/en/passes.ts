@@ -1,5 +1,5 @@
 /** Passes on their way by mail, and tickets. */
-import { counting, entriesOf, passesOf } from "./numbers.ts";
+import { counting, entriesOf, passesOf, personsOf, ticketsOf } from "./numbers.ts";
 
 const { number, form } = counting;
 
@@ -41,20 +41,26 @@ export const tickets = {
   findLabel: "Find tickets",
   export: "Export",
   import: "Import",
-  columns: { guest: "Guest", code: "Code", zone: "Zone", in: "In", state: "State" },
+  columns: { guest: "Guest", type: "Type", code: "Code", in: "In", last: "Last entry", state: "State" },
+  chips: { all: "All", to_come: "Not used yet", came: "Used", voided: "Voided", refunded: "Refunded" },
+  types: "Entry types",
+  count: ticketsOf,
+  shown: (value: number) => `${number(value)} shown`,
+  facts: { type: "Type", gates: "Gates", admits: "Admits", in: "In", last: "Last entry", from: "Valid from", until: "Valid until", order: "Order" },
+  persons: personsOf,
+  codeHidden: "The code came as a fingerprint: it can be scanned, and not shown.",
   noName: "No name",
   inOf: (came: number, limit: number) => `${number(came)} of ${number(limit)}`,
   entriesFor: (entries: number, limit: number, over: number) => `${entriesOf(entries)} for ${number(limit)}${over > 0 ? `, ${number(over)} over the limit` : ""}`,
   insideOf: (inside: number, limit: number, entries: number, over: number) =>
     `${number(inside)} of ${number(limit)} inside, ${entriesOf(entries)}${over > 0 ? `, ${number(over)} over the limit` : ""}`,
   statuses: { active: "Valid", used: "Used", voided: "Voided", refunded: "Refunded" },
-  void: "Void",
-  restore: "Restore",
   voidTitle: "Void this ticket?",
   voidWhy: "Scanners refuse it after their next sync. You can restore it.",
   voidYes: "Void ticket",
   voided: (name: string) => `The ticket of ${name} is voided.`,
   restored: (name: string) => `The ticket of ${name} is valid again.`,
+  clear: "Show all tickets",
   none: "No tickets yet",
   noneWhy: "A ticket is made with each guest. Import a list, or add a guest.",
   noneLike: "No ticket like that",

@@ -11,6 +11,7 @@ export const review = {
   noneWhy: "Cases appear here when two doors admitted one ticket, or when a scan needs a person.",
   noneOfKind: "No open case of this kind.",
   chips: { open: "Open", decided: "Decided", groups: { twice: "Used twice", mistake: "Let in by mistake", refused: "Refused by mistake", pin: "Staff PIN", phone: "Phones and clocks", unproven: "Not proven" } },
+  fresh: (value: number) => `${count(value, { one: "new case", other: "new cases" })}: show`,
   moreWait: (value: string) => `${value} more: show the next`,
   select: (title: string) => `Select: ${title}`,
   selectAll: "Select all shown",

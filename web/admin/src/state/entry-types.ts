@@ -1,0 +1,32 @@
+/** Entry types in the words of their rows. */
+import type { EntryTypeView, GateView, TicketView } from "../../../shared/api/types";
+import { words } from "../../../shared/words/organiser/index.ts";
+
+/** The gates that admit it, by name. */
+export function gatesOf(type: Pick<EntryTypeView, "zone">, gates: readonly Pick<GateView, "name" | "zones">[]): string {
+  const named = gates.filter((gate) => gate.zones.includes(type.zone)).map((gate) => gate.name);
+  return named.length === 0 ? words.gates.noGate : words.counting.list(named);
+}
+
+/** How often its guests may enter, in a few words. */
+export function entriesOf(type: Pick<EntryTypeView, "re_entry" | "per_gate" | "uses">): string {
+  const { gates } = words;
+  const parts = [
+    ...(type.re_entry === null ? [] : [gates.reEntries[type.re_entry]]),
+    ...(type.per_gate ? [gates.perGateShort] : []),
+    ...(type.uses === null ? [] : [gates.usesShort(type.uses)]),
+  ];
+  return parts.length === 0 ? gates.asEventShort : parts.join(", ");
+}
+
+/** What a ticket is called by its zone: the entry type that has it alone; where several share it, or none has it, the zone. */
+export function typeOf(ticket: Pick<TicketView, "zone">, types: readonly Pick<EntryTypeView, "name" | "zone">[]): string {
+  const having = types.filter((type) => type.zone === ticket.zone);
+  return having.length === 1 ? (having[0]?.name ?? ticket.zone) : ticket.zone;
+}
+
+/** The gates that a ticket is for: those it names, else those that admit its zone. */
+export function gatesOfTicket(ticket: Pick<TicketView, "zone" | "gate_ids">, gates: readonly Pick<GateView, "id" | "name" | "zones">[]): string {
+  if (ticket.gate_ids.length === 0) return gatesOf(ticket, gates);
+  return words.counting.list(ticket.gate_ids.map((id) => gates.find((gate) => gate.id === id)?.name ?? id));
+}

@@ -1,0 +1,182 @@
+// What an organiser sees where there is nothing to see: the server is gone, the event is not theirs, the event is over.
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Admit, barriers, type Phone, shot, until } from "./harness/index.ts";
+import { DESK, goTo, look, signIn } from "./organiser-kit.ts";
+import { Doors, hours, phoneBox } from "./scanner-kit.ts";
+
+const phones = phoneBox();
+let admit: Admit;
+beforeAll(async () => {
+  admit = await Admit.start({ env: { ADMIT_SYNCS_PER_MINUTE: "1000" } });
+});
+afterAll(async () => {
+  await phones.end();
+  await admit?.kill("SIGTERM");
+});
+async function desk(path: string): Promise<[Phone, Page]> {
+  const phone = await phones.open({ name: "desk", camera: "none", size: DESK });
+  const page = await phone.visit(admit.url + path);
+  await signIn(page, admit);
+  return [phone, page];
+}
+
+let batches = 0;
+/** A device of S1 at a gate: it sends a scan that it made before. */
+async function virtual(doors: Doors, gate: string): Promise<(code: string, at: number) => Promise<void>> {
+  const { pairing_token } = await doors.call<{ pairing_token: string }>("POST", `/api/events/${doors.id}/pairing-tokens`, { gate_id: gate });
+  const id = `virtual-${gate}-${doors.id.slice(-6)}`;
+  const post = async (path: string, body: unknown, key?: string): Promise<{ api_key: string }> => {
+    const headers = { "content-type": "application/json", ...(key === undefined ? {} : { authorization: `Bearer ${key}` }) };
+    const answer = await fetch(admit.url + path, { method: "POST", headers, body: JSON.stringify(body) });
+    if (!answer.ok) throw new Error(`${path} gave ${answer.status}: ${await answer.text()}`);
+    return (await answer.json()) as { api_key: string };
+  };
+  const { api_key } = await post("/api/scanning/pair", { pairing_token, device_id: id, name: gate, device_type: "phone" });
+  return async (code, at) => {
+    batches += 1;
+    const scans = [{ offline_id: `${batches}`, ticket_code: code, scanned_at: new Date(at).toISOString() }];
+    await post("/api/scans/sync", { batch_id: `batch-${batches}`, device_id: id, batch_created_at: new Date().toISOString(), batch_size: 1, scans }, api_key);
+  };
+}
+
+test("without the server each page says so instead of being empty, tries again by itself and by its button", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "ANY" }], { name: "Away" });
+  await doors.call("POST", `/api/events/${doors.id}/guests`, { name: "Ana" });
+  const [, page] = await desk(`/events/${doors.id}/gates`);
+  await page.getByTestId("edit-gate").first().waitFor();
+  // Each page's script is fetched in quiet moments.
+  for (const name of ["Guests", "Overview", "Tickets", "Passes and mail", "Gates and rules"]) await goTo(page, name);
+  await page.getByTestId("edit-gate").first().waitFor();
+  const gone = "**/api/**";
+  await page.route(gone, (route) => route.abort());
+  for (const [name, id] of [["Guests", "guests-failure"], ["Overview", "overview-failure"], ["Tickets", "tickets-failure"], ["Passes and mail", "runs-failure"], ["Gates and rules", "types-failure"]] as const) {
+    await goTo(page, name);
+    await page.getByTestId(id).waitFor();
+    expect(await page.getByTestId(id).textContent()).toContain("The server can't be reached");
+  }
+  await goTo(page, "Guests");
+  await page.getByTestId("guests-failure").waitFor();
+  expect(await barriers(page)).toEqual([]);
+  await shot(page, "organiser-server-gone");
+  // By its button it tries at once, and stays where there is still no answer.
+  const asked = page.waitForRequest(/\/guests\?/);
+  await page.getByTestId("try-again").click();
+  await asked;
+  await page.unroute(gone);
+  // By itself.
+  await page.getByTestId("guest").first().waitFor();
+  expect(await page.getByTestId("guests-failure").count()).toBe(0);
+
+  // An event whose own details could not be read, and the app before anybody is known.
+  await page.route(`**/api/events/${doors.id}`, (route) => route.abort());
+  await page.reload();
+  await page.getByTestId("event-failure").waitFor();
+  await page.unroute(`**/api/events/${doors.id}`);
+  await page.getByTestId("guest").first().waitFor();
+});
+
+test("an address of no event, or of another organisation's, says so and leads back", async () => {
+  const [phone, page] = await desk("/events/not-an-event/live");
+  await page.getByTestId("no-event").waitFor();
+  expect(await look(page, "no-event")).toEqual([]);
+  expect(await page.getByTestId("stream-state").count()).toBe(0);
+  await page.getByTestId("no-event").getByRole("link", { name: "All events" }).click();
+  await page.getByTestId("new-event").waitFor();
+  expect(phone.errors.filter((error) => !error.includes("404"))).toEqual([]);
+});
+
+test("cases that come in while somebody reviews wait behind a button: no row moves", async () => {
+  const doors = await Doors.open(admit, ["A", "B", "C"].map((barcode) => ({ barcode })), { name: "Steady" });
+  const gates = [await virtual(doors, "north"), await virtual(doors, "south")];
+  /** Both gates let the ticket in, each without the network. */
+  const twice = async (code: string): Promise<void> => {
+    for (const [at, send] of gates.entries()) await send(code, Date.now() - 60_000 * (3 - at));
+  };
+  await twice("A");
+  const [, page] = await desk(`/events/${doors.id}/review`);
+  const rows = page.getByTestId("incident");
+  await rows.first().waitFor();
+  const first = await rows.first().textContent();
+  const top = async () => (await rows.first().boundingBox())?.y;
+  const before = await top();
+  await twice("B");
+  await page.getByTestId("show-fresh").waitFor();
+  expect(await page.getByTestId("show-fresh").textContent()).toBe("1 new case: show");
+  expect(await rows.count()).toBe(1);
+  expect(await rows.first().textContent()).toBe(first);
+  expect(await top()).toBe(before);
+  expect(await look(page, "review-fresh")).toEqual([]);
+  await twice("C");
+  await until("two are held back", async () => (await page.getByTestId("show-fresh").textContent()) === "2 new cases: show");
+  await page.getByTestId("show-fresh").click();
+  await until("all three", async () => (await rows.count()) === 3);
+  expect(await page.getByTestId("show-fresh").count()).toBe(0);
+  // The newest stands first now, and has the focus.
+  expect(await rows.last().textContent()).toBe(first);
+  expect(await page.evaluate(() => document.activeElement?.closest("li")?.previousElementSibling)).toBe(null);
+  // A decision that is taken back stands where it stood.
+  await page.keyboard.press("j");
+  await page.keyboard.press("x");
+  await until("two are left", async () => (await rows.count()) === 2);
+  await page.getByTestId("undo-decision").click();
+  await until("three again", async () => (await rows.count()) === 3);
+  expect(await page.getByTestId("show-fresh").count()).toBe(0);
+});
+
+test("the overview goes with the evening: what is not ready, what needs somebody, what is left; the live page says that it is over", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "COUNTED", entry_limit: 3 }], { name: "Evening", starts_at: hours(14 * 24), ends_at: hours(14 * 24 + 6), status: "draft", staff_pin: undefined });
+  await doors.call("POST", `/api/events/${doors.id}/guests`, { name: "Ana", party_size: 2 });
+  const gone = await doors.call<{ id: string }>("POST", `/api/events/${doors.id}/guests`, { name: "Bo", party_size: 5 });
+  await doors.call("PATCH", `/api/guests/${gone.id}`, { ticket_status: "voided" });
+  const [phone, page] = await desk(`/events/${doors.id}/overview`);
+  await page.getByTestId("check-guests").waitFor();
+  // The same persons here and above the list of guests: a voided ticket's are not among them.
+  expect(await page.getByTestId("check-guests").textContent()).toContain("2 guests, 5 persons expected");
+  await goTo(page, "Guests");
+  await page.getByText("2 guests · 5 persons expected").waitFor();
+  await goTo(page, "Overview");
+  // Two weeks early: the dialog says when the event begins.
+  await page.getByTestId("go-live").click();
+  await page.getByTestId("odd-moment").waitFor();
+  expect(await page.getByTestId("odd-moment").textContent()).toMatch(/^The event starts on \w{3} \d+ \w{3}( \d{4})?, \d\d:\d\d, in 14 days\.$/);
+  expect(await barriers(page)).toEqual([]);
+  await shot(page, "organiser-open-early");
+  await page.getByTestId("confirm-yes").click();
+  await until("the doors are open", async () => (await page.getByTestId("event-status").getAttribute("data-state")) === "live");
+  // One row says that no phone is there; the list of what is to be done is gone.
+  await page.getByTestId("need").filter({ hasText: "No phone is paired" }).waitFor();
+  expect(await page.getByTestId("progress").count()).toBe(0);
+  expect(await page.getByTestId("check-phones").count()).toBe(0);
+  await page.getByTestId("not-done").getByTestId("check-staff_pin").waitFor();
+  expect(await look(page, "overview-live")).toEqual([]);
+  await doors.call("PATCH", `/api/events/${doors.id}`, { status: "ended" });
+  await page.reload();
+  await page.getByTestId("after-event").waitFor();
+  expect(await page.getByTestId("need").count()).toBe(0);
+  expect(await look(page, "overview-ended")).toEqual([]);
+  await goTo(page, "Live");
+  await page.getByTestId("live-ended").waitFor();
+  expect(await page.getByTestId("event-status").textContent()).toBe("Ended");
+  expect(await page.getByTestId("ended-missing").textContent()).toBe("5");
+  expect(await page.getByTestId("stream-state").count()).toBe(0);
+  expect(await look(page, "live-ended")).toEqual([]);
+  expect(phone.errors).toEqual([]);
+});
+
+test("a button that mails says to whom", async () => {
+  const doors = await Doors.open(admit, [], { name: "Mails" });
+  // An import that mails nothing: the pass is not made yet.
+  const answer = await fetch(`${admit.url}/api/events/${doors.id}/tickets/import`, {
+    method: "POST", headers: { authorization: `Bearer ${doors.token}`, "content-type": "text/csv" }, body: "name,email\nCy,cy@guests.example\n",
+  });
+  expect(answer.status).toBe(200);
+  const { items } = await doors.call<{ items: { id: string }[] }>("GET", `/api/events/${doors.id}/guests`);
+  const [phone, page] = await desk(`/events/${doors.id}/guests?guest=${items[0]?.id}`);
+  const button = page.getByTestId("guest-resend");
+  await until("it names the address", async () => (await button.textContent()) === "Make the pass and mail it to cy@guests.example");
+  await shot(page, "organiser-guest-mails");
+  await button.click();
+  await page.getByTestId("guest-done").filter({ hasText: "The pass is on its way to cy@guests.example." }).waitFor();
+  expect(phone.errors).toEqual([]);
+});
