@@ -4,7 +4,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Admit, type Phone, until, wedge } from "./harness/index.ts";
+import { Admit, type Phone, shot, until, wedge } from "./harness/index.ts";
 import { Doors, history, next, phoneBox, ready, synced, syncNow } from "./scanner-kit.ts";
 
 const KILLS = Number(process.env["ADMIT_KILLS"] ?? 20);
@@ -142,7 +142,10 @@ test("a browser killed at any moment around a verdict keeps every scan that was 
     // tidy-allow: the moment of the kill is what this test draws at random
     await pause(chance() * LATEST_MS);
     page = await reborn(phone);
-    await ready(page);
+    await ready(page).catch(async (error) => {
+      await shot(page, "scanner-killed");
+      throw new Error(`kill ${kill} of seed ${SEED}: ${await page.locator("body").getAttribute("data-phase")}: ${await page.locator("body").innerText()}`, { cause: error });
+    });
     const rows = (await history(page)).map((row) => row.id);
     const fresh = rows.filter((id) => !older.has(id));
     for (const id of fresh) known.add(id);
@@ -191,6 +194,7 @@ async function hasty(page: Page): Promise<void> {
       IDBObjectStore.prototype.add = function (value: unknown) {
         const { name, transaction } = this;
         const { db } = transaction;
+        // tidy-allow: the fault itself is that the row comes late
         setTimeout(() => add.call(db.transaction(name, "readwrite").objectStore(name), value), 2000);
         return undefined as unknown as IDBRequest<IDBValidKey>;
       };

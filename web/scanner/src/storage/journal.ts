@@ -1,4 +1,5 @@
 import type { Row } from "../../../shared/core/engine.ts";
+import { readTwin, Twin, type TwinFolder } from "./twin.ts";
 
 /** Schema 1 for ever: rows are opaque, so nothing the engine learns can ask for another one. */
 const NAME = "admit-journal";
@@ -45,6 +46,8 @@ export class Journal {
   #queue: Promise<unknown> = Promise.resolve();
   /** Appends that were told as failed while nobody could see whether they were kept, the newest last. */
   #doubts: Row[][] = [];
+  /** The second copy, once it is whole. */
+  #twin: Twin | null = null;
 
   private constructor(
     db: IDBDatabase,
@@ -54,19 +57,34 @@ export class Journal {
     this.#db = this.#watch(db);
   }
 
-  /** Opens the journal as its new writer and reads all of it. */
-  static async open(factory: IDBFactory = indexedDB): Promise<{ journal: Journal; rows: Row[] }> {
+  /**
+   * Opens the journal as its new writer and reads all of it. Where the browser discarded it, what the second copy in `folder`
+   * holds is written back first.
+   */
+  static async open(factory: IDBFactory = indexedDB, folder: TwinFolder | null = null): Promise<{ journal: Journal; rows: Row[] }> {
     const db = await openDatabase(factory);
     const tx = db.transaction([ROWS, CONTROL], "readwrite", { durability: "strict" });
     const committed = completion(tx);
     // Each request hears of its own failure; what counts is whether the transaction is kept.
     committed.catch(() => {});
     const found = (await result(tx.objectStore(CONTROL).get(KEY))) as Control | undefined;
-    const control = { writer_generation: (found?.writer_generation ?? 0) + 1, next_seq: found?.next_seq ?? 1 };
+    let control = { writer_generation: (found?.writer_generation ?? 0) + 1, next_seq: found?.next_seq ?? 1 };
     tx.objectStore(CONTROL).put(control, KEY);
-    const rows = (await result(tx.objectStore(ROWS).getAll())) as Row[];
+    let rows = (await result(tx.objectStore(ROWS).getAll())) as Row[];
     await committed;
-    return { journal: new Journal(db, control.writer_generation, factory), rows };
+    if (rows.length === 0 && control.next_seq === 1) {
+      const kept = await readTwin(folder);
+      const last = kept.rows.at(-1);
+      if (last !== undefined) {
+        rows = kept.rows;
+        control = { writer_generation: Math.max(kept.generation + 1, control.writer_generation), next_seq: last.n + 1 };
+        await restore(db, rows, control);
+      }
+    }
+    const journal = new Journal(db, control.writer_generation, factory);
+    // The copy is on its way while the rows are read; the first append waits for it.
+    journal.#queue = Twin.begin(folder, control.writer_generation, rows).then((twin) => (journal.#twin = twin));
+    return { journal, rows };
   }
 
   /** Writes rows after all earlier appends. Rejects with [`AppendError`], and then nothing of it is stored. */
@@ -87,11 +105,17 @@ export class Journal {
   }
 
   close(): void {
+    this.#twin?.close();
     this.#db?.close();
     this.#db = null;
   }
 
   async #appendOnce(rows: Row[]): Promise<void> {
+    await this.#store(rows);
+    this.#twin?.append(rows);
+  }
+
+  async #store(rows: Row[]): Promise<void> {
     try {
       await this.#write(rows, false);
     } catch (error) {
@@ -123,6 +147,7 @@ export class Journal {
       throw error;
     }
     await committed;
+    this.#twin?.purge(row);
   }
 
   /** A transaction of the journal's writer, if this still is the writer of the journal that was opened. */
@@ -187,6 +212,15 @@ export class Journal {
     };
     return db;
   }
+}
+
+/** Writes a discarded journal anew, whole or not at all. */
+async function restore(db: IDBDatabase, rows: readonly Row[], control: Control): Promise<void> {
+  const tx = db.transaction([ROWS, CONTROL], "readwrite", { durability: "strict" });
+  const committed = completion(tx);
+  for (const row of rows) tx.objectStore(ROWS).put({ n: row.n, text: row.text });
+  tx.objectStore(CONTROL).put(control, KEY);
+  await committed;
 }
 
 function openDatabase(factory: IDBFactory): Promise<IDBDatabase> {
