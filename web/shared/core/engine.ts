@@ -58,6 +58,10 @@ export type Input =
   | { type: "undo"; scan_id: string | null; keep: number }
   | { type: "direction"; direction: Direction }
   | { type: "operator"; name: string }
+  /** To another gate of the event, one of the view's. */
+  | { type: "gate"; gate_id: string }
+  /** Staff show that they know the PIN: `pin_ok` or `pin_refused` follows. */
+  | { type: "pin"; pin: string }
   | { type: "appended"; append: number }
   | { type: "append_failed"; append: number; reason: string }
   | { type: "save_failed"; key: string }
@@ -87,6 +91,7 @@ export type Effect =
   | { type: "view"; view: View }
   | { type: "found"; text: string; guests: FoundGuest[]; more: boolean }
   | { type: "pin_refused"; tries_left: number; paused_until_mono_ms: number | null }
+  | { type: "pin_ok" }
   | { type: "refused"; code: RefusedCode; message: string }
   | { type: "export"; name: string; text: string }
   | { type: "wipe_caches" };
@@ -115,6 +120,7 @@ export type RefusedCode =
   | "unknown_guest"
   | "bad_count"
   | "bad_direction"
+  | "bad_gate"
   | "busy"
   | "storage_blocked"
   | "pairing_failed";
@@ -182,6 +188,10 @@ export interface View {
   gate_name: string;
   gate_direction: Direction | null;
   direction: Direction;
+  /** Gates of the event that this device may be moved to; absent without a list. */
+  gates?: GateView[];
+  /** The list has no such gate as this device stands at: it was removed. */
+  gate_gone?: boolean;
   operator: string;
   list: ListView | null;
   online: boolean;
@@ -202,6 +212,13 @@ export interface View {
   has_pin: boolean;
   problems: Problem[];
   history: HistoryRow[];
+}
+
+/** A gate that a device may be moved to. */
+export interface GateView {
+  id: string;
+  name: string;
+  direction: Direction;
 }
 
 /** Guests' names on this device: only where the gate allows them. */

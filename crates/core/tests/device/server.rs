@@ -84,6 +84,8 @@ pub struct Server {
     pub judged: BTreeMap<Digest, Reply>,
     /// It has no other event than its own.
     pub one_event: bool,
+    /// It moves no device to the gate that staff chose on it.
+    pub fixed: bool,
     /// Guests' names and the serial of each one's last change.
     pub names: BTreeMap<TicketId, (GuestName, u64)>,
     pairings: u64,
@@ -124,6 +126,7 @@ impl Server {
             others_inside: None,
             judged: BTreeMap::new(),
             one_event: false,
+            fixed: false,
             names: BTreeMap::new(),
             pairings: 0,
         };
@@ -168,7 +171,7 @@ impl Server {
     pub fn first(&mut self, change: Change) {
         self.rule(change, Effective::Start);
     }
-    fn rule(&mut self, change: Change, effective_at: Effective) {
+    pub fn rule(&mut self, change: Change, effective_at: Effective) {
         self.serial += 1;
         self.version = self.serial;
         if let Change::Ticket(id, _) = &change {
@@ -189,10 +192,6 @@ impl Server {
     /// Whether devices at a gate may carry names.
     pub fn allow_names(&mut self, gate_id: &str, allowed: bool) {
         let change = GateChange::NamesOnDevices(allowed);
-        self.rule(Change::Gate(GateId::new(gate_id).unwrap(), change), Effective::Start);
-    }
-    /// A gate changes: how many persons the area behind it holds, which zones it admits.
-    pub fn change_gate(&mut self, gate_id: &str, change: GateChange) {
         self.rule(Change::Gate(GateId::new(gate_id).unwrap(), change), Effective::Start);
     }
     /// Who holds a code's ticket, from now on.
@@ -301,7 +300,7 @@ impl Server {
             } else if sent.is("/api/scanning/log-status") {
                 self.status(sent, &device)
             } else if sent.path.contains("/heartbeat") {
-                Reply::json(200, &self.beat(at_ms))
+                self.heard(sent, at_ms)
             } else if sent.path.contains("/manifest") {
                 self.manifest(&key, at_ms)
             } else if sent.path.contains("/names") {
@@ -329,6 +328,7 @@ impl Server {
         Reply::json(
             200,
             &PairAnswer {
+                name: None,
                 device_id: request.device_id,
                 api_key: key.as_str().to_owned(),
                 key_id,
@@ -339,7 +339,7 @@ impl Server {
             },
         )
     }
-    fn beat(&self, at_ms: i64) -> HeartbeatAnswer {
+    pub fn beat(&self, at_ms: i64) -> HeartbeatAnswer {
         HeartbeatAnswer {
             server_time: Timestamp::clamped(at_ms),
             event_id: self.event_id.clone(),

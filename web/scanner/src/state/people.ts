@@ -33,6 +33,12 @@ export function nameless(people: People): People {
   return new Map([...people].map(([key, person]) => [key, { ...person, name: "" }]));
 }
 
+/** A verdict without its guest: neither name nor note nor what to check. */
+export function withoutGuest(verdict: VerdictView): VerdictView {
+  const { note: _, flag: __, ...rest } = verdict;
+  return { ...rest, name: null };
+}
+
 export function personOf(people: People, row: Pick<HistoryRow, "scan_id" | "ticket_id">): Person | null {
   return people.get(row.scan_id) ?? (row.ticket_id === null ? null : (people.get(row.ticket_id) ?? null));
 }
