@@ -1,6 +1,8 @@
 // The browser is killed (SIGKILL, the whole process group) at random moments around a verdict and starts again on the same
 // profile. Every verdict that was on the page has its row, each row reaches the server once, and a code that was under way is
 // judged anew. `ADMIT_KILLS` says how often; 20 without it. `ADMIT_SEED` repeats a run's moments.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -106,6 +108,13 @@ async function judged(page: Page, code: string): Promise<string> {
   return until(`a verdict of ${code}`, fresh, { every: 20 });
 }
 
+/** Whether the browser found its database damaged at this start and began a new one: its own log says so. */
+function discarded(phone: Phone): boolean {
+  const databases = join(phone.profile, "Default", "IndexedDB");
+  const logs = readdirSync(databases).map((name) => join(databases, name, "LOG"));
+  return logs.some((log) => existsSync(log) && readFileSync(log, "utf8").includes("since it was missing"));
+}
+
 /** What the server counts of the event: the rows of its scans (a claim and its final are two), persons, open questions. */
 async function counted(doors: Doors): Promise<{ rows: { scan_id: string; stage: string }[]; entered: number; incidents: number }> {
   const rows: { scan_id: string; stage: string }[] = [];
@@ -131,7 +140,7 @@ test("a browser killed at any moment around a verdict keeps every scan that was 
   /** Every scan that any journal of any life knew. */
   const known = new Set<string>();
   const used = new Set<string>();
-  const told = { seen: 0, lost: [] as string[], between: 0 };
+  const told = { seen: 0, lost: [] as string[], between: 0, discarded: 0 };
   for (let kill = 0; kill < KILLS; kill += 1) {
     const mine = codes.slice(kill * CODES, (kill + 1) * CODES);
     const older = new Set(known);
@@ -146,6 +155,7 @@ test("a browser killed at any moment around a verdict keeps every scan that was 
       await shot(page, "scanner-killed");
       throw new Error(`kill ${kill} of seed ${SEED}: ${await page.locator("body").getAttribute("data-phase")}: ${await page.locator("body").innerText()}`, { cause: error });
     });
+    if (discarded(phone)) told.discarded += 1;
     const rows = (await history(page)).map((row) => row.id);
     const fresh = rows.filter((id) => !older.has(id));
     for (const id of fresh) known.add(id);
@@ -170,7 +180,8 @@ test("a browser killed at any moment around a verdict keeps every scan that was 
   }
   console.log(
     `seed ${SEED}: ${KILLS} kills, ${told.seen} verdicts seen, ${told.lost.length} of them lost, ` +
-      `${told.between} kills between a row and its verdict, ${known.size} scans`,
+      `${told.between} kills between a row and its verdict, ${known.size} scans; ` +
+      `the browser discarded its database ${told.discarded} times`,
   );
   expect(told.lost, `ADMIT_SEED=${SEED}`).toEqual([]);
   expect(told.seen, "the kills came too early to show anything").toBeGreaterThanOrEqual(KILLS);

@@ -55,6 +55,12 @@ test("the phone moves itself to another gate, without a network too, and the ser
   const { items } = await doors.call<{ items: { gate_id: string; kind: string }[] }>("GET", `/api/events/${doors.id}/scans?limit=20`);
   expect(items.filter((scan) => scan.kind === "exit").every((scan) => scan.gate_id === "side")).toBe(true);
   expect((await doors.occupancy()).exited).toBe(1);
+  // The organiser moves it, and staff are told.
+  const { items: devices } = await doors.call<{ items: { id: string }[] }>("GET", `/api/events/${doors.id}/devices`);
+  await doors.call("PATCH", `/api/scanning/devices/${devices[0]?.id}`, { gate_id: "south" });
+  await page.evaluate(() => window.dispatchEvent(new Event("online")));
+  await page.getByTestId("notice").filter({ hasText: "This phone scans at South now." }).waitFor();
+  expect(await gateName(page)).toBe("South");
   expect(phone.errors).toEqual([]);
 });
 
@@ -65,7 +71,12 @@ test("a gate that was removed is said over the whole screen, and another is one 
   const page = await doors.pair(phone, "tent");
   const { items } = await doors.call<{ items: { id: string }[] }>("GET", `/api/events/${doors.id}/devices`);
   // The phone hears of the new list, and not of its own move: its heartbeats do not get through.
-  await phone.context.route("**/heartbeat", (route) => route.abort());
+  for (const worker of page.workers()) {
+    await worker.evaluate(() => {
+      const real = self.fetch;
+      self.fetch = (what, init) => (String(what).includes("/heartbeat") ? Promise.reject(new TypeError("lost")) : real(what, init));
+    });
+  }
   await doors.call("PATCH", `/api/scanning/devices/${items[0]?.id}`, { gate_id: "south" });
   await doors.call("DELETE", `/api/events/${doors.id}/gates/tent`);
   await page.getByTestId("gate-gone").waitFor({ timeout: 60_000 });

@@ -3,26 +3,23 @@
 use admit_core::gate::Direction;
 use admit_core::ids::GateId;
 use admit_core::limits;
-use admit_core::rule::{Change, EventChange, GateChange, When};
+use admit_core::rule::{Change, Effective, EventChange, GateChange};
 use admit_core::wire::engine::{Effect, Input, Phase};
 use admit_core::wire::scanning::HeartbeatRequest;
 
-use super::phone::{EVENING, Phone, Sent};
-use super::server::{Reply, Server};
+use super::phone::{EVENING, Phone};
+use super::server::Server;
 
 impl Server {
     /// A gate changes: how many persons the area behind it holds, which zones it admits.
     pub fn change_gate(&mut self, gate_id: &str, change: GateChange) {
         self.rule(Change::Gate(GateId::new(gate_id).unwrap(), change), Effective::Start);
     }
-    /// A heartbeat: staff may have moved the device on itself.
-    pub fn heard(&mut self, sent: &Sent, at_ms: i64) -> Reply {
-        let told: HeartbeatRequest = serde_json::from_str(sent.body.as_deref().unwrap()).unwrap();
-        let known = |gate_id: &GateId| self.book().gate(gate_id, When::Newest).is_some();
-        if let Some(gate_id) = told.gate_id.filter(|gate_id| !self.fixed && known(gate_id)) {
-            self.gate_id = gate_id;
-        }
-        Reply::json(200, &self.beat(at_ms))
+    /// Rules above this serial were never made: what a restored backup lacks.
+    pub fn forget_rules(&mut self, serial: u64) {
+        self.rules.retain(|rule| rule.serial <= serial);
+        self.changed.retain(|_, of| *of <= serial);
+        (self.serial, self.version) = (serial, serial);
     }
 }
 
@@ -84,7 +81,7 @@ fn an_answer_that_left_before_the_choice_does_not_move_the_device_back() {
 #[test]
 fn a_server_that_knows_better_moves_the_device_back_and_its_scans_stay() {
     let (mut phone, mut server) = ready();
-    server.fixed = true;
+    server.rules.retain(|rule| !matches!(&rule.change, Change::Gate(id, _) if *id == gate("both")));
     go(&mut phone, "both");
     phone.scan("A-1");
     phone.pass_online(&mut server, 2 * limits::HEARTBEAT_MS);

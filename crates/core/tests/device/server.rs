@@ -84,8 +84,6 @@ pub struct Server {
     pub judged: BTreeMap<Digest, Reply>,
     /// It has no other event than its own.
     pub one_event: bool,
-    /// It moves no device to the gate that staff chose on it.
-    pub fixed: bool,
     /// Guests' names and the serial of each one's last change.
     pub names: BTreeMap<TicketId, (GuestName, u64)>,
     pairings: u64,
@@ -126,7 +124,6 @@ impl Server {
             others_inside: None,
             judged: BTreeMap::new(),
             one_event: false,
-            fixed: false,
             names: BTreeMap::new(),
             pairings: 0,
         };
@@ -221,13 +218,6 @@ impl Server {
         self.serial = serial.max(self.version);
         self.epoch = Epoch { restored_at_ms: self.epoch.restored_at_ms + 1_000, random: 9 };
         self.epochs.push((self.epoch, self.serial));
-    }
-
-    /// Rules above this serial were never made: what a restored backup lacks.
-    pub fn forget_rules(&mut self, serial: u64) {
-        self.rules.retain(|rule| rule.serial <= serial);
-        self.changed.retain(|_, of| *of <= serial);
-        (self.serial, self.version) = (serial, serial);
     }
 
     pub fn pairing_link(&mut self) -> String {
@@ -339,7 +329,16 @@ impl Server {
             },
         )
     }
-    pub fn beat(&self, at_ms: i64) -> HeartbeatAnswer {
+    /// A heartbeat: staff may have moved the device on itself.
+    fn heard(&mut self, sent: &Sent, at_ms: i64) -> Reply {
+        let told: HeartbeatRequest = serde_json::from_str(sent.body.as_deref().unwrap()).unwrap();
+        let known = |gate_id: &GateId| self.book().gate(gate_id, When::Newest).is_some();
+        if let Some(gate_id) = told.gate_id.filter(known) {
+            self.gate_id = gate_id;
+        }
+        Reply::json(200, &self.beat(at_ms))
+    }
+    fn beat(&self, at_ms: i64) -> HeartbeatAnswer {
         HeartbeatAnswer {
             server_time: Timestamp::clamped(at_ms),
             event_id: self.event_id.clone(),

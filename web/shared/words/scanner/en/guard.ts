@@ -10,7 +10,8 @@ export const after = (minutes: number) => (minutes === 0 ? "Never" : `After ${mi
 export const lockHint = "Scanning stops until the staff PIN is typed. Scans that wait are sent meanwhile.";
 export const locked = "Locked";
 export const lockedWhy = "Type the staff PIN to scan again.";
-export const unsent = (scans: string) => `${scans} unsent scans. They are sent as soon as there is a network.`;
+export const unsent = (scans: number, text: string) =>
+  scans === 1 ? "One unsent scan. It is sent as soon as there is a network." : `${text} unsent scans. They are sent as soon as there is a network.`;
 export const pin = "Staff PIN";
 export const unlock = "Unlock";
 export const wrong = (left: number) => (left === 1 ? "Wrong PIN. One try left." : `Wrong PIN. ${left} tries left.`);
