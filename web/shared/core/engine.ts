@@ -1,7 +1,7 @@
 /**
  * What goes into the scanner engine and what comes out, as JSON.
  *
- * A mirror of `crates/core/src/wire/engine.rs`, field by field: that file is the source, this one only gives its
+ * A mirror of `crates/core/src/wire/engine.rs` and `engine/shown.rs`, field by field: that file is the source, this one only gives its
  * shapes to TypeScript. Times (`Timestamp`) are RFC 3339 in UTC; `_ms` are milliseconds.
  */
 
