@@ -58,10 +58,11 @@ export class Journal {
   }
 
   /**
-   * Opens the journal as its new writer and reads all of it. Where the browser discarded it, what the second copy in `folder`
-   * holds is written back first.
+   * Opens the journal as its new writer and reads all of it. Rows that the browser discarded, all or the newest, are written
+   * back first from the second copy in `folder`.
    */
   static async open(factory: IDBFactory = indexedDB, folder: TwinFolder | null = null): Promise<{ journal: Journal; rows: Row[] }> {
+    const copy = readTwin(folder);
     const db = await openDatabase(factory);
     const tx = db.transaction([ROWS, CONTROL], "readwrite", { durability: "strict" });
     const committed = completion(tx);
@@ -72,14 +73,13 @@ export class Journal {
     tx.objectStore(CONTROL).put(control, KEY);
     let rows = (await result(tx.objectStore(ROWS).getAll())) as Row[];
     await committed;
-    if (rows.length === 0 && control.next_seq === 1) {
-      const kept = await readTwin(folder);
-      const last = kept.rows.at(-1);
-      if (last !== undefined) {
-        rows = kept.rows;
-        control = { writer_generation: Math.max(kept.generation + 1, control.writer_generation), next_seq: last.n + 1 };
-        await restore(db, rows, control);
-      }
+    const kept = await copy;
+    const lost = lostRows(rows, control, kept.rows);
+    const last = lost.at(-1);
+    if (last !== undefined) {
+      control = { writer_generation: Math.max(kept.generation + 1, control.writer_generation), next_seq: last.n + 1 };
+      await restore(db, lost, control);
+      rows = [...rows, ...lost];
     }
     const journal = new Journal(db, control.writer_generation, factory);
     // The copy is on its way while the rows are read; the first append waits for it.
@@ -214,7 +214,18 @@ export class Journal {
   }
 }
 
-/** Writes a discarded journal anew, whole or not at all. */
+/**
+ * Rows of the copy that the journal had and has no more. The copy gets a row only after the journal stored it, so whatever goes
+ * beyond the journal's last row was lost from there; where the two tell different stories the journal holds.
+ */
+function lostRows(rows: readonly Row[], control: Control, kept: readonly Row[]): readonly Row[] {
+  const last = rows.at(-1);
+  if (last === undefined) return control.next_seq === 1 ? kept : [];
+  const at = kept.findIndex((row) => row.n === last.n);
+  return at >= 0 && kept[at]?.text === last.text ? kept.slice(at + 1) : [];
+}
+
+/** Writes lost rows back, all or none. */
 async function restore(db: IDBDatabase, rows: readonly Row[], control: Control): Promise<void> {
   const tx = db.transaction([ROWS, CONTROL], "readwrite", { durability: "strict" });
   const committed = completion(tx);

@@ -1,7 +1,8 @@
 /**
  * A second copy of the journal, in a file of the browser's private file system. Chromium discards all of a site's IndexedDB when
  * it finds its log damaged, and a kill between two writes of that log leaves it so: the journal went with it, once in some sixty
- * kills around a verdict (web/e2e/kills.test.ts). The copy is never ahead of the journal, and read only where the journal is empty.
+ * kills around a verdict (web/e2e/kills.test.ts). The copy is written after the journal and never ahead of it: where it holds
+ * more at a start, the browser lost rows that it had confirmed.
  */
 import type { Row } from "../../../shared/core/engine.ts";
 
