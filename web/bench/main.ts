@@ -5,6 +5,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { coldStart } from "./cold.ts";
 import { decide } from "./decide.ts";
+import { door } from "./door.ts";
 import type { Figure } from "./figure.ts";
 import { verdict } from "./verdict.ts";
 
@@ -17,6 +18,7 @@ const MEASUREMENTS: Record<string, (given: never, quick: boolean) => Promise<Fig
   decide,
   verdict,
   cold: coldStart,
+  door,
 };
 
 export async function main(what = "", askedFile = "", answeredFile = ""): Promise<void> {

@@ -31,6 +31,7 @@ export async function pairingLink(url: string, who: SignIn, place: Place): Promi
 /** Opens the link, gives the device a name, and waits until it can scan. */
 export async function pairedScanner(phone: Phone, link: string): Promise<Page> {
   const page = await phone.visit(link);
+  await page.getByTestId("change-name").click();
   await page.getByTestId("device-name").fill("Bench");
   await page.getByTestId("pair-submit").click();
   await ready(page);

@@ -58,6 +58,7 @@ test("from an empty event to the first scan by name on Live in ten clicks", asyn
   const link = await until("a pairing link", () => page.getByTestId("pairing-url").textContent());
   const phone = await phones.open({ name: "newcomer-phone", camera: "none" });
   const scanner = await phone.visit(link);
+  await scanner.getByTestId("change-name").click();
   await scanner.getByTestId("device-name").fill("Ada's phone");
   await scanner.keyboard.press("Enter");
   await ready(scanner);

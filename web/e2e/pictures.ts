@@ -34,6 +34,7 @@ export async function main(): Promise<void> {
     await page.getByTestId("pair").click();
     const link = await until("a pairing link", () => page.getByTestId("pairing-url").textContent());
     const scanner = await phone.visit(link);
+    await scanner.getByTestId("change-name").click();
     await scanner.getByTestId("device-name").fill("Main 4");
     await scanner.getByTestId("pair-submit").click();
     await ready(scanner);

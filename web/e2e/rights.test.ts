@@ -42,6 +42,7 @@ async function desk(path: string): Promise<Page> {
 
 /** The phone asks for itself; gives the code it shows. */
 async function asks(page: Page, name: string): Promise<string> {
+  await page.getByTestId("change-name").click();
   await page.getByTestId("device-name").fill(name);
   await page.getByTestId("pair-ask").click();
   await page.getByTestId("own-code-text").waitFor();

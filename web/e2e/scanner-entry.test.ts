@@ -63,35 +63,79 @@ test("what was stored turns into confirmed on the screen once the server has it,
   expect(phone.errors).toEqual([]);
 });
 
-test("a bad link says so, a reload keeps a good one, and a device name is offered", async () => {
-  const doors = await Doors.open(admit, [{ barcode: "LINK-ONE" }]);
+test("a link names event, gate and device, one tap pairs, and a reload keeps it until it was used", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "LINK-ONE" }], { name: "Harbour Lights" });
   const phone = await phones.open({ name: "link", camera: "none" });
   const page = await phone.visit(`${admit.url}/scan/#pair=`);
   await page.getByTestId("bad-link").waitFor();
   await page.goto("about:blank");
   await page.goto(await doors.link("north"));
-  await page.getByTestId("pair-read").waitFor();
+  await page.getByTestId("pair-place").waitFor();
   expect(page.url(), "no token is left in the address").not.toContain("pair=");
   await page.reload();
-  await page.getByTestId("pair-read").waitFor();
+  await page.getByTestId("pair-place").waitFor();
   expect(await page.getByTestId("bad-link").count()).toBe(0);
-  expect(await page.getByTestId("device-name").inputValue()).toMatch(/^Computer \d\d$/);
+  const place = await page.getByTestId("pair-place").textContent();
+  expect([place?.includes("North"), place?.includes("Harbour Lights")]).toEqual([true, true]);
+  expect(await page.getByTestId("pair-submit").textContent()).toBe("Pair as North 1");
+  expect(await page.locator("input:visible").count(), "nobody's name is asked for").toBe(0);
+  expect(await barriers(page)).toEqual([]);
+  await shot(page, "scanner-pair-link");
   await page.getByTestId("pair-submit").click();
   await ready(page);
   await page.reload();
   await ready(page);
   expect(await page.getByTestId("pair").count(), "a link that was used is gone").toBe(0);
+  const { items } = await doors.call<{ items: { name: string }[] }>("GET", `/api/events/${doors.id}/devices`);
+  expect(items.map((device) => device.name)).toEqual(["North 1"]);
   expect(phone.errors).toEqual([]);
 });
 
-test("a link that is no longer good says so, with what to do", async () => {
-  await Doors.open(admit, [{ barcode: "OLD-LINK" }]);
+test("phones that read one sheet at once each get a name of their own", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "SHEET" }]);
+  const wish = { gate_id: "south", uses: 2, minutes: 600 };
+  const { url } = await doors.call<{ url: string }>("POST", `/api/events/${doors.id}/pairing-tokens`, wish);
+  const pages: Page[] = [];
+  for (const name of ["sheet-1", "sheet-2"]) pages.push(await (await phones.open({ name, camera: "none" })).visit(url));
+  for (const page of pages) expect(await page.getByTestId("pair-submit").textContent()).toMatch(/Pair as/);
+  for (const page of pages) await until("the name", async () => (await page.getByTestId("pair-submit").textContent()) === "Pair as South 1");
+  for (const page of pages) {
+    await page.getByTestId("pair-submit").click();
+    await ready(page);
+  }
+  const { items } = await doors.call<{ items: { name: string }[] }>("GET", `/api/events/${doors.id}/devices`);
+  expect(items.map((device) => device.name).sort()).toEqual(["South 1", "South 2"]);
+  const second = pages[1];
+  await second?.getByTestId("more").click();
+  await second?.getByTestId("open-settings").click();
+  expect(await second?.getByTestId("sheet-settings").textContent()).toContain("South 2");
+});
+
+test("a link that was used, is unknown or meets no network says which, with what to do", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "OLD-LINK" }]);
+  const link = await doors.link("north");
+  const first = await phones.open({ name: "first", camera: "none" });
+  const paired = await first.visit(link);
+  await paired.getByTestId("pair-submit").click();
+  await ready(paired);
   const phone = await phones.open({ name: "old-link", camera: "none" });
-  const page = await phone.visit(`${admit.url}/scan/#pair=admit_pt_0000000000000000000000000000000000000000000`);
-  await page.getByTestId("pair-submit").click();
-  await page.getByTestId("pair-error").waitFor();
+  const page = await phone.visit(link);
+  await page.locator('[data-testid="pair-place-error"][data-state="used"]').waitFor();
   expect(await page.getByTestId("pair").textContent()).toContain("Ask the organiser for a new code.");
+  expect(await page.getByTestId("pair-submit").count()).toBe(0);
+  expect(await barriers(page)).toEqual([]);
   await shot(page, "scanner-old-link");
+  await page.getByTestId("pair-another").click();
+  await page.getByTestId("pair-code").fill("admit_pt_0000000000000000000000000000000000000000000");
+  await page.locator('[data-testid="pair-place-error"][data-state="unknown"]').waitFor();
+  await page.getByTestId("pair-another").click();
+  await phone.context.setOffline(true);
+  await page.getByTestId("pair-code").fill(await doors.link("south"));
+  await page.locator('[data-testid="pair-place-error"][data-state="silent"]').waitFor();
+  await phone.context.setOffline(false);
+  await page.getByTestId("pair-look-again").click();
+  await page.getByTestId("pair-place").waitFor();
+  expect(phone.errors).toEqual([]);
 });
 
 test.each([
@@ -101,6 +145,7 @@ test.each([
   const phone = await phones.open({ name: "install", camera: "none", flags: [`--user-agent=${agent}`] });
   const page = await phone.visit(`${admit.url}/scan/`);
   expect(await page.getByTestId("install-hint").textContent()).toMatch(step);
+  await page.getByTestId("change-name").click();
   expect(await page.getByTestId("device-name").inputValue()).toMatch(name);
   expect(await barriers(page)).toEqual([]);
   await shot(page, `scanner-install-${picture}`);
@@ -110,10 +155,12 @@ test("the staff PIN has the focus, a reason takes one tap, and a known name is n
   const doors = await Doors.open(admit, [{ barcode: "PIN-VOID" }]);
   await doors.change("PIN-VOID", { status: "voided" });
   const phone = await phones.open({ name: "pin", camera: "none" });
-  const page = await phone.visit(await doors.link("north"));
-  await page.getByTestId("shift-operator").fill("Ana");
-  await page.getByTestId("pair-submit").click();
-  await ready(page);
+  const page = await doors.pair(phone, "north");
+  await page.getByTestId("shift").click();
+  await page.locator("#operator").fill("Ana");
+  await page.locator("#operator").press("Enter");
+  await page.keyboard.press("Escape");
+  await page.getByTestId("sheet-more").waitFor({ state: "detached" });
   expect(await typed(page, "PIN-VOID")).toBe("refuse");
   await page.getByTestId("override").click();
   await page.getByTestId("sheet-override").waitFor();

@@ -213,6 +213,7 @@ test("a newer app, and then the older one again, wait until nobody scans; a full
     const phone = await phones.open({ name: "builds", camera: "none" });
     const link = new URL(await doors.link("north"));
     let page = await phone.visit(`${builds.url}${link.pathname}${link.hash}`);
+    await page.getByTestId("change-name").click();
     await page.getByTestId("device-name").fill("north");
     await page.getByTestId("pair-submit").click();
     await ready(page);
@@ -307,6 +308,7 @@ test("an app that could not be saved on the phone says so, is tried again, and t
     const phone = await phones.open({ name: "unsaved", camera: "none" });
     const link = new URL(await doors.link("north"));
     const page = await phone.visit(`${builds.url}${link.pathname}${link.hash}`);
+    await page.getByTestId("change-name").click();
     await page.getByTestId("device-name").fill("north");
     await page.getByTestId("pair-submit").click();
     await ready(page);

@@ -38,6 +38,7 @@ test("a film of three tickets lets in three persons, and its second round nobody
       if (shown !== null) last = mark;
     }).observe(document.body, { subtree: true, childList: true, attributes: true });
   });
+  await page.getByTestId("change-name").click();
   await page.getByTestId("device-name").fill("Film");
   await page.getByTestId("pair-submit").click();
   const seen = (): Promise<string[]> => page.evaluate(() => (window as unknown as { __seen: string[] }).__seen);

@@ -87,6 +87,7 @@ export class Doors {
   /** Pairs a phone at a gate and waits until it scans. */
   async pair(phone: Phone, gate: string, name = gate): Promise<Page> {
     const page = await phone.visit(await this.link(gate));
+    await page.getByTestId("change-name").click();
     await page.getByTestId("device-name").fill(name);
     await page.getByTestId("pair-submit").click();
     await ready(page);
@@ -101,7 +102,7 @@ async function call<T>(url: string, token: string, method: string, path: string,
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   if (!answer.ok) throw new Error(`${method} ${path} gave ${answer.status}: ${await answer.text()}`);
-  return (await answer.json()) as T;
+  return (answer.status === 204 ? undefined : await answer.json()) as T;
 }
 
 /** The scanner scans. */

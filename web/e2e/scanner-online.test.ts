@@ -89,6 +89,7 @@ async function pair(doors: Doors, name: string): Promise<{ page: Page; errors: r
   const phone = await phones.open({ name, camera: "none" });
   const link = new URL(await doors.link("north"));
   const page = await phone.visit(`${way.url}${link.pathname}${link.hash}`);
+  await page.getByTestId("change-name").click();
   await page.getByTestId("device-name").fill(name);
   await page.getByTestId("pair-submit").click();
   await ready(page);

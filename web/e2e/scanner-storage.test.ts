@@ -165,8 +165,7 @@ test("a pairing link that is over is refused where staff see it, and the phone g
   const page = await doors.pair(phone, "north", "North 1");
   // In the window that is open already, as an installed app is.
   await page.evaluate(() => (location.hash = "#pair=nobody-made-this-one"));
-  await page.getByTestId("pair-submit").click();
-  await page.getByTestId("pair-error").waitFor();
+  await page.getByTestId("pair-place-error").waitFor();
   expect(page.url()).not.toContain("nobody-made");
   await page.getByTestId("pair-cancel").click();
   await ready(page);

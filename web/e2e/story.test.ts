@@ -50,12 +50,12 @@ async function scan(page: Page, code: string): Promise<void> {
 async function pair(organiser: Page, phone: Phone, gate: string, name: string): Promise<Page> {
   const url = await pairingCode(organiser, gate);
   const page = await phone.visit(url);
+  await page.getByTestId("change-name").click();
   await page.getByTestId("device-name").fill(name);
   await page.getByTestId("pair-submit").click();
   await isOpen(page);
   // The organiser hears of it where they wait for it.
   await organiser.getByTestId("paired").filter({ hasText: `${name} is paired` }).waitFor();
-  await organiser.getByTestId("pair-next").click();
   return page;
 }
 

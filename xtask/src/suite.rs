@@ -147,7 +147,14 @@ impl Run {
         if self.depth == Depth::Long {
             self.step("planted bugs", |_| mutants())?;
         }
-        self.step("browser tests", |run| run.vitest("e2e", &[("ADMIT_BIN", &binary())]))
+        self.step("browser tests", |run| {
+            let mut env = vec![("ADMIT_BIN", binary())];
+            if run.depth == Depth::Long {
+                // A browser starts faster than a server: it is killed twice as often.
+                env.push(("ADMIT_KILLS", "200".into()));
+            }
+            run.vitest("e2e", &env.iter().map(|(name, value)| (*name, value.as_str())).collect::<Vec<_>>())
+        })
     }
 
     fn step(&mut self, name: &str, work: impl FnOnce(&mut Run) -> Result<()>) -> Result<()> {

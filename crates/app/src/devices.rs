@@ -1,12 +1,12 @@
 //! Devices: pairing, keys, what they tell about themselves, and their right to speak.
 
 pub mod authenticate;
+mod assign;
 pub mod heartbeat;
 pub mod log_status;
 pub mod close_log;
 pub mod failed_sync;
 pub mod request_pairing;
-mod assign;
 pub mod pair;
 pub mod rotate_key;
 pub mod list;

@@ -56,6 +56,15 @@ pub fn cold_start(run: &Run) -> Result<Vec<Row>> {
     drive(run, "cold", json!({ "folder": folder, "sign_in": sign_in(&seed.demo), "events": events }))
 }
 
+/// What is left of the bars at the door: camera, decoder, list, search, the page's thread, memory.
+pub fn door(run: &Run) -> Result<Vec<Row>> {
+    let seed = Seed::of(run)?;
+    let folder = seed.copy(run, "door")?;
+    let event = json!({ "place": place(&seed.demo_place), "codes": seed.demo_codes, "tickets": 20_000 });
+    let large = json!({ "place": place(&seed.large_place), "tickets": seed.large_codes.len() });
+    drive(run, "door", json!({ "folder": folder, "sign_in": sign_in(&seed.demo), "event": event, "large": large }))
+}
+
 fn place(place: &crate::organiser::Place) -> serde_json::Value {
     json!({ "event_id": place.event_id, "gate_id": place.gate_id })
 }

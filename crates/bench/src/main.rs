@@ -48,6 +48,7 @@ const MEASUREMENTS: &[(&str, Measure)] = &[
     ("decide-browser", browser::decide),
     ("verdict", browser::verdict),
     ("cold-start", browser::cold_start),
+    ("door", browser::door),
     ("ingest", ingest::measure),
     ("hmac", hmac::measure),
     ("online", online::measure),

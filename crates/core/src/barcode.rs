@@ -6,6 +6,9 @@ use crate::limits::BARCODE_BYTES;
 use crate::text::clean_code;
 use sha2::{Digest as _, Sha256};
 
+/// The text of the sample code that the check before doors shows: it is no ticket of any event, and scanning it writes nothing.
+pub const SAMPLE_CODE: &str = "admit-sample-ticket";
+
 /// SHA-256 of a barcode's text; written `sha256:` + 64 hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BarcodeHash(pub [u8; 32]);

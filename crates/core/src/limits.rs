@@ -63,6 +63,8 @@ pub const BODY_DEPTH: usize = 32;
 pub const SYNCS_PER_MINUTE: u32 = 10;
 /// A pairing token's life, in milliseconds (S1 §8.1).
 pub const PAIRING_TOKEN_MS: i64 = 5 * 60 * 1000;
+/// Longest life of a pairing token that an organiser asks for by minutes, such as for a printed sheet, in minutes.
+pub const PAIRING_TOKEN_MINUTES: u32 = 24 * 60;
 /// Devices of the whole server that wait for an organiser's approval (spec D11 way (b)); nobody has signed in yet who asks.
 pub const PAIRING_REQUESTS: u64 = 1_000;
 /// How often a device that waits for approval asks, in milliseconds.

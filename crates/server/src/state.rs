@@ -52,6 +52,8 @@ pub struct AppState {
     pub sign_ins: Arc<PerAddress>,
     /// Who asks to be paired before anybody signed in.
     pub pairing_asks: Arc<PerAddress>,
+    /// Who guesses pairing tokens.
+    pub pairing_looks: Arc<PerAddress>,
     /// The limit of webhook messages.
     pub webhooks: Arc<WebhookLimit>,
     /// Compressed forms of lists served lately; an answer's content is the same without them.
@@ -101,6 +103,7 @@ impl AppState {
             guesses: Arc::new(PerAddress::new(PASS_GUESSES_PER_MINUTE, WINDOW_MS)),
             sign_ins: Arc::new(PerAddress::new(SIGN_INS_PER_MINUTE, WINDOW_MS)),
             pairing_asks: Arc::new(PerAddress::new(PAIRING_ASKS, PAIRING_ASKS_MS)),
+            pairing_looks: Arc::new(PerAddress::new(PAIRING_ASKS, PAIRING_ASKS_MS)),
             webhooks: Arc::new(WebhookLimit::new(settings.webhooks_per_minute)),
             settings: Arc::new(settings),
             live,

@@ -397,8 +397,8 @@ impl<S: Server> World<S> {
                     trace.line(now_ms - BEGINNING_MS, format_args!("{phone} refused {code}"));
                 }
                 Effect::Export { .. } => self.reach.hit("export"),
-                // No gate of the simulator allows names.
-                Effect::Found { .. } => {}
+                // No gate of the simulator allows names, and nobody locks its screens.
+                Effect::Found { .. } | Effect::PinOk => {}
             }
         }
         let Side { phones, ledger, .. } = &mut self.sides[side];

@@ -1,7 +1,7 @@
 /**
  * What goes into the scanner engine and what comes out, as JSON.
  *
- * A mirror of `crates/core/src/wire/engine.rs`, field by field: that file is the source, this one only gives its
+ * A mirror of `crates/core/src/wire/engine.rs` and `engine/shown.rs`, field by field: that file is the source, this one only gives its
  * shapes to TypeScript. Times (`Timestamp`) are RFC 3339 in UTC; `_ms` are milliseconds.
  */
 
@@ -60,6 +60,10 @@ export type Input =
   | { type: "undo"; scan_id: string | null; keep: number }
   | { type: "direction"; direction: Direction }
   | { type: "operator"; name: string }
+  /** To another gate of the event, one of the view's. */
+  | { type: "gate"; gate_id: string }
+  /** Staff show that they know the PIN: `pin_ok` or `pin_refused` follows. */
+  | { type: "pin"; pin: string }
   | { type: "appended"; append: number }
   | { type: "append_failed"; append: number; reason: string }
   | { type: "save_failed"; key: string }
@@ -89,6 +93,7 @@ export type Effect =
   | { type: "view"; view: View }
   | { type: "found"; text: string; guests: FoundGuest[]; more: boolean }
   | { type: "pin_refused"; tries_left: number; paused_until_mono_ms: number | null }
+  | { type: "pin_ok" }
   | { type: "refused"; code: RefusedCode; message: string }
   | { type: "export"; name: string; text: string }
   | { type: "wipe_caches" };
@@ -121,6 +126,7 @@ export type RefusedCode =
   | "needs_pin"
   | "bad_count"
   | "bad_direction"
+  | "bad_gate"
   | "busy"
   | "storage_blocked"
   | "pairing_failed";
@@ -213,6 +219,10 @@ export interface View {
   gate_name: string;
   gate_direction: Direction | null;
   direction: Direction;
+  /** Gates of the event that this device may be moved to; absent without a list. */
+  gates?: GateView[];
+  /** The list has no such gate as this device stands at: it was removed. */
+  gate_gone?: boolean;
   operator: string;
   list: ListView | null;
   online: boolean;
@@ -246,6 +256,13 @@ export interface WalkInsView {
   number: number | null;
   /** In the area behind the gate, where it has a capacity. */
   places_left?: number;
+}
+
+/** A gate that a device may be moved to. */
+export interface GateView {
+  id: string;
+  name: string;
+  direction: Direction;
 }
 
 /** Guests' names on this device: only where the gate allows them. */

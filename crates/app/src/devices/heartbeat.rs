@@ -5,7 +5,9 @@ use admit_core::occupancy::{GateFlow, Occupancy};
 use admit_core::rule::When;
 use admit_core::time::Timestamp;
 use admit_core::wire::scanning::{Cursor, Figures, HeartbeatAnswer, HeartbeatRequest};
+use serde_json::json;
 
+use super::assign::assign;
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
 use crate::gates;
@@ -39,6 +41,7 @@ pub async fn heartbeat(app: &App, caller: &DeviceCaller, beat: HeartbeatRequest)
         let version = beat.manifest_version;
         let verified = (version > 0 && version != device.health.manifest_version).then_some(version);
         note(tx, &device, &beat, now)?;
+        let device = moved(tx, device, beat.gate_id.as_ref())?;
         let head = tx.head(&device.event_id)?;
         let area_inside = area_inside(tx, &device, now)?;
         let walk_ins = walk_ins(tx, &device)?;
@@ -71,6 +74,31 @@ fn walk_ins(tx: &mut dyn Tx, device: &DeviceRecord) -> Result<Option<u32>> {
         return Ok(None);
     }
     Ok(Some(u32::try_from(tx.occupancy(&device.event_id)?.walk_ins.max(0)).unwrap_or(u32::MAX)))
+}
+
+/// Staff moved the device to another gate of its event, on the device. A gate that the event has not, or no more, is passed over:
+/// the answer tells the device where it stands.
+fn moved(tx: &mut dyn Tx, device: DeviceRecord, chosen: Option<&GateId>) -> Result<DeviceRecord> {
+    let Some(gate_id) = chosen.filter(|gate_id| **gate_id != device.gate_id) else { return Ok(device) };
+    if !tx.gate_ids(&device.event_id)?.contains(gate_id) {
+        return Ok(device);
+    }
+    let after = DeviceRecord { gate_id: gate_id.clone(), ..device.clone() };
+    tx.stamp(&device.event_id)?;
+    tx.update_device(&after)?;
+    assign(tx, &device.device_id, &device.event_id, gate_id)?;
+    let said = json!({ "gate_id": { "from": device.gate_id.as_str(), "to": gate_id.as_str() } });
+    tx.append_audit(NewAudit {
+        event_id: Some(device.event_id.clone()),
+        user_id: None,
+        device_id: Some(device.device_id.clone()),
+        action: "device_moved_itself",
+        entity_type: "Device",
+        entity_id: device.device_id.as_str().to_owned(),
+        changes: said.to_string(),
+        metadata: "{}".to_owned(),
+    })?;
+    Ok(after)
 }
 
 /// Persons in the area that the device's gate leads to, if the gate has a capacity.

@@ -14,6 +14,9 @@ use super::authenticate::opens;
 use super::failed_sync;
 use crate::draw::Draw;
 use crate::error::{Error, Result};
+use crate::gates;
+use crate::pairing_tokens::create::{expired, used};
+use crate::pairing_tokens::{made_here, next_name};
 use crate::ports::{App, Hint, Scope, Topic, Tx, read, write};
 use crate::records::*;
 use crate::secret::Secret;
@@ -38,6 +41,8 @@ pub struct PairCommand {
 pub struct PairedDevice {
     /// Device.
     pub device_id: DeviceId,
+    /// How staff call it: as asked for, or the next of its gate's numbers where another phone was faster.
+    pub name: String,
     /// The key's text.
     pub api_key: String,
     /// Its name.
@@ -66,7 +71,7 @@ pub enum Claimed {
 
 /// What the transaction decided; a refusal is data so that its audit line commits with it.
 enum Decided {
-    Paired { key_id: KeyId, gate_id: GateId },
+    Paired { key_id: KeyId, gate_id: GateId, name: String },
     Unclaimed,
     Expired,
     UsedUp,
@@ -128,14 +133,6 @@ pub async fn claim(app: &App, command: PairCommand, claim_secret: &str) -> Resul
     settle(app, command, Some(claim_hash)).await.map(Claimed::Paired)
 }
 
-fn gone(code: &'static str, message: &str) -> Error {
-    Error::Gone { code, message: message.into() }
-}
-
-fn expired() -> Error {
-    gone("pairing_token_expired", "this pairing code is over: ask for a new one")
-}
-
 async fn settle(app: &App, command: PairCommand, claim_hash: Option<[u8; 32]>) -> Result<PairedDevice> {
     let hash = token_hash(&command.pairing_token);
     let credential = app.store.credential(hash).await?;
@@ -184,7 +181,7 @@ async fn settle(app: &App, command: PairCommand, claim_hash: Option<[u8; 32]>) -
     match decided {
         Decided::Unclaimed => Err(Error::not_found("pairing_token")),
         Decided::Expired => Err(expired()),
-        Decided::UsedUp => Err(gone("pairing_token_used", "this pairing code was used already: ask for a new one")),
+        Decided::UsedUp => Err(used()),
         Decided::Taken => Err(Error::conflict(
             "device_id_taken",
             "a device of this id is paired already: bring its key, or let an organiser approve the code it shows",
@@ -193,10 +190,10 @@ async fn settle(app: &App, command: PairCommand, claim_hash: Option<[u8; 32]>) -
             "device_id_taken",
             "the device of this id was revoked: an organiser may approve the code it shows, or choose another id",
         )),
-        Decided::Paired { key_id, gate_id } => {
+        Decided::Paired { key_id, gate_id, name } => {
             let epoch = app.store.epoch().await?;
             let (device_id, api_key) = (command.device_id, api_key.as_str().to_owned());
-            Ok(PairedDevice { device_id, api_key, key_id, organization_id, event_id, gate_id, epoch })
+            Ok(PairedDevice { device_id, name, api_key, key_id, organization_id, event_id, gate_id, epoch })
         }
     }
 }
@@ -256,7 +253,7 @@ fn decide(tx: &mut dyn Tx, secret: &Secret, attempt: &Attempt<'_>, draw: &mut Dr
     if let Some(device) = device.as_ref().filter(|device| device.state == DeviceState::Revoked) {
         begin_anew(tx, attempt, &token, device, draw)?;
     }
-    put_device(tx, command, &token, device, now)?;
+    let name = put_device(tx, command, &token, device, now)?;
     assign(tx, &command.device_id, &token.event_id, &token.gate_id)?;
     let key_id = put_key(tx, secret, attempt, draw)?;
     // 4. The token remembers its user.
@@ -266,7 +263,7 @@ fn decide(tx: &mut dyn Tx, secret: &Secret, attempt: &Attempt<'_>, draw: &mut Dr
     }
     let gate = serde_json::json!({ "gate_id": token.gate_id.as_str(), "key_id": key_id.as_str() });
     audit(tx, &token.event_id, &command.device_id, "device_paired", &gate.to_string())?;
-    Ok(Decided::Paired { key_id, gate_id: token.gate_id })
+    Ok(Decided::Paired { key_id, gate_id: token.gate_id, name })
 }
 
 /// How often a refused code is put on record at most.
@@ -321,12 +318,18 @@ fn put_device(
     token: &PairingTokenRecord,
     known: Option<DeviceRecord>,
     now: Timestamp,
-) -> Result<()> {
+) -> Result<String> {
     let short: String = command.device_id.as_str().chars().take(8).collect();
-    let name = command.name.clone().filter(|name| !name.trim().is_empty());
+    let asked = command.name.clone().filter(|name| !name.trim().is_empty());
+    let asked = asked.map(|name| one_of_its_own(tx, command, token, name)).transpose()?;
+    let name = match (asked, &known) {
+        (Some(name), _) => name,
+        (None, Some(device)) => device.name.clone(),
+        (None, None) => format!("Scanner {short}"),
+    };
     match known {
         Some(device) => tx.update_device(&DeviceRecord {
-            name: name.unwrap_or(device.name.clone()),
+            name: name.clone(),
             device_type: command.device_type.clone().unwrap_or(device.device_type.clone()),
             event_id: token.event_id.clone(),
             gate_id: token.gate_id.clone(),
@@ -335,10 +338,10 @@ fn put_device(
             revoked_at: None,
             code_reused_at: None,
             ..device
-        }),
+        })?,
         None => tx.insert_device(&DeviceRecord {
             device_id: command.device_id.clone(),
-            name: name.unwrap_or_else(|| format!("Scanner {short}")),
+            name: name.clone(),
             device_type: command.device_type.clone().unwrap_or_else(|| "phone".into()),
             event_id: token.event_id.clone(),
             gate_id: token.gate_id.clone(),
@@ -348,8 +351,24 @@ fn put_device(
             created_at: now,
             code_reused_at: None,
             health: DeviceHealth::default(),
-        }),
+        })?,
     }
+    Ok(name)
+}
+
+/// Phones that read one sheet at the same moment are offered the same name: of those that the server made each is given once. A
+/// name that staff typed is theirs.
+fn one_of_its_own(tx: &mut dyn Tx, command: &PairCommand, token: &PairingTokenRecord, name: String) -> Result<String> {
+    let gates = gates::all(tx, &token.event_id)?;
+    let gate = gates.into_iter().find(|gate| gate.gate_id == token.gate_id).map(|gate| gate.rules.name);
+    let Some(gate) = gate.filter(|gate| made_here(gate, &name)) else { return Ok(name) };
+    let devices = tx.devices(&token.event_id)?;
+    let others = devices
+        .iter()
+        .filter(|device| device.device_id != command.device_id && device.state != DeviceState::Revoked)
+        .map(|device| device.name.as_str());
+    let others: Vec<&str> = others.collect();
+    Ok(if others.contains(&name.as_str()) { next_name(&gate, others) } else { name })
 }
 
 /// A revoked device comes back: it is suspended no more, nor are its failures in a row with what it did before.

@@ -2,7 +2,7 @@
 
 use admit_core::access::Action;
 use admit_core::ids::{EventId, GateId};
-use admit_core::limits::{PAIRING_TOKEN_MS, PAIRING_TOKEN_USES};
+use admit_core::limits::{PAIRING_TOKEN_MINUTES, PAIRING_TOKEN_MS, PAIRING_TOKEN_USES};
 use admit_core::sign::token_hash;
 use admit_core::time::Timestamp;
 use serde_json::json;
@@ -18,16 +18,30 @@ use crate::records::PairingTokenRecord;
 /// What every pairing token's text begins with.
 pub const PAIRING_TOKEN_PREFIX: &str = "admit_pt_";
 
+/// The token pairs nobody any more: its time is over.
+pub(crate) fn expired() -> Error {
+    gone("pairing_token_expired", "this pairing code is over: ask for a new one")
+}
+
+/// The token paired as many devices as it was made for.
+pub(crate) fn used() -> Error {
+    gone("pairing_token_used", "this pairing code was used already: ask for a new one")
+}
+
+fn gone(code: &'static str, message: &str) -> Error {
+    Error::Gone { code, message: message.into() }
+}
+
 /// A new pairing token.
 #[derive(Debug, Clone)]
 pub struct NewPairingToken {
     /// Its text, for a URL's fragment; shown this once.
     pub pairing_token: String,
-    /// Its end: five minutes from now.
+    /// Its end.
     pub expires_at: Timestamp,
 }
 
-/// Makes a token that pairs `uses` devices (one where absent) to a gate.
+/// Makes a token that pairs `uses` devices (one where absent) to a gate within five minutes.
 pub async fn create(
     app: &App,
     caller: &UserCaller,
@@ -35,14 +49,30 @@ pub async fn create(
     gate_id: GateId,
     uses: Option<u32>,
 ) -> Result<NewPairingToken> {
+    create_for(app, caller, event_id, gate_id, uses, None).await
+}
+
+/// The same for so many `minutes`, 1 to 1,440; five where absent. A sheet that hangs at the wall needs hours: its bounds are this
+/// end and `uses`.
+pub async fn create_for(
+    app: &App,
+    caller: &UserCaller,
+    event_id: EventId,
+    gate_id: GateId,
+    uses: Option<u32>,
+    minutes: Option<u32>,
+) -> Result<NewPairingToken> {
     caller.must(Action::ManageDevices)?;
     let uses = uses.unwrap_or(1);
     if !(1..=PAIRING_TOKEN_USES).contains(&uses) {
         return Err(Error::invalid("uses", format!("must be 1 to {PAIRING_TOKEN_USES}, not {uses}")));
     }
+    if let Some(minutes) = minutes.filter(|minutes| !(1..=PAIRING_TOKEN_MINUTES).contains(minutes)) {
+        return Err(Error::invalid("minutes", format!("must be 1 to {PAIRING_TOKEN_MINUTES}, not {minutes}")));
+    }
     let now = app.clock.now();
-    let expires_at = now.plus_ms(PAIRING_TOKEN_MS);
-    // 128 random bits are enough for five minutes, and keep the QR small.
+    let expires_at = now.plus_ms(minutes.map_or(PAIRING_TOKEN_MS, |minutes| i64::from(minutes) * 60_000));
+    // 128 random bits are enough for a day, and keep the QR small.
     let pairing_token = format!("{PAIRING_TOKEN_PREFIX}{}", admit_core::barcode::hex(&app.ids.random()[..16]));
     let record = PairingTokenRecord {
         token_hash: token_hash(&pairing_token),
@@ -62,7 +92,7 @@ pub async fn create(
             .map_err(|_| Error::invalid("gate_id", "is not a gate of this event"))?;
         tx.stamp(&event_id)?;
         tx.insert_pairing_token(&record)?;
-        let said = json!({ "gate_id": record.gate_id.as_str(), "uses": record.uses });
+        let said = json!({ "gate_id": record.gate_id.as_str(), "uses": record.uses, "expires_at": record.expires_at });
         tx.append_audit(line::of(&by, Some(&event_id), "pairing_token_created", ("PairingToken", ""), said))
     })
     .await?;

@@ -23,6 +23,67 @@ fn a_pairing_token_is_for_a_gate_and_five_minutes() {
     world.is_consistent();
 }
 
+fn called(world: &World, token: &str, id: &str, name: &str) -> String {
+    let command = devices::PairCommand {
+        pairing_token: token.into(),
+        device_id: DeviceId::new(id).unwrap(),
+        name: Some(name.into()),
+        device_type: None,
+        api_key: None,
+    };
+    now(devices::pair(&world.app, command)).unwrap().name
+}
+
+/// One sheet, many phones at once: each is told where it would scan, and each has a name of its own.
+#[test]
+fn a_pairing_token_tells_its_place_and_makes_names_until_it_is_used_or_over() {
+    let world = World::new();
+    let (owner, event) = (&world.owner, world.event.clone());
+    let make = |uses, minutes| {
+        now(pairing_tokens::create_for(&world.app, owner, event.clone(), gate("main"), Some(uses), minutes))
+    };
+    assert_eq!(wrong_field(make(1, Some(1441))), "minutes");
+    let made = make(3, Some(600)).unwrap();
+    assert_eq!(made.expires_at, at(600 * 60_000));
+    let token = made.pairing_token.as_str();
+    let show = || now(pairing_tokens::show(&world.app, token));
+    let gate_name = show().unwrap().gate_name;
+    assert_eq!(show().unwrap().device_name, format!("{gate_name} 1"));
+    assert_eq!(show().unwrap().gate_id, gate("main"), "a look uses nothing up");
+    let offered = show().unwrap().device_name;
+    assert_eq!(called(&world, token, "one", &offered), format!("{gate_name} 1"));
+    assert_eq!(called(&world, token, "two", &offered), format!("{gate_name} 2"), "both read the sheet at once");
+    assert_eq!(show().unwrap().device_name, format!("{gate_name} 3"));
+    assert_eq!(called(&world, token, "three", "Ana's phone"), "Ana's phone");
+    assert_eq!(code(show()), "pairing_token_used");
+    let late = make(1, Some(10)).unwrap();
+    world.pass(10 * 60_000);
+    assert_eq!(code(now(pairing_tokens::show(&world.app, &late.pairing_token))), "pairing_token_expired");
+    assert_eq!(code(now(pairing_tokens::show(&world.app, "admit_pt_0000"))), "no pairing_token");
+    world.is_consistent();
+}
+
+/// Staff choose another gate on the phone; a gate that the event has not moves nobody.
+#[test]
+fn a_device_that_staff_moved_is_moved_by_its_heartbeat_once() {
+    let world = World::new();
+    let phone = world.phone("p", "main");
+    let beat = |gate_id: Option<&str>| {
+        let body = serde_json::json!({ "log_id": "log", "head": 0, "pending": 0, "gate_id": gate_id });
+        let beat = serde_json::from_value(body).unwrap();
+        now(devices::heartbeat(&world.app, &phone.caller, beat)).unwrap().answer.gate_id
+    };
+    assert_eq!(beat(None), gate("main"));
+    assert_eq!(beat(Some("nowhere")), gate("main"));
+    assert_eq!(beat(Some("out")), gate("out"));
+    let told = world.ledger().len();
+    assert_eq!(beat(Some("out")), gate("out"), "told again where the answer was lost");
+    assert_eq!(world.ledger().len(), told, "and written down once");
+    assert!(world.ledger().iter().any(|line| line.contains("device_moved_itself")));
+    assert_eq!(beat(None), gate("out"));
+    world.is_consistent();
+}
+
 #[test]
 fn a_list_shows_every_device_with_its_logs() {
     let world = World::new();

@@ -16,7 +16,8 @@ impl State {
         // A gate without a capacity asks for no count, and a backlog is long.
         let counts = self.gate().is_some_and(|gate| gate.capacity.is_some());
         let unsent = if counts { self.journal.waiting.clone() } else { BTreeSet::new() };
-        self.beat = Beat { listed: self.list.is_some(), unsent, head: self.journal.head_seq() };
+        let gate_id = self.paired().filter(|paired| paired.moved).map(|paired| paired.gate_id.clone());
+        self.beat = Beat { listed: self.list.is_some(), unsent, head: self.journal.head_seq(), gate_id };
     }
 
     /// The count came, if this gate has one.

@@ -7,17 +7,17 @@ use super::journal::OwnScan;
 use super::lookup::About;
 use super::state::{After, State};
 use super::verdict::{asks_staff, learned, verdict_of};
-use crate::barcode::{BarcodeHash, candidates};
+use crate::barcode::{BarcodeHash, SAMPLE_CODE, candidates};
 use crate::decide::{Question, Screen, Standing, Verdict, decide, screen};
 use crate::event::EventStatus;
 use crate::gate::Direction;
-use crate::ids::ScanId;
+use crate::ids::{GateId, ScanId};
 use crate::limits;
 use crate::reduce;
 use crate::scan::{Basis, ClockEvidence, Form, Method, Outcome, Override, Scan, ScanKind, Stage};
 use crate::sign;
 use crate::time::Timestamp;
-use crate::wire::engine::Effect;
+use crate::wire::engine::{Effect, VerdictView};
 use crate::wire::journal::{Entry, Scanned, Shown};
 use crate::wire::scanning::Named;
 use crate::wire::scans::OnlineAnswer;
@@ -36,6 +36,9 @@ impl State {
     pub fn read_code(&mut self, text: &str, other: Option<&str>, method: Method) {
         if let Err((code, message)) = self.may_scan() {
             return self.refuse(code, message);
+        }
+        if text == SAMPLE_CODE || other == Some(SAMPLE_CODE) {
+            return self.show_sample(method);
         }
         let mut readings: Vec<&str> = std::iter::once(text).chain(other).collect();
         if self.other_layout {
@@ -120,6 +123,27 @@ impl State {
     }
 
     /// Text that can be no code at all: recorded by its hash, shown as "not one of our codes" (trust fault 35).
+    /// The sample of the check before doors: it shows that code, verdict and sound work. No scan is written and nothing counts.
+    fn show_sample(&mut self, method: Method) {
+        self.used_at = Some(self.mono());
+        let about = About { hash: None, raw: None, ticket: None };
+        let Some(asked) = self.ask(&about, ScanKind::Entry, None) else { return };
+        let Some(scan) = self.draft(&about, &asked, method) else { return };
+        let shown = shown(Screen::Admit, &about, &asked);
+        let verdict = VerdictView {
+            scan_id: None,
+            outcome: Outcome::Valid,
+            reason: None,
+            opened: true,
+            practice: true,
+            can_undo: false,
+            can_override: false,
+            short_code: String::new(),
+            ..self.verdict_view(&scan, &shown, None, None)
+        };
+        self.emit(Effect::Show { verdict: Box::new(verdict) });
+    }
+
     fn not_a_ticket(&mut self, text: &str, method: Method) {
         let hash = BarcodeHash::of(text);
         let about = About { hash: Some(hash), raw: Some(hash), ticket: None };
@@ -378,6 +402,27 @@ impl State {
             self.append(vec![Entry::Pin { ok: false, at_ms }], vec![After::PinRefused]);
         }
         right
+    }
+
+    /// Staff show that they know the PIN, for what the screen keeps behind it. It counts among the wrong ones in a row.
+    pub fn try_pin(&mut self, pin: &str) {
+        if self.is_staff_pin(pin) {
+            let at_ms = self.clock.read().at_ms;
+            self.append(vec![Entry::Pin { ok: true, at_ms }], vec![After::PinOk]);
+        }
+    }
+
+    /// Moves this device to another gate of its event: its scans name it from the next one on, with or without a network.
+    pub fn move_to(&mut self, gate_id: GateId) {
+        let Some(paired) = self.paired().filter(|_| !self.journal.revoked).cloned() else {
+            return self.refuse("not_paired", "This device is not paired with an event.");
+        };
+        if self.list.as_ref().is_none_or(|list| list.gates.get(&gate_id).is_none()) {
+            return self.refuse("bad_gate", "This event has no such gate. Choose another one.");
+        }
+        if paired.gate_id != gate_id {
+            self.append(vec![Entry::Moved { gate_id }], vec![After::Settled(Some(paired.event_id))]);
+        }
     }
 
     /// Until when no PIN is taken, by the monotonic clock. The pause outlives a restart; a clock set back does not

@@ -238,6 +238,8 @@ impl State {
                 let operator = Some(super::door::words(&name, limits::NAME_CHARS));
                 self.append(vec![Entry::Settings { operator, direction: None }], Vec::new());
             }
+            Input::Gate { gate_id } => self.move_to(gate_id),
+            Input::Pin { pin } => self.try_pin(&pin),
             Input::HideProblem { scan_id } if self.journal.knows(&scan_id) => {
                 self.append(vec![Entry::Hidden { scan_id }], Vec::new());
             }
@@ -253,6 +255,7 @@ impl State {
                 After::Show(verdict) => self.emit(Effect::Show { verdict }),
                 After::Undone { scan_id, persons } => self.emit(Effect::Undone { scan_id, count: persons }),
                 After::PinRefused => self.pin_refused(),
+                After::PinOk => self.emit(Effect::PinOk),
                 After::Ask(scan_id) => self.ask_server(scan_id),
                 After::Pair => {}
                 After::Settled(before) => self.settled(before),

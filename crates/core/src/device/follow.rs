@@ -74,13 +74,14 @@ impl State {
         let entry = Paired {
             server: pairing.server,
             device_id: paired.device_id,
-            name: pairing.name,
+            name: paired.name.unwrap_or(pairing.name),
             api_key: paired.api_key,
             key_id: paired.key_id,
             organization_id: paired.organization_id,
             event_id: paired.event_id,
             gate_id: paired.gate_id,
             epoch: Some(paired.epoch),
+            moved: false,
         };
         let before = self.paired().map(|paired| paired.event_id.clone());
         let mut entries = vec![Entry::Paired(Box::new(entry))];
@@ -375,6 +376,7 @@ impl State {
             manifest_version: self.list.as_ref().map_or(0, |list| list.version),
             clock_offset_ms: self.clock.offset_ms().filter(|_| self.clock.exchanged()),
             figures: Some(figures),
+            gate_id: self.beat.gate_id.clone(),
         };
         self.send(Ask::Heartbeat, "POST", path, Some(to_text(&request)), limits::REQUEST_MS);
     }
@@ -393,6 +395,7 @@ impl State {
         self.done(&Ask::Heartbeat, if told { limits::HEARTBEAT_MS } else { 0 });
         self.measure(answer);
         self.suspended = beat.suspended;
+        let told = self.beat.gate_id.clone();
         self.heed_count(&beat);
         self.head_named = self.head_named.max(Some((beat.cursor.epoch, beat.cursor.serial)));
         let now = self.mono();
@@ -400,8 +403,14 @@ impl State {
             self.lanes.changes.hurry(now);
         }
         self.heed_version((beat.cursor.epoch, beat.manifest_version));
-        let moved =
-            self.paired().is_some_and(|paired| paired.event_id != beat.event_id || paired.gate_id != beat.gate_id);
+        let moved = self.paired().is_some_and(|paired| {
+            let elsewhere = paired.event_id != beat.event_id || paired.gate_id != beat.gate_id;
+            // What the server says of the gate is older than what staff chose since the heartbeat left.
+            if paired.moved { told.as_ref() == Some(&paired.gate_id) } else { elsewhere }
+        });
+        if self.paired().is_some_and(|paired| paired.moved) && !moved {
+            self.lanes.heartbeat.hurry(now);
+        }
         if moved && !self.busy() && self.pairing.is_none() {
             let before = self.paired().map(|paired| paired.event_id.clone());
             let entry = Entry::Assigned { event_id: beat.event_id, gate_id: beat.gate_id };

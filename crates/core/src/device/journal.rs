@@ -189,7 +189,12 @@ impl Journal {
             Entry::Paired(paired) => self.pair(*paired),
             Entry::Assigned { event_id, gate_id } => {
                 if let Some(paired) = &mut self.paired {
-                    (paired.event_id, paired.gate_id) = (event_id, gate_id);
+                    (paired.event_id, paired.gate_id, paired.moved) = (event_id, gate_id, false);
+                }
+            }
+            Entry::Moved { gate_id } => {
+                if let Some(paired) = &mut self.paired {
+                    (paired.gate_id, paired.moved) = (gate_id, true);
                 }
             }
             Entry::Scan(scanned) => self.add_scan(*scanned),

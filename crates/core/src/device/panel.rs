@@ -3,10 +3,12 @@
 use super::journal::{Delivery, OwnScan};
 use super::state::State;
 use super::verdict::{asks_staff, short_code};
+use crate::gate::GateRules;
+use crate::ids::GateId;
 use crate::limits;
 use crate::scan::{ScanKind, Stage};
 use crate::time::Timestamp;
-use crate::wire::engine::{HistoryRow, ListView, Phase, Problem, View};
+use crate::wire::engine::{GateView, HistoryRow, ListView, Phase, Problem, View};
 use crate::wire::journal::Paired;
 
 /// Steps in which clock figures are shown: finer ones would redraw for nothing.
@@ -49,6 +51,8 @@ impl State {
             gate_name: paired.map(|paired: &Paired| self.gate_name(&paired.gate_id)).unwrap_or_default(),
             gate_direction: self.gate().map(|gate| gate.direction),
             direction: self.direction(),
+            gates: list.map(|list| list.gates.iter().map(gate_view).collect()).unwrap_or_default(),
+            gate_gone: list.is_some() && self.gate().is_none(),
             operator: self.journal.operator.clone(),
             list: list.map(|list| ListView {
                 version: list.version,
@@ -163,6 +167,10 @@ impl State {
         }
         (format!("admit-scans-{device}.jsonl"), text)
     }
+}
+
+fn gate_view((id, gate): (&GateId, &GateRules)) -> GateView {
+    GateView { id: id.clone(), name: gate.name.clone(), direction: gate.direction }
 }
 
 fn stepped(ms: i64) -> i64 {

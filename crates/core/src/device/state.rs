@@ -37,6 +37,8 @@ pub(super) enum After {
     },
     /// Tell that the PIN was wrong.
     PinRefused,
+    /// Tell that the PIN was right.
+    PinOk,
     /// A claim is durable: the server is asked about it before the door opens.
     Ask(ScanId),
     /// The phone has a name: the pairing may be asked for.
@@ -233,6 +235,8 @@ pub struct Beat {
     pub unsent: BTreeSet<u64>,
     /// The last seq there was.
     pub head: u64,
+    /// The gate it told that staff had chosen on it.
+    pub gate_id: Option<GateId>,
 }
 
 /// Everything.

@@ -6,7 +6,11 @@
 
 use serde::{Deserialize, Serialize};
 
+mod shown;
+
 pub use super::guests::{Booking, BookingTicket, FoundGuest, WalkInsView};
+pub use shown::{GateView, HistoryRow, ListView, NamesView, Problem};
+
 use super::tree::tagged;
 use crate::decide::Screen;
 use crate::event::EventStatus;
@@ -99,6 +103,16 @@ tagged! { "type" "Input":
             scan_id: ScanId,
             /// Persons; 0 = nobody, the door stays shut.
             count: u32,
+        },
+        /// Staff move this device to another gate of its event, one of [`View::gates`].
+        Gate {
+            /// Gate.
+            gate_id: GateId,
+        },
+        /// Staff show that they know the event's PIN: answered by [`Effect::PinOk`] or [`Effect::PinRefused`].
+        Pin {
+            /// What they typed.
+            pin: String,
         },
         /// Staff set a refusal aside (spec D18). A wrong PIN is told by [`Effect::PinRefused`].
         Override {
@@ -309,10 +323,13 @@ pub enum Effect {
         /// Until when no PIN is taken (monotonic clock), if paused.
         paused_until_mono_ms: Option<i64>,
     },
+    /// The PIN of [`Input::Pin`] was right.
+    PinOk,
     /// Something staff asked for could not be done, in plain words; nothing was recorded.
     Refused {
         /// Stable word: `nothing_to_undo`, `not_paired`, `bad_pairing_code`, `no_list`, `no_pin`, `unknown_scan`,
-        /// `unknown_guest`, `no_walk_ins`, `bad_name`, `bad_zone`, `needs_pin`, `bad_count`, `bad_direction`, `storage_blocked`, `pairing_failed`, `busy` (too many inputs wait: again).
+        /// `unknown_guest`, `no_walk_ins`, `bad_name`, `bad_zone`, `needs_pin`, `bad_count`, `bad_direction`, `bad_gate`, `storage_blocked`,
+        /// `pairing_failed`, `busy` (too many inputs wait: again).
         code: String,
         /// For staff.
         message: String,
@@ -473,6 +490,12 @@ pub struct View {
     pub gate_direction: Option<Direction>,
     /// The direction in use: `in` or `out`.
     pub direction: Direction,
+    /// Gates of the event by this device's list, in order of their ids: it may be moved to any of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<GateView>,
+    /// The list has no such gate as this device stands at: it was removed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gate_gone: bool,
     /// Operator.
     pub operator: String,
     /// The list.
@@ -513,84 +536,4 @@ pub struct View {
     pub problems: Vec<Problem>,
     /// The last 50 scans, newest first.
     pub history: Vec<HistoryRow>,
-}
-
-/// Guests' names on a device.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "state", rename_all = "snake_case")]
-pub enum NamesView {
-    /// This gate's devices carry none.
-    #[default]
-    Off,
-    /// They are on their way.
-    Loading,
-    /// They can be searched.
-    Held {
-        /// How many guests.
-        guests: u64,
-    },
-}
-
-/// The list a scanner decides by.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ListView {
-    /// Version.
-    pub version: u64,
-    /// Codes in it.
-    pub tickets: u64,
-    /// When the server made it.
-    pub generated_at: Timestamp,
-    /// Past this its verdicts are amber.
-    pub expires_at: Timestamp,
-    /// It is past it.
-    pub expired: bool,
-    /// When the server last said, since the app started, that this is the newest, else when it was made: its age counts
-    /// from here.
-    pub checked_at: Timestamp,
-    /// The version of a newer one that the server spoke of: new tickets or rules, on their way here by themselves.
-    #[serde(default)]
-    pub newer: Option<u64>,
-}
-
-/// A scan the server refused for good; it stays in the journal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Problem {
-    /// The scan.
-    pub scan_id: ScanId,
-    /// The server's reason.
-    pub reason: String,
-    /// Whether the server keeps its bytes.
-    pub kept: bool,
-    /// When it was taken.
-    pub at: Timestamp,
-}
-
-/// A row of the history.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct HistoryRow {
-    /// The scan.
-    pub scan_id: ScanId,
-    /// Entry, exit or revert.
-    pub kind: ScanKind,
-    /// The screen it showed.
-    pub screen: Screen,
-    /// When.
-    pub at: Timestamp,
-    /// Persons.
-    pub count: u32,
-    /// Whether the door opened.
-    pub opened: bool,
-    /// It counts nothing: the event was a draft.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub practice: bool,
-    /// It was an override.
-    pub overridden: bool,
-    /// It was undone, by so many persons.
-    pub reverted: u32,
-    /// First characters of the code's hash.
-    pub short_code: String,
-    /// Ticket.
-    pub ticket_id: Option<TicketId>,
-    /// `waiting`, `sent`, `refused` or `held`.
-    pub sync: String,
 }

@@ -34,6 +34,11 @@ tagged! { "t" "Entry":
             /// Gate.
             gate_id: GateId,
         },
+        /// Staff moved this device to another gate of its event; the server learns of it by the next heartbeat.
+        Moved {
+            /// Gate.
+            gate_id: GateId,
+        },
         /// A scan, as it was signed, and what the screen needs to show it again.
         Scan(Box<Scanned>),
         /// A receipt: the server has these scans.
@@ -168,6 +173,9 @@ pub struct Paired {
     /// Epoch at pairing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epoch: Option<Epoch>,
+    /// The gate was chosen on this device, and the server has not said yes yet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub moved: bool,
 }
 
 /// A journalled scan.

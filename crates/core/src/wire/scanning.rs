@@ -361,6 +361,9 @@ pub struct PairAnswer {
     pub gate_id: GateId,
     /// The server's epoch.
     pub epoch: Epoch,
+    /// How staff call the device: as it asked, unless the server gave it the next of its gate's numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 impl fmt::Debug for PairAnswer {
     /// Without the key: it never reaches a log.
@@ -438,6 +441,9 @@ pub struct HeartbeatRequest {
     /// What only the device can measure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figures: Option<Figures>,
+    /// The gate that staff chose on the device, until an answer names it; absent where they chose none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate_id: Option<GateId>,
 }
 
 /// The answer to a heartbeat: what the device should know without asking.

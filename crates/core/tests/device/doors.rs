@@ -118,3 +118,19 @@ fn daily_is_decided_on_the_phone_without_a_network() {
     phone.pass_offline(600_000);
     assert_eq!(phone.screen("A-1"), Screen::Admit, "another day");
 }
+
+#[test]
+fn the_sample_of_the_check_before_doors_shows_a_green_and_writes_nothing() {
+    for status in [EventStatus::Draft, EventStatus::Live] {
+        let (mut phone, mut server) = with_status(status);
+        let rows = phone.rows.len();
+        let shown = phone.scan(admit_core::barcode::SAMPLE_CODE);
+        assert_eq!((shown.screen, shown.opened, shown.practice, shown.scan_id), (Screen::Admit, true, true, None));
+        assert!(!shown.can_undo && !shown.can_override);
+        phone.pass_online(&mut server, 7_000);
+        assert_eq!(phone.scans(), [], "{status:?}");
+        assert!(phone.rows[rows..].iter().all(|row| !row.text.contains("\"t\":\"scan\"")));
+        assert_eq!((phone.view().own_admitted, phone.view().unsent), (0, 0));
+        assert_eq!(server.stored.len(), 0);
+    }
+}

@@ -36,6 +36,7 @@ fn decided_by(began: i64, version: u64) -> Entry {
 }
 fn paired(began: Option<i64>) -> Entry {
     Entry::Paired(Box::new(Paired {
+        moved: false,
         server: None,
         device_id: DeviceId::new("device").unwrap(),
         name: "North".into(),

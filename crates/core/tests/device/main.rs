@@ -12,6 +12,7 @@ mod doors;
 mod party;
 mod online;
 mod overrides;
+mod gates;
 mod durability;
 mod requests;
 mod questions;

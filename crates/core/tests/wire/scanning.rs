@@ -326,6 +326,7 @@ fn answers_look_as_written_here() {
         event_id: id("e"),
         gate_id: id("g"),
         epoch: epoch(),
+        name: None,
     };
     let written = r#"{"device_id":"d","api_key":"admit_dk_x","key_id":"k","organization_id":"o","event_id":"e","gate_id":"g","epoch":"1765100000000-00000000deadbeef"}"#;
     assert_eq!(serde_json::to_string(&pair).unwrap(), written);

@@ -29,6 +29,8 @@ struct PairingTokenRequest {
     gate_id: GateId,
     /// Devices it may pair; 1 where absent.
     uses: Option<u32>,
+    /// How long it is good, in minutes, such as for a printed sheet: 1 to 1,440; 5 where absent.
+    minutes: Option<u32>,
 }
 
 /// A pairing token.
@@ -50,7 +52,7 @@ impl PairingTokenView {
     }
 }
 
-/// Makes a pairing token, good for five minutes.
+/// Makes a pairing token, good for five minutes where the request does not say how long.
 #[utoipa::path(post, path = "/api/events/{id}/pairing-tokens", tag = "organisers", request_body = PairingTokenRequest,
     params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_devices"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 201, description = "Made", body = PairingTokenView),
@@ -64,6 +66,7 @@ async fn create(
     headers: HeaderMap,
     JsonBody(request): JsonBody<PairingTokenRequest>,
 ) -> Result<(StatusCode, Json<PairingTokenView>)> {
-    let made = pairing_tokens::create(&state.app, &caller, event_id, request.gate_id, request.uses).await?;
+    let PairingTokenRequest { gate_id, uses, minutes } = request;
+    let made = pairing_tokens::create_for(&state.app, &caller, event_id, gate_id, uses, minutes).await?;
     Ok((StatusCode::CREATED, Json(PairingTokenView::of(&state, &headers, made))))
 }

@@ -112,6 +112,28 @@ async fn d11_b_one_address_alone_does_not_close_the_way_for_everybody() {
     assert_eq!(ask("203.0.113.10").await.status(), 201);
 }
 
+/// Guessing pairing tokens is bounded by address; a token that is good is asked for as often as there are phones.
+#[tokio::test]
+async fn guesses_at_pairing_tokens_are_bounded_and_a_good_one_is_not_counted() {
+    let server = TestServer::start().await;
+    let token = server.pairing_token_at(&server.home, "main").await;
+    let look = async |token: &str, from: &str| {
+        let request = server.post("/api/scanning/pairing-place").header("x-forwarded-for", from);
+        request.json(&json!({ "pairing_token": token })).send().await.unwrap()
+    };
+    for _ in 0..PAIRING_ASKS + 1 {
+        let place = json(look(&token, "203.0.113.9").await, 200).await;
+        assert_eq!(place["gate_id"], "main");
+    }
+    for _ in 0..PAIRING_ASKS {
+        problem(look("admit_pt_unknown", "203.0.113.9").await, 404, "not_found").await;
+    }
+    let refused = look(&token, "203.0.113.9").await;
+    assert!(refused.headers().contains_key("retry-after"));
+    problem(refused, 429, "rate_limited").await;
+    assert_eq!(look(&token, "203.0.113.10").await.status(), 200);
+}
+
 /// spec D11 (b): approving without a body puts a known device back where it stood.
 #[tokio::test]
 async fn d11_b_over_http_a_known_device_is_approved_without_a_body() {

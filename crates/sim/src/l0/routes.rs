@@ -203,6 +203,7 @@ impl L0 {
             event_id: org.event_id.clone(),
             gate_id,
             epoch,
+            name: None,
         };
         org.take_head(now_ms, "device_paired", asked.device_id.as_str());
         self.dress(now_ms, place, ok(&answer))

@@ -173,6 +173,7 @@ impl L1 {
             event_id: paired.event_id,
             gate_id: paired.gate_id,
             epoch: paired.epoch,
+            name: None,
         }))
     }
 

@@ -55,6 +55,7 @@ export class Camera {
   #lastActivity = performance.now();
   #run = 0;
   #torch = false;
+  #front = false;
   #zoom: Zoom | null = null;
   /** This tab scans: whatever takes the camera away, we want it back. */
   #wanted = false;
@@ -90,6 +91,13 @@ export class Camera {
   async use(chosen: string): Promise<void> {
     this.wish = { ...this.wish, chosen };
     if (this.#stream !== null) await this.#reopen();
+  }
+
+  /** Looks at who stands before the screen, or else at what is held behind the phone. */
+  face(front: boolean): void {
+    if (this.#front === front) return;
+    this.#front = front;
+    if (this.#stream !== null) void this.#reopen();
   }
 
   async #reopen(): Promise<void> {
@@ -156,6 +164,7 @@ export class Camera {
   /** Asks for the camera that was chosen or was best the last time, else for one at the back. */
   async #ask(): Promise<MediaStream> {
     const size = { width: { ideal: 1280 }, height: { ideal: 720 } };
+    if (this.#front) return navigator.mediaDevices.getUserMedia({ audio: false, video: { facingMode: { ideal: "user" }, ...size } });
     const wished = this.wish.chosen || this.wish.last;
     if (wished !== "") {
       try {
@@ -181,7 +190,7 @@ export class Camera {
     // Of the camera that runs more is known than of the others.
     if (running !== undefined && track !== undefined) running.abilities = abilitiesOf(track);
     this.events.cameras(cameras, current);
-    const best = this.wish.chosen === "" && running !== undefined ? bestCamera(cameras) : null;
+    const best = !this.#front && this.wish.chosen === "" && running !== undefined ? bestCamera(cameras) : null;
     if (best === null || best.id === current || best.id === this.wish.last || this.#stream?.getVideoTracks()[0] !== track) return;
     this.wish = { ...this.wish, last: best.id };
     await this.#reopen();

@@ -23,6 +23,11 @@ export class EngineClient {
     this.#post({ kind: "aim", aim });
   }
 
+  /** Asks what a pairing token is for. */
+  look(token: string): void {
+    this.#post({ kind: "look", token });
+  }
+
   hold(on: boolean): void {
     this.#post({ kind: "hold", on });
   }

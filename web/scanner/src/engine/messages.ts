@@ -1,4 +1,5 @@
 import type { DeviceType, FoundGuest, Input, VerdictView, View } from "../../../shared/core/engine.ts";
+import type { PairingPlace } from "./place.ts";
 import type { JournalFailure } from "../storage/journal.ts";
 
 /** The inputs that the page may hand to the engine; the rest is the worker's own business. */
@@ -19,6 +20,8 @@ export type PageInput = Extract<
       | "undo"
       | "direction"
       | "operator"
+      | "gate"
+      | "pin"
       | "online"
       | "tick"
       | "sync_now"
@@ -46,6 +49,8 @@ export type ToEngine =
   | { kind: "boot"; deviceType: DeviceType; steal: boolean; reader: MessagePort }
   | { kind: "input"; input: PageInput; readAt?: number }
   | { kind: "aim"; aim: Aim }
+  /** What is this pairing token for? */
+  | { kind: "look"; token: string }
   /** A question is open on the page: no code may replace it. */
   | { kind: "hold"; on: boolean }
   /** Staff have seen the verdict and want the next code. */
@@ -57,16 +62,19 @@ export type FromEngine =
   | { kind: "view"; view: View }
   /**
    * `readAt`: when the code was read, milliseconds since 1970 with fractions; absent when no code led to this.
-   * `again`: a verdict of before this start, shown so that staff can still act on it.
+   * `camera`: it was the camera that read it. `again`: a verdict of before this start, shown so that staff can still act on it.
    */
-  | { kind: "show"; verdict: VerdictView; readAt?: number; again: boolean }
+  | { kind: "show"; verdict: VerdictView; readAt?: number; again: boolean; camera?: boolean }
   /** `count` persons of a scan were taken back. */
   | { kind: "undone"; scanId: string; count: number }
   | { kind: "found"; text: string; guests: FoundGuest[]; more: boolean }
   | { kind: "pin_refused"; triesLeft: number; pausedForMs: number }
+  | { kind: "pin_ok" }
   | { kind: "refused"; code: string; message: string }
   | { kind: "export"; name: string; text: string }
   | { kind: "pairing_code"; text: string }
+  /** What a pairing token is for. */
+  | { kind: "place"; token: string; place: PairingPlace }
   /** A code was not looked at: a question is open, or the verdict before it had not been seen yet. */
   | { kind: "held" }
   /** Storage takes long to write down a scan; `late`: a code waited for it in vain and was not looked at. */

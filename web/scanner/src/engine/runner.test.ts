@@ -93,6 +93,7 @@ beforeEach(() => {
       undone: (_, count) => log.push(`undone ${count}`),
       found: (text, guests) => log.push(`found ${text} ${guests.length}`),
       pinRefused: (left, paused) => log.push(`pin ${left} ${paused}`),
+      pinOk: () => log.push("pin ok"),
       refused: (code) => log.push(`refused ${code}`),
       exported: (name) => log.push(`export ${name}`),
       progress: () => {},

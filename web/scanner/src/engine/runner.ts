@@ -11,6 +11,7 @@ export interface Listener {
   undone(scanId: string, count: number): void;
   found(text: string, guests: FoundGuest[], more: boolean): void;
   pinRefused(triesLeft: number, pausedForMs: number): void;
+  pinOk(): void;
   refused(code: string, message: string): void;
   exported(name: string, text: string): void;
   progress(path: string, received: number, total: number): void;
@@ -174,6 +175,9 @@ export class Runner {
         listener.pinRefused(effect.tries_left, until === null ? 0 : Math.max(0, until - clock.mono()));
         return;
       }
+      case "pin_ok":
+        listener.pinOk();
+        return;
       case "refused":
         this.#asked = null;
         listener.refused(effect.code, effect.message);

@@ -6,11 +6,13 @@ import type { DeviceType, Input } from "../../../shared/core/engine.ts";
 import { loadCore } from "../../../shared/core/load.ts";
 import { Cache } from "../storage/cache.ts";
 import { Journal, JournalError } from "../storage/journal.ts";
+import { browserFolder } from "../storage/twin.ts";
 import { systemClock } from "./clock.ts";
 import { CodeGate } from "./gate.ts";
 import { send } from "./http.ts";
 import { holdWriterLock } from "./lock.ts";
 import type { Aim, FromEngine, PageInput, ReaderAnswer, ReaderMessage, ToEngine } from "./messages.ts";
+import { placeOf } from "./place.ts";
 import { Runner, type CodeRead, type Listener } from "./runner.ts";
 
 const page = self as unknown as DedicatedWorkerGlobalScope;
@@ -49,6 +51,9 @@ page.onmessage = (event: MessageEvent<ToEngine>) => {
     case "aim":
       aim = message.aim;
       return;
+    case "look":
+      void placeOf(message.token).then((place) => post({ kind: "place", token: message.token, place }));
+      return;
     case "hold":
       gate.hold(message.on);
       return;
@@ -62,9 +67,10 @@ async function start(deviceType: DeviceType): Promise<void> {
   post({ kind: "tab", state: "writer" });
   const cache = new Cache();
   const bodies = cache.all().catch(() => []);
+  const folder = browserFolder();
   let opened: Awaited<ReturnType<typeof Journal.open>>;
   try {
-    opened = await Journal.open();
+    opened = await Journal.open(indexedDB, await folder);
   } catch (error) {
     post({ kind: "fault", what: "storage", ...(error instanceof JournalError ? { reason: error.reason, error: "" } : unnamed(error)) });
     return;
@@ -113,12 +119,13 @@ const listener: Listener = {
   show(verdict, cause) {
     const again = !ready;
     if (!again) gate.shown(verdict, clock.mono());
-    post(cause === undefined ? { kind: "show", verdict, again } : { kind: "show", verdict, again, readAt: cause.readAt });
+    post(cause === undefined ? { kind: "show", verdict, again } : { kind: "show", verdict, again, readAt: cause.readAt, camera: cause.byHand !== true });
     if (cause !== undefined) answer({ kind: "verdict", text: cause.text });
   },
   undone: (scanId, count) => post({ kind: "undone", scanId, count }),
   found: (text, guests, more) => post({ kind: "found", text, guests, more }),
   pinRefused: (triesLeft, pausedForMs) => post({ kind: "pin_refused", triesLeft, pausedForMs }),
+  pinOk: () => post({ kind: "pin_ok" }),
   refused: (code, message) => post({ kind: "refused", code, message }),
   exported: (name, text) => post({ kind: "export", name, text }),
   progress: (path, received, total) => post({ kind: "progress", path, received, total }),

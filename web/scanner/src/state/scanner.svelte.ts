@@ -1,4 +1,3 @@
-import { tick } from "svelte";
 import type { FoundGuest, HistoryRow, VerdictView, View } from "../../../shared/core/engine.ts";
 import { words } from "../../../shared/words/scanner/index.ts";
 import { Camera, type CameraState, type Zoom } from "../camera/camera.ts";
@@ -6,18 +5,21 @@ import type { CameraKind } from "../camera/choice.ts";
 import { EngineClient } from "../engine/client.ts";
 import type { ReaderFault } from "../camera/messages.ts";
 import type { Aim, Fault, FromEngine, PageInput } from "../engine/messages.ts";
+import type { PairingPlace } from "../engine/place.ts";
 import { ClockOffset, serverTime, type ServerTime } from "./clock.ts";
 import { download } from "./download.ts";
 import type { Kept } from "./kept.ts";
 import { Persistence } from "./persistence.ts";
 import { syncProgress, type SyncProgress } from "./pill.ts";
+import { Guard, KIOSK_MS, kioskAnswer } from "./guard.ts";
+import { measurePainted } from "./painted.ts";
 import { nameless, type People, personOf, withoutNames, withPerson, canUndo } from "./people.ts";
 import type { InstallOffer } from "./platform.ts";
 import { loadSettings, saveSettings, type Settings, withoutFixed } from "./settings.ts";
 import { Signals } from "./signals.ts";
-import { asksCount, faceOf, ofSameTicket, spoken, type Face } from "./words.ts";
+import { asksCount, faceOf, heldWords, ofSameTicket, spoken, type Face } from "./words.ts";
 
-export type Sheet = "search" | "more" | "history" | "sync" | "settings" | "override" | "undo" | "pair" | "add_guest" | null;
+export type Sheet = "search" | "more" | "history" | "sync" | "settings" | "override" | "undo" | "pair" | "add_guest" | "gate" | "check" | null;
 
 /** A verdict on the screen. */
 export interface Shown {
@@ -41,7 +43,7 @@ export const FRESH_MS = 350;
 /** Verdicts that make way by themselves: nobody has to act on them. */
 const PASSING: ReadonlySet<Face> = new Set<Face>(["admit", "exit", "nobody"]);
 /** Sheets that a scan comes of: its verdict closes them, and what went wrong is said in them. */
-const OF_A_SCAN: ReadonlySet<Sheet> = new Set<Sheet>(["override", "undo", "search", "add_guest"]);
+const OF_A_SCAN: ReadonlySet<Sheet> = new Set<Sheet>(["override", "undo", "search", "add_guest", "check"]);
 const NOTICE_MS = 4000;
 const ZOOMS = [1, 1.5, 2, 3];
 const CROWD_MS = 1200;
@@ -72,6 +74,8 @@ export class Scanner {
   progress = $state.raw<{ received: number; total: number } | null>(null);
   pairingCode = $state("");
   pairingError = $state("");
+  /** What a pairing code leads to; `place` is null until the server said so. */
+  place = $state.raw<{ token: string; place: PairingPlace | null } | null>(null);
   /** The page was opened by a link that holds no pairing code. */
   badLink = $state(false);
   pin = $state.raw<{ triesLeft: number; pausedUntil: number } | null>(null);
@@ -90,6 +94,8 @@ export class Scanner {
   zoom = $state.raw<Zoom | null>(null);
   /** The cameras of this device, and the one that runs; empty until a camera is allowed. */
   cameras = $state.raw<{ all: CameraKind[]; current: string }>({ all: [], current: "" });
+  /** The camera has read a code since the app was opened. */
+  hasRead = $state(false);
   /** Who the last scans were about. */
   people = $state.raw<People>(new Map());
   /** Whether the browser promised to keep our storage; null: it has not said. */
@@ -103,6 +109,8 @@ export class Scanner {
   /** Wall clock, milliseconds, refreshed each second for countdowns. What the engine dates is compared with `serverNow`. */
   now = $state(Date.now());
 
+  /** The lock and the kiosk. */
+  readonly guard = new Guard(this);
   readonly signals = new Signals();
   readonly persistence = new Persistence(() => navigator, (kept) => (this.persisted = kept));
   readonly #offset = new ClockOffset();
@@ -144,6 +152,10 @@ export class Scanner {
     return Math.min(UNDO_MS / 1000, Math.max(0, Math.ceil(left / 1000)));
   }
 
+  get hasPin(): boolean {
+    return this.view?.has_pin === true;
+  }
+
   /** Whether tickets can be held before a camera, now or in a moment. */
   get hasCamera(): boolean {
     return !["none", "denied"].includes(this.camera);
@@ -151,7 +163,8 @@ export class Scanner {
 
   /** Whether the screen asks something that no code may sweep away. */
   get asking(): boolean {
-    return this.sheet !== null || (this.verdict !== null && asksCount(this.verdict.verdict));
+    // What the check before doors asks for is a code.
+    return (this.sheet !== null && this.sheet !== "check") || this.settings.locked || (this.verdict !== null && asksCount(this.verdict.verdict));
   }
 
   start(steal: boolean): void {
@@ -180,6 +193,7 @@ export class Scanner {
       fault: (fault) => (this.readerFault = fault),
     }, { chosen: this.settings.camera, last: this.settings.lastCamera });
     this.#camera.setFormats(this.settings.formats);
+    this.setSettings({}); // The camera's side and the lock hold from the first moment.
   }
 
   openCamera(video: HTMLVideoElement): void {
@@ -212,6 +226,7 @@ export class Scanner {
 
   /** Somebody touched or typed: sound may start, the camera runs at full speed. */
   touched(): void {
+    this.guard.used();
     this.signals.unlock();
     this.#camera?.wake();
   }
@@ -227,6 +242,7 @@ export class Scanner {
   /** A code of the hardware scanner: as a US keyboard has it, and as this device's own layout has it where that differs. */
   code(text: string, own = text): void {
     this.touched();
+    if (this.settings.locked) return;
     if (this.sheet !== null && this.sheet !== "override" && this.sheet !== "pair") this.closeSheet();
     const [us, other] = [text, own].map((typed) => withoutFixed(typed, this.settings)) as [string, string];
     const code = { type: "code", text: us, method: "qr" } as const;
@@ -357,6 +373,13 @@ export class Scanner {
     this.#hold();
   }
 
+  /** Asks what a pairing code is for; `place` follows. */
+  look(token: string): void {
+    this.pairingError = "";
+    this.place = { token, place: null };
+    this.#engine?.look(token);
+  }
+
   pair(code: string, name: string): void {
     this.#beginPairing();
     this.input({ type: "pair", code, name });
@@ -383,6 +406,8 @@ export class Scanner {
   setSettings(change: Partial<Settings>): void {
     this.settings = { ...this.settings, ...change };
     saveSettings(this.settings);
+    this.#camera?.face(this.settings.kiosk);
+    this.#hold();
   }
 
   say(text: string): void {
@@ -407,6 +432,7 @@ export class Scanner {
         this.#onView(message.view);
         return;
       case "show":
+        this.hasRead ||= message.camera === true;
         if (message.again) this.#onShowAgain(message.verdict);
         else this.#onShow(message.verdict, message.readAt);
         return;
@@ -420,6 +446,10 @@ export class Scanner {
         this.busy = false;
         this.pin = { triesLeft: message.triesLeft, pausedUntil: message.pausedForMs > 0 ? Date.now() + message.pausedForMs : 0 };
         return;
+      case "pin_ok":
+        this.pin = null;
+        this.guard.opened();
+        return;
       case "refused":
         this.#onRefused(message.code, message.message);
         return;
@@ -429,8 +459,11 @@ export class Scanner {
       case "pairing_code":
         this.pairingCode = message.text;
         return;
+      case "place":
+        if (this.place?.token === message.token) this.place = { token: message.token, place: message.place };
+        return;
       case "held":
-        if (this.notice === "") this.say(this.#heldWords());
+        if (this.notice === "" && !this.settings.locked) this.say(heldWords(this.sheet !== null, this.asking));
         return;
       case "slow":
         this.say(message.late ? words.scan.late : words.scan.slow);
@@ -442,11 +475,6 @@ export class Scanner {
         this.fault = message;
         return;
     }
-  }
-
-  #heldWords(): string {
-    if (this.sheet !== null) return words.scan.closeFirst;
-    return this.asking ? words.scan.answerFirst : words.scan.scanAgain;
   }
 
   #onView(view: View): void {
@@ -481,7 +509,8 @@ export class Scanner {
     const shown: Shown = { verdict, key: this.#shown, at: Date.now(), again: false };
     this.announcement = spoken(verdict);
     this.signals.play(faceOf(verdict), verdict.may_admit, this.settings);
-    if (verdict.screen === "same_ticket" && (verdict.booking?.others ?? []).length === 0) {
+    this.guard.used();
+    if (verdict.screen === "same_ticket" && !this.settings.kiosk && (verdict.booking?.others ?? []).length === 0) {
       if (this.sheet === "search") this.closeSheet();
       this.#uncover(verdict);
       this.strip = shown;
@@ -497,7 +526,7 @@ export class Scanner {
       this.undoable = null;
     }
     this.#hold();
-    void this.#measure(readAt);
+    void measurePainted(readAt);
   }
 
   #onUndone(scanId: string, count: number): void {
@@ -524,12 +553,15 @@ export class Scanner {
     clearTimeout(this.#dwell);
     this.#freshen(this.verdict !== null || performance.now() - this.#leftAt < FRESH_MS);
     this.verdict = shown;
-    if (PASSING.has(faceOf(shown.verdict)) && shown.verdict.booking === undefined) {
+    const { kiosk, dwellMs } = this.settings;
+    const answer = kiosk ? kioskAnswer(shown.verdict) : null;
+    if (answer !== null) this.input(answer);
+    if (kiosk || (PASSING.has(faceOf(shown.verdict)) && shown.verdict.booking === undefined)) {
       this.#dwell = setTimeout(() => {
         if (this.verdict?.key !== shown.key) return;
         this.#leftAt = performance.now();
         this.#leave();
-      }, this.settings.dwellMs);
+      }, kiosk ? KIOSK_MS : dwellMs);
     }
   }
 
@@ -577,9 +609,7 @@ export class Scanner {
     if (this.sheet === "search") this.closeSheet();
     this.found = null;
     this.people = nameless(this.people);
-    const bare = (shown: Shown): Shown => {
-      return { ...shown, verdict: withoutNames(shown.verdict) };
-    };
+    const bare = (shown: Shown): Shown => ({ ...shown, verdict: withoutNames(shown.verdict) });
     if (this.verdict !== null) this.verdict = bare(this.verdict);
     if (this.strip !== null) this.strip = bare(this.strip);
   }
@@ -593,16 +623,6 @@ export class Scanner {
 
   #hold(): void {
     this.#engine?.hold(this.asking);
-  }
-
-  /** From the code's reading to the painted verdict, for tests and the benchmark. */
-  async #measure(readAt: number | undefined): Promise<void> {
-    if (readAt === undefined) return;
-    await tick();
-    await new Promise((done) => requestAnimationFrame(done));
-    // The frame is painted after its callbacks; a task queued now runs after the paint.
-    await new Promise((done) => setTimeout(done, 0));
-    performance.measure("decode→verdict painted", { start: readAt - performance.timeOrigin, end: performance.now() });
   }
 }
 

@@ -28,6 +28,7 @@ vi.mock("../camera/camera.ts", () => ({
     close = () => {};
     wake = () => {};
     setFormats = () => {};
+    face = () => {};
   },
 }));
 

@@ -24,6 +24,12 @@ export interface Settings {
   lastCamera: string;
   /** Kinds of codes that are read beside QR. */
   formats: ExtraFormat[];
+  /** After so many minutes without a touch or a scan the screen locks; 0: never by itself. */
+  lockMinutes: number;
+  /** The screen asks for the staff PIN before anything else. */
+  locked: boolean;
+  /** Guests hold their own codes to this device. */
+  kiosk: boolean;
 }
 
 export type Theme = "night" | "light" | "contrast";
@@ -43,7 +49,13 @@ export const DEFAULTS: Settings = {
   camera: "",
   lastCamera: "",
   formats: [],
+  lockMinutes: 0,
+  locked: false,
+  kiosk: false,
 };
+
+/** What can be chosen for `lockMinutes`. */
+export const LOCK_MINUTES: readonly number[] = [0, 2, 5, 15, 30];
 
 const KEY = "admit-settings";
 /** No reader adds more than this. */
@@ -89,6 +101,9 @@ export function merge(found: unknown): Settings {
     camera: text(from.camera, LONGEST_ID),
     lastCamera: text(from.lastCamera, LONGEST_ID),
     formats: Array.isArray(formats) ? EXTRA_FORMATS.filter((format) => formats.includes(format)) : [],
+    lockMinutes: number(from.lockMinutes, 0, 60, DEFAULTS.lockMinutes),
+    locked: flag(from.locked, DEFAULTS.locked),
+    kiosk: flag(from.kiosk, DEFAULTS.kiosk),
   };
 }
 

@@ -51,6 +51,12 @@ export function ofSameTicket(one: VerdictView, other: VerdictView): boolean {
 /** What a verdict looks like now: its screen, until the question it asked is answered. */
 export type Face = Screen | "nobody";
 
+/** Why a code was not looked at: a sheet is open, something is asked, or the verdict before it stood there too short a time. */
+export function heldWords(sheet: boolean, asking: boolean): string {
+  if (sheet) return words.scan.closeFirst;
+  return asking ? words.scan.answerFirst : words.scan.scanAgain;
+}
+
 export function faceOf(verdict: VerdictView): Face {
   if (verdict.screen === "same_ticket" || verdict.screen === "exit" || asksCount(verdict)) return verdict.screen;
   if (verdict.opened) return "admit";

@@ -1,4 +1,5 @@
 import type { Row } from "../../../shared/core/engine.ts";
+import { readTwin, Twin, type TwinFolder } from "./twin.ts";
 
 /** Schema 1 for ever: rows are opaque, so nothing the engine learns can ask for another one. */
 const NAME = "admit-journal";
@@ -45,6 +46,8 @@ export class Journal {
   #queue: Promise<unknown> = Promise.resolve();
   /** Appends that were told as failed while nobody could see whether they were kept, the newest last. */
   #doubts: Row[][] = [];
+  /** The second copy, once it is whole. */
+  #twin: Twin | null = null;
 
   private constructor(
     db: IDBDatabase,
@@ -54,19 +57,34 @@ export class Journal {
     this.#db = this.#watch(db);
   }
 
-  /** Opens the journal as its new writer and reads all of it. */
-  static async open(factory: IDBFactory = indexedDB): Promise<{ journal: Journal; rows: Row[] }> {
+  /**
+   * Opens the journal as its new writer and reads all of it. Rows that the browser discarded, all or the newest, are written
+   * back first from the second copy in `folder`.
+   */
+  static async open(factory: IDBFactory = indexedDB, folder: TwinFolder | null = null): Promise<{ journal: Journal; rows: Row[] }> {
+    const copy = readTwin(folder);
     const db = await openDatabase(factory);
     const tx = db.transaction([ROWS, CONTROL], "readwrite", { durability: "strict" });
     const committed = completion(tx);
     // Each request hears of its own failure; what counts is whether the transaction is kept.
     committed.catch(() => {});
     const found = (await result(tx.objectStore(CONTROL).get(KEY))) as Control | undefined;
-    const control = { writer_generation: (found?.writer_generation ?? 0) + 1, next_seq: found?.next_seq ?? 1 };
+    let control = { writer_generation: (found?.writer_generation ?? 0) + 1, next_seq: found?.next_seq ?? 1 };
     tx.objectStore(CONTROL).put(control, KEY);
-    const rows = (await result(tx.objectStore(ROWS).getAll())) as Row[];
+    let rows = (await result(tx.objectStore(ROWS).getAll())) as Row[];
     await committed;
-    return { journal: new Journal(db, control.writer_generation, factory), rows };
+    const kept = await copy;
+    const lost = lostRows(rows, control, kept.rows);
+    const last = lost.at(-1);
+    if (last !== undefined) {
+      control = { writer_generation: Math.max(kept.generation + 1, control.writer_generation), next_seq: last.n + 1 };
+      await restore(db, lost, control);
+      rows = [...rows, ...lost];
+    }
+    const journal = new Journal(db, control.writer_generation, factory);
+    // The copy is on its way while the rows are read; the first append waits for it.
+    journal.#queue = Twin.begin(folder, control.writer_generation, rows).then((twin) => (journal.#twin = twin));
+    return { journal, rows };
   }
 
   /** Writes rows after all earlier appends. Rejects with [`AppendError`], and then nothing of it is stored. */
@@ -87,11 +105,17 @@ export class Journal {
   }
 
   close(): void {
+    this.#twin?.close();
     this.#db?.close();
     this.#db = null;
   }
 
   async #appendOnce(rows: Row[]): Promise<void> {
+    await this.#store(rows);
+    this.#twin?.append(rows);
+  }
+
+  async #store(rows: Row[]): Promise<void> {
     try {
       await this.#write(rows, false);
     } catch (error) {
@@ -123,6 +147,7 @@ export class Journal {
       throw error;
     }
     await committed;
+    this.#twin?.purge(row);
   }
 
   /** A transaction of the journal's writer, if this still is the writer of the journal that was opened. */
@@ -187,6 +212,26 @@ export class Journal {
     };
     return db;
   }
+}
+
+/**
+ * Rows of the copy that the journal had and has no more. The copy gets a row only after the journal stored it, so whatever goes
+ * beyond the journal's last row was lost from there; where the two tell different stories the journal holds.
+ */
+function lostRows(rows: readonly Row[], control: Control, kept: readonly Row[]): readonly Row[] {
+  const last = rows.at(-1);
+  if (last === undefined) return control.next_seq === 1 ? kept : [];
+  const at = kept.findIndex((row) => row.n === last.n);
+  return at >= 0 && kept[at]?.text === last.text ? kept.slice(at + 1) : [];
+}
+
+/** Writes lost rows back, all or none. */
+async function restore(db: IDBDatabase, rows: readonly Row[], control: Control): Promise<void> {
+  const tx = db.transaction([ROWS, CONTROL], "readwrite", { durability: "strict" });
+  const committed = completion(tx);
+  for (const row of rows) tx.objectStore(ROWS).put({ n: row.n, text: row.text });
+  tx.objectStore(CONTROL).put(control, KEY);
+  await committed;
 }
 
 function openDatabase(factory: IDBFactory): Promise<IDBDatabase> {

@@ -6,10 +6,13 @@
 export * as app from "./en/app.ts";
 export * as booking from "./en/booking.ts";
 export * as camera from "./en/camera.ts";
+export * as check from "./en/check.ts";
 export * as count from "./en/count.ts";
 export * as fault from "./en/fault.ts";
 export * as firstSync from "./en/first-sync.ts";
 export * as format from "./en/format.ts";
+export * as gate from "./en/gate.ts";
+export * as guard from "./en/guard.ts";
 export * as history from "./en/history.ts";
 export * as more from "./en/more.ts";
 export * as otherTab from "./en/other-tab.ts";

@@ -35,6 +35,8 @@ pub struct PairAnswer {
     gate_id: String,
     /// The server's epoch.
     epoch: String,
+    /// How staff call the device: as it asked, unless another has that name and the server makes such names.
+    name: String,
 }
 
 /// A device that asked for itself waits for an organiser.
@@ -86,6 +88,8 @@ pub struct HeartbeatRequest {
     clock_offset_ms: Option<i64>,
     /// What only the device can measure.
     figures: Option<Figures>,
+    /// The gate of its event that staff chose on the device, until an answer names it: the server moves the device there.
+    gate_id: Option<String>,
 }
 
 /// What a device measured since the last heartbeat that was answered.
@@ -500,6 +504,7 @@ mod tests {
         same::<scanning::HeartbeatRequest, HeartbeatRequest>(json!({
             "log_id": "l", "head": 1, "pending": 1, "battery": 1, "app_version": "1", "manifest_version": 1,
             "clock_offset_ms": 1, "figures": { "id": 1 },
+            "gate_id": "g",
         }));
         same::<scanning::Figures, Figures>(
             json!({ "id": 1, "scan_ms": [[8, 1]], "sync_ms": [[8, 1]], "list_age_ms": 1 }),
@@ -543,7 +548,7 @@ mod tests {
         }));
         same::<scanning::PairAnswer, PairAnswer>(json!({
             "device_id": "d", "api_key": "k", "key_id": "k", "organization_id": "o", "event_id": "e", "gate_id": "g",
-            "epoch": EPOCH,
+            "epoch": EPOCH, "name": "n",
         }));
         same::<scanning::HeartbeatAnswer, HeartbeatAnswer>(json!({
             "server_time": TIME, "event_id": "e", "gate_id": "g", "manifest_version": 1, "cursor": format!("{EPOCH}.1"),

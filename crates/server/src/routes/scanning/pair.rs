@@ -1,13 +1,17 @@
-//! `POST /api/scanning/pair` and `POST /api/scanning/pairing-requests` (S1 §8.1, spec D11).
+//! `POST /api/scanning/pair`, `POST /api/scanning/pairing-place` and `POST /api/scanning/pairing-requests` (S1 §8.1, spec D11).
 
 use admit_app::devices::{self, Claimed, PairCommand, PairedDevice, RequestPairing};
 use admit_app::error::Error;
+use admit_app::pairing_tokens;
 use admit_core::limits::{ID_CHARS, NAME_CHARS};
+use admit_core::time::Timestamp;
 use admit_core::wire::scanning::{PairAnswer, PairRequest, PairingAsk, PairingTicket};
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -22,7 +26,7 @@ use crate::state::AppState;
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new().routes(routes!(pair)).routes(routes!(ask))
+    OpenApiRouter::new().routes(routes!(pair)).routes(routes!(place)).routes(routes!(ask))
 }
 
 /// Pairs a device with the token from the organiser's screen, or with its own once an organiser approved it.
@@ -79,6 +83,7 @@ async fn answer(state: &AppState, paired: PairedDevice) -> Response {
     state.metrics.pairings.inc();
     events::device_paired(paired.event_id.as_str(), paired.gate_id.as_str());
     let answer = PairAnswer {
+        name: Some(paired.name),
         device_id: paired.device_id,
         api_key: paired.api_key,
         key_id: paired.key_id,
@@ -94,7 +99,6 @@ async fn answer(state: &AppState, paired: PairedDevice) -> Response {
 
 fn check(request: &PairRequest) -> Result<()> {
     let texts = [
-        ("pairing_token", Some(&request.pairing_token), ID_CHARS),
         ("claim_secret", request.claim_secret.as_ref(), ID_CHARS),
         ("name", request.name.as_ref(), NAME_CHARS),
         ("app_version", request.app_version.as_ref(), NAME_CHARS),
@@ -104,10 +108,74 @@ fn check(request: &PairRequest) -> Result<()> {
             return Err(ApiError::field(path, format!("must be at most {most} characters")));
         }
     }
-    if request.pairing_token.trim().is_empty() {
+    check_token(&request.pairing_token)
+}
+
+fn check_token(pairing_token: &str) -> Result<()> {
+    if pairing_token.chars().count() > ID_CHARS {
+        return Err(ApiError::field("pairing_token", format!("must be at most {ID_CHARS} characters")));
+    }
+    if pairing_token.trim().is_empty() {
         return Err(ApiError::field("pairing_token", "must not be empty"));
     }
     Ok(())
+}
+
+/// A pairing token whose place is asked for.
+#[derive(Deserialize, ToSchema)]
+struct PlaceRequest {
+    /// From the organiser's screen or sheet.
+    pairing_token: String,
+}
+
+/// Where a token pairs a device, before it does.
+#[derive(Serialize, ToSchema)]
+struct PlaceView {
+    event_id: String,
+    event_name: String,
+    gate_id: String,
+    gate_name: String,
+    /// A name that no device of the event has: the gate's and a number. `/api/scanning/pair` gives the next one where another
+    /// device took it meanwhile.
+    device_name: String,
+    #[schema(value_type = String, format = DateTime)]
+    expires_at: Timestamp,
+}
+
+/// Tells what a pairing token is for, and uses nothing of it up: the event, the gate, and a name for the device.
+#[utoipa::path(post, path = "/api/scanning/pairing-place", tag = "devices", request_body = PlaceRequest, responses(
+    (status = 200, description = "It is good", body = PlaceView),
+    (status = 400, description = "A field is wrong", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such token, or one of a device's own request", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 410, description = "`pairing_token_used`, `pairing_token_expired`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 429, description = "`rate_limited`: too many wrong tokens from this address, with Retry-After", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn place(
+    State(state): State<AppState>,
+    Client(address): Client,
+    JsonBody(request): JsonBody<PlaceRequest>,
+) -> Result<Json<PlaceView>> {
+    check_token(&request.pairing_token)?;
+    let now_ms = state.app.clock.monotonic_ms();
+    if let Some(retry_after_ms) = state.pairing_looks.must_wait(address, now_ms) {
+        return Err(Error::Later { code: "rate_limited", retry_after_ms }.into());
+    }
+    // Counted before the answer is known: many at once guess no more than one after the other. All phones of a hall have one
+    // address, so a token that is known is no guess.
+    state.pairing_looks.count(address, now_ms);
+    let found = pairing_tokens::show(&state.app, &request.pairing_token).await;
+    if !matches!(found, Err(Error::NotFound { .. })) {
+        state.pairing_looks.forgive(address);
+    }
+    let found = found?;
+    Ok(Json(PlaceView {
+        event_id: found.event_id.to_string(),
+        event_name: found.event_name,
+        gate_id: found.gate_id.to_string(),
+        gate_name: found.gate_name,
+        device_name: found.device_name,
+        expires_at: found.expires_at,
+    }))
 }
 
 /// A device asks to be let in: it shows the token, and an organiser approves it.

@@ -8,12 +8,13 @@ use super::venue::{Venue, Whose};
 use crate::server::problem;
 
 /// What needs no credential. An operation that is added without one is told here, or this fails.
-const OPEN: [&str; 7] = [
+const OPEN: [&str; 8] = [
     "GET /api/scanning/time",
     "GET /healthz",
     "GET /passes",
     "GET /readyz",
     "POST /api/scanning/pair",
+    "POST /api/scanning/pairing-place",
     "POST /api/scanning/pairing-requests",
     "POST /api/session",
 ];

@@ -127,6 +127,8 @@ async fn a_wrong_field_is_named() {
         ("/api/events/{event}/guests", "email", json!("nobody")),
         ("/api/events/{event}/pairing-tokens", "gate_id", json!("nowhere")),
         ("/api/events/{event}/pairing-tokens", "uses", json!(0)),
+        ("/api/events/{event}/pairing-tokens", "minutes", json!(0)),
+        ("/api/events/{event}/pairing-tokens", "minutes", json!(1441)),
         ("/api/members", "role", json!("king")),
         ("/api/members", "email", json!("x")),
         ("/api/members", "password", json!("short")),
@@ -190,6 +192,8 @@ async fn a_pairing_link_leads_to_the_scanner_with_the_token_in_its_fragment() {
     }
     let devices = get(&server, "/api/events/{event}/devices").await;
     assert_eq!(devices["items"].as_array().unwrap().len(), 2);
+    let place = server.post("/api/scanning/pairing-place").json(&json!({ "pairing_token": token })).send();
+    problem(place.await.unwrap(), 410, "pairing_token_used").await;
     let path = "/api/scanning/devices/d-1";
     let revoked = as_owner(&server, &server.home, Method::DELETE, path).send().await.unwrap();
     assert_eq!(json(revoked, 200).await["state"], "revoked");

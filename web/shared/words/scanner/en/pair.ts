@@ -4,13 +4,23 @@ export const titleAgain = "Pair again";
 export const intro = "An organiser shows a pairing code on their screen. Pairing needs the network once; scanning does not.";
 export const scan = "Scan the pairing code";
 export const stop = "Stop looking";
-export const read = "Pairing code read. Press Pair to begin.";
+/** The server is asked what a code is for. */
+export const looking = "Looking up the code";
+export const lookAgain = "Look again";
+/** What the server says of a code that does not lead to a gate now. */
+export const states = {
+  expired: "This pairing code has expired.",
+  used: "This pairing code was used already.",
+  unknown: "The server does not know this pairing code.",
+  busy: "Too many wrong codes came from this network. Wait a few minutes.",
+  silent: "The server does not answer. Is there a network?",
+};
 export const useAnother = "Use another code";
 export const paste = "Or paste the pairing link or code";
 /** The page was opened by a link that holds no pairing code. */
 export const badLink = "This link holds no pairing code. Ask the organiser for a new one.";
 /** A link that was opened before and is no longer good. */
-export const oldLink = "Ask the organiser for a new code. A code works once and for a few minutes.";
+export const oldLink = "Ask the organiser for a new code. A code works for a few minutes and for as many phones as they chose.";
 export const noCode = "This is no pairing code.";
 export const noCodeScanned = "What was scanned is no pairing code. Show the code of the organiser's screen.";
 export const elsewhere = "This code belongs to another address than this page.";
@@ -25,9 +35,9 @@ export const deviceNames = {
   ipad: (number: number) => `iPad ${number}`,
   desktop: (number: number) => `Computer ${number}`,
 };
-export const operator = "Who is scanning (kept with every scan)";
-export const operatorExample = "Your name";
-export const act = "Pair";
+/** The one button: `name` is what the device will be called. */
+export const actAs = (name: string) => `Pair as ${name}`;
+export const changeName = "Change the name";
 export const pairing = "Pairing";
 export const again = "Pair again";
 export const ask = "Show this device's own code instead";

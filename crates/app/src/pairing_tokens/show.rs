@@ -1,0 +1,71 @@
+//! What a pairing token leads to, told before anybody pairs.
+
+use admit_core::ids::{EventId, GateId};
+use admit_core::sign::token_hash;
+use admit_core::time::Timestamp;
+
+use super::named::next_name;
+use crate::error::{Error, Result};
+use crate::events;
+use crate::gates;
+use crate::ports::{App, read};
+use crate::records::{CredentialKind, DeviceState};
+
+/// Where a device would scan, and how it would be called.
+#[derive(Debug, Clone)]
+pub struct PairingPlace {
+    /// Event.
+    pub event_id: EventId,
+    /// Its name.
+    pub event_name: String,
+    /// Gate.
+    pub gate_id: GateId,
+    /// Its name.
+    pub gate_name: String,
+    /// A name for the device that no other device of the event has now.
+    pub device_name: String,
+    /// The end of the token.
+    pub expires_at: Timestamp,
+}
+
+/// Tells what a token is for and uses nothing of it up. 404 for an unknown one and for one of a device's own request, which an
+/// organiser reads and not a device; 410 `pairing_token_used` or `pairing_token_expired` for one that pairs nobody any more.
+pub async fn show(app: &App, pairing_token: &str) -> Result<PairingPlace> {
+    // 1. Whose token it is.
+    let hash = token_hash(pairing_token);
+    let credential = app.store.credential(hash).await?.filter(|one| one.kind == CredentialKind::PairingToken);
+    let organization_id = credential.ok_or_else(|| Error::not_found("pairing_token"))?.organization_id;
+    let now = app.clock.now();
+    read(&*app.store, &organization_id, move |tx| {
+        // 2. Whether it still pairs.
+        let token = tx.pairing_token(&hash)?.filter(|token| token.claim_hash.is_none());
+        let token = token.ok_or_else(|| Error::not_found("pairing_token"))?;
+        if token.used_by.len() >= token.uses as usize {
+            return Err(super::create::used());
+        }
+        if now >= token.expires_at {
+            return Err(super::create::expired());
+        }
+        // 3. The names. A gate that was removed meanwhile leads nowhere.
+        let event = events::require(tx, &token.event_id)?;
+        let gate = gates::require(tx, &token.event_id, &token.gate_id).map_err(|_| super::create::expired())?;
+        let bound = match &token.device_id {
+            Some(device_id) => tx.device(device_id)?,
+            None => None,
+        };
+        let devices = tx.devices(&token.event_id)?;
+        let present = devices.iter().filter(|device| device.state != DeviceState::Revoked);
+        let device_name = bound
+            .map(|device| device.name)
+            .unwrap_or_else(|| next_name(&gate.rules.name, present.map(|device| device.name.as_str())));
+        Ok(PairingPlace {
+            event_id: token.event_id.clone(),
+            event_name: event.name,
+            gate_id: token.gate_id,
+            gate_name: gate.rules.name,
+            device_name,
+            expires_at: token.expires_at,
+        })
+    })
+    .await
+}

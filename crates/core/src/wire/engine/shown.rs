@@ -1,0 +1,100 @@
+//! The parts of a [`super::View`] and of what a search finds.
+
+use serde::{Deserialize, Serialize};
+
+use crate::decide::Screen;
+use crate::gate::Direction;
+use crate::ids::{GateId, ScanId, TicketId};
+use crate::scan::ScanKind;
+use crate::time::Timestamp;
+
+/// A gate that a device may be moved to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateView {
+    /// Gate.
+    pub id: GateId,
+    /// Its name.
+    pub name: String,
+    /// Which way it leads.
+    pub direction: Direction,
+}
+
+/// Guests' names on a device.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum NamesView {
+    /// This gate's devices carry none.
+    #[default]
+    Off,
+    /// They are on their way.
+    Loading,
+    /// They can be searched.
+    Held {
+        /// How many guests.
+        guests: u64,
+    },
+}
+
+/// The list a scanner decides by.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ListView {
+    /// Version.
+    pub version: u64,
+    /// Codes in it.
+    pub tickets: u64,
+    /// When the server made it.
+    pub generated_at: Timestamp,
+    /// Past this its verdicts are amber.
+    pub expires_at: Timestamp,
+    /// It is past it.
+    pub expired: bool,
+    /// When the server last said, since the app started, that this is the newest, else when it was made: its age counts
+    /// from here.
+    pub checked_at: Timestamp,
+    /// The version of a newer one that the server spoke of: new tickets or rules, on their way here by themselves.
+    #[serde(default)]
+    pub newer: Option<u64>,
+}
+
+/// A scan the server refused for good; it stays in the journal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// The scan.
+    pub scan_id: ScanId,
+    /// The server's reason.
+    pub reason: String,
+    /// Whether the server keeps its bytes.
+    pub kept: bool,
+    /// When it was taken.
+    pub at: Timestamp,
+}
+
+/// A row of the history.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HistoryRow {
+    /// The scan.
+    pub scan_id: ScanId,
+    /// Entry, exit or revert.
+    pub kind: ScanKind,
+    /// The screen it showed.
+    pub screen: Screen,
+    /// When.
+    pub at: Timestamp,
+    /// Persons.
+    pub count: u32,
+    /// Whether the door opened.
+    pub opened: bool,
+    /// It counts nothing: the event was a draft.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub practice: bool,
+    /// It was an override.
+    pub overridden: bool,
+    /// It was undone, by so many persons.
+    pub reverted: u32,
+    /// First characters of the code's hash.
+    pub short_code: String,
+    /// Ticket.
+    pub ticket_id: Option<TicketId>,
+    /// `waiting`, `sent`, `refused` or `held`.
+    pub sync: String,
+}

@@ -1,0 +1,32 @@
+/** The screen lock, and the tablet that guests hold their own code to. */
+export const title = "Lock";
+export const lockNow = "Lock now";
+export const kioskTitle = "Guests scan themselves";
+export const kioskStart = "Start for guests";
+export const kioskHint = "For a tablet that faces the queue: the front camera, no names, no search. A party is let in whole. The staff PIN ends it.";
+export const needsPin = "The event has no staff PIN. Ask the organiser to set one.";
+export const minutes = "Lock when nobody uses it";
+export const after = (minutes: number) => (minutes === 0 ? "Never" : `After ${minutes} minutes`);
+export const lockHint = "Scanning stops until the staff PIN is typed. Scans that wait are sent meanwhile.";
+export const locked = "Locked";
+export const lockedWhy = "Type the staff PIN to scan again.";
+export const unsent = (scans: number, text: string) =>
+  scans === 1 ? "One unsent scan. It is sent as soon as there is a network." : `${text} unsent scans. They are sent as soon as there is a network.`;
+export const pin = "Staff PIN";
+export const unlock = "Unlock";
+export const wrong = (left: number) => (left === 1 ? "Wrong PIN. One try left." : `Wrong PIN. ${left} tries left.`);
+export const paused = (seconds: number) => `Too many wrong PINs. Wait ${seconds} s.`;
+export const hold = "Hold your code to the camera";
+export const holdWhy = "On paper or on your phone, a hand's width away.";
+export const noCamera = "Please see our staff";
+export const staff = "Staff";
+export const leave = "End";
+export const back = "Back";
+export const go = "Welcome";
+export const goWhy = (persons: number) => (persons > 1 ? `${persons} persons, please go in` : "Please go in");
+export const bye = "Goodbye";
+export const byeWhy = "See you again";
+export const again = "Read already";
+export const againWhy = "You are in. Please go through";
+export const see = "Please see our staff";
+export const seeWhy = { already_in: "This code was used already", not_a_ticket: "This is no ticket", other: "They will help you" };
