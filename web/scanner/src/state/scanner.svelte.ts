@@ -16,37 +16,11 @@ import { measurePainted } from "./painted.ts";
 import { nameless, type People, personOf, withoutNames, withPerson, canUndo } from "./people.ts";
 import type { InstallOffer } from "./platform.ts";
 import { loadSettings, saveSettings, type Settings, withoutFixed } from "./settings.ts";
+import { FRESH_MS, NOTICE_MS, OF_A_SCAN, passes, UNDO_MS, ZOOMS, CROWD_MS, type Sheet, type Shown } from "./showing.ts";
 import { Signals } from "./signals.ts";
-import { asksCount, faceOf, heldWords, ofSameTicket, spoken, type Face } from "./words.ts";
+import { asksCount, faceOf, heldWords, ofSameTicket, spoken } from "./words.ts";
 
-export type Sheet = "search" | "more" | "history" | "sync" | "settings" | "override" | "undo" | "pair" | "add_guest" | "gate" | "check" | null;
-
-/** A verdict on the screen. */
-export interface Shown {
-  verdict: VerdictView;
-  /** Grows with each; a repeat of the same verdict is another showing. */
-  key: number;
-  /** Wall clock, milliseconds. */
-  at: number;
-  /** It was taken before this start. */
-  again: boolean;
-}
-
-/** How long Undo stands ready at the thumb, milliseconds. */
-export const UNDO_MS = 10_000;
-/**
- * A verdict that took another's place on the screen can be answered or dismissed only after so long, milliseconds: a finger
- * that comes down sooner was on its way to a button of the one before, and nobody sees a change and acts on it that fast.
- * The next code is no answer: its own rules hold.
- */
-export const FRESH_MS = 350;
-/** Verdicts that make way by themselves: nobody has to act on them. */
-const PASSING: ReadonlySet<Face> = new Set<Face>(["admit", "exit", "nobody"]);
-/** Sheets that a scan comes of: its verdict closes them, and what went wrong is said in them. */
-const OF_A_SCAN: ReadonlySet<Sheet> = new Set<Sheet>(["override", "undo", "search", "add_guest", "check"]);
-const NOTICE_MS = 4000;
-const ZOOMS = [1, 1.5, 2, 3];
-const CROWD_MS = 1200;
+export { FRESH_MS, UNDO_MS, type Sheet, type Shown };
 
 /** Everything the screens draw from, and everything they can ask for. No rule about tickets lives here. */
 export class Scanner {
@@ -556,7 +530,7 @@ export class Scanner {
     const { kiosk, dwellMs } = this.settings;
     const answer = kiosk ? kioskAnswer(shown.verdict) : null;
     if (answer !== null) this.input(answer);
-    if (kiosk || (PASSING.has(faceOf(shown.verdict)) && shown.verdict.booking === undefined)) {
+    if (kiosk || passes(shown.verdict)) {
       this.#dwell = setTimeout(() => {
         if (this.verdict?.key !== shown.key) return;
         this.#leftAt = performance.now();
