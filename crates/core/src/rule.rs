@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::barcode::unhex;
-use crate::event::{Days, EventRules, EventStatus, ReEntry, StaffPin, ZoneLimits};
+use crate::event::{Days, DoorSettings, EventRules, EventStatus, ReEntry, StaffPin, ZoneLimits};
 use crate::gate::{Direction, GateRules};
 use crate::ids::{DeviceId, EventId, GateId, TicketId};
 use crate::ticket::{TicketRules, TicketStatus};
@@ -100,6 +100,8 @@ pub enum EventChange {
     Days(Days),
     /// Limits of zones, all of them.
     Limits(ZoneLimits),
+    /// What devices are told beside the rules, all of it.
+    Door(DoorSettings),
 }
 
 /// A device's field and its new value.
@@ -389,6 +391,7 @@ pub struct EventBook {
     opened_at: History<Option<Timestamp>>,
     days: History<Days>,
     limits: History<ZoneLimits>,
+    door: History<DoorSettings>,
     gates: BTreeMap<GateId, GateBook>,
     devices: BTreeMap<DeviceId, DeviceBook>,
     /// The epochs of the ledger.
@@ -445,6 +448,7 @@ impl EventBook {
             EventChange::OpenedAt(at) => self.opened_at.add(rule, *at),
             EventChange::Days(days) => self.days.add(rule, days.clone()),
             EventChange::Limits(limits) => self.limits.add(rule, limits.clone()),
+            EventChange::Door(door) => self.door.add(rule, door.clone()),
         }
     }
     /// The event's values; start, end, opening and days are always the newest, except for what a device knew.
@@ -475,6 +479,10 @@ impl EventBook {
     /// The event's status alone.
     pub fn status(&self, when: When) -> Option<EventStatus> {
         get(&self.status, when).copied()
+    }
+    /// What devices are told beside the rules: the newest, since nothing is judged by it.
+    pub fn door(&self) -> DoorSettings {
+        self.door.newest().cloned().unwrap_or_default()
     }
     /// A gate's values.
     pub fn gate(&self, gate_id: &GateId, when: When) -> Option<GateRules> {

@@ -199,9 +199,17 @@ export interface View {
   names: NamesView;
   /** By the list: a draft's scans are practice, an event that ended admits nobody. Absent without a list. */
   event_status?: EventStatus;
+  /** The clocks of the event's zone. Absent until a list says them. */
+  clock?: ZoneClock;
   has_pin: boolean;
   problems: Problem[];
   history: HistoryRow[];
+}
+
+/** The clocks of the event's zone: each offset, in seconds ahead of UTC, holds from its moment on. */
+export interface ZoneClock {
+  zone: string;
+  offsets: { from: Timestamp; offset_s: number }[];
 }
 
 /** Guests' names on this device: only where the gate allows them. */

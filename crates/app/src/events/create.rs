@@ -11,6 +11,7 @@ use admit_core::time::Timestamp;
 use serde_json::json;
 
 use super::days::days;
+use super::door;
 use super::pin::staff_pin;
 use crate::audits::line;
 use crate::caller::UserCaller;
@@ -91,7 +92,8 @@ pub async fn create(app: &App, caller: &UserCaller, new: NewEvent) -> Result<Eve
     write(&*app.store, Scope::event(&caller.organization_id, &event.event_id), move |tx| {
         tx.insert_event(&made)?;
         let stamp = tx.stamp(&made.event_id)?;
-        let mut changes = vec![Change::Event(EventChange::First(first.clone()))];
+        let door = EventChange::Door(door::settings(&made));
+        let mut changes = vec![Change::Event(EventChange::First(first.clone())), Change::Event(door)];
         for (gate_id, rules) in &gates {
             tx.insert_gate(&made.event_id, gate_id, now)?;
             changes.push(Change::Gate(gate_id.clone(), GateChange::First(rules.clone())));

@@ -11,6 +11,7 @@ use admit_core::time::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::days::days;
+use super::door;
 use super::find;
 use super::pin::staff_pin;
 use crate::audits::line;
@@ -210,6 +211,10 @@ fn changes(
     let begin = days(after, limits);
     if begin != days(before, limits) {
         say(now, EventChange::Days(begin));
+    }
+    let told = door::settings(after);
+    if told != door::settings(before) {
+        say(now, EventChange::Door(told));
     }
     if after.re_entry != before.re_entry {
         say(now, EventChange::ReEntry(after.re_entry));

@@ -71,6 +71,7 @@ impl State {
             own_admitted: admitted.copied().unwrap_or(0),
             names: self.names_view(),
             event_status: list.map(|list| list.event.status),
+            clock: list.and_then(|list| list.door.clock.clone()),
             has_pin: list.is_some_and(|list| list.event.staff_pin.is_some()),
             problems: Vec::new(),
             history: Vec::new(),

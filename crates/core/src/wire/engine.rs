@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::tree::tagged;
 use crate::decide::Screen;
-use crate::event::EventStatus;
+use crate::event::{EventStatus, ZoneClock};
 use crate::gate::Direction;
 use crate::ids::{DeviceId, EventId, GateId, ScanId, TicketId};
 use crate::scan::{Method, Outcome, ScanKind};
@@ -481,6 +481,9 @@ pub struct View {
     /// The event's status by the list: a draft's scans are practice, one that ended admits nobody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event_status: Option<EventStatus>,
+    /// The clocks of the event's zone, by which every time is shown; absent until a list says them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ZoneClock>,
     /// The event has a staff PIN.
     pub has_pin: bool,
     /// Rows the server refused, and why.

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::problem::{self, FieldError};
 use crate::barcode::BarcodeHash;
-use crate::event::{Days, EventRules, EventStatus, ReEntry, StaffPin, ZoneLimits};
+use crate::event::{Days, DoorSettings, EventRules, EventStatus, ReEntry, StaffPin, ZoneClock, ZoneLimits};
 use crate::gate::{Direction, EntryRule, GateRules};
 use crate::ids::{EventId, GateId, OrganizationId, TicketId};
 use crate::rule::Epoch;
@@ -49,6 +49,9 @@ pub struct ManifestHead {
     /// Limits of zones that have their own; absent without any.
     #[serde(default, skip_serializing_if = "ZoneLimits::is_empty")]
     pub limits: ZoneLimits,
+    /// The clocks of the event's zone; absent where they are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ZoneClock>,
     /// Gates, in order of id.
     pub gates: Vec<ManifestGate>,
 }
@@ -68,6 +71,10 @@ impl ManifestHead {
             days: self.days.clone(),
             limits: self.limits.clone(),
         }
+    }
+    /// What it says beside the rules.
+    pub fn door_settings(&self) -> DoorSettings {
+        DoorSettings { clock: self.clock.clone() }
     }
 }
 
@@ -299,6 +306,8 @@ pub struct ManifestJson<'a> {
     days: Days,
     #[serde(default)]
     limits: ZoneLimits,
+    #[serde(default)]
+    clock: Option<ZoneClock>,
     gates: Vec<ManifestGate>,
     generated_at: Timestamp,
     expires_at: Timestamp,
@@ -336,6 +345,7 @@ impl ManifestJson<'_> {
             status: self.status,
             days: self.days,
             limits: self.limits,
+            clock: self.clock,
             gates: self.gates,
         };
         let tail = ManifestTail {

@@ -358,8 +358,7 @@ impl Server {
     }
 
     pub fn manifest(&self, key: &str, at_ms: i64) -> Reply {
-        let newest = When::Newest;
-        let book = self.book();
+        let (book, newest) = (self.book(), When::Newest);
         let event = book.event(newest).unwrap();
         let gates: Vec<(GateId, GateRules)> =
             book.gate_ids().map(|id| (id.clone(), book.gate(id, newest).unwrap())).collect();
@@ -371,6 +370,7 @@ impl Server {
             organization_id: &self.organization_id,
             event_id: &self.event_id,
             event: &event,
+            door: &book.door(),
             version: self.version,
             gates: &gates,
             codes: &codes,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::barcode::BarcodeHash;
-use admit_core::event::EventRules;
+use admit_core::event::{DoorSettings, EventRules};
 use admit_core::gate::GateRules;
 use admit_core::ids::{EventId, GateId, OrganizationId, TicketId};
 use admit_core::manifest::index::Prefix;
@@ -20,6 +20,7 @@ struct Made {
     organization_id: OrganizationId,
     event_id: EventId,
     event: EventRules,
+    door: DoorSettings,
     gates: Vec<(GateId, GateRules)>,
     codes: Vec<(BarcodeHash, TicketId, TicketRules)>,
     key: String,
@@ -31,6 +32,7 @@ fn made(codes: usize) -> Made {
         organization_id: id("org-1"),
         event_id: id("event-1"),
         event: event_rules(),
+        door: door_settings(),
         gates: vec![(id("north-main"), gate_rules())],
         codes: (0..codes)
             .map(|i| (BarcodeHash::of(&format!("TOKEN-{i}")), id(&format!("tkt-{i}")), rules(i)))
@@ -47,6 +49,7 @@ impl Made {
             organization_id: &self.organization_id,
             event_id: &self.event_id,
             event: &self.event,
+            door: &self.door,
             version,
             gates: &self.gates,
             codes: &codes,
@@ -79,6 +82,7 @@ fn a_list_reads_back_as_built() {
     assert_eq!((read.version, read.serial, read.epoch, read.offset_seconds), (7, 9, epoch(), -5));
     assert_eq!((read.generated_at, read.expires_at), (tail().generated_at, tail().expires_at));
     assert_eq!(read.event, made.event);
+    assert_eq!(read.door, made.door);
     assert_eq!(read.gates, made.gates.iter().cloned().collect::<BTreeMap<_, _>>());
     let index = read.into_index(None).unwrap();
     assert_eq!(index.len(), 50);
@@ -107,6 +111,7 @@ fn the_members_stand_in_their_order() {
         "staff_pin",
         "re_entry",
         "min_gap_seconds",
+        "clock",
         "gates",
         "tickets",
         "generated_at",
@@ -191,6 +196,7 @@ fn two_codes_with_one_prefix_are_refused_wherever_they_meet() {
         organization_id: &made.organization_id,
         event_id: &made.event_id,
         event: &made.event,
+        door: &made.door,
         version: 1,
         gates: &[],
         codes: &listed,
@@ -300,6 +306,7 @@ impl Made {
             organization_id: &self.organization_id,
             event_id: &self.event_id,
             event: &self.event,
+            door: &self.door,
             version,
             gates: &self.gates,
             codes: &codes,

@@ -16,6 +16,7 @@ import type { InstallOffer } from "./platform.ts";
 import { loadSettings, saveSettings, type Settings, withoutFixed } from "./settings.ts";
 import { Signals } from "./signals.ts";
 import { asksCount, faceOf, ofSameTicket, spoken, type Face } from "./words.ts";
+import { goBy } from "./zone.ts";
 
 export type Sheet = "search" | "more" | "history" | "sync" | "settings" | "override" | "undo" | "pair" | null;
 
@@ -112,6 +113,10 @@ export class Scanner {
   #leftAt = -Infinity;
   #noticeTimer: ReturnType<typeof setTimeout> | undefined;
   #crowdTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor() {
+    goBy(() => this.view?.clock);
+  }
 
   /** The screen to draw, also on `body[data-phase]` for tests. */
   get phase(): string {

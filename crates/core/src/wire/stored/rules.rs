@@ -79,6 +79,7 @@ fn event_parts(change: &EventChange) -> (&'static str, String) {
         EventChange::OpenedAt(at) => ("opened_at", to_text(at)),
         EventChange::Days(days) => ("days", to_text(days)),
         EventChange::Limits(limits) => ("limits", to_text(limits)),
+        EventChange::Door(door) => ("door", to_text(door)),
     }
 }
 
@@ -159,6 +160,7 @@ fn event_change(field: &str, value: &str) -> Result<EventChange, StoredError> {
         "opened_at" => EventChange::OpenedAt(rule_value(value)?),
         "days" => EventChange::Days(rule_value(value)?),
         "limits" => EventChange::Limits(rule_value(value)?),
+        "door" => EventChange::Door(rule_value(value)?),
         _ => return unknown_field(field),
     })
 }

@@ -379,6 +379,10 @@ pub struct Manifest {
     /// By zone: `{re_entry, per_gate, uses}`, each absent where the event's own holds; absent without any.
     #[schema(value_type = Option<Object>)]
     limits: Option<()>,
+    /// The clocks of the event's zone: `{zone, offsets: [{from, offset_s}]}`. Each offset, in seconds ahead of UTC, holds from
+    /// its moment on; the first holds before that too.
+    #[schema(value_type = Option<Object>)]
+    clock: Option<()>,
     gates: Vec<ManifestGate>,
     /// All of them; a delta has `since`, `upserts` and `tombstones` instead.
     tickets: Option<Vec<ManifestTicket>>,
