@@ -98,6 +98,8 @@ pub struct ZoneClock {
 pub struct DoorSettings {
     /// The event's clocks; absent where they are not known.
     pub clock: Option<ZoneClock>,
+    /// Which of a guest's fields a verdict shows, by name, in this order; with names only (door.md "Names and fields at the door").
+    pub verdict_fields: Vec<String>,
 }
 
 /// How often the persons of a zone's tickets may enter, where that is not what the event says (door.md "Limits").

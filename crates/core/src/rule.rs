@@ -484,6 +484,16 @@ impl EventBook {
     pub fn door(&self) -> DoorSettings {
         self.door.newest().cloned().unwrap_or_default()
     }
+    /// The serial since which verdicts show the fields of guests that they show now; 0 where none was ever chosen.
+    pub fn verdict_fields_since(&self) -> u64 {
+        let (mut since, mut shown) = (0, [].as_slice());
+        for held in &self.door.0 {
+            if held.value.verdict_fields != shown {
+                (since, shown) = (held.place.0, &held.value.verdict_fields);
+            }
+        }
+        since
+    }
     /// A gate's values.
     pub fn gate(&self, gate_id: &GateId, when: When) -> Option<GateRules> {
         self.gates.get(gate_id)?.get(when)
@@ -522,6 +532,23 @@ mod tests {
         assert_eq!(history.at(Timestamp::clamped(2_000), 4), Some(&TicketStatus::Refunded));
         assert_eq!(history.at(Timestamp::clamped(1_999), 5), Some(&TicketStatus::Refunded));
         assert_eq!(history.known(4), Some(&TicketStatus::Active));
+    }
+
+    #[test]
+    fn the_fields_of_a_verdict_are_as_old_as_their_last_change_and_no_younger_for_another_clock() {
+        let mut book = EventBook::default();
+        let mut say = |serial, fields: &[&str], zone: Option<&str>| {
+            let clock = zone.map(|zone| crate::event::ZoneClock { zone: zone.into(), offsets: Vec::new() });
+            let verdict_fields = fields.iter().map(|field| (*field).to_owned()).collect();
+            let change = Change::Event(EventChange::Door(DoorSettings { clock, verdict_fields }));
+            book.add(&Rule { serial, ordinal: 0, effective_at: Effective::Start, change });
+            book.verdict_fields_since()
+        };
+        assert_eq!(say(1, &[], None), 0);
+        assert_eq!(say(4, &["Table"], None), 4);
+        assert_eq!(say(6, &["Table"], Some("UTC")), 4);
+        assert_eq!(say(8, &["Table", "Company"], Some("UTC")), 8);
+        assert_eq!(say(9, &[], Some("UTC")), 9);
     }
 
     #[test]

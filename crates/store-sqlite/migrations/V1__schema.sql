@@ -137,6 +137,7 @@ CREATE TABLE events (
   day_starts_at INTEGER NOT NULL, -- minutes after midnight, by the clocks of its zone
   has_pin INTEGER NOT NULL,
   capacity INTEGER,
+  verdict_fields TEXT NOT NULL, -- names of guests' fields, a JSON array
   created_at INTEGER NOT NULL,
   CONSTRAINT events_pk PRIMARY KEY (organization_id, event_id)
 ) STRICT;
@@ -291,6 +292,7 @@ CREATE TABLE guests (
   party_size INTEGER NOT NULL,
   note TEXT,
   flag TEXT,
+  fields TEXT NOT NULL, -- what else the organiser keeps of them, a JSON object
   external_id TEXT,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,

@@ -137,6 +137,8 @@ export interface VerdictView {
   name: string | null;
   note?: string;
   flag?: string;
+  /** The guest's fields that the organiser wants shown; absent without any. */
+  fields?: { label: string; value: string }[];
   right_gates: string[];
   valid_from: Timestamp | null;
   expires_at: Timestamp | null;

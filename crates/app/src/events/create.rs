@@ -52,6 +52,8 @@ pub struct NewEvent {
     pub staff_pin: Option<String>,
     /// Persons expected at once.
     pub capacity: Option<u32>,
+    /// What its devices show and read; nothing by default.
+    pub at_door: AtDoor,
     /// Names of its first gates; one called "Main entrance" where absent.
     pub gates: Option<Vec<String>>,
 }
@@ -163,6 +165,7 @@ fn checked(new: &NewEvent, event_id: EventId, now: Timestamp) -> Result<EventRec
         checks.pin("staff_pin", digits);
     }
     let capacity = checks.capacity("capacity", new.capacity);
+    let verdict_fields = checks.verdict_fields("verdict_fields", &new.at_door.verdict_fields);
     checks.finish()?;
     Ok(EventRecord {
         event_id,
@@ -177,6 +180,7 @@ fn checked(new: &NewEvent, event_id: EventId, now: Timestamp) -> Result<EventRec
         day_starts_at: new.day_starts_at.unwrap_or(ClockTime::DAY_STARTS),
         has_pin: new.staff_pin.is_some(),
         capacity,
+        at_door: AtDoor { verdict_fields },
         created_at: now,
     })
 }

@@ -1,4 +1,4 @@
-//! What an event says to its devices beside its rules (door.md "Time on screens").
+//! What an event says to its devices beside its rules (door.md "Time on screens", "Names and fields at the door").
 
 use admit_core::event::{DoorSettings, Offset, ZoneClock};
 use admit_core::limits;
@@ -10,7 +10,10 @@ use crate::records::EventRecord;
 /// What devices are told: a function of the event's record, so that a change of the record shows whether it changes too.
 pub fn settings(event: &EventRecord) -> DoorSettings {
     let zone = TimeZone::get(&event.time_zone).unwrap_or(TimeZone::UTC);
-    DoorSettings { clock: clock(&event.time_zone, &zone, (event.starts_at, event.ends_at)) }
+    DoorSettings {
+        clock: clock(&event.time_zone, &zone, (event.starts_at, event.ends_at)),
+        verdict_fields: event.at_door.verdict_fields.clone(),
+    }
 }
 
 /// The zone's offsets from [`limits::CLOCK_MARGIN_MS`] before a start until as long after an end. `None` beyond the years that

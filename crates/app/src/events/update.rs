@@ -49,6 +49,8 @@ pub struct EventPatch {
     pub staff_pin: Option<Option<String>>,
     /// Persons expected at once; `Some(None)` for no limit.
     pub capacity: Option<Option<u32>>,
+    /// Names of the guests' fields that a verdict shows.
+    pub verdict_fields: Option<Vec<String>>,
     /// As the doors open: the practice of the last 12 hours was real and counts.
     pub count_practice: bool,
 }
@@ -114,6 +116,7 @@ fn checked(checks: &mut Checks, patch: EventPatch) -> EventPatch {
         venue: patch.venue.map(|text| checks.line("venue", &text, 0, admit_core::limits::NAME_CHARS)),
         time_zone: patch.time_zone.map(|text| checks.time_zone("time_zone", &text)),
         capacity: patch.capacity.map(|capacity| checks.capacity("capacity", capacity)),
+        verdict_fields: patch.verdict_fields.map(|names| checks.verdict_fields("verdict_fields", &names)),
         ..patch
     }
 }
@@ -132,6 +135,9 @@ fn applied(before: &EventRecord, patch: &EventPatch) -> Result<EventRecord> {
         day_starts_at: patch.day_starts_at.unwrap_or(before.day_starts_at),
         has_pin: patch.staff_pin.as_ref().map_or(before.has_pin, Option::is_some),
         capacity: patch.capacity.unwrap_or(before.capacity),
+        at_door: AtDoor {
+            verdict_fields: patch.verdict_fields.clone().unwrap_or_else(|| before.at_door.verdict_fields.clone()),
+        },
         created_at: before.created_at,
     };
     let mut checks = Checks::default();
@@ -169,6 +175,7 @@ fn differences(before: &EventRecord, after: &EventRecord, pin: bool) -> Map<Stri
             ("min_gap_seconds", json!(event.min_gap_seconds)),
             ("day_starts_at", json!(event.day_starts_at.to_string())),
             ("capacity", json!(event.capacity)),
+            ("verdict_fields", json!(event.at_door.verdict_fields)),
         ]
     };
     let mut out = Map::new();

@@ -183,6 +183,7 @@ mod tests {
             day_starts_at: ClockTime::DAY_STARTS,
             has_pin: false,
             capacity: None,
+            at_door: AtDoor::default(),
             created_at: Timestamp::START,
         };
         let guest = GuestRecord {
@@ -197,6 +198,7 @@ mod tests {
             party_size: 3,
             note: Some("secret note".into()),
             flag: None,
+            fields: Fields::new(),
             external_id: None,
             created_at: Timestamp::START,
             updated_at: Timestamp::START,

@@ -39,8 +39,17 @@ pub struct EventRecord {
     pub has_pin: bool,
     /// Persons expected at once; for the live page.
     pub capacity: Option<u32>,
+    /// What its devices show and read.
+    pub at_door: AtDoor,
     /// When made.
     pub created_at: Timestamp,
+}
+
+/// What an event's devices show and read, as its organiser chose it. It decides nothing about a ticket.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AtDoor {
+    /// Names of the guests' fields that a verdict shows, in this order.
+    pub verdict_fields: Vec<String>,
 }
 
 /// What a list of events says of each.

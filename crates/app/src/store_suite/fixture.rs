@@ -71,6 +71,7 @@ pub fn event(name: &str, created_at: i64) -> EventRecord {
         day_starts_at: ClockTime::DAY_STARTS,
         has_pin: false,
         capacity: Some(500),
+        at_door: AtDoor { verdict_fields: vec!["Table".into(), "Company \"A\"".into()] },
         created_at: at(created_at),
     }
 }
@@ -115,6 +116,7 @@ pub fn guest(event_id: &str, name: &str, full_name: &str) -> GuestRecord {
         party_size: 2,
         note: None,
         flag: None,
+        fields: Fields::from([("Table".into(), "7".into()), ("Größe".into(), "\"M\"".into())]),
         external_id: Some(format!("order-{name}")),
         created_at: at(6_000),
         updated_at: at(6_000),

@@ -129,6 +129,7 @@ pub fn new_event(name: &str) -> NewEvent {
         day_starts_at: None,
         staff_pin: None,
         capacity: None,
+        at_door: Default::default(),
         gates: Some(Vec::new()),
     }
 }

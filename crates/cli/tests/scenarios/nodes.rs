@@ -196,6 +196,7 @@ async fn furnish(database: &str, codes: &[String]) -> (String, EventId) {
         day_starts_at: None,
         staff_pin: None,
         capacity: None,
+        at_door: Default::default(),
         gates: Some(Vec::new()),
     };
     let event_id = events::create(&state.app, &owner, new).await.unwrap().event_id;

@@ -345,6 +345,9 @@ pub struct VerdictView {
     /// What staff are to check, where this gate may know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flag: Option<String>,
+    /// The guest's fields that the organiser wants shown, where this gate may know them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<FieldView>,
     /// Gates the ticket is good for, by name, for `wrong_place`.
     pub right_gates: Vec<String>,
     /// Window, for `wrong_time`.
@@ -377,6 +380,15 @@ pub struct VerdictView {
     /// For `full`: how many more the area holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub places_left: Option<u32>,
+}
+
+/// A field of a guest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FieldView {
+    /// Its name.
+    pub label: String,
+    /// Its value; of a long one the beginning.
+    pub value: String,
 }
 
 /// Who decided.

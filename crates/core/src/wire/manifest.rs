@@ -72,9 +72,9 @@ impl ManifestHead {
             limits: self.limits.clone(),
         }
     }
-    /// What it says beside the rules.
+    /// What it says beside the rules. Which fields a verdict shows is said with the names.
     pub fn door_settings(&self) -> DoorSettings {
-        DoorSettings { clock: self.clock.clone() }
+        DoorSettings { clock: self.clock.clone(), ..DoorSettings::default() }
     }
 }
 
@@ -250,6 +250,9 @@ pub struct NamesHead {
     pub names_version: u64,
     /// `sha256:` + hash over all names: what those held must hash to.
     pub content_hash: ContentHash,
+    /// Labels of the fields that verdicts show, in their order; absent where they show none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
     /// All names, in order of ticket; a delta has `since` and `upserts` instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<Vec<GuestName>>,
@@ -274,6 +277,9 @@ pub struct GuestName {
     pub note: Option<String>,
     /// Flag for the door.
     pub flag: Option<String>,
+    /// Values of the fields that verdicts show, one a label, empty where the guest has none; absent where all would be empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<String>,
 }
 
 /// The members of the names part made anew for each request.

@@ -122,6 +122,8 @@ json_of! {
     "DoorSettings" = DoorSettings {
         #[serde(default, skip_serializing_if = "none")]
         clock: Option<ZoneClock>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        verdict_fields: Vec<String>,
     }
     "Override" = Override {
         by: String,

@@ -68,7 +68,10 @@ fn the_events_clock_comes_with_the_list_and_stays_without_a_network() {
     assert_eq!(phone.view().clock, None);
     let offsets = vec![Offset { from: Timestamp::clamped(EVENING), offset_s: 20_700 }];
     let clock = ZoneClock { zone: "Asia/Kathmandu".into(), offsets };
-    server.change_event(EventChange::Door(DoorSettings { clock: Some(clock.clone()) }), phone.at_ms);
+    server.change_event(
+        EventChange::Door(DoorSettings { clock: Some(clock.clone()), ..DoorSettings::default() }),
+        phone.at_ms,
+    );
     phone.pass_online(&mut server, 2_000);
     assert_eq!(phone.view().clock.as_ref(), Some(&clock));
     phone.start();

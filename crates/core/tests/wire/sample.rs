@@ -136,5 +136,6 @@ pub fn door_settings() -> DoorSettings {
         Offset { from: at("2025-10-08T18:00:00Z"), offset_s: 7_200 },
         Offset { from: at("2025-10-26T01:00:00Z"), offset_s: 3_600 },
     ];
-    DoorSettings { clock: Some(ZoneClock { zone: "Europe/Paris".into(), offsets }) }
+    let clock = Some(ZoneClock { zone: "Europe/Paris".into(), offsets });
+    DoorSettings { clock, verdict_fields: vec!["Table".into(), "Company".into()] }
 }

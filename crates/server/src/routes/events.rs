@@ -1,7 +1,7 @@
 //! `/api/events`.
 
 use admit_app::events::{self, EventPatch, ListedEvent, NewEvent};
-use admit_app::records::{ClockTime, EventFigures, EventRecord};
+use admit_app::records::{AtDoor, ClockTime, EventFigures, EventRecord};
 use admit_core::event::{EventStatus, ReEntry};
 use admit_core::ids::EventId;
 use admit_core::time::Timestamp;
@@ -52,6 +52,8 @@ struct EventView {
     has_staff_pin: bool,
     /// Persons expected at once.
     capacity: Option<u32>,
+    /// Names of the guests' fields that a verdict shows, in this order.
+    verdict_fields: Vec<String>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
@@ -71,6 +73,7 @@ impl From<EventRecord> for EventView {
             day_starts_at: one.day_starts_at,
             has_staff_pin: one.has_pin,
             capacity: one.capacity,
+            verdict_fields: one.at_door.verdict_fields,
             created_at: one.created_at,
         }
     }
@@ -122,6 +125,9 @@ struct EventRequest {
     staff_pin: Option<String>,
     /// Persons expected at once.
     capacity: Option<u32>,
+    /// Names of the guests' fields that a verdict shows, in this order: at most 3.
+    #[serde(default)]
+    verdict_fields: Vec<String>,
     /// Names of its first gates; `["Main entrance"]` where absent, `[]` for none. Every entry type passes them, in and out.
     gates: Option<Vec<String>>,
 }
@@ -152,6 +158,8 @@ struct EventPatchRequest {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<u32>)]
     capacity: Option<Option<u32>>,
+    /// Names of the guests' fields that a verdict shows, in this order: at most 3.
+    verdict_fields: Option<Vec<String>>,
     /// With `"status": "live"` for a draft: the practice scans of the last 12 hours were real, and count in their own time.
     #[serde(default)]
     count_practice: bool,
@@ -195,6 +203,7 @@ async fn create(
         day_starts_at: request.day_starts_at,
         staff_pin: request.staff_pin,
         capacity: request.capacity,
+        at_door: AtDoor { verdict_fields: request.verdict_fields },
         gates: request.gates,
     };
     let made = events::create(&state.app, &caller, new).await?;
@@ -241,6 +250,7 @@ async fn update(
         day_starts_at: request.day_starts_at,
         staff_pin: request.staff_pin,
         capacity: request.capacity,
+        verdict_fields: request.verdict_fields,
         count_practice: request.count_practice,
     };
     Ok(Json(events::update(&state.app, &caller, event_id, patch).await?.into()))

@@ -128,6 +128,7 @@ async fn org(state: &AppState, name: &str) -> Org {
         day_starts_at: None,
         staff_pin: Some("2468".into()),
         capacity: None,
+        at_door: Default::default(),
         gates: Some(Vec::new()),
     };
     let event = events::create(&state.app, &owner, new).await.unwrap();

@@ -56,6 +56,7 @@ impl L1 {
             day_starts_at: admit_app::records::ClockTime::of_minutes(config.day_starts_minute),
             staff_pin: None,
             capacity: None,
+            at_door: Default::default(),
             gates: Some(Vec::new()),
         };
         let event_id = now(events::create(&self.app, &caller, new))?.event_id;

@@ -439,6 +439,8 @@ pub struct Names {
     names_version: u64,
     /// `sha256:` over all names.
     content_hash: String,
+    /// Labels of the guests' fields that verdicts show; absent where they show none.
+    labels: Option<Vec<String>>,
     /// All of them; a delta has `since` and `upserts` instead.
     names: Option<Vec<GuestName>>,
     since: Option<u64>,
@@ -458,6 +460,8 @@ pub struct GuestName {
     party_size: u32,
     note: Option<String>,
     flag: Option<String>,
+    /// Values of the fields that `labels` names, one a label, empty where there is none; absent where all would be empty.
+    fields: Option<Vec<String>>,
 }
 
 #[cfg(test)]
