@@ -1,10 +1,13 @@
 //! Checks of what people send: every wrong field is named, all of them at once.
 
 use admit_core::ids::GateId;
-use admit_core::limits::{ID_CHARS, NAME_CHARS, NOTE_CHARS, PARTY, SET_ITEMS};
+use admit_core::limits::{
+    FIELD_NAME_CHARS, FIELD_VALUE_CHARS, FIELDS, ID_CHARS, NAME_CHARS, NOTE_CHARS, PARTY, SET_ITEMS, VERDICT_FIELDS,
+};
 use admit_core::time::Timestamp;
 
 use crate::error::{Error, FieldError, Result};
+use crate::records::Fields;
 
 /// Longest zone, in characters.
 const ZONE_CHARS: usize = 64;
@@ -82,6 +85,37 @@ impl Checks {
     pub fn flag(&mut self, path: &str, text: Option<&str>) -> Option<String> {
         let text = self.line(path, text?, 0, FLAG_CHARS);
         some_text(&text)
+    }
+    /// Fields of a guest: at most 8, named by 1–24 characters, each of one line of at most 200. An empty one is none.
+    pub fn fields(&mut self, path: &str, fields: &Fields) -> Fields {
+        let mut out = Fields::new();
+        for (name, value) in fields {
+            let at = format!("{path}.{name}");
+            let (name, value) =
+                (self.line(&at, name, 1, FIELD_NAME_CHARS), self.line(&at, value, 0, FIELD_VALUE_CHARS));
+            if !value.is_empty() {
+                out.insert(name, value);
+            }
+        }
+        if out.len() > FIELDS {
+            self.fail(path, format!("must have at most {FIELDS} fields, not {}", out.len()));
+        }
+        out
+    }
+    /// Names of fields that a verdict shows: at most 3, each once.
+    pub fn verdict_fields(&mut self, path: &str, names: &[String]) -> Vec<String> {
+        if names.len() > VERDICT_FIELDS {
+            self.fail(path, format!("must have at most {VERDICT_FIELDS} items, not {}", names.len()));
+        }
+        let mut out: Vec<String> = Vec::new();
+        for (i, name) in names.iter().enumerate() {
+            let name = self.line(&format!("{path}[{i}]"), name, 1, FIELD_NAME_CHARS);
+            if out.contains(&name) {
+                self.fail(format!("{path}[{i}]"), "stands there twice");
+            }
+            out.push(name);
+        }
+        out
     }
     /// The organiser's own id: one line. Empty is none.
     pub fn external_id(&mut self, path: &str, text: Option<&str>) -> Option<String> {
@@ -260,6 +294,27 @@ mod tests {
             assert!(wrong(|c| drop(c.time_zone("time_zone", bad))), "{bad}");
         }
         assert_eq!(Checks::default().time_zone("time_zone", "europe/berlin"), "Europe/Berlin");
+    }
+
+    #[test]
+    fn fields_have_short_names_and_values_and_are_few() {
+        let fields = |all: &[(&str, &str)]| -> Fields {
+            all.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        };
+        let mut checks = Checks::default();
+        let kept = checks.fields("fields", &fields(&[(" Table ", " 7 "), ("Company", " ")]));
+        assert_eq!((kept, checks.errors().len()), (fields(&[("Table", "7")]), 0));
+        for bad in [fields(&[(&"x".repeat(25), "1")]), fields(&[("x", &"y".repeat(201))]), fields(&[("", "1")])] {
+            assert!(wrong(|c| drop(c.fields("fields", &bad))), "{bad:?}");
+        }
+        let many: Fields = (0..9).map(|i| (format!("f{i}"), "1".to_owned())).collect();
+        assert!(wrong(|c| drop(c.fields("fields", &many))));
+        let names = |all: &[&str]| all.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        assert!(!wrong(|c| drop(c.verdict_fields("verdict_fields", &names(&["Table", "Company"])))));
+        for bad in [names(&["a", "b", "c", "d"]), names(&["a", " a "]), names(&[""]), names(&["x".repeat(25).as_str()])]
+        {
+            assert!(wrong(|c| drop(c.verdict_fields("verdict_fields", &bad))), "{bad:?}");
+        }
     }
 
     #[test]

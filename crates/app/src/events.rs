@@ -2,6 +2,7 @@
 
 pub mod find;
 mod days;
+mod door;
 mod pin;
 pub mod create;
 pub mod list;

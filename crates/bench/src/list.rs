@@ -1,7 +1,7 @@
 //! A list of tickets like that of a real event, the same for the same seed.
 
 use admit_core::barcode::BarcodeHash;
-use admit_core::event::{Days, EventRules, EventStatus, ReEntry, ZoneLimits};
+use admit_core::event::{Days, DoorSettings, EventRules, EventStatus, ReEntry, ZoneLimits};
 use admit_core::gate::{Direction, EntryRule, GateRules};
 use admit_core::ids::{EventId, GateId, OrganizationId, TicketId, uuid_v4};
 use admit_core::manifest::{Code, Input};
@@ -61,6 +61,8 @@ pub struct List {
     pub event_id: EventId,
     /// The event's rules.
     pub event: EventRules,
+    /// What it says to devices beside them.
+    pub door: DoorSettings,
     /// Its one gate.
     pub gates: Vec<(GateId, GateRules)>,
     /// What tickets may be: nine of ten are the first, the others parties, VIPs, voided, with a window.
@@ -97,6 +99,7 @@ impl List {
                 limits: ZoneLimits::default(),
                 walk_ins: None,
             },
+            door: DoorSettings::default(),
             gates: vec![(GateId::new("north")?, gate())],
             rules,
             tickets,
@@ -112,8 +115,8 @@ impl List {
 
     /// What a list is built from.
     pub fn input<'a>(&'a self, codes: &'a [Code<'a>]) -> Input<'a> {
-        let Self { organization_id, event_id, event, gates, .. } = self;
-        Input { organization_id, event_id, event, version: 7, gates, codes }
+        let Self { organization_id, event_id, event, door, gates, .. } = self;
+        Input { organization_id, event_id, event, door, version: 7, gates, codes }
     }
 }
 

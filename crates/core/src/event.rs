@@ -74,6 +74,34 @@ impl Default for Days {
     }
 }
 
+/// From a moment on the clocks of a zone are so far ahead of UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offset {
+    /// The first moment it holds at; the first of a clock's offsets holds before that too.
+    pub from: Timestamp,
+    /// Local time − UTC, in seconds.
+    pub offset_s: i32,
+}
+
+/// The clocks of the event's zone, for every time that a device shows. The server makes the offsets of the zone's rules, so
+/// that a phone without the zone's data, or in another zone, shows the same (door.md "Time on screens").
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ZoneClock {
+    /// IANA name, such as `Europe/Berlin`.
+    pub zone: String,
+    /// Offsets in the order of their moments, at least one.
+    pub offsets: Vec<Offset>,
+}
+
+/// What the event says to its devices that decides nothing about a ticket: no rule of [`EventRules`], and `decide` never sees it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DoorSettings {
+    /// The event's clocks; absent where they are not known.
+    pub clock: Option<ZoneClock>,
+    /// Which of a guest's fields a verdict shows, by name, in this order; with names only (door.md "Names and fields at the door").
+    pub verdict_fields: Vec<String>,
+}
+
 /// How often the persons of a zone's tickets may enter, where that is not what the event says (door.md "Limits").
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Limits {

@@ -12,6 +12,21 @@ pub const NAME_CHARS: usize = 200;
 pub const NOTE_CHARS: usize = 2_000;
 /// Most days of an event (door.md "Limits").
 pub const DAYS: usize = 400;
+/// Most fields of a guest beside those that every guest has (door.md "Names and fields at the door").
+pub const FIELDS: usize = 8;
+/// Longest name of such a field, in characters: it labels the value at the door.
+pub const FIELD_NAME_CHARS: usize = 24;
+/// Longest value of such a field, in characters.
+pub const FIELD_VALUE_CHARS: usize = 200;
+/// Most fields that a verdict shows.
+pub const VERDICT_FIELDS: usize = 3;
+/// Longest value of a field at the door, in characters; a longer one is cut.
+pub const VERDICT_VALUE_CHARS: usize = 40;
+/// Most offsets of an event's clock: changes of its zone around the event.
+pub const OFFSETS: usize = 64;
+/// How long before an event and after it its clock knows the zone's changes, in milliseconds: 60 days. Beyond, the nearest
+/// offset holds.
+pub const CLOCK_MARGIN_MS: i64 = 60 * 86_400_000;
 /// Most zones of a gate, most gates of a ticket.
 pub const SET_ITEMS: usize = 64;
 /// Largest party and largest `count` of one scan, in persons.

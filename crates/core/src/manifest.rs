@@ -10,5 +10,5 @@ pub mod names;
 pub use build::{Code, Input, Large, delta_part, envelope, large_part, signed_tail};
 pub use compact::{compact_delta_part, compact_part, compact_tail};
 pub use index::{Found, Index, IndexError, content_hash};
-pub use names::{Names, names_delta_part, names_part, names_tail, read_names};
+pub use names::{Names, NamesInput, names_delta_part, names_part, names_tail, read_names};
 pub use verify::{Content, Delta, Expected, Identity, Manifest, ManifestError, Standing, compare, read};

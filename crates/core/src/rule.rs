@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::barcode::unhex;
-use crate::event::{Days, EventRules, EventStatus, ReEntry, StaffPin, ZoneLimits};
+use crate::event::{Days, DoorSettings, EventRules, EventStatus, ReEntry, StaffPin, ZoneLimits};
 use crate::gate::{Direction, GateRules};
 use crate::ids::{DeviceId, EventId, GateId, TicketId};
 use crate::ticket::{TicketRules, TicketStatus};
@@ -104,6 +104,8 @@ pub enum EventChange {
     Limits(ZoneLimits),
     /// Persons whom staff may add at the doors.
     WalkIns(Option<u32>),
+    /// What devices are told beside the rules, all of it.
+    Door(DoorSettings),
 }
 
 /// A device's field and its new value.
@@ -406,6 +408,7 @@ pub struct EventBook {
     days: History<Days>,
     limits: History<ZoneLimits>,
     walk_ins: History<Option<u32>>,
+    door: History<DoorSettings>,
     gates: BTreeMap<GateId, GateBook>,
     devices: BTreeMap<DeviceId, DeviceBook>,
     /// The epochs of the ledger.
@@ -464,6 +467,7 @@ impl EventBook {
             EventChange::Days(days) => self.days.add(rule, days.clone()),
             EventChange::Limits(limits) => self.limits.add(rule, limits.clone()),
             EventChange::WalkIns(number) => self.walk_ins.add(rule, *number),
+            EventChange::Door(door) => self.door.add(rule, door.clone()),
         }
     }
     /// The event's values; start, end, opening and days are always the newest, except for what a device knew.
@@ -495,6 +499,20 @@ impl EventBook {
     /// The event's status alone.
     pub fn status(&self, when: When) -> Option<EventStatus> {
         get(&self.status, when).copied()
+    }
+    /// What devices are told beside the rules: the newest, since nothing is judged by it.
+    pub fn door(&self) -> DoorSettings {
+        self.door.newest().cloned().unwrap_or_default()
+    }
+    /// The serial since which verdicts show the fields of guests that they show now; 0 where none was ever chosen.
+    pub fn verdict_fields_since(&self) -> u64 {
+        let (mut since, mut shown) = (0, [].as_slice());
+        for held in &self.door.0 {
+            if held.value.verdict_fields != shown {
+                (since, shown) = (held.place.0, &held.value.verdict_fields);
+            }
+        }
+        since
     }
     /// A gate's values.
     pub fn gate(&self, gate_id: &GateId, when: When) -> Option<GateRules> {
@@ -534,6 +552,23 @@ mod tests {
         assert_eq!(history.at(Timestamp::clamped(2_000), 4), Some(&TicketStatus::Refunded));
         assert_eq!(history.at(Timestamp::clamped(1_999), 5), Some(&TicketStatus::Refunded));
         assert_eq!(history.known(4), Some(&TicketStatus::Active));
+    }
+
+    #[test]
+    fn the_fields_of_a_verdict_are_as_old_as_their_last_change_and_no_younger_for_another_clock() {
+        let mut book = EventBook::default();
+        let mut say = |serial, fields: &[&str], zone: Option<&str>| {
+            let clock = zone.map(|zone| crate::event::ZoneClock { zone: zone.into(), offsets: Vec::new() });
+            let verdict_fields = fields.iter().map(|field| (*field).to_owned()).collect();
+            let change = Change::Event(EventChange::Door(DoorSettings { clock, verdict_fields }));
+            book.add(&Rule { serial, ordinal: 0, effective_at: Effective::Start, change });
+            book.verdict_fields_since()
+        };
+        assert_eq!(say(1, &[], None), 0);
+        assert_eq!(say(4, &["Table"], None), 4);
+        assert_eq!(say(6, &["Table"], Some("UTC")), 4);
+        assert_eq!(say(8, &["Table", "Company"], Some("UTC")), 8);
+        assert_eq!(say(9, &[], Some("UTC")), 9);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::audit::{self, AuditEntry};
 use crate::barcode::{BarcodeError, BarcodeHash, candidates, hex, unhex};
 use crate::decide::{Advice, Question, Reason, Standing, Verdict, decide, screen};
-use crate::event::{EventRules, StaffPin};
+use crate::event::{DoorSettings, EventRules, StaffPin};
 use crate::gate::GateRules;
 use crate::idempotency::batch_digest;
 use crate::ids::{DeviceId, EventId, GateId, OrganizationId, ScanId, TicketId};
@@ -309,6 +309,8 @@ struct BuildCase {
     organization_id: OrganizationId,
     event_id: EventId,
     event: EventRules,
+    #[serde(default)]
+    door: DoorSettings,
     version: u64,
     gates: Vec<(GateId, GateRules)>,
     codes: Vec<BuildCode>,
@@ -343,6 +345,7 @@ fn build_manifest(given: &Value) -> Result<Value, String> {
         organization_id: &case.organization_id,
         event_id: &case.event_id,
         event: &case.event,
+        door: &case.door,
         version: case.version,
         gates: &case.gates,
         codes: &codes,

@@ -6,8 +6,8 @@ use admit_core::ids::{EventId, OrganizationId, TicketId};
 use admit_core::manifest::Found;
 use admit_core::manifest::compact::MAGIC;
 use admit_core::manifest::{
-    Code, Content, Expected, Identity, Index, Input, Manifest, ManifestError, Names, Standing, compact_part,
-    compact_tail, compare, delta_part, envelope, large_part, names_part, names_tail, read, read_names,
+    Code, Content, Expected, Identity, Index, Input, Manifest, ManifestError, Names, NamesInput, Standing,
+    compact_part, compact_tail, compare, delta_part, envelope, large_part, names_part, names_tail, read, read_names,
 };
 use admit_core::rule::Epoch;
 use admit_core::sign::{body_signature, hmac_sha256};
@@ -132,6 +132,7 @@ fn same_in_both_forms(manifest: &Manifest, index: &Index) {
         organization_id: &manifest.organization_id,
         event_id: &manifest.event_id,
         event: &manifest.event,
+        door: &manifest.door,
         version: manifest.version,
         gates: &gates,
         codes: &codes,
@@ -165,6 +166,7 @@ fn names(body: &[u8]) {
         generated_at: Timestamp::clamped(EVENING),
         serial: 3,
         whole: true,
+        labels: Vec::new(),
         by_ticket: Default::default(),
     };
     for active in [None, Some(&active)] {
@@ -216,6 +218,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         organization_id: &manifest.organization_id,
         event_id: &manifest.event_id,
         event: &manifest.event,
+        door: &manifest.door,
         version: 9,
         gates: &gates,
         codes: &codes,
@@ -230,8 +233,12 @@ pub fn seeds() -> Vec<Vec<u8>> {
         party_size: 2,
         note: Some("by the window".into()),
         flag: None,
+        fields: vec!["7".into()],
     };
-    let named = names_part(&manifest.organization_id, &manifest.event_id, 4, ids.iter().map(guest).collect::<Vec<_>>());
+    let labels = ["Table".to_owned()];
+    let (organization_id, event_id) = (&manifest.organization_id, &manifest.event_id);
+    let input = NamesInput { organization_id, event_id, version: 4, labels: &labels };
+    let named = names_part(input, ids.iter().map(guest).collect::<Vec<_>>());
     let names_end = NamesTail { generated_at: manifest.generated_at, epoch: epoch(), serial: 4 };
     let named = [named.bytes.clone(), names_tail(&named.bytes, &names_end, KEY).0].concat();
     let mut seeds = vec![

@@ -139,6 +139,7 @@ CREATE TABLE events (
   has_pin BOOLEAN NOT NULL,
   capacity BIGINT,
   walk_ins BIGINT, -- persons whom staff may add at the doors
+  verdict_fields TEXT COLLATE "C" NOT NULL, -- names of guests' fields, a JSON array
   created_at BIGINT NOT NULL,
   CONSTRAINT events_pk PRIMARY KEY (organization_id, event_id)
 );
@@ -293,6 +294,7 @@ CREATE TABLE guests (
   party_size BIGINT NOT NULL,
   note TEXT COLLATE "C",
   flag TEXT COLLATE "C",
+  fields TEXT COLLATE "C" NOT NULL, -- what else the organiser keeps of them, a JSON object
   external_id TEXT COLLATE "C",
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use admit_app::error::Result;
+use admit_app::error::{Error, Result};
 use admit_app::passes;
 use admit_app::ports::{GuestFilter, GuestSort, PassMail, Standing, TxEvents as _, TxTickets as _};
 use admit_app::records::*;
@@ -10,6 +10,7 @@ use admit_core::barcode::{BarcodeHash, candidates};
 use admit_core::ids::{EntryTypeId, EventId, GuestId, GuestListId, TicketId, UserId};
 use admit_core::job::RunState;
 use admit_core::search::SearchName;
+use admit_core::wire::stored::{from_text, to_text};
 
 use crate::driver::{Bulk, Driver, bulks, statements};
 use crate::page;
@@ -21,12 +22,12 @@ use crate::value::{Row, Value};
 macro_rules! guest_columns {
     () => {
         "g.guest_id, g.event_id, g.ticket_id, g.guest_list_id, g.entry_type_id, g.name, g.email, g.phone, g.party_size, g.note, \
-         g.flag, g.external_id, g.created_at, g.updated_at"
+         g.flag, g.fields, g.external_id, g.created_at, g.updated_at"
     };
 }
 pub(crate) use guest_columns;
 /// Columns of [`guest_columns`].
-const COLUMNS: usize = 14;
+const COLUMNS: usize = 15;
 
 /// Where the newest pass of guest `g` is, as [`PassMail::as_str`] says it. $12: the kind of its runs.
 macro_rules! newest_mail {
@@ -133,18 +134,21 @@ bulks! {
     /// Makes guests.
     INSERT_GUESTS = "guests" {
         organization_id: Text, guest_id: Text, event_id: Text, ticket_id: Text, guest_list_id: Text, entry_type_id: Text,
-        name: Text, folded: Text, words: Text, email: Text, phone: Text, party_size: Int, note: Text, flag: Text, external_id: Text,
+        name: Text, folded: Text, words: Text, email: Text, phone: Text, party_size: Int, note: Text, flag: Text, fields: Text,
+        external_id: Text,
         created_at: Int, updated_at: Int, serial: Int,
     };
     /// Overwrites guests.
     UPDATE_GUESTS = "guests" {
         organization_id: Text, guest_id: Text, event_id: Text, ticket_id: Text, guest_list_id: Text, entry_type_id: Text,
-        name: Text, folded: Text, words: Text, email: Text, phone: Text, party_size: Int, note: Text, flag: Text, external_id: Text,
+        name: Text, folded: Text, words: Text, email: Text, phone: Text, party_size: Int, note: Text, flag: Text, fields: Text,
+        external_id: Text,
         created_at: Int, updated_at: Int, serial: Int,
     }, "ON CONFLICT (organization_id, guest_id) DO UPDATE SET ticket_id = excluded.ticket_id,
         guest_list_id = excluded.guest_list_id, entry_type_id = excluded.entry_type_id, name = excluded.name,
         folded = excluded.folded, words = excluded.words, email = excluded.email, phone = excluded.phone, party_size = excluded.party_size,
-        note = excluded.note, flag = excluded.flag, external_id = excluded.external_id, updated_at = excluded.updated_at, serial = excluded.serial";
+        note = excluded.note, flag = excluded.flag, fields = excluded.fields,
+        external_id = excluded.external_id, updated_at = excluded.updated_at, serial = excluded.serial";
 }
 
 fn read_guest(row: &mut Row) -> Result<GuestRecord> {
@@ -160,10 +164,15 @@ fn read_guest(row: &mut Row) -> Result<GuestRecord> {
         party_size: row.count()?,
         note: row.option(Row::text)?,
         flag: row.option(Row::text)?,
+        fields: read_fields(row)?,
         external_id: row.option(Row::text)?,
         created_at: row.at()?,
         updated_at: row.at()?,
     })
+}
+fn read_fields(row: &mut Row) -> Result<Fields> {
+    let text: String = row.text()?;
+    from_text("guest's fields", &text).map_err(|error| Error::Bug(error.to_string()))
 }
 /// A guest that was joined to another row, if there is one.
 pub(crate) fn read_joined(row: &mut Row) -> Result<Option<GuestRecord>> {
@@ -173,7 +182,7 @@ pub(crate) fn read_joined(row: &mut Row) -> Result<Option<GuestRecord>> {
 impl<D: Driver> SqlTx<'_, D> {
     pub(crate) fn put_guests(&mut self, bulk: &'static Bulk, guests: &[GuestRecord]) -> Result<()> {
         let id = self.organization_id.clone();
-        let mut values: Vec<Value<'_>> = Vec::with_capacity(guests.len() * 18);
+        let mut values: Vec<Value<'_>> = Vec::with_capacity(guests.len() * 19);
         for guest in guests {
             let serial = self.stamp(&guest.event_id)?.serial;
             let SearchName { sort, words } = SearchName::new(&guest.name);
@@ -192,6 +201,7 @@ impl<D: Driver> SqlTx<'_, D> {
                 guest.party_size.into(),
                 guest.note.as_ref().into(),
                 guest.flag.as_ref().into(),
+                to_text(&guest.fields).into(),
                 guest.external_id.as_ref().into(),
                 guest.created_at.into(),
                 guest.updated_at.into(),

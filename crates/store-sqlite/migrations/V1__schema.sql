@@ -138,6 +138,7 @@ CREATE TABLE events (
   has_pin INTEGER NOT NULL,
   capacity INTEGER,
   walk_ins INTEGER, -- persons whom staff may add at the doors
+  verdict_fields TEXT NOT NULL, -- names of guests' fields, a JSON array
   created_at INTEGER NOT NULL,
   CONSTRAINT events_pk PRIMARY KEY (organization_id, event_id)
 ) STRICT;
@@ -292,6 +293,7 @@ CREATE TABLE guests (
   party_size INTEGER NOT NULL,
   note TEXT,
   flag TEXT,
+  fields TEXT NOT NULL, -- what else the organiser keeps of them, a JSON object
   external_id TEXT,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,

@@ -34,6 +34,8 @@ export interface PhoneOptions {
   size?: { width: number; height: number };
   /** Device pixels to a CSS pixel. */
   scale?: number;
+  /** The zone that its clocks are set to, such as `Asia/Tokyo`; the machine's if absent. */
+  zone?: string;
   /** More flags for the browser. */
   flags?: readonly string[];
   /** Where its folder is; a fresh one if absent. */
@@ -81,7 +83,7 @@ export class Phone {
     this.#left = mkdtempSync(join(tmpdir(), "admit-phone-"));
     const child = spawn(chromiumPath(), [...flags, ...(this.#options.flags ?? []), "about:blank"], {
       stdio: ["ignore", "ignore", "pipe"],
-      env: { ...process.env, TMPDIR: this.#left },
+      env: { ...process.env, TMPDIR: this.#left, ...(this.#options.zone ? { TZ: this.#options.zone } : {}) },
       // A group of its own: killing a phone takes its renderers with it.
       detached: true,
     });

@@ -31,6 +31,8 @@ export interface EventView {
   capacity: number | null;
   /** Persons whom staff may add at the doors in all. */
   walk_ins: number | null;
+  /** Names of the guests' fields that a verdict shows, in this order. */
+  verdict_fields: string[];
 }
 /** The figures of an event and what is to be done before its doors open: `GET /events/{id}/overview`. */
 export interface Overview {
@@ -106,6 +108,8 @@ export interface GuestView {
   party_size: number;
   note: string | null;
   flag: string | null;
+  /** What else is kept of them, by name. */
+  fields: Record<string, string>;
   external_id: string | null;
   guest_list_id: string | null;
   entry_type_id: string | null;

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 
 // engine.ts mirrors crates/core/src/wire/engine.rs and what it shows by hand; here the two are compared, field by field.
-const rust = ["engine.rs", "engine/shown.rs"]
+const rust = ["engine.rs", "engine/shown.rs", "guests.rs"]
   .map((file) => readFileSync(new URL(`../../../crates/core/src/wire/${file}`, import.meta.url), "utf8"))
   .join("\n")
   .replace(/\/\/.*$/gm, "");
@@ -69,7 +69,7 @@ describe.each(["Input", "Effect"])("%s", (name) => {
   });
 });
 
-test.each(["Now", "Row", "VerdictView", "LastEntryView", "View", "ListView", "Problem", "HistoryRow", "FoundGuest", "GateView"])("%s has the same fields", (name) => {
+test.each(["Now", "Row", "VerdictView", "LastEntryView", "View", "ListView", "Problem", "HistoryRow", "FoundGuest", "GateView", "Booking", "BookingTicket", "WalkInsView"])("%s has the same fields", (name) => {
   const fields = rustFields(rustBody("struct", name));
   expect(fields.length).toBeGreaterThan(1);
   expect(tsFields(tsInterface(name))).toEqual(fields);

@@ -149,6 +149,8 @@ export interface VerdictView {
   name: string | null;
   note?: string;
   flag?: string;
+  /** The guest's fields that the organiser wants shown; absent without any. */
+  fields?: { label: string; value: string }[];
   right_gates: string[];
   valid_from: Timestamp | null;
   expires_at: Timestamp | null;
@@ -242,6 +244,8 @@ export interface View {
   event_status?: EventStatus;
   /** What staff here may add; absent where nothing. */
   walk_ins?: WalkInsView;
+  /** The clocks of the event's zone. Absent until a list says them. */
+  clock?: ZoneClock;
   has_pin: boolean;
   problems: Problem[];
   history: HistoryRow[];
@@ -263,6 +267,12 @@ export interface GateView {
   id: string;
   name: string;
   direction: Direction;
+}
+
+/** The clocks of the event's zone: each offset, in seconds ahead of UTC, holds from its moment on. */
+export interface ZoneClock {
+  zone: string;
+  offsets: { from: Timestamp; offset_s: number }[];
 }
 
 /** Guests' names on this device: only where the gate allows them. */

@@ -70,6 +70,7 @@ fn one(n: usize, dice: [u8; 32], setting: &Setting<'_>, draw: &mut Draw) -> Resu
         party_size: entry_limit,
         note: note(pick(26, 60)),
         flag: (pick(28, 200) == 0).then(|| "Check ID".to_owned()),
+        fields: fields(vip, n),
         external_id: Some(format!("ORD-{:05}", n / 2 + 10_000)),
         created_at: *now,
         updated_at: *now,
@@ -104,6 +105,11 @@ fn name(n: usize, script: usize, given: usize, family: usize, whole: usize) -> (
     let (given, family) = (GIVEN[given], FAMILY[family]);
     let plain = |text: &str| text.chars().filter(char::is_ascii_alphabetic).collect::<String>().to_lowercase();
     (format!("{given} {family}"), format!("{}.{}{n}", plain(given), plain(family)))
+}
+
+fn fields(vip: bool, n: usize) -> Fields {
+    let own = [("Wristband", "Gold".to_owned()), ("Table", format!("{}", n % 40 + 1))];
+    own.into_iter().filter(|_| vip).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 fn note(dice: usize) -> Option<String> {

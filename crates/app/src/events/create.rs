@@ -11,6 +11,7 @@ use admit_core::time::Timestamp;
 use serde_json::json;
 
 use super::days::days;
+use super::door;
 use super::pin::staff_pin;
 use crate::audits::line;
 use crate::caller::UserCaller;
@@ -53,6 +54,8 @@ pub struct NewEvent {
     pub capacity: Option<u32>,
     /// Persons whom staff may add at its doors in all.
     pub walk_ins: Option<u32>,
+    /// What its devices show and read; nothing by default.
+    pub at_door: AtDoor,
     /// Names of its first gates; one called "Main entrance" where absent.
     pub gates: Option<Vec<String>>,
 }
@@ -94,7 +97,8 @@ pub async fn create(app: &App, caller: &UserCaller, new: NewEvent) -> Result<Eve
     write(&*app.store, Scope::event(&caller.organization_id, &event.event_id), move |tx| {
         tx.insert_event(&made)?;
         let stamp = tx.stamp(&made.event_id)?;
-        let mut changes = vec![Change::Event(EventChange::First(first.clone()))];
+        let door = EventChange::Door(door::settings(&made));
+        let mut changes = vec![Change::Event(EventChange::First(first.clone())), Change::Event(door)];
         for (gate_id, rules) in &gates {
             tx.insert_gate(&made.event_id, gate_id, now)?;
             changes.push(Change::Gate(gate_id.clone(), GateChange::First(rules.clone())));
@@ -165,6 +169,7 @@ fn checked(new: &NewEvent, event_id: EventId, now: Timestamp) -> Result<EventRec
         checks.pin("staff_pin", digits);
     }
     let capacity = checks.capacity("capacity", new.capacity);
+    let verdict_fields = checks.verdict_fields("verdict_fields", &new.at_door.verdict_fields);
     checks.finish()?;
     Ok(EventRecord {
         event_id,
@@ -180,6 +185,7 @@ fn checked(new: &NewEvent, event_id: EventId, now: Timestamp) -> Result<EventRec
         has_pin: new.staff_pin.is_some(),
         capacity,
         walk_ins: new.walk_ins,
+        at_door: AtDoor { verdict_fields },
         created_at: now,
     })
 }

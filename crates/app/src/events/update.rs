@@ -11,6 +11,7 @@ use admit_core::time::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::days::days;
+use super::door;
 use super::find;
 use super::pin::staff_pin;
 use crate::audits::line;
@@ -50,6 +51,8 @@ pub struct EventPatch {
     pub capacity: Option<Option<u32>>,
     /// Persons whom staff may add at its doors in all; `Some(None)` for no number.
     pub walk_ins: Option<Option<u32>>,
+    /// Names of the guests' fields that a verdict shows.
+    pub verdict_fields: Option<Vec<String>>,
     /// As the doors open: the practice of the last 12 hours was real and counts.
     pub count_practice: bool,
 }
@@ -115,6 +118,7 @@ fn checked(checks: &mut Checks, patch: EventPatch) -> EventPatch {
         venue: patch.venue.map(|text| checks.line("venue", &text, 0, admit_core::limits::NAME_CHARS)),
         time_zone: patch.time_zone.map(|text| checks.time_zone("time_zone", &text)),
         capacity: patch.capacity.map(|capacity| checks.capacity("capacity", capacity)),
+        verdict_fields: patch.verdict_fields.map(|names| checks.verdict_fields("verdict_fields", &names)),
         ..patch
     }
 }
@@ -134,6 +138,9 @@ fn applied(before: &EventRecord, patch: &EventPatch) -> Result<EventRecord> {
         has_pin: patch.staff_pin.as_ref().map_or(before.has_pin, Option::is_some),
         capacity: patch.capacity.unwrap_or(before.capacity),
         walk_ins: patch.walk_ins.unwrap_or(before.walk_ins),
+        at_door: AtDoor {
+            verdict_fields: patch.verdict_fields.clone().unwrap_or_else(|| before.at_door.verdict_fields.clone()),
+        },
         created_at: before.created_at,
     };
     let mut checks = Checks::default();
@@ -174,6 +181,7 @@ fn differences(before: &EventRecord, after: &EventRecord, pin: bool) -> Map<Stri
             ("day_starts_at", json!(event.day_starts_at.to_string())),
             ("capacity", json!(event.capacity)),
             ("walk_ins", json!(event.walk_ins)),
+            ("verdict_fields", json!(event.at_door.verdict_fields)),
         ]
     };
     let mut out = Map::new();
@@ -216,6 +224,10 @@ fn changes(
     let begin = days(after, limits);
     if begin != days(before, limits) {
         say(now, EventChange::Days(begin));
+    }
+    let told = door::settings(after);
+    if told != door::settings(before) {
+        say(now, EventChange::Door(told));
     }
     if after.re_entry != before.re_entry {
         say(now, EventChange::ReEntry(after.re_entry));

@@ -1,5 +1,7 @@
 //! Changing a guest; their party size is their ticket's limit.
 
+use std::collections::BTreeMap;
+
 use admit_core::access::{Action, can};
 use admit_core::ids::{GuestId, GuestListId};
 use admit_core::ticket::{TicketRules, TicketStatus};
@@ -31,6 +33,8 @@ pub struct GuestPatch {
     pub note: Option<Option<String>>,
     /// Flag for the door.
     pub flag: Option<Option<String>>,
+    /// Fields by name: a value to set, or `None` to take the field away. Others stay.
+    pub fields: BTreeMap<String, Option<String>>,
     /// The organiser's own id.
     pub external_id: Option<Option<String>>,
     /// Whether their ticket is good: `voided` admits nobody any more, `active` takes it back.
@@ -63,6 +67,9 @@ pub async fn update(app: &App, caller: &UserCaller, guest_id: GuestId, patch: Gu
         }
         if after.flag != before.flag && !can(by.role, Action::ManageGuests) {
             return Err(Error::invalid("flag", "is the organiser's to set: leave it as it is"));
+        }
+        if after.fields != before.fields && !can(by.role, Action::ManageGuests) {
+            return Err(Error::invalid("fields", "are the organiser's to set: leave them as they are"));
         }
         let ticket = held_ticket(tx, &before, &after, &patch)?;
         if let (Some(ticket), Some(status)) = (&ticket, patch.ticket_status) {
@@ -150,6 +157,7 @@ fn applied(before: &GuestRecord, patch: &GuestPatch) -> Result<GuestRecord> {
             Some(flag) => checks.flag("flag", flag.as_deref()),
             None => before.flag.clone(),
         },
+        fields: checks.fields("fields", &with_fields(&before.fields, &patch.fields)),
         external_id: match &patch.external_id {
             Some(id) => checks.external_id("external_id", id.as_deref()),
             None => before.external_id.clone(),
@@ -159,6 +167,18 @@ fn applied(before: &GuestRecord, patch: &GuestPatch) -> Result<GuestRecord> {
     };
     checks.finish()?;
     Ok(after)
+}
+
+/// Fields with the changes of a patch.
+fn with_fields(before: &Fields, patch: &BTreeMap<String, Option<String>>) -> Fields {
+    let mut fields = before.clone();
+    for (name, value) in patch {
+        match value {
+            Some(value) => drop(fields.insert(name.clone(), value.clone())),
+            None => drop(fields.remove(name)),
+        }
+    }
+    fields
 }
 
 /// The ticket, found from now on by the guest's new id: where it was found by the old one, or by nothing. A row known by
@@ -226,6 +246,7 @@ fn differences(before: &GuestRecord, after: &GuestRecord) -> Map<String, Value> 
         ("phone", before.phone != after.phone),
         ("note", before.note != after.note),
         ("flag", before.flag != after.flag),
+        ("fields", before.fields != after.fields),
         ("external_id", before.external_id != after.external_id),
     ];
     out.extend(

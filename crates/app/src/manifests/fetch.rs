@@ -188,8 +188,10 @@ fn build(
             group: ticket.order_id.as_ref().map(|order_id| Group::of(event_id, order_id)),
         })
         .collect();
-    let large = make(&Input { organization_id, event_id, event: &event, version, gates: &gates, codes: &codes })
-        .map_err(|error| Error::Bug(format!("the list cannot be built: {error}")))?;
+    let door = book.door();
+    let large =
+        make(&Input { organization_id, event_id, event: &event, door: &door, version, gates: &gates, codes: &codes })
+            .map_err(|error| Error::Bug(format!("the list cannot be built: {error}")))?;
     Ok(Arc::new(LargePart {
         bytes: large.bytes,
         content_hash: large.content_hash,

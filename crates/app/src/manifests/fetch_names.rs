@@ -3,8 +3,9 @@
 use std::sync::{Arc, OnceLock};
 
 use admit_core::ids::EventId;
+use admit_core::limits::VERDICT_VALUE_CHARS;
 use admit_core::manifest::build::Large;
-use admit_core::manifest::{names_delta_part, names_part, names_tail};
+use admit_core::manifest::{NamesInput, names_delta_part, names_part, names_tail};
 use admit_core::rule::When;
 use admit_core::time::Timestamp;
 use admit_core::wire::manifest::{GuestName, NamesTail};
@@ -59,18 +60,20 @@ fn serve(
     }
     // 2. Has it the newest?
     let head = tx.head(event_id)?;
-    let version = tx.names_serial(event_id)?;
+    let (labels, shown_since) = (book.door().verdict_fields, book.verdict_fields_since());
+    let version = tx.names_serial(event_id)?.max(shown_since);
     let etag = format!("W/\"names.{}.{version}\"", head.epoch);
     if names_version(command.if_none_match.as_deref(), &etag) {
         return Ok(FetchedManifest::NotModified { etag });
     }
-    // 3. All of them, or what changed; signed for this device.
-    let whole = whole(tx, app, caller, event_id, &head, version)?;
+    // 3. All of them, or what changed; signed for this device. Where other fields are shown, everybody changed.
+    let input = NamesInput { organization_id: &caller.organization_id, event_id, version, labels: &labels };
+    let whole = whole(tx, app, input, &head)?;
     let large = match command.since {
-        Some(since) if since > 0 && since <= version => {
-            let names = names(tx.names_since(event_id, since)?);
+        Some(since) if since > 0 && since <= version && since >= shown_since => {
+            let names = names(tx.names_since(event_id, since)?, &labels);
             let (count, hash) = (names.len(), whole.content_hash);
-            kept(names_delta_part(&caller.organization_id, event_id, version, since, names, hash), version, count)
+            kept(names_delta_part(input, since, names, hash), version, count)
         }
         _ => whole,
     };
@@ -79,29 +82,32 @@ fn serve(
     Ok(FetchedManifest::Body { etag, large, tail, signature, compact: false })
 }
 
-fn whole(
-    tx: &mut dyn Tx,
-    app: &App,
-    caller: &DeviceCaller,
-    event_id: &EventId,
-    head: &Head,
-    version: u64,
-) -> Result<Arc<LargePart>> {
-    let organization_id = &caller.organization_id;
+fn whole(tx: &mut dyn Tx, app: &App, input: NamesInput<'_>, head: &Head) -> Result<Arc<LargePart>> {
+    let NamesInput { organization_id, event_id, version, labels } = input;
     app.manifests.get_or_build(organization_id, event_id, Part::Names, (head.epoch, version), || {
-        let names = names(tx.names_since(event_id, 0)?);
+        let names = names(tx.names_since(event_id, 0)?, labels);
         let count = names.len();
-        Ok(kept(names_part(organization_id, event_id, version, names), version, count))
+        Ok(kept(names_part(input, names), version, count))
     })
 }
 
-/// What of a guest may be on a device: never e-mail or phone.
-fn names(guests: Vec<GuestRecord>) -> Vec<GuestName> {
+/// What of a guest may be on a device: of their fields those that verdicts show, and never e-mail or phone.
+fn names(guests: Vec<GuestRecord>, labels: &[String]) -> Vec<GuestName> {
     let of = |guest: GuestRecord| {
-        let GuestRecord { ticket_id, name, party_size, note, flag, .. } = guest;
-        Some(GuestName { ticket_id: ticket_id?, name, party_size, note, flag })
+        let GuestRecord { ticket_id, name, party_size, note, flag, fields, .. } = guest;
+        let shown: Vec<String> = labels.iter().map(|label| fields.get(label).map_or_else(String::new, short)).collect();
+        let fields = if shown.iter().all(String::is_empty) { Vec::new() } else { shown };
+        Some(GuestName { ticket_id: ticket_id?, name, party_size, note, flag, fields })
     };
     guests.into_iter().filter_map(of).collect()
+}
+
+/// A value as a verdict has room for it.
+fn short(value: &String) -> String {
+    if value.chars().count() <= VERDICT_VALUE_CHARS {
+        return value.clone();
+    }
+    value.chars().take(VERDICT_VALUE_CHARS - 1).chain(['…']).collect()
 }
 
 fn kept(large: Large, version: u64, codes: usize) -> Arc<LargePart> {

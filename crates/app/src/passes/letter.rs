@@ -184,6 +184,7 @@ mod tests {
             has_pin: false,
             capacity: None,
             walk_ins: None,
+            at_door: AtDoor::default(),
             created_at: Timestamp::START,
         };
         let guest = GuestRecord {
@@ -198,6 +199,7 @@ mod tests {
             party_size: 3,
             note: Some("secret note".into()),
             flag: None,
+            fields: Fields::new(),
             external_id: None,
             created_at: Timestamp::START,
             updated_at: Timestamp::START,

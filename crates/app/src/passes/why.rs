@@ -86,6 +86,7 @@ mod tests {
             party_size,
             note: None,
             flag: None,
+            fields: Default::default(),
             external_id: None,
             created_at: Timestamp::START,
             updated_at: Timestamp::START,

@@ -41,8 +41,17 @@ pub struct EventRecord {
     pub capacity: Option<u32>,
     /// Persons whom staff may add at its doors in all; absent: no number.
     pub walk_ins: Option<u32>,
+    /// What its devices show and read.
+    pub at_door: AtDoor,
     /// When made.
     pub created_at: Timestamp,
+}
+
+/// What an event's devices show and read, as its organiser chose it. It decides nothing about a ticket.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AtDoor {
+    /// Names of the guests' fields that a verdict shows, in this order.
+    pub verdict_fields: Vec<String>,
 }
 
 /// What a list of events says of each.

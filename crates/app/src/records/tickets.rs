@@ -1,9 +1,14 @@
 //! Tickets and guests.
 
+use std::collections::BTreeMap;
+
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::*;
 use admit_core::ticket::TicketRules;
 use admit_core::time::Timestamp;
+
+/// A guest's own fields, such as their company or table: values by the fields' names.
+pub type Fields = BTreeMap<String, String>;
 
 /// A guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +35,8 @@ pub struct GuestRecord {
     pub note: Option<String>,
     /// Flag for the door.
     pub flag: Option<String>,
+    /// What else the organiser keeps of them, at most [`FIELDS`](admit_core::limits::FIELDS).
+    pub fields: Fields,
     /// The organiser's own id or order number.
     pub external_id: Option<String>,
     /// When made.

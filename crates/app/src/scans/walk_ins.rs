@@ -81,6 +81,7 @@ pub(super) fn make_tickets(
             note: None,
             flag: None,
             external_id: None,
+            fields: BTreeMap::new(),
             created_at: now,
             updated_at: now,
         });

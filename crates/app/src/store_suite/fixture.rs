@@ -72,6 +72,7 @@ pub fn event(name: &str, created_at: i64) -> EventRecord {
         has_pin: false,
         capacity: Some(500),
         walk_ins: Some(30),
+        at_door: AtDoor { verdict_fields: vec!["Table".into(), "Company \"A\"".into()] },
         created_at: at(created_at),
     }
 }
@@ -116,6 +117,7 @@ pub fn guest(event_id: &str, name: &str, full_name: &str) -> GuestRecord {
         party_size: 2,
         note: None,
         flag: None,
+        fields: Fields::from([("Table".into(), "7".into()), ("Größe".into(), "\"M\"".into())]),
         external_id: Some(format!("order-{name}")),
         created_at: at(6_000),
         updated_at: at(6_000),

@@ -64,6 +64,8 @@ pub struct NewGuest {
     pub note: Option<String>,
     /// Flag for the door.
     pub flag: Option<String>,
+    /// Their own fields.
+    pub fields: Fields,
     /// The organiser's own id.
     pub external_id: Option<String>,
     /// List they are on.
@@ -148,6 +150,7 @@ pub async fn create(
 /// A promoter says who comes. Where, when, and by which code is the organiser's to say, and what the door looks at.
 fn no_more_than_a_guest(checks: &mut Checks, at: &str, ticket: &NewTicket) {
     let flag = ticket.guest.as_ref().is_some_and(|guest| guest.flag.is_some());
+    let fields = ticket.guest.as_ref().is_some_and(|guest| !guest.fields.is_empty());
     for (field, given) in [
         ("barcode", ticket.barcode.is_some()),
         ("zone", ticket.zone.is_some()),
@@ -158,6 +161,7 @@ fn no_more_than_a_guest(checks: &mut Checks, at: &str, ticket: &NewTicket) {
         ("expires_at", ticket.expires_at.is_some()),
         ("order_id", ticket.order_id.is_some()),
         ("guest.flag", flag),
+        ("guest.fields", fields),
     ] {
         if given {
             checks.fail(path(at, field), "is the organiser's to set: leave it out");
@@ -351,6 +355,7 @@ pub(crate) fn build_guest(
         party_size: 1,
         note: checks.note(&path(at, "note"), new.note.as_deref()),
         flag: checks.flag(&path(at, "flag"), new.flag.as_deref()),
+        fields: checks.fields(&path(at, "fields"), &new.fields),
         external_id: checks.external_id(&path(at, "external_id"), new.external_id.as_deref()),
         created_at: now,
         updated_at: now,

@@ -35,6 +35,29 @@ fn an_event_begins_with_an_entry_type_and_its_values_hold_from_the_start() {
 }
 
 #[test]
+fn phones_are_told_of_another_zone_and_of_nothing_that_leaves_the_clock_as_it_is() {
+    let world = World::new();
+    let told = || {
+        let event = world.event.clone();
+        let organization = &world.owner.organization_id;
+        let read = now(read(&*world.app.store, organization, move |tx| {
+            Ok((tx.load_rules(&event, &[])?.book.door(), tx.rules_serial(&event)?))
+        }));
+        let (door, serial) = read.unwrap();
+        (door.clock.unwrap(), serial)
+    };
+    let (first, version) = told();
+    assert_eq!(first.zone, "Europe/Lisbon");
+    patch(&world, EventPatch { venue: Some("Elsewhere".into()), ..EventPatch::default() }).unwrap();
+    assert_eq!(told(), (first, version));
+    patch(&world, EventPatch { time_zone: Some("Asia/Kathmandu".into()), ..EventPatch::default() }).unwrap();
+    let (moved, later) = told();
+    assert_eq!((moved.zone.as_str(), moved.offsets[0].offset_s), ("Asia/Kathmandu", 20_700));
+    assert!(later > version, "phones fetch the list for it");
+    world.is_consistent();
+}
+
+#[test]
 fn every_wrong_field_is_named() {
     let world = World::new();
     let field = |change: fn(&mut events::NewEvent)| {

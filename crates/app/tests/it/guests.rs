@@ -6,7 +6,7 @@ use admit_app::events::{self, EventPatch};
 use admit_app::guest_lists::{self, GuestListPatch, NewGuestList};
 use admit_app::guests::What;
 use admit_app::guests::{self, GuestPatch, GuestState, Shown, Wanted};
-use admit_app::records::{GuestRecord, Page, Role};
+use admit_app::records::{Fields, GuestRecord, Page, Role};
 use admit_app::tickets::{self, HowToImport, NewGuest, NewTicket};
 use admit_core::event::EventStatus;
 use admit_core::ids::{GuestListId, UserId};
@@ -523,6 +523,16 @@ fn a_promoter_says_who_comes_and_nothing_of_where_when_and_by_which_code() {
     assert_eq!(field(|ticket| ticket.expires_at = Some(at(9 * HOUR))), "[0].expires_at");
     assert_eq!(field(|ticket| ticket.order_id = Some("O-1".into())), "[0].order_id");
     assert_eq!(field(|ticket| ticket.guest.as_mut().unwrap().flag = Some("none".into())), "[0].guest.flag");
+    let wristband = || Fields::from([("Wristband".to_owned(), "Gold".to_owned())]);
+    let banded = |ticket: &mut NewTicket| {
+        ticket.guest.as_mut().unwrap().fields = Fields::from([("Wristband".into(), "Gold".into())]);
+    };
+    assert_eq!(field(banded), "[0].guest.fields");
+    let banded = create(&world, NewGuest { fields: wristband(), ..guest() });
+    let fields = [("Wristband".to_owned(), Some("Platinum".to_owned()))].into();
+    let refused =
+        guests::update(&world.app, &promoter, banded.guest_id, GuestPatch { fields, ..GuestPatch::default() });
+    assert_eq!(wrong_field(now(refused)), "fields");
     let flagged = create(&world, NewGuest { flag: Some("ID".into()), ..guest() });
     let unflag = GuestPatch { flag: Some(None), ..GuestPatch::default() };
     let refused = guests::update(&world.app, &promoter, flagged.guest_id.clone(), unflag);

@@ -101,6 +101,45 @@ fn columns_that_a_file_lacks_stay_and_empty_cells_clear_what_may_be_empty() {
     assert_eq!(by_code(&world, "A").0.rules.status, TicketStatus::Voided);
 }
 
+/// Columns become fields of guests where a person says so, and stay as the file last said them.
+#[test]
+fn columns_become_fields_of_guests_and_undoing_the_import_takes_them_back() {
+    let world = World::new();
+    let import = |file: &str, columns: &str| {
+        let mapping = Mapping::parse(&format!(r##"{{"columns":{{{columns}}}}}"##))?;
+        let how = HowToImport { mapping: Some(mapping), ..HowToImport::default() };
+        now(tickets::import(&world.app, &world.owner, world.event.clone(), file.as_bytes(), how))
+    };
+    let fields = |code: &str| {
+        let fields = by_code(&world, code).1.unwrap().fields;
+        fields.into_iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+    };
+    let both = r#""Firma":"field","Tisch":"field:Table""#;
+    let file = "barcode,name,Firma,Tisch,Essen\nA,Ana,\"ACME\nGmbH\",7,vegan\nB,Bo,,9,\n";
+    let report = import(file, both).unwrap();
+    let words: Vec<_> = report.columns.iter().map(|column| column.becomes.clone().unwrap_or_default()).collect();
+    assert_eq!(words, ["barcode", "name", "field:Firma", "field:Table", ""], "no column is guessed to be a field");
+    assert_eq!((fields("A").as_str(), fields("B").as_str()), ("Firma=ACME GmbH Table=7", "Table=9"));
+    assert_eq!(import(file, both).unwrap().unchanged, 2);
+    // An empty cell clears its field, and a column that the file lacks stays.
+    let changed = import("barcode,name,Tisch\nA,Ana,8\nB,Bo,\n", r#""Tisch":"field:Table""#).unwrap();
+    assert_eq!((changed.updated, fields("A").as_str(), fields("B").as_str()), (2, "Firma=ACME GmbH Table=8", ""));
+    now(tickets::import::undo(&world.app, &world.owner, world.event.clone(), changed.import_id.unwrap())).unwrap();
+    assert_eq!((fields("A").as_str(), fields("B").as_str()), ("Firma=ACME GmbH Table=7", "Table=9"));
+
+    let wrong = |columns: &str| wrong_field(import(file, columns));
+    assert_eq!(wrong(r#""Firma":"field:Table","Tisch":"field:Table""#), "mapping.columns.Tisch", "one name for two");
+    let nine: Vec<String> = (1..=9).map(|n| format!("f{n}")).collect();
+    let header = format!("barcode,name,{}\nA,Ana,{}\n", nine.join(","), nine.join(","));
+    let all =
+        |count: usize| nine[..count].iter().map(|name| format!(r#""{name}":"field""#)).collect::<Vec<_>>().join(",");
+    assert_eq!(wrong_field(import(&header, &all(9))), "mapping.columns.f9");
+    // Eight new ones beside the two that are stored are too many for one guest.
+    let report = import(&header, &all(8)).unwrap();
+    assert_eq!((report.updated, report.errors[0].field.as_str()), (0, "field"));
+    world.is_consistent();
+}
+
 #[test]
 fn a_row_is_known_by_barcode_else_external_id_else_order_and_position_else_list_name_and_email() {
     let world = World::new();

@@ -130,6 +130,7 @@ pub fn new_event(name: &str) -> NewEvent {
         staff_pin: None,
         capacity: None,
         walk_ins: None,
+        at_door: Default::default(),
         gates: Some(Vec::new()),
     }
 }

@@ -70,7 +70,7 @@ fn tell(report: &ImportReport) {
         eprintln!("passed over above the header: {text}");
     }
     for column in &report.columns {
-        eprintln!("column {}: {}", column.header, column.becomes.unwrap_or("ignored"));
+        eprintln!("column {}: {}", column.header, column.becomes.as_deref().unwrap_or("ignored"));
     }
     for error in &report.errors {
         eprintln!("line {}: {} {}", error.line, error.field, error.message);

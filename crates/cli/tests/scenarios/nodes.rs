@@ -197,6 +197,7 @@ async fn furnish(database: &str, codes: &[String]) -> (String, EventId) {
         staff_pin: None,
         capacity: None,
         walk_ins: None,
+        at_door: Default::default(),
         gates: Some(Vec::new()),
     };
     let event_id = events::create(&state.app, &owner, new).await.unwrap().event_id;

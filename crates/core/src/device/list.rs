@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::barcode::{BarcodeHash, hex};
-use crate::event::EventRules;
+use crate::event::{DoorSettings, EventRules};
 use crate::gate::GateRules;
 use crate::ids::{EventId, GateId, TicketId};
 use crate::manifest::index::{Found, Index};
@@ -26,6 +26,8 @@ pub struct List {
     pub version: u64,
     /// The event's rules.
     pub event: EventRules,
+    /// What it says to devices beside them.
+    pub door: DoorSettings,
     /// Gates.
     pub gates: BTreeMap<GateId, GateRules>,
     /// When the server handed it out.
@@ -60,10 +62,10 @@ impl List {
     fn new(manifest: Manifest, active: Option<&List>) -> Result<Self, ManifestError> {
         let identity = manifest.identity();
         let (epoch, version) = (manifest.epoch, manifest.version);
-        let (event, gates) = (manifest.event.clone(), manifest.gates.clone());
+        let (event, door, gates) = (manifest.event.clone(), manifest.door.clone(), manifest.gates.clone());
         let (generated_at, expires_at) = (manifest.generated_at, manifest.expires_at);
         let index = manifest.into_index(active.map(|list| (&list.index, list.version)))?;
-        Ok(Self { identity, epoch, version, event, gates, generated_at, expires_at, index })
+        Ok(Self { identity, epoch, version, event, door, gates, generated_at, expires_at, index })
     }
 
     /// Reads a download. `mark` is the newest list this device ever used, which may be ahead of the active one where

@@ -16,7 +16,7 @@ use crate::manifest::verify::Expected;
 use crate::manifest::{Names, read_names};
 use crate::rule::Epoch;
 use crate::scan::{Method, ScanKind};
-use crate::wire::engine::{Effect, FoundGuest, NamesView};
+use crate::wire::engine::{Effect, FieldView, FoundGuest, NamesView};
 use crate::wire::manifest::GuestName;
 use crate::wire::scanning::SIGNATURE_HEADER;
 
@@ -31,6 +31,12 @@ impl State {
     /// The guest who holds a ticket, where this gate may know it.
     pub fn guest_of(&self, ticket_id: &TicketId) -> Option<&GuestName> {
         self.names.as_ref()?.names.by_ticket.get(ticket_id)
+    }
+
+    /// What a verdict shows of a guest's fields.
+    pub fn fields_of(&self, guest: &GuestName) -> Vec<FieldView> {
+        let shown = self.names.iter().flat_map(|book| book.names.fields(guest));
+        shown.map(|(label, value)| FieldView { label: label.to_owned(), value: value.to_owned() }).collect()
     }
 
     /// Whether staff are to look twice at the holder of a ticket.

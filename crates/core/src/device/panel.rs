@@ -76,6 +76,7 @@ impl State {
             names: self.names_view(),
             event_status: list.map(|list| list.event.status),
             walk_ins: self.walk_ins_view(),
+            clock: list.and_then(|list| list.door.clock.clone()),
             has_pin: list.is_some_and(|list| list.event.staff_pin.is_some()),
             problems: Vec::new(),
             history: Vec::new(),

@@ -82,6 +82,7 @@ impl State {
             name: guest.map(|guest| guest.name.clone()),
             note: guest.and_then(|guest| guest.note.clone()),
             flag: guest.and_then(|guest| guest.flag.clone()),
+            fields: guest.map(|guest| self.fields_of(guest)).unwrap_or_default(),
             right_gates: ticket.filter(|_| wrong_place).map(|rules| self.right_gates(rules)).unwrap_or_default(),
             valid_from: ticket.filter(|_| wrong_time).and_then(|rules| rules.valid_from),
             expires_at: ticket.filter(|_| wrong_time).and_then(|rules| rules.expires_at),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::index::{BucketHasher, IndexError, class_bytes};
 use crate::barcode::BarcodeHash;
-use crate::event::EventRules;
+use crate::event::{DoorSettings, EventRules};
 use crate::gate::GateRules;
 use crate::ids::{EventId, GateId, OrganizationId, TicketId};
 use crate::sign::Authenticator;
@@ -34,6 +34,8 @@ pub struct Input<'a> {
     pub event_id: &'a EventId,
     /// Its newest rules.
     pub event: &'a EventRules,
+    /// What devices are told beside them.
+    pub door: &'a DoorSettings,
     /// Serial of the last rule change in the event: same version, same content, for ever.
     pub version: u64,
     /// Gates and their newest rules, in order of id.
@@ -129,6 +131,7 @@ pub(super) fn head(input: &Input<'_>, content_hash: [u8; 32]) -> Vec<u8> {
         days: input.event.days.clone(),
         limits: input.event.limits.clone(),
         walk_ins: input.event.walk_ins,
+        clock: input.door.clock.clone(),
         gates: input.gates.iter().map(|(gate_id, rules)| ManifestGate::of(gate_id, rules)).collect(),
     };
     let mut bytes = to_text(&head).into_bytes();

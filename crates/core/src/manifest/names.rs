@@ -13,33 +13,30 @@ use crate::wire::manifest::{ContentHash, GuestName, NamesHead, NamesTail};
 use crate::wire::problem::{self, FieldError};
 use crate::wire::stored::to_text;
 
+/// What a names part is built from.
+#[derive(Debug, Clone, Copy)]
+pub struct NamesInput<'a> {
+    /// Organisation.
+    pub organization_id: &'a OrganizationId,
+    /// Event.
+    pub event_id: &'a EventId,
+    /// Serial of the last change of a guest, or of what verdicts show of one.
+    pub version: u64,
+    /// Labels of the fields that verdicts show.
+    pub labels: &'a [String],
+}
+
 /// The large part of all names, which come in any order; the same for every device.
-pub fn names_part(organization_id: &OrganizationId, event_id: &EventId, version: u64, names: Vec<GuestName>) -> Large {
+pub fn names_part(input: NamesInput<'_>, names: Vec<GuestName>) -> Large {
     let names = sorted(names);
-    let content_hash = content_hash(&names);
-    build(NamesHead {
-        names: Some(names),
-        since: None,
-        upserts: None,
-        ..head(organization_id, event_id, version, content_hash)
-    })
+    let content_hash = content_hash(input.labels, &names);
+    build(NamesHead { names: Some(names), since: None, upserts: None, ..head(input, content_hash) })
 }
 
 /// The large part of what changed since a version; `content_hash` names all names after it. A name never goes without
-/// another in its place, so nothing is ever gone.
-pub fn names_delta_part(
-    organization_id: &OrganizationId,
-    event_id: &EventId,
-    version: u64,
-    since: u64,
-    upserts: Vec<GuestName>,
-    content_hash: [u8; 32],
-) -> Large {
-    build(NamesHead {
-        since: Some(since),
-        upserts: Some(sorted(upserts)),
-        ..head(organization_id, event_id, version, content_hash)
-    })
+/// another in its place, so nothing is ever gone. Where the labels changed since, everybody's names are sent instead.
+pub fn names_delta_part(input: NamesInput<'_>, since: u64, upserts: Vec<GuestName>, content_hash: [u8; 32]) -> Large {
+    build(NamesHead { since: Some(since), upserts: Some(sorted(upserts)), ..head(input, content_hash) })
 }
 
 /// The rest of the body for one device, its signature in it, and the value of `X-Signature` for the whole.
@@ -47,12 +44,13 @@ pub fn names_tail(large: &[u8], tail: &NamesTail, api_key: &str) -> (Vec<u8>, St
     sign_behind(large, &to_text(tail), api_key)
 }
 
-fn head(organization_id: &OrganizationId, event_id: &EventId, version: u64, content_hash: [u8; 32]) -> NamesHead {
+fn head(input: NamesInput<'_>, content_hash: [u8; 32]) -> NamesHead {
     NamesHead {
-        event_id: event_id.clone(),
-        organization_id: organization_id.clone(),
-        names_version: version,
+        event_id: input.event_id.clone(),
+        organization_id: input.organization_id.clone(),
+        names_version: input.version,
         content_hash: ContentHash(content_hash),
+        labels: input.labels.to_vec(),
         names: None,
         since: None,
         upserts: None,
@@ -70,15 +68,21 @@ fn sorted(mut names: Vec<GuestName>) -> Vec<GuestName> {
     names
 }
 
-/// Over names in order of ticket: every field of each, in the fixed encoding of scans.
-fn content_hash<'a>(names: impl IntoIterator<Item = &'a GuestName>) -> [u8; 32] {
+/// Over the labels and names in order of ticket: every field of each, in the fixed encoding of scans.
+fn content_hash<'a>(labels: &[String], names: impl IntoIterator<Item = &'a GuestName>) -> [u8; 32] {
     let mut to = Encoder::with("admit.names.v1");
-    for GuestName { ticket_id, name, party_size, note, flag } in names {
+    let put = |to: &mut Encoder, texts: &[String]| {
+        to.unsigned(texts.len() as u64);
+        texts.iter().for_each(|text| to.text(text));
+    };
+    put(&mut to, labels);
+    for GuestName { ticket_id, name, party_size, note, flag, fields } in names {
         to.text(ticket_id.as_str());
         to.text(name);
         to.unsigned(u64::from(*party_size));
         to.option(note.as_deref(), Encoder::text);
         to.option(flag.as_deref(), Encoder::text);
+        put(&mut to, fields);
     }
     to.sha256()
 }
@@ -96,8 +100,18 @@ pub struct Names {
     pub serial: u64,
     /// They came whole, not as what changed.
     pub whole: bool,
+    /// Labels of the fields that verdicts show.
+    pub labels: Vec<String>,
     /// By ticket.
     pub by_ticket: BTreeMap<TicketId, GuestName>,
+}
+
+impl Names {
+    /// What a verdict shows of a guest's fields: labels and values, in their order, without those the guest lacks.
+    pub fn fields<'a>(&'a self, guest: &'a GuestName) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let all = self.labels.iter().zip(&guest.fields).filter(|(_, value)| !value.is_empty());
+        all.map(|(label, value)| (label.as_str(), value.as_str()))
+    }
 }
 
 /// Verifies and reads the names part. `body` is what was received after content decoding, to the byte; `header` the
@@ -132,7 +146,7 @@ pub fn read_names(
         }
     };
     by_ticket.extend(new.into_iter().map(|name| (name.ticket_id.clone(), name)));
-    if content_hash(by_ticket.values()) != head.content_hash.0 {
+    if content_hash(&head.labels, by_ticket.values()) != head.content_hash.0 {
         return Err(ManifestError::ContentHash);
     }
     let (version, epoch) = (head.names_version, tail.epoch);
@@ -141,5 +155,6 @@ pub fn read_names(
     {
         return Err(ManifestError::Older { incoming: version, active: active.version });
     }
-    Ok(Names { version, epoch, generated_at: tail.generated_at, serial: tail.serial, whole, by_ticket })
+    let (generated_at, serial, labels) = (tail.generated_at, tail.serial, head.labels);
+    Ok(Names { version, epoch, generated_at, serial, whole, labels, by_ticket })
 }

@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::compact::{self, Columns, CompactError};
 use super::index::{Builder, Index, IndexError, Prefix, Upsert};
-use crate::event::EventRules;
+use crate::event::{DoorSettings, EventRules};
 use crate::gate::GateRules;
 use crate::ids::{EventId, GateId, OrganizationId};
 use crate::rule::Epoch;
@@ -84,6 +84,8 @@ pub struct Manifest {
     pub version: u64,
     /// The event's rules.
     pub event: EventRules,
+    /// What it says to devices beside them.
+    pub door: DoorSettings,
     /// Gates.
     pub gates: BTreeMap<GateId, GateRules>,
     /// What its codes (of a delta: after applying it) hash to.
@@ -206,6 +208,7 @@ pub fn read(
     Ok(Manifest {
         rules_hash: rules_hash(&head),
         event: head.event_rules(),
+        door: head.door_settings(),
         organization_id: head.organization_id,
         event_id: head.event_id,
         version: head.manifest_version,

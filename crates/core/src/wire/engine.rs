@@ -13,7 +13,7 @@ pub use shown::{GateView, HistoryRow, ListView, NamesView, Problem};
 
 use super::tree::tagged;
 use crate::decide::Screen;
-use crate::event::EventStatus;
+use crate::event::{EventStatus, ZoneClock};
 use crate::gate::Direction;
 use crate::ids::{DeviceId, EventId, GateId, ScanId, TicketId};
 use crate::scan::{Method, Outcome, ScanKind};
@@ -382,6 +382,9 @@ pub struct VerdictView {
     /// What staff are to check, where this gate may know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flag: Option<String>,
+    /// The guest's fields that the organiser wants shown, where this gate may know them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<FieldView>,
     /// Gates the ticket is good for, by name, for `wrong_place`.
     pub right_gates: Vec<String>,
     /// Window, for `wrong_time`.
@@ -417,6 +420,15 @@ pub struct VerdictView {
     /// The other tickets of its booking.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub booking: Option<Booking>,
+}
+
+/// A field of a guest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FieldView {
+    /// Its name.
+    pub label: String,
+    /// Its value; of a long one the beginning.
+    pub value: String,
 }
 
 /// Who decided.
@@ -530,6 +542,9 @@ pub struct View {
     /// What staff here may add; absent where nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walk_ins: Option<WalkInsView>,
+    /// The clocks of the event's zone, by which every time is shown; absent until a list says them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ZoneClock>,
     /// The event has a staff PIN.
     pub has_pin: bool,
     /// Rows the server refused, and why.

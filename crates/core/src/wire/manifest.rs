@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use super::hex;
 use super::problem::{self, FieldError};
 use crate::barcode::BarcodeHash;
-use crate::event::{Days, EventRules, EventStatus, ReEntry, StaffPin, ZoneLimits};
+use crate::event::{Days, DoorSettings, EventRules, EventStatus, ReEntry, StaffPin, ZoneClock, ZoneLimits};
 use crate::gate::{Direction, EntryRule, GateRules};
 use crate::ids::{EventId, GateId, OrganizationId, TicketId};
 use crate::rule::Epoch;
@@ -53,6 +53,9 @@ pub struct ManifestHead {
     /// Persons whom staff may add at the doors; absent: no number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walk_ins: Option<u32>,
+    /// The clocks of the event's zone; absent where they are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ZoneClock>,
     /// Gates, in order of id.
     pub gates: Vec<ManifestGate>,
 }
@@ -73,6 +76,10 @@ impl ManifestHead {
             limits: self.limits.clone(),
             walk_ins: self.walk_ins,
         }
+    }
+    /// What it says beside the rules. Which fields a verdict shows is said with the names.
+    pub fn door_settings(&self) -> DoorSettings {
+        DoorSettings { clock: self.clock.clone(), ..DoorSettings::default() }
     }
 }
 
@@ -276,6 +283,9 @@ pub struct NamesHead {
     pub names_version: u64,
     /// `sha256:` + hash over all names: what those held must hash to.
     pub content_hash: ContentHash,
+    /// Labels of the fields that verdicts show, in their order; absent where they show none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
     /// All names, in order of ticket; a delta has `since` and `upserts` instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<Vec<GuestName>>,
@@ -300,6 +310,9 @@ pub struct GuestName {
     pub note: Option<String>,
     /// Flag for the door.
     pub flag: Option<String>,
+    /// Values of the fields that verdicts show, one a label, empty where the guest has none; absent where all would be empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<String>,
 }
 
 /// The members of the names part made anew for each request.
@@ -334,6 +347,7 @@ pub struct ManifestJson<'a> {
     limits: ZoneLimits,
     #[serde(default)]
     walk_ins: Option<u32>,
+    clock: Option<ZoneClock>,
     gates: Vec<ManifestGate>,
     generated_at: Timestamp,
     expires_at: Timestamp,
@@ -372,6 +386,7 @@ impl ManifestJson<'_> {
             days: self.days,
             limits: self.limits,
             walk_ins: self.walk_ins,
+            clock: self.clock,
             gates: self.gates,
         };
         let tail = ManifestTail {

@@ -12,7 +12,9 @@ use super::hex;
 pub use super::text::{StoredError, from_json, from_text, from_tree, to_text};
 use crate::barcode::BarcodeHash;
 use crate::decide::{Advice, LastEntry, Reason, Standing, Verdict};
-use crate::event::{Days, EventRules, EventStatus, Limits, ReEntry, StaffPin, ZoneLimits};
+use crate::event::{
+    Days, DoorSettings, EventRules, EventStatus, Limits, Offset, ReEntry, StaffPin, ZoneClock, ZoneLimits,
+};
 use crate::gate::{Direction, EntryRule, GateRules};
 use crate::ids::{BatchId, DeviceId, EventId, GateId, KeyId, LogId, ScanId, TicketId};
 use crate::incident::{Cause, CauseScan, CauseSubject, IncidentKind, Role, Subject};
@@ -38,6 +40,9 @@ fn is_nothing(value: &i64) -> bool {
 }
 fn none<T>(value: &Option<T>) -> bool {
     value.is_none()
+}
+fn offsets<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Offset>, D::Error> {
+    super::bounded::at_most(source, crate::limits::OFFSETS, "offsets")
 }
 
 /// Gives types of the model their JSON. Every field is named with its type, so a field added to the model does not
@@ -112,6 +117,21 @@ json_of! {
         per_gate: bool,
         #[serde(default, skip_serializing_if = "none")]
         uses: Option<u32>,
+    }
+    "Offset" = Offset {
+        from: Timestamp,
+        offset_s: i32,
+    }
+    "ZoneClock" = ZoneClock {
+        zone: String,
+        #[serde(deserialize_with = "offsets")]
+        offsets: Vec<Offset>,
+    }
+    "DoorSettings" = DoorSettings {
+        #[serde(default, skip_serializing_if = "none")]
+        clock: Option<ZoneClock>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        verdict_fields: Vec<String>,
     }
     "Override" = Override {
         by: String,

@@ -2,7 +2,7 @@
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::decide::Screen;
-use admit_core::event::ReEntry;
+use admit_core::event::{DoorSettings, Offset, ReEntry, ZoneClock};
 use admit_core::ids::EventId;
 use admit_core::manifest::build::{Code, Input as Build, delta_part, envelope};
 use admit_core::manifest::index::{Found, content_hash};
@@ -13,7 +13,7 @@ use admit_core::wire::engine::{Input, Phase};
 use admit_core::wire::manifest::ManifestTail;
 use admit_core::wire::scanning::SIGNATURE_HEADER;
 
-use super::phone::{Phone, Sent};
+use super::phone::{EVENING, Phone, Sent};
 use super::server::{Reply, Server, ticket};
 
 fn key(sent: &Sent) -> String {
@@ -59,6 +59,23 @@ fn a_newer_list_is_fetched_when_changes_name_one_and_decided_by_at_once() {
     assert_eq!(phone.view().event_name, "Summer Gala");
     assert_eq!(phone.screen("LATE-1"), Screen::Admit);
     assert!(phone.log.iter().any(|sent| sent.path.contains(&format!("?since={first}"))));
+}
+
+#[test]
+fn the_events_clock_comes_with_the_list_and_stays_without_a_network() {
+    let mut server = Server::new();
+    let mut phone = Phone::ready(1, &mut server);
+    assert_eq!(phone.view().clock, None);
+    let offsets = vec![Offset { from: Timestamp::clamped(EVENING), offset_s: 20_700 }];
+    let clock = ZoneClock { zone: "Asia/Kathmandu".into(), offsets };
+    server.change_event(
+        EventChange::Door(DoorSettings { clock: Some(clock.clone()), ..DoorSettings::default() }),
+        phone.at_ms,
+    );
+    phone.pass_online(&mut server, 2_000);
+    assert_eq!(phone.view().clock.as_ref(), Some(&clock));
+    phone.start();
+    assert_eq!(phone.view().clock.as_ref(), Some(&clock));
 }
 
 #[test]
@@ -264,6 +281,7 @@ fn delta(server: &Server, key: &str, since: u64, code: &str, at_ms: i64) -> Repl
         organization_id: &server.organization_id,
         event_id: &server.event_id,
         event: &event,
+        door: &book.door(),
         version: server.version,
         gates: &gates,
         codes: &changed,

@@ -4,7 +4,7 @@
 use admit_core::decide::Screen;
 use admit_core::event::EventStatus;
 use admit_core::ids::TicketId;
-use admit_core::manifest::{names_part, names_tail};
+use admit_core::manifest::{NamesInput, names_part, names_tail};
 use admit_core::rule::{EventChange, TicketChange};
 use admit_core::scan::{Method, ScanKind, Stage};
 use admit_core::ticket::TicketStatus;
@@ -361,6 +361,46 @@ fn a_new_guest_reaches_the_door_with_their_ticket() {
 }
 
 #[test]
+fn a_verdict_shows_the_fields_that_the_organiser_chose_and_no_others() {
+    let mut server = venue();
+    server.give_fields("A-1", &[("Company", "ACME"), ("Table", "7"), ("Diet", "vegan")]);
+    server.give_fields("A-2", &[("Table", "9")]);
+    server.show_fields(&["Table", "Company"], EVENING - 1_000);
+    let mut phone = Phone::ready(1, &mut server);
+    let fields = |phone: &mut Phone, code: &str| -> Vec<(String, String)> {
+        let shown = phone.scan(code).fields;
+        shown.into_iter().map(|field| (field.label, field.value)).collect()
+    };
+    let wanted = |list: &[(&str, &str)]| -> Vec<(String, String)> {
+        list.iter().map(|(label, value)| ((*label).to_owned(), (*value).to_owned())).collect()
+    };
+    assert_eq!(fields(&mut phone, "A-1"), wanted(&[("Table", "7"), ("Company", "ACME")]));
+    assert_eq!(fields(&mut phone, "A-2"), wanted(&[("Table", "9")]));
+    assert_eq!(fields(&mut phone, "P-4"), wanted(&[]));
+    let whole = |phone: &Phone| phone.log.iter().filter(|sent| sent.path.ends_with("/names")).count();
+    let asked = whole(&phone);
+    // A guest's change comes as a change.
+    server.give_fields("A-1", &[("Company", "ACME"), ("Table", "8")]);
+    phone.pass_online(&mut server, 60_000);
+    assert_eq!(fields(&mut phone, "A-1"), wanted(&[("Table", "8"), ("Company", "ACME")]));
+    assert_eq!(whole(&phone), asked, "only what changed");
+    // Another choice comes with everybody's, in one answer, and what is shown no more is on the phone no more.
+    server.show_fields(&["Company"], phone.at_ms);
+    phone.pass_online(&mut server, 60_000);
+    assert_eq!(fields(&mut phone, "A-1"), wanted(&[("Company", "ACME")]));
+    assert_eq!(fields(&mut phone, "A-2"), wanted(&[]));
+    let held = phone.caches.iter().filter(|(key, _)| key.starts_with("names:"));
+    let texts: Vec<String> = held.map(|(_, body)| String::from_utf8_lossy(body).into_owned()).collect();
+    assert!(texts.iter().any(|text| text.contains("ACME")));
+    assert!(!texts.iter().any(|text| text.contains("Table") || text.contains("vegan")), "{texts:?}");
+    // They go by the way names go: where the gate allows none any more.
+    server.allow_names("north", false);
+    phone.pass_online(&mut server, 60_000);
+    assert_eq!(fields(&mut phone, "A-1"), wanted(&[]));
+    assert!(!phone.caches.keys().any(|key| key.starts_with("names:")));
+}
+
+#[test]
 fn a_search_of_twenty_thousand_names_shows_the_first_fifty_and_says_that_there_are_more() {
     let mut server = venue();
     let mut phone = Phone::new(1);
@@ -372,6 +412,7 @@ fn a_search_of_twenty_thousand_names_shows_the_first_fifty_and_says_that_there_a
         party_size: 1,
         note: None,
         flag: None,
+        fields: Vec::new(),
     };
     let names: Vec<GuestName> = (0..20_000).map(guest).collect();
     for _ in 0..40 {
@@ -379,7 +420,9 @@ fn a_search_of_twenty_thousand_names_shows_the_first_fifty_and_says_that_there_a
             let Some(mut reply) = server.answer(&sent, phone.at_ms) else { continue };
             if sent.path.contains("/names") && reply.status == 200 {
                 let key = server.keys.keys().next().unwrap();
-                let large = names_part(&server.organization_id, &server.event_id, server.serial, names.clone());
+                let (organization_id, event_id) = (&server.organization_id, &server.event_id);
+                let input = NamesInput { organization_id, event_id, version: server.serial, labels: &[] };
+                let large = names_part(input, names.clone());
                 let at = Timestamp::clamped(phone.at_ms);
                 let tail = NamesTail { generated_at: at, epoch: server.epoch, serial: server.serial };
                 let (tail, signature) = names_tail(&large.bytes, &tail, key);

@@ -188,12 +188,16 @@ def compact_list(body, header, api_key):
     return holds and at == len(signed), head, codes
 
 
-def names_hash(names):
-    """The hash over all names, in order of ticket (spec §5)."""
-    joined = text("admit.names.v1")
+def texts(values):
+    return whole(len(values)) + b"".join(text(value) for value in values)
+
+
+def names_hash(names, labels=()):
+    """The hash over labels and all names, in order of ticket (spec §5)."""
+    joined = text("admit.names.v1") + texts(labels)
     for name in sorted(names, key=lambda name: name["ticket_id"]):
         joined += text(name["ticket_id"]) + text(name["name"]) + whole(name["party_size"])
-        joined += maybe(name["note"], text) + maybe(name["flag"], text)
+        joined += maybe(name["note"], text) + maybe(name["flag"], text) + texts(name.get("fields", []))
     return "sha256:" + hashlib.sha256(joined).hexdigest()
 
 

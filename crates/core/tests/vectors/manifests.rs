@@ -59,6 +59,9 @@ fn build() -> Value {
         "organization_id": "org-1",
         "event_id": "event-1",
         "event": event(),
+        "door": { "clock": { "zone": "Europe/Paris", "offsets": [
+            { "from": "2025-10-08T18:00:00Z", "offset_s": 7200 }, { "from": "2025-10-26T01:00:00Z", "offset_s": 3600 },
+        ] } },
         "version": 7,
         "gates": gates(),
         "codes": codes(),
@@ -100,7 +103,10 @@ fn delta(full: &Value) -> Value {
 
 pub fn manifests() -> Vec<Given> {
     let full = build();
-    let empty = with(&full, json!({ "codes": [], "gates": [], "event": with(&event(), json!({ "staff_pin": null })) }));
+    let empty = with(
+        &full,
+        json!({ "codes": [], "gates": [], "door": {}, "event": with(&event(), json!({ "staff_pin": null })) }),
+    );
     let changes = delta(&full);
     let twice = with(&full, json!({ "codes": [codes()[0], codes()[0]] }));
     let mut out: Vec<Given> = [
@@ -188,6 +194,10 @@ fn ordered(full: &Value, changes: &Value) -> Vec<Given> {
     let other = with(full, json!({ "codes": codes()[..4].to_vec() }));
     let (other_body, other_header, _) = made(&other);
     add("the same version with other codes", &body, read(full, &other_body, Some(&other_header)));
+    let clock = json!({ "zone": "Europe/Paris", "offsets": [{ "from": "2025-10-08T18:00:00Z", "offset_s": 7200 }] });
+    let other = with(full, json!({ "door": { "clock": clock } }));
+    let (other_body, other_header, _) = made(&other);
+    add("the same version with another clock", &body, read(full, &other_body, Some(&other_header)));
     let other = with(full, json!({ "gates": [] }));
     let (other_body, other_header, _) = made(&other);
     add("the same version with other gates", &body, read(full, &other_body, Some(&other_header)));

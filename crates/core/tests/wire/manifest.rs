@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::barcode::BarcodeHash;
-use admit_core::event::EventRules;
+use admit_core::event::{DoorSettings, EventRules};
 use admit_core::gate::GateRules;
 use admit_core::ids::{EventId, GateId, OrganizationId, TicketId};
 use admit_core::manifest::index::Prefix;
@@ -20,6 +20,7 @@ struct Made {
     organization_id: OrganizationId,
     event_id: EventId,
     event: EventRules,
+    door: DoorSettings,
     gates: Vec<(GateId, GateRules)>,
     codes: Vec<(BarcodeHash, TicketId, TicketRules, Option<Group>)>,
     key: String,
@@ -33,6 +34,7 @@ fn made(codes: usize) -> Made {
         organization_id: id("org-1"),
         event_id: id("event-1"),
         event: event_rules(),
+        door: door_settings(),
         gates: vec![(id("north-main"), gate_rules())],
         codes: (0..codes)
             .map(|i| (BarcodeHash::of(&format!("TOKEN-{i}")), id(&format!("tkt-{i}")), rules(i), group(i)))
@@ -52,6 +54,7 @@ impl Made {
             organization_id: &self.organization_id,
             event_id: &self.event_id,
             event: &self.event,
+            door: &self.door,
             version,
             gates: &self.gates,
             codes: &codes,
@@ -84,6 +87,11 @@ fn a_list_reads_back_as_built() {
     assert_eq!((read.version, read.serial, read.epoch, read.offset_seconds), (7, 9, epoch(), -5));
     assert_eq!((read.generated_at, read.expires_at), (tail().generated_at, tail().expires_at));
     assert_eq!(read.event, made.event);
+    assert_eq!(
+        read.door,
+        DoorSettings { verdict_fields: Vec::new(), ..made.door.clone() },
+        "fields come with the names"
+    );
     assert_eq!(read.gates, made.gates.iter().cloned().collect::<BTreeMap<_, _>>());
     let index = read.into_index(None).unwrap();
     assert_eq!(index.len(), 50);
@@ -114,6 +122,7 @@ fn the_members_stand_in_their_order() {
         "staff_pin",
         "re_entry",
         "min_gap_seconds",
+        "clock",
         "gates",
         "tickets",
         "generated_at",
@@ -203,6 +212,7 @@ fn two_codes_with_one_prefix_are_refused_wherever_they_meet() {
         organization_id: &made.organization_id,
         event_id: &made.event_id,
         event: &made.event,
+        door: &made.door,
         version: 1,
         gates: &[],
         codes: &listed,
@@ -328,6 +338,7 @@ impl Made {
             organization_id: &self.organization_id,
             event_id: &self.event_id,
             event: &self.event,
+            door: &self.door,
             version,
             gates: &self.gates,
             codes: &codes,
@@ -422,6 +433,7 @@ fn names(count: usize) -> Vec<GuestName> {
             party_size: 1 + i as u32,
             note: (i % 2 == 0).then(|| "by the side door".into()),
             flag: (i % 3 == 0).then(|| "vip".into()),
+            fields: if i % 2 == 0 { vec![format!("Table {i}"), String::new()] } else { Vec::new() },
         })
         .collect()
 }
@@ -437,12 +449,29 @@ fn names_are_believed_only_signed_and_a_change_leads_to_all_of_them() {
         ([large.bytes.as_slice(), &rest].concat(), header)
     };
     let reversed = names(5).into_iter().rev().collect();
-    let (body, header) = sign(&names_part(&made.organization_id, &made.event_id, 7, reversed));
+    let labels = ["Table", "Company"].map(str::to_owned);
+    let input = |version| NamesInput {
+        organization_id: &made.organization_id,
+        event_id: &made.event_id,
+        version,
+        labels: &labels,
+    };
+    let (body, header) = sign(&names_part(input(7), reversed));
     let read = |body: &[u8], header: Option<&str>, active: Option<&Names>| {
         read_names(body, header, &made.key, expected, active)
     };
     let held = read(&body, Some(&header), None).unwrap();
     assert_eq!((held.version, held.by_ticket.values().cloned().collect::<Vec<_>>()), (7, names(5)));
+    let shown = |i: usize| held.fields(&held.by_ticket[&id(&format!("tkt-00{i}"))]).collect::<Vec<_>>();
+    assert_eq!((shown(1), shown(2)), (Vec::new(), vec![("Table", "Table 2")]));
+    let relabelled = names_delta_part(
+        NamesInput { labels: &[], ..input(7) },
+        7,
+        Vec::new(),
+        names_part(input(7), names(5)).content_hash,
+    );
+    let (other_labels, header) = sign(&relabelled);
+    assert_eq!(read(&other_labels, Some(&header), Some(&held)).unwrap_err(), ManifestError::ContentHash);
     for at in 0..body.len() {
         let mut flipped = body.clone();
         flipped[at] ^= 1 << (at % 8);
@@ -451,20 +480,20 @@ fn names_are_believed_only_signed_and_a_change_leads_to_all_of_them() {
     }
     let mut after = names(6);
     after[2].name = "Countess".into();
-    let whole = names_part(&made.organization_id, &made.event_id, 9, after.clone());
+    let whole = names_part(input(9), after.clone());
     let changed = vec![after[5].clone(), after[2].clone()];
-    let delta = names_delta_part(&made.organization_id, &made.event_id, 9, 7, changed.clone(), whole.content_hash);
+    let delta = names_delta_part(input(9), 7, changed.clone(), whole.content_hash);
     let (body, header) = sign(&delta);
     let now = read(&body, Some(&header), Some(&held)).unwrap();
     assert_eq!((now.version, now.by_ticket.values().cloned().collect::<Vec<_>>()), (9, after));
     assert_eq!(read(&body, Some(&header), None).unwrap_err(), ManifestError::WrongBase { since: 7, have: 0 });
-    let lacking =
-        names_delta_part(&made.organization_id, &made.event_id, 9, 7, vec![changed[0].clone()], whole.content_hash);
+    let lacking = names_delta_part(input(9), 7, vec![changed[0].clone()], whole.content_hash);
     let (body, header) = sign(&lacking);
     assert_eq!(read(&body, Some(&header), Some(&held)).unwrap_err(), ManifestError::ContentHash);
-    let (old, header) = sign(&names_part(&made.organization_id, &made.event_id, 7, names(5)));
+    let (old, header) = sign(&names_part(input(7), names(5)));
     assert_eq!(read(&old, Some(&header), Some(&now)).unwrap_err(), ManifestError::Older { incoming: 7, active: 9 });
-    let elsewhere = names_part(&id("another"), &made.event_id, 9, names(1));
+    let other = id("another");
+    let elsewhere = names_part(NamesInput { organization_id: &other, ..input(9) }, names(1));
     let (body, header) = sign(&elsewhere);
     assert_eq!(read(&body, Some(&header), None).unwrap_err(), ManifestError::WrongOrganization);
 }

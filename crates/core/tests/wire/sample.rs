@@ -1,7 +1,9 @@
 //! Values that have everything in them.
 
 use admit_core::barcode::BarcodeHash;
-use admit_core::event::{Days, EventRules, EventStatus, ReEntry, StaffPin, ZoneLimits};
+use admit_core::event::{
+    Days, DoorSettings, EventRules, EventStatus, Offset, ReEntry, StaffPin, ZoneClock, ZoneLimits,
+};
 use admit_core::gate::{Direction, EntryRule, GateRules};
 use admit_core::rule::Epoch;
 use admit_core::scan::{Basis, ClockEvidence, Form, Method, Outcome, Override, Scan, ScanKind, Stage};
@@ -131,4 +133,13 @@ pub fn event_rules() -> EventRules {
         limits: ZoneLimits::default(),
         walk_ins: None,
     }
+}
+
+pub fn door_settings() -> DoorSettings {
+    let offsets = vec![
+        Offset { from: at("2025-10-08T18:00:00Z"), offset_s: 7_200 },
+        Offset { from: at("2025-10-26T01:00:00Z"), offset_s: 3_600 },
+    ];
+    let clock = Some(ZoneClock { zone: "Europe/Paris".into(), offsets });
+    DoorSettings { clock, verdict_fields: vec!["Table".into(), "Company".into()] }
 }

@@ -1,7 +1,7 @@
 //! `/api/events`.
 
 use admit_app::events::{self, EventPatch, ListedEvent, NewEvent};
-use admit_app::records::{ClockTime, EventFigures, EventRecord};
+use admit_app::records::{AtDoor, ClockTime, EventFigures, EventRecord};
 use admit_core::event::{EventStatus, ReEntry};
 use admit_core::ids::EventId;
 use admit_core::time::Timestamp;
@@ -54,6 +54,8 @@ struct EventView {
     capacity: Option<u32>,
     /// Persons whom staff may add at the doors in all; null or absent: no number.
     walk_ins: Option<u32>,
+    /// Names of the guests' fields that a verdict shows, in this order.
+    verdict_fields: Vec<String>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
@@ -74,6 +76,7 @@ impl From<EventRecord> for EventView {
             has_staff_pin: one.has_pin,
             capacity: one.capacity,
             walk_ins: one.walk_ins,
+            verdict_fields: one.at_door.verdict_fields,
             created_at: one.created_at,
         }
     }
@@ -127,6 +130,9 @@ struct EventRequest {
     capacity: Option<u32>,
     /// Persons whom staff may add at the doors in all; null or absent: no number.
     walk_ins: Option<u32>,
+    /// Names of the guests' fields that a verdict shows, in this order: at most 3.
+    #[serde(default)]
+    verdict_fields: Vec<String>,
     /// Names of its first gates; `["Main entrance"]` where absent, `[]` for none. Every entry type passes them, in and out.
     gates: Option<Vec<String>>,
 }
@@ -161,6 +167,8 @@ struct EventPatchRequest {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<u32>)]
     walk_ins: Option<Option<u32>>,
+    /// Names of the guests' fields that a verdict shows, in this order: at most 3.
+    verdict_fields: Option<Vec<String>>,
     /// With `"status": "live"` for a draft: the practice scans of the last 12 hours were real, and count in their own time.
     #[serde(default)]
     count_practice: bool,
@@ -205,6 +213,7 @@ async fn create(
         staff_pin: request.staff_pin,
         capacity: request.capacity,
         walk_ins: request.walk_ins,
+        at_door: AtDoor { verdict_fields: request.verdict_fields },
         gates: request.gates,
     };
     let made = events::create(&state.app, &caller, new).await?;
@@ -252,6 +261,7 @@ async fn update(
         staff_pin: request.staff_pin,
         capacity: request.capacity,
         walk_ins: request.walk_ins,
+        verdict_fields: request.verdict_fields,
         count_practice: request.count_practice,
     };
     Ok(Json(events::update(&state.app, &caller, event_id, patch).await?.into()))

@@ -1,9 +1,11 @@
 //! `/api/events/{id}/guests` and `/api/guests/{id}`.
 
+use std::collections::BTreeMap;
+
 use admit_app::guests::{self, Counts, GuestPatch, GuestState, Listing, Moment, Shown, Wanted, What};
 use admit_app::passes::Mailing;
 use admit_app::ports::{GuestSort, PassMail};
-use admit_app::records::{EntryTypeRecord, GuestListRecord, GuestRecord};
+use admit_app::records::{EntryTypeRecord, Fields, GuestListRecord, GuestRecord};
 use admit_core::ids::{EntryTypeId, EventId, GuestId, GuestListId};
 use admit_core::limits::NAME_CHARS;
 use admit_core::pass;
@@ -49,6 +51,8 @@ struct GuestView {
     note: Option<String>,
     /// Flag for the door.
     flag: Option<String>,
+    /// What else is kept of them, by name.
+    fields: Fields,
     /// The organiser's own id.
     external_id: Option<String>,
     guest_list_id: Option<String>,
@@ -71,6 +75,7 @@ impl From<GuestRecord> for GuestView {
             party_size: one.party_size,
             note: one.note,
             flag: one.flag,
+            fields: one.fields,
             external_id: one.external_id,
             guest_list_id: one.guest_list_id.map(|id| id.to_string()),
             entry_type_id: one.entry_type_id.map(|id| id.to_string()),
@@ -256,6 +261,10 @@ struct GuestPatchRequest {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>)]
     flag: Option<Option<String>>,
+    /// By name: a value to set (at most 200 characters; the name at most 24), or null to take the field away. Others stay; a
+    /// guest has at most 8.
+    #[serde(default)]
+    fields: BTreeMap<String, Option<String>>,
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>)]
     external_id: Option<Option<String>>,
@@ -453,6 +462,7 @@ async fn update(
         party_size: request.party_size,
         note: request.note,
         flag: request.flag,
+        fields: request.fields,
         external_id: request.external_id,
         guest_list_id: request.guest_list_id,
         ticket_status: request.ticket_status,

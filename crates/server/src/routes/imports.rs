@@ -123,7 +123,7 @@ struct ColumnView {
     /// Its first three values.
     samples: Vec<String>,
     /// What it is, such as `name`; null where it is not read.
-    becomes: Option<&'static str>,
+    becomes: Option<String>,
     /// How that is known: `said`, `export`, `guess` or `nothing`.
     by: &'static str,
 }

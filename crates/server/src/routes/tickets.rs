@@ -1,7 +1,7 @@
 //! `/api/events/{id}/tickets` and `/api/tickets/{id}`.
 
 use admit_app::ports::TicketFilter;
-use admit_app::records::{GuestRecord, TicketRecord};
+use admit_app::records::{Fields, GuestRecord, TicketRecord};
 use admit_app::rules::HoldsFrom;
 use admit_app::tickets::{self, Listing, NewGuest, NewTicket, TicketPatch};
 use admit_core::ids::{EntryTypeId, EventId, GateId, GuestListId, TicketId};
@@ -180,6 +180,9 @@ pub(super) struct GuestRequest {
     note: Option<String>,
     /// Flag for the door, such as `check ID`.
     flag: Option<String>,
+    /// What else is kept of them, by name: at most 8 of at most 200 characters; a name has at most 24.
+    #[serde(default)]
+    fields: Fields,
     /// The organiser's own id.
     external_id: Option<String>,
     #[schema(value_type = Option<String>)]
@@ -200,6 +203,7 @@ impl From<GuestRequest> for NewGuest {
             party_size: one.party_size,
             note: one.note,
             flag: one.flag,
+            fields: one.fields,
             external_id: one.external_id,
             guest_list_id: one.guest_list_id,
         }

@@ -4,6 +4,7 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+use admit_app::events::{self, EventPatch};
 use admit_app::gates::{self, GatePatch};
 use admit_app::tickets::{self, NewGuest, NewTicket};
 use admit_core::ids::GateId;
@@ -28,7 +29,7 @@ print(json.dumps({
     "compact_signatures": holds,
     "compact_content": [verify.content_hash(codes) == head["content_hash"] == manifest["content_hash"], len(codes)],
     "names_signatures": verify.body_signatures_hold(names, asked["names_header"], key),
-    "names_content": verify.names_hash(json.loads(names)["names"]) == json.loads(names)["content_hash"],
+    "names_content": verify.names_hash(json.loads(names)["names"], json.loads(names)["labels"]) == json.loads(names)["content_hash"],
     "signatures": verify.body_signatures_hold(body, asked["header"], key),
     "content": verify.content_hash(manifest["tickets"]) == manifest["content_hash"],
     "v1": verify.sign_v1(key, asked["v1"])[1],
@@ -71,9 +72,13 @@ async fn signed(server: &TestServer, phone: &Phone, what: &str, accept: &str) ->
 /// A guest, and a gate that allows names.
 async fn with_names(server: &TestServer) {
     let (app, owner, event_id) = (&server.state.app, &server.home.owner, &server.home.event_id);
-    let guest = NewGuest { name: "Zoë O'Brien".into(), note: Some("by the side door".into()), ..NewGuest::default() };
+    let fields = [("Table".to_owned(), "Größe 7".to_owned())].into();
+    let note = Some("by the side door".into());
+    let guest = NewGuest { name: "Zoë O'Brien".into(), note, fields, ..NewGuest::default() };
     let ticket = NewTicket { guest: Some(guest), barcode: Some("ZOE-1".into()), ..NewTicket::default() };
     tickets::create(app, owner, event_id.clone(), vec![ticket]).await.unwrap();
+    let shown = EventPatch { verdict_fields: Some(vec!["Company".into(), "Table".into()]), ..EventPatch::default() };
+    events::update(app, owner, event_id.clone(), shown).await.unwrap();
     let patch = GatePatch { names_on_devices: Some(true), ..GatePatch::default() };
     gates::update(app, owner, event_id.clone(), GateId::new("main").unwrap(), patch).await.unwrap();
 }

@@ -170,6 +170,47 @@ async fn names_are_for_gates_that_allow_them_and_hold_no_address() {
     problem(fetch(&server, &phone, "names", &[]).await, 403, "device_revoked").await;
 }
 
+/// door.md "Names and fields at the door": phones get the fields that the organiser chose, cut to a verdict's room, and no others.
+#[tokio::test]
+async fn phones_get_the_fields_that_verdicts_show_and_no_others() {
+    let server = TestServer::start().await;
+    let phone = Phone::pair(&server, &server.home, "a").await;
+    allow(&server, "main", true).await;
+    let fields = serde_json::json!({ "Company": "ACME ".repeat(20), "Table": "7", "Diet": "vegan" });
+    let guest = serde_json::json!({ "name": "Zoë", "fields": fields });
+    let path = format!("/api/events/{}/guests", phone.event_id());
+    let made = crate::organiser::post(&server, &path, guest, 201).await;
+    assert_eq!(made["fields"]["Diet"], "vegan");
+    let taken = |held: &Names| {
+        let guest = held.by_ticket.values().find(|guest| guest.name == "Zoë").unwrap();
+        held.fields(guest).map(|(label, value)| format!("{label}: {value}")).collect::<Vec<_>>()
+    };
+    let fetched = async |since: u64| {
+        let (body, signature, _) = decoded(fetch(&server, &phone, &format!("names?since={since}"), &[]).await).await;
+        (String::from_utf8(body.clone()).unwrap(), body, signature)
+    };
+    let (text, body, signature) = fetched(0).await;
+    assert!(!text.contains("vegan") && !text.contains("ACME"), "{text}");
+    let before = names(&phone, &body, &signature, None);
+    let chosen = serde_json::json!({ "verdict_fields": ["Table", "Company"] });
+    crate::organiser::patch(&server, "/api/events/{event}", chosen.clone()).await;
+    let (text, body, signature) = fetched(before.version).await;
+    assert!(text.contains("\"names\":") && !text.contains("vegan"), "all of them, as everybody changed: {text}");
+    let held = names(&phone, &body, &signature, Some(&before));
+    let cut = format!("Company: {}…", "ACME ".repeat(8).get(..39).unwrap());
+    assert_eq!(taken(&held), ["Table: 7".to_owned(), cut]);
+    // A field that is taken away comes as a change.
+    let patch = serde_json::json!({ "fields": { "Company": null, "Table": "8" } });
+    let path = format!("/api/guests/{}", made["id"].as_str().unwrap());
+    let changed = crate::organiser::patch(&server, &path, patch).await;
+    assert_eq!(changed["fields"], serde_json::json!({ "Diet": "vegan", "Table": "8" }));
+    let (text, body, signature) = fetched(held.version).await;
+    assert!(text.contains("\"upserts\":"), "{text}");
+    assert_eq!(taken(&names(&phone, &body, &signature, Some(&held))), ["Table: 8"]);
+    let event = crate::organiser::get(&server, "/api/events/{event}").await;
+    assert_eq!(event["verdict_fields"], chosen["verdict_fields"]);
+}
+
 /// anchors.md §3: 20,000 tickets in at most 1.25 MB as JSON and 0.70 MB in the compact form, 100 changed in 10 kB.
 #[tokio::test]
 async fn a_list_of_20_000_tickets_is_as_small_as_was_promised() {

@@ -129,6 +129,7 @@ async fn org(state: &AppState, name: &str) -> Org {
         staff_pin: Some("2468".into()),
         capacity: None,
         walk_ins: None,
+        at_door: Default::default(),
         gates: Some(Vec::new()),
     };
     let event = events::create(&state.app, &owner, new).await.unwrap();

@@ -62,6 +62,7 @@ impl Org {
             organization_id: &self.id,
             event_id: &self.event_id,
             event: &event,
+            door: &self.book.door(),
             version: self.version,
             gates: &gates,
             codes: &codes,

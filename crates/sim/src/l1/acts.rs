@@ -57,6 +57,7 @@ impl L1 {
             staff_pin: None,
             capacity: None,
             walk_ins: config.walk_ins_number,
+            at_door: Default::default(),
             gates: Some(Vec::new()),
         };
         let event_id = now(events::create(&self.app, &caller, new))?.event_id;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ImportColumn, ImportQuestion, ImportResult } from "../../../shared/api/types";
-import { answerTo, type Asked, groupsFor, meaningOf, openOf, questionsOf, readAnew, withAnswer, withColumn } from "./import-mapping";
+import { answerTo, type Asked, field, fieldName, groupsFor, kindOf, meaningOf, openOf, questionsOf, readAnew, withAnswer, withColumn } from "./import-mapping";
 
 const column = (header: string, becomes: string | null, by: ImportColumn["by"]): ImportColumn => ({ header, samples: [], becomes, by });
 const asks = (...questions: Partial<ImportQuestion>[]): ImportResult =>
@@ -13,6 +13,14 @@ test("a meaning belongs to one column: what a person said of another is taken ba
   expect(mapping.columns).toEqual({ "#1": "ignore", "#2": "name", "#3": "email" });
   // Two columns may be ignored.
   expect(withColumn(mapping, 2, "ignore").columns).toEqual({ "#1": "ignore", "#2": "name", "#3": "ignore" });
+});
+
+test("several columns may be fields, each with a name of its own", () => {
+  const mapping = withColumn(withColumn({}, 0, "field"), 1, "field");
+  expect(mapping.columns).toEqual({ "#1": "field", "#2": "field" });
+  expect([kindOf("field:Table"), kindOf("field"), kindOf("name")]).toEqual(["field", "field", "name"]);
+  expect([fieldName("field:Table", "Tisch"), fieldName("field", " What do you want to eat with us? ")]).toEqual(["Table", "What do you want to eat"]);
+  expect([field(" Table "), field(" ")]).toEqual(["field:Table", "field"]);
 });
 
 test("what was said stands at once, also before the server has answered", () => {
@@ -62,6 +70,6 @@ test("another sheet has other columns; answers about words stay", () => {
 
 test("a promoter's file names persons and who stays out, and neither codes, types, times nor gates", () => {
   const all = (promoter: boolean) => groupsFor(promoter).flatMap((group) => group.meanings);
-  expect(all(false)).toHaveLength(20);
+  expect(all(false)).toHaveLength(21);
   expect(all(true)).toEqual(["name", "first_name", "last_name", "email", "other_email", "phone", "party_size", "note", "status", "order_id", "position", "external_id"]);
 });

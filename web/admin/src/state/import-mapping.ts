@@ -3,6 +3,11 @@ import type { ImportColumn, ImportMapping, ImportQuestion, ImportResult, Questio
 
 /** A column that is not read. */
 export const IGNORE = "ignore";
+/** A field of the guest; several columns may be one. Its name may stand behind it: `field:Table`. */
+export const FIELD = "field";
+const NAMED = `${FIELD}:`;
+/** Longest name of a field, in characters. */
+export const FIELD_NAME_CHARS = 24;
 
 interface Group {
   id: "person" | "ticket" | "order";
@@ -10,12 +15,12 @@ interface Group {
 }
 
 const ALL: readonly Group[] = [
-  { id: "person", meanings: ["name", "first_name", "last_name", "email", "other_email", "phone", "party_size", "note", "flag"] },
+  { id: "person", meanings: ["name", "first_name", "last_name", "email", "other_email", "phone", "party_size", "note", "flag", FIELD] },
   { id: "ticket", meanings: ["barcode", "entry_type", "status", "valid_from", "expires_at", "zone", "gate_ids"] },
   { id: "order", meanings: ["guest_list", "order_id", "position", "external_id"] },
 ];
 /** What a promoter's file may not say. It may say who is not to come in. */
-const ORGANISERS: ReadonlySet<string> = new Set(["flag", "barcode", "entry_type", "valid_from", "expires_at", "zone", "gate_ids", "guest_list"]);
+const ORGANISERS: ReadonlySet<string> = new Set(["flag", FIELD, "barcode", "entry_type", "valid_from", "expires_at", "zone", "gate_ids", "guest_list"]);
 
 /** What a column can become, in groups. */
 export const groupsFor = (promoter: boolean): readonly Group[] =>
@@ -28,9 +33,19 @@ const placed = (place: number): string => `#${place + 1}`;
 export const meaningOf = (mapping: ImportMapping, place: number, column: ImportColumn): string =>
   mapping.columns?.[placed(place)] ?? column.becomes ?? IGNORE;
 
-/** Says what a column is. Another of which a person said the same is not read any more: a meaning belongs to one column. */
+/** The kind of a meaning: a field whatever its name. */
+export const kindOf = (meaning: string): string => (meaning.startsWith(NAMED) ? FIELD : meaning);
+
+/** The name of the field that a column is: as a person or the server said, else its header. */
+export const fieldName = (meaning: string, header: string): string =>
+  meaning.startsWith(NAMED) ? meaning.slice(NAMED.length) : [...header.trim()].slice(0, FIELD_NAME_CHARS).join("").trim();
+
+/** A field of this name; without one its header names it. */
+export const field = (name: string): string => (name.trim() === "" ? FIELD : NAMED + name.trim());
+
+/** Says what a column is. Another of which a person said the same is not read any more: a meaning belongs to one column, but for fields. */
 export function withColumn(mapping: ImportMapping, place: number, meaning: string): ImportMapping {
-  const others = Object.entries(mapping.columns ?? {}).map(([name, said]) => [name, said === meaning ? IGNORE : said]);
+  const others = Object.entries(mapping.columns ?? {}).map(([name, said]) => [name, said === meaning && kindOf(meaning) !== FIELD ? IGNORE : said]);
   return { ...mapping, columns: { ...Object.fromEntries(others), [placed(place)]: meaning } };
 }
 

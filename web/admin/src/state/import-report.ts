@@ -38,6 +38,8 @@ export function noteOf(meaning: string, samples: readonly string[], result: Impo
       return columns.buyer;
     case "flag":
       return columns.flag;
+    case "field":
+      return columns.field;
     case "entry_type": {
       const out = result.left_out_because.flatMap((one) => (one.reason === "entry_type" && one.about ? [one.about] : []));
       return [

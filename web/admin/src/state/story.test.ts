@@ -77,5 +77,11 @@ test("a number written for both sides of a border is dialled from abroad", () =>
 test("a save sends what was changed in the form and nothing else", () => {
   const before = { ...filled(null), name: "Ana", email: "ana@example.org", note: "no list" };
   expect(changedFields(before, { ...before })).toEqual({});
+  const own = (...fields: [string, string][]) => ({ ...before, fields: JSON.stringify(fields) });
+  const was = own(["Table", "7"], ["Company", "ACME"], ["Diet", "vegan"]);
+  expect(changedFields(was, own(["Table", "8"], ["Company", " "], ["Diet", "vegan"], [" Hat ", " red "], ["", "x"]))).toEqual({
+    fields: { Company: null, Table: "8", Hat: "red" },
+  });
+  expect(changedFields(was, own(["Seat", "7"], ["Company", "ACME"], ["Diet", "vegan"]))).toEqual({ fields: { Table: null, Seat: "7" } });
   expect(changedFields(before, { ...before, note: "", party_size: 3 })).toEqual({ note: null, party_size: 3 });
 });

@@ -90,17 +90,31 @@ export const filled = (guest: ShownGuest | null) => ({
   party_size: guest?.party_size ?? 1,
   note: guest?.note ?? "",
   flag: guest?.flag ?? "",
+  /** Names and values, as text: two forms are compared field by field. */
+  fields: JSON.stringify(Object.entries(guest?.fields ?? {})),
   external_id: guest?.external_id ?? "",
   guest_list_id: guest?.guest_list_id ?? "",
 });
 type Form = ReturnType<typeof filled>;
 
+/** Reads what [`filled`] made of a guest's own fields. */
+export const ownFields = (text: string): [name: string, value: string][] => JSON.parse(text) as [string, string][];
+
 /** What a save sends: the fields that were changed in the form, an emptied one as `null`. */
-export function changedFields(before: Form, after: Form): Record<string, string | number | null> {
+export function changedFields(before: Form, after: Form): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(changes(before, after)).map(([field, value]) => [
-      field,
-      field !== "name" && typeof value === "string" && value.trim() === "" ? null : value,
-    ]),
+    Object.entries(changes(before, after)).map(([field, value]) => {
+      if (field === "fields") return [field, changedOwn(ownFields(before.fields), ownFields(after.fields))];
+      return [field, field !== "name" && typeof value === "string" && value.trim() === "" ? null : value];
+    }),
   );
+}
+
+/** What changed of a guest's own fields: a value, or `null` for one that was taken away. */
+function changedOwn(before: readonly [string, string][], after: readonly [string, string][]): Record<string, string | null> {
+  const now = new Map(after.map(([name, value]) => [name.trim(), value.trim()]).filter(([name]) => name !== "") as [string, string][]);
+  const was = new Map(before);
+  const gone = [...was.keys()].filter((name) => !now.get(name)).map((name): [string, null] => [name, null]);
+  const set = [...now].filter(([name, value]) => value !== "" && was.get(name) !== value);
+  return Object.fromEntries([...gone, ...set]);
 }

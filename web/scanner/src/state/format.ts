@@ -1,15 +1,17 @@
 import type { Timestamp } from "../../../shared/core/engine.ts";
 import { words } from "../../../shared/words/scanner/index.ts";
+import { local } from "./zone.ts";
 
-/** A time of today as `19:42`, of another day with its date. */
+/** A time of today as `19:42`, of another day with its date; by the event's clock. */
 export function time(at: Timestamp, now: number = Date.now()): string {
-  const date = new Date(at);
-  return new Date(now).toDateString() === date.toDateString() ? words.format.clock(date) : words.format.day(date);
+  const date = local(at);
+  const sameDay = date.toISOString().slice(0, 10) === local(now).toISOString().slice(0, 10);
+  return sameDay ? words.format.clock(date) : words.format.day(date);
 }
 
-/** `Sun 7 June, 19:30`. */
+/** `Sun 7 June, 19:30`, by the event's clock. */
 export function day(at: Timestamp): string {
-  return words.format.day(new Date(at));
+  return words.format.day(local(at));
 }
 
 /** A span as staff say it: `4 s`, `12 min`, `2 h 5 min`. */

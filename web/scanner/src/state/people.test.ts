@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { canUndo, nameless, type People, personOf, withPerson } from "./people.ts";
+import { canUndo, nameless, type People, personOf, withoutNames, withPerson } from "./people.ts";
 import { base } from "./verdicts.fixture.ts";
 
 const EMPTY: People = new Map();
@@ -27,4 +27,11 @@ test("a long evening keeps the last hundred", () => {
 test("only what let somebody in, and is not undone whole, can be undone", () => {
   const row = { scan_id: "s", kind: "entry", screen: "admit", at: "", count: 2, opened: true, overridden: false, reverted: 0, short_code: "", ticket_id: null, sync: "sent" } as const;
   expect([row, { ...row, reverted: 1 }, { ...row, reverted: 2 }, { ...row, opened: false }, { ...row, kind: "revert" as const }].map(canUndo)).toEqual([true, true, false, false, false]);
+});
+
+test("a gate that carries no names any more leaves nothing of a guest on the screen", () => {
+  const other = { ticket_id: "t-2", name: "Ben", zone: "general", persons: 1 };
+  const booking = { others: [other], already_in: 0, by_themselves: 0, became: [{ ...other, scan_id: "s-2" }] };
+  const verdict = { ...base, name: "Ada", note: "Back door", flag: "ID", fields: [{ label: "Table", value: "Ada's 7" }], booking };
+  expect(JSON.stringify(withoutNames(verdict))).not.toMatch(/Ada|Ben|Back door|ID|Table/);
 });

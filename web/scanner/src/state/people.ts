@@ -33,7 +33,7 @@ export function withPerson(people: People, verdict: VerdictView): People {
 
 /** A verdict without anything of its guests: this gate's devices carry no names any more. */
 export function withoutNames(verdict: VerdictView): VerdictView {
-  const { note: _, flag: __, booking, ...rest } = verdict;
+  const { note: _, flag: __, fields: ___, booking, ...rest } = verdict;
   const bare = { ...rest, name: null };
   if (booking === undefined) return bare;
   const nobody = (ticket: BookingTicket): BookingTicket => ({ ...ticket, name: null });

@@ -19,6 +19,7 @@ import { loadSettings, saveSettings, type Settings, withoutFixed } from "./setti
 import { FRESH_MS, NOTICE_MS, OF_A_SCAN, passes, UNDO_MS, ZOOMS, CROWD_MS, type Sheet, type Shown } from "./showing.ts";
 import { Signals } from "./signals.ts";
 import { asksCount, faceOf, heldWords, ofSameTicket, spoken } from "./words.ts";
+import { goBy } from "./zone.ts";
 
 export { FRESH_MS, UNDO_MS, type Sheet, type Shown };
 
@@ -98,6 +99,10 @@ export class Scanner {
   #leftAt = -Infinity;
   #noticeTimer: ReturnType<typeof setTimeout> | undefined;
   #crowdTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor() {
+    goBy(() => this.view?.clock);
+  }
 
   /** The screen to draw, also on `body[data-phase]` for tests. */
   get phase(): string {

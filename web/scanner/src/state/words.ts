@@ -191,7 +191,8 @@ export function standing(guest: FoundGuest): { words: string; tone: "go" | "in" 
 /** What a screen reader says at once. */
 export function spoken(verdict: VerdictView): string {
   const screen = wordsOf(verdict);
-  return [screen.headline, screen.party ?? "", screen.flag ?? "", ...screen.lines, verdict.name ?? ""].filter((part) => part !== "").join(", ");
+  const fields = (verdict.fields ?? []).map(({ label, value }) => words.verdict.field(label, value));
+  return [screen.headline, screen.party ?? "", screen.flag ?? "", ...screen.lines, verdict.name ?? "", ...fields].filter((part) => part !== "").join(", ");
 }
 
 /** A problem row's reason, for staff. */

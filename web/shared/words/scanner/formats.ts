@@ -9,7 +9,8 @@ export function formats(tag: string) {
   const number = new Intl.NumberFormat(tag);
   const decimal = new Intl.NumberFormat(tag, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
   const plurals = new Intl.PluralRules(tag);
-  const hours = { hour: "2-digit", minute: "2-digit" } as const;
+  // Dates come with the local time in their UTC fields: a browser may lack the event's zone, but none lacks UTC.
+  const hours = { hour: "2-digit", minute: "2-digit", timeZone: "UTC" } as const;
   const clock = new Intl.DateTimeFormat(tag, hours);
   const day = new Intl.DateTimeFormat(tag, { weekday: "short", day: "numeric", month: "long", ...hours });
   return {
@@ -19,9 +20,9 @@ export function formats(tag: string) {
     tenths: (n: number): string => decimal.format(n),
     /** The form that belongs to `n`. */
     plural: (n: number, forms: Forms): string => forms[plurals.select(n)] ?? forms.other,
-    /** A time of the day by the phone's zone: `19:42`. */
+    /** A time of the day, of a date with the local time in its UTC fields: `19:42`. */
     clock: (at: Date): string => clock.format(at),
-    /** A day and a time by the phone's zone: `Sun 7 June, 19:30`. */
+    /** A day and a time, likewise: `Sun 7 June, 19:30`. */
     day: (at: Date): string => day.format(at),
   };
 }

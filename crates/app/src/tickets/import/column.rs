@@ -43,11 +43,13 @@ pub enum Column {
     Note,
     /// Flag for the door.
     Flag,
+    /// A field of the guest, named by the header or by a person; a file may have several.
+    Field,
 }
 
 impl Column {
     /// Every column with its own name, which mappings and errors use.
-    pub const ALL: [(Self, &'static str); 20] = [
+    pub const ALL: [(Self, &'static str); 21] = [
         (Self::Barcode, "barcode"),
         (Self::Name, "name"),
         (Self::FirstName, "first_name"),
@@ -68,6 +70,7 @@ impl Column {
         (Self::Status, "status"),
         (Self::Note, "note"),
         (Self::Flag, "flag"),
+        (Self::Field, "field"),
     ];
 
     /// Its own name.

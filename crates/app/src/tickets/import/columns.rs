@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use admit_core::limits::FIELDS;
 use admit_core::normalize::for_identity;
 use admit_table::Line;
 
@@ -11,7 +12,7 @@ use super::cells;
 use super::column::Column;
 use super::exports::Export;
 use super::frame::Sheet;
-use super::mapping::{IGNORE, Mapping};
+use super::mapping::{IGNORE, Mapping, field_word};
 use super::vocabulary::{folded, is_vague_code, meaning};
 use crate::error::{Error, FieldError, Result};
 
@@ -37,12 +38,24 @@ pub struct Seen {
     pub becomes: Option<Column>,
     /// How that is known.
     pub by: By,
+    /// Of a field its name.
+    pub label: Option<String>,
+}
+
+impl Seen {
+    /// What it is, in a word that a [`Mapping`] reads; `None` where it is not read.
+    pub fn word(&self) -> Option<String> {
+        let column = self.becomes?;
+        Some(self.label.as_deref().map_or_else(|| column.name().to_owned(), field_word))
+    }
 }
 
 /// Where each known column stands.
 #[derive(Debug, Clone, Default)]
 pub struct Columns {
     places: BTreeMap<Column, usize>,
+    /// Fields of guests: their names, and where they stand.
+    fields: Vec<(String, usize)>,
     /// The cells are no file's: no program put guards or words for nothing into them.
     is_own: bool,
     /// Every column of the file, in its order.
@@ -63,8 +76,11 @@ impl Columns {
     pub fn of(sheet: &Sheet, mapping: &Mapping) -> Result<Self> {
         let names: Vec<String> = sheet.header.iter().map(|header| folded(header)).collect();
         let mut out = Self { export: Export::of(&names), ..Self::default() };
-        out.seen =
-            sheet.header.iter().map(|header| Seen { header: header.clone(), becomes: None, by: By::Nothing }).collect();
+        out.seen = sheet
+            .header
+            .iter()
+            .map(|header| Seen { header: header.clone(), becomes: None, by: By::Nothing, label: None })
+            .collect();
         out.take_what_is_said(mapping)?;
         out.take_what_the_export_has(&names);
         out.guess(sheet, &names);
@@ -79,7 +95,7 @@ impl Columns {
         for (place, name) in header.iter().enumerate() {
             let becomes = Column::of_name(name);
             out.places.extend(becomes.map(|column| (column, place)));
-            out.seen.push(Seen { header: (*name).to_owned(), becomes, by: By::Said });
+            out.seen.push(Seen { header: (*name).to_owned(), becomes, by: By::Said, label: None });
         }
         out
     }
@@ -90,6 +106,10 @@ impl Columns {
             let Some(said) = mapping.column(place, &self.seen[place].header) else { continue };
             self.seen[place].by = By::Said;
             let Some(column) = said else { continue };
+            if column == Column::Field {
+                self.take_field(mapping, place, &mut errors);
+                continue;
+            }
             if let Some(first) = self.places.insert(column, place) {
                 let message = format!("is two columns: {} and {}", self.seen[first].header, self.seen[place].header);
                 errors.push(FieldError { path: format!("mapping.columns.{}", column.name()), message });
@@ -105,6 +125,22 @@ impl Columns {
             errors.push(FieldError { path: format!("mapping.columns.{header}"), message });
         }
         if errors.is_empty() { Ok(()) } else { Err(Error::Invalid { code: "invalid_request", errors }) }
+    }
+
+    fn take_field(&mut self, mapping: &Mapping, place: usize, errors: &mut Vec<FieldError>) {
+        let label = mapping.label(place, &self.seen[place].header);
+        let mut fail = |message| {
+            let path = format!("mapping.columns.{}", self.seen[place].header);
+            errors.push(FieldError { path, message });
+        };
+        if self.fields.iter().any(|(other, _)| *other == label) {
+            fail(format!("is the second field with the name {label}: give it another, as in field:{label} 2"));
+        } else if self.fields.len() == FIELDS {
+            fail(format!("is one field too many: a guest has at most {FIELDS}"));
+        }
+        self.seen[place].becomes = Some(Column::Field);
+        self.seen[place].label = Some(label.clone());
+        self.fields.push((label, place));
     }
 
     fn take_what_the_export_has(&mut self, names: &[String]) {
@@ -244,11 +280,15 @@ impl Columns {
                 self.seen[place].becomes = None;
             }
         }
+        // A wristband's colour opens doors as a flag does.
+        for (_, place) in std::mem::take(&mut self.fields) {
+            self.seen[place].becomes = None;
+        }
     }
     /// What a person said of columns, by their number (`#1`), as a [`Mapping`] has it.
     pub fn said(&self) -> BTreeMap<String, String> {
         let said = self.seen.iter().enumerate().filter(|(_, one)| one.by == By::Said);
-        let word = |one: &Seen| one.becomes.map_or(IGNORE, Column::name).to_owned();
+        let word = |one: &Seen| one.word().unwrap_or_else(|| IGNORE.to_owned());
         said.map(|(place, one)| (format!("#{}", place + 1), word(one))).collect()
     }
     /// Headers of columns that are not read.
@@ -264,6 +304,11 @@ impl Columns {
     /// Every column that the file has.
     pub fn all(&self) -> impl Iterator<Item = Column> {
         self.places.keys().copied()
+    }
+    /// The guest's fields in a row: name and value, which is empty where the row has none.
+    pub fn fields<'a>(&'a self, line: &'a Line) -> impl Iterator<Item = (&'a str, Cow<'a, str>)> {
+        let cell = |place: usize| line.cells.get(place).map_or("", |cell| cell.as_str());
+        self.fields.iter().map(move |(label, place)| (label.as_str(), self.cell(Column::Field, cell(*place))))
     }
     /// Whether a row has text in this very column.
     pub fn has_own(&self, line: &Line, column: Column) -> bool {

@@ -2,6 +2,7 @@
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{EventId, GuestListId};
+use admit_core::limits::FIELDS;
 use admit_core::rule::TicketChange;
 use admit_core::ticket::{TicketRules, TicketStatus};
 use admit_core::time::Timestamp;
@@ -104,6 +105,9 @@ impl Planning<'_> {
         plan: &mut Plan,
         draw: &mut Draw,
     ) -> Result<()> {
+        if self.has_too_many_fields(row, before, stored, plan) {
+            return Ok(());
+        }
         let blank = TicketRules { status: TicketStatus::Active, ..before.rules.clone() };
         let rules = wanted_rules(row, &blank);
         let held = before.guest_id.as_ref().and_then(|id| stored.guests.get(id)).cloned();
@@ -140,6 +144,9 @@ impl Planning<'_> {
         plan: &mut Plan,
         draw: &mut Draw,
     ) -> Result<()> {
+        if self.has_too_many_fields(row, &before, stored, plan) {
+            return Ok(());
+        }
         let rules = wanted_rules(row, &before.rules);
         if let (Some(from), Some(until)) = (rules.valid_from, rules.expires_at)
             && until <= from
@@ -204,6 +211,18 @@ impl Planning<'_> {
         Ok(())
     }
 
+    /// Whether the row's fields and those stored are more than a guest has; then the line is refused.
+    fn has_too_many_fields(&self, row: &Wanted, ticket: &TicketRecord, stored: &Stored, plan: &mut Plan) -> bool {
+        let held = ticket.guest_id.as_ref().and_then(|id| stored.guests.get(id));
+        let Some((wanted, held)) = row.guest.as_ref().zip(held) else { return false };
+        let fields = wanted.with_fields(&held.fields).len();
+        if fields > FIELDS {
+            let message = format!("gives this guest {fields} fields with those stored; a guest has at most {FIELDS}");
+            plan.refuse(row.line, "field", message);
+        }
+        fields > FIELDS
+    }
+
     fn blank_guest(&self, draw: &mut Draw) -> Result<GuestRecord> {
         Ok(GuestRecord {
             guest_id: ids::guest_id(draw, self.now)?,
@@ -217,6 +236,7 @@ impl Planning<'_> {
             party_size: 1,
             note: None,
             flag: None,
+            fields: Fields::new(),
             external_id: None,
             created_at: self.now,
             updated_at: self.now,
@@ -250,6 +270,7 @@ impl Planning<'_> {
             party_size,
             note: wanted.note.or_clear(&before.note),
             flag: wanted.flag.or_clear(&before.flag),
+            fields: wanted.with_fields(&before.fields),
             external_id: wanted.external_id.or_clear(&before.external_id),
             ..before.clone()
         })

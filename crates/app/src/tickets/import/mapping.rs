@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use admit_core::limits::FIELD_NAME_CHARS;
 use admit_core::ticket::TicketStatus;
 use admit_table::{Encoding, Hints};
 use serde::{Deserialize, Serialize};
@@ -13,13 +14,16 @@ use crate::error::{Error, FieldError, Result};
 
 /// The word for a column that is not read.
 pub const IGNORE: &str = "ignore";
+/// What stands before the name that a person gives a field: `field:Table`.
+const FIELD: &str = "field:";
 
 /// What is said about a file. Everything may be left out: then it is guessed, or asked about.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Mapping {
     /// What columns are: a header as the file has it, or `#` and the column's number from 1, to `name`, `email`, … or
-    /// `ignore`. Columns that are not named are guessed.
+    /// `ignore`. `field` is a field of the guest that the header names, `field:Table` one of that name. Columns that are not
+    /// named are guessed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub columns: BTreeMap<String, String>,
     /// What a status word of the file means: `active`, `used`, `voided`, `refunded`; the last two stay out.
@@ -86,7 +90,11 @@ impl Mapping {
         let mut errors = Vec::new();
         let mut fail = |path: String, message: String| errors.push(FieldError { path, message });
         for (header, becomes) in &read.columns {
-            if becomes != IGNORE && Column::of_name(becomes).is_none() {
+            let label = becomes.strip_prefix(FIELD);
+            if label.is_some_and(|label| !(1..=FIELD_NAME_CHARS).contains(&label.trim().chars().count())) {
+                let message = format!("names a field by 1 to {FIELD_NAME_CHARS} characters, such as field:Table");
+                fail(format!("mapping.columns.{header}"), message);
+            } else if becomes != IGNORE && label.is_none() && Column::of_name(becomes).is_none() {
                 let names: Vec<&str> = Column::ALL.iter().map(|(_, name)| *name).collect();
                 fail(format!("mapping.columns.{header}"), format!("must be {IGNORE} or one of: {}", names.join(", ")));
             }
@@ -116,14 +124,27 @@ impl Mapping {
     }
     /// What it says of the column at a place, from 0: `Some(None)` is a column that is not read.
     pub fn column(&self, place: usize, header: &str) -> Option<Option<Column>> {
-        let word = self.columns.get(&format!("#{}", place + 1)).or_else(|| self.columns.get(header))?;
-        Some(Column::of_name(word))
+        let word = self.word(place, header)?;
+        Some(if word.starts_with(FIELD) { Some(Column::Field) } else { Column::of_name(word) })
+    }
+    fn word(&self, place: usize, header: &str) -> Option<&String> {
+        self.columns.get(&format!("#{}", place + 1)).or_else(|| self.columns.get(header))
+    }
+    /// The name of the field that a column is: as a person said, else as its header has it.
+    pub fn label(&self, place: usize, header: &str) -> String {
+        let said = self.word(place, header).and_then(|word| word.strip_prefix(FIELD));
+        let words: Vec<&str> = said.unwrap_or(header).split_whitespace().collect();
+        let label: String = words.join(" ").chars().take(FIELD_NAME_CHARS).collect();
+        if label.trim().is_empty() { format!("Column {}", place + 1) } else { label.trim().to_owned() }
     }
     /// The same said of a file with this header and nothing else open, fit to be remembered: columns by their number.
     pub fn remembered(&self, header: &[String]) -> Self {
         let word = |(place, header): (usize, &String)| {
-            let said = self.column(place, header)?;
-            Some((format!("#{}", place + 1), said.map_or(IGNORE, Column::name).to_owned()))
+            let word = match self.column(place, header)? {
+                Some(Column::Field) => field_word(&self.label(place, header)),
+                said => said.map_or(IGNORE, Column::name).to_owned(),
+            };
+            Some((format!("#{}", place + 1), word))
         };
         Self {
             columns: header.iter().enumerate().filter_map(word).collect(),
@@ -132,6 +153,11 @@ impl Mapping {
             ..self.clone()
         }
     }
+}
+
+/// The word for a field of this name.
+pub fn field_word(label: &str) -> String {
+    format!("{FIELD}{label}")
 }
 
 #[cfg(test)]
@@ -151,6 +177,30 @@ mod tests {
             ["mapping.columns.Nom", "mapping.statuses.x", "mapping.encoding"]
         );
         assert_eq!(Mapping::parse("{}").unwrap(), Mapping::default());
+    }
+
+    #[test]
+    fn a_field_is_named_by_a_person_or_by_its_header() {
+        let mapping = Mapping::parse(
+            r##"{"columns":{"Firma":"field","#2":"field: Table ","What do you want to eat with us?":"field","":"field"}}"##,
+        )
+        .unwrap();
+        let label = |place, header| {
+            assert_eq!(mapping.column(place, header), Some(Some(Column::Field)));
+            mapping.label(place, header)
+        };
+        assert_eq!(label(0, "Firma"), "Firma");
+        assert_eq!(label(1, "Tisch"), "Table");
+        assert_eq!(label(2, "What do you want to eat with us?"), "What do you want to eat");
+        assert_eq!(label(3, ""), "Column 4");
+        let again = mapping.remembered(&["Firma".to_owned(), "Tisch".to_owned()]);
+        assert_eq!(
+            again.columns,
+            BTreeMap::from([("#1".into(), "field:Firma".into()), ("#2".into(), "field:Table".into())])
+        );
+        for wrong in ["field:", "field: ", "field:a name of more than twenty-four characters", "fields"] {
+            assert!(Mapping::parse(&format!(r#"{{"columns":{{"x":"{wrong}"}}}}"#)).is_err(), "{wrong}");
+        }
     }
 
     #[test]

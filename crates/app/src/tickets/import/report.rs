@@ -100,7 +100,7 @@ pub struct ColumnReport {
     /// Its first values.
     pub samples: Vec<String>,
     /// What it is, by the name of that column; none where it is not read.
-    pub becomes: Option<&'static str>,
+    pub becomes: Option<String>,
     /// How that is known: `said`, `export`, `guess`, or `nothing`.
     pub by: &'static str,
 }
@@ -230,7 +230,7 @@ fn columns_of(columns: &Columns, sheet: &Sheet) -> Vec<ColumnReport> {
     seen.map(|(place, one)| ColumnReport {
         header: one.header.clone(),
         samples: samples(place),
-        becomes: one.becomes.map(|column| column.name()),
+        becomes: one.word(),
         by: match one.by {
             By::Said => "said",
             By::Export => "export",

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use admit_core::ids::{EntryTypeId, GateId, GuestListId};
+use admit_core::limits::FIELD_VALUE_CHARS;
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
 use admit_table::Line;
@@ -21,6 +22,7 @@ use super::status;
 use super::times::{self, DateOrder, Edge};
 use super::types::{Meant, Types};
 use crate::checks::Checks;
+use crate::records::Fields;
 use crate::tickets::create::{Known, checked_barcode};
 
 /// A field of a row: absent from the file, or empty, or a value.
@@ -107,10 +109,26 @@ pub struct WantedGuest {
     pub note: Cell<String>,
     /// Flag.
     pub flag: Cell<String>,
+    /// Fields by name, in the order of the file's columns; one without a value is taken away.
+    pub fields: Vec<(String, Option<String>)>,
     /// The source's own id.
     pub external_id: Cell<String>,
     /// Guest list, by name.
     pub guest_list: Cell<String>,
+}
+
+impl WantedGuest {
+    /// Stored fields with those of the file; a field that the file lacks stays.
+    pub fn with_fields(&self, stored: &Fields) -> Fields {
+        let mut fields = stored.clone();
+        for (name, value) in &self.fields {
+            match value {
+                Some(value) => drop(fields.insert(name.clone(), value.clone())),
+                None => drop(fields.remove(name)),
+            }
+        }
+        fields
+    }
 }
 
 /// What a row turned out to be, where its fields are right.
@@ -394,6 +412,15 @@ impl Row<'_> {
             Some(text) => read(&text, checks).map_or(Cell::Empty, Cell::Value),
         }
     }
+    /// The guest's fields. A value is one line, as a verdict shows it.
+    fn fields(&self, checks: &mut Checks) -> Vec<(String, Option<String>)> {
+        let read = |(label, text): (&str, Cow<'_, str>)| {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let value = checks.line(label, &words.join(" "), 0, FIELD_VALUE_CHARS);
+            (label.to_owned(), Some(value).filter(|value| !value.is_empty()))
+        };
+        self.columns.fields(self.line).map(read).collect()
+    }
     /// Names the cells that a spreadsheet damaged.
     fn whole(&self, checks: &mut Checks) {
         for column in self.columns.all() {
@@ -442,6 +469,7 @@ fn guest(row: &Row<'_>, name: Option<&str>, checks: &mut Checks) -> Option<Wante
         phone: row.cell(Column::Phone, checks, |text, checks| checks.phone("phone", Some(text))),
         note: row.cell(Column::Note, checks, |text, checks| checks.note("note", Some(text))),
         flag: row.cell(Column::Flag, checks, |text, checks| checks.flag("flag", Some(text))),
+        fields: row.fields(checks),
         external_id,
         guest_list: row.cell(Column::GuestList, checks, |text, checks| Some(checks.name("guest_list", text))),
     })

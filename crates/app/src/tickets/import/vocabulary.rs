@@ -14,7 +14,9 @@ pub fn folded(name: &str) -> String {
 /// What a column of this header (folded) means, whatever its cells hold.
 pub fn meaning(header: &str) -> Option<Column> {
     let own = Column::ALL.iter().find(|(_, name)| folded(name) == header).map(|(column, _)| *column);
-    own.or_else(|| WORDS.iter().find(|(_, words)| words.contains(&header)).map(|(column, _)| *column))
+    // What is kept of guests beside what all have, a person says.
+    own.filter(|column| *column != Column::Field)
+        .or_else(|| WORDS.iter().find(|(_, words)| words.contains(&header)).map(|(column, _)| *column))
 }
 
 /// Words that a column of the row's own id goes by, and a code that guests share: a company's, a group's. Such a column is

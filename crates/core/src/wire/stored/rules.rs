@@ -81,6 +81,7 @@ fn event_parts(change: &EventChange) -> (&'static str, String) {
         EventChange::Days(days) => ("days", to_text(days)),
         EventChange::Limits(limits) => ("limits", to_text(limits)),
         EventChange::WalkIns(number) => ("walk_ins", to_text(number)),
+        EventChange::Door(door) => ("door", to_text(door)),
     }
 }
 
@@ -163,6 +164,7 @@ fn event_change(field: &str, value: &str) -> Result<EventChange, StoredError> {
         "days" => EventChange::Days(rule_value(value)?),
         "limits" => EventChange::Limits(rule_value(value)?),
         "walk_ins" => EventChange::WalkIns(rule_value(value)?),
+        "door" => EventChange::Door(rule_value(value)?),
         _ => return unknown_field(field),
     })
 }

@@ -387,6 +387,10 @@ pub struct Manifest {
     /// By zone: `{re_entry, per_gate, uses}`, each absent where the event's own holds; absent without any.
     #[schema(value_type = Option<Object>)]
     limits: Option<()>,
+    /// The clocks of the event's zone: `{zone, offsets: [{from, offset_s}]}`. Each offset, in seconds ahead of UTC, holds from
+    /// its moment on; the first holds before that too.
+    #[schema(value_type = Option<Object>)]
+    clock: Option<()>,
     gates: Vec<ManifestGate>,
     /// All of them; a delta has `since`, `upserts` and `tombstones` instead.
     tickets: Option<Vec<ManifestTicket>>,
@@ -445,6 +449,8 @@ pub struct Names {
     names_version: u64,
     /// `sha256:` over all names.
     content_hash: String,
+    /// Labels of the guests' fields that verdicts show; absent where they show none.
+    labels: Option<Vec<String>>,
     /// All of them; a delta has `since` and `upserts` instead.
     names: Option<Vec<GuestName>>,
     since: Option<u64>,
@@ -464,6 +470,8 @@ pub struct GuestName {
     party_size: u32,
     note: Option<String>,
     flag: Option<String>,
+    /// Values of the fields that `labels` names, one a label, empty where there is none; absent where all would be empty.
+    fields: Option<Vec<String>>,
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ export const gates = {
   names: "Guests' names on phones here",
   walkIns: "Staff may add guests here",
   walkInsHint: "A guest without a ticket gets one at the door, also without network: name, entry type and persons.",
-  namesHint: "Staff can find guests by name without network. Without names a scan shows the code alone.",
+  namesHint: "Staff find guests by name without a network, and a scan shows who it is. Turn it off where phones are borrowed or shared and must hold no names.",
   save: "Save",
   made: (name: string) => `${name} is added.`,
   saved: (name: string) => `${name} is saved.`,
@@ -97,6 +97,16 @@ export const gates = {
   eventLabels: {
     name: "The name", venue: "The place", time_zone: "The time zone", starts_at: "The start", ends_at: "The end", re_entry: "Re-entry",
     min_gap_seconds: "The pause", day_starts_at: "The beginning of a day", capacity: "The capacity", walk_ins: "The number",
+  },
+
+  atDoor: {
+    title: "At the door",
+    fields: "Shown at a scan",
+    fieldsHint: "Up to three of the guest's own fields, under the name. They are on phones only at gates with names.",
+    examples: ["Company", "Table", "Wristband"],
+    place: (place: number) => `Field ${number(place)}`,
+    saved: "Phones show it after their next sync.",
+    labels: { verdict_fields: "A field" } as Record<string, string>,
   },
 
   types: "Entry types",

@@ -70,7 +70,7 @@ export const guests = {
   },
   labels: {
     name: "The name", email: "The e-mail", phone: "The phone", party_size: "The party size", note: "The note", flag: "What to ask for",
-    external_id: "Your reference", guest_list_id: "The list", ticket_status: "",
+    external_id: "Your reference", guest_list_id: "The list", ticket_status: "", fields: "The own fields",
   },
 };
 
@@ -91,6 +91,12 @@ export const guest = {
   note: "Note for the door",
   flag: "Ask for",
   flagHint: "The door sees it before admitting: ID, payment",
+  fieldsOwn: "Own fields",
+  fieldsNone: "None. A field is what you keep of a guest beside these: a company, a table, a wristband.",
+  fieldName: "Field",
+  fieldValue: "Value",
+  fieldValueOf: (name: string) => (name === "" ? "Value" : `Value of ${name}`),
+  fieldAdd: "Add a field",
   reference: "Your reference",
   list: "List",
   noList: "No list",
@@ -130,7 +136,7 @@ export const guest = {
   fields: {
     name: "name", email: "e-mail", phone: "phone", note: "note", flag: "what to ask for", external_id: "your reference", party_size: "party size",
     entry_limit: "party size", guest_list_id: "list", status: "the ticket's status", zone: "zone", gate_ids: "gates", valid_from: "start of the ticket",
-    expires_at: "end of the ticket", order_id: "order",
+    expires_at: "end of the ticket", order_id: "order", fields: "own fields",
   } as Record<string, string>,
   outcomes: {
     duplicate: "already in", invalid: "ticket not valid", gate_access_denied: "wrong gate", expired: "wrong time", valid: "nobody went in",

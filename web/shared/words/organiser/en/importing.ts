@@ -87,6 +87,7 @@ export const importing = {
       party_size: "Party size",
       note: "Note",
       flag: "Ask for",
+      field: "A field of the guest",
       barcode: "Code",
       entry_type: "Entry type",
       status: "Status",
@@ -102,6 +103,8 @@ export const importing = {
     code: "The code that the guest already holds",
     buyer: "Used where the guest has no address",
     flag: "Staff are asked to check this at the door",
+    field: "Kept with the guest under this name. Gates and rules says which fields a scan shows",
+    fieldName: (header: string) => `Name of the field ${header}`,
     comesIn: (ins: readonly string[], outs: readonly string[]) => {
       const came = ins.length > 0 ? `${some(ins, 4)} ${form(ins.length, { one: "comes", other: "come" })} in` : "";
       const out = outs.length > 0 ? `${some(outs, 4)} ${form(outs.length, { one: "stays", other: "stay" })} out` : "";

@@ -37,6 +37,8 @@ export const checkFlag = (text: string) => (thing.test(text) || asks.test(text) 
 const thing = /^(?:\p{Lu}{2,4}|(?:age|passport|photo|badge|name|wristband|voucher|membership|student) ?(?:id|card|pass)?)$/iu;
 /** A flag that is a request already. */
 const asks = /^(?:check|ask|look|see|verify|call|give|show|stop|tell|take|bring|do not)\b/i;
+/** A field of the guest, as a screen reader says it. */
+export const field = (label: string, value: string) => `${label}: ${value}`;
 export const checkNext = "Look first, then decide.";
 export const refuse = "Do not admit";
 export const causes = {

@@ -1,0 +1,142 @@
+// What the event tells its phones beside its rules: its clock, and which of a guest's fields a verdict shows.
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Admit, barriers, shot, until } from "./harness/index.ts";
+import { DESK, goTo, look, signIn, toastSays } from "./organiser-kit.ts";
+import { Doors, next, phoneBox, still, syncNow, synced, typed } from "./scanner-kit.ts";
+
+const phones = phoneBox();
+let admit: Admit;
+beforeAll(async () => {
+  admit = await Admit.start({ env: { ADMIT_SYNCS_PER_MINUTE: "1000" } });
+});
+afterAll(async () => {
+  await phones.end();
+  await admit?.kill("SIGTERM");
+});
+
+/** The minutes of a span in a zone, as `19:42` each: a test cannot know in which one a thing happened. */
+function minutes(zone: string, from: number, to: number): string[] {
+  const shown = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", timeZone: zone });
+  const all: string[] = [];
+  for (let at = from; at < to + 60_000; at += 60_000) all.push(shown.format(at));
+  return all;
+}
+
+test("every time on the phone is the event's, wherever the phone's own clock is set", async () => {
+  const [event, here] = ["Asia/Kathmandu", "America/New_York"];
+  const doors = await Doors.open(admit, [{ barcode: "CLOCK-ONE" }], { time_zone: event });
+  const phone = await phones.open({ name: "clock", zone: here });
+  const page = await doors.pair(phone, "north");
+  expect(await page.evaluate(() => new Date().getTimezoneOffset())).toBeGreaterThan(200);
+  const from = Date.now();
+  /** That a text has one of the event's minutes since the beginning, and none of the phone's. */
+  const tells = (text: string | null) => {
+    const to = Date.now();
+    expect(minutes(event, from, to).some((minute) => text?.includes(minute)), `${text}: ${minutes(event, from, to).join()}`).toBe(true);
+    expect(minutes(here, from, to).filter((minute) => text?.includes(minute)), `${text}`).toEqual([]);
+  };
+  expect(await typed(page, "CLOCK-ONE")).toBe("admit");
+  await synced(page);
+  await next(page);
+  const other = await doors.pair(await phones.open({ name: "clock-2", zone: "Pacific/Auckland" }), "south");
+  expect(await typed(other, "CLOCK-ONE")).toBe("already_in");
+  tells(await other.getByTestId("verdict").textContent());
+  await shot(other, "event-clock-verdict");
+  await page.getByTestId("open-history").click();
+  tells(await page.getByTestId("history-row").first().textContent());
+  await shot(page, "event-clock-history");
+  await page.getByTestId("close-sheet").click();
+  await page.getByTestId("pill").click();
+  tells(await page.getByTestId("sheet-sync").textContent());
+  await shot(page, "event-clock-sync");
+  expect(phone.errors).toEqual([]);
+});
+
+/** A page of an event, signed in. */
+async function organise(doors: Doors, page: string): Promise<Page> {
+  const desk = await phones.open({ name: `desk-${page}`, camera: "none", size: DESK });
+  const opened = await desk.visit(`${admit.url}/events/${doors.id}/${page}`);
+  await opened.getByTestId("sign-in").waitFor();
+  await signIn(opened, admit);
+  return opened;
+}
+
+test("a column of a list becomes a field, the organiser chooses it for the door, and a verdict shows it until it is gone", async () => {
+  const doors = await Doors.open(admit, []);
+  const desk = await organise(doors, "import");
+  const file = "Code,Guest,Firma,Which table do you want to sit at\nF-1,Ana Field,ACME GmbH & Sons International Holding AG,7\nF-2,Bo Plain,,\n";
+  await desk.getByTestId("csv-file").setInputFiles({ name: "fields.csv", mimeType: "text/csv", buffer: Buffer.from(file) });
+  const column = (header: string) => desk.getByTestId("import-column").filter({ has: desk.getByText(header, { exact: true }) });
+  await column("Firma").getByTestId("import-meaning").selectOption("field");
+  await column("Which table do you want to sit at").getByTestId("import-meaning").selectOption("field");
+  const name = column("Which table do you want to sit at").getByTestId("import-field-name");
+  await until("the cut name", async () => (await name.inputValue()) === "Which table do you want");
+  await name.fill("Table");
+  await name.blur();
+  const button = desk.getByTestId("csv-import");
+  await until("the import", async () => (await button.textContent()) === "Import 2 guests" && (await button.isEnabled()));
+  const found = await look(desk, "import-fields");
+  await desk.getByTestId("csv-import").click();
+  await until("the guests", async () => (await doors.call<{ items: unknown[] }>("GET", `/api/events/${doors.id}/guests`)).items.length === 2);
+
+  await goTo(desk, "Gates and rules");
+  await desk.locator("#at-door-known option").first().waitFor({ state: "attached" });
+  expect(await desk.locator("#at-door-known option").evaluateAll((all) => all.map((one) => (one as HTMLOptionElement).value))).toEqual(["Firma", "Table"]);
+  await desk.getByTestId("verdict-field-0").fill("Table");
+  await desk.getByTestId("verdict-field-1").fill("Firma");
+  found.push(...(await look(desk, "gates-at-door")));
+  expect(found).toEqual([]);
+  await desk.getByTestId("save-at-door").click();
+  await toastSays(desk, "Phones show it after their next sync.");
+
+  const phone = await phones.open({ name: "fields" });
+  const page = await doors.pair(phone, "north");
+  const fields = async () => {
+    const pairs = page.getByTestId("guest-fields").locator("div");
+    return pairs.evaluateAll((all) => all.map((one) => [...one.children].map((part) => part.textContent).join(": ")));
+  };
+  await page.getByTestId("search").click();
+  await until("the names", async () => {
+    await page.getByTestId("guest-search").fill("ana");
+    return (await page.getByTestId("found").count()) > 0;
+  });
+  await page.getByTestId("close-sheet").click();
+  expect(await typed(page, "F-1")).toBe("admit");
+  expect(await fields()).toEqual(["Table: 7", "Firma: ACME GmbH & Sons International Holdin…"]);
+  await still(page);
+  await shot(page, "verdict-fields");
+  expect(await barriers(page)).toEqual([]);
+  for (const [width, height, size] of [[320, 568, "small"], [780, 390, "landscape"]] as const) {
+    await page.setViewportSize({ width, height });
+    await shot(page, `verdict-fields-${size}`);
+    expect(await page.getByTestId("next").isVisible()).toBe(true);
+  }
+  await page.setViewportSize({ width: 390, height: 780 });
+  await next(page);
+  expect(await typed(page, "F-2")).toBe("admit");
+  expect(await page.getByTestId("guest-fields").count(), "a guest without any").toBe(0);
+  await next(page);
+
+  // In the guest's drawer it is changed and taken away; the phone hears of it by the way names come.
+  await goTo(desk, "Guests");
+  await desk.getByText("Ana Field").first().click();
+  await desk.getByTestId("edit-field-value").nth(1).fill("8");
+  await desk.getByTestId("edit-field-name").first().fill("");
+  await desk.getByTestId("add-field").click();
+  await desk.getByTestId("edit-field-name").nth(2).fill("Wristband");
+  await desk.getByTestId("edit-field-value").nth(2).fill("Gold");
+  await shot(desk, "guest-fields");
+  await desk.getByTestId("edit-save").click();
+  await desk.getByTestId("guest-done").waitFor();
+  const { items } = await doors.call<{ items: { name: string; fields: Record<string, string> }[] }>("GET", `/api/events/${doors.id}/guests`);
+  expect(items.find((guest) => guest.name === "Ana Field")?.fields).toEqual({ Table: "8", Wristband: "Gold" });
+  await until("the phone to know", async () => {
+    await syncNow(page);
+    await typed(page, "F-1");
+    const now = await fields();
+    await next(page);
+    return JSON.stringify(now) === JSON.stringify(["Table: 8"]);
+  });
+  expect(phone.errors).toEqual([]);
+});
