@@ -150,7 +150,7 @@ export interface VerdictView {
   note?: string;
   flag?: string;
   /** The guest's fields that the organiser wants shown; absent without any. */
-  fields?: { label: string; value: string }[];
+  fields?: FieldView[];
   right_gates: string[];
   valid_from: Timestamp | null;
   expires_at: Timestamp | null;
@@ -170,6 +170,12 @@ export interface VerdictView {
   places_left?: number;
   /** The other tickets of its booking. */
   booking?: Booking;
+}
+
+/** One of the guest's own fields. */
+export interface FieldView {
+  label: string;
+  value: string;
 }
 
 /** The other tickets of a booking. */
