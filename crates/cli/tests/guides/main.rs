@@ -5,6 +5,7 @@
 #[allow(dead_code, reason = "each target uses its part of the harness")]
 #[path = "../../../server/tests/it/passes/bucket.rs"]
 mod bucket;
+mod door;
 mod guest_list;
 mod import;
 mod reader;
