@@ -147,7 +147,8 @@ fn whole(
     app.manifests.get_or_build(organization_id, event_id, part, (epoch, version), || {
         let rows = tx.manifest_rows(event_id)?;
         let make = if compact { compact_part } else { large_part };
-        build(organization_id, event_id, version, book, &rows, make)
+        let present = tx.gate_ids(event_id)?;
+        build(organization_id, event_id, version, (book, &present), &rows, make)
     })
 }
 
@@ -165,20 +166,24 @@ fn delta(
 ) -> Result<Arc<LargePart>> {
     let rows = tx.manifest_rows_since(event_id, since)?;
     let make = if compact { compact_delta_part } else { delta_part };
-    build(organization_id, event_id, version, book, &rows, |input| make(input, since, &[], content_hash))
+    let present = tx.gate_ids(event_id)?;
+    build(organization_id, event_id, version, (book, &present), &rows, |input| make(input, since, &[], content_hash))
 }
 
+/// `present`: the event's gates. One that was removed keeps its rules, as facts do, and stands in no list: a device that is still
+/// at it offers its staff the others.
 fn build(
     organization_id: &OrganizationId,
     event_id: &EventId,
     version: u64,
-    book: &EventBook,
+    (book, present): (&EventBook, &[GateId]),
     rows: &[(admit_core::barcode::BarcodeHash, TicketRecord)],
     make: impl FnOnce(&Input<'_>) -> std::result::Result<Large, IndexError>,
 ) -> Result<Arc<LargePart>> {
     let event = book.event(When::Newest).ok_or_else(|| Error::Bug("an event without rules".into()))?;
+    let here = book.gate_ids().filter(|gate_id| present.contains(gate_id));
     let gates: Vec<(GateId, GateRules)> =
-        book.gate_ids().filter_map(|gate_id| Some((gate_id.clone(), book.gate(gate_id, When::Newest)?))).collect();
+        here.filter_map(|gate_id| Some((gate_id.clone(), book.gate(gate_id, When::Newest)?))).collect();
     let codes: Vec<Code<'_>> = rows
         .iter()
         .map(|(hash, ticket)| Code {
