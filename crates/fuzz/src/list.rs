@@ -156,6 +156,7 @@ fn names(body: &[u8]) {
         generated_at: Timestamp::clamped(EVENING),
         serial: 3,
         whole: true,
+        labels: Vec::new(),
         by_ticket: Default::default(),
     };
     for active in [None, Some(&active)] {

@@ -139,6 +139,7 @@ CREATE TABLE events (
   has_pin BOOLEAN NOT NULL,
   capacity BIGINT,
   verdict_fields TEXT COLLATE "C" NOT NULL, -- names of guests' fields, a JSON array
+  barcode_kinds TEXT COLLATE "C" NOT NULL, -- kinds of codes that cameras read beside QR, a JSON array
   created_at BIGINT NOT NULL,
   CONSTRAINT events_pk PRIMARY KEY (organization_id, event_id)
 );

@@ -138,6 +138,7 @@ CREATE TABLE events (
   has_pin INTEGER NOT NULL,
   capacity INTEGER,
   verdict_fields TEXT NOT NULL, -- names of guests' fields, a JSON array
+  barcode_kinds TEXT NOT NULL, -- kinds of codes that cameras read beside QR, a JSON array
   created_at INTEGER NOT NULL,
   CONSTRAINT events_pk PRIMARY KEY (organization_id, event_id)
 ) STRICT;

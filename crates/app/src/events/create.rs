@@ -180,7 +180,7 @@ fn checked(new: &NewEvent, event_id: EventId, now: Timestamp) -> Result<EventRec
         day_starts_at: new.day_starts_at.unwrap_or(ClockTime::DAY_STARTS),
         has_pin: new.staff_pin.is_some(),
         capacity,
-        at_door: AtDoor { verdict_fields },
+        at_door: AtDoor { verdict_fields, barcode_kinds: AtDoor::kinds(&new.at_door.barcode_kinds) },
         created_at: now,
     })
 }

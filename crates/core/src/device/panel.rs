@@ -72,6 +72,7 @@ impl State {
             names: self.names_view(),
             event_status: list.map(|list| list.event.status),
             clock: list.and_then(|list| list.door.clock.clone()),
+            barcode_kinds: list.map(|list| list.door.barcode_kinds.clone()).unwrap_or_default(),
             has_pin: list.is_some_and(|list| list.event.staff_pin.is_some()),
             problems: Vec::new(),
             history: Vec::new(),

@@ -4,11 +4,14 @@
 //! terminal scanner, or the simulator) feeds it inputs and carries out its effects **in order**. As JSON each input and
 //! effect is an object tagged by `type`, in snake_case.
 
+mod shown;
+
 use serde::{Deserialize, Serialize};
 
+pub use self::shown::{FieldView, ListView, Problem};
 use super::tree::tagged;
 use crate::decide::Screen;
-use crate::event::{EventStatus, ZoneClock};
+use crate::event::{BarcodeKind, EventStatus, ZoneClock};
 use crate::gate::Direction;
 use crate::ids::{DeviceId, EventId, GateId, ScanId, TicketId};
 use crate::scan::{Method, Outcome, ScanKind};
@@ -382,15 +385,6 @@ pub struct VerdictView {
     pub places_left: Option<u32>,
 }
 
-/// A field of a guest.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FieldView {
-    /// Its name.
-    pub label: String,
-    /// Its value; of a long one the beginning.
-    pub value: String,
-}
-
 /// Who decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -496,6 +490,9 @@ pub struct View {
     /// The clocks of the event's zone, by which every time is shown; absent until a list says them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<ZoneClock>,
+    /// Kinds of codes that the event wants read by camera beside QR.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub barcode_kinds: Vec<BarcodeKind>,
     /// The event has a staff PIN.
     pub has_pin: bool,
     /// Rows the server refused, and why.
@@ -541,40 +538,6 @@ pub struct FoundGuest {
     pub may_admit: u32,
     /// Why nobody may, one word of [`crate::decide::Reason`].
     pub reason: Option<String>,
-}
-
-/// The list a scanner decides by.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ListView {
-    /// Version.
-    pub version: u64,
-    /// Codes in it.
-    pub tickets: u64,
-    /// When the server made it.
-    pub generated_at: Timestamp,
-    /// Past this its verdicts are amber.
-    pub expires_at: Timestamp,
-    /// It is past it.
-    pub expired: bool,
-    /// When the server last said, since the app started, that this is the newest, else when it was made: its age counts
-    /// from here.
-    pub checked_at: Timestamp,
-    /// The version of a newer one that the server spoke of: new tickets or rules, on their way here by themselves.
-    #[serde(default)]
-    pub newer: Option<u64>,
-}
-
-/// A scan the server refused for good; it stays in the journal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Problem {
-    /// The scan.
-    pub scan_id: ScanId,
-    /// The server's reason.
-    pub reason: String,
-    /// Whether the server keeps its bytes.
-    pub kept: bool,
-    /// When it was taken.
-    pub at: Timestamp,
 }
 
 /// A row of the history.

@@ -2,7 +2,7 @@
 
 use admit_app::events::{self, EventPatch, ListedEvent, NewEvent};
 use admit_app::records::{AtDoor, ClockTime, EventFigures, EventRecord};
-use admit_core::event::{EventStatus, ReEntry};
+use admit_core::event::{BarcodeKind, EventStatus, ReEntry};
 use admit_core::ids::EventId;
 use admit_core::time::Timestamp;
 use axum::Json;
@@ -54,6 +54,9 @@ struct EventView {
     capacity: Option<u32>,
     /// Names of the guests' fields that a verdict shows, in this order.
     verdict_fields: Vec<String>,
+    /// Kinds of codes that cameras read beside QR.
+    #[schema(value_type = Vec<String>)]
+    barcode_kinds: Vec<BarcodeKind>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
@@ -74,6 +77,7 @@ impl From<EventRecord> for EventView {
             has_staff_pin: one.has_pin,
             capacity: one.capacity,
             verdict_fields: one.at_door.verdict_fields,
+            barcode_kinds: one.at_door.barcode_kinds,
             created_at: one.created_at,
         }
     }
@@ -128,6 +132,10 @@ struct EventRequest {
     /// Names of the guests' fields that a verdict shows, in this order: at most 3.
     #[serde(default)]
     verdict_fields: Vec<String>,
+    /// Kinds of codes that cameras read beside QR: none by default, as each more makes reading slower.
+    #[serde(default)]
+    #[schema(value_type = Vec<String>)]
+    barcode_kinds: Vec<BarcodeKind>,
     /// Names of its first gates; `["Main entrance"]` where absent, `[]` for none. Every entry type passes them, in and out.
     gates: Option<Vec<String>>,
 }
@@ -160,6 +168,9 @@ struct EventPatchRequest {
     capacity: Option<Option<u32>>,
     /// Names of the guests' fields that a verdict shows, in this order: at most 3.
     verdict_fields: Option<Vec<String>>,
+    /// Kinds of codes that cameras read beside QR.
+    #[schema(value_type = Option<Vec<String>>)]
+    barcode_kinds: Option<Vec<BarcodeKind>>,
     /// With `"status": "live"` for a draft: the practice scans of the last 12 hours were real, and count in their own time.
     #[serde(default)]
     count_practice: bool,
@@ -203,7 +214,7 @@ async fn create(
         day_starts_at: request.day_starts_at,
         staff_pin: request.staff_pin,
         capacity: request.capacity,
-        at_door: AtDoor { verdict_fields: request.verdict_fields },
+        at_door: AtDoor { verdict_fields: request.verdict_fields, barcode_kinds: request.barcode_kinds },
         gates: request.gates,
     };
     let made = events::create(&state.app, &caller, new).await?;
@@ -251,6 +262,7 @@ async fn update(
         staff_pin: request.staff_pin,
         capacity: request.capacity,
         verdict_fields: request.verdict_fields,
+        barcode_kinds: request.barcode_kinds,
         count_practice: request.count_practice,
     };
     Ok(Json(events::update(&state.app, &caller, event_id, patch).await?.into()))

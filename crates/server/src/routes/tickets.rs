@@ -1,5 +1,7 @@
 //! `/api/events/{id}/tickets` and `/api/tickets/{id}`.
 
+use std::collections::BTreeMap;
+
 use admit_app::ports::TicketFilter;
 use admit_app::records::{Fields, GuestRecord, TicketRecord};
 use admit_app::rules::HoldsFrom;
@@ -182,6 +184,7 @@ pub(super) struct GuestRequest {
     flag: Option<String>,
     /// What else is kept of them, by name: at most 8 of at most 200 characters; a name has at most 24.
     #[serde(default)]
+    #[schema(value_type = BTreeMap<String, String>)]
     fields: Fields,
     /// The organiser's own id.
     external_id: Option<String>,
