@@ -88,7 +88,7 @@ test("a column of a list becomes a field, the organiser chooses it for the door,
   found.push(...(await look(desk, "gates-at-door")));
   expect(found).toEqual([]);
   await desk.getByTestId("save-at-door").click();
-  await toastSays(desk, "Phones show it after their next sync.");
+  await toastSays(desk, "Phones do so after their next sync.");
 
   const phone = await phones.open({ name: "fields" });
   const page = await doors.pair(phone, "north");
@@ -139,4 +139,27 @@ test("a column of a list becomes a field, the organiser chooses it for the door,
     return JSON.stringify(now) === JSON.stringify(["Table: 8"]);
   });
   expect(phone.errors).toEqual([]);
+});
+
+test("codes that are all EAN-13 are told at the import, and one press makes the event's cameras read them", async () => {
+  const doors = await Doors.open(admit, []);
+  const desk = await organise(doors, "import");
+  const file = "Code,Guest\n4006381333931,Ana\n9780306406157,Bo\n";
+  await desk.getByTestId("csv-file").setInputFiles({ name: "ean.csv", mimeType: "text/csv", buffer: Buffer.from(file) });
+  await desk.getByTestId("import-kinds").waitFor();
+  await until("the import", () => desk.getByTestId("csv-import").isEnabled());
+  expect(await look(desk, "import-kinds")).toEqual([]);
+  const kinds = async () => (await doors.call<{ barcode_kinds: string[] }>("GET", `/api/events/${doors.id}`)).barcode_kinds;
+  expect(await kinds(), "nothing is changed by itself").toEqual([]);
+  await desk.getByTestId("import-read-kinds").click();
+  await toastSays(desk, "Cameras read EAN-13 after their next sync.");
+  await desk.getByTestId("import-kinds").waitFor({ state: "detached" });
+  expect(await kinds()).toEqual(["ean_13"]);
+  await goTo(desk, "Gates and rules");
+  expect(await desk.getByTestId("kind-ean_13").isChecked()).toBe(true);
+  await desk.getByTestId("kind-ean_13").uncheck();
+  await desk.getByTestId("kind-code_128").check();
+  await desk.getByTestId("save-at-door").click();
+  await toastSays(desk, "Phones do so after their next sync.");
+  expect(await kinds()).toEqual(["code_128"]);
 });

@@ -4,8 +4,8 @@ import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { prepareZXingModule, writeBarcode } from "zxing-wasm/writer";
-import { Admit, hold, until } from "./harness/index.ts";
-import { answered, Doors, headline, history, next, phoneBox } from "./scanner-kit.ts";
+import { Admit, hold, shot, until } from "./harness/index.ts";
+import { answered, Doors, headline, history, next, phoneBox, syncNow } from "./scanner-kit.ts";
 
 const phones = phoneBox();
 let admit: Admit;
@@ -42,6 +42,29 @@ test("an Aztec ticket is read once its kind is switched on, and after a restart 
   page = await phone.visit(`${admit.url}/scan/`);
   await until("the camera", () => page.locator('[data-camera="live"]').count());
   const picture = await aztec("AZTEC-TWO");
+  expect(await answered(page, () => hold(page, picture))).toBe("admit");
+  expect(phone.errors).toEqual([]);
+});
+
+test("the event's kinds of codes are read on a phone that nobody set up, from when the organiser says so", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "EVENT-AZTEC" }], { barcode_kinds: ["data_matrix"] });
+  const phone = await phones.open({ name: "kinds" });
+  const page = await doors.pair(phone, "north");
+  await until("the camera", () => page.locator('[data-camera="live"]').count());
+  const kinds = async () => {
+    await page.getByTestId("more").click();
+    await page.getByTestId("open-settings").click();
+    const boxes = page.locator('[data-testid^="format-"]');
+    const all = await boxes.evaluateAll((all) => all.map((one) => one as HTMLInputElement).filter((one) => one.checked && one.disabled).map((one) => one.dataset["testid"]));
+    await shot(page, "settings-event-kinds");
+    await page.getByTestId("close-sheet").click();
+    return all;
+  };
+  expect(await kinds()).toEqual(["format-DataMatrix"]);
+  await doors.call("PATCH", `/api/events/${doors.id}`, { barcode_kinds: ["aztec", "ean_13"] });
+  await syncNow(page);
+  await until("the new list", async () => JSON.stringify(await kinds()) === JSON.stringify(["format-Aztec", "format-EAN13"]));
+  const picture = await aztec("EVENT-AZTEC");
   expect(await answered(page, () => hold(page, picture))).toBe("admit");
   expect(phone.errors).toEqual([]);
 });

@@ -244,6 +244,13 @@ pub fn is_s2_code(text: &str) -> bool {
     dashed(text).is_some()
 }
 
+/// Whether a text is an EAN-13: 13 digits of which the last checks the others.
+pub fn is_ean_13(text: &str) -> bool {
+    let digits: Vec<u32> = text.chars().map_while(|c| c.to_digit(10)).collect();
+    let weighted = digits.iter().zip([1, 3].into_iter().cycle()).map(|(digit, weight)| digit * weight);
+    text.len() == 13 && digits.len() == 13 && weighted.sum::<u32>().is_multiple_of(10)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -254,6 +261,18 @@ mod tests {
         assert_eq!(candidates(url).unwrap(), ["7d7e", url]);
         assert_eq!(candidates(" http://x/passes/?token=a ").unwrap()[0], "a");
         assert_eq!(candidates("https://x/other?token=a").unwrap(), ["https://x/other?token=a"]);
+    }
+
+    #[test]
+    fn an_ean_13_has_a_digit_that_checks_the_others() {
+        for good in ["4006381333931", "9780306406157", "0000000000000"] {
+            assert!(is_ean_13(good), "{good}");
+        }
+        for bad in
+            ["4006381333932", "400638133393", "04006381333931", "400638133393X", "４００６３８１３３３９３１", ""]
+        {
+            assert!(!is_ean_13(bad), "{bad}");
+        }
     }
 
     #[test]

@@ -74,6 +74,24 @@ impl Default for Days {
     }
 }
 
+words! {
+    /// Kinds of codes that tickets of other systems carry and that cameras read beside QR, where the event says so.
+    BarcodeKind {
+        /// Code 128.
+        Code128 = "code_128",
+        /// PDF417.
+        Pdf417 = "pdf_417",
+        /// Aztec.
+        Aztec = "aztec",
+        /// Data Matrix.
+        DataMatrix = "data_matrix",
+        /// EAN-13.
+        Ean13 = "ean_13",
+        /// Codabar.
+        Codabar = "codabar",
+    }
+}
+
 /// From a moment on the clocks of a zone are so far ahead of UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offset {
@@ -100,6 +118,8 @@ pub struct DoorSettings {
     pub clock: Option<ZoneClock>,
     /// Which of a guest's fields a verdict shows, by name, in this order; with names only (door.md "Names and fields at the door").
     pub verdict_fields: Vec<String>,
+    /// Kinds of codes that cameras read beside QR, each once; a phone's own setting may add others.
+    pub barcode_kinds: Vec<BarcodeKind>,
 }
 
 /// How often the persons of a zone's tickets may enter, where that is not what the event says (door.md "Limits").

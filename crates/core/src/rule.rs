@@ -560,7 +560,8 @@ mod tests {
         let mut say = |serial, fields: &[&str], zone: Option<&str>| {
             let clock = zone.map(|zone| crate::event::ZoneClock { zone: zone.into(), offsets: Vec::new() });
             let verdict_fields = fields.iter().map(|field| (*field).to_owned()).collect();
-            let change = Change::Event(EventChange::Door(DoorSettings { clock, verdict_fields }));
+            let door = DoorSettings { clock, verdict_fields, ..DoorSettings::default() };
+            let change = Change::Event(EventChange::Door(door));
             book.add(&Rule { serial, ordinal: 0, effective_at: Effective::Start, change });
             book.verdict_fields_since()
         };

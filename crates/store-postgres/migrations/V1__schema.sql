@@ -140,6 +140,7 @@ CREATE TABLE events (
   capacity BIGINT,
   walk_ins BIGINT, -- persons whom staff may add at the doors
   verdict_fields TEXT COLLATE "C" NOT NULL, -- names of guests' fields, a JSON array
+  barcode_kinds TEXT COLLATE "C" NOT NULL, -- kinds of codes that cameras read beside QR, a JSON array
   created_at BIGINT NOT NULL,
   CONSTRAINT events_pk PRIMARY KEY (organization_id, event_id)
 );

@@ -21,7 +21,7 @@ use crate::value::{Row, Value, check_text};
 macro_rules! event_columns {
     () => {
         "event_id, name, venue, time_zone, starts_at, ends_at, status, re_entry, min_gap_seconds, day_starts_at, has_pin, \
-         capacity, walk_ins, verdict_fields, created_at"
+         capacity, walk_ins, verdict_fields, barcode_kinds, created_at"
     };
 }
 /// What an event's book is made of: never by way of all tickets' rules.
@@ -36,11 +36,13 @@ macro_rules! audit_columns {
 statements! {
     /// Makes an event.
     INSERT_EVENT = "INSERT INTO events (organization_id, event_id, name, venue, time_zone, starts_at, ends_at, status, re_entry,
-        min_gap_seconds, day_starts_at, has_pin, capacity, walk_ins, verdict_fields, created_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)";
+        min_gap_seconds, day_starts_at, has_pin, capacity, walk_ins, verdict_fields, barcode_kinds,
+        created_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
     /// Overwrites an event's newest values.
     UPDATE_EVENT = "UPDATE events SET name = $3, venue = $4, time_zone = $5, starts_at = $6, ends_at = $7, status = $8, re_entry = $9,
-        min_gap_seconds = $10, day_starts_at = $11, has_pin = $12, capacity = $13, walk_ins = $14, verdict_fields = $15
+        min_gap_seconds = $10, day_starts_at = $11, has_pin = $12, capacity = $13, walk_ins = $14, verdict_fields = $15,
+        barcode_kinds = $16
         WHERE organization_id = $1 AND event_id = $2";
     /// One event.
     EVENT = concat!("SELECT ", event_columns!(), " FROM events WHERE organization_id = $1 AND event_id = $2");
@@ -112,7 +114,10 @@ fn read_event(row: &mut Row) -> Result<EventRecord> {
         has_pin: row.bool()?,
         capacity: row.option(Row::count)?,
         walk_ins: row.option(Row::count)?,
-        at_door: AtDoor { verdict_fields: read_words(row, "fields of a verdict")? },
+        at_door: AtDoor {
+            verdict_fields: read_words(row, "fields of a verdict")?,
+            barcode_kinds: read_words(row, "kinds of codes")?,
+        },
         created_at: row.at()?,
     })
 }
@@ -143,6 +148,7 @@ fn event_values<'a>(organization_id: Value<'a>, event: &'a EventRecord) -> Vec<V
         event.capacity.into(),
         event.walk_ins.into(),
         stored::to_text(&event.at_door.verdict_fields).into(),
+        stored::to_text(&event.at_door.barcode_kinds).into(),
     ]
 }
 fn read_rule(row: &mut Row) -> Result<Rule> {

@@ -139,6 +139,7 @@ CREATE TABLE events (
   capacity INTEGER,
   walk_ins INTEGER, -- persons whom staff may add at the doors
   verdict_fields TEXT NOT NULL, -- names of guests' fields, a JSON array
+  barcode_kinds TEXT NOT NULL, -- kinds of codes that cameras read beside QR, a JSON array
   created_at INTEGER NOT NULL,
   CONSTRAINT events_pk PRIMARY KEY (organization_id, event_id)
 ) STRICT;

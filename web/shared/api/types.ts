@@ -15,6 +15,7 @@ export interface Session {
 }
 
 export type EventStatus = "draft" | "live" | "ended" | "archived";
+export type BarcodeKind = "code_128" | "pdf_417" | "aztec" | "data_matrix" | "ean_13" | "codabar";
 export interface EventView {
   id: string;
   name: string;
@@ -33,6 +34,8 @@ export interface EventView {
   walk_ins: number | null;
   /** Names of the guests' fields that a verdict shows, in this order. */
   verdict_fields: string[];
+  /** Kinds of codes that cameras read beside QR. */
+  barcode_kinds: BarcodeKind[];
 }
 /** The figures of an event and what is to be done before its doors open: `GET /events/{id}/overview`. */
 export interface Overview {
@@ -344,6 +347,8 @@ export interface ImportResult {
   /** The first hundred rows of each kind. */
   rows: ImportRow[];
   ignored_columns: string[];
+  /** Kinds of codes beside QR that all codes of the file look like. */
+  barcode_kinds: BarcodeKind[];
 }
 
 /** An import that wrote something. */

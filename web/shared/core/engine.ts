@@ -252,6 +252,8 @@ export interface View {
   walk_ins?: WalkInsView;
   /** The clocks of the event's zone. Absent until a list says them. */
   clock?: ZoneClock;
+  /** Kinds of codes that the event wants read by camera beside QR. Absent without any. */
+  barcode_kinds?: BarcodeKind[];
   has_pin: boolean;
   problems: Problem[];
   history: HistoryRow[];
@@ -274,6 +276,9 @@ export interface GateView {
   name: string;
   direction: Direction;
 }
+
+/** Kinds of codes beside QR (`crates/core/src/event.rs`). */
+export type BarcodeKind = "code_128" | "pdf_417" | "aztec" | "data_matrix" | "ean_13" | "codabar";
 
 /** The clocks of the event's zone: each offset, in seconds ahead of UTC, holds from its moment on. */
 export interface ZoneClock {

@@ -133,7 +133,7 @@ async fn event(app: &App, owner: &UserCaller) -> Result<EventRecord> {
         staff_pin: Some(STAFF_PIN.into()),
         capacity: Some(24_000),
         walk_ins: None,
-        at_door: AtDoor { verdict_fields: vec!["Wristband".into(), "Table".into()] },
+        at_door: AtDoor { verdict_fields: vec!["Wristband".into(), "Table".into()], ..AtDoor::default() },
         gates: Some(Vec::new()),
     };
     events::create(app, owner, new).await

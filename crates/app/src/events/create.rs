@@ -185,7 +185,7 @@ fn checked(new: &NewEvent, event_id: EventId, now: Timestamp) -> Result<EventRec
         has_pin: new.staff_pin.is_some(),
         capacity,
         walk_ins: new.walk_ins,
-        at_door: AtDoor { verdict_fields },
+        at_door: AtDoor { verdict_fields, barcode_kinds: AtDoor::kinds(&new.at_door.barcode_kinds) },
         created_at: now,
     })
 }

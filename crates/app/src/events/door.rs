@@ -13,6 +13,7 @@ pub fn settings(event: &EventRecord) -> DoorSettings {
     DoorSettings {
         clock: clock(&event.time_zone, &zone, (event.starts_at, event.ends_at)),
         verdict_fields: event.at_door.verdict_fields.clone(),
+        barcode_kinds: event.at_door.barcode_kinds.clone(),
     }
 }
 

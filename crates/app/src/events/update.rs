@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use admit_core::access::Action;
-use admit_core::event::{EventStatus, ReEntry, StaffPin, ZoneLimits};
+use admit_core::event::{BarcodeKind, EventStatus, ReEntry, StaffPin, ZoneLimits};
 use admit_core::ids::EventId;
 use admit_core::limits::PLAUSIBLE_MARGIN_MS;
 use admit_core::rule::{Change, Effective, EventChange, When};
@@ -53,6 +53,8 @@ pub struct EventPatch {
     pub walk_ins: Option<Option<u32>>,
     /// Names of the guests' fields that a verdict shows.
     pub verdict_fields: Option<Vec<String>>,
+    /// Kinds of codes that cameras read beside QR.
+    pub barcode_kinds: Option<Vec<BarcodeKind>>,
     /// As the doors open: the practice of the last 12 hours was real and counts.
     pub count_practice: bool,
 }
@@ -140,6 +142,7 @@ fn applied(before: &EventRecord, patch: &EventPatch) -> Result<EventRecord> {
         walk_ins: patch.walk_ins.unwrap_or(before.walk_ins),
         at_door: AtDoor {
             verdict_fields: patch.verdict_fields.clone().unwrap_or_else(|| before.at_door.verdict_fields.clone()),
+            barcode_kinds: AtDoor::kinds(patch.barcode_kinds.as_ref().unwrap_or(&before.at_door.barcode_kinds)),
         },
         created_at: before.created_at,
     };
@@ -182,6 +185,7 @@ fn differences(before: &EventRecord, after: &EventRecord, pin: bool) -> Map<Stri
             ("capacity", json!(event.capacity)),
             ("walk_ins", json!(event.walk_ins)),
             ("verdict_fields", json!(event.at_door.verdict_fields)),
+            ("barcode_kinds", json!(event.at_door.barcode_kinds)),
         ]
     };
     let mut out = Map::new();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use admit_core::event::{EventStatus, ReEntry};
+use admit_core::event::{BarcodeKind, EventStatus, ReEntry};
 use admit_core::ids::*;
 use admit_core::reduce::ScanVerdict;
 use admit_core::rule::{Epoch, EventBook, Rule};
@@ -52,6 +52,15 @@ pub struct EventRecord {
 pub struct AtDoor {
     /// Names of the guests' fields that a verdict shows, in this order.
     pub verdict_fields: Vec<String>,
+    /// Kinds of codes that cameras read beside QR, in their order, each once.
+    pub barcode_kinds: Vec<BarcodeKind>,
+}
+
+impl AtDoor {
+    /// Kinds of codes as they are kept.
+    pub fn kinds(kinds: &[BarcodeKind]) -> Vec<BarcodeKind> {
+        BarcodeKind::ALL.iter().copied().filter(|kind| kinds.contains(kind)).collect()
+    }
 }
 
 /// What a list of events says of each.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use admit_core::barcode::BarcodeHash;
-use admit_core::event::{EventStatus, ReEntry};
+use admit_core::event::{BarcodeKind, EventStatus, ReEntry};
 use admit_core::ids::*;
 use admit_core::scan::*;
 use admit_core::sign::content_digest;
@@ -72,7 +72,10 @@ pub fn event(name: &str, created_at: i64) -> EventRecord {
         has_pin: false,
         capacity: Some(500),
         walk_ins: Some(30),
-        at_door: AtDoor { verdict_fields: vec!["Table".into(), "Company \"A\"".into()] },
+        at_door: AtDoor {
+            verdict_fields: vec!["Table".into(), "Company \"A\"".into()],
+            barcode_kinds: vec![BarcodeKind::Aztec, BarcodeKind::Ean13],
+        },
         created_at: at(created_at),
     }
 }

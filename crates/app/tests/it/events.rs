@@ -4,7 +4,7 @@ use admit_app::entry_types;
 use admit_app::events::{self, EventPatch};
 use admit_app::ports::{Topic, read};
 use admit_app::records::{EventRecord, Role};
-use admit_core::event::{EventStatus, ReEntry};
+use admit_core::event::{BarcodeKind, EventStatus, ReEntry};
 use admit_core::rule::When;
 use admit_core::sign::check_pin;
 use admit_core::time::Timestamp;
@@ -54,6 +54,10 @@ fn phones_are_told_of_another_zone_and_of_nothing_that_leaves_the_clock_as_it_is
     let (moved, later) = told();
     assert_eq!((moved.zone.as_str(), moved.offsets[0].offset_s), ("Asia/Kathmandu", 20_700));
     assert!(later > version, "phones fetch the list for it");
+    let kinds = Some(vec![BarcodeKind::Ean13, BarcodeKind::Aztec, BarcodeKind::Ean13]);
+    let event = patch(&world, EventPatch { barcode_kinds: kinds, ..EventPatch::default() }).unwrap();
+    assert_eq!(event.at_door.barcode_kinds, [BarcodeKind::Aztec, BarcodeKind::Ean13], "each once, in their order");
+    assert!(told().1 > later, "and for other kinds of codes");
     world.is_consistent();
 }
 

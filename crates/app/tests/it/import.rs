@@ -4,6 +4,7 @@ use admit_app::entry_types::{self, NewEntryType};
 use admit_app::guest_lists;
 use admit_app::ports::TicketFilter;
 use admit_app::tickets::{self, HowToImport, ImportReport, Listing, Mapping, TicketPatch};
+use admit_core::event::BarcodeKind;
 use admit_core::ticket::TicketStatus;
 
 use crate::world::*;
@@ -99,6 +100,18 @@ fn columns_that_a_file_lacks_stay_and_empty_cells_clear_what_may_be_empty() {
     now(tickets::update(&world.app, &world.owner, ticket.ticket_id, void)).unwrap();
     assert_eq!(counts(&world, "barcode,name,status\nA,Ana,\n"), (0, 0, 1, vec![]));
     assert_eq!(by_code(&world, "A").0.rules.status, TicketStatus::Voided);
+}
+
+#[test]
+fn codes_that_are_all_ean_13_suggest_that_cameras_read_it_and_change_nothing() {
+    let world = World::new();
+    let kinds = |file: &str| run(&world, file, true).unwrap().barcode_kinds;
+    assert_eq!(kinds("barcode,name\n4006381333931,Ana\n9780306406157,Bo\n,Cy\n"), [BarcodeKind::Ean13]);
+    assert_eq!(kinds("barcode,name\n4006381333931,Ana\n9780306406158,Bo\n"), [], "a digit that checks nothing");
+    assert_eq!(kinds("name\nAna\n"), []);
+    run(&world, "barcode,name\n4006381333931,Ana\n", false).unwrap();
+    let event = now(admit_app::events::show(&world.app, &world.owner, world.event.clone())).unwrap();
+    assert_eq!(event.at_door.barcode_kinds, [], "it is a person who says so");
 }
 
 /// Columns become fields of guests where a person says so, and stay as the file last said them.

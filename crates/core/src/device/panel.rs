@@ -77,6 +77,7 @@ impl State {
             event_status: list.map(|list| list.event.status),
             walk_ins: self.walk_ins_view(),
             clock: list.and_then(|list| list.door.clock.clone()),
+            barcode_kinds: list.map(|list| list.door.barcode_kinds.clone()).unwrap_or_default(),
             has_pin: list.is_some_and(|list| list.event.staff_pin.is_some()),
             problems: Vec::new(),
             history: Vec::new(),

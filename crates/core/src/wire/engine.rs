@@ -4,16 +4,15 @@
 //! terminal scanner, or the simulator) feeds it inputs and carries out its effects **in order**. As JSON each input and
 //! effect is an object tagged by `type`, in snake_case.
 
-use serde::{Deserialize, Serialize};
-
 mod shown;
 
-pub use super::guests::{Booking, BookingTicket, FoundGuest, WalkInsView};
-pub use shown::{GateView, HistoryRow, ListView, NamesView, Problem};
+use serde::{Deserialize, Serialize};
 
+pub use self::shown::{FieldView, GateView, HistoryRow, ListView, NamesView, Problem};
+pub use super::guests::{Booking, BookingTicket, FoundGuest, WalkInsView};
 use super::tree::tagged;
 use crate::decide::Screen;
-use crate::event::{EventStatus, ZoneClock};
+use crate::event::{BarcodeKind, EventStatus, ZoneClock};
 use crate::gate::Direction;
 use crate::ids::{DeviceId, EventId, GateId, ScanId, TicketId};
 use crate::scan::{Method, Outcome, ScanKind};
@@ -422,15 +421,6 @@ pub struct VerdictView {
     pub booking: Option<Booking>,
 }
 
-/// A field of a guest.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FieldView {
-    /// Its name.
-    pub label: String,
-    /// Its value; of a long one the beginning.
-    pub value: String,
-}
-
 /// Who decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -545,6 +535,9 @@ pub struct View {
     /// The clocks of the event's zone, by which every time is shown; absent until a list says them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<ZoneClock>,
+    /// Kinds of codes that the event wants read by camera beside QR.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub barcode_kinds: Vec<BarcodeKind>,
     /// The event has a staff PIN.
     pub has_pin: bool,
     /// Rows the server refused, and why.

@@ -39,7 +39,7 @@ as_text! {
     as_str: crate::ids::OrganizationId, crate::ids::UserId, crate::ids::EventId, crate::ids::GateId, crate::ids::TicketId,
     crate::ids::GuestId, crate::ids::GuestListId, crate::ids::EntryTypeId, crate::ids::DeviceId, crate::ids::ScanId,
     crate::ids::BatchId, crate::ids::LogId, crate::ids::KeyId, crate::ids::IncidentId,
-    crate::event::EventStatus, crate::event::ReEntry, crate::gate::Direction, crate::gate::EntryRule,
+    crate::event::BarcodeKind, crate::event::EventStatus, crate::event::ReEntry, crate::gate::Direction, crate::gate::EntryRule,
     crate::ticket::TicketStatus,
     crate::scan::ScanKind, crate::scan::Stage, crate::scan::Method, crate::scan::Outcome, crate::scan::Form,
     crate::scan::SignatureState, crate::review::Decision, crate::decide::Reason, crate::decide::Advice,

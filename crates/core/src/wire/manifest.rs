@@ -12,7 +12,9 @@ use serde_json::value::RawValue;
 use super::hex;
 use super::problem::{self, FieldError};
 use crate::barcode::BarcodeHash;
-use crate::event::{Days, DoorSettings, EventRules, EventStatus, ReEntry, StaffPin, ZoneClock, ZoneLimits};
+use crate::event::{
+    BarcodeKind, Days, DoorSettings, EventRules, EventStatus, ReEntry, StaffPin, ZoneClock, ZoneLimits,
+};
 use crate::gate::{Direction, EntryRule, GateRules};
 use crate::ids::{EventId, GateId, OrganizationId, TicketId};
 use crate::rule::Epoch;
@@ -56,6 +58,9 @@ pub struct ManifestHead {
     /// The clocks of the event's zone; absent where they are not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<ZoneClock>,
+    /// Kinds of codes that cameras read beside QR; absent where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub barcode_kinds: Vec<BarcodeKind>,
     /// Gates, in order of id.
     pub gates: Vec<ManifestGate>,
 }
@@ -79,7 +84,8 @@ impl ManifestHead {
     }
     /// What it says beside the rules. Which fields a verdict shows is said with the names.
     pub fn door_settings(&self) -> DoorSettings {
-        DoorSettings { clock: self.clock.clone(), ..DoorSettings::default() }
+        let (clock, barcode_kinds) = (self.clock.clone(), self.barcode_kinds.clone());
+        DoorSettings { clock, barcode_kinds, ..DoorSettings::default() }
     }
 }
 
@@ -348,6 +354,8 @@ pub struct ManifestJson<'a> {
     #[serde(default)]
     walk_ins: Option<u32>,
     clock: Option<ZoneClock>,
+    #[serde(default)]
+    barcode_kinds: Vec<BarcodeKind>,
     gates: Vec<ManifestGate>,
     generated_at: Timestamp,
     expires_at: Timestamp,
@@ -387,6 +395,7 @@ impl ManifestJson<'_> {
             limits: self.limits,
             walk_ins: self.walk_ins,
             clock: self.clock,
+            barcode_kinds: self.barcode_kinds,
             gates: self.gates,
         };
         let tail = ManifestTail {

@@ -13,7 +13,7 @@ pub use super::text::{StoredError, from_json, from_text, from_tree, to_text};
 use crate::barcode::BarcodeHash;
 use crate::decide::{Advice, LastEntry, Reason, Standing, Verdict};
 use crate::event::{
-    Days, DoorSettings, EventRules, EventStatus, Limits, Offset, ReEntry, StaffPin, ZoneClock, ZoneLimits,
+    BarcodeKind, Days, DoorSettings, EventRules, EventStatus, Limits, Offset, ReEntry, StaffPin, ZoneClock, ZoneLimits,
 };
 use crate::gate::{Direction, EntryRule, GateRules};
 use crate::ids::{BatchId, DeviceId, EventId, GateId, KeyId, LogId, ScanId, TicketId};
@@ -132,6 +132,8 @@ json_of! {
         clock: Option<ZoneClock>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         verdict_fields: Vec<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        barcode_kinds: Vec<BarcodeKind>,
     }
     "Override" = Override {
         by: String,

@@ -61,7 +61,7 @@ fn build() -> Value {
         "event": event(),
         "door": { "clock": { "zone": "Europe/Paris", "offsets": [
             { "from": "2025-10-08T18:00:00Z", "offset_s": 7200 }, { "from": "2025-10-26T01:00:00Z", "offset_s": 3600 },
-        ] } },
+        ] }, "barcode_kinds": ["ean_13"] },
         "version": 7,
         "gates": gates(),
         "codes": codes(),
@@ -195,7 +195,7 @@ fn ordered(full: &Value, changes: &Value) -> Vec<Given> {
     let (other_body, other_header, _) = made(&other);
     add("the same version with other codes", &body, read(full, &other_body, Some(&other_header)));
     let clock = json!({ "zone": "Europe/Paris", "offsets": [{ "from": "2025-10-08T18:00:00Z", "offset_s": 7200 }] });
-    let other = with(full, json!({ "door": { "clock": clock } }));
+    let other = with(full, json!({ "door": { "clock": clock, "barcode_kinds": ["ean_13"] } }));
     let (other_body, other_header, _) = made(&other);
     add("the same version with another clock", &body, read(full, &other_body, Some(&other_header)));
     let other = with(full, json!({ "gates": [] }));

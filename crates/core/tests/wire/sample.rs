@@ -2,7 +2,7 @@
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::event::{
-    Days, DoorSettings, EventRules, EventStatus, Offset, ReEntry, StaffPin, ZoneClock, ZoneLimits,
+    BarcodeKind, Days, DoorSettings, EventRules, EventStatus, Offset, ReEntry, StaffPin, ZoneClock, ZoneLimits,
 };
 use admit_core::gate::{Direction, EntryRule, GateRules};
 use admit_core::rule::Epoch;
@@ -141,5 +141,6 @@ pub fn door_settings() -> DoorSettings {
         Offset { from: at("2025-10-26T01:00:00Z"), offset_s: 3_600 },
     ];
     let clock = Some(ZoneClock { zone: "Europe/Paris".into(), offsets });
-    DoorSettings { clock, verdict_fields: vec!["Table".into(), "Company".into()] }
+    let verdict_fields = vec!["Table".into(), "Company".into()];
+    DoorSettings { clock, verdict_fields, barcode_kinds: vec![BarcodeKind::Pdf417, BarcodeKind::Ean13] }
 }

@@ -1,7 +1,7 @@
 //! Closed vocabularies in the document: the words are core's own, so that the two cannot drift apart.
 
 use admit_core::access::Role;
-use admit_core::event::{EventStatus, ReEntry};
+use admit_core::event::{BarcodeKind, EventStatus, ReEntry};
 use admit_core::gate::{Direction, EntryRule};
 use admit_core::incident::{IncidentKind, Severity};
 use admit_core::job::RunState;
@@ -18,10 +18,13 @@ use utoipa::openapi::{OpenApi, RefOr, Schema};
 const MEMBERS: &[(&str, &str, &[&str])] = &[
     ("EventView", "status", EventStatus::WORDS),
     ("EventView", "re_entry", ReEntry::WORDS),
+    ("EventView", "barcode_kinds", BarcodeKind::WORDS),
     ("EventRequest", "status", EventStatus::WORDS),
     ("EventRequest", "re_entry", ReEntry::WORDS),
+    ("EventRequest", "barcode_kinds", BarcodeKind::WORDS),
     ("EventPatchRequest", "status", EventStatus::WORDS),
     ("EventPatchRequest", "re_entry", ReEntry::WORDS),
+    ("EventPatchRequest", "barcode_kinds", BarcodeKind::WORDS),
     ("GateView", "direction", Direction::WORDS),
     ("GateView", "entry_rules", EntryRule::WORDS),
     ("GateRequest", "direction", Direction::WORDS),
@@ -31,6 +34,7 @@ const MEMBERS: &[(&str, &str, &[&str])] = &[
     ("ManifestGate", "direction", Direction::WORDS),
     ("AccessRules", "entry_rules", EntryRule::WORDS),
     ("Manifest", "re_entry", ReEntry::WORDS),
+    ("Manifest", "barcode_kinds", BarcodeKind::WORDS),
     ("Manifest", "status", EventStatus::WORDS),
     ("EntryTypeView", "re_entry", ReEntry::WORDS),
     ("EntryTypePatchRequest", "re_entry", ReEntry::WORDS),

@@ -2,7 +2,7 @@
 
 use admit_app::events::{self, EventPatch, ListedEvent, NewEvent};
 use admit_app::records::{AtDoor, ClockTime, EventFigures, EventRecord};
-use admit_core::event::{EventStatus, ReEntry};
+use admit_core::event::{BarcodeKind, EventStatus, ReEntry};
 use admit_core::ids::EventId;
 use admit_core::time::Timestamp;
 use axum::Json;
@@ -56,6 +56,9 @@ struct EventView {
     walk_ins: Option<u32>,
     /// Names of the guests' fields that a verdict shows, in this order.
     verdict_fields: Vec<String>,
+    /// Kinds of codes that cameras read beside QR.
+    #[schema(value_type = Vec<String>)]
+    barcode_kinds: Vec<BarcodeKind>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
@@ -77,6 +80,7 @@ impl From<EventRecord> for EventView {
             capacity: one.capacity,
             walk_ins: one.walk_ins,
             verdict_fields: one.at_door.verdict_fields,
+            barcode_kinds: one.at_door.barcode_kinds,
             created_at: one.created_at,
         }
     }
@@ -133,6 +137,10 @@ struct EventRequest {
     /// Names of the guests' fields that a verdict shows, in this order: at most 3.
     #[serde(default)]
     verdict_fields: Vec<String>,
+    /// Kinds of codes that cameras read beside QR: none by default, as each more makes reading slower.
+    #[serde(default)]
+    #[schema(value_type = Vec<String>)]
+    barcode_kinds: Vec<BarcodeKind>,
     /// Names of its first gates; `["Main entrance"]` where absent, `[]` for none. Every entry type passes them, in and out.
     gates: Option<Vec<String>>,
 }
@@ -169,6 +177,9 @@ struct EventPatchRequest {
     walk_ins: Option<Option<u32>>,
     /// Names of the guests' fields that a verdict shows, in this order: at most 3.
     verdict_fields: Option<Vec<String>>,
+    /// Kinds of codes that cameras read beside QR.
+    #[schema(value_type = Option<Vec<String>>)]
+    barcode_kinds: Option<Vec<BarcodeKind>>,
     /// With `"status": "live"` for a draft: the practice scans of the last 12 hours were real, and count in their own time.
     #[serde(default)]
     count_practice: bool,
@@ -213,7 +224,7 @@ async fn create(
         staff_pin: request.staff_pin,
         capacity: request.capacity,
         walk_ins: request.walk_ins,
-        at_door: AtDoor { verdict_fields: request.verdict_fields },
+        at_door: AtDoor { verdict_fields: request.verdict_fields, barcode_kinds: request.barcode_kinds },
         gates: request.gates,
     };
     let made = events::create(&state.app, &caller, new).await?;
@@ -262,6 +273,7 @@ async fn update(
         capacity: request.capacity,
         walk_ins: request.walk_ins,
         verdict_fields: request.verdict_fields,
+        barcode_kinds: request.barcode_kinds,
         count_practice: request.count_practice,
     };
     Ok(Json(events::update(&state.app, &caller, event_id, patch).await?.into()))

@@ -52,6 +52,7 @@ struct GuestView {
     /// Flag for the door.
     flag: Option<String>,
     /// What else is kept of them, by name.
+    #[schema(value_type = BTreeMap<String, String>)]
     fields: Fields,
     /// The organiser's own id.
     external_id: Option<String>,

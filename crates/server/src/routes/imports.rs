@@ -6,6 +6,7 @@ use admit_app::tickets::import::{
     Undone,
 };
 use admit_core::access::Action;
+use admit_core::event::BarcodeKind;
 use admit_core::ids::{EventId, GuestListId};
 use admit_core::time::Timestamp;
 use axum::Json;
@@ -94,6 +95,9 @@ struct ImportResult {
     rows: Vec<RowView>,
     /// Columns that are not read.
     ignored_columns: Vec<String>,
+    /// Kinds of codes beside QR that all codes of the file look like; a suggestion for the event's `barcode_kinds`.
+    #[schema(value_type = Vec<String>)]
+    barcode_kinds: Vec<BarcodeKind>,
 }
 
 /// How a file was read.
@@ -228,6 +232,7 @@ impl From<ImportReport> for ImportResult {
             mails: report.mails,
             rows: report.rows.into_iter().map(RowView::from).collect(),
             ignored_columns: report.ignored_columns,
+            barcode_kinds: report.barcode_kinds,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `/api/events/{id}/tickets` and `/api/tickets/{id}`.
 
+
 use admit_app::ports::TicketFilter;
 use admit_app::records::{Fields, GuestRecord, TicketRecord};
 use admit_app::rules::HoldsFrom;
@@ -182,6 +183,7 @@ pub(super) struct GuestRequest {
     flag: Option<String>,
     /// What else is kept of them, by name: at most 8 of at most 200 characters; a name has at most 24.
     #[serde(default)]
+    #[schema(value_type = BTreeMap<String, String>)]
     fields: Fields,
     /// The organiser's own id.
     external_id: Option<String>,

@@ -28,6 +28,7 @@ const result = (over: Partial<ImportResult> = {}): ImportResult => ({
   mails: false,
   rows: [],
   ignored_columns: [],
+  barcode_kinds: [],
   ...over,
 });
 

@@ -50,6 +50,8 @@ export class Camera {
   #stream: MediaStream | null = null;
   #video: HTMLVideoElement | null = null;
   #decoder: Worker;
+  /** The kinds it was told last. */
+  #formats = "";
   #busy = true;
   #lastFrame = 0;
   #lastActivity = performance.now();
@@ -83,6 +85,9 @@ export class Camera {
 
   /** The kinds of codes to read from now on, QR beside them; an event's list may name them. */
   setFormats(formats: readonly Format[]): void {
+    // It is asked with every view of the engine: the decoder is told what changes.
+    if (String(formats) === this.#formats) return;
+    this.#formats = String(formats);
     // A copy: what a screen holds is not what a worker can be handed.
     this.#decoder.postMessage({ kind: "formats", formats: [...formats] } satisfies ToDecoder);
   }

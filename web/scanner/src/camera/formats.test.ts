@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { beforeAll, describe, expect, test } from "vitest";
 import { prepareZXingModule as prepareReader, readBarcodes } from "zxing-wasm/reader";
 import { prepareZXingModule as prepareWriter, writeBarcode } from "zxing-wasm/writer";
-import { EXTRA_FORMATS, type Format, readerOptions } from "./formats.ts";
+import { allFormats, EXTRA_FORMATS, type Format, formatsOf, readerOptions } from "./formats.ts";
 
 const require = createRequire(import.meta.url);
 const wasm = (name: string) => {
@@ -34,6 +34,14 @@ const TEXTS: Record<Format, string> = {
   EAN13: "4006381333931",
   Codabar: "A40156B",
 };
+
+test("the event's kinds are read, and a phone's own setting adds to them and takes none away", () => {
+  expect(formatsOf(["ean_13", "aztec"])).toEqual(["Aztec", "EAN13"]);
+  expect(formatsOf(["code_128", "pdf_417", "aztec", "data_matrix", "ean_13", "codabar"])).toEqual([...EXTRA_FORMATS]);
+  expect(formatsOf(undefined)).toEqual([]);
+  expect(allFormats(["Aztec"], ["Code128", "Aztec"])).toEqual(["Code128", "Aztec"]);
+  expect(allFormats(["Aztec"], [])).toEqual(["Aztec"]);
+});
 
 describe.each(Object.entries(TEXTS) as [Format, string][])("%s", (format, text) => {
   test("is read when it is switched on", async () => {

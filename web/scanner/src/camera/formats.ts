@@ -1,9 +1,30 @@
 import type { ReaderOptions } from "zxing-wasm/reader";
+import type { BarcodeKind } from "../../../shared/core/engine.ts";
 
 /** Kinds of codes that tickets of other systems carry. QR is always read. */
 export const EXTRA_FORMATS = ["Code128", "PDF417", "Aztec", "DataMatrix", "EAN13", "Codabar"] as const;
 export type ExtraFormat = (typeof EXTRA_FORMATS)[number];
 export type Format = "QRCode" | ExtraFormat;
+
+/** The event's word for each kind. */
+const KINDS: Record<ExtraFormat, BarcodeKind> = {
+  Code128: "code_128",
+  PDF417: "pdf_417",
+  Aztec: "aztec",
+  DataMatrix: "data_matrix",
+  EAN13: "ean_13",
+  Codabar: "codabar",
+};
+
+/** The kinds that an event wants read. */
+export function formatsOf(kinds: readonly BarcodeKind[] = []): ExtraFormat[] {
+  return EXTRA_FORMATS.filter((format) => kinds.includes(KINDS[format]));
+}
+
+/** What this phone reads: the event's kinds, and those that its own setting adds. */
+export function allFormats(event: readonly ExtraFormat[], own: readonly ExtraFormat[]): ExtraFormat[] {
+  return EXTRA_FORMATS.filter((format) => event.includes(format) || own.includes(format));
+}
 
 /** Bars rather than squares: read along one line, so a ticket on its side needs the picture turned. */
 const BARS: ReadonlySet<Format> = new Set<Format>(["Code128", "PDF417", "EAN13", "Codabar"]);

@@ -2,6 +2,7 @@ import type { FoundGuest, HistoryRow, VerdictView, View } from "../../../shared/
 import { words } from "../../../shared/words/scanner/index.ts";
 import { Camera, type CameraState, type Zoom } from "../camera/camera.ts";
 import type { CameraKind } from "../camera/choice.ts";
+import { allFormats, type ExtraFormat, formatsOf } from "../camera/formats.ts";
 import { EngineClient } from "../engine/client.ts";
 import type { ReaderFault } from "../camera/messages.ts";
 import type { Aim, Fault, FromEngine, PageInput } from "../engine/messages.ts";
@@ -171,7 +172,7 @@ export class Scanner {
       restarted: () => this.say(words.camera.restarted),
       fault: (fault) => (this.readerFault = fault),
     }, { chosen: this.settings.camera, last: this.settings.lastCamera });
-    this.#camera.setFormats(this.settings.formats);
+    this.#readFormats();
     this.setSettings({}); // The camera's side and the lock hold from the first moment.
   }
 
@@ -200,7 +201,16 @@ export class Scanner {
 
   readFormats(formats: Settings["formats"]): void {
     this.setSettings({ formats });
-    this.#camera?.setFormats(formats);
+    this.#readFormats();
+  }
+
+  /** The kinds of codes that the event wants read beside QR. */
+  get eventFormats(): ExtraFormat[] {
+    return formatsOf(this.view?.barcode_kinds);
+  }
+
+  #readFormats(): void {
+    this.#camera?.setFormats(allFormats(this.eventFormats, this.settings.formats));
   }
 
   /** Somebody touched or typed: sound may start, the camera runs at full speed. */
@@ -468,6 +478,7 @@ export class Scanner {
     }
     this.#offset.take(view);
     this.view = view;
+    this.#readFormats();
     this.sync = syncProgress(this.sync, view);
     this.viewAt = Date.now();
     if (view.phase === "revoked" || view.names.state === "off") this.#forgetNames();

@@ -6,7 +6,12 @@ import { FRESH_MS, Scanner } from "./scanner.svelte.ts";
 import { base } from "./verdicts.fixture.ts";
 
 /** What the page said to its engine workers, one list each, and how it hears from the newest. */
-const { told, engine } = vi.hoisted(() => ({ told: [] as ToEngine[][], engine: { says: (_: FromEngine): void => {} } }));
+const { told, engine, read } = vi.hoisted(() => ({
+  told: [] as ToEngine[][],
+  engine: { says: (_: FromEngine): void => {} },
+  /** The kinds of codes that the camera was told to read last. */
+  read: { formats: [] as string[] },
+}));
 
 vi.mock("../engine/client.ts", () => ({
   EngineClient: class {
@@ -27,7 +32,7 @@ vi.mock("../camera/camera.ts", () => ({
     end = () => {};
     close = () => {};
     wake = () => {};
-    setFormats = () => {};
+    setFormats = (formats: readonly string[]) => void (read.formats = [...formats]);
     face = () => {};
   },
 }));
@@ -195,6 +200,26 @@ test("whoever is pairing anew goes on with it when the event changes", () => {
   scanner.open("pair");
   engine.says({ kind: "view", view: view("e2") });
   expect([scanner.sheet, held()]).toEqual(["pair", true]);
+});
+
+test("where names are allowed no more, a guest's fields leave the screen with the name", () => {
+  engine.says({ kind: "view", view: view("e1") });
+  const fields = [{ label: "Table", value: "7" }];
+  show(verdict("strip", { name: "Ana", fields }));
+  scanner.next();
+  show(verdict("full", { name: "Bo", fields }));
+  expect([scanner.strip?.verdict.fields, scanner.verdict?.verdict.fields]).toEqual([fields, fields]);
+  engine.says({ kind: "view", view: { ...view("e1"), names: { state: "off" } } });
+  expect([scanner.strip?.verdict.fields, scanner.verdict?.verdict.fields, scanner.verdict?.verdict.name]).toEqual([undefined, undefined, null]);
+});
+
+test("the camera reads the event's kinds of codes and those of this phone", () => {
+  engine.says({ kind: "view", view: { ...view("e1"), barcode_kinds: ["aztec"] } });
+  scanner.readFormats(["Code128"]);
+  expect([read.formats, scanner.eventFormats]).toEqual([["Code128", "Aztec"], ["Aztec"]]);
+  // At another event its kinds are read, and what this phone adds stays.
+  engine.says({ kind: "view", view: { ...view("e2"), barcode_kinds: ["ean_13"] } });
+  expect(read.formats).toEqual(["Code128", "EAN13"]);
 });
 
 test("a tab that takes over again begins with no sheet open", () => {

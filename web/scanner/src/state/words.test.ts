@@ -106,6 +106,7 @@ test("a guest's flag is said on every verdict, in the headline or beside it", ()
   expect(wordsOf({ ...check, screen: "full", flag: "ID" }).flag).toBe("Check ID");
   expect(wordsOf(check)).toMatchObject({ headline: "Check ID", flag: null });
   expect(wordsOf({ ...check, screen: "full" })).toMatchObject({ headline: "Area full", flag: "Check ID" });
+  expect(spoken({ ...base, name: "Ana", fields: [{ label: "Table", value: "7" }] })).toBe("Admit, Ana, Table: 7");
   expect(spoken({ ...check, screen: "full", name: "Max" })).toBe("Area full, Check ID, Hold the queue., Max");
   expect(wordsOf({ ...check, screen: "full", opened: true, count: 1 })).toMatchObject({ headline: "Admit", flag: "Check ID" });
   expect(wordsOf({ ...base, screen: "refuse", opened: false, flag: "Unpaid" }).flag).toBe("Unpaid");

@@ -1,8 +1,11 @@
 //! What an import did, or would do, as a person is told.
 
+use admit_core::barcode::is_ean_13;
+use admit_core::event::BarcodeKind;
 use admit_core::ids::EntryTypeId;
 use admit_table::Format;
 
+use super::column::Column;
 use super::columns::{By, Columns};
 use super::frame::Sheet;
 use super::mapping::Mapping;
@@ -64,6 +67,8 @@ pub struct ImportReport {
     pub rows: Vec<RowReport>,
     /// Columns that are not read, as the file names them.
     pub ignored_columns: Vec<String>,
+    /// Kinds of codes beside QR that those of the file look like: a suggestion, and no more.
+    pub barcode_kinds: Vec<BarcodeKind>,
 }
 
 impl ImportReport {
@@ -195,7 +200,15 @@ pub(super) fn of(
             .map(|row| RowReport { entry_type: name(&row.entry_type_id), row: row.clone() })
             .collect(),
         ignored_columns: columns.ignored(),
+        barcode_kinds: kinds_of(columns, sheet),
     }
+}
+
+/// What kind of code the tickets carry: EAN-13 where every code of the file is one.
+fn kinds_of(columns: &Columns, sheet: &Sheet) -> Vec<BarcodeKind> {
+    let codes = || sheet.lines.iter().map(|line| columns.get(line, Column::Barcode)).filter(|code| !code.is_empty());
+    let all = codes().next().is_some() && codes().all(|code| is_ean_13(&code));
+    if all { vec![BarcodeKind::Ean13] } else { Vec::new() }
 }
 
 fn file(sheet: &Sheet) -> FileReport {

@@ -35,6 +35,15 @@ pub enum NamesView {
     },
 }
 
+/// A field of a guest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FieldView {
+    /// Its name.
+    pub label: String,
+    /// Its value; of a long one the beginning.
+    pub value: String,
+}
+
 /// The list a scanner decides by.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ListView {

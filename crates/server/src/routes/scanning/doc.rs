@@ -391,6 +391,8 @@ pub struct Manifest {
     /// its moment on; the first holds before that too.
     #[schema(value_type = Option<Object>)]
     clock: Option<()>,
+    /// Kinds of codes that cameras read beside QR; absent where there are none.
+    barcode_kinds: Option<Vec<String>>,
     gates: Vec<ManifestGate>,
     /// All of them; a delta has `since`, `upserts` and `tombstones` instead.
     tickets: Option<Vec<ManifestTicket>>,

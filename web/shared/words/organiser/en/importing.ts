@@ -197,6 +197,9 @@ export const importing = {
     mailNone: "No passes to mail: these guests hold their codes already, or have no e-mail address.",
     draft: "The event is a draft: these mails wait until its doors are opened.",
     unread: (why: string) => `The guest lists can't be shown. ${why}`,
+    kinds: (names: readonly string[]) => `All codes look like ${list(names)}. Cameras at this event do not read that yet.`,
+    kindsAdd: (names: readonly string[]) => `Read ${list(names)} too`,
+    kindsAdded: (names: readonly string[]) => `Cameras read ${list(names)} after their next sync.`,
   },
 
   run: (added: number, changed: number) => {

@@ -16,7 +16,9 @@ export const anyCamera = "Best for tickets (automatic)";
 export const cameraNumber = (n: number) => `Camera ${n}`;
 export const zoom = "Zoom";
 export const formats = "Codes on the tickets";
-export const formatsHint = "QR codes are always read. Switch on only what your tickets have: each kind slows the reader a little.";
+export const formatsHint = "QR codes and the event's kinds are always read. Switch on others only where tickets have them: each kind slows the reader a little.";
+/** A kind that the organiser chose for the event. */
+export const formatOfEvent = (name: string) => `${name} (set by the event)`;
 export const formatNames = {
   Code128: "Code 128",
   PDF417: "PDF417",
