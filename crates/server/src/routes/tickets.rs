@@ -1,6 +1,5 @@
 //! `/api/events/{id}/tickets` and `/api/tickets/{id}`.
 
-
 use admit_app::ports::TicketFilter;
 use admit_app::records::{Fields, GuestRecord, TicketRecord};
 use admit_app::rules::HoldsFrom;

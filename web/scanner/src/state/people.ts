@@ -54,3 +54,20 @@ export function personOf(people: People, row: Pick<HistoryRow, "scan_id" | "tick
 export function canUndo(row: HistoryRow): boolean {
   return row.opened && row.kind !== "revert" && row.reverted < row.count;
 }
+
+/**
+ * The history row of the verdict in the strip, while it can be taken back. A repeat is about the scan that it repeats.
+ */
+export function undoTargetOf(verdict: VerdictView | undefined, history: readonly HistoryRow[]): HistoryRow | null {
+  if (verdict === undefined) return null;
+  const same = (row: HistoryRow) =>
+    verdict.screen === "same_ticket" ? verdict.ticket_id !== null && row.ticket_id === verdict.ticket_id : row.scan_id === verdict.scan_id;
+  const row = history.find(same);
+  return row !== undefined && canUndo(row) ? row : null;
+}
+
+/** Whether the server has the scan of a verdict by now; of a booking all of its scans. */
+export function isSent(verdict: VerdictView, history: readonly HistoryRow[]): boolean {
+  const scans = verdict.booking?.became?.map((ticket) => ticket.scan_id) ?? [verdict.scan_id];
+  return scans.every((id) => history.some((row) => row.scan_id === id && row.sync === "sent"));
+}

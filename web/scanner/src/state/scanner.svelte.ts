@@ -14,10 +14,10 @@ import { Persistence } from "./persistence.ts";
 import { syncProgress, type SyncProgress } from "./pill.ts";
 import { Guard, KIOSK_MS, kioskAnswer } from "./guard.ts";
 import { measurePainted } from "./painted.ts";
-import { nameless, type People, personOf, withoutNames, withPerson, canUndo } from "./people.ts";
+import { nameless, type People, personOf, isSent, undoTargetOf, withoutNames, withPerson } from "./people.ts";
 import type { InstallOffer } from "./platform.ts";
-import { loadSettings, saveSettings, type Settings, withoutFixed } from "./settings.ts";
-import { FRESH_MS, NOTICE_MS, OF_A_SCAN, passes, UNDO_MS, ZOOMS, CROWD_MS, type Sheet, type Shown } from "./showing.ts";
+import { loadSettings, saveSettings, type Settings, readCode } from "./settings.ts";
+import { FRESH_MS, NOTICE_MS, OF_A_SCAN, passes, UNDO_MS, nextZoom, CROWD_MS, type Sheet, type Shown } from "./showing.ts";
 import { Signals } from "./signals.ts";
 import { asksCount, faceOf, heldWords, ofSameTicket, spoken } from "./words.ts";
 import { goBy } from "./zone.ts";
@@ -193,10 +193,7 @@ export class Scanner {
 
   /** The next step of enlargement, and from the last one back to none. */
   async nextZoom(): Promise<void> {
-    const zoom = this.zoom;
-    if (zoom === null) return;
-    const next = ZOOMS.find((factor) => factor > zoom.factor + 0.01 && factor <= zoom.most) ?? 1;
-    this.zoom = (await this.#camera?.setZoom(next)) ?? this.zoom;
+    if (this.zoom !== null) this.zoom = (await this.#camera?.setZoom(nextZoom(this.zoom))) ?? this.zoom;
   }
 
   readFormats(formats: Settings["formats"]): void {
@@ -233,9 +230,7 @@ export class Scanner {
     this.touched();
     if (this.settings.locked) return;
     if (this.sheet !== null && this.sheet !== "override" && this.sheet !== "pair") this.closeSheet();
-    const [us, other] = [text, own].map((typed) => withoutFixed(typed, this.settings)) as [string, string];
-    const code = { type: "code", text: us, method: "qr" } as const;
-    this.input(us === other ? code : { ...code, other }, performance.timeOrigin + performance.now());
+    this.input(readCode(text, own, this.settings), performance.timeOrigin + performance.now());
   }
 
   /** A ticket's code that a person typed. */
@@ -304,17 +299,9 @@ export class Scanner {
     this.input({ type: "guest", ticket_id: ticketId });
   }
 
-  /**
-   * The history row of the verdict in the strip, while it can be taken back: what the strip's Undo is about. A repeat is
-   * about the scan that it repeats.
-   */
+  /** What the strip's Undo is about. */
   get undoTarget(): HistoryRow | null {
-    const verdict = this.strip?.verdict;
-    if (verdict === undefined || this.undone !== null) return null;
-    const same = (row: HistoryRow) =>
-      verdict.screen === "same_ticket" ? verdict.ticket_id !== null && row.ticket_id === verdict.ticket_id : row.scan_id === verdict.scan_id;
-    const row = this.view?.history.find(same);
-    return row !== undefined && canUndo(row) ? row : null;
+    return this.undone === null ? undoTargetOf(this.strip?.verdict, this.view?.history ?? []) : null;
   }
 
   /** Takes the last scan back: within ten seconds at once, later with a question. */
@@ -336,8 +323,7 @@ export class Scanner {
 
   /** Whether the server has this scan by now. */
   isConfirmed(verdict: VerdictView): boolean {
-    const scans = verdict.booking?.became?.map((ticket) => ticket.scan_id) ?? [verdict.scan_id];
-    return scans.every((id) => this.view?.history.some((row) => row.scan_id === id && row.sync === "sent") === true);
+    return isSent(verdict, this.view?.history ?? []);
   }
 
   undo(scanId: string, keep: number): void {

@@ -114,3 +114,10 @@ export function withoutFixed(text: string, { prefix, suffix }: Pick<Settings, "p
   if (suffix !== "" && code.length > suffix.length && code.endsWith(suffix)) code = code.slice(0, -suffix.length);
   return code;
 }
+
+/** A code that a reader typed, in both layouts where they differ, without what this device's reader adds. */
+export function readCode(text: string, own: string, settings: Settings): { type: "code"; text: string; method: "qr"; other?: string } {
+  const [us, other] = [text, own].map((typed) => withoutFixed(typed, settings)) as [string, string];
+  const code = { type: "code", text: us, method: "qr" } as const;
+  return us === other ? code : { ...code, other };
+}

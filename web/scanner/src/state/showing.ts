@@ -1,5 +1,6 @@
 /** What is on the scanner's screen, and how long it stands there. */
 import type { VerdictView } from "../../../shared/core/engine.ts";
+import type { Zoom } from "../camera/camera.ts";
 import { faceOf, type Face } from "./words.ts";
 
 export type Sheet = "search" | "more" | "history" | "sync" | "settings" | "override" | "undo" | "pair" | "add_guest" | "gate" | "check" | null;
@@ -29,12 +30,16 @@ const PASSING: ReadonlySet<Face> = new Set<Face>(["admit", "exit", "nobody"]);
 export const OF_A_SCAN: ReadonlySet<Sheet> = new Set<Sheet>(["override", "undo", "search", "add_guest", "check"]);
 /** How long a short sentence stands, milliseconds. */
 export const NOTICE_MS = 4000;
-/** Steps of enlargement. */
-export const ZOOMS = [1, 1.5, 2, 3];
+const ZOOMS = [1, 1.5, 2, 3];
 /** How long it is said that two codes are in view, milliseconds. */
 export const CROWD_MS = 1200;
 
 /** Whether a verdict leaves the screen by itself. One that offers a booking waits. */
 export function passes(verdict: VerdictView): boolean {
   return PASSING.has(faceOf(verdict)) && verdict.booking === undefined;
+}
+
+/** The next step of enlargement, and from the last one back to none. */
+export function nextZoom(zoom: Zoom): number {
+  return ZOOMS.find((factor) => factor > zoom.factor + 0.01 && factor <= zoom.most) ?? 1;
 }
