@@ -153,11 +153,8 @@ export class Scanner {
     // A sheet belongs to what was asked of the engine before: the new one holds no code for it.
     this.closeSheet();
     this.tab = "starting";
-    this.view = null;
-    this.fault = null;
-    this.verdict = null;
+    this.view = this.fault = this.verdict = this.readerFault = null;
     this.busy = false;
-    this.readerFault = null;
     const { port1, port2 } = new MessageChannel();
     this.#engine = new EngineClient(port1, steal, (message) => this.#onEngine(message));
     this.#camera = new Camera(port2, {
@@ -181,8 +178,7 @@ export class Scanner {
   }
 
   async toggleTorch(): Promise<void> {
-    const on = (await this.#camera?.toggleTorch()) ?? false;
-    this.torch = { ...this.torch, on };
+    this.torch = { ...this.torch, on: (await this.#camera?.toggleTorch()) ?? false };
   }
 
   /** Takes the camera that a person chose; empty: the best one for tickets. */
@@ -299,7 +295,6 @@ export class Scanner {
     this.input({ type: "guest", ticket_id: ticketId });
   }
 
-  /** What the strip's Undo is about. */
   get undoTarget(): HistoryRow | null {
     return this.undone === null ? undoTargetOf(this.strip?.verdict, this.view?.history ?? []) : null;
   }
