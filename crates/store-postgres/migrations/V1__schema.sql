@@ -628,7 +628,7 @@ CREATE INDEX incidents_decided ON incidents (organization_id, event_id, resolved
 INSERT INTO tickets SELECT 'o', 't' || n, 'e', 'active', 1, '[]', 'z', NULL, NULL, 'b' || n, true, '', 'k' || n, NULL, 'g' || n,
   n / 10, n / 100 FROM generate_series(1, 3000) n;
 INSERT INTO codes SELECT 'o', 'e', decode(md5(n::text), 'hex'), 't' || n FROM generate_series(1, 3000) n;
-INSERT INTO guests SELECT 'o', 'g' || n, 'e', 't' || n, NULL, NULL, 'n' || n, 'n' || n, '  n' || n || ' ', 'm' || n, NULL, 1, NULL, NULL,
+INSERT INTO guests SELECT 'o', 'g' || n, 'e', 't' || n, NULL, NULL, 'n' || n, 'n' || n, '  n' || n || ' ', 'm' || n, NULL, 1, NULL, NULL, '{}',
   'x' || n, n / 100, n, n / 10 FROM generate_series(1, 3000) n;
 INSERT INTO rules SELECT 'o', 'e', n / 10, n, NULL,
   CASE n % 50 WHEN 0 THEN 'event' WHEN 1 THEN 'gate' WHEN 2 THEN 'device' ELSE 'ticket' END, 't' || n, 'first', '{}'
