@@ -65,7 +65,7 @@ async function organise(doors: Doors, page: string): Promise<Page> {
 test("a column of a list becomes a field, the organiser chooses it for the door, and a verdict shows it until it is gone", async () => {
   const doors = await Doors.open(admit, []);
   const desk = await organise(doors, "import");
-  const file = "Code,Guest,Firma,Which table do you want to sit at\nF-1,Ana Field,ACME GmbH & Sons International Holding AG,7\nF-2,Bo Plain,,\n";
+  const file = "Code,Guest,Firma,Which table do you want to sit at\nFIELD-1,Ana Field,ACME GmbH & Sons International Holding AG,7\nFIELD-2,Bo Plain,,\n";
   await desk.getByTestId("csv-file").setInputFiles({ name: "fields.csv", mimeType: "text/csv", buffer: Buffer.from(file) });
   const column = (header: string) => desk.getByTestId("import-column").filter({ has: desk.getByText(header, { exact: true }) });
   await column("Firma").getByTestId("import-meaning").selectOption("field");
@@ -102,8 +102,8 @@ test("a column of a list becomes a field, the organiser chooses it for the door,
     return (await page.getByTestId("found").count()) > 0;
   });
   await page.getByTestId("close-sheet").click();
-  expect(await typed(page, "F-1")).toBe("admit");
-  expect(await fields()).toEqual(["Table: 7", "Firma: ACME GmbH & Sons International Holdin…"]);
+  expect(await typed(page, "FIELD-1")).toBe("admit");
+  expect(await fields()).toEqual(["Table: 7", "Firma: ACME GmbH & Sons International Holding …"]);
   await still(page);
   await shot(page, "verdict-fields");
   expect(await barriers(page)).toEqual([]);
@@ -114,7 +114,7 @@ test("a column of a list becomes a field, the organiser chooses it for the door,
   }
   await page.setViewportSize({ width: 390, height: 780 });
   await next(page);
-  expect(await typed(page, "F-2")).toBe("admit");
+  expect(await typed(page, "FIELD-2")).toBe("admit");
   expect(await page.getByTestId("guest-fields").count(), "a guest without any").toBe(0);
   await next(page);
 
@@ -133,7 +133,7 @@ test("a column of a list becomes a field, the organiser chooses it for the door,
   expect(items.find((guest) => guest.name === "Ana Field")?.fields).toEqual({ Table: "8", Wristband: "Gold" });
   await until("the phone to know", async () => {
     await syncNow(page);
-    await typed(page, "F-1");
+    await typed(page, "FIELD-1");
     const now = await fields();
     await next(page);
     return JSON.stringify(now) === JSON.stringify(["Table: 8"]);

@@ -8,6 +8,7 @@ use crate::gate::same_area;
 use crate::ids::GateId;
 use crate::limits;
 use crate::scan::{Scan, ScanKind, Stage};
+use crate::wire::journal::Paired;
 use crate::wire::scanning::HeartbeatAnswer;
 
 impl State {
@@ -16,7 +17,8 @@ impl State {
         // A gate without a capacity asks for no count, and a backlog is long.
         let counts = self.gate().is_some_and(|gate| gate.capacity.is_some());
         let unsent = if counts { self.journal.waiting.clone() } else { BTreeSet::new() };
-        let gate_id = self.paired().filter(|paired| paired.moved).map(|paired| paired.gate_id.clone());
+        let news = |paired: &&Paired| paired.moved && self.gate_told.as_ref() != Some(&paired.gate_id);
+        let gate_id = self.paired().filter(news).map(|paired| paired.gate_id.clone());
         self.beat = Beat { listed: self.list.is_some(), unsent, head: self.journal.head_seq(), gate_id };
     }
 

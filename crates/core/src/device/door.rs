@@ -421,6 +421,7 @@ impl State {
             return self.refuse("bad_gate", "This event has no such gate. Choose another one.");
         }
         if paired.gate_id != gate_id {
+            self.gate_told = None;
             self.append(vec![Entry::Moved { gate_id }], vec![After::Settled(Some(paired.event_id))]);
         }
     }

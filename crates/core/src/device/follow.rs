@@ -403,12 +403,14 @@ impl State {
             self.lanes.changes.hurry(now);
         }
         self.heed_version((beat.cursor.epoch, beat.manifest_version));
+        // Said once: whoever moves this device after that is not overruled by the same choice again.
+        self.gate_told = told.or(self.gate_told.take());
         let moved = self.paired().is_some_and(|paired| {
             let elsewhere = paired.event_id != beat.event_id || paired.gate_id != beat.gate_id;
             // What the server says of the gate is older than what staff chose since the heartbeat left.
-            if paired.moved { told.as_ref() == Some(&paired.gate_id) } else { elsewhere }
+            if paired.moved { self.gate_told.as_ref() == Some(&paired.gate_id) } else { elsewhere }
         });
-        if self.paired().is_some_and(|paired| paired.moved) && !moved {
+        if self.paired().is_some_and(|paired| paired.moved) && (!moved || self.busy()) {
             self.lanes.heartbeat.hurry(now);
         }
         if moved && !self.busy() && self.pairing.is_none() {

@@ -197,10 +197,12 @@ impl State {
             let booking = u32::try_from(others.len()).unwrap_or(u32::MAX);
             rows.push(FoundGuest { booking, ..self.found(guest) });
             let unplaced: Vec<TicketId> = others.into_iter().filter(|id| !placed.contains(id)).collect();
-            for other in unplaced.into_iter().take(limits::BOOKING_ROWS) {
-                let row = self.guest_of(&other).map(|guest| self.found(guest));
-                rows.extend(row.map(|row| FoundGuest { booking, of_booking: true, ..row }));
-                placed.insert(other);
+            let named = unplaced.iter().filter_map(|id| self.guest_of(id));
+            let mut named: Vec<&GuestName> = named.collect();
+            named.sort_by(|a, b| (&a.name, &a.ticket_id).cmp(&(&b.name, &b.ticket_id)));
+            for other in named.into_iter().take(limits::BOOKING_ROWS) {
+                rows.push(FoundGuest { booking, of_booking: true, ..self.found(other) });
+                placed.insert(other.ticket_id.clone());
             }
         }
         rows

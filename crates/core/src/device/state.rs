@@ -278,6 +278,8 @@ pub(super) struct State {
     pub area: Option<Area>,
     /// Persons added at all doors, as the server last counted them.
     pub walk_ins_told: Option<Area>,
+    /// The gate that staff chose here and that the server heard of.
+    pub gate_told: Option<GateId>,
     /// The heartbeat under way.
     pub beat: Beat,
     /// The server does not know the key: the newest request that had left when it said so. Only an answer to a later

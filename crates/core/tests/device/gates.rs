@@ -78,6 +78,27 @@ fn an_answer_that_left_before_the_choice_does_not_move_the_device_back() {
     assert_eq!(told.gate_id, Some(gate("both")));
 }
 
+/// Found by a browser: an answer met a row on its way, the choice was told again, and overruled the organiser's word.
+#[test]
+fn a_choice_that_the_server_heard_is_not_told_again_over_the_organisers_word() {
+    let (mut phone, mut server) = ready();
+    phone.pass_online(&mut server, 5_000);
+    phone.requests.clear();
+    go(&mut phone, "both");
+    phone.pass(limits::HEARTBEAT_MS);
+    let beat = phone.take("/api/scanning/events/event/heartbeat");
+    let reply = server.answer(&beat, phone.at_ms).unwrap();
+    assert_eq!(server.gate_id, gate("both"));
+    phone.flushes = false;
+    phone.input(Input::code("A-1"));
+    phone.answer(&beat, &reply);
+    server.gate_id = gate("east");
+    phone.flush_one();
+    phone.flushes = true;
+    phone.pass_online(&mut server, 2 * limits::HEARTBEAT_MS);
+    assert_eq!((server.gate_id.as_str(), at(&phone).as_str()), ("east", "east"));
+}
+
 #[test]
 fn a_server_that_knows_better_moves_the_device_back_and_its_scans_stay() {
     let (mut phone, mut server) = ready();
