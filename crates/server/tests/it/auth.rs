@@ -52,7 +52,7 @@ async fn pairing_needs_a_token_that_is_good_and_takes_it_once() {
     let first = json(first, 200).await;
     // S1 §8.1 step 6, and what spec §5 adds.
     let members: Vec<&String> = first.as_object().unwrap().keys().collect();
-    let expected = ["api_key", "device_id", "epoch", "event_id", "gate_id", "key_id", "organization_id"];
+    let expected = ["api_key", "device_id", "epoch", "event_id", "gate_id", "key_id", "name", "organization_id"];
     assert_eq!(
         members.into_iter().collect::<std::collections::BTreeSet<_>>(),
         expected.map(String::from).iter().collect()

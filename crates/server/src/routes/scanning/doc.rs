@@ -562,7 +562,7 @@ mod tests {
         }));
         same::<scanning::HeartbeatAnswer, HeartbeatAnswer>(json!({
             "server_time": TIME, "event_id": "e", "gate_id": "g", "manifest_version": 1, "cursor": format!("{EPOCH}.1"),
-            "suspended": true, "area_inside": 7,
+            "suspended": true, "area_inside": 7, "walk_ins": 2,
         }));
         same::<scanning::PairingTicket, PairingTicket>(json!({
             "pairing_token": "t", "claim_secret": "s", "expires_at": TIME,
@@ -571,7 +571,7 @@ mod tests {
         same::<scanning::TimeAnswer, TimeAnswer>(json!({ "received_at_ms": 1, "sent_at_ms": 1, "server_time": TIME }));
         let gate = json!({
             "gate_id": "g", "name": "n", "access_rules": { "zones": [], "max_concurrent": 1, "entry_rules": [] },
-            "direction": "in", "names_on_devices": false,
+            "direction": "in", "names_on_devices": false, "walk_ins": true,
         });
         same::<manifest::AccessRules, AccessRules>(gate["access_rules"].clone());
         same::<manifest::ManifestGate, ManifestGate>(gate);

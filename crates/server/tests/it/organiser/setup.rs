@@ -50,7 +50,7 @@ async fn a_new_event_has_a_gate_that_everybody_passes() {
     let gates = get(&server, &format!("{path}/gates")).await;
     let expected = json!([{
         "id": "main-entrance", "name": "Main entrance", "zones": ["general"], "direction": "both", "capacity": null,
-        "names_on_devices": true, "entry_rules": ["check_ticket_valid", "check_not_duplicate"],
+        "names_on_devices": true, "walk_ins": false, "entry_rules": ["check_ticket_valid", "check_not_duplicate"],
     }]);
     assert_eq!(gates["items"], expected);
     let vip = json!({ "name": "VIP", "zone": "vip" });
