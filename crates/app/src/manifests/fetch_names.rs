@@ -95,7 +95,8 @@ fn whole(tx: &mut dyn Tx, app: &App, input: NamesInput<'_>, head: &Head) -> Resu
 fn names(guests: Vec<GuestRecord>, labels: &[String]) -> Vec<GuestName> {
     let of = |guest: GuestRecord| {
         let GuestRecord { ticket_id, name, party_size, note, flag, fields, .. } = guest;
-        let shown: Vec<String> = labels.iter().map(|label| fields.get(label).map_or_else(String::new, short)).collect();
+        let shown: Vec<String> =
+            labels.iter().map(|label| fields.get(label).map_or_else(String::new, |value| short(value))).collect();
         let fields = if shown.iter().all(String::is_empty) { Vec::new() } else { shown };
         Some(GuestName { ticket_id: ticket_id?, name, party_size, note, flag, fields })
     };
@@ -103,9 +104,9 @@ fn names(guests: Vec<GuestRecord>, labels: &[String]) -> Vec<GuestName> {
 }
 
 /// A value as a verdict has room for it.
-fn short(value: &String) -> String {
+fn short(value: &str) -> String {
     if value.chars().count() <= VERDICT_VALUE_CHARS {
-        return value.clone();
+        return value.to_owned();
     }
     value.chars().take(VERDICT_VALUE_CHARS - 1).chain(['…']).collect()
 }

@@ -13,7 +13,7 @@ use crate::ids::{ScanId, TicketId};
 use crate::limits;
 use crate::scan::{Method, Outcome, Scan, ScanKind};
 use crate::sign::{self, content_digest, prev_of};
-use crate::wire::engine::{Booking, BookingTicket};
+use crate::wire::engine::{Booking, BookingTicket, VerdictView};
 use crate::wire::journal::{Entry, Scanned};
 
 impl State {
@@ -27,7 +27,6 @@ impl State {
         let entry = scan.kind == ScanKind::Entry && matches!(scan.outcome, Outcome::Valid | Outcome::Duplicate);
         let ticket_id = scan.ticket_id.as_ref().filter(|_| entry && self.direction() == Direction::In)?;
         let mut booking = Booking::default();
-        let mut places_left = None;
         for other in self.others_of_booking(ticket_id).into_iter().take(limits::BOOKING_TICKETS) {
             let about = self.picked(&other);
             let (Some(asked), Some(rules)) = (self.ask(&about, ScanKind::Entry, None), about.rules()) else { continue };
@@ -45,10 +44,6 @@ impl State {
                         scan_id: None,
                         screen: None,
                     });
-                    let capacity = self.gate().and_then(|gate| gate.capacity);
-                    // Whoever the scan itself let in is not in the area's figure yet.
-                    let inside = self.area_inside() + if scan.opened { scan.count } else { 0 };
-                    places_left = capacity.map(|capacity| capacity.saturating_sub(inside));
                 }
                 Screen::AlreadyIn => booking.already_in += 1,
                 _ => booking.by_themselves += 1,
@@ -56,7 +51,10 @@ impl State {
         }
         booking.others.sort_by(|a, b| (&a.name, &a.ticket_id).cmp(&(&b.name, &b.ticket_id)));
         let persons: u32 = booking.others.iter().map(|other| other.persons).sum();
-        booking.places_left = places_left.filter(|places| *places < persons);
+        // Whoever the scan itself let in is not in the area's figure yet.
+        let inside = self.area_inside() + if scan.opened { scan.count } else { 0 };
+        let capacity = self.gate().and_then(|gate| gate.capacity);
+        booking.places_left = capacity.map(|most| most.saturating_sub(inside)).filter(|places| *places < persons);
         let any = !booking.others.is_empty() || booking.already_in + booking.by_themselves > 0;
         any.then_some(booking)
     }
@@ -109,9 +107,7 @@ impl State {
             });
             let each = self.verdict_view(&scan, &shown, asked.standing.last_entry.as_ref(), about.rules());
             // What was let in speaks for all; where nobody was, the first refusal does.
-            if view.is_none()
-                || (scan.opened && view.as_ref().is_some_and(|view: &crate::wire::engine::VerdictView| !view.opened))
-            {
+            if view.as_ref().is_none_or(|view: &VerdictView| scan.opened && !view.opened) {
                 view = Some(each);
             }
             let signature = sign::sign_v2(&key, &scan);

@@ -122,7 +122,6 @@ impl State {
         Ok(())
     }
 
-    /// Text that can be no code at all: recorded by its hash, shown as "not one of our codes" (trust fault 35).
     /// The sample of the check before doors: it shows that code, verdict and sound work. No scan is written and nothing counts.
     fn show_sample(&mut self, method: Method) {
         self.used_at = Some(self.mono());
@@ -144,6 +143,7 @@ impl State {
         self.emit(Effect::Show { verdict: Box::new(verdict) });
     }
 
+    /// Text that can be no code at all: recorded by its hash, shown as "not one of our codes" (trust fault 35).
     fn not_a_ticket(&mut self, text: &str, method: Method) {
         let hash = BarcodeHash::of(text);
         let about = About { hash: Some(hash), raw: Some(hash), ticket: None };
@@ -417,7 +417,7 @@ impl State {
         let Some(paired) = self.paired().filter(|_| !self.journal.revoked).cloned() else {
             return self.refuse("not_paired", "This device is not paired with an event.");
         };
-        if self.list.as_ref().is_none_or(|list| list.gates.get(&gate_id).is_none()) {
+        if self.list.as_ref().is_none_or(|list| !list.gates.contains_key(&gate_id)) {
             return self.refuse("bad_gate", "This event has no such gate. Choose another one.");
         }
         if paired.gate_id != gate_id {

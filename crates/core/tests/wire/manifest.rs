@@ -29,7 +29,7 @@ struct Made {
 fn made(codes: usize) -> Made {
     let rules = |i: usize| TicketRules { entry_limit: 1 + i as u32 % 3, ..ticket_rules() };
     // Every second ticket is of a booking, of three tickets each.
-    let group = |i: usize| (i % 2 == 0).then(|| Group::of(&id("event-1"), &format!("order-{}", i / 6)));
+    let group = |i: usize| i.is_multiple_of(2).then(|| Group::of(&id("event-1"), &format!("order-{}", i / 6)));
     Made {
         organization_id: id("org-1"),
         event_id: id("event-1"),
