@@ -43,8 +43,9 @@ pub async fn heartbeat(app: &App, caller: &DeviceCaller, beat: HeartbeatRequest)
         note(tx, &device, &beat, now)?;
         let device = moved(tx, device, beat.gate_id.as_ref())?;
         let head = tx.head(&device.event_id)?;
-        let area_inside = area_inside(tx, &device, now)?;
-        let walk_ins = walk_ins(tx, &device)?;
+        let gates = gates::all(tx, &device.event_id)?;
+        let area_inside = area_inside(tx, &device, &gates, now)?;
+        let walk_ins = walk_ins(tx, &device, &gates)?;
         let answer = HeartbeatAnswer {
             server_time: now,
             manifest_version: tx.rules_serial(&device.event_id)?,
@@ -68,9 +69,8 @@ pub async fn heartbeat(app: &App, caller: &DeviceCaller, beat: HeartbeatRequest)
 }
 
 /// Persons added at all doors of the event, if the device's gate adds guests.
-fn walk_ins(tx: &mut dyn Tx, device: &DeviceRecord) -> Result<Option<u32>> {
-    let book = tx.load_rules(&device.event_id, &[])?.book;
-    if !book.gate(&device.gate_id, When::Newest).is_some_and(|gate| gate.walk_ins) {
+fn walk_ins(tx: &mut dyn Tx, device: &DeviceRecord, gates: &[gates::Gate]) -> Result<Option<u32>> {
+    if !gates.iter().any(|gate| gate.gate_id == device.gate_id && gate.rules.walk_ins) {
         return Ok(None);
     }
     Ok(Some(u32::try_from(tx.occupancy(&device.event_id)?.walk_ins.max(0)).unwrap_or(u32::MAX)))
@@ -102,8 +102,7 @@ fn moved(tx: &mut dyn Tx, device: DeviceRecord, chosen: Option<&GateId>) -> Resu
 }
 
 /// Persons in the area that the device's gate leads to, if the gate has a capacity.
-fn area_inside(tx: &mut dyn Tx, device: &DeviceRecord, now: Timestamp) -> Result<Option<u32>> {
-    let gates = gates::all(tx, &device.event_id)?;
+fn area_inside(tx: &mut dyn Tx, device: &DeviceRecord, gates: &[gates::Gate], now: Timestamp) -> Result<Option<u32>> {
     let rules = |gate_id: &GateId| gates.iter().find(|gate| gate.gate_id == *gate_id).map(|gate| &gate.rules);
     // Without a capacity nobody asks for the count.
     if rules(&device.gate_id).is_none_or(|gate| gate.capacity.is_none()) {

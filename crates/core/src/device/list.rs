@@ -1,7 +1,7 @@
 //! The list a device decides by: verified at download and again at every start, swapped whole, never back (spec D5,
 //! §5 "manifest", trust I15).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::barcode::{BarcodeHash, hex};
 use crate::event::{DoorSettings, EventRules};
@@ -137,14 +137,12 @@ impl List {
     /// The other tickets of a ticket's booking, each once, in order of their first code.
     pub fn others_of_group(&self, ticket_id: &TicketId) -> Vec<TicketId> {
         let group = self.index.by_ticket(ticket_id.as_str()).and_then(|found| found.group);
-        let mut others: Vec<TicketId> = Vec::new();
-        for found in group.into_iter().flat_map(|group| self.index.codes_of_group(group)) {
-            let seen = found.ticket_id == ticket_id.as_str() || others.iter().any(|id| id.as_str() == found.ticket_id);
-            if !seen {
-                others.extend(TicketId::new(found.ticket_id));
-            }
-        }
-        others
+        let codes = group.into_iter().flat_map(|group| self.index.codes_of_group(group));
+        let mut seen = BTreeSet::from([ticket_id.as_str()]);
+        codes
+            .filter(|found| seen.insert(found.ticket_id))
+            .filter_map(|found| TicketId::new(found.ticket_id).ok())
+            .collect()
     }
     /// Codes in it.
     pub fn codes(&self) -> u64 {
