@@ -197,6 +197,7 @@ impl Phone {
             opened: true,
             override_: None,
             walk_in: None,
+            headcount: None,
             operator: None,
             target_device: None,
             target_scan_id: None,

@@ -3,7 +3,7 @@
 //! [`Engine::handle`] takes what happened outside ([`crate::wire::engine::Input`]) and answers with what to do
 //! ([`crate::wire::engine::Effect`]). Its journal is the only truth: the state after a restart is its rows, read in
 //! order. In reading order: the clock, what the rows add up to, what the server told, when to ask it, the list, the
-//! names, what it measures, the state, what is known of a code, the verdict, how full it is, the door, bookings, guests added at the door, requests, asking
+//! names, what it measures, the state, what is known of a code, the verdict, how full it is, the door, bookings, guests added at the door, headcounts, requests, asking
 //! before the door opens, uploads, what leaves the journal, guests' names, following the server, the panel, and the
 //! engine that ties them.
 
@@ -22,6 +22,7 @@ mod area;
 mod door;
 mod booking;
 mod walk_in;
+mod headcount;
 mod net;
 mod online;
 mod upload;

@@ -31,6 +31,10 @@ pub const CLOCK_MARGIN_MS: i64 = 60 * 86_400_000;
 pub const SET_ITEMS: usize = 64;
 /// Largest party and largest `count` of one scan, in persons.
 pub const PARTY: u32 = 10_000;
+/// Most people without a ticket of one headcount, in persons.
+pub const HEADCOUNT_STEP: u32 = 50;
+/// Most persons that a recount may say are inside.
+pub const RECOUNT: u32 = 1_000_000;
 /// Most scans of one `/api/scanning/sync` request in S1's form (S1 §4.4).
 pub const SYNC_V1_SCANS: usize = 50;
 /// Most scans of one `/api/scanning/sync` request with `"format": 2` (spec D1).

@@ -1,12 +1,13 @@
 //! Who is inside: what each subject adds to an event's counters (spec §3, architecture §4 "Counters change by Δ").
 
 use std::borrow::Borrow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::event::{EventRules, ReEntry};
 use crate::gate::{GateRules, same_area};
-use crate::ids::GateId;
-use crate::reduce::Reduced;
+use crate::ids::{DeviceId, GateId, ScanId};
+use crate::reduce::{Reduced, ScanVerdict};
+use crate::scan::{Headcount, PersonClass};
 use crate::time::Timestamp;
 
 /// Persons through one gate.
@@ -16,6 +17,121 @@ pub struct GateFlow {
     pub entered: i64,
     /// Persons let out.
     pub exited: i64,
+    /// People without a ticket whom staff counted here: those who came in less those who went out.
+    pub without_ticket: i64,
+}
+
+impl GateFlow {
+    /// What one scan adds.
+    pub fn of(verdict: &ScanVerdict) -> Self {
+        let without_ticket = match verdict.headcount {
+            Some(Headcount::Change { delta, .. }) => i64::from(delta),
+            Some(Headcount::Recount { .. }) | None => 0,
+        };
+        let entered = i64::from(verdict.within) + i64::from(verdict.over);
+        Self { entered, exited: i64::from(verdict.exited), without_ticket }
+    }
+    /// Persons by which the gate fills the area behind it.
+    fn inside(&self) -> i64 {
+        self.entered - self.exited + self.without_ticket
+    }
+}
+
+/// People without a ticket, as staff counted them: those who came in less those who went out (door.md "People without a
+/// ticket"). No ticket's figure holds any of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WithoutTicket {
+    /// Staff.
+    pub staff: i64,
+    /// Crew.
+    pub crew: i64,
+    /// Children.
+    pub child: i64,
+    /// Others.
+    pub other: i64,
+}
+
+impl WithoutTicket {
+    /// All of them.
+    pub fn total(&self) -> i64 {
+        self.staff + self.crew + self.child + self.other
+    }
+    /// Whether none was counted, or as many went out as came in.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+    /// Adds `delta` persons of a class.
+    pub fn count(&mut self, class: PersonClass, delta: i64) {
+        let of_class = match class {
+            PersonClass::Staff => &mut self.staff,
+            PersonClass::Crew => &mut self.crew,
+            PersonClass::Child => &mut self.child,
+            PersonClass::Other => &mut self.other,
+        };
+        *of_class += delta;
+    }
+    fn add(&mut self, other: &Self, sign: i64) {
+        self.staff += sign * other.staff;
+        self.crew += sign * other.crew;
+        self.child += sign * other.child;
+        self.other += sign * other.other;
+    }
+}
+
+/// A recount that counts: everybody in the area behind a gate, with a ticket or without.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recount {
+    /// Where staff counted.
+    pub gate_id: GateId,
+    /// When.
+    pub at: Timestamp,
+    /// On which device.
+    pub device_id: DeviceId,
+    /// By which scan.
+    pub scan_id: ScanId,
+    /// Persons inside then.
+    pub inside: u32,
+}
+
+impl Recount {
+    /// The recounts that this subject's verdicts leave.
+    pub fn of(verdicts: &[ScanVerdict]) -> Vec<Self> {
+        let recount = |verdict: &ScanVerdict| match verdict.headcount? {
+            Headcount::Recount { inside } => Some(Self {
+                gate_id: verdict.gate_id.clone(),
+                at: verdict.at,
+                device_id: verdict.device_id.clone(),
+                scan_id: verdict.scan_id.clone(),
+                inside,
+            }),
+            Headcount::Change { .. } => None,
+        };
+        verdicts.iter().filter_map(recount).collect()
+    }
+    /// The one that holds behind a gate: the newest by (time, device, scan) of those taken at gates that admit the same zones.
+    /// A gate without a zone has an area of its own.
+    pub fn newest<'a, G: Borrow<GateRules>>(
+        recounts: &'a [Self],
+        gate_id: &GateId,
+        rules: impl Fn(&GateId) -> Option<G>,
+    ) -> Option<&'a Self> {
+        let zones = |gate_id: &GateId| -> BTreeSet<String> {
+            rules(gate_id).map(|gate| gate.borrow().zones.iter().cloned().collect()).unwrap_or_default()
+        };
+        let own = zones(gate_id);
+        let holds = |one: &&Self| one.gate_id == *gate_id || !own.is_empty() && zones(&one.gate_id) == own;
+        let place = |one: &&Self| (one.at, one.device_id.clone(), one.scan_id.clone());
+        recounts.iter().filter(holds).max_by_key(place)
+    }
+}
+
+/// What an area's persons are counted on from: so many at a time, and all who went in or out later.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AreaBase {
+    /// Whoever went through a gate at this time or before is in `persons`; `None`: nobody is.
+    pub until: Option<Timestamp>,
+    /// Persons inside then.
+    pub persons: i64,
 }
 
 /// Counters of an event, or one subject's part in them.
@@ -36,6 +152,8 @@ pub struct Occupancy {
     pub subjects: i64,
     /// Persons let in by being added at a door.
     pub walk_ins: i64,
+    /// People without a ticket inside now, as staff counted them. No other counter holds them, those of gates aside.
+    pub without_ticket: WithoutTicket,
     /// By gate.
     pub gates: BTreeMap<GateId, GateFlow>,
 }
@@ -52,13 +170,14 @@ impl Occupancy {
             exited: i64::from(state.exited),
             subjects: i64::from(state.persons() > 0),
             walk_ins: i64::from(reduced.walk_in_persons()),
+            without_ticket: WithoutTicket::default(),
             gates: BTreeMap::new(),
         };
         for verdict in &reduced.verdicts {
-            let flow = GateFlow {
-                entered: i64::from(verdict.within) + i64::from(verdict.over),
-                exited: i64::from(verdict.exited),
-            };
+            if let Some(Headcount::Change { class, delta }) = verdict.headcount {
+                out.without_ticket.count(class, i64::from(delta));
+            }
+            let flow = GateFlow::of(verdict);
             if flow != GateFlow::default() {
                 out.gate(&verdict.gate_id, flow, 1);
             }
@@ -75,37 +194,55 @@ impl Occupancy {
         self.exited += sign * other.exited;
         self.subjects += sign * other.subjects;
         self.walk_ins += sign * other.walk_ins;
+        self.without_ticket.add(&other.without_ticket, sign);
         for (gate_id, flow) in &other.gates {
             self.gate(gate_id, *flow, sign);
         }
     }
 
-    /// Persons in the area that a gate leads to: who went in less who came out by every gate of that area. `None` where the
-    /// gate has no capacity to measure it by, or is not among the `rules`.
+    /// Persons in the area that a gate leads to, counted on from `base` persons: who went in less who came out by every gate of
+    /// that area. `None` where the gate has no capacity to measure it by, or is not among the `rules`.
     pub fn area_inside<G: Borrow<GateRules>>(
         &self,
+        base: i64,
         gate_id: &GateId,
         rules: impl Fn(&GateId) -> Option<G>,
     ) -> Option<u32> {
         rules(gate_id)?.borrow().capacity?;
-        let flows = self.gates.iter().filter(|(other, _)| same_area(gate_id, other, &rules)).map(|(_, flow)| flow);
-        let inside: i64 = flows.map(|flow| flow.entered - flow.exited).sum();
-        Some(u32::try_from(inside.max(0)).unwrap_or(u32::MAX))
+        Some(u32::try_from(self.area_persons(base, gate_id, rules).max(0)).unwrap_or(u32::MAX))
     }
 
-    /// Since when persons count in the area that a gate leads to; `None`: since ever. Where the event is daily, an area that
-    /// nobody was ever scanned out of is empty when a day begins: yesterday's guests went home by themselves (door.md
-    /// "Limits").
-    pub fn area_counts_since<G: Borrow<GateRules>>(
+    /// The same of any gate; below zero where more came out than went in.
+    pub fn area_persons<G: Borrow<GateRules>>(
+        &self,
+        base: i64,
+        gate_id: &GateId,
+        rules: impl Fn(&GateId) -> Option<G>,
+    ) -> i64 {
+        let flows = self.gates.iter().filter(|(other, _)| same_area(gate_id, other, &rules)).map(|(_, flow)| flow);
+        base + flows.map(GateFlow::inside).sum::<i64>()
+    }
+
+    /// What the area behind a gate is counted on from: the newest recount there, or an empty area when the day begins,
+    /// whichever is later. A day begins with an empty area where the event is daily and nobody was ever scanned out of it:
+    /// yesterday's guests went home by themselves (door.md "Limits").
+    pub fn area_base<G: Borrow<GateRules>>(
         &self,
         gate_id: &GateId,
         rules: impl Fn(&GateId) -> Option<G>,
         event: Option<&EventRules>,
         now: Timestamp,
-    ) -> Option<Timestamp> {
-        let begun = event.filter(|event| event.re_entry == ReEntry::Daily)?.days.begun(now)?;
+        recounts: &[Recount],
+    ) -> AreaBase {
         let has_exits = self.gates.iter().any(|(other, flow)| flow.exited > 0 && same_area(gate_id, other, &rules));
-        (!has_exits).then_some(begun)
+        let daily = event.filter(|event| event.re_entry == ReEntry::Daily && !has_exits);
+        let begun = daily.and_then(|event| event.days.begun(now)).map(|begun| begun.plus_ms(-1));
+        match Recount::newest(recounts, gate_id, rules) {
+            Some(recount) if Some(recount.at) > begun => {
+                AreaBase { until: Some(recount.at), persons: i64::from(recount.inside) }
+            }
+            _ => AreaBase { until: begun, persons: 0 },
+        }
     }
 
     /// Adds persons through a gate; the sum of those through all of them is somebody else's.
@@ -117,6 +254,7 @@ impl Occupancy {
         let held = self.gates.entry(gate_id.clone()).or_default();
         held.entered += sign * flow.entered;
         held.exited += sign * flow.exited;
+        held.without_ticket += sign * flow.without_ticket;
         if *held == GateFlow::default() {
             self.gates.remove(gate_id);
         }

@@ -22,7 +22,7 @@ pub use shape::*;
 
 /// Version of this reducer. A node with a lower one than an event was rebuilt by refuses to judge there: it would undo
 /// what a newer node found. Whoever raises it asks for `admit rebuild` (law 8).
-pub const REDUCER_VERSION: u32 = 2;
+pub const REDUCER_VERSION: u32 = 3;
 
 /// Reduces one subject. `facts` holds every fact of the subject, and for each of them every other content under the
 /// same (device, scan id) wherever it resolved to: which content is taken is decided among all of them (spec D2).

@@ -20,6 +20,19 @@ words! {
         Exit = "exit",
         /// Undoes another scan (spec D9).
         Revert = "revert",
+        /// Staff counted people who have no ticket (door.md "People without a ticket").
+        Headcount = "headcount",
+    }
+    /// Whom staff count without a ticket.
+    PersonClass {
+        /// Who works for the venue or the organiser.
+        Staff = "staff",
+        /// Who belongs to the production.
+        Crew = "crew",
+        /// Children who need no ticket.
+        Child = "child",
+        /// Anybody else.
+        Other = "other",
     }
     /// A scan asked of the server first is journalled twice under one id (spec §5).
     Stage {
@@ -114,6 +127,50 @@ impl WalkIn {
     }
 }
 
+/// What staff counted at a gate (door.md "People without a ticket"). It admits nobody and moves no ticket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Headcount {
+    /// People without a ticket came in, or went out.
+    Change {
+        /// Who they are.
+        class: PersonClass,
+        /// Persons who came in; below zero, who went out. Never 0.
+        delta: i32,
+    },
+    /// Staff counted everybody in the area behind the gate, with a ticket or without.
+    Recount {
+        /// Persons inside then.
+        inside: u32,
+    },
+}
+
+impl Headcount {
+    /// What a headcount's scan names in place of a ticket: a function of the scan, so that each headcount stands by itself, in
+    /// whatever order facts come. No ticket ever has this id.
+    pub fn subject_id(event_id: &EventId, device_id: &DeviceId, scan_id: &ScanId) -> Option<TicketId> {
+        let parts = ["admit.headcount", event_id.as_str(), device_id.as_str(), scan_id.as_str()];
+        TicketId::new(uuid_v5(&parts)).ok()
+    }
+    /// Persons that the scan's `count` says: those who came or went; 1 for a recount, so that an undo can take it back.
+    pub fn persons(&self) -> u32 {
+        match self {
+            Self::Change { delta, .. } => delta.unsigned_abs(),
+            Self::Recount { .. } => 1,
+        }
+    }
+    /// What an undo leaves of it: `persons` is how many stay counted.
+    pub fn of_which(self, persons: u32) -> Option<Self> {
+        match self {
+            _ if persons == 0 => None,
+            Self::Change { class, delta } => {
+                let stays = i32::try_from(persons).unwrap_or(i32::MAX).min(delta.saturating_abs());
+                Some(Self::Change { class, delta: stays * delta.signum() })
+            }
+            Self::Recount { .. } => Some(self),
+        }
+    }
+}
+
 /// The device's clocks at the scan: raw evidence, kept so that a better rule can recompute (spec §4 Time).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClockEvidence {
@@ -163,7 +220,7 @@ pub struct Scan {
     pub event_id: EventId,
     /// Gate.
     pub gate_id: GateId,
-    /// Entry, exit or revert.
+    /// Entry, exit, revert or headcount.
     pub kind: ScanKind,
     /// Claim or final.
     pub stage: Stage,
@@ -187,6 +244,8 @@ pub struct Scan {
     pub override_: Option<Override>,
     /// The guest whom staff added with this scan.
     pub walk_in: Option<WalkIn>,
+    /// What staff counted: of the kind `headcount` alone.
+    pub headcount: Option<Headcount>,
     /// Who operated the device.
     pub operator: Option<String>,
     /// Revert: author of the scan to undo.

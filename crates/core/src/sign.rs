@@ -11,7 +11,7 @@ use crate::barcode::{hex, unhex};
 use crate::event::StaffPin;
 use crate::ids::EventId;
 use crate::rule::Epoch;
-use crate::scan::{Digest, Form, Scan};
+use crate::scan::{Digest, Form, Headcount, Scan};
 
 /// Domain of a v2 signature and of the scan key's derivation (spec D4, D6).
 pub const SCAN_DOMAIN: &str = "admit.scan.v2";
@@ -161,6 +161,17 @@ pub fn scan_bytes(scan: &Scan) -> Vec<u8> {
         to.text(&walk_in.zone);
         to.unsigned(u64::from(walk_in.party));
         to.bytes(&walk_in.name_digest);
+    });
+    to.option(scan.headcount, |to, headcount| match headcount {
+        Headcount::Change { class, delta } => {
+            to.text("change");
+            to.text(class.as_str());
+            to.signed(i64::from(delta));
+        }
+        Headcount::Recount { inside } => {
+            to.text("recount");
+            to.unsigned(u64::from(inside));
+        }
     });
     to.option(scan.operator.as_deref(), Encoder::text);
     to.option(scan.target_device.as_ref(), |to, id| to.text(id.as_str()));

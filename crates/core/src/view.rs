@@ -72,7 +72,7 @@ pub fn fold_view(event: &EventRules, ticket: Option<&TicketRules>, served: Serve
         let listed = listed.iter().any(|it| it.scan_id == scan.scan_id && it.device_id == scan.device_id);
         // A claim alone opened no door that this device knows of.
         let opened = scan.opened && scan.stage == Stage::Final;
-        if !listed && opened && scan.kind != ScanKind::Revert {
+        if !listed && opened && matches!(scan.kind, ScanKind::Entry | ScanKind::Exit) {
             steps.push(Step {
                 place: place(event, scan.at, &scan.device_id, &scan.scan_id),
                 uncertainty_ms: scan.uncertainty_ms,

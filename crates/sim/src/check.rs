@@ -8,7 +8,7 @@ use admit_core::ids::{DeviceId, GateId, ScanId, TicketId};
 use admit_core::incident::Subject;
 use admit_core::reduce::{Entry, Reduced, Resolved, Rules, ScanVerdict, reduce};
 use admit_core::rule::{Change, Rule, TicketBook, TicketChange, When};
-use admit_core::scan::{Digest, Fact, Scan, ScanKind, SignatureState};
+use admit_core::scan::{Digest, Fact, Headcount, Scan, ScanKind, SignatureState};
 use admit_core::wire::engine::Phase;
 use admit_core::wire::scanning::{SyncRequest, Witness, raw_item};
 
@@ -20,8 +20,10 @@ use crate::server::{Reply, Request, Response, Server, Truth};
 use crate::world::{Side, World};
 
 /// What is looked at of every organisation once it is at rest, beside the few that ask for more.
-const AT_REST: &[&str] =
-    &["I2", "I4", "I7", "I8", "I9", "I12", "I14", "I15", "I17", "I18", "I19", "I20", "I23", "I24", "I26", "I28", "I29"];
+const AT_REST: &[&str] = &[
+    "I2", "I4", "I7", "I8", "I9", "I12", "I14", "I15", "I17", "I18", "I19", "I20", "I23", "I24", "I26", "I28", "I29",
+    "I30",
+];
 
 type Found = Vec<(&'static str, String)>;
 
@@ -299,9 +301,28 @@ fn counts_as_walk_in(fact: &Fact, reduced: &Reduced) -> bool {
     fact.scan.walk_in.is_some() && reduced.verdicts.iter().any(counts)
 }
 
+/// What the facts say of a headcount that is not left out.
+fn counted(fact: &Fact, verdict: &ScanVerdict, truth: &Truth) -> Option<Headcount> {
+    let headcount = fact.scan.headcount?;
+    let undone = |scan: &Scan| {
+        scan.target_device.as_ref() == Some(&verdict.device_id)
+            && scan.target_scan_id.as_ref() == Some(&verdict.scan_id)
+    };
+    let counts = |one: &Fact| {
+        truth
+            .derived
+            .values()
+            .flat_map(|reduced| &reduced.verdicts)
+            .any(|verdict| verdict.digest == one.digest && verdict.left_out.is_none())
+    };
+    let undone = truth.facts.iter().filter(|(_, one)| undone(&one.scan) && counts(one)).map(|(_, one)| one.scan.keep);
+    let left = headcount.of_which(undone.min().unwrap_or(u32::MAX).min(headcount.persons()));
+    left.filter(|left| !verdict.implausible || matches!(left, Headcount::Change { .. }))
+}
+
 /// I8: within + over = persons let in; and with a constant limit each mode keeps its promise. I17: what first came from
 /// a device after its revocation counts only by a person's act. I28: so does practice. I29: a guest
-/// added at a door who counts has a ticket.
+/// added at a door who counts has a ticket. I30: so many of a headcount are counted as its undoing left.
 fn counts_hold(truth: &Truth, found: &mut Found) {
     let accepted: BTreeSet<Digest> = truth.reviews.iter().map(|review| review.digest).collect();
     let ruled: BTreeSet<&TicketId> = truth.ticket_rules.iter().filter_map(ticket_of_rule).collect();
@@ -317,6 +338,14 @@ fn counts_hold(truth: &Truth, found: &mut Found) {
                 found.push(("I8", format!("{}: {} let in {let_in} of {expected}", subject.key(), verdict.scan_id)));
             }
             let fact = truth.facts.iter().find(|(_, fact)| fact.digest == verdict.digest);
+            if let Some((_, fact)) = fact.filter(|_| verdict.left_out.is_none())
+                && verdict.headcount != counted(fact, verdict, truth)
+            {
+                found.push((
+                    "I30",
+                    format!("{}: {:?} of {:?}", verdict.scan_id, verdict.headcount, fact.scan.headcount),
+                ));
+            }
             let after = fact.is_some_and(|(_, fact)| fact.after_revocation) && !accepted.contains(&verdict.digest);
             let practice = fact.is_some_and(|(_, fact)| fact.scan.practice) && !accepted.contains(&verdict.digest);
             if practice && verdict.left_out.is_none() {

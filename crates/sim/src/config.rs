@@ -124,6 +124,8 @@ pub struct Config {
     pub walk_ins: u32,
     /// How many may be added, where there is a number.
     pub walk_ins_number: Option<u32>,
+    /// People without a ticket, whom staff count, or a recount of everybody inside.
+    pub headcounts: u32,
     /// Tickets of one booking; 0: no ticket has one.
     pub booking: u64,
     /// Quiet time, milliseconds, after which a side that has nothing under way is at rest.
@@ -188,6 +190,7 @@ impl Config {
             put_back: 0,
             walk_ins: 0,
             walk_ins_number: None,
+            headcounts: 0,
             booking: 0,
             rest_ms: LONG_REST_MS,
         };
@@ -206,6 +209,10 @@ impl Config {
         }
         if !kept::before_guests(seed) {
             config.draw_guests(&mut Rng::of(seed, "config, guests", 0));
+        }
+        if !kept::before_headcounts(seed) {
+            let rng = &mut Rng::of(seed, "config, headcounts", 0);
+            config.headcounts = if rng.per_mille(300) { 20 + rng.below(200) as u32 } else { 0 };
         }
         config
     }

@@ -92,6 +92,7 @@ impl Hand {
             opened: true,
             override_: None,
             walk_in: None,
+            headcount: None,
             operator: None,
             target_device: None,
             target_scan_id: None,

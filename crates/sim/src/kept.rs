@@ -56,6 +56,12 @@ pub fn before_guests(seed: u64) -> bool {
     EARLIER.contains(&seed)
 }
 
+/// Whether a seed is kept from before people without a ticket were counted: the same.
+pub fn before_headcounts(seed: u64) -> bool {
+    static EARLIER: LazyLock<BTreeSet<u64>> = LazyLock::new(|| above("# Headcounts"));
+    EARLIER.contains(&seed)
+}
+
 /// The seeds above the comment that begins so.
 fn above(comment: &str) -> BTreeSet<u64> {
     let lines = REGRESSIONS.lines().take_while(|line| !line.starts_with(comment));

@@ -320,6 +320,7 @@ impl Org {
             }
             fact.after_revocation &= !planted.is(Mutant::RevokedCounts);
             fact.scan.practice &= !planted.is(Mutant::PracticeCounts);
+            fact.scan.headcount = fact.scan.headcount.filter(|_| !planted.is(Mutant::HeadcountsForgotten));
             fact.scan.walk_in = fact.scan.walk_in.take().filter(|_| !planted.is(Mutant::WalkInsForgotten));
         }
         own

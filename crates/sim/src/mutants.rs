@@ -42,6 +42,8 @@ mutants! {
     LimitsForgotten = "limits_forgotten",
     /// A guest added at a door has no ticket.
     WalkInsForgotten = "walk_ins_forgotten",
+    /// People without a ticket are counted nowhere.
+    HeadcountsForgotten = "headcounts_forgotten",
     /// A witness of a lost future is ignored.
     WitnessIgnored = "witness_ignored",
     /// `log-status` lacks nothing.

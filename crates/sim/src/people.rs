@@ -6,7 +6,7 @@ use admit_core::ids::{GateId, ScanId, TicketId};
 use admit_core::incident::IncidentKind;
 use admit_core::review::Decision;
 use admit_core::rule::{Change, EventChange, GateChange, TicketChange};
-use admit_core::scan::{Outcome, Stage, WalkIn};
+use admit_core::scan::{Headcount, Outcome, PersonClass, Stage, WalkIn};
 use admit_core::sign;
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
@@ -104,10 +104,13 @@ impl<S: Server> World<S> {
         };
         held.last_code = Some(text.clone());
         self.sides[side].phones[phone].last_code = Some(text.clone());
-        let walk_ins = self.config.walk_ins;
-        let input = match walk_ins > 0 && self.sides[side].extra.per_mille(walk_ins) {
-            true => self.walk_in(side),
-            false => Input::code(text),
+        let (walk_ins, headcounts) = (self.config.walk_ins, self.config.headcounts);
+        let input = if walk_ins > 0 && self.sides[side].extra.per_mille(walk_ins) {
+            self.walk_in(side)
+        } else if headcounts > 0 && self.sides[side].extra.per_mille(headcounts) {
+            self.headcount(side)
+        } else {
+            Input::code(text)
         };
         let rng = &mut self.sides[side].rng;
         let switch = rng.per_mille(150);
@@ -126,6 +129,22 @@ impl<S: Server> World<S> {
         let pin = if rng.per_mille(500) { PIN } else { "" }.to_owned();
         let party = 1 + rng.below(3) as u32;
         Input::WalkIn { name: format!("Guest {}", rng.below(1_000)), zone: "general".into(), party, pin }
+    }
+
+    /// People without a ticket come or go, or staff count everybody inside.
+    fn headcount(&mut self, side: usize) -> Input {
+        self.reach.hit("people without a ticket counted");
+        let rng = &mut self.sides[side].extra;
+        let headcount = if rng.per_mille(300) {
+            Headcount::Recount { inside: rng.below(300) as u32 }
+        } else {
+            let delta = 1 + rng.below(4) as i32;
+            Headcount::Change {
+                class: *rng.pick(PersonClass::ALL),
+                delta: if rng.per_mille(300) { -delta } else { delta },
+            }
+        };
+        Input::Headcount { headcount }
     }
 
     /// A verdict is on a screen: it must have been durable (I1). Then staff do something with it.
@@ -498,6 +517,10 @@ impl<S: Server> World<S> {
         if let Some(walk_in) = &mut scan.walk_in {
             walk_in.party = walk_in.party.max(2);
             scan.ticket_id = WalkIn::ticket_id(&scan.event_id, &scan.device_id, &scan.scan_id);
+        }
+        if scan.headcount.is_some() {
+            scan.headcount = Some(Headcount::Change { class: PersonClass::Other, delta: 2 });
+            scan.ticket_id = Headcount::subject_id(&scan.event_id, &scan.device_id, &scan.scan_id);
         }
         (scan.seq, scan.log_id) = (scan.seq.map(|seq| seq + 1_000), Some(forged_log()));
         let digest = sign::content_digest(&scan);

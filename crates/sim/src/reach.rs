@@ -65,6 +65,7 @@ pub const MUST_REACH: &[&str] = &[
     "new key with unsent scans",
     "override",
     "party in parts",
+    "people without a ticket counted",
     "phone out of reach",
     "poison item",
     "refused after the end",

@@ -568,6 +568,7 @@ CREATE TABLE flow (
   entered BIGINT NOT NULL,
   exited BIGINT NOT NULL,
   refused BIGINT NOT NULL,
+  without_ticket BIGINT NOT NULL,
   CONSTRAINT flow_pk PRIMARY KEY (organization_id, event_id, minute, gate_id)
 );
 
@@ -582,6 +583,10 @@ CREATE TABLE occupancy (
   exited BIGINT NOT NULL,
   subjects BIGINT NOT NULL,
   walk_ins BIGINT NOT NULL,
+  staff BIGINT NOT NULL,
+  crew BIGINT NOT NULL,
+  child BIGINT NOT NULL,
+  other BIGINT NOT NULL,
   CONSTRAINT occupancy_pk PRIMARY KEY (organization_id, event_id)
 );
 
@@ -591,7 +596,21 @@ CREATE TABLE occupancy_gates (
   gate_id TEXT COLLATE "C" NOT NULL,
   entered BIGINT NOT NULL,
   exited BIGINT NOT NULL,
+  without_ticket BIGINT NOT NULL,
   CONSTRAINT occupancy_gates_pk PRIMARY KEY (organization_id, event_id, gate_id)
+);
+
+-- Recounts that count: everybody in the area behind a gate at a time.
+CREATE TABLE recounts (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  subject TEXT COLLATE "C" NOT NULL,
+  device_id TEXT COLLATE "C" NOT NULL,
+  scan_id TEXT COLLATE "C" NOT NULL,
+  gate_id TEXT COLLATE "C" NOT NULL,
+  at BIGINT NOT NULL,
+  inside BIGINT NOT NULL,
+  CONSTRAINT recounts_pk PRIMARY KEY (organization_id, event_id, subject, device_id, scan_id)
 );
 
 -- Causes are derived; who resolved which digest is a person's act and survives a rebuild.
@@ -897,6 +916,10 @@ CREATE POLICY occupancy_own ON occupancy USING (organization_id = current_settin
 ALTER TABLE occupancy_gates ENABLE ROW LEVEL SECURITY;
 ALTER TABLE occupancy_gates FORCE ROW LEVEL SECURITY;
 CREATE POLICY occupancy_gates_own ON occupancy_gates USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE recounts ENABLE ROW LEVEL SECURITY;
+ALTER TABLE recounts FORCE ROW LEVEL SECURITY;
+CREATE POLICY recounts_own ON recounts USING (organization_id = current_setting('app.organization_id', true))
   WITH CHECK (organization_id = current_setting('app.organization_id', true));
 ALTER TABLE incidents ENABLE ROW LEVEL SECURITY;
 ALTER TABLE incidents FORCE ROW LEVEL SECURITY;

@@ -6,7 +6,7 @@ use admit_app::error::Result;
 use admit_app::ports::{ScanFilter, TxScans};
 use admit_app::records::*;
 use admit_core::ids::{DeviceId, EventId, ScanId, TicketId, UserId};
-use admit_core::occupancy::Occupancy;
+use admit_core::occupancy::{Occupancy, Recount};
 use admit_core::reduce::{Resolved, ScanVerdict, merge_deliveries};
 use admit_core::review::Review;
 use admit_core::scan::{Digest, Fact, SignatureState};
@@ -368,6 +368,15 @@ impl<D: Driver> TxScans for SqlTx<'_, D> {
     }
     fn set_flow(&mut self, event_id: &EventId, flow: &[MinuteFlow]) -> Result<()> {
         self.replace_flow(event_id, flow)
+    }
+    fn recounts(&mut self, event_id: &EventId) -> Result<Vec<(String, Recount)>> {
+        self.load_recounts(event_id)
+    }
+    fn put_recounts(&mut self, event_id: &EventId, recounts: &[(String, Vec<Recount>)]) -> Result<()> {
+        self.replace_recounts(event_id, recounts)
+    }
+    fn clear_recounts(&mut self, event_id: &EventId) -> Result<()> {
+        self.forget_recounts(event_id)
     }
     fn changed_tickets(
         &mut self,

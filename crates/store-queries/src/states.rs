@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use admit_app::error::{Error, Result};
 use admit_app::records::*;
 use admit_core::ids::{DeviceId, EventId};
-use admit_core::occupancy::{GateFlow, Occupancy};
+use admit_core::occupancy::{GateFlow, Occupancy, Recount, WithoutTicket};
 use admit_core::reduce::{LeftOut, ScanVerdict};
 use admit_core::scan::Digest;
 use admit_core::time::Timestamp;
@@ -59,23 +59,32 @@ statements! {
     CLEAR_WAITING = "DELETE FROM waiting WHERE organization_id = $1 AND event_id = $2";
     /// Every scan of an event that waits for a person.
     ALL_WAITING = "SELECT device_id, scan_id, digest, subject FROM waiting WHERE organization_id = $1 AND event_id = $2";
+    /// Recounts of an event.
+    RECOUNTS = "SELECT subject, device_id, scan_id, gate_id, at, inside FROM recounts WHERE organization_id = $1 AND event_id = $2
+        ORDER BY subject, device_id, scan_id";
+    /// Forgets the recounts of subjects.
+    DELETE_RECOUNTS = "DELETE FROM recounts WHERE organization_id = $1 AND event_id = $2 AND subject IN ($3)";
+    /// Forgets the recounts of an event.
+    CLEAR_RECOUNTS = "DELETE FROM recounts WHERE organization_id = $1 AND event_id = $2";
     /// Persons by gate and minute.
-    FLOW = "SELECT minute, gate_id, entered, exited, refused FROM flow
-        WHERE organization_id = $1 AND event_id = $2 AND minute >= $3 AND (entered <> 0 OR exited <> 0 OR refused <> 0)
+    FLOW = "SELECT minute, gate_id, entered, exited, refused, without_ticket FROM flow
+        WHERE organization_id = $1 AND event_id = $2 AND minute >= $3 AND (entered <> 0 OR exited <> 0 OR refused <> 0 OR without_ticket <> 0)
         ORDER BY minute, gate_id";
     /// Forgets an event's flow.
     DELETE_FLOW = "DELETE FROM flow WHERE organization_id = $1 AND event_id = $2";
     /// An event's counters.
-    OCCUPANCY = "SELECT inside, inside_over, entered, over, exited, subjects, walk_ins FROM occupancy WHERE organization_id = $1 AND event_id = $2";
+    OCCUPANCY = "SELECT inside, inside_over, entered, over, exited, subjects, walk_ins, staff, crew, child, other FROM occupancy WHERE organization_id = $1 AND event_id = $2";
     /// Counters by gate.
-    OCCUPANCY_GATES = "SELECT gate_id, entered, exited FROM occupancy_gates WHERE organization_id = $1 AND event_id = $2";
+    OCCUPANCY_GATES = "SELECT gate_id, entered, exited, without_ticket FROM occupancy_gates WHERE organization_id = $1 AND event_id = $2";
     /// Adds to an event's counters.
     ADD_OCCUPANCY = "INSERT INTO occupancy (organization_id, event_id, serial, inside, inside_over, entered, over, exited, subjects,
-        walk_ins) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (organization_id, event_id) DO UPDATE SET serial = excluded.serial,
+        walk_ins, staff, crew, child, other) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (organization_id, event_id) DO UPDATE SET serial = excluded.serial,
         inside = occupancy.inside + excluded.inside,
         inside_over = occupancy.inside_over + excluded.inside_over, entered = occupancy.entered + excluded.entered,
         over = occupancy.over + excluded.over, exited = occupancy.exited + excluded.exited,
-        subjects = occupancy.subjects + excluded.subjects, walk_ins = occupancy.walk_ins + excluded.walk_ins";
+        subjects = occupancy.subjects + excluded.subjects, walk_ins = occupancy.walk_ins + excluded.walk_ins,
+        staff = occupancy.staff + excluded.staff, crew = occupancy.crew + excluded.crew,
+        child = occupancy.child + excluded.child, other = occupancy.other + excluded.other";
     /// Forgets an event's counters.
     DELETE_OCCUPANCY = "DELETE FROM occupancy WHERE organization_id = $1 AND event_id = $2";
     /// Forgets an event's counters by gate.
@@ -97,12 +106,20 @@ bulks! {
     /// Adds to the flow.
     ADD_FLOW = "flow" {
         organization_id: Text, event_id: Text, minute: Int, gate_id: Text, entered: Int, exited: Int, refused: Int,
+        without_ticket: Int,
     }, "ON CONFLICT (organization_id, event_id, minute, gate_id) DO UPDATE SET entered = flow.entered + excluded.entered,
-        exited = flow.exited + excluded.exited, refused = flow.refused + excluded.refused";
+        exited = flow.exited + excluded.exited, refused = flow.refused + excluded.refused,
+        without_ticket = flow.without_ticket + excluded.without_ticket";
     /// Adds to counters by gate.
-    ADD_OCCUPANCY_GATES = "occupancy_gates" { organization_id: Text, event_id: Text, gate_id: Text, entered: Int, exited: Int },
-        "ON CONFLICT (organization_id, event_id, gate_id) DO UPDATE SET entered = occupancy_gates.entered + excluded.entered,
-        exited = occupancy_gates.exited + excluded.exited";
+    ADD_OCCUPANCY_GATES = "occupancy_gates" {
+        organization_id: Text, event_id: Text, gate_id: Text, entered: Int, exited: Int, without_ticket: Int,
+    }, "ON CONFLICT (organization_id, event_id, gate_id) DO UPDATE SET entered = occupancy_gates.entered + excluded.entered,
+        exited = occupancy_gates.exited + excluded.exited,
+        without_ticket = occupancy_gates.without_ticket + excluded.without_ticket";
+    /// Stores recounts.
+    PUT_RECOUNTS = "recounts" {
+        organization_id: Text, event_id: Text, subject: Text, device_id: Text, scan_id: Text, gate_id: Text, at: Int, inside: Int,
+    };
 }
 
 fn read_state(row: &mut Row) -> Result<StateRecord> {
@@ -299,11 +316,16 @@ impl<D: Driver> SqlTx<'_, D> {
             delta.exited.into(),
             delta.subjects.into(),
             delta.walk_ins.into(),
+            delta.without_ticket.staff.into(),
+            delta.without_ticket.crew.into(),
+            delta.without_ticket.child.into(),
+            delta.without_ticket.other.into(),
         ];
         self.later(&ADD_OCCUPANCY, &values)?;
         let mut gates: Vec<Value<'_>> = Vec::new();
         for (gate_id, flow) in &delta.gates {
-            gates.extend([(&id).into(), event_id.into(), gate_id.into(), flow.entered.into(), flow.exited.into()]);
+            gates.extend([(&id).into(), event_id.into(), gate_id.into()]);
+            gates.extend([flow.entered.into(), flow.exited.into(), flow.without_ticket.into()]);
         }
         self.later_many(&ADD_OCCUPANCY_GATES, &gates)
     }
@@ -324,11 +346,21 @@ impl<D: Driver> SqlTx<'_, D> {
                 exited: row.int()?,
                 subjects: row.int()?,
                 walk_ins: row.int()?,
+                without_ticket: WithoutTicket {
+                    staff: row.int()?,
+                    crew: row.int()?,
+                    child: row.int()?,
+                    other: row.int()?,
+                },
                 gates: BTreeMap::new(),
             })
         };
         let totals: Option<Result<Occupancy>> = totals.into_iter().next().map(read_totals);
-        let flow = |mut row: Row| Ok((row.parsed()?, GateFlow { entered: row.int()?, exited: row.int()? }));
+        let flow = |mut row: Row| {
+            let gate_id = row.parsed()?;
+            let (entered, exited, without_ticket) = (row.int()?, row.int()?, row.int()?);
+            Ok((gate_id, GateFlow { entered, exited, without_ticket }))
+        };
         let gates = gates.into_iter().map(flow).collect::<Result<Vec<_>>>()?;
         // A gate whose flows were all taken back is a gate without flow, as in core.
         let gates = gates.into_iter().filter(|(_, flow)| *flow != GateFlow::default()).collect();
@@ -350,15 +382,16 @@ impl<D: Driver> SqlTx<'_, D> {
                 entered: row.int()?,
                 exited: row.int()?,
                 refused: row.int()?,
+                without_ticket: row.int()?,
             })
         })
     }
     pub(crate) fn put_flow(&mut self, event_id: &EventId, delta: &[MinuteFlow]) -> Result<()> {
         let id = self.organization_id.clone();
-        let mut values: Vec<Value<'_>> = Vec::with_capacity(delta.len() * 7);
-        for MinuteFlow { at, gate_id, entered, exited, refused } in delta {
+        let mut values: Vec<Value<'_>> = Vec::with_capacity(delta.len() * 8);
+        for MinuteFlow { at, gate_id, entered, exited, refused, without_ticket } in delta {
             let minute = (at.ms() / MINUTE_MS).into();
-            let counts = [(*entered).into(), (*exited).into(), (*refused).into()];
+            let counts = [(*entered).into(), (*exited).into(), (*refused).into(), (*without_ticket).into()];
             values.extend([(&id).into(), event_id.into(), minute, gate_id.into()]);
             values.extend(counts);
         }
@@ -368,5 +401,34 @@ impl<D: Driver> SqlTx<'_, D> {
         let id = self.organization_id.clone();
         self.later(&DELETE_FLOW, &[(&id).into(), event_id.into()])?;
         self.put_flow(event_id, flow)
+    }
+    pub(crate) fn load_recounts(&mut self, event_id: &EventId) -> Result<Vec<(String, Recount)>> {
+        let id = self.organization_id.clone();
+        self.all(&RECOUNTS, &[(&id).into(), event_id.into()], |row| {
+            let (subject, device_id, scan_id) = (row.text()?, row.parsed()?, row.parsed()?);
+            let recount = Recount { gate_id: row.parsed()?, at: row.at()?, device_id, scan_id, inside: row.count()? };
+            Ok((subject, recount))
+        })
+    }
+    pub(crate) fn replace_recounts(&mut self, event_id: &EventId, recounts: &[(String, Vec<Recount>)]) -> Result<()> {
+        let id = self.organization_id.clone();
+        let key = [(&id).into(), event_id.into()];
+        let subjects: Vec<Value<'_>> = recounts.iter().map(|(subject, _)| Value::from(subject)).collect();
+        self.later_each(&DELETE_RECOUNTS, &key, &subjects)?;
+        let mut values: Vec<Value<'_>> = Vec::new();
+        for (subject, recount) in recounts.iter().flat_map(|(subject, all)| all.iter().map(move |one| (subject, one))) {
+            values.extend([(&id).into(), event_id.into(), subject.into(), (&recount.device_id).into()]);
+            values.extend([
+                (&recount.scan_id).into(),
+                (&recount.gate_id).into(),
+                recount.at.into(),
+                recount.inside.into(),
+            ]);
+        }
+        self.later_many(&PUT_RECOUNTS, &values)
+    }
+    pub(crate) fn forget_recounts(&mut self, event_id: &EventId) -> Result<()> {
+        let id = self.organization_id.clone();
+        self.later(&CLEAR_RECOUNTS, &[(&id).into(), event_id.into()])
     }
 }

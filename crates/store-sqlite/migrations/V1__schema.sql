@@ -567,6 +567,7 @@ CREATE TABLE flow (
   entered INTEGER NOT NULL,
   exited INTEGER NOT NULL,
   refused INTEGER NOT NULL,
+  without_ticket INTEGER NOT NULL,
   CONSTRAINT flow_pk PRIMARY KEY (organization_id, event_id, minute, gate_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -581,6 +582,10 @@ CREATE TABLE occupancy (
   exited INTEGER NOT NULL,
   subjects INTEGER NOT NULL,
   walk_ins INTEGER NOT NULL,
+  staff INTEGER NOT NULL,
+  crew INTEGER NOT NULL,
+  child INTEGER NOT NULL,
+  other INTEGER NOT NULL,
   CONSTRAINT occupancy_pk PRIMARY KEY (organization_id, event_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -590,7 +595,21 @@ CREATE TABLE occupancy_gates (
   gate_id TEXT NOT NULL,
   entered INTEGER NOT NULL,
   exited INTEGER NOT NULL,
+  without_ticket INTEGER NOT NULL,
   CONSTRAINT occupancy_gates_pk PRIMARY KEY (organization_id, event_id, gate_id)
+) STRICT, WITHOUT ROWID;
+
+-- Recounts that count: everybody in the area behind a gate at a time.
+CREATE TABLE recounts (
+  organization_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  device_id TEXT NOT NULL,
+  scan_id TEXT NOT NULL,
+  gate_id TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  inside INTEGER NOT NULL,
+  CONSTRAINT recounts_pk PRIMARY KEY (organization_id, event_id, subject, device_id, scan_id)
 ) STRICT, WITHOUT ROWID;
 
 -- Causes are derived; who resolved which digest is a person's act and survives a rebuild.

@@ -93,6 +93,9 @@ const WIDE: &[&str] = &[
     "ANY_REVIEW",
     "OCCUPANCY_GATES",
     "DELETE_OCCUPANCY_GATES",
+    // A person counts everybody inside a few times a night.
+    "RECOUNTS",
+    "CLEAR_RECOUNTS",
     "KEYS",
     "IMPORTS",
 ];

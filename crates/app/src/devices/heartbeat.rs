@@ -1,8 +1,6 @@
 //! What a device tells about itself every 30 s (spec §5).
 
 use admit_core::ids::GateId;
-use admit_core::occupancy::{GateFlow, Occupancy};
-use admit_core::rule::When;
 use admit_core::time::Timestamp;
 use admit_core::wire::scanning::{Cursor, Figures, HeartbeatAnswer, HeartbeatRequest};
 use serde_json::json;
@@ -11,6 +9,7 @@ use super::assign::assign;
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
 use crate::gates;
+use crate::occupancy::area::Areas;
 use crate::ports::{App, Hint, Pace, Scope, Topic, Tx, read, write};
 use crate::records::*;
 
@@ -103,21 +102,12 @@ fn moved(tx: &mut dyn Tx, device: DeviceRecord, chosen: Option<&GateId>) -> Resu
 
 /// Persons in the area that the device's gate leads to, if the gate has a capacity.
 fn area_inside(tx: &mut dyn Tx, device: &DeviceRecord, gates: &[gates::Gate], now: Timestamp) -> Result<Option<u32>> {
-    let rules = |gate_id: &GateId| gates.iter().find(|gate| gate.gate_id == *gate_id).map(|gate| &gate.rules);
+    let own = gates.iter().find(|gate| gate.gate_id == device.gate_id);
     // Without a capacity nobody asks for the count.
-    if rules(&device.gate_id).is_none_or(|gate| gate.capacity.is_none()) {
+    if own.is_none_or(|gate| gate.rules.capacity.is_none()) {
         return Ok(None);
     }
-    let all = tx.occupancy(&device.event_id)?;
-    let event = tx.load_rules(&device.event_id, &[])?.book.event(When::Newest);
-    let Some(since) = all.area_counts_since(&device.gate_id, rules, event.as_ref(), now) else {
-        return Ok(all.area_inside(&device.gate_id, rules));
-    };
-    let mut today = Occupancy::default();
-    for minute in tx.flow(&device.event_id, since)?.into_iter().filter(|minute| minute.at >= since) {
-        today.add_flow(&minute.gate_id, GateFlow { entered: minute.entered, exited: minute.exited });
-    }
-    Ok(today.area_inside(&device.gate_id, rules))
+    Areas::of(tx, &device.event_id, gates, now)?.inside(tx, &device.event_id, &device.gate_id)
 }
 
 /// A log's row is written by batches and heartbeats alike, and not always under the same event's head: both read the

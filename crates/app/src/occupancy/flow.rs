@@ -45,11 +45,13 @@ fn minutes(gate: &Gate, from: Timestamp, found: &[MinuteFlow]) -> Vec<MinuteFlow
     (0..MINUTES)
         .map(|minute| {
             let at = from.plus_ms(minute * MINUTE_MS);
-            let mut sum = MinuteFlow { at, gate_id: gate.gate_id.clone(), entered: 0, exited: 0, refused: 0 };
+            let gate_id = gate.gate_id.clone();
+            let mut sum = MinuteFlow { at, gate_id, entered: 0, exited: 0, refused: 0, without_ticket: 0 };
             for flow in of_gate.iter().filter(|flow| (0..MINUTE_MS).contains(&flow.at.since(at))) {
                 sum.entered += flow.entered;
                 sum.exited += flow.exited;
                 sum.refused += flow.refused;
+                sum.without_ticket += flow.without_ticket;
             }
             sum
         })

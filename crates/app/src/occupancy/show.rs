@@ -9,6 +9,7 @@ use crate::caller::UserCaller;
 use crate::error::Result;
 use crate::events;
 use crate::gates::{self, Gate};
+use crate::occupancy::area::{AreaRecount, Areas};
 use crate::ports::{App, read};
 use crate::records::EventRecord;
 
@@ -21,6 +22,8 @@ pub struct Inside {
     pub occupancy: Occupancy,
     /// Every gate with its flow, gates without any included.
     pub gates: Vec<(Gate, GateFlow)>,
+    /// Recounts that hold, the newest first.
+    pub recounts: Vec<AreaRecount>,
     /// Tickets.
     pub tickets: u64,
     /// Persons the tickets admit.
@@ -34,15 +37,19 @@ pub struct Inside {
 /// One consistent snapshot.
 pub async fn show(app: &App, caller: &UserCaller, event_id: EventId) -> Result<Inside> {
     caller.must(Action::ReadEvents)?;
+    let now = app.clock.now();
     read(&*app.store, &caller.organization_id, move |tx| {
         let event = events::require(tx, &event_id)?;
-        let occupancy = tx.occupancy(&event_id)?;
+        let all = gates::all(tx, &event_id)?;
+        let areas = Areas::of(tx, &event_id, &all, now)?;
+        let recounts = areas.recounts(tx, &event_id)?;
+        let occupancy = areas.all;
         let flow_of = |gate: &Gate| occupancy.gates.get(&gate.gate_id).copied().unwrap_or_default();
-        let gates = gates::all(tx, &event_id)?.into_iter().map(|gate| (gate.clone(), flow_of(&gate))).collect();
+        let gates = all.into_iter().map(|gate| (gate.clone(), flow_of(&gate))).collect();
         let (tickets, expected_persons) = tx.count_tickets(&event_id)?;
         let open_incidents = tx.count_open_incidents(&event_id)?;
         let serial = tx.head(&event_id)?.serial;
-        Ok(Inside { event, gates, tickets, expected_persons, open_incidents, serial, occupancy })
+        Ok(Inside { event, gates, recounts, tickets, expected_persons, open_incidents, serial, occupancy })
     })
     .await
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::*;
-use admit_core::occupancy::Occupancy;
+use admit_core::occupancy::{Occupancy, Recount};
 use admit_core::reduce::{Resolved, ScanVerdict};
 use admit_core::review::Review;
 use admit_core::rule::{Epochs, Rule};
@@ -310,6 +310,12 @@ pub trait TxScans {
     fn add_flow(&mut self, event_id: &EventId, delta: &[MinuteFlow]) -> Result<()>;
     /// Overwrites the event's flow: only for `rebuild`.
     fn set_flow(&mut self, event_id: &EventId, flow: &[MinuteFlow]) -> Result<()>;
+    /// Recounts of an event that count, in order of subject.
+    fn recounts(&mut self, event_id: &EventId) -> Result<Vec<(String, Recount)>>;
+    /// Overwrites the recounts of these subjects; of one without any, none stays.
+    fn put_recounts(&mut self, event_id: &EventId, recounts: &[(String, Vec<Recount>)]) -> Result<()>;
+    /// Forgets the recounts of an event: only for `rebuild`.
+    fn clear_recounts(&mut self, event_id: &EventId) -> Result<()>;
     /// Tickets changed after `after` (serial, ticket id), oldest change first: `scans` = by scans, else by rules after
     /// `rules_after`. For `changes`.
     fn changed_tickets(

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use admit_core::event::{BarcodeKind, EventStatus, ReEntry};
 use admit_core::ids::*;
+use admit_core::occupancy::GateFlow;
 use admit_core::reduce::ScanVerdict;
 use admit_core::rule::{Epoch, EventBook, Rule};
 use admit_core::scan::ScanKind;
@@ -214,11 +215,20 @@ pub struct MinuteFlow {
     pub exited: i64,
     /// Scans that stayed shut.
     pub refused: i64,
+    /// People without a ticket: those who came in less those who went out.
+    pub without_ticket: i64,
+}
+
+impl MinuteFlow {
+    /// Persons who moved in it.
+    pub fn persons(&self) -> GateFlow {
+        GateFlow { entered: self.entered, exited: self.exited, without_ticket: self.without_ticket }
+    }
 }
 
 /// Persons through each gate, minute by minute: of an event, or what some subjects' verdicts add to it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Flows(BTreeMap<(i64, GateId), [i64; 3]>);
+pub struct Flows(BTreeMap<(i64, GateId), [i64; 4]>);
 
 impl Flows {
     const MINUTE_MS: i64 = 60_000;
@@ -226,10 +236,10 @@ impl Flows {
     /// Adds (`sign` 1) or takes away (`sign` −1) what these verdicts say of their scans' own minutes.
     pub fn add(&mut self, verdicts: &[ScanVerdict], sign: i64) {
         for verdict in verdicts {
-            let entered = i64::from(verdict.within) + i64::from(verdict.over);
+            let GateFlow { entered, exited, without_ticket } = GateFlow::of(verdict);
             let refused = !verdict.opened && verdict.kind != ScanKind::Revert;
-            let counts = [entered, i64::from(verdict.exited), i64::from(refused)];
-            if counts == [0; 3] {
+            let counts = [entered, exited, i64::from(refused), without_ticket];
+            if counts == [0; 4] {
                 continue;
             }
             let held = self.0.entry((verdict.at.ms() / Self::MINUTE_MS, verdict.gate_id.clone())).or_default();
@@ -240,10 +250,11 @@ impl Flows {
     }
     /// Minutes in which something happened or changed, oldest first.
     pub fn minutes(self) -> Vec<MinuteFlow> {
-        let real = self.0.into_iter().filter(|(_, counts)| *counts != [0; 3]);
-        let flow = |((minute, gate_id), [entered, exited, refused]): ((i64, GateId), [i64; 3])| {
+        let real = self.0.into_iter().filter(|(_, counts)| *counts != [0; 4]);
+        let flow = |((minute, gate_id), counts): ((i64, GateId), [i64; 4])| {
             let at = Timestamp::clamped(minute * Self::MINUTE_MS);
-            MinuteFlow { at, gate_id, entered, exited, refused }
+            let [entered, exited, refused, without_ticket] = counts;
+            MinuteFlow { at, gate_id, entered, exited, refused, without_ticket }
         };
         real.map(flow).collect()
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::ids::{DeviceId, EventId, OrganizationId, ScanId};
-use admit_core::occupancy::Occupancy;
+use admit_core::occupancy::{Occupancy, Recount};
 use admit_core::reduce::{LeftOut, REDUCER_VERSION, Reduced};
 use admit_core::scan::Digest;
 use admit_core::time::Timestamp;
@@ -44,12 +44,13 @@ pub fn differences(tx: &mut dyn Tx, event_id: &EventId) -> Result<Differences> {
     let held: BTreeMap<&str, &StateRecord> = stored.iter().map(|state| (state.subject_key.as_str(), state)).collect();
     let mut out = Differences { subjects: keys.len(), ..Differences::default() };
     let (mut total, mut flow) = (Occupancy::default(), Flows::default());
-    let (mut causes, mut waiting) = (BTreeMap::new(), BTreeSet::new());
+    let (mut causes, mut waiting, mut recounts) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
     for chunk in keys.chunks(CHUNK) {
         for (key, reduced) in reduce_stored(tx, event_id, chunk)? {
             total.add(&Occupancy::of(&reduced), 1);
             flow.add(&reduced.verdicts, 1);
             waiting.extend(waiting_of(&key, &reduced));
+            recounts.extend(Recount::of(&reduced.verdicts).into_iter().map(|one| (key.clone(), one)));
             compare(tx, event_id, &key, &reduced, held.get(key.as_str()).copied(), &mut out)?;
             for cause in &reduced.causes {
                 causes.insert((key.clone(), cause.kind), cause.digest());
@@ -62,6 +63,11 @@ pub fn differences(tx: &mut dyn Tx, event_id: &EventId) -> Result<Differences> {
     }
     if tx.flow(event_id, Timestamp::default())? != flow.minutes() {
         out.lines.push("flow: stored minutes differ".to_owned());
+    }
+    let by_place = |(key, one): &(String, Recount)| (key.clone(), one.device_id.clone(), one.scan_id.clone());
+    recounts.sort_by_key(by_place);
+    if tx.recounts(event_id)? != recounts {
+        out.lines.push("recounts: stored ones differ".to_owned());
     }
     let marked: BTreeSet<_> = tx.all_waiting_scans(event_id)?.into_iter().map(place_of).collect();
     if marked != waiting {
@@ -148,6 +154,7 @@ pub async fn rebuild(app: &App, organization_id: &OrganizationId, event_id: &Eve
         let stamp = tx.stamp(&event_id)?;
         let (mut total, mut flow) = (Occupancy::default(), Flows::default());
         tx.clear_waiting(&event_id)?;
+        tx.clear_recounts(&event_id)?;
         for chunk in keys.chunks(CHUNK) {
             let chunk: BTreeSet<String> = chunk.iter().cloned().collect();
             let rejudged = rejudge_by(tx, &event_id, Touched::stored(&chunk), stamp, now, &mut draw, true)?;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::ids::{DeviceId, EventId, IncidentId, ScanId, TicketId};
 use admit_core::incident::{Cause, Subject};
-use admit_core::occupancy::Occupancy;
+use admit_core::occupancy::{Occupancy, Recount};
 use admit_core::reduce::{REDUCER_VERSION, Reduced, Resolved, Rules, ScanVerdict, reduce};
 use admit_core::review::Review;
 use admit_core::rule::{Change, TicketBook};
@@ -119,13 +119,17 @@ pub(super) fn rejudge_by(
     let before = tx.judged_states(event_id, &again)?;
     let mut before: BTreeMap<String, (StateRecord, Vec<ScanVerdict>)> =
         before.into_iter().map(|found| (found.0.subject_key.clone(), found)).collect();
-    let (mut made, mut writes, mut flow) = (Vec::new(), Vec::new(), Flows::default());
+    let (mut made, mut writes, mut flow, mut recounts) = (Vec::new(), Vec::new(), Flows::default(), Vec::new());
     for (key, reduced) in &out.reduced {
         let record = state_record(key, reduced, stamp.serial);
         let old = before.remove(key);
         let same = !anew && old.as_ref().is_some_and(|(old, _)| old.digest == record.digest);
         if same || old.is_none() && is_blank(reduced) {
             continue;
+        }
+        let (held, counted) = (old.as_ref().map(|(_, verdicts)| Recount::of(verdicts)), Recount::of(&reduced.verdicts));
+        if held.unwrap_or_default() != counted || anew && !counted.is_empty() {
+            recounts.push((key.clone(), counted));
         }
         if let Some((old, verdicts)) = &old {
             out.delta.add(&old.occupancy, -1);
@@ -147,6 +151,9 @@ pub(super) fn rejudge_by(
         tx.add_occupancy(event_id, &out.delta, stamp.serial)?;
     }
     tx.add_flow(event_id, &flow.minutes())?;
+    if !recounts.is_empty() {
+        tx.put_recounts(event_id, &recounts)?;
+    }
     let held = out.reduced.iter().filter(|(key, reduced)| !first.contains_key(*key) || !reduced.causes.is_empty());
     let held: BTreeMap<String, &[Cause]> =
         held.map(|(key, reduced)| (key.clone(), reduced.causes.as_slice())).collect();

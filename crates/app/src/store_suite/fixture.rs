@@ -150,6 +150,7 @@ pub fn scan(event_id: &str, scan_id: &str, ticket: &str) -> Scan {
         opened: true,
         override_: Some(Override { by: "Ünal".into(), reason: "knows the \"band\"".into() }),
         walk_in: None,
+        headcount: None,
         operator: Some("Ada".into()),
         target_device: None,
         target_scan_id: None,

@@ -34,7 +34,8 @@ pub async fn what_uses_a_gate_is_counted(store: TestStore) {
     };
     let tickets =
         [limited("a", &["north", "vip_1"]), limited("b", &["north-2"]), limited("c", &["north"]), limited("d", &[])];
-    let flow = [MinuteFlow { at: at(60_000), gate_id: id("south"), entered: 0, exited: 0, refused: 1 }];
+    let flow =
+        [MinuteFlow { at: at(60_000), gate_id: id("south"), entered: 0, exited: 0, refused: 1, without_ticket: 0 }];
     on_event(&store, move |tx| {
         tx.insert_tickets(&tickets)?;
         tx.add_flow(&id("e"), &flow)

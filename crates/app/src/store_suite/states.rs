@@ -1,8 +1,8 @@
 //! Derived: states, verdicts, counters, changes.
 
-use admit_core::occupancy::{GateFlow, Occupancy};
+use admit_core::occupancy::{GateFlow, Occupancy, Recount, WithoutTicket};
 use admit_core::reduce::{EffectiveScan, Entry, ScanVerdict, TicketState};
-use admit_core::scan::{Digest, Outcome, ScanKind};
+use admit_core::scan::{Digest, Headcount, Outcome, PersonClass, ScanKind};
 
 use super::fixture::*;
 use crate::ports::TicketFilter;
@@ -65,6 +65,7 @@ pub fn verdict(scan_id: &str, ticket: &str) -> ScanVerdict {
         admitted_in_error: false,
         refused_in_error: false,
         basis_mismatch: false,
+        headcount: None,
     }
 }
 fn counters(sign: i64, gates: &[(&str, i64, i64)]) -> Occupancy {
@@ -76,9 +77,12 @@ fn counters(sign: i64, gates: &[(&str, i64, i64)]) -> Occupancy {
         exited: sign,
         subjects: sign * 2,
         walk_ins: sign * 6,
+        without_ticket: WithoutTicket { staff: sign * 7, crew: sign * -8, child: sign * 9, other: sign * 10 },
         gates: gates
             .iter()
-            .map(|(gate, entered, exited)| (id(gate), GateFlow { entered: *entered, exited: *exited }))
+            .map(|(gate, entered, exited)| {
+                (id(gate), GateFlow { entered: *entered, exited: *exited, without_ticket: 2 * *exited })
+            })
             .collect(),
     }
 }
@@ -162,7 +166,7 @@ pub async fn counters_change_by_their_difference(store: TestStore) {
 const MINUTE: i64 = 60_000;
 
 fn flow(minute: i64, gate: &str, entered: i64, exited: i64, refused: i64) -> MinuteFlow {
-    MinuteFlow { at: at(minute * MINUTE), gate_id: id(gate), entered, exited, refused }
+    MinuteFlow { at: at(minute * MINUTE), gate_id: id(gate), entered, exited, refused, without_ticket: 0 }
 }
 
 /// Flow counts persons by minute and gate, and changes by differences.
@@ -195,6 +199,48 @@ pub async fn flow_counts_by_minute_and_gate(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.flow(&id("e"), at(0))).await.len(), 2);
     on_event(&store, |tx| tx.set_flow(&id("e"), &[flow(12, "west", 1, 2, 3)])).await.unwrap();
     assert_eq!(look(&store, |tx| tx.flow(&id("e"), at(0))).await, [flow(12, "west", 1, 2, 3)]);
+}
+
+/// People without a ticket stand beside those with one in the minutes of a gate.
+pub async fn people_without_a_ticket_are_counted_by_minute_too(store: TestStore) {
+    with_event(&store).await;
+    let crew = |delta| Some(Headcount::Change { class: PersonClass::Crew, delta });
+    let counted = |scan_id: &str, minute: i64, headcount| ScanVerdict {
+        kind: ScanKind::Headcount,
+        at: at(MINUTE * minute),
+        within: 0,
+        headcount,
+        ..verdict(scan_id, "a")
+    };
+    let recount = Some(Headcount::Recount { inside: 412 });
+    let verdicts = [counted("s1", 10, crew(5)), counted("s2", 10, crew(-2)), counted("s3", 11, recount)];
+    let mut flows = Flows::default();
+    flows.add(&verdicts, 1);
+    let delta = flows.minutes();
+    on_event(&store, move |tx| tx.add_flow(&id("e"), &delta)).await.unwrap();
+    let found = look(&store, |tx| tx.flow(&id("e"), at(0))).await;
+    assert_eq!(found, [MinuteFlow { without_ticket: 3, ..flow(10, "north", 0, 0, 0) }]);
+}
+
+/// The recounts of a subject are replaced whole.
+pub async fn recounts_are_replaced_by_subject(store: TestStore) {
+    with_event(&store).await;
+    let recount = |scan_id: &str, inside: u32| Recount {
+        gate_id: id("north"),
+        at: at(1_500_000_000),
+        device_id: id("d1"),
+        scan_id: id(scan_id),
+        inside,
+    };
+    let first = [("ticket:b".to_owned(), vec![recount("s2", 7)]), ("ticket:a".to_owned(), vec![recount("s1", 412)])];
+    on_event(&store, move |tx| tx.put_recounts(&id("e"), &first)).await.unwrap();
+    let stored = || look(&store, |tx| tx.recounts(&id("e")));
+    assert_eq!(stored().await, [("ticket:a".into(), recount("s1", 412)), ("ticket:b".into(), recount("s2", 7))]);
+    let second = [("ticket:a".to_owned(), vec![recount("s1", 1_000_000)]), ("ticket:b".to_owned(), vec![])];
+    on_event(&store, move |tx| tx.put_recounts(&id("e"), &second)).await.unwrap();
+    assert_eq!(stored().await, [("ticket:a".into(), recount("s1", 1_000_000))]);
+    on_event(&store, move |tx| tx.clear_recounts(&id("e"))).await.unwrap();
+    assert_eq!(stored().await, []);
 }
 
 /// Subjects are found by the times of their scans.

@@ -23,7 +23,9 @@ fn counters_of_the_event_and_of_every_gate() {
     let counters = &shown.occupancy;
     assert_eq!((counters.inside, counters.entered, counters.exited, counters.over), (1, 2, 1, 0));
     let flows: Vec<_> = shown.gates.iter().map(|(gate, flow)| (gate.gate_id.as_str(), *flow)).collect();
-    assert_eq!(flows, [("main", GateFlow { entered: 2, exited: 0 }), ("out", GateFlow { entered: 0, exited: 1 })]);
+    let (entered, exited) =
+        (GateFlow { entered: 2, ..GateFlow::default() }, GateFlow { exited: 1, ..GateFlow::default() });
+    assert_eq!(flows, [("main", entered), ("out", exited)]);
     assert_eq!(shown.open_incidents, []);
 }
 

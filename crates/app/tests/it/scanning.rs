@@ -3,6 +3,7 @@
 mod batches;
 mod told;
 mod walk_ins;
+mod headcounts;
 mod keys;
 mod lists;
 mod versions;
@@ -51,6 +52,7 @@ pub fn scan_of(world: &World, phone: &Phone<'_>, scan_id: &str, seq: u64, code: 
         opened: true,
         override_: None,
         walk_in: None,
+        headcount: None,
         operator: None,
         target_device: None,
         target_scan_id: None,

@@ -7,7 +7,7 @@ use super::state::{Area, Beat, State};
 use crate::gate::same_area;
 use crate::ids::GateId;
 use crate::limits;
-use crate::scan::{Scan, ScanKind, Stage};
+use crate::scan::{Headcount, Scan, ScanKind, Stage};
 use crate::wire::journal::Paired;
 use crate::wire::scanning::HeartbeatAnswer;
 
@@ -36,25 +36,34 @@ impl State {
         (self.area, self.walk_ins_told) = (beat.area_inside.map(told), beat.walk_ins.map(told));
     }
 
-    /// Persons in the area behind this gate: as the server last counted them, and what this device did there that the
-    /// count does not hold. 0 where the gate has no capacity or the server was not heard of lately: it is advice, and old
-    /// advice would hold a queue for nothing.
+    /// Persons in the area behind this gate, for advice: 0 where that is not known, since old advice would hold a queue for
+    /// nothing.
     pub fn area_inside(&self) -> u32 {
-        let (Some(area), Some(paired)) = (&self.area, self.paired()) else { return 0 };
+        self.area_known().unwrap_or(0)
+    }
+
+    /// Persons in the area behind this gate: as the server last counted them, and what this device did there that the
+    /// count does not hold. `None` where the gate has no capacity or the server was not heard of lately.
+    pub fn area_known(&self) -> Option<u32> {
+        let (area, paired) = self.area.as_ref().zip(self.paired())?;
         let here = area.event_id == paired.event_id && area.gate_id == paired.gate_id;
         let fresh = self.mono().saturating_sub(area.heard_mono_ms) <= limits::AREA_KNOWN_MS;
         if !here || !fresh || self.gate().is_none_or(|gate| gate.capacity.is_none()) {
-            return 0;
+            return None;
         }
         // Only these can be missing in it: what is unsent, was so when it was asked for, or was made since.
         let waiting = &self.journal.waiting;
         let since = (area.beat.head + 1..=self.journal.head_seq()).filter(|seq| !waiting.contains(seq));
         let seqs = waiting.iter().chain(area.beat.unsent.difference(waiting)).copied().chain(since);
         let own = seqs.filter_map(|seq| self.journal.at_seq(seq)).filter(|own| !self.is_counted(own, area));
+        let own: Vec<&OwnScan> = own.filter(|own| own.scan.event_id == area.event_id).collect();
+        let recount = self.own_recount(own.iter().copied());
+        let (base, until) =
+            recount.map_or((i64::from(area.inside), None), |recount| (i64::from(recount.inside), Some(recount.at)));
         let leads_here = |gate_id: &GateId| same_area(&paired.gate_id, gate_id, |id| self.list.as_ref()?.gates.get(id));
-        let here = own.filter(|own| own.scan.event_id == area.event_id && leads_here(&own.scan.gate_id));
-        let moved: i64 = here.map(|own| self.moves(&own.scan)).sum();
-        u32::try_from((i64::from(area.inside) + moved).max(0)).unwrap_or(u32::MAX)
+        let later = own.into_iter().filter(|own| until.is_none_or(|until| own.scan.at > until));
+        let moved: i64 = later.filter(|own| leads_here(&own.scan.gate_id)).map(|own| self.moves(&own.scan)).sum();
+        Some(u32::try_from((base + moved).max(0)).unwrap_or(u32::MAX))
     }
 
     /// Whether the count holds this scan, or never will: its receipt is of before it, so is the claim that the server
@@ -76,6 +85,10 @@ impl State {
             _ if scan.practice || !scan.opened || scan.stage != Stage::Final => 0,
             ScanKind::Entry => persons,
             ScanKind::Exit => -persons,
+            ScanKind::Headcount => match scan.headcount {
+                Some(Headcount::Change { delta, .. }) => i64::from(delta.signum()) * persons,
+                Some(Headcount::Recount { .. }) | None => 0,
+            },
             ScanKind::Revert => 0,
         }
     }

@@ -251,6 +251,7 @@ impl State {
             practice,
             override_: None,
             walk_in: None,
+            headcount: None,
             operator: Some(self.journal.operator.clone()).filter(|name| !name.is_empty()),
             target_device: None,
             target_scan_id: None,

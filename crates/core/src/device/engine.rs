@@ -211,6 +211,7 @@ impl State {
                 | Input::Override { .. }
                 | Input::Booking { .. }
                 | Input::WalkIn { .. }
+                | Input::Headcount { .. }
                 | Input::Undo { .. }
         );
         if scans && self.journal.damaged {
@@ -227,6 +228,7 @@ impl State {
             Input::Override { scan_id, pin, by, reason, count } => self.set_aside(&scan_id, &pin, &by, &reason, count),
             Input::Booking { scan_id, ticket_ids } => self.admit_booking(&scan_id, &ticket_ids),
             Input::WalkIn { name, zone, party, pin } => self.add_walk_in(&name, zone, party, &pin),
+            Input::Headcount { headcount } => self.count_heads(headcount),
             Input::Undo { scan_id, keep } => self.undo(scan_id.as_ref(), keep),
             Input::Direction { direction: Direction::Both } => {
                 self.refuse("bad_direction", "Choose in or out.");

@@ -1,6 +1,8 @@
 //! What the journal says: the state of a device is what its rows, read in order, add up to. The same function takes in
 //! a row at start and after its append, so a restart can never know more or less than was durable.
 
+mod summary;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::clock::Anchor;
@@ -8,14 +10,13 @@ use crate::barcode::BarcodeHash;
 use crate::gate::Direction;
 use crate::ids::{DeviceId, EventId, LogId, ScanId, TicketId};
 use crate::limits;
+use crate::occupancy::WithoutTicket;
 use crate::rule::Epoch;
-use crate::scan::{Digest, Scan, ScanKind, Stage};
+use crate::scan::{Digest, Headcount, Scan, ScanKind, Stage};
 use crate::sign::{ApiKey, content_digest, prev_of};
 use crate::time::Timestamp;
 use crate::wire::engine::Row;
-use crate::wire::journal::{
-    self as rows, ClockSummary, Entry, EventSummary, ListSummary, Paired, RejectedScan, Scanned, Shown, Summary,
-};
+use crate::wire::journal::{self as rows, Entry, Paired, RejectedScan, Scanned, Shown};
 use crate::wire::scanning::Named;
 
 /// Where a scan is on its way to the server.
@@ -147,6 +148,8 @@ pub struct Journal {
     pub last_receipt_ms: Option<i64>,
     /// Persons let in, per event, reverts taken off.
     pub admitted: BTreeMap<EventId, u32>,
+    /// People without a ticket whom this device counted, per event, practice apart, undone ones taken off.
+    pub counted: BTreeMap<(EventId, bool), WithoutTicket>,
     /// A scan row could not be read or is out of place: no scan may be added.
     pub damaged: bool,
     /// Seqs of claims without a final.
@@ -155,6 +158,8 @@ pub struct Journal {
     unsent: u64,
     /// Scans that added a guest.
     walk_ins: Vec<usize>,
+    /// Recounts.
+    recounts: Vec<usize>,
     by_id: BTreeMap<ScanId, Vec<usize>>,
     by_ticket: BTreeMap<TicketId, Vec<usize>>,
     by_hash: BTreeMap<BarcodeHash, Vec<usize>>,
@@ -297,6 +302,9 @@ impl Journal {
         if scan.walk_in.is_some() {
             self.walk_ins.push(place);
         }
+        if matches!(scan.headcount, Some(Headcount::Recount { .. })) {
+            self.recounts.push(place);
+        }
         self.scans.push(OwnScan { scan, signature, shown, named, delivery, receipt, row, stood });
         self.note_unsent(place, false);
         self.count(place);
@@ -311,6 +319,10 @@ impl Journal {
             let admitted = self.admitted.entry(scan.event_id.clone()).or_default();
             *admitted = admitted.saturating_add(scan.count);
         }
+        if let Some(Headcount::Change { class, delta }) = scan.headcount {
+            let counted = self.counted.entry((scan.event_id.clone(), scan.practice)).or_default();
+            counted.count(class, i64::from(delta));
+        }
         if scan.kind == ScanKind::Revert
             && let Some(target) = &scan.target_scan_id
             && let Some(at) = self.last_of(target)
@@ -321,6 +333,10 @@ impl Journal {
             if entry(source) {
                 let admitted = self.admitted.entry(source.event_id.clone()).or_default();
                 *admitted = admitted.saturating_sub(before - after);
+            }
+            if let Some(Headcount::Change { class, delta }) = source.headcount {
+                let counted = self.counted.entry((source.event_id.clone(), source.practice)).or_default();
+                counted.count(class, i64::from(delta.signum()) * (i64::from(after) - i64::from(before)));
             }
             self.keeps.insert(target, after);
         }
@@ -476,6 +492,10 @@ impl Journal {
     pub fn walk_ins(&self) -> impl Iterator<Item = &OwnScan> {
         self.walk_ins.iter().map(|place| &self.scans[*place])
     }
+    /// Recounts of this device, oldest first.
+    pub fn recounts(&self) -> impl DoubleEndedIterator<Item = &OwnScan> {
+        self.recounts.iter().map(|place| &self.scans[*place])
+    }
     /// The scans of the problem list, newest first.
     pub fn troubled(&self) -> impl Iterator<Item = &OwnScan> {
         self.troubled.iter().rev().filter_map(|seq| self.at_seq(*seq))
@@ -483,107 +503,5 @@ impl Journal {
     /// Scans no receipt names, whatever the reason. A claim and its final are one scan.
     pub fn unsent(&self) -> u64 {
         self.unsent
-    }
-
-    // ------------------------------------------------------------------------------------------------------- purge
-
-    /// The longest beginning of the log that may go at `at_ms`: the server has every scan of it, and each one's event
-    /// ended long before. Gives the number of its last row and the seq of its last scan.
-    ///
-    /// An end that no list told of is not guessed: such scans stay. As an organiser may have written a wrong end, the
-    /// scan itself must be as old. A revoked device's log stays whole (spec D10); of a damaged one nobody knows the order.
-    pub fn removable(&self, at_ms: i64) -> Option<(u64, u64)> {
-        if self.damaged || self.revoked || self.identity.is_none() {
-            return None;
-        }
-        let received = |own: &OwnScan| !own.delivery.lacks() && own.receipt.is_some_and(|(of, _)| of == self.epoch);
-        let over = |own: &OwnScan| {
-            let end = self.ends.get(&own.scan.event_id).map(|end| own.scan.at.ms().max(*end));
-            end.is_some_and(|end| end.saturating_add(limits::JOURNAL_KEEP_MS) < at_ms)
-        };
-        let may_go = self.scans.iter().take_while(|own| received(own) && over(own)).count();
-        let next = self.scans.get(may_go).map_or(self.rows + 1, |own| own.row);
-        let row = next.min(self.unread.unwrap_or(u64::MAX)) - 1;
-        let scans = self.scans[..may_go].partition_point(|own| own.row <= row);
-        (scans > 0).then_some((row, self.purged + scans as u64))
-    }
-
-    /// What is remembered once all rows so far are purged; `None` where they are no beginning of a journal.
-    pub fn summary(&self) -> Option<Summary> {
-        let (device_id, log_id) = self.identity.clone().filter(|_| !self.damaged && self.unread.is_none())?;
-        let events: BTreeSet<&EventId> = self
-            .witnesses
-            .keys()
-            .chain(self.lists.keys())
-            .chain(self.ends.keys())
-            .chain(self.admitted.keys())
-            .collect();
-        let of_event = |event_id: &EventId| EventSummary {
-            event_id: event_id.clone(),
-            witnesses: self.witnesses.get(event_id).cloned().unwrap_or_default(),
-            list: self.lists.get(event_id).map(|mark| ListSummary {
-                epoch: mark.epoch,
-                version: mark.version,
-                content_hash: mark.content_hash.clone(),
-            }),
-            ends_at_ms: self.ends.get(event_id).copied(),
-            admitted: self.admitted.get(event_id).copied().unwrap_or(0),
-        };
-        Some(Summary {
-            device_id,
-            log_id,
-            seq: self.head_seq(),
-            head: self.head.map(|digest| digest.0),
-            at_ms: self.last_at().map(Timestamp::ms),
-            paired: self.paired.clone(),
-            old_key: self.old_key.clone(),
-            revoked: self.revoked,
-            key_erased: self.key_erased,
-            epoch: self.epoch,
-            events: events.into_iter().map(of_event).collect(),
-            operator: self.operator.clone(),
-            direction: self.direction,
-            wrong_pins: self.pin.wrong,
-            paused_at_ms: self.pin.paused_at_ms,
-            clock: self.anchor.map(|Anchor { wall_ms, at_ms, uncertainty_ms }| ClockSummary {
-                wall_ms,
-                at_ms,
-                uncertainty_ms,
-            }),
-            last_receipt_ms: self.last_receipt_ms,
-        })
-    }
-
-    /// Begins where a purge left off.
-    fn resume(&mut self, summary: Summary) {
-        if self.identity.is_some() || self.head_seq() > 0 || summary.seq > limits::JSON_INTEGER {
-            self.damaged = true;
-            return;
-        }
-        self.identity = Some((summary.device_id, summary.log_id));
-        (self.purged, self.head) = (summary.seq, summary.head.map(Digest));
-        self.purged_at = summary.at_ms.map(Timestamp::clamped);
-        (self.paired, self.old_key) = (summary.paired, summary.old_key);
-        (self.revoked, self.key_erased) = (summary.revoked, summary.key_erased);
-        (self.epoch, self.last_receipt_ms) = (summary.epoch, summary.last_receipt_ms);
-        for EventSummary { event_id, witnesses, list, ends_at_ms, admitted } in summary.events {
-            if !witnesses.is_empty() {
-                self.witnesses.insert(event_id.clone(), witnesses);
-            }
-            if let Some(ListSummary { epoch, version, content_hash }) = list {
-                self.lists.insert(event_id.clone(), ListMark { epoch, version, content_hash });
-            }
-            self.ends.extend(ends_at_ms.map(|ends_at_ms| (event_id.clone(), ends_at_ms)));
-            if admitted > 0 {
-                self.admitted.insert(event_id, admitted);
-            }
-        }
-        (self.operator, self.direction) = (summary.operator, summary.direction);
-        self.pin = PinTries { wrong: summary.wrong_pins.min(limits::PIN_TRIES), paused_at_ms: summary.paused_at_ms };
-        self.anchor = summary.clock.map(|ClockSummary { wall_ms, at_ms, uncertainty_ms }| Anchor {
-            wall_ms,
-            at_ms,
-            uncertainty_ms,
-        });
     }
 }

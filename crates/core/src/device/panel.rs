@@ -76,6 +76,7 @@ impl State {
             names: self.names_view(),
             event_status: list.map(|list| list.event.status),
             walk_ins: self.walk_ins_view(),
+            headcounts: self.headcounts_view(),
             clock: list.and_then(|list| list.door.clock.clone()),
             barcode_kinds: list.map(|list| list.door.barcode_kinds.clone()).unwrap_or_default(),
             has_pin: list.is_some_and(|list| list.event.staff_pin.is_some()),
@@ -150,6 +151,7 @@ impl State {
             reverted: if scan.opened { scan.count - self.journal.kept(scan) } else { 0 },
             short_code: short_code(scan),
             ticket_id: scan.ticket_id.clone(),
+            headcount: scan.headcount,
             sync: sync.to_owned(),
         }
     }

@@ -135,7 +135,8 @@ impl State {
         let age = Timestamp::clamped(self.clock.read().at_ms).since(own.scan.at);
         // Of a claim that was asked about nobody ever saw a verdict: it is closed, and the guest shows the code again.
         let unseen = own.scan.stage == Stage::Claim && !asks_staff(own.shown.screen);
-        let silent = unseen || own.scan.kind == ScanKind::Revert || own.shown.screen == Screen::NotATicket;
+        let no_verdict = matches!(own.scan.kind, ScanKind::Revert | ScanKind::Headcount);
+        let silent = unseen || no_verdict || own.shown.screen == Screen::NotATicket;
         if age < limits::SHOW_AGAIN_MS && !silent && self.is_here(&own.scan) {
             let verdict = Box::new(self.view_of(own));
             self.emit(Effect::Show { verdict });

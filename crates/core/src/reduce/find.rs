@@ -78,7 +78,8 @@ impl<'a> Findings<'a> {
     /// A practice scan that opened a door after the doors of the event: its device had not heard, and the guests are in.
     pub(super) fn practice(&mut self, chosen: &Chosen<'_>, event: Option<&EventRules>) {
         let opened_at = event.and_then(|event| event.opened_at);
-        if chosen.fact.opened() && opened_at.is_some_and(|opened_at| chosen.fact.at() > opened_at) {
+        let let_in = chosen.fact.opened() && chosen.fact.scan.headcount.is_none();
+        if let_in && opened_at.is_some_and(|opened_at| chosen.fact.at() > opened_at) {
             self.add(IncidentKind::PracticeAfterOpen, chosen.cause_scan(Role::Subject));
         }
     }

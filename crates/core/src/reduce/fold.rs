@@ -13,7 +13,7 @@ use crate::gate::{Direction, EntryRule};
 use crate::ids::{DeviceId, ScanId};
 use crate::limits;
 use crate::rule::When;
-use crate::scan::{Fact, Form, Outcome, ScanKind, Stage};
+use crate::scan::{Fact, Form, Headcount, Outcome, ScanKind, Stage};
 use crate::ticket::TicketRules;
 use crate::time::Timestamp;
 
@@ -106,12 +106,24 @@ impl<'a> Folding<'a> {
             admitted_in_error: false,
             refused_in_error: false,
             basis_mismatch: false,
+            headcount: None,
         }
+    }
+
+    /// Whether a person went in or out by a ticket: those scans alone are judged by its rules.
+    fn is_of_ticket(&self) -> bool {
+        matches!(self.kind, ScanKind::Entry | ScanKind::Exit)
+    }
+
+    /// What its headcount leaves. A recount of an implausible time is no base to count on from: it would hold for good.
+    fn counted(&self) -> Option<Headcount> {
+        let left = self.chosen.fact.scan.headcount?.of_which(self.count)?;
+        (!self.implausible || matches!(left, Headcount::Change { .. })).then_some(left)
     }
 
     pub(super) fn effective(&self, verdict: &ScanVerdict) -> Option<EffectiveScan> {
         let scan = &self.chosen.fact.scan;
-        (verdict.opened && self.count > 0 && self.kind != ScanKind::Revert).then(|| EffectiveScan {
+        (verdict.opened && self.count > 0 && self.is_of_ticket()).then(|| EffectiveScan {
             device_id: scan.device_id.clone(),
             scan_id: scan.scan_id.clone(),
             at: self.at,
@@ -145,10 +157,10 @@ impl<'a> Fold<'a> {
     }
 
     pub(super) fn step(&mut self, scan: &Folding<'_>) {
-        let mut verdict = scan.blank();
+        let mut verdict = ScanVerdict { headcount: scan.counted(), ..scan.blank() };
         let ticket = self.rules.ticket.and_then(|book| book.get(scan.when));
         if let Some(mut event) = self.rules.event.event(scan.when)
-            && scan.kind != ScanKind::Revert
+            && scan.is_of_ticket()
         {
             event.status = self.rules.event.status(scan.own_when).unwrap_or(event.status);
             let zone = ticket.as_ref().map(|ticket| ticket.zone.as_str());

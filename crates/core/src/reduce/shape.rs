@@ -6,7 +6,7 @@ use crate::ids::{DeviceId, GateId, ScanId};
 use crate::incident::{Cause, Subject};
 use crate::limits;
 use crate::rule::{EventBook, TicketBook};
-use crate::scan::{Digest, Fact, Outcome, ScanKind, WalkIn, better_offset};
+use crate::scan::{Digest, Fact, Headcount, Outcome, ScanKind, WalkIn, better_offset};
 use crate::time::Timestamp;
 use crate::words::words;
 
@@ -164,7 +164,7 @@ pub struct ScanVerdict {
     pub implausible: bool,
     /// Where.
     pub gate_id: GateId,
-    /// Entry, exit or revert, the gate's direction considered.
+    /// What it does, the gate's direction considered.
     pub kind: ScanKind,
     /// Why it was left out, if it was.
     pub left_out: Option<LeftOut>,
@@ -194,6 +194,8 @@ pub struct ScanVerdict {
     pub refused_in_error: bool,
     /// The device's outcome does not follow from the rules and the basis it had (I25).
     pub basis_mismatch: bool,
+    /// What staff counted, undone persons taken off; absent where nothing of it counts.
+    pub headcount: Option<Headcount>,
 }
 
 /// A scan that still counts, as other devices need it (spec §5 `changes`).

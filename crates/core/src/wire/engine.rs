@@ -8,14 +8,14 @@ mod shown;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::shown::{FieldView, GateView, HistoryRow, ListView, NamesView, Problem};
+pub use self::shown::{FieldView, GateView, HeadcountsView, HistoryRow, ListView, NamesView, Problem, RecountView};
 pub use super::guests::{Booking, BookingTicket, FoundGuest, WalkInsView};
 use super::tree::tagged;
 use crate::decide::Screen;
 use crate::event::{BarcodeKind, EventStatus, ZoneClock};
 use crate::gate::Direction;
 use crate::ids::{DeviceId, EventId, GateId, ScanId, TicketId};
-use crate::scan::{Method, Outcome, ScanKind};
+use crate::scan::{Headcount, Method, Outcome, ScanKind};
 use crate::time::Timestamp;
 
 /// The clocks and randomness at an input: the engine has none of its own (law 1).
@@ -144,6 +144,11 @@ tagged! { "type" "Input":
             /// The staff PIN, where the number is used up or the event has ended; else empty.
             #[serde(default)]
             pin: String,
+        },
+        /// Staff counted people who have no ticket, or everybody in the area behind this gate.
+        Headcount {
+            /// `{"change": {"class", "delta"}}` or `{"recount": {"inside"}}`.
+            headcount: Headcount,
         },
         /// Undo a scan of this device, or keep only some of its persons (spec D9).
         Undo {
@@ -532,6 +537,9 @@ pub struct View {
     /// What staff here may add; absent where nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walk_ins: Option<WalkInsView>,
+    /// What this device counted of people without a ticket; absent until it is paired.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headcounts: Option<HeadcountsView>,
     /// The clocks of the event's zone, by which every time is shown; absent until a list says them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<ZoneClock>,

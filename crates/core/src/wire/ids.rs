@@ -42,7 +42,7 @@ as_text! {
     crate::event::BarcodeKind, crate::event::EventStatus, crate::event::ReEntry, crate::gate::Direction, crate::gate::EntryRule,
     crate::ticket::TicketStatus,
     crate::scan::ScanKind, crate::scan::Stage, crate::scan::Method, crate::scan::Outcome, crate::scan::Form,
-    crate::scan::SignatureState, crate::review::Decision, crate::decide::Reason, crate::decide::Advice,
+    crate::scan::SignatureState, crate::scan::PersonClass, crate::review::Decision, crate::decide::Reason, crate::decide::Advice,
     crate::decide::Screen, crate::reduce::ConflictReason, crate::reduce::LeftOut,
     crate::incident::IncidentKind, crate::incident::Severity, crate::incident::Role,
 }

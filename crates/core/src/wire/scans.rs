@@ -86,6 +86,7 @@ impl ScanS2 {
             practice: false,
             override_: None,
             walk_in: None,
+            headcount: None,
             operator: None,
             target_device: None,
             target_scan_id: None,

@@ -18,13 +18,13 @@ use crate::event::{
 use crate::gate::{Direction, EntryRule, GateRules};
 use crate::ids::{BatchId, DeviceId, EventId, GateId, KeyId, LogId, ScanId, TicketId};
 use crate::incident::{Cause, CauseScan, CauseSubject, IncidentKind, Role, Subject};
-use crate::occupancy::{GateFlow, Occupancy};
+use crate::occupancy::{GateFlow, Occupancy, WithoutTicket};
 use crate::reduce::{ConflictReason, EffectiveScan, Entry, LeftOut, ScanVerdict, TicketState};
 use crate::review::{Decision, Review};
 use crate::rule::Epoch;
 use crate::scan::{
-    Basis, ClockEvidence, Digest, Fact, Form, Judged, Method, Outcome, Override, Scan, ScanKind, SignatureState, Stage,
-    WalkIn,
+    Basis, ClockEvidence, Digest, Fact, Form, Headcount, Judged, Method, Outcome, Override, PersonClass, Scan,
+    ScanKind, SignatureState, Stage, WalkIn,
 };
 use crate::ticket::{TicketRules, TicketStatus};
 use crate::time::Timestamp;
@@ -199,6 +199,8 @@ json_of! {
         #[serde(default, skip_serializing_if = "none")]
         walk_in: Option<WalkIn>,
         #[serde(default, skip_serializing_if = "none")]
+        headcount: Option<Headcount>,
+        #[serde(default, skip_serializing_if = "none")]
         operator: Option<String>,
         #[serde(default, skip_serializing_if = "none")]
         target_device: Option<DeviceId>,
@@ -296,6 +298,8 @@ json_of! {
         admitted_in_error: bool,
         refused_in_error: bool,
         basis_mismatch: bool,
+        #[serde(default, skip_serializing_if = "none")]
+        headcount: Option<Headcount>,
     }
     "EffectiveScan" = EffectiveScan {
         device_id: DeviceId,
@@ -338,6 +342,18 @@ json_of! {
     "GateFlow" = GateFlow {
         entered: i64,
         exited: i64,
+        #[serde(default, skip_serializing_if = "is_nothing")]
+        without_ticket: i64,
+    }
+    "WithoutTicket" = WithoutTicket {
+        #[serde(default, skip_serializing_if = "is_nothing")]
+        staff: i64,
+        #[serde(default, skip_serializing_if = "is_nothing")]
+        crew: i64,
+        #[serde(default, skip_serializing_if = "is_nothing")]
+        child: i64,
+        #[serde(default, skip_serializing_if = "is_nothing")]
+        other: i64,
     }
     "Occupancy" = Occupancy {
         inside: i64,
@@ -348,7 +364,27 @@ json_of! {
         subjects: i64,
         #[serde(default, skip_serializing_if = "is_nothing")]
         walk_ins: i64,
+        #[serde(default, skip_serializing_if = "WithoutTicket::is_none")]
+        without_ticket: WithoutTicket,
         gates: BTreeMap<GateId, GateFlow>,
+    }
+}
+
+/// A headcount as an object with one member, `change` or `recount`.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Headcount", rename_all = "snake_case")]
+enum HeadcountJson {
+    Change { class: PersonClass, delta: i32 },
+    Recount { inside: u32 },
+}
+impl Serialize for Headcount {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        HeadcountJson::serialize(self, serializer)
+    }
+}
+impl<'de> Deserialize<'de> for Headcount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        HeadcountJson::deserialize(deserializer)
     }
 }
 

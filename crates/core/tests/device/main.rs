@@ -19,6 +19,7 @@ mod questions;
 mod ahead;
 mod chunks;
 mod guest_list;
+mod headcounts;
 mod panel;
 mod pace;
 mod uploads;

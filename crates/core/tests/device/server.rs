@@ -17,7 +17,7 @@ use admit_core::reduce::{Reduced, Resolved, Rules, TicketState, Visit, reduce};
 use admit_core::rule::{
     Change, Effective, Epoch, Epochs, EventBook, EventChange, GateChange, Rule, TicketBook, TicketChange, When,
 };
-use admit_core::scan::{Digest, Fact, Judged, Scan, ScanKind, SignatureState, Stage};
+use admit_core::scan::{Digest, Fact, Headcount, Judged, Scan, ScanKind, SignatureState, Stage};
 use admit_core::sign::{ApiKey, content_digest, pin_hash, verify_v2};
 use admit_core::ticket::{Group, TicketRules, TicketStatus};
 use admit_core::time::Timestamp;
@@ -326,7 +326,13 @@ impl Server {
     fn went_in(&self) -> i32 {
         let scans = self.stored.iter().map(|it| &it.fact.scan);
         let opened = scans.filter(|scan| scan.opened && scan.stage == Stage::Final);
-        opened.map(|scan| if scan.kind == ScanKind::Exit { -(scan.count as i32) } else { scan.count as i32 }).sum()
+        let moved = |scan: &Scan| match (scan.kind, scan.headcount) {
+            (_, Some(Headcount::Change { delta, .. })) => delta,
+            (_, Some(Headcount::Recount { .. })) => 0,
+            (ScanKind::Exit, None) => -(scan.count as i32),
+            (_, None) => scan.count as i32,
+        };
+        opened.map(moved).sum()
     }
 
     pub fn manifest(&self, key: &str, at_ms: i64) -> Reply {

@@ -34,6 +34,7 @@ pub fn scan(seq: u64, id: u8, claim: bool) -> Scan {
         opened: true,
         override_: None,
         walk_in: None,
+        headcount: None,
         operator: None,
         target_device: None,
         target_scan_id: None,

@@ -78,6 +78,7 @@ fn facts(history: &[Told]) -> Vec<Fact> {
         opened: told.opened,
         override_: None,
         walk_in: None,
+        headcount: None,
         operator: None,
         target_device: (told.kind == ScanKind::Revert).then(|| device(history[told.target % history.len()].author)),
         target_scan_id: (told.kind == ScanKind::Revert).then(|| id(told.target % history.len())),

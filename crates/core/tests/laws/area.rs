@@ -37,7 +37,9 @@ fn venue() -> BTreeMap<GateId, GateRules> {
 }
 
 fn flows(flows: &[(&str, i64, i64)]) -> Occupancy {
-    let gates = flows.iter().map(|(gate, entered, exited)| (id(gate), GateFlow { entered: *entered, exited: *exited }));
+    let gates = flows
+        .iter()
+        .map(|(gate, entered, exited)| (id(gate), GateFlow { entered: *entered, exited: *exited, without_ticket: 0 }));
     Occupancy { gates: gates.collect(), ..Occupancy::default() }
 }
 
@@ -59,7 +61,7 @@ fn gates_that_share_a_zone_lead_to_the_same_area_and_every_gate_to_its_own() {
 fn in_an_area_are_those_who_went_in_by_any_of_its_gates_less_those_who_came_out() {
     let venue = venue();
     let counted = flows(&[("north", 40, 5), ("south", 30, 10), ("bar", 7, 0), ("yard", 3, 0), ("vault", 0, 2)]);
-    let inside = |gate: &str| counted.area_inside(&id(gate), |gate| venue.get(gate));
+    let inside = |gate: &str| counted.area_inside(0, &id(gate), |gate| venue.get(gate));
     assert_eq!(inside("north"), Some(40 - 5 + 30 - 10));
     assert_eq!(inside("bar"), Some(30 - 10 + 7));
     assert_eq!(inside("yard"), Some(3));
@@ -72,7 +74,9 @@ fn in_an_area_are_those_who_went_in_by_any_of_its_gates_less_those_who_came_out(
 fn a_daily_events_area_is_empty_when_a_day_begins_unless_people_are_scanned_out_of_it() {
     let venue = venue();
     let since = |counted: &Occupancy, event: &EventRules, now| {
-        counted.area_counts_since(&id("north"), |gate| venue.get(gate), Some(event), now)
+        let base = counted.area_base(&id("north"), |gate| venue.get(gate), Some(event), now, &[]);
+        assert_eq!(base.persons, 0);
+        base.until.map(|until| until.plus_ms(1))
     };
     let nobody_left = flows(&[("north", 40, 0), ("south", 30, 0), ("vault", 9, 9)]);
     let daily = event(ReEntry::Daily);

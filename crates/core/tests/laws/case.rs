@@ -11,7 +11,7 @@ use admit_core::rule::{
     Change, DeviceChange, Effective, Epoch, Epochs, EventBook, EventChange, GateChange, Rule, TicketBook, TicketChange,
 };
 use admit_core::scan::{
-    Digest, Fact, Form, Judged, Method, Outcome, Override, Scan, ScanKind, SignatureState, Stage, WalkIn,
+    Digest, Fact, Form, Headcount, Judged, Method, Outcome, Override, Scan, ScanKind, SignatureState, Stage, WalkIn,
 };
 use admit_core::ticket::{TicketRules, TicketStatus};
 use admit_core::time::Timestamp;
@@ -72,6 +72,7 @@ fn scanned(kind: ScanKind, device_id: &str, id: &str, time: Timestamp, code: &st
         opened: true,
         override_: None,
         walk_in: None,
+        headcount: None,
         operator: None,
         target_device: None,
         target_scan_id: None,
@@ -119,6 +120,15 @@ pub fn walk_in(device_id: &str, id: &str, time: Timestamp, zone: &str, party: u3
     let ticket = WalkIn::ticket_id(&scan.event_id, &scan.device_id, &scan.scan_id).unwrap();
     scan.walk_in = Some(WalkIn { zone: zone.into(), party, name_digest: WalkIn::digest_of(&[7; 16], "Ada") });
     out.picked(&ticket)
+}
+
+/// Staff count people who have no ticket, or everybody inside.
+pub fn headcount(device_id: &str, id: &str, time: Timestamp, headcount: Headcount) -> Scanned {
+    let mut out = scanned(ScanKind::Headcount, device_id, id, time, "-").count(headcount.persons());
+    let scan = &mut out.0.scan;
+    let subject = Headcount::subject_id(&scan.event_id, &scan.device_id, &scan.scan_id).unwrap();
+    scan.headcount = Some(headcount);
+    out.picked(&subject)
 }
 
 impl From<Fact> for Scanned {

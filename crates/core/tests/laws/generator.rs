@@ -5,11 +5,11 @@ use admit_core::event::{Days, EventStatus, Limits, ReEntry, ZoneLimits};
 use admit_core::gate::Direction;
 use admit_core::review::Decision;
 use admit_core::rule::{Change, DeviceChange, Effective, Epoch, Epochs, EventChange, GateChange, TicketChange};
-use admit_core::scan::{Basis, Fact, Method, Outcome, ScanKind, SignatureState};
+use admit_core::scan::{Basis, Fact, Headcount, Method, Outcome, PersonClass, ScanKind, SignatureState};
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
 
-use crate::case::{Case, EPOCH, Scanned, at, device, entry, exit, gate, revert, ticket_id, walk_in};
+use crate::case::{Case, EPOCH, Scanned, at, device, entry, exit, gate, headcount, revert, ticket_id, walk_in};
 
 /// Where choices come from.
 pub enum Rng {
@@ -112,6 +112,7 @@ pub fn history_of(mut rng: Rng) -> History {
             28..36 => making.variant(),
             36..44 => making.delivery(),
             44..50 => making.walk_in(i),
+            50..54 => making.headcount(i),
             _ => making.scan(i),
         }
     }
@@ -239,6 +240,31 @@ impl Making {
                     .map(|one| one.rules())
             });
             self.case.rules_of(&ticket, rules.expect("it is among the facts"));
+        }
+    }
+
+    /// Staff count people who have no ticket; now and then they undo it, or some of it.
+    fn headcount(&mut self, i: u64) {
+        let (author, id, time) = (self.rng.one_of(DEVICES), format!("h{i}"), self.time());
+        let counted = if self.rng.percent(25) {
+            Headcount::Recount { inside: self.rng.below(500) as u32 }
+        } else {
+            let delta = (1 + self.rng.below(5) as i32) * if self.rng.percent(30) { -1 } else { 1 };
+            Headcount::Change { class: *self.rng.pick(PersonClass::ALL), delta }
+        };
+        let made = headcount(author, &id, time, counted).gate(self.rng.one_of(GATES));
+        let subject = made.clone().build().scan.ticket_id.expect("a headcount has a subject");
+        let made = match self.rng.below(10) {
+            0 => made.unverified(),
+            1 => made.practice(),
+            _ => made,
+        };
+        self.scans.push((author.into(), id.clone(), subject.as_str().to_owned()));
+        self.add(made);
+        if self.rng.percent(30) {
+            let (time, keep) = (self.time(), self.rng.below(3) as u32);
+            let undo = revert(author, &format!("h{i}-undo"), time, "-", (author, &id)).keep(keep);
+            self.add(undo.picked(&subject));
         }
     }
 

@@ -8,6 +8,7 @@ mod decide;
 mod doors;
 mod examples;
 mod generator;
+mod headcounts;
 mod laws;
 mod refusals;
 mod variants;

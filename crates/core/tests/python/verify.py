@@ -60,6 +60,13 @@ def milliseconds(moment):
     return (delta.days * 86400 + delta.seconds) * 1000 + delta.microseconds // 1000
 
 
+def headcount(one):
+    if "change" in one:
+        change = one["change"]
+        return text("change") + text(change["class"]) + whole(change["delta"])
+    return text("recount") + whole(one["recount"]["inside"])
+
+
 def epoch(value):
     began, random = value.split("-")
     return whole(int(began)) + whole(int(random, 16))
@@ -102,6 +109,7 @@ def scan_bytes(item):
         flag(get("practice", False)),
         maybe(get("override"), lambda aside: text(aside["by"]) + text(aside["reason"])),
         maybe(get("walk_in"), lambda one: text(one["zone"]) + whole(one["party"]) + raw(bytes.fromhex(one["name_digest"]))),
+        maybe(get("headcount"), headcount),
         maybe(get("operator"), text),
         maybe(get("target_device"), text),
         maybe(get("target_scan_id"), text),

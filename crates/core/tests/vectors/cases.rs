@@ -1,7 +1,8 @@
 //! Inputs: codes, hashes, signatures, verdicts, screens.
 
 use admit_core::decide::{Advice, Reason};
-use admit_core::scan::{Outcome, ScanKind};
+use admit_core::ids::{DeviceId, EventId, ScanId};
+use admit_core::scan::{Headcount, Outcome, ScanKind};
 use admit_core::sign::ApiKey;
 use serde_json::{Value, json};
 
@@ -148,6 +149,19 @@ pub fn item() -> Value {
     })
 }
 
+/// A headcount whose undo can take so many persons back.
+fn counted_by_hand(count: u32) -> Value {
+    let item = item();
+    let id = |field: &str| item[field].as_str().unwrap();
+    let (event_id, device_id) = (EventId::new(id("event_id")).unwrap(), DeviceId::new(id("device_id")).unwrap());
+    let subject = Headcount::subject_id(&event_id, &device_id, &ScanId::new(id("scan_id")).unwrap()).unwrap();
+    with(
+        &item,
+        json!({ "kind": "headcount", "method": "manual", "-barcode_hash": null, "-raw_hash": null, "-basis": null,
+            "count": count, "ticket_id": subject.as_str() }),
+    )
+}
+
 /// Items of every shape, each by what is special in it.
 fn items() -> Vec<(&'static str, Value)> {
     let base = item();
@@ -170,6 +184,14 @@ fn items() -> Vec<(&'static str, Value)> {
                     "ticket_id": "ed861ed3-223c-5205-acbc-e6f6d2a8785f",
                     "walk_in": { "zone": "general", "party": 3, "name_digest": "ab".repeat(32) } }),
             ),
+        ),
+        (
+            "two of the crew who went out",
+            with(&counted_by_hand(2), json!({ "headcount": { "change": { "class": "crew", "delta": -2 } } })),
+        ),
+        (
+            "everybody inside, counted by hand",
+            with(&counted_by_hand(1), json!({ "headcount": { "recount": { "inside": 412 } } })),
         ),
         (
             "override of a party, every optional field there",

@@ -235,6 +235,12 @@ fn doors() -> Vec<Given> {
             added_at_the_door(),
         ),
         story(
+            "five of the crew come in, of whom two are taken back; a recount; staff of a practice",
+            rules("never", 1),
+            vec![],
+            counted_by_hand(),
+        ),
+        story(
             "once at each gate",
             limited(json!({ "per_gate": true })),
             vec![],
@@ -270,6 +276,25 @@ fn added_at_the_door() -> Vec<Value> {
     let again = fact("s3", "2025-12-07T19:10:00Z", with(&by_hand, json!({ "ticket_id": TICKET_ID, "count": 1 })));
     let scan: Scan = from_text("scan", &made["scan"].to_string()).unwrap();
     vec![as_fact(&scan, json!({})), undo, again]
+}
+
+/// Headcounts stand by themselves: these are put under one subject to show each of them.
+fn counted_by_hand() -> Vec<Value> {
+    let by_hand =
+        json!({ "-barcode_hash": null, "-raw_hash": null, "-basis": null, "method": "manual", "ticket_id": TICKET_ID });
+    let counted = |id: &str, at: &str, count: u32, headcount: Value| {
+        let mut made = fact(id, at, with(&by_hand, json!({ "count": count })));
+        (made["scan"]["kind"], made["scan"]["headcount"]) = (json!("headcount"), headcount);
+        made
+    };
+    let digested = |made: &Value| as_fact(&from_text::<Scan>("scan", &made["scan"].to_string()).unwrap(), json!({}));
+    let crew = counted("s1", "2025-12-07T19:00:00Z", 5, json!({ "change": { "class": "crew", "delta": 5 } }));
+    let target = json!({ "kind": "revert", "target_device": "device-north-1", "target_scan_id": "s1", "keep": 3, "opened": false });
+    let undo = fact("s2", "2025-12-07T19:01:00Z", with(&by_hand, target));
+    let all = counted("s3", "2025-12-07T19:10:00Z", 1, json!({ "recount": { "inside": 412 } }));
+    let mut practice = counted("s4", "2025-12-07T17:00:00Z", 1, json!({ "change": { "class": "staff", "delta": 1 } }));
+    practice["scan"]["practice"] = json!(true);
+    vec![digested(&crew), undo, digested(&all), digested(&practice)]
 }
 
 fn ruled(first: &Value) -> Vec<Given> {

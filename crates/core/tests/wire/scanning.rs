@@ -1,7 +1,8 @@
 //! `/api/scanning/*`.
 
+use admit_core::ids::{DeviceId, EventId, ScanId};
 use admit_core::reduce::{ConflictReason, TicketState};
-use admit_core::scan::{Outcome, Scan, ScanKind, Stage};
+use admit_core::scan::{Headcount, Outcome, PersonClass, Scan, ScanKind, Stage};
 use admit_core::sign::{ApiKey, sign_v2, verify_v2};
 use admit_core::wire::scanning::*;
 use serde_json::{Value, json};
@@ -134,6 +135,49 @@ fn an_entry_must_name_its_code_or_by_hand_its_ticket() {
     for (path, value) in [("method", Some(json!("qr"))), ("ticket_id", None)] {
         let error = ScanV2::read(&set(&entry, path, value).to_string()).unwrap_err();
         assert_eq!(error.path, "barcode_hash", "{error}");
+    }
+}
+
+#[test]
+fn a_headcount_is_about_no_ticket_and_says_what_was_counted() {
+    let id = |field: &str| v2()[field].as_str().unwrap().to_owned();
+    let (event_id, device_id) = (EventId::new(id("event_id")).unwrap(), DeviceId::new(id("device_id")).unwrap());
+    let subject = Headcount::subject_id(&event_id, &device_id, &ScanId::new(id("scan_id")).unwrap()).unwrap();
+    let mut good = v2();
+    for (path, value) in [
+        ("kind", Some(json!("headcount"))),
+        ("method", Some(json!("manual"))),
+        ("opened", Some(json!(true))),
+        ("outcome", Some(json!("valid"))),
+        ("stage", Some(json!("final"))),
+        ("barcode_hash", None),
+        ("override", None),
+        ("count", Some(json!(3))),
+        ("ticket_id", Some(json!(subject.as_str()))),
+        ("headcount", Some(json!({ "change": { "class": "staff", "delta": -3 } }))),
+    ] {
+        good = set(&good, path, value);
+    }
+    let (scan, _) = ScanV2::read(&good.to_string()).unwrap();
+    assert_eq!(scan.headcount, Some(Headcount::Change { class: PersonClass::Staff, delta: -3 }));
+    let wrong = [
+        ("headcount", None, "headcount"),
+        ("kind", Some(json!("entry")), "headcount"),
+        ("method", Some(json!("qr")), "barcode_hash"),
+        ("opened", Some(json!(false)), "kind"),
+        ("outcome", Some(json!("duplicate")), "outcome"),
+        ("barcode_hash", Some(v2()["barcode_hash"].clone()), "barcode_hash"),
+        ("override", Some(json!({ "by": "Ada", "reason": "x" })), "override"),
+        ("ticket_id", Some(json!("tkt-001")), "ticket_id"),
+        ("count", Some(json!(2)), "count"),
+        ("headcount", Some(json!({ "change": { "class": "staff", "delta": 0 } })), "headcount.change.delta"),
+        ("headcount", Some(json!({ "change": { "class": "staff", "delta": -51 } })), "headcount.change.delta"),
+        ("headcount", Some(json!({ "recount": { "inside": 1_000_001 } })), "headcount.recount.inside"),
+        ("headcount", Some(json!({ "recount": { "inside": 7 } })), "count"),
+    ];
+    for (path, value, named) in wrong {
+        let error = ScanV2::read(&set(&good, path, value.clone()).to_string()).unwrap_err();
+        assert_eq!(error.path, named, "{path} {value:?}: {error}");
     }
 }
 

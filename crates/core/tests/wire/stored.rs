@@ -5,10 +5,10 @@ use admit_core::decide::Reason;
 use admit_core::event::{EventStatus, ReEntry};
 use admit_core::gate::Direction;
 use admit_core::incident::{Cause, CauseScan, CauseSubject, IncidentKind, Role, Subject};
-use admit_core::occupancy::{GateFlow, Occupancy};
+use admit_core::occupancy::{GateFlow, Occupancy, WithoutTicket};
 use admit_core::reduce::{ConflictReason, EffectiveScan, Entry, LeftOut, ScanVerdict, TicketState};
 use admit_core::rule::{Change, DeviceChange, EventChange, GateChange, TicketChange};
-use admit_core::scan::{Digest, Fact, Judged, Outcome, ScanKind, SignatureState};
+use admit_core::scan::{Digest, Fact, Headcount, Judged, Outcome, ScanKind, SignatureState};
 use admit_core::sign::{content_digest, scan_bytes};
 use admit_core::ticket::TicketStatus;
 use admit_core::wire::stored::*;
@@ -194,6 +194,7 @@ fn findings_read_back() {
             admitted_in_error: true,
             refused_in_error: true,
             basis_mismatch: true,
+            headcount: Some(Headcount::Recount { inside: 412 }),
         };
         assert_eq!(verdict_from_json(&verdict_to_json(&verdict)), Ok(verdict));
     }
@@ -211,9 +212,19 @@ fn findings_read_back() {
         claim: true,
     }];
     assert_eq!(effective_from_json(&effective_to_json(&effective)), Ok(effective));
-    let gates = [(id("south"), GateFlow { entered: 3, exited: -1 })].into_iter().collect();
-    let occupancy =
-        Occupancy { inside: -1, inside_over: 7, entered: 2, over: 3, exited: 4, subjects: 5, walk_ins: 6, gates };
+    let gates = [(id("south"), GateFlow { entered: 3, exited: -1, without_ticket: 2 })].into_iter().collect();
+    let without_ticket = WithoutTicket { staff: 1, crew: -2, child: 3, other: 4 };
+    let occupancy = Occupancy {
+        inside: -1,
+        inside_over: 7,
+        entered: 2,
+        over: 3,
+        exited: 4,
+        subjects: 5,
+        walk_ins: 6,
+        without_ticket,
+        gates,
+    };
     assert_eq!(occupancy_from_json(&occupancy_to_json(&occupancy)), Ok(occupancy));
 }
 

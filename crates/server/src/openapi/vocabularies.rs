@@ -6,7 +6,7 @@ use admit_core::gate::{Direction, EntryRule};
 use admit_core::incident::{IncidentKind, Severity};
 use admit_core::job::RunState;
 use admit_core::review::Decision;
-use admit_core::scan::{Form, Method, Outcome, ScanKind, SignatureState, Stage};
+use admit_core::scan::{Form, Method, Outcome, PersonClass, ScanKind, SignatureState, Stage};
 use admit_core::ticket::TicketStatus;
 use admit_core::wire::webhooks::{RowChange, WebhookStatus};
 use serde_json::Value;
@@ -77,6 +77,7 @@ const MEMBERS: &[(&str, &str, &[&str])] = &[
     ("ScanV1", "outcome", Outcome::WORDS),
     ("ScanV2", "outcome", Outcome::WORDS),
     ("ScanV2", "kind", ScanKind::WORDS),
+    ("HeadcountChange", "class", PersonClass::WORDS),
     ("ScanV2", "stage", Stage::WORDS),
     ("ScanV2", "method", Method::WORDS),
     ("ScansSyncAnswer", "status", &["completed", "partial_success"]),

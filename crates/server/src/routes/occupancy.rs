@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use admit_app::occupancy;
+use admit_app::occupancy::{self, AreaRecount};
 use admit_core::ids::EventId;
+use admit_core::occupancy::WithoutTicket;
+use admit_core::time::Timestamp;
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
@@ -30,6 +32,12 @@ struct OccupancyView {
     inside: i64,
     /// Persons inside now beyond their tickets' limits.
     inside_over: i64,
+    /// People without a ticket inside now, as staff counted them at the gates. No other figure holds them but `present`.
+    without_ticket: WithoutTicketView,
+    /// Persons inside now by scans and headcounts: `inside`, `inside_over` and all of `without_ticket`.
+    present: i64,
+    /// Recounts that hold, the newest first.
+    recounts: Vec<RecountView>,
     /// Persons let in within their tickets' limits, ever.
     entered: i64,
     /// Persons let out, ever.
@@ -52,6 +60,34 @@ struct OccupancyView {
     serial: u64,
 }
 
+/// People without a ticket: those who came in less those who went out.
+#[derive(Serialize, ToSchema)]
+struct WithoutTicketView {
+    staff: i64,
+    crew: i64,
+    child: i64,
+    other: i64,
+}
+
+/// A recount: staff counted everybody in an area.
+#[derive(Serialize, ToSchema)]
+struct RecountView {
+    /// The gates that lead to the area.
+    gate_ids: Vec<String>,
+    /// Where staff counted.
+    gate_id: String,
+    device_id: String,
+    scan_id: String,
+    #[schema(value_type = String, format = DateTime)]
+    at: Timestamp,
+    /// Persons inside then, as staff counted them.
+    inside: u32,
+    /// Persons inside then by scans and headcounts.
+    counted: i64,
+    /// Persons inside now: `inside`, and whoever went in or out since.
+    now: i64,
+}
+
 /// Persons through one gate.
 #[derive(Serialize, ToSchema)]
 struct GateOccupancy {
@@ -63,6 +99,23 @@ struct GateOccupancy {
     capacity: Option<u32>,
     entered: i64,
     exited: i64,
+    /// People without a ticket: those who came in less those who went out.
+    without_ticket: i64,
+}
+
+impl From<AreaRecount> for RecountView {
+    fn from(area: AreaRecount) -> Self {
+        Self {
+            gate_ids: area.gate_ids.iter().map(ToString::to_string).collect(),
+            gate_id: area.recount.gate_id.to_string(),
+            device_id: area.recount.device_id.to_string(),
+            scan_id: area.recount.scan_id.to_string(),
+            at: area.recount.at,
+            inside: area.recount.inside,
+            counted: area.counted,
+            now: area.now,
+        }
+    }
 }
 
 /// Counters of an event and its gates, from one snapshot.
@@ -84,13 +137,19 @@ async fn show(
         capacity: gate.rules.capacity,
         entered: flow.entered,
         exited: flow.exited,
+        without_ticket: flow.without_ticket,
     });
+    let people = inside.occupancy.without_ticket;
+    let WithoutTicket { staff, crew, child, other } = people;
     let queued = inside.open_incidents.into_iter().filter(|(kind, _)| kind.queued());
     let open_by_kind: BTreeMap<&'static str, u64> = queued.map(|(kind, count)| (kind.as_str(), count)).collect();
     Ok(Json(OccupancyView {
         event_id: inside.event.event_id.to_string(),
         inside: inside.occupancy.inside,
         inside_over: inside.occupancy.inside_over,
+        without_ticket: WithoutTicketView { staff, crew, child, other },
+        present: inside.occupancy.inside + inside.occupancy.inside_over + people.total(),
+        recounts: inside.recounts.into_iter().map(RecountView::from).collect(),
         entered: inside.occupancy.entered,
         exited: inside.occupancy.exited,
         over: inside.occupancy.over,

@@ -6,7 +6,7 @@ use admit_app::scans;
 use admit_core::ids::{DeviceId, EventId, TicketId};
 use admit_core::incident::Subject;
 use admit_core::reduce::ScanVerdict;
-use admit_core::scan::Outcome;
+use admit_core::scan::{Headcount, Outcome, ScanKind};
 use admit_core::time::Timestamp;
 use axum::Json;
 use axum::extract::State;
@@ -33,10 +33,10 @@ struct ScanView {
     scan_id: String,
     device_id: String,
     gate_id: String,
-    /// The ticket its code stands for, as far as known now.
+    /// The ticket its code stands for, as far as known now; null for a headcount.
     ticket_id: Option<String>,
     barcode_hash: Option<String>,
-    /// `entry`, `exit` or `revert`.
+    /// `entry`, `exit`, `revert` or `headcount`.
     kind: &'static str,
     /// `claim` or `final`.
     stage: &'static str,
@@ -54,6 +54,8 @@ struct ScanView {
     /// Whether the door opened.
     opened: bool,
     operator: Option<String>,
+    /// What staff counted of people without a ticket.
+    headcount: Option<HeadcountView>,
     /// Staff set a refusal aside: who, why.
     #[serde(rename = "override")]
     set_aside: Option<OverrideView>,
@@ -75,6 +77,28 @@ struct ScanView {
     serial: u64,
     /// The server's word; null for a content that was not taken (another under the same id was).
     verdict: Option<VerdictView>,
+}
+
+/// What staff counted: people of a class who came in (below zero, went out), or everybody inside.
+#[derive(Default, Serialize, ToSchema)]
+struct HeadcountView {
+    /// `staff`, `crew`, `child` or `other`; null for a recount.
+    class: Option<&'static str>,
+    /// Persons; null for a recount.
+    delta: Option<i32>,
+    /// Persons inside, of a recount alone.
+    inside: Option<u32>,
+}
+
+impl From<Headcount> for HeadcountView {
+    fn from(headcount: Headcount) -> Self {
+        match headcount {
+            Headcount::Change { class, delta } => {
+                Self { class: Some(class.as_str()), delta: Some(delta), ..Self::default() }
+            }
+            Headcount::Recount { inside } => Self { inside: Some(inside), ..Self::default() },
+        }
+    }
 }
 
 /// Who set a refusal aside, and why.
@@ -134,7 +158,11 @@ impl From<ScanRow> for ScanView {
             scan_id: scan.scan_id.to_string(),
             device_id: scan.device_id.to_string(),
             gate_id: scan.gate_id.to_string(),
-            ticket_id: subject.as_ref().and_then(Subject::ticket_id).map(ToString::to_string),
+            ticket_id: subject
+                .as_ref()
+                .and_then(Subject::ticket_id)
+                .filter(|_| scan.kind != ScanKind::Headcount)
+                .map(ToString::to_string),
             barcode_hash: scan.barcode_hash.map(|hash| hash.to_string()),
             kind: scan.kind.as_str(),
             stage: scan.stage.as_str(),
@@ -146,6 +174,7 @@ impl From<ScanRow> for ScanView {
             device_outcome: scan.outcome.as_str(),
             opened,
             operator: scan.operator,
+            headcount: scan.headcount.map(HeadcountView::from),
             set_aside: scan.override_.map(|one| OverrideView { by: one.by, reason: one.reason }),
             target_device: scan.target_device.map(|id| id.to_string()),
             target_scan_id: scan.target_scan_id.map(|id| id.to_string()),

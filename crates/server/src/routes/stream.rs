@@ -370,6 +370,7 @@ fn occupancy(
         "entered": counters.entered,
         "exited": counters.exited,
         "over": counters.over,
+        "without_ticket": counters.without_ticket.total(),
         "tickets": counters.subjects,
         "gates": gates,
     });

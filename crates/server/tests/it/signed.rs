@@ -52,6 +52,7 @@ impl Log {
             opened: outcome == Outcome::Valid,
             override_: None,
             walk_in: None,
+            headcount: None,
             operator: None,
             target_device: None,
             target_scan_id: None,

@@ -1,8 +1,8 @@
 //! Requests in, answers out.
 
-use admit_core::ids::{DeviceId, KeyId};
+use admit_core::ids::{DeviceId, GateId, KeyId};
 use admit_core::limits;
-use admit_core::occupancy::Occupancy;
+use admit_core::occupancy::{GateFlow, Occupancy, Recount};
 use admit_core::reduce::Reduced;
 use admit_core::rule::When;
 use admit_core::sign::ApiKey;
@@ -223,7 +223,7 @@ impl L0 {
             manifest_version: org.version,
             cursor: Cursor::at(epoch, org.serial),
             suspended: false,
-            area_inside: org.area_inside(&caller.device_id),
+            area_inside: org.area_inside(&caller.device_id, Timestamp::clamped(now_ms)),
             walk_ins: Some(org.walk_ins()),
         })
     }
@@ -242,12 +242,22 @@ impl L0 {
 
 impl Org {
     /// Persons in the area that a device's gate leads to, where it has a capacity.
-    fn area_inside(&self, device_id: &DeviceId) -> Option<u32> {
+    fn area_inside(&self, device_id: &DeviceId, now: Timestamp) -> Option<u32> {
         let own = &self.devices[device_id].gate_id;
         self.book.gate(own, When::Newest)?.capacity?;
-        let mut occupancy = Occupancy::default();
-        self.derived.values().for_each(|reduced| occupancy.add(&Occupancy::of(reduced), 1));
-        occupancy.area_inside(own, |gate_id| self.book.gate(gate_id, When::Newest))
+        let rules = |gate_id: &GateId| self.book.gate(gate_id, When::Newest);
+        let verdicts = || self.derived.values().flat_map(|reduced| &reduced.verdicts);
+        let (mut all, mut recounts) = (Occupancy::default(), Vec::new());
+        for reduced in self.derived.values() {
+            all.add(&Occupancy::of(reduced), 1);
+            recounts.extend(Recount::of(&reduced.verdicts));
+        }
+        let base = all.area_base(own, rules, self.book.event(When::Newest).as_ref(), now, &recounts);
+        let mut since = Occupancy::default();
+        for verdict in verdicts().filter(|verdict| base.until.is_none_or(|until| verdict.at > until)) {
+            since.add_flow(&verdict.gate_id, GateFlow::of(verdict));
+        }
+        since.area_inside(base.persons, own, rules)
     }
 
     /// Persons added at the doors.

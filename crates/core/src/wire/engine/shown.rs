@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::decide::Screen;
 use crate::gate::Direction;
 use crate::ids::{GateId, ScanId, TicketId};
-use crate::scan::ScanKind;
+use crate::scan::{Headcount, ScanKind};
 use crate::time::Timestamp;
 
 /// A gate that a device may be moved to.
@@ -42,6 +42,38 @@ pub struct FieldView {
     pub label: String,
     /// Its value; of a long one the beginning.
     pub value: String,
+}
+
+/// What a device counted of people without a ticket: those who came in less those who went out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeadcountsView {
+    /// Staff.
+    pub staff: i64,
+    /// Crew.
+    pub crew: i64,
+    /// Children.
+    pub child: i64,
+    /// Others.
+    pub other: i64,
+    /// The last recount of this device that was not undone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recount: Option<RecountView>,
+    /// Persons in the area behind the gate, as far as this device knows; absent where it doesn't.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub area_inside: Option<u32>,
+}
+
+/// A recount.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecountView {
+    /// Its scan.
+    pub scan_id: ScanId,
+    /// When.
+    pub at: Timestamp,
+    /// Where, by name.
+    pub gate: String,
+    /// Persons inside then.
+    pub inside: u32,
 }
 
 /// The list a scanner decides by.
@@ -83,7 +115,7 @@ pub struct Problem {
 pub struct HistoryRow {
     /// The scan.
     pub scan_id: ScanId,
-    /// Entry, exit or revert.
+    /// Entry, exit or headcount.
     pub kind: ScanKind,
     /// The screen it showed.
     pub screen: Screen,
@@ -104,6 +136,9 @@ pub struct HistoryRow {
     pub short_code: String,
     /// Ticket.
     pub ticket_id: Option<TicketId>,
+    /// What a headcount counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headcount: Option<Headcount>,
     /// `waiting`, `sent`, `refused` or `held`.
     pub sync: String,
 }

@@ -7,7 +7,7 @@ use crate::barcode::BarcodeHash;
 use crate::ids::{DeviceId, EventId, GateId, KeyId, LogId, ScanId, TicketId};
 use crate::limits;
 use crate::rule::Epoch;
-use crate::scan::{Basis, ClockEvidence, Form, Method, Outcome, Override, Scan, ScanKind, Stage, WalkIn};
+use crate::scan::{Basis, ClockEvidence, Form, Headcount, Method, Outcome, Override, Scan, ScanKind, Stage, WalkIn};
 use crate::sign::{self, V1Fields};
 use crate::time::Timestamp;
 use crate::wire::hex;
@@ -164,6 +164,7 @@ impl ScanV1 {
             practice: false,
             override_: None,
             walk_in: None,
+            headcount: None,
             operator: None,
             target_device: None,
             target_scan_id: None,
@@ -200,7 +201,7 @@ pub struct ScanV2 {
     pub event_id: EventId,
     /// Gate.
     pub gate_id: GateId,
-    /// `entry`, `exit` or `revert`.
+    /// `entry`, `exit`, `revert` or `headcount`.
     pub kind: ScanKind,
     /// `claim` or `final`.
     pub stage: Stage,
@@ -231,6 +232,9 @@ pub struct ScanV2 {
     /// The guest whom staff added with this scan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walk_in: Option<WalkInItem>,
+    /// What staff counted of people who have no ticket: of the kind `headcount` alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headcount: Option<Headcount>,
     /// Who operated the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operator: Option<String>,
@@ -344,6 +348,7 @@ impl ScanV2 {
                 name: None,
                 salt: None,
             }),
+            headcount: scan.headcount,
             operator: scan.operator.clone(),
             target_device: scan.target_device.clone(),
             target_scan_id: scan.target_scan_id.clone(),
@@ -389,6 +394,7 @@ impl ScanV2 {
                 party: item.party,
                 name_digest: item.name_digest,
             }),
+            headcount: self.headcount,
             operator: self.operator,
             target_device: self.target_device,
             target_scan_id: self.target_scan_id,
@@ -407,6 +413,7 @@ impl ScanV2 {
         self.check_numbers()?;
         self.check_subject()?;
         self.check_walk_in()?;
+        self.check_headcount()?;
         let texts = [
             ("clock.session_id", Some(self.clock.session_id.as_str()), limits::ID_CHARS),
             ("operator", self.operator.as_deref(), limits::NAME_CHARS),
@@ -448,6 +455,51 @@ impl ScanV2 {
         if !(1..=limits::PARTY).contains(&walk_in.party) || self.count > walk_in.party {
             let message = format_args!("must be 1 to {}, and no less than count", limits::PARTY);
             return Err(FieldError::new("walk_in.party", message));
+        }
+        Ok(())
+    }
+
+    /// A headcount is of a kind of its own, is about no ticket, and says by `count` how many persons an undo can take back.
+    fn check_headcount(&self) -> Result<(), FieldError> {
+        let headcount = match (&self.headcount, self.kind) {
+            (None, ScanKind::Headcount) => return Err(FieldError::new("headcount", "is required for a headcount")),
+            (Some(_), kind) if kind != ScanKind::Headcount => {
+                return Err(FieldError::new("headcount", "must be absent, unless the kind is headcount"));
+            }
+            (None, _) => return Ok(()),
+            (Some(headcount), _) => headcount,
+        };
+        if self.stage != Stage::Final || self.method != Method::Manual || !self.opened {
+            return Err(FieldError::new("kind", "headcount needs the stage final, the method manual and opened"));
+        }
+        if self.outcome != Outcome::Valid {
+            return Err(FieldError::new("outcome", "must be valid for a headcount"));
+        }
+        for (path, is_absent) in [
+            ("barcode_hash", self.barcode_hash.is_none()),
+            ("walk_in", self.walk_in.is_none()),
+            ("override", self.override_.is_none()),
+        ] {
+            if !is_absent {
+                return Err(FieldError::new(path, "must be absent: a headcount is about no ticket"));
+            }
+        }
+        if self.ticket_id != Headcount::subject_id(&self.event_id, &self.device_id, &self.scan_id) {
+            return Err(FieldError::new("ticket_id", "must follow from event, device and scan id"));
+        }
+        match headcount {
+            Headcount::Change { delta, .. } if !(1..=limits::HEADCOUNT_STEP).contains(&delta.unsigned_abs()) => {
+                let message = format_args!("must be 1 to {0}, or −1 to −{0}", limits::HEADCOUNT_STEP);
+                return Err(FieldError::new("headcount.change.delta", message));
+            }
+            Headcount::Recount { inside } if *inside > limits::RECOUNT => {
+                let message = format_args!("must be 0 to {}", limits::RECOUNT);
+                return Err(FieldError::new("headcount.recount.inside", message));
+            }
+            Headcount::Change { .. } | Headcount::Recount { .. } => {}
+        }
+        if self.count != headcount.persons() {
+            return Err(FieldError::new("count", format_args!("must be {} for this headcount", headcount.persons())));
         }
         Ok(())
     }

@@ -207,7 +207,7 @@ pub struct ScanV2 {
     key_id: String,
     event_id: String,
     gate_id: String,
-    /// `entry`, `exit` or `revert`.
+    /// `entry`, `exit`, `revert` or `headcount`.
     kind: String,
     /// `claim` or `final`.
     stage: String,
@@ -225,6 +225,8 @@ pub struct ScanV2 {
     practice: Option<bool>,
     #[serde(rename = "override")]
     override_: Option<OverrideDoc>,
+    walk_in: Option<WalkInDoc>,
+    headcount: Option<HeadcountDoc>,
     operator: Option<String>,
     target_device: Option<String>,
     target_scan_id: Option<String>,
@@ -249,6 +251,47 @@ pub struct ScanV2 {
 pub struct OverrideDoc {
     by: String,
     reason: String,
+}
+
+/// A guest added at the door: what is signed, and beside it the name that the signed digest is of.
+#[derive(ToSchema, serde::Deserialize)]
+#[schema(as = WalkIn)]
+pub struct WalkInDoc {
+    zone: String,
+    #[schema(minimum = 1, maximum = 10000)]
+    party: u32,
+    /// SHA-256 of the salt and the name behind it, hexadecimal.
+    name_digest: String,
+    name: Option<String>,
+    /// 16 random bytes, hexadecimal.
+    salt: Option<String>,
+}
+
+/// What staff counted: `change` or `recount`, never both.
+#[derive(ToSchema, serde::Deserialize)]
+#[schema(as = Headcount)]
+pub struct HeadcountDoc {
+    change: Option<HeadcountChangeDoc>,
+    recount: Option<RecountDoc>,
+}
+
+/// People without a ticket who came in, or went out.
+#[derive(ToSchema, serde::Deserialize)]
+#[schema(as = HeadcountChange)]
+pub struct HeadcountChangeDoc {
+    /// `staff`, `crew`, `child` or `other`.
+    class: String,
+    /// Persons who came in, 1 to 50; below zero, who went out.
+    #[schema(minimum = -50, maximum = 50)]
+    delta: i32,
+}
+
+/// Everybody in the area behind the gate.
+#[derive(ToSchema, serde::Deserialize)]
+#[schema(as = Recount)]
+pub struct RecountDoc {
+    #[schema(maximum = 1000000)]
+    inside: u32,
 }
 
 /// A device's raw clock evidence.
@@ -532,7 +575,9 @@ mod tests {
             "scan_id": "s", "device_id": "d", "log_id": "l", "seq": 1, "prev": "0".repeat(32), "key_id": "k",
             "event_id": "e", "gate_id": "g", "kind": "revert", "stage": "final", "method": "qr", "barcode_hash": HASH,
             "raw_hash": HASH, "ticket_id": "t", "count": 1, "outcome": "valid", "opened": true, "practice": true,
-            "override": { "by": "a", "reason": "b" }, "operator": "o", "target_device": "d", "target_scan_id": "s",
+            "override": { "by": "a", "reason": "b" },
+            "walk_in": { "zone": "z", "party": 1, "name_digest": "0".repeat(64), "name": "n", "salt": "0".repeat(32) },
+            "headcount": { "recount": { "inside": 412 } }, "operator": "o", "target_device": "d", "target_scan_id": "s",
             "keep": 1, "at_ms": 1, "uncertainty_ms": 1,
             "clock": { "wall_ms": 1, "mono_ms": 1, "session_id": "s", "corrected": true }, "epoch": EPOCH,
             "manifest_version": 1, "cursor": 1, "basis": { "within": 1, "inside": 1 }, "signature": "x",
