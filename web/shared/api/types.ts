@@ -445,12 +445,31 @@ export interface GateOccupancy {
   name: string;
   entered: number;
   exited: number;
+  /** People without a ticket who came in, less those who went out. */
+  without_ticket: number;
+}
+/** A recount: staff counted everybody in an area. */
+export interface RecountView {
+  gate_ids: string[];
+  gate_id: string;
+  device_id: string;
+  at: string;
+  inside: number;
+  /** Persons inside then by scans and headcounts. */
+  counted: number;
+  now: number;
 }
 export interface Occupancy {
   event_id: string;
   /** Within their tickets' limits. */
   inside: number;
   inside_over: number;
+  /** People without a ticket inside now. */
+  without_ticket: Record<"staff" | "crew" | "child" | "other", number>;
+  /** With a ticket or without. */
+  present: number;
+  /** Recounts that hold, the newest first. */
+  recounts: RecountView[];
   entered: number;
   exited: number;
   over: number;
@@ -536,7 +555,9 @@ export interface ResolvedMany {
 export interface ScanView {
   device_id: string;
   scan_id: string;
-  kind: "entry" | "exit" | "revert";
+  kind: "entry" | "exit" | "revert" | "headcount";
+  /** What staff counted of people without a ticket. */
+  headcount: { class: string | null; delta: number | null; inside: number | null } | null;
   /** What was asked of the server, and then what was shown at the door, under one id. */
   stage: "claim" | "final";
   method: "qr" | "manual" | "import";

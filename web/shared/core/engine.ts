@@ -8,7 +8,11 @@
 export type Timestamp = string;
 export type Direction = "in" | "out" | "both";
 export type Method = "qr" | "manual" | "import";
-export type ScanKind = "entry" | "exit" | "revert";
+export type ScanKind = "entry" | "exit" | "revert" | "headcount";
+/** Whom staff count without a ticket. */
+export type PersonClass = "staff" | "crew" | "child" | "other";
+/** People without a ticket who came in (below zero, went out), or everybody inside. */
+export type Headcount = { change: { class: PersonClass; delta: number } } | { recount: { inside: number } };
 export type Outcome = "valid" | "duplicate" | "invalid" | "gate_access_denied" | "expired";
 
 export type EventStatus = "draft" | "live" | "ended" | "archived";
@@ -57,6 +61,7 @@ export type Input =
   | { type: "override"; scan_id: string; pin: string; by: string; reason: string; count: number }
   | { type: "booking"; scan_id: string; ticket_ids: string[] }
   | { type: "walk_in"; name: string; zone: string; party: number; pin: string }
+  | { type: "headcount"; headcount: Headcount }
   | { type: "undo"; scan_id: string | null; keep: number }
   | { type: "direction"; direction: Direction }
   | { type: "operator"; name: string }
@@ -250,6 +255,8 @@ export interface View {
   event_status?: EventStatus;
   /** What staff here may add; absent where nothing. */
   walk_ins?: WalkInsView;
+  /** What this device counted of people without a ticket. Absent until it is paired. */
+  headcounts?: HeadcountsView;
   /** The clocks of the event's zone. Absent until a list says them. */
   clock?: ZoneClock;
   /** Kinds of codes that the event wants read by camera beside QR. Absent without any. */
@@ -268,6 +275,14 @@ export interface WalkInsView {
   number: number | null;
   /** In the area behind the gate, where it has a capacity. */
   places_left?: number;
+}
+
+/** People without a ticket whom this device counted: who came in, less who went out. */
+export interface HeadcountsView extends Record<PersonClass, number> {
+  /** The last recount of this device that was not undone. */
+  recount?: { scan_id: string; at: Timestamp; gate: string; inside: number };
+  /** Persons in the area behind the gate, as far as this device knows. */
+  area_inside?: number;
 }
 
 /** A gate that a device may be moved to. */
@@ -339,6 +354,8 @@ export interface HistoryRow {
   reverted: number;
   short_code: string;
   ticket_id: string | null;
+  /** Of the kind `headcount` alone. */
+  headcount?: Headcount;
   sync: "waiting" | "sent" | "refused" | "held";
 }
 

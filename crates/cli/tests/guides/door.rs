@@ -35,6 +35,7 @@ async fn everything_that_the_guide_sets_at_the_door_is_set() {
         "\"per_gate\"",
         "\"order_id\"",
         "\"walk_ins\": 30",
+        "/occupancy",
         "\"verdict_fields\"",
     ] {
         said.push(shell.answer(&with(&guide.take("sh", mark), &[(SERVER, &url)])).await);
@@ -42,6 +43,8 @@ async fn everything_that_the_guide_sets_at_the_door_is_set() {
     assert_eq!((&said[0]["walk_ins"], &said[0]["names_on_devices"]), (&json!(true), &json!(true)));
     assert!(said[1]["url"].as_str().unwrap().contains("#pair="), "{}", said[1]);
     assert_eq!((&said[5]["per_gate"], &said[5]["uses"]), (&json!(true), &json!(4)));
+    let people = json!({ "staff": 0, "crew": 0, "child": 0, "other": 0 });
+    assert_eq!((&said[8]["without_ticket"], &said[8]["present"], &said[8]["recounts"]), (&people, &json!(0), &json!([])));
     let now = office.get(&format!("/api/events/{event}")).await;
     let wanted = json!({
         "status": "live", "has_staff_pin": true, "re_entry": "daily", "day_starts_at": "05:00", "walk_ins": 30,

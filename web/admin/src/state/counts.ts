@@ -12,6 +12,12 @@ type Rules = Pick<EventView, "re_entry">;
 export const toCome = (event: Rules, occupancy: Pick<Occupancy, "entered" | "expected">): number | null =>
   event.re_entry === "never" ? Math.max(0, occupancy.expected - occupancy.entered) : null;
 
+/** The classes of people without a ticket of whom any were counted. */
+export function withoutTicket(counted: Occupancy["without_ticket"]): { name: string; persons: number }[] {
+  const classes = (["staff", "crew", "child", "other"] as const).map((name) => ({ name: words.live.classes[name], persons: counted[name] }));
+  return classes.filter(({ persons }) => persons !== 0);
+}
+
 /** How many are inside: at least `low`; `high` with what may be on top of it, and what that is made of. */
 export interface Inside {
   low: number;

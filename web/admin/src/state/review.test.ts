@@ -8,7 +8,7 @@ const scan = (more: Partial<IncidentScan> = {}): IncidentScan => ({
 });
 const fact = (more: Partial<ScanView> = {}): ScanView => ({
   device_id: "d1", scan_id: "s1", kind: "entry", stage: "final", seq: 7, count: 1, device_outcome: "valid", opened: true, override: null, method: "qr",
-  signature: "verified", received_at: "2026-11-22T18:12:06Z", operator: null, ...more,
+  signature: "verified", received_at: "2026-11-22T18:12:06Z", operator: null, headcount: null, ...more,
 });
 const incident = (more: Partial<IncidentView>): IncidentView => ({
   id: "i", kind: "unverified_scan", severity: "high", status: "open", ticket_id: null, barcode_hash: null, guest: null, entry_type: null, subject: "", order_uncertain: false,

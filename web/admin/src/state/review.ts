@@ -209,6 +209,7 @@ export function points(incident: IncidentView, context: Context): Point[] {
 
 function becomes(scan: IncidentScan, fact: Fact): string {
   if (fact?.kind === "revert") return review.undone;
+  if (fact?.kind === "headcount") return review.countedByHand;
   if (fact && !fact.opened) return review.refusedThere;
   if (fact?.kind === "exit") return review.leftThere;
   if (scan.role === "double_entry") return review.waits;

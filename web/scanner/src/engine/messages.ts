@@ -17,6 +17,7 @@ export type PageInput = Extract<
       | "override"
       | "booking"
       | "walk_in"
+      | "headcount"
       | "undo"
       | "direction"
       | "operator"

@@ -147,7 +147,8 @@ function said(verdict: VerdictView, now: number): Said {
 }
 
 /** One line for the strip and the history. */
-export function title(row: Pick<HistoryRow, "screen" | "kind" | "count" | "opened">): string {
+export function title(row: Pick<HistoryRow, "screen" | "kind" | "count" | "opened" | "headcount">): string {
+  if (row.headcount !== undefined) return words.headcount.row(row.headcount);
   if (row.kind === "revert") return words.titles.undone;
   if (row.kind === "exit" && row.opened) return words.titles.exit(row.count);
   // Of a scan that let nobody in: a question answered with none is a verdict "admit" all the same.
@@ -156,7 +157,7 @@ export function title(row: Pick<HistoryRow, "screen" | "kind" | "count" | "opene
 
 /** The shape of a past scan, as its verdict had it. */
 export function rowShape(row: Pick<HistoryRow, "screen" | "kind" | "opened">): Shape {
-  if (row.kind === "revert") return "ring";
+  if (row.kind === "revert" || row.kind === "headcount") return "ring";
   if (row.kind === "exit" && row.opened) return "door-out";
   return row.opened ? "check-circle" : SHAPES[row.screen];
 }

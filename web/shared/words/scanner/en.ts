@@ -13,6 +13,7 @@ export * as firstSync from "./en/first-sync.ts";
 export * as format from "./en/format.ts";
 export * as gate from "./en/gate.ts";
 export * as guard from "./en/guard.ts";
+export * as headcount from "./en/headcount.ts";
 export * as history from "./en/history.ts";
 export * as more from "./en/more.ts";
 export * as otherTab from "./en/other-tab.ts";

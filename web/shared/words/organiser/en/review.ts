@@ -94,6 +94,7 @@ export const review = {
   waits: "waits for you",
   refusedThere: "refused",
   leftThere: "left",
+  countedByHand: "counted by hand, without a ticket",
   undone: "undone",
   by: (device: string, persons: number) => (persons > 1 ? `${device} · ${personsOf(persons)}` : device),
   timelineOf: (title: string) => `The scans of: ${title}`,
