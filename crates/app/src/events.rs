@@ -2,7 +2,7 @@
 
 pub mod find;
 mod days;
-mod door;
+pub(crate) mod door;
 mod pin;
 pub mod create;
 pub mod list;

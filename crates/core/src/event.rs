@@ -120,7 +120,12 @@ pub struct DoorSettings {
     pub verdict_fields: Vec<String>,
     /// Kinds of codes that cameras read beside QR, each once; a phone's own setting may add others.
     pub barcode_kinds: Vec<BarcodeKind>,
+    /// How staff call each zone: the name of its first entry type.
+    pub zone_names: ZoneNames,
 }
+
+/// Names of zones, by zone.
+pub type ZoneNames = BTreeMap<String, String>;
 
 /// How often the persons of a zone's tickets may enter, where that is not what the event says (door.md "Limits").
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::barcode::unhex;
-use crate::event::{Days, DoorSettings, EventRules, EventStatus, ReEntry, StaffPin, ZoneLimits};
+use crate::event::{Days, DoorSettings, EventRules, EventStatus, ReEntry, StaffPin, ZoneLimits, ZoneNames};
 use crate::gate::{Direction, GateRules};
 use crate::ids::{DeviceId, EventId, GateId, TicketId};
 use crate::ticket::{TicketRules, TicketStatus};
@@ -106,6 +106,8 @@ pub enum EventChange {
     WalkIns(Option<u32>),
     /// What devices are told beside the rules, all of it.
     Door(DoorSettings),
+    /// How staff call each zone, all of them.
+    ZoneNames(ZoneNames),
 }
 
 /// A device's field and its new value.
@@ -409,6 +411,7 @@ pub struct EventBook {
     limits: History<ZoneLimits>,
     walk_ins: History<Option<u32>>,
     door: History<DoorSettings>,
+    zone_names: History<ZoneNames>,
     gates: BTreeMap<GateId, GateBook>,
     devices: BTreeMap<DeviceId, DeviceBook>,
     /// The epochs of the ledger.
@@ -468,6 +471,7 @@ impl EventBook {
             EventChange::Limits(limits) => self.limits.add(rule, limits.clone()),
             EventChange::WalkIns(number) => self.walk_ins.add(rule, *number),
             EventChange::Door(door) => self.door.add(rule, door.clone()),
+            EventChange::ZoneNames(names) => self.zone_names.add(rule, names.clone()),
         }
     }
     /// The event's values; start, end, opening and days are always the newest, except for what a device knew.
@@ -502,7 +506,8 @@ impl EventBook {
     }
     /// What devices are told beside the rules: the newest, since nothing is judged by it.
     pub fn door(&self) -> DoorSettings {
-        self.door.newest().cloned().unwrap_or_default()
+        let door = self.door.newest().cloned().unwrap_or_default();
+        DoorSettings { zone_names: self.zone_names.newest().cloned().unwrap_or_default(), ..door }
     }
     /// The serial since which verdicts show the fields of guests that they show now; 0 where none was ever chosen.
     pub fn verdict_fields_since(&self) -> u64 {

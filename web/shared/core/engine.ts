@@ -261,6 +261,8 @@ export interface View {
   clock?: ZoneClock;
   /** Kinds of codes that the event wants read by camera beside QR. Absent without any. */
   barcode_kinds?: BarcodeKind[];
+  /** How staff call each zone; one that is not here is called by itself. Absent without any. */
+  zone_names?: Record<string, string>;
   has_pin: boolean;
   problems: Problem[];
   history: HistoryRow[];

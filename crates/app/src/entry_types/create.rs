@@ -1,5 +1,7 @@
 //! A new entry type, last in the order. An event's only gate goes on to admit every entry type.
 
+use std::collections::BTreeSet;
+
 use admit_core::access::Action;
 use admit_core::ids::{EntryTypeId, EventId};
 use admit_core::rule::{Change, Effective, GateChange};
@@ -9,7 +11,7 @@ use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::checks::Checks;
 use crate::error::{Error, Result};
-use crate::events;
+use crate::events::{self, door};
 use crate::gates;
 use crate::ports::{App, Scope, Tx, write};
 use crate::records::*;
@@ -53,20 +55,17 @@ pub async fn create(app: &App, caller: &UserCaller, event_id: EventId, new: NewE
         tx.insert_entry_type(&entry_type)?;
         let said = json!({ "name": name, "zone": zone });
         tx.append_audit(line::of(&by, Some(&id), "entry_type_created", ("EntryType", entry_type_id.as_str()), said))?;
-        let brought = match opened(tx, &id, &types, &zone)? {
-            Some(change) => {
-                let subjects = all_subjects(tx, &id)?;
-                let changes = vec![(Effective::At(stamp.effective_at), change)];
-                Some(put(tx, &id, stamp, changes, &subjects, now, &mut draw)?)
-            }
-            None => None,
-        };
+        let opened = opened(tx, &id, &types, &zone)?;
+        // What a zone is called judges nothing.
+        let subjects = if opened.is_some() { all_subjects(tx, &id)? } else { BTreeSet::new() };
+        let names = door::zone_names(types.iter().chain([&entry_type]));
+        let when = Effective::At(stamp.effective_at);
+        let changes = opened.into_iter().chain([names]).map(|change| (when, change)).collect();
+        let brought = put(tx, &id, stamp, changes, &subjects, now, &mut draw)?;
         Ok((entry_type, brought))
     })
     .await?;
-    if let Some(brought) = brought {
-        announce(app, &caller.organization_id, &event_id, &brought);
-    }
+    announce(app, &caller.organization_id, &event_id, &brought);
     Ok(made)
 }
 

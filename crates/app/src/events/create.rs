@@ -98,7 +98,8 @@ pub async fn create(app: &App, caller: &UserCaller, new: NewEvent) -> Result<Eve
         tx.insert_event(&made)?;
         let stamp = tx.stamp(&made.event_id)?;
         let door = EventChange::Door(door::settings(&made));
-        let mut changes = vec![Change::Event(EventChange::First(first.clone())), Change::Event(door)];
+        let names = door::zone_names([&entry_type]);
+        let mut changes = vec![Change::Event(EventChange::First(first.clone())), Change::Event(door), names];
         for (gate_id, rules) in &gates {
             tx.insert_gate(&made.event_id, gate_id, now)?;
             changes.push(Change::Gate(gate_id.clone(), GateChange::First(rules.clone())));

@@ -1,11 +1,12 @@
 //! What an event says to its devices beside its rules (door.md "Time on screens", "Names and fields at the door").
 
-use admit_core::event::{DoorSettings, Offset, ZoneClock};
+use admit_core::event::{DoorSettings, Offset, ZoneClock, ZoneNames};
 use admit_core::limits;
+use admit_core::rule::{Change, EventChange};
 use admit_core::time::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::records::EventRecord;
+use crate::records::{EntryTypeRecord, EventRecord};
 
 /// What devices are told: a function of the event's record, so that a change of the record shows whether it changes too.
 pub fn settings(event: &EventRecord) -> DoorSettings {
@@ -14,7 +15,17 @@ pub fn settings(event: &EventRecord) -> DoorSettings {
         clock: clock(&event.time_zone, &zone, (event.starts_at, event.ends_at)),
         verdict_fields: event.at_door.verdict_fields.clone(),
         barcode_kinds: event.at_door.barcode_kinds.clone(),
+        ..DoorSettings::default()
     }
+}
+
+/// How staff call each zone: the name of the first entry type that has it. `types` in their order.
+pub fn zone_names<'a>(types: impl IntoIterator<Item = &'a EntryTypeRecord>) -> Change {
+    let mut names = ZoneNames::new();
+    for one in types {
+        names.entry(one.zone.clone()).or_insert_with(|| one.name.clone());
+    }
+    Change::Event(EventChange::ZoneNames(names))
 }
 
 /// The zone's offsets from [`limits::CLOCK_MARGIN_MS`] before a start until as long after an end. `None` beyond the years that

@@ -64,7 +64,7 @@ use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::draw::Draw;
 use crate::error::{Error, FieldError, Result};
-use crate::events;
+use crate::events::{self, door};
 use crate::guest_lists;
 use crate::passes;
 use crate::ports::{App, Scope, Tx, read, write};
@@ -425,8 +425,9 @@ fn put_plan(tx: &mut dyn Tx, event: &EventRecord, plan: Plan, now: Timestamp, dr
         tx.states(event_id, &keys)?.into_iter().map(|state| state.subject_key).collect();
     scanned.extend(waiting(tx, event_id, &plan.codes)?);
     let when = Effective::At(stamp.effective_at);
-    let changes =
-        plan.changes.into_iter().map(|(ticket_id, change)| (when, Change::Ticket(ticket_id, change))).collect();
+    let names = if plan.new_types.is_empty() { None } else { Some(door::zone_names(&tx.entry_types(event_id)?)) };
+    let changes = plan.changes.into_iter().map(|(ticket_id, change)| Change::Ticket(ticket_id, change)).chain(names);
+    let changes = changes.map(|change| (when, change)).collect();
     // New tickets, and with all of it the scans that are touched or waited for their codes.
     let brought = put_new(tx, event_id, plan.create, (changes, scanned), stamp, now, draw)?;
     // Their passes.

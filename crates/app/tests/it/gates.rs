@@ -3,6 +3,7 @@
 use admit_app::entry_types::NewEntryType;
 use admit_app::gates::{self, GatePatch};
 use admit_app::guest_lists::NewGuestList;
+use admit_app::ports::read;
 use admit_app::records::Role;
 use admit_app::{entry_types, guest_lists};
 use admit_core::gate::{Direction, EntryRule};
@@ -85,6 +86,12 @@ fn entry_types_keep_their_order_and_names_once() {
     assert_eq!(wrong_field(create("")), "name");
     let listed = now(entry_types::list(&world.app, &world.owner, world.event.clone())).unwrap();
     assert_eq!(listed.iter().map(|one| one.record.name.as_str()).collect::<Vec<_>>(), ["General", "VIP", "Press"]);
+    // What a phone calls each zone follows: the name of the first type that has it.
+    let event = world.event.clone();
+    let rules =
+        now(read(&*world.app.store, &world.owner.organization_id, move |tx| tx.load_rules(&event, &[]))).unwrap();
+    let names = rules.book.door().zone_names.into_iter().collect::<Vec<_>>();
+    assert_eq!(names, [("general".to_owned(), "General".to_owned()), ("vip".to_owned(), "VIP".to_owned())]);
     world.is_consistent();
 }
 

@@ -44,7 +44,10 @@ async fn everything_that_the_guide_sets_at_the_door_is_set() {
     assert!(said[1]["url"].as_str().unwrap().contains("#pair="), "{}", said[1]);
     assert_eq!((&said[5]["per_gate"], &said[5]["uses"]), (&json!(true), &json!(4)));
     let people = json!({ "staff": 0, "crew": 0, "child": 0, "other": 0 });
-    assert_eq!((&said[8]["without_ticket"], &said[8]["present"], &said[8]["recounts"]), (&people, &json!(0), &json!([])));
+    assert_eq!(
+        (&said[8]["without_ticket"], &said[8]["present"], &said[8]["recounts"]),
+        (&people, &json!(0), &json!([]))
+    );
     let now = office.get(&format!("/api/events/{event}")).await;
     let wanted = json!({
         "status": "live", "has_staff_pin": true, "re_entry": "daily", "day_starts_at": "05:00", "walk_ins": 30,

@@ -38,6 +38,8 @@ impl State {
             return self.refuse(code, message);
         }
         if text == SAMPLE_CODE || other == Some(SAMPLE_CODE) {
+            // Both sides know what the sample says: it teaches the reader's layout before the first ticket.
+            self.other_layout = text != SAMPLE_CODE;
             return self.show_sample(method);
         }
         let mut readings: Vec<&str> = std::iter::once(text).chain(other).collect();

@@ -79,6 +79,7 @@ impl State {
             headcounts: self.headcounts_view(),
             clock: list.and_then(|list| list.door.clock.clone()),
             barcode_kinds: list.map(|list| list.door.barcode_kinds.clone()).unwrap_or_default(),
+            zone_names: list.map(|list| list.door.zone_names.clone()).unwrap_or_default(),
             has_pin: list.is_some_and(|list| list.event.staff_pin.is_some()),
             problems: Vec::new(),
             history: Vec::new(),

@@ -133,6 +133,7 @@ pub(super) fn head(input: &Input<'_>, content_hash: [u8; 32]) -> Vec<u8> {
         walk_ins: input.event.walk_ins,
         clock: input.door.clock.clone(),
         barcode_kinds: input.door.barcode_kinds.clone(),
+        zone_names: input.door.zone_names.clone(),
         gates: input.gates.iter().map(|(gate_id, rules)| ManifestGate::of(gate_id, rules)).collect(),
     };
     let mut bytes = to_text(&head).into_bytes();

@@ -12,7 +12,7 @@ pub use self::shown::{FieldView, GateView, HeadcountsView, HistoryRow, ListView,
 pub use super::guests::{Booking, BookingTicket, FoundGuest, WalkInsView};
 use super::tree::tagged;
 use crate::decide::Screen;
-use crate::event::{BarcodeKind, EventStatus, ZoneClock};
+use crate::event::{BarcodeKind, EventStatus, ZoneClock, ZoneNames};
 use crate::gate::Direction;
 use crate::ids::{DeviceId, EventId, GateId, ScanId, TicketId};
 use crate::scan::{Headcount, Method, Outcome, ScanKind};
@@ -546,6 +546,9 @@ pub struct View {
     /// Kinds of codes that the event wants read by camera beside QR.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub barcode_kinds: Vec<BarcodeKind>,
+    /// How staff call each zone; one that is not here is called by itself.
+    #[serde(default, skip_serializing_if = "ZoneNames::is_empty")]
+    pub zone_names: ZoneNames,
     /// The event has a staff PIN.
     pub has_pin: bool,
     /// Rows the server refused, and why.

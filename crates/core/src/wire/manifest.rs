@@ -13,7 +13,7 @@ use super::hex;
 use super::problem::{self, FieldError};
 use crate::barcode::BarcodeHash;
 use crate::event::{
-    BarcodeKind, Days, DoorSettings, EventRules, EventStatus, ReEntry, StaffPin, ZoneClock, ZoneLimits,
+    BarcodeKind, Days, DoorSettings, EventRules, EventStatus, ReEntry, StaffPin, ZoneClock, ZoneLimits, ZoneNames,
 };
 use crate::gate::{Direction, EntryRule, GateRules};
 use crate::ids::{EventId, GateId, OrganizationId, TicketId};
@@ -61,6 +61,9 @@ pub struct ManifestHead {
     /// Kinds of codes that cameras read beside QR; absent where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub barcode_kinds: Vec<BarcodeKind>,
+    /// How staff call each zone; absent where no zone has a name.
+    #[serde(default, skip_serializing_if = "ZoneNames::is_empty")]
+    pub zone_names: ZoneNames,
     /// Gates, in order of id.
     pub gates: Vec<ManifestGate>,
 }
@@ -85,7 +88,7 @@ impl ManifestHead {
     /// What it says beside the rules. Which fields a verdict shows is said with the names.
     pub fn door_settings(&self) -> DoorSettings {
         let (clock, barcode_kinds) = (self.clock.clone(), self.barcode_kinds.clone());
-        DoorSettings { clock, barcode_kinds, ..DoorSettings::default() }
+        DoorSettings { clock, barcode_kinds, zone_names: self.zone_names.clone(), ..DoorSettings::default() }
     }
 }
 
@@ -356,6 +359,8 @@ pub struct ManifestJson<'a> {
     clock: Option<ZoneClock>,
     #[serde(default)]
     barcode_kinds: Vec<BarcodeKind>,
+    #[serde(default)]
+    zone_names: ZoneNames,
     gates: Vec<ManifestGate>,
     generated_at: Timestamp,
     expires_at: Timestamp,
@@ -396,6 +401,7 @@ impl ManifestJson<'_> {
             walk_ins: self.walk_ins,
             clock: self.clock,
             barcode_kinds: self.barcode_kinds,
+            zone_names: self.zone_names,
             gates: self.gates,
         };
         let tail = ManifestTail {

@@ -14,6 +14,7 @@ use crate::barcode::BarcodeHash;
 use crate::decide::{Advice, LastEntry, Reason, Standing, Verdict};
 use crate::event::{
     BarcodeKind, Days, DoorSettings, EventRules, EventStatus, Limits, Offset, ReEntry, StaffPin, ZoneClock, ZoneLimits,
+    ZoneNames,
 };
 use crate::gate::{Direction, EntryRule, GateRules};
 use crate::ids::{BatchId, DeviceId, EventId, GateId, KeyId, LogId, ScanId, TicketId};
@@ -134,6 +135,8 @@ json_of! {
         verdict_fields: Vec<String>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         barcode_kinds: Vec<BarcodeKind>,
+        #[serde(default, skip_serializing_if = "ZoneNames::is_empty")]
+        zone_names: ZoneNames,
     }
     "Override" = Override {
         by: String,

@@ -1,9 +1,10 @@
 //! Before the doors open and after the event: practice, and an end that staff with the PIN may set aside (door.md).
 
+use admit_core::barcode::{BarcodeHash, SAMPLE_CODE};
 use admit_core::decide::Screen;
 use admit_core::event::{Days, EventStatus, ReEntry};
 use admit_core::rule::EventChange;
-use admit_core::scan::{Outcome, ScanKind};
+use admit_core::scan::{Method, Outcome, ScanKind};
 use admit_core::time::Timestamp;
 use admit_core::wire::engine::Input;
 
@@ -124,7 +125,7 @@ fn the_sample_of_the_check_before_doors_shows_a_green_and_writes_nothing() {
     for status in [EventStatus::Draft, EventStatus::Live] {
         let (mut phone, mut server) = with_status(status);
         let rows = phone.rows.len();
-        let shown = phone.scan(admit_core::barcode::SAMPLE_CODE);
+        let shown = phone.scan(SAMPLE_CODE);
         assert_eq!((shown.screen, shown.opened, shown.practice, shown.scan_id), (Screen::Admit, true, true, None));
         assert!(!shown.can_undo && !shown.can_override);
         phone.pass_online(&mut server, 7_000);
@@ -133,4 +134,20 @@ fn the_sample_of_the_check_before_doors_shows_a_green_and_writes_nothing() {
         assert_eq!((phone.view().own_admitted, phone.view().unsent), (0, 0));
         assert_eq!(server.stored.len(), 0);
     }
+}
+
+/// A code that no list knows says nothing about the reader; the sample does, before the first ticket.
+#[test]
+fn the_sample_teaches_which_keyboard_layout_a_hardware_reader_is_set_to() {
+    let (mut phone, _) = with_status(EventStatus::Live);
+    let read = |phone: &mut Phone, text: &str, other: &str| {
+        phone.input(Input::Code { text: text.into(), other: Some(other.into()), method: Method::Qr });
+        phone.scans().last().and_then(|scan| scan.barcode_hash)
+    };
+    assert_eq!(read(&mut phone, "UNKNOWN-Y", "UNKNOWN-Z"), Some(BarcodeHash::of("UNKNOWN-Y")));
+    read(&mut phone, "admit\u{df}sample\u{df}ticket", SAMPLE_CODE);
+    assert_eq!(phone.last_shown().screen, Screen::Admit);
+    assert_eq!(read(&mut phone, "ANOTHER-Y", "ANOTHER-Z"), Some(BarcodeHash::of("ANOTHER-Z")));
+    read(&mut phone, SAMPLE_CODE, "admit'sample'ticket");
+    assert_eq!(read(&mut phone, "THIRD-Y", "THIRD-Z"), Some(BarcodeHash::of("THIRD-Y")));
 }

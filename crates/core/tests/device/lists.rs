@@ -2,7 +2,7 @@
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::decide::Screen;
-use admit_core::event::{BarcodeKind, DoorSettings, Offset, ReEntry, ZoneClock};
+use admit_core::event::{BarcodeKind, DoorSettings, Offset, ReEntry, ZoneClock, ZoneNames};
 use admit_core::ids::EventId;
 use admit_core::manifest::build::{Code, Input as Build, delta_part, envelope};
 use admit_core::manifest::index::{Found, content_hash};
@@ -62,7 +62,7 @@ fn a_newer_list_is_fetched_when_changes_name_one_and_decided_by_at_once() {
 }
 
 #[test]
-fn the_events_clock_and_kinds_of_codes_come_with_the_list_and_stay_without_a_network() {
+fn the_events_clock_kinds_of_codes_and_names_of_zones_come_with_the_list_and_stay_without_a_network() {
     let mut server = Server::new();
     let mut phone = Phone::ready(1, &mut server);
     assert_eq!(phone.view().clock, None);
@@ -71,10 +71,13 @@ fn the_events_clock_and_kinds_of_codes_come_with_the_list_and_stay_without_a_net
     let kinds = vec![BarcodeKind::Aztec];
     let door = DoorSettings { clock: Some(clock.clone()), barcode_kinds: kinds.clone(), ..DoorSettings::default() };
     server.change_event(EventChange::Door(door), phone.at_ms);
+    let names = ZoneNames::from([("general".to_owned(), "General admission".to_owned())]);
+    server.change_event(EventChange::ZoneNames(names.clone()), phone.at_ms);
     phone.pass_online(&mut server, 2_000);
     assert_eq!(phone.view().clock.as_ref(), Some(&clock));
     phone.start();
     assert_eq!((phone.view().clock.as_ref(), &phone.view().barcode_kinds), (Some(&clock), &kinds));
+    assert_eq!(phone.view().zone_names, names);
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn build() -> Value {
         "event": event(),
         "door": { "clock": { "zone": "Europe/Paris", "offsets": [
             { "from": "2025-10-08T18:00:00Z", "offset_s": 7200 }, { "from": "2025-10-26T01:00:00Z", "offset_s": 3600 },
-        ] }, "barcode_kinds": ["ean_13"] },
+        ] }, "barcode_kinds": ["ean_13"], "zone_names": { "vip": "VIP lounge" } },
         "version": 7,
         "gates": gates(),
         "codes": codes(),

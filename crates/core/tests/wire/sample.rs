@@ -144,5 +144,6 @@ pub fn door_settings() -> DoorSettings {
     ];
     let clock = Some(ZoneClock { zone: "Europe/Paris".into(), offsets });
     let verdict_fields = vec!["Table".into(), "Company".into()];
-    DoorSettings { clock, verdict_fields, barcode_kinds: vec![BarcodeKind::Pdf417, BarcodeKind::Ean13] }
+    let barcode_kinds = vec![BarcodeKind::Pdf417, BarcodeKind::Ean13];
+    DoorSettings { clock, verdict_fields, barcode_kinds, zone_names: [("vip".into(), "VIP lounge".into())].into() }
 }

@@ -125,6 +125,7 @@ fn every_change_of_a_rule_reads_back_from_its_columns() {
         Change::Event(EventChange::StaffPin(None)),
         Change::Event(EventChange::StaffPin(event_rules().staff_pin)),
         Change::Event(EventChange::Door(door_settings())),
+        Change::Event(EventChange::ZoneNames(door_settings().zone_names)),
         device(DeviceChange::Assignment { event_id: id("event-1"), gate_id: id("south") }),
         device(DeviceChange::LostSince(None)),
         device(DeviceChange::LostSince(Some(at("2025-12-07T20:00:00Z")))),

@@ -82,6 +82,7 @@ fn event_parts(change: &EventChange) -> (&'static str, String) {
         EventChange::Limits(limits) => ("limits", to_text(limits)),
         EventChange::WalkIns(number) => ("walk_ins", to_text(number)),
         EventChange::Door(door) => ("door", to_text(door)),
+        EventChange::ZoneNames(names) => ("zone_names", to_text(names)),
     }
 }
 
@@ -165,6 +166,7 @@ fn event_change(field: &str, value: &str) -> Result<EventChange, StoredError> {
         "limits" => EventChange::Limits(rule_value(value)?),
         "walk_ins" => EventChange::WalkIns(rule_value(value)?),
         "door" => EventChange::Door(rule_value(value)?),
+        "zone_names" => EventChange::ZoneNames(rule_value(value)?),
         _ => return unknown_field(field),
     })
 }

@@ -436,6 +436,9 @@ pub struct Manifest {
     clock: Option<()>,
     /// Kinds of codes that cameras read beside QR; absent where there are none.
     barcode_kinds: Option<Vec<String>>,
+    /// How staff call each zone: `{zone: name}`; absent where no zone has a name.
+    #[schema(value_type = Option<Object>)]
+    zone_names: Option<()>,
     gates: Vec<ManifestGate>,
     /// All of them; a delta has `since`, `upserts` and `tombstones` instead.
     tickets: Option<Vec<ManifestTicket>>,

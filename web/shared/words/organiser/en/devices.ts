@@ -46,6 +46,8 @@ export const devices = {
     sheet: "Print a sheet",
     print: "Print",
     sheetSteps: ["Point the phone's camera at the code and open the link.", "Tap “Pair as …”.", "Allow the camera."],
+    readerCode: "Sample code",
+    readerCheck: "Hardware readers: read this code once with each. The phone learns the reader's keyboard layout and counts nothing.",
     sheetBound: (phones: number, until: string) => `Pairs ${phonesOf(phones)} until ${until}. Take the sheet down when all phones are paired.`,
     forGate: (gate: string, phones: number) => `For ${gate}, ${phonesOf(phones)}`,
     how: "Point the phone's camera at the code, or open the link on the phone.",

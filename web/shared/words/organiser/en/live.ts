@@ -43,6 +43,7 @@ export const live = {
   asChart: "Chart",
   others: (value: number) => count(value, { one: "other gate", other: "other gates" }),
   chartNone: "Nobody came in during the last hour.",
+  chartSoon: "The first minute is not over yet.",
   chartSays: (most: number, at: string) => `Persons a minute by gate in the last hour. The most was ${number(most)}, at ${at}.`,
   minute: "Minute",
   gates: "Gates",
@@ -60,6 +61,7 @@ export const live = {
   arrivalsNobody: "Nobody came.",
   arrivedWith: (persons: number) => `${number(persons)} persons`,
   arrivalUnknown: "Unknown ticket",
+  arrivalNameless: "Ticket without a guest",
   refusedAt: "Refused",
   leftAt: "Left",
   reasons: {
