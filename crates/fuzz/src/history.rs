@@ -30,7 +30,8 @@ fn sums(reduced: &Reduced) {
     assert_eq!(within, entries.iter().map(|entry| entry.within).sum::<u32>());
     assert_eq!(over, entries.iter().map(|entry| entry.over).sum::<u32>());
     for verdict in &reduced.verdicts {
-        let counts = verdict.left_out.is_none() && verdict.opened && verdict.kind != ScanKind::Revert;
+        let through_a_door = matches!(verdict.kind, ScanKind::Entry | ScanKind::Exit);
+        let counts = verdict.left_out.is_none() && verdict.opened && through_a_door;
         let moved = verdict.within + verdict.over + verdict.exited + verdict.exited_over;
         assert_eq!(moved, if counts { verdict.count } else { 0 }, "an opened door counts whole");
     }
