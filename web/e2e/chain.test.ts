@@ -80,6 +80,9 @@ async function relaying(postgres: Postgres, doors: Doors): Promise<ChildProcess>
   return relay;
 }
 
+/** A code is read again once it was out of view for a while (experience §7.2). */
+const REARM_MS = 3_500;
+
 const header = (mail: Mail, name: string): string[] =>
   mail.headers.filter(([one]) => one.toLowerCase() === name).map(([, value]) => value);
 
@@ -95,6 +98,20 @@ function decoded(png: Buffer): string {
   const path = join(freshFolder("code"), "mail.png");
   writeFileSync(path, png);
   return execFileSync("zbarimg", ["--quiet", "--raw", path], { encoding: "utf8", stdio: "pipe" }).trim();
+}
+
+/** The picture as a mail app in dark mode shows it, as a data URL. */
+async function inverted(page: Page, png: Buffer): Promise<string> {
+  return page.evaluate(async (url) => {
+    const image = new Image();
+    image.src = url;
+    await image.decode();
+    const canvas = Object.assign(document.createElement("canvas"), { width: image.naturalWidth, height: image.naturalHeight });
+    const pen = canvas.getContext("2d") as CanvasRenderingContext2D;
+    pen.filter = "invert(1)";
+    pen.drawImage(image, 0, 0);
+    return canvas.toDataURL("image/png");
+  }, `data:image/png;base64,${png.toString("base64")}`);
 }
 
 const pill = (page: Page, state: string): Promise<unknown> =>
@@ -152,6 +169,11 @@ test.skipIf(!isRoot)("a row of a guest table becomes a mail whose code opens the
   await pill(page, '[data-online="false"][data-unsent="1"]');
   await hold(page, null);
   await next(page);
+  // A mail app in dark mode shows it light on dark: the phone reads it all the same.
+  await new Promise((later) => setTimeout(later, REARM_MS));
+  const dark = await inverted(page, png);
+  expect(await answered(page, () => hold(page, dark))).toBe("same_ticket");
+  await hold(page, null);
 
   // The network is back: one scan, one person in, and the guest's story tells it.
   await admit.restart();

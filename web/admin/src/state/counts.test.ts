@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { DeviceView } from "../../../shared/api/types";
-import { inWordsOf, insideRange, passages, rangeWords, toCome } from "./counts.ts";
+import { inWordsOf, insideRange, passages, rangeWords, toCome, withoutTicket } from "./counts.ts";
 
 const never = { re_entry: "never" } as const;
 const exits = { re_entry: "after_exit" } as const;
@@ -41,4 +41,9 @@ test("a guest's figure is who came, or who is inside where people come again", (
   expect(inWordsOf(never, { actual_count: 2, inside: 2, party_size: 3 })).toBe("2 of 3");
   expect(inWordsOf(never, { actual_count: 2, inside: 1, party_size: 1 })).toBe("1 of 1 +1");
   expect(inWordsOf(exits, { actual_count: 5, inside: 1, party_size: 3 })).toBe("1 of 3");
+});
+
+test("people without a ticket are told by class, those that nobody counted left out", () => {
+  expect(withoutTicket({ staff: 2, crew: 0, child: -1, other: 0 })).toEqual([{ name: "staff", persons: 2 }, { name: "children", persons: -1 }]);
+  expect(withoutTicket({ staff: 0, crew: 0, child: 0, other: 0 })).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { Screen, VerdictView } from "../../../shared/core/engine.ts";
+import type { Headcount, Screen, VerdictView } from "../../../shared/core/engine.ts";
 import { signalOf } from "./signals.ts";
 import { base } from "./verdicts.fixture.ts";
 import { asksCount, faceOf, ofSameTicket, problemCause, readerFaultWords, spoken, title, wordsOf } from "./words.ts";
@@ -156,4 +156,11 @@ test("a full area says how many places are left of how many that are asked", () 
 test("who was let in today hears that the next entry is tomorrow's", () => {
   const again = wordsOf({ ...base, opened: false, screen: "already_in", outcome: "duplicate", reason: "already_today" });
   expect(again.lines).toContain("One entry a day: the next one is tomorrow.");
+});
+
+test("a past headcount says who came or went, or how many were inside", () => {
+  const row = (headcount: Headcount) => title({ screen: "admit", kind: "headcount", count: 1, opened: true, headcount });
+  expect(row({ change: { class: "crew", delta: 10 } })).toBe("Crew +10");
+  expect(row({ change: { class: "child", delta: -2 } })).toBe("Children −2");
+  expect(row({ recount: { inside: 412 } })).toBe("Recount: 412 inside");
 });
