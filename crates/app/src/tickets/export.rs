@@ -1,5 +1,7 @@
 //! All tickets and guests as a CSV file. Imported again it changes nothing.
 
+use std::collections::BTreeSet;
+
 use admit_core::access::Action;
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{EventId, GateId};
@@ -7,15 +9,16 @@ use admit_core::limits::PAGE_MAX;
 use admit_core::normalize::for_identity;
 use admit_table::Writer;
 
+use super::import::mapping::field_word;
 use super::list::Listing;
 use crate::caller::UserCaller;
 use crate::error::{Error, Result};
 use crate::events;
-use crate::ports::{App, TicketFilter, read};
+use crate::ports::{App, TicketFilter, Tx, read};
 use crate::records::*;
 
-/// The columns an import reads, then what is known besides.
-const HEADER: [&str; 18] = [
+/// The columns an import reads, then what is known besides; behind them a column for each field that guests have.
+const HEADER: [&str; 19] = [
     "barcode",
     "name",
     "email",
@@ -26,6 +29,7 @@ const HEADER: [&str; 18] = [
     "gate_ids",
     "guest_list",
     "external_id",
+    "order_id",
     "valid_from",
     "expires_at",
     "status",
@@ -43,27 +47,43 @@ pub async fn export(app: &App, caller: &UserCaller, event_id: EventId) -> Result
         events::require(tx, &event_id)?;
         let lists = tx.guest_lists(&event_id)?;
         let types = tx.entry_types(&event_id)?;
-        let mut out = Writer::new(&HEADER).map_err(bug)?;
-        let mut page = Page { limit: PAGE_MAX, cursor: None };
-        loop {
-            let listed = tx.tickets(&event_id, &TicketFilter::default(), &page)?;
-            for listing in &listed.items {
-                out.row(&row(listing, &lists, &types)).map_err(bug)?;
-            }
-            page.cursor = listed.next_cursor;
-            if page.cursor.is_none() {
-                return out.finish().map_err(bug);
-            }
-        }
+        let mut labels: BTreeSet<String> = BTreeSet::new();
+        each(tx, &event_id, |(_, guest, _)| {
+            labels.extend(guest.iter().flat_map(|guest| guest.fields.keys().cloned()));
+            Ok(())
+        })?;
+        let named: Vec<String> = labels.iter().map(|label| field_word(label)).collect();
+        let header: Vec<&str> = HEADER.iter().copied().chain(named.iter().map(String::as_str)).collect();
+        let mut out = Writer::new(&header).map_err(bug)?;
+        each(tx, &event_id, |listing| {
+            let field = |label: &String| listing.1.as_ref().and_then(|guest| guest.fields.get(label)).cloned();
+            let mut cells = row(listing, &lists, &types).to_vec();
+            cells.extend(labels.iter().map(|label| field(label).unwrap_or_default()));
+            out.row(&cells).map_err(bug)
+        })?;
+        out.finish().map_err(bug)
     })
     .await
+}
+
+/// Every ticket of the event, newest first, a page at a time.
+fn each(tx: &mut dyn Tx, event_id: &EventId, mut see: impl FnMut(&Listing) -> Result<()>) -> Result<()> {
+    let mut page = Page { limit: PAGE_MAX, cursor: None };
+    loop {
+        let listed = tx.tickets(event_id, &TicketFilter::default(), &page)?;
+        listed.items.iter().try_for_each(&mut see)?;
+        page.cursor = listed.next_cursor;
+        if page.cursor.is_none() {
+            return Ok(());
+        }
+    }
 }
 
 fn bug(error: admit_table::Refused) -> Error {
     Error::Bug(error.0)
 }
 
-fn row((ticket, guest, state): &Listing, lists: &[GuestListRecord], types: &[EntryTypeRecord]) -> [String; 18] {
+fn row((ticket, guest, state): &Listing, lists: &[GuestListRecord], types: &[EntryTypeRecord]) -> [String; 19] {
     let text = |text: Option<&String>| text.cloned().unwrap_or_default();
     let of_guest = |field: fn(&GuestRecord) -> Option<&String>| text(guest.as_ref().and_then(field));
     let list_id = guest.as_ref().and_then(|guest| guest.guest_list_id.as_ref());
@@ -83,6 +103,7 @@ fn row((ticket, guest, state): &Listing, lists: &[GuestListRecord], types: &[Ent
         rules.gate_ids.iter().map(GateId::as_str).collect::<Vec<_>>().join("|"),
         text(list.map(|list| &list.name)),
         of_guest(|guest| guest.external_id.as_ref()),
+        text(ticket.order_id.as_ref()),
         time(rules.valid_from),
         time(rules.expires_at),
         rules.status.as_str().to_owned(),

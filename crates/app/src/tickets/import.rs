@@ -26,7 +26,7 @@ mod cells;
 mod times;
 mod frame;
 mod exports;
-mod mapping;
+pub(super) mod mapping;
 mod columns;
 mod destination;
 mod lists;

@@ -297,6 +297,37 @@ fn an_export_has_no_formulas_and_imported_again_changes_nothing() {
 }
 
 #[test]
+fn an_export_has_the_fields_of_guests_and_their_bookings_and_imported_again_changes_nothing() {
+    let world = World::new();
+    let mapping = Mapping::parse(r#"{"columns":{"Firma":"field","Tisch":"field:Table"}}"#).unwrap();
+    let how = HowToImport { mapping: Some(mapping), ..HowToImport::default() };
+    let file = "barcode,name,order_id,Firma,Tisch\nA,Ana,ORDER-7,ACME,\nB,Bo,ORDER-7,,9\nC,Cy,,,\n";
+    now(tickets::import(&world.app, &world.owner, world.event.clone(), file.as_bytes(), how)).unwrap();
+    let exported = now(tickets::export(&world.app, &world.owner, world.event.clone())).unwrap();
+    let text = String::from_utf8(exported.clone()).unwrap();
+    let ends = |start: &str| {
+        let line = text.lines().map(|line| line.trim_start_matches('\u{feff}')).find(|line| line.starts_with(start));
+        line.unwrap().split(',').rev().take(2).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(ends("barcode,"), ["field:Table", "field:Firma"]);
+    assert_eq!(
+        (ends("A,"), ends("B,"), ends("C,")),
+        (vec!["".into(), "ACME".into()], vec!["9".into(), "".into()], vec![String::new(); 2])
+    );
+    let before = all(&world);
+    world.pass(HOUR);
+    let again = HowToImport::default();
+    let report = now(tickets::import(&world.app, &world.owner, world.event.clone(), &exported, again)).unwrap();
+    assert_eq!((report.created, report.updated, report.unchanged, report.errors), (0, 0, 3, vec![]));
+    assert_eq!(all(&world), before);
+    let elsewhere = World::new();
+    now(tickets::import(&elsewhere.app, &elsewhere.owner, elsewhere.event.clone(), &exported, HowToImport::default()))
+        .unwrap();
+    let bo = by_code(&elsewhere, "B");
+    assert_eq!((bo.1.unwrap().fields["Table"].as_str(), bo.0.order_id.as_deref()), ("9", Some("ORDER-7")));
+}
+
+#[test]
 fn an_export_tells_entry_types_of_one_zone_apart() {
     let world = World::new();
     for (name, zone) in [("Press", "vip"), ("Artists", "vip"), ("artists ", "stage")] {
@@ -376,6 +407,22 @@ fn an_import_is_undone_as_a_whole_and_comes_back_with_its_codes() {
     let bo = all(&world).into_iter().find(|(_, guest, _)| guest.as_ref().unwrap().name == "Bo").unwrap().0;
     assert_eq!((bo.barcode, bo.rules.status), (code, TicketStatus::Active));
     assert_eq!(code_of(undo(&again.import_id.unwrap())), "import_in_use");
+    world.is_consistent();
+}
+
+#[test]
+fn a_booking_that_an_import_changed_is_the_one_before_once_it_is_undone() {
+    let world = World::new();
+    counts(&world, "barcode,name,order_id\nA,Ana,ORDER-1\n");
+    world.pass(HOUR);
+    let report = run(&world, "barcode,name,order_id\nA,Ana,ORDER-2\n", false).unwrap();
+    assert_eq!(by_code(&world, "A").0.order_id.as_deref(), Some("ORDER-2"));
+    let of_import = by_code(&world, "A").0.rules_serial;
+    world.pass(HOUR);
+    now(tickets::import::undo(&world.app, &world.owner, world.event.clone(), report.import_id.unwrap())).unwrap();
+    let ticket = by_code(&world, "A").0;
+    assert_eq!(ticket.order_id.as_deref(), Some("ORDER-1"));
+    assert!(ticket.rules_serial > of_import, "phones get a new list");
     world.is_consistent();
 }
 

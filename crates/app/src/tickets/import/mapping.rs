@@ -127,8 +127,11 @@ impl Mapping {
         let word = self.word(place, header)?;
         Some(if word.starts_with(FIELD) { Some(Column::Field) } else { Column::of_name(word) })
     }
-    fn word(&self, place: usize, header: &str) -> Option<&String> {
-        self.columns.get(&format!("#{}", place + 1)).or_else(|| self.columns.get(header))
+    /// What a person said of a column; of one of our own exports the header says it itself.
+    fn word<'a>(&'a self, place: usize, header: &'a str) -> Option<&'a str> {
+        let said = self.columns.get(&format!("#{}", place + 1)).or_else(|| self.columns.get(header));
+        let own = || header.strip_prefix(FIELD).filter(|label| !label.trim().is_empty()).map(|_| header);
+        said.map(String::as_str).or_else(own)
     }
     /// The name of the field that a column is: as a person said, else as its header has it.
     pub fn label(&self, place: usize, header: &str) -> String {

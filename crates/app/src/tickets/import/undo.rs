@@ -52,6 +52,8 @@ struct KeptTicket {
     zone: String,
     valid_from: Option<i64>,
     expires_at: Option<i64>,
+    #[serde(default)]
+    order_id: Option<String>,
     guest: Option<KeptGuest>,
 }
 
@@ -81,6 +83,7 @@ impl KeptTicket {
             zone: rules.zone.clone(),
             valid_from: rules.valid_from.map(Timestamp::ms),
             expires_at: rules.expires_at.map(Timestamp::ms),
+            order_id: before.ticket.order_id.clone(),
             guest: before.guest.clone().map(|guest| KeptGuest {
                 name: guest.name,
                 email: guest.email,
@@ -276,10 +279,15 @@ fn restore(
             new_guests.push(was.restored(guest, now));
         }
         let rules = before.rules();
-        let changes = differences(&ticket.rules, &rules);
+        let mut changes = differences(&ticket.rules, &rules);
+        let order_id = before.order_id.clone();
+        if order_id != ticket.order_id && changes.is_empty() {
+            // The booking is in the list that phones have: a list of other content is of another version.
+            changes.push(TicketChange::EntryLimit(rules.entry_limit));
+        }
         if !changes.is_empty() {
             restored.changes.extend(changes.into_iter().map(|change| (ticket.ticket_id.clone(), change)));
-            new_tickets.push(TicketRecord { rules, rules_serial: now_serial, ..ticket });
+            new_tickets.push(TicketRecord { rules, order_id, rules_serial: now_serial, ..ticket });
         }
     }
     if !new_tickets.is_empty() {
