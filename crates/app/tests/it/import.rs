@@ -102,6 +102,23 @@ fn columns_that_a_file_lacks_stay_and_empty_cells_clear_what_may_be_empty() {
     assert_eq!(by_code(&world, "A").0.rules.status, TicketStatus::Voided);
 }
 
+/// One slip must not cost everybody the code on the ticket they hold.
+#[test]
+fn a_code_that_stands_twice_is_told_with_its_line_and_the_others_keep_theirs() {
+    let world = World::new();
+    let mut file = "Name;E-mail;Code\n".to_owned();
+    for n in 0..100 {
+        file.push_str(&format!("Guest {n};g{n}@example.org;K{n:06}\n"));
+    }
+    file.push_str("Somebody Else;else@example.org;K000001\n");
+    let report = run(&world, &file, false).unwrap();
+    assert_eq!(report.columns[2].becomes.as_deref(), Some("barcode"));
+    assert_eq!(report.created, 100);
+    assert_eq!(report.errors.iter().map(|error| error.line).collect::<Vec<_>>(), [102], "{:?}", report.errors);
+    assert_eq!(by_code(&world, "K000042").1.unwrap().name, "Guest 42");
+    assert_eq!(by_code(&world, "K000001").1.unwrap().name, "Guest 1");
+}
+
 #[test]
 fn codes_that_are_all_ean_13_suggest_that_cameras_read_it_and_change_nothing() {
     let world = World::new();

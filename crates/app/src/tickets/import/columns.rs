@@ -171,8 +171,11 @@ impl Columns {
             let cells =
                 || sheet.lines.iter().filter_map(move |line| line.cells.get(place)).filter(|cell| !cell.is_empty());
             let column = match column {
-                // A value that several persons share is a company's or a family's.
-                Column::Barcode if is_vague_code(&names[place]) && is_shared(sheet, place, self) => Column::ExternalId,
+                // A column of values that persons share is a company's or a family's. One code that stands twice is a slip:
+                // it is told with its lines, and all other guests keep the codes they hold.
+                Column::Barcode if is_vague_code(&names[place]) && is_of_groups(sheet, place, self) => {
+                    Column::ExternalId
+                }
                 Column::EntryType if is_free_text(cells()) => continue,
                 // What a form writes for whoever did not sign in.
                 Column::Name | Column::Email if is_anonymous(cells()) => continue,
@@ -355,6 +358,20 @@ fn stands_for_different_persons(sheet: &Sheet, columns: &Columns, value: impl Fn
         let person = columns.person(line);
         holders.insert(value, person.clone()).is_some_and(|before| before != person)
     })
+}
+
+/// Whether more than one in ten of a column's filled lines has a value that stands for different persons.
+fn is_of_groups(sheet: &Sheet, place: usize, columns: &Columns) -> bool {
+    let mut holders: BTreeMap<&str, (usize, BTreeSet<String>)> = BTreeMap::new();
+    for line in &sheet.lines {
+        let Some(value) = line.cells.get(place).filter(|value| !value.is_empty()) else { continue };
+        let (lines, persons) = holders.entry(value).or_default();
+        *lines += 1;
+        persons.insert(columns.person(line));
+    }
+    let all: usize = holders.values().map(|(lines, _)| lines).sum();
+    let shared = holders.values().filter(|(_, persons)| persons.len() > 1);
+    shared.map(|(lines, _)| lines).sum::<usize>() * 10 > all
 }
 
 /// Whether cells are sentences or names of people rather than a few kinds: nearly each is another one.
