@@ -8,7 +8,8 @@ export const online = "online";
 export const toSend = (scans: number) => `${count(scans)} to send`;
 export const refused = (scans: number) => `${count(scans)} refused`;
 export const notSaved = "app not saved";
-export const listExpired = "list out of date";
+/** A list holds until a while after the event's end, and no longer. */
+export const listExpired = "the event's end has passed";
 export const listAge = (span: string) => `list ${span}`;
 export const listOld = (span: string) => `list ${span} old`;
 export const newTickets = "new tickets coming";

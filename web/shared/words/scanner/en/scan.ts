@@ -5,6 +5,8 @@ export const letIn = (_persons: number): Around => ["", " let in here"];
 export const directions = { in: "In", out: "Out" };
 export const turn = { in: "Direction: in. Change", out: "Direction: out. Change" };
 export const practice = "Practice: nothing counts";
+/** Before another sentence. */
+export const practiceStop = `${practice}.`;
 export const practiceWhy = "The organiser has not opened the doors yet.";
 export const ended = "The event has ended.";
 export const endedWhy = "Guests who leave can still be scanned out.";

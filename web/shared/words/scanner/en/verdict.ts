@@ -74,7 +74,8 @@ export const fullNext = "Let people in only as others leave.";
 export const sameTicket = (span: string) => `Same ticket, ${span} ago`;
 export const sameTicketWhere = "On this device.";
 /** `age`: how long ago the list was made; null where that is not known. */
-export const listExpired = (age: string | null) => (age === null ? "List out of date" : `List out of date: made ${age} ago`);
+/** A list holds until a while after the event's end, and no longer. */
+export const listExpired = "The event's end has passed: ask the organiser";
 export const provisional = "Stored, will sync";
 export const confirmed = "Confirmed";
 export const override = "Admit anyway";
