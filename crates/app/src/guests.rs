@@ -8,7 +8,10 @@ pub mod show;
 pub mod timeline;
 pub mod update;
 pub mod resend;
+pub mod check_in;
+pub mod undo_check_in;
 
+pub use check_in::{CheckIn, check_in};
 pub use count::{Counts, count};
 pub use create::create;
 pub use holders::{Holder, holders};
@@ -16,4 +19,5 @@ pub use list::{GuestState, Listing, Wanted, list};
 pub use resend::resend;
 pub use show::{Shown, show};
 pub use timeline::{Moment, What, timeline};
+pub use undo_check_in::undo_check_in;
 pub use update::{GuestPatch, update};

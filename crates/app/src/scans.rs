@@ -16,6 +16,7 @@ pub mod announce;
 pub mod ingest_batch;
 pub mod judge_online;
 pub mod sync_offline;
+pub mod office;
 pub mod rebuild;
 pub mod list;
 

@@ -76,7 +76,7 @@ words! {
     SignatureState {
         /// Its signature verified, whoever carried it.
         Verified = "verified",
-        /// S2's form under a live key: counts like verified.
+        /// S2's form under a live key, or made by the server for a signed-in member: counts like verified.
         Bearer = "bearer",
         /// Neither: counts nothing until a person accepts it.
         Unverified = "unverified",

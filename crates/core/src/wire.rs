@@ -11,6 +11,7 @@ mod text;
 pub mod stored;
 pub mod scanning;
 pub mod scans;
+pub mod check_in;
 pub mod webhooks;
 pub mod journal;
 pub mod manifest;

@@ -63,6 +63,7 @@ fn organisers() -> OpenApiRouter<AppState> {
         .merge(routes::guest_lists::routes())
         .merge(routes::tickets::routes())
         .merge(routes::guests::routes())
+        .merge(routes::check_in::routes())
         .merge(routes::runs::routes())
         .merge(routes::letterhead::routes())
         .merge(routes::mail::routes())

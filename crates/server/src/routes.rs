@@ -15,6 +15,7 @@ pub mod tickets;
 pub mod imports;
 pub mod runs;
 pub mod guests;
+pub mod check_in;
 pub mod letterhead;
 pub mod mail;
 pub mod passes;

@@ -168,6 +168,21 @@ export interface ShownGuest extends GuestView {
   pass_url: string | null;
 }
 
+/** What became of a check-in from the office (`POST …/check-in`). */
+export interface CheckInAnswer {
+  /** Undoes it. */
+  scan_id: string;
+  outcome: "valid" | "duplicate" | "invalid" | "gate_access_denied" | "expired";
+  reason: string | null;
+  /** Whether the guest was let in. */
+  opened: boolean;
+  /** Persons let in by it. */
+  persons: number;
+  /** The entry before, and the name of its gate. */
+  last_at: string | null;
+  last_gate: string | null;
+}
+
 /** One moment of a guest's story. */
 export interface MomentView {
   at: string;

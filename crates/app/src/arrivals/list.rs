@@ -16,6 +16,7 @@ use crate::events;
 use crate::guests::holders;
 use crate::ports::{App, ScanFilter, Tx, read};
 use crate::records::*;
+use crate::scans::office::name_of;
 
 /// The newest scans by receipt that are looked at: of these the newest by their own times are told. So a phone that brings
 /// an hour of scans after an outage does not push the people of this minute off the list.
@@ -104,7 +105,7 @@ pub fn newest(tx: &mut dyn Tx, event_id: &EventId, limit: usize) -> Result<Vec<A
         let device_id = &row.fact.scan.device_id;
         if !devices.contains_key(device_id) {
             // It scans for another event by now.
-            let name = tx.device(device_id)?.map_or_else(|| device_id.to_string(), |device| device.name);
+            let name = name_of(tx, device_id)?.unwrap_or_else(|| device_id.to_string());
             devices.insert(device_id.clone(), name);
         }
         let holder = ticket_of(&row).and_then(|id| held.get(&id)).cloned().unwrap_or_default();

@@ -14,6 +14,7 @@ use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
 use crate::ports::{App, Tx, read};
 use crate::records::{DeviceState, Head, LoadedRules, StateRecord, TicketRecord};
+use crate::scans::office::name_of;
 
 /// What a device asks.
 #[derive(Debug, Clone, Default)]
@@ -111,7 +112,7 @@ fn names(tx: &mut dyn Tx, event_id: &EventId, own: &DeviceId, items: &[ChangedTi
     for device_id in wanted {
         let name = match here.get(device_id) {
             Some(name) => Some(name.clone()),
-            None => tx.device(device_id)?.map(|device| device.name),
+            None => name_of(tx, device_id)?,
         };
         out.extend(name.map(|name| NamedDevice { device_id: device_id.clone(), name }));
     }

@@ -19,6 +19,7 @@ use crate::pairing_tokens::create::{expired, used};
 use crate::pairing_tokens::{made_here, next_name};
 use crate::ports::{App, Hint, Scope, Topic, Tx, read, write};
 use crate::records::*;
+use crate::scans::office::must_not_be;
 use crate::secret::Secret;
 
 /// What a device brings.
@@ -134,6 +135,7 @@ pub async fn claim(app: &App, command: PairCommand, claim_secret: &str) -> Resul
 }
 
 async fn settle(app: &App, command: PairCommand, claim_hash: Option<[u8; 32]>) -> Result<PairedDevice> {
+    must_not_be(&command.device_id)?;
     let hash = token_hash(&command.pairing_token);
     let credential = app.store.credential(hash).await?;
     let credential = credential.filter(|one| one.kind == CredentialKind::PairingToken);

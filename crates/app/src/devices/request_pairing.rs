@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::pairing_tokens::create::PAIRING_TOKEN_PREFIX;
 use crate::ports::App;
 use crate::records::PairingRequestRecord;
+use crate::scans::office::must_not_be;
 
 /// What every claim secret's text begins with.
 pub const CLAIM_SECRET_PREFIX: &str = "admit_pc_";
@@ -42,6 +43,7 @@ pub struct PairingTicket {
 /// Notes that a device asks to be paired. Fails with `too_many_pairing_requests` while a thousand wait: the other way,
 /// a token from the organiser's screen, stays open.
 pub async fn request_pairing(app: &App, wish: RequestPairing) -> Result<PairingTicket> {
+    must_not_be(&wish.device_id)?;
     let mut checks = Checks::default();
     let name = wish.name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
     let name = name.map(|name| checks.name("name", &name)).unwrap_or_default();

@@ -15,6 +15,7 @@ use crate::error::Result;
 use crate::passes::OPENED;
 use crate::ports::{App, ScanFilter, Tx, read};
 use crate::records::*;
+use crate::scans::office::name_of;
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -196,7 +197,7 @@ fn at_the_doors(tx: &mut dyn Tx, event_id: &EventId, ticket: &TicketRecord) -> R
             continue;
         }
         if !devices.contains_key(&scan.device_id) {
-            let name = tx.device(&scan.device_id)?.map(|device| device.name);
+            let name = name_of(tx, &scan.device_id)?;
             devices.insert(scan.device_id.clone(), name);
         }
         let opened = row.fact.opened();

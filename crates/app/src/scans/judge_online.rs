@@ -353,7 +353,8 @@ fn state_without(
     Ok(reduce(subject, rules, &reviews, &facts).state)
 }
 
-fn ask(rules: &LoadedRules, ticket: &TicketBook, state: &TicketState, scan: &Scan) -> Verdict {
+/// What the rules at the head say to a scan of a ticket that stands like this.
+pub(super) fn ask(rules: &LoadedRules, ticket: &TicketBook, state: &TicketState, scan: &Scan) -> Verdict {
     let gate = rules.book.gate(&scan.gate_id, When::Newest);
     let leads_out = gate.as_ref().is_some_and(|gate| gate.direction == Direction::Out);
     // S2 knows no exits: at a gate that leads out, its scans are (spec §4).

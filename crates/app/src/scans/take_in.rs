@@ -123,7 +123,8 @@ pub(crate) fn take_in(
     Ok((taken.stored.new, Rejudged { incidents_changed: taken.incidents, ..taken.rejudged }))
 }
 
-fn take_in_within(
+/// ④–⑧ of a batch of one event: facts, what the reducer says, logs.
+pub(super) fn take_in_within(
     tx: &mut dyn Tx,
     part: &Batch,
     stamp: Stamp,

@@ -11,6 +11,7 @@ mod tickets;
 mod import;
 mod exports;
 mod guests;
+mod office;
 mod devices;
 mod scanning;
 mod s2;

@@ -36,8 +36,13 @@ async fn everything_that_the_guide_sets_at_the_door_is_set() {
         "\"order_id\"",
         "\"walk_ins\": 30",
         "/occupancy",
+        "/check-in",
         "\"verdict_fields\"",
     ] {
+        if mark == "/check-in" {
+            let guests = office.get(&format!("/api/events/{event}/guests?limit=50")).await;
+            shell.set("GUEST", guests["items"][0]["id"].as_str().unwrap());
+        }
         said.push(shell.answer(&with(&guide.take("sh", mark), &[(SERVER, &url)])).await);
     }
     assert_eq!((&said[0]["walk_ins"], &said[0]["names_on_devices"]), (&json!(true), &json!(true)));
@@ -47,6 +52,10 @@ async fn everything_that_the_guide_sets_at_the_door_is_set() {
     assert_eq!(
         (&said[8]["without_ticket"], &said[8]["present"], &said[8]["recounts"]),
         (&people, &json!(0), &json!([]))
+    );
+    assert_eq!(
+        (&said[9]["outcome"], &said[9]["opened"], &said[9]["persons"]),
+        (&json!("valid"), &json!(true), &json!(1))
     );
     let now = office.get(&format!("/api/events/{event}")).await;
     let wanted = json!({

@@ -74,6 +74,7 @@ const MEMBERS: &[(&str, &str, &[&str])] = &[
     ("ScanView", "signature", SignatureState::WORDS),
     ("VerdictView", "outcome", Outcome::WORDS),
     ("OnlineAnswer", "outcome", Outcome::WORDS),
+    ("CheckInView", "outcome", Outcome::WORDS),
     ("ScanV1", "outcome", Outcome::WORDS),
     ("ScanV2", "outcome", Outcome::WORDS),
     ("ScanV2", "kind", ScanKind::WORDS),

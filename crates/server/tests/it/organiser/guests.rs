@@ -264,3 +264,49 @@ async fn s0_a_promoter_has_their_own_lists_and_nothing_else() {
         problem(pat.ask(Method::GET, path).send().await.unwrap(), 403, "forbidden").await;
     }
 }
+
+/// A phone died at the desk: the organiser checks the guest in, sees a refusal, sets it aside, and takes it back.
+#[tokio::test]
+async fn a_guest_is_checked_in_from_the_office_and_that_is_undone() {
+    let server = TestServer::start().await;
+    let guest = post(&server, GUESTS, json!({ "name": "Ana" }), 201).await;
+    let path = format!("/api/guests/{}", id(&guest));
+    let check_in = format!("{path}/check-in");
+    let ask = |id: &str| json!({ "scan_id": id, "gate_id": "main", "count": 1 });
+    let first = post(&server, &check_in, ask("c1"), 200).await;
+    let said = json!({
+        "scan_id": "c1", "outcome": "valid", "reason": null, "opened": true, "persons": 1, "last_at": null, "last_gate": null,
+    });
+    assert_eq!(first, said);
+    assert_eq!(post(&server, &check_in, ask("c1"), 200).await, first);
+    assert_eq!(get(&server, &path).await["actual_count"], 1);
+    let entered = &get(&server, &format!("{path}/timeline")).await["items"][0];
+    assert_eq!((&entered["what"], &entered["device"]), (&json!("entered"), &json!("Office")));
+    let refused = post(&server, &check_in, ask("c2"), 200).await;
+    assert_eq!((&refused["reason"], &refused["opened"]), (&json!("already_scanned"), &json!(false)));
+    let mut aside = ask("c3");
+    aside["override_reason"] = json!("left by mistake");
+    assert_eq!(post(&server, &check_in, aside, 200).await["opened"], true);
+    for id in ["c3", "c1", "c1"] {
+        let undone = post(&server, &format!("{check_in}/undo"), json!({ "scan_id": id }), 200).await;
+        assert_eq!(undone, json!({ "persons": 1 }));
+    }
+    assert_eq!(get(&server, &path).await["actual_count"], 0);
+    let list = get(&server, "/api/events/{event}/devices").await;
+    assert_eq!(list["items"], json!([]), "the office is no phone");
+}
+
+#[tokio::test]
+async fn a_check_in_that_can_not_be_says_which_field_is_wrong() {
+    let server = TestServer::start().await;
+    let guest = post(&server, GUESTS, json!({ "name": "Ana" }), 201).await;
+    let path = format!("/api/guests/{}/check-in", id(&guest));
+    for (gate, count, field) in [("main", 0, "count"), ("main", 2, "count"), ("nowhere", 1, "gate_id")] {
+        let body = json!({ "scan_id": "c1", "gate_id": gate, "count": count });
+        let answer = as_owner(&server, &server.home, Method::POST, &path).json(&body).send().await.unwrap();
+        assert_eq!(problem(answer, 400, "invalid_request").await["errors"][0]["path"], field);
+    }
+    let body = json!({ "scan_id": "phone-1" });
+    let undo = as_owner(&server, &server.home, Method::POST, &format!("{path}/undo")).json(&body).send().await.unwrap();
+    problem(undo, 404, "not_found").await;
+}

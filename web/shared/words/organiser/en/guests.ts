@@ -77,6 +77,23 @@ export const guests = {
 export const guest = {
   title: "Guest",
   checkIn: "Check-in",
+  /** The check-in from the office, for a guest who stands at the desk without a code. */
+  desk: {
+    title: "Check in without a phone",
+    persons: "Persons",
+    gate: "Gate",
+    noGate: "There is no gate that lets guests in.",
+    act: "Check in",
+    done: (persons: number, gate: string) => `${personsOf(persons)} let in at ${gate}.`,
+    refused: (why: string) => `Not let in: ${why}`,
+    before: (at: string, gate: string) => (gate === "" ? `, ${at}` : `, ${at} at ${gate}`),
+    reason: "Reason to let them in",
+    reasonHint: "It goes on record with your name",
+    override: "Check in anyway",
+    undo: "Undo",
+    undone: (persons: number) => `The check-in of ${personsOf(persons)} is undone.`,
+    labels: { count: "The number of persons", gate_id: "The gate", override_reason: "The reason" },
+  },
   pass: "Pass",
   details: "Details",
   timeline: "What happened",

@@ -67,6 +67,7 @@ export const live = {
   reasons: {
     unknown_code: "not a ticket of this event", ticket_voided: "voided ticket", ticket_refunded: "refunded ticket", ticket_already_used: "used ticket",
     wrong_gate: "wrong gate", already_scanned: "already in", too_soon: "too soon after the last entry", expired: "too late", not_yet_valid: "too early",
+    event_ended: "the event has ended", already_today: "already in today", already_at_gate: "already in at this gate", uses_spent: "all entries are used",
   } as Record<string, string>,
   devices: "Phones",
   allDevices: "All devices",

@@ -49,6 +49,7 @@ export const review = {
   aTicket: "A ticket",
   unknownTicket: "An unknown ticket",
   device: "A phone",
+  office: "The office",
   party: (name: string, persons: number) => `${name}, party of ${number(persons)}`,
 
   titles: {

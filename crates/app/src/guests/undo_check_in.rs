@@ -1,0 +1,71 @@
+//! A check-in from the office is undone: a revert, as a phone undoes its own scan (spec D9).
+
+use admit_core::access::Action;
+use admit_core::ids::{GuestId, ScanId};
+use admit_core::incident::Subject;
+use admit_core::scan::{Scan, ScanKind};
+use admit_core::time::Timestamp;
+use serde_json::json;
+
+use super::check_in::with_ticket;
+use crate::audits::line;
+use crate::caller::UserCaller;
+use crate::draw::Draw;
+use crate::error::{Error, Result};
+use crate::ports::{App, Pace, Scope, Tx, read, write};
+use crate::scans::office::{self, Made};
+
+/// Takes back a check-in that let somebody in, and answers how many persons that was. The same again changes nothing and
+/// gets the same answer. Fails where the guest has no such check-in from the office: what a phone scanned is undone there.
+pub async fn undo_check_in(app: &App, caller: &UserCaller, guest_id: GuestId, scan_id: ScanId) -> Result<u32> {
+    caller.must(Action::ManageGuests)?;
+    let (now, draw) = (app.clock.now(), app.draw());
+    // 1. The guest's event: its head must be known before the write begins.
+    let id = guest_id.clone();
+    let found = read(&*app.store, &caller.organization_id, move |tx| with_ticket(tx, &id));
+    let event_id = found.await?.0.event_id;
+    // 2. The revert becomes a fact under that head.
+    let by = caller.clone();
+    let scope = Scope { pace: Pace::Urgent, ..Scope::event(&caller.organization_id, &event_id) };
+    let (persons, made) =
+        write(&*app.store, scope, move |tx| undo(tx, &by, &guest_id, &scan_id, now, &mut draw.clone())).await?;
+    // 3. Whoever watches hears of it.
+    if let Some(made) = made {
+        office::announce(app, &caller.organization_id, &made);
+    }
+    Ok(persons)
+}
+
+fn undo(
+    tx: &mut dyn Tx,
+    by: &UserCaller,
+    guest_id: &GuestId,
+    scan_id: &ScanId,
+    now: Timestamp,
+    draw: &mut Draw,
+) -> Result<(u32, Option<Made>)> {
+    let (guest, ticket_id) = with_ticket(tx, guest_id)?;
+    let event_id = &guest.event_id;
+    // ① The check-in, and whether it was undone before.
+    let facts = tx.facts(event_id, &[Subject::Ticket(ticket_id.clone()).key()])?;
+    let made_here = || facts.iter().map(|(_, fact)| &fact.scan).filter(|scan| office::is_office(&scan.device_id));
+    let is_target = |scan: &&Scan| scan.kind == ScanKind::Entry && scan.opened && scan.scan_id == *scan_id;
+    let target = made_here().find(is_target).ok_or_else(|| Error::not_found("check_in"))?;
+    if made_here().any(|scan| scan.kind == ScanKind::Revert && scan.target_scan_id.as_ref() == Some(scan_id)) {
+        return Ok((target.count, None));
+    }
+    // ② The revert.
+    let (head, stamp) = (tx.head(event_id)?, tx.stamp(event_id)?);
+    let place = (event_id, &target.gate_id, &ticket_id);
+    let operator = office::operator(tx, by)?;
+    let revert_id = ScanId::new(draw.uuid()).map_err(|error| Error::Bug(error.to_string()))?;
+    let mut revert = office::draft(revert_id, place, head, stamp.effective_at, operator)?;
+    revert.kind = ScanKind::Revert;
+    revert.target_device = Some(target.device_id.clone());
+    revert.target_scan_id = Some(scan_id.clone());
+    // ③ The ledger's line belongs to the same commit.
+    let changes = json!({ "scan_id": scan_id.as_str(), "persons": target.count });
+    let made = office::store(tx, revert, None, (stamp, now), draw)?;
+    tx.append_audit(line::of(by, Some(event_id), "check_in_undone", ("Guest", guest_id.as_str()), changes))?;
+    Ok((target.count, Some(made)))
+}

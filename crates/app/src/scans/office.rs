@@ -1,0 +1,191 @@
+//! The office: the author of scans that a signed-in member makes, without a phone (door.md "Check in from the office").
+//!
+//! It is a device by name alone: it has no row, no key and no log, so it is in no list of phones and can't be paired.
+
+use admit_core::decide::Verdict;
+use admit_core::ids::{BatchId, DeviceId, EventId, GateId, OrganizationId, ScanId, TicketId};
+use admit_core::incident::Subject;
+use admit_core::limits::NAME_CHARS;
+use admit_core::reduce::TicketState;
+use admit_core::rule::{Change, TicketBook};
+use admit_core::scan::{Form, Method, Outcome, Scan, ScanKind, SignatureState, Stage};
+use admit_core::time::Timestamp;
+use admit_core::wire::scanning::Evidence;
+
+use super::announce::{moved, remember};
+use super::decode::{Batch, item};
+use super::judge_online::ask;
+use super::take_in::{Arrived, take_in_within};
+use super::waits::Waits;
+use crate::caller::UserCaller;
+use crate::draw::Draw;
+use crate::error::{Error, Result};
+use crate::ports::{App, Tx};
+use crate::records::*;
+
+/// The office's id among devices.
+const ID: &str = "admit:office";
+/// How staff call it.
+const NAME: &str = "Office";
+/// The endpoint's word in stored answers.
+const ENDPOINT: &str = "check_in";
+
+fn device() -> Result<DeviceId> {
+    DeviceId::new(ID).map_err(|error| Error::Bug(error.to_string()))
+}
+
+/// Whether this is the office's id. No phone may have it.
+pub fn is_office(device_id: &DeviceId) -> bool {
+    device_id.as_str() == ID
+}
+
+/// Refuses the office's id to a phone.
+pub fn must_not_be(device_id: &DeviceId) -> Result<()> {
+    if is_office(device_id) {
+        return Err(Error::invalid("device_id", "is the server's own: choose another id for the device"));
+    }
+    Ok(())
+}
+
+/// How staff call the author of a scan; `None` where nobody knows the device.
+pub fn name_of(tx: &mut dyn Tx, device_id: &DeviceId) -> Result<Option<String>> {
+    if is_office(device_id) {
+        return Ok(Some(NAME.to_owned()));
+    }
+    Ok(tx.device(device_id)?.map(|device| device.name))
+}
+
+/// The name that a scan of the office has as its operator.
+pub fn operator(tx: &mut dyn Tx, caller: &UserCaller) -> Result<String> {
+    let member = tx.member(&caller.user_id)?;
+    Ok(member.map_or_else(|| NAME.to_owned(), |member| member.name.chars().take(NAME_CHARS).collect()))
+}
+
+/// A scan of the office, valid and shut: judged by all that the event's head knows.
+pub fn draft(
+    scan_id: ScanId,
+    (event_id, gate_id, ticket_id): (&EventId, &GateId, &TicketId),
+    head: Head,
+    at: Timestamp,
+    operator: String,
+) -> Result<Scan> {
+    Ok(Scan {
+        form: Form::V2,
+        scan_id,
+        device_id: device()?,
+        log_id: None,
+        seq: None,
+        prev: None,
+        key_id: None,
+        event_id: event_id.clone(),
+        gate_id: gate_id.clone(),
+        kind: ScanKind::Entry,
+        stage: Stage::Final,
+        method: Method::Manual,
+        barcode_hash: None,
+        raw_hash: None,
+        ticket_id: Some(ticket_id.clone()),
+        count: 1,
+        outcome: Outcome::Valid,
+        opened: false,
+        practice: false,
+        override_: None,
+        walk_in: None,
+        headcount: None,
+        operator: Some(operator),
+        target_device: None,
+        target_scan_id: None,
+        keep: 0,
+        at,
+        uncertainty_ms: 0,
+        clock: None,
+        epoch: Some(head.epoch),
+        manifest_version: head.serial,
+        cursor: head.serial,
+        basis: None,
+    })
+}
+
+/// What the rules at the head say to a scan of a ticket, and how the ticket stands before it.
+pub fn verdict(
+    tx: &mut dyn Tx,
+    event_id: &EventId,
+    ticket_id: &TicketId,
+    scan: &Scan,
+) -> Result<(Verdict, TicketState)> {
+    let rules = tx.load_rules(event_id, std::slice::from_ref(ticket_id))?;
+    let mut ticket = TicketBook::default();
+    for rule in &rules.tickets {
+        if let Change::Ticket(_, change) = &rule.change {
+            ticket.add(rule, change);
+        }
+    }
+    let state = tx.states(event_id, &[Subject::Ticket(ticket_id.clone()).key()])?.into_iter().next();
+    let state = state.map(|record| record.state).unwrap_or_default();
+    Ok((ask(&rules, &ticket, &state, scan), state))
+}
+
+/// A scan of the office that was stored, to be told of after the commit.
+#[derive(Debug, Clone)]
+pub struct Made {
+    part: Batch,
+    arrived: Arrived,
+}
+
+/// Stores a scan of the office as a batch of one and judges its ticket. With an `answer` its row is stored too, so that the
+/// same ask under the scan's id, known by its `digest`, gets it again.
+pub fn store(
+    tx: &mut dyn Tx,
+    scan: Scan,
+    answer: Option<([u8; 32], String)>,
+    (stamp, received_at): (Stamp, Timestamp),
+    draw: &mut Draw,
+) -> Result<Made> {
+    let (device_id, event_id) = (scan.device_id.clone(), scan.event_id.clone());
+    let batch_id = batch_of(&scan.scan_id)?;
+    let evidence = Evidence { signature: None, sent: None, named: None };
+    let items = vec![item(scan, evidence, SignatureState::Bearer, 0, received_at)];
+    let endpoint = ENDPOINT;
+    let part =
+        Batch { batch_id, device_id, endpoint, event_id, offset_seconds: 0, log: None, items, rejected: Vec::new() };
+    let taken = take_in_within(tx, &part, stamp, &Waits::default(), (u64::MAX, &[]), received_at, draw)?;
+    if let Some((digest, answer)) = answer {
+        tx.insert_batch(&row(&part, digest, &answer, stamp, received_at))?;
+    }
+    let arrived = Arrived::of(&part, &taken);
+    Ok(Made { part, arrived })
+}
+
+/// The stored answer to an ask under this scan's id, and the digest of the ask.
+pub fn answered(tx: &mut dyn Tx, scan_id: &ScanId) -> Result<Option<([u8; 32], String)>> {
+    let stored = tx.batch(&device()?, ENDPOINT, &batch_of(scan_id)?)?;
+    Ok(stored.map(|row| (row.digest, row.answer)))
+}
+
+fn batch_of(scan_id: &ScanId) -> Result<BatchId> {
+    BatchId::new(scan_id.as_str()).map_err(|error| Error::Bug(error.to_string()))
+}
+
+/// After the commit: whoever watches the event hears of the scan.
+pub fn announce(app: &App, organization_id: &OrganizationId, made: &Made) {
+    moved(app, organization_id, &made.arrived, "scan_recorded", None);
+    remember(app, organization_id, &made.part);
+}
+
+fn row(part: &Batch, digest: [u8; 32], answer: &str, stamp: Stamp, synced_at: Timestamp) -> BatchRecord {
+    BatchRecord {
+        batch_id: part.batch_id.clone(),
+        device_id: part.device_id.clone(),
+        endpoint: part.endpoint.to_owned(),
+        event_id: part.event_id.clone(),
+        digest,
+        answer: answer.to_owned(),
+        status: "completed".to_owned(),
+        batch_size: 1,
+        processed_count: 1,
+        error_count: 0,
+        offset_seconds: 0,
+        serial: stamp.serial,
+        synced_at,
+    }
+}

@@ -1,0 +1,52 @@
+//! The answer to a check-in from the office. It is stored with the check-in, so that a repeat gets the same one.
+
+use serde::{Deserialize, Serialize};
+
+use crate::decide::Reason;
+use crate::ids::ScanId;
+use crate::scan::Outcome;
+use crate::time::Timestamp;
+
+/// What became of a check-in from the office.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckInAnswer {
+    /// The scan that was stored.
+    pub scan_id: ScanId,
+    /// What the rules say.
+    pub outcome: Outcome,
+    /// Why, unless valid.
+    pub reason: Option<Reason>,
+    /// Whether the guest was let in: valid, or set aside with a reason.
+    pub opened: bool,
+    /// Persons let in by this check-in; 0 where it was refused.
+    pub persons: u32,
+    /// When the ticket let somebody in before; absent where it never did.
+    pub last_at: Option<Timestamp>,
+    /// Name of the gate of that entry.
+    pub last_gate: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::stored::{from_text, to_text};
+
+    #[test]
+    fn the_answer_of_a_refusal_is_stored_and_read_back() {
+        let answer = CheckInAnswer {
+            scan_id: ScanId::new("c1").unwrap(),
+            outcome: Outcome::Duplicate,
+            reason: Some(Reason::AlreadyScanned),
+            opened: false,
+            persons: 0,
+            last_at: Some(Timestamp::from_ms(1_780_855_200_000).unwrap()),
+            last_gate: Some("Main".into()),
+        };
+        let text = to_text(&answer);
+        assert_eq!(
+            text,
+            r#"{"scan_id":"c1","outcome":"duplicate","reason":"already_scanned","opened":false,"persons":0,"last_at":"2026-06-07T18:00:00.000Z","last_gate":"Main"}"#
+        );
+        assert_eq!(from_text::<CheckInAnswer>(&text).unwrap(), answer);
+    }
+}
