@@ -34,13 +34,13 @@ pub mod tickets;
 pub mod guests;
 pub mod webhooks;
 pub mod epochs;
+pub mod occupancy;
 pub mod pairing_tokens;
 pub mod devices;
 pub mod manifests;
 pub mod changes;
 pub mod incidents;
 pub mod arrivals;
-pub mod occupancy;
 pub mod overview;
 pub mod demo;
 

@@ -7,8 +7,8 @@ pub(crate) mod status;
 pub mod create;
 pub mod list;
 pub mod update;
-pub mod export;
 pub mod import;
+pub mod export;
 
 pub use create::{NewGuest, NewTicket, create, create_one};
 pub use export::export;

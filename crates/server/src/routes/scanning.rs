@@ -1,5 +1,6 @@
 //! What devices ask (S1 §2, §4, §8; spec §5 "Devices").
 
+pub mod doc_counted;
 pub mod doc;
 pub mod doc_scans;
 pub mod pair;
