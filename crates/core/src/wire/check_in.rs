@@ -47,6 +47,6 @@ mod tests {
             text,
             r#"{"scan_id":"c1","outcome":"duplicate","reason":"already_scanned","opened":false,"persons":0,"last_at":"2026-06-07T18:00:00.000Z","last_gate":"Main"}"#
         );
-        assert_eq!(from_text::<CheckInAnswer>(&text).unwrap(), answer);
+        assert_eq!(from_text::<CheckInAnswer>("check_in", &text).unwrap(), answer);
     }
 }
