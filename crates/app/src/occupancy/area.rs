@@ -76,7 +76,7 @@ impl<'a> Areas<'a> {
             let gate_ids = gate_ids.into_iter().cloned().collect();
             out.push(AreaRecount { gate_ids, counted: all - now, now: base.persons + now, recount });
         }
-        out.sort_by(|a, b| b.recount.at.cmp(&a.recount.at));
+        out.sort_by_key(|area| std::cmp::Reverse(area.recount.at));
         Ok(out)
     }
 
