@@ -25,6 +25,8 @@ test("a span names the day of its end only where it is another", () => {
 
 test("a length has its two largest parts, and what just happened is now", () => {
   expect([40_000, 11 * 60_000, 124 * 60_000, 120 * 60_000, 9.4 * 86_400_000].map(length)).toEqual(["40 s", "11 min", "2 h 04 min", "2 h", "9 days"]);
+  // Rounded at every step, and never "60 s" or "60 min".
+  expect([59_400, 59_600, 220_000, 59.6 * 60_000, 2.99 * 86_400_000].map(length)).toEqual(["59 s", "1 min", "4 min", "1 h", "3 days"]);
   expect(ago(null, NOW)).toBe("never");
   expect(ago("2026-11-27T18:44:55Z", NOW)).toBe("just now");
   expect(ago("2026-11-27T18:34:00Z", NOW)).toBe("11 min ago");
@@ -34,7 +36,7 @@ test("a length has its two largest parts, and what just happened is now", () => 
 test("the doors are told by the event's state and its times", () => {
   const event = { status: "live", starts_at: "2026-11-27T16:41:00Z", ends_at: "2026-11-27T22:30:00Z", time_zone: ZONE };
   expect(doors(event, NOW)).toBe("Doors open for 2 h 04 min · ends 23:30");
-  expect(doors({ ...event, status: "draft" }, NOW - 9 * 86_400_000)).toBe("Doors in 8 days");
+  expect(doors({ ...event, status: "draft" }, NOW - 9 * 86_400_000)).toBe("Doors in 9 days");
   expect(doors({ ...event, status: "draft" }, NOW)).toBe("Fri 27 Nov, 17:41 to 23:30");
   expect(doors({ ...event, status: "ended" }, Date.parse(event.ends_at) + 1)).toBe("Ended · the event ran until 23:30");
   expect(doors({ ...event, status: "ended" }, NOW)).toBe("Ended · it was planned until 23:30");

@@ -6,8 +6,7 @@ import { words } from "../../../shared/words/organiser/index.ts";
 
 const { times, locale } = words;
 const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
+const DAY = 24 * 60 * MINUTE;
 
 type Moment = string | number;
 const at = (moment: Moment): number => (typeof moment === "number" ? moment : Date.parse(moment));
@@ -71,13 +70,17 @@ export const span = (from: Moment, to: Moment, zone: string, now: number = Date.
 export const longSpan = (from: Moment, to: Moment, zone: string): string =>
   times.span(times.at(longDay(from, zone), clock(from, zone)), endOf(from, to, zone, at(from)));
 
-/** "2 h 04 min", "9 days", "40 s": two parts at most, of which the smaller may be left out. */
+/**
+ * "2 h 04 min", "9 days", "40 s": two parts at most, of which the smaller may be left out. Rounded, so that it agrees with the
+ * clock times beside it.
+ */
 export function length(milliseconds: number): string {
   const passed = Math.max(0, milliseconds);
-  if (passed < MINUTE) return times.seconds(Math.round(passed / 1_000));
-  if (passed < HOUR) return times.minutes(Math.floor(passed / MINUTE));
-  if (passed < 2 * DAY) return times.hours(Math.floor(passed / HOUR), Math.floor((passed % HOUR) / MINUTE));
-  return times.days(Math.floor(passed / DAY));
+  if (passed < MINUTE - 500) return times.seconds(Math.round(passed / 1_000));
+  const minutes = Math.round(passed / MINUTE);
+  if (minutes < 60) return times.minutes(minutes);
+  if (minutes < 2 * 24 * 60) return times.hours(Math.floor(minutes / 60), minutes % 60);
+  return times.days(Math.round(passed / DAY));
 }
 
 /** "11 min ago", "in 15 s"; "just now" within ten seconds, "never" for no moment. */

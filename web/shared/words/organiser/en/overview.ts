@@ -42,7 +42,7 @@ export const overview = {
   guestsNone: "No guests yet. Import a list or add them one by one.",
   guestsAre: (guests: number, expected: number, sent: number) =>
     [`${guestsOf(guests)}, ${personsOf(expected)} expected`, ...(sent > 0 ? [`${passesOf(sent)} sent`] : [])].join("; "),
-  phonesNone: (needed: number) => `None paired. A crowd of this size needs about ${number(needed)}.`,
+  phonesNone: (needed: number) => needed === 0 ? "None paired yet." : `None paired. A crowd of this size needs about ${number(needed)}.`,
   phonesAre: (paired: number, needed: number) =>
     paired >= needed ? `${phonesOf(paired)} paired` : `${number(paired)} of about ${number(needed)} that your crowd needs are paired`,
   testNone: "Scan the pass of one guest at each gate before doors",
