@@ -45,7 +45,7 @@ mod tests {
         let text = to_text(&answer);
         assert_eq!(
             text,
-            r#"{"scan_id":"c1","outcome":"duplicate","reason":"already_scanned","opened":false,"persons":0,"last_at":"2026-06-07T18:00:00.000Z","last_gate":"Main"}"#
+            r#"{"scan_id":"c1","outcome":"duplicate","reason":"already_scanned","opened":false,"persons":0,"last_at":"2026-06-07T18:00:00Z","last_gate":"Main"}"#
         );
         assert_eq!(from_text::<CheckInAnswer>("check_in", &text).unwrap(), answer);
     }
