@@ -662,7 +662,7 @@ INSERT INTO reviews SELECT 'o', 'e', n, 'd' || n % 40, 's' || n, decode(md5(n::t
   FROM generate_series(1, 300) n;
 INSERT INTO states SELECT 'o', 'e', 'ticket:t' || n, n, 1, 1, 1, n, n, n, '', '{}', '{}', '[]', '[]' FROM generate_series(1, 3000) n;
 INSERT INTO waiting SELECT 'o', 'e', 'ticket:t' || n, 'd' || n % 40, 's' || n, decode(md5(n::text), 'hex') FROM generate_series(1, 300) n;
-INSERT INTO flow SELECT 'o', 'e', n / 10, 'g' || n % 10, 1, 0, 0 FROM generate_series(1, 3000) n;
+INSERT INTO flow SELECT 'o', 'e', n / 10, 'g' || n % 10, 1, 0, 0, 0 FROM generate_series(1, 3000) n;
 INSERT INTO incidents SELECT 'o', 'i' || n, 'e', 'ticket:t' || n, 'double_entry', 'critical', true, '', '{}', 'open',
   NULL, NULL, NULL, NULL, NULL, n, n, n FROM generate_series(1, 3000) n;
 INSERT INTO batches SELECT 'o', 'd' || n % 40, 'sync', 'b' || n, 'e', '', '{}', 'completed', 1, 1, 0, 0, n, n

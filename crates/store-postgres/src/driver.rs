@@ -428,7 +428,7 @@ impl PgDriver {
         self.settle()?;
         let client = Arc::get_mut(&mut self.client).ok_or_else(|| Error::Bug("the connection is in use".into()))?;
         let done = self.runtime.block_on(runner.run_async(client));
-        done.map(|_| ()).map_err(|error| Error::Bug(format!("bringing the database up to date: {error}")))
+        done.map(|_| ()).map_err(|error| Error::Bug(format!("bringing the database up to date: {}", with_causes(&error))))
     }
     /// One text of one row: a setting of the server.
     pub fn show(&mut self, sql: &str) -> Result<String> {
@@ -589,4 +589,10 @@ impl Driver for PgDriver {
         let row = self.exchange(&[(&RANDOM, Vec::new())])?.into_iter().flatten().next();
         row.map_or_else(|| Err(unavailable()), |mut row| row.int().map(i64::cast_unsigned))
     }
+}
+
+/// An error and what lies under it: refinery says `db error`, and the server's own words are its cause's.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |&cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
