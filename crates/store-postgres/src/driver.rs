@@ -428,7 +428,8 @@ impl PgDriver {
         self.settle()?;
         let client = Arc::get_mut(&mut self.client).ok_or_else(|| Error::Bug("the connection is in use".into()))?;
         let done = self.runtime.block_on(runner.run_async(client));
-        done.map(|_| ()).map_err(|error| Error::Bug(format!("bringing the database up to date: {}", with_causes(&error))))
+        done.map(|_| ())
+            .map_err(|error| Error::Bug(format!("bringing the database up to date: {}", with_causes(&error))))
     }
     /// One text of one row: a setting of the server.
     pub fn show(&mut self, sql: &str) -> Result<String> {

@@ -1,7 +1,5 @@
 //! Persons in the area behind a gate: counted on from a recount or from the beginning of a day, to the millisecond.
 
-use std::collections::BTreeSet;
-
 use admit_core::event::EventRules;
 use admit_core::gate::GateRules;
 use admit_core::ids::{EventId, GateId};
@@ -61,20 +59,23 @@ impl<'a> Areas<'a> {
 
     /// The recounts that hold now, the newest first.
     pub fn recounts(&self, tx: &mut dyn Tx, event_id: &EventId) -> Result<Vec<AreaRecount>> {
-        let (mut out, mut told): (Vec<AreaRecount>, BTreeSet<&GateId>) = (Vec::new(), BTreeSet::new());
-        for gate in self.gates {
-            let rules = |gate_id: &GateId| self.rules(gate_id);
-            let newest = |gate: &Gate| Recount::newest(&self.recounts, &gate.gate_id, rules).cloned();
-            let Some(recount) = newest(gate).filter(|_| !told.contains(&gate.gate_id)) else { continue };
-            let alike = self.gates.iter().filter(|other| newest(other).as_ref() == Some(&recount));
-            let gate_ids: Vec<&GateId> = alike.map(|gate| &gate.gate_id).collect();
-            told.extend(&gate_ids);
+        let rules = |gate_id: &GateId| self.rules(gate_id);
+        let newest = |gate: &Gate| Recount::newest(&self.recounts, &gate.gate_id, rules);
+        let mut areas: Vec<(&Recount, Vec<&GateId>)> = Vec::new();
+        for (gate, recount) in self.gates.iter().filter_map(|gate| Some((gate, newest(gate)?))) {
+            match areas.iter_mut().find(|(other, _)| *other == recount) {
+                Some((_, gate_ids)) => gate_ids.push(&gate.gate_id),
+                None => areas.push((recount, vec![&gate.gate_id])),
+            }
+        }
+        let mut out = Vec::with_capacity(areas.len());
+        for (recount, gate_ids) in areas {
             let base = AreaBase { until: Some(recount.at), persons: i64::from(recount.inside) };
             let since = self.since(tx, event_id, base)?;
-            let (now, all) =
-                (since.area_persons(0, &gate.gate_id, rules), self.all.area_persons(0, &gate.gate_id, rules));
+            let persons = |all: &Occupancy| all.area_persons(0, gate_ids[0], rules);
+            let (now, all) = (persons(&since), persons(&self.all));
             let gate_ids = gate_ids.into_iter().cloned().collect();
-            out.push(AreaRecount { gate_ids, counted: all - now, now: base.persons + now, recount });
+            out.push(AreaRecount { gate_ids, counted: all - now, now: base.persons + now, recount: recount.clone() });
         }
         out.sort_by_key(|area| std::cmp::Reverse(area.recount.at));
         Ok(out)

@@ -421,7 +421,7 @@ fn answer(
     })
 }
 
-fn row(part: &Batch, digest: [u8; 32], body: &str, stamp: Stamp, synced_at: Timestamp) -> BatchRecord {
+pub(super) fn row(part: &Batch, digest: [u8; 32], body: &str, stamp: Stamp, synced_at: Timestamp) -> BatchRecord {
     BatchRecord {
         batch_id: part.batch_id.clone(),
         device_id: part.device_id.clone(),

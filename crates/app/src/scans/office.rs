@@ -14,7 +14,7 @@ use admit_core::wire::scanning::Evidence;
 
 use super::announce::{moved, remember};
 use super::decode::{Batch, item};
-use super::judge_online::ask;
+use super::judge_online::{ask, row};
 use super::take_in::{Arrived, take_in_within};
 use super::waits::Waits;
 use crate::caller::UserCaller;
@@ -170,22 +170,4 @@ fn batch_of(scan_id: &ScanId) -> Result<BatchId> {
 pub fn announce(app: &App, organization_id: &OrganizationId, made: &Made) {
     moved(app, organization_id, &made.arrived, "scan_recorded", None);
     remember(app, organization_id, &made.part);
-}
-
-fn row(part: &Batch, digest: [u8; 32], answer: &str, stamp: Stamp, synced_at: Timestamp) -> BatchRecord {
-    BatchRecord {
-        batch_id: part.batch_id.clone(),
-        device_id: part.device_id.clone(),
-        endpoint: part.endpoint.to_owned(),
-        event_id: part.event_id.clone(),
-        digest,
-        answer: answer.to_owned(),
-        status: "completed".to_owned(),
-        batch_size: 1,
-        processed_count: 1,
-        error_count: 0,
-        offset_seconds: 0,
-        serial: stamp.serial,
-        synced_at,
-    }
 }

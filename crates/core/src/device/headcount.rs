@@ -1,6 +1,7 @@
 //! People without a ticket, counted at the door (door.md "People without a ticket"): signed and journalled like scans.
 
 use super::door::{Asked, shown};
+use super::journal::OwnScan;
 use super::lookup::About;
 use super::state::State;
 use crate::decide::{Screen, Standing, Verdict};
@@ -59,8 +60,8 @@ impl State {
     }
 
     /// The newest of these recounts of this device that holds behind its gate.
-    pub fn own_recount<'a>(&self, own: impl Iterator<Item = &'a super::journal::OwnScan>) -> Option<Recount> {
-        let recount = |own: &'a super::journal::OwnScan| match own.scan.headcount? {
+    pub fn own_recount<'a>(&self, own: impl Iterator<Item = &'a OwnScan>) -> Option<Recount> {
+        let recount = |own: &'a OwnScan| match own.scan.headcount? {
             Headcount::Recount { inside } if self.journal.kept(&own.scan) > 0 && !own.scan.practice => Some(Recount {
                 gate_id: own.scan.gate_id.clone(),
                 at: own.scan.at,

@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use admit_core::limits::FIELDS;
 use admit_core::normalize::for_identity;
 use admit_table::Line;
 
@@ -129,14 +128,11 @@ impl Columns {
 
     fn take_field(&mut self, mapping: &Mapping, place: usize, errors: &mut Vec<FieldError>) {
         let label = mapping.label(place, &self.seen[place].header);
-        let mut fail = |message| {
-            let path = format!("mapping.columns.{}", self.seen[place].header);
-            errors.push(FieldError { path, message });
-        };
         if self.fields.iter().any(|(other, _)| *other == label) {
-            fail(format!("is the second field with the name {label}: give it another, as in field:{label} 2"));
-        } else if self.fields.len() == FIELDS {
-            fail(format!("is one field too many: a guest has at most {FIELDS}"));
+            errors.push(FieldError {
+                path: format!("mapping.columns.{}", self.seen[place].header),
+                message: format!("is the second field with the name {label}: give it another, as in field:{label} 2"),
+            });
         }
         self.seen[place].becomes = Some(Column::Field);
         self.seen[place].label = Some(label.clone());

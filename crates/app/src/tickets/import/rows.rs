@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use admit_core::ids::{EntryTypeId, GateId, GuestListId};
-use admit_core::limits::FIELD_VALUE_CHARS;
+use admit_core::limits::{FIELD_VALUE_CHARS, FIELDS};
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
 use admit_table::Line;
@@ -412,14 +412,20 @@ impl Row<'_> {
             Some(text) => read(&text, checks).map_or(Cell::Empty, Cell::Value),
         }
     }
-    /// The guest's fields. A value is one line, as a verdict shows it.
+    /// The guest's fields. A value is one line, as a verdict shows it. The file may have more columns of fields than a guest
+    /// may have fields: an export has one for each name that any guest uses.
     fn fields(&self, checks: &mut Checks) -> Vec<(String, Option<String>)> {
         let read = |(label, text): (&str, Cow<'_, str>)| {
             let words: Vec<&str> = text.split_whitespace().collect();
             let value = checks.line(label, &words.join(" "), 0, FIELD_VALUE_CHARS);
             (label.to_owned(), Some(value).filter(|value| !value.is_empty()))
         };
-        self.columns.fields(self.line).map(read).collect()
+        let fields: Vec<_> = self.columns.fields(self.line).map(read).collect();
+        let filled = fields.iter().filter(|(_, value)| value.is_some()).count();
+        if filled > FIELDS {
+            checks.fail("field", format!("has {filled} fields; a guest has at most {FIELDS}"));
+        }
+        fields
     }
     /// Names the cells that a spreadsheet damaged.
     fn whole(&self, checks: &mut Checks) {
