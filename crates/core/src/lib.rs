@@ -21,6 +21,7 @@ pub mod incident;
 pub mod reduce;
 pub mod occupancy;
 pub mod view;
+pub mod short_code;
 pub mod sign;
 pub mod webhook;
 pub mod idempotency;

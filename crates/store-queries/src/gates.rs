@@ -3,7 +3,7 @@
 use admit_app::error::{Error, Result};
 use admit_app::ports::TxGates;
 use admit_app::records::*;
-use admit_core::ids::{EventId, GateId};
+use admit_core::ids::{EntryTypeId, EventId, GateId};
 use admit_core::time::Timestamp;
 use admit_core::wire::stored;
 
@@ -25,6 +25,8 @@ statements! {
     GATE_IDS = "SELECT gate_id FROM gates WHERE organization_id = $1 AND event_id = $2 ORDER BY gate_id";
     /// Makes an entry type.
     INSERT_ENTRY_TYPE = "INSERT INTO entry_types (organization_id, entry_type_id, event_id, name, zone, position) VALUES ($1, $2, $3, $4, $5, $6)";
+    /// Renames an entry type.
+    RENAME_ENTRY_TYPE = "UPDATE entry_types SET name = $3 WHERE organization_id = $1 AND entry_type_id = $2";
     /// Entry types by position.
     ENTRY_TYPES = "SELECT entry_type_id, event_id, name, zone, position FROM entry_types
         WHERE organization_id = $1 AND event_id = $2 ORDER BY position, entry_type_id";
@@ -75,6 +77,10 @@ impl<D: Driver> TxGates for SqlTx<'_, D> {
             entry_type.position.into(),
         ];
         self.execute(&INSERT_ENTRY_TYPE, &values).map(|_| ())
+    }
+    fn rename_entry_type(&mut self, entry_type_id: &EntryTypeId, name: &str) -> Result<()> {
+        let id = self.organization_id.clone();
+        self.execute(&RENAME_ENTRY_TYPE, &[(&id).into(), entry_type_id.into(), name.into()]).map(|_| ())
     }
     fn entry_types(&mut self, event_id: &EventId) -> Result<Vec<EntryTypeRecord>> {
         let id = self.organization_id.clone();

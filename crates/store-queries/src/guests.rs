@@ -10,6 +10,7 @@ use admit_core::barcode::{BarcodeHash, candidates};
 use admit_core::ids::{EntryTypeId, EventId, GuestId, GuestListId, TicketId, UserId};
 use admit_core::job::RunState;
 use admit_core::search::SearchName;
+use admit_core::short_code::ShortCode;
 use admit_core::wire::stored::{from_text, to_text};
 
 use crate::driver::{Bulk, Driver, bulks, statements};
@@ -329,13 +330,18 @@ impl<D: Driver> SqlTx<'_, D> {
         values.extend(name);
         Ok(values)
     }
-    /// The ticket that a text is the code of, in the order in which a scanner tries what it read.
+    /// The ticket that a text is the code of, in the order in which a scanner tries what it read; else whose short code it is.
     fn coded(&mut self, event_id: &EventId, text: Option<&str>) -> Result<Option<TicketId>> {
-        let Some(texts) = text.and_then(|text| candidates(text).ok()) else { return Ok(None) };
+        let Some(text) = text else { return Ok(None) };
+        let texts = candidates(text).unwrap_or_default();
         let hashes: Vec<BarcodeHash> = texts.iter().map(|text| BarcodeHash::of(text)).collect();
         let known = self.find_codes(event_id, &hashes)?;
         let first = hashes.iter().find_map(|hash| known.iter().find(|(known, _)| known == hash));
-        Ok(first.map(|(_, ticket_id)| ticket_id.clone()))
+        match (first, ShortCode::read(text)) {
+            (Some((_, ticket_id)), _) => Ok(Some(ticket_id.clone())),
+            (None, Some(short)) => self.ticket_of_short_code(event_id, short),
+            (None, None) => Ok(None),
+        }
     }
     /// The values of [`among_guests`].
     fn filtered<'a>(

@@ -8,6 +8,7 @@ use admit_app::records::*;
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{EventId, GateId, GuestId, TicketId, UserId};
 use admit_core::incident::Subject;
+use admit_core::short_code::ShortCode;
 use admit_core::ticket::TicketRules;
 use admit_core::wire::stored;
 
@@ -46,13 +47,15 @@ statements! {
         AND (CAST($5 AS TEXT) IS NULL OR ", found_by_name!(6 12 13, 14 15 16, 17 18 19, 20 21 22, 23 24 25, 26 27 28, 29 30 31, 32 33 34), " OR substr(t.ticket_id, 1, length($5)) = $5
             OR substr(t.barcode, 1, length($5)) = $5 OR substr(g.external_id, 1, length($5)) = $5
             OR substr(lower(t.order_id), 1, length(CAST($11 AS TEXT))) = $11
-            OR t.ticket_id IN (SELECT c.ticket_id FROM codes c WHERE c.organization_id = $1 AND c.event_id = $2 AND c.barcode_hash = $10))
+            OR t.ticket_id IN (SELECT c.ticket_id FROM codes c WHERE c.organization_id = $1 AND c.event_id = $2 AND (c.barcode_hash = $10 OR c.barcode_hash BETWEEN $35 AND $36)))
         AND (CAST($7 AS TEXT) IS NULL OR t.status = $7)
         AND (CAST($8 AS BOOLEAN) IS NULL OR (COALESCE(s.persons, 0) > 0) = $8)
         AND NOT EXISTS (SELECT 1 FROM withdrawn_tickets w WHERE w.organization_id = t.organization_id AND w.event_id = t.event_id AND w.ticket_id = t.ticket_id)
         ORDER BY t.created_at DESC, t.ticket_id DESC LIMIT $9");
     /// Which tickets ever held codes.
     FIND_CODES = "SELECT barcode_hash, ticket_id FROM codes WHERE organization_id = $1 AND event_id = $2 AND barcode_hash IN ($3)", by 0 of [];
+    /// The same of codes whose hash is in a range.
+    FIND_CODES_BETWEEN = "SELECT barcode_hash, ticket_id FROM codes WHERE organization_id = $1 AND event_id = $2 AND barcode_hash BETWEEN $3 AND $4 ORDER BY barcode_hash";
     /// Which of these tickets, as subjects, some scan made a state of.
     SCANNED_TICKETS = "SELECT subject FROM states WHERE organization_id = $1 AND event_id = $2 AND scans > 0 AND subject IN ($3)", by 0 of ["states"];
     /// Every code with its ticket, by hash.
@@ -180,6 +183,19 @@ impl<D: Driver> SqlTx<'_, D> {
     }
 }
 
+impl<D: Driver> SqlTx<'_, D> {
+    /// The only ticket of which a code has this short code.
+    pub(super) fn ticket_of_short_code(&mut self, event_id: &EventId, short: ShortCode) -> Result<Option<TicketId>> {
+        let id = self.organization_id.clone();
+        let (least, greatest) = (short.least(), short.greatest());
+        let range = [(&id).into(), event_id.into(), (&least).into(), (&greatest).into()];
+        let mut tickets: Vec<TicketId> =
+            self.all(&FIND_CODES_BETWEEN, &range, read_code)?.into_iter().map(|(_, ticket_id)| ticket_id).collect();
+        tickets.dedup();
+        Ok(tickets.pop().filter(|_| tickets.is_empty()))
+    }
+}
+
 impl<D: Driver> TxTickets for SqlTx<'_, D> {
     fn insert_tickets(&mut self, tickets: &[TicketRecord]) -> Result<()> {
         self.put_tickets(&INSERT_TICKETS, tickets)?;
@@ -237,6 +253,9 @@ impl<D: Driver> TxTickets for SqlTx<'_, D> {
             filter.text.as_ref().map(|text| text.to_ascii_lowercase()).into(),
         ];
         values.extend(name);
+        let short = filter.text.as_deref().and_then(ShortCode::read).map(|short| (short.least(), short.greatest()));
+        values.push(short.as_ref().map(|(least, _)| least).into());
+        values.push(short.as_ref().map(|(_, greatest)| greatest).into());
         let items = self.all(&TICKETS, &values, |row| {
             Ok((read_ticket(row)?, guests::read_joined(row)?, states::read_joined(row)?))
         })?;

@@ -1,5 +1,7 @@
-import { expect, test } from "vitest";
-import { readClock, serverTime } from "./client.ts";
+import { afterEach, expect, test, vi } from "vitest";
+import { api, readClock, readEarly, serverTime } from "./client.ts";
+
+afterEach(() => vi.unstubAllGlobals());
 
 test("the server's clock is kept from its answers, its whole seconds do not make it jump", () => {
   const here = Date.parse("2026-06-07T19:06:00Z");
@@ -12,4 +14,21 @@ test("the server's clock is kept from its answers, its whole seconds do not make
   readClock(null, here, here);
   readClock("soon", here, here);
   expect(serverTime(here)).toBe(before);
+});
+
+test("a reading that was begun early is taken once, and one that failed is made anew", async () => {
+  const asked: string[] = [];
+  let status = 200;
+  vi.stubGlobal("fetch", async (path: string) => {
+    asked.push(path);
+    return new Response(JSON.stringify({ nth: asked.length }), { status });
+  });
+  readEarly("/api/events/e");
+  expect(await api.get("/api/events/e")).toEqual({ nth: 1 });
+  expect(await api.get("/api/events/e")).toEqual({ nth: 2 });
+  status = 500;
+  readEarly("/api/events/e");
+  await new Promise((later) => setTimeout(later, 10));
+  status = 200;
+  expect(await api.get("/api/events/e")).toEqual({ nth: 4 });
 });

@@ -32,6 +32,13 @@ export function whenSignedOut(then: () => void): void {
   onSignedOut = then;
 }
 
+/** Called with each answer, and where there was none; a proxy without its server answers 502 to 504. */
+let onAnswer: (answered: boolean) => void = () => {};
+export function whenAnswered(then: (answered: boolean) => void): void {
+  onAnswer = then;
+}
+const isProxys = (status: number): boolean => status >= 502 && status <= 504;
+
 let ahead = 0;
 /** Readings of the server's clock are good to a second; what differs by less is no news. */
 const JITTER_MS = 2_000;
@@ -71,9 +78,11 @@ async function send(method: string, path: string, body?: BodyInit, type?: string
       headers: type ? { "content-type": type, accept: "application/json" } : { accept: "application/json" },
     });
   } catch {
+    onAnswer(false);
     throw new Problem(0, "offline", method === "GET" ? words.network.unread : words.network.notSaved);
   }
   readClock(response.headers.get("date"), sent, Date.now());
+  onAnswer(!isProxys(response.status));
   if (response.ok) return response;
   if (response.status !== 401) throw await problemOf(response);
   // The server tells callers of its API how to sign in there; people are told how here.
@@ -88,8 +97,22 @@ async function json<T>(response: Response): Promise<T> {
   return (text ? JSON.parse(text) : undefined) as T;
 }
 
+/** Readings that were begun before anybody asked for them. */
+const early = new Map<string, Promise<Response>>();
+/** Begins a reading that is needed in a moment; the first `get` of it takes the answer. A failure is forgotten. */
+export function readEarly(path: string): void {
+  const answer = send("GET", path);
+  early.set(path, answer);
+  answer.catch(() => early.delete(path));
+}
+function takeEarly(path: string): Promise<Response> | undefined {
+  const answer = early.get(path);
+  early.delete(path);
+  return answer;
+}
+
 export const api = {
-  get: async <T>(path: string): Promise<T> => json<T>(await send("GET", path)),
+  get: async <T>(path: string): Promise<T> => json<T>(await (takeEarly(path) ?? send("GET", path))),
   post: async <T>(path: string, body: unknown = {}): Promise<T> =>
     json<T>(await send("POST", path, JSON.stringify(body), "application/json")),
   patch: async <T>(path: string, body: unknown): Promise<T> =>

@@ -83,6 +83,8 @@ export interface TicketView {
   id: string;
   barcode: string | null;
   barcode_hash: string | null;
+  /** Its code as people read it out: "K7QF-2M9D". */
+  short_code: string | null;
   zone: string;
   gate_ids: string[];
   entry_limit: number;

@@ -356,6 +356,8 @@ export interface HistoryRow {
   reverted: number;
   short_code: string;
   ticket_id: string | null;
+  /** Why its screen let nobody in. */
+  reason?: string;
   /** Of the kind `headcount` alone. */
   headcount?: Headcount;
   sync: "waiting" | "sent" | "refused" | "held";

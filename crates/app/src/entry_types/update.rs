@@ -1,6 +1,6 @@
-//! How often the persons of an entry type may enter, where that is not what the event says (door.md "Limits").
+//! An entry type's name, and how often its persons may enter, where that is not what the event says (door.md "Limits").
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::access::Action;
 use admit_core::event::{Limits, ReEntry, ZoneLimits};
@@ -14,13 +14,16 @@ use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::checks::Checks;
 use crate::error::{Error, Result};
-use crate::events::{self, days};
+use crate::events::{self, days, door};
 use crate::ports::{App, Scope, write};
+use crate::records::EventRecord;
 use crate::rules::{all_subjects, announce, put};
 
-/// The limits to change; `None` leaves one as it is, `Some(None)` takes it away.
-#[derive(Debug, Clone, Copy, Default)]
+/// What to change; `None` leaves it as it is, `Some(None)` takes a limit away.
+#[derive(Debug, Clone, Default)]
 pub struct EntryTypePatch {
+    /// Name; an event has each once.
+    pub name: Option<String>,
     /// Re-entry mode; without one the event's holds.
     pub re_entry: Option<Option<ReEntry>>,
     /// The limit of a ticket holds at each gate by itself.
@@ -29,8 +32,8 @@ pub struct EntryTypePatch {
     pub uses: Option<Option<u32>>,
 }
 
-/// Changes the limits of an entry type. They belong to its zone: entry types that share one share them, since a ticket has a
-/// zone and no type. They hold from this write on. A patch that changes nothing leaves no trace.
+/// Changes an entry type. Its limits belong to its zone: entry types that share one share them, since a ticket has a zone and
+/// no type. They hold from this write on. Fails with `entry_type_exists`. A patch that changes nothing leaves no trace.
 pub async fn update(
     app: &App,
     caller: &UserCaller,
@@ -40,33 +43,44 @@ pub async fn update(
 ) -> Result<EntryType> {
     caller.must(Action::ManageEvents)?;
     let (now, draw) = (app.clock.now(), app.draw());
+    let mut checks = Checks::default();
+    let name = patch.name.as_deref().map(|name| checks.name("name", name));
+    checks.finish()?;
     let (by, id) = (caller.clone(), event_id.clone());
     let (changed, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
         let mut draw = draw.clone();
         let event = events::require(tx, &id)?;
-        let types = tx.entry_types(&id)?;
-        let found = types.into_iter().find(|one| one.entry_type_id == entry_type_id);
-        let record = found.ok_or_else(|| Error::not_found("entry type"))?;
+        let mut types = tx.entry_types(&id)?;
+        let found = types.iter_mut().find(|one| one.entry_type_id == entry_type_id);
+        let found = found.ok_or_else(|| Error::not_found("entry type"))?;
+        let new_name = name.clone().filter(|name| *name != found.name);
+        if let Some(name) = &new_name {
+            tx.rename_entry_type(&entry_type_id, name)?;
+            found.name.clone_from(name);
+        }
+        let record = found.clone();
         let before = newest_limits(tx, &id)?;
         let own = before.zones().get(&record.zone).copied().unwrap_or_default();
-        let limits = patched(own, patch, event.re_entry)?;
-        if limits == own {
+        let limits = patched(own, &patch, event.re_entry)?;
+        if limits == own && new_name.is_none() {
             return Ok((EntryType { record, limits }, None));
         }
-        let mut zones: BTreeMap<String, Limits> = before.zones().clone();
-        zones.insert(record.zone.clone(), limits);
-        let after = ZoneLimits::new(zones);
-        let stamp = tx.stamp(&id)?;
-        let when = Effective::At(stamp.effective_at);
-        let mut changes = vec![(when, Change::Event(EventChange::Limits(after.clone())))];
-        let begin = days(&event, &after);
-        if begin != days(&event, &before) {
-            changes.push((when, Change::Event(EventChange::Days(begin))));
+        let mut changes = Vec::new();
+        // What a zone is called judges nothing.
+        let mut subjects = BTreeSet::new();
+        if new_name.is_some() {
+            changes.push(door::zone_names(&types));
         }
-        let subjects = all_subjects(tx, &id)?;
+        if limits != own {
+            changes.extend(limit_changes(&event, &before, &record.zone, limits));
+            subjects = all_subjects(tx, &id)?;
+        }
+        let stamp = tx.stamp(&id)?;
+        let changes = changes.into_iter().map(|change| (Effective::At(stamp.effective_at), change)).collect();
         let brought = put(tx, &id, stamp, changes, &subjects, now, &mut draw)?;
         let said = json!({
-            "zone": record.zone, "re_entry": limits.re_entry, "per_gate": limits.per_gate, "uses": limits.uses,
+            "name": record.name, "zone": record.zone, "re_entry": limits.re_entry, "per_gate": limits.per_gate,
+            "uses": limits.uses,
         });
         let entity = ("EntryType", record.entry_type_id.as_str());
         tx.append_audit(line::of(&by, Some(&id), "entry_type_updated", entity, said))?;
@@ -79,8 +93,21 @@ pub async fn update(
     Ok(changed)
 }
 
+/// What a zone's new limits change. The first zone that is `daily`, and the last, change the event's days too.
+fn limit_changes(event: &EventRecord, before: &ZoneLimits, zone: &str, limits: Limits) -> Vec<Change> {
+    let mut zones: BTreeMap<String, Limits> = before.zones().clone();
+    zones.insert(zone.to_owned(), limits);
+    let after = ZoneLimits::new(zones);
+    let begin = days(event, &after);
+    let mut changes = vec![Change::Event(EventChange::Limits(after))];
+    if begin != days(event, before) {
+        changes.push(Change::Event(EventChange::Days(begin)));
+    }
+    changes
+}
+
 /// The new limits. Fails where a number is out of bounds, and where two of them contradict each other.
-fn patched(own: Limits, patch: EntryTypePatch, of_event: ReEntry) -> Result<Limits> {
+fn patched(own: Limits, patch: &EntryTypePatch, of_event: ReEntry) -> Result<Limits> {
     let limits = Limits {
         re_entry: patch.re_entry.unwrap_or(own.re_entry),
         per_gate: patch.per_gate.unwrap_or(own.per_gate),

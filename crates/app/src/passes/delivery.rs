@@ -136,7 +136,7 @@ async fn generate_qr_png(set_up: &SetUp, steps: &mut Steps, token: &str) -> Step
 /// What a run says that came too late.
 const OVER: &str = "the event is over: nothing was mailed";
 /// What a run says whose event nobody published yet.
-const DRAFT: &str = "the event is a draft: passes are mailed within minutes once it is live";
+const DRAFT: &str = "the event is a draft. Its passes are mailed within minutes after its doors open";
 /// What a run says that waits for the server's address.
 const NO_PUBLIC_URL: &str = "PUBLIC_URL is not set: a pass leads its guest to that address";
 

@@ -2,6 +2,7 @@
 //! file. What others wrote (names, places) is text in it and nothing else.
 
 use admit_core::pass;
+use admit_core::short_code::ShortCode;
 use admit_core::time::Timestamp;
 
 use super::calendar::{self, Entry};
@@ -92,6 +93,7 @@ fn text(facts: &Facts<'_>, url: &str) -> String {
     }
     lines.push("This is your check-in code. Open it and show it at the door:".to_owned());
     lines.extend([url.to_owned(), String::new()]);
+    lines.push(format!("If it can't be read, say {}", short_code(facts.ticket)));
     lines.push(format!("Party of {}", facts.ticket.rules.entry_limit));
     lines.push(when(facts.event.starts_at, &facts.event.time_zone));
     let place = plain(&facts.event.venue);
@@ -117,7 +119,7 @@ fn html(facts: &Facts<'_>, url: &str) -> String {
     let place = escaped(&facts.event.venue);
     let place = if place.is_empty() { place } else { format!("<br><bdi>{place}</bdi>") };
     let changed = if facts.is_change { format!("<p style=\"margin:0 0 16px\">{CHANGED}</p>") } else { String::new() };
-    let party = facts.ticket.rules.entry_limit;
+    let (party, short) = (facts.ticket.rules.entry_limit, short_code(facts.ticket));
     format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width\"><meta name=\"color-scheme\" content=\"light dark\">\
@@ -138,6 +140,7 @@ fn html(facts: &Facts<'_>, url: &str) -> String {
          <img src=\"cid:{PICTURE}\" width=\"260\" height=\"260\" alt=\"QR code of your pass. If you see no picture, open your \
          pass by the link below.\" style=\"background:#ffffff;color:#0f172a;border:4px solid {color};border-radius:8px;\
          width:260px;height:260px\">\
+         <p class=\"quiet\" style=\"margin:8px 0 0;color:#475569;font-size:14px\">If it can't be read, say <b>{short}</b></p>\
          <p style=\"margin:20px 0\"><a class=\"link\" href=\"{url}\" style=\"color:#1d4ed8;font-weight:bold\">Open your \
          pass</a></p>\
          <p class=\"quiet\" style=\"margin:0;color:#475569\">Party of {party} &bull; {date}{place}</p>\
@@ -145,6 +148,11 @@ fn html(facts: &Facts<'_>, url: &str) -> String {
          href=\"{picture_url}\" style=\"color:#1d4ed8\">See the code alone</a>. Whoever has it has your place: do not pass it \
          on.</p></div></div></body></html>"
     )
+}
+
+/// What a guest reads out where nothing reads the code.
+fn short_code(ticket: &TicketRecord) -> String {
+    ticket.barcode_hashes.last().map(|hash| ShortCode::of(hash).to_string()).unwrap_or_default()
 }
 
 /// Black or white: what reads better on a colour `#rrggbb` (the luminance of WCAG, simplified to its weights).
@@ -252,7 +260,7 @@ mod tests {
             "Club Ana",
             "Harbour Ana",
             "Party of 3",
-            "Sunday, 7 June 2026, 19:30 (Europe/Lisbon)",
+            "Sunday, 7 June 2026, 19:30 (Lisbon time)",
             "https://t.example/passes?token=tok",
             "https://t.example/qr-codes/tok.png",
         ] {

@@ -29,11 +29,15 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-/// A moment in a zone of the IANA database, such as `Sunday, 7 June 2026, 20:00 (Europe/Lisbon)`; in UTC where the zone is
+/// A moment in a zone of the IANA database, such as `Sunday, 7 June 2026, 20:00 (Lisbon time)`; in UTC where the zone is
 /// none.
 pub fn when(at: Timestamp, zone: &str) -> String {
     let tz = TimeZoneDatabase::bundled().get(zone).unwrap_or(TimeZone::UTC);
-    let name = tz.iana_name().unwrap_or("UTC").to_owned();
+    let zone = tz.iana_name().unwrap_or("UTC").to_owned();
+    let name = match zone.rsplit('/').next() {
+        Some(city) if city != zone => format!("{} time", city.replace('_', " ")),
+        _ => zone,
+    };
     let moment = jiff::Timestamp::from_millisecond(at.ms()).unwrap_or_default().to_zoned(tz);
     format!("{} ({name})", moment.strftime("%A, %-d %B %Y, %H:%M"))
 }
@@ -59,8 +63,8 @@ mod tests {
     #[test]
     fn a_moment_is_told_in_the_events_zone() {
         let at = Timestamp::parse("2026-06-07T18:30:00Z").unwrap();
-        assert_eq!(when(at, "Europe/Lisbon"), "Sunday, 7 June 2026, 19:30 (Europe/Lisbon)");
-        assert_eq!(when(at, "Asia/Kolkata"), "Monday, 8 June 2026, 00:00 (Asia/Kolkata)");
+        assert_eq!(when(at, "Europe/Lisbon"), "Sunday, 7 June 2026, 19:30 (Lisbon time)");
+        assert_eq!(when(at, "Asia/Kolkata"), "Monday, 8 June 2026, 00:00 (Kolkata time)");
         assert_eq!(when(at, "Nowhere/Land"), "Sunday, 7 June 2026, 18:30 (UTC)");
     }
 }

@@ -125,6 +125,8 @@ pub trait TxGates {
     fn gate_ids(&mut self, event_id: &EventId) -> Result<Vec<GateId>>;
     /// Makes an entry type. `entry_type_exists` (name).
     fn insert_entry_type(&mut self, entry_type: &EntryTypeRecord) -> Result<()>;
+    /// Renames an entry type. `entry_type_exists` (name).
+    fn rename_entry_type(&mut self, entry_type_id: &EntryTypeId, name: &str) -> Result<()>;
     /// Entry types by position.
     fn entry_types(&mut self, event_id: &EventId) -> Result<Vec<EntryTypeRecord>>;
     /// Makes a guest list. `guest_list_exists` (name).

@@ -258,6 +258,12 @@ pub async fn gates_and_lists_are_named_once(store: TestStore) {
     assert_eq!(conflict(result), "gate_exists");
     let twin = EntryTypeRecord { entry_type_id: id("other"), ..entry_type("vip", 3) };
     assert_eq!(conflict(on_event(&store, move |tx| tx.insert_entry_type(&twin)).await), "entry_type_exists");
+    assert_eq!(
+        conflict(on_event(&store, |tx| tx.rename_entry_type(&id("et-vip"), "general")).await),
+        "entry_type_exists"
+    );
+    on_event(&store, |tx| tx.rename_entry_type(&id("et-vip"), "Very important")).await.unwrap();
+    assert_eq!(look(&store, |tx| tx.entry_types(&id("e"))).await[1].name, "Very important");
     let twin = GuestListRecord { guest_list_id: id("other"), ..list("a") };
     assert_eq!(conflict(on_event(&store, move |tx| tx.insert_guest_list(&twin)).await), "guest_list_exists");
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use admit_core::barcode::BarcodeHash;
 use admit_core::job::RunState;
+use admit_core::short_code::ShortCode;
 use admit_core::ticket::TicketStatus;
 
 use super::fixture::*;
@@ -126,6 +128,8 @@ pub async fn guests_are_filtered_by_what_is_known_of_them(store: TestStore) {
     {
         assert_eq!(found(&store, text(asked), GuestSort::Name).await, names, "{asked}");
     }
+    let short = ShortCode::of(&BarcodeHash::of("code-b")).to_string();
+    assert_eq!(found(&store, text(&short), GuestSort::Name).await, ["b"], "by the short code");
     let typed =
         GuestFilter { entry_type_id: Some(id("vip")), standing: Some(Standing::NotCome), ..GuestFilter::default() };
     assert_eq!(found(&store, typed, GuestSort::Added).await, ["d"]);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::GuestListId;
 use admit_core::limits::{ID_CHARS, NAME_CHARS};
+use admit_core::short_code::ShortCode;
 use admit_core::ticket::TicketStatus;
 use serde_json::Value;
 
@@ -129,6 +130,8 @@ pub async fn tickets_are_found_by_text_status_and_entry(store: TestStore) {
     ] {
         assert_eq!(find(text(asked)).await, found, "{asked}");
     }
+    let short = ShortCode::of(&BarcodeHash::of("Given-Later")).to_string();
+    assert_eq!(find(text(&short)).await, ["x3"], "by its short code");
     let refunded = TicketFilter { status: Some(TicketStatus::Refunded), ..TicketFilter::default() };
     assert_eq!(find(refunded).await, ["t2"]);
     let entered = |entered| TicketFilter { entered: Some(entered), ..TicketFilter::default() };

@@ -224,7 +224,8 @@ fn an_entry_type_may_enter_once_at_each_gate_and_so_often_in_all() {
 #[test]
 fn limits_that_contradict_each_other_are_refused_by_name() {
     let world = World::new();
-    let both = EntryTypePatch { re_entry: Some(Some(ReEntry::AfterExit)), per_gate: Some(true), uses: None };
+    let both =
+        EntryTypePatch { re_entry: Some(Some(ReEntry::AfterExit)), per_gate: Some(true), ..EntryTypePatch::default() };
     assert_eq!(wrong_field(limit(&world, both)), "per_gate");
     let none = EntryTypePatch { uses: Some(Some(0)), ..EntryTypePatch::default() };
     assert_eq!(wrong_field(limit(&world, none)), "uses");

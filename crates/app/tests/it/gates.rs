@@ -1,6 +1,6 @@
 //! Gates, entry types, guest lists.
 
-use admit_app::entry_types::NewEntryType;
+use admit_app::entry_types::{EntryTypePatch, NewEntryType};
 use admit_app::gates::{self, GatePatch};
 use admit_app::guest_lists::NewGuestList;
 use admit_app::ports::read;
@@ -92,6 +92,28 @@ fn entry_types_keep_their_order_and_names_once() {
         now(read(&*world.app.store, &world.owner.organization_id, move |tx| tx.load_rules(&event, &[]))).unwrap();
     let names = rules.book.door().zone_names.into_iter().collect::<Vec<_>>();
     assert_eq!(names, [("general".to_owned(), "General".to_owned()), ("vip".to_owned(), "VIP".to_owned())]);
+    world.is_consistent();
+}
+
+#[test]
+fn an_entry_type_is_renamed_and_phones_call_its_zone_so() {
+    let world = World::new();
+    let new = NewEntryType { name: "VIP".into(), zone: "vip".into() };
+    let vip = now(entry_types::create(&world.app, &world.owner, world.event.clone(), new)).unwrap().entry_type_id;
+    let rename = |name: &str| {
+        let patch = EntryTypePatch { name: Some(name.into()), ..EntryTypePatch::default() };
+        now(entry_types::update(&world.app, &world.owner, world.event.clone(), vip.clone(), patch))
+    };
+    assert_eq!(code(rename("General")), "entry_type_exists");
+    assert_eq!(wrong_field(rename(" ")), "name");
+    assert_eq!(rename("Gold").unwrap().record.name, "Gold");
+    let lines = world.ledger().len();
+    rename("Gold").unwrap();
+    assert_eq!(world.ledger().len(), lines, "the same name again changes nothing");
+    let event = world.event.clone();
+    let rules =
+        now(read(&*world.app.store, &world.owner.organization_id, move |tx| tx.load_rules(&event, &[]))).unwrap();
+    assert_eq!(rules.book.door().zone_names.get("vip").map(String::as_str), Some("Gold"));
     world.is_consistent();
 }
 

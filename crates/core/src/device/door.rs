@@ -33,6 +33,7 @@ pub(super) struct Asked {
 impl State {
     /// A reader read a code; `other` is the same code as another keyboard layout has it. The reading that a ticket holds
     /// is judged, and its layout is tried first from then on; a code that no ticket holds is taken as that layout has it.
+    /// What a person typed may be a short code.
     pub fn read_code(&mut self, text: &str, other: Option<&str>, method: Method) {
         if let Err((code, message)) = self.may_scan() {
             return self.refuse(code, message);
@@ -51,6 +52,12 @@ impl State {
         let known = found.iter().position(|(_, about)| about.ticket.is_some());
         if let (Some(place), Some(other)) = (known, other) {
             self.other_layout = found[place].0 == other;
+        }
+        if known.is_none()
+            && method == Method::Manual
+            && let Some(about) = self.of_short_code(text)
+        {
+            return self.judge(&about, method);
         }
         if found.is_empty() {
             self.used_at = Some(self.mono());

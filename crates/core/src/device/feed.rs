@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use crate::barcode::BarcodeHash;
 use crate::ids::{DeviceId, TicketId};
 use crate::limits;
+use crate::short_code::ShortCode;
 use crate::wire::journal::CachedPage;
 use crate::wire::scanning::{ChangedTicket, ChangesAnswer, Cursor, NamedDevice};
 use crate::wire::stored::from_json;
@@ -83,6 +84,11 @@ impl Feed {
     /// The ticket that holds a code, as far as changes tell.
     pub fn by_code(&self, hash: &BarcodeHash) -> Option<&TicketId> {
         self.active.codes.get(hash)
+    }
+    /// Tickets of which a code has this short code, as far as changes tell; one may come more than once.
+    pub fn by_short(&self, short: ShortCode) -> impl Iterator<Item = &TicketId> {
+        let from = self.active.codes.range(short.least()..);
+        from.take_while(move |(hash, _)| short.begins(&hash.0)).map(|(_, id)| id)
     }
 
     /// How staff call a device, as far as changes told.

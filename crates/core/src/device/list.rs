@@ -10,6 +10,7 @@ use crate::ids::{EventId, GateId, TicketId};
 use crate::manifest::index::{Found, Index};
 use crate::manifest::verify::{self, Content, Expected, Identity, Manifest, ManifestError, Standing};
 use crate::rule::Epoch;
+use crate::short_code::ShortCode;
 use crate::ticket::TicketRules;
 use crate::time::Timestamp;
 
@@ -129,6 +130,10 @@ impl List {
     /// A code's ticket.
     pub fn find(&self, hash: &BarcodeHash) -> Option<(TicketId, TicketRules)> {
         self.index.find(hash).and_then(owned)
+    }
+    /// The only ticket of which a code has this short code.
+    pub fn find_short(&self, short: ShortCode) -> Option<TicketId> {
+        TicketId::new(self.index.find_short(short)?.ticket_id).ok()
     }
     /// A ticket's rules.
     pub fn by_ticket(&self, ticket_id: &TicketId) -> Option<TicketRules> {

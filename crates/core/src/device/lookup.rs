@@ -6,6 +6,7 @@ use crate::barcode::BarcodeHash;
 use crate::ids::{ScanId, TicketId};
 use crate::reduce::TicketState;
 use crate::scan::Scan;
+use crate::short_code::ShortCode;
 use crate::ticket::TicketRules;
 use crate::view::{Served, fold_view};
 
@@ -42,6 +43,16 @@ impl State {
         let id = listed.as_ref().map(|(id, _)| id).or_else(|| self.feed.by_code(hash))?.clone();
         let rules = self.rules_of(&id, listed.map(|(_, rules)| rules))?;
         Some((id, rules))
+    }
+
+    /// The ticket that a person means by its short code, as if they had picked it: the only one that has it.
+    pub fn of_short_code(&self, typed: &str) -> Option<About> {
+        let short = ShortCode::read(typed)?;
+        let listed = self.list.as_ref().and_then(|list| list.find_short(short));
+        let mut ids = listed.iter().chain(self.feed.by_short(short));
+        let id = ids.next()?;
+        let about = self.picked(id);
+        (about.ticket.is_some() && ids.all(|other| other == id)).then_some(about)
     }
 
     /// A ticket by its id, with its newest rules.

@@ -152,6 +152,7 @@ impl State {
             reverted: if scan.opened { scan.count - self.journal.kept(scan) } else { 0 },
             short_code: short_code(scan),
             ticket_id: scan.ticket_id.clone(),
+            reason: own.shown.reason,
             headcount: scan.headcount,
             sync: sync.to_owned(),
         }

@@ -7,6 +7,7 @@ use crate::gate::{Direction, GateRules};
 use crate::ids::GateId;
 use crate::limits;
 use crate::scan::{Outcome, Scan, ScanKind, Stage};
+use crate::short_code::ShortCode;
 use crate::ticket::TicketRules;
 use crate::time::Timestamp;
 use crate::wire::engine::{DecidedBy, Effect, LastEntryView, VerdictView};
@@ -162,9 +163,9 @@ pub(super) fn learned(scan: &mut Scan, word: &OnlineAnswer) {
     scan.ticket_id = scan.ticket_id.take().or_else(|| word.ticket_id.clone());
 }
 
-/// First characters of the code's hash, for talk between staff; of a guest picked by hand the end of the ticket's id.
+/// The short code, for talk between staff: another phone takes it typed. Of a guest picked by hand the end of the ticket's id.
 pub(super) fn short_code(scan: &Scan) -> String {
     let id = scan.ticket_id.as_ref().map(|id| id.as_str()).unwrap_or_default();
     let end = || id.get(id.len().saturating_sub(8)..).unwrap_or_default().to_uppercase();
-    scan.barcode_hash.map_or_else(end, |hash| crate::barcode::hex(&hash.0[..4]).to_uppercase())
+    scan.barcode_hash.map_or_else(end, |hash| ShortCode::of(&hash).to_string())
 }

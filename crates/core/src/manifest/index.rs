@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use sha2::{Digest as _, Sha256};
 
 use crate::barcode::{BarcodeHash, hex};
+use crate::short_code::ShortCode;
 use crate::sign::Encoder;
 use crate::ticket::{Group, TicketRules};
 
@@ -149,6 +150,14 @@ impl Index {
     /// Looks a code up.
     pub fn find(&self, hash: &BarcodeHash) -> Option<Found<'_>> {
         self.at(place_of(&self.prefixes, &hash.prefix())?)
+    }
+    /// The only ticket of which a code begins with this short code; nothing where there are two.
+    pub fn find_short(&self, short: ShortCode) -> Option<Found<'_>> {
+        let from = self.prefixes.partition_point(|prefix| prefix[..] < short.0[..]);
+        let mut found =
+            (from..self.len()).take_while(|at| short.begins(&self.prefixes[*at])).filter_map(|at| self.at(at));
+        let first = found.next()?;
+        found.all(|other| other.ticket_id == first.ticket_id).then_some(first)
     }
     /// A ticket by its id (the first of its codes).
     pub fn by_ticket(&self, ticket_id: &str) -> Option<Found<'_>> {

@@ -5,6 +5,7 @@ use admit_core::decide::Screen;
 use admit_core::gate::Direction;
 use admit_core::ids::GateId;
 use admit_core::scan::{Method, Outcome, ScanKind, Stage};
+use admit_core::short_code::ShortCode;
 use admit_core::ticket::TicketRules;
 use admit_core::wire::engine::{Effect, Input, Phase};
 
@@ -43,8 +44,9 @@ fn each_answer_of_decide_has_its_screen() {
     assert_eq!((early.right_gates, early.expires_at), (vec!["Gate east".to_owned()], None));
     assert_eq!((late.right_gates, late.expires_at.map(|at| at.ms())), (vec![], Some(EVENING - 1_000)));
     assert!(!late.can_undo, "it let nobody in");
-    // What staff say to each other of a code are the first digits of its hash.
-    assert_eq!((phone.scan("A-1").short_code.as_str(), phone.view().own_admitted), ("BC4E7BE9", 1));
+    // What staff say to each other of a code another phone takes typed.
+    let short = ShortCode::of(&BarcodeHash::of("A-1")).to_string();
+    assert_eq!((phone.scan("A-1").short_code, phone.view().own_admitted), (short, 1));
     assert_eq!(phone.view().history.len(), 7);
 }
 
@@ -313,4 +315,45 @@ fn nothing_is_undone_where_nobody_was_let_in() {
     assert_eq!(phone.refused(), Some("nothing_to_undo"));
     phone.input(Input::Undo { scan_id: None, keep: 0 });
     assert_eq!(phone.scans().len(), 1);
+}
+
+fn typed(phone: &mut Phone, text: &str) {
+    phone.input(Input::Code { text: text.into(), other: None, method: Method::Manual });
+}
+
+/// The code of a pass is too long to type: its short code means the ticket, offline too (issue 41 "By hand").
+#[test]
+fn a_short_code_that_staff_type_is_the_ticket_itself() {
+    let (mut phone, mut server) = ready();
+    phone.offline();
+    let short = ShortCode::of(&BarcodeHash::of("A-1")).to_string();
+    typed(&mut phone, &short.replace('-', " ").to_lowercase());
+    let scans = phone.scans();
+    let scan = scans.last().unwrap();
+    assert_eq!((scan.method, scan.outcome, scan.opened), (Method::Manual, Outcome::Valid, true));
+    assert_eq!(scan.ticket_id.as_ref().map(|id| id.as_str()), Some("t-A-1"));
+    assert_eq!((scan.barcode_hash, scan.raw_hash), (None, None), "no code was read");
+    assert_eq!(phone.scan("A-1").screen, Screen::SameTicket, "it is one ticket however it came");
+    // A ticket that only the changes tell of.
+    server.add_ticket("NEW-1", ticket(1));
+    phone.pass_online(&mut server, 120_000);
+    typed(&mut phone, &ShortCode::of(&BarcodeHash::of("NEW-1")).to_string());
+    assert_eq!(phone.scans().last().unwrap().ticket_id.as_ref().map(|id| id.as_str()), Some("t-NEW-1"));
+}
+
+#[test]
+fn a_short_code_of_nobody_or_of_a_reader_is_a_code_like_others() {
+    let (mut phone, mut server) = ready();
+    let short = ShortCode::of(&BarcodeHash::of("A-1")).to_string();
+    assert_eq!(phone.scan(&short).screen, Screen::NotInList, "no reader reads short codes");
+    typed(&mut phone, "ZZZZ-ZZZZ");
+    assert_eq!(phone.scans().last().unwrap().barcode_hash, Some(BarcodeHash::of("ZZZZ-ZZZZ")));
+    // A ticket's own code goes before somebody's short code.
+    server.add_ticket(&ShortCode::of(&BarcodeHash::of("A-1")).to_string(), ticket(1));
+    let mut phone = Phone::ready(2, &mut server);
+    typed(&mut phone, &short);
+    assert_eq!(
+        phone.scans().last().unwrap().ticket_id.as_ref().map(|id| id.as_str()),
+        Some(format!("t-{short}").as_str())
+    );
 }

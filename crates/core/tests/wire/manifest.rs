@@ -8,6 +8,7 @@ use admit_core::gate::GateRules;
 use admit_core::ids::{EventId, GateId, OrganizationId, TicketId};
 use admit_core::manifest::index::Prefix;
 use admit_core::manifest::*;
+use admit_core::short_code::ShortCode;
 use admit_core::sign::ApiKey;
 use admit_core::ticket::{Group, TicketRules, TicketStatus};
 use admit_core::wire::manifest::{GuestName, ManifestTail, NamesTail};
@@ -496,4 +497,21 @@ fn names_are_believed_only_signed_and_a_change_leads_to_all_of_them() {
     let elsewhere = names_part(NamesInput { organization_id: &other, ..input(9) }, names(1));
     let (body, header) = sign(&elsewhere);
     assert_eq!(read(&body, Some(&header), None).unwrap_err(), ManifestError::WrongOrganization);
+}
+
+/// Two tickets may share a short code: then it means neither. Two codes of one ticket may.
+#[test]
+fn a_short_code_means_the_only_ticket_that_has_it() {
+    let rules = ticket_rules();
+    let code = |first: u8, last: u8| {
+        let mut prefix = [first; 16];
+        prefix[15] = last;
+        prefix
+    };
+    let listed =
+        [(code(1, 0), "one"), (code(2, 0), "two"), (code(2, 1), "three"), (code(3, 0), "four"), (code(3, 1), "four")];
+    let found = listed.map(|(prefix, ticket_id)| Found { prefix, ticket_id, rules: &rules, group: None });
+    let index = Index::from_records(found).unwrap();
+    let means = |first: u8| index.find_short(ShortCode([first; 5])).map(|found| found.ticket_id.to_owned());
+    assert_eq!([means(1), means(2), means(3), means(4)], [Some("one".into()), None, Some("four".into()), None]);
 }

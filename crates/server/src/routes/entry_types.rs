@@ -58,6 +58,7 @@ impl From<EntryType> for EntryTypeView {
 /// The limits to change; absent ones stay. They belong to the zone: entry types that share one share them.
 #[derive(Deserialize, ToSchema)]
 struct EntryTypePatchRequest {
+    name: Option<String>,
     /// Null for the event's own mode.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>)]
@@ -111,13 +112,15 @@ async fn create(
     Ok((StatusCode::CREATED, Json(made.into())))
 }
 
-/// Changes how often the persons of an entry type may enter. It holds from now on; phones hear of it with their next list.
+/// Changes an entry type: its name, and how often its persons may enter. It holds from now on; phones hear of it with their
+/// next list.
 #[utoipa::path(patch, path = "/api/events/{id}/entry-types/{entry_type_id}", tag = "organisers", request_body = EntryTypePatchRequest,
     params(("id" = String, Path, description = "Event"), ("entry_type_id" = String, Path, description = "Entry type")),
     extensions(("x-actions" = json!(["manage_events"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "Changed", body = EntryTypeView),
     (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
     (status = 404, description = "No such event or entry type", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 409, description = "`entry_type_exists`", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
 async fn update(
     State(state): State<AppState>,
@@ -125,7 +128,7 @@ async fn update(
     Path((event_id, entry_type_id)): Path<(EventId, EntryTypeId)>,
     JsonBody(request): JsonBody<EntryTypePatchRequest>,
 ) -> Result<Json<EntryTypeView>> {
-    let EntryTypePatchRequest { re_entry, per_gate, uses } = request;
-    let patch = EntryTypePatch { re_entry, per_gate, uses };
+    let EntryTypePatchRequest { name, re_entry, per_gate, uses } = request;
+    let patch = EntryTypePatch { name, re_entry, per_gate, uses };
     Ok(Json(entry_types::update(&state.app, &caller, event_id, entry_type_id, patch).await?.into()))
 }

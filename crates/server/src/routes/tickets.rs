@@ -6,6 +6,7 @@ use admit_app::rules::HoldsFrom;
 use admit_app::tickets::{self, Listing, NewGuest, NewTicket, TicketPatch};
 use admit_core::ids::{EntryTypeId, EventId, GateId, GuestListId, TicketId};
 use admit_core::limits::{BARCODE_BYTES, BODY_ENCODED_BYTES, TICKETS_PER_REQUEST};
+use admit_core::short_code::ShortCode;
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
 use admit_core::wire::bounded::at_most;
@@ -40,6 +41,8 @@ pub(super) struct TicketView {
     barcode: Option<String>,
     /// `sha256:` and 64 digits.
     barcode_hash: Option<String>,
+    /// Its code as people read it out, such as `K7QF-2M9D`: scanners take it typed.
+    short_code: Option<String>,
     zone: String,
     /// Gates it admits at; empty = any whose zones hold its zone.
     #[schema(value_type = Vec<String>)]
@@ -113,6 +116,7 @@ impl From<Listing> for TicketView {
             event_id: ticket.event_id.to_string(),
             barcode: ticket.barcode,
             barcode_hash: ticket.barcode_hashes.last().map(ToString::to_string),
+            short_code: ticket.barcode_hashes.last().map(|hash| ShortCode::of(hash).to_string()),
             zone: ticket.rules.zone,
             gate_ids: ticket.rules.gate_ids,
             entry_limit: ticket.rules.entry_limit,
@@ -283,7 +287,7 @@ struct TicketQuery {
         ("id" = String, Path, description = "Event"),
         ("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500),
         ("cursor" = Option<String>, Query),
-        ("q" = Option<String>, Query, description = "Beginnings of words of a guest's name, in any order, or the start of an id, barcode, external id or order number; or a whole code", max_length = 512),
+        ("q" = Option<String>, Query, description = "Beginnings of words of a guest's name, in any order, or the start of an id, barcode, external id or order number; or a whole code, or its short code", max_length = 512),
         ("status" = Option<String>, Query, description = "`active`, `used`, `voided`, `refunded`"),
         ("entered" = Option<bool>, Query, description = "Only those with (or without) anybody let in"),
     ), extensions(("x-actions" = json!(["read_guests"]))), security(("session" = []), ("api_token" = [])), responses(

@@ -77,7 +77,7 @@ impl L1 {
         }
         let general = now(entry_types::list(&self.app, &caller, event_id.clone()))?.remove(0).record.entry_type_id;
         let (per_gate, uses) = (Some(config.per_gate), Some(config.uses));
-        let patch = entry_types::EntryTypePatch { re_entry: None, per_gate, uses };
+        let patch = entry_types::EntryTypePatch { per_gate, uses, ..entry_types::EntryTypePatch::default() };
         now(entry_types::update(&self.app, &caller, event_id.clone(), general, patch))?;
         let mut owner = Owner { caller, event_id, tickets: Default::default() };
         for n in 0..config.tickets {

@@ -32,15 +32,16 @@ export class Desk {
   }
 
   get base(): string {
-    return `/api/events/${encodeURIComponent(this.eventId)}`;
+    return Desk.base(this.eventId);
   }
+  static base = (eventId: string): string => `/api/events/${encodeURIComponent(eventId)}`;
+  /** What `load` reads, for whoever begins to read it before there is a desk. */
+  static paths = (eventId: string): [event: string, gates: string] => [Desk.base(eventId), `${Desk.base(eventId)}/gates`];
 
   async load(): Promise<void> {
     try {
-      const [event, gates] = await Promise.all([
-        api.get<EventView>(this.base),
-        api.get<Listed<GateView>>(`${this.base}/gates`),
-      ]);
+      const [ofEvent, ofGates] = Desk.paths(this.eventId);
+      const [event, gates] = await Promise.all([api.get<EventView>(ofEvent), api.get<Listed<GateView>>(ofGates)]);
       this.event = event;
       this.gates = gates.items;
       this.failure = "";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { entriesOf, gatesOf, gatesOfTicket, typeOf } from "./entry-types.ts";
+import { admitsAt, entriesOf, gatesOf, gatesOfTicket, typeOf } from "./entry-types.ts";
 
 const gates = [
   { id: "main", name: "Main", zones: ["general", "vip"] },
@@ -23,4 +23,12 @@ test("a ticket has its type's name where one type alone has its zone", () => {
 test("how often a type's guests may enter is said where it is not as the event has it", () => {
   expect(entriesOf({ re_entry: null, per_gate: false, uses: null })).toBe("As the event");
   expect(entriesOf({ re_entry: "daily", per_gate: true, uses: 3 })).toBe("Once a day, at each gate, 3 in all");
+});
+
+test("a ticket is admitted at the gates that it names, else where its zone is", () => {
+  const [north, vip] = [{ id: "north", zones: ["general"] }, { id: "vip", zones: ["vip"] }];
+  expect(admitsAt(north, { zone: "general", gate_ids: [] })).toBe(true);
+  expect(admitsAt(vip, { zone: "general", gate_ids: [] })).toBe(false);
+  expect(admitsAt(vip, { zone: "general", gate_ids: ["vip"] })).toBe(true);
+  expect(admitsAt(north, { zone: "general", gate_ids: ["vip"] })).toBe(false);
 });

@@ -30,3 +30,7 @@ export function gatesOfTicket(ticket: Pick<TicketView, "zone" | "gate_ids">, gat
   if (ticket.gate_ids.length === 0) return gatesOf(ticket, gates);
   return words.counting.list(ticket.gate_ids.map((id) => gates.find((gate) => gate.id === id)?.name ?? id));
 }
+
+/** Whether a gate admits a ticket: it names the gate, or names none and the gate admits its zone. */
+export const admitsAt = (gate: Pick<GateView, "id" | "zones">, ticket: Pick<TicketView, "zone" | "gate_ids">): boolean =>
+  ticket.gate_ids.length === 0 ? gate.zones.includes(ticket.zone) : ticket.gate_ids.includes(gate.id);

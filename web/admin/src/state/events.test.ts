@@ -1,10 +1,12 @@
 import { expect, test } from "vitest";
-import { firstTimes, matches, movedEnd, ordered } from "./events.ts";
+import { firstTimes, matches, movedEnd, ordered, overdue } from "./events.ts";
 
 test("what is open comes first, then the next, then what was last", () => {
-  const event = (id: string, status: "draft" | "live" | "ended", day: number) => ({ id, status, starts_at: `2026-11-${day}T20:00:00Z` });
-  const events = [event("old", "ended", 10), event("later", "draft", 28), event("now", "live", 27), event("next", "draft", 27), event("older", "ended", 11)];
-  expect(ordered(events).map((one) => one.id)).toEqual(["now", "next", "later", "older", "old"]);
+  const event = (id: string, status: "draft" | "live" | "ended", day: number) => ({ id, status, starts_at: `2026-11-${day}T20:00:00Z`, ends_at: `2026-11-${day}T23:00:00Z` });
+  const now = Date.parse("2026-11-27T21:00:00Z");
+  const events = [event("forgotten", "live", 20), event("old", "ended", 10), event("later", "draft", 28), event("now", "live", 27), event("next", "draft", 27), event("older", "ended", 11)];
+  expect(ordered(events, now).map((one) => one.id)).toEqual(["now", "forgotten", "next", "later", "older", "old"]);
+  expect(events.filter((one) => overdue(one, now)).map((one) => one.id)).toEqual(["forgotten"]);
 });
 
 test("an event is found by words of its name and place, without accents", () => {

@@ -3,17 +3,22 @@ import type { ListedEvent } from "../../../shared/api/types";
 
 export type Group = "live" | "coming" | "past";
 
+/** Whether the doors are open beyond the event's end. */
+export const overdue = (event: { status: string; ends_at: string }, now: number): boolean => event.status === "live" && Date.parse(event.ends_at) < now;
+
 /** Open doors first; drafts that are still to come; what is over. */
 export const groupOf = (event: Pick<ListedEvent, "status">): Group =>
   event.status === "live" ? "live" : event.status === "draft" ? "coming" : "past";
 
 const RANK: Record<Group, number> = { live: 0, coming: 1, past: 2 };
 
-/** The next first; of what is over the latest first. */
-export const ordered = <Event extends Pick<ListedEvent, "status" | "starts_at">>(events: readonly Event[]): Event[] =>
+/** The next first; of what is over the latest first. Whose end has passed is behind the others with open doors. */
+export const ordered = <Event extends Pick<ListedEvent, "status" | "starts_at" | "ends_at">>(events: readonly Event[], now: number): Event[] =>
   [...events].sort((a, b) => {
     const [one, other] = [groupOf(a), groupOf(b)];
     if (one !== other) return RANK[one] - RANK[other];
+    const passed = Number(overdue(a, now)) - Number(overdue(b, now));
+    if (passed !== 0) return passed;
     const later = Date.parse(a.starts_at) - Date.parse(b.starts_at);
     return one === "past" ? -later : later;
   });

@@ -6,6 +6,7 @@ import { api } from "../../../shared/api/client";
 import type { ArrivalView, DeviceView, IncidentView, Listed, Occupancy, Statistics } from "../../../shared/api/types";
 import { allOf } from "./whole-list";
 import { gravestFirst } from "./review";
+import { heard as heardServer } from "./server.svelte";
 import { loadSession, session } from "./session.svelte";
 
 /** Silence after which the numbers are no longer called live. The server speaks at least every 15 s. */
@@ -142,6 +143,7 @@ export class Live {
     this.#stream = stream;
     const heard = (): void => {
       this.heardAt = Date.now();
+      heardServer();
       this.connected = true;
       this.#tries = 0;
     };

@@ -6,7 +6,7 @@ const NOW = Date.parse("2026-11-27T18:31:00Z");
 const phone = (change: Partial<DeviceView>): DeviceView =>
   ({ id: "d", name: "North 2", gate_id: "north", state: "active", last_seen_at: "2026-11-27T18:30:50Z", pending: 0, battery: 80, missing_count: 0, waiting: 0, code_reused_at: null, ...change }) as DeviceView;
 const known = (change: Partial<Known>): Known => ({
-  event: { status: "live", time_zone: "Europe/Berlin" },
+  event: { status: "live", time_zone: "Europe/Berlin", ends_at: "2026-11-27T22:30:00Z" },
   occupancy: null,
   devices: [phone({})],
   devicesKnown: true,
@@ -26,7 +26,7 @@ test("a silent phone says for how long, what it holds and where to go", () => {
     ["North 2 has been silent for 11 min", "North gate · about 24 scans not received · last seen 19:20 with 31 % battery"],
   ]);
   // After the event silence is what phones do.
-  expect(told({ devices: [silent], event: { status: "ended", time_zone: "Europe/Berlin" } })).toEqual([]);
+  expect(told({ devices: [silent], event: { status: "ended", time_zone: "Europe/Berlin", ends_at: "2026-11-27T18:25:00Z" } })).toEqual([]);
 });
 
 test("where many phones are silent it is one thing, not one each", () => {
@@ -49,4 +49,11 @@ test("a full house is said before it is full", () => {
   expect(full(1_100)).toBeUndefined();
   expect(full(1_150)).toBe("50 places are left");
   expect(full(1_200)).toBe("The capacity is reached");
+});
+
+test("doors that stand open beyond the event's end are said first, and no phone is asked for then", () => {
+  const event = { status: "live" as const, time_zone: "Europe/Berlin", ends_at: "2026-11-20T22:30:00Z" };
+  const found = needs(known({ event, devices: [] }));
+  expect(found.map((need) => need.text)).toEqual(["The event's end passed at Fri 20 Nov, 23:30, and the doors are still open"]);
+  expect(found[0]?.to.place).toBe("gates");
 });

@@ -2,6 +2,7 @@
 import type { DeviceView, EventView, IncidentView, Occupancy } from "../../../shared/api/types";
 import { words } from "../../../shared/words/organiser/index.ts";
 import { LOW_BATTERY, lowBattery, standing } from "./devices.ts";
+import { overdue } from "./events.ts";
 import { type Context, mark, title, under } from "./review.ts";
 import { ago, length, when } from "./times.ts";
 
@@ -12,7 +13,7 @@ export interface Need {
   text: string;
   why: string;
   act: string;
-  to: { place: "review" | "devices"; query: string };
+  to: { place: "review" | "devices" | "gates"; query: string };
 }
 
 /** Cases that are named one by one; the rest is a number. */
@@ -25,7 +26,7 @@ const NAMED = 3;
 const NEARLY_FULL = 0.95;
 
 export interface Known {
-  event: Pick<EventView, "status" | "time_zone">;
+  event: Pick<EventView, "status" | "time_zone" | "ends_at">;
   occupancy: Occupancy | null;
   devices: readonly DeviceView[];
   devicesKnown: boolean;
@@ -34,7 +35,14 @@ export interface Known {
 }
 
 export function needs(known: Known): Need[] {
-  return [...cases(known), ...phones(known), ...hall(known)];
+  return [...ending(known), ...cases(known), ...phones(known), ...hall(known)];
+}
+
+/** Doors that are open beyond the event's end: phones go on admitting until somebody ends it. */
+function ending({ event, context: { now } }: Known): Need[] {
+  const { needs: said } = words;
+  if (!overdue(event, now)) return [];
+  return [{ id: "overdue", mark: "!", tone: "warn", text: said.overdue(when(event.ends_at, event.time_zone, now)), why: said.overdueWhy, act: said.toEnd, to: { place: "gates", query: "" } }];
 }
 
 function cases({ incidents, context }: Known): Need[] {
@@ -72,7 +80,7 @@ function phones({ event, devices, devicesKnown, context }: Known): Need[] {
     if (device.missing_count > 0) add(device, "missing", "…", "warn", said.missing(device.name, device.missing_count), said.missingWhy, said.see);
     if (device.code_reused_at !== null) add(device, "code", "!", "warn", said.codeReused(device.name), `${said.codeReusedWhy} · ${ago(device.code_reused_at, now)}`, said.see);
   }
-  if (event.status === "live" && !devices.some((device) => device.state !== "revoked")) {
+  if (event.status === "live" && !overdue(event, now) && !devices.some((device) => device.state !== "revoked")) {
     out.push({ id: "unstaffed", mark: "–", tone: "bad", text: said.noPhones, why: said.noPhonesWhy, act: said.pair, to: { place: "devices", query: "pair=1" } });
   }
   return out;

@@ -37,17 +37,24 @@ export interface Address {
   place: Place;
 }
 
-/** The event and page of an address; its first page where it names none; `null` where it leads nowhere this role sees. */
-export function readAddress(path: string, role: Role): Address | null {
-  const [, id, named] = /^\/events\/([^/]+)(?:\/([a-z]+))?$/.exec(path) ?? [];
-  const seen = placesOf(role);
-  const place = seen.find((one) => one.id === (named ?? seen[0]?.id));
-  if (!id || !place) return null;
+/** The event of an address, whoever may see it; `null` where it names none. */
+export function eventOf(path: string): string | null {
+  const id = /^\/events\/([^/]+)/.exec(path)?.[1];
+  if (id === undefined) return null;
   try {
-    return { eventId: decodeURIComponent(id), place: place.id };
+    return decodeURIComponent(id);
   } catch {
     return null;
   }
+}
+
+/** The event and page of an address; its first page where it names none; `null` where it leads nowhere this role sees. */
+export function readAddress(path: string, role: Role): Address | null {
+  const [known, named] = /^\/events\/[^/]+(?:\/([a-z]+))?$/.exec(path) ?? [];
+  const seen = placesOf(role);
+  const place = seen.find((one) => one.id === (named ?? seen[0]?.id));
+  const eventId = eventOf(path);
+  return known === undefined || eventId === null || !place ? null : { eventId, place: place.id };
 }
 
 export const address = (eventId: string, place: Place): string => `/events/${encodeURIComponent(eventId)}/${place}`;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { steady } from "./queue.ts";
+import { settledElsewhere, steady } from "./queue.ts";
 
 const cases = (text: string) => [...text].map((id) => ({ id }));
 const told = (seen: string, open: string): string => {
@@ -24,4 +24,14 @@ test("what is new waits where it would move what is seen, and is appended where 
   ] as const) {
     expect(told(seen, open), `${seen} → ${open}`).toBe(becomes);
   }
+});
+
+test("what a colleague settles keeps its place until the list is looked at anew", () => {
+  const cases = (...ids: string[]) => ids.map((id) => ({ id }));
+  const before = cases("a", "b", "c");
+  const gone = settledElsewhere(before, cases("a", "c"), new Set());
+  expect(gone).toEqual(cases("b"));
+  expect(settledElsewhere(before, cases("c"), new Set(["a"]))).toEqual(cases("b"));
+  expect(steady(["a", "b", "c"], cases("a", "c"), gone).shown).toEqual(before);
+  expect(steady(["a", "b", "c"], cases("a", "c")).shown).toEqual(cases("a", "c"));
 });

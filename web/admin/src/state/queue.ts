@@ -11,9 +11,12 @@ export interface Steady<Case> {
   fresh: Case[];
 }
 
-/** `seen` are the cases shown so far, in their order; `open` are all of them in the order in which they should be. */
-export function steady<Case extends Ordered>(seen: readonly string[], open: readonly Case[]): Steady<Case> {
-  const byId = new Map(open.map((one) => [one.id, one]));
+/**
+ * `seen` are the cases shown so far, in their order; `open` are all of them in the order in which they should be; `settled`
+ * are those that somebody else settled while they were shown: they keep their places.
+ */
+export function steady<Case extends Ordered>(seen: readonly string[], open: readonly Case[], settled: readonly Case[] = []): Steady<Case> {
+  const byId = new Map([...settled, ...open].map((one) => [one.id, one]));
   const shown = seen.flatMap((id) => byId.get(id) ?? []);
   const known = new Set(seen);
   let last = -1;
@@ -26,4 +29,10 @@ export function steady<Case extends Ordered>(seen: readonly string[], open: read
     else fresh.push(one);
   });
   return { shown, fresh };
+}
+
+/** Those of the cases shown before that are gone now, and not by this desk. */
+export function settledElsewhere<Case extends Ordered>(before: readonly Case[], open: readonly Case[], here: ReadonlySet<string>): Case[] {
+  const known = new Set(open.map((one) => one.id));
+  return before.filter((one) => !known.has(one.id) && !here.has(one.id));
 }

@@ -135,8 +135,11 @@ export function pin(incident: IncidentView, context: Context): string {
 export function under(incident: IncidentView, context: Context): string {
   const used = pin(incident, context);
   if (used !== "") return used;
-  const shown = inOrder(incident.scans).slice(0, 3).map((scan) => {
-    const place = review.scanAt(context.gate(scan.gate_id), when(scan.at, context.zone, context.now));
+  const places = inOrder(incident.scans).map((scan) => review.scanAt(context.gate(scan.gate_id), when(scan.at, context.zone, context.now)));
+  const shown = inOrder(incident.scans).slice(0, 3).map((scan, at) => {
+    // Two at one gate in one minute are told apart by their phones.
+    const alike = places.filter((place) => place === places[at]).length > 1;
+    const place = alike ? review.deviceAt(context.device(scan.device_id), context.gate(scan.gate_id), when(scan.at, context.zone, context.now)) : (places[at] ?? "");
     return isOffline(scan, context.fact(scan)) ? review.offline(place) : place;
   });
   const more = incident.scans.length - shown.length;

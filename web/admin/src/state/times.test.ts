@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ago, clock, clockSeconds, dateTime, day, doors, length, longSpan, span, when } from "./times.ts";
+import { ago, apart, clock, clockSeconds, dateTime, day, doors, length, longSpan, span, when } from "./times.ts";
 
 const NOW = Date.parse("2026-11-27T18:45:00Z");
 const ZONE = "Europe/Berlin";
@@ -41,4 +41,15 @@ test("the doors are told by the event's state and its times", () => {
   expect(doors({ ...event, status: "ended" }, Date.parse(event.ends_at) + 1)).toBe("Ended · the event ran until 23:30");
   expect(doors({ ...event, status: "ended" }, NOW)).toBe("Ended · it was planned until 23:30");
   expect(doors(event, NOW - 4 * 3_600_000)).toBe("Doors are open · starts 17:41");
+});
+
+test("from two days on moments are apart by days of the calendar, as people count them", () => {
+  const zone = "Europe/Berlin";
+  const [saturday, tuesday] = ["2026-11-28T13:20:00+01:00", "2026-12-01T13:19:00+01:00"];
+  expect(apart(saturday, tuesday, zone)).toBe("3 days");
+  expect(apart(tuesday, saturday, zone)).toBe("3 days");
+  expect(apart(saturday, "2026-11-30T13:19:00+01:00", zone)).toBe("47 h 59 min");
+  expect(apart(saturday, "2026-11-30T23:59:00+01:00", zone)).toBe("2 days");
+  // 25 hours long: the clocks go back on 25 October.
+  expect(apart("2026-10-24T12:00:00+02:00", "2026-10-26T12:00:00+01:00", zone)).toBe("2 days");
 });

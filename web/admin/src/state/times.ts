@@ -30,6 +30,12 @@ export const clockSeconds = (moment: Moment, zone: string): string =>
 /** The day as sortable text: whether two moments are of one day. */
 const dayKey = (moment: Moment, zone: string): string =>
   format(zone, "key", { year: "numeric", month: "2-digit", day: "2-digit" }).formatToParts(at(moment)).map((part) => part.value).join("");
+/** The day of the zone's calendar, counted in days. */
+function dayNumber(moment: Moment, zone: string): number {
+  const parts = format(zone, "key", { year: "numeric", month: "2-digit", day: "2-digit" }).formatToParts(at(moment));
+  const of = (type: string): number => Number(parts.find((part) => part.type === type)?.value);
+  return Date.UTC(of("year"), of("month") - 1, of("day")) / DAY;
+}
 const yearOf = (moment: Moment, zone: string): string => format(zone, "year", { year: "numeric" }).format(at(moment));
 
 /** Without the comma that some languages put after a weekday. */
@@ -83,6 +89,13 @@ export function length(milliseconds: number): string {
   return times.days(Math.round(passed / DAY));
 }
 
+/** How far apart two moments are. From two days on these are days of the calendar: from Saturday to Tuesday, 3. */
+export function apart(from: Moment, to: Moment, zone: string): string {
+  const [first, last] = [Math.min(at(from), at(to)), Math.max(at(from), at(to))];
+  const days = dayNumber(last, zone) - dayNumber(first, zone);
+  return last - first >= 2 * DAY ? times.days(days) : length(last - first);
+}
+
 /** "11 min ago", "in 15 s"; "just now" within ten seconds, "never" for no moment. */
 export function ago(moment: string | null, now: number): string {
   if (moment === null) return times.never;
@@ -102,10 +115,10 @@ interface Dated {
 export function doors(event: Dated, now: number): string {
   const [start, end] = [Date.parse(event.starts_at), Date.parse(event.ends_at)];
   const ends = when(event.ends_at, event.time_zone, now);
-  if (event.status === "draft") return now < start ? times.opensIn(length(start - now)) : span(event.starts_at, event.ends_at, event.time_zone, now);
+  if (event.status === "draft") return now < start ? times.opensIn(apart(now, start, event.time_zone)) : span(event.starts_at, event.ends_at, event.time_zone, now);
   if (event.status !== "live") return now < end ? times.endedEarly(ends) : times.endedAt(ends);
   if (now < start) return times.openBefore(when(event.starts_at, event.time_zone, now));
-  return now > end ? times.openAfter(ends) : times.openSince(length(now - start), ends);
+  return now > end ? times.openAfter(ends) : times.openSince(apart(start, now, event.time_zone), ends);
 }
 
 const zoneName = (zone: string): string => (zone.split("/").pop() ?? zone).replaceAll("_", " ");

@@ -303,3 +303,18 @@ test("keys without a name of their own (Android) are read by their character alo
   enter();
   expect(both).toEqual([["QX-1z", "QX-1z"]]);
 });
+
+test("a code of two or three characters counts where no fingers typed it; fingers press shortcuts", () => {
+  type("EXP");
+  enter();
+  expect(codes).toEqual(["EXP"]);
+  clock += 1_000;
+  type("A7", 20);
+  enter(20);
+  expect(codes).toEqual(["EXP", "A7"]);
+  // A person: a shortcut twice, and Enter a moment later.
+  clock += 1_000;
+  type("hh", 180);
+  enter(180);
+  expect(codes).toEqual(["EXP", "A7"]);
+});

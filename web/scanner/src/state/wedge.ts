@@ -4,8 +4,9 @@ import { character, ownCharacter, type Press } from "./layout.ts";
 export const GAP_MS = 500;
 /** How readers press the separator of GS1 codes (GS): Control and ]. */
 const GROUP_SEPARATOR = "\u001d";
-/** Fewer characters are no code. */
+/** So many characters are a code however slowly they come; fewer are one that no fingers typed. */
 const SHORTEST = 4;
+const SHORTEST_QUICK = 2;
 /** In a text field only what is too long for a PIN and too fast for fingers is a scanner. */
 const SHORTEST_IN_FIELD = 9;
 const FASTEST_FINGERS_MS = 110;
@@ -156,12 +157,18 @@ export class Wedge {
 
   #isCode(now: number): boolean {
     const length = [...this.#text].length;
-    if (this.#field === null) return length >= SHORTEST;
-    return length >= SHORTEST_IN_FIELD && (now - this.#first) / length <= FASTEST_FINGERS_MS;
+    if (this.#field === null) return length >= SHORTEST || (length >= SHORTEST_QUICK && this.#isQuick(now));
+    return length >= SHORTEST_IN_FIELD && this.#isQuick(now);
+  }
+
+  /** Whether what came until now came faster than fingers type. */
+  #isQuick(now: number): boolean {
+    return !this.#fired && (now - this.#first) / [...this.#text].length <= FASTEST_FINGERS_MS;
   }
 
   #finish(at: number): void {
     this.#finished = at;
+    const isCode = this.#text.length >= SHORTEST || (this.#text.length >= SHORTEST_QUICK && this.#isQuick(at));
     const text = this.#text;
     const own = this.#own;
     const field = this.#field;
@@ -170,7 +177,7 @@ export class Wedge {
       field.element.value = field.before;
       field.element.dispatchEvent(new Event("input", { bubbles: true }));
     }
-    if (text.length >= SHORTEST) this.events.code(text, own);
+    if (isCode) this.events.code(text, own);
   }
 
   #reset(): void {

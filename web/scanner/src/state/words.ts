@@ -147,12 +147,14 @@ function said(verdict: VerdictView, now: number): Said {
 }
 
 /** One line for the strip and the history. */
-export function title(row: Pick<HistoryRow, "screen" | "kind" | "count" | "opened" | "headcount">): string {
+export function title(row: Pick<HistoryRow, "screen" | "kind" | "count" | "opened" | "headcount" | "reason">): string {
   if (row.headcount !== undefined) return words.headcount.row(row.headcount);
   if (row.kind === "revert") return words.titles.undone;
   if (row.kind === "exit" && row.opened) return words.titles.exit(row.count);
   // Of a scan that let nobody in: a question answered with none is a verdict "admit" all the same.
-  return row.opened ? words.verdict.admit(row.count) : words.titles.screens[row.screen];
+  if (row.opened) return words.verdict.admit(row.count);
+  if (row.screen === "wrong_time") return wrongTimeTitle(row.reason);
+  return words.titles.screens[row.screen];
 }
 
 /** The shape of a past scan, as its verdict had it. */
@@ -261,10 +263,13 @@ function wrongPlace(verdict: VerdictView): Said {
   };
 }
 
+const isEarly = (reason: string | null | undefined): boolean => reason === "not_yet_valid";
+const wrongTimeTitle = (reason: string | null | undefined): string => (isEarly(reason) ? words.verdict.tooEarly : words.verdict.tooLate);
+
 function wrongTime(verdict: VerdictView): Said {
-  const early = verdict.reason === "not_yet_valid";
+  const early = isEarly(verdict.reason);
   const at = early ? verdict.valid_from : verdict.expires_at;
-  const headline = early ? words.verdict.tooEarly : words.verdict.tooLate;
+  const headline = wrongTimeTitle(verdict.reason);
   const lines = at === null ? [] : [early ? words.verdict.validFrom(day(at)) : words.verdict.validUntil(day(at))];
   return { headline, lines, next: early ? words.verdict.comeBack : words.verdict.toTicketDesk, shape: "clock-octagon" };
 }

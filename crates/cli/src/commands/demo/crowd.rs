@@ -19,6 +19,10 @@ const ZONE: &str = "general";
 const COPIES: usize = 61;
 /// So many people after the first of the two.
 const BETWEEN: usize = 15;
+/// Whoever starts the demo finds people who came during this time: a first look shows an evening, not an empty hall.
+const BEFORE: Duration = Duration::from_mins(60);
+/// Of them fewer came with a copy: what is to be reviewed is a short list.
+const COPIES_BEFORE: usize = 8 * COPIES;
 
 /// Lets people in at the demo's first two gates, about two a second, until everybody is in or the demo is stopped.
 pub async fn come(server: &str, seeded: &Seeded) -> anyhow::Result<()> {
@@ -36,8 +40,10 @@ pub async fn come(server: &str, seeded: &Seeded) -> anyhow::Result<()> {
     let left = tickets.get(inside as usize..).unwrap_or_default();
     let start = Instant::now();
     let many = paired.len();
+    let before = if inside == 0 { arrivals(BEFORE, GAP) } else { Vec::new() };
     let phones = paired.into_iter().enumerate().map(|(place, paired)| {
-        let mut phone = Phone::new(&office, paired, queue(left, place, many))?;
+        let mut phone = Phone::new(&office, paired, queue(left, place, many, before.len() * many))?;
+        phone.scan_before(&before)?;
         let first = start + GAP * place as u32 / many as u32;
         Ok(tokio::spawn(async move { phone.steady(first, GAP).await }))
     });
@@ -47,12 +53,21 @@ pub async fn come(server: &str, seeded: &Seeded) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Who stands before one of `many` phones: every `many`th person, and now and then somebody with a copy.
-fn queue(tickets: &[Ticket], place: usize, many: usize) -> Vec<Ticket> {
+/// How long ago each person of one phone came: few at first, and in the end one in each `gap`. The earliest first.
+fn arrivals(during: Duration, gap: Duration) -> Vec<Duration> {
+    let many = (during.as_secs_f64() / gap.as_secs_f64() / 2.0) as u32;
+    let came = |n: u32| during.mul_f64((f64::from(n) / f64::from(many)).sqrt());
+    (0..many).map(|n| during.saturating_sub(came(n))).collect()
+}
+
+/// Who stands before one of `many` phones: every `many`th person, and now and then somebody with a copy. The first `before`
+/// people of all came before.
+fn queue(tickets: &[Ticket], place: usize, many: usize, before: usize) -> Vec<Ticket> {
     let mut queue = Vec::new();
     for (n, ticket) in tickets.iter().enumerate().skip(place).step_by(many) {
         queue.push(ticket.clone());
-        if n >= COPIES && n.is_multiple_of(COPIES) {
+        let one_in = if n < before { COPIES_BEFORE } else { COPIES };
+        if n >= COPIES && n.is_multiple_of(one_in) {
             queue.push(tickets[n - BETWEEN].clone());
         }
     }
@@ -74,11 +89,21 @@ mod tests {
         let tickets: Vec<Ticket> = (0..600).map(ticket).collect();
         let mut seen: BTreeMap<TicketId, Vec<usize>> = BTreeMap::new();
         for phone in 0..8 {
-            queue(&tickets, phone, 8).into_iter().for_each(|(id, _)| seen.entry(id).or_default().push(phone));
+            queue(&tickets, phone, 8, 0).into_iter().for_each(|(id, _)| seen.entry(id).or_default().push(phone));
         }
         assert_eq!(seen.len(), 600);
         let twice: Vec<&Vec<usize>> = seen.values().filter(|phones| phones.len() > 1).collect();
         assert_eq!(twice.len(), 9);
         assert!(twice.iter().all(|phones| phones.len() == 2 && phones[0] != phones[1]), "{twice:?}");
+    }
+
+    #[test]
+    fn those_who_came_before_came_ever_faster_until_now() {
+        let came = arrivals(BEFORE, GAP);
+        assert_eq!((came.len(), came[0]), (450, BEFORE));
+        assert!(came.is_sorted_by(|earlier, later| earlier > later));
+        let during = |from: u64, to: u64| came.iter().filter(|ago| (from..to).contains(&(ago.as_secs() / 60))).count();
+        assert!((13..=15).contains(&during(0, 1)), "one in about 4 s: {}", during(0, 1));
+        assert!(during(50, 60) * 5 < during(0, 10));
     }
 }

@@ -68,6 +68,12 @@ impl Phone {
         Ok(())
     }
 
+    /// The next ones went in so long ago each, and are uploaded with what comes first.
+    pub fn scan_before(&mut self, ago: &[Duration]) -> anyhow::Result<()> {
+        let now = now_ms();
+        ago.iter().take(self.queue.len()).try_for_each(|ago| self.scan(now - ago.as_millis() as i64))
+    }
+
     /// Everybody goes in while there is no network; the last of them now.
     pub fn scan_offline(&mut self) -> anyhow::Result<()> {
         let now = now_ms();

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::decide::Screen;
+use crate::decide::{Reason, Screen};
 use crate::gate::Direction;
 use crate::ids::{GateId, ScanId, TicketId};
 use crate::scan::{Headcount, ScanKind};
@@ -132,10 +132,13 @@ pub struct HistoryRow {
     pub overridden: bool,
     /// It was undone, by so many persons.
     pub reverted: u32,
-    /// First characters of the code's hash.
+    /// The short code of its ticket's code.
     pub short_code: String,
     /// Ticket.
     pub ticket_id: Option<TicketId>,
+    /// Why its screen let nobody in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
     /// What a headcount counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headcount: Option<Headcount>,

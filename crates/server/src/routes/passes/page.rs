@@ -2,6 +2,7 @@
 
 use admit_app::passes::{Pass, escaped, when};
 use admit_core::pass::PassStanding;
+use admit_core::short_code::ShortCode;
 
 const STYLE: &str = include_str!("pass.css");
 /// The typefaces of the web apps, as much of them as the page needs: fonts/README.md.
@@ -25,15 +26,17 @@ pub fn pass(pass: &Pass, (side, path): &(usize, String), nonce: &str) -> String 
     let guest = if guest.is_empty() { guest } else { format!("<h2><bdi>{guest}</bdi></h2>") };
     let party = match pass.ticket.rules.entry_limit {
         1 => "1 person".to_owned(),
-        persons => format!("Party of {persons}"),
+        persons => format!("{persons} persons"),
     };
+    let short = pass.ticket.barcode_hashes.last().map(|hash| ShortCode::of(hash).to_string()).unwrap_or_default();
     // A code that lets nobody in is not shown as if it did.
     let code = match pass.standing {
         PassStanding::Cancelled | PassStanding::Used | PassStanding::Expired => String::new(),
         _ => format!(
-            "<svg class=\"code\" viewBox=\"0 0 {side} {side}\" role=\"img\" aria-label=\"QR code of this pass\" \
+            "<figure><svg class=\"code\" viewBox=\"0 0 {side} {side}\" role=\"img\" aria-label=\"QR code of this pass\" \
              shape-rendering=\"crispEdges\"><path fill=\"#fff\" d=\"M0 0h{side}v{side}H0z\"/>\
-             <path stroke=\"#000\" d=\"{path}\"/></svg>"
+             <path stroke=\"#000\" d=\"{path}\"/></svg><figcaption>If it can't be read, say \
+             <b>{short}</b></figcaption></figure>"
         ),
     };
     let fact = |name: &str, value: &str| match value {
@@ -43,6 +46,7 @@ pub fn pass(pass: &Pass, (side, path): &(usize, String), nonce: &str) -> String 
     let facts = [
         fact("Admits", &party),
         fact("Begins", &escaped(&when(pass.event.starts_at, &pass.event.time_zone))),
+        fact("Ends", &escaped(&when(pass.event.ends_at, &pass.event.time_zone))),
         fact("Place", &escaped(&pass.event.venue)),
     ];
     let body = format!(

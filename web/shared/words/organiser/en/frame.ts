@@ -7,6 +7,7 @@ export const network = {
   unread: "The server can't be reached. What you see may be out of date.",
   notSaved: "Not saved: the server can't be reached. Check the connection, then try again.",
   answered: (status: number) => `The server answered with status ${status}. Try again in a moment.`,
+  gone: (since: string) => `The server has not answered since ${since}. The pages show what was known then; nothing you change is saved until it answers.`,
   offline: "No connection. The page shows what was last received; nothing you change is saved until the connection is back.",
   retry: "Try again",
   away: "The server can't be reached",
@@ -26,6 +27,8 @@ export const session = {
   forgot: "Forgot your password?",
   forgotHow: "Ask whoever runs your Admit server. They give you a new one with the command",
   forgotCommand: "admit user password --email you@example.org",
+  members: "To add a colleague, ask whoever runs your Admit server. The command is",
+  membersCommand: "admit user add",
   signOut: "Sign out",
   stillIn: (why: string) => `You are still signed in. ${why}`,
   again: "Sign in again",
@@ -72,6 +75,7 @@ export const frame = {
   paletteEvent: "Event",
   paletteGuest: "Guest",
   ctrlK: "Ctrl K",
+  open: "Open",
   close: "Close",
   cancel: "Cancel",
   more: "Show more",
@@ -90,8 +94,18 @@ export const frame = {
   noEventWhy: "The address may be wrong, or the event belongs to another organisation than the one you are signed in to.",
   notFoundWhy: "This address leads nowhere:",
   statuses: { draft: "Draft", live: "Doors open", ended: "Ended", archived: "Archived" },
+  overdue: "Past its end",
   dismiss: "Dismiss",
   optional: "optional",
+  /** What is wrong with a field before anything is sent. */
+  fields: {
+    missing: "Fill this in.",
+    noNumber: "Give a number.",
+    atLeast: (least: string) => `Give ${least} or more.`,
+    atMost: (most: string) => `Give ${most} or less.`,
+    noEmail: "This is no e-mail address. One looks like ana@example.org.",
+    like: (example: string) => `Write it as in ${example}.`,
+  },
   none: "–",
 };
 

@@ -32,7 +32,7 @@ export const passes = {
       ? "Whoever runs the server sets SMTP_URL and SMTP_FROM; before that no pass is mailed."
       : `${passesOf(waiting)} ${waiting === 1 ? "waits" : "wait"}. Whoever runs the server sets SMTP_URL and SMTP_FROM; then ${waiting === 1 ? "it is" : "they are"} mailed without another act.`,
   bannerSince: (since: string) => `Mail has waited since ${since}`,
-  draftNote: "The event is a draft: passes are mailed once its doors are open.",
+  draftNote: "The event is a draft. Its passes are mailed within minutes after its doors open.",
 };
 
 export const tickets = {

@@ -36,12 +36,13 @@ export const review = {
   waitsForSignIn: (decision: string) => `“${decision}” is not recorded yet. It is recorded when you are signed in again.`,
   note: "Note",
   notePlaceholder: "Optional: why",
+  settledMeanwhile: "Settled meanwhile: somebody else decided it, or its cause is gone",
   takeBack: "Take back",
   takenBack: "Taken back. The case waits for review again.",
   decidedNone: "Nothing is decided yet.",
   decidedBy: { accept: "Counted", exclude: "Not counted", restore: "Taken back", note: "Counted" },
   closedByItself: "Closed: its cause is gone",
-  keys: { count: "count", exclude: "don't count", move: "move", undo: "undo" },
+  keys: { count: "first answer", exclude: "second answer", move: "move", undo: "undo" },
 
   /** Whom a case is about, where no guest is known. */
   someone: "A guest",

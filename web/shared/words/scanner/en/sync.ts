@@ -24,14 +24,17 @@ export const receipt = (span: string, time: string) => `${span} ago, ${time}`;
 export const list = "List";
 export const noList = "none";
 /** `age`: how long ago it was last compared with the server's; empty: just now; null: just now, and the server is there. */
-export const listState = (version: number, codes: number, age: string | null) =>
-  `version ${version}, ${count(codes)} codes, ${age === null ? "up to date" : age === "" ? "last checked just now" : `last checked ${age} ago`}`;
+export const listState = (age: string | null) => (age === null ? "right" : age === "" ? "last checked just now" : `last checked ${age} ago`);
+export const details = "Details";
+export const listDetails = (version: number, codes: number) => `List version ${version}, ${count(codes)} codes.`;
 export const newer = (version: number) => `New tickets: version ${version} is on its way`;
 export const expired = (time: string) => `out of date since ${time}`;
 export const clock = "Clock";
 export const noClock = "not compared yet";
-export const clockOffset = (offsetMs: number, uncertaintyMs: number) =>
-  `${offsetMs > 0 ? "+" : ""}${count(offsetMs)} ms ± ${count(uncertaintyMs)} ms`;
+/** The phone's clock may be wrong: times are the server's all the same. A second is what nobody sees. */
+export const clockState = (offsetMs: number) => (Math.abs(offsetMs) < 1_000 ? "right" : `${count(Math.round(Math.abs(offsetMs) / 1_000))} s ${offsetMs > 0 ? "slow" : "fast"}, corrected`);
+export const clockDetails = (offsetMs: number, uncertaintyMs: number) =>
+  `Server's clock minus this phone's: ${offsetMs > 0 ? "+" : ""}${count(offsetMs)} ms ± ${count(uncertaintyMs)} ms.`;
 export const starts = "Starts without a network";
 /** Whether the app starts without a network. */
 export const kept = {

@@ -3,7 +3,7 @@ import type { Screen } from "../../../core/engine.ts";
 
 export const undone = "Undone";
 export const exit = (persons: number) => (persons > 1 ? `Exit ${persons}` : "Exit");
-/** Of a scan that let nobody in, by its screen. */
+/** Of a scan that let nobody in, by its screen; of `wrong_time` the verdict's own words are used. */
 export const screens = {
   admit: "Nobody went in",
   admit_party: "Nobody went in",
@@ -12,10 +12,9 @@ export const screens = {
   check: "Not let in after a check",
   refuse: "Do not admit",
   wrong_place: "Wrong gate",
-  wrong_time: "Wrong time",
   ended: "Event ended",
   not_in_list: "Unknown ticket",
   not_a_ticket: "Not one of our codes",
   full: "Area full",
   same_ticket: "Same ticket again",
-} satisfies Record<Screen, string>;
+} satisfies Record<Exclude<Screen, "wrong_time">, string>;

@@ -1,0 +1,43 @@
+/** Whether the server answers: asked for where nothing else was heard of it, and told once, by the frame. */
+import { serverTime, whenAnswered } from "../../../shared/api/client";
+
+/** After so long without a word it is asked. */
+const SILENCE_MS = 20_000;
+/** How often that is looked at; while it doesn't answer, how often it is asked. */
+const LOOK_MS = 5_000;
+/** No answer after this is none. */
+const PATIENCE_MS = 10_000;
+
+/** `heardAt`: by this computer's clock, when it last answered. */
+export const server = $state({ reached: true, heardAt: Date.now() });
+
+/** It said something. */
+export function heard(): void {
+  server.heardAt = Date.now();
+  server.reached = true;
+}
+
+/** A moment, but none later than what is known: while nothing is heard no phone is called silent. By the server's clock. */
+export const lastKnown = (now: number): number => (server.reached ? now : Math.min(now, serverTime(server.heardAt)));
+
+let asking: Promise<void> | null = null;
+/** Asks whether it is alive. One request may fail alone: only this says that the server is gone. */
+export function ask(): Promise<void> {
+  asking ??= fetch("/healthz", { cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS) })
+    .then(
+      (response) => (response.ok ? heard() : void (server.reached = false)),
+      () => void (server.reached = false),
+    )
+    .finally(() => (asking = null));
+  return asking;
+}
+
+/** Watches it while a person is signed in; the answer ends that. */
+export function watchServer(): () => void {
+  whenAnswered((answered) => (answered ? heard() : void ask()));
+  const look = setInterval(() => {
+    if (document.visibilityState !== "visible" || !navigator.onLine) return;
+    if (!server.reached || Date.now() - server.heardAt > SILENCE_MS) void ask();
+  }, LOOK_MS);
+  return () => clearInterval(look);
+}
