@@ -99,7 +99,7 @@ test("a typed correction is never sent past, voided away or lost with the sessio
   const member = { email: "other@club.example", name: "Olu", password: PASSWORD, role: "viewer" };
   await doors.call("POST", "/api/members", member);
   await email.fill("half typed");
-  await page.evaluate(() => document.querySelector("dialog form")?.setAttribute("novalidate", ""));
+  await page.evaluate(() => document.querySelector("#guest-form")?.setAttribute("novalidate", ""));
   await saveAsItRunsOut(phone, page);
   await page.getByTestId("sign-in-again").waitFor();
   await signIn(page, admit, member.email, PASSWORD);
