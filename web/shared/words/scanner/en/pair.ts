@@ -42,7 +42,7 @@ export const pairing = "Pairing";
 export const again = "Pair again";
 export const ask = "Show this device's own code instead";
 export const askHint =
-  "For an organiser to scan and approve. It also lets in a device that was paired before and lost its key, or was revoked: what it scanned is kept and goes on.";
+  "The organiser scans it and approves this device. Use it also if this device was paired before. Its scans are kept.";
 export const keeps = "What this device keeps";
 export const keepsText =
   "The list of valid codes as fingerprints, without e-mail addresses or phone numbers, and every scan until some weeks after the event. Guests' names only where the organiser allows it for the gate, sealed with a key that stays in this browser. Camera pictures never leave this device and are never stored. Revoking the device erases the list.";
