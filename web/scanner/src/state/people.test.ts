@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { canUndo, nameless, type People, personOf, withoutNames, withPerson } from "./people.ts";
 import { base } from "./verdicts.fixture.ts";
+import { title } from "./words.ts";
 
 const EMPTY: People = new Map();
 
@@ -9,6 +10,18 @@ test("the history names the guest of a scan by the scan, and by the ticket where
   expect(personOf(people, { scan_id: "s1", ticket_id: null })).toEqual({ name: "Ana Botha", type: "general" });
   expect(personOf(people, { scan_id: "other", ticket_id: "t1" })?.name).toBe("Ana Botha");
   expect(personOf(people, { scan_id: "other", ticket_id: "t2" })).toBeNull();
+});
+
+test("the history calls a ticket outside its time as the verdict did, for that scan alone", () => {
+  const early = { ...base, scan_id: "s-early", opened: false, screen: "wrong_time", reason: "not_yet_valid" } as const;
+  const row = { scan_id: "s-early", ticket_id: "t1", kind: "entry", screen: "wrong_time", count: 0, opened: false } as const;
+  const people = nameless(withPerson(EMPTY, early));
+  expect(title(row, personOf(people, row)?.reason)).toBe("Too early");
+  expect(title(row, "expired")).toBe("Too late");
+  expect(personOf(people, { scan_id: "later", ticket_id: "t1" })?.reason).toBeUndefined();
+  expect(title(row), "after a restart").toBe("Too early or too late");
+  const unnamed = withPerson(EMPTY, { ...early, name: null, zone: null });
+  expect(personOf(unnamed, row)?.reason).toBe("not_yet_valid");
 });
 
 test("where the gate allows names no more, only the ticket's type is left", () => {

@@ -6,6 +6,8 @@ export interface Person {
   name: string;
   /** The ticket's type; empty where it has none. */
   type: string;
+  /** Why a ticket was shown outside its time, by the core's reason: the history's row has the screen alone. */
+  reason?: string;
 }
 
 /** The people of the last verdicts, by the scan and by the ticket: the engine's history rows name neither guest nor type. */
@@ -20,12 +22,11 @@ export function withPerson(people: People, verdict: VerdictView): People {
   const next = new Map(people);
   for (const ticket of tickets) {
     const person = { name: ticket.name ?? "", type: ticket.zone ?? "" };
-    const keys = [ticket.scan_id, ticket.ticket_id].filter((key) => key !== null && key !== undefined);
-    if (person.name === "" && person.type === "") continue;
-    for (const key of keys) {
-      next.delete(key);
-      next.set(key, person);
-    }
+    if (person.name !== "" || person.type !== "") put(next, ticket.ticket_id, person);
+    // The reason is the scan's: the same ticket is good an hour later.
+    const reason = verdict.screen === "wrong_time" && ticket === verdict ? verdict.reason : null;
+    const scanned: Person = reason === null ? person : { ...person, reason };
+    if (reason !== null || person.name !== "" || person.type !== "") put(next, ticket.scan_id, scanned);
   }
   while (next.size > MOST) next.delete(next.keys().next().value as string);
   return next;
@@ -39,6 +40,13 @@ export function withoutNames(verdict: VerdictView): VerdictView {
   const nobody = (ticket: BookingTicket): BookingTicket => ({ ...ticket, name: null });
   const became = booking.became?.map(nobody);
   return { ...bare, booking: { ...booking, others: booking.others.map(nobody), ...(became === undefined ? {} : { became }) } };
+}
+
+/** Puts a person last in the order of age. */
+function put(people: Map<string, Person>, key: string | null | undefined, person: Person): void {
+  if (key === null || key === undefined) return;
+  people.delete(key);
+  people.set(key, person);
 }
 
 /** Without names: this gate's devices carry none any more. */

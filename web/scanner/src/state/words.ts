@@ -146,13 +146,14 @@ function said(verdict: VerdictView, now: number): Said {
   }
 }
 
-/** One line for the strip and the history. */
-export function title(row: Pick<HistoryRow, "screen" | "kind" | "count" | "opened" | "headcount">): string {
+/** One line for the strip and the history. `reason`: of a ticket shown outside its time, where it is still known. */
+export function title(row: Pick<HistoryRow, "screen" | "kind" | "count" | "opened" | "headcount">, reason?: string): string {
   if (row.headcount !== undefined) return words.headcount.row(row.headcount);
   if (row.kind === "revert") return words.titles.undone;
   if (row.kind === "exit" && row.opened) return words.titles.exit(row.count);
   // Of a scan that let nobody in: a question answered with none is a verdict "admit" all the same.
-  return row.opened ? words.verdict.admit(row.count) : words.titles.screens[row.screen];
+  if (row.opened) return words.verdict.admit(row.count);
+  return row.screen === "wrong_time" && reason !== undefined ? outOfTime(reason) : words.titles.screens[row.screen];
 }
 
 /** The shape of a past scan, as its verdict had it. */
@@ -261,10 +262,14 @@ function wrongPlace(verdict: VerdictView): Said {
   };
 }
 
+/** The word for a ticket that is shown outside its time, the same on the verdict and in the history. */
+function outOfTime(reason: string | null): string {
+  return reason === "not_yet_valid" ? words.verdict.tooEarly : words.verdict.tooLate;
+}
+
 function wrongTime(verdict: VerdictView): Said {
   const early = verdict.reason === "not_yet_valid";
   const at = early ? verdict.valid_from : verdict.expires_at;
-  const headline = early ? words.verdict.tooEarly : words.verdict.tooLate;
   const lines = at === null ? [] : [early ? words.verdict.validFrom(day(at)) : words.verdict.validUntil(day(at))];
-  return { headline, lines, next: early ? words.verdict.comeBack : words.verdict.toTicketDesk, shape: "clock-octagon" };
+  return { headline: outOfTime(verdict.reason), lines, next: early ? words.verdict.comeBack : words.verdict.toTicketDesk, shape: "clock-octagon" };
 }

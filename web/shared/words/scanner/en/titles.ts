@@ -12,7 +12,8 @@ export const screens = {
   check: "Not let in after a check",
   refuse: "Do not admit",
   wrong_place: "Wrong gate",
-  wrong_time: "Wrong time",
+  /** Where it is not known any more which of both: else the verdict's own word stands there. */
+  wrong_time: "Too early or too late",
   ended: "Event ended",
   not_in_list: "Unknown ticket",
   not_a_ticket: "Not one of our codes",
