@@ -37,7 +37,7 @@ test("without a camera and without a network a typed code admits, by the keyboar
   expect((await history(page)).map((row) => row.sync)).toEqual(["waiting"]);
   await page.getByTestId("pill").click();
   expect(await page.getByTestId("waiting-scan").count()).toBe(1);
-  expect(await page.getByTestId("sheet-sync").textContent()).not.toMatch(/List\s*right/);
+  expect(await page.getByTestId("sheet-sync").textContent()).not.toMatch(/Up to date/);
   await page.keyboard.press("Escape");
   await page.getByTestId("sheet-sync").waitFor({ state: "detached" });
   await page.keyboard.press("u");

@@ -95,6 +95,74 @@ test("a key and then Enter: both count", () => {
   expect(keys).toEqual(["u", "Enter"]);
 });
 
+test.each([
+  ["EXP", 3],
+  ["EXP", 91],
+  ["A7", 15],
+])("%s, typed too fast for fingers (%i ms) and ended by Enter, is a code however short", (text, gap) => {
+  type(text, gap);
+  expect(enter(gap)).toBe(true);
+  vi.advanceTimersByTime(1000);
+  expect(codes).toEqual([text]);
+  expect(keys, "no shortcut was pressed").toEqual([]);
+});
+
+test("short codes follow each other, each with its own Enter", () => {
+  for (const code of ["EXP", "VIP"]) {
+    type(code);
+    enter();
+    vi.advanceTimersByTime(300);
+    clock += 300;
+  }
+  expect([codes, keys]).toEqual([["EXP", "VIP"], []]);
+});
+
+test("a short code that came without keys needs its Enter: silence alone makes none", () => {
+  wedge.input("EXP\n", 5000);
+  expect(codes).toEqual(["EXP"]);
+  wedge.input("VIP", 9000);
+  vi.advanceTimersByTime(1000);
+  expect(codes).toEqual(["EXP"]);
+});
+
+test("shortcut keys pressed one after another are shortcuts, and Enter after them is Enter", () => {
+  for (const letter of ["U", "H"]) {
+    press({ code: `Key${letter}` }, 600);
+    vi.advanceTimersByTime(250);
+    clock += 250;
+  }
+  enter(600);
+  expect([codes, keys]).toEqual([[], ["u", "h", "Enter"]]);
+});
+
+test("two keys as fast as fingers and Enter are no code", () => {
+  press({ code: "KeyU" });
+  press({ code: "KeyU" }, 160);
+  enter(160);
+  expect(codes).toEqual([]);
+});
+
+test.each([200, 499, 900])("a quick double press of a shortcut key, and Enter %i ms later, are no code", (later) => {
+  press({ code: "KeyU" });
+  press({ code: "KeyU" }, 60);
+  enter(later);
+  vi.advanceTimersByTime(1000);
+  expect(codes).toEqual([]);
+});
+
+test("one character and Enter are no code, however fast", () => {
+  press({ code: "Digit2" });
+  enter();
+  expect(codes).toEqual([]);
+});
+
+test("a short run in a text field is the person's", () => {
+  const pin = field("", "password");
+  type("123", 15, pin.element);
+  expect(enter(15, pin.element)).toBe(false);
+  expect(codes).toEqual([]);
+});
+
 test("Tab ends a code as Enter does", () => {
   type("TOKEN-A-0001");
   press({ code: "Tab", key: "Tab" });

@@ -4,9 +4,10 @@ import { character, ownCharacter, type Press } from "./layout.ts";
 export const GAP_MS = 500;
 /** How readers press the separator of GS1 codes (GS): Control and ]. */
 const GROUP_SEPARATOR = "\u001d";
-/** So many characters are a code however slowly they come; fewer are one that no fingers typed. */
+/** From this many characters on, a run outside text fields is a code at any speed. */
 const SHORTEST = 4;
-const SHORTEST_QUICK = 2;
+/** Fewer than those are a code only if they came too fast for fingers: shortcuts are pressed one by one. */
+const SHORTEST_IF_FAST = 2;
 /** In a text field only what is too long for a PIN and too fast for fingers is a scanner. */
 const SHORTEST_IN_FIELD = 9;
 const FASTEST_FINGERS_MS = 110;
@@ -38,6 +39,8 @@ export class Wedge {
   #own = "";
   #first = 0;
   #last = -Infinity;
+  /** The longest gap between two characters so far, milliseconds. */
+  #slowest = 0;
   #field: Field | null = null;
   /** The one character typed so far was already taken as a key. */
   #fired = false;
@@ -94,29 +97,36 @@ export class Wedge {
     this.#cancelAlone();
     for (const char of text) {
       if (char === "\n" || char === "\t") {
-        this.#finish(at);
+        this.#finish(at, this.#isCode(at));
         continue;
       }
-      if (this.#text === "") this.#first = at;
+      this.#time(at);
       this.#text += char;
       this.#own += char;
-      this.#last = at;
     }
     // A keyboard app may send no key at the end, and nobody types into the page's ear: silence ends the code.
-    if (this.#text !== "") this.#silence = this.timers.setTimeout(() => this.#finish(at), GAP_MS);
+    if (this.#text !== "") this.#silence = this.timers.setTimeout(() => this.#finish(at, [...this.#text].length >= SHORTEST), GAP_MS);
+  }
+
+  /** Takes the time of a character that is about to be added. */
+  #time(now: number): void {
+    if (this.#text === "") {
+      this.#first = now;
+      this.#slowest = 0;
+    } else {
+      this.#slowest = Math.max(this.#slowest, now - this.#last);
+    }
+    this.#last = now;
   }
 
   #take(char: string, own: string, now: number, event: Key): void {
     const field = textField(event.target);
     // A key that opened a field was a person's: what they type into that field is not the rest of a code.
     if (this.#fired && field !== null && this.#field === null) this.#reset();
-    if (this.#text === "") {
-      this.#first = now;
-      this.#field = field === null ? null : { element: field, before: field.value };
-    }
+    if (this.#text === "") this.#field = field === null ? null : { element: field, before: field.value };
+    this.#time(now);
     this.#text += char;
     this.#own += own;
-    this.#last = now;
     this.#cancelAlone();
     if (field !== null) return;
     if (this.#text.length === 1) {
@@ -139,7 +149,7 @@ export class Wedge {
   #terminator(event: Key): void {
     if (this.#isCode(event.timeStamp)) {
       event.preventDefault();
-      this.#finish(event.timeStamp);
+      this.#finish(event.timeStamp, true);
       return;
     }
     // The second end of the same code is not "next": its verdict was not seen yet.
@@ -157,18 +167,16 @@ export class Wedge {
 
   #isCode(now: number): boolean {
     const length = [...this.#text].length;
-    if (this.#field === null) return length >= SHORTEST || (length >= SHORTEST_QUICK && this.#isQuick(now));
-    return length >= SHORTEST_IN_FIELD && this.#isQuick(now);
+    if (this.#field === null) {
+      if (length >= SHORTEST) return true;
+      return length >= SHORTEST_IF_FAST && Math.max(this.#slowest, now - this.#last) <= FASTEST_FINGERS_MS;
+    }
+    return length >= SHORTEST_IN_FIELD && (now - this.#first) / length <= FASTEST_FINGERS_MS;
   }
 
-  /** Whether what came until now came faster than fingers type. */
-  #isQuick(now: number): boolean {
-    return !this.#fired && (now - this.#first) / [...this.#text].length <= FASTEST_FINGERS_MS;
-  }
-
-  #finish(at: number): void {
+  /** What was typed ends here; `whole`: it is a code. */
+  #finish(at: number, whole: boolean): void {
     this.#finished = at;
-    const isCode = this.#text.length >= SHORTEST || (this.#text.length >= SHORTEST_QUICK && this.#isQuick(at));
     const text = this.#text;
     const own = this.#own;
     const field = this.#field;
@@ -177,7 +185,7 @@ export class Wedge {
       field.element.value = field.before;
       field.element.dispatchEvent(new Event("input", { bubbles: true }));
     }
-    if (isCode) this.events.code(text, own);
+    if (whole) this.events.code(text, own);
   }
 
   #reset(): void {

@@ -37,12 +37,12 @@ export const deviceNames = {
 };
 /** The one button: `name` is what the device will be called. */
 export const actAs = (name: string) => `Pair as ${name}`;
-export const changeName = (name: string) => `Named ${name}: change`;
+export const changeName = "Change the name";
 export const pairing = "Pairing";
 export const again = "Pair again";
 export const ask = "Show this device's own code instead";
 export const askHint =
-  "An organiser scans it and approves this phone. Use this if the phone was paired before. Its scans are kept.";
+  "The organiser scans it and approves this device. Use it also if this device was paired before. Its scans are kept.";
 export const keeps = "What this device keeps";
 export const keepsText =
   "The list of valid codes as fingerprints, without e-mail addresses or phone numbers, and every scan until some weeks after the event. Guests' names only where the organiser allows it for the gate, sealed with a key that stays in this browser. Camera pictures never leave this device and are never stored. Revoking the device erases the list.";

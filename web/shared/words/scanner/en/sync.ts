@@ -19,35 +19,40 @@ export const progress = "Scans with the server";
 export const done = (done: number, total: number) => `${count(done)} of ${count(total)} are with the server.`;
 export const waiting = "Waiting";
 export const lastReceipt = "Last sync";
-export const noReceipt = "none yet";
+export const noReceipt = "None yet";
 export const receipt = (span: string, time: string) => `${span} ago, ${time}`;
-export const list = "List";
-export const noList = "none";
+export const list = "Guest list";
+export const noList = "None yet";
 /** `age`: how long ago it was last compared with the server's; empty: just now; null: just now, and the server is there. */
-export const listState = (age: string | null) => (age === null ? "right" : age === "" ? "last checked just now" : `last checked ${age} ago`);
-export const details = "Details";
-export const listDetails = (version: number, codes: number) => `List version ${version}, ${count(codes)} codes.`;
-export const newer = (version: number) => `New tickets: version ${version} is on its way`;
-export const expired = (time: string) => `out of date since ${time}`;
+export const listState = (age: string | null) =>
+  age === null ? "Up to date" : age === "" ? "Last checked just now" : `Last checked ${age} ago`;
+export const newer = "New tickets are on their way";
+export const expired = (time: string) => `Out of date since ${time}`;
 export const clock = "Clock";
-export const noClock = "not compared yet";
-/** The phone's clock may be wrong: times are the server's all the same. A second is what nobody sees. */
-export const clockState = (offsetMs: number) => (Math.abs(offsetMs) < 1_000 ? "right" : `${count(Math.round(Math.abs(offsetMs) / 1_000))} s ${offsetMs > 0 ? "slow" : "fast"}, corrected`);
-export const clockDetails = (offsetMs: number, uncertaintyMs: number) =>
-  `Server's clock minus this phone's: ${offsetMs > 0 ? "+" : ""}${count(offsetMs)} ms ± ${count(uncertaintyMs)} ms.`;
-export const starts = "Starts without a network";
+export const noClock = "Not compared yet";
+export const starts = "Start without a network";
 /** Whether the app starts without a network. */
 export const kept = {
-  kept: "yes",
-  coming: "not yet: the app is being saved on this phone",
+  kept: "Ready",
+  coming: "Not yet: the app is being saved on this phone",
   missing:
-    "not yet: the app could not be saved on this phone. Leave it open while there is a network; it tries again by itself.",
-  never: "no: this browser cannot save the app. Scanning goes on without a network as long as this page stays open.",
+    "Not yet: the app could not be saved on this phone. Leave it open while there is a network; it tries again by itself.",
+  never: "No: this browser cannot save the app. Scanning goes on without a network as long as this page stays open.",
 };
 export const storage = "Storage";
-export const persisted = "kept by the browser";
-export const notPersisted = "may be cleared by the browser when space is short";
-export const persistenceUnknown = "this browser does not say whether it keeps it";
+export const persisted = "Kept by the browser";
+export const notPersisted = "May be cleared by the browser when space is short";
+export const persistenceUnknown = "This browser does not say whether it keeps it";
+/** The figures behind those words, for whoever helps the door staff. */
+export const details = "Details";
+export const version = "List version";
+/** `newer`: the version that the server has; null: no newer one. */
+export const versions = (version: number, newer: number | null) => (newer === null ? `${version}` : `${version}; ${newer} is on its way`);
+export const codes = "Codes in the list";
+export const clockOffset = (offsetMs: number, uncertaintyMs: number) =>
+  `${offsetMs > 0 ? "+" : ""}${count(offsetMs)} ms ± ${count(uncertaintyMs)} ms`;
+export const appSaved = "App saved";
+export const savedState = { kept: "yes", coming: "not yet", missing: "not yet", never: "no" };
 /** The scans that the server does not have yet, and how many of them are not in the list below. */
 export const waitingScans = "Waiting scans";
 export const waitingMore = (scans: number) => plural(scans, { one: "1 earlier scan waits too.", other: `${count(scans)} earlier scans wait too.` });
