@@ -100,10 +100,10 @@ async function json<T>(response: Response): Promise<T> {
 /** Readings that were begun before anybody asked for them. */
 const early = new Map<string, Promise<Response>>();
 /** Begins a reading that is needed in a moment; the first `get` of it takes the answer. A failure is forgotten. */
-export function readEarly(path: string): void {
+export async function readEarly(path: string): Promise<void> {
   const answer = send("GET", path);
   early.set(path, answer);
-  answer.catch(() => early.delete(path));
+  await answer.catch(() => early.delete(path));
 }
 function takeEarly(path: string): Promise<Response> | undefined {
   const answer = early.get(path);
