@@ -76,6 +76,52 @@ test("without the server each page says so instead of being empty, tries again b
   await page.getByTestId("guest").first().waitFor();
 });
 
+test("that the server is gone is said once on every page, with since when, and phones are shown as they were", async () => {
+  const doors = await Doors.open(admit, [{ barcode: "ANY" }], { name: "Gone" });
+  await virtual(doors, "north");
+  const [, page] = await desk(`/events/${doors.id}/devices`);
+  await page.getByTestId("manage").first().waitFor();
+  for (const name of ["Gates and rules", "Passes and mail", "Devices"]) await goTo(page, name);
+  const gone = page.getByTestId("server-gone");
+  expect(await gone.count()).toBe(0);
+  const paths = ["**/api/**", "**/healthz"];
+  for (const path of paths) await page.route(path, (route) => route.abort());
+  await goTo(page, "Passes and mail");
+  await gone.waitFor();
+  expect(await gone.textContent()).toMatch(/The server has not answered since \d\d:\d\d/);
+  for (const name of ["Gates and rules", "Devices"]) {
+    await goTo(page, name);
+    expect(await gone.count(), name).toBe(1);
+  }
+  expect(await barriers(page)).toEqual([]);
+  await shot(page, "organiser-server-gone-devices");
+  for (const path of paths) await page.unroute(path);
+  await gone.waitFor({ state: "detached" });
+});
+
+test("what a colleague settles keeps its row until the list is looked at anew", async () => {
+  const doors = await Doors.open(admit, ["A", "B"].map((barcode) => ({ barcode })), { name: "Settled" });
+  const gates = [await virtual(doors, "north"), await virtual(doors, "south")];
+  for (const code of ["A", "B"]) for (const [at, send] of gates.entries()) await send(code, Date.now() - 60_000 * (3 - at));
+  const [, page] = await desk(`/events/${doors.id}/review`);
+  const rows = page.getByTestId("incident");
+  await until("both", async () => (await rows.count()) === 2);
+  const [first, second] = await rows.allTextContents();
+  const { items } = await doors.call<{ items: { id: string }[] }>("GET", `/api/events/${doors.id}/incidents?status=open`);
+  const shown = await page.locator("[data-id]").first().getAttribute("data-id");
+  expect(items.map((one) => one.id)).toContain(shown);
+  await doors.call("POST", `/api/incidents/${shown}/resolve`, { decision: "exclude", note: "" });
+  await page.locator('[data-testid="incident"][data-settled]').waitFor();
+  expect(await rows.count()).toBe(2);
+  expect(await rows.first().textContent()).toContain("Settled meanwhile");
+  expect(await rows.nth(1).textContent()).toBe(second);
+  expect(await rows.first().getByTestId("resolve-exclude").count()).toBe(0);
+  expect(first).not.toBe(second);
+  expect(await look(page, "review-settled")).toEqual([]);
+  await page.getByTestId("chip-open").click();
+  await until("one", async () => (await rows.count()) === 1);
+});
+
 test("an address of no event, or of another organisation's, says so and leads back", async () => {
   const [phone, page] = await desk("/events/not-an-event/live");
   await page.getByTestId("no-event").waitFor();

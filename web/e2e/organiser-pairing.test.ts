@@ -1,8 +1,8 @@
 // The organiser pairs phone after phone, and prints a sheet for several.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Admit, until } from "./harness/index.ts";
+import { Admit, barriers, shot, until } from "./harness/index.ts";
 import { DESK, look, pairingCode, signIn } from "./organiser-kit.ts";
-import { Doors, phoneBox, ready } from "./scanner-kit.ts";
+import { Doors, phoneBox, ready, syncNow } from "./scanner-kit.ts";
 
 const phones = phoneBox();
 let admit: Admit;
@@ -49,4 +49,25 @@ test("each phone is named as it is paired and the next code comes by itself; a s
   await page.getByTestId("close-sheet").click();
   await page.getByTestId("pair-sheet").waitFor({ state: "detached" });
   expect(desk.errors).toEqual([]);
+});
+
+test("an organiser makes a phone ring to find it, and staff say that it is here", async () => {
+  const doors = await Doors.open(admit, [], { name: "Lost and found" });
+  const phone = await phones.open({ name: "lost", camera: "none" });
+  const scanner = await doors.pair(phone, "north", "North 9");
+  const desk = await phones.open({ name: "finder", camera: "none", size: DESK });
+  const page = await desk.visit(`${admit.url}/events/${doors.id}/devices`);
+  await signIn(page, admit);
+  await page.getByTestId("manage").filter({ hasText: "North 9" }).click();
+  await page.getByTestId("ring").click();
+  await page.getByTestId("device-done").waitFor();
+  await syncNow(scanner);
+  const told = scanner.getByTestId("looked-for");
+  await told.waitFor({ timeout: 45_000 });
+  expect(await told.textContent()).toContain("The organiser looks for this phone: North 9");
+  expect(await barriers(scanner)).toEqual([]);
+  await shot(scanner, "scanner-looked-for");
+  await scanner.getByTestId("looked-for-seen").click();
+  await told.waitFor({ state: "detached" });
+  expect(phone.errors).toEqual([]);
 });

@@ -17,6 +17,7 @@ pub mod approve_pairing;
 pub mod accept;
 pub mod take_back;
 pub mod import_log;
+pub mod ring;
 pub mod resume;
 
 pub use accept::accept;
@@ -35,6 +36,7 @@ pub use pair::{Claimed, PairCommand, PairedDevice, claim, organization_of, pair}
 pub use request_pairing::{PairingTicket, RequestPairing, request_pairing};
 pub use resume::resume;
 pub use revoke::revoke;
+pub use ring::ring;
 pub use rotate_key::rotate_key;
 pub use take_back::take_back;
 pub use update::{DevicePatch, update};

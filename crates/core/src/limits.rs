@@ -100,6 +100,8 @@ pub const CHUNKS_PER_MINUTE: usize = 9;
 pub const SYNC_EVERY_MS: i64 = 6_000;
 /// A device's heartbeat, in milliseconds (spec §5).
 pub const HEARTBEAT_MS: i64 = 30_000;
+/// So long after an organiser looked for a device it is told so: beyond that they stand somewhere else.
+pub const RING_MS: i64 = 120_000;
 /// How long what the server last said of a gate's area is acted on, in milliseconds.
 pub const AREA_KNOWN_MS: i64 = 10 * 60_000;
 /// Uncertainty of a v1 or S2 scan's time, in milliseconds (spec §4).

@@ -373,6 +373,7 @@ CREATE TABLE devices (
   clock_offset_ms BIGINT,
   failed_syncs BIGINT NOT NULL,
   code_reused_at BIGINT,
+  rung_at BIGINT,
   arrived_since BIGINT,
   arrived BIGINT NOT NULL DEFAULT 0,
   arrived_failed BIGINT NOT NULL DEFAULT 0,

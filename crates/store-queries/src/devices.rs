@@ -18,7 +18,7 @@ macro_rules! device_columns {
     () => {
         "device_id, name, device_type, event_id, gate_id, state, revoked_at, lost_since, created_at, last_seen_at, last_sync_at, \
          pending, battery, app_version, manifest_version, clock_offset_ms, failed_syncs, arrived_since, \
-         arrived, arrived_failed, figures_id, code_reused_at"
+         arrived, arrived_failed, figures_id, code_reused_at, rung_at"
     };
 }
 macro_rules! key_columns {
@@ -30,11 +30,11 @@ macro_rules! key_columns {
 statements! {
     /// Makes a device.
     INSERT_DEVICE = "INSERT INTO devices (organization_id, device_id, name, device_type, event_id, gate_id, state, revoked_at,
-        lost_since, created_at, pending, app_version, manifest_version, failed_syncs, code_reused_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, '', 0, 0, $11)";
+        lost_since, created_at, pending, app_version, manifest_version, failed_syncs, code_reused_at, rung_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, '', 0, 0, $11, $12)";
     /// Overwrites a device, health aside.
     UPDATE_DEVICE = "UPDATE devices SET name = $3, device_type = $4, event_id = $5, gate_id = $6, state = $7, revoked_at = $8,
-        lost_since = $9, code_reused_at = $10 WHERE organization_id = $1 AND device_id = $2";
+        lost_since = $9, code_reused_at = $10, rung_at = $11 WHERE organization_id = $1 AND device_id = $2";
     /// Overwrites a device's health.
     PUT_HEALTH = "UPDATE devices SET last_seen_at = $3, last_sync_at = $4, pending = $5, battery = $6, app_version = $7,
         manifest_version = $8, clock_offset_ms = $9, failed_syncs = $10, arrived_since = $11, arrived = $12,
@@ -119,6 +119,7 @@ fn read_device(row: &mut Row) -> Result<DeviceRecord> {
         lost_since,
         created_at,
         code_reused_at: row.option(Row::at)?,
+        rung_at: row.option(Row::at)?,
         health,
     })
 }
@@ -167,6 +168,7 @@ impl<D: Driver> TxDevices for SqlTx<'_, D> {
             device.lost_since.into(),
             device.created_at.into(),
             device.code_reused_at.into(),
+            device.rung_at.into(),
         ];
         self.execute(&INSERT_DEVICE, &values)?;
         self.put_health(&device.device_id, &device.health)
@@ -184,6 +186,7 @@ impl<D: Driver> TxDevices for SqlTx<'_, D> {
             device.revoked_at.into(),
             device.lost_since.into(),
             device.code_reused_at.into(),
+            device.rung_at.into(),
         ];
         let changed = self.execute(&UPDATE_DEVICE, &values)?;
         if changed == 1 { Ok(()) } else { Err(Error::NotFound { what: "device" }) }

@@ -372,6 +372,7 @@ CREATE TABLE devices (
   clock_offset_ms INTEGER,
   failed_syncs INTEGER NOT NULL,
   code_reused_at INTEGER,
+  rung_at INTEGER,
   arrived_since INTEGER,
   arrived INTEGER NOT NULL DEFAULT 0,
   arrived_failed INTEGER NOT NULL DEFAULT 0,

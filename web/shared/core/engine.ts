@@ -242,6 +242,8 @@ export interface View {
   captive: boolean;
   /** The server holds this device's uploads until the organiser counts them; scanning goes on. */
   suspended: boolean;
+  /** When an organiser last looked for this device, if that was a moment ago. */
+  rung_at?: Timestamp;
   unsent: number;
   sending: number;
   retry_in_ms: number | null;

@@ -1,6 +1,7 @@
 //! What a device tells about itself every 30 s (spec §5).
 
 use admit_core::ids::GateId;
+use admit_core::limits::RING_MS;
 use admit_core::time::Timestamp;
 use admit_core::wire::scanning::{Cursor, Figures, HeartbeatAnswer, HeartbeatRequest};
 use serde_json::json;
@@ -54,6 +55,7 @@ pub async fn heartbeat(app: &App, caller: &DeviceCaller, beat: HeartbeatRequest)
             suspended: device.state == DeviceState::Suspended,
             area_inside,
             walk_ins,
+            rung_at: device.rung_at.filter(|at| now.since(*at) < RING_MS),
         };
         Ok(Heard { answer, head, figures, verified })
     })

@@ -339,6 +339,7 @@ fn put_device(
             state: if device.state == DeviceState::Revoked { DeviceState::Active } else { device.state },
             revoked_at: None,
             code_reused_at: None,
+            rung_at: None,
             ..device
         })?,
         None => tx.insert_device(&DeviceRecord {
@@ -352,6 +353,7 @@ fn put_device(
             lost_since: None,
             created_at: now,
             code_reused_at: None,
+            rung_at: None,
             health: DeviceHealth::default(),
         })?,
     }

@@ -70,6 +70,8 @@ pub struct DeviceRecord {
     pub created_at: Timestamp,
     /// When somebody else last tried the code this device was paired with (spec D11 "second user alarmed").
     pub code_reused_at: Option<Timestamp>,
+    /// When an organiser last looked for it.
+    pub rung_at: Option<Timestamp>,
     /// What it last told about itself.
     pub health: DeviceHealth,
 }

@@ -114,6 +114,7 @@ mod tests {
             lost_since: None,
             created_at: Timestamp::clamped(0),
             code_reused_at: None,
+            rung_at: None,
             health: DeviceHealth::default(),
         }
     }

@@ -24,6 +24,7 @@ pub fn device(name: &str, created_at: i64) -> DeviceRecord {
         lost_since: None,
         created_at: at(created_at),
         code_reused_at: Some(at(created_at + 1)),
+        rung_at: Some(at(created_at + 2)),
         health: DeviceHealth::default(),
     }
 }

@@ -34,6 +34,7 @@ impl State {
             beat: sent.clone(),
         };
         (self.area, self.walk_ins_told) = (beat.area_inside.map(told), beat.walk_ins.map(told));
+        self.rung_at = beat.rung_at;
     }
 
     /// Persons in the area behind this gate, for advice: 0 where that is not known, since old advice would hold a queue for

@@ -75,6 +75,7 @@ impl State {
             own_admitted: admitted.copied().unwrap_or(0),
             names: self.names_view(),
             event_status: list.map(|list| list.event.status),
+            rung_at: self.rung_at,
             walk_ins: self.walk_ins_view(),
             headcounts: self.headcounts_view(),
             clock: list.and_then(|list| list.door.clock.clone()),

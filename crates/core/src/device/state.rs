@@ -18,6 +18,7 @@ use crate::gate::{Direction, GateRules};
 use crate::ids::{BatchId, EventId, GateId, ScanId};
 use crate::limits;
 use crate::rule::Epoch;
+use crate::time::Timestamp;
 use crate::wire::engine::{Effect, Input, Now, Row, VerdictView, View};
 use crate::wire::journal::{self as rows, Entry, Paired};
 use crate::wire::scanning::DeviceType;
@@ -278,6 +279,8 @@ pub(super) struct State {
     pub area: Option<Area>,
     /// Persons added at all doors, as the server last counted them.
     pub walk_ins_told: Option<Area>,
+    /// When an organiser last looked for this device, as the last heartbeat's answer said.
+    pub rung_at: Option<Timestamp>,
     /// The gate that staff chose here and that the server heard of.
     pub gate_told: Option<GateId>,
     /// The heartbeat under way.

@@ -534,6 +534,9 @@ pub struct View {
     /// The event's status by the list: a draft's scans are practice, one that ended admits nobody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event_status: Option<EventStatus>,
+    /// When an organiser last looked for this device, if that was a moment ago: it makes itself noticed once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rung_at: Option<Timestamp>,
     /// What staff here may add; absent where nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walk_ins: Option<WalkInsView>,

@@ -469,6 +469,9 @@ pub struct HeartbeatAnswer {
     /// Persons added at all doors of the event; absent where this gate adds none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walk_ins: Option<u32>,
+    /// When an organiser last looked for this device, within two minutes: it makes itself noticed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rung_at: Option<Timestamp>,
 }
 
 /// `GET /api/scanning/time`: the second and third of the four timestamps, by the database's clock.

@@ -3,6 +3,7 @@
 use admit_core::barcode::BarcodeHash;
 use admit_core::decide::Screen;
 use admit_core::ids::{GateId, TicketId};
+use admit_core::limits::HEARTBEAT_MS;
 use admit_core::rule::TicketChange;
 use admit_core::ticket::{TicketRules, TicketStatus};
 use admit_core::time::Timestamp;
@@ -341,4 +342,18 @@ fn a_ticket_of_a_page_inside_a_change_is_known_before_the_list_that_holds_it() {
     assert_eq!([phone.screen("A-1"), phone.screen("A-2")], [Screen::Refuse, Screen::Refuse]);
     phone.start();
     assert_eq!([phone.screen("A-1"), phone.screen("A-2")], [Screen::Refuse, Screen::Refuse], "over a restart too");
+}
+
+/// It is said with the heartbeat, and gone with the first that no longer says it.
+#[test]
+fn an_organiser_who_looks_for_the_device_is_told_on_its_screen() {
+    let mut server = Server::new();
+    let mut phone = Phone::ready(1, &mut server);
+    assert_eq!(phone.view().rung_at, None);
+    server.rung_at = Some(Timestamp::clamped(phone.at_ms));
+    phone.pass_online(&mut server, HEARTBEAT_MS + 1_000);
+    assert_eq!(phone.view().rung_at, server.rung_at);
+    server.rung_at = None;
+    phone.pass_online(&mut server, HEARTBEAT_MS + 1_000);
+    assert_eq!(phone.view().rung_at, None);
 }

@@ -212,6 +212,7 @@ fn a_heartbeat_says_what_the_app_is_and_news_it_brings_are_fetched_at_once() {
             suspended: false,
             area_inside: None,
             walk_ins: None,
+            rung_at: None,
         };
         phone.answer(&sent, &Reply::json(200, &answer));
         assert_eq!(phone.asks(CHANGES), news);

@@ -54,6 +54,8 @@ pub struct Server {
     pub suspended: bool,
     /// Persons behind the gate whom others let in; with those whose scans it has they are what it tells devices.
     pub others_inside: Option<u32>,
+    /// An organiser looks for the device.
+    pub rung_at: Option<Timestamp>,
     /// What was asked before a door opened, and how it was answered.
     pub judged: BTreeMap<Digest, Reply>,
     /// It has no other event than its own.
@@ -99,6 +101,7 @@ impl Server {
             revoked: false,
             suspended: false,
             others_inside: None,
+            rung_at: None,
             judged: BTreeMap::new(),
             one_event: false,
             names: BTreeMap::new(),
@@ -316,6 +319,7 @@ impl Server {
             suspended: self.suspended,
             area_inside: self.others_inside.map(|others| others.saturating_add_signed(self.went_in())),
             walk_ins: Some(self.walk_ins()),
+            rung_at: self.rung_at,
         }
     }
     /// Persons added at the doors.

@@ -24,6 +24,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(rotate_key))
         .routes(routes!(resume))
+        .routes(routes!(ring))
         .routes(routes!(accept))
         .routes(routes!(take_back))
         .routes(routes!(close_log))
@@ -131,6 +132,32 @@ async fn rotate_key(
 ) -> Result<(StatusCode, Json<PairingTokenView>)> {
     let made = devices::rotate_key(&state.app, &caller, device_id).await?;
     Ok((StatusCode::CREATED, Json(PairingTokenView::of(&state, &headers, made))))
+}
+
+/// That somebody looks for a device.
+#[derive(Serialize, ToSchema)]
+struct RingView {
+    id: String,
+    #[schema(value_type = String, format = DateTime)]
+    rung_at: Timestamp,
+}
+
+/// Makes a device noticed: it sounds, vibrates and says that an organiser looks for it. It hears of this within half a minute
+/// where it has a network.
+#[utoipa::path(post, path = "/api/scanning/devices/{id}/ring", tag = "organisers",
+    params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["manage_devices"]))), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "It is told", body = RingView),
+    (status = 404, description = "No such device", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 409, description = "`device_revoked`", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn ring(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(device_id): Path<DeviceId>,
+) -> Result<Json<RingView>> {
+    let device = devices::ring(&state.app, &caller, device_id).await?;
+    let rung_at = device.rung_at.unwrap_or(device.created_at);
+    Ok(Json(RingView { id: device.device_id.to_string(), rung_at }))
 }
 
 /// Lets a suspended device go on, and counts what was held of it.

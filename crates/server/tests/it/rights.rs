@@ -351,7 +351,8 @@ async fn another_organisations_device_is_not_there_for_any_act() {
     let ticket = ask(&server, "d-1").await;
     post(&server, &approval(&ticket), place(&server), 200).await;
     let device = format!("/api/scanning/devices/{}", phone.device_id());
-    let acts = ["rotate-key", "resume", "accept", "take-back", "logs/log-a/close"].map(|act| format!("{device}/{act}"));
+    let acts = ["rotate-key", "resume", "ring", "accept", "take-back", "logs/log-a/close"]
+        .map(|act| format!("{device}/{act}"));
     for path in acts.into_iter().chain([approval(&ticket)]) {
         let answer = as_owner(&server, &server.other, Method::POST, &path).send().await.unwrap();
         problem(answer, 404, "not_found").await;

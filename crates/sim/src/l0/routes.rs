@@ -225,6 +225,7 @@ impl L0 {
             suspended: false,
             area_inside: org.area_inside(&caller.device_id, Timestamp::clamped(now_ms)),
             walk_ins: Some(org.walk_ins()),
+            rung_at: None,
         })
     }
 

@@ -35,11 +35,14 @@ const ASK: Tone[] = [
   { from: 780, to: 780, ms: 120, pauseMs: 40 },
 ];
 const REFUSE: Tone[] = [{ from: 220, to: 160, ms: 350 }];
+const LOOKED_FOR: Tone[] = Array.from({ length: 6 }, (_, at) => ({ from: at % 2 === 0 ? 880 : 1175, to: at % 2 === 0 ? 880 : 1175, ms: 160, pauseMs: 60 }));
 const SHORT: Tone[] = [{ from: 300, to: 300, ms: 90 }];
 
 /** Sound and touch of each verdict (experience §8; `persons` may go in): each can be told from the others with the eyes on the guest. */
-export function signalOf(face: Face | "undone", persons: number): Signal {
+export function signalOf(face: Face | "undone" | "looked_for", persons: number): Signal {
   switch (face) {
+    case "looked_for":
+      return { tones: LOOKED_FOR, haptic: [300, 100, 300, 100, 300] };
     case "undone":
     case "nobody":
       return { tones: SHORT, haptic: [40] };
@@ -134,7 +137,7 @@ export class Signals {
     return stoodStill;
   }
 
-  play(face: Face | "undone", persons: number, settings: Settings): void {
+  play(face: Face | "undone" | "looked_for", persons: number, settings: Settings): void {
     const signal = signalOf(face, persons);
     if (settings.vibration && signal.haptic.length > 0) navigator.vibrate?.(signal.haptic);
     if (settings.sound) this.#tones(signal.tones, settings.volume);

@@ -2,10 +2,10 @@
 
 use admit_app::incidents::{self, Resolve};
 use admit_app::ports::{Hint, Topic};
-use admit_app::records::{DeviceState, IncidentStatus};
+use admit_app::records::{DeviceState, IncidentStatus, Role};
 use admit_core::gate::Direction;
 use admit_core::ids::EventId;
-use admit_core::limits::FAILED_SYNCS;
+use admit_core::limits::{FAILED_SYNCS, RING_MS};
 use serde_json::json;
 
 use super::*;
@@ -282,5 +282,25 @@ fn d19_the_alert_is_over_also_where_a_device_is_approved_for_another_event() {
     assert_eq!(world.open(), Vec::<String>::new());
     assert_eq!(world.ledger().last().unwrap(), "device_returned");
     assert!(world.heard.take().iter().any(|hint| is_about(hint, &world.event, Topic::Incidents)));
+    world.is_consistent();
+}
+
+#[test]
+fn a_device_hears_for_two_minutes_that_an_organiser_looks_for_it() {
+    let world = World::new();
+    let phone = world.phone("p", "main");
+    assert_eq!(beat(&world, &phone).rung_at, None);
+    let id = id("p");
+    let told = now(devices::ring(&world.app, &world.owner, id.clone())).unwrap().rung_at;
+    assert_eq!(world.ledger().last().unwrap(), "device_rung");
+    assert_eq!(beat(&world, &phone).rung_at, told);
+    world.pass(RING_MS - 1);
+    assert_eq!(beat(&world, &phone).rung_at, told);
+    world.pass(1);
+    assert_eq!(beat(&world, &phone).rung_at, None, "they stand somewhere else by now");
+    let viewer = world.member(Role::Viewer);
+    assert_eq!(code(now(devices::ring(&world.app, &viewer, id.clone()))), "forbidden");
+    now(devices::revoke(&world.app, &world.owner, id.clone(), None)).unwrap();
+    assert_eq!(code(now(devices::ring(&world.app, &world.owner, id))), "device_revoked");
     world.is_consistent();
 }

@@ -123,6 +123,8 @@ pub struct HeartbeatAnswer {
     area_inside: Option<u32>,
     /// Persons added at all doors; only for a gate that adds guests.
     walk_ins: Option<u32>,
+    /// When an organiser last looked for this device; left out after two minutes.
+    rung_at: Option<String>,
 }
 
 /// The server's times, by the database's clock.

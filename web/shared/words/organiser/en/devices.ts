@@ -118,6 +118,8 @@ export const devices = {
     closeLog: "Stop waiting",
     closeLogWhy: "Stop waiting when the phone is gone or was cleared and nobody saved its file. The gap stays on record.",
     logClosed: "The log is closed. Its missing scans are no longer waited for.",
+    ring: "Make it ring",
+    rings: "It rings and says that you look for it: within half a minute where it has a network, for two minutes.",
     again: "Pair again",
     againWhy: "Gives the phone a new key. Its old key works for one hour more; unsent scans stay valid.",
     againHow: "Scan this with the same phone.",
