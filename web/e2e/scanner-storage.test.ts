@@ -35,7 +35,7 @@ test("with the server gone the scanner starts from nothing but the phone, and ha
   await page.getByTestId("pill").click();
   await until("the storage's row", async () => {
     const kept = await page.evaluate(() => navigator.storage.persisted());
-    return (await page.getByTestId("persisted").textContent()) === (kept ? "kept by the browser" : "may be cleared by the browser when space is short");
+    return (await page.getByTestId("persisted").textContent()) === (kept ? "Kept by the browser" : "May be cleared by the browser when space is short");
   });
   expect(await page.getByTestId("kept").textContent()).toBe("yes");
   await page.getByTestId("close-sheet").click();
