@@ -573,7 +573,7 @@ mod tests {
         }));
         same::<scanning::HeartbeatAnswer, HeartbeatAnswer>(json!({
             "server_time": TIME, "event_id": "e", "gate_id": "g", "manifest_version": 1, "cursor": format!("{EPOCH}.1"),
-            "suspended": true, "area_inside": 7, "walk_ins": 2,
+            "suspended": true, "area_inside": 7, "walk_ins": 2, "rung_at": TIME,
         }));
         same::<scanning::PairingTicket, PairingTicket>(json!({
             "pairing_token": "t", "claim_secret": "s", "expires_at": TIME,
