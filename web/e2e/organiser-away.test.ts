@@ -110,7 +110,7 @@ test("what a colleague settles keeps its row until the list is looked at anew", 
   const { items } = await doors.call<{ items: { id: string }[] }>("GET", `/api/events/${doors.id}/incidents?status=open`);
   const shown = await page.locator("[data-id]").first().getAttribute("data-id");
   expect(items.map((one) => one.id)).toContain(shown);
-  await doors.call("POST", `/api/incidents/${shown}/resolve`, { decision: "exclude", note: "" });
+  await doors.call("POST", `/api/events/${doors.id}/incidents/resolve`, { ids: [shown], decision: "exclude", note: "" });
   await page.locator('[data-testid="incident"][data-settled]').waitFor();
   expect(await rows.count()).toBe(2);
   expect(await rows.first().textContent()).toContain("Settled meanwhile");
