@@ -2,7 +2,6 @@
 //! file. What others wrote (names, places) is text in it and nothing else.
 
 use admit_core::pass;
-use admit_core::short_code::ShortCode;
 use admit_core::time::Timestamp;
 
 use super::calendar::{self, Entry};
@@ -93,7 +92,7 @@ fn text(facts: &Facts<'_>, url: &str) -> String {
     }
     lines.push("This is your check-in code. Open it and show it at the door:".to_owned());
     lines.extend([url.to_owned(), String::new()]);
-    lines.push(format!("If it can't be read, say {}", short_code(facts.ticket)));
+    lines.push(format!("If it can't be read, say {}", facts.ticket.short_code().unwrap_or_default()));
     lines.push(format!("Party of {}", facts.ticket.rules.entry_limit));
     lines.push(when(facts.event.starts_at, &facts.event.time_zone));
     let place = plain(&facts.event.venue);
@@ -119,7 +118,7 @@ fn html(facts: &Facts<'_>, url: &str) -> String {
     let place = escaped(&facts.event.venue);
     let place = if place.is_empty() { place } else { format!("<br><bdi>{place}</bdi>") };
     let changed = if facts.is_change { format!("<p style=\"margin:0 0 16px\">{CHANGED}</p>") } else { String::new() };
-    let (party, short) = (facts.ticket.rules.entry_limit, short_code(facts.ticket));
+    let (party, short) = (facts.ticket.rules.entry_limit, facts.ticket.short_code().unwrap_or_default());
     format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width\"><meta name=\"color-scheme\" content=\"light dark\">\
@@ -148,11 +147,6 @@ fn html(facts: &Facts<'_>, url: &str) -> String {
          href=\"{picture_url}\" style=\"color:#1d4ed8\">See the code alone</a>. Whoever has it has your place: do not pass it \
          on.</p></div></div></body></html>"
     )
-}
-
-/// What a guest reads out where nothing reads the code.
-fn short_code(ticket: &TicketRecord) -> String {
-    ticket.barcode_hashes.last().map(|hash| ShortCode::of(hash).to_string()).unwrap_or_default()
 }
 
 /// Black or white: what reads better on a colour `#rrggbb` (the luminance of WCAG, simplified to its weights).

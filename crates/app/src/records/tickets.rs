@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::*;
+use admit_core::short_code::ShortCode;
 use admit_core::ticket::TicketRules;
 use admit_core::time::Timestamp;
 
@@ -103,6 +104,13 @@ pub struct TicketRecord {
     pub rules_serial: u64,
     /// When made.
     pub created_at: Timestamp,
+}
+
+impl TicketRecord {
+    /// Its newest code as people read it out.
+    pub fn short_code(&self) -> Option<String> {
+        self.barcode_hashes.last().map(|hash| ShortCode::of(hash).to_string())
+    }
 }
 
 /// An import that wrote something.

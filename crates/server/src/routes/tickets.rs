@@ -6,7 +6,6 @@ use admit_app::rules::HoldsFrom;
 use admit_app::tickets::{self, Listing, NewGuest, NewTicket, TicketPatch};
 use admit_core::ids::{EntryTypeId, EventId, GateId, GuestListId, TicketId};
 use admit_core::limits::{BARCODE_BYTES, BODY_ENCODED_BYTES, TICKETS_PER_REQUEST};
-use admit_core::short_code::ShortCode;
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
 use admit_core::wire::bounded::at_most;
@@ -114,9 +113,9 @@ impl From<Listing> for TicketView {
         Self {
             id: ticket.ticket_id.to_string(),
             event_id: ticket.event_id.to_string(),
+            short_code: ticket.short_code(),
             barcode: ticket.barcode,
             barcode_hash: ticket.barcode_hashes.last().map(ToString::to_string),
-            short_code: ticket.barcode_hashes.last().map(|hash| ShortCode::of(hash).to_string()),
             zone: ticket.rules.zone,
             gate_ids: ticket.rules.gate_ids,
             entry_limit: ticket.rules.entry_limit,

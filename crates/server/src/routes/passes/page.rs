@@ -2,7 +2,6 @@
 
 use admit_app::passes::{Pass, escaped, when};
 use admit_core::pass::PassStanding;
-use admit_core::short_code::ShortCode;
 
 const STYLE: &str = include_str!("pass.css");
 /// The typefaces of the web apps, as much of them as the page needs: fonts/README.md.
@@ -28,7 +27,7 @@ pub fn pass(pass: &Pass, (side, path): &(usize, String), nonce: &str) -> String 
         1 => "1 person".to_owned(),
         persons => format!("{persons} persons"),
     };
-    let short = pass.ticket.barcode_hashes.last().map(|hash| ShortCode::of(hash).to_string()).unwrap_or_default();
+    let short = pass.ticket.short_code().unwrap_or_default();
     // A code that lets nobody in is not shown as if it did.
     let code = match pass.standing {
         PassStanding::Cancelled | PassStanding::Used | PassStanding::Expired => String::new(),

@@ -90,6 +90,7 @@ export const overview = {
   seePasses: "See passes",
   sampleTitle: "A pass to test with",
   sampleAt: (gates: readonly string[]) => `Scan this code once at ${list(gates)}. Other gates refuse this ticket.`,
+  sampleNowhere: "No gate admits this ticket. Change what the gates admit first.",
   sampleAtAll: "Scan this code once at each gate.",
   sampleNames: (gates: readonly string[]) => `The guest's name must show, but not at ${list(gates)}: names are hidden there.`,
   sampleNamesAll: "The guest's name must show.",
