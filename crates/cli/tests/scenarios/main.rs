@@ -86,6 +86,8 @@ async fn s1_12_2_double_entry() {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await; // tidy-allow: two scans at two times
     }
     assert!(scanners[1].scan("CODE-0000").opened);
+    // A request of the first that is on its way when the network comes back would arrive.
+    until(&mut scanners, "nothing to be under way", |one| one.under_way == 0).await;
     with_network(&venue, &mut scanners[1..2]).await;
     let scans = venue.get("/api/events/{event}/scans").await;
     assert_eq!(of(&scans, &scanners[1])[0]["verdict"]["conflict_reason"], Value::Null, "alone it is the entry");

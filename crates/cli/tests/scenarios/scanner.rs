@@ -38,6 +38,8 @@ pub struct Scanner {
     view: Option<View>,
     /// Uploads that left.
     pub uploads: usize,
+    /// Requests that left and whose answer did not come yet.
+    pub under_way: usize,
     done: UnboundedSender<Answered>,
     answers: UnboundedReceiver<Answered>,
 }
@@ -64,6 +66,7 @@ impl Scanner {
             found: Vec::new(),
             view: None,
             uploads: 0,
+            under_way: 0,
             done,
             answers,
         };
@@ -76,6 +79,7 @@ impl Scanner {
         self.sessions += 1;
         self.engine = Engine::new();
         (self.done, self.answers) = unbounded_channel();
+        self.under_way = 0;
         self.wake = None;
         let start = Input::Start {
             session_id: format!("s{}-{}", self.seed, self.sessions),
@@ -140,6 +144,7 @@ impl Scanner {
     /// Takes what came in, and the timer if it is due.
     fn step(&mut self) {
         while let Ok(Answered { request, sent_mono_ms, answer }) = self.answers.try_recv() {
+            self.under_way -= 1;
             match answer {
                 Some((status, headers, body)) => {
                     self.feed(Input::Response { request, status, headers, sent_mono_ms }, &body);
@@ -192,6 +197,7 @@ impl Scanner {
                 if let Some(body) = body {
                     sent = sent.header("content-type", "application/json").body(body);
                 }
+                self.under_way += 1;
                 let (done, sent_mono_ms) = (self.done.clone(), self.mono_ms());
                 tokio::spawn(async move {
                     let answer = answer_of(sent).await;
