@@ -6,7 +6,7 @@ use admit_app::error::{Error, Result};
 use admit_app::ports::{GuestFilter, GuestSort, TicketFilter, TxTickets};
 use admit_app::records::*;
 use admit_core::barcode::BarcodeHash;
-use admit_core::ids::{EventId, GateId, GuestId, TicketId, UserId};
+use admit_core::ids::{EventId, GateId, GuestId, OrganizationId, TicketId, UserId};
 use admit_core::incident::Subject;
 use admit_core::short_code::ShortCode;
 use admit_core::ticket::TicketRules;
@@ -27,6 +27,24 @@ macro_rules! ticket_columns {
     };
 }
 
+/// The tickets of an event with their guests and states. $3: text to find, from $6 and $8: its words, $4: the text's hash,
+/// $5: the text as orders are compared, $30 and $31: the hashes of its short code. A ticket may have codes of which only the
+/// hash is kept.
+macro_rules! found_tickets {
+    () => {
+        concat!(" FROM tickets t
+        LEFT JOIN guests g ON g.organization_id = t.organization_id AND g.guest_id = t.guest_id
+        LEFT JOIN states s ON s.organization_id = t.organization_id AND s.event_id = t.event_id AND s.subject = 'ticket:' || t.ticket_id
+            AND s.scans > 0
+        WHERE t.organization_id = $1 AND t.event_id = $2
+        AND (CAST($3 AS TEXT) IS NULL OR ", found_by_name!(6 7 8, 9 10 11, 12 13 14, 15 16 17, 18 19 20, 21 22 23, 24 25 26, 27 28 29), " OR substr(t.ticket_id, 1, length($3)) = $3
+            OR substr(t.barcode, 1, length($3)) = $3 OR substr(g.external_id, 1, length($3)) = $3
+            OR substr(lower(t.order_id), 1, length(CAST($5 AS TEXT))) = $5
+            OR t.ticket_id IN (SELECT c.ticket_id FROM codes c WHERE c.organization_id = $1 AND c.event_id = $2 AND (c.barcode_hash = $4 OR c.barcode_hash BETWEEN $30 AND $31)))
+        AND NOT EXISTS (SELECT 1 FROM withdrawn_tickets w WHERE w.organization_id = t.organization_id AND w.event_id = t.event_id AND w.ticket_id = t.ticket_id)")
+    };
+}
+
 statements! {
     /// One ticket of any event.
     TICKET = concat!("SELECT ", ticket_columns!(), " FROM tickets t WHERE t.organization_id = $1 AND t.ticket_id = $2");
@@ -36,22 +54,16 @@ statements! {
     /// Tickets by import key.
     TICKETS_BY_IMPORT_KEY = concat!("SELECT ", ticket_columns!(), " FROM tickets t
         WHERE t.organization_id = $1 AND t.event_id = $2 AND t.import_key IN ($3)");
-    /// A page of tickets with guests and states. $5: text to find, $6 and from $12: its words, $7: status,
-    /// $8: whether anybody was let in, $10: the text's hash, $11: the text as orders are compared. A ticket may have codes of
-    /// which only the hash is kept.
-    TICKETS = concat!("SELECT ", ticket_columns!(), ", ", guest_columns!(), ", ", state_columns!(), " FROM tickets t
-        LEFT JOIN guests g ON g.organization_id = t.organization_id AND g.guest_id = t.guest_id
-        LEFT JOIN states s ON s.organization_id = t.organization_id AND s.event_id = t.event_id AND s.subject = 'ticket:' || t.ticket_id
-            AND s.scans > 0
-        WHERE t.organization_id = $1 AND t.event_id = $2 AND (t.created_at, t.ticket_id) < ($3, $4)
-        AND (CAST($5 AS TEXT) IS NULL OR ", found_by_name!(6 12 13, 14 15 16, 17 18 19, 20 21 22, 23 24 25, 26 27 28, 29 30 31, 32 33 34), " OR substr(t.ticket_id, 1, length($5)) = $5
-            OR substr(t.barcode, 1, length($5)) = $5 OR substr(g.external_id, 1, length($5)) = $5
-            OR substr(lower(t.order_id), 1, length(CAST($11 AS TEXT))) = $11
-            OR t.ticket_id IN (SELECT c.ticket_id FROM codes c WHERE c.organization_id = $1 AND c.event_id = $2 AND (c.barcode_hash = $10 OR c.barcode_hash BETWEEN $35 AND $36)))
-        AND (CAST($7 AS TEXT) IS NULL OR t.status = $7)
-        AND (CAST($8 AS BOOLEAN) IS NULL OR (COALESCE(s.persons, 0) > 0) = $8)
-        AND NOT EXISTS (SELECT 1 FROM withdrawn_tickets w WHERE w.organization_id = t.organization_id AND w.event_id = t.event_id AND w.ticket_id = t.ticket_id)
-        ORDER BY t.created_at DESC, t.ticket_id DESC LIMIT $9");
+    /// A page of tickets with guests and states, before ($32, $33). $34: status, $35: whether anybody was let in.
+    TICKETS = concat!("SELECT ", ticket_columns!(), ", ", guest_columns!(), ", ", state_columns!(), found_tickets!(), "
+        AND (t.created_at, t.ticket_id) < ($32, $33)
+        AND (CAST($34 AS TEXT) IS NULL OR t.status = $34)
+        AND (CAST($35 AS BOOLEAN) IS NULL OR (COALESCE(s.persons, 0) > 0) = $35)
+        ORDER BY t.created_at DESC, t.ticket_id DESC LIMIT $36");
+    /// How many of them there are: all, active with nobody let in, with somebody let in, voided, refunded.
+    COUNT_FOUND_TICKETS = concat!("SELECT COUNT(*),
+        COUNT(CASE WHEN t.status = 'active' AND COALESCE(s.persons, 0) = 0 THEN 1 END), COUNT(CASE WHEN s.persons > 0 THEN 1 END),
+        COUNT(CASE WHEN t.status = 'voided' THEN 1 END), COUNT(CASE WHEN t.status = 'refunded' THEN 1 END)", found_tickets!());
     /// Which tickets ever held codes.
     FIND_CODES = "SELECT barcode_hash, ticket_id FROM codes WHERE organization_id = $1 AND event_id = $2 AND barcode_hash IN ($3)", by 0 of [];
     /// The same of codes whose hash is in a range.
@@ -126,6 +138,22 @@ fn read_ticket(row: &mut Row) -> Result<TicketRecord> {
         rules_serial: row.count()?,
         created_at: row.at()?,
     })
+}
+/// The parameters of [`found_tickets`], in order.
+fn found_values(organization_id: &OrganizationId, event_id: &EventId, text: Option<&str>) -> Vec<Value<'static>> {
+    let bytes = |hash: BarcodeHash| hash.0.to_vec();
+    let short = text.and_then(ShortCode::read);
+    let mut values: Vec<Value<'static>> = vec![
+        organization_id.to_string().into(),
+        event_id.to_string().into(),
+        text.map(str::to_owned).into(),
+        text.map(|text| bytes(BarcodeHash::of(text))).into(),
+        text.map(str::to_ascii_lowercase).into(),
+    ];
+    values.extend(name_patterns(text));
+    values.push(short.map(|short| bytes(short.least())).into());
+    values.push(short.map(|short| bytes(short.greatest())).into());
+    values
 }
 fn split_hashes(bytes: &[u8]) -> Result<Vec<BarcodeHash>> {
     let (hashes, rest) = bytes.as_chunks::<32>();
@@ -235,31 +263,27 @@ impl<D: Driver> TxTickets for SqlTx<'_, D> {
         filter: &TicketFilter,
         page: &Page,
     ) -> Result<Listed<(TicketRecord, Option<GuestRecord>, Option<StateRecord>)>> {
-        let id = self.organization_id.clone();
         let from = page::from(page)?;
-        let hash = filter.text.as_ref().map(|text| BarcodeHash::of(text));
-        let mut name = name_patterns(filter.text.as_deref()).into_iter();
-        let mut values: Vec<Value<'_>> = vec![
-            (&id).into(),
-            event_id.into(),
+        let mut values = found_values(&self.organization_id, event_id, filter.text.as_deref());
+        values.extend([
             from.number.into(),
             from.id.into(),
-            filter.text.as_ref().into(),
-            name.next().unwrap_or(Value::Null),
             filter.status.map(|status| status.as_str()).into(),
             filter.entered.into(),
             page::limit(page).into(),
-            hash.as_ref().into(),
-            filter.text.as_ref().map(|text| text.to_ascii_lowercase()).into(),
-        ];
-        values.extend(name);
-        let short = filter.text.as_deref().and_then(ShortCode::read).map(|short| (short.least(), short.greatest()));
-        values.push(short.as_ref().map(|(least, _)| least).into());
-        values.push(short.as_ref().map(|(_, greatest)| greatest).into());
+        ]);
         let items = self.all(&TICKETS, &values, |row| {
             Ok((read_ticket(row)?, guests::read_joined(row)?, states::read_joined(row)?))
         })?;
         Ok(page::listed(page, items, |(ticket, _, _)| (ticket.created_at.ms(), ticket.ticket_id.to_string())))
+    }
+    fn count_found_tickets(&mut self, event_id: &EventId, text: Option<&str>) -> Result<TicketCounts> {
+        let values = found_values(&self.organization_id, event_id, text);
+        let counts = self.one(&COUNT_FOUND_TICKETS, &values, |row| {
+            let (all, to_come, came) = (row.count()?, row.count()?, row.count()?);
+            Ok(TicketCounts { all, to_come, came, voided: row.count()?, refunded: row.count()? })
+        })?;
+        Ok(counts.unwrap_or_default())
     }
     fn find_codes(&mut self, event_id: &EventId, hashes: &[BarcodeHash]) -> Result<Vec<(BarcodeHash, TicketId)>> {
         let id = self.organization_id.clone();

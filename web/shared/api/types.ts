@@ -143,6 +143,8 @@ export interface GuestView {
 export type GuestState = "inside" | "to_come" | "came" | "no_show" | "voided";
 export type GuestMail = "refused" | "waiting" | "sent";
 export type GuestSort = "name" | "last" | "added";
+/** How many tickets stand where: `to_come` is active with nobody let in. */
+export type TicketCounts = Record<"all" | "to_come" | "came" | "voided" | "refunded", number>;
 /** How many guests stand where; `persons` is the sum of their party sizes, `expected` is persons whom valid tickets admit. */
 export interface GuestCounts {
   all: number;

@@ -156,6 +156,8 @@ pub trait TxTickets {
         filter: &TicketFilter,
         page: &Page,
     ) -> Result<Listed<(TicketRecord, Option<GuestRecord>, Option<StateRecord>)>>;
+    /// Tickets that a text finds, all of them where it is absent, as a page's filter has it.
+    fn count_found_tickets(&mut self, event_id: &EventId, text: Option<&str>) -> Result<TicketCounts>;
     /// Which tickets ever held these codes.
     fn find_codes(&mut self, event_id: &EventId, hashes: &[BarcodeHash]) -> Result<Vec<(BarcodeHash, TicketId)>>;
     /// The same, each with whether its ticket has a stored state.

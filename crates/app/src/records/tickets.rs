@@ -69,6 +69,21 @@ pub struct GuestCount {
     pub voided: u64,
 }
 
+/// Tickets that a text finds, counted as a list of them is narrowed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TicketCounts {
+    /// All of them.
+    pub all: u64,
+    /// Active, with nobody let in.
+    pub to_come: u64,
+    /// With somebody let in, ever.
+    pub came: u64,
+    /// Voided.
+    pub voided: u64,
+    /// Refunded.
+    pub refunded: u64,
+}
+
 /// Guests whose newest pass is not done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UnsentPasses {

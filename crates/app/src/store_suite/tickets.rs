@@ -137,6 +137,14 @@ pub async fn tickets_are_found_by_text_status_and_entry(store: TestStore) {
     let entered = |entered| TicketFilter { entered: Some(entered), ..TicketFilter::default() };
     assert_eq!(find(entered(true)).await, ["x3"]);
     assert_eq!(find(entered(false)).await, ["t2", "t1"]);
+    let count = |text: Option<&'static str>| {
+        let store = store.clone();
+        async move { look(&store, move |tx| tx.count_found_tickets(&id("e"), text)).await }
+    };
+    let whole = TicketCounts { all: 3, to_come: 1, came: 1, voided: 0, refunded: 1 };
+    assert_eq!(count(None).await, whole);
+    assert_eq!(count(Some("code-t")).await, TicketCounts { all: 2, came: 0, ..whole });
+    assert_eq!(count(Some("%")).await, TicketCounts::default());
     let all = look(&store, |tx| tx.tickets(&id("e"), &TicketFilter::default(), &page(10))).await;
     let parts: Vec<(bool, bool)> =
         all.items.iter().map(|(_, guest, state)| (guest.is_some(), state.is_some())).collect();

@@ -29,6 +29,16 @@ pub async fn list(
     .await
 }
 
+/// Counts the tickets that `text` finds, all of them where it is absent.
+pub async fn count(app: &App, caller: &UserCaller, event_id: EventId, text: Option<String>) -> Result<TicketCounts> {
+    caller.must(Action::ReadGuests)?;
+    read(&*app.store, &caller.organization_id, move |tx| {
+        events::require(tx, &event_id)?;
+        tx.count_found_tickets(&event_id, text.as_deref())
+    })
+    .await
+}
+
 /// One ticket.
 pub async fn show(app: &App, caller: &UserCaller, ticket_id: TicketId) -> Result<Listing> {
     caller.must(Action::ReadGuests)?;

@@ -1,7 +1,7 @@
 //! `/api/events/{id}/tickets` and `/api/tickets/{id}`.
 
 use admit_app::ports::TicketFilter;
-use admit_app::records::{Fields, GuestRecord, TicketRecord};
+use admit_app::records::{Fields, GuestRecord, TicketCounts, TicketRecord};
 use admit_app::rules::HoldsFrom;
 use admit_app::tickets::{self, Listing, NewGuest, NewTicket, TicketPatch};
 use admit_core::ids::{EntryTypeId, EventId, GateId, GuestListId, TicketId};
@@ -28,7 +28,11 @@ use crate::state::AppState;
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(export)).routes(routes!(show, update))
+    OpenApiRouter::new()
+        .routes(routes!(list, create))
+        .routes(routes!(counts))
+        .routes(routes!(export))
+        .routes(routes!(show, update))
 }
 
 /// A ticket, its holder, and what its scans add up to.
@@ -303,6 +307,49 @@ async fn list(
     let filter = TicketFilter { text: sought(query.q, BARCODE_BYTES)?, status: query.status, entered };
     let listed = tickets::list(&state.app, &caller, event_id, filter, page(query.limit, query.cursor)?).await?;
     Ok(Json(List::of(listed, TicketView::from)))
+}
+
+/// How many tickets stand where.
+#[derive(Serialize, ToSchema)]
+struct TicketCountsView {
+    all: u64,
+    /// Active, with nobody let in.
+    to_come: u64,
+    /// With somebody let in, ever.
+    came: u64,
+    voided: u64,
+    refunded: u64,
+}
+
+impl From<TicketCounts> for TicketCountsView {
+    fn from(one: TicketCounts) -> Self {
+        let TicketCounts { all, to_come, came, voided, refunded } = one;
+        Self { all, to_come, came, voided, refunded }
+    }
+}
+
+/// What to count.
+#[derive(Default, Deserialize)]
+struct CountQuery {
+    q: Option<String>,
+}
+
+/// How many tickets stand where, of those that `q` finds.
+#[utoipa::path(get, path = "/api/events/{id}/tickets/counts", tag = "organisers", params(
+        ("id" = String, Path, description = "Event"),
+        ("q" = Option<String>, Query, description = "As in the list of tickets", max_length = 512),
+    ), extensions(("x-actions" = json!(["read_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "The counts", body = TicketCountsView),
+    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn counts(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(event_id): Path<EventId>,
+    Query(query): Query<CountQuery>,
+) -> Result<Json<TicketCountsView>> {
+    let text = sought(query.q, BARCODE_BYTES)?;
+    Ok(Json(tickets::count(&state.app, &caller, event_id, text).await?.into()))
 }
 
 /// Makes one ticket or many (an array, at most 10,000): all or none.

@@ -49,6 +49,12 @@ async fn tickets_are_found_and_paged() {
     seen.dedup();
     assert_eq!(seen.len(), 11);
     assert_eq!(get(&server, &format!("{TICKETS}?status=voided")).await["items"], json!([]));
+    let none = json!({ "all": 0, "to_come": 0, "came": 0, "voided": 0, "refunded": 0 });
+    let counts = get(&server, &format!("{TICKETS}/counts")).await;
+    assert_eq!((&counts["all"], &counts["voided"]), (&json!(11), &json!(0)));
+    let one = get(&server, &format!("{TICKETS}/counts?q=AM%C3%89LIE")).await;
+    assert_eq!((&one["all"], &one["to_come"]), (&json!(1), &json!(1)));
+    assert_eq!(get(&server, &format!("{TICKETS}/counts?q=nobody")).await, none);
     for (query, field) in [("status=lost", "status"), ("entered=maybe", "entered"), ("entered=", "entered")] {
         let answer = as_owner(&server, &server.home, Method::GET, &format!("{TICKETS}?{query}")).send().await.unwrap();
         assert_eq!(problem(answer, 400, "invalid_request").await["errors"][0]["path"], field);

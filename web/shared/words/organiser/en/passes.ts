@@ -46,6 +46,7 @@ export const tickets = {
   types: "Entry types",
   count: ticketsOf,
   shown: (value: number) => `${number(value)} shown`,
+  newest: "newest first",
   facts: { type: "Type", gates: "Gates", admits: "Admits", in: "In", last: "Last entry", from: "Valid from", until: "Valid until", order: "Order" },
   persons: personsOf,
   codeHidden: "The code came as a fingerprint: it can be scanned, and not shown.",
