@@ -40,6 +40,12 @@ macro_rules! ids {
                 write!(f, "{}({})", stringify!($name), self.0)
             }
         }
+        impl TryFrom<String> for $name {
+            type Error = IdError;
+            fn try_from(text: String) -> Result<Self, IdError> {
+                Self::new(text)
+            }
+        }
         impl std::str::FromStr for $name {
             type Err = IdError;
             fn from_str(text: &str) -> Result<Self, IdError> {
@@ -80,6 +86,18 @@ ids! {
     IncidentId,
 }
 
+/// The bytes of a UUID written as ours are: in lower case, with its four dashes.
+pub fn uuid_to_bytes(text: &str) -> Option<[u8; 16]> {
+    if text.len() != uuid::fmt::Hyphenated::LENGTH {
+        return None;
+    }
+    let uuid = uuid::Uuid::try_parse(text).ok()?;
+    (uuid.hyphenated().encode_lower(&mut uuid::Uuid::encode_buffer()) == text).then(|| uuid.into_bytes())
+}
+/// The text of [`uuid_to_bytes`].
+pub fn uuid_of_bytes(bytes: [u8; 16]) -> String {
+    uuid::Uuid::from_bytes(bytes).hyphenated().encode_lower(&mut uuid::Uuid::encode_buffer()).to_owned()
+}
 /// A UUID v4 text made from random bytes that the caller drew: core has no randomness of its own (law 1).
 pub fn uuid_v4(random: [u8; 16]) -> String {
     uuid::Builder::from_random_bytes(random).into_uuid().hyphenated().to_string()

@@ -23,6 +23,8 @@ pub mod occupancy;
 pub mod view;
 pub mod short_code;
 pub mod sign;
+pub mod state_digest;
+pub mod block;
 pub mod webhook;
 pub mod idempotency;
 pub mod fraud;

@@ -41,6 +41,8 @@ pub const SYNC_V1_SCANS: usize = 50;
 pub const SYNC_V2_SCANS: usize = 1_000;
 /// Most scans of one `/api/scans/sync` request (S2 §3).
 pub const SYNC_S2_SCANS: usize = 10_000;
+/// Most scans of a block as it is stored: one of them is read by reading the block.
+pub const BLOCK_SCANS: usize = 64;
 /// Most items of one `changes` answer (spec §5).
 pub const CHANGES_ITEMS: usize = 1_000;
 /// Newest effective scans of a ticket in one `changes` item; the rest is a folded prefix (spec §5).

@@ -123,6 +123,20 @@ impl Encoder {
     }
 }
 
+pub(crate) fn put_headcount(to: &mut Encoder, headcount: Headcount) {
+    match headcount {
+        Headcount::Change { class, delta } => {
+            to.text("change");
+            to.text(class.as_str());
+            to.signed(i64::from(delta));
+        }
+        Headcount::Recount { inside } => {
+            to.text("recount");
+            to.unsigned(u64::from(inside));
+        }
+    }
+}
+
 /// The signed bytes of a scan: the domain, then every field of [`Scan`] in the struct's order (spec D6). Enums are
 /// their words; an epoch is its two numbers; `at` is milliseconds. The signature and the way a scan came are not in
 /// it; nor is a v1 batch's offset: `at` is the time as sent.
@@ -162,17 +176,7 @@ pub fn scan_bytes(scan: &Scan) -> Vec<u8> {
         to.unsigned(u64::from(walk_in.party));
         to.bytes(&walk_in.name_digest);
     });
-    to.option(scan.headcount, |to, headcount| match headcount {
-        Headcount::Change { class, delta } => {
-            to.text("change");
-            to.text(class.as_str());
-            to.signed(i64::from(delta));
-        }
-        Headcount::Recount { inside } => {
-            to.text("recount");
-            to.unsigned(u64::from(inside));
-        }
-    });
+    to.option(scan.headcount, put_headcount);
     to.option(scan.operator.as_deref(), Encoder::text);
     to.option(scan.target_device.as_ref(), |to, id| to.text(id.as_str()));
     to.option(scan.target_scan_id.as_ref(), |to, id| to.text(id.as_str()));

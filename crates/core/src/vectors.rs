@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::audit::{self, AuditEntry};
 use crate::barcode::{BarcodeError, BarcodeHash, candidates, hex, unhex};
+use crate::block::{self, Kept};
 use crate::decide::{Advice, Question, Reason, Standing, Verdict, decide, screen};
 use crate::event::{DoorSettings, EventRules, StaffPin};
 use crate::gate::GateRules;
@@ -33,8 +34,8 @@ use crate::wire::scanning::{ScanV1, ScanV2};
 use crate::wire::stored::change_from_parts;
 
 /// The files of `vectors/`, without `.json`.
-pub const FILES: [&str; 8] =
-    ["barcodes", "names", "hashes", "signatures", "webhooks", "manifests", "verdicts", "reductions"];
+pub const FILES: [&str; 9] =
+    ["barcodes", "names", "hashes", "signatures", "webhooks", "manifests", "verdicts", "reductions", "blocks"];
 
 #[derive(Deserialize)]
 struct File {
@@ -97,12 +98,39 @@ pub fn answer(what: &str, given: &Value) -> Result<Value, String> {
         "decide" => one(given, decide_case),
         "screen" => one(given, screen_case),
         "reduce" => reduce_case(given),
+        "block_write" => block_write(given),
+        "block_read" => one(given, block_read),
         _ => Err(format!("unknown kind of case: {what}")),
     }
 }
 
 fn parse<T: DeserializeOwned>(given: &Value) -> Result<T, String> {
     serde_path_to_error::deserialize(given).map_err(|error| format!("in.{}: {}", error.path(), error.inner()))
+}
+/// Scans as they are kept, to a block's bytes.
+fn block_write(given: &Value) -> Result<Value, String> {
+    #[derive(Deserialize)]
+    struct KeptCase {
+        fact: Fact,
+        signature: Option<String>,
+        sent: Option<String>,
+    }
+    let kept: Vec<KeptCase> = parse(given)?;
+    let kept: Vec<Kept> =
+        kept.into_iter().map(|KeptCase { fact, signature, sent }| Kept { fact, signature, sent }).collect();
+    let bytes = block::write(&kept).map_err(|error| error.to_string())?;
+    let reads_back = block::read(&bytes).as_ref() == Ok(&kept);
+    Ok(json!({ "bytes": hex(&bytes), "reads_back": reads_back }))
+}
+/// A block's bytes: how many scans they hold, or why they are none.
+fn block_read(text: String) -> Value {
+    let bytes: Option<Vec<u8>> =
+        text.as_bytes().chunks(2).map(|pair| unhex::<1>(std::str::from_utf8(pair).ok()?).map(|[byte]| byte)).collect();
+    match bytes.as_deref().map(block::read) {
+        Some(Ok(kept)) => json!({ "scans": kept.len() }),
+        Some(Err(error)) => json!({ "error": error.to_string() }),
+        None => json!({ "error": "not hexadecimal" }),
+    }
 }
 fn one<T: DeserializeOwned>(given: &Value, then: impl FnOnce(T) -> Value) -> Result<Value, String> {
     parse(given).map(then)

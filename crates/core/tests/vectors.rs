@@ -3,6 +3,8 @@
 //! `ADMIT_WRITE_VECTORS=1 cargo test -p admit-core --test vectors write` writes the files anew from the inputs in
 //! `tests/vectors/`. A changed `out` is a changed wire: every device and binding in the field would have to change too.
 
+#[path = "vectors/blocks.rs"]
+mod blocks;
 #[path = "vectors/cases.rs"]
 mod cases;
 #[path = "vectors/manifests.rs"]
@@ -105,6 +107,7 @@ fn inputs() -> Vec<(&'static str, &'static str, Vec<Given>)> {
             "reduce: a ticket's state from its rules, reviews and scans (spec §4).",
             reductions::reductions(),
         ),
+        ("blocks", "Scans as the server stores them, to the byte, and what is damaged.", blocks::blocks()),
     ]
 }
 

@@ -35,6 +35,7 @@ mod batch;
 mod file;
 mod webhook;
 mod history;
+mod block;
 mod door;
 
 /// One thing to try with bytes.
@@ -108,6 +109,7 @@ pub const TARGETS: &[Target] = &[
         run: history::reduce,
         seeds: history::seeds,
     },
+    Target { name: "block", about: "scans as they are stored", run: block::block, seeds: block::seeds },
     Target { name: "engine", about: "the scanner, whatever happens around it", run: door::engine, seeds: door::seeds },
     Target {
         name: "answer",

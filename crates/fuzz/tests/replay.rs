@@ -63,4 +63,4 @@ macro_rules! replayed {
     };
 }
 
-replayed! { code text manifest body batch log sheet workbook mapping settings webhook reduce engine answer journal }
+replayed! { code text manifest body batch log sheet workbook mapping settings webhook reduce block engine answer journal }

@@ -482,7 +482,7 @@ CREATE TABLE scans (
   carrier TEXT COLLATE "C" NOT NULL,
   signature TEXT COLLATE "C",
   sent TEXT COLLATE "C",
-  content TEXT COLLATE "C" NOT NULL,
+  content BYTEA NOT NULL,
   CONSTRAINT scans_pk PRIMARY KEY (organization_id, scan_id, device_id, digest),
   CONSTRAINT scans_have_a_subject CHECK (barcode_hash IS NOT NULL OR manual_ticket_id IS NOT NULL)
 );
@@ -656,7 +656,7 @@ INSERT INTO rules SELECT 'o', 'e', n / 10, n, NULL,
 INSERT INTO audit SELECT 'o', 'e', n, n, n, NULL, NULL, 'a', 't', 'i', '{}', '{}', '' FROM generate_series(1, 3000) n;
 INSERT INTO scans SELECT 'o', 's' || n, 'd' || n % 40, decode(md5(n::text), 'hex'), 'e', decode(md5(n::text), 'hex'),
   CASE n % 20 WHEN 0 THEN 't' || n END, 'l' || n % 40, n / 40, n / 10, n % 10, 'verified', false, 0, n, NULL, NULL, 'b' || n / 10,
-  'd' || n % 40, NULL, NULL, '{}' FROM generate_series(1, 3000) n;
+  'd' || n % 40, NULL, NULL, '' FROM generate_series(1, 3000) n;
 INSERT INTO deliveries SELECT 'o', 's' || n, 'd' || n % 40, decode(md5(n::text), 'hex'), n, 'verified', false, 0, n, NULL, NULL,
   'd' || n % 40 FROM generate_series(1, 300) n;
 INSERT INTO reviews SELECT 'o', 'e', n, 'd' || n % 40, 's' || n, decode(md5(n::text), 'hex'), 'accept', 'u', '', n

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use admit_app::error::{Error, Result};
 use admit_app::records::*;
 use admit_core::barcode::BarcodeHash;
+use admit_core::block;
 use admit_core::ids::{DeviceId, EventId, ScanId, TicketId};
 use admit_core::incident::Subject;
 use admit_core::reduce::{Resolved, merge_deliveries};
 use admit_core::scan::{Digest, Fact, Judged, Method, Scan, SignatureState, better_offset};
-use admit_core::wire::stored;
 
 use crate::driver::{Asked, Driver, bulks, statements};
 use crate::tx::SqlTx;
@@ -89,7 +89,7 @@ bulks! {
         organization_id: Text, scan_id: Text, device_id: Text, digest: Blob, event_id: Text, barcode_hash: Blob,
         manual_ticket_id: Text, log_id: Text, seq: Int, serial: Int, n: Int, signature_state: Text, after_revocation: Bool,
         offset_seconds: Int, received_at: Int, judged_serial: Int, judged_outcome: Text, batch_id: Text, carrier: Text,
-        signature: Text, sent: Text, content: Text,
+        signature: Text, sent: Text, content: Blob,
     };
     /// Stores what later deliveries prove.
     INSERT_DELIVERIES = "deliveries" {
@@ -125,7 +125,7 @@ fn read_judged(row: &mut Row) -> Result<Option<Judged>> {
 }
 /// A fact as first delivered and its subject, from [`fact_columns`].
 pub(crate) fn read_fact(row: &mut Row) -> Result<Resolved> {
-    let scan: Scan = row.json("scan")?;
+    let scan = block::scan_from_bytes(&row.blob()?).map_err(|error| Error::Bug(error.to_string()))?;
     let fact = Fact {
         scan,
         digest: Digest(row.hash()?),
@@ -203,7 +203,7 @@ impl<D: Driver> SqlTx<'_, D> {
                 (&new.carrier).into(),
                 new.evidence.signature.as_ref().into(),
                 new.evidence.sent.as_ref().into(),
-                stored::to_text(scan).into(),
+                block::scan_to_bytes(scan).into(),
             ]);
         }
         self.later_many(&INSERT_SCANS, &values)?;

@@ -481,7 +481,7 @@ CREATE TABLE scans (
   carrier TEXT NOT NULL,
   signature TEXT,
   sent TEXT,
-  content TEXT NOT NULL,
+  content BLOB NOT NULL,
   CONSTRAINT scans_pk PRIMARY KEY (organization_id, scan_id, device_id, digest),
   CONSTRAINT scans_have_a_subject CHECK (barcode_hash IS NOT NULL OR manual_ticket_id IS NOT NULL)
 ) STRICT;

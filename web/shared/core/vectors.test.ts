@@ -12,7 +12,7 @@ interface Door {
   ScannerEngine: { runVectors(name: string, json: string): string };
 }
 
-const FILES = ["barcodes", "names", "hashes", "signatures", "webhooks", "manifests", "verdicts", "reductions"];
+const FILES = ["barcodes", "names", "hashes", "signatures", "webhooks", "manifests", "verdicts", "reductions", "blocks"];
 
 describe.skipIf(!built)(built ? "vectors through WASM" : "vectors through WASM: not built with the feature `vectors`", () => {
   test.each(FILES)("%s.json", async (name) => {

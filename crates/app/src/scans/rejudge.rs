@@ -12,7 +12,7 @@ use admit_core::reduce::{REDUCER_VERSION, Reduced, Resolved, Rules, ScanVerdict,
 use admit_core::review::Review;
 use admit_core::rule::{Change, TicketBook};
 use admit_core::scan::Fact;
-use admit_core::sign::token_hash;
+use admit_core::state_digest::state_digest;
 use admit_core::time::Timestamp;
 use admit_core::wire::stored;
 
@@ -235,22 +235,12 @@ fn is_blank(reduced: &Reduced) -> bool {
 
 /// The stored form of what the reducer said; its digest covers all of it.
 pub fn state_record(key: &str, reduced: &Reduced, serial: u64) -> StateRecord {
-    let mut said = stored::state_to_json(&reduced.state);
-    for verdict in &reduced.verdicts {
-        said.push('\n');
-        said.push_str(&stored::verdict_to_json(verdict));
-    }
-    for cause in &reduced.causes {
-        said.push('\n');
-        said.push_str(&admit_core::barcode::hex(&cause.digest()));
-        said.push(if cause.order_uncertain { '~' } else { '.' });
-    }
     StateRecord {
         subject_key: key.to_owned(),
         state: reduced.state.clone(),
         effective: reduced.effective.clone(),
         occupancy: Occupancy::of(reduced),
-        digest: token_hash(&said),
+        digest: state_digest(reduced),
         serial,
     }
 }

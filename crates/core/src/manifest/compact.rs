@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use super::build::{Code, Input, Large, head, sorted};
 use super::index::{BucketHasher, Builder, IndexError, Prefix, Upsert, class_bytes};
 use crate::barcode::{BarcodeHash, hex};
-use crate::ids::TicketId;
+use crate::ids::{TicketId, uuid_of_bytes, uuid_to_bytes};
 use crate::sign::{Authenticator, V1_PREFIX};
 use crate::ticket::{Group, TicketRules};
 use crate::wire::manifest::{CompactCounts, ManifestHead, ManifestTail};
@@ -147,7 +147,7 @@ fn put_text(out: &mut Vec<u8>, text: &[u8]) {
 }
 
 fn put_id(out: &mut Vec<u8>, id: &str) {
-    match uuid_bytes(id) {
+    match uuid_to_bytes(id) {
         Some(bytes) => {
             out.push(0);
             out.extend_from_slice(&bytes);
@@ -157,12 +157,6 @@ fn put_id(out: &mut Vec<u8>, id: &str) {
             out.extend_from_slice(id.as_bytes());
         }
     }
-}
-
-/// The bytes of a UUID written as ours are: in lower case, with its four dashes.
-fn uuid_bytes(id: &str) -> Option<[u8; 16]> {
-    let uuid = uuid::Uuid::try_parse(id).ok()?;
-    (uuid.hyphenated().encode_lower(&mut uuid::Uuid::encode_buffer()) == id).then(|| uuid.into_bytes())
 }
 
 // ------------------------------------------------------------------------------------------------------------ reading
@@ -296,7 +290,7 @@ fn take_id(rest: &mut &[u8]) -> Result<TicketId, FieldError> {
     let length = take(rest, Some(1), member)?.first().copied().map(usize::from).unwrap_or_default();
     let text = if length == 0 {
         let bytes = take_each::<16>(rest, 1, member)?.first().copied().unwrap_or_default();
-        uuid::Uuid::from_bytes(bytes).hyphenated().encode_lower(&mut uuid::Uuid::encode_buffer()).to_owned()
+        uuid_of_bytes(bytes)
     } else {
         let text = std::str::from_utf8(take(rest, Some(length), member)?);
         text.map_err(|error| FieldError::new(member, error))?.to_owned()

@@ -38,7 +38,7 @@ fn rules(re_entry: &str, limit: u32) -> Vec<Value> {
 }
 
 /// A scan of our form, verified, received a minute after it was taken.
-fn fact(scan_id: &str, at: &str, changes: Value) -> Value {
+pub fn fact(scan_id: &str, at: &str, changes: Value) -> Value {
     let base = with(
         &item(),
         json!({ "scan_id": scan_id, "at_ms": ms(at), "epoch": "1-0000000000000001", "manifest_version": 5, "cursor": 5 }),
@@ -56,7 +56,7 @@ fn as_fact(scan: &Scan, changes: Value) -> Value {
 }
 
 /// A scan in S1's form.
-fn v1(scan_id: &str, at: &str, offset_seconds: i64, device: &str) -> Value {
+pub fn v1(scan_id: &str, at: &str, offset_seconds: i64, device: &str) -> Value {
     let json = json!({ "form": "v1", "scan_id": scan_id, "device_id": device, "event_id": "event-1", "gate_id": "south", "kind": "entry",
         "stage": "final", "method": "qr", "barcode_hash": item()["barcode_hash"], "ticket_id": "tkt-001", "count": 1,
         "outcome": "valid", "opened": true, "at": at, "uncertainty_ms": 1000, "manifest_version": 0, "cursor": 0 });

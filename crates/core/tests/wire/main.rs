@@ -1,6 +1,8 @@
 //! Wire shapes: what is written is read back, what is malformed is refused by the name of its field, and the bytes of
 //! each shape are pinned, because devices in the field hold the other end.
 
+mod any_scan;
+mod block;
 mod manifest;
 mod sample;
 mod scanning;

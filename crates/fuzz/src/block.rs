@@ -1,0 +1,52 @@
+//! Blocks of scans: bytes that nobody wrote, and whole histories written and read back.
+
+use admit_core::block::{self, Kept};
+use admit_core::limits::BLOCK_SCANS;
+use admit_core::scan::Fact;
+use admit_core::sign::content_digest;
+
+use crate::generator::{History, Rng, history_of};
+
+/// The first byte says which.
+pub fn block(bytes: &[u8]) {
+    let Some((kind, bytes)) = bytes.split_first() else { return };
+    match kind % 3 {
+        0 => alone(bytes),
+        1 => {
+            if let Ok(kept) = block::read(bytes) {
+                written_and_read(&kept);
+            }
+        }
+        _ => {
+            let History { case, .. } = history_of(Rng::of_bytes(bytes));
+            // The laws name contents as they like; a stored one has its own digest.
+            let own = |fact: Fact| Fact { digest: content_digest(&fact.scan), ..fact };
+            let kept = case.facts.into_iter().map(|fact| Kept { fact: own(fact), signature: None, sent: None });
+            kept.collect::<Vec<_>>().chunks(BLOCK_SCANS).for_each(written_and_read);
+        }
+    }
+}
+
+/// What reads as a scan is one: written again it reads the same.
+fn alone(bytes: &[u8]) {
+    if let Ok(scan) = block::scan_from_bytes(bytes) {
+        assert_eq!(block::scan_from_bytes(&block::scan_to_bytes(&scan)), Ok(scan));
+    }
+}
+
+fn written_and_read(kept: &[Kept]) {
+    let bytes = block::write(kept).expect("neither empty nor too large");
+    assert_eq!(block::read(&bytes).as_deref(), Ok(kept));
+}
+
+/// Scans of histories, alone and together.
+pub fn seeds() -> Vec<Vec<u8>> {
+    let mut seeds = Vec::new();
+    for bytes in crate::history::seeds() {
+        let History { case, .. } = history_of(Rng::of_bytes(&bytes));
+        let scans = case.facts.iter().take(4).map(|fact| block::scan_to_bytes(&fact.scan));
+        seeds.extend(scans.map(|scan| [&[0], &scan[..]].concat()));
+        seeds.push([&[2], &bytes[..]].concat());
+    }
+    seeds
+}
