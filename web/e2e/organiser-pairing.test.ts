@@ -64,7 +64,7 @@ test("an organiser makes a phone ring to find it, and staff say that it is here"
   await syncNow(scanner);
   const told = scanner.getByTestId("looked-for");
   await told.waitFor({ timeout: 45_000 });
-  expect(await told.textContent()).toContain("The organiser looks for this phone: North 9");
+  expect(await told.textContent()).toContain("The organiser is looking for this phone: North 9");
   expect(await barriers(scanner)).toEqual([]);
   await shot(scanner, "scanner-looked-for");
   await scanner.getByTestId("looked-for-seen").click();

@@ -68,6 +68,7 @@ const WIDE: &[&str] = &[
     "COUNT_TICKETS",
     "COUNT_PAIRING_REQUESTS",
     "TICKETS",
+    "COUNT_FOUND_TICKETS",
     "GUESTS_BY_NAME",
     "GUESTS_NEWEST",
     "GUESTS_LAST_IN",

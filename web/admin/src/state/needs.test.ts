@@ -11,6 +11,7 @@ const known = (change: Partial<Known>): Known => ({
   devices: [phone({})],
   devicesKnown: true,
   incidents: [],
+  gates: [{ id: "north", name: "North gate" }],
   context: { zone: "Europe/Berlin", now: NOW, gate: () => "North gate", device: () => "North 2", fact: () => undefined },
   ...change,
 });
@@ -38,10 +39,17 @@ test("where many phones are silent it is one thing, not one each", () => {
 
 test("an empty battery, a suspension, missing scans and a code that was tried again are each said", () => {
   expect(told({ devices: [phone({ battery: 12 })] })[0]?.[0]).toBe("North 2 has 12 % battery");
-  expect(told({ devices: [phone({ state: "suspended", waiting: 3 })] }).map(([text]) => text)).toEqual(["North 2 is suspended"]);
+  expect(told({ devices: [phone({ state: "suspended", waiting: 3 })], gates: [] }).map(([text]) => text)).toEqual(["North 2 is suspended"]);
   expect(told({ devices: [phone({ missing_count: 1 })] })[0]?.[0]).toBe("1 scan of North 2 is missing");
   expect(told({ devices: [phone({ code_reused_at: "2026-11-27T18:00:00Z" })] })[0]?.[1]).toContain("31 min ago");
   expect(told({ devices: [] })[0]?.[0]).toBe("No phone is paired");
+});
+
+test("a gate without a phone is said, with the gate to pair at", () => {
+  const gates = [{ id: "north", name: "North gate" }, { id: "vip", name: "VIP terrace" }];
+  const found = needs(known({ gates }));
+  expect(found.map((need) => [need.text, need.to.query])).toEqual([["No phone is paired at VIP terrace", "pair=vip"]]);
+  expect(needs(known({ gates, event: { status: "draft", time_zone: "Europe/Berlin", ends_at: "2026-11-27T22:30:00Z" } }))).toEqual([]);
 });
 
 test("a full house is said before it is full", () => {

@@ -1,7 +1,7 @@
 /** What needs a person right now, the gravest first: a sentence, what it means, and where it is dealt with. */
-import type { DeviceView, EventView, IncidentView, Occupancy } from "../../../shared/api/types";
+import type { DeviceView, EventView, GateView, IncidentView, Occupancy } from "../../../shared/api/types";
 import { words } from "../../../shared/words/organiser/index.ts";
-import { LOW_BATTERY, lowBattery, standing } from "./devices.ts";
+import { LOW_BATTERY, lowBattery, standing, unstaffed } from "./devices.ts";
 import { overdue } from "./events.ts";
 import { type Context, mark, title, under } from "./review.ts";
 import { ago, length, when } from "./times.ts";
@@ -31,6 +31,8 @@ export interface Known {
   devices: readonly DeviceView[];
   devicesKnown: boolean;
   incidents: readonly IncidentView[];
+  /** Gates that let guests in. */
+  gates: readonly Pick<GateView, "id" | "name">[];
   context: Omit<Context, "ticket">;
 }
 
@@ -55,7 +57,7 @@ function cases({ incidents, context }: Known): Need[] {
   return named;
 }
 
-function phones({ event, devices, devicesKnown, context }: Known): Need[] {
+function phones({ event, devices, devicesKnown, gates, context }: Known): Need[] {
   const { needs: said } = words;
   const { now } = context;
   if (!devicesKnown || event.status === "ended" || event.status === "archived") return [];
@@ -80,8 +82,14 @@ function phones({ event, devices, devicesKnown, context }: Known): Need[] {
     if (device.missing_count > 0) add(device, "missing", "…", "warn", said.missing(device.name, device.missing_count), said.missingWhy, said.see);
     if (device.code_reused_at !== null) add(device, "code", "!", "warn", said.codeReused(device.name), `${said.codeReusedWhy} · ${ago(device.code_reused_at, now)}`, said.see);
   }
-  if (event.status === "live" && !overdue(event, now) && !devices.some((device) => device.state !== "revoked")) {
-    out.push({ id: "unstaffed", mark: "–", tone: "bad", text: said.noPhones, why: said.noPhonesWhy, act: said.pair, to: { place: "devices", query: "pair=1" } });
+  if (event.status === "live" && !overdue(event, now)) {
+    const without = unstaffed(gates, devices);
+    const to = (gate: string) => ({ place: "devices" as const, query: `pair=${encodeURIComponent(gate)}` });
+    if (!devices.some((device) => device.state !== "revoked")) {
+      out.push({ id: "unstaffed", mark: "–", tone: "bad", text: said.noPhones, why: said.noPhonesWhy, act: said.pair, to: to("1") });
+    } else if (without[0]) {
+      out.push({ id: "unstaffed", mark: "–", tone: "warn", text: said.noPhoneAt(without.map((gate) => gate.name)), why: said.noPhoneAtWhy, act: said.pair, to: to(without[0].id) });
+    }
   }
   return out;
 }

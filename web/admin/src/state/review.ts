@@ -3,6 +3,8 @@ import type { IncidentScan, IncidentView, ScanView, TicketView } from "../../../
 import { words } from "../../../shared/words/organiser/index.ts";
 import { clock, clockSeconds, length, when } from "./times.ts";
 
+const MINUTE = 60_000;
+
 const { review } = words;
 
 export type Fact = ScanView | undefined;
@@ -50,7 +52,9 @@ function twice(incident: IncidentView, name: string): string {
   if (!first || !last || first === last) return review.titles.over(name, Math.max(1, first?.over ?? 1));
   if (entries.length > 2) return review.titles.times(name, entries.length);
   const apart = Date.parse(last.at) - Date.parse(first.at);
-  return apart < 1_000 ? review.titles.twiceAtOnce(name) : review.titles.twice(name, length(apart));
+  // Counted as the clock times beside it are read: 21:31 and 21:34 are 3 min apart, whatever their seconds.
+  const byTheClock = (Math.floor(Date.parse(last.at) / MINUTE) - Math.floor(Date.parse(first.at) / MINUTE)) * MINUTE;
+  return apart < 1_000 ? review.titles.twiceAtOnce(name) : review.titles.twice(name, length(apart < MINUTE ? apart : byTheClock));
 }
 
 function letIn(incident: IncidentView, gate: string, name: string): string {

@@ -65,13 +65,14 @@ export const guests = {
     party: "Party size",
     partyHint: "With the guest: 3 lets in three persons",
     note: "Note for the door",
+    type: "Entry type",
     list: "List",
     noList: "No list",
     done: (name: string) => `${name} is added.`,
   },
   labels: {
     name: "The name", email: "The e-mail", phone: "The phone", party_size: "The party size", note: "The note", flag: "What to ask for",
-    external_id: "Your reference", guest_list_id: "The list", ticket_status: "", fields: "The own fields",
+    external_id: "Your reference", guest_list_id: "The list", entry_type_id: "The entry type", ticket_status: "", fields: "The own fields",
   },
 };
 
@@ -83,6 +84,7 @@ export const guest = {
     title: "Check in without a phone",
     persons: "Persons",
     gate: "Gate",
+    allIn: (persons: number) => (persons === 1 ? "This guest is in." : `All ${number(persons)} are in.`),
     noGate: "There is no gate that lets guests in.",
     act: "Check in",
     done: (persons: number, gate: string) => `${personsOf(persons)} let in at ${gate}.`,

@@ -114,5 +114,7 @@ export const needs = {
   capacityWhy: (inside: number, capacity: number) => `${number(inside)} of ${number(capacity)} are inside`,
   noPhones: "No phone is paired",
   noPhonesWhy: "Nobody can be admitted until one is",
+  noPhoneAt: (gates: readonly string[]) => `No phone is paired at ${list(gates)}`,
+  noPhoneAtWhy: "Nobody can be admitted there",
   pair: "Pair a phone",
 };

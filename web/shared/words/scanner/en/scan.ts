@@ -29,5 +29,5 @@ export const closeFirst = "Close this first, then scan the next one.";
 export const scanAgain = "Scan the next one again.";
 export const slow = "Storage is slow: wait.";
 export const late = "Storage is slow: that ticket was not taken. Scan it again.";
-export const lookedFor = "The organiser looks for this phone:";
+export const lookedFor = "The organiser is looking for this phone:";
 export const lookedForSeen = "It is here";
