@@ -187,6 +187,29 @@ test("a list is given to a promoter, renamed and given to another", async () => 
   expect(desk.errors).toEqual([]);
 });
 
+test("a guest added by hand gets the entry type that was chosen, and the first one by default", async () => {
+  const doors = await Doors.open(admit, [], { name: "Typed night" });
+  await doors.call("POST", `/api/events/${doors.id}/entry-types`, { name: "VIP", zone: "vip" });
+  const desk = await phones.open({ name: "typed", camera: "none", size: DESK });
+  const page = await desk.visit(`${admit.url}/events/${doors.id}/guests`);
+  await signIn(page, admit);
+  await page.getByTestId("no-guest").waitFor();
+  await page.getByTestId("add-guest").first().click();
+  await page.getByTestId("guest-name").fill("Ada First");
+  await page.getByTestId("guest-type").waitFor();
+  await page.getByTestId("save-guest-more").click();
+  await toastSays(page, "Ada First is added");
+  await page.getByTestId("guest-name").fill("Vera Vip");
+  await page.getByTestId("guest-type").selectOption("VIP");
+  await page.getByTestId("save-guest").click();
+  await toastSays(page, "Vera Vip is added");
+  const { items } = await doors.call<{ items: { name: string; entry_type: string | null }[] }>("GET", `/api/events/${doors.id}/guests`);
+  const types = Object.fromEntries(items.map((one) => [one.name, one.entry_type]));
+  expect(types["Vera Vip"]).toBe("VIP");
+  expect(types["Ada First"]).not.toBe("VIP");
+  expect(desk.errors).toEqual([]);
+});
+
 test("an export's products that are no entry types are told and left out; what a person voided stays so and is told", async () => {
   const doors = await Doors.open(admit, [], { name: "Export night" });
   await doors.call("POST", `/api/events/${doors.id}/entry-types`, { name: "VIP", zone: "vip" });
