@@ -107,7 +107,7 @@ async function call<T>(url: string, token: string, method: string, path: string,
 
 /** The scanner scans. */
 export async function ready(page: Page): Promise<void> {
-  await page.getByTestId("scan").waitFor();
+  await page.getByTestId("scan").waitFor({ timeout: 30_000 });
 }
 
 /** Types a code as a hardware scanner does and gives the verdict's screen, once a verdict that was not there shows. */

@@ -8,7 +8,7 @@ export default defineConfig({
     environment: "node",
     // One browser story at a time: two on two cores only wait for each other, and then for their deadlines.
     fileParallelism: false,
-    testTimeout: 240_000,
-    hookTimeout: 240_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
   },
 });

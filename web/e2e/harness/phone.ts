@@ -97,7 +97,7 @@ export class Phone {
     const context = this.#browser.contexts()[0];
     if (!context) throw new Error("the browser opened without a context");
     this.#context = context;
-    context.setDefaultTimeout(60_000);
+    context.setDefaultTimeout(20_000);
     if (!this.#options.film && !this.#options.camera) await canvasCamera(context);
     context.on("weberror", (error) => this.#errors.push(String(error.error())));
   }

@@ -12,7 +12,7 @@ export interface Patience {
 export async function until<T>(
   what: string,
   probe: () => Promise<T | undefined | null | false | 0 | ""> | T | undefined | null | false | 0 | "",
-  { within = 60_000, every = 50 }: Patience = {},
+  { within = 20_000, every = 50 }: Patience = {},
 ): Promise<T> {
   const deadline = performance.now() + within;
   let last: unknown = "it never answered";

@@ -39,7 +39,7 @@ test("where many phones are silent it is one thing, not one each", () => {
 
 test("an empty battery, a suspension, missing scans and a code that was tried again are each said", () => {
   expect(told({ devices: [phone({ battery: 12 })] })[0]?.[0]).toBe("North 2 has 12 % battery");
-  expect(told({ devices: [phone({ state: "suspended", waiting: 3 })], gates: [] }).map(([text]) => text)).toEqual(["North 2 is suspended"]);
+  expect(told({ devices: [phone({ state: "suspended", waiting: 3 })] }).map(([text]) => text)).toEqual(["North 2 is suspended"]);
   expect(told({ devices: [phone({ missing_count: 1 })] })[0]?.[0]).toBe("1 scan of North 2 is missing");
   expect(told({ devices: [phone({ code_reused_at: "2026-11-27T18:00:00Z" })] })[0]?.[1]).toContain("31 min ago");
   expect(told({ devices: [] })[0]?.[0]).toBe("No phone is paired");

@@ -1,7 +1,7 @@
 /** What needs a person right now, the gravest first: a sentence, what it means, and where it is dealt with. */
 import type { DeviceView, EventView, GateView, IncidentView, Occupancy } from "../../../shared/api/types";
 import { words } from "../../../shared/words/organiser/index.ts";
-import { LOW_BATTERY, lowBattery, standing, unstaffed } from "./devices.ts";
+import { LOW_BATTERY, lowBattery, standing } from "./devices.ts";
 import { overdue } from "./events.ts";
 import { type Context, mark, title, under } from "./review.ts";
 import { ago, length, when } from "./times.ts";
@@ -83,9 +83,10 @@ function phones({ event, devices, devicesKnown, gates, context }: Known): Need[]
     if (device.code_reused_at !== null) add(device, "code", "!", "warn", said.codeReused(device.name), `${said.codeReusedWhy} · ${ago(device.code_reused_at, now)}`, said.see);
   }
   if (event.status === "live" && !overdue(event, now)) {
-    const without = unstaffed(gates, devices);
+    const paired = devices.filter((device) => device.state !== "revoked");
+    const without = gates.filter((gate) => !paired.some((device) => device.gate_id === gate.id));
     const to = (gate: string) => ({ place: "devices" as const, query: `pair=${encodeURIComponent(gate)}` });
-    if (!devices.some((device) => device.state !== "revoked")) {
+    if (paired.length === 0) {
       out.push({ id: "unstaffed", mark: "–", tone: "bad", text: said.noPhones, why: said.noPhonesWhy, act: said.pair, to: to("1") });
     } else if (without[0]) {
       out.push({ id: "unstaffed", mark: "–", tone: "warn", text: said.noPhoneAt(without.map((gate) => gate.name)), why: said.noPhoneAtWhy, act: said.pair, to: to(without[0].id) });

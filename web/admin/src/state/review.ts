@@ -1,9 +1,7 @@
 /** What a person must know of a case to decide about it, in the words of the door. Pure: the rows only show it. */
 import type { IncidentScan, IncidentView, ScanView, TicketView } from "../../../shared/api/types.ts";
 import { words } from "../../../shared/words/organiser/index.ts";
-import { clock, clockSeconds, length, when } from "./times.ts";
-
-const MINUTE = 60_000;
+import { clock, clockSeconds, length, MINUTE, when } from "./times.ts";
 
 const { review } = words;
 

@@ -5,7 +5,7 @@
 import { words } from "../../../shared/words/organiser/index.ts";
 
 const { times, locale } = words;
-const MINUTE = 60_000;
+export const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
 type Moment = string | number;
