@@ -1,8 +1,16 @@
 # The door. Every line is one call into `cargo xtask`, which `cargo xtask help` describes.
-.PHONY: build demo test test-long mutants check bench bench-compare fuzz-smoke sim-night pictures
+.PHONY: build dist docs demo test test-long mutants check bench bench-compare fuzz-smoke sim-night pictures
 
 build:
 	cargo xtask build
+
+# One stripped binary with its manual pages, completions, bill of materials, checksums and Debian package: target/dist.
+dist:
+	cargo xtask dist
+
+# The documentation as a site with a search: target/docs-site.
+docs:
+	cargo xtask docs
 
 demo:
 	cargo xtask demo

@@ -44,8 +44,26 @@ const finds = (page: Page, text: string, names: string[]) =>
 const standing = (page: Page) => page.getByTestId("found").locator(".stands").first().textContent();
 const close = (page: Page) => page.getByTestId("close-sheet").click();
 
+/** Everything that the browser keeps of what the phone wrote itself, as text. */
+async function journalled(page: Page): Promise<string> {
+  return page.evaluate(async () => {
+    const db = await new Promise<IDBDatabase>((resolve, reject) => {
+      const request = indexedDB.open("admit-journal");
+      request.onsuccess = () => resolve(request.result);
+      request.onerror = () => reject(request.error ?? new Error("no journal"));
+    });
+    const stores = [...db.objectStoreNames];
+    const tx = db.transaction(stores, "readonly");
+    const rows = stores.map((store) => tx.objectStore(store).getAll());
+    await new Promise((done) => (tx.oncomplete = done));
+    db.close();
+    const plain = (_: string, value: unknown) => (value instanceof Uint8Array ? new TextDecoder().decode(value) : value);
+    return rows.map((request) => JSON.stringify(request.result, plain)).join("\n");
+  });
+}
+
 /** What the browser keeps of bodies, as text. */
-async function cached(page: Page): Promise<{ keys: string[]; text: string; extractable: boolean[] }> {
+async function cached(page: Page): Promise<{ keys: string[]; bodies: Record<string, string>; text: string; extractable: boolean[] }> {
   return page.evaluate(async () => {
     const db = await new Promise<IDBDatabase>((resolve, reject) => {
       const request = indexedDB.open("admit-cache");
@@ -59,10 +77,45 @@ async function cached(page: Page): Promise<{ keys: string[]; text: string; extra
     await new Promise((done) => (tx.oncomplete = done));
     db.close();
     const text = (bodies.result as Uint8Array[]).map((body) => new TextDecoder().decode(body)).join("\n");
+    const held = bodies.result as Uint8Array[];
+    const named = Object.fromEntries(keys.result.map((key, at) => [String(key), new TextDecoder().decode(held[at])]));
     const extractable = (seals.result as { key: CryptoKey }[]).map((seal) => seal.key.extractable);
-    return { keys: keys.result.map(String), text, extractable };
+    return { keys: keys.result.map(String), bodies: named, text, extractable };
   });
 }
+
+test("whom the organiser erases is gone from the phone: from its search, and from all that its browser keeps", async () => {
+  const { doors, guest } = await venue();
+  const amelie = await guest("Amélie Brânză");
+  await guest("Zoë Amell");
+  const phone = await phones.open({ name: "erasing", camera: "none" });
+  const page = await doors.pair(phone, "north", "North 1");
+  await finds(page, "ame", ["Amélie Brânză", "Zoë Amell"]);
+  expect(await answered(page, () => page.getByTestId("found-admit").first().click())).toBe("admit");
+  await next(page);
+  // A guest who comes later is kept beside the names that are held: erasing must reach those too.
+  await guest("Max Later");
+  await finds(page, "max", ["Max Later"]);
+  const sealed = (kept: Awaited<ReturnType<typeof cached>>) => Object.entries(kept.bodies).filter(([key]) => key.startsWith("names"));
+  const before = sealed(await cached(page));
+  expect(before.length).toBeGreaterThan(0);
+
+  await doors.call("POST", `/api/guests/${amelie.id}/erase`);
+  await close(page);
+  await syncNow(page);
+  await finds(page, "ame", ["Zoë Amell"]);
+  await finds(page, "max", ["Max Later"]);
+  // What held her name is overwritten or gone, whatever it is sealed with.
+  await until("the bodies of before to be gone", async () => {
+    const after = new Set(sealed(await cached(page)).map(([, body]) => body));
+    return before.every(([, body]) => !after.has(body));
+  });
+  expect(await journalled(page)).not.toContain("Brânză");
+  // She is in all the same, and her code says so.
+  await close(page);
+  expect(await typed(page, amelie.ticket.barcode)).not.toBe("admit");
+  expect(await page.locator("body").textContent()).not.toContain("Brânză");
+});
 
 test("a guest is found by name, let in by hand, and the party and the undo are counted", async () => {
   const { doors, guest } = await venue();

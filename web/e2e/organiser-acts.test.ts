@@ -186,7 +186,7 @@ test("a review card tells the facts, keys decide, a decision can be taken back, 
   await detail.waitFor();
   expect(await focused(page)).toBe(first);
   await until("the facts", async () => (await detail.textContent())?.includes("counted"));
-  expect(await detail.getByTestId("incident-subject").textContent()).toMatch(/Ticket TWICE-\d/);
+  expect(await detail.getByTestId("incident-subject").textContent()).toMatch(/Ticket …E-\d/);
   expect(await detail.textContent()).toContain("North 1");
   await shot(page, "organiser-review-facts");
 

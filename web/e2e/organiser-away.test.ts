@@ -100,12 +100,14 @@ test("that the server is gone is said once on every page, with since when, and p
 });
 
 test("what a colleague settles keeps its row until the list is looked at anew", async () => {
-  const doors = await Doors.open(admit, ["A", "B"].map((barcode) => ({ barcode })), { name: "Settled" });
+  const doors = await Doors.open(admit, ["PASS-A", "PASS-B"].map((barcode) => ({ barcode })), { name: "Settled" });
   const gates = [await virtual(doors, "north"), await virtual(doors, "south")];
-  for (const code of ["A", "B"]) for (const [at, send] of gates.entries()) await send(code, Date.now() - 60_000 * (3 - at));
+  for (const code of ["PASS-A", "PASS-B"]) for (const [at, send] of gates.entries()) await send(code, Date.now() - 60_000 * (3 - at));
   const [, page] = await desk(`/events/${doors.id}/review`);
   const rows = page.getByTestId("incident");
   await until("both", async () => (await rows.count()) === 2);
+  // The scans' facts are asked for after the cases: until they are there, no row says which of its scans were offline.
+  await until("both rows complete", async () => (await rows.allTextContents()).every((text) => text.includes(", offline")));
   const [first, second] = await rows.allTextContents();
   const { items } = await doors.call<{ items: { id: string }[] }>("GET", `/api/events/${doors.id}/incidents?status=open`);
   const shown = await page.locator("[data-id]").first().getAttribute("data-id");
@@ -142,7 +144,7 @@ test("cases that come in while somebody reviews wait behind a button: no row mov
   await twice("A");
   const [, page] = await desk(`/events/${doors.id}/review`);
   const rows = page.getByTestId("incident");
-  await rows.first().waitFor();
+  await until("the row complete", async () => (await rows.first().textContent({ timeout: 5_000 }))?.includes(", offline"));
   const first = await rows.first().textContent();
   const top = async () => (await rows.first().boundingBox())?.y;
   const before = await top();

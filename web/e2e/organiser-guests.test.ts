@@ -74,6 +74,12 @@ test("guests are added, found without their accents, changed, voided and followe
   await shows(page, ["Amélie Brânzei"]);
   await page.getByTestId("guest").click();
   await page.getByTestId("edit-party").waitFor();
+  // Whoever has the code gets in: it is shown when asked for, and the log says so.
+  expect(await page.getByTestId("code-text").count()).toBe(0);
+  await page.getByTestId("show-code").click();
+  await page.getByTestId("code-text").waitFor();
+  const ledger = await doors.call<{ items: { action: string }[] }>("GET", `/api/audit?event_id=${doors.id}`);
+  expect(ledger.items.filter((line) => line.action === "ticket_code_shown").length).toBe(1);
   expect(await page.getByTestId("sms-pass").getAttribute("href")).toMatch(/^sms:\+491701234567\?&body=.*passes%3Ftoken%3D/);
   await page.getByTestId("phone-only").waitFor();
   await page.getByTestId("edit-party").fill("3");
@@ -265,7 +271,8 @@ test("of a guest without an address nothing is said to be sent: the link is shar
   expect(await page.getByTestId("resend-hint").textContent()).toContain("There is no e-mail address");
   await resend.click();
   await page.getByTestId("guest-done").filter({ hasText: "no e-mail address, so nothing is sent. Share the link" }).waitFor();
-  await page.getByTestId("pass-link").waitFor({ timeout: 60_000 });
+  await page.getByTestId("show-code").filter({ hasText: "Show code and link" }).click({ timeout: 60_000 });
+  await page.getByTestId("pass-link").waitFor();
   expect(await page.getByTestId("pass-link").getAttribute("href")).toContain("/passes?token=");
   await page.getByTestId("phone-only").waitFor();
   await page.getByTestId("copy-pass").waitFor();

@@ -31,6 +31,9 @@ export const hours = (from: number): string => new Date(Date.now() + from * 3_60
 
 /** An event on a running server, driven with an API token. */
 export class Doors {
+  /** Ids of the tickets that it was opened with, by code: a list tells no code. */
+  readonly #ids = new Map<string, string>();
+
   private constructor(
     readonly admit: Admit,
     readonly id: string,
@@ -54,7 +57,10 @@ export class Doors {
     ]) {
       await doors.call("POST", `/api/events/${id}/gates`, { id: gate, name, direction });
     }
-    if (tickets.length > 0) await doors.call("POST", `/api/events/${id}/tickets`, tickets);
+    if (tickets.length > 0) {
+      const made = await doors.call<{ id: string; barcode: string }[]>("POST", `/api/events/${id}/tickets`, tickets);
+      for (const ticket of made) doors.#ids.set(ticket.barcode, ticket.id);
+    }
     return doors;
   }
 
@@ -64,10 +70,9 @@ export class Doors {
 
   /** Changes the ticket with this code. */
   async change(code: string, what: Record<string, unknown>): Promise<void> {
-    const { items } = await this.call<{ items: { id: string; barcode: string }[] }>("GET", `/api/events/${this.id}/tickets?limit=50`);
-    const ticket = items.find(({ barcode }) => barcode === code);
-    if (!ticket) throw new Error(`the event has no ticket ${code}`);
-    await this.call("PATCH", `/api/tickets/${ticket.id}`, what);
+    const id = this.#ids.get(code);
+    if (!id) throw new Error(`the event was not opened with a ticket ${code}`);
+    await this.call("PATCH", `/api/tickets/${id}`, what);
   }
 
   occupancy(): Promise<Occupancy> {

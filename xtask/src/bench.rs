@@ -15,7 +15,7 @@ pub fn run(args: &[String]) -> Result<()> {
         return exec::run(cargo("run", "dev").args(["--quiet", "-p", "admit-bench", "--"]).args(args));
     }
     let proof = args.iter().any(|arg| arg == "--proof");
-    let profile = if proof { "proof" } else { "release" };
+    let profile = if proof { "proof" } else { "dist" };
     setup::ensure(setup::TESTS)?;
     wasm::build(false)?;
     web::build()?;

@@ -1,8 +1,9 @@
 //! `docs/conformance.md`: every section, invariant, table row and edge case of the two protocol documents, with the
 //! test that proves it. The rows are kept by hand, their last column comes from the last test run.
 //!
-//! A row without a test, a figure or a decision fails the build, one that says "later" too, and so does a test or a figure
-//! that is named and doesn't exist. The same is true of `docs/faults.md` and of `docs/promises.md`, which the README must link.
+//! A row without a test, a figure or a decision fails the build, and so does a row that says "later". A named test or
+//! figure that doesn't exist fails it too. The same holds for `docs/faults.md` and for `docs/promises.md`, which the
+//! README must link.
 
 mod named;
 mod table;
@@ -36,7 +37,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
 /// S2 §5 counts its steps from 1.
 const STEPS: usize = 29;
 
-/// What is wrong with the list: (line, what to do about it). `read` gives a file of the repository by its path.
+/// The faults of the list: (line, the action that mends it). `read` gives a file of the repository by its path.
 pub fn faults(text: &str, read: &dyn Fn(&str) -> Option<String>) -> Vec<(usize, String)> {
     let (table, mut found) = Table::read(text);
     let measured = read(figures::FIGURES).map(|page| figures::read(&page).0).unwrap_or_default();
@@ -85,7 +86,7 @@ fn missing_sections(rows: &[Row]) -> Vec<String> {
     numbered.chain(steps).filter(|name| !has(name)).collect()
 }
 
-/// What is wrong with all the pages: (page, line, what to do about it).
+/// The faults of all the pages: (page, line, the action that mends it).
 pub fn all_faults(read: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, usize, String)> {
     let pages: [(&'static str, Check); 5] = [
         (LIST, |text, read| faults(text, read)),
@@ -106,7 +107,7 @@ pub fn all_faults(read: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, u
     found
 }
 
-/// What is wrong with a page's text.
+/// A check that finds the faults of a page's text.
 type Check = fn(&str, Reader) -> Vec<(usize, String)>;
 /// Gives a file of the repository by its path.
 type Reader<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -147,8 +148,8 @@ pub fn command(args: &[String]) -> Result<()> {
     }
 }
 
-/// What a test run ends with: its results, the list with them in `target/conformance.md`, and the counts. After a
-/// whole run a test that is named and did not run is an error: its file may stand in no module.
+/// The end of a test run: its results, the list with them in `target/conformance.md`, and the counts. After a whole
+/// run a test that is named and did not run is an error: its file may stand in no module.
 pub fn report(results: &Results, whole: bool) -> Result<()> {
     results.keep()?;
     let text = list()?;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// The longest that one program of a run may take. The longest of them takes a fifth of it on two slow cores: what is
-/// still running then stands still, and a run that never ends tells nobody which test it was.
+/// The longest time that one program of a run may take. The slowest program takes a fifth of it on two slow cores. A
+/// program that still runs then has stopped working, and a run that never ends tells nobody which test it was.
 pub const PATIENCE: Duration = Duration::from_secs(25 * 60);
 /// How often a running program is looked at.
 const LOOK: Duration = Duration::from_millis(100);
@@ -141,7 +141,7 @@ fn echo(from: impl Read, mut to: impl Write, mut seen: impl FnMut(&str)) -> std:
     Ok(())
 }
 
-/// What it printed, if it ran and succeeded.
+/// The output of a program, if it ran and succeeded.
 pub fn output(command: &mut Command) -> Option<String> {
     let output = command.stderr(Stdio::null()).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())

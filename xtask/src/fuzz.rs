@@ -1,7 +1,8 @@
 //! `fuzz`: looks for bytes that break what reads them (crates/fuzz), by libFuzzer.
 //!
-//! The stable compiler counts what each input reaches: the flags are the ones that cargo-fuzz gives, without a sanitizer,
-//! which would want another compiler. What breaks a target is kept where the replay of `make test` finds it.
+//! The stable compiler counts what each input reaches: the flags are the ones that cargo-fuzz gives, without a
+//! sanitizer, which would want another compiler. An input that breaks a target is kept where the replay of `make
+//! test` finds it.
 
 use crate::exec;
 use crate::setup::{self, Need};
@@ -28,7 +29,7 @@ const LIMITS: [&str; 3] = ["-timeout=20", "-rss_limit_mb=2048", "-max_len=8192"]
 /// How long a run may take beyond its time: it reads what earlier runs kept before its clock starts.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// What one target's run came to.
+/// The result of one target's run.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Outcome {
     runs: u64,

@@ -1,8 +1,14 @@
 //! The project's own commands. `make` is the door, this is the room behind it.
 //!
-//! Reading order: `exec` starts programs, `stamp` remembers inputs, `setup` installs what a machine lacks,
-//! `wasm` and `web` build the browser's half, `product` the rest of it, `conformance` knows which test proves what, `tidy` holds the laws a compiler cannot, `contract` asks the served
-//! binary what its document promises, `suite` runs everything, `bench` measures, `fuzz` looks for bytes that break a reader, `night` for seeds that break a promise.
+//! Reading order:
+//!
+//! - `exec` starts programs, `stamp` remembers inputs, `setup` installs what a machine lacks.
+//! - `wasm` and `web` build the browser's half, `product` the rest of it.
+//! - `dist` builds what is handed out; `docs` builds the documentation as a site.
+//! - `conformance` knows which test proves what; `tidy` holds the laws that a compiler cannot.
+//! - `contract` asks the served binary what its document promises.
+//! - `suite` runs everything; `bench` measures.
+//! - `fuzz` looks for bytes that break a reader; `night` looks for seeds that break a promise.
 
 mod exec;
 mod stamp;
@@ -10,6 +16,8 @@ mod setup;
 mod wasm;
 mod web;
 mod product;
+mod dist;
+mod docs;
 mod conformance;
 mod tidy;
 mod contract;
@@ -28,6 +36,8 @@ cargo xtask <command>
   wasm [--dev]   build crates/wasm for the browser into web/shared/core/generated; with --vectors, for its test
   web            build the scanner and the organiser's app into web/*/dist
   build          wasm, web, and the release binary target/release/admit
+  dist           wasm, web, and what is handed out: one stripped binary, manual pages, completions, bill of materials, checksums, Debian package
+  docs           the documentation as a site with a search, in target/docs-site; fails where a link leads nowhere
   demo [...]     build, then `admit demo` with the arguments that follow
   check          the quick look before a commit: format, tidy, clippy, types of the web code
   tidy           the laws of the house that a compiler does not know
@@ -60,8 +70,10 @@ fn run(command: &str, args: &[String]) -> Result<()> {
         "wasm" => wasm::build(args.iter().any(|arg| arg == "--dev")),
         "web" => web::build(),
         "build" => build(),
+        "dist" => browsers_half().and_then(|()| dist::build()),
+        "docs" => docs::build(served),
         "demo" => {
-            stages(&[("wasm", &|| wasm::build(false)), ("web", &web::build), ("server", &product::build)])?;
+            served()?;
             // The demo takes this process's place, so that Ctrl-C and signals reach the server and nobody else.
             Err(exec::command(product::binary()).arg("demo").args(args).exec().into())
         }
@@ -100,6 +112,11 @@ fn stages(stages: &[(&str, &dyn Fn() -> Result<()>)]) -> Result<()> {
     }
     println!("built: {}", said.join(", "));
     Ok(())
+}
+
+/// The binary that `make demo` starts, with both web apps inside.
+fn served() -> Result<()> {
+    stages(&[("wasm", &|| wasm::build(false)), ("web", &web::build), ("server", &product::build)])
 }
 
 fn browsers_half() -> Result<()> {

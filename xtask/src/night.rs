@@ -23,7 +23,7 @@ const PARTS: [Part; 4] = [
     Part { name: "L2 on PostgreSQL", level: "2", store: "postgres", share: 20.0 },
 ];
 
-/// What befalls somebody, of all that is counted; the rest are the rare paths that it led to.
+/// The faults that strike somebody, of all that is counted. The rest are the rare paths that they led to.
 const FAULTS: [&str; 22] = [
     "answer cut short",
     "answer lost on the way",
@@ -107,7 +107,7 @@ fn fresh() -> Result<u64> {
     Ok(SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs() * 1_000)
 }
 
-/// What the part came to, as the simulator wrote it.
+/// The result of a part, as the simulator wrote it.
 fn run(part: &Part, minutes: f64, from: u64, programs: &Path, folder: &Path) -> Result<Value> {
     let written: PathBuf = folder.join(format!("level{}-{}.json", part.level, part.store));
     if written.exists() {

@@ -1,5 +1,5 @@
-//! What this repository builds of itself, and where it lies. Demo, tests and clippy choose the same packages in the same
-//! profile: another choice has other features, and builds half of everything again.
+//! The programs that this repository builds, and their places. Demo, tests and clippy choose the same packages in the
+//! same profile: another choice has other features, and builds half of everything again.
 
 use crate::exec;
 use anyhow::Result;

@@ -1,4 +1,4 @@
-//! What a machine must have beyond Rust and Node, and how it gets it.
+//! The programs that a machine must have beyond Rust and Node, and how it gets them.
 
 use crate::exec;
 use anyhow::Result;
@@ -34,7 +34,7 @@ impl Need {
     }
 }
 
-/// What the tests start.
+/// The programs that the tests start.
 pub const TESTS: &[Need] = &[
     // The browser tests, and the picture stream of their fake camera.
     Need { files: &["/usr/bin/chromium"], packages: &["chromium"] },
@@ -56,8 +56,8 @@ pub const TESTS: &[Need] = &[
     Need { files: &["/usr/bin/python3"], packages: &["python3"] },
 ];
 
-/// What checks the served document is installed into an environment of its own, which Debian's Python cannot make by
-/// itself.
+/// The packages for the check of the served document. The checker is installed into an environment of its own, which
+/// Debian's Python cannot make by itself.
 pub const CONTRACT: &[Need] = &[Need {
     files: &[
         "/usr/lib/python3.11/ensurepip/__init__.py",

@@ -5,6 +5,7 @@ mod tally;
 
 use crate::conformance::{self, CargoLines, Results};
 use crate::contract;
+use crate::dist;
 use crate::exec;
 use crate::product::{PACKAGES, PROFILE, binary, built};
 use crate::setup;
@@ -28,7 +29,7 @@ pub enum Depth {
 }
 
 impl Depth {
-    /// What the tests read from the environment.
+    /// The variables that the tests read from the environment.
     fn settings(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Depth::Gate => &[],
@@ -59,7 +60,7 @@ struct Run {
     tally: Tally,
     results: Results,
     times: Vec<(String, Duration)>,
-    /// What failed of the web, in its own words.
+    /// The web's failures, in its own words.
     failures: Vec<String>,
     depth: Depth,
 }
@@ -80,7 +81,8 @@ pub fn check() -> Result<()> {
         run.step("tidy", |_| tidy::run())?;
         run.step("wasm and web", |_| wasm::build(false).and_then(|()| web::build()))?;
         run.step("types of the web code", |_| exec::run(web::npm().args(["run", "--silent", "check"])))?;
-        run.step("clippy", |_| clippy())
+        run.step("clippy", |_| clippy())?;
+        run.step("licences and known weaknesses", |_| dist::deny())
     })();
     run.times();
     outcome
@@ -110,6 +112,7 @@ impl Run {
         self.step("setup", |_| setup())?;
         self.step("format", |_| format())?;
         self.step("tidy", |_| tidy::run())?;
+        self.step("files that install it", |_| exec::run(exec::command("python3").arg("ops/check.py")))?;
         self.step("wasm and web", |_| wasm::build(false).and_then(|()| web::build()))?;
         self.step("wasm that runs the vectors", |_| wasm::build_vectors())?;
         self.step("types of the web code", |_| exec::run(web::npm().args(["run", "--silent", "check"])))?;

@@ -9,11 +9,14 @@ mod text;
 mod layout;
 mod order;
 mod typescript;
+mod prose;
 
 use crate::conformance;
+use crate::docs;
 use crate::exec;
 use anyhow::{Context, Result, bail};
 use complaint::{Complaint, File};
+use std::collections::BTreeMap;
 use std::fs;
 
 /// `cargo xtask tidy`.
@@ -37,11 +40,13 @@ fn complaints(files: &[File]) -> Vec<Complaint> {
     for file in files {
         text::check(file, &mut found);
         layout::check(file, &mut found);
+        prose::check(file, &mut found);
     }
     order::check(files, &mut found);
     typescript::check(files, &mut found);
     layout::map_is_true(files, &mut found);
     proofs_are_there(files, &mut found);
+    links_lead_somewhere(files, &mut found);
     found.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
     found
 }
@@ -51,6 +56,27 @@ fn proofs_are_there(files: &[File], found: &mut Vec<Complaint>) {
     let read = |path: &str| files.iter().find(|file| file.path == path).map(|file| file.text.clone());
     let faults = conformance::all_faults(&read).into_iter();
     found.extend(faults.map(|(path, line, message)| Complaint { path: path.to_owned(), line, message }));
+}
+
+/// Every link of a page leads somewhere, and the site has every page of `docs/`.
+fn links_lead_somewhere(files: &[File], found: &mut Vec<Complaint>) {
+    let written = files.iter().filter(|file| file.path.ends_with(".md"));
+    let mut pages: BTreeMap<String, String> = written.map(|file| (file.path.clone(), file.text.clone())).collect();
+    let summary = pages.get(docs::SUMMARY).cloned().unwrap_or_default();
+    let in_site = docs::links::pages(&summary);
+    for path in pages.keys().filter(|path| path.starts_with("docs/") && *path != docs::SUMMARY) {
+        if !in_site.contains(path) {
+            let message = format!("the site lacks this page: name it in {}", docs::SUMMARY);
+            found.push(Complaint { path: path.clone(), line: 0, message });
+        }
+    }
+    // The binary writes these when the site is built: their headings are not known here.
+    pages.extend(docs::GENERATED.map(|path| (path.to_owned(), String::new())));
+    let site = docs::links::Site { pages: &pages, exists: &|path| exec::root().join(path).exists() };
+    for (path, text) in &pages {
+        let problems = site.problems(path, text).into_iter();
+        found.extend(problems.map(|(path, line, message)| Complaint { path, line, message }));
+    }
 }
 
 /// Everything that is or will be committed; what is built or ignored is nobody's style.

@@ -12,7 +12,7 @@ use wasm_bindgen_cli_support::Bindgen;
 const TARGET: &str = "wasm32-unknown-unknown";
 const STEM: &str = "admit_wasm";
 
-/// What is built of the crate.
+/// A build of the crate.
 struct Variant {
     /// Where the bindings go.
     out: &'static str,
@@ -22,13 +22,13 @@ struct Variant {
     features: &'static str,
 }
 
-/// What both apps ship.
+/// The build that both apps ship.
 const SHIPPED: Variant = Variant { out: "web/shared/core/generated", stamp: "wasm.stamp", features: "" };
 /// With the door that runs `vectors/`: for tests only, no app imports it.
 const VECTORS: Variant =
     Variant { out: "web/shared/core/generated-vectors", stamp: "wasm-vectors.stamp", features: "vectors" };
 
-/// Who compiles for the browser.
+/// The compiler for the browser.
 pub enum Toolchain {
     /// The cargo that runs us has the target.
     Own,

@@ -1,9 +1,10 @@
-//! API tokens: a user's key for programs. Shown once, stored as SHA-256, good until withdrawn.
+//! API tokens: a user's key for programs. Shown once, stored as SHA-256, good in a role until its end
+//! or until withdrawn.
 
 pub mod create;
 pub mod list;
 pub mod revoke;
 
-pub use create::{NewApiToken, create};
+pub use create::{API_TOKEN_DAYS, ApiTokenWish, NewApiToken, create};
 pub use list::list;
 pub use revoke::revoke;

@@ -21,7 +21,7 @@ pub struct LargePart {
     pub zstd: std::sync::OnceLock<Vec<u8>>,
 }
 
-/// What a large part is of.
+/// The document of which a large part is cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// The list as JSON.
@@ -32,7 +32,7 @@ pub enum Part {
     Names,
 }
 
-/// Versions kept per event and part: the newest, and the one that whoever asked before it came is being served.
+/// Versions kept per event and part: the newest, and the one that is still being served to devices that asked before.
 const KEPT: usize = 2;
 /// Bytes of all that is kept, beyond which what was not asked for the longest time goes: about ten lists of 20,000 tickets.
 const KEPT_BYTES: usize = 48 * 1024 * 1024;
@@ -63,7 +63,8 @@ struct All {
 #[derive(Debug, Default)]
 pub struct ManifestCache {
     kept: Mutex<All>,
-    /// Who builds what now: everybody asks at the same moment for a version that just came to be.
+    /// A lock for each version that is being built now: many devices ask at one moment for a version that just came
+    /// to be.
     building: Mutex<BTreeMap<Key, Arc<Mutex<()>>>>,
 }
 

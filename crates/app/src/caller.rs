@@ -1,7 +1,8 @@
-//! Who asks: found from the credential, never from the request (spec §3, S2 §8).
+//! The caller of a request: found from the credential, never from the request (spec §3, S2 §8).
 
 use admit_core::access::{Action, Role, can};
 use admit_core::ids::{DeviceId, EventId, OrganizationId, UserId};
+use admit_core::time::Timestamp;
 
 use crate::error::{Error, Result};
 
@@ -10,10 +11,12 @@ use crate::error::{Error, Result};
 pub struct UserCaller {
     /// The one organisation of this session or token.
     pub organization_id: OrganizationId,
-    /// Who.
+    /// The user who asks.
     pub user_id: UserId,
     /// Their role here.
     pub role: Role,
+    /// When the API token ends that they came with; none with a session or at the command line.
+    pub token_ends_at: Option<Timestamp>,
 }
 
 impl UserCaller {
@@ -24,6 +27,11 @@ impl UserCaller {
         } else {
             Err(Error::denied("forbidden", format!("your role ({}) may not do this", self.role)))
         }
+    }
+    /// Whether they see guests' e-mail addresses and phone numbers, and find guests by them. A user who makes guests
+    /// does. A user who only looks sees names.
+    pub fn sees_contacts(&self) -> bool {
+        can(self.role, Action::ManageGuests) || can(self.role, Action::ManageOwnGuests)
     }
     /// Fails with `forbidden` unless the role allows one of the actions.
     pub fn must_any(&self, actions: &[Action]) -> Result<()> {
@@ -37,9 +45,9 @@ impl UserCaller {
 /// A device with its key. Its present state is read again inside each transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceCaller {
-    /// Organisation.
+    /// The organisation of the device.
     pub organization_id: OrganizationId,
-    /// Device.
+    /// The device that asks.
     pub device_id: DeviceId,
     /// SHA-256 of the key presented.
     pub token_hash: [u8; 32],
@@ -50,11 +58,11 @@ pub struct DeviceCaller {
 /// A webhook endpoint, and the message that was signed under its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookCaller {
-    /// Organisation.
+    /// The organisation of the endpoint.
     pub organization_id: OrganizationId,
     /// Event whose guests it brings.
     pub event_id: EventId,
-    /// Endpoint.
+    /// The endpoint that the message came to.
     pub endpoint_id: String,
     /// The message's id, the same at every try.
     pub webhook_id: String,

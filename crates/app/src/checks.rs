@@ -2,7 +2,8 @@
 
 use admit_core::ids::GateId;
 use admit_core::limits::{
-    FIELD_NAME_CHARS, FIELD_VALUE_CHARS, FIELDS, ID_CHARS, NAME_CHARS, NOTE_CHARS, PARTY, SET_ITEMS, VERDICT_FIELDS,
+    FIELD_NAME_CHARS, FIELD_VALUE_CHARS, FIELDS, ID_CHARS, NAME_CHARS, NOTE_CHARS, PARTY, RETENTION_DAYS, SET_ITEMS,
+    VERDICT_FIELDS,
 };
 use admit_core::time::Timestamp;
 
@@ -23,6 +24,10 @@ const ORDER_CHARS: usize = 64;
 const TIME_ZONE_CHARS: usize = 64;
 /// Shortest password, in characters; longer beats odder.
 const PASSWORD_CHARS: usize = 10;
+/// Characters of a password that are judged: judging more takes long, and finds no more.
+const PASSWORD_JUDGED: usize = 64;
+/// How hard to guess it must be: more than a million guesses, by zxcvbn's estimate.
+const PASSWORD_SCORE: zxcvbn::Score = zxcvbn::Score::Two;
 /// Longest password, in bytes: hashing must not become a load attack.
 const PASSWORD_BYTES: usize = 1_024;
 
@@ -155,12 +160,22 @@ impl Checks {
         }
         some_text(&text)
     }
-    /// A password: 10 characters or more.
-    pub fn password(&mut self, path: &str, text: &str) {
+    /// Checks a password: it has 10 characters or more, and is not one that is guessed at once. `known` are words
+    /// about its owner, such as their name. A password that is made of these words is guessed as easily.
+    pub fn password(&mut self, path: &str, text: &str, known: &[&str]) {
         if text.chars().count() < PASSWORD_CHARS || text.len() > PASSWORD_BYTES {
             self.fail(
                 path,
                 format!("must have {PASSWORD_CHARS} characters or more, and at most {PASSWORD_BYTES} bytes"),
+            );
+            return;
+        }
+        let beginning: String = text.chars().take(PASSWORD_JUDGED).collect();
+        let known: Vec<&str> = known.iter().copied().chain(["admit"]).collect();
+        if zxcvbn::zxcvbn(&beginning, &known).score() < PASSWORD_SCORE {
+            self.fail(
+                path,
+                "is among the first that anybody would try: take three or four words that don't belong together",
             );
         }
     }
@@ -177,6 +192,13 @@ impl Checks {
             self.fail(path, "must be 1 or more, or null for no limit");
         }
         persons
+    }
+    /// How many days after an event its guests' personal data is kept: 1 to 3,650, or absent for as long as the event.
+    pub fn retention_days(&mut self, path: &str, days: Option<u32>) -> Option<u32> {
+        if days.is_some_and(|days| !(1..=RETENTION_DAYS).contains(&days)) {
+            self.fail(path, format!("must be 1 to {RETENTION_DAYS} days, or null to keep guests' data"));
+        }
+        days
     }
     /// A zone: a word or two, such as `general`.
     pub fn zone(&mut self, path: &str, text: &str) -> String {
@@ -281,6 +303,22 @@ mod tests {
         let mut checks = Checks::default();
         check(&mut checks);
         !checks.errors().is_empty()
+    }
+
+    #[test]
+    fn a_password_is_long_and_not_the_first_that_anybody_tries() {
+        let known = ["ines.marquez@harbour.example", "Inés Márquez", "Old Harbour"];
+        for bad in ["short", "password123", "qwertyuiop", "1234567890", "aaaaaaaaaaaa", "admitadmit", "Old Harbour"] {
+            assert!(wrong(|c| c.password("password", bad, &known)), "{bad}");
+        }
+        for good in ["correct horse battery", "kestrel-vanilla-orbit", "Wz7!kq0-Pd2v", "ворона поёт утром"]
+        {
+            assert!(!wrong(|c| c.password("password", good, &known)), "{good}");
+        }
+        assert!(
+            wrong(|c| c.password("password", &"a long one ".repeat(100), &[])),
+            "hashing must not become a load attack"
+        );
     }
 
     #[test]

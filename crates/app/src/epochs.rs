@@ -80,8 +80,8 @@ pub async fn begin(app: &App, seen: Epoch) -> Result<()> {
     begin_after(app, seen, seen.restored_at_ms).await
 }
 
-/// Begins a new epoch after `seen`, the store's present one, that is also later than `given_up`: a restored copy must not
-/// fall behind what devices know of the database it replaces.
+/// Begins a new epoch after `seen`, which is the store's present one. The new epoch is also later than `given_up`: a
+/// restored copy must not fall behind what devices know of the database that it replaces.
 pub async fn begin_later(app: &App, seen: Epoch, given_up: Epoch) -> Result<()> {
     begin_after(app, seen, seen.restored_at_ms.max(given_up.restored_at_ms)).await
 }
@@ -101,9 +101,10 @@ async fn begin_after(app: &App, seen: Epoch, known_ms: i64) -> Result<()> {
 /// Subjects looked at in one read: bounds memory and the time a read takes, not the result.
 const CHUNK: usize = 2_000;
 
-/// Judges anew the scans that claim to have known what the server lost: an epoch's end takes that knowledge from them
-/// (spec §3, `Epochs::known`), and with it what was found of them. Every new epoch ends with it; a server that stopped
-/// in between does it at its next start. Done once an epoch: that it was is a setting.
+/// Judges again the scans that claim to have known what the server lost. The end of an epoch takes that knowledge
+/// from them (spec §3, `Epochs::known`), and with it the findings that rest on it. Every new epoch ends with this
+/// step. A server that stopped in between repeats it at its next start. A setting records, for each epoch, that the
+/// step is done.
 pub async fn judge_anew(app: &App) -> Result<()> {
     let present = app.store.epoch().await?;
     let done = format!("epoch_judged:{present}");
@@ -126,10 +127,10 @@ async fn judge_event(app: &App, organization_id: &OrganizationId, event_id: &Eve
         if stale.is_empty() {
             continue;
         }
-        let (event, now, draw) = (event_id.clone(), app.clock.now(), app.draw());
+        let (event, now, seeded) = (event_id.clone(), app.clock.now(), app.seeded_ids());
         let brought = write(&*app.store, Scope::event(organization_id, event_id), move |tx| {
             let stamp = tx.stamp(&event)?;
-            let rejudged = rejudge(tx, &event, &stale, stamp, now, &mut draw.clone())?;
+            let rejudged = rejudge(tx, &event, &stale, stamp, now, &mut seeded.clone())?;
             tx.append_audit(NewAudit {
                 event_id: Some(event.clone()),
                 user_id: None,

@@ -7,7 +7,7 @@ use serde_json::Value;
 pub struct FieldError {
     /// Path of the field, such as `tickets[3].entry_limit`.
     pub path: String,
-    /// What is wrong and what would be right.
+    /// The error and the right value, in words.
     pub message: String,
 }
 
@@ -75,7 +75,7 @@ pub enum Error {
     Later {
         /// Stable word.
         code: &'static str,
-        /// Milliseconds.
+        /// Time to wait before the next try, in milliseconds.
         retry_after_ms: i64,
     },
     /// Ours to mend (500).
@@ -87,7 +87,7 @@ fn fields(errors: &[FieldError]) -> String {
     errors.iter().map(|error| format!("{}: {}", error.path, error.message)).collect::<Vec<_>>().join("; ")
 }
 
-/// What every use case returns.
+/// The return type of every use case.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {

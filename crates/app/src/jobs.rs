@@ -1,9 +1,11 @@
 //! Durable workflows: what must happen after a commit, step by step, through any crash.
 //!
-//! A run is made in the transaction of the fact it follows from (law 7), so it exists exactly if the fact does. Whoever
-//! takes it carries out its steps in order. What a step gave is stored with the step; a run that is taken again goes on
-//! at the first step that is not stored. Taking gives a fence, and a step is stored only under the newest: a process
-//! that was thought dead and is not can do its work twice, but not store it.
+//! A run is stored in the transaction of the fact that it follows from (law 7), so it exists exactly if the fact
+//! does. The process that takes a run carries out its steps in order. The result of a step is stored with the step. A
+//! run that is taken again continues at the first step that is not stored.
+//!
+//! Each taking gives a fence, and a step is stored only under the newest fence. A process that was thought dead can
+//! therefore do its work twice, but it cannot store it.
 //!
 //! A step comes in two kinds. One that only writes to the database ([`Steps::write`]) is stored in the transaction of what
 //! it writes: it happens once. One that reaches outside ([`Steps::work`]) happens at least once, and is told a key that is

@@ -5,12 +5,12 @@
 pub mod error;
 pub mod records;
 pub mod secret;
-pub mod draw;
+pub mod seeded_ids;
 pub mod cache;
 pub mod recent;
 pub mod unknown_codes;
-pub mod bell;
-pub mod doors;
+pub mod job_wakeup;
+pub mod scan_activity;
 pub mod mail_lane;
 pub mod ports;
 pub mod caller;

@@ -1,4 +1,4 @@
-//! What this process knows of the mail lane: whether it is stopped, and which letters were refused again and again.
+//! This process's knowledge of the mail lane: whether it is stopped, and which letters were refused again and again.
 //!
 //! The lane is stopped where the mail server refuses the account or itself, not an address. Its row in the store is the truth
 //! ([`MailLaneRecord`](crate::records::MailLaneRecord)); this memory saves each letter a look at it, and a process that lost it

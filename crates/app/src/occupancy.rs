@@ -1,9 +1,11 @@
-//! Who is inside, and how fast they come.
+//! Occupancy: who is inside, and how fast they come.
 
 pub mod area;
 pub mod flow;
+pub mod quarters;
 pub mod show;
 
 pub use area::AreaRecount;
 pub use flow::{Flow, flow};
+pub use quarters::quarters;
 pub use show::{Inside, show};

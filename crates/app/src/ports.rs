@@ -1,4 +1,4 @@
-//! What the use cases need from outside: a store, clocks, ids, hints.
+//! The ports: what the use cases need from outside. They are a store, clocks, ids and hints.
 //!
 //! A transaction (`Tx`) is plain, synchronous Rust: the embedded store runs it on its writer thread, PostgreSQL's on a
 //! lane thread, the simulator in place. So a use case cannot hold a lock across an await, and one seed is one schedule
@@ -27,7 +27,7 @@ pub const TRACES: &str = "admit::trace";
 
 /// The server's clock.
 pub trait Clock: Send + Sync {
-    /// Now.
+    /// The present time.
     fn now(&self) -> Timestamp;
     /// A monotonic reading in milliseconds, for durations only.
     fn monotonic_ms(&self) -> i64;
@@ -39,22 +39,22 @@ pub trait Ids: Send + Sync {
     fn random(&self) -> [u8; 32];
 }
 
-/// After a commit: wakes whoever watches. May be lost without harm (law 15).
+/// After a commit: wakes the clients that watch. A hint may be lost without harm (law 15).
 pub trait Hints: Send + Sync {
     /// Something of this event changed.
     fn hint(&self, hint: Hint);
 }
 
-/// What changed.
+/// A hint that something changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hint {
-    /// Whose.
+    /// The organisation of the change.
     pub organization_id: OrganizationId,
-    /// Of which event.
+    /// The event of the change.
     pub event_id: EventId,
     /// Serial it changed at, if it is part of the event's order.
     pub serial: Option<u64>,
-    /// What.
+    /// The kind of data that changed.
     pub topic: Topic,
 }
 
@@ -77,31 +77,31 @@ pub enum Topic {
 /// operation runs (architecture §4).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {
-    /// Organisation.
+    /// The organisation that the operation is for.
     pub organization_id: OrganizationId,
     /// Events whose heads are taken; none for administration.
     pub events: Vec<EventId>,
     /// When it has its turn.
     pub pace: Pace,
-    /// What it will look at, as far as that is known.
-    pub needs: Needs,
+    /// The keys that the operation will look at, as far as they are known.
+    pub prefetch: Prefetch,
 }
 
-/// What an operation will look at, as far as that is known before it has its turn: where looking is dear, the store looks
-/// for all that wait together. Never another answer, only a sooner one.
+/// Keys that the store may prefetch for an operation, as far as they are known before its turn. Where a round trip is
+/// dear, the store looks up the keys of all waiting operations together. This affects speed only.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Needs {
+pub struct Prefetch {
     /// Devices, with their keys.
     pub devices: Vec<DeviceId>,
     /// Where devices were told to scan.
     pub assignments: Vec<DeviceId>,
-    /// What is stored under scan ids.
+    /// Scan ids whose stored rows it will read.
     pub scans: Vec<ScanId>,
     /// Codes of the scope's event, their tickets' rules and states.
     pub codes: Vec<BarcodeHash>,
 }
 
-/// Which of the writes that wait has its turn first. Whoever stands at a door comes before whatever nobody waits for.
+/// The order of the writes that wait. Writes for people at a door come before those that nobody waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Pace {
     /// Before all others: somebody stands before a closed door.
@@ -120,7 +120,7 @@ impl Scope {
             organization_id: organization_id.clone(),
             events: Vec::new(),
             pace: Pace::Usual,
-            needs: Needs::default(),
+            prefetch: Prefetch::default(),
         }
     }
     /// One event.
@@ -146,10 +146,10 @@ pub trait Store: Send + Sync {
     /// Runs the operation on a read snapshot, scoped to the organisation.
     fn read_op(&self, organization_id: OrganizationId, op: ReadOp) -> BoxFuture<'static, Result<()>>;
     /// The same, told beforehand what the operation will look at.
-    fn read_needing(
+    fn read_prefetching(
         &self,
         organization_id: OrganizationId,
-        _needs: Needs,
+        _needs: Prefetch,
         op: ReadOp,
     ) -> BoxFuture<'static, Result<()>> {
         self.read_op(organization_id, op)
@@ -160,7 +160,7 @@ pub trait Store: Send + Sync {
     fn sign_in(&self, email: String) -> BoxFuture<'static, Result<Option<SignIn>>>;
     /// Unscoped: every (organisation, event), for `rebuild` and backups.
     fn all_events(&self) -> BoxFuture<'static, Result<Vec<(OrganizationId, EventId)>>>;
-    /// Unscoped: every organisation, in order of id: for whoever looks after the whole server.
+    /// Unscoped: every organisation, in order of id, for commands about the whole server.
     fn organizations(&self) -> BoxFuture<'static, Result<Vec<OrganizationId>>>;
     /// Unscoped: notes what a device asked for itself, and forgets requests that ended before `forget_before`. `false`,
     /// and nothing is noted, where `most` wait already.
@@ -237,11 +237,16 @@ where
     R: Send + 'static,
     F: FnOnce(&mut dyn Tx) -> Result<R> + Send + 'static,
 {
-    read_needing(store, organization_id, Needs::default(), op).await
+    read_prefetching(store, organization_id, Prefetch::default(), op).await
 }
 
 /// The same, where it is known what `op` will look at.
-pub async fn read_needing<R, F>(store: &dyn Store, organization_id: &OrganizationId, needs: Needs, op: F) -> Result<R>
+pub async fn read_prefetching<R, F>(
+    store: &dyn Store,
+    organization_id: &OrganizationId,
+    prefetch: Prefetch,
+    op: F,
+) -> Result<R>
 where
     R: Send + 'static,
     F: FnOnce(&mut dyn Tx) -> Result<R> + Send + 'static,
@@ -253,7 +258,7 @@ where
         *into.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
         Ok(())
     };
-    store.read_needing(organization_id.clone(), needs, Box::new(run)).await?;
+    store.read_prefetching(organization_id.clone(), prefetch, Box::new(run)).await?;
     taken(&slot)
 }
 
@@ -265,27 +270,28 @@ fn taken<R>(slot: &Mutex<Option<R>>) -> Result<R> {
 /// Everything a use case is given.
 #[derive(Clone)]
 pub struct App {
-    /// Store.
+    /// The store.
     pub store: Arc<dyn Store>,
-    /// Clock.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Randomness.
+    /// The source of ids and randomness.
     pub ids: Arc<dyn Ids>,
-    /// Hints.
+    /// The hints to clients that watch.
     pub hints: Arc<dyn Hints>,
     /// `ADMIT_SECRET`: seals scan keys, authenticates witnesses.
     pub secret: Arc<crate::secret::Secret>,
     /// The large parts of the lists served lately; an answer is the same without it (law 15).
     pub manifests: Arc<crate::cache::ManifestCache>,
-    /// What was let in a moment ago; an answer is the same without it (law 15).
+    /// The recent entries; an answer is the same without them (law 15).
     pub recent: Arc<dyn crate::recent::Recent>,
     /// How many unknown codes each device may still be told about.
     pub unknown_codes: Arc<crate::unknown_codes::UnknownCodes>,
-    /// Wakes whoever carries out runs here; they are found without it, a little later (law 15).
-    pub bell: Arc<crate::bell::Bell>,
+    /// Wakes the job runner of this process. Without it the runs are found a little later (law 15).
+    pub job_wakeup: Arc<crate::job_wakeup::JobWakeup>,
     /// Whether somebody scans just now: what may wait leaves them the machine.
-    pub doors: Arc<crate::doors::Doors>,
-    /// What this process knows of the mail lane; without it a stopped lane is found out by one letter more (law 15).
+    pub scan_activity: Arc<crate::scan_activity::ScanActivity>,
+    /// This process's knowledge of the mail lane. Without it one more letter would find out that a lane is stopped
+    /// (law 15).
     pub mail_lane: Arc<crate::mail_lane::MailLane>,
 }
 
@@ -300,11 +306,23 @@ impl App {
     ) -> Self {
         let recent = Arc::new(crate::recent::Forgetful);
         let (secret, manifests, unknown_codes) = (Arc::new(secret), Arc::default(), Arc::default());
-        let (bell, doors, mail_lane) = (Arc::default(), Arc::default(), Arc::default());
-        Self { store, clock, ids, hints, secret, manifests, recent, unknown_codes, bell, doors, mail_lane }
+        let (job_wakeup, scan_activity, mail_lane) = (Arc::default(), Arc::default(), Arc::default());
+        Self {
+            store,
+            clock,
+            ids,
+            hints,
+            secret,
+            manifests,
+            recent,
+            unknown_codes,
+            job_wakeup,
+            scan_activity,
+            mail_lane,
+        }
     }
     /// A fresh stream of ids and secrets, to be cloned into a transaction.
-    pub fn draw(&self) -> crate::draw::Draw {
-        crate::draw::Draw::new(self.ids.random())
+    pub fn seeded_ids(&self) -> crate::seeded_ids::SeededIds {
+        crate::seeded_ids::SeededIds::new(self.ids.random())
     }
 }

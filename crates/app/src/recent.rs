@@ -1,4 +1,4 @@
-//! What was let in a moment ago (S2 §4 "Cache Layers"): noted after the commit, never asked for a decision (law 15).
+//! The recent entries (S2 §4 "Cache Layers"): noted after the commit, never asked for a decision (law 15).
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{DeviceId, EventId, GateId, OrganizationId, ScanId, TicketId};
@@ -11,13 +11,13 @@ pub struct RecentScan {
     pub barcode_hash: BarcodeHash,
     /// The ticket, as the device knew it.
     pub ticket_id: Option<TicketId>,
-    /// Scan.
+    /// The scan's id.
     pub scan_id: ScanId,
-    /// Whose.
+    /// The device that made the scan.
     pub device_id: DeviceId,
-    /// Where.
+    /// The gate of the scan.
     pub gate_id: GateId,
-    /// When.
+    /// When the scan was made.
     pub at: Timestamp,
 }
 

@@ -1,6 +1,8 @@
-//! Changing rules: the same three steps for a ticket, a gate, the event or a device. Rules are stored at the write's place
-//! in the event's order, the scans they touch are judged anew in the same transaction, and after commit whoever watches
-//! is woken (spec §3 "Rules are facts too").
+//! Changing rules: the same three steps for a ticket, a gate, the event or a device (spec §3 "Rules are facts too").
+//!
+//! 1. The rules are stored at the write's place in the event's order.
+//! 2. The scans that they touch are judged again in the same transaction.
+//! 3. After the commit a hint wakes the clients that watch the event.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +11,13 @@ use admit_core::occupancy::Occupancy;
 use admit_core::rule::{Change, Effective, Rule};
 use admit_core::time::Timestamp;
 
-use crate::draw::Draw;
 use crate::error::Result;
 use crate::ports::{App, Hint, Topic, Tx};
 use crate::records::Stamp;
 use crate::scans::rejudge::{Rejudged, rejudge};
+use crate::seeded_ids::SeededIds;
 
-/// What a write brought about, to be told after its commit.
+/// The results of a write that are announced after its commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Brought {
     /// Serial of the write.
@@ -68,7 +70,7 @@ pub fn put(
     changes: Vec<(Effective, Change)>,
     subjects: &BTreeSet<String>,
     now: Timestamp,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<Brought> {
     let rules: Vec<Rule> = (0..)
         .zip(changes)
@@ -77,7 +79,7 @@ pub fn put(
     if !rules.is_empty() {
         tx.insert_rules(event_id, &rules)?;
     }
-    let rejudged = rejudge(tx, event_id, subjects, stamp, now, draw)?;
+    let rejudged = rejudge(tx, event_id, subjects, stamp, now, seeded)?;
     Ok(Brought::of(stamp, &rejudged))
 }
 

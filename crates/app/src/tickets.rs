@@ -15,7 +15,7 @@ pub use export::export;
 #[cfg(feature = "fuzzing")]
 pub use import::try_reading;
 pub use import::{HowToImport, ImportReport, Mapping, RowError, import};
-pub use list::{Listing, count, list, show};
+pub use list::{Listing, Wanted, count, list, show};
 pub use update::{TicketPatch, update};
 
 pub(crate) use create::below;

@@ -1,5 +1,6 @@
-//! How many unknown codes a device may still be told about (spec §5 "Rate limit"): counted by items, whatever way they
-//! came, in any 60 s. Who guesses codes learns nothing from then on; who scans at a door is never held up.
+//! The number of unknown codes that a device may still be told about (spec §5 "Rate limit"): counted by items,
+//! whatever way they came, in any 60 s. A device that guesses codes learns nothing from then on; one that scans at a
+//! door is never held up.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +18,7 @@ const SOON_MS: i64 = 1_000;
 
 type Key = (OrganizationId, DeviceId);
 
-/// What one device used up of late.
+/// The part of its allowance that one device used up of late.
 #[derive(Debug, Default)]
 struct Spent {
     /// When, and how many at once; oldest first.
@@ -50,9 +51,9 @@ pub struct UnknownCodes {
     devices: Mutex<BTreeMap<Key, Spent>>,
 }
 
-/// One of a device's allowance, set aside while a code is looked up: whoever asks many things at once learns no more than
-/// whoever asks one by one. It belongs to who looks the code up, not to who waits for the answer: a device that hangs up
-/// learns the same by asking again. It goes back with them unless the code was unknown.
+/// One of a device's allowance, reserved while a code is looked up. Reserving it first stops parallel requests from
+/// exceeding the allowance. It belongs to the task that looks the code up, not to the one that waits for the answer.
+/// So a device that hangs up learns the same by asking again. It is given back unless the code was unknown.
 #[derive(Debug)]
 pub struct SetAside {
     codes: Arc<UnknownCodes>,
@@ -83,9 +84,9 @@ impl Drop for SetAside {
     }
 }
 
-/// What an upload uses up of its device's allowance. It is held by whoever stores it too: a device that hangs up meanwhile
-/// gets the stored answer later, and learns from it what it would have learned at once. Used up once, when it is settled
-/// or nobody holds it any more.
+/// The part of its device's allowance that an upload uses up. The task that stores the upload holds it too. A device
+/// that hangs up meanwhile gets the stored answer later, and learns from it what it would have learned at once. The
+/// allowance is used up once, when the upload is settled or nobody holds this any more.
 #[derive(Debug)]
 pub struct Spending {
     codes: Arc<UnknownCodes>,

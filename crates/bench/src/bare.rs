@@ -38,7 +38,7 @@ pub fn ids(items: &[String]) -> Vec<(String, [u8; 32])> {
     items.iter().map(|item| (random.uuid(), Sha256::digest(item.as_bytes()).into())).collect()
 }
 
-/// What the tickets' rows are updated to.
+/// The text that the tickets' rows are updated to.
 pub const STATE: &str = r#"{"entries":1,"inside":1,"last_entry":{"at_ms":1780000000000,"gate_id":"north"}}"#;
 
 /// A new, empty database with the server's own durability.

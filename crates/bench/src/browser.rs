@@ -56,7 +56,7 @@ pub fn cold_start(run: &Run) -> Result<Vec<Row>> {
     drive(run, "cold", json!({ "folder": folder, "sign_in": sign_in(&seed.demo), "events": events }))
 }
 
-/// What is left of the bars at the door: camera, decoder, list, search, the page's thread, memory.
+/// The other bars at the door: camera, decoder, list, search, the page's thread, memory.
 pub fn door(run: &Run) -> Result<Vec<Row>> {
     let seed = Seed::of(run)?;
     let folder = seed.copy(run, "door")?;

@@ -1,5 +1,5 @@
-//! Where scans are taken in: a database with one event so large that no measurement scans a ticket twice, on each
-//! store, made once in a run and copied for every measurement.
+//! The database that the measurements start from. It has one event so large that no measurement scans a ticket twice,
+//! on each store. A run makes it once and copies it for every measurement.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 //! Growth: how long a batch takes while stored scans grow to five million.
 //!
 //! The first scans come in as phones bring them. Those true rows are then copied with other ids straight into the
-//! database, spread over the whole range of each key, so that what comes next meets trees as deep, and pages as cold, as
-//! if every scan had come by itself.
+//! database, spread over the whole range of each key. So the next scans meet trees as deep, and pages as cold, as if
+//! every scan had come by itself.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What verifying signatures takes of a server that takes scans in: never the bottleneck (anchors.md §3).
+//! The cost of verifying signatures for a server that takes scans in: never the bottleneck (anchors.md §3).
 
 use admit_core::sign::verify_v2;
 use anyhow::{Context, Result, ensure};

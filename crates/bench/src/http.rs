@@ -54,7 +54,7 @@ pub fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) 
 }
 
 impl Connection {
-    /// Connects.
+    /// Connects to an address over plain HTTP.
     pub fn open(address: SocketAddr) -> Result<Connection> {
         let stream = TcpStream::connect(address).with_context(|| format!("connecting to {address}"))?;
         stream.set_nodelay(true)?;

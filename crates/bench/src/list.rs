@@ -42,7 +42,7 @@ impl Random {
 /// A ticket of the list.
 #[derive(Debug, Clone)]
 pub struct Ticket {
-    /// What its code says.
+    /// The text of its code.
     pub text: String,
     /// Of the text.
     pub hash: BarcodeHash,
@@ -55,17 +55,17 @@ pub struct Ticket {
 /// An event with its tickets, in memory.
 #[derive(Debug, Clone)]
 pub struct List {
-    /// Organisation.
+    /// The organisation that the list belongs to.
     pub organization_id: OrganizationId,
-    /// Event.
+    /// The event of the list.
     pub event_id: EventId,
     /// The event's rules.
     pub event: EventRules,
-    /// What it says to devices beside them.
+    /// The event's settings for devices that are no rules.
     pub door: DoorSettings,
     /// Its one gate.
     pub gates: Vec<(GateId, GateRules)>,
-    /// What tickets may be: nine of ten are the first, the others parties, VIPs, voided, with a window.
+    /// The kinds of tickets: nine of ten are the first, the others parties, VIPs, voided, with a window.
     pub rules: Vec<TicketRules>,
     /// Tickets, in no order.
     pub tickets: Vec<Ticket>,
@@ -113,7 +113,7 @@ impl List {
         all.map(|((hash, class), ticket_id)| Code { hash, ticket_id, rules: &self.rules[class], group: None }).collect()
     }
 
-    /// What a list is built from.
+    /// The input that a list is built from.
     pub fn input<'a>(&'a self, codes: &'a [Code<'a>]) -> Input<'a> {
         let Self { organization_id, event_id, event, door, gates, .. } = self;
         Input { organization_id, event_id, event, door, version: 7, gates, codes }

@@ -66,7 +66,7 @@ impl Mailbox {
             let _ = child.wait();
         }
     }
-    /// What `SMTP_URL` says of it.
+    /// The value of `SMTP_URL` for it.
     pub fn url(&self) -> String {
         format!("smtp://{}", self.address)
     }

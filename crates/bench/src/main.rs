@@ -29,6 +29,7 @@ mod fetch;
 mod memory;
 mod simulator;
 mod sizes;
+mod product;
 mod browser;
 
 use std::path::{Path, PathBuf};
@@ -58,6 +59,7 @@ const MEASUREMENTS: &[(&str, Measure)] = &[
     ("fetch", fetch::measure),
     ("memory", memory::measure),
     ("sizes", sizes::measure),
+    ("product", product::measure),
     ("simulator", simulator::measure),
 ];
 
@@ -111,7 +113,7 @@ fn main() -> ExitCode {
 /// target is no failure of the measurement.
 fn measure(arguments: &Arguments) -> Result<bool> {
     let root = root();
-    let admit = std::env::var_os("ADMIT_BIN").map_or_else(|| root.join("target/release/admit"), PathBuf::from);
+    let admit = std::env::var_os("ADMIT_BIN").map_or_else(|| root.join("target/dist/admit"), PathBuf::from);
     let run = Run { root, admit, quick: arguments.quick, stores: arguments.store.clone() };
     let wanted = chosen(&arguments.only)?;
     let (mut rows, mut failed) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! What the server holds in memory: the demo loaded and idle, and while 32 phones upload.
+//! The server's memory: the demo loaded and idle, and while 32 phones upload.
 
 use anyhow::{Context, Result};
 

@@ -21,16 +21,16 @@ pub struct Organiser {
 /// An event and the gate its phones stand at.
 #[derive(Debug, Clone)]
 pub struct Place {
-    /// Event.
+    /// The event's id.
     pub event_id: String,
-    /// Gate.
+    /// The gate's id.
     pub gate_id: String,
 }
 
 /// A ticket as its list tells it: what phones need to scan it.
 #[derive(Debug, Clone, serde::Deserialize)]
 pub struct Listed {
-    /// Ticket.
+    /// The ticket's id.
     pub ticket_id: String,
     /// `sha256:` and 64 digits.
     pub barcode_hash: String,
@@ -99,7 +99,7 @@ impl Organiser {
         Ok(())
     }
 
-    /// Imports guests with an e-mail address each, in one file: whoever is sent a pass.
+    /// Imports guests with an e-mail address each, in one file: these guests are sent a pass.
     pub fn import_guests(&mut self, place: &Place, name: &str, count: usize) -> Result<()> {
         let mut sheet = "name,email\n".to_owned();
         for n in 0..count {

@@ -49,7 +49,7 @@ pub fn measure(run: &Run) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// What came of the file, in seconds from its first byte.
+/// The progress of the passes of a file, in seconds from its first byte.
 struct Work {
     imported: f64,
     last_object: f64,

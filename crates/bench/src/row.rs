@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A line of the table and of `target/bench/latest.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// What was measured; the key by which two runs are compared.
+    /// The name of the figure; the key by which two runs are compared.
     pub name: String,
     /// How much.
     pub value: f64,
@@ -23,7 +23,7 @@ pub struct Row {
     pub input: String,
 }
 
-/// What a figure should reach.
+/// The value that a figure should reach.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Target {
     /// Nothing was promised; the figure stands beside others.

@@ -1,4 +1,4 @@
-//! What every measurement is told: how much, with which binary, where.
+//! The settings of every measurement: how much, with which binary, where.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -15,9 +15,9 @@ use crate::run::Run;
 
 /// How long it may take to be ready: the first start of the demo makes 20,000 tickets.
 const PATIENCE: Duration = Duration::from_secs(180);
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-/// Who signs in.
+/// The account that signs in.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Account {
     /// As whom.
@@ -26,7 +26,7 @@ pub struct Account {
     pub password: String,
 }
 
-/// What a server works on.
+/// The data that a server works on.
 #[derive(Debug, Clone)]
 pub struct Data {
     /// Its folder.
@@ -38,7 +38,7 @@ pub struct Data {
 /// The one line that `admit demo --json` prints (spec §8).
 #[derive(Debug, Clone, Deserialize)]
 pub struct Demo {
-    /// Who signs in.
+    /// The account that signs in.
     #[serde(flatten)]
     pub account: Account,
     /// The demo's event.

@@ -1,4 +1,4 @@
-//! What a phone and an organiser's browser must fetch: gzipped bytes of the built web apps.
+//! The bytes that a phone and an organiser's browser must fetch: gzipped bytes of the built web apps.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -96,7 +96,7 @@ fn first_route(folder: &Path) -> Result<usize> {
     Ok(sum)
 }
 
-/// What stands in quotes right behind one of these words.
+/// The texts in quotes right behind one of these words.
 fn quoted_after<'a>(text: &'a str, words: &'a [&'a str]) -> impl Iterator<Item = String> + 'a {
     words.iter().flat_map(move |word| {
         text.match_indices(word).filter_map(move |(at, _)| {

@@ -1,5 +1,5 @@
-//! As whom a command acts. Whoever may run the binary on the data folder may do anything there; the ledger still wants a
-//! name, so commands act as an owner of the organisation.
+//! The user as whom a command acts. A person who may run the binary on the data folder may do anything there. The
+//! ledger still wants a name, so commands act as an owner of the organisation.
 
 use admit_app::caller::UserCaller;
 use admit_app::ports::{App, read};
@@ -11,11 +11,32 @@ use anyhow::{Context, bail};
 pub async fn owner_of_event(app: &App, event_id: &EventId) -> anyhow::Result<UserCaller> {
     let all = app.store.all_events().await?;
     let mut with = all.into_iter().filter(|(_, one)| one == event_id).map(|(organization_id, _)| organization_id);
-    let organization_id = with.next().with_context(|| format!("there is no event {event_id}"))?;
+    let Some(organization_id) = with.next() else { bail!(no_such(app, event_id).await?) };
     if with.next().is_some() {
         bail!("several organisations have an event {event_id}: use the HTTP API with a token of the right one");
     }
     owner(app, &organization_id).await
+}
+
+/// Most events that an error names.
+const NAMED: usize = 20;
+
+/// That there is no such event, and which there are.
+async fn no_such(app: &App, event_id: &EventId) -> anyhow::Result<String> {
+    let all = app.store.all_events().await?;
+    let more = all.len().saturating_sub(NAMED);
+    let mut named = Vec::new();
+    for (organization_id, event_id) in all.into_iter().take(NAMED) {
+        let shown = event_id.clone();
+        let event = read(&*app.store, &organization_id, move |tx| tx.event(&event_id)).await?;
+        named.push(format!("{shown} ({})", event.map(|event| event.name).unwrap_or_default()));
+    }
+    let there_are = match named.is_empty() {
+        true => "there are none yet".to_owned(),
+        false if more > 0 => format!("there are {} and {more} more", named.join(", ")),
+        false => format!("there are {}", named.join(", ")),
+    };
+    Ok(format!("there is no event {event_id}; {there_are}"))
 }
 
 /// The first owner of an organisation.
@@ -26,7 +47,12 @@ pub async fn owner(app: &App, organization_id: &OrganizationId) -> anyhow::Resul
     let members = read(&*app.store, organization_id, |tx| tx.members()).await?;
     let owner = members.into_iter().find(|member| member.role == Role::Owner);
     let owner = owner.with_context(|| format!("organisation {organization_id} has no owner"))?;
-    Ok(UserCaller { organization_id: organization_id.clone(), user_id: owner.user_id, role: Role::Owner })
+    Ok(UserCaller {
+        organization_id: organization_id.clone(),
+        user_id: owner.user_id,
+        role: Role::Owner,
+        token_ends_at: None,
+    })
 }
 
 /// Somebody by e-mail, in the organisation named or the one they joined first.
@@ -38,5 +64,5 @@ pub async fn by_email(app: &App, email: &str, organization: Option<&str>) -> any
     let user_id = user.user_id.clone();
     let member = read(&*app.store, &organization_id, move |tx| tx.member(&user_id)).await?;
     let member = member.with_context(|| format!("{email} is not a member there"))?;
-    Ok(UserCaller { organization_id, user_id: member.user_id, role: member.role })
+    Ok(UserCaller { organization_id, user_id: member.user_id, role: member.role, token_ends_at: None })
 }

@@ -1,7 +1,12 @@
 //! The one binary. The only place that names concrete parts: which store, which clock, which web apps.
 
 mod say;
+mod outcome;
+mod progress;
+mod tls;
 mod settings;
+mod settings_text;
+mod settings_page;
 mod settings_file;
 mod parts;
 mod acting;
@@ -36,6 +41,9 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run the server.
+    #[command(
+        after_help = "Examples:\n  admit serve --data-dir ./data --public-url https://tickets.example.org\n  admit serve --config /etc/admit/admit.conf"
+    )]
     Serve {
         #[command(flatten)]
         place: Place,
@@ -58,31 +66,45 @@ enum Command {
     Token(commands::token::Token),
     /// Import guests and tickets from a CSV file. The same file twice changes nothing.
     Import(commands::csv::Import),
-    /// Write all guests and tickets of an event as a CSV file.
-    Export(commands::csv::Export),
+    /// Write the guests, the scans or the ledger of an event as CSV or JSON lines.
+    Export(commands::export::Export),
     /// Carry guests from the outbox of an organiser's own PostgreSQL to a webhook endpoint.
     Relay(commands::relay::Relay),
+    /// Scan tickets at a terminal, a Raspberry Pi with a USB reader, or a turnstile, with or without a network.
+    Scan(commands::scan::Scan),
     /// Recompute everything derived from the stored scans, rules and reviews.
     Rebuild(commands::rebuild::Rebuild),
     /// Copy an embedded database and its secret, while a server goes on serving.
     Backup(commands::backup::Backup),
     /// Put a copy back and begin a new epoch: devices then hand over again what the copy doesn't hold.
     Restore(commands::backup::Restore),
+    /// Move everything into another database: from SQLite to PostgreSQL, or back.
+    MigrateStore(commands::migrate_store::MigrateStore),
     /// The audit ledgers.
     #[command(subcommand)]
     Audit(commands::audit::Audit),
     /// Virtual devices on a faulty network, checked against the invariants.
     Simulate(commands::simulate::Simulate),
+    /// Look at everything a server depends on, and say what to do about what is wrong.
+    Doctor(commands::doctor::Doctor),
     /// Print the OpenAPI document.
+    #[command(after_help = "Example:\n  admit openapi > openapi.json")]
     Openapi,
+    /// Print what completes commands in a shell, or write the manual pages.
+    #[command(subcommand)]
+    Manual(commands::manual::Manual),
 }
 
 fn main() -> ExitCode {
-    let settings = match settings_file::read() {
+    let settings = settings_file::read().and_then(|mut settings| {
+        settings_file::add_files(&Cli::command(), &mut settings)?;
+        Ok(settings)
+    });
+    let settings = match settings {
         Ok(settings) => settings,
         Err(error) => return failed(&error),
     };
-    let command = match settings_file::apply(Cli::command(), &settings) {
+    let command = match settings_text::apply(Cli::command(), &settings) {
         Ok(command) => command,
         Err(error) => return failed(&error),
     };
@@ -132,6 +154,10 @@ fn observe(command: &Command, as_json: bool) -> anyhow::Result<Option<Exporting>
         Command::Demo(_) => "error",
         // Its servers die thousands of deaths, and its report says all of them.
         Command::Simulate(_) => "off",
+        // Its screen belongs to the verdict.
+        Command::Scan(_) => "error",
+        // Its findings say it better.
+        Command::Doctor(_) => "off",
         _ => "warn,admit=info,admit_server=info",
     };
     let traces = match command {
@@ -161,12 +187,62 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Import(import) => return import.run().await,
         Command::Export(export) => export.run().await?,
         Command::Relay(relay) => relay.run().await?,
+        Command::Scan(scan) => return Ok(scan.run().await),
         Command::Rebuild(rebuild) => return rebuild.run().await,
         Command::Backup(backup) => backup.run().await?,
         Command::Restore(restore) => restore.run().await?,
+        Command::MigrateStore(migrate) => return migrate.run().await,
         Command::Audit(audit) => return audit.run().await,
         Command::Simulate(simulate) => return Ok(simulate.run()),
+        Command::Doctor(doctor) => return doctor.run().await,
         Command::Openapi => commands::openapi::run().await?,
+        Command::Manual(manual) => manual.run(Cli::command())?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Words as a shell takes them. Text after a redirection or three spaces is no argument.
+    fn words(line: &str) -> Vec<String> {
+        let line = line.trim().split("   ").next().unwrap_or_default();
+        let line = line.split(['|', '>']).next().unwrap_or_default();
+        let (mut words, mut quoted) = (vec![String::new()], false);
+        for letter in line.trim().chars() {
+            match letter {
+                '\'' => quoted = !quoted,
+                ' ' if !quoted => words.push(String::new()),
+                letter => words.last_mut().unwrap().push(letter),
+            }
+        }
+        words
+    }
+
+    fn leaves(command: &clap::Command, path: &str, into: &mut Vec<(String, String)>) {
+        if command.has_subcommands() {
+            let inner = command.get_subcommands().filter(|inner| inner.get_name() != "help");
+            inner.for_each(|inner| leaves(inner, &format!("{path} {}", inner.get_name()), into));
+            return;
+        }
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        into.push((path.to_owned(), help));
+    }
+
+    #[test]
+    fn the_help_of_every_command_ends_with_examples_that_can_be_typed() {
+        let mut all = Vec::new();
+        leaves(&Cli::command(), "admit", &mut all);
+        assert!(all.len() > 15, "{all:?}");
+        for (path, help) in all {
+            let examples: Vec<&str> = help.lines().filter(|line| line.starts_with("  admit ")).collect();
+            assert!(!examples.is_empty(), "`{path} --help` has no example: give it an after_help");
+            for example in examples {
+                assert!(example.trim().starts_with(&path), "`{path} --help` has an example of another command");
+                let parsed = Cli::command().try_get_matches_from(words(example));
+                assert!(parsed.is_ok(), "`{}`: {}", example.trim(), parsed.unwrap_err());
+            }
+        }
+    }
 }

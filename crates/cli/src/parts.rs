@@ -18,7 +18,7 @@ use crate::say::say;
 use crate::settings::{ARRIVING, ASIDE, DATABASE_FILE, Place, give_to_folders_owner, make_folder};
 
 /// Name of the setting that holds the probe, and what the probe says.
-const PROBE: &str = "secret_probe";
+pub const PROBE: &str = "secret_probe";
 const PROBE_TEXT: &[u8] = b"admit.secret.probe.v1";
 /// How long an orderly end may take once the store stopped itself.
 const ENDING: Duration = Duration::from_secs(5);
@@ -91,8 +91,8 @@ async fn store(
     Ok(Arc::new(store))
 }
 
-/// Ends the process after the store stopped itself: what was committed is not known any more, only a fresh start can look
-/// (trust.md §2). Whoever waits for an answer is still told that there is none.
+/// Ends the process after the store stopped itself. The committed state is not known any more, and only a fresh start
+/// can look (trust.md §2). Clients that wait for an answer are still told that there is none.
 fn end(why: &str, ending: Option<&CancellationToken>) {
     STORE_FAILED.store(true, Ordering::Relaxed);
     tracing::error!(why, "the store stopped itself; ending the process");
@@ -136,8 +136,8 @@ fn refuse_cut_off(place: &Place) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a restore set aside or brought, where it ended before a database was in its place again. To go on would be to
-/// begin with an empty one, as if nothing had ever happened.
+/// The path that a restore set aside or brought, where the restore ended before a database was in its place again;
+/// absent otherwise. To go on would be to begin with an empty database, as if nothing had ever happened.
 fn restore_cut_off(data_dir: &Path) -> anyhow::Result<Option<PathBuf>> {
     if data_dir.join(DATABASE_FILE).exists() {
         return Ok(None);
@@ -153,6 +153,22 @@ fn restore_cut_off(data_dir: &Path) -> anyhow::Result<Option<PathBuf>> {
     Ok(None)
 }
 
+/// The secret is not the one of the database. Holds where it is from.
+#[derive(Debug)]
+pub struct WrongSecret(String);
+
+impl std::fmt::Display for WrongSecret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} is not the one this database was sealed with: devices' keys would not open. Start with the right one, given \
+             as ADMIT_SECRET or lying in the data folder as `secret`",
+            self.0
+        )
+    }
+}
+impl std::error::Error for WrongSecret {}
+
 /// A probe sealed on the first start must open at every later one (spec D4).
 async fn check_secret(app: &App, named: &str) -> anyhow::Result<()> {
     let sealed = app.secret.seal(app.ids.random(), PROBE, PROBE_TEXT)?;
@@ -163,10 +179,12 @@ async fn check_secret(app: &App, named: &str) -> anyhow::Result<()> {
 
 /// Whether a secret is the one that the file of an embedded database was sealed with; none was, if it never served.
 pub fn check_secret_of(database: &Path, secret: &Secret, named: &str) -> anyhow::Result<()> {
-    match Sqlite::setting_of(database, PROBE)? {
-        Some(kept) => opens(secret, &kept, named),
-        None => Ok(()),
-    }
+    check_secret_of_probe(Sqlite::setting_of(database, PROBE)?.as_deref(), secret, named)
+}
+
+/// The same of a database that says what its setting [`PROBE`] is.
+pub fn check_secret_of_probe(kept: Option<&str>, secret: &Secret, named: &str) -> anyhow::Result<()> {
+    kept.map_or(Ok(()), |kept| opens(secret, kept, named))
 }
 
 fn opens(secret: &Secret, kept: &str, named: &str) -> anyhow::Result<()> {
@@ -175,10 +193,7 @@ fn opens(secret: &Secret, kept: &str, named: &str) -> anyhow::Result<()> {
     let bytes: Vec<u8> = bytes.collect::<Option<_>>().context("the database's secret probe is not readable")?;
     match secret.open(PROBE, &bytes) {
         Ok(text) if text == PROBE_TEXT => Ok(()),
-        Ok(_) | Err(Error::Bug(_)) => bail!(
-            "{named} is not the one this database was sealed with: devices' keys would not open. Start with the right \
-             one, given as ADMIT_SECRET or lying in the data folder as `secret`"
-        ),
+        Ok(_) | Err(Error::Bug(_)) => Err(WrongSecret(named.to_owned()).into()),
         Err(error) => Err(error.into()),
     }
 }

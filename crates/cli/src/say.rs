@@ -1,4 +1,4 @@
-//! What the binary says on standard error beside its log.
+//! The binary's messages on standard error beside its log.
 
 use std::fmt::Display;
 use std::io::Write as _;

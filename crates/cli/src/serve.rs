@@ -2,7 +2,9 @@
 
 use std::net::SocketAddr;
 
-use admit_server::{AppState, Settings, chores, listen, metrics_router, router};
+use admit_server::config::TlsBy;
+use admit_server::tls::Tls;
+use admit_server::{AppState, Settings, background_tasks, listen, metrics_router, router};
 use anyhow::Context;
 use tokio::net::TcpListener;
 
@@ -16,20 +18,25 @@ pub async fn run(place: Place, wanted: Listen, outside: Outside) -> anyhow::Resu
     let settings = Settings { several_nodes: place.database_url.is_some(), ..wanted.settings()? };
     let settings = outside.add_to(settings, &place.data_dir)?;
     let state = parts::open(&place, settings).await?;
+    let tls = wanted.tls.open(&place.data_dir, state.settings.public_url.as_deref())?;
     let listener = bind(wanted.listen).await?;
     let metrics = wanted.metrics.bind().await?;
     let address = listener.local_addr()?;
-    heed_signals(&state)?;
+    watch_signals(&state)?;
     tracing::info!(target: "admit", %address, data_dir = %place.data_dir.display(), "serving");
     if let Some(url) = metrics.as_ref().and_then(metrics_url) {
         say(format_args!("metrics on {url}"));
     }
-    say(format_args!("serving on http://{address}"));
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    say(format_args!("serving on {scheme}://{address}"));
+    if wanted.tls.by() == TlsBy::LocalAuthority {
+        say(format_args!("phones trust this server once: open http://{address}/trust on each"));
+    }
     if state.app.store.organizations().await?.is_empty() {
         say("nobody can sign in yet. Make an organisation and its owner:");
         say("  admit user add --organization NAME --email YOU@EXAMPLE.ORG");
     }
-    until_stopped(state, listener, metrics).await;
+    until_stopped(state, listener, tls, metrics).await;
     Ok(())
 }
 
@@ -38,9 +45,9 @@ pub async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
     TcpListener::bind(address).await.with_context(|| format!("listening on {address} (choose another with --listen)"))
 }
 
-/// From now on the first SIGTERM or SIGINT begins an orderly stop, and a second one ends the process at once. Called
-/// before anything says that the server is there: whoever reads that may stop it right away.
-pub fn heed_signals(state: &AppState) -> anyhow::Result<()> {
+/// From now on the first SIGTERM or SIGINT begins an orderly stop, and a second one ends the process at once. This is
+/// called before anything says that the server is there: a program that reads that may stop it right away.
+pub fn watch_signals(state: &AppState) -> anyhow::Result<()> {
     let mut signals = Signals::new()?;
     let shutdown = state.shutdown.clone();
     tokio::spawn(async move {
@@ -59,15 +66,21 @@ pub fn metrics_url(listener: &TcpListener) -> Option<String> {
 }
 
 /// Serves, and carries out runs, until it is stopped; then lets open requests and steps under way finish.
-pub async fn until_stopped(state: AppState, listener: TcpListener, metrics: Option<TcpListener>) {
+pub async fn until_stopped(state: AppState, listener: TcpListener, tls: Option<Tls>, metrics: Option<TcpListener>) {
     let shutdown = state.shutdown.clone();
-    tokio::spawn(chores::run(state.app.clone(), state.metrics.clone(), shutdown.clone()));
+    tokio::spawn(background_tasks::run(state.app.clone(), state.metrics.clone(), shutdown.clone()));
     if let Some(metrics) = metrics {
         tokio::spawn(listen::serve(metrics, metrics_router(state.clone()), shutdown.clone()));
     }
     let runs = state.clone();
     let runs = tokio::task::spawn_blocking(move || carry_out_runs_apart(runs));
-    listen::serve(listener, router(state), shutdown).await;
+    match tls {
+        Some(tls) => {
+            tokio::spawn(tls.clone().reload(shutdown.clone()));
+            listen::serve_tls(listener, tls, router(state), shutdown).await;
+        }
+        None => listen::serve(listener, router(state), shutdown).await,
+    }
     let ended = runs.await.map_err(anyhow::Error::from).and_then(|ended| ended);
     if let Err(error) = ended {
         tracing::error!(%error, "what carries out runs failed");
@@ -101,19 +114,23 @@ fn give_way() {
     }
 }
 
+/// SIGTERM and SIGINT; elsewhere Ctrl-C.
 #[cfg(unix)]
-struct Signals {
+#[derive(Debug)]
+pub struct Signals {
     terminate: tokio::signal::unix::Signal,
     interrupt: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
 impl Signals {
-    fn new() -> anyhow::Result<Self> {
+    /// From now on they end nothing by themselves.
+    pub fn new() -> anyhow::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
-    async fn received(&mut self) {
+    /// One came.
+    pub async fn received(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
@@ -121,15 +138,19 @@ impl Signals {
     }
 }
 
+/// Ctrl-C.
 #[cfg(not(unix))]
-struct Signals;
+#[derive(Debug)]
+pub struct Signals;
 
 #[cfg(not(unix))]
 impl Signals {
-    fn new() -> anyhow::Result<Self> {
+    /// From now on they end nothing by themselves.
+    pub fn new() -> anyhow::Result<Self> {
         Ok(Self)
     }
-    async fn received(&mut self) {
+    /// One came.
+    pub async fn received(&mut self) {
         let _ = tokio::signal::ctrl_c().await;
     }
 }

@@ -6,11 +6,13 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use admit_app::secret::Secret;
-use admit_server::config::ObjectsPlace;
+use admit_server::config::{ObjectsPlace, TrustedProxies};
 use admit_server::otlp::Traces;
 use anyhow::{Context, bail};
 use clap::Args;
 use tokio::net::TcpListener;
+
+use crate::tls::TlsArgs;
 
 /// Where `/metrics` is when nobody chose: the port that OpenTelemetry gives to Prometheus exporters.
 const METRICS_AT: &str = "127.0.0.1:9464";
@@ -19,12 +21,19 @@ const METRICS_AT: &str = "127.0.0.1:9464";
 #[derive(Debug, Clone, Args)]
 pub struct Place {
     /// Folder of the database and the secret.
+    ///
+    /// One server a folder: a second one is refused. Leave 500 MB beside the database for its journal, admit.db-wal.
     #[arg(long, env = "ADMIT_DATA_DIR", default_value = "./data")]
     pub data_dir: PathBuf,
     /// PostgreSQL to use instead of the embedded database.
+    ///
+    /// Any number of servers may share it.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
     pub database_url: Option<String>,
     /// Seals device keys: at least 32 characters. Made in the data folder when absent; must be given with DATABASE_URL.
+    ///
+    /// Every command needs the same one, `backup` too. Keep it as safe as the data: without it no device's scan can be
+    /// verified, and no phone can speak to the server any more.
     #[arg(long, env = "ADMIT_SECRET", hide_env_values = true)]
     pub secret: Option<String>,
 }
@@ -38,14 +47,23 @@ pub struct Listen {
     /// Address under which browsers and phones reach the server, such as https://tickets.example.org.
     #[arg(long, env = "PUBLIC_URL")]
     pub public_url: Option<String>,
-    /// Redis that nodes share to be quick, such as redis://10.0.0.7:6379. Nothing is lost when it is gone.
+    /// Redis that nodes share to be quick, such as redis://10.0.0.7:6379, or rediss:// for TLS. Nothing is lost when it is gone.
+    ///
+    /// It carries news between nodes for live pages, and holds nothing that cannot be made again.
     #[arg(long, env = "REDIS_URL", hide_env_values = true)]
     pub redis_url: Option<String>,
-    /// This node's name among those of one DATABASE_URL: with one it has at once, after a crash, what it was at.
+    /// This node's name among those of one DATABASE_URL.
+    ///
+    /// A node with a name goes on at once, after a crash, with the work it was at. Without a name it waits for 30 s.
     #[arg(long, env = "ADMIT_NODE")]
     pub node: Option<String>,
     #[command(flatten)]
     pub metrics: MetricsAt,
+    #[command(flatten)]
+    pub tls: TlsArgs,
+    /// Proxies that may say where a request comes from, as addresses and networks separated by commas. Nobody is believed when absent.
+    #[arg(long, env = "ADMIT_TRUSTED_PROXIES")]
+    pub trusted_proxies: Option<String>,
     /// Syncs of a device in any 60 s.
     #[arg(long, env = "ADMIT_SYNCS_PER_MINUTE", default_value_t = admit_core::limits::SYNCS_PER_MINUTE,
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -58,6 +76,8 @@ impl Listen {
         let settings = admit_server::Settings {
             syncs_per_minute: self.syncs_per_minute,
             node: self.node.clone(),
+            tls: self.tls.by(),
+            trusted_proxies: TrustedProxies::read(self.trusted_proxies.as_deref().unwrap_or_default())?,
             ..admit_server::Settings::default()
         };
         let settings = match &self.redis_url {
@@ -103,10 +123,12 @@ impl MetricsAt {
     }
 }
 
-/// What passes reach: a mail server, and a place for their pictures.
+/// The services that passes reach: a mail server, and a place for their pictures.
 #[derive(Debug, Clone, Args)]
 pub struct Outside {
     /// Mail server that passes are sent by, such as smtps://user:password@mail.example.org. Without one nothing is mailed.
+    ///
+    /// Passes are made all the same, and their mails wait.
     #[arg(long, env = "SMTP_URL", hide_env_values = true)]
     pub smtp_url: Option<String>,
     /// Address that mails are from.
@@ -114,6 +136,8 @@ pub struct Outside {
     pub smtp_from: Option<String>,
     /// Where pictures of passes are kept: file:/a/folder, or s3://KEY:SECRET@bucket/prefix?endpoint=…&region=…. A folder of
     /// the data folder when absent.
+    ///
+    /// The server can make them again, so a backup does not need them.
     #[arg(long, env = "OBJECTS_URL", hide_env_values = true)]
     pub objects_url: Option<String>,
     /// Address under which everybody sees those pictures; this server itself when absent.
@@ -125,7 +149,7 @@ impl Outside {
     /// Adds them to the server's settings.
     pub fn add_to(&self, settings: admit_server::Settings, data_dir: &Path) -> anyhow::Result<admit_server::Settings> {
         let objects = ObjectsPlace::Folder(data_dir.join(OBJECTS_FOLDER));
-        let settings = admit_server::Settings { objects, ..settings };
+        let settings = admit_server::Settings { objects, data_dir: Some(data_dir.to_owned()), ..settings };
         let settings = match &self.objects_url {
             Some(url) => settings.with_objects(url)?,
             None => settings,
@@ -145,6 +169,8 @@ impl Outside {
 #[derive(Debug, Clone, Args)]
 pub struct Tracing {
     /// Collector that traces are sent to by OTLP over HTTP, such as http://127.0.0.1:4318. Without one nothing is traced.
+    ///
+    /// docs/operations.md "Traces" lists what a trace shows.
     #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT")]
     pub otlp_endpoint: Option<String>,
     /// Share of traces that are sent, from 0 (none) to 1 (all).
@@ -169,9 +195,9 @@ pub const DATABASE_FILE: &str = "admit.db";
 pub fn database_beside() -> [String; 2] {
     ["-wal", "-shm"].map(|tail| format!("{DATABASE_FILE}{tail}"))
 }
-/// What a restore sets aside: `admit.db.before-restore-1`.
+/// The name of the files that a restore sets aside: `admit.db.before-restore-1`.
 pub const ASIDE: &str = "before-restore";
-/// What a restore makes ready: `admit.db.arriving-1`.
+/// The name of the files that a restore makes ready: `admit.db.arriving-1`.
 pub const ARRIVING: &str = "arriving";
 /// File whose lock says that a process serves this folder.
 const LOCK_FILE: &str = "serving.lock";
@@ -238,8 +264,9 @@ pub fn make_folder(folder: &Path) -> anyhow::Result<()> {
     builder.create(folder).with_context(|| format!("making {}", folder.display()))
 }
 
-/// Gives what root made in somebody's data folder to whom the folder belongs: a server that runs as them could not open it.
-/// What belongs to anybody else stays theirs, a folder of root's gives nothing away, and a link is not followed.
+/// Gives the files that root made in a person's data folder to the folder's owner: a server that runs as them could
+/// not open them. Files of anybody else stay theirs, a folder of root's gives nothing away, and a link is not
+/// followed.
 #[cfg(unix)]
 pub fn give_to_folders_owner(folder: &Path) {
     use std::os::unix::fs::MetadataExt as _;

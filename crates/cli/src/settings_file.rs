@@ -1,4 +1,4 @@
-//! Settings from a file (spec §8): lines `NAME=value`, the names of the environment. What is given as an argument or in the
+//! Settings from a file (spec §8): lines `NAME=value`, the names of the environment. A value from an argument or the
 //! environment goes first.
 
 use std::collections::BTreeMap;
@@ -7,11 +7,12 @@ use std::fs;
 use anyhow::{Context, bail};
 use clap::Command;
 
+use crate::say::say;
+use crate::settings_text::{FROM_FILE, known, nearest, parse};
+
 /// Names the file: as an argument, or in the environment.
 const ARGUMENT: &str = "--config";
 const VARIABLE: &str = "ADMIT_CONFIG";
-/// Read by name in `main`, as no argument has it.
-const MORE: [&str; 1] = ["ADMIT_LOG"];
 
 /// The settings of the file that the arguments or the environment name; none where they name none.
 pub fn read() -> anyhow::Result<BTreeMap<String, String>> {
@@ -30,71 +31,32 @@ pub fn read() -> anyhow::Result<BTreeMap<String, String>> {
     parse(&text).with_context(|| format!("in the settings of {path}"))
 }
 
-/// Reads a file's text. Fails, naming the line, where one is no `NAME=value` or sets a name again.
-pub fn parse(text: &str) -> anyhow::Result<BTreeMap<String, String>> {
-    let mut settings = BTreeMap::new();
-    for (at, line) in text.lines().enumerate().map(|(at, line)| (at + 1, line.trim())) {
-        if line.is_empty() || line.starts_with('#') {
-            continue;
+/// Adds the values of settings that lie in files of their own (`NAME_FILE`, in the environment or the file of settings).
+/// Fails where such a file cannot be read, or the value is given as well.
+pub fn add_files(command: &Command, settings: &mut BTreeMap<String, String>) -> anyhow::Result<()> {
+    let known = known(command);
+    for name in &known {
+        let from_file = format!("{name}{FROM_FILE}");
+        let in_environment = std::env::var(&from_file).ok().filter(|path| !path.is_empty());
+        let Some(path) = in_environment.or_else(|| settings.get(&from_file).cloned()) else { continue };
+        if settings.contains_key(name) || std::env::var_os(name).is_some() {
+            bail!("{name} and {from_file} are both set: keep one of them");
         }
-        let Some((name, value)) = line.split_once('=') else {
-            bail!("line {at} must be NAME=value, or begin with # where it is a remark");
-        };
-        let (name, value) = (name.trim(), value.trim());
-        let bare = ['"', '\''].iter().find_map(|mark| value.strip_prefix(*mark)?.strip_suffix(*mark));
-        if settings.insert(name.to_owned(), bare.unwrap_or(value).to_owned()).is_some() {
-            bail!("line {at} sets {name} a second time");
-        }
+        let text = fs::read_to_string(&path).with_context(|| format!("reading {path}, which {from_file} names"))?;
+        settings.insert(name.clone(), text.trim_end_matches(['\r', '\n']).to_owned());
     }
-    Ok(settings)
+    warn_of_environment(&known);
+    Ok(())
 }
 
-/// Makes the file's values the defaults of the arguments they are for. Fails on a name that no argument has: a typing
-/// mistake must not leave a setting at its default in silence.
-pub fn apply(mut command: Command, settings: &BTreeMap<String, String>) -> anyhow::Result<Command> {
-    let mut known: Vec<String> = MORE.iter().map(|name| (*name).to_owned()).collect();
-    command = with_defaults(command, settings, &mut known);
-    for name in settings.keys() {
-        if !known.contains(name) {
-            known.sort();
-            known.dedup();
-            bail!("{name} is no setting; there are {}", known.join(", "));
+/// A mistyped variable must not leave a setting at its default in silence. Other programs have variables of their own,
+/// so only what is nearly a setting is told.
+fn warn_of_environment(known: &[String]) {
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("ADMIT_")) {
+        let bare = name.strip_suffix(FROM_FILE).unwrap_or(&name);
+        let meant = nearest(bare, known);
+        if bare != VARIABLE && !known.iter().any(|one| one == bare) && !meant.is_empty() {
+            say(format_args!("{name} in the environment is no setting{meant}"));
         }
-    }
-    Ok(command)
-}
-
-fn with_defaults(command: Command, settings: &BTreeMap<String, String>, known: &mut Vec<String>) -> Command {
-    let command = command.mut_args(|argument| {
-        let Some(name) = argument.get_env().and_then(|name| name.to_str()).map(str::to_owned) else { return argument };
-        let value = settings.get(&name).cloned();
-        known.push(name);
-        match value {
-            // What the environment's values are not shown of, the file's are not either: `--help` would print them.
-            Some(value) => {
-                let hidden = argument.is_hide_env_values_set();
-                argument.required(false).default_value(value).hide_default_value(hidden)
-            }
-            None => argument,
-        }
-    });
-    command.mut_subcommands(|inner| with_defaults(inner, settings, known))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_is_lines_of_names_and_values() {
-        let read = parse("# doors\n\nADMIT_LISTEN = 0.0.0.0:80\nPUBLIC_URL=\"https://a.example/?x=1\"\n").unwrap();
-        assert_eq!(read["ADMIT_LISTEN"], "0.0.0.0:80");
-        assert_eq!(read["PUBLIC_URL"], "https://a.example/?x=1");
-    }
-
-    #[test]
-    fn a_mistake_is_told_with_its_line() {
-        assert!(parse("A=1\nB").unwrap_err().to_string().contains("line 2"));
-        assert!(parse("A=1\nA=2").unwrap_err().to_string().contains("line 2 sets A a second time"));
     }
 }

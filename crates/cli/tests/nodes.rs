@@ -283,7 +283,7 @@ async fn stored_once(database: &str, seeded: &Seeded, sent: u64) {
     tokio::task::spawn_blocking(move || testing::run_sql(&database, &count).unwrap()).await.unwrap();
 }
 
-/// What is derived is what a computation from scratch gives, and the ledgers are whole.
+/// Checks that derived rows equal a computation from scratch, and that the ledgers are whole.
 fn recomputed(database: &str) {
     for arguments in [["rebuild", "--check"], ["audit", "verify"]] {
         let run = Command::new(env!("CARGO_BIN_EXE_admit"))

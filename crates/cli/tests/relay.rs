@@ -1,5 +1,5 @@
-//! `admit relay` between a real PostgreSQL and the real server, each a process of its own: a row that is inserted becomes a
-//! guest, whatever goes away or is killed in between.
+//! `admit relay` between a real PostgreSQL and the real server, each a process of its own. A row that is inserted
+//! becomes a guest, whatever goes away or is killed in between.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -129,12 +129,12 @@ async fn until<F: Future<Output = bool>>(what: &str, mut holds: impl FnMut() -> 
 }
 
 /// The organiser's own PostgreSQL, with a table of guests and the outbox.
-struct Theirs {
+struct Foreign {
     server: testing::Server,
     address: String,
 }
 
-impl Theirs {
+impl Foreign {
     async fn start() -> Self {
         let (server, address) = blocking(|| {
             let server = testing::Server::start(false);
@@ -142,12 +142,12 @@ impl Theirs {
             (server, address)
         })
         .await;
-        let theirs = Self { server, address };
+        let foreign = Self { server, address };
         for file in [GUESTS, FILE, CHECKS] {
-            theirs.run(file).await.unwrap();
+            foreign.run(file).await.unwrap();
         }
-        theirs.run(FILE).await.expect("running it again changes nothing");
-        theirs
+        foreign.run(FILE).await.expect("running it again changes nothing");
+        foreign
     }
     async fn run(&self, sql: &str) -> Result<(), String> {
         let (address, sql) = (self.address.clone(), sql.to_owned());
@@ -176,7 +176,8 @@ fn relay(database: &str, to: &Admit, more: &[&str]) -> Command {
     command
 }
 
-/// What a careful administrator put before the server: each message with all of these words in it is answered by a page.
+/// A proxy that a careful administrator put before the server: it answers each message with all of these words in it
+/// by a page.
 struct Guard {
     port: u16,
     is_open: Arc<AtomicBool>,
@@ -238,39 +239,39 @@ fn named(from: usize, to: usize, persons: u64) -> Vec<(String, u64)> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_row_becomes_a_guest_and_follows_it() {
-    let (admit, theirs) = (Admit::start("follows").await, Theirs::start().await);
-    let _relay = theirs.relay(&admit);
-    theirs.act("add_guest(1, 'Ana', 3)").await;
+    let (admit, foreign) = (Admit::start("follows").await, Foreign::start().await);
+    let _relay = foreign.relay(&admit);
+    foreign.act("add_guest(1, 'Ana', 3)").await;
     until("the guest is there", || async { admit.guests().await == [("Ana".to_owned(), 3)] }).await;
-    theirs.act("change_guest(1, 5)").await;
+    foreign.act("change_guest(1, 5)").await;
     until("the party grew", || async { admit.guests().await == [("Ana".to_owned(), 5)] }).await;
-    theirs.act("add_phone(2)").await;
-    theirs.act("add_nobody(3)").await;
-    theirs.act("drop_guest(2)").await;
-    theirs.must("must_be_empty()").await;
-    theirs.act("must_have_lines(4)").await;
+    foreign.act("add_phone(2)").await;
+    foreign.act("add_nobody(3)").await;
+    foreign.act("drop_guest(2)").await;
+    foreign.must("must_be_empty()").await;
+    foreign.act("must_have_lines(4)").await;
     let both = [("Ana".to_owned(), 5), ("By phone".to_owned(), 1)];
     assert_eq!(admit.guests().await, both, "who has neither mail nor phone is not told of; nobody is un-invited");
     // What Admit refuses holds up nobody, says why, and goes in once it is mended.
-    theirs.act("spoil_guest(1)").await;
-    theirs.act("add_guest(4, 'Bo', 1)").await;
-    theirs.must("must_be_empty()").await;
-    theirs.act("must_be_refused(1)").await;
+    foreign.act("spoil_guest(1)").await;
+    foreign.act("add_guest(4, 'Bo', 1)").await;
+    foreign.must("must_be_empty()").await;
+    foreign.act("must_be_refused(1)").await;
     assert_eq!(admit.guests().await.len(), 3);
-    theirs.act("mend_guest(1)").await;
-    theirs.must("must_be_empty()").await;
+    foreign.act("mend_guest(1)").await;
+    foreign.must("must_be_empty()").await;
     assert_eq!(admit.messages(), (6, 0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whatever_is_killed_every_row_arrives_once_and_in_order() {
-    let (mut admit, theirs) = (Admit::start("killed").await, Theirs::start().await);
-    let mut relay = theirs.relay(&admit);
+    let (mut admit, foreign) = (Admit::start("killed").await, Foreign::start().await);
+    let mut relay = foreign.relay(&admit);
     for round in 0..6_u64 {
         let (first, last) = (round * 50 + 1, round * 50 + 50);
-        theirs.act(&format!("add_guests({first}, {last})")).await;
+        foreign.act(&format!("add_guests({first}, {last})")).await;
         for persons in 2..=4 {
-            theirs.act(&format!("change_guests(1, {last}, {persons})")).await;
+            foreign.act(&format!("change_guests(1, {last}, {persons})")).await;
         }
         // A different one each time, at a different moment of the work.
         until("some of it arrived", || async { admit.guests().await.len() as u64 > first }).await;
@@ -280,83 +281,83 @@ async fn whatever_is_killed_every_row_arrives_once_and_in_order() {
         }
         if round % 3 == 2 {
             // Ends every connection, the relay's too.
-            blocking_stop(&theirs).await;
+            blocking_stop(&foreign).await;
         }
-        relay = theirs.relay(&admit);
+        relay = foreign.relay(&admit);
         if round % 3 == 1 {
             admit.up().await;
         }
         if round % 3 == 2 {
-            blocking_start(&theirs).await;
+            blocking_start(&foreign).await;
             let _ = relay.kill().await;
-            relay = theirs.relay(&admit);
+            relay = foreign.relay(&admit);
         }
     }
-    theirs.must("must_be_empty()").await;
+    foreign.must("must_be_empty()").await;
     assert_eq!(admit.guests().await, named(1, 300, 4));
     let lines = 300 + 3 * (50 + 100 + 150 + 200 + 250 + 300);
-    theirs.act(&format!("must_have_lines({lines})")).await;
+    foreign.act(&format!("must_have_lines({lines})")).await;
     relay.kill().await.unwrap();
     admit.down().await;
     assert_eq!(admit.messages(), (lines, 0), "each line once, none overtook another of its guest");
 }
 
-async fn blocking_stop(theirs: &Theirs) {
-    tokio::task::block_in_place(|| theirs.server.stop());
+async fn blocking_stop(foreign: &Foreign) {
+    tokio::task::block_in_place(|| foreign.server.stop());
 }
-async fn blocking_start(theirs: &Theirs) {
-    tokio::task::block_in_place(|| theirs.server.start_again());
+async fn blocking_start(foreign: &Foreign) {
+    tokio::task::block_in_place(|| foreign.server.start_again());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn either_side_may_be_away_for_a_while() {
-    let (mut admit, theirs) = (Admit::start("away").await, Theirs::start().await);
-    let mut relay = theirs.relay(&admit);
-    theirs.act("add_guests(1, 3)").await;
+    let (mut admit, foreign) = (Admit::start("away").await, Foreign::start().await);
+    let mut relay = foreign.relay(&admit);
+    foreign.act("add_guests(1, 3)").await;
     until("they are there", || async { admit.guests().await.len() == 3 }).await;
     // The endpoint.
     admit.down().await;
-    theirs.act("add_guests(4, 6)").await;
-    theirs.act("change_guests(1, 6, 2)").await;
-    until("the relay noticed", || async { theirs.run("SELECT must_be_empty()").await.is_err() }).await;
+    foreign.act("add_guests(4, 6)").await;
+    foreign.act("change_guests(1, 6, 2)").await;
+    until("the relay noticed", || async { foreign.run("SELECT must_be_empty()").await.is_err() }).await;
     admit.up().await;
     until("all of it arrived", || async { admit.guests().await == named(1, 6, 2) }).await;
     // The database: the same relay finds it again.
-    blocking_stop(&theirs).await;
-    blocking_start(&theirs).await;
-    theirs.act("add_guests(7, 7)").await;
-    theirs.act("change_guests(1, 7, 3)").await;
+    blocking_stop(&foreign).await;
+    blocking_start(&foreign).await;
+    foreign.act("add_guests(7, 7)").await;
+    foreign.act("change_guests(1, 7, 3)").await;
     until("the rest arrived", || async { admit.guests().await == named(1, 7, 3) }).await;
     assert!(relay.try_wait().unwrap().is_none(), "it is the one that was started");
     // A second one waits for the first.
-    let _second = theirs.relay(&admit);
-    theirs.act("change_guests(1, 7, 4)").await;
+    let _second = foreign.relay(&admit);
+    foreign.act("change_guests(1, 7, 4)").await;
     until("it arrived", || async { admit.guests().await == named(1, 7, 4) }).await;
-    theirs.must("must_be_one_connection()").await;
+    foreign.must("must_be_one_connection()").await;
     relay.kill().await.unwrap();
-    theirs.act("change_guests(1, 7, 5)").await;
+    foreign.act("change_guests(1, 7, 5)").await;
     until("the second took over", || async { admit.guests().await == named(1, 7, 5) }).await;
-    theirs.must("must_be_empty()").await;
+    foreign.must("must_be_empty()").await;
     assert_eq!(admit.messages().1, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_line_that_is_turned_away_on_the_way_waits_alone_and_says_why() {
-    let (admit, theirs) = (Admit::start("guard").await, Theirs::start().await);
+    let (admit, foreign) = (Admit::start("guard").await, Foreign::start().await);
     let guard = Guard::start(admit.port, &["INSERT", "Forbidden"]).await;
-    let mut relay = guard.relay(&theirs.address, &admit);
-    theirs.act("add_guest(99, 'Forbidden', 1)").await;
-    theirs.act("add_guests(1, 30)").await;
-    theirs.act("change_guest(99, 2)").await;
+    let mut relay = guard.relay(&foreign.address, &admit);
+    foreign.act("add_guest(99, 'Forbidden', 1)").await;
+    foreign.act("add_guests(1, 30)").await;
+    foreign.act("change_guest(99, 2)").await;
     // All the others are marked as delivered; its own guest's next line, which nobody forbids, stays behind it.
-    theirs.must("must_be_left(2)").await;
+    foreign.must("must_be_left(2)").await;
     assert_eq!(admit.guests().await, named(1, 30, 1));
-    theirs.must("must_be_put_off(99, '%403%')").await;
+    foreign.must("must_be_put_off(99, '%403%')").await;
     // By now it is known for what it is: nobody waits for it, also where it is the only one that is due.
-    theirs.act("add_guests(31, 40)").await;
-    theirs.must("must_be_left(2)").await;
+    foreign.act("add_guests(31, 40)").await;
+    foreign.must("must_be_left(2)").await;
     guard.is_open.store(true, Ordering::Relaxed);
-    theirs.must("must_be_empty()").await;
+    foreign.must("must_be_empty()").await;
     let mut all = named(1, 40, 1);
     all.insert(0, ("Forbidden".to_owned(), 2));
     assert_eq!(admit.guests().await, all);
@@ -366,9 +367,9 @@ async fn a_line_that_is_turned_away_on_the_way_waits_alone_and_says_why() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_work_is_told_at_once() {
-    let (admit_, theirs) = (Admit::start("wrong").await, Theirs::start().await);
-    theirs.act("add_guests(1, 3)").await;
-    let done = relay(&theirs.address, &admit_, &["--once"]).output().await.unwrap();
+    let (admit_, foreign) = (Admit::start("wrong").await, Foreign::start().await);
+    foreign.act("add_guests(1, 3)").await;
+    let done = relay(&foreign.address, &admit_, &["--once"]).output().await.unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     assert_eq!(admit_.guests().await, named(1, 3, 1), "once, and over");
     let complaint = async |mut command: Command| {
@@ -378,19 +379,19 @@ async fn what_cannot_work_is_told_at_once() {
     };
     let said = complaint(relay("nonsense", &admit_, &[])).await;
     assert!(said.contains("--database-url"), "{said}");
-    let mut command = relay(&theirs.address, &admit_, &[]);
+    let mut command = relay(&foreign.address, &admit_, &[]);
     command.env("RELAY_SECRET", "my password");
     let said = complaint(command).await;
     assert!(said.contains("--secret must be whsec_"), "{said}");
-    let empty = blocking_database(&theirs);
+    let empty = blocking_database(&foreign);
     let said = complaint(relay(&empty, &admit_, &[])).await;
     assert!(said.contains("admit.sql"), "{said}");
     // A column that is not there would silence every row.
     let wrong = FILE.replace("('id')", "('no_such_column')");
-    let said = theirs.run(&wrong).await.unwrap_err();
+    let said = foreign.run(&wrong).await.unwrap_err();
     assert!(said.contains("no_such_column"), "{said}");
 }
 
-fn blocking_database(theirs: &Theirs) -> String {
-    tokio::task::block_in_place(|| theirs.server.database())
+fn blocking_database(foreign: &Foreign) -> String {
+    tokio::task::block_in_place(|| foreign.server.database())
 }

@@ -1,4 +1,4 @@
-//! A server that goes back to an old copy: devices find out and hand over what it lost, with the command and without
+//! A server goes back to an old copy. Devices find out and hand over what it lost, with the command and without it
 //! (spec §3 "Epoch and witness", trust fault 25).
 
 mod serving;
@@ -50,7 +50,8 @@ impl Phone {
         assert_eq!(answer.processed.len(), count);
     }
 
-    /// What the server lacks of the log, asked as a heartbeat and then as a log's status: the epoch it says, the places.
+    /// The server's epoch, and the places of the log that the server lacks: asked as a heartbeat, and then as a log's
+    /// status.
     async fn asks(&mut self, server: &Server) -> (admit_core::rule::Epoch, Vec<(u64, u64)>) {
         let event = self.log.paired.event_id.clone();
         let beat = json!({ "log_id": self.log.log_id, "head": self.log.seq, "pending": 0, "manifest_version": 0 });
@@ -106,7 +107,7 @@ async fn after_a_restore_devices_hand_over_what_was_lost() {
     .await;
 }
 
-/// Between its two moves a restore leaves no database: whoever starts then must not begin with an empty one.
+/// Between its two moves a restore leaves no database: a server that starts then must not begin with an empty one.
 #[tokio::test]
 async fn a_restore_that_was_cut_off_is_told_and_run_again() {
     nothing_is_lost("cut-off", |copy, folder| {
@@ -187,7 +188,10 @@ fn settings_come_from_a_file_and_a_mistake_in_it_is_told() {
     let (done, told) = run("# a venue's box\nADMIT_SECRET=short\n");
     assert!(!done && told.contains("at least 32 characters"), "{told}");
     let (done, told) = run("ADMIT_SECRETS=x\n");
-    assert!(!done && told.contains("ADMIT_SECRETS is no setting; there are ADMIT_CONFIG"), "{told}");
+    assert!(
+        !done && told.contains("ADMIT_SECRETS is no setting, perhaps ADMIT_SECRET is meant; there are ADMIT_CONFIG"),
+        "{told}"
+    );
     let (done, told) = run("ADMIT_LOG=debug\n");
     assert!(!done && told.contains("it is json or text"), "{told}");
     let (done, told) = run(&format!("ADMIT_SECRET={secret}\nADMIT_LOG=json\n"));

@@ -37,7 +37,7 @@ const DEVICE: &str = "phone-of-the-east-gate";
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const CAUSE: &str = "00f067aa0ba902b7";
 
-/// What a collector got.
+/// The traces that a collector got.
 type Got = Arc<Mutex<Vec<ExportTraceServiceRequest>>>;
 
 /// A collector on a free port: its address, and what comes.

@@ -1,11 +1,11 @@
-//! Who may do what: five roles, one table (spec §3 "User").
+//! Roles and rights: five roles, one table (spec §3 "User").
 
 use crate::words::words;
 
 words! {
     /// A member's role in an organisation.
     Role {
-        /// Everything.
+        /// The owner may do everything.
         Owner = "owner",
         /// Events, guests, devices, review.
         Manager = "manager",
@@ -13,10 +13,10 @@ words! {
         Promoter = "promoter",
         /// Operates a scanner.
         Door = "door",
-        /// Looks.
+        /// The viewer only looks.
         Viewer = "viewer",
     }
-    /// What somebody wants to do.
+    /// An action that a role may or may not allow.
     Action {
         /// Members, their roles, the organisation itself.
         ManageMembers = "manage_members",
@@ -40,7 +40,7 @@ words! {
         ReadScans = "read_scans",
         /// See the audit ledger.
         ReadAudit = "read_audit",
-        /// Scan.
+        /// Read codes and record scans.
         Scan = "scan",
     }
 }
@@ -56,9 +56,37 @@ pub const fn can(role: Role, action: Action) -> bool {
     }
 }
 
+/// Whether a role may do nothing that the other may not.
+pub fn is_within(role: Role, other: Role) -> bool {
+    Action::ALL.iter().all(|action| !can(role, *action) || can(other, *action))
+}
+
+/// The role in which an API token acts. It is the token's own where the member may do all that this role may. It is the
+/// member's where the token's role may do all of that and more. `None` where each may do something that the other
+/// may not.
+pub fn narrowed(token: Role, member: Role) -> Option<Role> {
+    if is_within(token, member) { Some(token) } else { Some(member).filter(|member| is_within(*member, token)) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_token_never_does_what_its_member_may_not() {
+        for token in Role::ALL {
+            for member in Role::ALL {
+                let acts = narrowed(*token, *member);
+                assert!(
+                    acts.is_none_or(|role| is_within(role, *token) && is_within(role, *member)),
+                    "{token} of {member}"
+                );
+            }
+        }
+        assert_eq!(narrowed(Role::Viewer, Role::Owner), Some(Role::Viewer));
+        assert_eq!(narrowed(Role::Manager, Role::Viewer), Some(Role::Viewer), "the member was demoted");
+        assert_eq!(narrowed(Role::Door, Role::Viewer), None, "neither holds the other");
+    }
 
     #[test]
     fn the_table_of_roles() {

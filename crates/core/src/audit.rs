@@ -14,19 +14,19 @@ pub struct AuditEntry<'a> {
     pub serial: u64,
     /// Place in the ledger, from 1, without holes.
     pub n: u64,
-    /// When.
+    /// When the action happened.
     pub at: Timestamp,
     /// Who: `user:ID`, `device:ID`, both joined by a space, or `system`.
     pub actor: &'a str,
-    /// What was done, such as `batch_sync_completed`.
+    /// The action's word, such as `batch_sync_completed`.
     pub action: &'a str,
-    /// What it was done to, such as `BatchSync`.
+    /// The kind of thing that the action was about, such as `BatchSync`.
     pub entity_type: &'a str,
     /// Its id.
     pub entity_id: &'a str,
-    /// What changed: JSON text, hashed as it is stored.
+    /// The changes as JSON text, hashed as it is stored.
     pub changes: &'a str,
-    /// What else is worth keeping: JSON text, hashed as it is stored.
+    /// Other facts worth keeping, as JSON text, hashed as it is stored.
     pub metadata: &'a str,
 }
 

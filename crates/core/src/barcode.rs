@@ -43,7 +43,7 @@ pub fn hex(bytes: &[u8]) -> String {
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// What each character is as a digit of lower-case hexadecimal; of no digit the upper bits are set.
+/// The value of each character as a digit of lower-case hexadecimal. For any other character the upper bits are set.
 const DIGIT_OF: [u8; 256] = {
     let mut table = [0xff; 256];
     let mut digit = 0;
@@ -120,8 +120,8 @@ pub fn check_barcode(text: &str) -> Result<(), BarcodeError> {
     Ok(())
 }
 
-/// The one text of a ticket's code, however it is handed over: without invisible characters, without the AIM prefix of a
-/// reader (`]Q1`, `]C1`), and a GS1 code without the brackets that people read it by. A ticket is stored under it.
+/// The one text of a ticket's code, however it is handed over. It has no invisible characters and no AIM prefix of a
+/// reader (`]Q1`, `]C1`). A GS1 code loses the brackets that people read it by. A ticket is stored under this text.
 pub fn canonical(text: &str) -> Cow<'_, str> {
     let cleaned = clean_code(text);
     let bare = without_aim_prefix(&cleaned);

@@ -11,8 +11,8 @@
 //! | … | of [`write`]: the columns of [`kept`], and [`CHECK_BYTES`] of SHA-256 over everything before and the scans' digests |
 //!
 //! Each column begins with a byte that says which of its scans have a value, and how the values are written: see
-//! [`columns`]. Equal scans give equal bytes, on every machine. What is read back is equal to what was written, whatever the
-//! fields say; bytes that no scan gives are an error, never a panic or a guess.
+//! [`columns`]. Equal scans give equal bytes, on every machine. A block that is read back equals what was written,
+//! whatever the fields say. Bytes that no scan gives are an error, never a panic or a guess.
 
 mod columns;
 mod scan;
@@ -67,7 +67,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Kept>, BlockError> {
     if check(columns, &kept) == *written { Ok(kept) } else { Err(BlockError::Damaged("is not what was written")) }
 }
 
-/// What tells that a block's bytes are those that were written, and that its scans have the digests they had then.
+/// The checksum of a block: its bytes are those that were written, and its scans have the digests that they had then.
 fn check(columns: &[u8], kept: &[Kept]) -> [u8; CHECK_BYTES] {
     let sum = kept.iter().fold(Sha256::new_with_prefix(columns), |sum, one| sum.chain_update(one.fact.digest.0));
     let mut check = [0; CHECK_BYTES];

@@ -1,4 +1,4 @@
-//! What the screen says to one code at one gate (S1 §9.1, completed by spec §4).
+//! Decides what the screen says to one code at one gate (S1 §9.1, completed by spec §4).
 //!
 //! The same function runs on the phone before the door opens and on the server when the scan is judged.
 
@@ -15,11 +15,11 @@ words! {
     Reason {
         /// The code is in no list this decision saw.
         UnknownCode = "unknown_code",
-        /// Status.
+        /// The ticket's status is `voided`.
         TicketVoided = "ticket_voided",
-        /// Status.
+        /// The ticket's status is `refunded`.
         TicketRefunded = "ticket_refunded",
-        /// Status.
+        /// The ticket's status is `used`.
         TicketAlreadyUsed = "ticket_already_used",
         /// Neither its gates nor its zone admit here.
         WrongGate = "wrong_gate",
@@ -40,7 +40,7 @@ words! {
         /// All the entries that it has in all are used.
         UsesSpent = "uses_spent",
     }
-    /// What else the screen says; never changes the outcome.
+    /// Advice on the screen beside the outcome. It never changes the outcome.
     Advice {
         /// The gate's area has not room for all who may go in.
         AreaFull = "area_full",
@@ -50,15 +50,15 @@ words! {
 /// The entry a duplicate is measured against: where, when, which device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastEntry {
-    /// When.
+    /// When the entry was.
     pub at: Timestamp,
-    /// Where.
+    /// The gate of the entry.
     pub gate_id: GateId,
     /// On which device.
     pub device_id: DeviceId,
 }
 
-/// What counts against a ticket at the moment of a scan, already measured by the event's re-entry mode.
+/// The entries that count against a ticket at the moment of a scan, already measured by the event's re-entry mode.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Standing {
     /// Persons counted against the limit now: all ever (`never`), those of the gap (`after_gap`), those inside
@@ -78,7 +78,7 @@ impl Standing {
         let left = measure.uses.map_or(u32::MAX, |uses| uses.saturating_sub(self.spent));
         entry_limit.saturating_sub(self.used).min(left)
     }
-    /// What was used up, where nobody may come in any more.
+    /// The reason where nobody may come in any more: the limit that is used up.
     fn used_up(&self, measure: &Measure) -> Reason {
         match measure.re_entry {
             _ if measure.uses.is_some_and(|uses| self.spent >= uses) => Reason::UsesSpent,
@@ -97,7 +97,7 @@ pub struct Question<'a> {
     pub event: &'a EventRules,
     /// The ticket; `None` when the code is unknown.
     pub ticket: Option<&'a TicketRules>,
-    /// What counts against it.
+    /// The entries that count against the ticket.
     pub standing: &'a Standing,
     /// The gate's id.
     pub gate_id: &'a GateId,
@@ -114,7 +114,7 @@ pub struct Question<'a> {
 /// The answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// What the screen says.
+    /// The outcome that the screen shows.
     pub outcome: Outcome,
     /// Why, unless valid.
     pub reason: Option<Reason>,

@@ -81,13 +81,13 @@ words! {
         Code128 = "code_128",
         /// PDF417.
         Pdf417 = "pdf_417",
-        /// Aztec.
+        /// Aztec codes.
         Aztec = "aztec",
         /// Data Matrix.
         DataMatrix = "data_matrix",
         /// EAN-13.
         Ean13 = "ean_13",
-        /// Codabar.
+        /// Codabar codes.
         Codabar = "codabar",
     }
 }
@@ -111,7 +111,8 @@ pub struct ZoneClock {
     pub offsets: Vec<Offset>,
 }
 
-/// What the event says to its devices that decides nothing about a ticket: no rule of [`EventRules`], and `decide` never sees it.
+/// The event's settings for its devices that decide nothing about a ticket. They are no rule of [`EventRules`], and
+/// `decide` never sees them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DoorSettings {
     /// The event's clocks; absent where they are not known.
@@ -185,11 +186,11 @@ pub struct StaffPin {
 pub struct EventRules {
     /// Display name.
     pub name: String,
-    /// Start.
+    /// When the event starts.
     pub starts_at: Timestamp,
-    /// End.
+    /// When the event ends.
     pub ends_at: Timestamp,
-    /// Status.
+    /// The event's status.
     pub status: EventStatus,
     /// Re-entry mode.
     pub re_entry: ReEntry,

@@ -6,10 +6,10 @@ use crate::incident::{Cause, CauseSubject, IncidentKind};
 use crate::limits;
 use crate::time::Timestamp;
 
-/// What a batch was like when it arrived.
+/// A batch as it arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery<'a> {
-    /// Who carried it.
+    /// The device that carried the batch.
     pub device_id: &'a DeviceId,
     /// Its id.
     pub batch_id: &'a BatchId,
@@ -21,24 +21,25 @@ pub struct Delivery<'a> {
     pub newest: Option<Timestamp>,
     /// When it came.
     pub received_at: Timestamp,
-    /// What its device had brought of late, before it and with it: of forms whose batches are small by rule.
+    /// The device's recent arrivals, before this batch and with it. Absent for forms whose batches are not small by
+    /// rule.
     pub arrivals: Option<(Arrivals, Arrivals)>,
 }
 
-/// What a device was first to bring within [`limits::ARRIVALS_MS`]. Our scanner sends scans one by one, or a backlog by
-/// the thousand: no single batch of it says what S2's of up to 10,000 do.
+/// The scans that a device was first to bring within [`limits::ARRIVALS_MS`]. Our scanner sends scans one by one, or
+/// a backlog by the thousand. So no single batch of it tells what one of S2's, with up to 10,000 scans, tells.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Arrivals {
     /// When the first of them came.
     pub since: Option<Timestamp>,
-    /// Scans.
+    /// Number of scans.
     pub scans: u64,
     /// Those of them that failed.
     pub failed: u64,
 }
 
 impl Arrivals {
-    /// What still counts at a moment: after its time everything begins anew.
+    /// The arrivals that still count at a moment. After [`limits::ARRIVALS_MS`] they begin at zero again.
     pub fn at(self, now: Timestamp) -> Self {
         self.since.filter(|since| now.since(*since) < limits::ARRIVALS_MS).map_or_else(Self::default, |_| self)
     }
@@ -55,10 +56,11 @@ impl Arrivals {
     }
 }
 
-/// What is suspicious of a batch: more than half of it failed, its newest scan was over 8 h old, its size is abnormal; or
-/// with it the first or the last became so of all that its device brought of late.
-/// (A scan's time after its receipt, S2 §8's third, is a cause of
-/// the scan's own ticket: see [`crate::reduce`]; five failures in a row are a cause of the device.)
+/// The suspicious properties of a batch: more than half of it failed, its newest scan was over 8 h old, or its size
+/// is abnormal. The first and the last may also come true, with this batch, of all that its device brought of late.
+///
+/// Two other findings are made elsewhere. A scan's time after its receipt (S2 §8's third) is a cause of the scan's
+/// own ticket: see [`crate::reduce`]. Five failures in a row are a cause of the device.
 pub fn batch_causes(delivery: &Delivery<'_>) -> Vec<Cause> {
     let late = delivery.newest.is_some_and(|newest| delivery.received_at.since(newest) > limits::DELAYED_BATCH_MS);
     // The batch with which it began, and no later one.

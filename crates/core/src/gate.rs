@@ -43,8 +43,8 @@ pub struct GateRules {
     pub entry_rules: Vec<EntryRule>,
 }
 
-/// Whether two gates lead to the same area, so that who goes in by one fills it for both (S1 §5.2 `max_concurrent`): they
-/// are the same gate or share a zone. `rules` tells an event's gates.
+/// Whether two gates lead to the same area, so that a person who goes in by one fills it for both (S1 §5.2
+/// `max_concurrent`). Two gates do if they are the same gate or share a zone. `rules` tells an event's gates.
 pub fn same_area<G: Borrow<GateRules>>(one: &GateId, other: &GateId, rules: impl Fn(&GateId) -> Option<G>) -> bool {
     let (Some(one_rules), Some(other_rules)) = (rules(one), rules(other)) else { return one == other };
     one == other || one_rules.borrow().zones.iter().any(|zone| other_rules.borrow().zones.contains(zone))

@@ -6,10 +6,10 @@ use crate::ids::{DeviceId, ScanId};
 use crate::scan::Digest;
 use crate::sign::Encoder;
 
-/// Digest of a batch: over device, endpoint word and the sorted (scan id, content digest) pairs, so that white space,
+/// Digest of a batch, over the device, the endpoint word and the sorted (scan id, content digest) pairs. White space,
 /// key order, offsets, send times, the order of the scans and the encoding of the body don't matter. A malformed item
-/// has no content of its own: its bytes as sent stand for it, or two batches that differ only in what is malformed
-/// would pass for the same. What stands twice counts twice.
+/// has no content of its own, so its bytes as sent stand for it. Otherwise two batches that differ only in malformed
+/// items would pass for the same. A pair that occurs twice counts twice.
 pub fn batch_digest<'a>(
     device_id: &DeviceId,
     endpoint: &str,

@@ -1,4 +1,4 @@
-//! What a person must look at (spec §3 "Incident").
+//! Incidents: findings that a person must look at (spec §3 "Incident").
 //!
 //! A cause is a pure function of the reducer's result (or of a log, or a device). Its digest names what exactly was
 //! found: an incident stays resolved only as long as the very digest holds that a person resolved.
@@ -92,7 +92,7 @@ impl IncidentKind {
     }
 }
 
-/// What scans are about: a ticket, or a code that no ticket ever held (spec §4 "Which ticket").
+/// The subject of scans: a ticket, or a code that no ticket ever held (spec §4 "Which ticket").
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
     /// A ticket.
@@ -126,7 +126,7 @@ impl Subject {
     }
 }
 
-/// What a cause is about.
+/// The subject of a cause.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CauseSubject {
     /// A ticket or an unknown code.
@@ -157,17 +157,17 @@ impl CauseSubject {
 /// A scan that has a part in a cause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CauseScan {
-    /// Author.
+    /// The device that made the scan.
     pub device_id: DeviceId,
-    /// Scan.
+    /// The scan's id.
     pub scan_id: ScanId,
-    /// Content.
+    /// The digest of the scan's content.
     pub digest: Digest,
-    /// Part.
+    /// The scan's part in the cause.
     pub role: Role,
-    /// Where.
+    /// The gate of the scan.
     pub gate_id: GateId,
-    /// When.
+    /// When the scan was made.
     pub at: Timestamp,
     /// How sure of when, ± milliseconds.
     pub uncertainty_ms: u64,
@@ -184,9 +184,9 @@ pub struct CauseScan {
 /// Something a person must look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
-    /// What it is.
+    /// The kind of incident that the cause opens.
     pub kind: IncidentKind,
-    /// What it is about.
+    /// The subject of the cause.
     pub subject: CauseSubject,
     /// The scans it stands on, in the reducer's order.
     pub scans: Vec<CauseScan>,

@@ -15,8 +15,8 @@ words! {
     }
 }
 
-/// How long a step waits after its `tries`-th failure, in milliseconds: doubling, up to [`JOB_RETRY_MAX_MS`], and up to a
-/// tenth more by `random`, so that what failed together is not tried together.
+/// How long a step waits after its `tries`-th failure, in milliseconds. The wait doubles, up to [`JOB_RETRY_MAX_MS`].
+/// `random` adds up to a tenth, so that steps that failed together are not tried together.
 pub fn backoff_ms(tries: u32, random: u8) -> i64 {
     let doublings = tries.saturating_sub(1).min(32);
     let wait = JOB_RETRY_FIRST_MS.saturating_mul(1_i64 << doublings).min(JOB_RETRY_MAX_MS);

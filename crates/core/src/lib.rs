@@ -24,6 +24,7 @@ pub mod view;
 pub mod short_code;
 pub mod sign;
 pub mod state_digest;
+pub mod judgement;
 pub mod block;
 pub mod webhook;
 pub mod idempotency;

@@ -10,6 +10,8 @@ pub const JSON_INTEGER: u64 = (1 << 53) - 1;
 pub const NAME_CHARS: usize = 200;
 /// Longest note, in characters.
 pub const NOTE_CHARS: usize = 2_000;
+/// Most days that guests' personal data is kept after an event whose organiser sets a time.
+pub const RETENTION_DAYS: u32 = 3_650;
 /// Most days of an event (door.md "Limits").
 pub const DAYS: usize = 400;
 /// Most fields of a guest beside those that every guest has (door.md "Names and fields at the door").
@@ -61,15 +63,15 @@ pub const PAGE_DEFAULT: usize = 50;
 pub const BODY_ENCODED_BYTES: usize = 16 * 1024 * 1024;
 /// Largest request body after content decoding, in bytes.
 pub const BODY_DECODED_BYTES: usize = 64 * 1024 * 1024;
-/// Largest request body that says one thing, such as a sign-in or a gate, after content decoding, in bytes: what is read into
-/// members takes many times its length, and some of them a stranger may send.
+/// Largest request body that says one thing, such as a sign-in or a gate, after content decoding, in bytes. A body
+/// that is read into members takes many times its length in memory, and a stranger may send some of them.
 pub const BODY_OBJECT_BYTES: usize = 256 * 1024;
 /// Bodies of uploads that a server reads at a time and holds until they are judged, in KiB; beside them the small ones, and
 /// eight times as much of what comes slowly.
 pub const UPLOADS_READ_KIB: u32 = 8 * 1024;
-/// Of those, what it judges at a time for each of its cores, in KiB: a full chunk of ours has about a thousand. An event is
-/// judged in order, so one that is stored and one that is read meanwhile are as fast as more, and each takes twenty times its
-/// length in memory.
+/// Of those, what the server judges at a time for each of its cores, in KiB. A full chunk of our scanner has about a
+/// thousand. An event is judged in order, so one chunk that is stored and one that is read meanwhile are as fast as
+/// more. Each takes twenty times its length in memory.
 pub const UPLOADS_JUDGED_KIB: u32 = 1_280;
 /// How many times a scan of S2's form weighs its length beside one of ours: it is as much to judge, and says less.
 pub const UPLOAD_S2_WEIGHT: usize = 6;
@@ -131,7 +133,7 @@ pub const PIN_PAUSE_MS: i64 = 30_000;
 /// Rounds of PBKDF2 for the staff PIN: a PIN of 4–8 digits falls to brute force whatever this is; it slows a thief with
 /// a phone in hand, and must stay quick on a cheap one (spec D18).
 pub const PIN_ITERATIONS: u32 = 60_000;
-/// Waiting requests folded into one transaction (architecture §4).
+/// Waiting requests grouped into one transaction (architecture §4).
 pub const LANE_REQUESTS: usize = 32;
 /// Devices that one pairing token may pair.
 pub const PAIRING_TOKEN_USES: u32 = 500;
@@ -252,8 +254,8 @@ pub const COLUMN_CHARS: usize = 128;
 
 // ------------------------------------------------------------------------------------- the scanner engine (`device`)
 
-/// Uncertainty of a phone's own wall clock while no exchange with the server ever happened, in milliseconds: nothing
-/// vouches for it, and of Android clocks one in thirty is hours off.
+/// Uncertainty of a phone's own wall clock while no exchange with the server ever happened, in milliseconds. Nothing
+/// vouches for that clock, and one Android clock in thirty is hours off.
 pub const CLOCK_UNKNOWN_MS: u64 = 7 * 24 * 3_600_000;
 /// Added to the uncertainty of a clock carried over a restart by the wall clock alone, in milliseconds.
 pub const CLOCK_RESTART_MS: u64 = 60_000;
@@ -314,14 +316,15 @@ pub const ASK_WAIT_MS: i64 = 200;
 pub const ASK_ROUND_MS: i64 = 150;
 /// And only where that round trip is younger than this, in milliseconds (spec §5).
 pub const ASK_FRESH_MS: i64 = 10_000;
-/// How long an answer is listened for that came too late for its verdict, in milliseconds: it tells how slow the way is.
+/// How long an answer is listened for that came too late for its verdict, in milliseconds: it tells how slow the round
+/// trip is.
 pub const ASK_LISTEN_MS: u64 = 5_000;
 /// After two asks in a row without an answer in time no scan is asked about for so long, in milliseconds; each further
 /// one doubles it.
 pub const ASK_PAUSE_MS: i64 = 15_000;
 /// The longest such pause, in milliseconds.
 pub const ASK_PAUSE_MAX_MS: i64 = 120_000;
-/// While a device is in use it measures the way to the server this often, in milliseconds: less than [`ASK_FRESH_MS`].
+/// While a device is in use it measures the round trip to the server this often, in milliseconds: less than [`ASK_FRESH_MS`].
 pub const PING_EVERY_MS: i64 = 8_000;
 /// Time a device gives such a measurement, in milliseconds: longer ones would say nothing more.
 pub const PING_MS: u64 = 2_000;

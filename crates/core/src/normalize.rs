@@ -9,9 +9,10 @@ const NFC: ComposingNormalizerBorrowed<'static> = ComposingNormalizerBorrowed::n
 const NFKC: ComposingNormalizerBorrowed<'static> = ComposingNormalizerBorrowed::new_nfkc();
 const NFKD: DecomposingNormalizerBorrowed<'static> = DecomposingNormalizerBorrowed::new_nfkd();
 
-/// What [`letters`] writes for an apostrophe: it may stand inside a word, or be left out.
+/// The character that [`letters`] writes for an apostrophe. It may stand inside a word, or be left out.
 pub(crate) const APOSTROPHE: char = '\'';
-/// What [`letters`] writes for a hyphen, a dot, a slash or any other punctuation: it may separate words, or be left out.
+/// The character that [`letters`] writes for a hyphen, a dot, a slash or any other punctuation. It may separate
+/// words, or be left out.
 pub(crate) const HYPHEN: char = '-';
 
 /// The text in Unicode's composed form (NFC): "e" and a combining accent become "é".
@@ -115,6 +116,11 @@ pub(crate) fn letters(text: &str) -> Letters {
             }
             continue;
         }
+        // A mark on no letter is nothing to type. It would compose with the letter before its separator in one way to
+        // write the name, and not in another.
+        if is_voicing_mark(c) && ends_no_letter(&out.plain) {
+            continue;
+        }
         for c in c.to_lowercase() {
             base = c;
             out.push(c);
@@ -213,6 +219,15 @@ fn voiced(kana: char, mark: char) -> Option<char> {
         _ => false,
     };
     if pairs { char::from_u32(of + by) } else { None }
+}
+
+fn ends_no_letter(letters: &str) -> bool {
+    letters.is_empty() || letters.ends_with([' ', APOSTROPHE, HYPHEN])
+}
+
+/// Whether it is a mark by which [`voiced`] makes one letter of two.
+fn is_voicing_mark(c: char) -> bool {
+    matches!(c, '\u{3099}' | '\u{309a}')
 }
 
 /// Marks that a person leaves out when typing: accents of Latin, Greek and Cyrillic letters, Hebrew points, Arabic and

@@ -1,4 +1,5 @@
-//! Who is inside: what each subject adds to an event's counters (spec §3, architecture §4 "Counters change by Δ").
+//! Counts who is inside: the part of each subject in an event's counters (spec §3, architecture §4 "Counters change
+//! by Δ").
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +23,7 @@ pub struct GateFlow {
 }
 
 impl GateFlow {
-    /// What one scan adds.
+    /// The part of one scan in its gate's flow.
     pub fn of(verdict: &ScanVerdict) -> Self {
         let without_ticket = match verdict.headcount {
             Some(Headcount::Change { delta, .. }) => i64::from(delta),
@@ -41,13 +42,13 @@ impl GateFlow {
 /// ticket"). No ticket's figure holds any of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WithoutTicket {
-    /// Staff.
+    /// Persons who work for the venue or the organiser.
     pub staff: i64,
-    /// Crew.
+    /// Persons who belong to the production.
     pub crew: i64,
-    /// Children.
+    /// Children who need no ticket.
     pub child: i64,
-    /// Others.
+    /// Other persons without a ticket.
     pub other: i64,
 }
 
@@ -83,7 +84,7 @@ impl WithoutTicket {
 pub struct Recount {
     /// Where staff counted.
     pub gate_id: GateId,
-    /// When.
+    /// When the recount was made.
     pub at: Timestamp,
     /// On which device.
     pub device_id: DeviceId,
@@ -125,10 +126,10 @@ impl Recount {
     }
 }
 
-/// What an area's persons are counted on from: so many at a time, and all who went in or out later.
+/// The base of an area's count: so many persons at a time. Those who went in or out later are added to it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AreaBase {
-    /// Whoever went through a gate at this time or before is in `persons`; `None`: nobody is.
+    /// Persons who went through a gate at this time or before are in `persons`. With `None` nobody is in it yet.
     pub until: Option<Timestamp>,
     /// Persons inside then.
     pub persons: i64,
@@ -159,7 +160,7 @@ pub struct Occupancy {
 }
 
 impl Occupancy {
-    /// What one subject adds.
+    /// The part of one subject in the counters.
     pub fn of(reduced: &Reduced) -> Self {
         let state = &reduced.state;
         let mut out = Self {
@@ -200,8 +201,9 @@ impl Occupancy {
         }
     }
 
-    /// Persons in the area that a gate leads to, counted on from `base` persons: who went in less who came out by every gate of
-    /// that area. `None` where the gate has no capacity to measure it by, or is not among the `rules`.
+    /// Persons in the area that a gate leads to: `base` persons, plus those who went in, less those who came out, by
+    /// every gate of that area. Absent (`None`) where the gate has no capacity to measure it by, or is not among the
+    /// `rules`.
     pub fn area_inside<G: Borrow<GateRules>>(
         &self,
         base: i64,
@@ -223,9 +225,9 @@ impl Occupancy {
         base + flows.map(GateFlow::inside).sum::<i64>()
     }
 
-    /// What the area behind a gate is counted on from: the newest recount there, or an empty area when the day begins,
-    /// whichever is later. A day begins with an empty area where the event is daily and nobody was ever scanned out of it:
-    /// yesterday's guests went home by themselves (door.md "Limits").
+    /// The base of the count of the area behind a gate: the newest recount there, or an empty area when the day
+    /// begins, whichever is later. A day begins with an empty area where the event is daily and nobody was ever
+    /// scanned out of it: yesterday's guests went home without a scan (door.md "Limits").
     pub fn area_base<G: Borrow<GateRules>>(
         &self,
         gate_id: &GateId,

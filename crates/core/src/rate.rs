@@ -1,6 +1,6 @@
 //! The sync limit: at most so many in *any* window, exactly (spec §5 "Rate limit").
 //!
-//! A sliding log, not a bucket: "10 in any 60 s" holds wherever the minute is thought to begin. Whoever keeps the log
+//! A sliding log, not a bucket: "10 in any 60 s" holds wherever the minute is thought to begin. The keeper of the log
 //! (memory, Redis) gives the times of the syncs let through; this decides.
 
 /// Milliseconds of the window.

@@ -1,8 +1,8 @@
 //! A ticket's state from three sets: its rules, its reviews, its scans (spec §4 "reduce").
 //!
-//! Whatever order they arrive in, however often, in whatever batches: the result is the same. The laws are property
-//! tests in `tests/laws/`. Its steps: `choose` (which content, whether it counts, what was reverted), `fold` (persons in
-//! and out), `find` (what a person must look at).
+//! The result is the same in whatever order the facts arrive, however often, and in whatever batches. The laws are
+//! property tests in `tests/laws/`. There are three steps. `choose` says which content is taken, whether it counts,
+//! and what was reverted. Then `fold` counts persons in and out. Last, `find` finds what a person must look at.
 
 use crate::ids::{DeviceId, ScanId};
 use crate::incident::{IncidentKind, Role, Subject};
@@ -20,12 +20,13 @@ use find::{Findings, settle_refusals};
 use fold::{Fold, Folding, shut_out};
 pub use shape::*;
 
-/// Version of this reducer. A node with a lower one than an event was rebuilt by refuses to judge there: it would undo
-/// what a newer node found. Whoever raises it asks for `admit rebuild` (law 8).
+/// Version of this reducer. A node with a lower one than an event was rebuilt by refuses to judge there: it would
+/// undo what a newer node found. A commit that raises it asks for `admit rebuild` (law 8).
 pub const REDUCER_VERSION: u32 = 3;
 
-/// Reduces one subject. `facts` holds every fact of the subject, and for each of them every other content under the
-/// same (device, scan id) wherever it resolved to: which content is taken is decided among all of them (spec D2).
+/// Reduces one subject. The list `facts` holds every fact of the subject. For each of them it also holds every other
+/// content under the same (device, scan id), wherever that resolved to. The reducer chooses one content among all
+/// (spec D2).
 pub fn reduce(subject: &Subject, rules: Rules<'_>, reviews: &[Review], facts: &[Resolved]) -> Reduced {
     let chosen = choose(facts);
     let newest = rules.event.event(When::Newest);

@@ -41,13 +41,13 @@ pub enum Change {
 pub enum TicketChange {
     /// All first values at once; they hold from the start.
     First(TicketRules),
-    /// Status.
+    /// The ticket's new status.
     Status(TicketStatus),
     /// Persons admitted.
     EntryLimit(u32),
-    /// Gates.
+    /// The gates that admit the ticket.
     GateIds(Vec<GateId>),
-    /// Zone.
+    /// The ticket's zone.
     Zone(String),
     /// Window `[valid_from, expires_at)`.
     Window {
@@ -65,11 +65,11 @@ pub enum GateChange {
     First(GateRules),
     /// Display name.
     Name(String),
-    /// Zones.
+    /// The zones that the gate admits.
     Zones(Vec<String>),
-    /// Direction.
+    /// The direction in which the gate is used.
     Direction(Direction),
-    /// Capacity.
+    /// The most persons in the gate's area; absent where it has no limit.
     Capacity(Option<u32>),
     /// Guest names on devices.
     NamesOnDevices(bool),
@@ -88,7 +88,7 @@ pub enum EventChange {
     StartsAt(Timestamp),
     /// End; the newest value holds for all scans.
     EndsAt(Timestamp),
-    /// Status.
+    /// The event's new status.
     Status(EventStatus),
     /// Re-entry mode.
     ReEntry(ReEntry),
@@ -104,7 +104,7 @@ pub enum EventChange {
     Limits(ZoneLimits),
     /// Persons whom staff may add at the doors.
     WalkIns(Option<u32>),
-    /// What devices are told beside the rules, all of it.
+    /// All of the event's settings for devices that are no rules.
     Door(DoorSettings),
     /// How staff call each zone, all of them.
     ZoneNames(ZoneNames),
@@ -115,9 +115,9 @@ pub enum EventChange {
 pub enum DeviceChange {
     /// Where it scans.
     Assignment {
-        /// Event.
+        /// The event that the device is assigned to.
         event_id: EventId,
-        /// Gate.
+        /// The gate that the device is assigned to.
         gate_id: GateId,
     },
     /// Since when it is thought lost: scans from then on are unverified until reviewed (spec D10).
@@ -133,7 +133,7 @@ pub struct Rule {
     pub ordinal: u32,
     /// From when it holds.
     pub effective_at: Effective,
-    /// What changed.
+    /// The change itself.
     pub change: Change,
 }
 
@@ -221,8 +221,8 @@ impl<T> History<T> {
             Err(at) => self.0.insert(at, Held { place, effective_at: rule.effective_at, value }),
         }
     }
-    /// The value for a scan at `at` whose device knew everything up to serial `known`: of the rules that apply, the
-    /// highest serial wins. `None` only where nothing was ever said.
+    /// The value for a scan at `at` whose device knew everything up to serial `known`. Of the rules that apply,
+    /// the one with the highest serial wins. `None` only where no rule was ever stored.
     pub fn at(&self, at: Timestamp, known: u64) -> Option<&T> {
         let applies = |held: &&Held<T>| {
             held.place.0 <= known
@@ -276,7 +276,7 @@ pub struct DeviceBook {
 
 impl DeviceBook {
     /// Whether the device was thought lost when it scanned at this moment: since its loss, until it was found again.
-    /// What a device knew plays no part: a thief's knows nothing we asked for.
+    /// The device's knowledge plays no part: a thief's device knows nothing that we asked for.
     pub fn is_lost_at(&self, at: Timestamp) -> bool {
         self.lost_since.at(at, 0).is_some_and(|since| since.is_some_and(|since| at >= since))
     }
@@ -284,8 +284,8 @@ impl DeviceBook {
     pub fn is_lost_by_the_newest(&self, at: Timestamp) -> bool {
         self.lost_since.newest().is_some_and(|since| since.is_some_and(|since| at >= since))
     }
-    /// When it was last found again. What is said of a later loss holds from then on only: scans of the time it was
-    /// away go on waiting for a person.
+    /// When it was last found again. A statement about a later loss holds from then on only: scans of the time when
+    /// it was away go on waiting for a person.
     pub fn found_at(&self) -> Option<Timestamp> {
         let found = self.lost_since.0.iter().rev().find(|held| held.value.is_none())?;
         if let Effective::At(at) = found.effective_at { Some(at) } else { None }
@@ -491,9 +491,9 @@ impl EventBook {
             walk_ins: *get(&self.walk_ins, when)?,
         })
     }
-    /// The event for a scan that the server is asked about: the newest values, but for an end, which counts by the scan's own
-    /// time and by what its device knew, a serial of an epoch. Whoever stood at the door before it stood at an open one
-    /// (spec D17).
+    /// The event for a scan that the server is asked about: the newest values, except for an end. An end counts
+    /// by the scan's own time and by what its device knew, as a serial of an epoch. A person who stood at the
+    /// door before the end stood at an open door (spec D17).
     pub fn event_at_door(&self, at: Timestamp, knew: (Option<Epoch>, u64)) -> Option<EventRules> {
         let known = self.epochs.known(knew.0, knew.1);
         let event = self.event(When::Newest)?;
@@ -504,7 +504,7 @@ impl EventBook {
     pub fn status(&self, when: When) -> Option<EventStatus> {
         get(&self.status, when).copied()
     }
-    /// What devices are told beside the rules: the newest, since nothing is judged by it.
+    /// The newest settings for devices that are no rules. No older ones are needed, since nothing is judged by them.
     pub fn door(&self) -> DoorSettings {
         let door = self.door.newest().cloned().unwrap_or_default();
         DoorSettings { zone_names: self.zone_names.newest().cloned().unwrap_or_default(), ..door }

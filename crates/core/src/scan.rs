@@ -12,7 +12,7 @@ use crate::time::Timestamp;
 use crate::words::words;
 
 words! {
-    /// What a scan does.
+    /// The effect of a scan.
     ScanKind {
         /// Persons go in.
         Entry = "entry",
@@ -25,9 +25,9 @@ words! {
     }
     /// Whom staff count without a ticket.
     PersonClass {
-        /// Who works for the venue or the organiser.
+        /// People who work for the venue or the organiser.
         Staff = "staff",
-        /// Who belongs to the production.
+        /// People who belong to the production.
         Crew = "crew",
         /// Children who need no ticket.
         Child = "child",
@@ -38,7 +38,7 @@ words! {
     Stage {
         /// Asked, not yet decided.
         Claim = "claim",
-        /// What was shown at the door.
+        /// Decided: the verdict that was shown at the door.
         Final = "final",
     }
     /// How the code was read.
@@ -50,9 +50,9 @@ words! {
         /// Brought by a file.
         Import = "import",
     }
-    /// What the screen said (S1 §6.2).
+    /// The outcome that the screen showed (S1 §6.2).
     Outcome {
-        /// Go.
+        /// The guest may go in.
         Valid = "valid",
         /// Already in.
         Duplicate = "duplicate",
@@ -74,7 +74,7 @@ words! {
     }
     /// The best proof of authorship over a scan's deliveries.
     SignatureState {
-        /// Its signature verified, whoever carried it.
+        /// Its signature verified, whichever device carried it.
         Verified = "verified",
         /// S2's form under a live key, or made by the server for a signed-in member: counts like verified.
         Bearer = "bearer",
@@ -86,9 +86,9 @@ words! {
 /// A refusal set aside by staff with the PIN (spec D18).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Override {
-    /// Who.
+    /// The name of the person who set the refusal aside.
     pub by: String,
-    /// Why.
+    /// The reason that the person gave.
     pub reason: String,
 }
 
@@ -99,7 +99,7 @@ pub struct WalkIn {
     pub zone: String,
     /// Persons the ticket admits.
     pub party: u32,
-    /// [`WalkIn::digest_of`] the guest's name. The name and its salt are kept apart from the scan: whoever erases a guest
+    /// [`WalkIn::digest_of`] the guest's name. The name and its salt are kept apart from the scan. Erasing the guest
     /// takes both away, and every signature still verifies.
     pub name_digest: [u8; 32],
 }
@@ -127,12 +127,12 @@ impl WalkIn {
     }
 }
 
-/// What staff counted at a gate (door.md "People without a ticket"). It admits nobody and moves no ticket.
+/// A count of people by staff at a gate (door.md "People without a ticket"). It admits nobody and moves no ticket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Headcount {
     /// People without a ticket came in, or went out.
     Change {
-        /// Who they are.
+        /// The class of the people counted.
         class: PersonClass,
         /// Persons who came in; below zero, who went out. Never 0.
         delta: i32,
@@ -145,8 +145,8 @@ pub enum Headcount {
 }
 
 impl Headcount {
-    /// What a headcount's scan names in place of a ticket: a function of the scan, so that each headcount stands by itself, in
-    /// whatever order facts come. No ticket ever has this id.
+    /// The id that a headcount's scan has in place of a ticket. It is a function of the scan, so each headcount
+    /// stands by itself, in whatever order facts come. No ticket ever has this id.
     pub fn subject_id(event_id: &EventId, device_id: &DeviceId, scan_id: &ScanId) -> Option<TicketId> {
         let parts = ["admit.headcount", event_id.as_str(), device_id.as_str(), scan_id.as_str()];
         TicketId::new(uuid_v5(&parts)).ok()
@@ -158,7 +158,7 @@ impl Headcount {
             Self::Recount { .. } => 1,
         }
     }
-    /// What an undo leaves of it: `persons` is how many stay counted.
+    /// The part of the headcount that an undo leaves. The argument `persons` is how many stay counted.
     pub fn of_which(self, persons: u32) -> Option<Self> {
         match self {
             _ if persons == 0 => None,
@@ -184,7 +184,7 @@ pub struct ClockEvidence {
     pub corrected: bool,
 }
 
-/// What the device held of the ticket when it decided: the server repeats the decision from it (I25).
+/// The device's knowledge of the ticket when it decided. The server repeats the decision from it (I25).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Basis {
     /// Persons already counted against the limit.
@@ -216,9 +216,9 @@ pub struct Scan {
     pub prev: Option<[u8; 16]>,
     /// Key of the signature.
     pub key_id: Option<KeyId>,
-    /// Event.
+    /// The event that the scan belongs to.
     pub event_id: EventId,
-    /// Gate.
+    /// The gate at which the scan was made.
     pub gate_id: GateId,
     /// Entry, exit, revert or headcount.
     pub kind: ScanKind,
@@ -232,9 +232,9 @@ pub struct Scan {
     pub raw_hash: Option<BarcodeHash>,
     /// The ticket the device took it for.
     pub ticket_id: Option<TicketId>,
-    /// Persons.
+    /// Number of persons.
     pub count: u32,
-    /// What the screen said.
+    /// The outcome that the screen showed.
     pub outcome: Outcome,
     /// Whether the door opened.
     pub opened: bool,
@@ -244,9 +244,9 @@ pub struct Scan {
     pub override_: Option<Override>,
     /// The guest whom staff added with this scan.
     pub walk_in: Option<WalkIn>,
-    /// What staff counted: of the kind `headcount` alone.
+    /// Staff's count of people; absent in all kinds but `headcount`.
     pub headcount: Option<Headcount>,
-    /// Who operated the device.
+    /// The name of the person who operated the device; absent where nobody signed on.
     pub operator: Option<String>,
     /// Revert: author of the scan to undo.
     pub target_device: Option<DeviceId>,
@@ -266,7 +266,7 @@ pub struct Scan {
     pub manifest_version: u64,
     /// Changes cursor of the device.
     pub cursor: u64,
-    /// What the device held of the ticket.
+    /// The device's knowledge of the ticket; absent where it decided nothing by it, as for an undo or a headcount.
     pub basis: Option<Basis>,
 }
 
@@ -287,7 +287,7 @@ impl std::fmt::Debug for Digest {
     }
 }
 
-/// What the server answered when it was asked before the door opened (spec §3: "that serial and the answer are stored").
+/// The server's answer when it was asked before the door opened (spec §3: "that serial and the answer are stored").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Judged {
     /// The event's head when it was judged.
@@ -305,8 +305,9 @@ pub struct Fact {
     pub digest: Digest,
     /// Best over deliveries.
     pub signature: SignatureState,
-    /// First received after its device's key was revoked: unverified whoever carried it (spec D10).
-    pub after_revocation: bool,
+    /// When it was first received its device was revoked or suspended, or had never been assigned to the event. So it
+    /// waits for a person, whichever device carried it (spec D10).
+    pub withheld: bool,
     /// v1: of several offsets seen the smallest by (|o|, o), seconds (spec §4 Time).
     pub offset_seconds: i64,
     /// When it was first received: used by causes that speak of receipt, never by the order.
@@ -330,9 +331,9 @@ impl Fact {
             Stage::Final => self.scan.opened,
         }
     }
-    /// Whether its authorship is proven, revocation aside.
+    /// Whether it counts without a person's word: its authorship is proven, and nothing withholds it.
     pub fn proven(&self) -> bool {
-        !self.after_revocation && self.signature != SignatureState::Unverified
+        !self.withheld && self.signature != SignatureState::Unverified
     }
 }
 
@@ -341,7 +342,8 @@ pub fn better_offset(a: i64, b: i64) -> i64 {
     if (a.unsigned_abs(), a) <= (b.unsigned_abs(), b) { a } else { b }
 }
 
-/// What each reverted scan keeps: min over every revert that names it, from any device (spec D9).
+/// The number of persons that each reverted scan keeps: the least of every revert that names it, from any device
+/// (spec D9).
 pub fn keeps<'a>(scans: impl Iterator<Item = &'a Scan>) -> BTreeMap<(&'a DeviceId, &'a ScanId), u32> {
     let mut keeps = BTreeMap::new();
     for scan in scans.filter(|scan| scan.kind == ScanKind::Revert) {

@@ -80,7 +80,7 @@ pub enum Found {
     Within,
 }
 
-/// What a person types to find a name.
+/// A query for a name, as a person typed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NameQuery {
     terms: Vec<Term>,
@@ -346,6 +346,10 @@ mod tests {
             assert!(find(name, text).is_some(), "{name}: {text}");
         }
         assert_eq!(find("がく", "か"), None);
+        // A mark of voicing that stands on no letter changes none.
+        for name in ["さ’\u{3099}く", "さ-\u{3099}く", "\u{309a}さく"] {
+            assert!(find(name, name).is_some() && find(name, &for_search(name)).is_some(), "{name}");
+        }
         assert!(!NameQuery::new("李").is_short() && !NameQuery::new("김").is_short() && NameQuery::new("z").is_short());
     }
 

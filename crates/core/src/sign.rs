@@ -1,7 +1,7 @@
 //! Exact bytes and what is computed over them: scan signatures v1 and v2, body signatures, keys, PIN, witnesses.
 //!
 //! Bytes are signed, never re-serialised JSON; only S1's five-field string is rebuilt, and all five are plain strings
-//! (spec D4–D6). Whoever writes another implementation starts here, with `vectors/signatures.json` beside it.
+//! (spec D4–D6). Another implementation starts here, with `vectors/signatures.json` beside it.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
@@ -15,11 +15,11 @@ use crate::scan::{Digest, Form, Headcount, Scan};
 
 /// Domain of a v2 signature and of the scan key's derivation (spec D4, D6).
 pub const SCAN_DOMAIN: &str = "admit.scan.v2";
-/// What every device key's text begins with, so that secret scanners find a leaked one.
+/// The prefix of every device key's text, so that secret scanners find a leaked one.
 pub const API_KEY_PREFIX: &str = "admit_dk_";
-/// What a v2 scan signature begins with (spec D6).
+/// The prefix of v2 scan signatures (spec D6).
 pub const V2_PREFIX: &str = "HMAC-SHA256-V2=";
-/// What v1 scan signatures and body signatures begin with (S1 §2.2, §4.3).
+/// The prefix of v1 scan signatures and of body signatures (S1 §2.2, §4.3).
 pub const V1_PREFIX: &str = "HMAC-SHA256=";
 
 /// HMAC-SHA256 of `bytes` under `key`, whatever its length.
@@ -77,8 +77,9 @@ fn same_text(a: &str, b: &str) -> bool {
 
 // ------------------------------------------------------------------------------------------------ content of a scan
 
-/// Writes the fixed encoding: texts and byte strings as length (4 bytes, big-endian) and bytes, integers as 8 bytes
-/// big-endian (two's complement), booleans as one byte 0 or 1, an optional value as a byte 0, or 1 and the value.
+/// Writes the fixed encoding. Texts and byte strings are a length (4 bytes, big-endian) and the bytes. Integers are 8
+/// bytes, big-endian, in two's complement. Booleans are one byte, 0 or 1. An optional value is a byte 0, or a byte 1
+/// and the value.
 #[derive(Default)]
 pub(crate) struct Encoder(Vec<u8>);
 
@@ -141,9 +142,9 @@ pub(crate) fn put_headcount(to: &mut Encoder, headcount: Headcount) {
 /// their words; an epoch is its two numbers; `at` is milliseconds. The signature and the way a scan came are not in
 /// it; nor is a v1 batch's offset: `at` is the time as sent.
 ///
-/// What the server found out for a form that doesn't say it is no content either, so that the same scan has the same
-/// digest whenever it comes: of S1's form the event stands empty, of S2's the event, the gate and the code as matched
-/// (the code as read is its content).
+/// Fields that the server filled in for a form that doesn't carry them are no content either. So the same scan has
+/// the same digest whenever it comes. In S1's form the event is left empty. In S2's form the event, the gate and the
+/// code as matched are left empty; the code as read is its content.
 pub fn scan_bytes(scan: &Scan) -> Vec<u8> {
     let says_event = scan.form == Form::V2;
     let says_gate = scan.form != Form::S2;
@@ -245,7 +246,7 @@ impl ApiKey {
     pub fn as_str(&self) -> &str {
         &self.0
     }
-    /// What the server stores and looks up (spec D4).
+    /// The hash that the server stores and looks up (spec D4).
     pub fn sha256(&self) -> [u8; 32] {
         token_hash(&self.0)
     }

@@ -1,10 +1,10 @@
-//! What names everything the reducer said of a subject: equal digests mean that nothing changed.
+//! The digest of all that the reducer said of a subject. Equal digests mean that nothing changed.
 
 use crate::decide::Reason;
 use crate::reduce::{ConflictReason, Entry, LeftOut, REDUCER_VERSION, Reduced, ScanVerdict, TicketState};
 use crate::sign::{Encoder, put_headcount};
 
-/// What the digest's bytes begin with.
+/// The first bytes of the digest's input.
 const DOMAIN: &str = "admit.state";
 
 /// SHA-256 over what the reducer said, in the fixed encoding of [`crate::sign`]: the reducer's version, the state, every

@@ -38,8 +38,8 @@ pub fn clean_text(text: &str) -> Cow<'_, str> {
     composed(kept).into()
 }
 
-/// A ticket's code: as [`clean_text`], without joiners, with the hyphen of the keyboard for every hyphen and dash that word
-/// processors put in its place, and without the separator (GS, `FNC1`) that GS1 codes are read with.
+/// A ticket's code: as [`clean_text`], without joiners. The keyboard's hyphen replaces every hyphen and dash that
+/// word processors put in its place. The separator (GS, `FNC1`) that readers send with GS1 codes is left out.
 pub fn clean_code(text: &str) -> Cow<'_, str> {
     let text = text.trim_matches(is_nothing);
     if text.is_ascii() && !text.contains(GROUP_SEPARATOR) {
@@ -55,7 +55,7 @@ pub fn clean_code(text: &str) -> Cow<'_, str> {
     composed(kept.trim_matches(is_nothing)).into()
 }
 
-/// What a reader sends between the parts of a GS1 code.
+/// The character that a reader sends between the parts of a GS1 code.
 const GROUP_SEPARATOR: char = '\u{1d}';
 /// The same as a symbol that can be seen.
 const GROUP_SEPARATOR_SYMBOL: char = '\u{241d}';

@@ -10,11 +10,11 @@ use crate::words::words;
 words! {
     /// A ticket's administrative status, set by people or import. Whether it was scanned is derived, never set.
     TicketStatus {
-        /// Good.
+        /// The ticket is good.
         Active = "active",
         /// Declared used by a person.
         Used = "used",
-        /// Withdrawn.
+        /// A person or a file withdrew the ticket.
         Voided = "voided",
         /// Money returned.
         Refunded = "refunded",

@@ -522,7 +522,7 @@ struct RuleCase {
 
 #[derive(Deserialize)]
 struct FactCase {
-    /// What its code resolved to; absent: the subject reduced.
+    /// The subject that its code resolved to. Absent: the subject that is reduced.
     subject: Option<Subject>,
     #[serde(flatten)]
     fact: Fact,

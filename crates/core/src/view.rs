@@ -1,5 +1,6 @@
-//! A ticket as one device sees it (spec §4, the device's law): what the server folded and listed at the device's
-//! changes cursor, plus the device's own scans with no receipt at or below it, under the rules the device has now.
+//! A ticket as one device sees it (spec §4, the device's law). It is what the server folded and listed at the
+//! device's changes cursor, plus the device's own scans with no receipt at or below that cursor. It uses the rules
+//! that the device has now.
 //!
 //! The same fold as the reducer's, over what a device has: refused scans never change a count, so only open doors are
 //! here. `tests/device/view_law.rs` holds it against [`crate::reduce::reduce`].
@@ -17,7 +18,7 @@ use crate::time::Timestamp;
 /// A place in the reducer's order (spec §4 step 3): implausible times last, then time, author, scan.
 type Place<'a> = (bool, Timestamp, &'a DeviceId, &'a ScanId);
 
-/// What the server says of a ticket: its older scans folded, the newest listed.
+/// The server's word about a ticket: its older scans folded, the newest listed.
 #[derive(Debug, Clone, Copy)]
 pub struct Served<'a> {
     /// The older scans, folded.
@@ -37,7 +38,7 @@ struct Step<'a> {
 }
 
 /// Folds a device's view of one ticket. `own` are the device's scans of this ticket that no receipt at or below the
-/// cursor names, in any order, claims and reverts among them; `ticket` is `None` for a code in no list.
+/// cursor names, in any order. Claims and reverts are among them. `ticket` is `None` for a code in no list.
 ///
 /// An own scan that the served list names too is one scan: the served count, which reverts from elsewhere may have
 /// lowered, is taken; where the list names its claim, the own final. An own revert acts on listed and own scans alike.

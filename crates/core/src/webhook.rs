@@ -20,7 +20,7 @@ pub const ID_HEADER: &str = "webhook-id";
 pub const TIMESTAMP_HEADER: &str = "webhook-timestamp";
 /// Header of the signatures, with a space between them.
 pub const SIGNATURE_HEADER: &str = "webhook-signature";
-/// What a secret's text begins with, so that secret scanners find a leaked one.
+/// The prefix of a secret's text, so that secret scanners find a leaked one.
 pub const SECRET_PREFIX: &str = "whsec_";
 /// The version of the signatures that are looked at; others are passed over.
 const VERSION: &str = "v1,";
@@ -30,7 +30,7 @@ const SECRET_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
 /// Senders write the padding or leave it out.
 const BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, PAD_INDIFFERENT);
 
-/// What both sides sign with.
+/// The secret that both sides sign with.
 #[derive(Clone, PartialEq, Eq)]
 pub struct WebhookSecret(Vec<u8>);
 
@@ -96,9 +96,9 @@ pub struct Signed<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{header} {message}")]
 pub struct HeaderError {
-    /// Which.
+    /// The name of the wrong header.
     pub header: &'static str,
-    /// What would be right.
+    /// The value that would be right, in words.
     pub message: String,
 }
 

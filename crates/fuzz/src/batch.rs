@@ -36,7 +36,7 @@ pub fn batch(bytes: &[u8]) {
     }
 }
 
-/// What reads, is written, and read again is the same.
+/// Checks that a value which can be read, is written, and is read again is the same.
 fn stable<T: DeserializeOwned + serde::Serialize + PartialEq + std::fmt::Debug>(json: &[u8]) {
     let Ok(value) = problem::read::<T>(json) else { return };
     let again: T = problem::read(to_text(&value).as_bytes()).expect("what was written reads");
@@ -142,7 +142,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     .expect("a scan of S1's form");
     first.sign(KEY);
     let first = to_text(&first);
-    let theirs = format!(
+    let foreign = format!(
         r#"{{"device_id":"device-1","sync_batch_id":"b-1","batch_created_at":"2026-06-07T19:30:00Z","offset_seconds":-3,"scans":[{first},{{"scan_id":"s-2"}}]}}"#
     );
     let s2 = r#"{"batch_id":"b-2","device_id":"device-1","batch_created_at":"2026-06-07T19:30:00Z","scans":[{"ticket_code":"3KQR-7F92-4M1X","scanned_at":"2026-06-07T19:29:00Z","offline_id":"o-1"},{"ticket_code":"https://x/passes?token=a","scanned_at":"2026-06-07T19:29:30Z"}],"batch_size":2}"#;
@@ -152,7 +152,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     });
     let mut seeds = vec![
         (0, ours),
-        (0, theirs),
+        (0, foreign),
         (1, first),
         (2, item),
         (3, claim),

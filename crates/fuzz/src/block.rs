@@ -27,7 +27,7 @@ pub fn block(bytes: &[u8]) {
     }
 }
 
-/// What reads as a scan is one: written again it reads the same.
+/// Checks that bytes which read as a scan are one: written again it reads the same.
 fn alone(bytes: &[u8]) {
     if let Ok(scan) = block::scan_from_bytes(bytes) {
         assert_eq!(block::scan_from_bytes(&block::scan_to_bytes(&scan)), Ok(scan));

@@ -18,7 +18,7 @@ pub fn body(bytes: &[u8]) {
     read(rest);
 }
 
-/// Whatever came: never larger than it may become, and what is capped in depth is the same where it is taken.
+/// Checks any body: it is never larger than it may become, and the cap in depth changes no body that is taken.
 fn came(coding: Coding, bytes: &[u8]) {
     let flat = decode(coding, bytes, false);
     match &flat {
@@ -31,7 +31,8 @@ fn came(coding: Coding, bytes: &[u8]) {
     }
 }
 
-/// What an honest sender packs comes out as it went in, however many members or frames it was cut into.
+/// Checks that a body which an honest sender packs comes out as it went in, however many members or frames it was cut
+/// into.
 fn packed(coding: Coding, text: &[u8], cut: usize) {
     let (first, second) = text.split_at(cut.min(text.len()));
     let sent = [pack(coding, first), pack(coding, second)].concat();

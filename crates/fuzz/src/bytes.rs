@@ -1,7 +1,7 @@
-//! Bytes as a row of choices. What is not there counts as nought, so that every text of bytes is a valid one, and a
+//! Bytes as a row of choices. A missing byte counts as nought, so that every text of bytes is a valid one, and a
 //! shorter one a simpler one.
 
-/// What is left to choose from.
+/// The bytes that are left to choose from.
 pub struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {

@@ -1,8 +1,7 @@
 //! The scanner under whatever may happen around it: a program of inputs, a server's answer, a storage's content.
 //!
-//! Whatever that is, three promises hold after every input: a verdict on the screen is durable (I1), the rows on the disk
-//! say how many scans wait (I23), and every upload is signed, whole and of one event (the server of the core's tests
-//! looks).
+//! Three promises hold after every input. A verdict on the screen is durable (I1). The rows on the disk say how many
+//! scans wait (I23). Every upload is signed, whole and of one event (the server of the core's tests looks).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -52,7 +51,8 @@ struct Watch {
 }
 
 impl Watch {
-    /// What a phone has shown that was not on its disk, and what its screen says that its disk does not.
+    /// Looks for verdicts that a phone has shown and that were not on its disk, and for statements of its screen that
+    /// its disk does not hold.
     fn look(&mut self, phone: &Phone, honest: bool) {
         let new = phone.rows.iter().skip(self.entries.len());
         // A row that cannot be read stands for any other.

@@ -11,7 +11,7 @@ use zip::{CompressionMethod, ZipWriter};
 use crate::bytes::Bytes;
 use crate::phone::Phone;
 use crate::server::Server;
-use crate::settings_file;
+use crate::settings_text;
 
 /// Rows that one try may have.
 const ROWS: usize = 200;
@@ -103,7 +103,7 @@ pub fn workbook_seeds() -> Vec<Vec<u8>> {
     vec![parts.into_bytes(), whole, b"\x01<worksheet/>".to_vec()]
 }
 
-/// What a person says about a file: JSON in the first line, the file below it.
+/// A person's mapping of a file: JSON in the first line, the file below it.
 pub fn mapping(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (said, file) = text.split_once('\n').unwrap_or((&text, "name\nAna\n"));
@@ -163,11 +163,11 @@ pub fn log_seeds() -> Vec<Vec<u8>> {
 /// The file of settings.
 pub fn settings(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let Ok(settings) = settings_file::parse(&text) else { return };
+    let Ok(settings) = settings_text::parse(&text) else { return };
     assert!(settings.len() <= text.lines().count());
     let argument = clap::Arg::new("listen").long("listen").env("ADMIT_LISTEN").required(true);
     let known = settings.keys().all(|name| ["ADMIT_LISTEN", "ADMIT_LOG"].contains(&name.as_str()));
-    let applied = settings_file::apply(clap::Command::new("admit").arg(argument), &settings);
+    let applied = settings_text::apply(clap::Command::new("admit").arg(argument), &settings);
     assert_eq!(applied.is_ok(), known, "a name that is no setting is told, and no other");
     if let Ok(command) = applied
         && let Some(value) = settings.get("ADMIT_LISTEN")

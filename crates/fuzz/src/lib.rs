@@ -1,4 +1,5 @@
-//! What reads bytes from outside, each as a plain function over bytes, and what must hold of it whatever they are.
+//! The readers of bytes from outside, each as a plain function over bytes, and the promises that hold whatever the
+//! bytes are.
 //!
 //! `cargo xtask fuzz` looks for bytes that break one (coverage-guided, by libFuzzer); `tests/replay.rs` runs every seed
 //! and every input that once did. A target never returns anything: it panics where a promise is broken.
@@ -22,8 +23,8 @@ mod reply;
 #[path = "../../core/tests/device/server.rs"]
 mod server;
 #[allow(dead_code, reason = "the program reads its arguments too")]
-#[path = "../../cli/src/settings_file.rs"]
-mod settings_file;
+#[path = "../../cli/src/settings_text.rs"]
+mod settings_text;
 #[path = "../../server/src/body/decode.rs"]
 mod decode;
 
@@ -42,7 +43,7 @@ mod door;
 pub struct Target {
     /// Its name, and that of its folders.
     pub name: &'static str,
-    /// What it reads.
+    /// The bytes that the target reads.
     pub about: &'static str,
     /// Tries it; panics where something does not hold.
     pub run: fn(&[u8]),

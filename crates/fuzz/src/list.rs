@@ -87,7 +87,7 @@ fn list(body: &[u8], header: Option<&str>, signed: bool) {
     }
 }
 
-/// What a device may have before: three tickets.
+/// The list that a device may have before: three tickets.
 fn base() -> Index {
     let rules = ticket(1);
     let records = ["A-1", "A-2", "P-4"].map(|code| (BarcodeHash::of(code).prefix(), code));

@@ -19,7 +19,7 @@ use admit_core::wire::scanning::{Cursor, Witness};
 
 use crate::list::KEY;
 
-/// What a camera, a hand scanner or a person gives.
+/// The text that a camera, a hand scanner or a person gives.
 pub fn code(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     name(&text);
@@ -75,7 +75,7 @@ pub fn code_seeds() -> Vec<Vec<u8>> {
     .to_vec()
 }
 
-/// What reads, is written, and read again is the same.
+/// Checks that a text which can be read, is written, and is read again is the same.
 fn stable<T: FromStr + Display + PartialEq + std::fmt::Debug>(text: &str) -> bool
 where
     T::Err: std::fmt::Debug,

@@ -31,7 +31,8 @@ pub fn webhook(bytes: &[u8]) {
     }
 }
 
-/// What is signed as the standard says is taken, by whoever has the secret and nobody else, for five minutes.
+/// Checks that a message which is signed as the standard says is taken, with this secret and no other, for five
+/// minutes.
 fn honest(id: &str, secret: &WebhookSecret, other: &WebhookSecret, body: &[u8]) {
     let now = Timestamp::clamped(AT);
     let header = format!("v1,notbase64 v2,xyz {}", secret.sign(id, now, body));

@@ -1,5 +1,5 @@
-//! An S3 server for tests in another language than ours (`web/e2e/harness/bucket.ts`): prints a line of JSON that says where
-//! it is and where its objects lie, and ends when its input does.
+//! An S3 server for tests in another language than ours (`web/e2e/harness/bucket.ts`). It prints a line of JSON with
+//! its address and the place of its objects. It ends when its input does.
 
 #[path = "../tests/it/passes/bucket.rs"]
 #[allow(dead_code, reason = "each target uses its part of the harness")]

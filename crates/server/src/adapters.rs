@@ -3,8 +3,8 @@
 
 pub mod clock;
 pub mod random;
-pub mod redis_link;
 pub mod http_client;
+pub mod redis_link;
 pub mod hints_local;
 pub mod hints_shared;
 pub mod rate_redis;

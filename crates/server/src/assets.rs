@@ -20,8 +20,8 @@ struct Admin;
 #[folder = "../../web/scanner/dist/"]
 struct Scanner;
 
-/// What our pages may do: nothing but load our own scripts, styles and pictures and talk to this server. WASM needs its
-/// word; cameras and QR pictures need `blob:` and `data:`.
+/// The content policy of our pages: they may only load our own scripts, styles and pictures and talk to this server.
+/// WASM needs its word; cameras and QR pictures need `blob:` and `data:`.
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
     img-src 'self' data: blob:; media-src 'self' blob:; font-src 'self'; connect-src 'self'; worker-src 'self'; \
     manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";

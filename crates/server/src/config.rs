@@ -6,11 +6,13 @@ use http::header::HOST;
 
 mod fault;
 mod outside;
+mod proxies;
 
 pub use fault::SettingError;
 pub use outside::{Bucket, MailPlace, ObjectsPlace};
+pub use proxies::TrustedProxies;
 
-/// What an installation may set. The binary fills it from the environment (spec §8).
+/// The settings of an installation. The binary fills them from the environment (spec §8).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// `PUBLIC_URL`: scheme, host and port under which browsers and phones reach this server, without a slash at the
@@ -32,10 +34,28 @@ pub struct Settings {
     pub objects: ObjectsPlace,
     /// `OBJECTS_PUBLIC_URL`: where everybody sees them; this server where absent.
     pub objects_public_url: Option<String>,
-    /// What passes lead to where `PUBLIC_URL` is absent: a demo's own address.
+    /// The address of passes where `PUBLIC_URL` is absent: a demo's own address.
     pub passes_at: Option<String>,
     /// `ADMIT_NODE`: this node's name among those of one database. With one it has at once, after a crash, what it had.
     pub node: Option<String>,
+    /// `ADMIT_TRUSTED_PROXIES`: who may say where a request comes from.
+    pub trusted_proxies: TrustedProxies,
+    /// Whether this server speaks TLS itself.
+    pub tls: TlsBy,
+    /// Folder of the data, for looking at the room on its disk; absent where nothing is kept on a disk of ours.
+    pub data_dir: Option<std::path::PathBuf>,
+}
+
+/// How this server's own listener speaks TLS.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TlsBy {
+    /// It does not: a proxy in front may.
+    #[default]
+    Nobody,
+    /// With a certificate that browsers know.
+    Files,
+    /// With one of its own authority, which phones must come to trust.
+    LocalAuthority,
 }
 
 impl Default for Settings {
@@ -52,6 +72,9 @@ impl Default for Settings {
             objects_public_url: None,
             passes_at: None,
             node: None,
+            trusted_proxies: TrustedProxies::default(),
+            tls: TlsBy::Nobody,
+            data_dir: None,
         }
     }
 }
@@ -76,7 +99,7 @@ impl Settings {
     pub fn with_redis_url(mut self, url: &str) -> Result<Self, SettingError> {
         redis::Client::open(url).map_err(|error| SettingError {
             name: "REDIS_URL",
-            message: format!("must be like redis://user:password@host:6379/0: {error}"),
+            message: format!("must be like redis://user:password@host:6379/0, or rediss:// for TLS: {error}"),
         })?;
         self.redis_url = Some(url.to_owned());
         Ok(self)
@@ -96,13 +119,21 @@ impl Settings {
         self.objects_public_url = Some(outside::objects_public_url(url)?);
         Ok(self)
     }
-    /// What passes lead to, if that is known.
+    /// The address that passes lead to; absent where it is not known.
     pub fn passes_lead_to(&self) -> Option<String> {
         self.public_url.clone().or_else(|| self.passes_at.clone())
     }
     /// Whether browsers reach us by TLS: then cookies are `Secure` and take the `__Host-` prefix.
     pub fn is_https(&self) -> bool {
-        self.public_url.as_deref().is_some_and(|url| url.starts_with("https://"))
+        match self.public_url.as_deref() {
+            Some(url) => url.starts_with("https://"),
+            None => self.tls != TlsBy::Nobody,
+        }
+    }
+    /// Whether browsers should refuse to come by anything but https from now on. Not with a local authority: who has not
+    /// trusted it yet could not look at the page that explains how.
+    pub fn is_strict_https(&self) -> bool {
+        self.is_https() && self.tls != TlsBy::LocalAuthority
     }
     /// The address to put into links: `PUBLIC_URL`, else the one this request came to.
     pub fn base_url(&self, headers: &HeaderMap) -> String {
@@ -111,7 +142,8 @@ impl Settings {
         }
         let host = headers.get(HOST).and_then(|value| value.to_str().ok());
         let plain = |host: &&str| host.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_:[]".contains(&b));
-        format!("http://{}", host.filter(plain).unwrap_or("127.0.0.1"))
+        let scheme = if self.is_https() { "https" } else { "http" };
+        format!("{scheme}://{}", host.filter(plain).unwrap_or("127.0.0.1"))
     }
 }
 

@@ -36,9 +36,10 @@ pub fn routes(document: fn(&AppState) -> utoipa::openapi::OpenApi) -> Router<App
         .route("/docs/style.css", get(|| async { of_type(STYLE, "text/css; charset=utf-8") }))
 }
 
-/// The document as text, for `/openapi.json` and `admit openapi`.
+/// The document as text, for `/openapi.json` and `admit openapi`. Members are sorted: extensions would come in another order
+/// from each node.
 pub fn json(document: &utoipa::openapi::OpenApi) -> String {
-    serde_json::to_string_pretty(document).unwrap_or_default()
+    serde_json::to_value(document).and_then(|sorted| serde_json::to_string_pretty(&sorted)).unwrap_or_default()
 }
 
 fn of_type(body: impl IntoResponse, kind: &'static str) -> Response {

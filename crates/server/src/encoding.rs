@@ -1,8 +1,9 @@
 //! Content encodings of what is sent: which one a client takes, and lists compressed once for everybody.
 //!
 //! A list is a large part that every device gets and a small tail of its own (spec §5). The large part is compressed
-//! once; the tail is appended as a second zstd frame, or, for gzip, as more of the same member: its large part ends in
-//! a full flush, so the tail can follow, and the checksum is joined. Never two gzip members: browsers drop the second.
+//! once. For zstd the tail is appended as a second frame. For gzip the tail is more of the same member: the large part
+//! ends in a full flush, so the tail can follow, and the checksum is joined. It is never two gzip members: browsers
+//! drop the second.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 

@@ -14,7 +14,7 @@ pub const PROBLEM_JSON: &str = "application/problem+json";
 /// The code of a field or parameter that the organiser's API does not know.
 const UNKNOWN_FIELD: &str = "unknown_field";
 
-/// What a handler returns.
+/// The return type of a handler.
 pub type Result<T> = std::result::Result<T, ApiError>;
 
 /// An error on its way out. Handlers make one with `?` from [`admit_app::error::Error`].
@@ -178,6 +178,9 @@ impl IntoResponse for ApiError {
         if self.0.code == BUSY {
             response.extensions_mut().insert(Busy);
         }
+        if matches!(self.0.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+            response.extensions_mut().insert(Refused(self.0.code.clone()));
+        }
         let headers = response.headers_mut();
         if self.0.status == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"admit\""));
@@ -185,6 +188,10 @@ impl IntoResponse for ApiError {
         response
     }
 }
+
+/// On a response: somebody was not let do what they asked, and by which code they were told. For the log.
+#[derive(Debug, Clone)]
+pub struct Refused(pub String);
 
 #[cfg(test)]
 mod tests {

@@ -9,6 +9,7 @@ use axum::extract::Request;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -16,19 +17,42 @@ use tower::ServiceExt;
 
 use crate::auth::peer::Peer;
 pub use crate::stream::Connection;
+use crate::tls::Tls;
 
 /// Time for a request's head to arrive.
 const HEAD_MS: u64 = 20_000;
-/// Most that is read of a connection before somebody takes it, in bytes: hyper's own would be six times as much, and hundreds of
-/// phones come back at one moment, each with a megabyte.
+/// Most that is read of a connection before somebody takes it, in bytes. Hyper's own buffer would be six times as
+/// much, and hundreds of phones come back at one moment, each with a megabyte.
 const BUFFER_BYTES: usize = 64 * 1024;
 /// Time that open requests get when the server stops.
 const GRACE_MS: u64 = 10_000;
 /// Pause after the system refused another connection (too many open files).
 const REFUSED_MS: u64 = 200;
 
+/// First byte of what a client says that begins with TLS (RFC 8446 §5.1: a handshake record).
+const HANDSHAKE: u8 = 0x16;
+
+/// The services that answer a connection.
+#[derive(Clone)]
+struct Answering {
+    router: Router,
+    /// How TLS is spoken, and what clients are told that speak without it.
+    tls: Option<(Tls, Router)>,
+}
+
+/// [`serve`] by TLS. A client that comes without TLS is shown the address with it.
+pub async fn serve_tls(listener: TcpListener, tls: Tls, router: Router, shutdown: CancellationToken) {
+    let plain = tls.plain();
+    let answering = Answering { router: router.merge(tls.pages()), tls: Some((tls, plain)) };
+    take_connections(listener, answering, shutdown).await;
+}
+
 /// Serves until `shutdown`, then lets open requests finish, at most [`GRACE_MS`]. Returns when every connection ended.
 pub async fn serve(listener: TcpListener, router: Router, shutdown: CancellationToken) {
+    take_connections(listener, Answering { router, tls: None }, shutdown).await;
+}
+
+async fn take_connections(listener: TcpListener, answering: Answering, shutdown: CancellationToken) {
     let connections = TaskTracker::new();
     let kill = CancellationToken::new();
     loop {
@@ -38,7 +62,7 @@ pub async fn serve(listener: TcpListener, router: Router, shutdown: Cancellation
         };
         match accepted {
             Ok((stream, peer)) => {
-                connections.spawn(one((stream, peer), router.clone(), shutdown.clone(), kill.child_token()));
+                connections.spawn(one(stream, peer, answering.clone(), shutdown.clone(), kill.child_token()));
             }
             Err(error) => {
                 tracing::warn!(%error, "no connection could be taken");
@@ -56,13 +80,56 @@ pub async fn serve(listener: TcpListener, router: Router, shutdown: Cancellation
 }
 
 async fn one(
-    (stream, peer): (TcpStream, SocketAddr),
-    router: Router,
+    stream: TcpStream,
+    peer: SocketAddr,
+    answering: Answering,
     shutdown: CancellationToken,
     kill: CancellationToken,
 ) {
     // Small answers must not wait for more to say.
     let _ = stream.set_nodelay(true);
+    let Some((tls, plain)) = answering.tls else {
+        return converse(stream, peer, answering.router, shutdown, kill).await;
+    };
+    let limit = Duration::from_millis(HEAD_MS);
+    let shaking = async {
+        let mut first = [0];
+        let said = tokio::select! {
+            said = tokio::time::timeout(limit, stream.peek(&mut first)) => said??,
+            // Browsers open connections before they have a question.
+            () = shutdown.cancelled() => 0,
+        };
+        if said == 0 {
+            return Ok(());
+        }
+        if first[0] != HANDSHAKE {
+            converse(stream, peer, plain, shutdown.clone(), kill.clone()).await;
+            return Ok(());
+        }
+        let config = tls.config(stream.local_addr()?.ip()).map_err(std::io::Error::other)?;
+        let stream = tokio_rustls::TlsAcceptor::from(config).accept(stream);
+        let stream = tokio::time::timeout(limit, stream).await??;
+        converse(stream, peer, answering.router, shutdown.clone(), kill.clone()).await;
+        Ok::<(), std::io::Error>(())
+    };
+    let ended = tokio::select! {
+        ended = shaking => ended,
+        () = kill.cancelled() => return,
+    };
+    // A phone that does not trust the certificate yet ends its handshake: nothing to be alarmed about.
+    if let Err(error) = ended {
+        tracing::debug!(%error, %peer, "a connection ended before it spoke TLS");
+    }
+}
+
+/// Speaks HTTP on a connection until it ends.
+async fn converse<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+    stream: S,
+    peer: SocketAddr,
+    router: Router,
+    shutdown: CancellationToken,
+    kill: CancellationToken,
+) {
     let connection = Connection::new(kill.clone());
     let service = tower::service_fn(move |mut request: http::Request<Incoming>| {
         request.extensions_mut().insert(connection.clone());

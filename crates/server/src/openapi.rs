@@ -61,12 +61,12 @@ pub struct FieldErrorDoc {
     /// Path of the field; empty for the document itself.
     #[schema(example = "scans[3].count")]
     path: String,
-    /// What is wrong and what would be right.
+    /// The error and the right value, in words.
     #[schema(example = "must be 1 to 10000")]
     message: String,
 }
 
-/// What is added to the routes' own words, by rule and for all of them: names, vocabularies, the frame's answers, roles.
+/// Adds to the routes' own words, by rule and for all of them: names, vocabularies, the frame's answers, roles.
 pub fn finish(document: &mut utoipa::openapi::OpenApi) {
     name_operations(document);
     vocabularies::name_words(document);

@@ -52,7 +52,7 @@ const FLUSH_LIMIT: Duration = Duration::from_secs(2);
 const WARN_EVERY: Duration = Duration::from_secs(60);
 /// Most that is read of a collector's answer, bytes: it says little.
 const ANSWER_BYTES: usize = 64 * 1024;
-/// What a device puts into the head of its uploads (W3C Trace Context).
+/// The header of a device's uploads with its trace (W3C Trace Context).
 const TRACEPARENT: &str = "traceparent";
 /// Routes whose request belongs to the trace that a device began.
 const UPLOADS: [&str; 3] = ["/api/scanning/sync", "/api/scans/sync", "/api/scans"];
@@ -110,7 +110,7 @@ fn spans_url(text: &str) -> Result<Url, SettingError> {
 pub struct Exporting(SdkTracerProvider);
 
 impl Exporting {
-    /// Sends the spans that are left, for two seconds at most. What is not taken by then is lost.
+    /// Sends the spans that are left, for two seconds at most. Spans that are not taken by then are lost.
     pub fn finish(self) {
         // A collector that does not answer was told of before; the process ends all the same.
         let _ = self.0.shutdown_with_timeout(FLUSH_LIMIT);
@@ -206,7 +206,11 @@ impl Collector {
     fn new() -> Result<Self, Box<dyn Error>> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         // Between two exports nothing runs that would notice a connection's end: each has a new one.
-        let client = http_client::builder().timeout(EXPORT_LIMIT).pool_max_idle_per_host(0).build()?;
+        let client = http_client::builder()
+            .timeout(EXPORT_LIMIT)
+            .pool_max_idle_per_host(0)
+            .redirect(reqwest::redirect::Policy::none())
+            .build()?;
         Ok(Self { client, runtime, warned: Mutex::default() })
     }
 
@@ -302,7 +306,8 @@ pub fn answered(span: &Span, status: http::StatusCode, failed: bool) {
     }
 }
 
-/// The span that a device names as the cause of its upload. What is no `traceparent`, or is more than one, is passed over.
+/// The span that a device names as the cause of its upload. A header that is no `traceparent`, or is more than one,
+/// is passed over.
 fn remote(headers: &HeaderMap) -> Option<Context> {
     struct Only<'a>(&'a str);
     impl Extractor for Only<'_> {

@@ -35,8 +35,9 @@ use tracing::Instrument;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 
+use crate::auth::peer;
 use crate::encoding::AsItIs;
-use crate::error::{ApiError, Busy};
+use crate::error::{ApiError, Busy, Refused};
 use crate::state::AppState;
 use crate::strict::{self, KnownNames};
 use crate::telemetry::{RequestLabel, RouteLabel};
@@ -46,8 +47,8 @@ use crate::{assets, docs, openapi, otlp, routes};
 /// tells nothing by its length.
 const COMPRESS_FROM: u64 = 1024;
 
-/// What an API answer may do in a browser: nothing.
-const API_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
+/// The content policy of an API answer in a browser: nothing is allowed.
+const API_POLICY: &str = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'";
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -63,6 +64,7 @@ fn organisers() -> OpenApiRouter<AppState> {
         .merge(routes::guest_lists::routes())
         .merge(routes::tickets::routes())
         .merge(routes::guests::routes())
+        .merge(routes::guest_data::routes())
         .merge(routes::check_in::routes())
         .merge(routes::runs::routes())
         .merge(routes::letterhead::routes())
@@ -168,6 +170,7 @@ async fn frame(State(state): State<AppState>, request: Request, next: Next) -> R
     let method = request.method().as_str().to_owned();
     let route = request.extensions().get::<MatchedPath>().map_or("other", MatchedPath::as_str).to_owned();
     let span = tracing::info_span!("request", id, method, route);
+    let address = peer::client(&state, request.extensions(), request.headers());
     let trace = span.in_scope(|| otlp::request(&method, &route, &id, request.headers()));
     let limit = Duration::from_millis(state.settings.request_ms);
     let answering = next.run(request).instrument(trace.clone()).instrument(span.clone());
@@ -187,13 +190,17 @@ async fn frame(State(state): State<AppState>, request: Request, next: Next) -> R
             tracing::debug!(status = status.as_u16(), took_ms, "answered");
         }
     });
+    if let Some(Refused(code)) = response.extensions().get() {
+        // Who tries keys, and who reaches for what is not theirs (ASVS 16.3.1, 16.3.2).
+        span.in_scope(|| tracing::info!(event = "access.refused", status = status.as_u16(), code, %address, "refused"));
+    }
     otlp::answered(&trace, status, is_failure(&response));
     count(&state, method, route, status, took_ms);
     add_headers(&state, &id, response.headers_mut());
     response
 }
 
-/// What somebody has to look at.
+/// Whether a person has to look at this answer.
 fn is_failure(response: &Response) -> bool {
     response.status().is_server_error() && response.extensions().get::<Busy>().is_none()
 }
@@ -221,7 +228,7 @@ fn add_headers(state: &AppState, id: &str, headers: &mut HeaderMap) {
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers.entry(CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(API_POLICY));
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    if state.settings.is_https() {
+    if state.settings.is_strict_https() {
         let a_year = HeaderValue::from_static("max-age=31536000");
         headers.insert(http::header::STRICT_TRANSPORT_SECURITY, a_year);
     }

@@ -1,4 +1,5 @@
-//! Routes, a file a noun. A handler extracts, converts, calls one use case, converts (law 3).
+//! Routes: one file for each noun. A handler extracts, converts, calls one use case, and converts the result
+//! (law 3 in ARCHITECTURE.md, section 3).
 
 pub mod health;
 pub mod scanning;
@@ -15,6 +16,7 @@ pub mod tickets;
 pub mod imports;
 pub mod runs;
 pub mod guests;
+pub mod guest_data;
 pub mod check_in;
 pub mod letterhead;
 pub mod mail;

@@ -1,4 +1,4 @@
-//! What every handler is given.
+//! The state that every handler gets.
 
 use std::sync::Arc;
 
@@ -27,37 +27,42 @@ use crate::adapters::upload_room::UploadRoom;
 use crate::adapters::webhook_limit::WebhookLimit;
 use crate::config::Settings;
 use crate::encoding::Squeezed;
+use crate::finding::Seen;
 use crate::telemetry::Metrics;
 
 /// The use cases' parts, the settings, and what belongs to HTTP alone. Cheap to clone.
 #[derive(Clone)]
 pub struct AppState {
-    /// What use cases are given.
+    /// The ports that use cases get.
     pub app: App,
-    /// Settings.
+    /// The settings of this installation.
     pub settings: Arc<Settings>,
     /// Live hints to those who watch here: what `app.hints` tells, and what other nodes do.
     pub live: Arc<Hub>,
-    /// Metrics.
+    /// The metrics of this process.
     pub metrics: Arc<Metrics>,
     /// The sync limit.
     pub syncs: Arc<SyncLimit>,
     /// Room for uploads.
     pub uploads: Arc<UploadRoom>,
-    /// What the workflows of passes reach.
+    /// The services that the workflows of passes reach.
     pub passes: SetUp,
-    /// Who guesses tokens of passes.
+    /// Limits the guesses of pass tokens, by network address.
     pub guesses: Arc<PerAddress>,
-    /// Who tries passwords.
+    /// Limits failed sign-ins, by network address.
     pub sign_ins: Arc<PerAddress>,
-    /// Who asks to be paired before anybody signed in.
+    /// Limits pairing requests before anybody signed in, by network address.
     pub pairing_asks: Arc<PerAddress>,
-    /// Who guesses pairing tokens.
+    /// Limits the guesses of pairing tokens, by network address.
     pub pairing_looks: Arc<PerAddress>,
     /// The limit of webhook messages.
     pub webhooks: Arc<WebhookLimit>,
     /// Compressed forms of lists served lately; an answer's content is the same without them.
     pub squeezed: Arc<Squeezed>,
+    /// Redis, where the nodes share one.
+    pub redis: Option<Arc<Link>>,
+    /// The last findings about the services that this server depends on.
+    pub seen: Arc<Seen>,
     /// Imports that this process carries out.
     pub imports: ImportsUnderWay,
     /// Cancelled when the server stops: every stream and long poll ends on it.
@@ -88,11 +93,14 @@ impl AppState {
             tokio::spawn(hints_shared::look(store.clone(), live.clone(), shutdown.clone()));
         }
         let mut app = App::new(store, Arc::new(SystemClock::default()), Arc::new(SystemRandom), hints, secret);
+        let redis = link.clone();
         app.recent = Arc::new(RecentScans::new(link.clone(), metrics.clone()));
         Self {
             app,
             syncs: Arc::new(SyncLimit::new(settings.syncs_per_minute, link.map(SharedLog::new))),
             uploads: Arc::default(),
+            redis,
+            seen: Arc::default(),
             imports: ImportsUnderWay::default(),
             passes: SetUp {
                 mail: mail(&settings),

@@ -44,7 +44,7 @@ impl Connection {
     }
 }
 
-/// What reading a part brought.
+/// The result of reading a part.
 #[derive(Debug, Default)]
 pub struct Reading {
     /// In this order; none where nothing of it is for this client.
@@ -64,14 +64,14 @@ pub struct Message {
     pub data: String,
 }
 
-/// What a stream shows. `Part` is one of the things it may have to read again.
+/// The content of a stream. Each `Part` is one of the things that it may have to read again.
 pub trait Source: Send + 'static {
     /// A thing that is read and sent whole.
     type Part: Ord + Clone + Send + Sync;
 
     /// Everything, in the order it is first sent.
     fn parts(&self) -> Vec<Self::Part>;
-    /// What a hint makes stale, and what of it is sent as it is.
+    /// The parts that a hint makes stale, and the message of it that is sent as it is.
     fn take(&mut self, hint: &Hint) -> (Vec<Self::Part>, Option<Message>);
     /// Reads a part anew.
     fn read(&mut self, part: &Self::Part) -> impl Future<Output = Result<Reading>> + Send;

@@ -1,8 +1,9 @@
 //! The organiser's API refuses JSON fields and query parameters that it does not know (door.md "The API's manners").
 //!
-//! The known names are those of the document that `/openapi.json` serves, so a route that is described is strict without
-//! a line of its own. The extractors [`User`](crate::auth::user::User) and [`JsonBody`](crate::body::JsonBody) ask here.
-//! What devices and webhooks send is not in the table: it stays tolerant.
+//! The known names are those of the document that `/openapi.json` serves, so a route that is described is strict
+//! without a line of its own. The extractors [`User`](crate::auth::user::User) and
+//! [`JsonBody`](crate::body::JsonBody) ask here. The bodies of devices and webhooks are not in the table: they stay
+//! tolerant.
 
 mod nearest;
 mod unknown;
@@ -34,11 +35,11 @@ pub fn is_organisers(operation: &Value) -> bool {
         || has(&operation["security"], &|one| one.get("session").is_some())
 }
 
-/// What every organiser's operation knows, by method and path pattern.
+/// The names that every organiser's operation knows, by method and path pattern.
 #[derive(Debug, Default)]
 pub struct KnownNames(BTreeMap<(String, String), Arc<Operation>>);
 
-/// What one operation knows.
+/// The names that one operation knows.
 #[derive(Debug, Default)]
 struct Operation {
     /// Its query parameters.
@@ -101,12 +102,12 @@ fn refuse(unknown: Vec<Unknown>) -> Result<()> {
     }
 }
 
-/// What [`read_unread`] found, in a request's extensions.
+/// The result of [`read_unread`], in a request's extensions.
 #[derive(Debug, Clone)]
 struct Unread(Result<()>);
 
-/// Middleware: reads the body of a request to an organiser's operation that reads none, so that [`check_request`] refuses
-/// its fields. Who sent it is not known yet, so nothing is answered here.
+/// Middleware: reads the body of a request to an organiser's operation that reads none, so that [`check_request`]
+/// refuses its fields. The sender is not known yet, so nothing is answered here.
 pub async fn read_unread(request: Request, next: Next) -> Response {
     let operation = KnownNames::find(request.extensions(), request.method());
     let shape = operation.as_ref().filter(|operation| operation.is_bodiless).and_then(|one| one.body.as_ref());
@@ -134,8 +135,8 @@ fn check_query(parts: &Parts) -> Result<()> {
     }
 }
 
-/// Refuses fields of a JSON body that the organiser's operation does not know, at any depth. What is no JSON is left to
-/// the parser, which says so in better words.
+/// Refuses fields of a JSON body that the organiser's operation does not know, at any depth. A body that is no JSON
+/// is left to the parser, which says so in better words.
 pub fn check_body(extensions: &Extensions, method: &Method, json: &[u8]) -> Result<()> {
     let operation = KnownNames::find(extensions, method);
     match operation.as_ref().and_then(|operation| operation.body.as_ref()) {

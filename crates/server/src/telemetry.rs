@@ -34,14 +34,14 @@ pub struct StatusLabel {
 /// Labels of `admit_recent_duplicates_total`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct TierLabel {
-    /// Who remembered the earlier scan: `hot` (this process) or `warm` (Redis).
+    /// The cache that knew the earlier scan: `hot` (this process) or `warm` (Redis).
     pub tier: &'static str,
 }
 
 /// Labels of `admit_http_requests_total` and its latency.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct RequestLabel {
-    /// Method.
+    /// The HTTP method.
     pub method: String,
     /// The route's pattern, never the path itself.
     pub route: String,
@@ -136,7 +136,7 @@ pub struct Metrics {
     pub pending_scans_max: Gauge<i64, AtomicI64>,
     /// 1 while the store answers.
     pub store_up: Gauge<i64, AtomicI64>,
-    /// Requests.
+    /// Requests, by method, route and status.
     pub requests: Family<RequestLabel, Counter>,
     /// Time of a request by route.
     pub request_seconds: Family<RouteLabel, Histogram, Latency>,
@@ -336,7 +336,7 @@ fn whole(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// What the log on standard error shows: what `RUST_LOG` chooses, `standard` without it.
+/// The filter of the log on standard error: that of `RUST_LOG`, `standard` without it.
 pub fn filter(standard: &str) -> EnvFilter {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(standard));
     // The driver would write every statement's values at `debug`: guests' names and addresses, hashes of passwords.

@@ -19,7 +19,7 @@ use crate::rng::Rng;
 use crate::server::{Reply, Request, Response, Server, Truth};
 use crate::world::{Side, World};
 
-/// What is looked at of every organisation once it is at rest, beside the few that ask for more.
+/// The checks of every organisation once it is at rest, beside the few that need more.
 const AT_REST: &[&str] = &[
     "I2", "I4", "I7", "I8", "I9", "I12", "I14", "I15", "I17", "I18", "I19", "I20", "I23", "I24", "I26", "I28", "I29",
     "I30",
@@ -76,7 +76,7 @@ impl<S: Server> World<S> {
     fn note_ties(&mut self, truth: &Truth) {
         let mut times: Vec<_> = truth.derived.values().flat_map(|it| it.state.entries.windows(2)).collect();
         times.retain(|pair| pair[0].at == pair[1].at);
-        self.reach.hit_if(!times.is_empty(), "equal times");
+        self.coverage.hit_if(!times.is_empty(), "equal times");
         let mut places: BTreeMap<_, Digest> = BTreeMap::new();
         let mut forked = false;
         for (_, fact) in &truth.facts {
@@ -84,7 +84,7 @@ impl<S: Server> World<S> {
             let Some(place) = scan.log_id.as_ref().zip(scan.seq) else { continue };
             forked |= *places.entry((&scan.device_id, place)).or_insert(fact.digest) != fact.digest;
         }
-        self.reach.hit_if(forked, "forked log");
+        self.coverage.hit_if(forked, "forked log");
     }
 
     /// I5: any repetition of what was sent changes nothing and is answered by the same bytes; the same id with other
@@ -117,7 +117,7 @@ impl<S: Server> World<S> {
                 let what = format!("batch {} with other content: {}", batch.sync_batch_id, other.status);
                 self.sides[side].ledger.broken("I5", what);
             }
-            self.reach.hit("batch id reused");
+            self.coverage.hit("batch id reused");
         }
         let after = self.server.truth(org);
         // A repeat from a device may tell the server of its log; nothing that counts may have moved.
@@ -301,7 +301,7 @@ fn counts_as_walk_in(fact: &Fact, reduced: &Reduced) -> bool {
     fact.scan.walk_in.is_some() && reduced.verdicts.iter().any(counts)
 }
 
-/// What the facts say of a headcount that is not left out.
+/// The headcount that the facts leave; absent where it is left out.
 fn counted(fact: &Fact, verdict: &ScanVerdict, truth: &Truth) -> Option<Headcount> {
     let headcount = fact.scan.headcount?;
     let undone = |scan: &Scan| {
@@ -346,7 +346,7 @@ fn counts_hold(truth: &Truth, found: &mut Found) {
                     format!("{}: {:?} of {:?}", verdict.scan_id, verdict.headcount, fact.scan.headcount),
                 ));
             }
-            let after = fact.is_some_and(|(_, fact)| fact.after_revocation) && !accepted.contains(&verdict.digest);
+            let after = fact.is_some_and(|(_, fact)| fact.withheld) && !accepted.contains(&verdict.digest);
             let practice = fact.is_some_and(|(_, fact)| fact.scan.practice) && !accepted.contains(&verdict.digest);
             if practice && verdict.left_out.is_none() {
                 found.push(("I28", format!("{} was practice and counts", verdict.scan_id)));

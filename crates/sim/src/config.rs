@@ -7,7 +7,7 @@ use admit_core::event::{Days, Limits, ReEntry, ZoneLimits};
 use admit_core::limits;
 use admit_core::time::Timestamp;
 
-use crate::kept;
+use crate::regressions;
 use crate::rng::Rng;
 
 /// True time at the beginning of every world: 2026-06-07T16:00:00Z.
@@ -23,7 +23,7 @@ const EARLIER_MODES: &[ReEntry] = &[ReEntry::Never, ReEntry::AfterGap, ReEntry::
 /// How many of a thousand worlds are small.
 const SMALL: u32 = 960;
 
-/// What one seed's world is like. Chances are per thousand.
+/// The properties of one seed's world. Chances are per thousand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// Organisations beside each other, with colliding ids: 1 or 2.
@@ -102,7 +102,7 @@ pub struct Config {
     pub server_crash: u32,
     /// How often it is killed beside that, a count: a small world lasts hardly a minute.
     pub kills: u64,
-    /// Whoever was let in, or not, shows the same code there again within seconds.
+    /// Chance that a person who was let in, or not, shows the same code there again within seconds.
     pub again: u32,
     /// An upload is turned away while everything else goes through.
     pub busy: u32,
@@ -195,22 +195,22 @@ impl Config {
             rest_ms: LONG_REST_MS,
         };
         // A seed that was kept before there were these goes on as the world that it was.
-        if kept::before_later_faults(seed) {
+        if regressions::before_later_faults(seed) {
             (config.again, config.busy, config.capacity) = (0, 0, None);
         }
-        if !kept::before_small_worlds(seed) {
+        if !regressions::before_small_worlds(seed) {
             config.draw_later(&mut Rng::of(seed, "config, later", 0));
         }
-        if !kept::before_kills(seed) {
+        if !regressions::before_kills(seed) {
             config.draw_last(&mut Rng::of(seed, "config, kills", 0));
         }
-        if !kept::before_doors(seed) {
+        if !regressions::before_doors(seed) {
             config.draw_doors(&mut Rng::of(seed, "config, doors", 0));
         }
-        if !kept::before_guests(seed) {
+        if !regressions::before_guests(seed) {
             config.draw_guests(&mut Rng::of(seed, "config, guests", 0));
         }
-        if !kept::before_headcounts(seed) {
+        if !regressions::before_headcounts(seed) {
             let rng = &mut Rng::of(seed, "config, headcounts", 0);
             config.headcounts = if rng.per_mille(300) { 20 + rng.below(200) as u32 } else { 0 };
         }
@@ -231,7 +231,8 @@ impl Config {
         self.expires_ms.map(|ms| Timestamp::clamped(BEGINNING_MS + ms))
     }
 
-    /// What was added once most worlds became small: few phones and minutes find as much, in a quarter of the time.
+    /// Draws the settings that were added once most worlds became small: few phones and minutes find as much, in a
+    /// quarter of the time.
     fn draw_later(&mut self, rng: &mut Rng) {
         if rng.per_mille(SMALL) {
             self.orgs = 1 + u64::from(rng.per_mille(250));
@@ -247,7 +248,7 @@ impl Config {
         self.expires_ms = rng.per_mille(200).then(|| rng.between(0, self.chaos_ms));
     }
 
-    /// What was added at last: drafts whose doors open, ends while people come, days.
+    /// Draws the settings of doors: drafts whose doors open, ends while people come, days.
     fn draw_doors(&mut self, rng: &mut Rng) {
         self.modes = ReEntry::ALL;
         let daily = rng.per_mille(250);
@@ -262,7 +263,7 @@ impl Config {
         self.per_gate = self.re_entry != ReEntry::AfterExit && rng.per_mille(150);
         self.uses = rng.per_mille(150).then(|| 1 + rng.below(6) as u32);
     }
-    /// What was added after the doors: guests added there, bookings.
+    /// Draws the settings of guests: guests added at the doors, bookings.
     fn draw_guests(&mut self, rng: &mut Rng) {
         if rng.per_mille(300) {
             self.walk_ins = 20 + rng.below(200) as u32;
@@ -292,7 +293,7 @@ impl Config {
         Days::new(begins.take_while(|begin| *begin <= to).map(Timestamp::clamped).collect())
     }
 
-    /// What was added after that: more kills, batches refused whole.
+    /// Draws the settings that were added last: more kills, batches refused whole.
     fn draw_last(&mut self, rng: &mut Rng) {
         let kills = rng.below(4);
         self.kills = if self.server_crash > 0 { kills } else { 0 };

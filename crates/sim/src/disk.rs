@@ -58,7 +58,7 @@ impl Disk {
     pub fn writes(&self) -> &[usize] {
         &self.writes
     }
-    /// What a start reads.
+    /// The rows that a start reads.
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }

@@ -1,4 +1,4 @@
-//! What really happened, as nobody inside the world can know it: the checkers' own book.
+//! The checkers' own book: the true events, as nobody inside the world can know them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::server::{Request, Response};
 pub struct Violation {
     /// Which invariant of trust §3.
     pub invariant: &'static str,
-    /// What was found.
+    /// The finding, in words.
     pub what: String,
 }
 
@@ -47,7 +47,7 @@ pub struct Ledger {
     revoked_at_backup: BTreeSet<DeviceId>,
     /// Logs whose storage was cleared.
     pub cleared: BTreeSet<(DeviceId, LogId)>,
-    /// What broke.
+    /// The promises that were broken.
     pub violations: Vec<Violation>,
     /// Restores so far.
     pub restores: u64,

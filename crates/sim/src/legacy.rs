@@ -1,4 +1,4 @@
-//! What S1 clients do: the plain v1 form; each scan more than once, each time with the offset measured then.
+//! S1 clients: the plain v1 form. They send each scan more than once, each time with the offset measured then.
 
 use admit_core::ids::BatchId;
 use admit_core::ids::GateId;

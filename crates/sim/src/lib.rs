@@ -3,19 +3,19 @@
 //! seed's: chaos, then healing, then quiet, then the checks.
 
 pub mod rng;
-mod kept;
+mod regressions;
 pub mod config;
 pub mod trace;
 pub mod clock;
 pub mod disk;
-pub mod reach;
+pub mod coverage;
 pub mod mutants;
-pub mod hand;
+pub mod fake_phone;
 pub mod server;
 mod venue;
 pub mod ledger;
-pub mod l0;
-pub mod l1;
+pub mod model_server;
+pub mod real_server;
 pub mod phone;
 mod client;
 pub mod world;
@@ -25,6 +25,6 @@ mod people;
 mod check;
 mod run;
 
-pub use kept::{REGRESSIONS, regressions};
-pub use l1::{Place, front, home};
+pub use real_server::{Place, http_factory, store_factory};
+pub use regressions::{REGRESSIONS, regressions};
 pub use run::{Options, Outcome, Report, embedded, run, run_seed, run_seed_in, run_seeds};

@@ -82,7 +82,7 @@ mutants! {
     ExpiredIsPlain = "expired_is_plain",
     /// A process that dies leaves half of its transaction behind.
     TornCommit = "torn_commit",
-    /// What brings a webhook in loses its id: each try is another message.
+    /// The intake of a webhook loses its id: each try is another message.
     WebhookIdLost = "webhook_id_lost",
     /// The mail server is given each letter twice.
     MailTwice = "mail_twice",
@@ -93,7 +93,7 @@ mutants! {
 }
 
 impl Mutant {
-    /// The lowest level at which there is what it breaks: the store and the desk begin with level 1.
+    /// The lowest level at which there is what it breaks: the store and the office begin with level 1.
     pub fn level(self) -> u8 {
         match self {
             Self::TornCommit | Self::WebhookIdLost | Self::MailTwice | Self::PictureNotKept => 1,

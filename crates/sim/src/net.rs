@@ -45,23 +45,23 @@ impl<S: Server> World<S> {
         self.sides[side].trace.line(now_ms - BEGINNING_MS, line);
         let failed = Input::Failed { request };
         if self.sides[side].phones[phone].offline_until > now_ms {
-            return self.later(side, &asker, now_ms + 50, failed, Vec::new());
+            return self.queue(side, &asker, now_ms + 50, failed, Vec::new());
         }
         if self.config.poison > 0
             && wire.route() == "/api/scanning/sync"
             && let Some(damaged) = wire.body.as_deref().and_then(|body| self.damaged(body))
         {
-            self.reach.hit("poison item");
+            self.coverage.hit("poison item");
             wire.body = Some(damaged);
         }
         let config = self.config.clone();
-        self.later(side, &asker, now_ms + timeout_ms as i64, failed, Vec::new());
+        self.queue(side, &asker, now_ms + timeout_ms as i64, failed, Vec::new());
         let rng = &mut self.sides[side].rng;
         let (drop, captive, twice) =
             (rng.per_mille(config.drop), rng.per_mille(config.captive), rng.per_mille(config.duplicate));
         let there = now_ms + self.delay(side);
         if chaos && captive {
-            self.reach.hit("captive portal");
+            self.coverage.hit("captive portal");
             let page = Response {
                 status: 200,
                 headers: vec![("content-type".into(), "text/html".into())],
@@ -75,7 +75,7 @@ impl<S: Server> World<S> {
             && wire.route() == "/api/scanning/sync"
             && self.sides[side].extra.per_mille(config.busy)
         {
-            self.reach.hit("upload turned away");
+            self.coverage.hit("upload turned away");
             let later = Response {
                 status: 503,
                 headers: vec![
@@ -92,12 +92,12 @@ impl<S: Server> World<S> {
             && wire.route() == "/api/scanning/sync"
             && let Some(refusal) = self.refused_whole(side, wire.body.as_deref().unwrap_or_default())
         {
-            self.reach.hit("batch refused whole");
+            self.coverage.hit("batch refused whole");
             let refusal = self.as_receipt(&wire, refusal, Mutant::DeleteOn4xx);
             return self.answer(side, &asker, there, refusal);
         }
         if chaos && drop {
-            return self.reach.hit("request lost on the way");
+            return self.coverage.hit("request lost on the way");
         }
         let held_until = now_ms + HOLD_MS;
         let again = (chaos && twice).then(|| (asker.clone(), Box::new(wire.clone())));
@@ -124,8 +124,8 @@ impl<S: Server> World<S> {
         any.then(|| serde_json::to_string(&sync).ok()).flatten()
     }
 
-    /// What something before the server says of a batch with a scan that it does not like (trust §5, fault 4): in the server's
-    /// words, naming the item or not, or in its own.
+    /// The answer of a proxy before the server to a batch with a scan that it does not like (trust §5, fault 4). It
+    /// comes in the server's words, naming the item or not, or in the proxy's own.
     fn refused_whole(&mut self, side: usize, body: &str) -> Option<Response> {
         let sync: SyncRequest = serde_json::from_str(body).ok()?;
         let disliked = sync.scans.iter().position(|item| {
@@ -175,22 +175,22 @@ impl<S: Server> World<S> {
         };
         self.heard(side, &asker, &wire, &answer);
         if echo {
-            return self.reach.hit("request arrived twice");
+            return self.coverage.hit("request arrived twice");
         }
         let answer = self.as_receipt(&wire, answer, Mutant::DeleteOn4xx);
         let back = now_ms + self.delay(side);
         let config = self.config.clone();
         let rng = &mut self.sides[side].rng;
         if chaos && rng.per_mille(config.drop) {
-            self.reach.hit("answer lost on the way");
-            self.reach.hit_if(wire.route() == "/api/scanning/sync" && answer.status == 200, "ack lost after commit");
+            self.coverage.hit("answer lost on the way");
+            self.coverage.hit_if(wire.route() == "/api/scanning/sync" && answer.status == 200, "ack lost after commit");
             return;
         }
         let mut answer = answer;
         if chaos && rng.per_mille(config.truncate) && !answer.body.is_empty() {
             let keep = rng.below(answer.body.len() as u64) as usize;
             answer.body.truncate(keep);
-            self.reach.hit("answer cut short");
+            self.coverage.hit("answer cut short");
         } else if wire.route().ends_with("/manifest") && answer.status == 200 {
             answer = self.maybe_old_list(side, asker.phone, answer);
         }
@@ -221,7 +221,7 @@ impl<S: Server> World<S> {
         let old = held.phones[phone].old_list.replace(answer.clone());
         match old {
             Some(old) if chaos && held.rng.per_mille(self.config.truncate) => {
-                self.reach.hit("old list replayed");
+                self.coverage.hit("old list replayed");
                 old
             }
             _ => answer,
@@ -260,10 +260,10 @@ impl<S: Server> World<S> {
         let Asker { phone, request, .. } = *asker;
         let sent_mono_ms = self.sides[side].phones[phone].requests.get(&request).copied().unwrap_or(0);
         let Response { status, headers, body } = answer;
-        self.later(side, asker, at_ms, Input::Response { request, status, headers, sent_mono_ms }, body);
+        self.queue(side, asker, at_ms, Input::Response { request, status, headers, sent_mono_ms }, body);
     }
 
-    fn later(&mut self, side: usize, asker: &Asker, at_ms: i64, input: Input, body: Vec<u8>) {
+    fn queue(&mut self, side: usize, asker: &Asker, at_ms: i64, input: Input, body: Vec<u8>) {
         let Asker { phone, generation, .. } = *asker;
         self.at(side, at_ms, Ev::Input { phone, generation, input: Box::new(input), body });
     }

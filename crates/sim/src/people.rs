@@ -124,7 +124,7 @@ impl<S: Server> World<S> {
 
     /// A person without a ticket, whom staff add; with the PIN, if it should be asked for.
     fn walk_in(&mut self, side: usize) -> Input {
-        self.reach.hit("guest added at the door");
+        self.coverage.hit("guest added at the door");
         let rng = &mut self.sides[side].extra;
         let pin = if rng.per_mille(500) { PIN } else { "" }.to_owned();
         let party = 1 + rng.below(3) as u32;
@@ -133,7 +133,7 @@ impl<S: Server> World<S> {
 
     /// People without a ticket come or go, or staff count everybody inside.
     fn headcount(&mut self, side: usize) -> Input {
-        self.reach.hit("people without a ticket counted");
+        self.coverage.hit("people without a ticket counted");
         let rng = &mut self.sides[side].extra;
         let headcount = if rng.per_mille(300) {
             Headcount::Recount { inside: rng.below(300) as u32 }
@@ -168,22 +168,22 @@ impl<S: Server> World<S> {
                 // Its own clock is looked at by I10.
                 let past = scan.at >= expires_at && verdict.manifest_version > 0;
                 self.checked.hit_if(past, "I16");
-                self.reach.hit_if(past && verdict.opened, "let in by an expired list");
+                self.coverage.hit_if(past && verdict.opened, "let in by an expired list");
                 if past && !verdict.list_expired {
                     held.ledger.broken("I16", format!("{scan_id} is plain though its list expired at {expires_at}"));
                 }
             }
-            self.reach.hit_if(verdict.practice, "scan in practice");
-            self.reach.hit_if(verdict.reason.as_deref() == Some("already_today"), "refused until tomorrow");
-            self.reach.hit_if(verdict.reason.as_deref() == Some("event_ended"), "refused after the end");
+            self.coverage.hit_if(verdict.practice, "scan in practice");
+            self.coverage.hit_if(verdict.reason.as_deref() == Some("already_today"), "refused until tomorrow");
+            self.coverage.hit_if(verdict.reason.as_deref() == Some("event_ended"), "refused after the end");
             let asked = kept.iter().any(|kept| {
                 kept.scanned.scan.scan_id == *scan_id
                     && kept.scanned.scan.stage == Stage::Claim
                     && !waits_for_staff(&kept.scanned)
             });
             let confirmed = verdict.decided_by == DecidedBy::Server;
-            self.reach.hit_if(confirmed, "shown by the server's word");
-            self.reach.hit_if(asked && !confirmed, "decided alone after asking");
+            self.coverage.hit_if(confirmed, "shown by the server's word");
+            self.coverage.hit_if(asked && !confirmed, "decided alone after asking");
             held.phones[phone].shown.insert(scan_id.clone());
         }
         self.show_again(side, phone);
@@ -202,7 +202,7 @@ impl<S: Server> World<S> {
         } else if let Some(others) = offered(&verdict)
             && held.extra.per_mille(500)
         {
-            self.reach.hit("booking let in at once");
+            self.coverage.hit("booking let in at once");
             Some(Input::Booking { scan_id, ticket_ids: others })
         } else if verdict.can_undo && rng.per_mille(90) {
             let keep = rng.below(u64::from(verdict.count)) as u32;
@@ -211,15 +211,16 @@ impl<S: Server> World<S> {
         } else {
             None
         };
-        self.reach.hit_if(matches!(next, Some(Input::Count { .. })), "party in parts");
-        self.reach.hit_if(verdict.overridden, "override");
+        self.coverage.hit_if(matches!(next, Some(Input::Count { .. })), "party in parts");
+        self.coverage.hit_if(verdict.overridden, "override");
         if let Some(input) = next {
             let at = now_ms + self.sides[side].rng.between(500, 4_000);
             self.at(side, at, Ev::Input { phone, generation, input: Box::new(input), body: Vec::new() });
         }
     }
 
-    /// Somebody comes back with the same code to the same phone: the rest of a party, or whoever hopes for one more.
+    /// Somebody comes back with the same code to the same phone: the rest of a party, or a person who hopes for one
+    /// more.
     fn show_again(&mut self, side: usize, phone: usize) {
         let (now_ms, chaos, again) = (self.now_ms, self.chaos(), self.config.again);
         let held = &mut self.sides[side];
@@ -230,7 +231,7 @@ impl<S: Server> World<S> {
             let at = now_ms + held.extra.between(least, most);
             let generation = held.phones[phone].generation;
             let input = Box::new(Input::code(text));
-            self.reach.hit("code shown again");
+            self.coverage.hit("code shown again");
             self.at(side, at, Ev::Input { phone, generation, input, body: Vec::new() });
         }
     }
@@ -289,7 +290,7 @@ impl<S: Server> World<S> {
         if self.act(side, &Act::Approve { code, gate_id }).is_some() {
             let held = &mut self.sides[side];
             if let Some((device_id, _)) = &held.phones[phone].identity {
-                self.reach.hit_if(held.ledger.revoked.remove(device_id), "revoked phone let in again");
+                self.coverage.hit_if(held.ledger.revoked.remove(device_id), "revoked phone let in again");
             }
         }
     }
@@ -307,7 +308,7 @@ impl<S: Server> World<S> {
         let rng = &mut held.rng;
         if rng.per_mille(config.offline) {
             held.phones[phone].offline_until = now_ms + rng.between(1_000, 120_000);
-            self.reach.hit("phone out of reach");
+            self.coverage.hit("phone out of reach");
         }
         if rng.per_mille(config.sleep) && held.phones[phone].engine.is_some() {
             let ms = rng.between(1_000, 90_000);
@@ -318,7 +319,7 @@ impl<S: Server> World<S> {
                 phone.stepped_unseen = true;
                 phone.clock.slept(ms);
                 held.trace.line(now_ms - BEGINNING_MS, format_args!("{phone_no} sleeps {ms} ms"));
-                self.reach.hit("sleep");
+                self.coverage.hit("sleep");
             }
         }
         if rng.per_mille(config.clock_step) {
@@ -330,7 +331,7 @@ impl<S: Server> World<S> {
             phone.clock_doubtful |= unseen || by.abs() > 43_200_000;
             (phone.stepped_unseen, phone.stepped) = (true, Some(now_ms));
             held.trace.line(now_ms - BEGINNING_MS, format_args!("{phone_no}'s clock is set by {by} ms"));
-            self.reach.hit(if by < 0 { "clock set back" } else { "clock set forward" });
+            self.coverage.hit(if by < 0 { "clock set back" } else { "clock set forward" });
         }
         if config.put_back > 0 && held.extra.per_mille(config.put_back) {
             self.put_back(side, phone);
@@ -361,18 +362,18 @@ impl<S: Server> World<S> {
         }
         let lost = scans > held.phones[phone].kept.len();
         held.trace.line(self.now_ms - BEGINNING_MS, format_args!("{phone} is put back to {rows} rows"));
-        self.reach.hit_if(lost, "storage put back to before a scan");
+        self.coverage.hit_if(lost, "storage put back to before a scan");
     }
 
-    /// The app is killed, or the storage cleared with it. What was being written is on the disk, or is not.
+    /// The app is killed, or the storage cleared with it. A row that was being written is on the disk, or is not.
     fn kill(&mut self, side: usize, phone: usize, clear: bool) {
         let now_ms = self.now_ms;
         let held = &mut self.sides[side];
         let unsent = held.phones[phone].unsent() > 0;
         let writing: Vec<_> = std::mem::take(&mut held.phones[phone].writing).into_values().collect();
-        self.reach.hit_if(!writing.is_empty(), "crash with an append under way");
-        self.reach.hit_if(unsent && !clear, "crash with unsent scans");
-        self.reach.hit_if(unsent && clear, "storage cleared with unsent scans");
+        self.coverage.hit_if(!writing.is_empty(), "crash with an append under way");
+        self.coverage.hit_if(unsent && !clear, "crash with unsent scans");
+        self.coverage.hit_if(unsent && clear, "storage cleared with unsent scans");
         for writing in writing {
             if self.sides[side].rng.per_mille(500) {
                 self.make_durable(side, phone, &writing);
@@ -389,7 +390,7 @@ impl<S: Server> World<S> {
             for key in keys {
                 if held.rng.per_mille(self.config.cache_lost) {
                     held.phones[phone].disk.forget(&key);
-                    self.reach.hit("cached body lost");
+                    self.coverage.hit("cached body lost");
                 }
             }
         }
@@ -411,7 +412,7 @@ impl<S: Server> World<S> {
             _ => return,
         };
         held.status = status;
-        self.reach.hit(if status == EventStatus::Live { "doors opened" } else { "event ended" });
+        self.coverage.hit(if status == EventStatus::Live { "doors opened" } else { "event ended" });
         let change = Change::Event(EventChange::Status(status));
         self.act(side, &Act::Rule { change, from_start: status == EventStatus::Live });
     }
@@ -455,7 +456,7 @@ impl<S: Server> World<S> {
                 let unsent = held.phones[phone].unsent() > 0;
                 // A phone that named itself, but whose pairing has not arrived, is nobody an organiser could revoke.
                 if self.act(side, &Act::Revoke(device_id.clone())).is_some() {
-                    self.reach.hit_if(unsent, "revoked with unsent scans");
+                    self.coverage.hit_if(unsent, "revoked with unsent scans");
                     self.sides[side].ledger.revoked.insert(device_id);
                 }
             }
@@ -475,7 +476,7 @@ impl<S: Server> World<S> {
         let Some((device_id, _)) = held.phones[phone].identity.clone() else { return };
         let unsent = held.phones[phone].unsent() > 0;
         if let Some(code) = self.act(side, &Act::Rotate(device_id)) {
-            self.reach.hit_if(unsent, "new key with unsent scans");
+            self.coverage.hit_if(unsent, "new key with unsent scans");
             let generation = self.sides[side].phones[phone].generation;
             let input = Box::new(Input::Pair { code, name: format!("Phone {phone}") });
             self.at(side, self.now_ms + 300, Ev::Input { phone, generation, input, body: Vec::new() });
@@ -538,7 +539,7 @@ impl<S: Server> World<S> {
         held.ledger.forged.insert(digest);
         let wire = Request { body: serde_json::to_string(&sync).ok(), ..bearer };
         if let Reply::Answer(answer) = self.ask(side, &wire) {
-            self.reach.hit_if(answer.status == 200, "forged scan");
+            self.coverage.hit_if(answer.status == 200, "forged scan");
         }
     }
 }

@@ -34,7 +34,7 @@ pub struct Kept {
     pub digest: Digest,
     /// True time when it was stamped; `None` where nobody may hold the clock to its word.
     pub true_ms: Option<i64>,
-    /// What [`Phone::gone_back`] was then.
+    /// The value of [`Phone::gone_back`] at that time.
     pub gone_back: u64,
 }
 
@@ -43,9 +43,9 @@ pub struct Kept {
 pub struct Phone {
     /// The engine, while the app runs.
     pub engine: Option<Engine>,
-    /// Storage.
+    /// The phone's storage.
     pub disk: Disk,
-    /// Clocks.
+    /// The phone's clocks.
     pub clock: PhoneClock,
     /// Counts starts: what was under way before the last one is nobody's any more.
     pub generation: u64,
@@ -110,7 +110,7 @@ pub struct Phone {
     sessions: u64,
 }
 
-/// What reading rows off the disk found out.
+/// The fault that reading rows off the disk found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WentBack(pub String);
 
@@ -238,8 +238,8 @@ impl Phone {
         (self.taken, self.put_back) = (0, false);
     }
 
-    /// Somebody puts the storage back to what it was some rows ago, as a restored phone has it: what was written since never
-    /// was, and its places in the log are given again. Clocks can't be held to their word any more.
+    /// Puts the storage back to what it was some rows ago, as a restored phone has it. The rows since then never were,
+    /// and their places in the log are given again. The phone's clock promises no longer hold.
     pub fn put_back(&mut self, rows: usize) -> Result<(), WentBack> {
         let (kept, identity, gone_back) = (std::mem::take(&mut self.kept), self.identity.clone(), self.gone_back);
         self.done.clear();

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use admit_store_queries::contents::Contents;
 
 use crate::config::{BEGINNING_MS, Config};
-use crate::kept::regressions;
-use crate::l0::L0;
-use crate::l1::{L1, Place, desk, home};
+use crate::coverage::{Coverage, INSIDE, MUST_REACH, WITH_A_STORE};
 use crate::ledger::Violation;
+use crate::model_server::ModelServer;
 use crate::mutants::{Mutant, Planted};
-use crate::reach::{INSIDE, MUST_REACH, Reach, WITH_A_STORE};
+use crate::real_server::{Place, RealServer, office, store_factory};
+use crate::regressions::regressions;
 use crate::server::{Server, Truth};
 use crate::world::{FoundOut, World};
 
@@ -28,7 +28,7 @@ pub struct Options {
     pub thorough: bool,
 }
 
-/// What one seed came to.
+/// The result of one seed.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     /// The seed.
@@ -40,12 +40,12 @@ pub struct Outcome {
     /// The trace's number.
     pub trace_hash: u64,
     /// Rare paths.
-    pub reach: Reach,
+    pub coverage: Coverage,
     /// How often each invariant was looked at.
-    pub checked: Reach,
+    pub checked: Coverage,
     /// The trace, if it was kept.
     pub trace: Vec<String>,
-    /// What the server's tables held in the end, if the trace was kept.
+    /// The content of the server's tables in the end, if the trace was kept.
     pub contents: Contents,
 }
 
@@ -60,10 +60,10 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// What many seeds came to.
+/// The result of many seeds.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
-    /// Level.
+    /// The level of the simulation: 0, 1 or 2.
     pub level: u8,
     /// Seeds run.
     pub seeds: u64,
@@ -72,16 +72,16 @@ pub struct Report {
     /// How many did.
     pub failures: u64,
     /// Rare paths of all.
-    pub reach: Reach,
+    pub coverage: Coverage,
     /// How often each invariant was looked at.
-    pub checked: Reach,
+    pub checked: Coverage,
 }
 
 impl Report {
     /// Takes in what a seed came to.
     fn note(&mut self, outcome: Outcome) {
         self.seeds += 1;
-        self.reach.add(&outcome.reach);
+        self.coverage.add(&outcome.coverage);
         self.checked.add(&outcome.checked);
         if !outcome.violations.is_empty() {
             self.failures += 1;
@@ -93,7 +93,7 @@ impl Report {
     pub fn add(&mut self, mut other: Self) {
         self.seeds += other.seeds;
         self.failures += other.failures;
-        self.reach.add(&other.reach);
+        self.coverage.add(&other.coverage);
         self.checked.add(&other.checked);
         self.failed.append(&mut other.failed);
         self.failed.sort_by_key(|outcome| outcome.seed);
@@ -106,7 +106,7 @@ impl Report {
         let inside = |name: &&str| self.level > 0 && INSIDE.contains(name);
         let must = MUST_REACH.iter().copied().filter(|name| !inside(name));
         must.chain(WITH_A_STORE.iter().copied().filter(|_| self.level > 0))
-            .filter(|name| self.reach.get(name) == 0)
+            .filter(|name| self.coverage.get(name) == 0)
             .collect()
     }
 }
@@ -116,7 +116,7 @@ impl fmt::Display for Report {
         for outcome in &self.failed {
             writeln!(f, "{outcome}")?;
         }
-        for (name, n) in self.reach.iter() {
+        for (name, n) in self.coverage.iter() {
             writeln!(f, "{n:>10} {name}")?;
         }
         let checked: Vec<String> = self.checked.iter().map(|(name, n)| format!("{name} {n}")).collect();
@@ -130,7 +130,7 @@ impl fmt::Display for Report {
 
 /// The embedded store in memory, and nothing before the use cases: level 1.
 pub fn embedded() -> Place<'static> {
-    Place { build: &home::embedded, open: None }
+    Place { build: &store_factory::embedded, open: None }
 }
 
 /// Runs one seed at level 0 or 1.
@@ -149,10 +149,17 @@ pub fn run_seed_in(level: u8, seed: u64, options: &Options, place: &Place<'_>) -
     let config = Config::draw(seed);
     let planted = Planted::new(options.mutant);
     let once = |config: &Config, keep_trace, foretold: &[FoundOut]| match (level, &place.open) {
-        (0, _) => once(seed, config, L0::new(seed, config, BEGINNING_MS, planted), planted, keep_trace, foretold),
-        (1, None) | (2, Some(_)) => {
-            once(seed, config, L1::new(seed, config, BEGINNING_MS, place, planted), planted, keep_trace, foretold)
+        (0, _) => {
+            once(seed, config, ModelServer::new(seed, config, BEGINNING_MS, planted), planted, keep_trace, foretold)
         }
+        (1, None) | (2, Some(_)) => once(
+            seed,
+            config,
+            RealServer::new(seed, config, BEGINNING_MS, place, planted),
+            planted,
+            keep_trace,
+            foretold,
+        ),
         _ => panic!("there is no level {level} here"),
     };
     let Ran { mut outcome, truths, found_out } = once(&config, options.keep_trace, &[]);
@@ -164,15 +171,15 @@ pub fn run_seed_in(level: u8, seed: u64, options: &Options, place: &Place<'_>) -
     if again && once(&config, false, &[]).outcome.trace_hash != outcome.trace_hash {
         outcome.violations.push(Violation { invariant: "I27", what: "the same seed ran differently".into() });
     }
-    if level > 0 && seed.is_multiple_of(desk::ONE_IN) {
-        let desk = || desk::run(seed, place, planted, options.keep_trace);
-        let came = desk();
-        if again && desk().trace.hash() != came.trace.hash() {
-            outcome.violations.push(Violation { invariant: "I27", what: "the same desk ran differently".into() });
+    if level > 0 && seed.is_multiple_of(office::ONE_IN) {
+        let office = || office::run(seed, place, planted, options.keep_trace);
+        let came = office();
+        if again && office().trace.hash() != came.trace.hash() {
+            outcome.violations.push(Violation { invariant: "I27", what: "the same office ran differently".into() });
         }
         outcome.trace_hash ^= came.trace.hash();
         outcome.violations.extend(came.violations);
-        outcome.reach.add(&came.reach);
+        outcome.coverage.add(&came.coverage);
         outcome.checked.add(&came.checked);
         outcome.trace.extend(came.trace.into_lines());
     }
@@ -191,7 +198,7 @@ pub fn run_seed_in(level: u8, seed: u64, options: &Options, place: &Place<'_>) -
     outcome
 }
 
-/// What of an organisation's sets differs, though only another organisation came or went.
+/// The sets of an organisation that differ, though only another organisation came or went.
 fn differences(alone: &Truth, beside: &Truth) -> Vec<&'static str> {
     let parts = [
         ("facts", alone.facts == beside.facts),
@@ -207,7 +214,7 @@ fn differences(alone: &Truth, beside: &Truth) -> Vec<&'static str> {
 /// One run of a seed.
 struct Ran {
     outcome: Outcome,
-    /// What each organisation held in the end.
+    /// The content of each organisation in the end.
     truths: Vec<Truth>,
     found_out: Vec<FoundOut>,
 }
@@ -226,13 +233,13 @@ fn once<S: Server>(
     let found_out = world.found_out.clone();
     let contents = if keep_trace { world.server.contents() } else { Contents::default() };
     let truths = world.check();
-    let mut reach = world.reach.clone();
-    reach.add(world.server.reach());
+    let mut coverage = world.coverage.clone();
+    coverage.add(world.server.coverage());
     let checked = world.checked.clone();
     let trace_hash = world.trace_hash() ^ hidden(planted);
     let violations = world.sides.iter_mut().flat_map(|side| std::mem::take(&mut side.ledger.violations)).collect();
     let trace = world.sides.into_iter().flat_map(|side| side.trace.into_lines()).collect();
-    let outcome = Outcome { seed, config: config.clone(), violations, trace_hash, reach, checked, trace, contents };
+    let outcome = Outcome { seed, config: config.clone(), violations, trace_hash, coverage, checked, trace, contents };
     Ran { outcome, truths, found_out }
 }
 

@@ -1,5 +1,5 @@
 //! The server as the world sees it: requests in, answers out, an organiser's acts, and what a checker may look at.
-//! Level 0 is bare fact sets ([`crate::l0`]); level 1 the real use cases.
+//! Level 0 is bare fact sets ([`crate::model_server`]); level 1 the real use cases.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use admit_core::scan::Digest;
 use admit_core::ticket::TicketRules;
 use admit_store_queries::contents::Contents;
 
-use crate::reach::Reach;
+use crate::coverage::Coverage;
 
 /// A request on the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Request {
     pub path: String,
     /// Headers, names in lower case.
     pub headers: Vec<(String, String)>,
-    /// Body.
+    /// The body; absent where the request has none.
     pub body: Option<String>,
 }
 
@@ -66,20 +66,20 @@ pub struct Response {
     pub status: u16,
     /// Headers, names in lower case.
     pub headers: Vec<(String, String)>,
-    /// Body.
+    /// The body's bytes.
     pub body: Vec<u8>,
 }
 
-/// What became of a request.
+/// The result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
-    /// Answered.
+    /// The server answered.
     Answer(Response),
     /// A long poll with nothing new: ask again until its time is over.
     Hold,
 }
 
-/// What an organiser does.
+/// An act of an organiser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Act {
     /// Makes a pairing token for a gate.
@@ -93,14 +93,14 @@ pub enum Act {
     },
     /// Changes a rule, from now on or from the start.
     Rule {
-        /// What.
+        /// The change.
         change: Change,
         /// For every scan, whenever taken.
         from_start: bool,
     },
     /// Imports a ticket.
     Import {
-        /// Id.
+        /// The ticket's id.
         ticket_id: TicketId,
         /// Its code.
         code: String,
@@ -109,13 +109,13 @@ pub enum Act {
     },
     /// Decides about a scan, which resolves the incident it was seen in.
     Review {
-        /// Author.
+        /// The device that made the scan.
         device_id: DeviceId,
-        /// Scan.
+        /// The scan's id.
         scan_id: ScanId,
-        /// Content.
+        /// The digest of the scan's content.
         digest: Digest,
-        /// Decision.
+        /// The person's decision.
         decision: Decision,
     },
     /// Resolves an incident with a note.
@@ -133,14 +133,14 @@ pub struct LogTruth {
     pub head: u64,
     /// Received, rejected items among them.
     pub received: BTreeSet<u64>,
-    /// What the server says is missing.
+    /// The places of the log that the server calls missing.
     pub missing: Vec<(u64, u64)>,
 }
 
 /// Where an incident stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IncidentTruth {
-    /// What was found last.
+    /// The digest of the incident's last cause.
     pub digest: [u8; 32],
     /// Waiting for a person.
     pub open: bool,
@@ -159,21 +159,21 @@ pub struct Truth {
     pub book: EventBook,
     /// Rules of tickets.
     pub ticket_rules: Vec<Rule>,
-    /// Reviews.
+    /// The reviews of the event.
     pub reviews: Vec<Review>,
     /// Derived state, as stored; causes aside, which incidents hold.
     pub derived: BTreeMap<Subject, Reduced>,
-    /// What the server itself finds wrong with what it derived.
+    /// The faults that the server itself finds in its derived rows.
     pub differences: Vec<String>,
     /// Open and closed incidents of scans.
     pub incidents: BTreeMap<(Subject, IncidentKind), IncidentTruth>,
-    /// Logs.
+    /// The logs of the devices.
     pub logs: BTreeMap<(DeviceId, LogId), LogTruth>,
     /// Revoked devices.
     pub revoked: BTreeSet<DeviceId>,
     /// Head of the audit chain after each serial from 0.
     pub audit: Vec<[u8; 32]>,
-    /// What is wrong with the event's ledger: changes without a line or with several, a chain that does not verify.
+    /// The faults of the event's ledger: changes without a line or with several, a chain that does not verify.
     pub ledger_faults: Vec<String>,
     /// The epoch now.
     pub epoch: Option<Epoch>,
@@ -181,7 +181,7 @@ pub struct Truth {
     pub serial: u64,
 }
 
-/// What a person may look at and decide about.
+/// The scans that a person may look at and decide about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reviewable {
     /// Every stored content.
@@ -190,12 +190,12 @@ pub struct Reviewable {
     pub open: Vec<(Subject, IncidentKind)>,
 }
 
-/// What was found when a server that died inside a transaction had started again (I6).
+/// The findings after a server that died inside a transaction had started again (I6).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Deaths {
     /// How often somebody looked.
     pub looked: u64,
-    /// What was there in part, and whose.
+    /// The things that were there in part, and the organisation of each.
     pub torn: Vec<(u64, String)>,
 }
 
@@ -218,20 +218,20 @@ pub trait Server {
     fn begun(&self) -> &[Epoch];
     /// Begins an epoch: somebody else's device found a roll-back out.
     fn begin(&mut self, epoch: Epoch);
-    /// What its people may decide about.
+    /// The scans that the organisation's people may decide about.
     fn reviewable(&self, org: u64) -> Reviewable;
-    /// What an organisation holds.
+    /// The content of an organisation.
     fn truth(&self, org: u64) -> Truth;
     /// Every row of every table, where there are tables.
     fn contents(&self) -> Contents {
         Contents::default()
     }
-    /// What its deaths left half done.
+    /// The work that its deaths left half done.
     fn deaths(&self) -> Deaths {
         Deaths::default()
     }
     /// Rare paths reached inside the server.
-    fn reach(&self) -> &Reach;
+    fn coverage(&self) -> &Coverage;
 }
 
 #[cfg(test)]

@@ -11,15 +11,15 @@ use admit_core::wire::engine::{Effect, Input, Phase};
 
 use crate::clock::PhoneClock;
 use crate::config::{BEGINNING_MS, Config, LONG_REST_MS};
+use crate::coverage::Coverage;
 use crate::ledger::Ledger;
 use crate::mutants::{Mutant, Planted};
 use crate::phone::{Phone, Writing};
-use crate::reach::Reach;
 use crate::rng::Rng;
 use crate::server::{Act, Reply, Request, Server};
 use crate::trace::{Trace, short};
 
-/// Who asks: which phone, which run of its app, which request, in whose name.
+/// The sender of a request: which phone, which run of its app, which request, in whose name.
 #[derive(Debug, Clone)]
 pub(crate) struct Asker {
     pub phone: usize,
@@ -98,9 +98,9 @@ pub struct World<S> {
     pub(crate) planted: Planted,
     pub(crate) sides: Vec<Side>,
     pub(crate) now_ms: i64,
-    pub(crate) reach: Reach,
+    pub(crate) coverage: Coverage,
     /// How often each invariant was looked at.
-    pub(crate) checked: Reach,
+    pub(crate) checked: Coverage,
     heap: BinaryHeap<Reverse<(When, usize)>>,
     pending: BTreeMap<usize, (usize, Ev)>,
     next_pending: usize,
@@ -148,8 +148,8 @@ impl<S: Server> World<S> {
             planted,
             sides: (0..config.orgs).map(side).collect(),
             now_ms: BEGINNING_MS,
-            reach: Reach::default(),
-            checked: Reach::default(),
+            coverage: Coverage::default(),
+            checked: Coverage::default(),
             heap: BinaryHeap::new(),
             pending: BTreeMap::new(),
             next_pending: 0,
@@ -357,7 +357,7 @@ impl<S: Server> World<S> {
                 Effect::WipeCaches if self.planted.is(Mutant::NotWiped) => {}
                 Effect::WipeCaches => held.disk.wipe_caches(),
                 Effect::Send { request, method, path, headers, body, timeout_ms, urgent, .. } => {
-                    self.reach.hit_if(urgent, "asked before the door opened");
+                    self.coverage.hit_if(urgent, "asked before the door opened");
                     held.requests.insert(request, held.clock.mono_ms(now_ms));
                     held.witness = headers
                         .iter()
@@ -387,16 +387,16 @@ impl<S: Server> World<S> {
                 }
                 Effect::View { view } => held.view = Some(*view),
                 Effect::Undone { scan_id, count } => {
-                    self.reach.hit("revert");
+                    self.coverage.hit("revert");
                     let trace = &mut self.sides[side].trace;
                     trace.line(now_ms - BEGINNING_MS, format_args!("{phone} undone {scan_id} {count}"));
                 }
-                Effect::PinRefused { .. } => self.reach.hit("pin refused"),
+                Effect::PinRefused { .. } => self.coverage.hit("pin refused"),
                 Effect::Refused { code, .. } => {
                     let trace = &mut self.sides[side].trace;
                     trace.line(now_ms - BEGINNING_MS, format_args!("{phone} refused {code}"));
                 }
-                Effect::Export { .. } => self.reach.hit("export"),
+                Effect::Export { .. } => self.coverage.hit("export"),
                 // No gate of the simulator allows names, and nobody locks its screens.
                 Effect::Found { .. } | Effect::PinOk => {}
             }
@@ -447,7 +447,7 @@ impl<S: Server> World<S> {
         }
         let Some(writing) = held.writing.remove(&append) else { return };
         let input = if fails {
-            self.reach.hit("append failed");
+            self.coverage.hit("append failed");
             Input::AppendFailed { append, reason: "quota".into() }
         } else if self.make_durable(side, phone, &writing) {
             Input::Appended { append }
@@ -469,7 +469,7 @@ impl<S: Server> World<S> {
         if let Err(back) = held.note(&writing.rows, writing.at_ms) {
             ledger.broken("I15", format!("a list went back: {}", back.0));
         }
-        self.reach.hit_if(held.set_apart > apart, "scan set apart");
+        self.coverage.hit_if(held.set_apart > apart, "scan set apart");
         for kept in &held.kept[before..] {
             let scan = &kept.scanned.scan;
             ledger.made.insert(kept.digest, (scan.device_id.clone(), scan.scan_id.clone()));

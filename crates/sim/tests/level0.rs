@@ -29,7 +29,7 @@ fn the_same_seed_is_the_same_run() {
         let options = Options { keep_trace: true, ..Options::default() };
         let (first, second) = (run_seed(0, seed, &options), run_seed(0, seed, &options));
         assert_eq!(first.trace, second.trace);
-        assert_eq!((first.trace_hash, first.reach), (second.trace_hash, second.reach));
+        assert_eq!((first.trace_hash, first.coverage), (second.trace_hash, second.coverage));
         assert!(first.trace.len() > 50, "something happened");
     }
 }

@@ -1,7 +1,7 @@
 //! Level 1, the real use cases on SQLite in memory, keeps its promises. `ADMIT_SIM_L1_SEEDS` sets how many fresh seeds,
 //! `ADMIT_SIM_FROM` where they begin.
 
-use admit_sim::reach::WITH_A_STORE;
+use admit_sim::coverage::WITH_A_STORE;
 use admit_sim::{Options, regressions, run, run_seed};
 
 fn number(name: &str, or: u64) -> u64 {
@@ -20,7 +20,7 @@ fn seeds_that_once_broke_a_promise_keep_it() {
 fn no_seed_breaks_a_promise() {
     let report = run(1, number("ADMIT_SIM_FROM", 0), number("ADMIT_SIM_L1_SEEDS", 1_000), 2, &Options::default());
     assert_eq!(report.failures, 0, "{report}");
-    let never: Vec<&str> = WITH_A_STORE.iter().copied().filter(|name| report.reach.get(name) == 0).collect();
+    let never: Vec<&str> = WITH_A_STORE.iter().copied().filter(|name| report.coverage.get(name) == 0).collect();
     assert!(never.is_empty(), "never reached: {never:?}");
     println!("{report}");
 }
@@ -28,7 +28,7 @@ fn no_seed_breaks_a_promise() {
 #[test]
 fn the_same_seed_is_the_same_run() {
     let options = Options { keep_trace: true, ..Options::default() };
-    // The first has a desk.
+    // The first has an office.
     for seed in [8, 11] {
         let (first, second) = (run_seed(1, seed, &options), run_seed(1, seed, &options));
         assert_eq!(first.trace, second.trace);

@@ -1,13 +1,13 @@
-//! Level 1 on PostgreSQL comes to what it comes to on SQLite: the same trace, and in the end the same bytes in every row
-//! of every table. `ADMIT_SIM_POSTGRES_SEEDS` sets how many seeds (500 with `ADMIT_LONG`), `ADMIT_SIM_FROM` where they
-//! begin.
+//! Level 1 on PostgreSQL ends as it does on SQLite: the same trace, and the same bytes in every row of every table.
+//! The variable `ADMIT_SIM_POSTGRES_SEEDS` says how many seeds (500 with `ADMIT_LONG`). The variable `ADMIT_SIM_FROM`
+//! says where they begin.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use admit_app::error::Result;
 use admit_app::ports::Store;
-use admit_sim::home::{FIRST_EPOCH, Home, Hooks};
+use admit_sim::store_factory::{FIRST_EPOCH, Hooks, StoreBehind};
 use admit_sim::{Options, Outcome, Place, regressions, run_seed, run_seed_in};
 use admit_store_postgres::testing::{self, Server};
 use admit_store_postgres::{Options as StoreOptions, Postgres};
@@ -37,7 +37,7 @@ impl Drop for Private {
 }
 
 /// On an empty database of today's schema.
-fn private(hooks: Hooks) -> Result<Box<dyn Home>> {
+fn private(hooks: Hooks) -> Result<Box<dyn StoreBehind>> {
     let server = testing::shared();
     let options =
         StoreOptions { inline: true, require_fsync: false, first_epoch: Some(FIRST_EPOCH), ..Default::default() };
@@ -64,7 +64,7 @@ fn private(hooks: Hooks) -> Result<Box<dyn Home>> {
     Ok(Box::new(Private { server, address, store }))
 }
 
-impl Home for Private {
+impl StoreBehind for Private {
     fn store(&self) -> Arc<dyn Store> {
         Arc::new(self.store.clone())
     }
@@ -102,7 +102,7 @@ fn differences(seed: u64) -> Vec<String> {
         out.push(format!("traces of {} and {} lines", embedded.trace.len(), other.trace.len()));
     }
     let violations = |outcome: &Outcome| format!("{:?}", outcome.violations);
-    if violations(&embedded) != violations(&other) || embedded.reach != other.reach {
+    if violations(&embedded) != violations(&other) || embedded.coverage != other.coverage {
         out.push(format!("SQLite: {embedded}\nPostgreSQL: {other}"));
     }
     assert!(embedded.contents.tables().any(|(_, rows)| !rows.is_empty()), "something is stored");

@@ -117,8 +117,10 @@ CREATE TABLE api_tokens (
   api_token_id TEXT COLLATE "C" NOT NULL,
   name TEXT COLLATE "C" NOT NULL,
   user_id TEXT COLLATE "C" NOT NULL,
+  role TEXT COLLATE "C" NOT NULL,
   token_hash BYTEA NOT NULL,
   created_at BIGINT NOT NULL,
+  expires_at BIGINT NOT NULL,
   revoked_at BIGINT,
   CONSTRAINT api_tokens_pk PRIMARY KEY (organization_id, api_token_id)
 );
@@ -141,6 +143,7 @@ CREATE TABLE events (
   walk_ins BIGINT, -- persons whom staff may add at the doors
   verdict_fields TEXT COLLATE "C" NOT NULL, -- names of guests' fields, a JSON array
   barcode_kinds TEXT COLLATE "C" NOT NULL, -- kinds of codes that cameras read beside QR, a JSON array
+  retention_days BIGINT, -- after its end, until its guests' personal data is erased
   created_at BIGINT NOT NULL,
   CONSTRAINT events_pk PRIMARY KEY (organization_id, event_id)
 );
@@ -300,6 +303,7 @@ CREATE TABLE guests (
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
   serial BIGINT NOT NULL,
+  erased_at BIGINT, -- when their personal data was erased
   CONSTRAINT guests_pk PRIMARY KEY (organization_id, guest_id)
 );
 CREATE INDEX guests_newest ON guests (organization_id, event_id, created_at, guest_id);
@@ -473,7 +477,7 @@ CREATE TABLE scans (
   serial BIGINT NOT NULL,
   n BIGINT NOT NULL,
   signature_state TEXT COLLATE "C" NOT NULL,
-  after_revocation BOOLEAN NOT NULL,
+  withheld BOOLEAN NOT NULL,
   offset_seconds BIGINT NOT NULL,
   received_at BIGINT NOT NULL,
   judged_serial BIGINT,
@@ -499,7 +503,7 @@ CREATE TABLE deliveries (
   digest BYTEA NOT NULL,
   serial BIGINT NOT NULL,
   signature_state TEXT COLLATE "C" NOT NULL,
-  after_revocation BOOLEAN NOT NULL,
+  withheld BOOLEAN NOT NULL,
   offset_seconds BIGINT NOT NULL,
   received_at BIGINT NOT NULL,
   judged_serial BIGINT,
@@ -539,11 +543,9 @@ CREATE TABLE states (
   entered_at BIGINT,
   first_at BIGINT NOT NULL,
   last_at BIGINT NOT NULL,
+  outcomes BIGINT NOT NULL,
   digest BYTEA NOT NULL,
-  occupancy TEXT COLLATE "C" NOT NULL,
-  state TEXT COLLATE "C" NOT NULL,
-  effective TEXT COLLATE "C" NOT NULL,
-  verdicts TEXT COLLATE "C" NOT NULL,
+  judgement BYTEA NOT NULL,
   CONSTRAINT states_pk PRIMARY KEY (organization_id, event_id, subject)
 );
 CREATE INDEX states_in_order ON states (organization_id, event_id, serial, subject, first_at, last_at, persons, inside);
@@ -661,7 +663,7 @@ INSERT INTO deliveries SELECT 'o', 's' || n, 'd' || n % 40, decode(md5(n::text),
   'd' || n % 40 FROM generate_series(1, 300) n;
 INSERT INTO reviews SELECT 'o', 'e', n, 'd' || n % 40, 's' || n, decode(md5(n::text), 'hex'), 'accept', 'u', '', n
   FROM generate_series(1, 300) n;
-INSERT INTO states SELECT 'o', 'e', 'ticket:t' || n, n, 1, 1, 1, n, n, n, '', '{}', '{}', '[]', '[]' FROM generate_series(1, 3000) n;
+INSERT INTO states SELECT 'o', 'e', 'ticket:t' || n, n, 1, 1, 1, n, n, n, 1, '', '' FROM generate_series(1, 3000) n;
 INSERT INTO waiting SELECT 'o', 'e', 'ticket:t' || n, 'd' || n % 40, 's' || n, decode(md5(n::text), 'hex') FROM generate_series(1, 300) n;
 INSERT INTO flow SELECT 'o', 'e', n / 10, 'g' || n % 10, 1, 0, 0, 0 FROM generate_series(1, 3000) n;
 INSERT INTO incidents SELECT 'o', 'i' || n, 'e', 'ticket:t' || n, 'double_entry', 'critical', true, '', '{}', 'open',

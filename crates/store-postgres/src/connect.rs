@@ -21,26 +21,26 @@ mod embedded {
 const MIGRATION_LOCK: i64 = 0x61_64_6d_69_74;
 /// How long a connection attempt may take.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How long a silent connection is trusted before it is asked whether anybody is there, how often it is asked, and how
-/// long what was sent may stay unconfirmed: a machine that vanished without a word, as in a fail-over, holds nobody for
-/// the quarter of an hour that the system would wait by itself.
+/// How long a silent connection is trusted before it is probed, how often it is probed, and how long sent data may
+/// stay unconfirmed. A machine that vanished without a word, as in a fail-over, then blocks nobody for the quarter of
+/// an hour that the system would wait by itself.
 const KEEPALIVE: Duration = Duration::from_secs(5);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(2);
 const KEEPALIVES: u32 = 4;
 const UNCONFIRMED: Duration = Duration::from_secs(10);
-/// What every connection sets: no lock is waited for without end; a node that hangs in a transaction loses it, and one
-/// that vanished without a word loses it sooner (the server asks whether it is there); no statement of ours is worth
-/// compiling; and plans don't hang on which organisation or event asks: one that the planner has no figures of yet would
-/// be taken for empty (see the end of the schema).
+/// The settings of every connection. No lock is waited for without end. A node that hangs in a transaction loses it,
+/// and one that vanished without a word loses it sooner: the server asks whether it is there. No statement of ours is
+/// worth compiling. Plans don't depend on which organisation or event asks. The planner would take one without
+/// figures for empty (see the end of the schema).
 const SETTINGS: &str = "SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '60s'; \
                         SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 4; \
                         SET tcp_user_timeout = '10s'; SET jit = off; \
                         SET client_encoding = 'UTF8'; SET standard_conforming_strings = on; \
                         SET plan_cache_mode = force_generic_plan";
-/// What write connections set beside: every statement of a write goes by its index, so a batch's cost does not grow with
-/// the event's history (architecture §4).
+/// The additional settings of write connections. Every statement of a write goes by its index, so a batch's cost does
+/// not grow with the event's history (architecture §4).
 const WRITER: &str = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off";
-/// What read connections set beside: a read is ended after this.
+/// The additional settings of read connections: a read is ended after this time.
 const READER: &str = "SET statement_timeout = '30s'; SET default_transaction_read_only = on";
 
 /// Reads `DATABASE_URL`. Fails on what is no address of a PostgreSQL.

@@ -20,14 +20,14 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Statement};
 
-use crate::foresight::{Ahead, Foresight};
 use crate::options::{CommitFault, Options, StatementFault};
 use crate::params::{Owned, Param, all, column, kind_of, owned, owned_all, owned_column};
+use crate::prefetch::{Ahead, Prefetched};
 
-/// What went wrong on the connection so far.
+/// The gravest fault on the connection so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Trouble {
-    /// Nothing.
+    /// No fault.
     None,
     /// A statement failed: the transaction can only be rolled back.
     Statement,
@@ -46,7 +46,7 @@ pub(crate) fn busy() -> Error {
     Error::Later { code: "store_busy", retry_after_ms: 1_000 }
 }
 
-/// What a PostgreSQL error means to the caller and to the connection.
+/// The meaning of a PostgreSQL error to the caller and to the connection.
 pub(crate) fn meaning(what: &str, error: &tokio_postgres::Error) -> (Error, Trouble) {
     let Some(db) = error.as_db_error() else {
         let lost = error.is_closed() || error.source().is_some_and(|source| source.is::<std::io::Error>());
@@ -116,13 +116,13 @@ impl Rows {
 
 /// A connection with the runtime that drives it: everything happens on the thread that asks.
 ///
-/// Changes whose outcome nobody needs to know before the commit are sent and not waited for: their answers are looked
-/// at with those of the next statement that is, which the server gives after them. Until the commit is answered every
-/// one of them has been.
+/// Changes whose outcome nobody needs to know before the commit are sent without waiting. Their answers are read with
+/// those of the next statement that does wait, because the server answers in order. Before the commit is answered,
+/// every one of them has been read.
 pub(crate) struct PgDriver {
     options: Arc<Options>,
     runtime: Runtime,
-    client: Arc<Client>,
+    pub(crate) client: Arc<Client>,
     prepared: HashMap<usize, Statement>,
     /// `BEGIN …`, sent together with the first statement.
     begin: Option<&'static str>,
@@ -137,7 +137,7 @@ pub(crate) struct PgDriver {
     set: Option<String>,
     /// The clock as this transaction asked it last.
     asked_at: Option<Timestamp>,
-    foresight: Foresight,
+    prefetched: Prefetched,
     /// The worst that happened in this transaction.
     pub trouble: Trouble,
     /// The running operation changed something.
@@ -194,7 +194,7 @@ impl PgDriver {
             rows: Vec::new(),
             set: None,
             asked_at: None,
-            foresight: Foresight::default(),
+            prefetched: Prefetched::default(),
             trouble: Trouble::None,
             wrote: false,
         }
@@ -210,7 +210,7 @@ impl PgDriver {
         self.rows.clear();
         self.begin = Some(how);
         (self.set, self.asked_at) = (None, None);
-        self.foresight = Foresight::default();
+        self.prefetched = Prefetched::default();
         self.bare = false;
         self.trouble = Trouble::None;
         self.wrote = false;
@@ -287,7 +287,7 @@ impl PgDriver {
     fn send_change(&mut self, stmt: &'static Stmt, params: Vec<Owned>) -> Result<()> {
         self.send_rows()?;
         self.wrote = true;
-        self.foresight.changed(stmt.postgres());
+        self.prefetched.changed(stmt.postgres());
         self.send_statement(std::ptr::from_ref(stmt).addr(), stmt.name, stmt.postgres(), params)
     }
     fn send_statement(&mut self, key: usize, name: &'static str, sql: &str, params: Vec<Owned>) -> Result<()> {
@@ -320,10 +320,10 @@ impl PgDriver {
     }
     /// Asks, and waits for the answer: that of the first thing that went wrong, of this or of what was sent before.
     ///
-    /// The server answers in the order of asking, and the connection reads on only while somebody takes what it read: of
-    /// an answer nobody takes it keeps two pieces, and a third stops it for good. So the answers of what was sent before
-    /// are taken first, once this question is on its way behind them.
-    fn asked<T>(
+    /// The server answers in the order of asking, and the connection reads on only while somebody takes what it read.
+    /// It keeps two pieces of an answer that nobody takes, and a third stops it for good. So the answers to earlier
+    /// statements are taken first, once this question is on its way behind them.
+    pub(crate) fn asked<T>(
         &mut self,
         what: &str,
         answer: impl Future<Output = std::result::Result<T, tokio_postgres::Error>>,
@@ -343,7 +343,7 @@ impl PgDriver {
         };
         self.noted(what, told)
     }
-    fn noted<T>(&mut self, what: &str, result: std::result::Result<T, tokio_postgres::Error>) -> Result<T> {
+    pub(crate) fn noted<T>(&mut self, what: &str, result: std::result::Result<T, tokio_postgres::Error>) -> Result<T> {
         result.map_err(|error| {
             let (error, trouble) = meaning(what, &error);
             self.trouble = self.trouble.max(trouble);
@@ -372,13 +372,13 @@ impl PgDriver {
     fn checked(params: &[Value<'_>]) -> Result<()> {
         params.iter().try_for_each(|value| if let Value::Text(text) = value { check_text(text) } else { Ok(()) })
     }
-    /// Puts questions, and with them what is foreseen: all are sent before the first is answered.
+    /// Puts questions, and with them what is prefetched: all are sent before the first is answered.
     fn exchange(&mut self, asked: &[(&'static Stmt, Vec<Box<dyn ToSql + Sync + '_>>)]) -> Result<Vec<Vec<Row>>> {
         if asked.is_empty() { Ok(Vec::new()) } else { self.exchange_all(asked) }
     }
     fn exchange_all(&mut self, asked: &[(&'static Stmt, Vec<Box<dyn ToSql + Sync + '_>>)]) -> Result<Vec<Vec<Row>>> {
         self.send_rows()?;
-        let ahead = self.foresight.unasked();
+        let ahead = self.prefetched.unasked();
         if asked.is_empty() && ahead.is_empty() {
             return Ok(Vec::new());
         }
@@ -402,7 +402,7 @@ impl PgDriver {
         }
         let known = all.split_off(asked.len());
         for (ahead, rows) in ahead.into_iter().zip(known) {
-            self.foresight.answered(ahead, rows);
+            self.prefetched.answered(ahead, rows);
         }
         Ok(all)
     }
@@ -413,7 +413,7 @@ impl PgDriver {
         self.send_rows()?;
         let statement = self.prepared(key, name, sql)?;
         self.wrote = true;
-        self.foresight.changed(sql);
+        self.prefetched.changed(sql);
         let client = Arc::clone(&self.client);
         self.asked(name, client.execute(&statement, params))
     }
@@ -460,7 +460,7 @@ impl Driver for PgDriver {
             return Ok(());
         }
         self.send_rows()?;
-        self.foresight = Foresight::default();
+        self.prefetched = Prefetched::default();
         let text = match self.begin.take() {
             Some(begin) => format!("{begin}; {set}"),
             None => set.clone(),
@@ -483,7 +483,7 @@ impl Driver for PgDriver {
             self.enter(stmt.name)?;
             Self::checked(params)?;
             Self::checked(list.unwrap_or_default())?;
-            let rows = self.foresight.known(question);
+            let rows = self.prefetched.known(question);
             if rows.is_none() {
                 let mut own: Vec<Box<dyn ToSql + Sync + '_>> = Vec::with_capacity(params.len() + 1);
                 own.extend(params.iter().map(|value| Box::new(Param(value)) as Box<dyn ToSql + Sync + '_>));
@@ -495,17 +495,17 @@ impl Driver for PgDriver {
         let mut answers = self.exchange(&open)?.into_iter();
         Ok(known.into_iter().map(|rows| rows.or_else(|| answers.next()).unwrap_or_default()).collect())
     }
-    fn foresee(&mut self, asked: &[Asked<'_>]) {
-        asked.iter().for_each(|asked| self.foresight.add(asked));
+    fn prefetch(&mut self, asked: &[Asked<'_>]) {
+        asked.iter().for_each(|asked| self.prefetched.add(asked));
     }
-    fn foresees(&self) -> bool {
+    fn prefetches(&self) -> bool {
         true
     }
-    fn ask_foreseen(&mut self) -> Result<()> {
+    fn send_prefetch(&mut self) -> Result<()> {
         self.exchange_all(&[]).map(|_| ())
     }
-    fn forget_foreseen(&mut self) {
-        self.foresight = Foresight::default();
+    fn drop_prefetched(&mut self) {
+        self.prefetched = Prefetched::default();
     }
     fn aside<R>(&mut self, of: impl FnOnce(&mut Self) -> R) -> R {
         let hooked = std::mem::replace(&mut self.hooked, false);
@@ -513,9 +513,9 @@ impl Driver for PgDriver {
         self.hooked = hooked;
         result
     }
-    fn foresee_now(&mut self) {
+    fn prefetch_now(&mut self) {
         if self.options.clock.is_none() {
-            self.foresight.add(&Asked { stmt: &NOW, params: &[], list: None });
+            self.prefetched.add(&Asked { stmt: &NOW, params: &[], list: None });
         }
     }
     fn execute(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<u64> {
@@ -543,7 +543,7 @@ impl Driver for PgDriver {
         let params: Vec<&(dyn ToSql + Sync)> = columns.iter().map(|column| &**column).collect();
         self.changed(std::ptr::from_ref(bulk).addr(), bulk.name, bulk.postgres(), &params).map(|_| ())
     }
-    fn execute_later(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<()> {
+    fn queue_change(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<()> {
         self.enter(stmt.name)?;
         Self::checked(params)?;
         self.send_change(stmt, owned_all(params, None))
@@ -558,7 +558,7 @@ impl Driver for PgDriver {
         self.enter(bulk.name)?;
         Self::checked(values)?;
         self.wrote = true;
-        self.foresight.changed_rows(bulk, values);
+        self.prefetched.changed_rows(bulk, values);
         if values.len() > ROWS * bulk.columns.len() {
             self.send_rows()?;
             return self.send_bulk(bulk, values);
@@ -575,7 +575,7 @@ impl Driver for PgDriver {
         if let Some(clock) = &self.options.clock {
             return Ok(Timestamp::clamped(clock()));
         }
-        let rows = match self.foresight.known(&Asked { stmt: &NOW, params: &[], list: None }) {
+        let rows = match self.prefetched.known(&Asked { stmt: &NOW, params: &[], list: None }) {
             Some(rows) => rows,
             None => self.exchange(&[(&NOW, Vec::new())])?.pop().unwrap_or_default(),
         };

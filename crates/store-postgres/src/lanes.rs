@@ -7,12 +7,12 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use admit_app::error::{Error, Result};
-use admit_app::ports::{Needs, Pace, ReadOp, Scope, WriteOp};
+use admit_app::ports::{Pace, Prefetch, ReadOp, Scope, WriteOp};
 use admit_core::ids::OrganizationId;
-use admit_store_queries::directory::foresee_credentials;
+use admit_store_queries::directory::prefetch_credentials;
 use admit_store_queries::driver::{Driver as _, RunFor};
 use admit_store_queries::spans::WriteSpans;
-use admit_store_queries::{Fold, needs, run_read, run_write};
+use admit_store_queries::{WriteGroup, prefetch, run_read, run_write};
 use tokio::sync::oneshot;
 
 use crate::connect;
@@ -34,12 +34,12 @@ const RECONNECT: Duration = Duration::from_millis(250);
 /// A statement or two of the whole server, outside any organisation.
 pub(crate) type ServerOp = Box<dyn FnMut(&mut PgDriver) -> Result<()> + Send>;
 
-/// What a job does.
+/// The work of a job.
 pub(crate) enum Work {
     /// A use case's write.
     Write(Scope, WriteOp),
     /// A use case's read, and what is known of what it will look at.
-    Read(OrganizationId, Needs, Option<ReadOp>),
+    Read(OrganizationId, Prefetch, Option<ReadOp>),
     /// A write of the whole server.
     Server(ServerOp),
     /// A read of the whole server.
@@ -73,7 +73,9 @@ impl Job {
                 }
                 (key, 0)
             }
-            Work::Read(organization_id, needs, _) if *needs != Needs::default() => (organization_id.to_string(), 0),
+            Work::Read(organization_id, prefetch, _) if *prefetch != Prefetch::default() => {
+                (organization_id.to_string(), 0)
+            }
             Work::Server(_) | Work::Credential(..) => (String::new(), 0),
             Work::Read(..) | Work::Look(_) => (String::new(), n),
         }
@@ -101,7 +103,7 @@ struct Waiting {
 #[derive(Default)]
 pub(crate) struct Queue {
     waiting: Mutex<Waiting>,
-    bell: Condvar,
+    wakeup: Condvar,
 }
 
 impl Queue {
@@ -130,7 +132,7 @@ impl Queue {
         if idle {
             waiting.ready.push_back(key);
             drop(guard);
-            self.bell.notify_one();
+            self.wakeup.notify_one();
         }
     }
     /// A lane's waiting jobs, urgent ones first; waits for some. `None` when closing and nothing is left.
@@ -154,7 +156,7 @@ impl Queue {
             if waiting.closing {
                 return None;
             }
-            guard = self.bell.wait(guard).unwrap_or_else(PoisonError::into_inner);
+            guard = self.wakeup.wait(guard).unwrap_or_else(PoisonError::into_inner);
         }
     }
     /// The lane is free again.
@@ -168,12 +170,12 @@ impl Queue {
         } else {
             waiting.ready.push_back(key);
             drop(guard);
-            self.bell.notify_one();
+            self.wakeup.notify_one();
         }
     }
     fn close(&self) {
         self.lock().closing = true;
-        self.bell.notify_all();
+        self.wakeup.notify_all();
     }
 }
 
@@ -233,14 +235,14 @@ pub(crate) struct Connection {
     replan: u64,
 }
 
-/// Plans are made anew at 1, 2, 4, 8 … transactions of a connection, and then each time so many have passed: those made
-/// while the tables were small read too much once they have grown.
+/// Plans are made again at 1, 2, 4, 8 … transactions of a connection, and then every so many transactions. Plans that
+/// were made while the tables were small read too much once they have grown.
 const REPLAN_EVERY: u64 = 512;
 
 /// One moment for all that is read in it.
 const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-/// What became of one run of an operation.
+/// The result of one run of an operation.
 enum Ran {
     /// This is the answer.
     Answer(Result<()>),
@@ -345,7 +347,7 @@ impl Connection {
     fn read_together(&mut self, jobs: Vec<Job>) -> (Vec<Job>, Vec<Job>) {
         let Ok(driver) = self.driver() else { return (jobs, Vec::new()) };
         driver.hooked = false;
-        if guarded(|| foresee_reads(driver, &jobs)).is_err() {
+        if guarded(|| prefetch_reads(driver, &jobs)).is_err() {
             driver.roll_back();
             return (jobs, Vec::new());
         }
@@ -421,21 +423,21 @@ impl Connection {
     }
 }
 
-/// What writes that share a transaction have in common; nothing for those of the whole server.
-fn fold_of(driver: &mut PgDriver, jobs: &[Job]) -> Result<Option<Fold>> {
+/// The write group of writes that share a transaction; absent for those of the whole server.
+fn fold_of(driver: &mut PgDriver, jobs: &[Job]) -> Result<Option<WriteGroup>> {
     let scopes = jobs.iter().filter_map(|job| if let Work::Write(scope, _) = &job.work { Some(scope) } else { None });
     let scopes: Vec<&Scope> = scopes.collect();
-    if scopes.is_empty() { Ok(None) } else { Fold::begin(driver, &scopes).map(Some) }
+    if scopes.is_empty() { Ok(None) } else { WriteGroup::begin(driver, &scopes).map(Some) }
 }
 
-/// What panics has failed, and its lane goes on.
+/// Turns a panic into a failure: the lane goes on.
 fn guarded<R>(of: impl FnOnce() -> Result<R>) -> Result<R> {
     let result = catch_unwind(AssertUnwindSafe(of));
     result.unwrap_or_else(|_| Err(Error::Bug("a transaction panicked".into())))
 }
 
 /// Begins a snapshot for reads of one lane, and looks at what all of them need.
-fn foresee_reads(driver: &mut PgDriver, jobs: &[Job]) -> Result<()> {
+fn prefetch_reads(driver: &mut PgDriver, jobs: &[Job]) -> Result<()> {
     let organization_id = jobs.iter().find_map(|job| match &job.work {
         Work::Read(organization_id, ..) => Some(organization_id),
         _ => None,
@@ -444,17 +446,18 @@ fn foresee_reads(driver: &mut PgDriver, jobs: &[Job]) -> Result<()> {
         let hash = |job: &Job| if let Work::Credential(hash, _) = &job.work { Some(*hash) } else { None };
         let hashes: BTreeSet<[u8; 32]> = jobs.iter().filter_map(hash).collect();
         driver.begin_bare(SNAPSHOT);
-        foresee_credentials(driver, &hashes.into_iter().collect::<Vec<_>>());
-        return driver.ask_foreseen();
+        prefetch_credentials(driver, &hashes.into_iter().collect::<Vec<_>>());
+        return driver.send_prefetch();
     };
-    let needs = jobs.iter().filter_map(|job| if let Work::Read(_, needs, _) = &job.work { Some(needs) } else { None });
+    let prefetch =
+        jobs.iter().filter_map(|job| if let Work::Read(_, prefetch, _) = &job.work { Some(prefetch) } else { None });
     driver.begin(SNAPSHOT);
     driver.run_for(RunFor::Organization(organization_id))?;
-    needs::foresee_reads(driver, organization_id, &needs.collect::<Vec<_>>())
+    prefetch::prefetch_reads(driver, organization_id, &prefetch.collect::<Vec<_>>())
 }
 
 /// Runs one write inside the transaction. An operation that panics is an operation that failed.
-fn attempt(driver: &mut PgDriver, fold: Option<&mut Fold>, work: &mut Work) -> Result<()> {
+fn attempt(driver: &mut PgDriver, fold: Option<&mut WriteGroup>, work: &mut Work) -> Result<()> {
     let result = catch_unwind(AssertUnwindSafe(|| match (work, fold) {
         (Work::Write(scope, op), Some(fold)) => fold.run(driver, scope, op),
         (Work::Write(scope, op), None) => run_write(driver, scope, op),
@@ -471,9 +474,9 @@ fn attempt(driver: &mut PgDriver, fold: Option<&mut Fold>, work: &mut Work) -> R
 fn attempt_read(driver: &mut PgDriver, work: &mut Work) -> Result<()> {
     let result = catch_unwind(AssertUnwindSafe(|| match work {
         Work::Look(op) | Work::Credential(_, op) => op(driver),
-        Work::Read(organization_id, needs, op) => {
+        Work::Read(organization_id, prefetch, op) => {
             driver.run_for(RunFor::Organization(organization_id))?;
-            needs::foresee_reads(driver, organization_id, &[needs])?;
+            prefetch::prefetch_reads(driver, organization_id, &[prefetch])?;
             // It is given away now. A connection that went while nobody used it is found out before, and another made.
             driver.settle()?;
             let op = op.take().ok_or_else(|| Error::Bug("a read ran twice".into()))?;

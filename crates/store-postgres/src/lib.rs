@@ -5,11 +5,12 @@
 mod options;
 mod tls;
 mod params;
-mod foresight;
+mod prefetch;
 mod driver;
 mod connect;
 mod lanes;
 pub mod outbox;
+pub mod moving;
 pub mod scratch;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -17,7 +18,7 @@ pub mod testing;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use admit_app::error::{Error, Result};
-use admit_app::ports::{Needs, Pace, ReadOp, Scope, Store, WriteOp};
+use admit_app::ports::{Pace, Prefetch, ReadOp, Scope, Store, WriteOp};
 use admit_app::records::{
     CredentialRecord, MailLaneRecord, OrganizationRecord, PairingRequestRecord, TakenRun, UserRecord,
 };
@@ -48,9 +49,9 @@ enum Mode {
 }
 
 impl Postgres {
-    /// Connects, checks that the server keeps what it acknowledges and keeps organisations apart, brings the schema up
-    /// to date (one node at a time), and starts the lanes. `url` is a URL or `host=… user=… dbname=…`. Blocks: call it
-    /// from a thread that may, not from inside an async runtime.
+    /// Connects, and checks that the server keeps what it acknowledges and keeps organisations apart. Then it brings
+    /// the schema up to date (one node at a time) and starts the lanes. The argument `url` is a URL or `host=… user=…
+    /// dbname=…`. This call blocks: make it from a thread that may block, not from inside an async runtime.
     pub fn open(url: &str, options: Options) -> Result<Self> {
         let address = connect::address(url)?;
         // A runtime must not be driven from inside another's thread, whoever the caller is.
@@ -136,15 +137,15 @@ impl Store for Postgres {
         self.run(Work::Write(scope, op), pace)
     }
     fn read_op(&self, organization_id: OrganizationId, op: ReadOp) -> BoxFuture<'static, Result<()>> {
-        self.read_needing(organization_id, Needs::default(), op)
+        self.read_prefetching(organization_id, Prefetch::default(), op)
     }
-    fn read_needing(
+    fn read_prefetching(
         &self,
         organization_id: OrganizationId,
-        needs: Needs,
+        prefetch: Prefetch,
         op: ReadOp,
     ) -> BoxFuture<'static, Result<()>> {
-        self.run(Work::Read(organization_id, needs, Some(op)), Pace::Usual)
+        self.run(Work::Read(organization_id, prefetch, Some(op)), Pace::Usual)
     }
     fn credential(&self, token_hash: [u8; 32]) -> BoxFuture<'static, Result<Option<CredentialRecord>>> {
         let work = move |op| Work::Credential(token_hash, op);

@@ -150,7 +150,7 @@ where
     Ok(Outbox { client, news })
 }
 
-/// What the database says no to, a person must mend; anything else passes by itself.
+/// Sorts an error of the database. A person must mend what the database refuses; anything else passes by itself.
 fn away(error: tokio_postgres::Error) -> Error {
     let Some(said) = error.as_db_error() else {
         tracing::warn!(%error, "the outbox's database is away");

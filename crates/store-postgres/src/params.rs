@@ -1,4 +1,4 @@
-//! What statements are asked with: values, and columns of values, as PostgreSQL takes them.
+//! The parameters of statements: values, and columns of values, as PostgreSQL takes them.
 
 use std::error::Error as StdError;
 
@@ -77,7 +77,7 @@ pub(crate) fn owned_column(kind: Kind, values: &[Value<'_>], first: usize, strid
     }
 }
 
-/// What a question is asked with, to be kept: its parameters, and its list if it has one.
+/// The parameters of a question, to be kept: its values, and its list if it has one.
 pub(crate) fn owned_all(params: &[Value<'_>], list: Option<&[Value<'_>]>) -> Vec<Owned> {
     let mut all: Vec<Owned> = params.iter().map(|value| Owned::One(owned(value))).collect();
     all.extend(list.map(|list| owned_column(kind_of(list), list, 0, 1)));

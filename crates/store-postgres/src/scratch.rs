@@ -27,7 +27,7 @@ pub struct Scratch {
     superuser: Mutex<Connected>,
 }
 
-/// It goes with whoever played with it, and so do connections to it.
+/// The database goes with its user, and so do connections to it.
 impl Drop for Scratch {
     fn drop(&mut self) {
         let drop = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name);

@@ -31,7 +31,7 @@ pub struct Server {
     databases: AtomicU32,
 }
 
-/// What the certificate of a server with TLS says: it is of no authority but itself.
+/// The request for the certificate of a server with TLS: it is of no authority but itself.
 const CERTIFICATE: &str = "[req]\ndistinguished_name=name\nx509_extensions=more\nprompt=no\n[name]\nCN=localhost\n\
                            [more]\nsubjectAltName=DNS:localhost\nbasicConstraints=critical,CA:FALSE\n";
 

@@ -1,9 +1,9 @@
-//! What only PostgreSQL does: its roles, its settings, its connections.
+//! Tests of PostgreSQL alone: its roles, its settings, its connections.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use admit_app::ports::{Needs, write};
+use admit_app::ports::{Prefetch, write};
 use admit_app::records::{IncidentRecord, IncidentStatus, NewDelivery};
 use admit_app::store_suite::devices::device;
 use admit_app::store_suite::fixture::*;
@@ -337,7 +337,6 @@ fn no_lookup_of_a_batch_reads_all_of_an_event() {
         ("KNOWN_SCANS", "'o', 'd1', ARRAY['s1']"),
         ("FIND_CODES", "'o', 'e', ARRAY['x'::bytea]"),
         ("DELETE_WAITING", "'o', 'e', ARRAY['ticket:t1']"),
-        ("JUDGED_STATES", "'o', 'e', ARRAY['ticket:t1']"),
         ("STORED_IDS", "'o', ARRAY['s1']"),
         ("TICKET_RULES", "'o', 'e', ARRAY['t1']"),
         ("INCIDENTS_OF", "'o', 'e', ARRAY['ticket:t1']"),
@@ -361,8 +360,8 @@ fn no_lookup_of_a_batch_reads_all_of_an_event() {
     }
 }
 
-/// Writes that share a transaction are looked for and stored together, and still each sees what those before it did: a
-/// ticket's state, what is stored under a scan's id, the counters.
+/// Writes that share a transaction are looked for and stored together. Still each write sees what those before it did:
+/// a ticket's state, what is stored under a scan's id, the counters.
 #[test]
 fn each_of_many_writes_sees_those_before_it() {
     let store = open(&shared().database());
@@ -373,13 +372,13 @@ fn each_of_many_writes_sees_those_before_it() {
             let (store, ticket) = (store.clone(), format!("t{}", n % 3));
             let key = format!("ticket:{ticket}");
             let scan_id = format!("s{}", n % 20);
-            let needs = Needs {
+            let prefetch = Prefetch {
                 scans: vec![id(&scan_id)],
                 codes: vec![code(&ticket)],
                 devices: vec![id("d1")],
-                ..Needs::default()
+                ..Prefetch::default()
             };
-            let scope = Scope { needs, ..scope("o", "e") };
+            let scope = Scope { prefetch, ..scope("o", "e") };
             async move {
                 write(&*store, scope, move |tx| {
                     let stamp = tx.stamp(&id("e"))?;
@@ -418,7 +417,7 @@ fn each_of_many_writes_sees_those_before_it() {
     });
 }
 
-/// What reads need is looked up for all that wait, and each is told of its own.
+/// The keys that reads need are looked up for all that wait, and each read is told of its own.
 #[test]
 fn each_of_many_reads_is_told_of_its_own() {
     let store = open(&shared().database());
@@ -431,9 +430,9 @@ fn each_of_many_reads_is_told_of_its_own() {
         let reads = (0..60).map(|n| {
             let (store, name) = (store.clone(), format!("d{}", n % 6));
             async move {
-                let needs = Needs { devices: vec![id(&name)], ..Needs::default() };
+                let prefetch = Prefetch { devices: vec![id(&name)], ..Prefetch::default() };
                 let organization_id = id("o");
-                let found = admit_app::ports::read_needing(&*store, &organization_id, needs, {
+                let found = admit_app::ports::read_prefetching(&*store, &organization_id, prefetch, {
                     let device_id = id(&name);
                     move |tx| if n % 10 == 9 { Err(Error::not_found("it")) } else { tx.device(&device_id) }
                 });
@@ -565,7 +564,7 @@ fn s2_6_a_lock_that_is_held_too_long_is_told_as_busy_and_the_next_try_goes_throu
     assert_eq!(drive(look(&store, |tx| tx.gate_ids(&id("e")))), [id("north")]);
 }
 
-/// A step that is being stored holds its run's row; whoever renews at that moment must not wait for it, holding others.
+/// A step that is being stored holds its run's row. A renewal at that moment must not wait for it, holding others.
 #[test]
 fn a_renewal_waits_for_no_step_that_is_being_stored() {
     let address = shared().database();

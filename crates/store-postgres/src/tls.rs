@@ -1,8 +1,9 @@
 //! Where the database is, and how the way there is kept private.
 //!
-//! `sslmode` means what it means elsewhere: `disable`; `prefer` (the standard: TLS where the server offers it); `require`
-//! (TLS, whoever answers); `verify-full` (TLS, and a certificate for that name by an authority of `sslrootcert`, a PEM
-//! file, or of this machine). With `sslrootcert` the certificate is checked in every mode that speaks TLS.
+//! `sslmode` means what it means elsewhere: `disable`; `prefer` (the standard: TLS where the server offers it);
+//! `require` (TLS, with any server); `verify-full` (TLS, and a certificate for that name by an authority of
+//! `sslrootcert`, a PEM file, or of this machine). With `sslrootcert` the certificate is checked in every mode that
+//! speaks TLS.
 
 use std::sync::Arc;
 
@@ -109,7 +110,7 @@ fn client(checked: bool, root_certificates: Option<&str>) -> Result<ClientConfig
     Ok(config.with_no_client_auth())
 }
 
-/// `sslmode=require`: the way is private, and whoever answers is believed. Signatures are checked all the same.
+/// `sslmode=require`: the connection is private, and any server is believed. Signatures are checked all the same.
 #[derive(Debug)]
 struct Whoever(Arc<CryptoProvider>);
 

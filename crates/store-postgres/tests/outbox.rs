@@ -13,7 +13,7 @@ async fn run(address: &str, text: &str) {
     tokio::task::spawn_blocking(run).await.unwrap().unwrap();
 }
 
-async fn theirs() -> String {
+async fn foreign() -> String {
     let address = tokio::task::spawn_blocking(|| testing::shared().database()).await.unwrap();
     for text in [GUESTS, FILE, CHECKS] {
         run(&address, text).await;
@@ -24,7 +24,7 @@ async fn theirs() -> String {
 /// A relay that were told "now" while nothing is due would ask again a hundred times a second.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_guests_later_lines_are_due_when_the_first_one_is() {
-    let address = theirs().await;
+    let address = foreign().await;
     run(&address, "SELECT add_guest(1, 'Ana', 1), change_guest(1, 2)").await;
     let outbox = Outbox::open(&address).await.unwrap();
     let lines = outbox.due(10).await.unwrap();
@@ -38,10 +38,11 @@ async fn a_guests_later_lines_are_due_when_the_first_one_is() {
     assert_eq!((outbox.due(10).await.unwrap().len(), outbox.next_in().await.unwrap()), (1, Some(0)));
 }
 
-/// Whoever lost their addresses stays known to Admit with them otherwise, and so does whoever is deleted after that.
+/// Otherwise Admit would keep the addresses of a guest who lost them, and also those of a guest who is deleted after
+/// that.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_row_that_loses_its_addresses_is_told_of_and_so_is_its_end() {
-    let address = theirs().await;
+    let address = foreign().await;
     for act in ["add_guest(1, 'Ana', 1)", "strip_guest(1)", "change_guest(1, 2)", "drop_guest(1)"] {
         run(&address, &format!("SELECT {act}")).await;
     }
@@ -56,7 +57,7 @@ async fn a_row_that_loses_its_addresses_is_told_of_and_so_is_its_end() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_update_tells_what_changed_and_a_long_id_stops_no_row() {
-    let address = theirs().await;
+    let address = foreign().await;
     run(&address, "SELECT add_guest(1, 'Ana', 1), change_guest(1, 2)").await;
     run(&address, "SELECT must_tell_what_changed(1)").await;
     run(&address, "SELECT add_long_id()").await;

@@ -53,7 +53,7 @@ statements! {
     DELETE_USER_CREDENTIALS = "DELETE FROM credentials WHERE organization_id = $1 AND kind IN ('session', 'api_token') AND holder = $2";
     /// Marks a user's API tokens withdrawn.
     REVOKE_USER_API_TOKENS = "UPDATE api_tokens SET revoked_at = $3 WHERE organization_id = $1 AND user_id = $2 AND revoked_at IS NULL";
-    /// What a secret opens, whatever the organisation.
+    /// The holder that a secret opens, whatever the organisation.
     CREDENTIAL = "SELECT token_hash, organization_id, kind, holder, expires_at, created_at FROM credentials WHERE token_hash IN ($1)", by 0 of [];
     /// Stores what a secret opens.
     INSERT_CREDENTIAL = "INSERT INTO credentials (token_hash, organization_id, kind, holder, expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6)";
@@ -63,11 +63,14 @@ statements! {
     /// Forgets a secret of this organisation.
     DELETE_CREDENTIAL = "DELETE FROM credentials WHERE organization_id = $1 AND token_hash = $2";
     /// Stores an API token's description.
-    INSERT_API_TOKEN = "INSERT INTO api_tokens (organization_id, api_token_id, name, user_id, token_hash, created_at, revoked_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7)";
+    INSERT_API_TOKEN = "INSERT INTO api_tokens (organization_id, api_token_id, name, user_id, role, token_hash, created_at, expires_at, revoked_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
     /// API tokens, newest first.
-    API_TOKENS = "SELECT api_token_id, name, user_id, token_hash, created_at, revoked_at FROM api_tokens
+    API_TOKENS = "SELECT api_token_id, name, user_id, role, token_hash, created_at, expires_at, revoked_at FROM api_tokens
         WHERE organization_id = $1 ORDER BY created_at DESC, api_token_id DESC";
+    /// One API token, by the hash of its text.
+    API_TOKEN = "SELECT api_token_id, name, user_id, role, token_hash, created_at, expires_at, revoked_at FROM api_tokens
+        WHERE organization_id = $1 AND token_hash = $2";
     /// Marks an API token withdrawn, once.
     REVOKE_API_TOKEN = "UPDATE api_tokens SET revoked_at = $3 WHERE organization_id = $1 AND api_token_id = $2 AND revoked_at IS NULL";
     /// Forgets an API token's secret.
@@ -122,8 +125,10 @@ fn read_api_token(row: &mut Row) -> Result<ApiTokenRecord> {
         api_token_id: row.text()?,
         name: row.text()?,
         user_id: row.parsed()?,
+        role: row.parsed()?,
         token_hash: row.hash()?,
         created_at: row.at()?,
+        expires_at: row.at()?,
         revoked_at: row.option(Row::at)?,
     })
 }
@@ -244,8 +249,10 @@ impl<D: Driver> TxAccounts for SqlTx<'_, D> {
             (&token.api_token_id).into(),
             (&token.name).into(),
             (&token.user_id).into(),
+            token.role.as_str().into(),
             (&token.token_hash).into(),
             token.created_at.into(),
+            token.expires_at.into(),
             token.revoked_at.into(),
         ];
         self.execute(&INSERT_API_TOKEN, &values).map(|_| ())
@@ -253,6 +260,10 @@ impl<D: Driver> TxAccounts for SqlTx<'_, D> {
     fn api_tokens(&mut self) -> Result<Vec<ApiTokenRecord>> {
         let id = self.organization_id.clone();
         self.all(&API_TOKENS, &[(&id).into()], read_api_token)
+    }
+    fn api_token(&mut self, token_hash: &[u8; 32]) -> Result<Option<ApiTokenRecord>> {
+        let id = self.organization_id.clone();
+        Ok(self.all(&API_TOKEN, &[(&id).into(), token_hash.into()], read_api_token)?.pop())
     }
     fn revoke_api_token(&mut self, api_token_id: &str, at: Timestamp) -> Result<()> {
         let id = self.organization_id.clone();

@@ -48,7 +48,7 @@ statements! {
         WHERE organization_id = $1 AND event_id = $2 AND serial > $3 AND device_id = $5 AND endpoint <> 'scans'
         ORDER BY serial LIMIT $4";
     /// Scans first received after their device was revoked, and items of it that were refused.
-    COUNT_QUARANTINED = "SELECT (SELECT COUNT(*) FROM scans WHERE organization_id = $1 AND device_id = $2 AND after_revocation)
+    COUNT_QUARANTINED = "SELECT (SELECT COUNT(*) FROM scans WHERE organization_id = $1 AND device_id = $2 AND withheld)
         + (SELECT COUNT(*) FROM rejected WHERE organization_id = $1 AND device_id = $2)";
     /// Refused items of a device that came before.
     REJECTED_BODIES = "SELECT DISTINCT body FROM rejected WHERE organization_id = $1 AND device_id = $2 AND body IN ($3)";
@@ -122,7 +122,7 @@ impl<D: Driver> SqlTx<'_, D> {
             admit_core::wire::stored::to_text(&log.received).into(),
             log.closed_at.into(),
         ];
-        self.later(&PUT_LOG, &values)
+        self.queue(&PUT_LOG, &values)
     }
     pub(crate) fn load_forked(&mut self, device_id: &DeviceId, log_id: &LogId, seqs: &[u64]) -> Result<Vec<u64>> {
         let id = self.organization_id.clone();
@@ -148,7 +148,7 @@ impl<D: Driver> SqlTx<'_, D> {
     ) -> Result<Option<BatchRecord>> {
         let id = self.organization_id.clone();
         if self.writes() {
-            self.foresee_intake(device_id);
+            self.prefetch_intake(device_id);
         }
         self.one(&BATCH, &[(&id).into(), device_id.into(), endpoint.into(), batch_id.into()], read_batch)
     }
@@ -170,8 +170,8 @@ impl<D: Driver> SqlTx<'_, D> {
         };
         self.all(stmt, &values, read_batch)
     }
-    /// Whoever looks whether a batch is known goes on to take it in.
-    fn foresee_intake(&mut self, device_id: &DeviceId) {
+    /// Prefetches for the intake: a caller that looks whether a batch is known goes on to take it in.
+    fn prefetch_intake(&mut self, device_id: &DeviceId) {
         let id = self.organization_id.clone();
         let events: Vec<EventId> = self.held.heads.keys().cloned().collect();
         let organization = [(&id).into()];
@@ -183,10 +183,10 @@ impl<D: Driver> SqlTx<'_, D> {
             Asked { stmt: &PRESENT_EPOCH, params: &[], list: None },
         ];
         asked.extend(events.iter().map(|key| Asked { stmt: &EVENT, params: key, list: None }));
-        self.foresee(&asked);
+        self.prefetch(&asked);
     }
     /// Scans of one log are followed by a look at the log: at itself, and whether any of their places has two contents.
-    pub(crate) fn foresee_log(&mut self, scans: &[NewScan]) {
+    pub(crate) fn prefetch_log(&mut self, scans: &[NewScan]) {
         let id = self.organization_id.clone();
         let Some(first) = scans.first().map(|new| &new.fact.scan) else { return };
         let Some(log_id) = &first.log_id else { return };
@@ -203,7 +203,7 @@ impl<D: Driver> SqlTx<'_, D> {
             [organization, device, log, first.into(), last.into()]
         });
         asked.extend(run.iter().map(|run| Asked { stmt: &FORKED_RUN, params: run, list: None }));
-        self.foresee(&asked);
+        self.prefetch(&asked);
     }
     pub(crate) fn put_batch(&mut self, batch: &BatchRecord) -> Result<()> {
         let id = self.organization_id.clone();
@@ -223,7 +223,7 @@ impl<D: Driver> SqlTx<'_, D> {
             batch.serial.into(),
             batch.synced_at.into(),
         ];
-        self.later_many(&INSERT_BATCH, &values)
+        self.queue_many(&INSERT_BATCH, &values)
     }
     pub(crate) fn put_rejected(&mut self, event_id: &EventId, items: &[RejectedRecord]) -> Result<()> {
         let id = self.organization_id.clone();
@@ -242,7 +242,7 @@ impl<D: Driver> SqlTx<'_, D> {
                 item.received_at.into(),
             ]);
         }
-        self.later_many(&INSERT_REJECTED, &values)
+        self.queue_many(&INSERT_REJECTED, &values)
     }
     pub(crate) fn load_rejected_bodies(&mut self, device_id: &DeviceId, bodies: &[String]) -> Result<Vec<String>> {
         let id = self.organization_id.clone();

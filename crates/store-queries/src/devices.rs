@@ -214,7 +214,7 @@ impl<D: Driver> TxDevices for SqlTx<'_, D> {
     }
     fn note_seen(&mut self, device_id: &DeviceId, at: Timestamp) -> Result<()> {
         let id = self.organization_id.clone();
-        self.later_many(&NOTE_SEEN, &[(&id).into(), device_id.into(), at.into()])
+        self.queue_many(&NOTE_SEEN, &[(&id).into(), device_id.into(), at.into()])
     }
     fn device(&mut self, device_id: &DeviceId) -> Result<Option<DeviceRecord>> {
         let id = self.organization_id.clone();

@@ -1,5 +1,5 @@
-//! What is asked before an organisation is known, or of the whole server: the allow-list of unscoped statements
-//! (law 6). Each function runs inside a transaction the backend began.
+//! Questions before an organisation is known, or about the whole server: the allow-list of unscoped statements (law
+//! 6). Each function runs inside a transaction that the backend began.
 
 use admit_app::error::Result;
 use admit_app::records::*;
@@ -30,15 +30,15 @@ fn first<T>(rows: Vec<Row>, read: impl FnOnce(&mut Row) -> Result<T>) -> Result<
     rows.into_iter().next().map(|mut row| read(&mut row)).transpose()
 }
 
-/// What a secret opens.
+/// The credential that a secret opens; absent where there is none.
 pub fn credential<D: Driver>(driver: &mut D, token_hash: &[u8; 32]) -> Result<Option<CredentialRecord>> {
     first(driver.query_each(&CREDENTIAL, &[], &[token_hash.into()])?, accounts::read_credential)
 }
 
 /// [`credential`] will be asked of each of these: they are looked up together.
-pub fn foresee_credentials<D: Driver>(driver: &mut D, token_hashes: &[[u8; 32]]) {
+pub fn prefetch_credentials<D: Driver>(driver: &mut D, token_hashes: &[[u8; 32]]) {
     let list: Vec<Value<'_>> = token_hashes.iter().map(Value::from).collect();
-    driver.foresee(&[Asked { stmt: &CREDENTIAL, params: &[], list: Some(&list) }]);
+    driver.prefetch(&[Asked { stmt: &CREDENTIAL, params: &[], list: Some(&list) }]);
 }
 
 /// A user by sign-in e-mail with the organisations they belong to, oldest membership first.
@@ -98,8 +98,8 @@ pub fn epoch<D: Driver>(driver: &mut D) -> Result<Option<Epoch>> {
     heads::present_epoch(driver)
 }
 
-/// Begins the first epoch of a new database: `told`, else one at the database's time with its randomness. Does nothing
-/// on a database that has an epoch.
+/// Begins the first epoch of a new database: `told`, where it is given. Otherwise the epoch takes its time and its
+/// random part from the database. Does nothing on a database that has an epoch.
 pub fn begin_first_epoch<D: Driver>(driver: &mut D, told: Option<Epoch>) -> Result<()> {
     if heads::present_epoch(driver)?.is_some() {
         return Ok(());

@@ -1,4 +1,5 @@
-//! What a backend does for the one `SqlTx`: run statements. All SQL is in this crate, none of it in a backend.
+//! The driver of a backend, for the one `SqlTx`: it runs statements. All SQL is in this crate, none of it in a
+//! backend.
 
 use std::sync::OnceLock;
 
@@ -26,7 +27,8 @@ pub struct Stmt {
     pub made: Made,
 }
 
-/// What ties a row to an item of its question's list: then questions about one item each can be asked as one.
+/// The column that ties a row to an item of its question's list. With it, questions about one item each can be asked
+/// as one.
 #[derive(Debug, Clone, Copy)]
 pub struct By {
     /// The column that repeats the item.
@@ -85,14 +87,14 @@ impl Stmt {
 pub struct Bulk {
     /// Its name, for errors and hooks.
     pub name: &'static str,
-    /// Table.
+    /// The table's name.
     pub table: &'static str,
     /// Columns with their kinds, in the order of each row's values.
     pub columns: &'static [(&'static str, Kind)],
     /// How many of the columns find the row that the others overwrite, the last of them among rows that are the same in
     /// those before; 0: it is an insert.
     pub found_by: usize,
-    /// What follows the values of an insert: empty, or `ON CONFLICT …`.
+    /// The text after the values of an insert: empty, or `ON CONFLICT …`.
     pub tail: &'static str,
     /// The text as a backend takes it, made once.
     pub made: Made,
@@ -152,8 +154,8 @@ impl Bulk {
     pub fn together(&self, one: &[Value<'_>], other: &[Value<'_>]) -> bool {
         (1..self.found_by).all(|place| one[place - 1] == other[place - 1])
     }
-    /// Columns of which no two rows may have the same values where they are sent as one statement: the second would
-    /// change what the first did, and PostgreSQL refuses that or loses one of them. None where that is nobody's fault.
+    /// Columns in which no two rows of one statement may have the same values. The second row would change what the
+    /// first did, and PostgreSQL refuses that or loses one of them. Empty where equal rows do no harm.
     pub fn distinct(&'static self) -> &'static [usize] {
         self.made.distinct.get_or_init(|| {
             let named = self.tail.split_once("ON CONFLICT (").and_then(|(_, rest)| rest.split_once(')'));
@@ -207,19 +209,19 @@ pub trait Driver {
     /// Says what this transaction will probably ask next. Where an exchange is dear it goes along with the next question,
     /// and is answered from what came back then, unless its table was changed meanwhile. Never another answer, only a
     /// sooner one.
-    fn foresee(&mut self, _asked: &[Asked<'_>]) {}
+    fn prefetch(&mut self, _asked: &[Asked<'_>]) {}
     /// The same of the database's clock.
-    fn foresee_now(&mut self) {}
-    /// Whether it makes use of what is foreseen.
-    fn foresees(&self) -> bool {
+    fn prefetch_now(&mut self) {}
+    /// Whether it makes use of what is prefetched.
+    fn prefetches(&self) -> bool {
         false
     }
-    /// Asks now what was foreseen and not asked yet.
-    fn ask_foreseen(&mut self) -> Result<()> {
+    /// Asks now what was prefetched and not asked yet.
+    fn send_prefetch(&mut self) -> Result<()> {
         Ok(())
     }
-    /// Nothing that was foreseen is to be answered from what came back: nothing keeps others from changing it.
-    fn forget_foreseen(&mut self) {}
+    /// Nothing that is prefetched is to be answered from what came back: nothing keeps others from changing it.
+    fn drop_prefetched(&mut self) {}
     /// Does what no operation asked for: the simulator's hook does not hear of it, and counts the same on both backends.
     fn aside<R>(&mut self, of: impl FnOnce(&mut Self) -> R) -> R
     where
@@ -235,7 +237,7 @@ pub trait Driver {
     fn execute_many(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) -> Result<()>;
     /// [`Driver::execute`] for a change that can only fail by a fault of ours: the backend may learn of it as late as at
     /// the commit, which then fails. It saves waiting for the server's answer.
-    fn execute_later(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<()> {
+    fn queue_change(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<()> {
         self.execute(stmt, params).map(|_| ())
     }
     /// [`Driver::execute_each`], as late.

@@ -21,10 +21,10 @@ use crate::value::{Row, Value, check_text};
 macro_rules! event_columns {
     () => {
         "event_id, name, venue, time_zone, starts_at, ends_at, status, re_entry, min_gap_seconds, day_starts_at, has_pin, \
-         capacity, walk_ins, verdict_fields, barcode_kinds, created_at"
+         capacity, walk_ins, verdict_fields, barcode_kinds, retention_days, created_at"
     };
 }
-/// What an event's book is made of: never by way of all tickets' rules.
+/// The kinds of rules in an event's book: they are read without reading all tickets' rules.
 pub(crate) const KINDS: [&str; 3] = ["event", "gate", "device"];
 
 macro_rules! audit_columns {
@@ -36,13 +36,13 @@ macro_rules! audit_columns {
 statements! {
     /// Makes an event.
     INSERT_EVENT = "INSERT INTO events (organization_id, event_id, name, venue, time_zone, starts_at, ends_at, status, re_entry,
-        min_gap_seconds, day_starts_at, has_pin, capacity, walk_ins, verdict_fields, barcode_kinds,
+        min_gap_seconds, day_starts_at, has_pin, capacity, walk_ins, verdict_fields, barcode_kinds, retention_days,
         created_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)";
     /// Overwrites an event's newest values.
     UPDATE_EVENT = "UPDATE events SET name = $3, venue = $4, time_zone = $5, starts_at = $6, ends_at = $7, status = $8, re_entry = $9,
         min_gap_seconds = $10, day_starts_at = $11, has_pin = $12, capacity = $13, walk_ins = $14, verdict_fields = $15,
-        barcode_kinds = $16
+        barcode_kinds = $16, retention_days = $17
         WHERE organization_id = $1 AND event_id = $2";
     /// One event.
     EVENT = concat!("SELECT ", event_columns!(), " FROM events WHERE organization_id = $1 AND event_id = $2");
@@ -118,6 +118,7 @@ fn read_event(row: &mut Row) -> Result<EventRecord> {
             verdict_fields: read_words(row, "fields of a verdict")?,
             barcode_kinds: read_words(row, "kinds of codes")?,
         },
+        retention_days: row.option(Row::count)?,
         created_at: row.at()?,
     })
 }
@@ -149,6 +150,7 @@ fn event_values<'a>(organization_id: Value<'a>, event: &'a EventRecord) -> Vec<V
         event.walk_ins.into(),
         stored::to_text(&event.at_door.verdict_fields).into(),
         stored::to_text(&event.at_door.barcode_kinds).into(),
+        event.retention_days.into(),
     ]
 }
 fn read_rule(row: &mut Row) -> Result<Rule> {
@@ -179,7 +181,7 @@ fn read_audit(row: &mut Row) -> Result<AuditRecord> {
     };
     Ok(AuditRecord { n, serial, at, line, head: row.hash()? })
 }
-/// Who acted, as the chain hashes it.
+/// The actor of a line, as the chain hashes it.
 fn actor(line: &NewAudit) -> String {
     match (&line.user_id, &line.device_id) {
         (Some(user), Some(device)) => format!("user:{user} device:{device}"),
@@ -329,7 +331,7 @@ impl<D: Driver> TxEvents for SqlTx<'_, D> {
                 parts.value.into(),
             ]);
         }
-        self.later_many(&INSERT_RULES, &values)?;
+        self.queue_many(&INSERT_RULES, &values)?;
         self.held.books.clear();
         let of_event = rules.iter().any(|rule| !matches!(rule.change, Change::Ticket(..)));
         let head = self.held_head(event_id)?;
@@ -423,7 +425,7 @@ impl<D: Driver> TxEvents for SqlTx<'_, D> {
             (&line.metadata).into(),
             (&head).into(),
         ];
-        self.later_many(&INSERT_AUDIT, &values)?;
+        self.queue_many(&INSERT_AUDIT, &values)?;
         match &line.event_id {
             Some(event_id) => {
                 let held = self.held_head(event_id)?;

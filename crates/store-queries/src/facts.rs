@@ -18,21 +18,21 @@ use crate::value::{Row, Value};
 /// Columns of a fact `o` with its code's ticket `oc`: see [`read_fact`].
 macro_rules! fact_columns {
     () => {
-        "o.content, o.digest, o.signature_state, o.after_revocation, o.offset_seconds, o.received_at, o.judged_serial, \
+        "o.content, o.digest, o.signature_state, o.withheld, o.offset_seconds, o.received_at, o.judged_serial, \
          o.judged_outcome, oc.ticket_id, o.manual_ticket_id, o.barcode_hash"
     };
 }
 pub(crate) use fact_columns;
-/// Facts found from `$from` (scans `s`, perhaps by way of their codes) where `$where`: every content `o` under the same
-/// (device, scan id) in the same event (a client that numbers its scans anew at each event means another scan), each with
-/// its code's ticket `oc` and its later deliveries `d`. CROSS JOIN fixes SQLite's order: it knows nothing of how many
-/// scans an event has, and would read all of them.
+/// Facts found from `$from` (scans `s`, perhaps by way of their codes) where `$where`. Each is every content `o` under
+/// the same (device, scan id) in the same event, with its code's ticket `oc` and its later deliveries `d`. Only the
+/// same event counts: a client that numbers its scans anew at each event means another scan. CROSS JOIN fixes SQLite's
+/// order. SQLite does not know how many scans an event has, and would read all of them.
 macro_rules! facts_from {
     ($from:literal, $where:literal) => {
         concat!(
             "SELECT ",
             fact_columns!(),
-            ", d.signature_state, d.after_revocation, d.offset_seconds, d.received_at, d.judged_serial, d.judged_outcome FROM ",
+            ", d.signature_state, d.withheld, d.offset_seconds, d.received_at, d.judged_serial, d.judged_outcome FROM ",
             $from,
             " CROSS JOIN scans o
             LEFT JOIN codes oc ON oc.organization_id = o.organization_id AND oc.event_id = o.event_id AND oc.barcode_hash = o.barcode_hash
@@ -57,21 +57,21 @@ statements! {
     FACTS_OF_UNKNOWN = facts_from!("scans s", "s.organization_id = $1 AND s.event_id = $2 AND s.barcode_hash IN ($3)
         AND s.manual_ticket_id IS NULL AND NOT EXISTS (SELECT 1 FROM codes c WHERE c.organization_id = s.organization_id
             AND c.event_id = s.event_id AND c.barcode_hash = s.barcode_hash)");
-    /// What is stored under scan ids, whoever used them, with later deliveries.
+    /// The scans stored under scan ids, by whichever device, with later deliveries.
     STORED_IDS = "SELECT o.device_id, o.scan_id, o.event_id, o.digest, oc.ticket_id, o.manual_ticket_id, o.barcode_hash, o.signature_state,
         o.offset_seconds, d.signature_state, d.offset_seconds FROM scans o
         LEFT JOIN codes oc ON oc.organization_id = o.organization_id AND oc.event_id = o.event_id AND oc.barcode_hash = o.barcode_hash
         LEFT JOIN deliveries d ON d.organization_id = o.organization_id AND d.scan_id = o.scan_id AND d.device_id = o.device_id
             AND d.digest = o.digest
         WHERE o.organization_id = $1 AND o.scan_id IN ($2)", by 1 of ["scans", "deliveries"];
-    /// What is stored under a device's scan ids.
+    /// The scans stored under a device's scan ids.
     KNOWN_SCANS = "SELECT o.scan_id, o.event_id, o.digest, oc.ticket_id, o.manual_ticket_id, o.barcode_hash FROM scans o
         LEFT JOIN codes oc ON oc.organization_id = o.organization_id AND oc.event_id = o.event_id AND oc.barcode_hash = o.barcode_hash
         WHERE o.organization_id = $1 AND o.device_id = $2 AND o.scan_id IN ($3)";
-    /// What the first deliveries of a device's scans proved.
+    /// The proof by the first deliveries of a device's scans.
     PROVEN = "SELECT scan_id, digest, signature_state, offset_seconds FROM scans
         WHERE organization_id = $1 AND device_id = $2 AND scan_id IN ($3)";
-    /// What later ones did.
+    /// The proof by later deliveries.
     PROVEN_LATER = "SELECT scan_id, digest, signature_state, offset_seconds FROM deliveries
         WHERE organization_id = $1 AND device_id = $2 AND scan_id IN ($3)";
     /// Every subject with a scan: its code's ticket, a person's pick, or the code itself.
@@ -87,19 +87,20 @@ bulks! {
     /// Stores scans.
     INSERT_SCANS = "scans" {
         organization_id: Text, scan_id: Text, device_id: Text, digest: Blob, event_id: Text, barcode_hash: Blob,
-        manual_ticket_id: Text, log_id: Text, seq: Int, serial: Int, n: Int, signature_state: Text, after_revocation: Bool,
+        manual_ticket_id: Text, log_id: Text, seq: Int, serial: Int, n: Int, signature_state: Text, withheld: Bool,
         offset_seconds: Int, received_at: Int, judged_serial: Int, judged_outcome: Text, batch_id: Text, carrier: Text,
         signature: Text, sent: Text, content: Blob,
     };
     /// Stores what later deliveries prove.
     INSERT_DELIVERIES = "deliveries" {
         organization_id: Text, scan_id: Text, device_id: Text, digest: Blob, serial: Int, signature_state: Text,
-        after_revocation: Bool, offset_seconds: Int, received_at: Int, judged_serial: Int, judged_outcome: Text, carrier: Text,
+        withheld: Bool, offset_seconds: Int, received_at: Int, judged_serial: Int, judged_outcome: Text, carrier: Text,
     };
 }
 
-/// The code a scan is resolved by. What else a reader read is evidence, no subject: where it matched nothing staff may have
-/// picked the guest by hand, and whoever holds that code later is somebody else (spec §4 "Which ticket").
+/// The code that a scan is resolved by. Another code that a reader read is evidence, no subject. Where it matched
+/// nothing, staff may have picked the guest by hand, and a later holder of that code is another person (spec §4 "Which
+/// ticket").
 fn code(scan: &Scan) -> Option<&BarcodeHash> {
     scan.barcode_hash.as_ref()
 }
@@ -107,7 +108,7 @@ fn code(scan: &Scan) -> Option<&BarcodeHash> {
 fn pick(scan: &Scan) -> Option<&TicketId> {
     scan.ticket_id.as_ref().filter(|_| scan.method == Method::Manual)
 }
-/// What a scan is about (spec §4 "Which ticket"), from three columns: its code's ticket, the pick, the code.
+/// The subject of a scan (spec §4 "Which ticket"), from three columns: its code's ticket, the pick, the code.
 pub(crate) fn read_subject(row: &mut Row) -> Result<Subject> {
     let of_code = row.option(Row::parsed::<TicketId>)?;
     let picked = row.option(Row::parsed::<TicketId>)?;
@@ -130,7 +131,7 @@ pub(crate) fn read_fact(row: &mut Row) -> Result<Resolved> {
         scan,
         digest: Digest(row.hash()?),
         signature: row.parsed()?,
-        after_revocation: row.bool()?,
+        withheld: row.bool()?,
         offset_seconds: row.int()?,
         received_at: row.at()?,
         judged: read_judged(row)?,
@@ -142,7 +143,7 @@ pub(crate) fn read_delivery(row: &mut Row, fact: &Fact) -> Result<Option<Fact>> 
     let Some(signature) = row.option(Row::parsed::<SignatureState>)? else { return Ok(None) };
     let later = Fact {
         signature,
-        after_revocation: row.bool()?,
+        withheld: row.bool()?,
         offset_seconds: row.int()?,
         received_at: row.at()?,
         judged: read_judged(row)?,
@@ -153,7 +154,7 @@ pub(crate) fn read_delivery(row: &mut Row, fact: &Fact) -> Result<Option<Fact>> 
 fn proof<'a>(fact: &'a Fact) -> [Value<'a>; 6] {
     [
         fact.signature.as_str().into(),
-        fact.after_revocation.into(),
+        fact.withheld.into(),
         fact.offset_seconds.into(),
         fact.received_at.into(),
         fact.judged.map(|judged| judged.serial).into(),
@@ -206,8 +207,8 @@ impl<D: Driver> SqlTx<'_, D> {
                 block::scan_to_bytes(scan).into(),
             ]);
         }
-        self.later_many(&INSERT_SCANS, &values)?;
-        self.foresee_log(scans);
+        self.queue_many(&INSERT_SCANS, &values)?;
+        self.prefetch_log(scans);
         Ok(())
     }
     pub(crate) fn put_deliveries(&mut self, deliveries: &[NewDelivery]) -> Result<()> {
@@ -225,7 +226,7 @@ impl<D: Driver> SqlTx<'_, D> {
             values.extend(proof(&new.fact));
             values.push((&new.carrier).into());
         }
-        self.later_many(&INSERT_DELIVERIES, &values)
+        self.queue_many(&INSERT_DELIVERIES, &values)
     }
     /// See `TxScans::stored_ids`.
     pub(crate) fn load_stored_ids(&mut self, scan_ids: &[ScanId]) -> Result<Vec<StoredId>> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use admit_app::error::{Error, Result};
 use admit_app::passes;
-use admit_app::ports::{GuestFilter, GuestSort, PassMail, Standing, TxEvents as _, TxTickets as _};
+use admit_app::ports::{GuestFilter, GuestSort, PassMail, Sought, Standing, TxEvents as _, TxTickets as _};
 use admit_app::records::*;
 use admit_core::barcode::{BarcodeHash, candidates};
 use admit_core::ids::{EntryTypeId, EventId, GuestId, GuestListId, TicketId, UserId};
@@ -23,12 +23,12 @@ use crate::value::{Row, Value};
 macro_rules! guest_columns {
     () => {
         "g.guest_id, g.event_id, g.ticket_id, g.guest_list_id, g.entry_type_id, g.name, g.email, g.phone, g.party_size, g.note, \
-         g.flag, g.fields, g.external_id, g.created_at, g.updated_at"
+         g.flag, g.fields, g.external_id, g.created_at, g.updated_at, g.erased_at"
     };
 }
 pub(crate) use guest_columns;
 /// Columns of [`guest_columns`].
-const COLUMNS: usize = 15;
+const COLUMNS: usize = 16;
 
 /// Where the newest pass of guest `g` is, as [`PassMail::as_str`] says it. $12: the kind of its runs.
 macro_rules! newest_mail {
@@ -38,9 +38,11 @@ macro_rules! newest_mail {
             ORDER BY r.created_at DESC, r.run_id DESC LIMIT 1)"
     };
 }
-/// Guests `g` of a filter with their tickets `t` and states `s`. $3: text to find in lower case, $4 and from $13: its words,
-/// $5: the text as e-mails are written, $6: the ticket of that code, $7: list, $8: whose lists, $9: entry type, $10: a standing,
-/// $11: where the newest pass is.
+/// Guests `g` of a filter with their tickets `t` and states `s`. The parameters:
+///
+/// - $3: text to find in lower case, $4 and from $13: its words, $5: the text as e-mails are written;
+/// - $6: the ticket of that code, $7: list, $8: whose lists, $9: entry type, $10: a standing;
+/// - $11: where the newest pass is.
 macro_rules! among_guests {
     () => {
         concat!(
@@ -102,10 +104,10 @@ statements! {
     GUESTS_BY_ID = concat!("SELECT ", guest_columns!(), " FROM guests g WHERE g.organization_id = $1 AND g.guest_id IN ($2)");
     /// Serial of the last change.
     NAMES_SERIAL = "SELECT COALESCE(MAX(serial), 0) FROM guests WHERE organization_id = $1 AND event_id = $2";
-    /// Holders of tickets, changed after a serial.
+    /// Holders of tickets, changed after a serial; those whose data was erased have no name to tell.
     NAMES_SINCE = concat!("SELECT ", guest_columns!(), " FROM guests g CROSS JOIN tickets t
         WHERE t.organization_id = g.organization_id AND t.ticket_id = g.ticket_id AND t.guest_id = g.guest_id
-        AND g.organization_id = $1 AND g.event_id = $2 AND g.serial > $3 ORDER BY g.ticket_id");
+        AND g.organization_id = $1 AND g.event_id = $2 AND g.serial > $3 AND g.erased_at IS NULL ORDER BY g.ticket_id");
     /// A page of guests by name, after (name, id) $36, $37.
     GUESTS_BY_NAME = page!("(g.folded, g.guest_id) > ($36, $37) ORDER BY g.folded, g.guest_id");
     /// A page of guests, newest first.
@@ -117,8 +119,8 @@ statements! {
         LEFT JOIN states s ON s.organization_id = g.organization_id AND s.event_id = g.event_id AND s.subject = 'ticket:' || g.ticket_id
             AND s.scans > 0
         WHERE g.organization_id = $1 AND g.guest_id = found.guest_id ORDER BY found.entered_at DESC, found.guest_id DESC");
-    /// What is counted of guests. Joined in Rust with the two below: SQLite plans without statistics, and would look each guest's
-    /// state and ticket up in turn.
+    /// The columns by which guests are counted. They are joined in Rust with the two below: SQLite plans without
+    /// statistics, and would look each guest's state and ticket up in turn.
     COUNTED_GUESTS = concat!("SELECT g.guest_list_id, g.entry_type_id, g.party_size, g.ticket_id FROM guests g", sought!());
     /// Tickets with somebody let in, and whether somebody is inside; from the index alone.
     CAME = "SELECT substr(s.subject, 8), s.inside > 0 FROM states s WHERE s.organization_id = $1 AND s.event_id = $2 AND s.persons > 0";
@@ -137,22 +139,22 @@ bulks! {
         organization_id: Text, guest_id: Text, event_id: Text, ticket_id: Text, guest_list_id: Text, entry_type_id: Text,
         name: Text, folded: Text, words: Text, email: Text, phone: Text, party_size: Int, note: Text, flag: Text, fields: Text,
         external_id: Text,
-        created_at: Int, updated_at: Int, serial: Int,
+        created_at: Int, updated_at: Int, serial: Int, erased_at: Int,
     };
     /// Overwrites guests.
     UPDATE_GUESTS = "guests" {
         organization_id: Text, guest_id: Text, event_id: Text, ticket_id: Text, guest_list_id: Text, entry_type_id: Text,
         name: Text, folded: Text, words: Text, email: Text, phone: Text, party_size: Int, note: Text, flag: Text, fields: Text,
         external_id: Text,
-        created_at: Int, updated_at: Int, serial: Int,
+        created_at: Int, updated_at: Int, serial: Int, erased_at: Int,
     }, "ON CONFLICT (organization_id, guest_id) DO UPDATE SET ticket_id = excluded.ticket_id,
         guest_list_id = excluded.guest_list_id, entry_type_id = excluded.entry_type_id, name = excluded.name,
         folded = excluded.folded, words = excluded.words, email = excluded.email, phone = excluded.phone, party_size = excluded.party_size,
         note = excluded.note, flag = excluded.flag, fields = excluded.fields,
-        external_id = excluded.external_id, updated_at = excluded.updated_at, serial = excluded.serial";
+        external_id = excluded.external_id, updated_at = excluded.updated_at, serial = excluded.serial, erased_at = excluded.erased_at";
 }
 
-fn read_guest(row: &mut Row) -> Result<GuestRecord> {
+pub(crate) fn read_guest(row: &mut Row) -> Result<GuestRecord> {
     Ok(GuestRecord {
         guest_id: row.parsed()?,
         event_id: row.parsed()?,
@@ -169,6 +171,7 @@ fn read_guest(row: &mut Row) -> Result<GuestRecord> {
         external_id: row.option(Row::text)?,
         created_at: row.at()?,
         updated_at: row.at()?,
+        erased_at: row.option(Row::at)?,
     })
 }
 fn read_fields(row: &mut Row) -> Result<Fields> {
@@ -183,7 +186,7 @@ pub(crate) fn read_joined(row: &mut Row) -> Result<Option<GuestRecord>> {
 impl<D: Driver> SqlTx<'_, D> {
     pub(crate) fn put_guests(&mut self, bulk: &'static Bulk, guests: &[GuestRecord]) -> Result<()> {
         let id = self.organization_id.clone();
-        let mut values: Vec<Value<'_>> = Vec::with_capacity(guests.len() * 19);
+        let mut values: Vec<Value<'_>> = Vec::with_capacity(guests.len() * 20);
         for guest in guests {
             let serial = self.stamp(&guest.event_id)?.serial;
             let SearchName { sort, words } = SearchName::new(&guest.name);
@@ -207,6 +210,7 @@ impl<D: Driver> SqlTx<'_, D> {
                 guest.created_at.into(),
                 guest.updated_at.into(),
                 serial.into(),
+                guest.erased_at.into(),
             ]);
         }
         self.execute_many(bulk, &values)
@@ -234,7 +238,7 @@ impl<D: Driver> SqlTx<'_, D> {
         sort: GuestSort,
         page: &Page,
     ) -> Result<Listed<(GuestRecord, Option<StateRecord>)>> {
-        let coded = self.coded(event_id, filter.text.as_deref())?;
+        let coded = self.coded(event_id, filter.text.as_ref().map(|sought| sought.text.as_str()))?;
         let mut values = self.filtered(event_id, filter, &coded);
         let (stmt, from) = match sort {
             GuestSort::Name => (&GUESTS_BY_NAME, page::from_text(page)?.into_values()),
@@ -259,7 +263,7 @@ impl<D: Driver> SqlTx<'_, D> {
     pub(crate) fn guests_counted(
         &mut self,
         event_id: &EventId,
-        text: Option<&str>,
+        text: Option<&Sought>,
         promoter_id: Option<&UserId>,
     ) -> Result<Vec<GuestCount>> {
         let values = self.seeking(event_id, text, promoter_id)?;
@@ -289,7 +293,7 @@ impl<D: Driver> SqlTx<'_, D> {
     pub(crate) fn unsent_counted(
         &mut self,
         event_id: &EventId,
-        text: Option<&str>,
+        text: Option<&Sought>,
         promoter_id: Option<&UserId>,
     ) -> Result<UnsentPasses> {
         let mut values = self.seeking(event_id, text, promoter_id)?;
@@ -313,9 +317,11 @@ impl<D: Driver> SqlTx<'_, D> {
     fn seeking<'a>(
         &mut self,
         event_id: &'a EventId,
-        text: Option<&'a str>,
+        text: Option<&'a Sought>,
         promoter_id: Option<&'a UserId>,
     ) -> Result<Vec<Value<'a>>> {
+        let by_contacts = text.filter(|sought| sought.by_contacts);
+        let text = text.map(|sought| sought.text.as_str());
         let held = self.coded(event_id, text)?.map(|ticket_id| ticket_id.to_string());
         let mut name = name_patterns(text).into_iter();
         let mut values = vec![
@@ -323,7 +329,7 @@ impl<D: Driver> SqlTx<'_, D> {
             event_id.into(),
             text.map(str::to_ascii_lowercase).into(),
             name.next().unwrap_or(Value::Null),
-            text.map(str::to_lowercase).into(),
+            by_contacts.map(|sought| sought.text.to_lowercase()).into(),
             held.into(),
             promoter_id.into(),
         ];
@@ -350,14 +356,15 @@ impl<D: Driver> SqlTx<'_, D> {
         filter: &'a GuestFilter,
         coded: &'a Option<TicketId>,
     ) -> Vec<Value<'a>> {
-        let text = filter.text.as_deref();
+        let by_contacts = filter.text.as_ref().filter(|sought| sought.by_contacts);
+        let text = filter.text.as_ref().map(|sought| sought.text.as_str());
         let mut name = name_patterns(text).into_iter();
         let mut values = vec![
             self.organization_id.as_str().to_owned().into(),
             event_id.into(),
             text.map(str::to_ascii_lowercase).into(),
             name.next().unwrap_or(Value::Null),
-            text.map(str::to_lowercase).into(),
+            by_contacts.map(|sought| sought.text.to_lowercase()).into(),
             coded.as_ref().into(),
             filter.guest_list_id.as_ref().into(),
             filter.promoter_id.as_ref().into(),

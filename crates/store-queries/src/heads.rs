@@ -126,7 +126,7 @@ pub(crate) fn lock<D: Driver>(
     }
     let list: Vec<Value<'_>> = events.iter().map(Value::from).collect();
     // A write takes its place right away: by the clock as it is once the heads are held.
-    driver.foresee_now();
+    driver.prefetch_now();
     let rows = driver.query_each(&LOCK_HEADS, &[organization_id.into()], &list)?;
     rows.into_iter().map(|mut row| EventHead::read(&mut row)).collect()
 }
@@ -157,7 +157,7 @@ pub(crate) fn write<D: Driver>(
         head.event_rules_serial.into(),
         head.reducer_version.into(),
     ];
-    driver.execute_later(&UPDATE_HEAD, &values)
+    driver.queue_change(&UPDATE_HEAD, &values)
 }
 
 pub(crate) fn lock_organization<D: Driver>(
@@ -195,7 +195,7 @@ pub(crate) fn write_organization<D: Driver>(
     head: &OrganizationHead,
 ) -> Result<()> {
     let values = [organization_id.into(), head.audit_n.into(), (&head.audit_head).into(), head.last_at.into()];
-    driver.execute_later(&UPDATE_ORGANIZATION_HEAD, &values)
+    driver.queue_change(&UPDATE_ORGANIZATION_HEAD, &values)
 }
 
 /// The present epoch of the server.

@@ -1,14 +1,14 @@
-//! The hooks through which a simulator plants faults in a store and sets its clock: the same for both backends, asked at
-//! the same places, so that one seed is one run on either.
+//! The hooks through which a simulator plants faults in a store and sets its clock. They are the same for both
+//! backends and are asked at the same places, so that one seed is one run on either.
 
 use std::sync::Arc;
 
 use admit_app::error::Error;
 
-/// What a planted fault does to a commit.
+/// The effect of a planted fault on a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommitFault {
-    /// None.
+    /// No fault.
     Proceed,
     /// The transaction is lost before its commit: rolled back, and answered as an error.
     Lose,
@@ -16,16 +16,16 @@ pub enum CommitFault {
     LostAck,
 }
 
-/// What a planted fault does to a statement.
+/// The effect of a planted fault on a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatementFault {
-    /// None.
+    /// No fault.
     Proceed,
     /// The process dies before this statement: the transaction is rolled back, an error is answered. The simulator then
     /// lets the store crash.
     Crash,
-    /// The same, and what the transaction wrote so far stays: no store does this. It proves that whoever looks for it finds
-    /// it, in the embedded store; the other takes it for [`StatementFault::Crash`].
+    /// The same, and the transaction's writes so far stay: no store does this. It proves that the check for such
+    /// writes finds them, in the embedded store; the other takes it for [`StatementFault::Crash`].
     Torn,
 }
 

@@ -25,7 +25,7 @@ statements! {
     /// The newest imports.
     IMPORTS = "SELECT import_id, event_id, serial, user_id, file_name, created, updated, imported_at, undone_at, '' FROM imports
         WHERE organization_id = $1 AND event_id = $2 ORDER BY serial DESC LIMIT $3";
-    /// What was said about files of a shape.
+    /// The last mapping of files of a shape.
     IMPORT_MAPPING = "SELECT mapping FROM import_mappings WHERE organization_id = $1 AND event_id = $2 AND shape = $3";
     /// Remembers it.
     PUT_IMPORT_MAPPING = "INSERT INTO import_mappings (organization_id, event_id, shape, mapping, said_at) VALUES ($1, $2, $3, $4, $5)
@@ -41,7 +41,7 @@ bulks! {
         "ON CONFLICT (organization_id, event_id, ticket_id) DO NOTHING";
 }
 
-fn read_import(row: &mut Row) -> Result<ImportRecord> {
+pub(crate) fn read_import(row: &mut Row) -> Result<ImportRecord> {
     Ok(ImportRecord {
         import_id: row.text()?,
         event_id: row.parsed()?,
@@ -108,7 +108,7 @@ impl<D: Driver> TxImports for SqlTx<'_, D> {
     fn restore_tickets(&mut self, event_id: &EventId, ticket_ids: &[TicketId]) -> Result<()> {
         let id = self.organization_id.clone();
         let list: Vec<Value<'_>> = ticket_ids.iter().map(Value::from).collect();
-        self.later_each(&RESTORE_TICKETS, &[(&id).into(), event_id.into()], &list)
+        self.queue_each(&RESTORE_TICKETS, &[(&id).into(), event_id.into()], &list)
     }
     fn withdrawn_tickets(&mut self, event_id: &EventId, ticket_ids: &[TicketId]) -> Result<Vec<TicketId>> {
         let id = self.organization_id.clone();

@@ -123,7 +123,7 @@ impl<D: Driver> TxIncidents for SqlTx<'_, D> {
                 incident.serial.into(),
             ]);
         }
-        self.later_many(&PUT_INCIDENTS, &values)
+        self.queue_many(&PUT_INCIDENTS, &values)
     }
     fn incident(&mut self, incident_id: &IncidentId) -> Result<Option<IncidentRecord>> {
         let id = self.organization_id.clone();

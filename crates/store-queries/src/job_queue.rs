@@ -26,7 +26,7 @@ statements! {
             AND run_id IN ($3) FOR UPDATE SKIP LOCKED)
         UPDATE job_queue q SET next_at = $2 FROM own
         WHERE q.organization_id = own.organization_id AND q.run_id = own.run_id";
-    /// What somebody had is due. $1: whose, $2: now.
+    /// Makes all runs of a holder due. $1: the holder, $2: now.
     FREE_RUNS = "UPDATE job_queue SET holder = NULL, next_at = $2 WHERE holder = $1";
     /// When the next run is due.
     NEXT_RUN = "SELECT MIN(next_at) FROM job_queue WHERE next_at IS NOT NULL";
@@ -47,7 +47,7 @@ pub fn take<D: Driver>(driver: &mut D, holder: &str, lease_ms: i64, limit: usize
     Ok(taken)
 }
 
-/// What of these `holder` still has stays its own for longer.
+/// Renews the lease of those of these runs that `holder` still has.
 pub fn renew<D: Driver>(driver: &mut D, holder: &str, run_ids: &[String], lease_ms: i64) -> Result<()> {
     if run_ids.is_empty() {
         return Ok(());
@@ -57,7 +57,7 @@ pub fn renew<D: Driver>(driver: &mut D, holder: &str, run_ids: &[String], lease_
     driver.execute_each(&RENEW_RUNS, &[holder.into(), until.into()], &list).map(|_| ())
 }
 
-/// What `holder` had is due at once; tells how many that were.
+/// Makes the runs of `holder` due at once, and tells how many they were.
 pub fn free<D: Driver>(driver: &mut D, holder: &str) -> Result<u64> {
     let now = driver.now()?;
     driver.execute(&FREE_RUNS, &[holder.into(), now.into()])

@@ -29,7 +29,7 @@ statements! {
     RUNS_OF_SUBJECT = concat!("SELECT ", run_columns!(), " FROM runs WHERE organization_id = $1 AND (created_at, run_id) < ($2, $3)
         AND (CAST($4 AS TEXT) IS NULL OR event_id = $4) AND (CAST($5 AS TEXT) IS NULL OR state = $5) AND subject = $7
         ORDER BY created_at DESC, run_id DESC LIMIT $6");
-    /// What runs of a kind were about.
+    /// The subjects of runs of a kind.
     RUN_SUBJECTS = "SELECT DISTINCT subject FROM runs WHERE organization_id = $1 AND event_id = $2 AND kind = $3 ORDER BY subject";
     /// The same, of some subjects.
     RUN_SUBJECTS_AMONG = "SELECT DISTINCT subject FROM runs WHERE organization_id = $1 AND event_id = $2 AND kind = $3 AND subject IN ($4)";
@@ -133,7 +133,7 @@ impl<D: Driver> TxJobs for SqlTx<'_, D> {
         let id = self.organization_id.clone();
         let key = [(&id).into(), run_id.into()];
         // Whoever looks at a run looks at its steps next.
-        self.foresee(&[Asked { stmt: &RUN_STEPS, params: &key, list: None }]);
+        self.prefetch(&[Asked { stmt: &RUN_STEPS, params: &key, list: None }]);
         self.one(&RUN, &key, read_run)
     }
     fn runs(&mut self, filter: &RunFilter, page: &Page) -> Result<Listed<RunRecord>> {
@@ -196,7 +196,7 @@ impl<D: Driver> TxJobs for SqlTx<'_, D> {
             step.began_at.into(),
             step.done_at.into(),
         ];
-        self.later(&INSERT_STEP, &values)
+        self.queue(&INSERT_STEP, &values)
     }
     fn hold_run(&mut self, run_id: &str, fence: u64, lease_ms: i64) -> Result<bool> {
         let id = self.organization_id.clone();
@@ -208,11 +208,11 @@ impl<D: Driver> TxJobs for SqlTx<'_, D> {
         let id = self.organization_id.clone();
         let now = self.with(|driver, _| driver.about_now())?;
         let due = after_ms.map(|after_ms| now.plus_ms(after_ms));
-        self.later(&RELEASE_RUN, &[(&id).into(), run_id.into(), due.into()])
+        self.queue(&RELEASE_RUN, &[(&id).into(), run_id.into(), due.into()])
     }
     fn park_run(&mut self, run_id: &str, until: Timestamp) -> Result<()> {
         let id = self.organization_id.clone();
-        self.later(&PARK_RUN, &[(&id).into(), run_id.into(), until.into()])
+        self.queue(&PARK_RUN, &[(&id).into(), run_id.into(), until.into()])
     }
     fn hurry_run(&mut self, run_id: &str) -> Result<()> {
         let id = self.organization_id.clone();
@@ -221,6 +221,6 @@ impl<D: Driver> TxJobs for SqlTx<'_, D> {
     }
     fn dequeue_run(&mut self, run_id: &str) -> Result<()> {
         let id = self.organization_id.clone();
-        self.later(&DEQUEUE_RUN, &[(&id).into(), run_id.into()])
+        self.queue(&DEQUEUE_RUN, &[(&id).into(), run_id.into()])
     }
 }

@@ -9,6 +9,8 @@ pub mod constraints;
 pub mod hooks;
 pub mod spans;
 pub mod contents;
+pub mod moving;
+mod uncommitted;
 mod page;
 mod text;
 mod heads;
@@ -21,6 +23,7 @@ mod guests;
 mod tickets;
 mod imports;
 mod walk_ins;
+mod erasure;
 mod facts;
 mod incidents;
 mod scans;
@@ -28,15 +31,16 @@ mod devices;
 mod batches;
 mod jobs;
 mod webhooks;
-pub mod needs;
-mod fold;
+pub mod prefetch;
+mod write_group;
 pub mod directory;
 pub mod pairing_requests;
 pub mod mail_lane;
 pub mod job_queue;
 
-pub use fold::{Books, Fold, run_write, run_write_after};
 pub use tx::{SqlTx, run_read};
+pub use uncommitted::Uncommitted;
+pub use write_group::{Books, WriteGroup, run_write, run_write_after};
 
 use driver::{Bulk, Stmt};
 
@@ -52,6 +56,7 @@ pub fn statements() -> impl Iterator<Item = &'static Stmt> {
         tickets::STATEMENTS,
         imports::STATEMENTS,
         walk_ins::STATEMENTS,
+        erasure::STATEMENTS,
         facts::STATEMENTS,
         scans::STATEMENTS,
         incidents::STATEMENTS,

@@ -1,5 +1,6 @@
-//! The mail lane: one row while the mail server refuses the account or itself, and the runs that wait for it meanwhile. Part of
-//! the allow-list of unscoped statements (law 6): a server has one mail server, whoever its organisations are.
+//! The mail lane: one row while the mail server refuses the account or itself, and the runs that wait for it
+//! meanwhile. It is part of the allow-list of unscoped statements (law 6): a server has one mail server for all
+//! organisations.
 
 use admit_app::error::Result;
 use admit_app::records::MailLaneRecord;
@@ -105,7 +106,7 @@ pub fn stop<D: Driver>(driver: &mut D, run_id: &str, reason: &str, random: u8) -
     Ok(())
 }
 
-/// A probe was taken: the lane is open, and whoever waited is due.
+/// A probe was taken: the lane is open, and the runs that waited are due.
 pub fn resume<D: Driver>(driver: &mut D) -> Result<()> {
     let now = driver.now()?;
     driver.execute(&OPEN_MAIL_LANE, &[])?;

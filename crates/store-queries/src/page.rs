@@ -32,8 +32,8 @@ impl FromText {
     }
 }
 
-/// Reads the cursor of a list by text: `t`, the length of the id, a dot, the id, the text in hexadecimal, so that a cursor may stand
-/// in an address as it is. The first page begins before everything.
+/// Reads the cursor of a list by text: `t`, the length of the id, a dot, the id, and the text in hexadecimal. So a
+/// cursor may stand in an address as it is. The first page begins before everything.
 pub(crate) fn from_text(page: &Page) -> Result<FromText> {
     let Some(cursor) = &page.cursor else { return Ok(FromText { text: String::new(), id: String::new() }) };
     let parts = cursor.strip_prefix('t').and_then(|rest| rest.split_once('.'));

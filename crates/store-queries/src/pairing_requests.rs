@@ -1,5 +1,5 @@
-//! What devices ask for themselves, before it is known of which organisation they will be (spec D11 way (b)): part of
-//! the allow-list of unscoped statements (law 6).
+//! Devices' pairing requests, before it is known of which organisation they will be (spec D11 way (b)). They are part
+//! of the allow-list of unscoped statements (law 6).
 
 use admit_app::error::Result;
 use admit_app::records::PairingRequestRecord;

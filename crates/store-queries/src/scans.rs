@@ -16,7 +16,7 @@ use crate::driver::{Asked, Driver, Stmt, bulks, statements};
 use crate::facts::{fact_columns, read_delivery, read_fact, read_subject, split_subjects};
 use crate::incidents::INCIDENTS_OF;
 use crate::page;
-use crate::states::JUDGED_STATES;
+use crate::states::{CONFLICT_BIT, STATES, outcome_bit};
 use crate::tickets::{CHANGED_BY_RULES, CHANGED_BY_SCANS, read_changed};
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
@@ -27,15 +27,15 @@ macro_rules! with_codes {
         " LEFT JOIN codes oc ON oc.organization_id = o.organization_id AND oc.event_id = o.event_id AND oc.barcode_hash = o.barcode_hash "
     };
 }
-/// What every list filters by: below (serial, place) $3 $4, device $5; limit $6.
+/// The filter of every list: below (serial, place) $3 $4, device $5; limit $6.
 macro_rules! filters {
     () => {
         "o.organization_id = $1 AND o.event_id = $2 AND (o.serial, o.n) < ($3, $4) AND (CAST($5 AS TEXT) IS NULL OR o.device_id = $5)
         ORDER BY o.serial DESC, o.n DESC LIMIT $6"
     };
 }
-/// From scans `o` on to the state `s` of what they are about, if its verdicts hold the texts $7 and $8. One of them may be
-/// another scan's: whoever asks looks again. `$hex`: a code's hash as a subject names it.
+/// From scans `o` on to the state `s` of what they are about, if its verdicts hold the texts $7 and $8. One of them
+/// may be another scan's, so the caller looks again. `$hex`: a code's hash as a subject names it.
 macro_rules! judged {
     ($hex:literal) => {
         concat!(
@@ -43,7 +43,7 @@ macro_rules! judged {
             "LEFT JOIN states s ON s.organization_id = o.organization_id AND s.event_id = o.event_id AND s.subject =
                 COALESCE('ticket:' || COALESCE(oc.ticket_id, o.manual_ticket_id), 'unknown:sha256:' || ",
             $hex,
-            ") WHERE (CAST($7 AS TEXT) IS NULL OR s.verdicts LIKE $7) AND (CAST($8 AS TEXT) IS NULL OR s.verdicts LIKE $8) AND "
+            ") WHERE (CAST($7 AS BIGINT) IS NULL OR s.outcomes & $7 <> 0) AND (CAST($8 AS BIGINT) IS NULL OR s.outcomes & $8 <> 0) AND "
         )
     };
 }
@@ -88,7 +88,7 @@ statements! {
         ) ", listed!(concat!("found CROSS JOIN scans o", with_codes!(), "WHERE o.scan_id = found.scan_id AND o.device_id = found.device_id
             AND o.digest = found.digest AND ")));
     /// Later deliveries of scans.
-    DELIVERIES = "SELECT scan_id, device_id, digest, signature_state, after_revocation, offset_seconds, received_at, judged_serial,
+    DELIVERIES = "SELECT scan_id, device_id, digest, signature_state, withheld, offset_seconds, received_at, judged_serial,
         judged_outcome FROM deliveries WHERE organization_id = $1 AND scan_id IN ($2)";
     /// Whether there is any review at all.
     ANY_REVIEW = "SELECT 1 FROM reviews WHERE organization_id = $1 LIMIT 1";
@@ -133,11 +133,10 @@ fn passes(filter: &ScanFilter, row: &ScanRow) -> bool {
     filter.outcome.is_none_or(|outcome| verdict.is_some_and(|verdict| verdict.outcome == outcome))
         && filter.conflict.is_none_or(|conflict| verdict.is_some_and(|verdict| verdict.conflict) == conflict)
 }
-/// What the JSON of a verdict that [`passes`] holds, as patterns.
-fn patterns(filter: &ScanFilter) -> [Value<'static>; 2] {
-    let outcome = filter.outcome.map(|outcome| format!("%\"outcome\":\"{outcome}\"%"));
-    let conflict = filter.conflict.filter(|conflict| *conflict).map(|_| "%\"conflict\":true%".to_owned());
-    [outcome, conflict].map(|pattern| pattern.map_or(Value::Null, Value::from))
+/// The bits of a filter: a state has them if one of its verdicts may pass [`passes`].
+fn bits(filter: &ScanFilter) -> [Value<'static>; 2] {
+    let conflict = filter.conflict.filter(|conflict| *conflict).map(|_| CONFLICT_BIT);
+    [filter.outcome.map(outcome_bit), conflict].map(|bit| bit.map_or(Value::Null, Value::from))
 }
 
 impl<D: Driver> SqlTx<'_, D> {
@@ -240,9 +239,9 @@ impl<D: Driver> TxScans for SqlTx<'_, D> {
             let id = self.organization_id.clone();
             let key = [(&id).into(), event_id.into()];
             let list: Vec<Value<'_>> = subjects.iter().map(Value::from).collect();
-            self.foresee(&[
+            self.prefetch(&[
                 Asked { stmt: &ANY_REVIEW, params: &key[..1], list: None },
-                Asked { stmt: &JUDGED_STATES, params: &key, list: Some(&list) },
+                Asked { stmt: &STATES, params: &key, list: Some(&list) },
                 Asked { stmt: &INCIDENTS_OF, params: &key, list: Some(&list) },
             ]);
         }
@@ -344,7 +343,7 @@ impl<D: Driver> TxScans for SqlTx<'_, D> {
         let picked = filter.outcome.is_some() || filter.conflict == Some(true);
         let mut rows = match &filter.ticket_id {
             Some(ticket_id) => self.list_scans(event_id, filter, page, &SCANS_OF_TICKET, &[ticket_id.into()])?,
-            None if picked => self.list_scans(event_id, filter, page, &SCANS_JUDGED, &patterns(filter))?,
+            None if picked => self.list_scans(event_id, filter, page, &SCANS_JUDGED, &bits(filter))?,
             None => self.list_scans(event_id, filter, page, &SCANS, &[])?,
         };
         self.merge_later(&mut rows)?;

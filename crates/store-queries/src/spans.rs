@@ -14,7 +14,7 @@ pub struct WriteSpans(Option<Box<Open>>);
 
 #[derive(Debug)]
 struct Open {
-    /// What is under way now; none between the transaction and its commit.
+    /// The span under way now; none between the transaction and its commit.
     phase: Span,
     write: Span,
     asked: Instant,

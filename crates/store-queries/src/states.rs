@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use admit_app::error::{Error, Result};
 use admit_app::records::*;
 use admit_core::ids::{DeviceId, EventId};
+use admit_core::judgement::{self, Judgement};
 use admit_core::occupancy::{GateFlow, Occupancy, Recount, WithoutTicket};
 use admit_core::reduce::{LeftOut, ScanVerdict};
-use admit_core::scan::Digest;
+use admit_core::scan::{Digest, Outcome};
 use admit_core::time::Timestamp;
-use admit_core::wire::stored;
 
 use crate::driver::{Asked, Driver, bulks, statements};
 use crate::tx::SqlTx;
@@ -17,12 +17,14 @@ use crate::value::{Row, Value};
 
 macro_rules! state_columns {
     () => {
-        "s.subject, s.state, s.effective, s.occupancy, s.digest, s.serial"
+        "s.subject, s.digest, s.serial, s.judgement"
     };
 }
 pub(crate) use state_columns;
 /// Columns of [`state_columns`].
-const COLUMNS: usize = 6;
+const COLUMNS: usize = 4;
+/// Columns of [`PUT_STATES`].
+const COLUMNS_STORED: usize = 13;
 const MINUTE_MS: i64 = 60_000;
 
 /// States that stand: of subjects that have scans.
@@ -40,12 +42,10 @@ macro_rules! standing {
 statements! {
     /// States of subjects.
     STATES = standing!(state_columns!(), " AND s.subject IN ($3)"), by 0 of ["states"];
-    /// The same with their scans' verdicts.
-    JUDGED_STATES = standing!(concat!(state_columns!(), ", s.verdicts"), " AND s.subject IN ($3)"), by 0 of ["states"];
     /// All states, by subject.
     ALL_STATES = standing!(state_columns!(), " ORDER BY s.subject");
     /// Verdicts of subjects, in order.
-    VERDICTS = standing!("s.subject, s.verdicts", " AND s.subject IN ($3)");
+    VERDICTS = standing!("s.subject, s.judgement", " AND s.subject IN ($3)");
     /// Subjects with a scan outside [$3, $4].
     SUBJECTS_OUTSIDE = "SELECT s.subject FROM states s WHERE s.organization_id = $1 AND s.event_id = $2 AND (s.first_at < $3 OR s.last_at > $4)";
     /// Subjects that may have a scan inside [$3, $4], and whether one certainly is: their first or last.
@@ -94,11 +94,10 @@ bulks! {
     /// Stores states.
     PUT_STATES = "states" {
         organization_id: Text, event_id: Text, subject: Text, serial: Int, scans: Int, persons: Int, inside: Int, entered_at: Int,
-        first_at: Int, last_at: Int,
-        digest: Blob, occupancy: Text, state: Text, effective: Text, verdicts: Text,
+        first_at: Int, last_at: Int, outcomes: Int, digest: Blob, judgement: Blob,
     }, "ON CONFLICT (organization_id, event_id, subject) DO UPDATE SET serial = excluded.serial, scans = excluded.scans,
-        persons = excluded.persons, inside = excluded.inside, entered_at = excluded.entered_at, first_at = excluded.first_at, last_at = excluded.last_at, digest = excluded.digest,
-        occupancy = excluded.occupancy, state = excluded.state, effective = excluded.effective, verdicts = excluded.verdicts";
+        persons = excluded.persons, inside = excluded.inside, entered_at = excluded.entered_at, first_at = excluded.first_at, last_at = excluded.last_at, outcomes = excluded.outcomes,
+        digest = excluded.digest, judgement = excluded.judgement";
     /// Notes which scans wait for a person.
     INSERT_WAITING = "waiting" {
         organization_id: Text, event_id: Text, subject: Text, device_id: Text, scan_id: Text, digest: Blob,
@@ -123,14 +122,7 @@ bulks! {
 }
 
 fn read_state(row: &mut Row) -> Result<StateRecord> {
-    Ok(StateRecord {
-        subject_key: row.text()?,
-        state: row.json("state")?,
-        effective: row.json("effective scans")?,
-        occupancy: row.json("occupancy")?,
-        digest: row.hash()?,
-        serial: row.count()?,
-    })
+    Ok(read_judged(row)?.0)
 }
 /// A state that was joined to another row, if there is one.
 pub(crate) fn read_joined(row: &mut Row) -> Result<Option<StateRecord>> {
@@ -138,17 +130,32 @@ pub(crate) fn read_joined(row: &mut Row) -> Result<Option<StateRecord>> {
 }
 /// A state with its scans' verdicts.
 fn read_judged(row: &mut Row) -> Result<(StateRecord, Vec<ScanVerdict>)> {
-    Ok((read_state(row)?, read_verdicts(row)?))
+    let (subject_key, digest, serial) = (row.text()?, row.hash()?, row.count()?);
+    let Judgement { state, occupancy, effective, verdicts } = read_judgement(row)?;
+    Ok((StateRecord { subject_key, state, effective, occupancy, digest, serial }, verdicts))
 }
-fn read_verdicts(row: &mut Row) -> Result<Vec<ScanVerdict>> {
-    row.json("verdicts")
+fn read_judgement(row: &mut Row) -> Result<Judgement> {
+    judgement::from_bytes(&row.blob()?).map_err(|error| Error::Bug(error.to_string()))
+}
+
+/// The bit of `outcomes` for an outcome that some verdict of a subject has.
+pub(crate) fn outcome_bit(outcome: Outcome) -> i64 {
+    1 << Outcome::ALL.iter().position(|one| *one == outcome).unwrap_or_default()
+}
+/// The bit that says that some verdict is in conflict; behind those of all outcomes.
+pub(crate) const CONFLICT_BIT: i64 = 1 << 32;
+
+/// Which outcomes a subject's verdicts have, and whether one is in conflict.
+fn outcomes(verdicts: &[ScanVerdict]) -> i64 {
+    let bits = verdicts.iter().map(|one| outcome_bit(one.outcome) | if one.conflict { CONFLICT_BIT } else { 0 });
+    bits.fold(0, |all, one| all | one)
 }
 fn state_values<'a>(
     organization_id: Value<'a>,
     event_id: &'a EventId,
     state: &'a StateRecord,
     verdicts: &[ScanVerdict],
-) -> [Value<'a>; 15] {
+) -> [Value<'a>; COLUMNS_STORED] {
     let times = || verdicts.iter().map(|verdict| verdict.at);
     // A state without scans stands nowhere, whatever it said before: who counts looks at persons alone.
     let entries = if verdicts.is_empty() { &[][..] } else { &state.state.entries[..] };
@@ -164,11 +171,9 @@ fn state_values<'a>(
         entries.last().map(|entry| entry.at).into(),
         times().min().map_or(i64::MAX, Timestamp::ms).into(),
         times().max().map_or(-1, Timestamp::ms).into(),
+        outcomes(verdicts).into(),
         (&state.digest).into(),
-        stored::to_text(&state.occupancy).into(),
-        stored::to_text(&state.state).into(),
-        stored::to_text(&state.effective).into(),
-        stored::to_text(&verdicts).into(),
+        judgement::to_bytes(&state.state, &state.occupancy, &state.effective, verdicts).into(),
     ]
 }
 
@@ -192,7 +197,7 @@ impl<D: Driver> SqlTx<'_, D> {
     ) -> Result<Vec<(StateRecord, Vec<ScanVerdict>)>> {
         let id = self.organization_id.clone();
         let list: Vec<Value<'_>> = subjects.iter().map(Value::from).collect();
-        let mut states = self.each(&JUDGED_STATES, &[(&id).into(), event_id.into()], &list, read_judged)?;
+        let mut states = self.each(&STATES, &[(&id).into(), event_id.into()], &list, read_judged)?;
         states.sort_by(|(a, _), (b, _)| a.subject_key.cmp(&b.subject_key));
         states.dedup_by(|(a, _), (b, _)| a.subject_key == b.subject_key);
         Ok(states)
@@ -205,8 +210,9 @@ impl<D: Driver> SqlTx<'_, D> {
     ) -> Result<BTreeMap<String, Vec<ScanVerdict>>> {
         let id = self.organization_id.clone();
         let list: Vec<Value<'_>> = subjects.iter().map(Value::from).collect();
-        let found = self
-            .each(&VERDICTS, &[(&id).into(), event_id.into()], &list, |row| Ok((row.text()?, read_verdicts(row)?)))?;
+        let found = self.each(&VERDICTS, &[(&id).into(), event_id.into()], &list, |row| {
+            Ok((row.text()?, read_judgement(row)?.verdicts))
+        })?;
         Ok(found.into_iter().collect())
     }
     pub(crate) fn replace_states(
@@ -217,7 +223,7 @@ impl<D: Driver> SqlTx<'_, D> {
         let id = self.organization_id.clone();
         let key = [(&id).into(), event_id.into()];
         let subjects: Vec<Value<'_>> = states.iter().map(|(state, _)| Value::from(&state.subject_key)).collect();
-        self.later_each(&DELETE_WAITING, &key, &subjects)?;
+        self.queue_each(&DELETE_WAITING, &key, &subjects)?;
         self.store_states(event_id, states)
     }
     /// States and verdicts, and which scans wait, where none of these subjects' did.
@@ -227,7 +233,7 @@ impl<D: Driver> SqlTx<'_, D> {
         states: &[(StateRecord, Vec<ScanVerdict>)],
     ) -> Result<()> {
         let id = self.organization_id.clone();
-        let (mut rows, mut waiting) = (Vec::with_capacity(states.len() * 15), Vec::new());
+        let (mut rows, mut waiting) = (Vec::with_capacity(states.len() * COLUMNS_STORED), Vec::new());
         for (state, verdicts) in states {
             rows.extend(state_values((&id).into(), event_id, state, verdicts));
             for verdict in verdicts.iter().filter(|verdict| verdict.left_out == Some(LeftOut::Unverified)) {
@@ -241,12 +247,12 @@ impl<D: Driver> SqlTx<'_, D> {
                 ]);
             }
         }
-        self.later_many(&PUT_STATES, &rows)?;
-        self.later_many(&INSERT_WAITING, &waiting)
+        self.queue_many(&PUT_STATES, &rows)?;
+        self.queue_many(&INSERT_WAITING, &waiting)
     }
     pub(crate) fn forget_waiting(&mut self, event_id: &EventId) -> Result<()> {
         let id = self.organization_id.clone();
-        self.later(&CLEAR_WAITING, &[(&id).into(), event_id.into()])
+        self.queue(&CLEAR_WAITING, &[(&id).into(), event_id.into()])
     }
     pub(crate) fn load_all_waiting(&mut self, event_id: &EventId) -> Result<Vec<(DeviceId, WaitingScan)>> {
         let id = self.organization_id.clone();
@@ -321,13 +327,13 @@ impl<D: Driver> SqlTx<'_, D> {
             delta.without_ticket.child.into(),
             delta.without_ticket.other.into(),
         ];
-        self.later(&ADD_OCCUPANCY, &values)?;
+        self.queue(&ADD_OCCUPANCY, &values)?;
         let mut gates: Vec<Value<'_>> = Vec::new();
         for (gate_id, flow) in &delta.gates {
             gates.extend([(&id).into(), event_id.into(), gate_id.into()]);
             gates.extend([flow.entered.into(), flow.exited.into(), flow.without_ticket.into()]);
         }
-        self.later_many(&ADD_OCCUPANCY_GATES, &gates)
+        self.queue_many(&ADD_OCCUPANCY_GATES, &gates)
     }
     pub(crate) fn load_counters(&mut self, event_id: &EventId) -> Result<Occupancy> {
         self.store_counters()?;
@@ -369,8 +375,8 @@ impl<D: Driver> SqlTx<'_, D> {
     pub(crate) fn replace_counters(&mut self, event_id: &EventId, occupancy: &Occupancy, serial: u64) -> Result<()> {
         let id = self.organization_id.clone();
         self.held.counters.remove(event_id);
-        self.later(&DELETE_OCCUPANCY, &[(&id).into(), event_id.into()])?;
-        self.later(&DELETE_OCCUPANCY_GATES, &[(&id).into(), event_id.into()])?;
+        self.queue(&DELETE_OCCUPANCY, &[(&id).into(), event_id.into()])?;
+        self.queue(&DELETE_OCCUPANCY_GATES, &[(&id).into(), event_id.into()])?;
         self.add_counters(event_id, occupancy, serial)
     }
     pub(crate) fn load_flow(&mut self, event_id: &EventId, since: Timestamp) -> Result<Vec<MinuteFlow>> {
@@ -395,11 +401,11 @@ impl<D: Driver> SqlTx<'_, D> {
             values.extend([(&id).into(), event_id.into(), minute, gate_id.into()]);
             values.extend(counts);
         }
-        self.later_many(&ADD_FLOW, &values)
+        self.queue_many(&ADD_FLOW, &values)
     }
     pub(crate) fn replace_flow(&mut self, event_id: &EventId, flow: &[MinuteFlow]) -> Result<()> {
         let id = self.organization_id.clone();
-        self.later(&DELETE_FLOW, &[(&id).into(), event_id.into()])?;
+        self.queue(&DELETE_FLOW, &[(&id).into(), event_id.into()])?;
         self.put_flow(event_id, flow)
     }
     pub(crate) fn load_recounts(&mut self, event_id: &EventId) -> Result<Vec<(String, Recount)>> {
@@ -414,7 +420,7 @@ impl<D: Driver> SqlTx<'_, D> {
         let id = self.organization_id.clone();
         let key = [(&id).into(), event_id.into()];
         let subjects: Vec<Value<'_>> = recounts.iter().map(|(subject, _)| Value::from(subject)).collect();
-        self.later_each(&DELETE_RECOUNTS, &key, &subjects)?;
+        self.queue_each(&DELETE_RECOUNTS, &key, &subjects)?;
         let mut values: Vec<Value<'_>> = Vec::new();
         for (subject, recount) in recounts.iter().flat_map(|(subject, all)| all.iter().map(move |one| (subject, one))) {
             values.extend([(&id).into(), event_id.into(), subject.into(), (&recount.device_id).into()]);
@@ -425,10 +431,10 @@ impl<D: Driver> SqlTx<'_, D> {
                 recount.inside.into(),
             ]);
         }
-        self.later_many(&PUT_RECOUNTS, &values)
+        self.queue_many(&PUT_RECOUNTS, &values)
     }
     pub(crate) fn forget_recounts(&mut self, event_id: &EventId) -> Result<()> {
         let id = self.organization_id.clone();
-        self.later(&CLEAR_RECOUNTS, &[(&id).into(), event_id.into()])
+        self.queue(&CLEAR_RECOUNTS, &[(&id).into(), event_id.into()])
     }
 }

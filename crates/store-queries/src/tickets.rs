@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use admit_app::error::{Error, Result};
-use admit_app::ports::{GuestFilter, GuestSort, TicketFilter, TxTickets};
+use admit_app::ports::{GuestFilter, GuestSort, Sought, TicketFilter, TxTickets};
 use admit_app::records::*;
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{EventId, GateId, GuestId, OrganizationId, TicketId, UserId};
@@ -27,9 +27,12 @@ macro_rules! ticket_columns {
     };
 }
 
-/// The tickets of an event with their guests and states. $3: text to find, from $6 and $8: its words, $4: the text's hash,
-/// $5: the text as orders are compared, $30 and $31: the hashes of its short code. A ticket may have codes of which only the
-/// hash is kept.
+/// The tickets of an event with their guests and states. A ticket may have codes of which only the hash is kept. The
+/// parameters:
+///
+/// - $3: text to find, from $6 and $8: its words, $4: the text's hash;
+/// - $5: the text as orders are compared, $30 and $31: the hashes of its short code;
+/// - $32: the text where a code's beginning finds.
 macro_rules! found_tickets {
     () => {
         concat!(" FROM tickets t
@@ -38,7 +41,7 @@ macro_rules! found_tickets {
             AND s.scans > 0
         WHERE t.organization_id = $1 AND t.event_id = $2
         AND (CAST($3 AS TEXT) IS NULL OR ", found_by_name!(6 7 8, 9 10 11, 12 13 14, 15 16 17, 18 19 20, 21 22 23, 24 25 26, 27 28 29), " OR substr(t.ticket_id, 1, length($3)) = $3
-            OR substr(t.barcode, 1, length($3)) = $3 OR substr(g.external_id, 1, length($3)) = $3
+            OR substr(t.barcode, 1, length(CAST($32 AS TEXT))) = $32 OR substr(g.external_id, 1, length($3)) = $3
             OR substr(lower(t.order_id), 1, length(CAST($5 AS TEXT))) = $5
             OR t.ticket_id IN (SELECT c.ticket_id FROM codes c WHERE c.organization_id = $1 AND c.event_id = $2 AND (c.barcode_hash = $4 OR c.barcode_hash BETWEEN $30 AND $31)))
         AND NOT EXISTS (SELECT 1 FROM withdrawn_tickets w WHERE w.organization_id = t.organization_id AND w.event_id = t.event_id AND w.ticket_id = t.ticket_id)")
@@ -54,12 +57,12 @@ statements! {
     /// Tickets by import key.
     TICKETS_BY_IMPORT_KEY = concat!("SELECT ", ticket_columns!(), " FROM tickets t
         WHERE t.organization_id = $1 AND t.event_id = $2 AND t.import_key IN ($3)");
-    /// A page of tickets with guests and states, before ($32, $33). $34: status, $35: whether anybody was let in.
+    /// A page of tickets with guests and states, before ($33, $34). $35: status, $36: whether anybody was let in.
     TICKETS = concat!("SELECT ", ticket_columns!(), ", ", guest_columns!(), ", ", state_columns!(), found_tickets!(), "
-        AND (t.created_at, t.ticket_id) < ($32, $33)
-        AND (CAST($34 AS TEXT) IS NULL OR t.status = $34)
-        AND (CAST($35 AS BOOLEAN) IS NULL OR (COALESCE(s.persons, 0) > 0) = $35)
-        ORDER BY t.created_at DESC, t.ticket_id DESC LIMIT $36");
+        AND (t.created_at, t.ticket_id) < ($33, $34)
+        AND (CAST($35 AS TEXT) IS NULL OR t.status = $35)
+        AND (CAST($36 AS BOOLEAN) IS NULL OR (COALESCE(s.persons, 0) > 0) = $36)
+        ORDER BY t.created_at DESC, t.ticket_id DESC LIMIT $37");
     /// How many of them there are: all, active with nobody let in, with somebody let in, voided, refunded.
     COUNT_FOUND_TICKETS = concat!("SELECT COUNT(*),
         COUNT(CASE WHEN t.status = 'active' AND COALESCE(s.persons, 0) = 0 THEN 1 END), COUNT(CASE WHEN s.persons > 0 THEN 1 END),
@@ -140,7 +143,8 @@ fn read_ticket(row: &mut Row) -> Result<TicketRecord> {
     })
 }
 /// The parameters of [`found_tickets`], in order.
-fn found_values(organization_id: &OrganizationId, event_id: &EventId, text: Option<&str>) -> Vec<Value<'static>> {
+fn found_values(organization_id: &OrganizationId, event_id: &EventId, sought: Option<&Sought>) -> Vec<Value<'static>> {
+    let text = sought.map(|sought| sought.text.as_str());
     let bytes = |hash: BarcodeHash| hash.0.to_vec();
     let short = text.and_then(ShortCode::read);
     let mut values: Vec<Value<'static>> = vec![
@@ -153,6 +157,7 @@ fn found_values(organization_id: &OrganizationId, event_id: &EventId, text: Opti
     values.extend(name_patterns(text));
     values.push(short.map(|short| bytes(short.least())).into());
     values.push(short.map(|short| bytes(short.greatest())).into());
+    values.push(sought.filter(|sought| sought.by_contacts).map(|sought| sought.text.clone()).into());
     values
 }
 fn split_hashes(bytes: &[u8]) -> Result<Vec<BarcodeHash>> {
@@ -264,7 +269,7 @@ impl<D: Driver> TxTickets for SqlTx<'_, D> {
         page: &Page,
     ) -> Result<Listed<(TicketRecord, Option<GuestRecord>, Option<StateRecord>)>> {
         let from = page::from(page)?;
-        let mut values = found_values(&self.organization_id, event_id, filter.text.as_deref());
+        let mut values = found_values(&self.organization_id, event_id, filter.text.as_ref());
         values.extend([
             from.number.into(),
             from.id.into(),
@@ -277,7 +282,7 @@ impl<D: Driver> TxTickets for SqlTx<'_, D> {
         })?;
         Ok(page::listed(page, items, |(ticket, _, _)| (ticket.created_at.ms(), ticket.ticket_id.to_string())))
     }
-    fn count_found_tickets(&mut self, event_id: &EventId, text: Option<&str>) -> Result<TicketCounts> {
+    fn count_found_tickets(&mut self, event_id: &EventId, text: Option<&Sought>) -> Result<TicketCounts> {
         let values = found_values(&self.organization_id, event_id, text);
         let counts = self.one(&COUNT_FOUND_TICKETS, &values, |row| {
             let (all, to_come, came) = (row.count()?, row.count()?, row.count()?);
@@ -357,7 +362,7 @@ impl<D: Driver> TxTickets for SqlTx<'_, D> {
     fn count_guests(
         &mut self,
         event_id: &EventId,
-        text: Option<&str>,
+        text: Option<&Sought>,
         promoter_id: Option<&UserId>,
     ) -> Result<Vec<GuestCount>> {
         self.guests_counted(event_id, text, promoter_id)
@@ -365,7 +370,7 @@ impl<D: Driver> TxTickets for SqlTx<'_, D> {
     fn count_unsent_passes(
         &mut self,
         event_id: &EventId,
-        text: Option<&str>,
+        text: Option<&Sought>,
         promoter_id: Option<&UserId>,
     ) -> Result<UnsentPasses> {
         self.unsent_counted(event_id, text, promoter_id)

@@ -13,14 +13,14 @@ use crate::driver::{Asked, Bulk, Driver, RunFor, Stmt};
 use crate::heads::{self, EventHead, OrganizationHead};
 use crate::value::{Row, Value};
 
-/// What a transaction knows because it holds the heads of its events, or reads a snapshot; and what it has still to store
-/// when it ends. Writes that share a transaction hand it on from one to the next.
+/// The knowledge of a transaction that holds the heads of its events, or reads a snapshot; and the rows that it has
+/// still to store when it ends. Writes that share a transaction hand it on from one to the next.
 #[derive(Clone, Default)]
 pub(crate) struct Held {
     pub heads: BTreeMap<EventId, EventHead>,
     /// Rules of events whose head is held.
     pub books: BTreeMap<EventId, Arc<EventBook>>,
-    /// What is still to be added to counters, and at which place.
+    /// The sums still to be added to counters, and the serial at which they are added.
     pub counters: BTreeMap<EventId, (Occupancy, u64)>,
     pub epoch: Option<Epoch>,
 }
@@ -156,9 +156,9 @@ impl<D: Driver> SqlTx<'_, D> {
         let mut answers = self.with(|driver, _| driver.ask(&questions))?.into_iter();
         Ok(asked.map(|asked| if real(&asked) { answers.next().unwrap_or_default() } else { Vec::new() }))
     }
-    /// What will probably be asked next: see [`Driver::foresee`].
-    pub(crate) fn foresee(&mut self, asked: &[Asked<'_>]) {
-        self.driver.foresee(asked);
+    /// Prefetches the questions that will probably come next: see [`Driver::prefetch`].
+    pub(crate) fn prefetch(&mut self, asked: &[Asked<'_>]) {
+        self.driver.prefetch(asked);
     }
     pub(crate) fn execute(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<u64> {
         self.change(|driver, _| driver.execute(stmt, params))
@@ -171,19 +171,19 @@ impl<D: Driver> SqlTx<'_, D> {
     }
 
     /// A change that can only fail by a fault of ours, and then fails the commit at the latest: see
-    /// [`Driver::execute_later`]. Never one whose conflict a use case answers by name.
-    pub(crate) fn later(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<()> {
-        self.change(|driver, _| driver.execute_later(stmt, params))
+    /// [`Driver::queue_change`]. Never one whose conflict a use case answers by name.
+    pub(crate) fn queue(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<()> {
+        self.change(|driver, _| driver.queue_change(stmt, params))
     }
     /// The same with a list.
-    pub(crate) fn later_each(&mut self, stmt: &'static Stmt, params: &[Value<'_>], list: &[Value<'_>]) -> Result<()> {
+    pub(crate) fn queue_each(&mut self, stmt: &'static Stmt, params: &[Value<'_>], list: &[Value<'_>]) -> Result<()> {
         if list.is_empty() {
             return Ok(());
         }
         self.change(|driver, _| driver.execute_each_later(stmt, params, list))
     }
     /// The same for many rows.
-    pub(crate) fn later_many(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) -> Result<()> {
+    pub(crate) fn queue_many(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) -> Result<()> {
         if values.is_empty() {
             return Ok(());
         }

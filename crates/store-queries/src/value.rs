@@ -1,4 +1,4 @@
-//! What goes into a statement and comes out of a row: the four kinds both backends have in common.
+//! The values of statements and rows: the four kinds that both backends have in common.
 
 use std::borrow::Cow;
 

@@ -155,11 +155,11 @@ impl<D: Driver> TxWebhooks for SqlTx<'_, D> {
     }
     fn note_webhook_received(&mut self, endpoint_id: &str, at: Timestamp) -> Result<()> {
         let id = self.organization_id.clone();
-        self.later(&NOTE_WEBHOOK_RECEIVED, &[(&id).into(), endpoint_id.into(), at.into()])
+        self.queue(&NOTE_WEBHOOK_RECEIVED, &[(&id).into(), endpoint_id.into(), at.into()])
     }
     fn note_webhook_refused(&mut self, endpoint_id: &str, at: Timestamp, problem: &str) -> Result<()> {
         let id = self.organization_id.clone();
-        self.later(&NOTE_WEBHOOK_REFUSED, &[(&id).into(), endpoint_id.into(), at.into(), problem.into()])
+        self.queue(&NOTE_WEBHOOK_REFUSED, &[(&id).into(), endpoint_id.into(), at.into(), problem.into()])
     }
     fn webhook_message(&mut self, endpoint_id: &str, webhook_id: &str) -> Result<Option<WebhookMessageRecord>> {
         let id = self.organization_id.clone();
@@ -168,7 +168,7 @@ impl<D: Driver> TxWebhooks for SqlTx<'_, D> {
     fn insert_webhook_message(&mut self, message: &WebhookMessageRecord, forget_before: Timestamp) -> Result<()> {
         let id = self.organization_id.clone();
         let old = [(&id).into(), (&message.endpoint_id).into(), forget_before.into()];
-        self.later(&FORGET_WEBHOOK_MESSAGES, &old)?;
+        self.queue(&FORGET_WEBHOOK_MESSAGES, &old)?;
         let values = [
             (&id).into(),
             (&message.endpoint_id).into(),
@@ -204,6 +204,6 @@ impl<D: Driver> TxWebhooks for SqlTx<'_, D> {
             row.deleted_at.into(),
             stored::to_text(&row.said).into(),
         ];
-        self.later(&PUT_WEBHOOK_ROW, &values)
+        self.queue(&PUT_WEBHOOK_ROW, &values)
     }
 }

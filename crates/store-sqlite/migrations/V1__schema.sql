@@ -116,8 +116,10 @@ CREATE TABLE api_tokens (
   api_token_id TEXT NOT NULL,
   name TEXT NOT NULL,
   user_id TEXT NOT NULL,
+  role TEXT NOT NULL,
   token_hash BLOB NOT NULL,
   created_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL,
   revoked_at INTEGER,
   CONSTRAINT api_tokens_pk PRIMARY KEY (organization_id, api_token_id)
 ) STRICT;
@@ -140,6 +142,7 @@ CREATE TABLE events (
   walk_ins INTEGER, -- persons whom staff may add at the doors
   verdict_fields TEXT NOT NULL, -- names of guests' fields, a JSON array
   barcode_kinds TEXT NOT NULL, -- kinds of codes that cameras read beside QR, a JSON array
+  retention_days INTEGER, -- after its end, until its guests' personal data is erased
   created_at INTEGER NOT NULL,
   CONSTRAINT events_pk PRIMARY KEY (organization_id, event_id)
 ) STRICT;
@@ -299,6 +302,7 @@ CREATE TABLE guests (
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   serial INTEGER NOT NULL,
+  erased_at INTEGER, -- when their personal data was erased
   CONSTRAINT guests_pk PRIMARY KEY (organization_id, guest_id)
 ) STRICT;
 CREATE INDEX guests_newest ON guests (organization_id, event_id, created_at, guest_id);
@@ -472,7 +476,7 @@ CREATE TABLE scans (
   serial INTEGER NOT NULL,
   n INTEGER NOT NULL,
   signature_state TEXT NOT NULL,
-  after_revocation INTEGER NOT NULL,
+  withheld INTEGER NOT NULL,
   offset_seconds INTEGER NOT NULL,
   received_at INTEGER NOT NULL,
   judged_serial INTEGER,
@@ -498,7 +502,7 @@ CREATE TABLE deliveries (
   digest BLOB NOT NULL,
   serial INTEGER NOT NULL,
   signature_state TEXT NOT NULL,
-  after_revocation INTEGER NOT NULL,
+  withheld INTEGER NOT NULL,
   offset_seconds INTEGER NOT NULL,
   received_at INTEGER NOT NULL,
   judged_serial INTEGER,
@@ -538,11 +542,9 @@ CREATE TABLE states (
   entered_at INTEGER,
   first_at INTEGER NOT NULL,
   last_at INTEGER NOT NULL,
+  outcomes INTEGER NOT NULL,
   digest BLOB NOT NULL,
-  occupancy TEXT NOT NULL,
-  state TEXT NOT NULL,
-  effective TEXT NOT NULL,
-  verdicts TEXT NOT NULL,
+  judgement BLOB NOT NULL,
   CONSTRAINT states_pk PRIMARY KEY (organization_id, event_id, subject)
 ) STRICT;
 CREATE INDEX states_in_order ON states (organization_id, event_id, serial, subject, first_at, last_at, persons, inside);

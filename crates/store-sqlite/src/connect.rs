@@ -88,6 +88,8 @@ fn settle(conn: &Connection, in_memory: bool, pages: &str) -> Result<()> {
         pragma(conn, "wal_autocheckpoint", "100000", "100000")?;
         pragma(conn, "cache_size", pages, pages)?;
     }
+    // What is erased is gone from the file, not only from its rows.
+    pragma(conn, "secure_delete", "ON", "1")?;
     pragma(conn, "foreign_keys", "ON", "1")?;
     pragma(conn, "recursive_triggers", "ON", "1")?;
     pragma(conn, "temp_store", "MEMORY", "2")

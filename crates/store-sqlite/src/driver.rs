@@ -33,7 +33,7 @@ pub(crate) fn storage_full() -> Error {
     Error::Later { code: "storage_full", retry_after_ms: 30_000 }
 }
 
-/// What an SQLite error means to the caller and to the store.
+/// The meaning of an SQLite error to the caller and to the store.
 pub(crate) fn meaning(what: &str, error: &rusqlite::Error) -> (Error, Harm) {
     let bug = || Error::Bug(format!("{what}: {error}"));
     let rusqlite::Error::SqliteFailure(failure, message) = error else { return (bug(), Harm::None) };
@@ -72,7 +72,7 @@ pub(crate) struct SqliteDriver<'c> {
     pub harm: Harm,
 }
 
-struct Bind<'a>(&'a Value<'a>);
+pub(crate) struct Bind<'a>(pub &'a Value<'a>);
 impl rusqlite::ToSql for Bind<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self.0 {
@@ -85,7 +85,7 @@ impl rusqlite::ToSql for Bind<'_> {
     }
 }
 
-/// What other hands put there is read as well as it can be.
+/// Reads text that other programs put there as well as it can be read.
 fn text(bytes: &[u8]) -> String {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes).into_owned(), str::to_owned)
 }

@@ -18,7 +18,7 @@ use crate::options::{CommitFault, Options};
 /// A statement or two of the whole server, outside any organisation.
 pub(crate) type ServerOp = Box<dyn FnMut(&mut SqliteDriver<'_>) -> Result<()> + Send>;
 
-/// What a job does.
+/// The work of a job.
 pub(crate) enum Work {
     /// A use case's write.
     Write(Scope, WriteOp),
@@ -49,7 +49,7 @@ impl Job {
 /// The connection that writes.
 pub(crate) struct Writer {
     pub conn: Connection,
-    /// What it writes to, where that is in memory and images of it are taken.
+    /// The memory that it writes to, where the store is in memory and images of it are taken; else absent.
     pub memory: Option<Memory>,
     pub options: Options,
     /// Why the store stopped itself.
@@ -58,7 +58,7 @@ pub(crate) struct Writer {
     pub books: Books,
 }
 
-/// What became of one operation inside the group's transaction.
+/// The result of one operation inside the group's transaction.
 enum Ran {
     /// It stays or it was taken back; the others are untouched.
     Answer(Result<()>),
@@ -66,12 +66,12 @@ enum Ran {
     AllLost(Error),
 }
 
-/// Longest time operations are folded into one transaction (architecture §4).
+/// Longest time operations are grouped into one transaction (architecture §4).
 const FOLDING: Duration = Duration::from_millis(20);
 
 impl Writer {
-    /// Runs jobs in one transaction, for as long as operations may be folded, and answers each after its commit. What is
-    /// not taken from `jobs` then is the next transaction's.
+    /// Runs jobs in one transaction, for as long as operations may be grouped, and answers each after its commit.
+    /// Jobs that are not taken from `jobs` then are the next transaction's.
     pub fn run(&mut self, jobs: &mut impl Iterator<Item = Job>) {
         if self.stopped {
             jobs.for_each(|job| job.answer(Err(unavailable())));
@@ -226,7 +226,7 @@ impl Writer {
         result.unwrap_or_else(|_| Err(Error::Bug("an operation panicked".into())))
     }
 
-    /// Commits; whoever succeeded until now is told what became of it.
+    /// Commits, and tells each operation that succeeded until now the result of the commit.
     fn commit(&mut self, results: &mut [Result<()>]) {
         let fault = self.options.before_commit.as_ref().map_or(CommitFault::Proceed, |hook| hook());
         let committed = match fault {

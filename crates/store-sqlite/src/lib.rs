@@ -5,10 +5,12 @@
 mod options;
 mod driver;
 mod connect;
+pub mod journal;
 mod memory;
 mod group;
 mod queue;
 mod threads;
+pub mod moving;
 #[cfg(feature = "testing")]
 pub mod testing;
 
@@ -106,8 +108,8 @@ impl Sqlite {
         writer.stopped = false;
         Ok(())
     }
-    /// The process of an inline store dies and starts again on what was committed last: whatever was open was rolled back,
-    /// caches are gone, a store that stopped itself runs again.
+    /// The process of an inline store dies and starts again on what was committed last. Whatever was open is rolled
+    /// back, caches are gone, and a store that stopped itself runs again.
     pub fn crash(&self) -> Result<()> {
         let mut writer = self.inline()?;
         let memory = writer.memory.as_ref();
@@ -162,7 +164,7 @@ impl Sqlite {
         std::fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
     }
 
-    /// What is wrong with the file of a database, at most twenty lines; none where it is whole. Reads all of it.
+    /// The damage in the file of a database, at most twenty lines; none where it is whole. Reads all of it.
     pub fn damage_of(path: &Path) -> Result<Vec<String>> {
         let conn = connect::checkpointer(path)?;
         let lines = conn.prepare("PRAGMA integrity_check(20)").and_then(|mut statement| {

@@ -1,5 +1,5 @@
-//! Databases in memory of which images are taken and put back: the simulator's. Whoever reads one goes on with its
-//! statements prepared, which would take a fourth of a small world's time.
+//! Databases in memory of which images are taken and put back: the simulator's. A connection that reads one goes on
+//! with its statements prepared. To prepare them again would take a fourth of a small world's time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

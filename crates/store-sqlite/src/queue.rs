@@ -8,9 +8,9 @@ use admit_app::ports::Pace;
 use crate::driver::unavailable;
 use crate::group::Job;
 
-/// Waiting operations folded into one transaction (architecture §4).
+/// Waiting operations grouped into one transaction (architecture §4).
 const GROUP: usize = admit_core::limits::LANE_REQUESTS;
-/// Of those that may wait, so many by themselves: whoever comes next waits for their commit.
+/// Of those that may wait, so many by themselves: the next job waits for their commit.
 const PATIENT: usize = 24;
 /// And so many beside others, which wait for them too.
 const PATIENT_BESIDE: usize = 2;
@@ -42,12 +42,12 @@ impl Waiting {
 /// Jobs on their way to a thread.
 pub(crate) struct Queue {
     waiting: Mutex<Waiting>,
-    bell: Condvar,
+    wakeup: Condvar,
 }
 
 impl Queue {
     pub fn new() -> Arc<Self> {
-        Arc::new(Self { waiting: Mutex::new(Waiting::default()), bell: Condvar::new() })
+        Arc::new(Self { waiting: Mutex::new(Waiting::default()), wakeup: Condvar::new() })
     }
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
@@ -66,7 +66,7 @@ impl Queue {
             Pace::Patient => waiting.patient.push_back(job),
         }
         drop(waiting);
-        self.bell.notify_one();
+        self.wakeup.notify_one();
     }
     /// The next job, urgent ones first; waits for one. `None` when closing and nothing is left.
     pub fn take(&self) -> Option<Job> {
@@ -76,7 +76,7 @@ impl Queue {
             if job.is_some() || waiting.closing {
                 return job;
             }
-            waiting = self.bell.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+            waiting = self.wakeup.wait(waiting).unwrap_or_else(PoisonError::into_inner);
         }
     }
     /// Jobs for one transaction; waits until there are some. `None` when closing and nothing is left.
@@ -92,21 +92,23 @@ impl Queue {
             if waiting.closing {
                 return None;
             }
-            waiting = self.bell.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+            waiting = self.wakeup.wait(waiting).unwrap_or_else(PoisonError::into_inner);
         }
     }
     pub fn close(&self) {
         self.lock().closing = true;
-        self.bell.notify_all();
+        self.wakeup.notify_all();
     }
 }
 
 /// Jobs that share a transaction, each handed out when the one before it is done.
 ///
-/// Those in a hurry that wait when the turn begins, and few of the patient beside them: after them, or before them where the
-/// last turn was over before it came to the patient. Or patient ones by themselves, until
-/// somebody in a hurry comes: they join the transaction that is open, and it commits with them. So patient work keeps
-/// somebody waiting for one operation and the commit that they need anyway, unless they come during its commit.
+/// A turn begins with the hurried jobs that wait, and adds a few patient ones after them. The patient ones come first
+/// where the last turn ended before it came to them. Where no hurried job waits, patient ones run by themselves until
+/// a hurried job comes. That job joins the open transaction, which commits with both.
+///
+/// So patient work makes a hurried job wait for one operation, and for the commit that it needs anyway. The exception
+/// is a job that comes during the patient jobs' commit.
 pub(crate) struct Turn<'q> {
     queue: &'q Queue,
     /// How many in a hurry are left to hand out; `None` as long as none came.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use admit_app::store_suite::throughput::take_in;
+use admit_app::store_suite::throughput::intake;
 use admit_store_sqlite::{Options, Sqlite};
 
 #[test]
@@ -14,7 +14,7 @@ fn scans_a_second() {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Sqlite::open(folder.path().join("admit.db"), Options::default()).expect("a database");
         let mut begun = Instant::now();
-        let count = runtime.block_on(take_in(Arc::new(store), batches, size, at_once, || begun = Instant::now()));
+        let count = runtime.block_on(intake(Arc::new(store), batches, size, at_once, || begun = Instant::now()));
         let rate = count as f64 / begun.elapsed().as_secs_f64();
         println!("{batches} batches of {size}, {at_once} at once: {rate:.0} scans/s");
     }

@@ -4,7 +4,7 @@ use crate::encoding::{self, Encoding};
 use crate::limits::{Limits, Meter, Refused};
 use crate::rows::{Format, Line, Rows};
 
-/// What may stand between cells, the likelier first.
+/// The characters that may stand between cells, the likelier first.
 const DELIMITERS: [u8; 8] = [b',', b';', b'\t', b'|', b'^', b'~', 0x1f, b':'];
 /// How much of a file is looked at to find its delimiter, in bytes.
 const SAMPLE_BYTES: usize = 64 * 1024;
@@ -114,7 +114,7 @@ fn every_quote_ends(text: &str, delimiter: u8, first_line: u64) -> Result<(), Re
     }
 }
 
-/// What a byte outside of quotes is.
+/// The meaning of a byte outside of quotes.
 enum Mark {
     Delimiter,
     LineEnd,

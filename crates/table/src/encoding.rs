@@ -15,9 +15,9 @@ pub enum Encoding {
     Utf16Le,
     /// UTF-16, the high byte first.
     Utf16Be,
-    /// What spreadsheets of Western Windows write. Latin-1 is read as this.
+    /// The encoding of spreadsheets on Western Windows. Latin-1 is read as this.
     Windows1252,
-    /// What spreadsheets on a Mac write as "CSV".
+    /// The encoding of "CSV" from spreadsheets on a Mac.
     MacRoman,
 }
 

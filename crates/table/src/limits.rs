@@ -5,7 +5,7 @@
 pub struct Limits {
     /// Rows, the header and what stands above it among them.
     pub rows: usize,
-    /// Columns.
+    /// The most columns.
     pub columns: usize,
     /// Cells of all rows.
     pub cells: usize,
@@ -24,7 +24,7 @@ impl Refused {
     }
 }
 
-/// What was read so far, held against the bounds.
+/// The amount read so far, held against the bounds.
 #[derive(Debug)]
 pub(crate) struct Meter<'a> {
     limits: &'a Limits,

@@ -18,14 +18,14 @@ impl Line {
     }
 }
 
-/// What kind of file it was.
+/// The format of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Format {
     /// Text with a delimiter between cells: CSV, TSV, a table pasted from a spreadsheet.
     Delimited {
         /// How its letters were written.
         encoding: Encoding,
-        /// What stands between cells.
+        /// The character between cells.
         delimiter: char,
     },
     /// An XLSX workbook.
@@ -40,7 +40,7 @@ pub enum Format {
 /// A file's rows, in order, without blank ones. Nothing says yet which of them is the header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rows {
-    /// What kind of file it was.
+    /// The format of the file.
     pub format: Format,
     /// A first line that only tells a spreadsheet the delimiter, such as `sep=;`.
     pub directive: Option<String>,
@@ -48,7 +48,7 @@ pub struct Rows {
     pub lines: Vec<Line>,
 }
 
-/// What a caller knows about a file better than its bytes.
+/// A caller's better knowledge of a file than its bytes give.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hints {
     /// How its letters are written, where detection would guess wrong.

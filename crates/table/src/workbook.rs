@@ -1,7 +1,7 @@
 //! XLSX workbooks: one sheet, as text, with everything bounded before it is read.
 //!
-//! The parts of the archive that matter are inflated under a bound and packed again, uncompressed, for the reader: so no size
-//! that the archive claims is believed, and neither are the counts in its XML that the reader would reserve memory for.
+//! The parts of the archive that matter are inflated under a bound and packed again, uncompressed, for the reader. So
+//! no size that the archive claims is believed, and no count in its XML makes the reader reserve memory.
 
 use std::io::{Cursor, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};

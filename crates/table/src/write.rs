@@ -1,5 +1,7 @@
 //! Writing CSV so that no spreadsheet takes a cell for a formula.
 
+use std::io::Write;
+
 use crate::limits::Refused;
 
 /// Whether a spreadsheet would take a cell that begins so for a formula.
@@ -21,13 +23,20 @@ fn guarded(cell: &str) -> std::borrow::Cow<'_, str> {
 }
 
 /// Writes a CSV file: UTF-8 with its mark (for spreadsheets), commas, CRLF (RFC 4180).
-pub struct Writer(csv::Writer<Vec<u8>>);
+pub struct Writer<W: Write = Vec<u8>>(csv::Writer<W>);
 
 impl Writer {
     /// A file that begins with these column names.
     pub fn new(header: &[&str]) -> Result<Self, Refused> {
-        let mut out =
-            Self(csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(b"\xef\xbb\xbf".to_vec()));
+        Self::to(Vec::new(), header)
+    }
+}
+
+impl<W: Write> Writer<W> {
+    /// The same into what takes bytes, for files that no memory should hold.
+    pub fn to(mut out: W, header: &[&str]) -> Result<Self, Refused> {
+        out.write_all(b"\xef\xbb\xbf").map_err(|error| Refused::new(error.to_string()))?;
+        let mut out = Self(csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(out));
         out.row(header)?;
         Ok(out)
     }
@@ -36,8 +45,8 @@ impl Writer {
         let cells: Vec<_> = cells.iter().map(|cell| guarded(cell.as_ref())).collect();
         self.0.write_record(cells.iter().map(|cell| cell.as_bytes())).map_err(|error| Refused::new(error.to_string()))
     }
-    /// The file's bytes.
-    pub fn finish(self) -> Result<Vec<u8>, Refused> {
+    /// Ends the file, and returns the writer with the file's bytes.
+    pub fn finish(self) -> Result<W, Refused> {
         self.0.into_inner().map_err(|error| Refused::new(error.to_string()))
     }
 }

@@ -4,7 +4,10 @@ import { join } from "node:path";
 import { Beside, isRoot, sharedFolder, type User } from "./beside.ts";
 import { until } from "./wait.ts";
 
-/** A PostgreSQL of a test's own, as an organiser has one: a socket, its own data, gone with the test. */
+/**
+ * A PostgreSQL of a test's own, as an organiser has one: a socket, its own data, gone with the test. `durable`: Admit keeps its
+ * own data on none that may lose a commit.
+ */
 export class Postgres {
   readonly #bin: string;
   readonly #folder: string;
@@ -16,13 +19,13 @@ export class Postgres {
     this.#server = server;
   }
 
-  static async start(): Promise<Postgres> {
+  static async start(durable = false): Promise<Postgres> {
     const bin = programs();
     // It refuses to run as root.
     const user = isRoot ? postgresUser() : undefined;
     const folder = sharedFolder("pg", user);
     const made = `${bin}/initdb -D ${folder}/data -U postgres -A trust -E UTF8 --locale=C.UTF-8 --no-sync >/dev/null`;
-    const run = `exec ${bin}/postgres -D ${folder}/data -k ${folder} -c listen_addresses='' -c fsync=off`;
+    const run = `exec ${bin}/postgres -D ${folder}/data -k ${folder} -c listen_addresses='' -c fsync=${durable ? "on" : "off"}`;
     const server = new Beside(`{ ${made} && ${run}; }`, "kill -INT $started", folder, user);
     const postgres = new Postgres(bin, folder, server);
     try {

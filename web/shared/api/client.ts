@@ -3,12 +3,7 @@
  * can act on.
  */
 import { words } from "../words/organiser/index.ts";
-
-/** A field that is wrong, and how to mend it. */
-export interface FieldProblem {
-  path: string;
-  message: string;
-}
+import type { FieldProblem } from "./types.ts";
 
 /** `application/problem+json`, or the network's own failure (`code: "offline"`). */
 export class Problem extends Error {

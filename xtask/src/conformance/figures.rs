@@ -27,7 +27,7 @@ pub fn read(text: &str) -> (BTreeMap<String, usize>, Vec<(usize, String)>) {
     (figures, found)
 }
 
-/// What is wrong with the page beside the list: it holds what rows need, and no more.
+/// The faults of the page beside the list: it holds what rows need, and no more.
 pub fn faults(text: &str, rows: &[Row]) -> Vec<(usize, String)> {
     let (figures, mut found) = read(text);
     let named: BTreeSet<&str> = rows.iter().flat_map(|row| &row.figures).map(String::as_str).collect();

@@ -19,7 +19,7 @@ const README_HEADING: &str = "## What Admit promises";
 const TO_ROOT: &str = "../";
 const FAULT_ROWS: usize = 40;
 const PROMISE_ROWS: usize = 8;
-/// What stands where a test is missing, with its reason.
+/// The words that stand where a test is missing, before its reason.
 const OPEN: [&str; 2] = ["not built yet: ", "not proven yet: "];
 
 /// The rows of `docs/faults.md`, and what is wrong with the page: (line, what to do about it).
@@ -62,7 +62,7 @@ pub fn promises(text: &str, read: &dyn Fn(&str) -> Option<String>) -> (Vec<Row>,
     (rows, found)
 }
 
-/// What is wrong with the README: it has a line of each promise, and links the page with their tests.
+/// The faults of the README: it has a line of each promise, and links the page with their tests.
 pub fn readme(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     if !text.contains(&format!("]({PROMISES})")) {

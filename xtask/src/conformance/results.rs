@@ -1,4 +1,4 @@
-//! What became of every single test of a run, whoever ran it.
+//! The result of every single test of a run, by whichever runner.
 
 use super::named::Named;
 use super::table::{Proof, Row};
@@ -38,8 +38,8 @@ pub struct Results {
     ran: Vec<Ran>,
 }
 
-/// What cargo printed while it ran tests. Its names of programs and their lines come through two channels; programs run
-/// one after the other, so that the n-th name is that of the n-th group of lines.
+/// The lines that cargo printed while it ran tests. Its names of programs and their lines come through two channels.
+/// Programs run one after the other, so the n-th name is that of the n-th group of lines.
 #[derive(Debug, Default)]
 pub struct CargoLines {
     programs: Vec<String>,
@@ -156,7 +156,7 @@ impl Results {
         worst.into_iter().find(|result| found.iter().any(|ran| ran.result == *result))
     }
 
-    /// What became of the tests of a row: the worst of them; none where it names none.
+    /// The worst result of a row's tests; absent where the row names none.
     fn worst(&self, row: &Row) -> Option<&'static str> {
         let results: Vec<&str> = row.tests.iter().map(|test| self.one(test).unwrap_or("not run")).collect();
         ["failed", "not run", "skipped", "passed"].into_iter().find(|result| results.contains(result))

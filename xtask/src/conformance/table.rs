@@ -3,7 +3,7 @@
 use super::named::Named;
 use std::collections::BTreeMap;
 
-/// What stands behind a row. Of several pieces the last of this order counts: half a proof is none.
+/// The proof of a row. Of several pieces the last of this order counts: half a proof is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Proof {
     /// The tests it names.
@@ -25,7 +25,7 @@ pub struct Row {
     pub line: usize,
     /// `S1 §5.2 …`.
     pub reference: String,
-    /// What stands behind it.
+    /// The proof of the row.
     pub proof: Proof,
     /// The tests it names; some also where the proof is still to come.
     pub tests: Vec<Named>,
@@ -42,7 +42,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Reads the list. What can't be read is told by line.
+    /// Reads the list. Lines that can't be read are reported by their number.
     pub fn read(text: &str) -> (Table, Vec<(usize, String)>) {
         let (mut table, mut found) = (Table { rows: Vec::new(), allowed: None }, Vec::new());
         for (index, line) in text.lines().enumerate() {

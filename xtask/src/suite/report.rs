@@ -1,4 +1,4 @@
-//! What vitest says of a run: what failed and why.
+//! Vitest's report on a run: the failures and their reasons.
 
 use crate::exec;
 use anyhow::{Context, Result};

@@ -1,4 +1,4 @@
-//! How many tests passed and failed, whoever ran them.
+//! The number of tests that passed and failed, by whichever runner.
 
 use anyhow::{Context, Result};
 use std::fmt;

@@ -1,21 +1,21 @@
-//! What the checks read, and what they answer.
+//! The input and output of the checks.
 
 /// A file of the repository.
 pub struct File {
     /// From the root, with forward slashes.
     pub path: String,
-    /// What stands in it.
+    /// The file's text.
     pub text: String,
 }
 
-/// What is wrong, and where.
+/// A fault and its place.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Complaint {
     /// The file.
     pub path: String,
     /// Counted from 1; 0 speaks of the whole file.
     pub line: usize,
-    /// What to do about it.
+    /// The action that mends the fault.
     pub message: String,
 }
 

@@ -1,7 +1,7 @@
-//! Law 12: within a crate a file names only modules declared above its own in the reading order that `lib.rs` (and
-//! any module with children) writes down with its `mod` lines, and no two files name each other.
+//! Law 12: within a crate a file names only modules declared above its own in the reading order. The `mod` lines of
+//! `lib.rs` (and of any module with children) write this order down. No two files name each other.
 //!
-//! What counts as naming is a path: `crate::…`, `super::…`, `self::…`, or a child by its bare name. Tests are exempt.
+//! A path counts as naming: `crate::…`, `super::…`, `self::…`, or a child by its bare name. Tests are exempt.
 
 use super::complaint::{Complaint, File};
 use super::source::{self, Keep, Language, is_word, line_of, mask};
@@ -75,7 +75,7 @@ fn of_a_crate(modules: &BTreeMap<Path, Module>, found: &mut Vec<Complaint>) {
         let module = &modules[from];
         for (to, &line) in targets {
             let shared = from.iter().zip(to).take_while(|(a, b)| a == b).count();
-            let (Some(mine), Some(theirs)) = (from.get(shared), to.get(shared)) else {
+            let (Some(mine), Some(foreign)) = (from.get(shared), to.get(shared)) else {
                 // One lies inside the other: both directions at once would be a circle.
                 if to.len() < from.len() && reaches(&edges, to, from) {
                     let message = format!(
@@ -88,9 +88,9 @@ fn of_a_crate(modules: &BTreeMap<Path, Module>, found: &mut Vec<Complaint>) {
             };
             let parent = &modules[&from[..shared].to_vec()];
             let place = |name: &String| parent.children.iter().position(|child| child == name);
-            if place(theirs) > place(mine) {
+            if place(foreign) > place(mine) {
                 let message = format!(
-                    "names {}, but `{theirs}` comes after `{mine}` in the reading order of {}",
+                    "names {}, but `{foreign}` comes after `{mine}` in the reading order of {}",
                     shown(to),
                     parent.file.path
                 );

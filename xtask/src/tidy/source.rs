@@ -1,6 +1,7 @@
 //! Source text seen three ways: code without comments and strings, strings alone, and where tests begin.
 
-/// What to leave standing. Everything else becomes spaces, so that lines and columns stay where they are.
+/// The parts of the source to leave standing. Everything else becomes spaces, so that lines and columns stay where
+/// they are.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
     /// Code, with comments and the insides of strings blanked.

@@ -123,7 +123,7 @@ fn no_sql_outside_stores(file: &File, found: &mut Vec<Complaint>) {
     }
 }
 
-/// What goes over the wire is written down in one folder, and nothing else can leak out by a derive.
+/// The wire shapes are written down in one folder, and nothing else can leak out by a derive.
 fn wire_alone_serializes(file: &File, found: &mut Vec<Complaint>) {
     let wire = file.path.starts_with("crates/core/src/wire/") || file.path == "crates/core/src/wire.rs";
     if !file.path.starts_with("crates/core/src/") || wire || !file.path.ends_with(".rs") {

@@ -1,7 +1,8 @@
 //! A new API token.
 
-use admit_core::access::Action;
+use admit_core::access::{Action, Role, is_within};
 use admit_core::sign::token_hash;
+use admit_core::time::Timestamp;
 use serde_json::json;
 
 use crate::audits::line;
@@ -11,7 +12,7 @@ use crate::error::Result;
 use crate::ports::{App, Scope, write};
 use crate::records::*;
 
-/// What every API token's text begins with, so that secret scanners find a leaked one.
+/// The prefix of every API token's text, so that secret scanners find a leaked one.
 pub const API_TOKEN_PREFIX: &str = "admit_at_";
 
 /// A new API token.
@@ -23,20 +24,60 @@ pub struct NewApiToken {
     pub record: ApiTokenRecord,
 }
 
-/// Makes a token that acts as the caller, with whatever role they have at the time.
-pub async fn create(app: &App, caller: &UserCaller, name: &str) -> Result<NewApiToken> {
+/// A token to be.
+#[derive(Debug, Clone)]
+pub struct ApiTokenWish {
+    /// The token's purpose, in the caller's words.
+    pub name: String,
+    /// The role that bounds what the token may do; absent: the caller's own role.
+    pub role: Option<Role>,
+    /// From when on it opens nothing; a year from now where absent, or the end of the token that makes it.
+    pub expires_at: Option<Timestamp>,
+}
+
+impl ApiTokenWish {
+    /// In the caller's own role, for as long as is usual.
+    pub fn named(name: &str) -> Self {
+        Self { name: name.into(), role: None, expires_at: None }
+    }
+}
+
+/// How long a token is good where nobody says until when.
+pub const API_TOKEN_DAYS: i64 = 365;
+/// How long it may be good at most.
+pub const API_TOKEN_DAYS_MAX: i64 = 731;
+const DAY_MS: i64 = 24 * 3_600_000;
+
+/// Makes a token that acts as the caller, in a role of which they may do everything. Fails with field errors of `name`,
+/// `role` and `expires_at`.
+pub async fn create(app: &App, caller: &UserCaller, wish: ApiTokenWish) -> Result<NewApiToken> {
     caller.must(Action::ManageTokens)?;
     let now = app.clock.now();
     let mut checks = Checks::default();
-    let name = checks.name("name", name);
+    let name = checks.name("name", &wish.name);
+    let role = wish.role.unwrap_or(caller.role);
+    if !is_within(role, caller.role) {
+        checks.fail("role", format!("a {role} may do what your role ({}) may not", caller.role));
+    }
+    let usual = now.plus_ms(API_TOKEN_DAYS * DAY_MS);
+    let expires_at = wish.expires_at.unwrap_or_else(|| caller.token_ends_at.map_or(usual, |end| end.min(usual)));
+    // Whoever holds a token for a week must not make one for a year of it.
+    if let Some(end) = caller.token_ends_at.filter(|end| expires_at > *end) {
+        checks.fail("expires_at", format!("must not lie after the end of the token that asks, {end}"));
+    }
+    if expires_at <= now || expires_at > now.plus_ms(API_TOKEN_DAYS_MAX * DAY_MS) {
+        checks.fail("expires_at", format!("must lie ahead, and at most {API_TOKEN_DAYS_MAX} days"));
+    }
     checks.finish()?;
     let token = format!("{API_TOKEN_PREFIX}{}", admit_core::barcode::hex(&app.ids.random()));
     let record = ApiTokenRecord {
-        api_token_id: app.draw().row_id(now),
+        api_token_id: app.seeded_ids().row_id(now),
         name,
         user_id: caller.user_id.clone(),
+        role,
         token_hash: token_hash(&token),
         created_at: now,
+        expires_at,
         revoked_at: None,
     };
     let credential = CredentialRecord {
@@ -44,7 +85,7 @@ pub async fn create(app: &App, caller: &UserCaller, name: &str) -> Result<NewApi
         organization_id: caller.organization_id.clone(),
         kind: CredentialKind::ApiToken,
         holder: caller.user_id.as_str().to_owned(),
-        expires_at: None,
+        expires_at: Some(expires_at),
         created_at: now,
     };
     let by = caller.clone();
@@ -52,7 +93,7 @@ pub async fn create(app: &App, caller: &UserCaller, name: &str) -> Result<NewApi
     write(&*app.store, Scope::organization(&caller.organization_id), move |tx| {
         tx.insert_credential(&credential)?;
         tx.insert_api_token(&made)?;
-        let said = json!({ "name": made.name });
+        let said = json!({ "name": made.name, "role": made.role.as_str(), "expires_at": made.expires_at });
         tx.append_audit(line::of(&by, None, "api_token_created", ("ApiToken", &made.api_token_id), said))
     })
     .await?;

@@ -22,7 +22,7 @@ use crate::scans::office::name_of;
 /// an hour of scans after an outage does not push the people of this minute off the list.
 const LOOKED_AT: usize = 200;
 
-/// What happened at the door.
+/// The result of a scan at a door.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArrivalKind {
     /// Persons were let in.
@@ -49,7 +49,7 @@ impl ArrivalKind {
 pub struct Arrival {
     /// When, by the scan's corrected time.
     pub at: Timestamp,
-    /// Where.
+    /// The gate of the scan.
     pub gate_id: GateId,
     /// The gate's name.
     pub gate: String,
@@ -59,7 +59,7 @@ pub struct Arrival {
     pub entry_type: Option<String>,
     /// Persons let in or out; those of a refusal are the persons asked for.
     pub persons: u32,
-    /// What happened.
+    /// The kind of arrival.
     pub kind: ArrivalKind,
     /// Why the server refuses the scan, as a stable word; none where it agrees that the door opened.
     pub reason: Option<&'static str>,
@@ -67,8 +67,8 @@ pub struct Arrival {
     pub device: String,
 }
 
-/// The newest `limit` entries, exits and refusals, newest first by their own times. What counts nothing until it is
-/// reviewed, what was excluded, and undone scans are left out.
+/// The newest `limit` entries, exits and refusals, newest first by their own times. The list leaves out scans that
+/// count nothing until they are reviewed, excluded scans, and undone scans.
 pub async fn list(app: &App, caller: &UserCaller, event_id: EventId, limit: usize) -> Result<Vec<Arrival>> {
     caller.must(Action::ReadScans)?;
     read(&*app.store, &caller.organization_id, move |tx| {
@@ -125,7 +125,8 @@ pub fn newest(tx: &mut dyn Tx, event_id: &EventId, limit: usize) -> Result<Vec<A
     Ok(arrivals)
 }
 
-/// What a scan that counts says of persons; `None` where nobody went through and nobody was refused.
+/// The persons who went through or were refused by a scan that counts. Absent where nobody went through and nobody
+/// was refused.
 fn happened(verdict: &ScanVerdict) -> Option<(ArrivalKind, u32)> {
     if verdict.left_out.is_some() || verdict.kind == ScanKind::Revert {
         return None;

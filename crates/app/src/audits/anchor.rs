@@ -1,5 +1,5 @@
-//! The organisation's ledger notes, hourly, where its events' ledgers end (spec D14): so whoever cuts the last lines off
-//! an event's ledger, and the event's head with them, must rewrite a second ledger too.
+//! Every hour the organisation's ledger notes where the ledgers of its events end (spec D14). To cut the last lines
+//! off an event's ledger, with the event's head, an attacker must therefore rewrite a second ledger too.
 
 use admit_core::barcode::{hex, unhex};
 use admit_core::ids::{EventId, OrganizationId};
@@ -59,7 +59,7 @@ fn line(ends: &[(EventId, LedgerEnd)]) -> NewAudit {
     }
 }
 
-/// What a line noted; nothing for any other line. `None` where an anchor cannot be read.
+/// The ledger ends that a line noted; empty for any other line. Absent (`None`) where an anchor cannot be read.
 pub(super) fn noted(line: &AuditRecord) -> Option<Vec<(EventId, LedgerEnd)>> {
     if line.line.action != ACTION {
         return Some(Vec::new());

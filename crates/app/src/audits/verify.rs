@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::ports::{App, read};
 use crate::records::{AuditRecord, LedgerEnd};
 
-/// What the ledgers of an organisation say.
+/// The result of following the ledgers of an organisation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Verified {
     /// Ledgers looked at: the organisation's own and one an event.
@@ -23,8 +23,8 @@ pub struct Verified {
     pub broken: Vec<(Option<EventId>, u64)>,
 }
 
-/// Follows every ledger of an organisation. A chain that holds may still lack its last lines: each must end where its
-/// head says, which is kept apart, and hold what the organisation's own ledger noted of it.
+/// Follows every ledger of an organisation. A chain that holds may still lack its last lines. So each chain must end
+/// where its head says, which is kept apart. It must also hold what the organisation's own ledger noted of it.
 pub async fn verify(app: &App, organization_id: &OrganizationId, events: &[EventId]) -> Result<Verified> {
     let mut out = Verified::default();
     let mut anchors: BTreeMap<EventId, BTreeMap<u64, [u8; 32]>> = BTreeMap::new();
@@ -60,7 +60,8 @@ impl Verified {
     }
 }
 
-/// Lines of a ledger that hold, or the place of the first that doesn't. What it notes of others goes into `anchors`.
+/// Lines of a ledger that hold, or the place of the first that doesn't. Its notes about other ledgers go into
+/// `anchors`.
 async fn follow(
     app: &App,
     organization_id: &OrganizationId,

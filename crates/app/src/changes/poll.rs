@@ -1,4 +1,4 @@
-//! What changed after a cursor: tickets with their newest rules and the scans that count; gates and the event.
+//! The changes after a cursor: tickets with their newest rules and the scans that count; gates and the event.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::ports::{App, Tx, read};
 use crate::records::{DeviceState, Head, LoadedRules, StateRecord, TicketRecord};
 use crate::scans::office::name_of;
 
-/// What a device asks.
+/// A device's question for changes.
 #[derive(Debug, Clone, Default)]
 pub struct ChangesCommand {
     /// Where it stands; `None` = at the start.
@@ -25,7 +25,7 @@ pub struct ChangesCommand {
     pub manifest_version: u64,
 }
 
-/// What a device is told.
+/// The answer to a device's question for changes.
 #[derive(Debug, Clone)]
 pub struct Polled {
     /// The changes.
@@ -156,7 +156,7 @@ fn items(tx: &mut dyn Tx, event_id: &EventId, tickets: Vec<TicketRecord>) -> Res
     Ok(out)
 }
 
-/// What the older scans of a much-scanned ticket add up to: the same reduction, over them and every revert alone.
+/// The sum of the older scans of a much-scanned ticket: the same reduction, over them and every revert alone.
 fn prefix(tx: &mut dyn Tx, event_id: &EventId, ticket_id: &TicketId, older: &[EffectiveScan]) -> Result<TicketState> {
     if older.is_empty() {
         return Ok(TicketState::default());

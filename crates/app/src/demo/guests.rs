@@ -6,14 +6,14 @@ use admit_core::ticket::{TicketRules, TicketStatus};
 use admit_core::time::Timestamp;
 
 use super::names::{FAMILY, GIVEN, WHOLE};
-use crate::draw::Draw;
 use crate::error::Result;
 use crate::records::*;
+use crate::seeded_ids::SeededIds;
 use crate::tickets::{Fresh, ids};
 
 const HOUR_MS: i64 = 3_600_000;
 
-/// What the guests are made for.
+/// The event that the guests are made for.
 pub(super) struct Setting<'a> {
     pub event: &'a EventRecord,
     pub entry_types: &'a [EntryTypeRecord],
@@ -23,12 +23,12 @@ pub(super) struct Setting<'a> {
 }
 
 /// Makes `count` tickets with their guests; `draw` gives ids and codes, the content comes from a fixed seed.
-pub(super) fn make(count: usize, setting: &Setting<'_>, draw: &mut Draw) -> Result<Vec<Fresh>> {
-    let mut content = Draw::new([0xAD; 32]);
-    (0..count).map(|n| one(n, content.bytes(), setting, draw)).collect()
+pub(super) fn make(count: usize, setting: &Setting<'_>, seeded: &mut SeededIds) -> Result<Vec<Fresh>> {
+    let mut content = SeededIds::new([0xAD; 32]);
+    (0..count).map(|n| one(n, content.bytes(), setting, seeded)).collect()
 }
 
-fn one(n: usize, dice: [u8; 32], setting: &Setting<'_>, draw: &mut Draw) -> Result<Fresh> {
+fn one(n: usize, dice: [u8; 32], setting: &Setting<'_>, seeded: &mut SeededIds) -> Result<Fresh> {
     let Setting { event, entry_types, lists, restricted, now } = setting;
     let pick = |at: usize, of: usize| usize::from(u16::from_be_bytes([dice[at], dice[at + 1]])) % of.max(1);
     let vip = pick(0, 10) == 0;
@@ -54,9 +54,9 @@ fn one(n: usize, dice: [u8; 32], setting: &Setting<'_>, draw: &mut Draw) -> Resu
         _ => (None, None),
     };
     let gate_ids = if !vip && pick(8, 100) == 0 { vec![(*restricted).clone()] } else { Vec::new() };
-    let ticket_id = ids::ticket_id(draw, *now)?;
-    let guest_id = ids::guest_id(draw, *now)?;
-    let barcode = draw.uuid();
+    let ticket_id = ids::ticket_id(seeded, *now)?;
+    let guest_id = ids::guest_id(seeded, *now)?;
+    let barcode = seeded.uuid();
     let (name, mailbox) = name(n, pick(10, 20), pick(12, GIVEN.len()), pick(14, FAMILY.len()), pick(16, WHOLE.len()));
     let guest = GuestRecord {
         guest_id: guest_id.clone(),
@@ -74,6 +74,7 @@ fn one(n: usize, dice: [u8; 32], setting: &Setting<'_>, draw: &mut Draw) -> Resu
         external_id: Some(format!("ORD-{:05}", n / 2 + 10_000)),
         created_at: *now,
         updated_at: *now,
+        erased_at: None,
     };
     let ticket = TicketRecord {
         ticket_id,

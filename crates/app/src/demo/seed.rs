@@ -12,7 +12,7 @@ use admit_core::time::Timestamp;
 use serde_json::json;
 
 use super::guests::{self, Setting};
-use crate::api_tokens;
+use crate::api_tokens::{self, ApiTokenWish};
 use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::entry_types::{self, NewEntryType};
@@ -44,7 +44,7 @@ const GATES: [(&str, &str, Direction, &[&str]); 4] = [
 ];
 const LISTS: [&str; 3] = ["Box office", "Nightshift crew", "Friends of the harbour"];
 
-/// What `admit demo` prints.
+/// The values that `admit demo` prints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seeded {
     /// Sign-in e-mail.
@@ -53,7 +53,7 @@ pub struct Seeded {
     pub password: String,
     /// A fresh API token of the owner.
     pub api_token: String,
-    /// Organisation.
+    /// The demo's organisation.
     pub organization_id: OrganizationId,
     /// The live event.
     pub event_id: EventId,
@@ -73,7 +73,7 @@ pub async fn seed(app: &App) -> Result<Seeded> {
     let gates = gates_of(app, &owner, &event.event_id).await?;
     fill(app, &owner, &event).await?;
     let sample_barcodes = samples(app, &owner, &event.event_id).await?;
-    let token = api_tokens::create(app, &owner, "demo").await?;
+    let token = api_tokens::create(app, &owner, ApiTokenWish::named("demo")).await?;
     Ok(Seeded {
         email: EMAIL.to_owned(),
         password,
@@ -102,7 +102,7 @@ async fn owner(app: &App, password: &str) -> Result<UserCaller> {
             .into_iter()
             .next()
             .ok_or_else(|| Error::Bug("the demo's owner has no organisation".into()))?;
-        return Ok(UserCaller { organization_id, user_id: user.user_id, role: Role::Owner });
+        return Ok(UserCaller { organization_id, user_id: user.user_id, role: Role::Owner, token_ends_at: None });
     }
     let new = NewOrganization {
         name: "Harbour Lights (demo)".into(),
@@ -132,6 +132,7 @@ async fn event(app: &App, owner: &UserCaller) -> Result<EventRecord> {
         day_starts_at: None,
         staff_pin: Some(STAFF_PIN.into()),
         capacity: Some(24_000),
+        retention_days: None,
         walk_ins: None,
         at_door: AtDoor { verdict_fields: vec!["Wristband".into(), "Table".into()], ..AtDoor::default() },
         gates: Some(Vec::new()),
@@ -190,14 +191,14 @@ async fn fill(app: &App, owner: &UserCaller, event: &EventRecord) -> Result<()> 
     let entry_types: Vec<_> = entry_types.into_iter().map(|one| one.record).collect();
     let restricted = GateId::new(GATES[1].0).map_err(|error| Error::Bug(error.to_string()))?;
     let now = app.clock.now();
-    let mut draw = app.draw();
+    let mut seeded = app.seeded_ids();
     let setting = Setting { event, entry_types: &entry_types, lists: &lists, restricted: &restricted, now };
-    let made = guests::make(TICKETS, &setting, &mut draw)?;
+    let made = guests::make(TICKETS, &setting, &mut seeded)?;
     let id = event.event_id.clone();
     let by = owner.clone();
     write(&*app.store, Scope::event(&owner.organization_id, &event.event_id), move |tx| {
         let stamp = tx.stamp(&id)?;
-        put_new(tx, &id, made.clone(), Default::default(), stamp, now, &mut draw.clone())?;
+        put_new(tx, &id, made.clone(), Default::default(), stamp, now, &mut seeded.clone())?;
         let said = json!({ "count": made.len() });
         tx.append_audit(line::of(&by, Some(&id), "tickets_created", ("Event", id.as_str()), said))
     })

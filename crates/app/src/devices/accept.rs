@@ -1,5 +1,6 @@
 //! One act counts every proven scan of a device that waits (spec D10, D19): those received while it was revoked or
-//! suspended, and those at or after `lost_since`. What no key of ours signed stays in the review queue, scan by scan.
+//! suspended, and those at or after `lost_since`. Scans that no key of ours signed stay in the review queue, scan by
+//! scan.
 
 use std::collections::BTreeSet;
 
@@ -13,15 +14,15 @@ use serde_json::json;
 use super::revoke::events_of;
 use crate::audits::line;
 use crate::caller::UserCaller;
-use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::ports::{App, Hint, Pace, Scope, Topic, Tx, read, write};
 use crate::records::*;
 use crate::rules::{Brought, announce};
 use crate::scans::rejudge::rejudge;
 use crate::scans::reviews::note_accepted;
+use crate::seeded_ids::SeededIds;
 
-/// What was counted.
+/// The result of accepting a device's quarantined scans.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Accepted {
     /// Scans that count now.
@@ -33,15 +34,15 @@ pub struct Accepted {
 /// Counts what waits of a device, in every event it scanned for. Nothing waits: nothing changes.
 pub async fn accept(app: &App, caller: &UserCaller, device_id: DeviceId) -> Result<Accepted> {
     caller.must(Action::Review)?;
-    let (now, draw, id) = (app.clock.now(), app.draw(), device_id.clone());
+    let (now, seeded, id) = (app.clock.now(), app.seeded_ids(), device_id.clone());
     let (_, events) = read(&*app.store, &caller.organization_id, move |tx| events_of(tx, &id)).await?;
     let scope = Scope { events: events.clone(), pace: Pace::Urgent, ..Scope::organization(&caller.organization_id) };
     let by = caller.clone();
     let (accepted, brought) = write(&*app.store, scope, move |tx| {
         tx.device(&device_id)?.ok_or_else(|| Error::not_found("device"))?;
-        let (mut draw, mut accepted, mut all) = (draw.clone(), Accepted::default(), Vec::new());
+        let (mut seeded, mut accepted, mut all) = (seeded.clone(), Accepted::default(), Vec::new());
         for event_id in &events {
-            let one = accept_in(tx, &by, event_id, &device_id, None, now, &mut draw)?;
+            let one = accept_in(tx, &by, event_id, &device_id, None, now, &mut seeded)?;
             accepted.counted += one.accepted.counted;
             accepted.waiting += one.accepted.waiting;
             if let Some(brought) = one.brought {
@@ -56,7 +57,7 @@ pub async fn accept(app: &App, caller: &UserCaller, device_id: DeviceId) -> Resu
     Ok(accepted)
 }
 
-/// After the commit: wakes whoever watches.
+/// After the commit: wakes the clients that watch.
 pub(crate) fn tell(app: &App, caller: &UserCaller, brought: Vec<(EventId, Brought)>) {
     for (event_id, brought) in brought {
         announce(app, &caller.organization_id, &event_id, &brought);
@@ -76,7 +77,8 @@ pub(crate) fn say(
     tx.append_audit(line::of(by, Some(event_id), "scans_accepted", ("Device", device_id.as_str()), said))
 }
 
-/// What became of a device's waiting scans in one event; `brought` where any was accepted: the caller adds the line.
+/// The result of accepting a device's quarantined scans in one event. The field `brought` is there where any was
+/// accepted; the caller adds the ledger's line.
 pub(crate) struct AcceptedIn {
     pub accepted: Accepted,
     pub brought: Option<Brought>,
@@ -90,7 +92,7 @@ pub(crate) fn accept_in(
     device_id: &DeviceId,
     among: Option<&BTreeSet<(ScanId, Digest)>>,
     now: Timestamp,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<AcceptedIn> {
     let mut waiting = tx.waiting_scans(event_id, device_id)?;
     waiting.retain(|one| among.is_none_or(|among| among.contains(&(one.scan_id.clone(), one.digest))));
@@ -118,7 +120,7 @@ pub(crate) fn accept_in(
     };
     let reviews: Vec<Review> = waiting.into_iter().map(review).collect();
     tx.insert_reviews(event_id, &by.user_id, "", now, &reviews)?;
-    let rejudged = rejudge(tx, event_id, &subjects, stamp, now, draw)?;
+    let rejudged = rejudge(tx, event_id, &subjects, stamp, now, seeded)?;
     note_accepted(tx, event_id, &by.user_id, &subjects, stamp, now)?;
     Ok(AcceptedIn { accepted, brought: Some(Brought::of(stamp, &rejudged)) })
 }

@@ -15,13 +15,13 @@ use serde_json::json;
 use super::revoke::{events_of, find_again};
 use crate::audits::line;
 use crate::caller::UserCaller;
-use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::events;
 use crate::gates;
 use crate::ports::{App, Hint, Pace, Scope, Topic, Tx, read, write};
 use crate::records::*;
 use crate::rules::{Brought, announce};
+use crate::seeded_ids::SeededIds;
 
 /// A device that asks to be paired, as its organiser-to-be sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,11 +43,11 @@ pub struct PairingRequest {
 /// Where an approved device scans.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approved {
-    /// What was asked.
+    /// The request that was approved.
     pub request: PairingRequest,
-    /// Event.
+    /// The event that the device is to scan for.
     pub event_id: EventId,
-    /// Gate.
+    /// The gate that the device is to scan at.
     pub gate_id: GateId,
 }
 
@@ -55,8 +55,8 @@ fn unknown() -> Error {
     Error::not_found("pairing_request")
 }
 
-/// What stands behind a token that a device shows: for the organiser to look at before approving. 404 for an unknown
-/// token and for one that another organisation approved, 410 for one that is over.
+/// The pairing request behind a token that a device shows, for the organiser to look at before approving. Fails with
+/// 404 for an unknown token and for one that another organisation approved, and with 410 for one that is over.
 pub async fn show_request(app: &App, caller: &UserCaller, pairing_token: &str) -> Result<PairingRequest> {
     caller.must(Action::ManageDevices)?;
     let hash = token_hash(pairing_token);
@@ -75,10 +75,13 @@ pub async fn show_request(app: &App, caller: &UserCaller, pairing_token: &str) -
     Ok(PairingRequest { device_id, name, device_type, expires_at, known, approved: taken.is_some() })
 }
 
-/// Approves it for an event and a gate; a device that is known here may go back to where it stood (`place` absent).
-/// Approving once more what is approved changes nothing; for another place it is `already_approved`. A device that is
-/// marked lost is let in only by somebody who says that it is `found` again, else it is `device_lost`: what it scans from
-/// now on counts, what it scanned while it was away goes on waiting for review (spec D10).
+/// Approves a pairing request for an event and a gate. A device that is known here may return to its last place
+/// (`place` absent). Approving the same request again changes nothing; for another place it fails with
+/// `already_approved`.
+///
+/// A device that is marked lost is let in only if the caller says that it is `found`; otherwise the call fails with
+/// `device_lost`. Its scans count from now on. The scans that it made while it was lost stay in quarantine (spec
+/// D10).
 pub async fn approve_pairing(
     app: &App,
     caller: &UserCaller,
@@ -113,14 +116,14 @@ pub async fn approve_pairing(
     if let Some(id) = lost.map(|device| device.device_id.clone()) {
         events.extend(read(&*app.store, &caller.organization_id, move |tx| events_of(tx, &id)).await?.1);
     }
-    let (by, draw) = (caller.clone(), app.draw());
+    let (by, seeded) = (caller.clone(), app.seeded_ids());
     let events: Vec<EventId> = events.into_iter().collect();
     let scope = Scope { events: events.clone(), pace: Pace::Usual, ..Scope::organization(&caller.organization_id) };
     let wrote = write(&*app.store, scope, move |tx| {
         if !approve(tx, &by, &record, found)? {
             return Ok(Vec::new());
         }
-        take_back(tx, &by, &record, &events, now, &mut draw.clone())
+        take_back(tx, &by, &record, &events, now, &mut seeded.clone())
     })
     .await;
     // 2. Of two organisations the first one has it.
@@ -180,7 +183,7 @@ fn take_back(
     record: &PairingTokenRecord,
     events: &[EventId],
     now: Timestamp,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<Vec<(EventId, Brought)>> {
     let device_id = record.device_id.as_ref().ok_or_else(|| Error::Bug("an approval without a device".into()))?;
     let device = tx.device(device_id)?.ok_or_else(|| Error::not_found("device"))?;
@@ -188,7 +191,7 @@ fn take_back(
     tx.update_device(&DeviceRecord { lost_since: None, ..device })?;
     let mut brought = Vec::new();
     for event_id in events {
-        brought.push((event_id.clone(), find_again(tx, event_id, device_id, now, draw)?));
+        brought.push((event_id.clone(), find_again(tx, event_id, device_id, now, seeded)?));
         // Where it is to scan, the approval's line says so.
         if *event_id != record.event_id {
             let entity = ("Device", device_id.as_str());

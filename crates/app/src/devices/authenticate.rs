@@ -7,7 +7,7 @@ use admit_core::time::Timestamp;
 
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
-use crate::ports::{App, Needs, Scope, Tx, read_needing, write};
+use crate::ports::{App, Prefetch, Scope, Tx, read_prefetching, write};
 use crate::records::{CredentialKind, DeviceKeyRecord, DeviceState, NewAudit};
 
 fn unknown_key() -> Error {
@@ -31,8 +31,8 @@ pub async fn authenticate(app: &App, api_key: &str) -> Result<DeviceCaller> {
         api_key: api_key.to_owned(),
     };
     let now = app.clock.now();
-    let needs = Needs { devices: vec![device_id.clone()], ..Needs::default() };
-    let key = read_needing(&*app.store, &caller.organization_id, needs, {
+    let prefetch = Prefetch { devices: vec![device_id.clone()], ..Prefetch::default() };
+    let key = read_prefetching(&*app.store, &caller.organization_id, prefetch, {
         let device_id = device_id.clone();
         move |tx| {
             // A key that a later one replaced, or that was withdrawn before its device was let in again, is no sign
@@ -55,9 +55,10 @@ pub(super) fn opens(key: &DeviceKeyRecord, now: Timestamp) -> bool {
     key.revoked_at.is_none() && key.replaced_at.is_none_or(|at| now < at)
 }
 
-/// From its first use on, a repeated pairing no longer replaces the key (spec D11); and the device's former keys end:
-/// after the overlap where it was a rotation (spec §5) or the device proved itself with its own key, for it may hold scans
-/// of S1's form that only the old bearer proves; at once where an organiser approved whoever asked.
+/// Notes that a key is used for the first time. From then on a repeated pairing no longer replaces it (spec D11). The
+/// device's former keys end too. Two cases have an overlap: a rotation (spec §5), and a device that paired with its
+/// own key. Such a device may hold scans of S1's form that only the old bearer proves. Where an organiser approved a
+/// request that came without a key, the former keys end at once.
 async fn note_first_use(app: &App, caller: &DeviceCaller, now: Timestamp) -> Result<()> {
     let (device_id, hash) = (caller.device_id.clone(), caller.token_hash);
     write(&*app.store, Scope::organization(&caller.organization_id), move |tx| {

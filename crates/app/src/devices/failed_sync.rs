@@ -12,16 +12,16 @@ use admit_core::wire::stored;
 
 use super::heartbeat::scope;
 use crate::caller::DeviceCaller;
-use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::ports::{App, Hint, Topic, Tx, write};
 use crate::records::*;
 use crate::scans::rejudge::settle_incidents;
+use crate::seeded_ids::SeededIds;
 
 /// Notes that a sync of this device was answered 400 or 409 (`code` says why); a stored batch sets the count back. The
 /// fifth in a row suspends it and opens an incident. A revoked device stays what it is.
 pub async fn failed_sync(app: &App, caller: &DeviceCaller, code: &str) -> Result<()> {
-    let (now, draw, code) = (app.clock.now(), app.draw(), code.to_owned());
+    let (now, seeded, code) = (app.clock.now(), app.seeded_ids(), code.to_owned());
     let device_id = caller.device_id.clone();
     let event_id = write(&*app.store, scope(app, caller).await?, move |tx| {
         let device = tx.device(&device_id)?.ok_or_else(|| Error::Bug("a key without a device".into()))?;
@@ -34,7 +34,7 @@ pub async fn failed_sync(app: &App, caller: &DeviceCaller, code: &str) -> Result
         if failed_syncs < FAILED_SYNCS || device.state != DeviceState::Active {
             return Ok(None);
         }
-        suspend(tx, device, failed_syncs, &code, now, &mut draw.clone()).map(Some)
+        suspend(tx, device, failed_syncs, &code, now, &mut seeded.clone()).map(Some)
     })
     .await?;
     if let Some(event_id) = event_id {
@@ -52,11 +52,11 @@ fn suspend(
     failed_syncs: u32,
     code: &str,
     now: Timestamp,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<EventId> {
     let (event_id, device_id) = (device.event_id.clone(), device.device_id.clone());
     tx.update_device(&DeviceRecord { state: DeviceState::Suspended, ..device })?;
-    settle(tx, &event_id, &device_id, true, now, draw)?;
+    settle(tx, &event_id, &device_id, true, now, seeded)?;
     tx.append_audit(NewAudit {
         event_id: Some(event_id.clone()),
         user_id: None,
@@ -101,7 +101,7 @@ pub(crate) fn settle(
     device_id: &DeviceId,
     holds: bool,
     now: Timestamp,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<bool> {
     let subject = CauseSubject::Device(device_id.clone());
     let key = subject.key();
@@ -122,5 +122,5 @@ pub(crate) fn settle(
         causes.push(Cause { kind, subject, scans: Vec::new(), order_uncertain: false });
     }
     let held = BTreeMap::from([(key, causes.as_slice())]);
-    Ok(settle_incidents(tx, event_id, &held, stamp, now, draw)?.changed)
+    Ok(settle_incidents(tx, event_id, &held, stamp, now, seeded)?.changed)
 }

@@ -1,4 +1,4 @@
-//! What a device tells about itself every 30 s (spec §5).
+//! A device's report about itself, every 30 s (spec §5).
 
 use admit_core::ids::GateId;
 use admit_core::limits::RING_MS;
@@ -14,14 +14,14 @@ use crate::occupancy::area::Areas;
 use crate::ports::{App, Hint, Pace, Scope, Topic, Tx, read, write};
 use crate::records::*;
 
-/// What a device is told.
+/// The result of a heartbeat.
 #[derive(Debug, Clone)]
 pub struct Heard {
-    /// What it should know without asking.
+    /// The answer to the device: the facts that it should know without asking.
     pub answer: HeartbeatAnswer,
     /// Where its event stood then.
     pub head: Head,
-    /// What it measured, unless that was counted already.
+    /// The figures that the device measured; absent where they were counted already.
     pub figures: Option<Figures>,
     /// The list that it decides by since this heartbeat: it verified its signature. Absent where that did not change.
     pub verified: Option<u64>,
@@ -112,8 +112,8 @@ fn area_inside(tx: &mut dyn Tx, device: &DeviceRecord, gates: &[gates::Gate], no
     Areas::of(tx, &device.event_id, gates, now)?.inside(tx, &device.event_id, &device.gate_id)
 }
 
-/// A log's row is written by batches and heartbeats alike, and not always under the same event's head: both read the
-/// device first, which a store locks for whoever writes.
+/// A log's row is written by batches and heartbeats alike, and not always under the same event's head. Both read the
+/// device first, and a store locks it for the writer.
 pub(crate) async fn scope(app: &App, caller: &DeviceCaller) -> Result<Scope> {
     let device_id = caller.device_id.clone();
     let event_id = read(&*app.store, &caller.organization_id, move |tx| {

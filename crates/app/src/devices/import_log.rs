@@ -1,7 +1,7 @@
 //! A saved log comes in by hand (spec D10): the file a device offers when it was revoked, or has no network any more.
 //!
-//! Our scans carry their author's signature, so they are proven whoever brings the file. Of a revoked or suspended
-//! device they wait for a person all the same; the same act may count them.
+//! Our scans carry their author's signature, so they are proven, whichever person brings the file. Scans of a revoked
+//! or suspended device wait for a person all the same; the same act may count them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,25 +17,25 @@ use serde_json::json;
 use super::accept::{accept_in, tell};
 use crate::audits::line;
 use crate::caller::UserCaller;
-use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::events;
 use crate::ports::{App, Scope, Tx, read, write};
 use crate::rules::Brought;
 use crate::scans::decode::{Batch, Item, Keys};
-use crate::scans::ingest_batch::take_in;
-use crate::scans::waits::Waits;
+use crate::scans::ingest_batch::intake;
+use crate::scans::quarantine::Quarantine;
+use crate::seeded_ids::SeededIds;
 
 /// A line of the file that was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrongLine {
     /// Its place, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The error in the line, in words.
     pub message: String,
 }
 
-/// What an import of a log did.
+/// The result of importing a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportedLog {
     /// Scans that were not stored before.
@@ -90,9 +90,9 @@ pub async fn import_log(
             items: chunk.to_vec(),
             rejected: Vec::new(),
         };
-        let (by, draw, scope) = (caller.clone(), app.draw(), Scope::event(&caller.organization_id, &event_id));
+        let (by, seeded, scope) = (caller.clone(), app.seeded_ids(), Scope::event(&caller.organization_id, &event_id));
         let (one, brought) =
-            write(&*app.store, scope, move |tx| store_chunk(tx, &by, &batch, accept, now, &mut draw.clone())).await?;
+            write(&*app.store, scope, move |tx| store_chunk(tx, &by, &batch, accept, now, &mut seeded.clone())).await?;
         report.stored += one.stored;
         report.known += one.known;
         report.waiting += one.waiting;
@@ -195,8 +195,7 @@ fn item(scan: Scan, evidence: Evidence, keys: &Keys, received_at: Timestamp) -> 
     let good = key.is_some_and(|(owner, key)| *owner == scan.device_id && verify_v2(key, &scan, signature));
     let digest = content_digest(&scan);
     let state = if good { SignatureState::Verified } else { SignatureState::Unverified };
-    let fact =
-        Fact { scan, digest, signature: state, after_revocation: false, offset_seconds: 0, received_at, judged: None };
+    let fact = Fact { scan, digest, signature: state, withheld: false, offset_seconds: 0, received_at, judged: None };
     Item { fact, evidence }
 }
 
@@ -206,7 +205,7 @@ fn store_chunk(
     batch: &Batch,
     accept: bool,
     now: Timestamp,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<(ImportedLog, Option<Brought>)> {
     let event_id = &batch.event_id;
     events::require(tx, event_id)?;
@@ -232,8 +231,8 @@ fn store_chunk(
     let mut brought: Option<Brought> = None;
     if better || known < proofs.len() {
         let stamp = tx.stamp(event_id)?;
-        let waits = Waits::of(tx, batch, &batch.device_id, &[])?;
-        let (stored, rejudged) = take_in(tx, batch, stamp, &waits, now, draw)?;
+        let quarantine = Quarantine::of(tx, batch, None, &[])?;
+        let (stored, rejudged) = intake(tx, batch, stamp, &quarantine, now, seeded)?;
         out.stored = stored;
         brought = Some(Brought::of(stamp, &rejudged));
     }
@@ -250,7 +249,7 @@ fn store_chunk(
             out.unproven += waiting.difference(&proven).count();
             continue;
         }
-        let one = accept_in(tx, by, event_id, author, Some(scans), now, draw)?;
+        let one = accept_in(tx, by, event_id, author, Some(scans), now, seeded)?;
         out.counted += one.accepted.counted;
         out.unproven += one.accepted.waiting;
         brought = merged(brought, one.brought);

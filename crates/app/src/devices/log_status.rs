@@ -1,4 +1,5 @@
-//! What of a device's log the server lacks: asked after an epoch change (spec §3 "Epoch and witness").
+//! The part of a device's log that the server lacks. A device asks for it after an epoch change (spec §3 "Epoch and
+//! witness").
 
 use admit_core::wire::scanning::{LogStatusAnswer, LogStatusRequest};
 

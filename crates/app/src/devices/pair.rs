@@ -1,5 +1,5 @@
-//! Pairing (S1 §8.1, spec D11): a device brings a token, of the organiser's screen (a) or of its own approved request
-//! (b), or of a rotation, and gets its key.
+//! Pairing (S1 §8.1, spec D11): a device brings a token and gets its key. The token is from the organiser's screen
+//! (a), from the device's own approved request (b), or from a rotation.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,6 @@ use admit_core::time::Timestamp;
 use super::assign::assign;
 use super::authenticate::opens;
 use super::failed_sync;
-use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::gates;
 use crate::pairing_tokens::create::{expired, used};
@@ -21,8 +20,9 @@ use crate::ports::{App, Hint, Scope, Topic, Tx, read, write};
 use crate::records::*;
 use crate::scans::office::must_not_be;
 use crate::secret::Secret;
+use crate::seeded_ids::SeededIds;
 
-/// What a device brings.
+/// The request of a device that pairs.
 #[derive(Debug, Clone)]
 pub struct PairCommand {
     /// The token as shown.
@@ -37,10 +37,10 @@ pub struct PairCommand {
     pub api_key: Option<String>,
 }
 
-/// What a paired device gets; the key is shown this once.
+/// The answer to a paired device. The key is shown this once.
 #[derive(Debug, Clone)]
 pub struct PairedDevice {
-    /// Device.
+    /// The device's id.
     pub device_id: DeviceId,
     /// How staff call it: as asked for, or the next of its gate's numbers where another phone was faster.
     pub name: String,
@@ -48,7 +48,7 @@ pub struct PairedDevice {
     pub api_key: String,
     /// Its name.
     pub key_id: KeyId,
-    /// Organisation.
+    /// The organisation that the device now belongs to.
     pub organization_id: OrganizationId,
     /// Event it scans for.
     pub event_id: EventId,
@@ -70,7 +70,7 @@ pub enum Claimed {
     Paired(PairedDevice),
 }
 
-/// What the transaction decided; a refusal is data so that its audit line commits with it.
+/// The decision of the transaction. A refusal is data, so that its audit line commits with it.
 enum Decided {
     Paired { key_id: KeyId, gate_id: GateId, name: String },
     Unclaimed,
@@ -91,7 +91,7 @@ struct Attempt<'a> {
     now: Timestamp,
 }
 
-/// Of which organisation a pairing would be: that of its token, else that of the key it brings.
+/// The organisation of a pairing: that of its token, else that of the key it brings. Absent where neither is known.
 pub async fn organization_of(app: &App, command: &PairCommand) -> Result<Option<OrganizationId>> {
     let texts = [Some(command.pairing_token.as_str()), command.api_key.as_deref()];
     for text in texts.into_iter().flatten() {
@@ -104,22 +104,22 @@ pub async fn organization_of(app: &App, command: &PairCommand) -> Result<Option<
     Ok(None)
 }
 
-/// Pairs a device. 404 for an unknown token, 410 for a used or expired one (the second user is put on record), 409
-/// `device_id_taken` for a known active device that does not prove itself with its own key.
+/// Pairs a device. Fails with 404 for an unknown token, and with 410 for a used or expired one; the second user is put on
+/// record. Fails with 409 `device_id_taken` for a known active device that does not prove itself with its own key.
 pub async fn pair(app: &App, command: PairCommand) -> Result<PairedDevice> {
     settle(app, command, None).await
 }
 
 /// Pairs a device that asked for itself: waits until an organiser approved it. Without the claim secret the token is
-/// as good as unknown (404): whoever photographs the QR has nothing.
+/// as good as unknown (404): a person who photographs the QR code has nothing.
 pub async fn claim(app: &App, command: PairCommand, claim_secret: &str) -> Result<Claimed> {
     let hash = token_hash(&command.pairing_token);
     let claim_hash = token_hash(claim_secret);
     let mut command = command;
     if let Some(asked) = app.store.pairing_request(hash).await? {
         let approved = app.store.credential(hash).await?.is_some();
-        let theirs = asked.claim_hash == claim_hash && asked.device_id == command.device_id;
-        if !approved && !theirs {
+        let foreign = asked.claim_hash == claim_hash && asked.device_id == command.device_id;
+        if !approved && !foreign {
             return Err(Error::not_found("pairing_token"));
         }
         if !approved && app.clock.now() >= asked.expires_at {
@@ -153,18 +153,18 @@ async fn settle(app: &App, command: PairCommand, claim_hash: Option<[u8; 32]>) -
     let event_id = token.ok_or_else(|| Error::not_found("pairing_token"))?.event_id;
     let mut events = told.clone();
     events.insert(event_id.clone());
-    let draw = app.draw();
-    let api_key = ApiKey::from_random(draw.clone().bytes());
+    let seeded = app.seeded_ids();
+    let api_key = ApiKey::from_random(seeded.clone().bytes());
     let now = app.clock.now();
     let decided = {
         let (secret, command, api_key, told) = (app.secret.clone(), command.clone(), api_key.clone(), told.clone());
         let scope = Scope { events: events.into_iter().collect(), ..Scope::organization(&organization_id) };
         write(&*app.store, scope, move |tx| {
-            let mut draw = draw.clone();
-            let _ = draw.bytes(); // The key's own.
+            let mut seeded = seeded.clone();
+            let _ = seeded.bytes(); // The key's own.
             let command = &command;
             let attempt = Attempt { command, token_hash: hash, claim_hash, api_key: &api_key, told: &told, now };
-            decide(tx, &secret, &attempt, &mut draw)
+            decide(tx, &secret, &attempt, &mut seeded)
         })
         .await?
     };
@@ -200,7 +200,7 @@ async fn settle(app: &App, command: PairCommand, claim_hash: Option<[u8; 32]>) -
     }
 }
 
-fn decide(tx: &mut dyn Tx, secret: &Secret, attempt: &Attempt<'_>, draw: &mut Draw) -> Result<Decided> {
+fn decide(tx: &mut dyn Tx, secret: &Secret, attempt: &Attempt<'_>, seeded: &mut SeededIds) -> Result<Decided> {
     let Attempt { command, now, .. } = *attempt;
     let mut token = tx.pairing_token(&attempt.token_hash)?.ok_or_else(|| Error::not_found("pairing_token"))?;
     let device = tx.device(&command.device_id)?;
@@ -253,11 +253,11 @@ fn decide(tx: &mut dyn Tx, secret: &Secret, attempt: &Attempt<'_>, draw: &mut Dr
         tx.delete_credential(&key.token_hash)?;
     }
     if let Some(device) = device.as_ref().filter(|device| device.state == DeviceState::Revoked) {
-        begin_anew(tx, attempt, &token, device, draw)?;
+        begin_anew(tx, attempt, &token, device, seeded)?;
     }
     let name = put_device(tx, command, &token, device, now)?;
     assign(tx, &command.device_id, &token.event_id, &token.gate_id)?;
-    let key_id = put_key(tx, secret, attempt, draw)?;
+    let key_id = put_key(tx, secret, attempt, seeded)?;
     // 4. The token remembers its user.
     if !repeat {
         token.used_by.push((command.device_id.clone(), now));
@@ -297,9 +297,9 @@ fn refuse(
     Ok(decided)
 }
 
-fn put_key(tx: &mut dyn Tx, secret: &Secret, attempt: &Attempt<'_>, draw: &mut Draw) -> Result<KeyId> {
-    let key_id = KeyId::new(draw.row_id(attempt.now)).map_err(|error| Error::Bug(error.to_string()))?;
-    let sealed_scan_key = secret.seal(draw.bytes(), key_id.as_str(), &attempt.api_key.scan_key())?;
+fn put_key(tx: &mut dyn Tx, secret: &Secret, attempt: &Attempt<'_>, seeded: &mut SeededIds) -> Result<KeyId> {
+    let key_id = KeyId::new(seeded.row_id(attempt.now)).map_err(|error| Error::Bug(error.to_string()))?;
+    let sealed_scan_key = secret.seal(seeded.bytes(), key_id.as_str(), &attempt.api_key.scan_key())?;
     tx.insert_device_key(&DeviceKeyRecord {
         key_id: key_id.clone(),
         device_id: attempt.command.device_id.clone(),
@@ -381,12 +381,12 @@ fn begin_anew(
     attempt: &Attempt<'_>,
     token: &PairingTokenRecord,
     device: &DeviceRecord,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<()> {
     let device_id = &device.device_id;
     tx.put_health(device_id, &DeviceHealth { failed_syncs: 0, ..device.health.clone() })?;
     for event_id in attempt.told {
-        failed_sync::settle(tx, event_id, device_id, false, attempt.now, draw)?;
+        failed_sync::settle(tx, event_id, device_id, false, attempt.now, seeded)?;
         // Where it is to scan, the line about its pairing says so.
         if *event_id != token.event_id {
             let to = serde_json::json!({ "event_id": token.event_id.as_str(), "gate_id": token.gate_id.as_str() });

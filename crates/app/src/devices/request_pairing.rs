@@ -15,10 +15,10 @@ use crate::ports::App;
 use crate::records::PairingRequestRecord;
 use crate::scans::office::must_not_be;
 
-/// What every claim secret's text begins with.
+/// The prefix of every claim secret's text.
 pub const CLAIM_SECRET_PREFIX: &str = "admit_pc_";
 
-/// What a device asks for itself.
+/// A device's request to be paired.
 #[derive(Debug, Clone)]
 pub struct RequestPairing {
     /// The id the device chose for itself.
@@ -29,7 +29,7 @@ pub struct RequestPairing {
     pub device_type: Option<String>,
 }
 
-/// What it gets.
+/// The answer to a device that asks to be paired.
 #[derive(Debug, Clone)]
 pub struct PairingTicket {
     /// For its QR: an organiser approves it. Alone it opens nothing.

@@ -17,7 +17,7 @@ use crate::records::*;
 /// `device_revoked`: an organiser approves the code it shows instead.
 pub async fn resume(app: &App, caller: &UserCaller, device_id: DeviceId) -> Result<(DeviceRecord, Accepted)> {
     caller.must(Action::ManageDevices)?;
-    let (now, draw, id) = (app.clock.now(), app.draw(), device_id.clone());
+    let (now, seeded, id) = (app.clock.now(), app.seeded_ids(), device_id.clone());
     // Where it scans and scanned, and where staff were told that it was suspended.
     let ((home, mut events), told) =
         read(&*app.store, &caller.organization_id, move |tx| Ok((events_of(tx, &id)?, alerted(tx, &id)?))).await?;
@@ -27,7 +27,7 @@ pub async fn resume(app: &App, caller: &UserCaller, device_id: DeviceId) -> Resu
     let scope = Scope { events: events.clone(), pace: Pace::Urgent, ..Scope::organization(&caller.organization_id) };
     let (by, cleared_in) = (caller.clone(), told.clone());
     let (device, accepted, brought) = write(&*app.store, scope, move |tx| {
-        let (mut draw, mut accepted, mut all) = (draw.clone(), Accepted::default(), Vec::new());
+        let (mut seeded, mut accepted, mut all) = (seeded.clone(), Accepted::default(), Vec::new());
         // 1. Only a suspended device.
         let device = tx.device(&device_id)?.ok_or_else(|| Error::not_found("device"))?;
         match device.state {
@@ -44,12 +44,12 @@ pub async fn resume(app: &App, caller: &UserCaller, device_id: DeviceId) -> Resu
         tx.put_health(&device_id, &device.health)?;
         // 2. Event by event: what was held counts, and the incident has lost its cause; one line each.
         for event_id in &events {
-            let one = accept_in(tx, &by, event_id, &device_id, None, now, &mut draw)?;
+            let one = accept_in(tx, &by, event_id, &device_id, None, now, &mut seeded)?;
             accepted.counted += one.accepted.counted;
             accepted.waiting += one.accepted.waiting;
             let is_home = *event_id == home;
             let is_told = is_home || cleared_in.contains(event_id);
-            let cleared = is_told && settle(tx, event_id, &device_id, false, now, &mut draw)?;
+            let cleared = is_told && settle(tx, event_id, &device_id, false, now, &mut seeded)?;
             if let Some(mut brought) = one.brought {
                 brought.incidents |= cleared;
                 all.push((event_id.clone(), brought));

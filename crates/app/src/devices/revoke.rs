@@ -12,11 +12,11 @@ use serde_json::json;
 
 use crate::audits::line;
 use crate::caller::UserCaller;
-use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::ports::{App, Hint, Pace, Scope, Topic, Tx, read, write};
 use crate::records::*;
 use crate::rules::{Brought, announce, put};
+use crate::seeded_ids::SeededIds;
 
 /// Revokes a device. `lost_since`: since when it is thought lost; scans at or after it are treated as unverified until
 /// reviewed. Once more changes only `lost_since`, where a new one is given.
@@ -28,7 +28,7 @@ pub async fn revoke(
 ) -> Result<DeviceRecord> {
     caller.must(Action::ManageDevices)?;
     let now = app.clock.now();
-    let draw = app.draw();
+    let seeded = app.seeded_ids();
     // 1. Every event the device scanned for: its loss touches scans of them all.
     let id = device_id.clone();
     let (home, events) = read(&*app.store, &caller.organization_id, move |tx| events_of(tx, &id)).await?;
@@ -36,7 +36,7 @@ pub async fn revoke(
     let by = caller.clone();
     let touched = events.clone();
     let (device, brought) = write(&*app.store, scope, move |tx| {
-        let mut draw = draw.clone();
+        let mut seeded = seeded.clone();
         // 2. The device and its keys.
         let before = tx.device(&device_id)?.ok_or_else(|| Error::not_found("device"))?;
         let fresh_loss = lost_since.filter(|since| before.lost_since != Some(*since));
@@ -57,7 +57,7 @@ pub async fn revoke(
         let mut brought = Vec::new();
         if let Some(since) = fresh_loss {
             for event_id in &touched {
-                brought.push((event_id.clone(), lose(tx, event_id, &device_id, since, now, &mut draw)?));
+                brought.push((event_id.clone(), lose(tx, event_id, &device_id, since, now, &mut seeded)?));
             }
         }
         tx.stamp(&home)?;
@@ -107,12 +107,12 @@ pub(super) fn find_again(
     event_id: &EventId,
     device_id: &DeviceId,
     now: Timestamp,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<Brought> {
     let stamp = tx.stamp(event_id)?;
     let subjects: BTreeSet<String> = tx.subjects_of_device(event_id, device_id)?.into_iter().collect();
     let change = Change::Device(device_id.clone(), DeviceChange::LostSince(None));
-    put(tx, event_id, stamp, vec![(Effective::At(stamp.effective_at), change)], &subjects, now, draw)
+    put(tx, event_id, stamp, vec![(Effective::At(stamp.effective_at), change)], &subjects, now, seeded)
 }
 
 fn lose(
@@ -121,7 +121,7 @@ fn lose(
     device_id: &DeviceId,
     since: Timestamp,
     now: Timestamp,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<Brought> {
     let stamp = tx.stamp(event_id)?;
     let subjects: BTreeSet<String> = tx.subjects_of_device(event_id, device_id)?.into_iter().collect();
@@ -129,5 +129,5 @@ fn lose(
     let found = tx.load_rules(event_id, &[])?.book.device(device_id).and_then(DeviceBook::found_at);
     let effective = found.map_or(Effective::Start, |found| Effective::At(found.min(since)));
     let change = Change::Device(device_id.clone(), DeviceChange::LostSince(Some(since)));
-    put(tx, event_id, stamp, vec![(effective, change)], &subjects, now, draw)
+    put(tx, event_id, stamp, vec![(effective, change)], &subjects, now, seeded)
 }

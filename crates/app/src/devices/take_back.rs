@@ -16,17 +16,18 @@ use crate::ports::{App, Pace, Scope, read, write};
 use crate::rules::Brought;
 use crate::scans::reviews::{Said, in_force, take_back as take_back_in};
 
-/// Takes back every `accept` of this device's scans that is in force, in every event it scanned for, whoever said it and
-/// by whichever act; what was excluded stays so. Answers how many scans. Nothing accepted: nothing changes.
+/// Takes back every `accept` of this device's scans that is in force, in every event that it scanned for. It does not
+/// matter who accepted, or by which act; excluded scans stay excluded. Answers how many scans it took back. With
+/// nothing accepted nothing changes.
 pub async fn take_back(app: &App, caller: &UserCaller, device_id: DeviceId) -> Result<usize> {
     caller.must(Action::Review)?;
-    let (now, draw, id) = (app.clock.now(), app.draw(), device_id.clone());
+    let (now, seeded, id) = (app.clock.now(), app.seeded_ids(), device_id.clone());
     let (_, events) = read(&*app.store, &caller.organization_id, move |tx| events_of(tx, &id)).await?;
     let scope = Scope { events: events.clone(), pace: Pace::Urgent, ..Scope::organization(&caller.organization_id) };
     let by = caller.clone();
     let (count, brought) = write(&*app.store, scope, move |tx| {
         tx.device(&device_id)?.ok_or_else(|| Error::not_found("device"))?;
-        let (mut draw, mut count, mut all) = (draw.clone(), 0, Vec::new());
+        let (mut seeded, mut count, mut all) = (seeded.clone(), 0, Vec::new());
         let said = Said { by: &by.user_id, note: "", at: now };
         for event_id in &events {
             // 1. What was accepted of it.
@@ -39,7 +40,7 @@ pub async fn take_back(app: &App, caller: &UserCaller, device_id: DeviceId) -> R
             // 2. It waits again; what follows from that; one line.
             let stamp = tx.stamp(event_id)?;
             let subjects: BTreeSet<String> = decided.iter().map(|one| one.subject_key.clone()).collect();
-            let rejudged = take_back_in(tx, event_id, &said, &decided, &subjects, stamp, &mut draw)?;
+            let rejudged = take_back_in(tx, event_id, &said, &decided, &subjects, stamp, &mut seeded)?;
             let contents: BTreeSet<_> = decided.iter().map(|one| one.review.content()).collect();
             count += contents.len();
             let changes = json!({ "waiting": contents.len() });

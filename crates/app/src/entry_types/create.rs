@@ -17,30 +17,31 @@ use crate::ports::{App, Scope, Tx, write};
 use crate::records::*;
 use crate::rules::{all_subjects, announce, put};
 
-/// What is asked for.
+/// A new entry type, as the caller wants it.
 #[derive(Debug, Clone)]
 pub struct NewEntryType {
-    /// Name.
+    /// The type's name.
     pub name: String,
     /// Zone its tickets get.
     pub zone: String,
 }
 
-/// Makes an entry type. Fails with `entry_type_exists`. Where the event has one gate, and that gate admits every entry type so
-/// far, it admits the new one too: a guest whom the only gate refuses could never come in.
+/// Makes an entry type. Fails with `entry_type_exists`. If the event has one gate, and that gate admits every entry
+/// type so far, it admits the new one too. Otherwise a guest of the new type could never come in.
 pub async fn create(app: &App, caller: &UserCaller, event_id: EventId, new: NewEntryType) -> Result<EntryTypeRecord> {
     caller.must(Action::ManageEvents)?;
     let now = app.clock.now();
-    let draw = app.draw();
+    let seeded = app.seeded_ids();
     let mut checks = Checks::default();
     let name = checks.name("name", &new.name);
     let zone = checks.zone("zone", &new.zone);
     checks.finish()?;
-    let entry_type_id = EntryTypeId::new(app.draw().row_id(now)).map_err(|error| Error::Bug(error.to_string()))?;
+    let entry_type_id =
+        EntryTypeId::new(app.seeded_ids().row_id(now)).map_err(|error| Error::Bug(error.to_string()))?;
     let by = caller.clone();
     let id = event_id.clone();
     let (made, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
-        let mut draw = draw.clone();
+        let mut seeded = seeded.clone();
         events::require(tx, &id)?;
         let stamp = tx.stamp(&id)?;
         let types = tx.entry_types(&id)?;
@@ -61,7 +62,7 @@ pub async fn create(app: &App, caller: &UserCaller, event_id: EventId, new: NewE
         let names = door::zone_names(types.iter().chain([&entry_type]));
         let when = Effective::At(stamp.effective_at);
         let changes = opened.into_iter().chain([names]).map(|change| (when, change)).collect();
-        let brought = put(tx, &id, stamp, changes, &subjects, now, &mut draw)?;
+        let brought = put(tx, &id, stamp, changes, &subjects, now, &mut seeded)?;
         Ok((entry_type, brought))
     })
     .await?;

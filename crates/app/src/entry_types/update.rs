@@ -19,7 +19,7 @@ use crate::ports::{App, Scope, write};
 use crate::records::EventRecord;
 use crate::rules::{all_subjects, announce, put};
 
-/// What to change; `None` leaves it as it is, `Some(None)` takes a limit away.
+/// The fields to change. A field that is `None` stays as it is; `Some(None)` removes a limit.
 #[derive(Debug, Clone, Default)]
 pub struct EntryTypePatch {
     /// Name; an event has each once.
@@ -42,13 +42,13 @@ pub async fn update(
     patch: EntryTypePatch,
 ) -> Result<EntryType> {
     caller.must(Action::ManageEvents)?;
-    let (now, draw) = (app.clock.now(), app.draw());
+    let (now, seeded) = (app.clock.now(), app.seeded_ids());
     let mut checks = Checks::default();
     let name = patch.name.as_deref().map(|name| checks.name("name", name));
     checks.finish()?;
     let (by, id) = (caller.clone(), event_id.clone());
     let (changed, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
-        let mut draw = draw.clone();
+        let mut seeded = seeded.clone();
         let event = events::require(tx, &id)?;
         let mut types = tx.entry_types(&id)?;
         let found = types.iter_mut().find(|one| one.entry_type_id == entry_type_id);
@@ -77,7 +77,7 @@ pub async fn update(
         }
         let stamp = tx.stamp(&id)?;
         let changes = changes.into_iter().map(|change| (Effective::At(stamp.effective_at), change)).collect();
-        let brought = put(tx, &id, stamp, changes, &subjects, now, &mut draw)?;
+        let brought = put(tx, &id, stamp, changes, &subjects, now, &mut seeded)?;
         let said = json!({
             "name": record.name, "zone": record.zone, "re_entry": limits.re_entry, "per_gate": limits.per_gate,
             "uses": limits.uses,
@@ -93,7 +93,8 @@ pub async fn update(
     Ok(changed)
 }
 
-/// What a zone's new limits change. The first zone that is `daily`, and the last, change the event's days too.
+/// The rule changes that follow from a zone's new limits. The first zone that becomes `daily` changes the event's
+/// days too, and so does the last that stops.
 fn limit_changes(event: &EventRecord, before: &ZoneLimits, zone: &str, limits: Limits) -> Vec<Change> {
     let mut zones: BTreeMap<String, Limits> = before.zones().clone();
     zones.insert(zone.to_owned(), limits);

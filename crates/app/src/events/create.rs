@@ -27,18 +27,18 @@ const FIRST_GATE: &str = "Main entrance";
 /// Longest slug made of a gate's name, in characters: a longer one is cut.
 const SLUG_CHARS: usize = 60;
 
-/// What is asked for.
+/// A new event, as the caller wants it.
 #[derive(Debug, Clone)]
 pub struct NewEvent {
-    /// Name.
+    /// The event's name.
     pub name: String,
-    /// Place.
+    /// The place of the event.
     pub venue: String,
     /// IANA time zone.
     pub time_zone: String,
-    /// Start.
+    /// When the event starts.
     pub starts_at: Timestamp,
-    /// End.
+    /// When the event ends.
     pub ends_at: Timestamp,
     /// `draft` (default) or `live`.
     pub status: Option<EventStatus>,
@@ -54,7 +54,9 @@ pub struct NewEvent {
     pub capacity: Option<u32>,
     /// Persons whom staff may add at its doors in all.
     pub walk_ins: Option<u32>,
-    /// What its devices show and read; nothing by default.
+    /// Days after its end when guests' personal data is erased; absent: it is kept.
+    pub retention_days: Option<u32>,
+    /// The settings of its devices' screens and cameras; none by default.
     pub at_door: AtDoor,
     /// Names of its first gates; one called "Main entrance" where absent.
     pub gates: Option<Vec<String>>,
@@ -65,14 +67,14 @@ pub struct NewEvent {
 pub async fn create(app: &App, caller: &UserCaller, new: NewEvent) -> Result<EventRecord> {
     caller.must(Action::ManageEvents)?;
     let now = app.clock.now();
-    let mut draw = app.draw();
+    let mut seeded = app.seeded_ids();
     // 1. Check.
-    let event_id = EventId::new(draw.row_id(now)).map_err(|error| Error::Bug(error.to_string()))?;
+    let event_id = EventId::new(seeded.row_id(now)).map_err(|error| Error::Bug(error.to_string()))?;
     let event = checked(&new, event_id, now)?;
     let gates = gates(new.gates.as_deref())?;
-    let staff_pin = new.staff_pin.as_deref().map(|digits| staff_pin(digits, &mut draw));
+    let staff_pin = new.staff_pin.as_deref().map(|digits| staff_pin(digits, &mut seeded));
     let entry_type = EntryTypeRecord {
-        entry_type_id: EntryTypeId::new(draw.row_id(now)).map_err(|error| Error::Bug(error.to_string()))?,
+        entry_type_id: EntryTypeId::new(seeded.row_id(now)).map_err(|error| Error::Bug(error.to_string()))?,
         event_id: event.event_id.clone(),
         name: FIRST_ENTRY_TYPE.0.to_owned(),
         zone: FIRST_ENTRY_TYPE.1.to_owned(),
@@ -170,6 +172,7 @@ fn checked(new: &NewEvent, event_id: EventId, now: Timestamp) -> Result<EventRec
         checks.pin("staff_pin", digits);
     }
     let capacity = checks.capacity("capacity", new.capacity);
+    let retention_days = checks.retention_days("retention_days", new.retention_days);
     let verdict_fields = checks.verdict_fields("verdict_fields", &new.at_door.verdict_fields);
     checks.finish()?;
     Ok(EventRecord {
@@ -187,6 +190,7 @@ fn checked(new: &NewEvent, event_id: EventId, now: Timestamp) -> Result<EventRec
         capacity,
         walk_ins: new.walk_ins,
         at_door: AtDoor { verdict_fields, barcode_kinds: AtDoor::kinds(&new.at_door.barcode_kinds) },
+        retention_days,
         created_at: now,
     })
 }

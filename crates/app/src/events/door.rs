@@ -1,4 +1,4 @@
-//! What an event says to its devices beside its rules (door.md "Time on screens", "Names and fields at the door").
+//! The event's settings for its devices beside its rules (door.md "Time on screens", "Names and fields at the door").
 
 use admit_core::event::{DoorSettings, Offset, ZoneClock, ZoneNames};
 use admit_core::limits;
@@ -8,7 +8,8 @@ use jiff::tz::TimeZone;
 
 use crate::records::{EntryTypeRecord, EventRecord};
 
-/// What devices are told: a function of the event's record, so that a change of the record shows whether it changes too.
+/// The settings that devices are told. They are a function of the event's record, so that a change of the record
+/// shows whether they change too.
 pub fn settings(event: &EventRecord) -> DoorSettings {
     let zone = TimeZone::get(&event.time_zone).unwrap_or(TimeZone::UTC);
     DoorSettings {

@@ -4,11 +4,11 @@ use admit_core::event::StaffPin;
 use admit_core::limits::PIN_ITERATIONS;
 use admit_core::sign::pin_hash;
 
-use crate::draw::Draw;
+use crate::seeded_ids::SeededIds;
 
 /// A PIN as devices carry it (spec D18). Takes some milliseconds of a core.
-pub(super) fn staff_pin(digits: &str, draw: &mut Draw) -> StaffPin {
+pub(super) fn staff_pin(digits: &str, seeded: &mut SeededIds) -> StaffPin {
     let mut salt = [0; 16];
-    salt.copy_from_slice(&draw.bytes()[..16]);
+    salt.copy_from_slice(&seeded.bytes()[..16]);
     StaffPin { salt, hash: pin_hash(digits, &salt, PIN_ITERATIONS), iterations: PIN_ITERATIONS }
 }

@@ -27,17 +27,17 @@ use crate::scans::practice;
 /// The fields to change; `None` leaves one as it is.
 #[derive(Debug, Clone, Default)]
 pub struct EventPatch {
-    /// Name.
+    /// The new name; absent: unchanged.
     pub name: Option<String>,
-    /// Place.
+    /// The new place; absent: unchanged.
     pub venue: Option<String>,
     /// IANA time zone.
     pub time_zone: Option<String>,
-    /// Start.
+    /// The new start; absent: unchanged.
     pub starts_at: Option<Timestamp>,
-    /// End.
+    /// The new end; absent: unchanged.
     pub ends_at: Option<Timestamp>,
-    /// Status.
+    /// The new status; absent: unchanged.
     pub status: Option<EventStatus>,
     /// Re-entry mode.
     pub re_entry: Option<ReEntry>,
@@ -55,6 +55,8 @@ pub struct EventPatch {
     pub verdict_fields: Option<Vec<String>>,
     /// Kinds of codes that cameras read beside QR.
     pub barcode_kinds: Option<Vec<BarcodeKind>>,
+    /// Days after its end when guests' personal data is erased; `Some(None)` keeps it.
+    pub retention_days: Option<Option<u32>>,
     /// As the doors open: the practice of the last 12 hours was real and counts.
     pub count_practice: bool,
 }
@@ -65,16 +67,16 @@ pub struct EventPatch {
 pub async fn update(app: &App, caller: &UserCaller, event_id: EventId, patch: EventPatch) -> Result<EventRecord> {
     caller.must(Action::ManageEvents)?;
     let now = app.clock.now();
-    let mut draw = app.draw();
+    let mut seeded = app.seeded_ids();
     // 1. What can be checked without the event. The PIN's hash is made here, outside the transaction: it is slow.
     let mut checks = Checks::default();
     let patch = checked(&mut checks, patch);
     checks.finish()?;
-    let pin = patch.staff_pin.as_ref().map(|pin| pin.as_deref().map(|digits| staff_pin(digits, &mut draw)));
+    let pin = patch.staff_pin.as_ref().map(|pin| pin.as_deref().map(|digits| staff_pin(digits, &mut seeded)));
     let by = caller.clone();
     let id = event_id.clone();
     let (event, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
-        let mut draw = draw.clone();
+        let mut seeded = seeded.clone();
         // 2. The new values, and what changed.
         let before = find::require(tx, &id)?;
         let after = applied(&before, &patch)?;
@@ -97,15 +99,15 @@ pub async fn update(app: &App, caller: &UserCaller, event_id: EventId, patch: Ev
             subjects.extend(practice::accept(tx, &id, &by.user_id, stamp, now)?);
         }
         let rules = changes((&before, &after), pin.clone(), &limits, stamp);
-        let brought = put(tx, &id, stamp, rules, &subjects, now, &mut draw)?;
+        let brought = put(tx, &id, stamp, rules, &subjects, now, &mut seeded)?;
         tx.append_audit(line::of(&by, Some(&id), "event_updated", ("Event", id.as_str()), Value::Object(changed)))?;
         // 4. Whoever has a pass hears of another name, place or time.
-        passes::enqueue_everybody(tx, &before, &after, now, &mut draw)?;
+        passes::enqueue_everybody(tx, &before, &after, now, &mut seeded)?;
         Ok((after, Some(brought)))
     })
     .await?;
     if let Some(brought) = brought {
-        app.bell.ring();
+        app.job_wakeup.wake();
         announce(app, &caller.organization_id, &event_id, &brought);
     }
     Ok(event)
@@ -120,6 +122,7 @@ fn checked(checks: &mut Checks, patch: EventPatch) -> EventPatch {
         venue: patch.venue.map(|text| checks.line("venue", &text, 0, admit_core::limits::NAME_CHARS)),
         time_zone: patch.time_zone.map(|text| checks.time_zone("time_zone", &text)),
         capacity: patch.capacity.map(|capacity| checks.capacity("capacity", capacity)),
+        retention_days: patch.retention_days.map(|days| checks.retention_days("retention_days", days)),
         verdict_fields: patch.verdict_fields.map(|names| checks.verdict_fields("verdict_fields", &names)),
         ..patch
     }
@@ -144,6 +147,7 @@ fn applied(before: &EventRecord, patch: &EventPatch) -> Result<EventRecord> {
             verdict_fields: patch.verdict_fields.clone().unwrap_or_else(|| before.at_door.verdict_fields.clone()),
             barcode_kinds: AtDoor::kinds(patch.barcode_kinds.as_ref().unwrap_or(&before.at_door.barcode_kinds)),
         },
+        retention_days: patch.retention_days.unwrap_or(before.retention_days),
         created_at: before.created_at,
     };
     let mut checks = Checks::default();
@@ -169,7 +173,7 @@ fn follows(from: EventStatus, to: EventStatus) -> bool {
     matches!((from, to), (Draft, Live) | (Live, Ended) | (Ended, Live) | (Ended, Archived))
 }
 
-/// What changed, as the ledger tells it.
+/// The changes of an event, as the ledger tells them.
 fn differences(before: &EventRecord, after: &EventRecord, pin: bool) -> Map<String, Value> {
     let values = |event: &EventRecord| {
         [
@@ -186,6 +190,7 @@ fn differences(before: &EventRecord, after: &EventRecord, pin: bool) -> Map<Stri
             ("walk_ins", json!(event.walk_ins)),
             ("verdict_fields", json!(event.at_door.verdict_fields)),
             ("barcode_kinds", json!(event.at_door.barcode_kinds)),
+            ("retention_days", json!(event.retention_days)),
         ]
     };
     let mut out = Map::new();

@@ -15,10 +15,10 @@ use crate::events;
 use crate::ports::{App, Scope, write};
 use crate::rules::{all_subjects, announce, put};
 
-/// What is asked for.
+/// A new gate, as the caller wants it.
 #[derive(Debug, Clone)]
 pub struct NewGate {
-    /// Slug.
+    /// The gate's id, a slug.
     pub gate_id: GateId,
     /// Name; the slug where absent.
     pub name: Option<String>,
@@ -41,7 +41,7 @@ pub struct NewGate {
 pub async fn create(app: &App, caller: &UserCaller, event_id: EventId, new: NewGate) -> Result<Gate> {
     caller.must(Action::ManageEvents)?;
     let now = app.clock.now();
-    let draw = app.draw();
+    let seeded = app.seeded_ids();
     // 1. Check.
     let mut checks = Checks::default();
     checks.gate_slug("id", &new.gate_id);
@@ -55,7 +55,7 @@ pub async fn create(app: &App, caller: &UserCaller, event_id: EventId, new: NewG
     let by = caller.clone();
     let id = event_id.clone();
     let (gate, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
-        let mut draw = draw.clone();
+        let mut seeded = seeded.clone();
         events::require(tx, &id)?;
         if !tx.gate_ids(&id)?.contains(&new.gate_id) {
             // A gate of this id is refused as such below.
@@ -78,7 +78,7 @@ pub async fn create(app: &App, caller: &UserCaller, event_id: EventId, new: NewG
         tx.insert_gate(&id, &new.gate_id, now)?;
         let change = Change::Gate(new.gate_id.clone(), GateChange::First(rules.clone()));
         let subjects = all_subjects(tx, &id)?;
-        let brought = put(tx, &id, stamp, vec![(Effective::Start, change)], &subjects, now, &mut draw)?;
+        let brought = put(tx, &id, stamp, vec![(Effective::Start, change)], &subjects, now, &mut seeded)?;
         let said = json!({ "name": rules.name, "zones": rules.zones, "direction": rules.direction.as_str() });
         tx.append_audit(line::of(&by, Some(&id), "gate_created", ("Gate", new.gate_id.as_str()), said))?;
         Ok((Gate { gate_id: new.gate_id.clone(), rules }, brought))

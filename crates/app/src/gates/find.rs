@@ -11,7 +11,7 @@ use crate::ports::Tx;
 /// A gate with its newest values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gate {
-    /// Slug.
+    /// The gate's id, a slug.
     pub gate_id: GateId,
     /// Newest values.
     pub rules: GateRules,

@@ -14,17 +14,17 @@ use crate::ports::{App, Scope, Tx, write};
 use crate::records::*;
 use crate::rules::{announce, put};
 
-/// Removes a gate. Its rules stay, as facts do, with one more: from now on it admits no zone, so that whoever still holds a
-/// code for it lets nobody in. Fails with `gate_in_use` while devices are paired to it, tickets are limited to it, or people
-/// were scanned at it; the message says which.
+/// Removes a gate. Its rules stay, as facts do, with one more: from now on it admits no zone. So a device that still
+/// has a pairing code for it lets nobody in. Fails with `gate_in_use` while devices are paired to it, tickets are
+/// limited to it, or people were scanned at it; the message says which.
 pub async fn remove(app: &App, caller: &UserCaller, event_id: EventId, gate_id: GateId) -> Result<()> {
     caller.must(Action::ManageEvents)?;
     let now = app.clock.now();
-    let draw = app.draw();
+    let seeded = app.seeded_ids();
     let by = caller.clone();
     let id = event_id.clone();
     let brought = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
-        let mut draw = draw.clone();
+        let mut seeded = seeded.clone();
         // 1. What uses it.
         events::require(tx, &id)?;
         let gate = find::require(tx, &id, &gate_id)?;
@@ -37,7 +37,7 @@ pub async fn remove(app: &App, caller: &UserCaller, event_id: EventId, gate_id: 
         tx.delete_gate(&id, &gate_id)?;
         let change = Change::Gate(gate_id.clone(), GateChange::Zones(Vec::new()));
         let changes = vec![(Effective::At(stamp.effective_at), change)];
-        let brought = put(tx, &id, stamp, changes, &Default::default(), now, &mut draw)?;
+        let brought = put(tx, &id, stamp, changes, &Default::default(), now, &mut seeded)?;
         let said = json!({ "name": gate.rules.name });
         tx.append_audit(line::of(&by, Some(&id), "gate_removed", ("Gate", gate_id.as_str()), said))?;
         Ok(brought)
@@ -47,7 +47,7 @@ pub async fn remove(app: &App, caller: &UserCaller, event_id: EventId, gate_id: 
     Ok(())
 }
 
-/// What uses a gate, in words that say what to do; `None` where nothing does.
+/// The use of a gate that stops its removal, in words that say what to do. Absent where nothing uses it.
 fn used_by(tx: &mut dyn Tx, event_id: &EventId, gate_id: &GateId) -> Result<Option<String>> {
     let at_it =
         |one: &&DeviceRecord| one.event_id == *event_id && one.gate_id == *gate_id && one.state != DeviceState::Revoked;

@@ -20,11 +20,11 @@ use crate::rules::{all_subjects, announce, put};
 /// The fields to change; `None` leaves one as it is.
 #[derive(Debug, Clone, Default)]
 pub struct GatePatch {
-    /// Name.
+    /// The new name; absent: unchanged.
     pub name: Option<String>,
     /// Zones it admits.
     pub zones: Option<Vec<String>>,
-    /// Direction.
+    /// The new direction; absent: unchanged.
     pub direction: Option<Direction>,
     /// Persons its area holds; `Some(None)` for no limit.
     pub capacity: Option<Option<u32>>,
@@ -45,7 +45,7 @@ pub async fn update(
 ) -> Result<Gate> {
     caller.must(Action::ManageEvents)?;
     let now = app.clock.now();
-    let draw = app.draw();
+    let seeded = app.seeded_ids();
     // 1. Check.
     let mut checks = Checks::default();
     let patch = GatePatch {
@@ -58,7 +58,7 @@ pub async fn update(
     let by = caller.clone();
     let id = event_id.clone();
     let (gate, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
-        let mut draw = draw.clone();
+        let mut seeded = seeded.clone();
         // 2. What changed.
         events::require(tx, &id)?;
         let before = find::require(tx, &id, &gate_id)?;
@@ -76,7 +76,7 @@ pub async fn update(
         let subjects = if decides { all_subjects(tx, &id)? } else { BTreeSet::new() };
         let when = Effective::At(stamp.effective_at);
         let changes = changes.into_iter().map(|change| (when, Change::Gate(gate_id.clone(), change))).collect();
-        let brought = put(tx, &id, stamp, changes, &subjects, now, &mut draw)?;
+        let brought = put(tx, &id, stamp, changes, &subjects, now, &mut seeded)?;
         tx.append_audit(line::of(&by, Some(&id), "gate_updated", ("Gate", gate_id.as_str()), Value::Object(said)))?;
         Ok((Gate { gate_id: gate_id.clone(), rules: after }, Some(brought)))
     })

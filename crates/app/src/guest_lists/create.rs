@@ -4,7 +4,7 @@ use admit_core::access::Action;
 use admit_core::ids::{EventId, GuestListId, UserId};
 use serde_json::json;
 
-use super::theirs::{must_be_a_member, one_of_a_name};
+use super::promoter_scope::{must_be_a_member, one_of_a_name};
 use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::checks::Checks;
@@ -13,10 +13,10 @@ use crate::events;
 use crate::ports::{App, Scope, write};
 use crate::records::GuestListRecord;
 
-/// What is asked for.
+/// A new guest list, as the caller wants it.
 #[derive(Debug, Clone)]
 pub struct NewGuestList {
-    /// Name.
+    /// The list's name.
     pub name: String,
     /// The promoter whose it is.
     pub promoter_id: Option<UserId>,
@@ -29,7 +29,8 @@ pub async fn create(app: &App, caller: &UserCaller, event_id: EventId, new: NewG
     let mut checks = Checks::default();
     let name = checks.name("name", &new.name);
     checks.finish()?;
-    let guest_list_id = GuestListId::new(app.draw().row_id(now)).map_err(|error| Error::Bug(error.to_string()))?;
+    let guest_list_id =
+        GuestListId::new(app.seeded_ids().row_id(now)).map_err(|error| Error::Bug(error.to_string()))?;
     let list = GuestListRecord {
         guest_list_id,
         event_id: event_id.clone(),

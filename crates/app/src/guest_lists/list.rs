@@ -3,7 +3,7 @@
 use admit_core::access::Action;
 use admit_core::ids::EventId;
 
-use super::theirs;
+use super::promoter_scope;
 use crate::caller::UserCaller;
 use crate::error::Result;
 use crate::events;
@@ -16,7 +16,7 @@ pub async fn list(app: &App, caller: &UserCaller, event_id: EventId) -> Result<V
     let by = caller.clone();
     read(&*app.store, &caller.organization_id, move |tx| {
         events::require(tx, &event_id)?;
-        Ok(tx.guest_lists(&event_id)?.into_iter().filter(|list| theirs::is_theirs(&by, list)).collect())
+        Ok(tx.guest_lists(&event_id)?.into_iter().filter(|list| promoter_scope::is_own_list(&by, list)).collect())
     })
     .await
 }

@@ -8,7 +8,7 @@ use admit_core::limits::PAGE_MAX;
 use admit_core::normalize::for_identity;
 use serde_json::{Map, Value, json};
 
-use super::theirs::{must_be_a_member, one_of_a_name};
+use super::promoter_scope::{must_be_a_member, one_of_a_name};
 use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::checks::Checks;
@@ -20,7 +20,7 @@ use crate::records::GuestListRecord;
 /// The fields to change; `None` leaves one as it is.
 #[derive(Debug, Clone, Default)]
 pub struct GuestListPatch {
-    /// Name.
+    /// The new name; absent: unchanged.
     pub name: Option<String>,
     /// The promoter whose it is; `Some(None)` for nobody's.
     pub promoter_id: Option<Option<UserId>>,

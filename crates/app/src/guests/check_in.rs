@@ -14,13 +14,13 @@ use serde_json::json;
 use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::checks::Checks;
-use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::events;
 use crate::gates;
 use crate::ports::{App, Pace, Scope, Tx, read, write};
 use crate::records::*;
 use crate::scans::office::{self, Made};
+use crate::seeded_ids::SeededIds;
 
 /// A check-in as it is asked for.
 #[derive(Debug, Clone)]
@@ -29,13 +29,13 @@ pub struct CheckIn {
     pub scan_id: ScanId,
     /// The gate that it counts for.
     pub gate_id: GateId,
-    /// Persons.
+    /// Number of persons to let in.
     pub count: u32,
     /// Why the guest is let in although the rules refuse them. Without it a refusal stays one.
     pub override_reason: Option<String>,
 }
 
-/// What the transaction did.
+/// The result of the transaction.
 #[derive(Clone)]
 enum Done {
     Repeated(CheckInAnswer),
@@ -52,7 +52,7 @@ pub async fn check_in(app: &App, caller: &UserCaller, guest_id: GuestId, wish: C
     let reason = checks.note("override_reason", wish.override_reason.as_deref());
     checks.finish()?;
     let wish = CheckIn { override_reason: reason, ..wish };
-    let (now, draw) = (app.clock.now(), app.draw());
+    let (now, seeded) = (app.clock.now(), app.seeded_ids());
     // 1. The guest's event: its head must be known before the write begins.
     let id = guest_id.clone();
     let found = read(&*app.store, &caller.organization_id, move |tx| with_ticket(tx, &id));
@@ -60,7 +60,7 @@ pub async fn check_in(app: &App, caller: &UserCaller, guest_id: GuestId, wish: C
     // 2. Judged and stored under that head.
     let by = caller.clone();
     let scope = Scope { pace: Pace::Urgent, ..Scope::event(&caller.organization_id, &event_id) };
-    let done = write(&*app.store, scope, move |tx| judge(tx, &by, &guest_id, &wish, now, &mut draw.clone())).await?;
+    let done = write(&*app.store, scope, move |tx| judge(tx, &by, &guest_id, &wish, now, &mut seeded.clone())).await?;
     // 3. Whoever watches hears of it.
     match done {
         Done::Repeated(answer) => Ok(answer),
@@ -77,7 +77,7 @@ fn judge(
     guest_id: &GuestId,
     wish: &CheckIn,
     now: Timestamp,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<Done> {
     let (guest, ticket_id) = with_ticket(tx, guest_id)?;
     let event_id = &guest.event_id;
@@ -126,7 +126,7 @@ fn judge(
         "persons": answer.persons,
         "override": scan.override_.as_ref().map(|set_aside| set_aside.reason.as_str()),
     });
-    let made = office::store(tx, scan, Some((digest, to_text(&answer))), (stamp, now), draw)?;
+    let made = office::store(tx, scan, Some((digest, to_text(&answer))), (stamp, now), seeded)?;
     tx.append_audit(line::of(by, Some(event_id), "guest_checked_in", ("Guest", guest_id.as_str()), changes))?;
     Ok(Done::Judged(answer, Box::new(made)))
 }
@@ -140,7 +140,7 @@ pub(super) fn with_ticket(tx: &mut dyn Tx, guest_id: &GuestId) -> Result<(GuestR
     Ok((guest, ticket_id))
 }
 
-/// What the id of a check-in stands for.
+/// The digest of a check-in's content, for which its id stands.
 fn digest(guest_id: &GuestId, wish: &CheckIn) -> [u8; 32] {
     let said = json!([guest_id.as_str(), wish.gate_id.as_str(), wish.count, wish.override_reason]);
     admit_core::sign::token_hash(&said.to_string())

@@ -6,7 +6,7 @@ use super::list::seen_by;
 use crate::caller::UserCaller;
 use crate::error::Result;
 use crate::events;
-use crate::guest_lists::theirs;
+use crate::guest_lists::promoter_scope;
 use crate::ports::{App, read};
 use crate::records::*;
 
@@ -28,11 +28,11 @@ pub struct Counts {
     pub came: u64,
     /// With nobody let in, although their ticket was good and the event is over.
     pub no_show: u64,
-    /// Whose ticket is voided or refunded.
+    /// Guests whose ticket is voided or refunded.
     pub voided: u64,
-    /// Whose newest pass was given up.
+    /// Guests whose newest pass was given up.
     pub mail_refused: u64,
-    /// Whose newest pass is on its way.
+    /// Guests whose newest pass is on its way.
     pub mail_waiting: u64,
     /// By guest list, oldest first; lists without a guest are included.
     pub lists: Vec<(GuestListRecord, u64)>,
@@ -46,11 +46,11 @@ pub async fn count(app: &App, caller: &UserCaller, event_id: EventId, text: Opti
     let by = caller.clone();
     read(&*app.store, &caller.organization_id, move |tx| {
         let event = events::require(tx, &event_id)?;
-        let (text, promoter_id) = (filter.text.as_deref(), filter.promoter_id.as_ref());
+        let (text, promoter_id) = (filter.text.as_ref(), filter.promoter_id.as_ref());
         let groups = tx.count_guests(&event_id, text, promoter_id)?;
         let unsent = tx.count_unsent_passes(&event_id, text, promoter_id)?;
         let mut lists = tx.guest_lists(&event_id)?;
-        lists.retain(|list| theirs::is_theirs(&by, list));
+        lists.retain(|list| promoter_scope::is_own_list(&by, list));
         let is_whole = text.is_none() && promoter_id.is_none();
         let whole = if is_whole { Some(tx.count_tickets(&event_id)?.1) } else { None };
         let counts = counted(&groups, unsent, event.status.is_over(), lists, tx.entry_types(&event_id)?);

@@ -1,4 +1,4 @@
-//! Who holds tickets: what a list of scans or incidents says beside a ticket's id.
+//! The holders of tickets, as lists of scans and incidents name them beside a ticket's id.
 
 use std::collections::BTreeMap;
 

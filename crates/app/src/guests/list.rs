@@ -13,7 +13,7 @@ use crate::caller::UserCaller;
 use crate::error::Result;
 use crate::events;
 use crate::passes::{self, Mailing};
-use crate::ports::{App, GuestFilter, GuestSort, PassMail, Standing, Tx, read};
+use crate::ports::{App, GuestFilter, GuestSort, PassMail, Sought, Standing, Tx, read};
 use crate::records::*;
 
 /// A guest, and where they stand.
@@ -21,9 +21,9 @@ use crate::records::*;
 pub struct Listing {
     /// The guest.
     pub guest: GuestRecord,
-    /// What their ticket's scans add up to.
+    /// The sum of the ticket's scans; absent where it has none.
     pub state: Option<StateRecord>,
-    /// What was said of their ticket, where they hold one.
+    /// The status of the guest's ticket; absent where they hold none.
     pub ticket_status: Option<TicketStatus>,
     /// The number of the purchase their ticket belongs to.
     pub order_id: Option<String>,
@@ -72,8 +72,8 @@ impl GuestState {
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.as_str() == word)
     }
-    /// What the store looks for; `None` where no guest can stand so: nobody is still to come to an event that is over, and
-    /// nobody has missed one that is not.
+    /// The standing that the store looks for. Absent (`None`) where no guest can stand so: nobody is still to come to
+    /// an event that is over, and nobody has missed one that is not.
     fn standing(self, is_over: bool) -> Option<Standing> {
         match (self, is_over) {
             (Self::Inside, _) => Some(Standing::Inside),
@@ -85,7 +85,7 @@ impl GuestState {
     }
 }
 
-/// What to look for among guests.
+/// The guests to look for.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
     /// Part of a name, or the start of an e-mail, an external id or an order number, or a whole ticket code.
@@ -96,7 +96,7 @@ pub struct Wanted {
     pub entry_type_id: Option<EntryTypeId>,
     /// Standing so.
     pub state: Option<GuestState>,
-    /// Whose newest pass is there.
+    /// Only guests whose newest pass is in this state; absent: all.
     pub mail: Option<PassMail>,
     /// In this order.
     pub sort: GuestSort,
@@ -113,6 +113,7 @@ pub fn status(listing: &Listing) -> &'static str {
 
 /// The filter of what a caller wants, narrowed to what they may see: a promoter sees the guests of their own lists.
 pub(super) fn seen_by(caller: &UserCaller, text: Option<String>) -> Result<GuestFilter> {
+    let text = text.map(|text| Sought { text, by_contacts: caller.sees_contacts() });
     let sees_all = can(caller.role, Action::ReadGuests);
     if !sees_all {
         caller.must(Action::ManageOwnGuests)?;
@@ -131,7 +132,7 @@ pub async fn list(
     page: Page,
 ) -> Result<Listed<Listing>> {
     let filter = seen_by(caller, wanted.text)?;
-    let sees_all = filter.promoter_id.is_none();
+    let (sees_all, sees_contacts) = (filter.promoter_id.is_none(), caller.sees_contacts());
     let (guest_list_id, entry_type_id, mail) = (wanted.guest_list_id, wanted.entry_type_id, wanted.mail);
     let filter = GuestFilter { guest_list_id, entry_type_id, mail, ..filter };
     read(&*app.store, &caller.organization_id, move |tx| {
@@ -150,6 +151,7 @@ pub async fn list(
         let tickets: BTreeMap<&TicketId, &TicketRecord> = tickets.iter().map(|one| (&one.ticket_id, one)).collect();
         let names = Names::of(tx, &event_id)?;
         let items = listed.items.into_iter().map(|(guest, state)| {
+            let guest = if sees_contacts { guest } else { guest.without_contacts() };
             let ticket = guest.ticket_id.as_ref().and_then(|id| tickets.get(id)).copied();
             let mailing = mailings.remove(&guest.guest_id);
             names.listing(guest, state, ticket, mailing, is_over)

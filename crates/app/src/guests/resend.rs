@@ -14,7 +14,7 @@ use crate::caller::UserCaller;
 use crate::error::{Error, Result};
 use crate::events;
 use crate::guest_lists;
-use crate::passes::{self, Why};
+use crate::passes::{self, DeliveryReason};
 use crate::ports::{App, Scope, Tx, read, write};
 use crate::records::*;
 
@@ -26,13 +26,13 @@ pub async fn resend(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result
     if !can(caller.role, Action::ManageGuests) {
         caller.must(Action::ManageOwnGuests)?;
     }
-    let (now, draw) = (app.clock.now(), app.draw());
+    let (now, seeded) = (app.clock.now(), app.seeded_ids());
     // 1. The guest's event: its head must be known before the write begins.
     let id = guest_id.clone();
     let event_id = read(&*app.store, &caller.organization_id, move |tx| find(tx, &id)).await?.event_id;
     let by = caller.clone();
     let run = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
-        let mut draw = draw.clone();
+        let mut seeded = seeded.clone();
         // 2. May it be?
         let guest = find(tx, &guest_id)?;
         guest_lists::must_fill(tx, &by, &guest.event_id, guest.guest_list_id.as_ref(), "guest_list_id")
@@ -67,12 +67,12 @@ pub async fn resend(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result
                 return Ok(again);
             }
         }
-        passes::enqueue(tx, &event, &[(guest.guest_id.to_string(), Why::Resend)], now, &mut draw)?;
+        passes::enqueue(tx, &event, &[(guest.guest_id.to_string(), DeliveryReason::Resend)], now, &mut seeded)?;
         tx.append_audit(said(&by, &guest))?;
         newest(tx, &guest)?.ok_or_else(|| Error::Bug("a run was made and is not there".into()))
     })
     .await?;
-    app.bell.ring();
+    app.job_wakeup.wake();
     Ok(run)
 }
 
@@ -92,7 +92,7 @@ fn newest(tx: &mut dyn Tx, guest: &GuestRecord) -> Result<Option<RunRecord>> {
 /// clock: a stamp of the event may lie ahead of it.
 fn not_too_often(newest: &RunRecord, now: Timestamp) -> Result<()> {
     let age_ms = now.since(newest.updated_at).max(0);
-    if newest.state == RunState::Done && passes::reason_of(newest) == Why::Resend && age_ms < RESEND_MS {
+    if newest.state == RunState::Done && passes::reason_of(newest) == DeliveryReason::Resend && age_ms < RESEND_MS {
         return Err(Error::Later { code: "rate_limited", retry_after_ms: RESEND_MS - age_ms });
     }
     Ok(())

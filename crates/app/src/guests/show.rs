@@ -20,8 +20,8 @@ pub struct Shown {
     pub listing: Listing,
     /// Their ticket.
     pub ticket: Option<TicketRecord>,
-    /// The token of their pass, where its page opens: the pass was made, and by us.
-    pub pass: Option<String>,
+    /// The page of their pass opens: it was made, and by us.
+    pub has_pass: bool,
 }
 
 /// A guest, where they stand, and their ticket. To a promoter a guest on somebody else's list is not there.
@@ -37,18 +37,19 @@ pub async fn show(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result<S
         let mut mailings = passes::mailings(tx, &guest.event_id, std::iter::once(&guest), sees_runs)?;
         let mailing = mailings.remove(&guest.guest_id);
         let names = Names::of(tx, &guest.event_id)?;
+        let guest = if by.sees_contacts() { guest } else { guest.without_contacts() };
         Ok((names.listing(guest, state, ticket.as_ref(), mailing, is_over), ticket))
     })
     .await?;
-    let pass = match &ticket {
-        Some(ticket) => opened_by(app, ticket).await?,
-        None => None,
+    let has_pass = match &ticket {
+        Some(ticket) => opened_by(app, ticket).await?.is_some(),
+        None => false,
     };
-    Ok(Shown { listing, ticket, pass })
+    Ok(Shown { listing, ticket, has_pass })
 }
 
 /// The code of a ticket, where it opens the ticket's own page.
-async fn opened_by(app: &App, ticket: &TicketRecord) -> Result<Option<String>> {
+pub(super) async fn opened_by(app: &App, ticket: &TicketRecord) -> Result<Option<String>> {
     let Some(code) = ticket.barcode.as_deref().filter(|_| ticket.drawn) else { return Ok(None) };
     let credential = app.store.credential(BarcodeHash::of(code).0).await?;
     let opens =
@@ -70,8 +71,8 @@ pub(super) fn seen(
     let guest = tx.guests_by_id(std::slice::from_ref(guest_id))?.into_iter().next().ok_or_else(unknown)?;
     if !sees_all {
         let lists = tx.guest_lists(&guest.event_id)?;
-        let theirs = lists.iter().find(|list| Some(&list.guest_list_id) == guest.guest_list_id.as_ref());
-        if !theirs.is_some_and(|list| guest_lists::theirs::is_theirs(caller, list)) {
+        let foreign = lists.iter().find(|list| Some(&list.guest_list_id) == guest.guest_list_id.as_ref());
+        if !foreign.is_some_and(|list| guest_lists::promoter_scope::is_own_list(caller, list)) {
             return Err(unknown());
         }
     }

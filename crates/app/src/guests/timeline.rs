@@ -1,4 +1,4 @@
-//! What happened to one guest, from the ledger and the scans of their ticket.
+//! One guest's history, from the ledger and the scans of their ticket.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::ports::{App, ScanFilter, Tx, read};
 use crate::records::*;
 use crate::scans::office::name_of;
 
-/// What happened.
+/// The kind of a moment in a guest's history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum What {
     /// They came onto the list.
@@ -48,14 +48,16 @@ pub enum What {
     Left,
     /// A scan was undone.
     Undone,
+    /// Their personal data was erased.
+    Erased,
 }
 
 /// One moment of a guest's story.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moment {
-    /// When.
+    /// When it happened.
     pub at: Timestamp,
-    /// What.
+    /// The kind of the moment.
     pub what: What,
     /// Who: a member's name, the operator at the door, or the webhook that told of it.
     pub by: Option<String>,
@@ -112,6 +114,7 @@ fn done_by_people(tx: &mut dyn Tx, guest: &GuestRecord, ticket: Option<&TicketRe
         };
         match line.line.action.as_str() {
             "ticket_created" => added = by,
+            "guest_erased" => moments.push(moment(line.at, What::Erased, by)),
             "guest_received" | "guest_row_deleted" => {
                 let told = told_by(tx, &line.line.metadata, &mut endpoints)?;
                 match (line.line.action.as_str(), is_new(&line.line.changes)) {
@@ -144,7 +147,7 @@ fn told_by(tx: &mut dyn Tx, metadata: &str, known: &mut BTreeMap<String, Option<
     Ok(known.get(endpoint_id).cloned().flatten())
 }
 
-/// What came of asking for a pass again: without an address it is made, and nothing sent.
+/// The result of asking for a pass again. Without an address the pass is made, and nothing is sent.
 fn resent(changes: &str) -> What {
     let changes: serde_json::Value = serde_json::from_str(changes).unwrap_or_default();
     if changes["has_email"] == false { What::Remade } else { What::Resent }

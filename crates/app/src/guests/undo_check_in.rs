@@ -10,16 +10,16 @@ use serde_json::json;
 use super::check_in::with_ticket;
 use crate::audits::line;
 use crate::caller::UserCaller;
-use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::ports::{App, Pace, Scope, Tx, read, write};
 use crate::scans::office::{self, Made};
+use crate::seeded_ids::SeededIds;
 
 /// Takes back a check-in that let somebody in, and answers how many persons that was. The same again changes nothing and
 /// gets the same answer. Fails where the guest has no such check-in from the office: what a phone scanned is undone there.
 pub async fn undo_check_in(app: &App, caller: &UserCaller, guest_id: GuestId, scan_id: ScanId) -> Result<u32> {
     caller.must(Action::ManageGuests)?;
-    let (now, draw) = (app.clock.now(), app.draw());
+    let (now, seeded) = (app.clock.now(), app.seeded_ids());
     // 1. The guest's event: its head must be known before the write begins.
     let id = guest_id.clone();
     let found = read(&*app.store, &caller.organization_id, move |tx| with_ticket(tx, &id));
@@ -28,7 +28,7 @@ pub async fn undo_check_in(app: &App, caller: &UserCaller, guest_id: GuestId, sc
     let by = caller.clone();
     let scope = Scope { pace: Pace::Urgent, ..Scope::event(&caller.organization_id, &event_id) };
     let (persons, made) =
-        write(&*app.store, scope, move |tx| undo(tx, &by, &guest_id, &scan_id, now, &mut draw.clone())).await?;
+        write(&*app.store, scope, move |tx| undo(tx, &by, &guest_id, &scan_id, now, &mut seeded.clone())).await?;
     // 3. Whoever watches hears of it.
     if let Some(made) = made {
         office::announce(app, &caller.organization_id, &made);
@@ -42,7 +42,7 @@ fn undo(
     guest_id: &GuestId,
     scan_id: &ScanId,
     now: Timestamp,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<(u32, Option<Made>)> {
     let (guest, ticket_id) = with_ticket(tx, guest_id)?;
     let event_id = &guest.event_id;
@@ -58,14 +58,14 @@ fn undo(
     let (head, stamp) = (tx.head(event_id)?, tx.stamp(event_id)?);
     let place = (event_id, &target.gate_id, &ticket_id);
     let operator = office::operator(tx, by)?;
-    let revert_id = ScanId::new(draw.uuid()).map_err(|error| Error::Bug(error.to_string()))?;
+    let revert_id = ScanId::new(seeded.uuid()).map_err(|error| Error::Bug(error.to_string()))?;
     let mut revert = office::draft(revert_id, place, head, stamp.effective_at, operator)?;
     revert.kind = ScanKind::Revert;
     revert.target_device = Some(target.device_id.clone());
     revert.target_scan_id = Some(scan_id.clone());
     // ③ The ledger's line belongs to the same commit.
     let changes = json!({ "scan_id": scan_id.as_str(), "persons": target.count });
-    let made = office::store(tx, revert, None, (stamp, now), draw)?;
+    let made = office::store(tx, revert, None, (stamp, now), seeded)?;
     tx.append_audit(line::of(by, Some(event_id), "check_in_undone", ("Guest", guest_id.as_str()), changes))?;
     Ok((target.count, Some(made)))
 }

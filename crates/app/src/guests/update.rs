@@ -21,11 +21,11 @@ use crate::tickets::{TicketPatch, apply, keys, status};
 /// The fields to change; `None` leaves one as it is, `Some(None)` clears it.
 #[derive(Debug, Clone, Default)]
 pub struct GuestPatch {
-    /// Name.
+    /// The new name; absent: unchanged.
     pub name: Option<String>,
     /// E-mail.
     pub email: Option<Option<String>>,
-    /// Phone.
+    /// The new phone number; absent: unchanged. With `Some(None)` the number is removed.
     pub phone: Option<Option<String>>,
     /// Persons; their ticket's limit follows.
     pub party_size: Option<u32>,
@@ -43,24 +43,42 @@ pub struct GuestPatch {
     pub guest_list_id: Option<Option<GuestListId>>,
 }
 
-/// Changes a guest. A patch that changes nothing leaves no trace.
+impl GuestPatch {
+    /// Whether it says anything personal.
+    fn is_personal(&self) -> bool {
+        self.name.is_some()
+            || self.email.is_some()
+            || self.phone.is_some()
+            || self.note.is_some()
+            || self.flag.is_some()
+            || !self.fields.is_empty()
+            || self.external_id.is_some()
+    }
+}
+
+/// Changes a guest. A patch that changes nothing leaves no trace. Fails with `guest_erased` where it would write personal data
+/// of a guest whose data was erased.
 pub async fn update(app: &App, caller: &UserCaller, guest_id: GuestId, patch: GuestPatch) -> Result<GuestRecord> {
     if !can(caller.role, Action::ManageGuests) {
         caller.must(Action::ManageOwnGuests)?;
     }
     let now = app.clock.now();
-    let draw = app.draw();
+    let seeded = app.seeded_ids();
     // 1. The guest's event: its head must be known before the write begins.
     let id = guest_id.clone();
     let guest = read(&*app.store, &caller.organization_id, move |tx| find(tx, &id)).await?;
     let event_id = guest.event_id;
     let by = caller.clone();
     let (guest, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
-        let mut draw = draw.clone();
+        let mut seeded = seeded.clone();
         // 2. The new values; a promoter may only move guests among their own lists.
         let before = find(tx, &guest_id)?;
         guest_lists::must_fill(tx, &by, &before.event_id, before.guest_list_id.as_ref(), "guest_list_id")
             .map_err(hidden)?;
+        if before.erased_at.is_some() && patch.is_personal() {
+            let message = "this guest's personal data was erased: it is not written anew";
+            return Err(Error::conflict("guest_erased", message));
+        }
         let after = applied(&before, &patch)?;
         if after.guest_list_id != before.guest_list_id {
             guest_lists::must_fill(tx, &by, &before.event_id, after.guest_list_id.as_ref(), "guest_list_id")?;
@@ -107,7 +125,7 @@ pub async fn update(app: &App, caller: &UserCaller, guest_id: GuestId, patch: Gu
             if is_rekeyed {
                 tx.update_tickets(std::slice::from_ref(&ticket))?;
             }
-            if let Some(applied) = apply(tx, &ticket, rules, &TicketPatch::default(), now, &mut draw)? {
+            if let Some(applied) = apply(tx, &ticket, rules, &TicketPatch::default(), now, &mut seeded)? {
                 said.insert("ticket".to_owned(), Value::Object(applied.said));
                 brought = Some(applied.brought);
             }
@@ -116,11 +134,11 @@ pub async fn update(app: &App, caller: &UserCaller, guest_id: GuestId, patch: Gu
         tx.append_audit(line::of(&by, Some(&before.event_id), "guest_updated", entity, Value::Object(said)))?;
         // 4. Their pass, if what is mailed changed, or where to, or their ticket is good again.
         let status = status.unwrap_or((TicketStatus::Active, TicketStatus::Active));
-        passes::enqueue_change(tx, &before, &after, status, now, &mut draw)?;
+        passes::enqueue_change(tx, &before, &after, status, now, &mut seeded)?;
         Ok((after, brought))
     })
     .await?;
-    app.bell.ring();
+    app.job_wakeup.wake();
     if let Some(brought) = brought {
         announce(app, &caller.organization_id, &event_id, &brought);
     }
@@ -181,9 +199,9 @@ fn with_fields(before: &Fields, patch: &BTreeMap<String, Option<String>>) -> Fie
     fields
 }
 
-/// The ticket, found from now on by the guest's new id: where it was found by the old one, or by nothing. A row known by
-/// its order, or by its guest's name, is still found by that in the next file. What one list's files alone found, those of
-/// the guest's new list find. Tells whether that is another key than before.
+/// The ticket, found from now on by the guest's new id, where it was found by the old one or by nothing. A row known
+/// by its order, or by its guest's name, is still found by that in the next file. A ticket that one list's files
+/// alone found is found by those of the guest's new list. Tells whether the key is another than before.
 fn with_key(
     tx: &mut dyn Tx,
     by: &UserCaller,
@@ -237,7 +255,8 @@ fn held_ticket(
     }
 }
 
-/// What changed, as the ledger tells it: which personal data, but not what it says, so that it can be erased.
+/// The changes of a guest, as the ledger tells them. They name the fields of personal data, but not the values, so
+/// that the values can be erased.
 fn differences(before: &GuestRecord, after: &GuestRecord) -> Map<String, Value> {
     let mut out = Map::new();
     let personal = [

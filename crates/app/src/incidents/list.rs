@@ -21,7 +21,7 @@ pub struct ShownIncident {
     pub incident: IncidentRecord,
     /// Decisions in force, oldest first: what `restore` takes back.
     pub decided: Vec<DecisionRecord>,
-    /// Who holds the ticket it is about; empty where it is about no ticket.
+    /// The holder of the ticket that the incident is about; empty where it is about no ticket.
     pub holder: Holder,
 }
 

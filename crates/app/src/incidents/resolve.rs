@@ -14,23 +14,23 @@ use super::list::{ShownIncident, show_in};
 use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::checks::Checks;
-use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::ports::{App, Hint, Scope, Topic, Tx, read, write};
 use crate::records::*;
 use crate::rules::{Brought, announce};
 use crate::scans::rejudge::rejudge;
 use crate::scans::reviews::{Said, in_force, take_back};
+use crate::seeded_ids::SeededIds;
 
-/// What a person says.
+/// A person's answer to an incident.
 #[derive(Debug, Clone)]
 pub struct Resolve {
     /// `None` = only a note.
     pub decision: Option<Decision>,
-    /// The scans it is about: at least one to accept or exclude, none for a note. `restore` without any takes back all
-    /// that is decided about the incident's ticket or code.
+    /// The scans that the answer is about. `accept` and `exclude` need at least one; a note has none. `restore`
+    /// without any takes back every decision about the incident's ticket or code.
     pub scans: Vec<(DeviceId, ScanId)>,
-    /// Why; may be empty.
+    /// The reason that the person gave; may be empty.
     pub note: String,
 }
 
@@ -41,7 +41,7 @@ pub struct Resolve {
 pub async fn resolve(app: &App, caller: &UserCaller, incident_id: IncidentId, said: Resolve) -> Result<ShownIncident> {
     caller.must(Action::Review)?;
     let now = app.clock.now();
-    let draw = app.draw();
+    let seeded = app.seeded_ids();
     // 1. Check.
     let mut checks = Checks::default();
     let note = checks.note("note", Some(&said.note)).unwrap_or_default();
@@ -60,13 +60,13 @@ pub async fn resolve(app: &App, caller: &UserCaller, incident_id: IncidentId, sa
     let event_id = incident.event_id;
     let by = caller.clone();
     let (shown, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
-        let mut draw = draw.clone();
+        let mut seeded = seeded.clone();
         // 2. The incident as it stands now, and the very contents the person looked at.
         let before = find(tx, &incident_id)?;
         let cause = cause_of(&before)?;
         let words = Said { by: &by.user_id, note: &note, at: now };
         // 3. and 4.
-        let brought = answer(tx, &by, &before, &cause, &said, &words, &mut BTreeSet::new(), &mut draw)?;
+        let brought = answer(tx, &by, &before, &cause, &said, &words, &mut BTreeSet::new(), &mut seeded)?;
         Ok((show_in(tx, &incident_id)?, brought))
     })
     .await?;
@@ -81,7 +81,7 @@ pub(super) fn cause_of(incident: &IncidentRecord) -> Result<Cause> {
     stored::cause_from_json(&incident.cause).map_err(|error| Error::Bug(error.to_string()))
 }
 
-/// Tells whoever watches that incidents were answered, and what moved by it.
+/// Tells the clients that watch that incidents were answered, and what moved by it.
 pub(super) fn announce_answered(app: &App, caller: &UserCaller, event_id: EventId, brought: &Brought) {
     if brought.moved {
         announce(app, &caller.organization_id, &event_id, brought);
@@ -90,9 +90,10 @@ pub(super) fn announce_answered(app: &App, caller: &UserCaller, event_id: EventI
     app.hints.hint(Hint { organization_id, event_id, serial: Some(brought.serial), topic: Topic::Incidents });
 }
 
-/// Steps 3 and 4: answers an incident inside a write (the answer, the decisions, what follows), and one line. `None` where
-/// nothing was to be taken back. `reviewed` holds the contents that this write decided about already: the second incident about a scan
-/// adds no second decision.
+/// Steps 3 and 4: answers an incident inside a write, and adds one line to the ledger. The answer, the decisions and
+/// what follows from them are one write. Returns `None` where there was nothing to take back. The set `reviewed` holds
+/// the contents that this write already decided about, so a second incident about the same scan adds no second
+/// decision.
 #[expect(clippy::too_many_arguments, reason = "an answer is all of these")]
 pub(super) fn answer(
     tx: &mut dyn Tx,
@@ -102,13 +103,13 @@ pub(super) fn answer(
     said: &Resolve,
     words: &Said<'_>,
     reviewed: &mut BTreeSet<Content>,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<Option<Brought>> {
     let event_id = &before.event_id;
     let answered = if said.decision == Some(Decision::Restore) {
-        restore(tx, event_id, before, cause, said, words, draw)?
+        restore(tx, event_id, before, cause, said, words, seeded)?
     } else {
-        Some(decide(tx, event_id, before, cause, said, words, reviewed, draw)?)
+        Some(decide(tx, event_id, before, cause, said, words, reviewed, seeded)?)
     };
     let Some((scans, brought)) = answered else { return Ok(None) };
     let decision = said.decision.map_or("note", Decision::as_str);
@@ -134,7 +135,7 @@ fn decide(
     said: &Resolve,
     words: &Said<'_>,
     reviewed: &mut BTreeSet<Content>,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<(Scans, Brought)> {
     if before.status == IncidentStatus::Cleared {
         return Err(Error::conflict("incident_cleared", "its cause is gone: there is nothing left to decide"));
@@ -155,11 +156,12 @@ fn decide(
         tx.insert_reviews(event_id, words.by, words.note, words.at, &reviews)?;
     }
     let subjects = subjects(tx, event_id, cause, &scans)?;
-    let rejudged = rejudge(tx, event_id, &subjects, stamp, words.at, draw)?;
+    let rejudged = rejudge(tx, event_id, &subjects, stamp, words.at, seeded)?;
     Ok((scans, Brought::of(stamp, &rejudged)))
 }
 
-/// 3. What was decided is taken back, and what follows; the answer too. `None`: nothing was decided or answered.
+/// 3. The decisions are taken back, with what follows from them, and so is the answer. Returns `None` where nothing
+///    was decided or answered.
 fn restore(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -167,7 +169,7 @@ fn restore(
     cause: &Cause,
     said: &Resolve,
     words: &Said<'_>,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<Option<(Scans, Brought)>> {
     let named = contents_of(tx, event_id, cause, said)?;
     let of_named: Scans = named.iter().map(|(device_id, scan_id, _)| (device_id.clone(), scan_id.clone())).collect();
@@ -192,7 +194,7 @@ fn restore(
         return Ok(Some((scans, Brought { serial: stamp.serial, ..Brought::default() })));
     }
     let subjects = subjects(tx, event_id, cause, &scans)?;
-    let rejudged = take_back(tx, event_id, words, &decided, &subjects, stamp, draw)?;
+    let rejudged = take_back(tx, event_id, words, &decided, &subjects, stamp, seeded)?;
     Ok(Some((scans, Brought::of(stamp, &rejudged))))
 }
 

@@ -18,7 +18,7 @@ use crate::records::*;
 use crate::rules::Brought;
 use crate::scans::reviews::Said;
 
-/// What became of each incident.
+/// The result for each incident.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resolved {
     /// Answered, in the order of the call.
@@ -41,7 +41,7 @@ pub async fn resolve_many(
 ) -> Result<Resolved> {
     caller.must(Action::Review)?;
     let now = app.clock.now();
-    let draw = app.draw();
+    let seeded = app.seeded_ids();
     // 1. Check.
     let mut checks = Checks::default();
     let note = checks.note("note", Some(note)).unwrap_or_default();
@@ -54,7 +54,7 @@ pub async fn resolve_many(
     let by = caller.clone();
     let id = event_id.clone();
     let (done, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
-        let mut draw = draw.clone();
+        let mut seeded = seeded.clone();
         events::require(tx, &id)?;
         let words = Said { by: &by.user_id, note: &note, at: now };
         let (mut done, mut all, mut reviewed) = (Resolved::default(), None::<Brought>, BTreeSet::new());
@@ -80,7 +80,7 @@ pub async fn resolve_many(
                 continue;
             }
             // 3. The answer, what follows, a line for each.
-            match answer(tx, &by, &before, &cause, &said, &words, &mut reviewed, &mut draw) {
+            match answer(tx, &by, &before, &cause, &said, &words, &mut reviewed, &mut seeded) {
                 Ok(brought) => {
                     done.resolved.push(incident_id.clone());
                     all = brought.into_iter().fold(all, |sum, one| Some(together(sum, &one)));
@@ -110,7 +110,7 @@ fn meant(cause: &Cause, decision: Option<Decision>) -> Vec<(DeviceId, ScanId)> {
     meant.map(|scan| (scan.device_id.clone(), scan.scan_id.clone())).collect()
 }
 
-/// What two answers of one write brought about.
+/// The sum of what two answers of one write brought about.
 fn together(sum: Option<Brought>, one: &Brought) -> Brought {
     let sum = sum.unwrap_or_default();
     Brought {

@@ -122,7 +122,7 @@ async fn end(steps: Steps, ran: std::result::Result<(), Setback>) -> Result<Ende
     Ok(if held { ended } else { Ended::NotOurs })
 }
 
-/// What failed, no longer than a line of a list may be, without line breaks.
+/// The failure's text without line breaks, no longer than a line of a list may be.
 fn short(why: &str) -> String {
     why.chars().map(|c| if c.is_control() { ' ' } else { c }).take(JOB_PROBLEM_CHARS).collect()
 }

@@ -77,10 +77,11 @@ pub async fn retry_all(app: &App, caller: &UserCaller, event_id: EventId) -> Res
     }
 }
 
-/// Whoever tries by hand may have put the mail server right: a stopped lane is probed now. Without it the pause ends by itself.
+/// Probes a stopped mail lane now. A person who retries by hand may have put the mail server right. Without the probe
+/// the pause ends by itself.
 async fn try_mail(app: &App) {
     let _ = app.store.hurry_mail().await;
-    app.bell.ring();
+    app.job_wakeup.wake();
 }
 
 fn done() -> Error {

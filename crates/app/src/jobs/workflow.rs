@@ -1,4 +1,4 @@
-//! What a workflow is, and the steps it is given to stand on.
+//! The trait of a workflow, and the steps that it is given.
 
 use std::future::Future;
 
@@ -8,28 +8,28 @@ use admit_core::limits::JOB_LEASE_MS;
 use admit_core::time::Timestamp;
 use futures_util::future::BoxFuture;
 
-use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::ports::{App, Pace, Scope, Tx, write};
 use crate::records::*;
+use crate::seeded_ids::SeededIds;
 
 /// Why a run did not come to its end this time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Setback {
-    /// Not now: the step is tried again later. Why, in words for the organiser.
+    /// Not now: the step is tried again later. The reason is in words for the organiser.
     Again(String),
-    /// This server lacks what the step needs, such as a setting: it waits for that, however long, and no try is counted. What
-    /// is lacking, in words for the organiser.
+    /// This server lacks what the step needs, such as a setting. The step waits for it, however long, and no try is
+    /// counted. The text names the missing thing, in words for the organiser.
     NotSetUp(String),
     /// The mail lane is stopped: the run waits for it, until then at most. No try is counted, and the lane says why.
     Parked(Timestamp),
-    /// There is no point in trying again by itself. Why, in words for the organiser.
+    /// There is no point in trying again by itself. The reason is in words for the organiser.
     GiveUp(String),
     /// Somebody else took the run since: nothing of this try is stored any more.
     Taken,
 }
 
-/// What steps and workflows return.
+/// The return type of steps and workflows.
 pub type StepResult<T> = std::result::Result<T, Setback>;
 
 impl From<Error> for Setback {
@@ -76,7 +76,7 @@ impl Workflows {
 
 /// A run to be made with [`crate::ports::TxJobs::insert_runs`].
 pub fn fresh(
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
     kind: &'static str,
     event_id: &EventId,
     subject: &str,
@@ -84,7 +84,7 @@ pub fn fresh(
     now: Timestamp,
 ) -> RunRecord {
     RunRecord {
-        run_id: draw.row_id(now),
+        run_id: seeded.row_id(now),
         kind: kind.to_owned(),
         event_id: event_id.clone(),
         subject: subject.to_owned(),
@@ -114,7 +114,7 @@ pub struct Steps {
     pub(crate) unstored: Vec<StepRecord>,
     /// The step under way, or the last one.
     pub(crate) at: &'static str,
-    /// What there is to say about the run once it is done.
+    /// The remark about the run once it is done; absent where there is none.
     pub(crate) said: Option<String>,
     /// Steps passed so far.
     passed: usize,
@@ -132,7 +132,7 @@ impl Steps {
     pub fn run(&self) -> &RunRecord {
         &self.run
     }
-    /// Whose run it is.
+    /// The organisation of the run.
     pub fn organization_id(&self) -> &admit_core::ids::OrganizationId {
         &self.taken.organization_id
     }
@@ -141,7 +141,7 @@ impl Steps {
     pub fn say(&mut self, words: impl Into<String>) {
         self.said = Some(words.into());
     }
-    /// What the step `name` gave, if it is done; it becomes the one under way.
+    /// The stored result of the step `name`, if the step is done. The step becomes the one under way.
     fn given(&mut self, name: &'static str) -> Option<Vec<u8>> {
         self.at = name;
         self.passed += 1;

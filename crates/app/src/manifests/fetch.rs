@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::ports::{App, Tx, read};
 use crate::records::{DeviceRecord, DeviceState, Head, TicketRecord};
 
-/// What a device asks.
+/// A device's request for its list.
 #[derive(Debug, Clone, Default)]
 pub struct FetchCommand {
     /// Its `If-None-Match`.
@@ -35,7 +35,7 @@ pub struct FetchCommand {
 /// The answer: a body in two pieces, so that the large one is never copied or compressed again.
 #[derive(Debug, Clone)]
 pub enum FetchedManifest {
-    /// What the device has is the newest.
+    /// The device's list is the newest.
     NotModified {
         /// `W/"epoch.version"`.
         etag: String,
@@ -152,7 +152,7 @@ fn whole(
     })
 }
 
-/// What changed after `since`. Codes are never taken from a ticket, so nothing is ever gone.
+/// The codes that changed after `since`. Codes are never taken from a ticket, so nothing is ever gone.
 #[expect(clippy::too_many_arguments, reason = "a list is named by all of these")]
 fn delta(
     tx: &mut dyn Tx,
@@ -170,8 +170,8 @@ fn delta(
     build(organization_id, event_id, version, (book, &present), &rows, |input| make(input, since, &[], content_hash))
 }
 
-/// `present`: the event's gates. One that was removed keeps its rules, as facts do, and stands in no list: a device that is still
-/// at it offers its staff the others.
+/// Builds a list. `present` holds the gates that the event has now. A removed gate keeps its rules, as facts do, but is
+/// in no list. A device that is still at a removed gate offers its staff the gates that are left.
 fn build(
     organization_id: &OrganizationId,
     event_id: &EventId,

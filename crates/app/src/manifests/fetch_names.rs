@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::ports::{App, Tx, read};
 use crate::records::{GuestRecord, Head};
 
-/// What a device asks.
+/// A device's request for its names.
 #[derive(Debug, Clone, Default)]
 pub struct FetchNamesCommand {
     /// Its `If-None-Match`.
@@ -66,11 +66,13 @@ fn serve(
     if names_version(command.if_none_match.as_deref(), &etag) {
         return Ok(FetchedManifest::NotModified { etag });
     }
-    // 3. All of them, or what changed; signed for this device. Where other fields are shown, everybody changed.
+    // 3. All of them, or what changed; signed for this device. Where other fields are shown, everybody changed. Where somebody
+    // was erased since, all: a device that puts changes beside what it holds would go on holding the name.
+    let whole_since = shown_since.max(tx.erased_serial(event_id)?);
     let input = NamesInput { organization_id: &caller.organization_id, event_id, version, labels: &labels };
     let whole = whole(tx, app, input, &head)?;
     let large = match command.since {
-        Some(since) if since > 0 && since <= version && since >= shown_since => {
+        Some(since) if since > 0 && since <= version && since >= whole_since => {
             let names = names(tx.names_since(event_id, since)?, &labels);
             let (count, hash) = (names.len(), whole.content_hash);
             kept(names_delta_part(input, since, names, hash), version, count)
@@ -91,7 +93,7 @@ fn whole(tx: &mut dyn Tx, app: &App, input: NamesInput<'_>, head: &Head) -> Resu
     })
 }
 
-/// What of a guest may be on a device: of their fields those that verdicts show, and never e-mail or phone.
+/// The part of a guest that may be on a device: of their fields those that verdicts show, and never e-mail or phone.
 fn names(guests: Vec<GuestRecord>, labels: &[String]) -> Vec<GuestName> {
     let of = |guest: GuestRecord| {
         let GuestRecord { ticket_id, name, party_size, note, flag, fields, .. } = guest;

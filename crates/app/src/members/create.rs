@@ -13,16 +13,16 @@ use crate::password;
 use crate::ports::{App, Scope, write};
 use crate::records::*;
 
-/// Who is to become one.
+/// A new member, as the caller wants it.
 #[derive(Debug, Clone)]
 pub struct NewMember {
     /// Sign-in e-mail.
     pub email: String,
-    /// Name.
+    /// The member's name.
     pub name: String,
     /// First password.
     pub password: String,
-    /// Role.
+    /// The member's role.
     pub role: Role,
 }
 
@@ -30,15 +30,15 @@ pub struct NewMember {
 pub async fn create(app: &App, caller: &UserCaller, new: NewMember) -> Result<MemberRecord> {
     caller.must(Action::ManageMembers)?;
     let now = app.clock.now();
-    let mut draw = app.draw();
+    let mut seeded = app.seeded_ids();
     // 1. Check.
     let mut checks = Checks::default();
     let email = checks.email("email", &new.email);
     let name = checks.name("name", &new.name);
-    checks.password("password", &new.password);
+    checks.password("password", &new.password, &[&new.email, &new.name]);
     checks.finish()?;
     // 2. User, membership and line together.
-    let user = new_user(draw.row_id(now), email, name, password::hash(&new.password, draw.bytes())?, now)?;
+    let user = new_user(seeded.row_id(now), email, name, password::hash(&new.password, seeded.bytes())?, now)?;
     let by = caller.clone();
     let role = new.role;
     write(&*app.store, Scope::organization(&caller.organization_id), move |tx| {

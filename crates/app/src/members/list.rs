@@ -1,4 +1,4 @@
-//! Who is a member.
+//! Lists the members of an organisation.
 
 use crate::caller::UserCaller;
 use crate::error::Result;

@@ -13,9 +13,9 @@ use crate::ports::{App, Scope, write};
 /// on; they are withdrawn one by one. Hashes a password: tens of milliseconds of a core.
 pub async fn set_password(app: &App, caller: &UserCaller, new: &str) -> Result<()> {
     let mut checks = Checks::default();
-    checks.password("password", new);
+    checks.password("password", new, &[]);
     checks.finish()?;
-    let hash = password::hash(new, app.draw().bytes())?;
+    let hash = password::hash(new, app.seeded_ids().bytes())?;
     let by = caller.clone();
     write(&*app.store, Scope::organization(&caller.organization_id), move |tx| {
         tx.hold_organization()?;

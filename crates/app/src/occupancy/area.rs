@@ -13,7 +13,7 @@ use crate::ports::Tx;
 
 const MINUTE_MS: i64 = 60_000;
 
-/// What an event's areas are counted from, from one snapshot.
+/// The rows that an event's areas are counted from, from one snapshot.
 pub(crate) struct Areas<'a> {
     /// The event's counters.
     pub all: Occupancy,

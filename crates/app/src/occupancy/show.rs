@@ -13,7 +13,7 @@ use crate::occupancy::area::{AreaRecount, Areas};
 use crate::ports::{App, read};
 use crate::records::EventRecord;
 
-/// Who is inside, and of how many.
+/// Persons inside, and how many are expected.
 #[derive(Debug, Clone)]
 pub struct Inside {
     /// The event.
@@ -24,7 +24,7 @@ pub struct Inside {
     pub gates: Vec<(Gate, GateFlow)>,
     /// Recounts that hold, the newest first.
     pub recounts: Vec<AreaRecount>,
-    /// Tickets.
+    /// Number of tickets.
     pub tickets: u64,
     /// Persons the tickets admit.
     pub expected_persons: u64,

@@ -12,10 +12,10 @@ use crate::password;
 use crate::ports::{App, Scope, write};
 use crate::records::*;
 
-/// What is asked for.
+/// A new organisation, as the caller wants it.
 #[derive(Debug, Clone)]
 pub struct NewOrganization {
-    /// Name.
+    /// The organisation's name.
     pub name: String,
     /// The owner's sign-in e-mail.
     pub email: String,
@@ -29,24 +29,25 @@ pub struct NewOrganization {
 /// tens of milliseconds of a core.
 pub async fn create(app: &App, new: NewOrganization) -> Result<UserCaller> {
     let now = app.clock.now();
-    let mut draw = app.draw();
+    let mut seeded = app.seeded_ids();
     // 1. Check.
     let mut checks = Checks::default();
     let name = checks.name("name", &new.name);
     let email = checks.email("email", &new.email);
     let owner_name = checks.name("owner_name", &new.owner_name);
-    checks.password("password", &new.password);
+    checks.password("password", &new.password, &[&new.email, &new.owner_name, &new.name]);
     checks.finish()?;
     // 2. Both at once: an organisation is never without an owner.
     let organization =
-        OrganizationRecord { organization_id: new_organization_id(draw.row_id(now))?, name, created_at: now };
-    let owner = new_user(draw.row_id(now), email, owner_name, password::hash(&new.password, draw.bytes())?, now)?;
+        OrganizationRecord { organization_id: new_organization_id(seeded.row_id(now))?, name, created_at: now };
+    let owner = new_user(seeded.row_id(now), email, owner_name, password::hash(&new.password, seeded.bytes())?, now)?;
     app.store.create_organization(organization.clone(), owner.clone()).await?;
     // 3. The first line of its ledger.
     let caller = UserCaller {
         organization_id: organization.organization_id.clone(),
         user_id: owner.user_id.clone(),
         role: Role::Owner,
+        token_ends_at: None,
     };
     let by = caller.clone();
     write(&*app.store, Scope::organization(&caller.organization_id), move |tx| {

@@ -1,4 +1,4 @@
-//! What an organiser does before the doors open, step by step, and which of it is done. Pure.
+//! The organiser's steps before the doors open, and which of them are done. Pure.
 
 use admit_core::event::EventStatus;
 use admit_core::time::Timestamp;
@@ -6,18 +6,18 @@ use admit_core::time::Timestamp;
 /// Expected persons that one device serves: about 500 in an evening.
 const PERSONS_PER_DEVICE: u64 = 500;
 
-/// What is known of an event.
+/// The facts about an event that the checklist needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Known {
-    /// Status.
+    /// The event's status.
     pub status: EventStatus,
-    /// Start.
+    /// When the event starts.
     pub starts_at: Timestamp,
-    /// End.
+    /// When the event ends.
     pub ends_at: Timestamp,
     /// A staff PIN is set.
     pub has_staff_pin: bool,
-    /// Gates.
+    /// Number of gates.
     pub gates: u64,
     /// Tickets, with or without a guest.
     pub tickets: u64,
@@ -29,7 +29,7 @@ pub struct Known {
     pub devices: u64,
     /// Codes that were scanned before the doors opened.
     pub test_scans: u64,
-    /// Now.
+    /// The present time.
     pub now: Timestamp,
 }
 
@@ -70,7 +70,7 @@ impl Step {
 /// How a step stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Done.
+    /// The step is done.
     Done,
     /// To be done.
     Todo,

@@ -26,7 +26,7 @@ pub struct Overview {
     pub admitted: u64,
     /// Persons inside now, those beyond their tickets' limits included.
     pub inside: u64,
-    /// Guests.
+    /// Number of guests.
     pub guests: u64,
     /// Gates, in order of id.
     pub gates: Vec<Gate>,
@@ -46,9 +46,9 @@ pub struct Overview {
     pub practice_persons: u64,
     /// Open incidents of the review queue.
     pub open_incidents: u64,
-    /// Why no mail goes out just now; `None` while it does, and for whoever may not see guests.
+    /// The reason why no mail goes out just now; `None` while it does, and for a caller who may not see guests.
     pub mail_problem: Option<MailLaneRecord>,
-    /// What is to be done before the doors open.
+    /// The steps before the doors open, and which of them are done.
     pub checklist: [(Step, State); 7],
 }
 

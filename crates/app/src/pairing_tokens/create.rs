@@ -15,7 +15,7 @@ use crate::gates;
 use crate::ports::{App, Scope, write};
 use crate::records::PairingTokenRecord;
 
-/// What every pairing token's text begins with.
+/// The prefix of every pairing token's text.
 pub const PAIRING_TOKEN_PREFIX: &str = "admit_pt_";
 
 /// The token pairs nobody any more: its time is over.

@@ -1,4 +1,4 @@
-//! What a pairing token leads to, told before anybody pairs.
+//! The event and gate that a pairing token leads to, told before anybody pairs.
 
 use admit_core::ids::{EventId, GateId};
 use admit_core::sign::token_hash;
@@ -14,11 +14,11 @@ use crate::records::{CredentialKind, DeviceState};
 /// Where a device would scan, and how it would be called.
 #[derive(Debug, Clone)]
 pub struct PairingPlace {
-    /// Event.
+    /// The event's id.
     pub event_id: EventId,
     /// Its name.
     pub event_name: String,
-    /// Gate.
+    /// The gate's id.
     pub gate_id: GateId,
     /// Its name.
     pub gate_name: String,

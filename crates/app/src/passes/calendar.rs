@@ -2,7 +2,7 @@
 
 use admit_core::time::Timestamp;
 
-/// What stands in it.
+/// The content of a calendar entry.
 pub(super) struct Entry<'a> {
     /// The same for every mail about one ticket, so that calendars replace what they have.
     pub uid: &'a str,

@@ -1,5 +1,5 @@
-//! The workflow of a pass (S0 "Cloudflare Workflows", spec §6): insert-qr-code → generate-qr-png → upload → send-email. What
-//! a step gave is stored; after a crash the run goes on at the first step that is not.
+//! The workflow of a pass (S0 "Cloudflare Workflows", spec §6): insert-qr-code → generate-qr-png → upload →
+//! send-email. The result of a step is stored; after a crash the run goes on at the first step that is not stored.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
+use super::delivery_reason::DeliveryReason;
 use super::letter::{self, Facts};
 use super::picture;
 use super::sending::{self, Turn};
-use super::why::Why;
 use crate::error::{Error, Result};
 use crate::jobs::{Setback, StepResult, Steps, Workflow};
 use crate::ports::{App, Mail, Objects, RunFilter, Scope, Tx, Unable, read};
@@ -34,7 +34,7 @@ const UPLOAD: &str = "upload";
 /// Step 4.
 pub const SEND_EMAIL: &str = "send-email";
 
-/// What the workflow reaches, and the addresses it writes.
+/// The services that the workflow reaches, and the addresses that it writes.
 #[derive(Clone)]
 pub struct SetUp {
     /// Mail server.
@@ -133,11 +133,11 @@ async fn generate_qr_png(set_up: &SetUp, steps: &mut Steps, token: &str) -> Step
         .await
 }
 
-/// What a run says that came too late.
+/// The remark of a run that came too late.
 const OVER: &str = "the event is over: nothing was mailed";
-/// What a run says whose event nobody published yet.
+/// The remark of a run whose event nobody published yet.
 const DRAFT: &str = "the event is a draft. Its passes are mailed within minutes after its doors open";
-/// What a run says that waits for the server's address.
+/// The remark of a run that waits for the server's address.
 const NO_PUBLIC_URL: &str = "PUBLIC_URL is not set: a pass leads its guest to that address";
 
 /// An object that is there is not stored again: its name holds the token, so it is the same picture.
@@ -194,7 +194,7 @@ struct Found {
     event: EventRecord,
     guest: GuestRecord,
     ticket: TicketRecord,
-    why: Option<Why>,
+    why: Option<DeliveryReason>,
     /// Mails that earlier runs sent.
     earlier: usize,
     /// A later run of the same guest will mail.
@@ -220,7 +220,7 @@ fn look(tx: &mut dyn Tx, run: &RunRecord) -> Result<Found> {
         event,
         guest,
         ticket,
-        why: (input["why"] == Why::Changed.as_str()).then_some(Why::Changed),
+        why: (input["why"] == DeliveryReason::Changed.as_str()).then_some(DeliveryReason::Changed),
         earlier,
         is_overtaken: !newest,
     })
@@ -270,7 +270,7 @@ async fn mail(
         picture_url,
         png,
         earlier: found.earlier,
-        is_change: found.why == Some(Why::Changed) && found.earlier > 0,
+        is_change: found.why == Some(DeliveryReason::Changed) && found.earlier > 0,
         sender: &sender,
         key,
         now: app.clock.now(),

@@ -1,5 +1,5 @@
-//! The mail that brings a pass: as text and as HTML, with the code in it, the public address of the code, and a calendar
-//! file. What others wrote (names, places) is text in it and nothing else.
+//! The mail that brings a pass: as text and as HTML, with the code in it, the public address of the code, and a
+//! calendar file. Names and places that people wrote are text in it and nothing else.
 
 use admit_core::pass;
 use admit_core::time::Timestamp;
@@ -9,10 +9,10 @@ use super::words::{escaped, plain, when};
 use crate::ports::{Enclosure, Letter, Mailbox};
 use crate::records::*;
 
-/// What the picture is called inside the mail.
+/// The name of the picture inside the mail.
 const PICTURE: &str = "pass-qr-code";
 
-/// What a mail is made of.
+/// The facts that a mail is made of.
 pub(super) struct Facts<'a> {
     pub organization: &'a OrganizationRecord,
     pub letterhead: &'a LetterheadRecord,
@@ -187,6 +187,7 @@ mod tests {
             capacity: None,
             walk_ins: None,
             at_door: AtDoor::default(),
+            retention_days: None,
             created_at: Timestamp::START,
         };
         let guest = GuestRecord {
@@ -205,6 +206,7 @@ mod tests {
             external_id: None,
             created_at: Timestamp::START,
             updated_at: Timestamp::START,
+            erased_at: None,
         };
         let ticket = TicketRecord {
             ticket_id: TicketId::new("t").unwrap(),

@@ -1,5 +1,5 @@
-//! How a guest's pass stands with the mail: what whoever may see the guest may know of the work behind it. The runs
-//! themselves are the organiser's to look through.
+//! The state of the mail with a guest's pass, for every caller who may see the guest. Only the organiser may look
+//! through the runs behind it.
 
 use std::collections::BTreeMap;
 
@@ -45,12 +45,13 @@ pub struct Mailing {
     pub at: Option<Timestamp>,
 }
 
-/// What a promoter is told of a step before the mail: its own words tell where the server keeps things.
+/// The reason that a promoter is told where a step before the mail failed. The step's own words tell where the server
+/// keeps things.
 const NOT_MADE: &str = "the pass cannot be made just now: the organiser sees why";
 
-/// How the mail stands of each of these guests, by the newest run about them. One with an address and no run is not told
-/// of: they have their code from elsewhere, or were added when the event was over. `sees_runs`: whoever asks may look at the
-/// runs themselves.
+/// The state of the mail to each of these guests, by the newest run about them. A guest with an address and no run is
+/// left out. Such a guest has their code from elsewhere, or was added after the event was over. With `sees_runs` the
+/// caller may look at the runs themselves.
 pub(crate) fn mailings<'a>(
     tx: &mut dyn Tx,
     event_id: &EventId,

@@ -32,8 +32,8 @@ pub(super) async fn turn(app: &App, run_id: &str, stopped: bool) -> Result<Optio
     })
 }
 
-/// Sends a run's letter in its turn. What is about the account or the server stops the lane: the run then waits with the
-/// others, until `until` at most.
+/// Sends a run's letter in its turn. A refusal of the account or the server stops the lane. The run then waits with
+/// the others, until `until` at most.
 pub(super) async fn send(
     app: &App,
     mail: &dyn Mail,
@@ -47,7 +47,7 @@ pub(super) async fn send(
             // The letter is out: a store that does not answer now must not have it sent again. Another probe comes by itself.
             if turn == Turn::Probe && app.store.resume_mail().await.is_ok() {
                 app.mail_lane.set_stopped(false);
-                app.bell.ring();
+                app.job_wakeup.wake();
             }
             Ok(())
         }
@@ -80,7 +80,7 @@ async fn stop(app: &App, run_id: &str, why: String, until: Timestamp) -> Result<
     Ok(Setback::Parked(until))
 }
 
-/// Why no mail goes out just now; `None` while it does. For whoever may look at the runs.
+/// The reason why no mail goes out just now; `None` while it does. For callers who may look at the runs.
 pub async fn mail_health(app: &App, caller: &UserCaller) -> Result<Option<MailLaneRecord>> {
     caller.must(Action::ReadGuests)?;
     app.store.mail_lane().await

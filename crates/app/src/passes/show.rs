@@ -1,4 +1,4 @@
-//! What the page of a pass shows to whoever has its address.
+//! The page of a pass, for anybody who has its address.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::TicketId;
@@ -16,15 +16,15 @@ pub(crate) const OPENED: &str = "pass_opened";
 /// A pass.
 #[derive(Debug, Clone)]
 pub struct Pass {
-    /// Whose event it is.
+    /// The organisation of the event.
     pub organization: OrganizationRecord,
     /// How that organisation writes.
     pub letterhead: LetterheadRecord,
     /// The event.
     pub event: EventRecord,
-    /// Who holds it.
+    /// The guest who holds the ticket; absent where it has none.
     pub guest: Option<GuestRecord>,
-    /// What it admits.
+    /// The ticket that the pass admits.
     pub ticket: TicketRecord,
     /// Persons let in so far.
     pub persons: u32,

@@ -1,17 +1,33 @@
-//! What to look for in the lists of a transaction, and in which order.
+//! Filters and orders of the lists in a transaction.
 
 use admit_core::ids::*;
 use admit_core::incident::IncidentKind;
 
 use crate::records::*;
 
-/// What to look for among tickets.
+/// A search for a guest or a ticket, as a person typed it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sought {
+    /// As it was typed.
+    pub text: String,
+    /// Whether beginnings of e-mail addresses and of ticket codes find too. A caller who may not see those must not
+    /// guess them letter by letter either; a whole code always finds.
+    pub by_contacts: bool,
+}
+
+impl From<&str> for Sought {
+    fn from(text: &str) -> Self {
+        Self { text: text.into(), by_contacts: true }
+    }
+}
+
+/// The tickets to look for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TicketFilter {
-    /// Folded substring of the guest's name, or the start of an id, barcode, external id or order number (of
-    /// whatever case), or a whole code that the ticket
-    /// was given later.
-    pub text: Option<String>,
+    /// The text to find; absent where the list is not searched. It matches as a folded substring of the guest's
+    /// name. It also matches as the start, in either case, of an id, barcode, external id or order number. A
+    /// whole code that the ticket was given later matches too.
+    pub text: Option<Sought>,
     /// Administrative status.
     pub status: Option<admit_core::ticket::TicketStatus>,
     /// Only those with (or without) anybody let in.
@@ -50,7 +66,7 @@ pub enum PassMail {
     Refused,
     /// On its way, or waits to be tried again.
     Waiting,
-    /// Mailed.
+    /// The pass was mailed.
     Sent,
 }
 
@@ -96,12 +112,12 @@ impl GuestSort {
     }
 }
 
-/// What to look for among guests.
+/// The guests to look for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GuestFilter {
     /// Part of the name, without regard to case and accents; or the start of an e-mail, an external id or an order number, in
     /// any case; or a whole ticket code.
-    pub text: Option<String>,
+    pub text: Option<Sought>,
     /// On one list.
     pub guest_list_id: Option<GuestListId>,
     /// Of one entry type.
@@ -114,7 +130,7 @@ pub struct GuestFilter {
     pub mail: Option<PassMail>,
 }
 
-/// What to look for among scans.
+/// The scans to look for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScanFilter {
     /// Of one ticket.
@@ -127,7 +143,7 @@ pub struct ScanFilter {
     pub conflict: Option<bool>,
 }
 
-/// What to look for among incidents.
+/// The incidents to look for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IncidentFilter {
     /// That stand so.
@@ -147,7 +163,7 @@ impl From<Option<IncidentStatus>> for IncidentFilter {
     }
 }
 
-/// What to look for among runs.
+/// The runs to look for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunFilter {
     /// Of one event.

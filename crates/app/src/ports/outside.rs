@@ -49,7 +49,7 @@ pub struct Enclosure {
     pub name: String,
     /// Media type.
     pub media_type: &'static str,
-    /// Content.
+    /// The file's bytes.
     pub bytes: Vec<u8>,
 }
 
@@ -64,7 +64,7 @@ pub struct Letter {
     pub reply_to: Option<Mailbox>,
     /// Whom it is for.
     pub to: Mailbox,
-    /// Subject.
+    /// The mail's subject.
     pub subject: String,
     /// When it was written.
     pub at: Timestamp,
@@ -84,6 +84,10 @@ pub trait Mail: Send + Sync {
     fn sender(&self) -> Option<Mailbox>;
     /// Hands a letter over. Done means that the mail server took it.
     fn send(&self, letter: Letter) -> BoxFuture<'_, Result<(), Unsent>>;
+    /// Speaks to the mail server without a letter: whether it answers, and takes the account.
+    fn reach(&self) -> BoxFuture<'_, Result<(), Unsent>> {
+        Box::pin(async { Ok(()) })
+    }
 }
 
 /// A place for pictures: a folder, or a bucket.
@@ -107,5 +111,5 @@ impl Mail for NoMail {
     }
 }
 
-/// What the mail lane says that lacks a mail server.
+/// The state of the mail lane where the server has no mail server.
 pub const NO_MAIL_SERVER: &str = "no mail server is set up (SMTP_URL, SMTP_FROM)";

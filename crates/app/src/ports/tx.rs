@@ -46,8 +46,9 @@ pub trait TxAccounts {
     fn remove_member(&mut self, user_id: &UserId) -> Result<()>;
     /// Stores what a secret opens.
     fn insert_credential(&mut self, credential: &CredentialRecord) -> Result<()>;
-    /// Stores what a pass's token opens, unless it is stored: a guest has one pass, however often it is made. `false` where
-    /// the token opens something else: it came along from another event, or from elsewhere.
+    /// Stores what a pass's token opens, unless it is stored already: a guest has one pass, however often it is made.
+    /// Returns `false` where the token opens something else, because it came from another event or from another
+    /// system.
     fn keep_pass(&mut self, credential: &CredentialRecord) -> Result<bool>;
     /// Forgets a secret.
     fn delete_credential(&mut self, token_hash: &[u8; 32]) -> Result<()>;
@@ -55,6 +56,8 @@ pub trait TxAccounts {
     fn insert_api_token(&mut self, token: &ApiTokenRecord) -> Result<()>;
     /// API tokens, newest first.
     fn api_tokens(&mut self) -> Result<Vec<ApiTokenRecord>>;
+    /// The API token whose text has this SHA-256.
+    fn api_token(&mut self, token_hash: &[u8; 32]) -> Result<Option<ApiTokenRecord>>;
     /// Marks an API token withdrawn and forgets its secret.
     fn revoke_api_token(&mut self, api_token_id: &str, at: Timestamp) -> Result<()>;
 }
@@ -157,7 +160,7 @@ pub trait TxTickets {
         page: &Page,
     ) -> Result<Listed<(TicketRecord, Option<GuestRecord>, Option<StateRecord>)>>;
     /// Tickets that a text finds, all of them where it is absent, as a page's filter has it.
-    fn count_found_tickets(&mut self, event_id: &EventId, text: Option<&str>) -> Result<TicketCounts>;
+    fn count_found_tickets(&mut self, event_id: &EventId, text: Option<&Sought>) -> Result<TicketCounts>;
     /// Which tickets ever held these codes.
     fn find_codes(&mut self, event_id: &EventId, hashes: &[BarcodeHash]) -> Result<Vec<(BarcodeHash, TicketId)>>;
     /// The same, each with whether its ticket has a stored state.
@@ -193,14 +196,14 @@ pub trait TxTickets {
     fn count_guests(
         &mut self,
         event_id: &EventId,
-        text: Option<&str>,
+        text: Option<&Sought>,
         promoter_id: Option<&UserId>,
     ) -> Result<Vec<GuestCount>>;
     /// Of the same guests those whose newest pass is not done.
     fn count_unsent_passes(
         &mut self,
         event_id: &EventId,
-        text: Option<&str>,
+        text: Option<&Sought>,
         promoter_id: Option<&UserId>,
     ) -> Result<UnsentPasses>;
     /// Guests whose newest pass was mailed.
@@ -217,7 +220,7 @@ pub trait TxImports {
     fn import(&mut self, event_id: &EventId, import_id: &str) -> Result<Option<ImportRecord>>;
     /// The newest imports of an event, newest first, without what undoing them needs.
     fn imports(&mut self, event_id: &EventId) -> Result<Vec<ImportRecord>>;
-    /// What was said last about a file of this shape, as it was written.
+    /// A person's last mapping of a file of this shape, as it was written; absent where there is none.
     fn import_mapping(&mut self, event_id: &EventId, shape: &str) -> Result<Option<String>>;
     /// Remembers that.
     fn put_import_mapping(&mut self, event_id: &EventId, shape: &str, mapping: &str, at: Timestamp) -> Result<()>;
@@ -237,17 +240,35 @@ pub trait TxWalkIns {
     fn walk_in_name(&mut self, event_id: &EventId, ticket_id: &TicketId) -> Result<Option<Named>>;
 }
 
+/// Erasing guests' personal data.
+pub trait TxErasure {
+    /// Forgets what is kept of guests beside their rows: names that came with scans, and the keys by which files and
+    /// orders find their tickets. It also forgets the fate of their mails, and the last content of rows of a sender's
+    /// table.
+    fn forget_guests(&mut self, event_id: &EventId, guests: &[GuestRecord], at: Timestamp) -> Result<()>;
+    /// Guests of an event whose personal data is there, oldest first.
+    fn unerased_guests(&mut self, event_id: &EventId, limit: usize) -> Result<Vec<GuestRecord>>;
+    /// Events with such guests that ended longer ago than their organiser keeps them.
+    fn events_past_retention(&mut self, now: Timestamp) -> Result<Vec<EventId>>;
+    /// Serial of the last change of a guest whose data was erased; 0 where there is none.
+    fn erased_serial(&mut self, event_id: &EventId) -> Result<u64>;
+    /// Imports of an event with what undoing them needs.
+    fn imports_with_kept(&mut self, event_id: &EventId) -> Result<Vec<ImportRecord>>;
+    /// Overwrites what undoing an import needs.
+    fn put_kept(&mut self, import: &ImportRecord) -> Result<()>;
+}
+
 /// Scans and what follows from them.
 pub trait TxScans {
-    /// What is stored under these ids, of whatever device and event, all contents, in order.
+    /// The scans stored under these ids, of any device and event, all contents, in order.
     fn stored_ids(&mut self, scan_ids: &[ScanId]) -> Result<Vec<StoredId>>;
-    /// What is stored under these ids of one device, all contents, of any event.
+    /// The scans of one device stored under these ids, all contents, of any event.
     fn known_scans(&mut self, device_id: &DeviceId, scan_ids: &[ScanId]) -> Result<Vec<KnownScan>>;
     /// Stores scans: facts, never changed.
     fn insert_scans(&mut self, scans: &[NewScan]) -> Result<()>;
     /// Stores what later deliveries prove.
     fn insert_deliveries(&mut self, deliveries: &[NewDelivery]) -> Result<()>;
-    /// What the deliveries so far of these contents prove: (device, scan, digest) → best signature and offset.
+    /// The proof of these contents by the deliveries so far: (device, scan, digest) → best signature and offset.
     #[allow(clippy::type_complexity, reason = "one row, named by its parts")]
     fn proven(
         &mut self,
@@ -331,7 +352,7 @@ pub trait TxScans {
     ) -> Result<Vec<(TicketRecord, u64)>>;
 }
 
-/// Incidents.
+/// Access to incidents.
 pub trait TxIncidents {
     /// Incidents of these subjects.
     fn incidents_of(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<IncidentRecord>>;
@@ -387,8 +408,8 @@ pub trait TxDevices {
     fn forked(&mut self, device_id: &DeviceId, log_id: &LogId, seqs: &[u64]) -> Result<Vec<u64>>;
     /// A batch.
     fn batch(&mut self, device_id: &DeviceId, endpoint: &str, batch_id: &BatchId) -> Result<Option<BatchRecord>>;
-    /// Batches of an event after a place in its order, at most so many, in that order; of one device where it is named.
-    /// What was asked online is no batch to whoever waits for one.
+    /// Batches of an event after a place in its order, at most so many, in that order; of one device where it is
+    /// named. A scan asked online is no batch here.
     fn batches_after(
         &mut self,
         event_id: &EventId,
@@ -414,8 +435,8 @@ pub trait TxDevices {
     fn count_quarantined(&mut self, device_id: &DeviceId) -> Result<u64>;
 }
 
-/// Runs of workflows and their steps. A run under way belongs to whoever took it last: each taking has a higher fence,
-/// and only under its own fence may a step be stored.
+/// Runs of workflows and their steps. A run under way belongs to the worker that took it last. Each taking has a
+/// higher fence, and a step may be stored only under its own fence.
 pub trait TxJobs {
     /// Makes runs, due at once: they are taken up as soon as this transaction is committed, and never if it is not.
     fn insert_runs(&mut self, runs: &[RunRecord]) -> Result<()>;
@@ -423,7 +444,8 @@ pub trait TxJobs {
     fn run(&mut self, run_id: &str) -> Result<Option<RunRecord>>;
     /// A page of runs, newest first.
     fn runs(&mut self, filter: &RunFilter, page: &Page) -> Result<Listed<RunRecord>>;
-    /// What runs of a kind were ever about in an event, each once, in order; of these alone, where some are named.
+    /// The subjects of all runs of a kind in an event, each once, in order; among the given ones, where some are
+    /// given.
     fn run_subjects(&mut self, event_id: &EventId, kind: &str, among: Option<&[String]>) -> Result<Vec<String>>;
     /// The newest run of a kind about each of these, where there is one.
     fn newest_runs(&mut self, event_id: &EventId, kind: &str, subjects: &[String]) -> Result<Vec<RunRecord>>;
@@ -484,6 +506,7 @@ pub trait Tx:
     + TxTickets
     + TxImports
     + TxWalkIns
+    + TxErasure
     + TxScans
     + TxIncidents
     + TxDevices

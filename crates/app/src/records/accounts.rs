@@ -8,9 +8,9 @@ use admit_core::access::Role;
 /// An organisation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrganizationRecord {
-    /// Id.
+    /// The organisation's id.
     pub organization_id: OrganizationId,
-    /// Name.
+    /// The organisation's name.
     pub name: String,
     /// When it was made.
     pub created_at: Timestamp,
@@ -19,11 +19,11 @@ pub struct OrganizationRecord {
 /// A person who signs in; the e-mail is unique over all organisations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserRecord {
-    /// Id.
+    /// The user's id.
     pub user_id: UserId,
     /// Sign-in e-mail, lower case.
     pub email: String,
-    /// Name.
+    /// The user's name.
     pub name: String,
     /// argon2id, PHC text.
     pub password_hash: String,
@@ -34,26 +34,27 @@ pub struct UserRecord {
 /// A user's part in an organisation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberRecord {
-    /// Who.
+    /// The user who is a member.
     pub user_id: UserId,
     /// Sign-in e-mail.
     pub email: String,
-    /// Name.
+    /// The member's name.
     pub name: String,
-    /// Role.
+    /// The member's role.
     pub role: Role,
     /// Since when.
     pub created_at: Timestamp,
 }
 
-/// What a secret opens. Found by the secret's SHA-256 alone: one of the three tables without a tenant policy.
+/// The account, device or endpoint that a secret opens. It is found by the secret's SHA-256 alone: one of the three
+/// tables without a tenant policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CredentialRecord {
     /// SHA-256 of the secret's text.
     pub token_hash: [u8; 32],
     /// Organisation it opens.
     pub organization_id: OrganizationId,
-    /// What it is.
+    /// The kind of credential.
     pub kind: CredentialKind,
     /// User (session, API token), device (key), event (pairing token), ticket (pass) or webhook endpoint it stands for.
     pub holder: String,
@@ -103,16 +104,20 @@ impl CredentialKind {
 /// An API token as a list shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiTokenRecord {
-    /// Id.
+    /// The token's id.
     pub api_token_id: String,
-    /// Name.
+    /// The token's purpose, in its maker's words.
     pub name: String,
-    /// Whose.
+    /// The user to whom the token belongs.
     pub user_id: UserId,
+    /// The role that bounds what the token may do; never more than its user.
+    pub role: Role,
     /// SHA-256 of its text.
     pub token_hash: [u8; 32],
     /// When made.
     pub created_at: Timestamp,
+    /// From when on it opens nothing.
+    pub expires_at: Timestamp,
     /// When withdrawn.
     pub revoked_at: Option<Timestamp>,
 }

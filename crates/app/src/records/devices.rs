@@ -5,7 +5,7 @@ use admit_core::ids::*;
 use admit_core::scan::Digest;
 use admit_core::time::Timestamp;
 
-/// What a device asked for itself (spec D11 way (b)): of no organisation until one approves it.
+/// A device's request to be paired (spec D11 way (b)). It is of no organisation until one approves it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairingRequestRecord {
     /// SHA-256 of the token its QR shows.
@@ -52,7 +52,7 @@ pub struct PairingTokenRecord {
 pub struct DeviceRecord {
     /// Id, chosen by the device.
     pub device_id: DeviceId,
-    /// Name.
+    /// The device's name.
     pub name: String,
     /// `ipad | phone | desktop | terminal`.
     pub device_type: String,
@@ -72,7 +72,7 @@ pub struct DeviceRecord {
     pub code_reused_at: Option<Timestamp>,
     /// When an organiser last looked for it.
     pub rung_at: Option<Timestamp>,
-    /// What it last told about itself.
+    /// The device's last report about itself.
     pub health: DeviceHealth,
 }
 
@@ -102,7 +102,7 @@ impl DeviceState {
     }
 }
 
-/// What a device told about itself; not a fact, overwritten.
+/// A device's report about itself. It is not a fact, and is overwritten.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeviceHealth {
     /// Last heard.
@@ -111,7 +111,7 @@ pub struct DeviceHealth {
     pub last_sync_at: Option<Timestamp>,
     /// Scans it says it has not sent.
     pub pending: u64,
-    /// Percent.
+    /// Battery level in percent; absent where the device did not tell it.
     pub battery: Option<u8>,
     /// App version.
     pub app_version: String,
@@ -121,7 +121,7 @@ pub struct DeviceHealth {
     pub clock_offset_ms: Option<i64>,
     /// Failed syncs in a row.
     pub failed_syncs: u32,
-    /// What it brought of late.
+    /// The scans that the device was recently first to bring.
     pub arrivals: Arrivals,
     /// Id of the figures that were counted last: the same again are not.
     pub figures_id: Option<i64>,
@@ -132,7 +132,7 @@ pub struct DeviceHealth {
 pub struct DeviceKeyRecord {
     /// Names the key.
     pub key_id: KeyId,
-    /// Device.
+    /// The device that the key belongs to.
     pub device_id: DeviceId,
     /// SHA-256 of its text.
     pub token_hash: [u8; 32],
@@ -154,9 +154,9 @@ pub struct DeviceKeyRecord {
 /// A device's log (spec §3 "Log").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogRecord {
-    /// Device.
+    /// The device that the log belongs to.
     pub device_id: DeviceId,
-    /// Log.
+    /// The log's id.
     pub log_id: LogId,
     /// Event of its newest scan.
     pub event_id: EventId,
@@ -171,11 +171,11 @@ pub struct LogRecord {
 /// A scan that counts nothing until a person accepts it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingScan {
-    /// Scan.
+    /// The scan's id.
     pub scan_id: ScanId,
     /// The content that was taken of it.
     pub digest: Digest,
-    /// What it is about.
+    /// The key of the subject that the scan is about.
     pub subject_key: String,
 }
 
@@ -184,11 +184,11 @@ pub struct WaitingScan {
 pub struct BatchRecord {
     /// Batch id, unique per device and endpoint.
     pub batch_id: BatchId,
-    /// Device.
+    /// The device that carried the batch.
     pub device_id: DeviceId,
     /// `sync` (`/api/scanning/sync`) or `scans_sync` (`/api/scans/sync`).
     pub endpoint: String,
-    /// Event.
+    /// The event of the batch.
     pub event_id: EventId,
     /// Over device, endpoint and the sorted (scan id, content digest) pairs (spec D2).
     pub digest: [u8; 32],
@@ -204,7 +204,7 @@ pub struct BatchRecord {
     pub error_count: u32,
     /// v1's offset, seconds.
     pub offset_seconds: i64,
-    /// Serial.
+    /// The serial of the batch's write.
     pub serial: u64,
     /// When it committed.
     pub synced_at: Timestamp,
@@ -213,16 +213,16 @@ pub struct BatchRecord {
 /// An item a batch lost for good: its bytes are kept (spec §5 "rejected").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RejectedRecord {
-    /// Device.
+    /// The device that carried the item.
     pub device_id: DeviceId,
     /// Its id, if it could be read.
     pub scan_id: Option<String>,
     /// Its log place, if it could be read.
     pub log: Option<(LogId, u64)>,
-    /// Why.
+    /// The reason of the refusal.
     pub reason: String,
     /// The item as sent.
     pub body: String,
-    /// When.
+    /// When the item was received.
     pub received_at: Timestamp,
 }

@@ -16,19 +16,19 @@ use super::clock_time::ClockTime;
 /// An event: identity, and its rules' newest values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventRecord {
-    /// Id.
+    /// The event's id.
     pub event_id: EventId,
-    /// Name.
+    /// The event's name.
     pub name: String,
-    /// Place.
+    /// The place of the event.
     pub venue: String,
     /// IANA time zone.
     pub time_zone: String,
-    /// Start.
+    /// When the event starts.
     pub starts_at: Timestamp,
-    /// End.
+    /// When the event ends.
     pub ends_at: Timestamp,
-    /// Status.
+    /// The event's status.
     pub status: EventStatus,
     /// Re-entry mode.
     pub re_entry: ReEntry,
@@ -42,13 +42,16 @@ pub struct EventRecord {
     pub capacity: Option<u32>,
     /// Persons whom staff may add at its doors in all; absent: no number.
     pub walk_ins: Option<u32>,
-    /// What its devices show and read.
+    /// The settings of its devices' screens and cameras.
     pub at_door: AtDoor,
+    /// Days after its end when its guests' personal data is erased; absent: it is kept.
+    pub retention_days: Option<u32>,
     /// When made.
     pub created_at: Timestamp,
 }
 
-/// What an event's devices show and read, as its organiser chose it. It decides nothing about a ticket.
+/// The settings of an event's devices: what they show and read, as the organiser chose it. They decide nothing about
+/// a ticket.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AtDoor {
     /// Names of the guests' fields that a verdict shows, in this order.
@@ -64,10 +67,10 @@ impl AtDoor {
     }
 }
 
-/// What a list of events says of each.
+/// The figures of an event in a list of events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventFigures {
-    /// Event.
+    /// The event's id.
     pub event_id: EventId,
     /// Persons that its tickets admit.
     pub expected: u64,
@@ -80,11 +83,11 @@ pub struct EventFigures {
 /// An entry type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryTypeRecord {
-    /// Id.
+    /// The entry type's id.
     pub entry_type_id: EntryTypeId,
-    /// Event.
+    /// The event that it belongs to.
     pub event_id: EventId,
-    /// Name.
+    /// The entry type's name.
     pub name: String,
     /// Zone its tickets get.
     pub zone: String,
@@ -95,13 +98,13 @@ pub struct EntryTypeRecord {
 /// A guest list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuestListRecord {
-    /// Id.
+    /// The list's id.
     pub guest_list_id: GuestListId,
-    /// Event.
+    /// The event that it belongs to.
     pub event_id: EventId,
-    /// Name.
+    /// The list's name.
     pub name: String,
-    /// Whose.
+    /// The promoter who fills the list; absent where it is the organiser's.
     pub promoter_id: Option<UserId>,
     /// When made.
     pub created_at: Timestamp,
@@ -116,15 +119,15 @@ pub struct NewAudit {
     pub user_id: Option<UserId>,
     /// Device, where one acted.
     pub device_id: Option<DeviceId>,
-    /// What was done, such as `batch_sync_completed`.
+    /// The action's word, such as `batch_sync_completed`.
     pub action: &'static str,
-    /// What it was done to, such as `BatchSync`.
+    /// The kind of thing that the action was about, such as `BatchSync`.
     pub entity_type: &'static str,
     /// Its id.
     pub entity_id: String,
-    /// What changed, JSON.
+    /// The changes as JSON text.
     pub changes: String,
-    /// What else is worth keeping, JSON.
+    /// Other facts worth keeping, as JSON text.
     pub metadata: String,
 }
 
@@ -135,9 +138,9 @@ pub struct AuditRecord {
     pub n: u64,
     /// Serial of the event's change; for the organisation's ledger equal to `n`.
     pub serial: u64,
-    /// When.
+    /// When the action happened.
     pub at: Timestamp,
-    /// What.
+    /// The line itself.
     pub line: NewAuditOwned,
     /// Chain head after it.
     pub head: [u8; 32],
@@ -155,13 +158,13 @@ pub struct LedgerEnd {
 /// [`NewAudit`] as read back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewAuditOwned {
-    /// Ledger.
+    /// The event whose ledger has the line; absent: the organisation's own ledger.
     pub event_id: Option<EventId>,
-    /// User.
+    /// The user who acted; absent where none did.
     pub user_id: Option<UserId>,
-    /// Device.
+    /// The device that acted; absent where none did.
     pub device_id: Option<DeviceId>,
-    /// Action.
+    /// The action's word.
     pub action: String,
     /// Entity type.
     pub entity_type: String,
@@ -207,7 +210,7 @@ pub struct LoadedRules {
 pub struct MinuteFlow {
     /// The minute's start.
     pub at: Timestamp,
-    /// Gate.
+    /// The gate of the flow.
     pub gate_id: GateId,
     /// Persons let in.
     pub entered: i64,
@@ -272,7 +275,7 @@ pub struct Page {
 /// Items and the cursor of the next page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed<T> {
-    /// Items.
+    /// The items of the page.
     pub items: Vec<T>,
     /// Next page, if there is one.
     pub next_cursor: Option<String>,

@@ -4,18 +4,18 @@ use admit_core::ids::{EventId, OrganizationId};
 use admit_core::job::RunState;
 use admit_core::time::Timestamp;
 
-/// A run: one workflow for one subject. What its steps gave stands with them.
+/// A run: one workflow for one subject. The results of its steps are stored with the steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunRecord {
-    /// Id.
+    /// The run's id.
     pub run_id: String,
     /// Which workflow.
     pub kind: String,
-    /// Of which event.
+    /// The event of the run.
     pub event_id: EventId,
-    /// What it is about: a guest's id.
+    /// The subject of the run: a guest's id.
     pub subject: String,
-    /// What it was given, as its workflow writes and reads it.
+    /// The run's input, as its workflow writes and reads it.
     pub input: String,
     /// How it stands.
     pub state: RunState,
@@ -36,13 +36,13 @@ pub struct RunRecord {
 /// A step that is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepRecord {
-    /// Of which run.
+    /// The run that the step belongs to.
     pub run_id: String,
     /// Its name, unique in the run.
     pub name: String,
     /// Its place in the run, from 1.
     pub place: u32,
-    /// What it gave: what every later try of the run goes on with.
+    /// The step's result. Every later try of the run goes on with it.
     pub output: Vec<u8>,
     /// Tries it took, the good one included.
     pub tries: u32,
@@ -55,9 +55,9 @@ pub struct StepRecord {
 /// A run that somebody took to carry out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TakenRun {
-    /// Whose.
+    /// The organisation of the run.
     pub organization_id: OrganizationId,
-    /// Which.
+    /// The run's id.
     pub run_id: String,
     /// Under this fence alone may its steps be stored.
     pub fence: u64,
@@ -70,7 +70,7 @@ pub struct TakenRun {
 pub struct MailLaneRecord {
     /// Since when.
     pub since: Timestamp,
-    /// What the mail server said last, in plain words.
+    /// The mail server's last refusal, in plain words.
     pub reason: String,
     /// When one letter is tried, or, while a probe is under way, when the next one is.
     pub next_at: Timestamp,

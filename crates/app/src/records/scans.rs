@@ -21,7 +21,7 @@ pub struct NewScan {
     pub batch_id: Option<BatchId>,
     /// Device that carried it.
     pub carrier: DeviceId,
-    /// What came with it beside its content.
+    /// The fields that came with the scan beside its content.
     pub evidence: Evidence,
 }
 
@@ -41,7 +41,7 @@ pub struct NewDelivery {
 pub struct ScanRow {
     /// The fact.
     pub fact: Fact,
-    /// What it is about, as the key of [`admit_core::incident::Subject`].
+    /// The subject of the scan, as the key of [`admit_core::incident::Subject`].
     pub subject_key: String,
     /// The verdict, absent for a content that was not taken.
     pub verdict: Option<ScanVerdict>,
@@ -54,11 +54,11 @@ pub struct ScanRow {
 pub struct StateRecord {
     /// Key of its [`admit_core::incident::Subject`].
     pub subject_key: String,
-    /// State.
+    /// The ticket's state.
     pub state: TicketState,
     /// Scans that count, in order.
     pub effective: Vec<EffectiveScan>,
-    /// What it adds to the counters.
+    /// The subject's part in the event's counters.
     pub occupancy: Occupancy,
     /// SHA-256 over everything the reducer said: equal means nothing changed.
     pub digest: [u8; 32],
@@ -69,13 +69,13 @@ pub struct StateRecord {
 /// An incident.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IncidentRecord {
-    /// Id.
+    /// The incident's id.
     pub incident_id: IncidentId,
-    /// Event.
+    /// The event of the incident.
     pub event_id: EventId,
-    /// Kind.
+    /// The kind of incident.
     pub kind: IncidentKind,
-    /// Severity.
+    /// How grave the incident is.
     pub severity: Severity,
     /// Key of its [`admit_core::incident::CauseSubject`].
     pub subject_key: String,
@@ -87,7 +87,7 @@ pub struct IncidentRecord {
     pub status: IncidentStatus,
     /// The digest a person resolved.
     pub resolved_digest: Option<[u8; 32]>,
-    /// Who resolved it, when, and what they wrote.
+    /// The person's answer, with its time and note; absent while nobody answered.
     pub resolution: Option<Resolution>,
     /// First seen.
     pub opened_at: Timestamp,
@@ -100,28 +100,28 @@ pub struct IncidentRecord {
 /// A person's answer to an incident.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolution {
-    /// Who.
+    /// The user who answered.
     pub user_id: UserId,
     /// `accept | exclude | restore | note`.
     pub decision: String,
-    /// What they wrote.
+    /// The note that they wrote.
     pub note: String,
-    /// When.
+    /// When they answered.
     pub at: Timestamp,
 }
 
 /// A person's decision about a scan, with who took it and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecisionRecord {
-    /// What the scan is about, as it resolves now.
+    /// The subject of the scan, as it resolves now.
     pub subject_key: String,
     /// The decision.
     pub review: Review,
-    /// Who.
+    /// The user who decided.
     pub user_id: UserId,
-    /// What they wrote.
+    /// The note that they wrote.
     pub note: String,
-    /// When.
+    /// When they decided.
     pub at: Timestamp,
 }
 
@@ -154,19 +154,19 @@ impl IncidentStatus {
 /// Another content, or the same, under an id that is already stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownScan {
-    /// Author.
+    /// The device that made the scan.
     pub device_id: DeviceId,
-    /// Scan.
+    /// The scan's id.
     pub scan_id: ScanId,
     /// Event it was stored in.
     pub event_id: EventId,
-    /// Content.
+    /// The digest of the scan's content.
     pub digest: Digest,
-    /// What it is about, as it resolves now.
+    /// The subject of the scan, as it resolves now.
     pub subject_key: String,
 }
 
-/// What is stored under a scan id, whoever used it.
+/// A scan stored under an id, by whichever device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredId {
     /// Content, author, and what it is about.
@@ -182,7 +182,7 @@ pub struct StoredId {
 pub struct ResolvedCode {
     /// The code.
     pub hash: BarcodeHash,
-    /// Whose it is.
+    /// The ticket that holds the code.
     pub ticket_id: TicketId,
     /// Whether the ticket has a state. Without one, no stored scan has a say in what the next one means (I7).
     pub scanned: bool,

@@ -14,9 +14,9 @@ pub type Fields = BTreeMap<String, String>;
 /// A guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuestRecord {
-    /// Id.
+    /// The guest's id.
     pub guest_id: GuestId,
-    /// Event.
+    /// The event that the guest is expected at.
     pub event_id: EventId,
     /// Their ticket.
     pub ticket_id: Option<TicketId>,
@@ -24,11 +24,11 @@ pub struct GuestRecord {
     pub guest_list_id: Option<GuestListId>,
     /// Entry type.
     pub entry_type_id: Option<EntryTypeId>,
-    /// Name.
+    /// The guest's name.
     pub name: String,
     /// E-mail.
     pub email: Option<String>,
-    /// Phone.
+    /// The guest's phone number; absent where none is known.
     pub phone: Option<String>,
     /// Party size.
     pub party_size: u32,
@@ -36,7 +36,7 @@ pub struct GuestRecord {
     pub note: Option<String>,
     /// Flag for the door.
     pub flag: Option<String>,
-    /// What else the organiser keeps of them, at most [`FIELDS`](admit_core::limits::FIELDS).
+    /// The organiser's other fields of the guest, at most [`FIELDS`](admit_core::limits::FIELDS).
     pub fields: Fields,
     /// The organiser's own id or order number.
     pub external_id: Option<String>,
@@ -44,6 +44,8 @@ pub struct GuestRecord {
     pub created_at: Timestamp,
     /// When changed.
     pub updated_at: Timestamp,
+    /// When their personal data was erased.
+    pub erased_at: Option<Timestamp>,
 }
 
 /// Guests of one list and one entry type, counted by where they stand. All but `persons` are guests.
@@ -65,7 +67,7 @@ pub struct GuestCount {
     pub came: u64,
     /// With nobody let in, whose ticket is neither voided nor refunded.
     pub not_come: u64,
-    /// Whose ticket is voided or refunded.
+    /// Guests whose ticket is voided or refunded.
     pub voided: u64,
 }
 
@@ -78,9 +80,9 @@ pub struct TicketCounts {
     pub to_come: u64,
     /// With somebody let in, ever.
     pub came: u64,
-    /// Voided.
+    /// Tickets that are voided.
     pub voided: u64,
-    /// Refunded.
+    /// Tickets that are refunded.
     pub refunded: u64,
 }
 
@@ -96,15 +98,15 @@ pub struct UnsentPasses {
 /// A ticket: identity, its rules' newest values and where they stand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TicketRecord {
-    /// Id.
+    /// The ticket's id.
     pub ticket_id: TicketId,
-    /// Event.
+    /// The event of the ticket.
     pub event_id: EventId,
     /// Newest values.
     pub rules: TicketRules,
     /// The barcode we made or were given, as text where we may know it (an import may bring only hashes).
     pub barcode: Option<String>,
-    /// Its barcode was drawn here, so it has a pass: whoever comes with a code of their own has that from where it was made,
+    /// Its barcode was made here, so it has a pass. A guest with a code of their own has that from where it was made,
     /// whatever it looks like.
     pub drawn: bool,
     /// Every hash this ticket ever held, first to newest.
@@ -113,7 +115,7 @@ pub struct TicketRecord {
     pub import_key: Option<String>,
     /// The number of the purchase this ticket belongs to, at most 64 characters. Tickets of one order share it.
     pub order_id: Option<String>,
-    /// Holder.
+    /// The guest who holds the ticket; absent where it has none.
     pub guest_id: Option<GuestId>,
     /// Serial of the last change of its rules or codes.
     pub rules_serial: u64,
@@ -121,7 +123,20 @@ pub struct TicketRecord {
     pub created_at: Timestamp,
 }
 
+impl GuestRecord {
+    /// As somebody sees them who only looks.
+    pub fn without_contacts(self) -> Self {
+        Self { email: None, phone: None, ..self }
+    }
+}
+
 impl TicketRecord {
+    /// The end of its code, by which people tell two apart: half of it, four characters at most.
+    pub fn code_end(&self) -> Option<String> {
+        let code: Vec<char> = self.barcode.as_deref()?.chars().collect();
+        let shown = (code.len() / 2).min(4);
+        Some(code[code.len() - shown..].iter().collect()).filter(|end: &String| !end.is_empty())
+    }
     /// Its newest code as people read it out.
     pub fn short_code(&self) -> Option<String> {
         self.barcode_hashes.last().map(|hash| ShortCode::of(hash).to_string())
@@ -131,24 +146,24 @@ impl TicketRecord {
 /// An import that wrote something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportRecord {
-    /// Id.
+    /// The import's id.
     pub import_id: String,
-    /// Event.
+    /// The event of the import.
     pub event_id: EventId,
     /// The write's place in the event's order.
     pub serial: u64,
-    /// Who imported.
+    /// The user who imported.
     pub user_id: UserId,
-    /// What the file was called, where that is known.
+    /// The name of the file; absent where it is not known.
     pub file_name: Option<String>,
     /// Tickets that it made.
     pub created: u64,
     /// Tickets and guests that it changed.
     pub updated: u64,
-    /// When.
+    /// When the file was imported.
     pub imported_at: Timestamp,
     /// When it was undone.
     pub undone_at: Option<Timestamp>,
-    /// What undoing it needs, as the use case wrote it.
+    /// The data that undoing the import needs, as the use case wrote it.
     pub kept: String,
 }

@@ -13,7 +13,7 @@ pub struct WebhookEndpointRecord {
     pub endpoint_id: String,
     /// Event whose guests it brings.
     pub event_id: EventId,
-    /// What it is for.
+    /// The endpoint's purpose, in its maker's words.
     pub name: String,
     /// Which column of the sender's table means what.
     pub columns: WebhookColumns,
@@ -25,19 +25,19 @@ pub struct WebhookEndpointRecord {
     pub created_at: Timestamp,
     /// Since when it takes nothing.
     pub disabled_at: Option<Timestamp>,
-    /// What is known of its messages.
+    /// The times of its last messages, and the last error.
     pub health: WebhookHealth,
 }
 
-/// What became of an endpoint's signed messages. Changed alone, so that a message and an organiser don't overwrite each
-/// other.
+/// The fate of an endpoint's signed messages. It is changed alone, so that a message and an organiser don't overwrite
+/// each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WebhookHealth {
     /// When the last one was taken in.
     pub received_at: Option<Timestamp>,
     /// When the last one was refused.
     pub refused_at: Option<Timestamp>,
-    /// Why.
+    /// The reason of the last refusal; absent where none was refused.
     pub problem: Option<String>,
 }
 
@@ -50,7 +50,7 @@ pub struct WebhookMessageRecord {
     pub webhook_id: String,
     /// SHA-256 of its body.
     pub digest: [u8; 32],
-    /// What it was answered.
+    /// The answer to the message.
     pub answer: String,
     /// When it came.
     pub received_at: Timestamp,
@@ -69,6 +69,6 @@ pub struct WebhookRowRecord {
     pub changed_us: Option<i64>,
     /// When the sender's deleting it was told. Deletes nothing here.
     pub deleted_at: Option<Timestamp>,
-    /// What each field said last, as a short hash.
+    /// The last value of each field, as a short hash.
     pub said: BTreeMap<String, String>,
 }

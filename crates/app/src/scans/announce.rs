@@ -1,10 +1,11 @@
-//! After the commit, and only hints: whoever watches hears that a batch was stored (S2 §4 "PubSub Broadcast").
+//! Gives hints after the commit, and nothing else: clients that watch hear that a batch was stored (S2 §4 "PubSub
+//! Broadcast").
 
 use admit_core::ids::{BatchId, DeviceId, OrganizationId};
 use serde_json::{Value, json};
 
 use super::decode::Batch;
-use super::take_in::Arrived;
+use super::intake::Arrived;
 use crate::ports::{App, Hint, Topic};
 use crate::recent::RecentScan;
 use crate::records::BatchRecord;
@@ -12,7 +13,7 @@ use crate::records::BatchRecord;
 /// How a batch ended, in S2's words.
 #[derive(Debug, Clone, Copy)]
 pub struct Ended<'a> {
-    /// Who brought it: an id alone is no batch's name, two devices may both call theirs `b1`.
+    /// The device that brought the batch. An id alone is no batch's name: two devices may both call theirs `b1`.
     pub device_id: &'a DeviceId,
     /// Its id.
     pub batch_id: &'a BatchId,
@@ -79,7 +80,7 @@ fn say(app: &App, organization_id: &OrganizationId, part: &Arrived, topic: Topic
     app.hints.hint(Hint { organization_id, event_id, serial: Some(part.serial), topic });
 }
 
-/// Notes what of a batch opened a door with whoever remembers it a while (S2 §5 steps 22, 23).
+/// Notes the scans of a batch that opened a door in the recent entries (S2 §5 steps 22, 23).
 pub(super) fn remember(app: &App, organization_id: &OrganizationId, part: &Batch) {
     let opened = part.items.iter().filter(|item| item.fact.opened()).map(|item| &item.fact.scan);
     let recent = opened.filter_map(|scan| {

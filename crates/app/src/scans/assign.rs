@@ -76,7 +76,7 @@ fn stored_at(tx: &mut dyn Tx, device_id: &DeviceId, items: &[Item]) -> Result<BT
 }
 
 /// A batch as batches of one event each, the first of them its home: the present event if the batch touches it, else
-/// the first it touches. What is no scan's (refused items, the head of the log) stays with the home.
+/// the first it touches. Parts that belong to no scan (refused items, the head of the log) stay with the home.
 pub fn split(mut batch: Batch, present: &EventId) -> Vec<Batch> {
     let mut by_event: BTreeMap<EventId, Vec<Item>> = BTreeMap::new();
     for item in std::mem::take(&mut batch.items) {

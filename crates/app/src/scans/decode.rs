@@ -1,4 +1,4 @@
-//! From a batch as sent to facts: shapes, digests, signatures. Needs no lock (architecture §5 walk 2 ②).
+//! From a batch as sent to facts: shapes, digests, signatures. Needs no lock (architecture §6 walk 2 ②).
 //!
 //! Item by item: a malformed one is refused alone and its bytes kept; one poison scan never blocks a queue.
 
@@ -25,7 +25,7 @@ pub type Keys = BTreeMap<KeyId, (DeviceId, [u8; 32])>;
 pub struct Item {
     /// The fact.
     pub fact: Fact,
-    /// What came with it beside its content.
+    /// The fields that came with the scan beside its content.
     pub evidence: Evidence,
 }
 
@@ -34,12 +34,12 @@ pub struct Item {
 pub struct Refused {
     /// Place in the request.
     pub index: usize,
-    /// What is stored of it.
+    /// The row that is stored of the item.
     pub record: RejectedRecord,
 }
 
 impl Refused {
-    /// What the device is told of it once it is stored.
+    /// The item's entry in the answer, once the item is stored.
     pub fn said(&self) -> Rejected {
         let (scan_id, reason) = (self.record.scan_id.clone(), self.record.reason.clone());
         Rejected { scan_id, index: self.index, reason, kept: true }
@@ -51,7 +51,7 @@ impl Refused {
 pub struct Batch {
     /// Its id.
     pub batch_id: BatchId,
-    /// Who carried it.
+    /// The device that carried the batch.
     pub device_id: DeviceId,
     /// `sync`, `scans_sync` or `scans`.
     pub endpoint: &'static str,
@@ -91,7 +91,7 @@ impl Batch {
     }
 }
 
-/// What the sender's device is assigned to, and what the receipt is.
+/// The sender's assignment, and the time of the receipt.
 #[derive(Debug, Clone)]
 pub struct Context {
     /// The device's event: S1's scans name none.
@@ -211,8 +211,7 @@ pub(super) fn item(
     received_at: Timestamp,
 ) -> Item {
     let digest = content_digest(&scan);
-    let fact =
-        Fact { scan, digest, signature: state, after_revocation: false, offset_seconds, received_at, judged: None };
+    let fact = Fact { scan, digest, signature: state, withheld: false, offset_seconds, received_at, judged: None };
     Item { fact, evidence }
 }
 

@@ -1,4 +1,4 @@
-//! What S2 would not have inserted of what arrived, by what the reducer says of each scan (spec §5 `errors`).
+//! The scans of an upload that S2 would not have inserted, by the reducer's verdict on each (spec §5 `errors`).
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use admit_core::reduce::{Reduced, ScanVerdict};
 use admit_core::scan::{Outcome, ScanKind};
 use admit_core::time::Timestamp;
 
-use super::take_in::Taken;
+use super::intake::Taken;
 
 /// S2's reason of a scan that let nobody in because everybody was in.
 pub(super) const AGAIN: &str = "already_scanned";

@@ -1,5 +1,5 @@
 //! Scans become facts: what is new is stored, what is known is acknowledged, and what arrived of each log is noted
-//! (architecture §5 walk 2 ④ ⑤). One event at a time, inside the lane.
+//! (architecture §6 walk 2 ④ ⑤). One event at a time, inside the lane.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,13 +11,13 @@ use admit_core::time::Timestamp;
 
 use super::decode::{Batch, Item, Refused};
 use super::log::receive;
+use super::quarantine::Quarantine;
 use super::rejudge::{Touched, settle_incidents};
-use super::waits::Waits;
 use super::walk_ins;
-use crate::draw::Draw;
 use crate::error::Result;
 use crate::ports::Tx;
 use crate::records::*;
+use crate::seeded_ids::SeededIds;
 
 /// The ids of a revoked device's batch that are stored already, when nothing more of it would be.
 pub(super) fn nothing_new(tx: &mut dyn Tx, batch: &Batch, room: u64) -> Result<Option<Vec<ScanId>>> {
@@ -43,7 +43,7 @@ pub(super) fn scan_ids(batch: &Batch) -> Vec<ScanId> {
     ids.into_iter().cloned().collect()
 }
 
-/// What became of a batch's items.
+/// The result of storing a batch's items.
 #[derive(Default)]
 pub(super) struct Stored {
     /// Ids that are stored now, new or known, in the order sent.
@@ -74,7 +74,7 @@ pub(super) fn store_facts(
     carrier: &DeviceId,
     batch: &Batch,
     stamp: Stamp,
-    waits: &Waits,
+    quarantine: &Quarantine,
     room: u64,
 ) -> Result<Stored> {
     // What is known is asked before anything is stored: a batch of first scans then reads nothing back.
@@ -88,16 +88,16 @@ pub(super) fn store_facts(
     for (place, item) in batch.items.iter().enumerate() {
         let scan = &item.fact.scan;
         let id = (&scan.device_id, &scan.scan_id, item.fact.digest);
-        // First received after its author's revocation: unverified whoever carries it (spec D10).
-        let after_revocation = waits.holds(scan);
-        let fact = || Fact { after_revocation, ..item.fact.clone() };
+        // Its author was withdrawn, or never assigned to the event: unverified whoever carries it (spec D10).
+        let withheld = quarantine.holds(scan);
+        let fact = || Fact { withheld, ..item.fact.clone() };
         let offered = (item.fact.signature, item.fact.offset_seconds);
         match proven.get(&id).copied() {
             Some(held) => {
                 let merged = (offered.0.min(held.0), better_offset(offered.1, held.1));
                 let asked = item.fact.judged.is_some();
-                // What a withdrawn device sends proves nothing more of what is known: it must not move a count.
-                if (merged != held || asked) && !after_revocation {
+                // What such a device sends proves nothing more of what is known: it must not move a count.
+                if (merged != held || asked) && !withheld {
                     proven.insert(id, merged);
                     let carrier = carrier.clone();
                     deliveries.push(NewDelivery { fact: fact(), serial: stamp.serial, carrier });
@@ -163,7 +163,7 @@ fn new_scan(fact: Fact, item: &Item, batch: &Batch, carrier: &DeviceId, stamp: S
     }
 }
 
-/// What the store said of a batch's scan ids and codes before the batch was stored.
+/// The store's rows for a batch's scan ids and codes before the batch was stored.
 struct Before<'b> {
     event_id: &'b EventId,
     stored: Vec<StoredId>,
@@ -185,13 +185,13 @@ impl<'b> Before<'b> {
         let tickets = codes.into_iter().map(|code| (code.hash, code)).collect();
         Ok(Self { event_id: &batch.event_id, stored: tx.stored_ids(&scan_ids(batch))?, tickets, contents })
     }
-    /// What is stored of the batch's event under an id of the very author the batch names: under the same id at another
-    /// event lies another scan.
+    /// The scans of the batch's event that are stored under an id of the very author that the batch names. Another
+    /// event may have another scan under the same id.
     fn stored_of_authors(&self) -> impl Iterator<Item = &StoredId> {
         let here = self.stored.iter().filter(|one| one.known.event_id == *self.event_id);
         here.filter(|one| self.contents.contains_key(&(&one.known.device_id, &one.known.scan_id)))
     }
-    /// What the deliveries so far prove of each content.
+    /// The proof of each content by the deliveries so far.
     fn proven(&self) -> BTreeMap<(&DeviceId, &ScanId, Digest), (SignatureState, i64)> {
         self.stored_of_authors()
             .map(|one| {
@@ -296,7 +296,7 @@ pub(super) fn settle_ids(
     logs: Vec<(DeviceId, LogId, Vec<u64>)>,
     stamp: Stamp,
     now: Timestamp,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<bool> {
     let mut causes: BTreeMap<String, Vec<Cause>> = BTreeMap::new();
     for (device_id, log_id, _) in logs.into_iter().filter(|(_, _, seqs)| !seqs.is_empty()) {
@@ -308,7 +308,7 @@ pub(super) fn settle_ids(
         causes.insert(subject.key(), vec![plain_cause(IncidentKind::ScanIdReused, subject)]);
     }
     let held = causes.iter().map(|(key, causes)| (key.clone(), causes.as_slice())).collect();
-    Ok(settle_incidents(tx, &batch.event_id, &held, stamp, now, draw)?.changed)
+    Ok(settle_incidents(tx, &batch.event_id, &held, stamp, now, seeded)?.changed)
 }
 
 /// A cause that names its subject and no scans: which of them arrived first must not show in it.

@@ -1,4 +1,4 @@
-//! A batch arrives (architecture §5 walk 2; S1 §5.1, spec §5 `POST /api/scanning/sync`).
+//! A batch arrives (architecture §6 walk 2; S1 §5.1, spec §5 `POST /api/scanning/sync`).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use super::answer;
 use super::assign::{Assignments, place, split};
 use super::decode::{self, Batch, Context};
 use super::errors::{AGAIN, Errors};
-pub(crate) use super::take_in::take_in;
-use super::take_in::*;
+pub(crate) use super::intake::intake;
+use super::intake::*;
 use crate::caller::DeviceCaller;
-use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::ports::{App, Scope, Tx, read, write};
 use crate::records::*;
+use crate::seeded_ids::SeededIds;
 
 /// The answer to a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,16 +45,16 @@ pub struct IngestAnswer {
     pub head: Option<Head>,
 }
 
-/// What the transaction did.
+/// The result of the transaction.
 #[derive(Clone)]
 struct Done {
     answer: IngestAnswer,
-    /// What changed, event by event; nothing for a repeat.
+    /// The changes, event by event; empty for a repeat.
     arrived: Vec<Arrived>,
     /// Codes among it that no ticket ever held.
     unknown: usize,
-    /// What is stored of a revoked device's upload.
-    revoked: Option<Quarantined>,
+    /// The part of a revoked device's upload that is stored; absent for other devices.
+    revoked: Option<Withheld>,
     /// Of a suspended device: what is stored, and held.
     suspended: bool,
     reused: bool,
@@ -77,18 +77,18 @@ pub async fn ingest_batch(app: &App, caller: &DeviceCaller, request: SyncRequest
     let (parts, digest) = read_parts(app, caller, request, received_at).await?;
     let parts = Arc::new(parts);
     let (organization_id, now_ms) = (&caller.organization_id, app.clock.monotonic_ms());
-    app.doors.scanned(now_ms);
+    app.scan_activity.scanned(now_ms);
     let left = app.unknown_codes.left(organization_id, &caller.device_id, now_ms);
     let events = parts.iter().map(|part| part.event_id.clone()).collect();
     let scope = Scope { events, ..Scope::organization(organization_id) };
-    let draw = app.draw();
+    let seeded = app.seeded_ids();
     // It goes with the write too, which goes on when the device hangs up.
     let spending = app.unknown_codes.spending(organization_id, &caller.device_id, now_ms);
     let done = {
         let (caller, parts, spending) = (caller.clone(), Arc::clone(&parts), Arc::clone(&spending));
         write(&*app.store, scope, move |tx| {
             let arriving = Arriving { caller: &caller, parts: &parts, digest, received_at, left };
-            let done = store_batch(tx, &arriving, &mut draw.clone());
+            let done = store_batch(tx, &arriving, &mut seeded.clone());
             spending.found(done.as_ref().map_or(0, |done| done.unknown));
             done
         })
@@ -104,7 +104,7 @@ pub async fn ingest_batch(app: &App, caller: &DeviceCaller, request: SyncRequest
     if done.reused {
         return Err(refuse_reuse());
     }
-    if let Some(Quarantined { kept, rejected, room, .. }) = done.revoked {
+    if let Some(Withheld { kept, rejected, room, .. }) = done.revoked {
         return Err(refuse_revoked(kept, rejected, room));
     }
     if !done.arrived.is_empty() {
@@ -156,7 +156,7 @@ pub(super) fn read_keys(tx: &mut dyn Tx, secret: &crate::secret::Secret, names: 
     Ok(keys)
 }
 
-/// What goes into the lane.
+/// The input of the lane.
 struct Arriving<'a> {
     caller: &'a DeviceCaller,
     /// Batches of one event each; the first is the home.
@@ -168,7 +168,7 @@ struct Arriving<'a> {
 }
 
 /// ③–⑨, inside the lane.
-fn store_batch(tx: &mut dyn Tx, arriving: &Arriving<'_>, draw: &mut Draw) -> Result<Done> {
+fn store_batch(tx: &mut dyn Tx, arriving: &Arriving<'_>, seeded: &mut SeededIds) -> Result<Done> {
     let Arriving { caller, parts, digest, .. } = *arriving;
     let home = &parts[0];
     // ① Seen before? Answer again.
@@ -179,7 +179,7 @@ fn store_batch(tx: &mut dyn Tx, arriving: &Arriving<'_>, draw: &mut Draw) -> Res
     // ③ The device's state as it is now, under the events' heads.
     let mut carrier = Carrier::of(tx, caller)?;
     if carrier.revoked {
-        let mut kept = quarantine(tx, parts, &carrier, arriving.received_at, draw)?;
+        let mut kept = withhold(tx, parts, &carrier, arriving.received_at, seeded)?;
         let arrived = std::mem::take(&mut kept.arrived);
         return Ok(Done { revoked: Some(kept), arrived, ..Done::quiet(blank(home)) });
     }
@@ -189,12 +189,12 @@ fn store_batch(tx: &mut dyn Tx, arriving: &Arriving<'_>, draw: &mut Draw) -> Res
     }
     let mut taken = Vec::with_capacity(parts.len());
     for part in parts {
-        taken.push(take_in_part(tx, part, &carrier, (u64::MAX, &part.rejected), arriving.received_at, draw)?);
+        taken.push(intake_part(tx, part, &carrier, (u64::MAX, &part.rejected), arriving.received_at, seeded)?);
     }
     let arrivals = arrivals(&carrier, arriving, &taken);
     carrier.device.health.arrivals = arrivals.1;
     touch_health(tx, &carrier, arriving.received_at)?;
-    flag_batch(tx, arriving, arrivals, &mut taken, draw)?;
+    flag_batch(tx, arriving, arrivals, &mut taken, seeded)?;
     // The answer, the batch row and the audit lines belong to the same commit.
     let answer = answer_of(tx, arriving, &carrier, &taken)?;
     for (part, taken) in parts.iter().zip(&taken) {
@@ -212,8 +212,9 @@ fn store_batch(tx: &mut dyn Tx, arriving: &Arriving<'_>, draw: &mut Draw) -> Res
     })
 }
 
-/// What the device has brought within the hour, before this batch and with it: of each scan its last word, once, and of
-/// those what S2 would not have inserted. "> 50 % invalid tickets": a code read twice is none.
+/// The scans that the device has brought within the hour, before this batch and with it. Each scan counts once, with
+/// its last word; failed ones are those that S2 would not have inserted. By S2's "> 50 % invalid tickets" a code read
+/// twice is none.
 fn arrivals(carrier: &Carrier, arriving: &Arriving<'_>, taken: &[Taken]) -> (Arrivals, Arrivals) {
     let errors = Errors::of(taken);
     let (mut scans, mut failed) = (0, 0);
@@ -229,14 +230,14 @@ fn arrivals(carrier: &Carrier, arriving: &Arriving<'_>, taken: &[Taken]) -> (Arr
     (before, before.with(scans, failed, arriving.received_at))
 }
 
-/// S2 §7 and §8 hold for every batch, whatever its form: what failed of one here is what could not even be read, the rest
-/// is told by all that came within the hour.
+/// Flags a batch (S2 §7 and §8, which hold for every batch, whatever its form). Only the items that could not be read
+/// count as failed here. The counts of the last hour tell the rest.
 fn flag_batch(
     tx: &mut dyn Tx,
     arriving: &Arriving<'_>,
     arrivals: (Arrivals, Arrivals),
     taken: &mut [Taken],
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<()> {
     let home = &arriving.parts[0];
     let delivery = Delivery {
@@ -248,7 +249,7 @@ fn flag_batch(
         received_at: arriving.received_at,
         arrivals: Some(arrivals),
     };
-    flag(tx, home, &delivery, &mut taken[0], draw)
+    flag(tx, home, &delivery, &mut taken[0], seeded)
 }
 
 /// The answer, stored with the batch's row.
@@ -282,7 +283,7 @@ fn answer_of(tx: &mut dyn Tx, arriving: &Arriving<'_>, carrier: &Carrier, taken:
     Ok(IngestAnswer { body, repeated: false, event_id, processed, rejected, conflicts, heard: Vec::new(), head: None })
 }
 
-/// What the upload brought to light, as far as the device is told: nothing about items after its allowance of unknown
+/// The conflicts of the upload that the device is told. It is told nothing about items after its allowance of unknown
 /// codes is used up.
 fn said_of(arriving: &Arriving<'_>, taken: &[Taken]) -> Vec<Conflict> {
     let (mut left, mut out) = (arriving.left, Vec::new());

@@ -23,12 +23,13 @@ use super::announce::{moved, remember};
 use super::assign::Assignments;
 use super::decode::{Batch, Item, item};
 use super::ingest_batch::read_keys;
-use super::take_in::*;
+use super::intake::*;
+use super::quarantine::is_stranger;
 use crate::caller::DeviceCaller;
-use crate::draw::Draw;
 use crate::error::{Error, Result};
-use crate::ports::{App, Needs, Pace, Scope, Tx, read_needing, write};
+use crate::ports::{App, Pace, Prefetch, Scope, Tx, read_prefetching, write};
 use crate::records::*;
+use crate::seeded_ids::SeededIds;
 
 /// The endpoint's word in its stored answers.
 pub const ENDPOINT: &str = "scans";
@@ -46,7 +47,7 @@ pub struct JudgedScan {
     pub head: Option<Head>,
 }
 
-/// What is asked: a scan whose outcome is the server's to fill in, and the spellings of its code.
+/// The question: a scan whose outcome the server is to fill in, and the spellings of its code.
 #[derive(Clone)]
 struct Asked {
     scan: Scan,
@@ -59,13 +60,14 @@ struct Asked {
     digest: [u8; 32],
 }
 
-/// What the transaction did.
+/// The result of the transaction.
 #[derive(Clone)]
 enum Done {
     Repeated(JudgedScan),
     Judged { answer: JudgedScan, arrived: Arrived, part: Box<Batch>, unknown: bool },
     Revoked(u64),
     Suspended,
+    NotAssigned,
     NotLive,
 }
 
@@ -84,23 +86,23 @@ pub async fn judge_online(app: &App, caller: &DeviceCaller, request: OnlineReque
         return Ok(answer);
     }
     let (organization_id, now_ms) = (&caller.organization_id, app.clock.monotonic_ms());
-    app.doors.scanned(now_ms);
+    app.scan_activity.scanned(now_ms);
     let Some(mut one) = app.unknown_codes.set_aside(organization_id, &caller.device_id, now_ms) else {
         let retry_after_ms = app.unknown_codes.wait_ms(organization_id, &caller.device_id, now_ms);
         return Err(Error::Later { code: "rate_limited", retry_after_ms });
     };
-    let draw = app.draw();
-    let needs = Needs {
+    let seeded = app.seeded_ids();
+    let prefetch = Prefetch {
         devices: vec![caller.device_id.clone()],
         scans: vec![asked.scan.scan_id.clone()],
         codes: asked.spellings.clone(),
-        ..Needs::default()
+        ..Prefetch::default()
     };
-    let scope = Scope { pace: Pace::Urgent, needs, ..Scope::event(organization_id, &asked.scan.event_id) };
+    let scope = Scope { pace: Pace::Urgent, prefetch, ..Scope::event(organization_id, &asked.scan.event_id) };
     let done = {
         let caller = caller.clone();
         write(&*app.store, scope, move |tx| {
-            let done = judge(tx, &caller, &asked, (one.tells, received_at), &mut draw.clone());
+            let done = judge(tx, &caller, &asked, (one.tells, received_at), &mut seeded.clone());
             one.found(matches!(done, Ok(Done::Judged { unknown: true, .. })));
             done
         })
@@ -118,6 +120,11 @@ pub async fn judge_online(app: &App, caller: &DeviceCaller, request: OnlineReque
             let message = "this device is suspended: nothing is judged for it, its uploads are stored and held";
             Err(Error::denied("device_suspended", message))
         }
+        Done::NotAssigned => {
+            // Stored it would wait for a person and count nothing, and the answer would open a door for it.
+            let message = "this device was never assigned to that event: nothing was judged";
+            Err(Error::denied("device_not_assigned", message))
+        }
         Done::NotLive => Err(not_live()),
     }
 }
@@ -134,8 +141,8 @@ pub(super) fn not_live() -> Error {
 /// Needs no lock: whose scan it is, its event, its spellings; the stored answer, where the same was asked before.
 async fn read_asked(app: &App, caller: &DeviceCaller, request: OnlineRequest) -> Result<(Asked, Option<JudgedScan>)> {
     let (secret, caller) = (app.secret.clone(), caller.clone());
-    let needs = needs_of(&caller, &request)?;
-    read_needing(&*app.store, &caller.organization_id.clone(), needs, move |tx| {
+    let prefetch = prefetch_of(&caller, &request)?;
+    read_prefetching(&*app.store, &caller.organization_id.clone(), prefetch, move |tx| {
         let asked = match request {
             OnlineRequest::S2(sent) => {
                 let device =
@@ -158,13 +165,13 @@ async fn read_asked(app: &App, caller: &DeviceCaller, request: OnlineRequest) ->
     .await
 }
 
-/// What reading an ask will look at.
-fn needs_of(caller: &DeviceCaller, request: &OnlineRequest) -> Result<Needs> {
+/// The keys that reading a question will look at.
+fn prefetch_of(caller: &DeviceCaller, request: &OnlineRequest) -> Result<Prefetch> {
     let (assignments, scan_id) = match request {
         OnlineRequest::S2(sent) => (vec![caller.device_id.clone()], sent.scan_id(&caller.device_id).map_err(invalid)?),
         OnlineRequest::Claim(claim) => (Vec::new(), claim.0.scan_id.clone()),
     };
-    Ok(Needs { devices: vec![caller.device_id.clone()], assignments, scans: vec![scan_id], codes: Vec::new() })
+    Ok(Prefetch { devices: vec![caller.device_id.clone()], assignments, scans: vec![scan_id], codes: Vec::new() })
 }
 
 /// The stored answer to an ask. It is stored with its scan: where nothing is known under the scan's id there is none.
@@ -221,7 +228,7 @@ fn judge(
     caller: &DeviceCaller,
     asked: &Asked,
     (tells, received_at): (bool, Timestamp),
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<Done> {
     // ③ Who asks, and was it asked before?
     let carrier = Carrier::of(tx, caller)?;
@@ -230,6 +237,9 @@ fn judge(
     }
     if carrier.held {
         return Ok(Done::Suspended);
+    }
+    if is_stranger(tx, &carrier.device, &asked.scan.event_id)? {
+        return Ok(Done::NotAssigned);
     }
     if let Some(stored) = stored(tx, caller, asked)? {
         return Ok(Done::Repeated(answered(stored)));
@@ -260,7 +270,7 @@ fn judge(
     // ⑤–⑧ The scan, with the answer, becomes a fact.
     let judged = Judged { serial: head.serial, outcome: verdict.outcome };
     let part = as_batch(asked, matched, judged, received_at);
-    let mut taken = take_in_part(tx, &part, &carrier, (u64::MAX, &[]), received_at, draw)?;
+    let mut taken = intake_part(tx, &part, &carrier, (u64::MAX, &[]), received_at, seeded)?;
     tx.note_seen(&carrier.device.device_id, received_at)?;
     // ⑨ The answer, its row and the ledger's line belong to the same commit.
     let place = (Cursor::at(head.epoch, taken.stamp.serial), received_at);
@@ -269,7 +279,7 @@ fn judge(
     line(tx, &part, &verdict, taken.stamp)?;
     let unknown = !std::mem::take(&mut taken.stored.unknown).is_empty();
     if unknown && tells {
-        warn_of_guessing(tx, (&part, received_at), &mut taken, draw)?;
+        warn_of_guessing(tx, (&part, received_at), &mut taken, seeded)?;
     }
     let arrived = Arrived::of(&part, &taken);
     let head = Some(tx.head(&event_id)?);
@@ -277,12 +287,13 @@ fn judge(
     Ok(Done::Judged { answer, arrived, part: Box::new(part), unknown })
 }
 
-/// With this unknown code the device's allowance is used up: whoever asks so fast may be guessing, and a person is told.
+/// Warns that with this unknown code the device's allowance is used up. A device that asks so fast may be guessing,
+/// and a person is told.
 fn warn_of_guessing(
     tx: &mut dyn Tx,
     (part, received_at): (&Batch, Timestamp),
     taken: &mut Taken,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<()> {
     let delivery = Delivery {
         device_id: &part.device_id,
@@ -293,7 +304,7 @@ fn warn_of_guessing(
         received_at,
         arrivals: None,
     };
-    flag(tx, part, &delivery, taken, draw)
+    flag(tx, part, &delivery, taken, seeded)
 }
 
 /// Whether a scan is judged at all. S2's form is refused unless the event was live (spec D17); a device of ours is told what
@@ -353,7 +364,7 @@ fn state_without(
     Ok(reduce(subject, rules, &reviews, &facts).state)
 }
 
-/// What the rules at the head say to a scan of a ticket that stands like this.
+/// The verdict of the rules at the head on a scan of a ticket in this state.
 pub(super) fn ask(rules: &LoadedRules, ticket: &TicketBook, state: &TicketState, scan: &Scan) -> Verdict {
     let gate = rules.book.gate(&scan.gate_id, When::Newest);
     let leads_out = gate.as_ref().is_some_and(|gate| gate.direction == Direction::Out);

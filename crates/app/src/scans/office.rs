@@ -14,14 +14,14 @@ use admit_core::wire::scanning::Evidence;
 
 use super::announce::{moved, remember};
 use super::decode::{Batch, item};
+use super::intake::{Arrived, intake_within};
 use super::judge_online::{ask, row};
-use super::take_in::{Arrived, take_in_within};
-use super::waits::Waits;
+use super::quarantine::Quarantine;
 use crate::caller::UserCaller;
-use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::ports::{App, Tx};
 use crate::records::*;
+use crate::seeded_ids::SeededIds;
 
 /// The office's id among devices.
 const ID: &str = "admit:office";
@@ -106,7 +106,7 @@ pub fn draft(
     })
 }
 
-/// What the rules at the head say to a scan of a ticket, and how the ticket stands before it.
+/// The verdict of the rules at the head on a scan of a ticket, and the ticket's state before it.
 pub fn verdict(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -139,7 +139,7 @@ pub fn store(
     scan: Scan,
     answer: Option<([u8; 32], String)>,
     (stamp, received_at): (Stamp, Timestamp),
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<Made> {
     let (device_id, event_id) = (scan.device_id.clone(), scan.event_id.clone());
     let batch_id = batch_of(&scan.scan_id)?;
@@ -148,7 +148,7 @@ pub fn store(
     let endpoint = ENDPOINT;
     let part =
         Batch { batch_id, device_id, endpoint, event_id, offset_seconds: 0, log: None, items, rejected: Vec::new() };
-    let taken = take_in_within(tx, &part, stamp, &Waits::default(), (u64::MAX, &[]), received_at, draw)?;
+    let taken = intake_within(tx, &part, stamp, &Quarantine::default(), (u64::MAX, &[]), received_at, seeded)?;
     if let Some((digest, answer)) = answer {
         tx.insert_batch(&row(&part, digest, &answer, stamp, received_at))?;
     }
@@ -166,7 +166,7 @@ fn batch_of(scan_id: &ScanId) -> Result<BatchId> {
     BatchId::new(scan_id.as_str()).map_err(|error| Error::Bug(error.to_string()))
 }
 
-/// After the commit: whoever watches the event hears of the scan.
+/// After the commit: tells the clients that watch the event of the scan.
 pub fn announce(app: &App, organization_id: &OrganizationId, made: &Made) {
     moved(app, organization_id, &made.arrived, "scan_recorded", None);
     remember(app, organization_id, &made.part);

@@ -16,7 +16,7 @@ use crate::records::{Flows, IncidentStatus, NewAudit, StateRecord, WaitingScan};
 /// Subjects reduced in one go: bounds memory, not the result.
 const CHUNK: usize = 2_000;
 
-/// What a comparison found, in plain words; empty = derived rows are what the facts say.
+/// The findings of a comparison, in plain words. Empty where the derived rows equal what the facts say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Differences {
     /// One line each.
@@ -141,9 +141,9 @@ fn compare(
 
 /// Replaces every derived row of an event by a recomputation from its facts, in one transaction.
 pub async fn rebuild(app: &App, organization_id: &OrganizationId, event_id: &EventId) -> Result<usize> {
-    let (event_id, now, draw) = (event_id.clone(), app.clock.now(), app.draw());
+    let (event_id, now, seeded) = (event_id.clone(), app.clock.now(), app.seeded_ids());
     write(&*app.store, Scope::event(organization_id, &event_id), move |tx| {
-        let mut draw = draw.clone();
+        let mut seeded = seeded.clone();
         let stored = tx.all_states(&event_id)?;
         let mut keys = subjects(tx, &event_id, &stored)?;
         // An incident about something that no scan speaks of any more is cleared too.
@@ -157,7 +157,7 @@ pub async fn rebuild(app: &App, organization_id: &OrganizationId, event_id: &Eve
         tx.clear_recounts(&event_id)?;
         for chunk in keys.chunks(CHUNK) {
             let chunk: BTreeSet<String> = chunk.iter().cloned().collect();
-            let rejudged = rejudge_by(tx, &event_id, Touched::stored(&chunk), stamp, now, &mut draw, true)?;
+            let rejudged = rejudge_by(tx, &event_id, Touched::stored(&chunk), stamp, now, &mut seeded, true)?;
             for reduced in rejudged.reduced.values() {
                 total.add(&Occupancy::of(reduced), 1);
                 flow.add(&reduced.verdicts, 1);

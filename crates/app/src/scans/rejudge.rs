@@ -1,4 +1,4 @@
-//! Re-reduces subjects and writes what follows: states, verdicts, counters, incidents (architecture §5 walk 2 ⑥–⑧).
+//! Re-reduces subjects and writes what follows: states, verdicts, counters, incidents (architecture §6 walk 2 ⑥–⑧).
 //!
 //! Every change of rules, reviews or scans ends here, in its own transaction; so derived rows are always what `reduce`
 //! says of the stored facts (I7).
@@ -17,15 +17,15 @@ use admit_core::time::Timestamp;
 use admit_core::wire::stored;
 
 use super::walk_ins;
-use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::ports::Tx;
 use crate::records::*;
+use crate::seeded_ids::SeededIds;
 
 /// When a device asks again that met a node older than the event: by then another one may answer.
 const OUTDATED_MS: i64 = 5_000;
 
-/// What a rejudging changed.
+/// The changes by a rejudging.
 #[derive(Debug, Default)]
 pub struct Rejudged {
     /// The reducer's word on every subject asked about, by key.
@@ -78,9 +78,9 @@ pub fn rejudge(
     subjects: &BTreeSet<String>,
     stamp: Stamp,
     now: Timestamp,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<Rejudged> {
-    rejudge_touched(tx, event_id, Touched::stored(subjects), stamp, now, draw)
+    rejudge_touched(tx, event_id, Touched::stored(subjects), stamp, now, seeded)
 }
 
 /// [`rejudge`] of subjects of which some are new to the store.
@@ -90,9 +90,9 @@ pub fn rejudge_touched(
     touched: Touched,
     stamp: Stamp,
     now: Timestamp,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<Rejudged> {
-    rejudge_by(tx, event_id, touched, stamp, now, draw, false)
+    rejudge_by(tx, event_id, touched, stamp, now, seeded, false)
 }
 
 /// [`rejudge_touched`]; `anew` writes also where the stored digest says that nothing changed: a rebuild trusts no
@@ -103,7 +103,7 @@ pub(super) fn rejudge_by(
     touched: Touched,
     stamp: Stamp,
     now: Timestamp,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
     anew: bool,
 ) -> Result<Rejudged> {
     let mut out = Rejudged::default();
@@ -115,7 +115,7 @@ pub(super) fn rejudge_by(
     }
     let (again, first) = touched.settle();
     out.reduced = reduce_all(tx, event_id, &again, &first)?;
-    walk_ins::make_tickets(tx, event_id, &out.reduced, stamp, now, draw)?;
+    walk_ins::make_tickets(tx, event_id, &out.reduced, stamp, now, seeded)?;
     let before = tx.judged_states(event_id, &again)?;
     let mut before: BTreeMap<String, (StateRecord, Vec<ScanVerdict>)> =
         before.into_iter().map(|found| (found.0.subject_key.clone(), found)).collect();
@@ -157,13 +157,13 @@ pub(super) fn rejudge_by(
     let held = out.reduced.iter().filter(|(key, reduced)| !first.contains_key(*key) || !reduced.causes.is_empty());
     let held: BTreeMap<String, &[Cause]> =
         held.map(|(key, reduced)| (key.clone(), reduced.causes.as_slice())).collect();
-    let settled = settle_incidents(tx, event_id, &held, stamp, now, draw)?;
+    let settled = settle_incidents(tx, event_id, &held, stamp, now, seeded)?;
     out.incidents_changed = settled.changed;
     out.new_causes = settled.new_causes;
     Ok(out)
 }
 
-/// What `reduce` says of the stored facts of these subjects, by key. Writes nothing.
+/// The result of `reduce` over the stored facts of these subjects, by key. Writes nothing.
 pub fn reduce_stored(tx: &mut dyn Tx, event_id: &EventId, keys: &[String]) -> Result<BTreeMap<String, Reduced>> {
     reduce_all(tx, event_id, keys, &BTreeMap::new())
 }
@@ -254,15 +254,16 @@ pub struct Settled {
     pub changed: bool,
 }
 
-/// Brings the incidents of these subjects in line with the causes that hold now (spec §3 "Incident"): open while the
-/// cause holds and its digest is not the one a person resolved; a vanished cause is cleared, a changed one reopens.
+/// Brings the incidents of these subjects in line with the causes that hold now (spec §3 "Incident"). An incident is
+/// open while its cause holds and the cause's digest is not the one that a person resolved. A vanished cause clears
+/// its incident; a changed cause reopens it.
 pub fn settle_incidents(
     tx: &mut dyn Tx,
     event_id: &EventId,
     held: &BTreeMap<String, &[Cause]>,
     stamp: Stamp,
     now: Timestamp,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<Settled> {
     let keys: Vec<String> = held.keys().cloned().collect();
     let stored = tx.incidents_of(event_id, &keys)?;
@@ -283,7 +284,7 @@ pub fn settle_incidents(
                 continue;
             }
             out.new_causes.push(cause.clone());
-            writes.push(opened(incident, key, event_id, cause, stamp, now, draw)?);
+            writes.push(opened(incident, key, event_id, cause, stamp, now, seeded)?);
         }
         for incident in known.iter().copied().filter(|one| one.status != IncidentStatus::Cleared) {
             if !causes.iter().any(|cause| cause.kind == incident.kind) {
@@ -312,12 +313,12 @@ fn opened(
     cause: &Cause,
     stamp: Stamp,
     now: Timestamp,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<IncidentRecord> {
     let digest = cause.digest();
     let resolved_digest = known.and_then(|one| one.resolved_digest);
     let status = status_of(known, digest);
-    let fresh = || IncidentId::new(draw.row_id(now)).map_err(|error| Error::Bug(error.to_string()));
+    let fresh = || IncidentId::new(seeded.row_id(now)).map_err(|error| Error::Bug(error.to_string()));
     Ok(IncidentRecord {
         incident_id: known.map_or_else(fresh, |one| Ok(one.incident_id.clone()))?,
         event_id: event_id.clone(),

@@ -8,19 +8,19 @@ use admit_core::review::{Decision, Review};
 use admit_core::time::Timestamp;
 
 use super::rejudge::{Rejudged, rejudge};
-use crate::draw::Draw;
 use crate::error::Result;
 use crate::ports::Tx;
 use crate::records::*;
+use crate::seeded_ids::SeededIds;
 
-/// Who says something about scans, why and when.
+/// A person's statement about scans, with its reason and time.
 #[derive(Debug, Clone, Copy)]
 pub struct Said<'a> {
-    /// Who.
+    /// The user who says it.
     pub by: &'a UserId,
-    /// What they wrote.
+    /// The note that they wrote.
     pub note: &'a str,
-    /// When.
+    /// When they said it.
     pub at: Timestamp,
 }
 
@@ -38,8 +38,8 @@ pub fn in_force(tx: &mut dyn Tx, event_id: &EventId, subjects: &[String]) -> Res
     Ok(held)
 }
 
-/// Takes these decisions back and judges `subjects`, those that the scans are about. What incidents were answered with by
-/// such decisions is forgotten, so that one whose cause is back is open again; notes stay.
+/// Takes these decisions back and judges `subjects`, those that the scans are about. Answers of incidents by such
+/// decisions are forgotten, so that an incident whose cause is back is open again. Notes stay.
 pub fn take_back(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -47,7 +47,7 @@ pub fn take_back(
     decided: &[DecisionRecord],
     subjects: &BTreeSet<String>,
     stamp: Stamp,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<Rejudged> {
     let contents: BTreeSet<_> = decided.iter().map(|one| one.review.content()).collect();
     let restore = |(device_id, scan_id, digest)| Review {
@@ -68,7 +68,7 @@ pub fn take_back(
         .map(|one| IncidentRecord { resolved_digest: None, serial: stamp.serial, ..one })
         .collect();
     tx.put_incidents(&answered)?;
-    rejudge(tx, event_id, subjects, stamp, said.at, draw)
+    rejudge(tx, event_id, subjects, stamp, said.at, seeded)
 }
 
 /// Notes who counted what waited, on each incident that this cleared: so it is listed among what was decided.

@@ -1,5 +1,5 @@
-//! A batch of S2's form arrives (S2 §5 steps 8–27, spec §5 `POST /api/scans/sync`): up to 10,000 scans, all of them
-//! stored in one transaction, and told apart in the answer.
+//! A batch of S2's form arrives (S2 §5 steps 8–27, spec §5 `POST /api/scans/sync`). It holds up to 10,000 scans. All
+//! of them are stored in one transaction, and the answer tells the result of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,13 +20,13 @@ use super::assign::{Assignments, place, split};
 use super::decode::{Batch, check_age, item};
 use super::errors::{AGAIN, Errors};
 use super::ingest_batch::{IngestAnswer, repeated};
+use super::intake::*;
 use super::judge_online::{not_live, was_live};
-use super::take_in::*;
 use crate::caller::DeviceCaller;
-use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::ports::{App, Clock, Pace, Scope, Tx, read, write};
 use crate::records::*;
+use crate::seeded_ids::SeededIds;
 
 /// The endpoint's word in its batches.
 pub const ENDPOINT: &str = "scans_sync";
@@ -51,13 +51,13 @@ struct Whole {
     started_ms: i64,
 }
 
-/// What the transaction did.
+/// The result of the transaction.
 #[derive(Clone)]
 enum Done {
     Stored { answer: IngestAnswer, status: &'static str, arrived: Vec<Arrived>, unknown: usize, held: bool },
     Repeated { answer: IngestAnswer, held: bool },
     Reused,
-    Revoked(Quarantined),
+    Revoked(Withheld),
     NotLive,
 }
 
@@ -66,7 +66,7 @@ enum Done {
 /// content is 409 `batch_id_reused`; a batch of an event that was not live is 422 `event_not_live`.
 pub async fn sync_offline(app: &App, caller: &DeviceCaller, request: ScansSyncRequest) -> Result<IngestAnswer> {
     let (received_at, started_ms) = (app.clock.now(), app.clock.monotonic_ms());
-    app.doors.scanned(started_ms);
+    app.scan_activity.scanned(started_ms);
     // Step 10: the device is who the key says.
     if request.device_id != caller.device_id {
         return Err(refuse_mismatch(app, caller, &request.device_id).await?);
@@ -82,14 +82,14 @@ pub async fn sync_offline(app: &App, caller: &DeviceCaller, request: ScansSyncRe
     let whole = Arc::new(whole);
     let events = whole.parts.iter().map(|part| part.event_id.clone()).collect();
     let scope = Scope { events, pace: Pace::Usual, ..Scope::organization(&caller.organization_id) };
-    let draw = app.draw();
+    let seeded = app.seeded_ids();
     // It goes with the write too, which goes on when the device hangs up.
     let spending = app.unknown_codes.spending(&caller.organization_id, &caller.device_id, started_ms);
     let done = {
         let spending = Arc::clone(&spending);
         let (caller, whole, clock) = (caller.clone(), Arc::clone(&whole), app.clock.clone());
         write(&*app.store, scope, move |tx| {
-            let done = store_whole(tx, &caller, &whole, &*clock, &mut draw.clone());
+            let done = store_whole(tx, &caller, &whole, &*clock, &mut seeded.clone());
             spending.found(if let Ok(Done::Stored { unknown, .. }) = &done { *unknown } else { 0 });
             done
         })
@@ -113,7 +113,7 @@ fn tell(app: &App, caller: &DeviceCaller, whole: &Whole, done: Done) -> Result<I
         Done::Repeated { held: true, .. } => Err(suspended(whole)),
         Done::Repeated { answer, .. } => Ok(answer),
         Done::Reused => Err(refuse_reuse()),
-        Done::Revoked(Quarantined { kept, rejected, room, arrived }) => {
+        Done::Revoked(Withheld { kept, rejected, room, arrived }) => {
             let (status, errors) = ("partial_success", whole.sent.len() as u64);
             let ended = Ended { device_id, batch_id, status, processed: 0, errors };
             announce(app, organization_id, &ended, &arrived);
@@ -233,7 +233,7 @@ fn store_whole(
     caller: &DeviceCaller,
     whole: &Whole,
     clock: &dyn Clock,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<Done> {
     let home = &whole.parts[0];
     // Step 12, decided here.
@@ -244,7 +244,7 @@ fn store_whole(
     }
     let carrier = Carrier::of(tx, caller)?;
     if carrier.revoked {
-        return quarantine(tx, &whole.parts, &carrier, whole.received_at, draw).map(Done::Revoked);
+        return withhold(tx, &whole.parts, &carrier, whole.received_at, seeded).map(Done::Revoked);
     }
     if let Some(stored) = stored {
         end_failures(tx, &carrier, whole.received_at)?;
@@ -256,11 +256,11 @@ fn store_whole(
     }
     let mut taken = Vec::with_capacity(whole.parts.len());
     for part in &whole.parts {
-        taken.push(take_in_part(tx, part, &carrier, (u64::MAX, &part.rejected), whole.received_at, draw)?);
+        taken.push(intake_part(tx, part, &carrier, (u64::MAX, &part.rejected), whole.received_at, seeded)?);
     }
     touch_health(tx, &carrier, whole.received_at)?;
     let found = Found::of(whole, &taken, &caller.device_id);
-    flag_batch(tx, whole, &found, &mut taken, draw)?;
+    flag_batch(tx, whole, &found, &mut taken, seeded)?;
     let took_ms = clock.monotonic_ms().saturating_sub(whole.started_ms);
     write_lines(tx, whole, &taken, &found, took_ms)?;
     let (answer, status) = answer_of(tx, whole, &taken, &found, took_ms)?;
@@ -279,9 +279,9 @@ fn any_live(tx: &mut dyn Tx, parts: &[Batch]) -> Result<bool> {
     Ok(false)
 }
 
-/// What S2 would not have inserted, scan by scan in the order sent.
+/// The scans that S2 would not have inserted, scan by scan in the order sent.
 struct Found {
-    /// Everything, for the ledger and whoever looks into it.
+    /// All errors, for the ledger and the people who look into it.
     all: Vec<Option<ScanError>>,
     /// From which scan on the device is told nothing.
     silent: usize,
@@ -319,7 +319,13 @@ fn silent_place(whole: &Whole, taken: &[Taken]) -> usize {
 }
 
 /// S2 §7, §8: by everything found, also what the device is not told. "> 50 % invalid tickets": a code read twice is none.
-fn flag_batch(tx: &mut dyn Tx, whole: &Whole, found: &Found, taken: &mut [Taken], draw: &mut Draw) -> Result<()> {
+fn flag_batch(
+    tx: &mut dyn Tx,
+    whole: &Whole,
+    found: &Found,
+    taken: &mut [Taken],
+    seeded: &mut SeededIds,
+) -> Result<()> {
     let home = &whole.parts[0];
     let delivery = Delivery {
         device_id: &home.device_id,
@@ -330,7 +336,7 @@ fn flag_batch(tx: &mut dyn Tx, whole: &Whole, found: &Found, taken: &mut [Taken]
         received_at: whole.received_at,
         arrivals: None,
     };
-    flag(tx, home, &delivery, &mut taken[0], draw)
+    flag(tx, home, &delivery, &mut taken[0], seeded)
 }
 
 fn summary<'a>(total: usize, errors: impl Iterator<Item = &'a ScanError>) -> Summary {

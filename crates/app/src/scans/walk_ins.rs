@@ -1,9 +1,9 @@
 //! Guests whom staff added at a door get a ticket and a place in the guest list, once the scan that added them counts
 //! (door.md "Walk-ins").
 //!
-//! The ticket's first rules are those that the reducer reads from the scan itself, so storing them changes no verdict: what is
-//! stored here only makes the guest known to lists, phones and mails. It is no change of its own: the ledger's line is that of the
-//! batch or the act that made the scan count.
+//! The ticket's first rules are those that the reducer reads from the scan itself, so storing them changes no
+//! verdict. The stored rows only make the guest known to lists, phones and mails. They are no change of their own:
+//! the ledger has the line of the batch, or of the act that made the scan count.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +16,14 @@ use admit_core::scan::{Scan, WalkIn};
 use admit_core::time::Timestamp;
 use admit_core::wire::scanning::Named;
 
-use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::ports::Tx;
 use crate::records::*;
+use crate::seeded_ids::SeededIds;
 
 /// Where the rules of these tickets stand within their write: behind whatever else it says.
 const FIRST_ORDINAL: u32 = 1 << 20;
-/// What a guest is called whose name did not come with the scan.
+/// The name of a guest whose name did not come with the scan.
 const NAMELESS: &str = "Guest added at the door";
 
 /// Keeps the names that came with scans.
@@ -33,8 +33,17 @@ pub(super) fn keep_names<'a>(
     named: impl Iterator<Item = (&'a Scan, &'a Named)>,
 ) -> Result<()> {
     let named = named.filter_map(|(scan, named)| Some((scan.ticket_id.clone()?, named.clone())));
-    let names: BTreeMap<TicketId, Named> = named.collect();
-    if names.is_empty() { Ok(()) } else { tx.put_walk_in_names(event_id, &names.into_iter().collect::<Vec<_>>()) }
+    let mut names: BTreeMap<TicketId, Named> = named.collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    // A scan that comes again brings its name again: of a guest whose data was erased it stays out.
+    let ids: Vec<TicketId> = names.keys().cloned().collect();
+    let holders: Vec<GuestId> = tx.tickets_by_id(event_id, &ids)?.into_iter().filter_map(|one| one.guest_id).collect();
+    for erased in tx.guests_by_id(&holders)?.into_iter().filter(|guest| guest.erased_at.is_some()) {
+        erased.ticket_id.map(|ticket_id| names.remove(&ticket_id));
+    }
+    tx.put_walk_in_names(event_id, &names.into_iter().collect::<Vec<_>>())
 }
 
 /// Makes the tickets that scans among these subjects call for, and that are not there yet.
@@ -44,7 +53,7 @@ pub(super) fn make_tickets(
     reduced: &BTreeMap<String, Reduced>,
     stamp: Stamp,
     now: Timestamp,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<()> {
     let mut wanted: BTreeMap<TicketId, &WalkIn> = BTreeMap::new();
     for (key, reduced) in reduced {
@@ -64,8 +73,8 @@ pub(super) fn make_tickets(
     let (mut tickets, mut guests, mut rules) = (Vec::new(), Vec::new(), Vec::new());
     for (ordinal, (ticket_id, walk_in)) in (FIRST_ORDINAL..).zip(wanted) {
         let named = tx.walk_in_name(event_id, &ticket_id)?;
-        let guest_id = GuestId::new(draw.row_id(now)).map_err(|error| Error::Bug(error.to_string()))?;
-        let code = draw.uuid();
+        let guest_id = GuestId::new(seeded.row_id(now)).map_err(|error| Error::Bug(error.to_string()))?;
+        let code = seeded.uuid();
         let rules_of = walk_in.rules();
         let entry_type = types.iter().find(|one| one.zone == walk_in.zone);
         guests.push(GuestRecord {
@@ -84,6 +93,7 @@ pub(super) fn make_tickets(
             fields: BTreeMap::new(),
             created_at: now,
             updated_at: now,
+            erased_at: None,
         });
         let first = TicketChange::First(rules_of.clone());
         let change = Change::Ticket(ticket_id.clone(), first);

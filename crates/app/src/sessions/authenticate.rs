@@ -1,5 +1,6 @@
 //! From a session's or an API token's text to who asks.
 
+use admit_core::access::narrowed;
 use admit_core::ids::UserId;
 use admit_core::sign::token_hash;
 
@@ -8,8 +9,9 @@ use crate::error::{Error, Result};
 use crate::ports::{App, read};
 use crate::records::CredentialKind;
 
-/// Finds whose session or API token this is. The role is read anew every time: a member who was removed or demoted is
-/// so at once. Fails with `unknown_token` for anything else, expired ones included.
+/// Finds the owner of a session or an API token. The role is read again at each request. A member who was removed or
+/// demoted is so at once, and so are their API tokens, which act in a role of their own. Fails with `unknown_token`
+/// for anything else, expired tokens included.
 pub async fn authenticate(app: &App, token: &str) -> Result<UserCaller> {
     let credential = app.store.credential(token_hash(token)).await?.ok_or_else(unknown)?;
     if !matches!(credential.kind, CredentialKind::Session | CredentialKind::ApiToken) {
@@ -20,8 +22,20 @@ pub async fn authenticate(app: &App, token: &str) -> Result<UserCaller> {
     }
     let user_id = UserId::new(credential.holder).map_err(|_| Error::Bug("a session without a user".into()))?;
     let organization_id = credential.organization_id;
-    let member = read(&*app.store, &organization_id, move |tx| tx.member(&user_id)).await?.ok_or_else(unknown)?;
-    Ok(UserCaller { organization_id, user_id: member.user_id, role: member.role })
+    let is_token = credential.kind == CredentialKind::ApiToken;
+    let token_ends_at = credential.expires_at.filter(|_| is_token);
+    let token_hash = credential.token_hash;
+    let (member, described) = read(&*app.store, &organization_id, move |tx| {
+        Ok((tx.member(&user_id)?, if is_token { tx.api_token(&token_hash)? } else { None }))
+    })
+    .await?;
+    let member = member.ok_or_else(unknown)?;
+    let role = match described {
+        Some(described) => narrowed(described.role, member.role).ok_or_else(unknown)?,
+        None if is_token => return Err(Error::Bug("an API token without a description".into())),
+        None => member.role,
+    };
+    Ok(UserCaller { organization_id, user_id: member.user_id, role, token_ends_at })
 }
 
 fn unknown() -> Error {

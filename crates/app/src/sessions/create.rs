@@ -12,7 +12,7 @@ use crate::password;
 use crate::ports::{App, Scope, write};
 use crate::records::*;
 
-/// What every session's text begins with, so that secret scanners find a leaked one.
+/// The prefix of every session's text, so that secret scanners find a leaked one.
 pub const SESSION_PREFIX: &str = "admit_ss_";
 /// A session's life, in milliseconds: 14 days.
 pub const SESSION_MS: i64 = 14 * 24 * 3_600_000;
@@ -74,7 +74,7 @@ pub async fn create(app: &App, candidate: Candidate, organization_id: Option<Org
             return Err(wrong());
         }
         let organization_id = credential.organization_id.clone();
-        let caller = UserCaller { organization_id, user_id: member.user_id, role: member.role };
+        let caller = UserCaller { organization_id, user_id: member.user_id, role: member.role, token_ends_at: None };
         tx.insert_credential(&credential)?;
         tx.append_audit(line::of(&caller, None, "signed_in", ("User", caller.user_id.as_str()), json!({})))?;
         Ok(caller)

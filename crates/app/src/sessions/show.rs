@@ -1,11 +1,11 @@
-//! Who is signed in, for the top of every screen.
+//! The signed-in user, for the top of every screen.
 
 use crate::caller::UserCaller;
 use crate::error::{Error, Result};
 use crate::ports::{App, read};
 use crate::records::{MemberRecord, OrganizationRecord};
 
-/// Who asks, and for whom.
+/// The user who asks, and their organisation.
 #[derive(Debug, Clone)]
 pub struct Me {
     /// The member.

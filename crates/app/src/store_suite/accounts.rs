@@ -121,8 +121,10 @@ pub async fn api_tokens_are_listed_and_withdrawn(store: TestStore) {
         api_token_id: name.into(),
         name: name.to_uppercase(),
         user_id: id("o-owner"),
+        role: Role::Manager,
         token_hash: hash(byte),
         created_at: at(i64::from(byte)),
+        expires_at: at(1_000),
         revoked_at: None,
     };
     let (old, new) = (token("old", 1), token("new", 2));
@@ -140,6 +142,8 @@ pub async fn api_tokens_are_listed_and_withdrawn(store: TestStore) {
     .await
     .unwrap();
     assert_eq!(look(&store, |tx| tx.api_tokens()).await, [new.clone(), old.clone()]);
+    assert_eq!(look(&store, |tx| tx.api_token(&hash(1))).await, Some(old.clone()));
+    assert_eq!(look(&store, |tx| tx.api_token(&hash(3))).await, None);
     for moment in [50, 60] {
         let at = at(moment);
         write(&*store, Scope::organization(&id("o")), move |tx| tx.revoke_api_token("old", at)).await.unwrap();
@@ -150,7 +154,7 @@ pub async fn api_tokens_are_listed_and_withdrawn(store: TestStore) {
     assert!(store.credential(hash(2)).await.unwrap().is_some());
 }
 
-/// A pass's token opens what it opened first, however often it is kept, and whoever else tries.
+/// A pass's token opens what it opened first, however often it is kept, and whichever holder tries next.
 pub async fn a_pass_is_kept_once(store: TestStore) {
     with_organization(&store, "o").await;
     with_organization(&store, "p").await;
@@ -160,8 +164,8 @@ pub async fn a_pass_is_kept_once(store: TestStore) {
         let told = write(&*store, Scope::organization(&id("o")), move |tx| tx.keep_pass(&again)).await.unwrap();
         assert_eq!(told, kept, "{holder}");
     }
-    let theirs = CredentialRecord { organization_id: id("p"), ..pass.clone() };
-    assert!(!write(&*store, Scope::organization(&id("p")), move |tx| tx.keep_pass(&theirs)).await.unwrap());
+    let foreign = CredentialRecord { organization_id: id("p"), ..pass.clone() };
+    assert!(!write(&*store, Scope::organization(&id("p")), move |tx| tx.keep_pass(&foreign)).await.unwrap());
     assert_eq!(store.credential(hash(1)).await.unwrap(), Some(pass));
 }
 

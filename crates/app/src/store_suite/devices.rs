@@ -310,7 +310,7 @@ pub async fn quarantine_is_counted(store: TestStore) {
     with_event(&store).await;
     on_event(&store, |tx| {
         let mut late = new_scan(scan("e", "s1", "t1"), 1);
-        late.fact.after_revocation = true;
+        late.fact.withheld = true;
         tx.insert_scans(&[late, new_scan(scan("e", "s2", "t1"), 1)])
     })
     .await
@@ -367,7 +367,8 @@ pub async fn scans_that_wait_are_told_by_device(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.count_waiting()).await, BTreeMap::new());
 }
 
-/// What a device asks for itself is found by its token alone, is bounded, and is forgotten some time after its end.
+/// A device's pairing request is found by its token alone. The requests are bounded, and each is forgotten some time
+/// after its end.
 pub async fn a_pairing_request_is_found_by_its_token_and_forgotten(store: TestStore) {
     let request = |byte: u8, expires_at: i64| PairingRequestRecord {
         token_hash: hash(byte),

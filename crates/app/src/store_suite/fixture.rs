@@ -1,4 +1,4 @@
-//! What contracts begin with: an organisation, an event, tickets, scans.
+//! The fixture of the contracts: an organisation, an event, tickets, scans.
 
 use std::sync::Arc;
 
@@ -76,6 +76,7 @@ pub fn event(name: &str, created_at: i64) -> EventRecord {
             verdict_fields: vec!["Table".into(), "Company \"A\"".into()],
             barcode_kinds: vec![BarcodeKind::Aztec, BarcodeKind::Ean13],
         },
+        retention_days: None,
         created_at: at(created_at),
     }
 }
@@ -124,6 +125,7 @@ pub fn guest(event_id: &str, name: &str, full_name: &str) -> GuestRecord {
         external_id: Some(format!("order-{name}")),
         created_at: at(6_000),
         updated_at: at(6_000),
+        erased_at: None,
     }
 }
 
@@ -175,7 +177,7 @@ pub fn fact(scan: Scan) -> Fact {
         digest: content_digest(&scan),
         scan,
         signature: SignatureState::Verified,
-        after_revocation: false,
+        withheld: false,
         offset_seconds: 0,
         received_at: at(1_500_000_500),
         judged: None,

@@ -24,7 +24,7 @@ pub async fn a_gate_is_removed(store: TestStore) {
     assert_eq!(again, Err(Error::NotFound { what: "gate" }));
 }
 
-/// What uses a gate is found by its whole id: `north` is no part of `north-2`, and `_` stands for itself.
+/// The uses of a gate are found by its whole id: `north` is no part of `north-2`, and `_` stands for itself.
 pub async fn what_uses_a_gate_is_counted(store: TestStore) {
     with_event(&store).await;
     let limited = |name: &str, gates: &[&str]| {

@@ -10,7 +10,7 @@ use admit_core::ticket::TicketStatus;
 use super::fixture::*;
 use super::states::{state, verdict};
 use crate::passes::KIND;
-use crate::ports::{GuestFilter, GuestSort, PassMail, Standing};
+use crate::ports::{GuestFilter, GuestSort, PassMail, Sought, Standing};
 use crate::records::*;
 
 /// A run about a guest that stands so.
@@ -180,7 +180,7 @@ pub async fn guests_are_counted_as_they_are_listed(store: TestStore) {
     let rest = GuestCount { guests: 1, persons: 2, expected: 2, not_come: 1, ..GuestCount::default() };
     assert_eq!(counts, [rest, vip, crew]);
     let counted = async |text: &'static str| {
-        let counts = look(&store, move |tx| tx.count_guests(&id("e"), Some(text), None)).await;
+        let counts = look(&store, move |tx| tx.count_guests(&id("e"), Some(&text.into()), None)).await;
         counts.iter().map(|one| one.guests).sum::<u64>()
     };
     for (text, count) in [("bo", 1), ("sale-Z", 1), ("code-b", 1), ("C@EXAMPLE", 1), ("zzz", 0)] {
@@ -211,7 +211,10 @@ pub async fn guests_are_counted_as_they_are_listed(store: TestStore) {
     .unwrap();
     let unsent = async |text: Option<&'static str>, promoter: Option<&'static str>| {
         let promoter = promoter.map(id);
-        let counts = look(&store, move |tx| tx.count_unsent_passes(&id("e"), text, promoter.as_ref())).await;
+        let counts = look(&store, move |tx| {
+            tx.count_unsent_passes(&id("e"), text.map(Sought::from).as_ref(), promoter.as_ref())
+        })
+        .await;
         (counts.refused, counts.waiting)
     };
     assert_eq!(unsent(None, None).await, (1, 1));

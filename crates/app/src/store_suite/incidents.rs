@@ -90,7 +90,7 @@ fn answered(at_ms: i64) -> Option<Resolution> {
     Some(Resolution { user_id: id("o-owner"), decision: "exclude".into(), note: "".into(), at: at(at_ms) })
 }
 
-/// What a person answered and what is not open again is decided, whether its cause holds or is gone.
+/// An incident that a person answered and that is not open again is decided, whether its cause holds or is gone.
 pub async fn decided_incidents_are_told_apart(store: TestStore) {
     with_event(&store).await;
     let stands = |name: &str, subject: &str, status: IncidentStatus, is_answered: bool| IncidentRecord {

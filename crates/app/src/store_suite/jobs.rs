@@ -79,7 +79,7 @@ pub async fn a_run_comes_with_its_transaction_or_not_at_all(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.run("lost")).await, None);
 }
 
-/// Whoever has a run has it alone until the lease ends; then it is due again, under a higher fence.
+/// A worker that has a run has it alone until the lease ends. Then the run is due again, under a higher fence.
 pub async fn a_run_is_taken_by_one_until_its_lease_ends(store: TestStore) {
     with_runs(&store, &["r1", "r2"]).await;
     assert_eq!(take(&store, "first", 0).await, [("r1".into(), 1), ("r2".into(), 1)]);
@@ -195,7 +195,7 @@ pub async fn runs_are_listed_newest_first(store: TestStore) {
     assert_eq!(ids(look(&store, move |tx| tx.runs(&of_another, &page(9))).await), [""; 0]);
 }
 
-/// What runs of a kind were about is told once each, in order.
+/// The subjects of runs of a kind are told once each, in order.
 pub async fn what_runs_were_about_is_told_once(store: TestStore) {
     with_runs(&store, &["r2", "r1"]).await;
     let again = RunRecord { run_id: "r3".into(), ..run("r1", 2_000) };
@@ -245,8 +245,8 @@ pub async fn the_newest_run_about_each_is_found(store: TestStore) {
 pub async fn runs_of_two_organizations_do_not_meet(store: TestStore) {
     with_runs(&store, &["r1"]).await;
     with_organization(&store, "p").await;
-    let theirs = RunRecord { subject: "theirs".into(), ..run("r1", 5_000) };
-    let made = theirs.clone();
+    let foreign = RunRecord { subject: "theirs".into(), ..run("r1", 5_000) };
+    let made = foreign.clone();
     write(&*store, Scope::organization(&id("p")), move |tx| {
         tx.insert_runs(std::slice::from_ref(&made))?;
         tx.insert_step(&step("r1", "theirs", 1))
@@ -259,7 +259,7 @@ pub async fn runs_of_two_organizations_do_not_meet(store: TestStore) {
     write(&*store, Scope::organization(&id("p")), |tx| tx.dequeue_run("r1")).await.unwrap();
     assert!(hold(&store, "r1", 1).await);
     assert_eq!(look(&store, |tx| tx.run_steps("r1")).await, []);
-    assert_eq!(read(&*store, &id("p"), |tx| tx.run("r1")).await, Ok(Some(theirs)));
+    assert_eq!(read(&*store, &id("p"), |tx| tx.run("r1")).await, Ok(Some(foreign)));
     assert_eq!(look(&store, |tx| tx.run("r1")).await, Some(run("r1", 1_000)));
 }
 

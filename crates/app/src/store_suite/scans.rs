@@ -33,7 +33,7 @@ pub async fn a_scan_comes_back_as_it_was_sent(store: TestStore) {
     with_tickets(&store, &["t1"]).await;
     let mut new = new_scan(scan("e", "s1", "t1"), 1);
     new.fact.signature = SignatureState::Bearer;
-    new.fact.after_revocation = true;
+    new.fact.withheld = true;
     new.fact.offset_seconds = -3;
     new.fact.judged = Some(Judged { serial: 8, outcome: Outcome::Expired });
     let stored = new.clone();
@@ -41,7 +41,8 @@ pub async fn a_scan_comes_back_as_it_was_sent(store: TestStore) {
     assert_eq!(facts_of(&store, &[ticket_key("t1")]).await, [(Subject::Ticket(id("t1")), new.fact)]);
 }
 
-/// A scan is about whoever ever held its code, else about the ticket a person picked, else about the code itself.
+/// A scan is about the ticket that ever held its code, else about the ticket that a person picked, else about the
+/// code itself.
 pub async fn a_scan_resolves_to_whoever_held_its_code(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1", "t2"]).await;
@@ -106,7 +107,7 @@ pub async fn variants_come_along_wherever_they_resolve(store: TestStore) {
     assert_eq!(facts_of(&store, &[ticket_key("t2")]).await.len(), 4);
 }
 
-/// What several deliveries of one content prove is merged: best signature, better offset, first receipt.
+/// The proofs of several deliveries of one content are merged: best signature, better offset, first receipt.
 pub async fn deliveries_are_merged(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1"]).await;
@@ -114,7 +115,7 @@ pub async fn deliveries_are_merged(store: TestStore) {
     let mut first = new_scan(content.clone(), 1);
     first.fact.signature = SignatureState::Unverified;
     first.fact.offset_seconds = 9;
-    first.fact.after_revocation = true;
+    first.fact.withheld = true;
     let (mut second, mut third) = (fact(content.clone()), fact(content.clone()));
     second.signature = SignatureState::Verified;
     second.offset_seconds = -9;
@@ -134,7 +135,7 @@ pub async fn deliveries_are_merged(store: TestStore) {
     let merged = Fact {
         signature: SignatureState::Verified,
         offset_seconds: -9,
-        after_revocation: false,
+        withheld: false,
         judged: third.judged,
         ..fact(content.clone())
     };
@@ -319,8 +320,8 @@ pub async fn a_scan_stored_twice_is_a_conflict(store: TestStore) {
     }
 }
 
-/// Who was picked by hand is let in by that, whatever else a reader read: a code that was then nobody's may be another
-/// guest's by now.
+/// A guest who was picked by hand is let in by that, whatever else a reader read. A code that was then nobody's may
+/// be another guest's by now.
 pub async fn a_pick_stands_whatever_code_was_read_beside_it(store: TestStore) {
     with_event(&store).await;
     let picked = Scan { raw_hash: Some(code("t2")), ..manual("e", "s1", "t1") };

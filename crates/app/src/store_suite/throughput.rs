@@ -68,7 +68,7 @@ fn ingest(tx: &mut dyn Tx, batch: usize, size: usize) -> Result<()> {
 
 /// Stores `batches` × `size` scans of as many tickets, `at_once` batches waiting at a time. Gives what to divide by the
 /// time it took; the tickets are made first, `ready` is called between.
-pub async fn take_in(store: TestStore, batches: usize, size: usize, at_once: usize, ready: impl FnOnce()) -> usize {
+pub async fn intake(store: TestStore, batches: usize, size: usize, at_once: usize, ready: impl FnOnce()) -> usize {
     with_event(&store).await;
     for batch in 0..batches {
         let names: Vec<String> = (0..size).map(|n| format!("t{batch}-{n}")).collect();

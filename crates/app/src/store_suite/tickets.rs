@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::fixture::*;
 use crate::checks::EMAIL_CHARS;
-use crate::ports::{GuestFilter, GuestSort, TicketFilter, read, write};
+use crate::ports::{GuestFilter, GuestSort, Sought, TicketFilter, read, write};
 use crate::records::*;
 use crate::tickets::keys;
 
@@ -139,7 +139,7 @@ pub async fn tickets_are_found_by_text_status_and_entry(store: TestStore) {
     assert_eq!(find(entered(false)).await, ["t2", "t1"]);
     let count = |text: Option<&'static str>| {
         let store = store.clone();
-        async move { look(&store, move |tx| tx.count_found_tickets(&id("e"), text)).await }
+        async move { look(&store, move |tx| tx.count_found_tickets(&id("e"), text.map(Sought::from).as_ref())).await }
     };
     let whole = TicketCounts { all: 3, to_come: 1, came: 1, voided: 0, refunded: 1 };
     assert_eq!(count(None).await, whole);
@@ -285,7 +285,7 @@ pub async fn names_are_found_as_at_the_door(store: TestStore) {
     .unwrap();
     for case in cases {
         let (name, typed) = (case["in"]["name"].as_str().unwrap(), case["in"]["typed"].as_str().unwrap());
-        let text = Some(typed.to_owned());
+        let text = Some(Sought::from(typed));
         let guests = GuestFilter { text: text.clone(), ..GuestFilter::default() };
         let guests = look(&store, move |tx| tx.guests(&id("e"), &guests, GuestSort::Name, &page(99))).await.items;
         let tickets = TicketFilter { text, ..TicketFilter::default() };
@@ -296,7 +296,7 @@ pub async fn names_are_found_as_at_the_door(store: TestStore) {
     }
 }
 
-/// What a promoter may not see is neither on their page nor in what says where the next one begins.
+/// The guests that a promoter may not see are neither on their page nor in the place where the next one begins.
 pub async fn a_promoters_guests_are_paged_as_if_there_were_no_others(store: TestStore) {
     with_event(&store).await;
     let list = |name: &str, promoter: Option<&str>| GuestListRecord {
@@ -355,7 +355,7 @@ pub async fn a_manifest_is_in_order_of_hash(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.manifest_rows_since(&id("e"), 5)).await, []);
 }
 
-/// Names are those of whoever holds a ticket now, and each is ordered by its last change.
+/// Names are those of the present holders of tickets, and each is ordered by its last change.
 pub async fn names_are_told_by_their_last_change(store: TestStore) {
     with_event(&store).await;
     make_event(&store, "o", event("f", 1)).await;

@@ -67,7 +67,7 @@ pub async fn an_endpoint_comes_back_and_is_found_by_its_id(store: TestStore) {
     assert_eq!(nobodys, Err(Error::NotFound { what: "webhook_endpoint" }));
 }
 
-/// What is known of an endpoint's messages is changed alone, and no change of the endpoint takes it back.
+/// The health of an endpoint is changed alone, and no change of the endpoint takes it back.
 pub async fn an_endpoints_health_is_its_own(store: TestStore) {
     with_endpoints(&store, &["a"]).await;
     on_event(&store, |tx| {
@@ -156,11 +156,11 @@ pub async fn webhooks_of_two_organizations_do_not_meet(store: TestStore) {
     with_endpoints(&store, &["a"]).await;
     on_event(&store, |tx| tx.insert_webhook_message(&message("m1", 1_000), at(0))).await.unwrap();
     with_organization(&store, "p").await;
-    let theirs = read(&*store, &id("p"), |tx| {
+    let foreign = read(&*store, &id("p"), |tx| {
         Ok((tx.webhook_endpoints()?, tx.webhook_endpoint("endpoint-a")?, tx.webhook_message("endpoint-a", "m1")?))
     })
     .await;
-    assert_eq!(theirs, Ok((Vec::new(), None, None)));
+    assert_eq!(foreign, Ok((Vec::new(), None, None)));
     let foreign = write(&*store, Scope::organization(&id("p")), |tx| {
         tx.note_webhook_refused("endpoint-a", at(1), "not theirs to say")?;
         tx.update_webhook_endpoint(&endpoint("a", 1))

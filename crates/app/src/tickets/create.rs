@@ -15,14 +15,14 @@ use super::{ids, keys};
 use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::checks::{Checks, path};
-use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::events;
 use crate::guest_lists;
-use crate::passes::{self, Why};
+use crate::passes::{self, DeliveryReason};
 use crate::ports::{App, Scope, Tx, write};
 use crate::records::*;
 use crate::rules::announce;
+use crate::seeded_ids::SeededIds;
 
 /// A ticket to be.
 #[derive(Debug, Clone, Default)]
@@ -45,18 +45,18 @@ pub struct NewTicket {
     pub expires_at: Option<Timestamp>,
     /// The number of the purchase it belongs to.
     pub order_id: Option<String>,
-    /// Who holds it.
+    /// The guest who holds the ticket; absent where nobody does.
     pub guest: Option<NewGuest>,
 }
 
 /// A guest to be.
 #[derive(Debug, Clone, Default)]
 pub struct NewGuest {
-    /// Name.
+    /// The guest's name.
     pub name: String,
     /// E-mail.
     pub email: Option<String>,
-    /// Phone.
+    /// The guest's phone number; absent where none is known.
     pub phone: Option<String>,
     /// Persons; the ticket's limit where absent, else 1.
     pub party_size: Option<u32>,
@@ -72,7 +72,7 @@ pub struct NewGuest {
     pub guest_list_id: Option<GuestListId>,
 }
 
-/// What tickets of an event may refer to.
+/// The entry types, gates and lists that tickets of an event may refer to.
 pub(crate) struct Known {
     pub gate_ids: Vec<GateId>,
     pub entry_types: Vec<EntryTypeRecord>,
@@ -99,11 +99,11 @@ pub async fn create(
         return Err(Error::invalid("", format!("must hold 1 to {TICKETS_PER_REQUEST} tickets, not {}", new.len())));
     }
     let now = app.clock.now();
-    let draw = app.draw();
+    let seeded = app.seeded_ids();
     let by = caller.clone();
     let id = event_id.clone();
     let (made, brought, rings) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
-        let mut draw = draw.clone();
+        let mut seeded = seeded.clone();
         // 1. Check against what the event has.
         let event = events::require(tx, &id)?;
         let known = Known::load(tx, &id)?;
@@ -121,7 +121,7 @@ pub async fn create(
             if !can(by.role, Action::ManageGuests) {
                 no_more_than_a_guest(&mut checks, &at, ticket);
             }
-            fresh.push(build(&mut checks, &at, ticket, &known, &id, now, &mut draw)?);
+            fresh.push(build(&mut checks, &at, ticket, &known, &id, now, &mut seeded)?);
         }
         no_code_twice(&mut checks, &fresh);
         with_keys(tx, &mut checks, &by, &new, &mut fresh)?;
@@ -132,16 +132,16 @@ pub async fn create(
             .iter()
             .map(|one| (TicketRecord { rules_serial: stamp.serial, ..one.ticket.clone() }, one.guest.clone()))
             .collect();
-        let brought = put_new(tx, &id, fresh, Default::default(), stamp, now, &mut draw)?;
+        let brought = put_new(tx, &id, fresh, Default::default(), stamp, now, &mut seeded)?;
         let (action, entity, said) = told(&made);
         tx.append_audit(line::of(&by, Some(&id), action, ("Ticket", &entity), said))?;
         // 3. Their passes.
-        let rings = passes::enqueue(tx, &event, &first_passes(&new, &made), now, &mut draw)?;
+        let rings = passes::enqueue(tx, &event, &first_passes(&new, &made), now, &mut seeded)?;
         Ok((made, brought, rings))
     })
     .await?;
     if rings {
-        app.bell.ring();
+        app.job_wakeup.wake();
     }
     announce(app, &caller.organization_id, &event_id, &brought);
     Ok(made)
@@ -169,11 +169,11 @@ fn no_more_than_a_guest(checks: &mut Checks, at: &str, ticket: &NewTicket) {
     }
 }
 
-/// Who gets a pass: guests whose code we gave them. Whoever comes with a code has it from where it was made.
-fn first_passes(new: &[NewTicket], made: &[(TicketRecord, Option<GuestRecord>)]) -> Vec<(String, Why)> {
+/// The guests who get a pass: those whose code we made. A guest who comes with a code has it from where it was made.
+fn first_passes(new: &[NewTicket], made: &[(TicketRecord, Option<GuestRecord>)]) -> Vec<(String, DeliveryReason)> {
     let ours = new.iter().zip(made).filter(|(asked, _)| asked.barcode.is_none());
     let guests = ours.filter_map(|(_, (_, guest))| guest.as_ref());
-    guests.filter_map(|guest| Some((guest.guest_id.to_string(), passes::why(None, guest)?))).collect()
+    guests.filter_map(|guest| Some((guest.guest_id.to_string(), passes::reason_of_guest(None, guest)?))).collect()
 }
 
 /// Makes one ticket; errors name its fields alone.
@@ -213,8 +213,9 @@ fn told(made: &[(TicketRecord, Option<GuestRecord>)]) -> (&'static str, String, 
     }
 }
 
-/// Whoever is made with an own id is found by it, as a row of a file is: where the code was made here. Who comes with a
-/// code is known by that, and several of them may have one id, their order's.
+/// Gives tickets the keys by which they are found again. A guest with an id of their own is found by it, as a row of
+/// a file is, where the code was made here. A guest who comes with a code is known by that. Several of them may have
+/// one id, that of their order.
 fn with_keys(
     tx: &mut dyn Tx,
     checks: &mut Checks,
@@ -262,7 +263,7 @@ pub(crate) fn build(
     known: &Known,
     event_id: &EventId,
     now: Timestamp,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<Fresh> {
     let entry_type = match &new.entry_type_id {
         None => known.entry_types.first(),
@@ -283,9 +284,9 @@ pub(crate) fn build(
     checks.window(&path(at, "expires_at"), new.valid_from, new.expires_at);
     let barcode = match &new.barcode {
         Some(text) => checked_barcode(checks, &path(at, "barcode"), text),
-        None => draw.uuid(),
+        None => seeded.uuid(),
     };
-    let ticket_id = ids::ticket_id(draw, now)?;
+    let ticket_id = ids::ticket_id(seeded, now)?;
     // An explicit zone of another entry type makes the guest one of that type.
     let type_id = entry_type
         .filter(|one| one.zone == zone)
@@ -294,7 +295,7 @@ pub(crate) fn build(
     let guest = match &new.guest {
         None => None,
         Some(guest) => {
-            let id = ids::guest_id(draw, now)?;
+            let id = ids::guest_id(seeded, now)?;
             let mut row = build_guest(checks, &path(at, "guest"), guest, id, event_id, now);
             row.party_size = checks.party(&path(at, "guest.party_size"), guest.party_size.unwrap_or(entry_limit));
             row.ticket_id = Some(ticket_id.clone());
@@ -359,5 +360,6 @@ pub(crate) fn build_guest(
         external_id: checks.external_id(&path(at, "external_id"), new.external_id.as_deref()),
         created_at: now,
         updated_at: now,
+        erased_at: None,
     }
 }

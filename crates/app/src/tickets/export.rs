@@ -8,13 +8,15 @@ use admit_core::ids::{EventId, GateId};
 use admit_core::limits::PAGE_MAX;
 use admit_core::normalize::for_identity;
 use admit_table::Writer;
+use serde_json::json;
 
 use super::import::mapping::field_word;
 use super::list::Listing;
+use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::error::{Error, Result};
 use crate::events;
-use crate::ports::{App, TicketFilter, Tx, read};
+use crate::ports::{App, Scope, TicketFilter, Tx, read, write};
 use crate::records::*;
 
 /// The columns an import reads, then what is known besides; behind them a column for each field that guests have.
@@ -43,7 +45,8 @@ const HEADER: [&str; 19] = [
 /// The file, newest ticket first, from one snapshot.
 pub async fn export(app: &App, caller: &UserCaller, event_id: EventId) -> Result<Vec<u8>> {
     caller.must(Action::ManageGuests)?;
-    read(&*app.store, &caller.organization_id, move |tx| {
+    let (by, id) = (caller.clone(), event_id.clone());
+    let file = read(&*app.store, &caller.organization_id, move |tx| {
         events::require(tx, &event_id)?;
         let lists = tx.guest_lists(&event_id)?;
         let types = tx.entry_types(&event_id)?;
@@ -63,7 +66,14 @@ pub async fn export(app: &App, caller: &UserCaller, event_id: EventId) -> Result
         })?;
         out.finish().map_err(bug)
     })
-    .await
+    .await?;
+    // Every code is in it.
+    write(&*app.store, Scope::event(&caller.organization_id, &id), move |tx| {
+        tx.stamp(&id)?;
+        tx.append_audit(line::of(&by, Some(&id), "tickets_exported", ("Event", id.as_str()), json!({})))
+    })
+    .await?;
+    Ok(file)
 }
 
 /// Every ticket of the event, newest first, a page at a time.

@@ -1,9 +1,16 @@
-//! Importing guests and tickets from a file (spec §5): the whole file in one transaction, the same file twice changes
-//! nothing, and all of it can be undone until its first guest is scanned.
+//! Importing guests and tickets from a file (spec §5). The whole file is one transaction. The same file twice changes
+//! nothing. An import can be undone until its first guest is scanned.
 //!
-//! Reading order: `column` and `vocabulary` name what columns mean, `status`, `cells`, `times` read one cell, `frame` finds
-//! the table in the file, `exports` knows other systems' files, `mapping` is what a person says, `columns` puts these together,
-//! `identity` and `rows` read a row, `stored`, `compare` and `plan` hold it against the event, and this file carries it out.
+//! Reading order:
+//!
+//! - `column` and `vocabulary` name what columns mean;
+//! - `status`, `cells` and `times` read one cell;
+//! - `frame` finds the table in the file;
+//! - `exports` knows other systems' files;
+//! - `mapping` is what a person says, and `columns` puts these together;
+//! - `identity` and `rows` read a row;
+//! - `stored`, `compare` and `plan` hold it against the event;
+//! - this file carries it out.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -41,7 +48,7 @@ mod compare;
 mod plan;
 mod progress;
 mod report;
-mod undo;
+pub(crate) mod undo;
 
 pub use mapping::Mapping;
 pub use planned::RowError;
@@ -62,7 +69,6 @@ use super::create::Known;
 use super::put::{put_new, waiting};
 use crate::audits::line;
 use crate::caller::UserCaller;
-use crate::draw::Draw;
 use crate::error::{Error, FieldError, Result};
 use crate::events::{self, door};
 use crate::guest_lists;
@@ -70,6 +76,7 @@ use crate::passes;
 use crate::ports::{App, Scope, Tx, read, write};
 use crate::records::*;
 use crate::rules::{Brought, announce};
+use crate::seeded_ids::SeededIds;
 
 /// How a file is to be imported.
 #[derive(Debug, Clone, Default)]
@@ -79,13 +86,13 @@ pub struct HowToImport {
     /// The list of rows that name none. A promoter must name one of their own, and their file changes nobody else's
     /// guests: it sets neither codes, zones, gates, times nor status.
     pub guest_list_id: Option<GuestListId>,
-    /// What a person says about the file. Without it, what was said last about a file of this header at this event.
+    /// A person's mapping of the file. Absent: the last mapping of a file with this header at this event.
     pub mapping: Option<Mapping>,
     /// Mail passes to those who are new or whose pass changes. Without it nobody gets a mail.
     pub mail_passes: bool,
-    /// What the file is called, for the list of imports.
+    /// The name of the file, for the list of imports; absent where it is not known.
     pub file_name: Option<String>,
-    /// How far it is, for whoever waits.
+    /// The progress of the import, for the person who waits for it.
     pub progress: Progress,
 }
 
@@ -134,7 +141,7 @@ pub async fn import(
         caller.must(Action::ManageOwnGuests)?;
     }
     let now = app.clock.now();
-    let draw = app.draw();
+    let seeded = app.seeded_ids();
     // 1. Read the file, and what was said about such a file before.
     progress.begin(Stage::Reading, 0);
     let file = File::read(file, mapping.as_ref())?;
@@ -147,23 +154,23 @@ pub async fn import(
     let begin = Arc::new(Begun { file, columns, mapping, zone, fills_all, guest_list_id, mail_passes, progress });
     // 2. Plan; a dry run ends here.
     if dry_run {
-        let (by, draw) = (caller.clone(), draw.clone());
+        let (by, seeded) = (caller.clone(), seeded.clone());
         let begun = begin.clone();
         let report = read(&*app.store, &caller.organization_id, move |tx| {
-            let (plan, types) = begun.plan(tx, &by, &event_id, now, &mut draw.clone())?;
+            let (plan, types) = begun.plan(tx, &by, &event_id, now, &mut seeded.clone())?;
             Ok(begun.report(&plan, &types))
         });
         return Ok(ImportReport { dry_run, ..report.await? });
     }
     let by = caller.clone();
-    let import_id = draw.clone().row_id(now);
+    let import_id = seeded.clone().row_id(now);
     let scope = Scope::event(&caller.organization_id, &event_id);
     let (report, brought) = write(&*app.store, scope, {
         let (event_id, begun) = (event_id.clone(), begin.clone());
         move |tx| {
-            let mut draw = draw.clone();
+            let mut seeded = seeded.clone();
             let event = events::require(tx, &event_id)?;
-            let (plan, types) = begun.plan(tx, &by, &event_id, now, &mut draw)?;
+            let (plan, types) = begun.plan(tx, &by, &event_id, now, &mut seeded)?;
             let mut report = begun.report(&plan, &types);
             if said {
                 let words = serde_json::to_string(&begun.mapping.remembered(&begun.file.sheet.header))
@@ -177,14 +184,14 @@ pub async fn import(
             begun.progress.begin(Stage::Storing, plan.create.len() + plan.updated);
             let record = undo::record(&import_id, &event, &by, file_name.as_deref(), &plan, tx.stamp(&event_id)?, now);
             report.import_id = Some(import_id.clone());
-            let brought = carry_out(tx, &by, &event, plan, begun.mail_passes, now, &mut draw)?;
+            let brought = carry_out(tx, &by, &event, plan, begun.mail_passes, now, &mut seeded)?;
             tx.insert_import(&record)?;
             Ok((report, Some(brought)))
         }
     })
     .await?;
     if let Some(brought) = brought {
-        app.bell.ring();
+        app.job_wakeup.wake();
         announce(app, &caller.organization_id, &event_id, &brought);
     }
     Ok(report)
@@ -230,7 +237,7 @@ impl Begun {
         by: &UserCaller,
         event_id: &EventId,
         now: Timestamp,
-        draw: &mut Draw,
+        seeded: &mut SeededIds,
     ) -> Result<(Plan, Types)> {
         events::require(tx, event_id)?;
         guest_lists::must_fill(tx, by, event_id, self.guest_list_id.as_ref(), "guest_list_id")?;
@@ -239,9 +246,9 @@ impl Begun {
         let into = Destination { list, alone: !self.fills_all, is_file: true };
         let (sheet, columns) = (&self.file.sheet, &self.columns);
         let known = Known::load(tx, event_id)?;
-        let lists = Lists::load(tx, event_id, sheet, columns, now, draw)?;
+        let lists = Lists::load(tx, event_id, sheet, columns, now, seeded)?;
         let policy = self.mapping.new_entry_types.unwrap_or(NewTypes::Create);
-        let types = Types::of_file(&known.entry_types, event_id, (sheet, columns), policy, now, draw)?;
+        let types = Types::of_file(&known.entry_types, event_id, (sheet, columns), policy, now, seeded)?;
         let reading = Reading {
             sheet,
             columns,
@@ -255,7 +262,7 @@ impl Begun {
         };
         self.progress.begin(Stage::Comparing, sheet.lines.len());
         let mut step = |done: usize| self.progress.step(done);
-        let plan = plan(tx, event_id, &reading, now, draw, &mut step)?;
+        let plan = plan(tx, event_id, &reading, now, seeded, &mut step)?;
         Ok((plan, types))
     }
 
@@ -325,7 +332,7 @@ fn carry_out(
     plan: Plan,
     mail_passes: bool,
     now: Timestamp,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<Brought> {
     let event_id = &event.event_id;
     let said = json!({
@@ -336,16 +343,16 @@ fn carry_out(
         "mail_passes": mail_passes,
     });
     let plan = Plan { passes: if mail_passes { plan.passes } else { Vec::new() }, ..plan };
-    let brought = put_plan(tx, event, plan, now, draw)?;
+    let brought = put_plan(tx, event, plan, now, seeded)?;
     tx.append_audit(line::of(by, Some(event_id), "tickets_imported", ("Event", event_id.as_str()), said))?;
     Ok(brought)
 }
 
-/// What came of one row.
+/// The result of one row.
 pub(crate) struct PutRow {
     /// It made a ticket.
     pub created: bool,
-    /// What it changed; `None` where all stands as it says already.
+    /// The changes by the row; absent where the stored data already agrees.
     pub brought: Option<Brought>,
 }
 
@@ -356,7 +363,7 @@ pub(crate) fn put_row(
     event: &EventRecord,
     cells: &[(&'static str, String)],
     now: Timestamp,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<PutRow> {
     let event_id = &event.event_id;
     let header: Vec<&'static str> = cells.iter().map(|(column, _)| *column).collect();
@@ -367,7 +374,7 @@ pub(crate) fn put_row(
     );
     let (into, mapping) = (Destination::default(), Mapping::default());
     let known = Known::load(tx, event_id)?;
-    let lists = Lists::load(tx, event_id, &sheet, &columns, now, draw)?;
+    let lists = Lists::load(tx, event_id, &sheet, &columns, now, seeded)?;
     let types = Types::of_event(&known.entry_types);
     let zone = jiff::tz::TimeZoneDatabase::bundled().get(&event.time_zone).unwrap_or(jiff::tz::TimeZone::UTC);
     let reading = Reading {
@@ -381,18 +388,24 @@ pub(crate) fn put_row(
         zone: &zone,
         dates: Ok(None),
     };
-    let plan = plan(tx, event_id, &reading, now, draw, &mut |_| {})?;
+    let plan = plan(tx, event_id, &reading, now, seeded, &mut |_| {})?;
     if !plan.errors.is_empty() {
         let wrong = |error: &RowError| FieldError { path: error.field.clone(), message: error.message.clone() };
         return Err(Error::Invalid { code: "invalid_request", errors: plan.errors.iter().map(wrong).collect() });
     }
     let created = plan.created() > 0;
-    let brought = if plan.writes() { Some(put_plan(tx, event, plan, now, draw)?) } else { None };
+    let brought = if plan.writes() { Some(put_plan(tx, event, plan, now, seeded)?) } else { None };
     Ok(PutRow { created, brought })
 }
 
 /// Stores what a plan wants, and judges the scans that it touches.
-fn put_plan(tx: &mut dyn Tx, event: &EventRecord, plan: Plan, now: Timestamp, draw: &mut Draw) -> Result<Brought> {
+fn put_plan(
+    tx: &mut dyn Tx,
+    event: &EventRecord,
+    plan: Plan,
+    now: Timestamp,
+    seeded: &mut SeededIds,
+) -> Result<Brought> {
     let event_id = &event.event_id;
     let stamp = tx.stamp(event_id)?;
     for list in &plan.new_lists {
@@ -429,8 +442,8 @@ fn put_plan(tx: &mut dyn Tx, event: &EventRecord, plan: Plan, now: Timestamp, dr
     let changes = plan.changes.into_iter().map(|(ticket_id, change)| Change::Ticket(ticket_id, change)).chain(names);
     let changes = changes.map(|change| (when, change)).collect();
     // New tickets, and with all of it the scans that are touched or waited for their codes.
-    let brought = put_new(tx, event_id, plan.create, (changes, scanned), stamp, now, draw)?;
+    let brought = put_new(tx, event_id, plan.create, (changes, scanned), stamp, now, seeded)?;
     // Their passes.
-    passes::enqueue(tx, event, &plan.passes, now, draw)?;
+    passes::enqueue(tx, event, &plan.passes, now, seeded)?;
     Ok(brought)
 }

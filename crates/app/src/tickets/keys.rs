@@ -1,7 +1,8 @@
 //! Import keys: by what a row without a code is found again.
 //!
-//! A promoter's rows have keys of their list alone. The numbers in a promoter's file are the promoter's; if they meant the
-//! same as the organiser's own, whoever guesses them would get the organiser's guests onto their list.
+//! A promoter's rows have keys of their list alone. The numbers in a promoter's file are the promoter's. If they
+//! meant the same as the organiser's own, a promoter who guesses them would get the organiser's guests onto their
+//! list.
 
 use admit_core::access::{Action, can};
 use admit_core::barcode::BarcodeHash;
@@ -12,7 +13,7 @@ use admit_core::normalize::for_identity;
 use crate::caller::UserCaller;
 use crate::records::{GuestListRecord, GuestRecord};
 
-/// Whose keys are meant.
+/// The owner of keys: the event or a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum KeyScope {
     /// The organiser's: files, webhooks, guests made by hand.

@@ -9,11 +9,11 @@ use admit_core::incident::Subject;
 use admit_core::rule::{Change, Effective, TicketChange};
 use admit_core::time::Timestamp;
 
-use crate::draw::Draw;
 use crate::error::Result;
 use crate::ports::Tx;
 use crate::records::*;
 use crate::rules::{Brought, put};
+use crate::seeded_ids::SeededIds;
 
 /// A ticket about to be stored, and its holder.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ pub(crate) fn put_new(
     also: (Vec<(Effective, Change)>, BTreeSet<String>),
     stamp: Stamp,
     now: Timestamp,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<Brought> {
     let (mut rules, mut subjects) = also;
     let hashes = |one: &Fresh| {
@@ -56,7 +56,7 @@ pub(crate) fn put_new(
     if !guests.is_empty() {
         tx.insert_guests(&guests)?;
     }
-    put(tx, event_id, stamp, rules, &subjects, now, draw)
+    put(tx, event_id, stamp, rules, &subjects, now, seeded)
 }
 
 /// The unknown codes with scans that these tickets turn out to hold, and those tickets: both must be judged anew. Looks

@@ -1,4 +1,4 @@
-//! Who gave a ticket its status: what a person did knowing why outlasts files and promoters.
+//! The author of a ticket's status: a person's decision outlasts files and promoters.
 
 use std::collections::BTreeMap;
 
@@ -45,8 +45,8 @@ pub(crate) fn by_hand(
     Ok(lines.into_iter().find(|line| line.serial == serial && persons(line)))
 }
 
-/// A promoter takes a good ticket back, and makes good again what they took back themselves. The rest of a ticket's status
-/// is the organiser's: whoever was refunded or is not wanted stays out.
+/// A promoter takes a good ticket back, and makes good again what they took back themselves. The rest of a ticket's
+/// status is the organiser's: a guest who was refunded or is not wanted stays out.
 pub(crate) fn may_become(tx: &mut dyn Tx, by: &UserCaller, ticket: &TicketRecord, status: TicketStatus) -> Result<()> {
     if can(by.role, Action::ManageGuests) || status == ticket.rules.status {
         return Ok(());

@@ -13,12 +13,12 @@ use serde_json::{Map, Value, json};
 use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::checks::Checks;
-use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::passes;
 use crate::ports::{App, Scope, Tx, read, write};
 use crate::records::*;
 use crate::rules::{Brought, HoldsFrom, announce, put};
+use crate::seeded_ids::SeededIds;
 
 /// The fields to change; `None` leaves one as it is.
 #[derive(Debug, Clone, Default)]
@@ -29,7 +29,7 @@ pub struct TicketPatch {
     pub entry_limit: Option<u32>,
     /// Gates; empty = any whose zones hold its zone.
     pub gate_ids: Option<Vec<GateId>>,
-    /// Zone.
+    /// The new zone; absent: unchanged.
     pub zone: Option<String>,
     /// Good from; `Some(None)` for always.
     pub valid_from: Option<Option<Timestamp>>,
@@ -39,18 +39,18 @@ pub struct TicketPatch {
     pub effective: HoldsFrom,
 }
 
-/// Changes a ticket. What changes nothing leaves no trace, except that "from the start" may still widen a rule that so
-/// far held only from its own time on.
+/// Changes a ticket. A patch that changes nothing leaves no trace, except that "from the start" may still widen a
+/// rule that so far held only from its own time on.
 pub async fn update(app: &App, caller: &UserCaller, ticket_id: TicketId, patch: TicketPatch) -> Result<TicketRecord> {
     caller.must(Action::ManageGuests)?;
     let now = app.clock.now();
-    let draw = app.draw();
+    let seeded = app.seeded_ids();
     // 1. The ticket's event: its head must be known before the write begins.
     let event_id = must_hold(app, &caller.organization_id, &ticket_id).await?;
     let by = caller.clone();
     let id = event_id.clone();
     let (ticket, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
-        let mut draw = draw.clone();
+        let mut seeded = seeded.clone();
         // 2. The new values.
         let ticket = tx.ticket(&ticket_id)?.ok_or_else(|| Error::not_found("ticket"))?;
         let mut checks = Checks::default();
@@ -58,20 +58,20 @@ pub async fn update(app: &App, caller: &UserCaller, ticket_id: TicketId, patch: 
         let rules = applied(&mut checks, &ticket.rules, &patch, &known);
         checks.finish()?;
         // 3. Newest values, rules, scans, line.
-        let Some(applied) = apply(tx, &ticket, rules, &patch, now, &mut draw)? else { return Ok((ticket, None)) };
+        let Some(applied) = apply(tx, &ticket, rules, &patch, now, &mut seeded)? else { return Ok((ticket, None)) };
         let held = follow(tx, &applied.ticket, now)?;
         let entity = ("Ticket", ticket_id.as_str());
         tx.append_audit(line::of(&by, Some(&id), "ticket_updated", entity, Value::Object(applied.said)))?;
         // 4. A party of another size is told so; whose ticket is good again gets what was held back.
         if let Some((before, after)) = held {
             let status = (ticket.rules.status, applied.ticket.rules.status);
-            passes::enqueue_change(tx, &before, &after, status, now, &mut draw)?;
+            passes::enqueue_change(tx, &before, &after, status, now, &mut seeded)?;
         }
         Ok((applied.ticket, Some(applied.brought)))
     })
     .await?;
     if let Some(brought) = brought {
-        app.bell.ring();
+        app.job_wakeup.wake();
         announce(app, &caller.organization_id, &event_id, &brought);
     }
     Ok(ticket)
@@ -115,7 +115,7 @@ pub(crate) fn apply(
     rules: TicketRules,
     patch: &TicketPatch,
     now: Timestamp,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<Option<Applied>> {
     let event_id = &before.event_id;
     let (changes, said) = differences(&before.rules, &rules, patch);
@@ -129,7 +129,7 @@ pub(crate) fn apply(
     let changes =
         changes.into_iter().map(|change| (effective, Change::Ticket(ticket.ticket_id.clone(), change))).collect();
     let subjects = BTreeSet::from([Subject::Ticket(ticket.ticket_id.clone()).key()]);
-    let brought = put(tx, event_id, stamp, changes, &subjects, now, draw)?;
+    let brought = put(tx, event_id, stamp, changes, &subjects, now, seeded)?;
     Ok(Some(Applied { ticket, brought, said }))
 }
 

@@ -1,4 +1,4 @@
-//! Whose message it is.
+//! Finds the endpoint of a message.
 
 use admit_core::sign::token_hash;
 use admit_core::webhook::{Refusal, Signed, WebhookSecret};
@@ -9,9 +9,9 @@ use crate::error::{Error, Result};
 use crate::ports::{App, read};
 use crate::records::CredentialKind;
 
-/// Checks a message's signature over its body as sent. `webhook_refused` for an endpoint that is not there and for a
-/// signature that is not its own: only who knows the secret is told more (`webhook_too_old`, `webhook_too_new`,
-/// `webhook_endpoint_disabled`).
+/// Checks a message's signature over its body as sent. Fails with `webhook_refused` for an endpoint that is not there
+/// and for a signature that is not its own. Only a sender that knows the secret is told more (`webhook_too_old`,
+/// `webhook_too_new`, `webhook_endpoint_disabled`).
 pub async fn authenticate(app: &App, endpoint_id: &str, signed: &Signed<'_>, body: &[u8]) -> Result<WebhookCaller> {
     let now = app.clock.now();
     let credential = app.store.credential(token_hash(endpoint_id)).await?;
@@ -47,7 +47,7 @@ pub async fn authenticate(app: &App, endpoint_id: &str, signed: &Signed<'_>, bod
     })
 }
 
-/// What an endpoint that was switched off answers.
+/// The error of an endpoint that was switched off.
 pub(super) fn disabled() -> Error {
     let message = "this endpoint takes nothing: an organiser switched it off".to_owned();
     Error::Gone { code: "webhook_endpoint_disabled", message }

@@ -16,12 +16,12 @@ use crate::events;
 use crate::ports::{App, Scope, write};
 use crate::records::*;
 
-/// What is asked for.
+/// A new endpoint, as the caller wants it.
 #[derive(Debug, Clone)]
 pub struct NewWebhookEndpoint {
     /// Event whose guests it brings.
     pub event_id: EventId,
-    /// What it is for.
+    /// The endpoint's purpose, in the caller's words.
     pub name: String,
     /// Which column means what; the usual names where absent.
     pub columns: Option<WebhookColumns>,
@@ -44,7 +44,7 @@ pub async fn create(app: &App, caller: &UserCaller, new: NewWebhookEndpoint) -> 
     let name = checks.name("name", &new.name);
     let columns = checked_columns(&mut checks, new.columns.unwrap_or_default());
     checks.finish()?;
-    let endpoint_id = app.draw().uuid();
+    let endpoint_id = app.seeded_ids().uuid();
     let secret = secrets::drawn(app)?;
     let endpoint = WebhookEndpointRecord {
         sealed_secret: secrets::seal(app, &endpoint_id, &secret)?,

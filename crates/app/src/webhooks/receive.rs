@@ -1,4 +1,4 @@
-//! A row of an organiser's own table of guests changed (architecture §5 walk 3).
+//! A row of an organiser's own table of guests changed (architecture §6 walk 3).
 
 use admit_core::limits::WEBHOOK_KEEP_MS;
 use admit_core::time::Timestamp;
@@ -10,15 +10,15 @@ use super::authenticate::disabled;
 use super::refused::REUSED;
 use super::row::{Row, place};
 use crate::caller::WebhookCaller;
-use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::events;
 use crate::ports::{App, Scope, Tx, write};
 use crate::records::*;
 use crate::rules::{Brought, announce};
+use crate::seeded_ids::SeededIds;
 use crate::tickets::{import, keys};
 
-/// What a message is answered.
+/// The answer to a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Received {
     /// The answer's bytes.
@@ -30,11 +30,11 @@ pub struct Received {
 /// Takes in a message that [`super::authenticate`] found good. `digest` is its body's. A guest is made or changed as an
 /// import does it: found again by the row's id, with a ticket for the party.
 pub async fn receive(app: &App, caller: &WebhookCaller, digest: [u8; 32], message: GuestMessage) -> Result<Received> {
-    let (now, draw) = (app.clock.now(), app.draw());
+    let (now, seeded) = (app.clock.now(), app.seeded_ids());
     let by = caller.clone();
     let scope = Scope::event(&caller.organization_id, &caller.event_id);
     let (received, brought) = write(&*app.store, scope, move |tx| {
-        let mut draw = draw.clone();
+        let mut seeded = seeded.clone();
         // 1. Seen before? Answer again.
         if let Some(before) = tx.webhook_message(&by.endpoint_id, &by.webhook_id)? {
             return match before.digest == digest {
@@ -57,7 +57,7 @@ pub async fn receive(app: &App, caller: &WebhookCaller, digest: [u8; 32], messag
             _ if known.as_ref().is_some_and(|known| row.is_older_than(known)) => (WebhookStatus::Ignored, None),
             RowChange::Delete => (WebhookStatus::Recorded, None),
             RowChange::Insert | RowChange::Update => {
-                put(tx, &by, &row, known.as_ref(), &endpoint.columns, now, &mut draw)?
+                put(tx, &by, &row, known.as_ref(), &endpoint.columns, now, &mut seeded)?
             }
         };
         // 4. The guest, the ledger's line, how far the row is known, the answer.
@@ -86,7 +86,7 @@ pub async fn receive(app: &App, caller: &WebhookCaller, digest: [u8; 32], messag
     .await?;
     if let Some(brought) = brought {
         announce(app, &caller.organization_id, &caller.event_id, &brought);
-        app.bell.ring();
+        app.job_wakeup.wake();
     }
     Ok(received)
 }
@@ -99,7 +99,7 @@ fn put(
     known: Option<&WebhookRowRecord>,
     columns: &WebhookColumns,
     now: Timestamp,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
 ) -> Result<(WebhookStatus, Option<Brought>)> {
     // A guest who is there takes what the change is about; one who is new, or whose row was not heard of, all it says.
     let is_there = ticket_of(tx, by, row)?.is_some();
@@ -118,7 +118,7 @@ fn put(
         _ => row.with_name(held.as_deref()),
     };
     let event = events::require(tx, &by.event_id)?;
-    let put = import::put_row(tx, &event, &cells, now, draw).map_err(|error| in_their_words(error, columns))?;
+    let put = import::put_row(tx, &event, &cells, now, seeded).map_err(|error| in_their_words(error, columns))?;
     let status = match (put.created, &put.brought) {
         (true, _) => WebhookStatus::Created,
         (false, Some(_)) => WebhookStatus::Updated,

@@ -1,4 +1,4 @@
-//! A signed message was refused: whoever looks after the endpoint must see why.
+//! Notes that a signed message was refused: the person who looks after the endpoint must see why.
 
 use admit_core::limits::WEBHOOK_PROBLEM_CHARS;
 use serde_json::json;
@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::ports::{App, Scope, write};
 use crate::records::NewAudit;
 
-/// What a message is refused with whose id came before with another body.
+/// The error code for a message whose id came before with another body.
 pub const REUSED: &str = "webhook_id_reused";
 
 /// Notes why the newest refused message was. An id that came again with another body is put on record: either two

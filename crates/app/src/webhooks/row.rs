@@ -11,14 +11,15 @@ use crate::checks::{Checks, path};
 use crate::error::Result;
 use crate::records::WebhookRowRecord;
 
-/// What a message says of one row.
+/// The content of a message about one row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Row {
-    /// What happened.
+    /// The change of the row.
     pub change: RowChange,
     /// The row's id.
     pub external_id: String,
-    /// What it says of its guest: field of ours and text, without those whose column it lacks. An empty text is NULL.
+    /// The guest's fields that the row says: field of ours and text, without those whose column it lacks. An empty
+    /// text is NULL.
     pub cells: Vec<(&'static str, String)>,
     /// The fields that this change is about, where the message says how the row was before.
     pub changed: Option<BTreeSet<&'static str>>,
@@ -87,7 +88,7 @@ impl Row {
         }
         self
     }
-    /// What the row says, as it is remembered.
+    /// The row's fields, as they are remembered.
     pub fn said(&self) -> Said {
         let one =
             |(field, text): &(&'static str, String)| ((*field).to_owned(), said_of(&self.external_id, field, text));
@@ -105,13 +106,13 @@ impl Row {
     pub fn cell(&self, field: &str) -> Option<&str> {
         self.cells.iter().find(|(name, _)| *name == field).map(|(_, text)| text.as_str())
     }
-    /// What a guest without a name is called by, where the row says one of them.
+    /// The name for a guest without one, where the row has a text for it; else absent.
     pub fn stand_in(&self) -> Option<&str> {
         let said = |field| self.cell(field).filter(|text| !text.is_empty());
         said("email").or(said("phone"))
     }
-    /// The cells as an import takes them: with the id, and with a name. `held` is the name of the guest who is there
-    /// already: it stays where the row has no column for one.
+    /// The cells as an import takes them: with the id, and with a name. `held` is the name of the guest who is
+    /// there already. It is kept where the row has no column for a name.
     pub fn with_name(&self, held: Option<&str>) -> Vec<(&'static str, String)> {
         let said = self.cell("name").filter(|text| !text.is_empty());
         let held = held.filter(|_| self.cell("name").is_none());
@@ -135,7 +136,7 @@ pub fn try_reading(message: &GuestMessage, columns: &WebhookColumns) {
     assert!(again.cells.iter().all(|(field, _)| row.changed.as_ref().is_none_or(|changed| changed.contains(field))));
 }
 
-/// What a sender said of a row last, by field: no text, only enough of a hash to tell another one.
+/// The last content of a sender's row, by field: no text, only enough of a hash to tell another one.
 pub(super) type Said = BTreeMap<String, String>;
 
 fn said_of(external_id: &str, field: &str, text: &str) -> String {
@@ -182,8 +183,8 @@ fn text(checks: &mut Checks, record: &str, row: &Cells, column: &str) -> Option<
     }
 }
 
-/// A time as RFC 3339 or a database writes it, in microseconds since 1970: with a space for the `T`, and with an offset such as
-/// `Z`, `+02:00`, `+0200`, `+02` or ` UTC`. Without an offset it is taken for UTC.
+/// A time as RFC 3339 or a database writes it, in microseconds since 1970. A database writes a space for the `T`. The offset
+/// is one such as `Z`, `+02:00`, `+0200`, `+02` or ` UTC`. Without an offset the time is taken for UTC.
 fn microseconds(text: &str) -> Option<i64> {
     // `2026-06-07T19:30` is the shortest; an offset begins behind it.
     let end = text.get(16..)?.find(['+', '-', 'Z', 'z', ' ']).map_or(text.len(), |at| at + 16);

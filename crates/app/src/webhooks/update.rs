@@ -16,7 +16,7 @@ use crate::records::*;
 /// The fields to change; `None` leaves one as it is.
 #[derive(Debug, Clone, Default)]
 pub struct WebhookEndpointPatch {
-    /// What it is for.
+    /// The new purpose; absent: unchanged.
     pub name: Option<String>,
     /// Which column means what: all of them anew.
     pub columns: Option<WebhookColumns>,

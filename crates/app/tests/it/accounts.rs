@@ -1,5 +1,7 @@
 //! Organisations, sessions, members, API tokens: who gets in, and who is out again.
 
+use admit_app::api_tokens::ApiTokenWish;
+use admit_app::caller::UserCaller;
 use admit_app::members::NewMember;
 use admit_app::organizations::NewOrganization;
 use admit_app::records::Role;
@@ -123,25 +125,70 @@ fn only_an_owner_touches_members() {
 #[test]
 fn an_api_token_works_until_it_is_withdrawn_and_its_text_is_stored_nowhere() {
     let world = World::new();
-    let made = now(api_tokens::create(&world.app, &world.owner, "Box office")).unwrap();
-    assert_eq!(now(sessions::authenticate(&world.app, &made.token)).unwrap(), world.owner);
+    let made = now(api_tokens::create(&world.app, &world.owner, ApiTokenWish::named("Box office"))).unwrap();
+    let caller = UserCaller { token_ends_at: Some(made.record.expires_at), ..world.owner.clone() };
+    assert_eq!(now(sessions::authenticate(&world.app, &made.token)).unwrap(), caller);
     assert_eq!(now(api_tokens::list(&world.app, &world.owner)).unwrap(), std::slice::from_ref(&made.record));
     now(api_tokens::revoke(&world.app, &world.owner, &made.record.api_token_id)).unwrap();
     assert_eq!(code(now(sessions::authenticate(&world.app, &made.token))), "unknown_token");
     assert!(now(api_tokens::list(&world.app, &world.owner)).unwrap()[0].revoked_at.is_some());
     assert_eq!(code(now(api_tokens::revoke(&world.app, &world.owner, "none"))), "no api_token");
     let viewer = world.member(Role::Viewer);
-    assert_eq!(code(now(api_tokens::create(&world.app, &viewer, "x"))), "forbidden");
+    assert_eq!(code(now(api_tokens::create(&world.app, &viewer, ApiTokenWish::named("x")))), "forbidden");
     // Signing out with an API token withdraws nothing: it is no session.
-    let second = now(api_tokens::create(&world.app, &world.owner, "Second")).unwrap();
+    // It ends, by itself.
+    world.pass(365 * 24 * HOUR);
+    let ended = now(api_tokens::create(&world.app, &world.owner, ApiTokenWish::named("Ends"))).unwrap();
+    world.pass(365 * 24 * HOUR - 1);
+    assert!(now(sessions::authenticate(&world.app, &ended.token)).is_ok());
+    world.pass(1);
+    assert_eq!(code(now(sessions::authenticate(&world.app, &ended.token))), "unknown_token");
+    let second = now(api_tokens::create(&world.app, &world.owner, ApiTokenWish::named("Second"))).unwrap();
     now(sessions::delete(&world.app, &world.owner, &second.token)).unwrap();
     assert!(now(sessions::authenticate(&world.app, &second.token)).is_ok());
 }
 
 #[test]
+fn an_api_token_does_no_more_than_its_role_nor_than_its_member() {
+    let world = World::new();
+    let manager = world.member(Role::Manager);
+    let of = |role: Role| ApiTokenWish { role: Some(role), ..ApiTokenWish::named("T") };
+    assert_eq!(code(now(api_tokens::create(&world.app, &manager, of(Role::Owner)))), "invalid_request");
+    let looks = now(api_tokens::create(&world.app, &manager, of(Role::Viewer))).unwrap().token;
+    let manages = now(api_tokens::create(&world.app, &manager, of(Role::Manager))).unwrap().token;
+    let scans = now(api_tokens::create(&world.app, &manager, of(Role::Door))).unwrap().token;
+    let acts = |token: &str| now(sessions::authenticate(&world.app, token)).map(|caller| caller.role);
+    assert_eq!(
+        (acts(&looks).unwrap(), acts(&manages).unwrap(), acts(&scans).unwrap()),
+        (Role::Viewer, Role::Manager, Role::Door)
+    );
+    now(members::update(&world.app, &world.owner, manager.user_id.clone(), Role::Viewer)).unwrap();
+    assert_eq!((acts(&looks).unwrap(), acts(&manages).unwrap()), (Role::Viewer, Role::Viewer), "demoted, at once");
+    assert_eq!(code(acts(&scans)), "unknown_token", "a viewer scans nothing");
+    let never = ApiTokenWish { expires_at: Some(at(-1)), ..ApiTokenWish::named("T") };
+    assert_eq!(code(now(api_tokens::create(&world.app, &world.owner, never))), "invalid_request");
+}
+
+#[test]
+fn a_token_makes_none_that_outlives_it() {
+    let world = World::new();
+    let week = ApiTokenWish { expires_at: Some(at(7 * DAY)), ..ApiTokenWish::named("Week") };
+    let week = now(api_tokens::create(&world.app, &world.owner, week)).unwrap().token;
+    let caller = now(sessions::authenticate(&world.app, &week)).unwrap();
+    let made = now(api_tokens::create(&world.app, &caller, ApiTokenWish::named("Usual"))).unwrap();
+    assert_eq!(made.record.expires_at, at(7 * DAY));
+    let longer = ApiTokenWish { expires_at: Some(at(7 * DAY + 1)), ..ApiTokenWish::named("Longer") };
+    assert_eq!(code(now(api_tokens::create(&world.app, &caller, longer))), "invalid_request");
+    let session = sign_in(&world, "owner@home.example", "correct horse battery").unwrap();
+    let caller = now(sessions::authenticate(&world.app, &session.token)).unwrap();
+    let made = now(api_tokens::create(&world.app, &caller, ApiTokenWish::named("Year"))).unwrap();
+    assert_eq!(made.record.expires_at, at(365 * DAY), "a session's end is not its token's");
+}
+
+#[test]
 fn every_act_has_a_line_in_the_organisations_ledger() {
     let world = World::new();
-    let token = now(api_tokens::create(&world.app, &world.owner, "T")).unwrap();
+    let token = now(api_tokens::create(&world.app, &world.owner, ApiTokenWish::named("T"))).unwrap();
     now(api_tokens::revoke(&world.app, &world.owner, &token.record.api_token_id)).unwrap();
     let door = world.member(Role::Door);
     now(members::update(&world.app, &world.owner, door.user_id.clone(), Role::Viewer)).unwrap();

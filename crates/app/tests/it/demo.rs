@@ -1,7 +1,6 @@
 //! The demo: what `admit demo` stands on.
 
 use admit_app::demo::{self, seed::TICKETS};
-use admit_app::ports::TicketFilter;
 use admit_app::{events, gates, occupancy, sessions, tickets};
 use admit_core::event::EventStatus;
 use admit_core::gate::Direction;
@@ -26,7 +25,7 @@ fn the_demo_is_a_live_event_with_twenty_thousand_tickets_and_found_again() {
     assert_eq!((inside.tickets as usize, inside.occupancy.entered), (TICKETS, 0));
     assert!(inside.expected_persons > inside.tickets, "there are parties");
     assert_eq!(seeded.sample_barcodes.len(), 20);
-    let voided = TicketFilter { status: Some(TicketStatus::Voided), ..TicketFilter::default() };
+    let voided = tickets::Wanted { status: Some(TicketStatus::Voided), ..tickets::Wanted::default() };
     let voided = now(tickets::list(&world.app, &owner, seeded.event_id.clone(), voided, whole_page())).unwrap();
     assert!(voided.items.len() > 100);
     assert!(voided.items.iter().all(|(_, guest, _)| guest.as_ref().is_some_and(|guest| !guest.name.is_empty())));

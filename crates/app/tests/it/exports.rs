@@ -3,7 +3,6 @@
 
 use admit_app::entry_types::{self, NewEntryType};
 use admit_app::guests::{self, GuestPatch};
-use admit_app::ports::TicketFilter;
 use admit_app::tickets::{self, HowToImport, ImportReport, Listing, Mapping};
 use admit_core::ticket::TicketStatus;
 
@@ -20,7 +19,7 @@ fn import(world: &World, file: &str) -> ImportReport {
 
 /// Name, e-mail, status and code of every ticket, by name.
 fn stored(world: &World) -> Vec<(String, Option<String>, TicketStatus, String)> {
-    let page = tickets::list(&world.app, &world.owner, world.event.clone(), TicketFilter::default(), whole_page());
+    let page = tickets::list(&world.app, &world.owner, world.event.clone(), tickets::Wanted::default(), whole_page());
     let of = |(ticket, guest, _): Listing| {
         let guest = guest.unwrap();
         (guest.name, guest.email, ticket.rules.status, ticket.barcode.unwrap())
@@ -113,7 +112,7 @@ fn five_thousand_rows_go_in_at_once_and_what_is_wrong_is_told_by_its_line() {
 }
 
 fn void_by_hand(world: &World, name: &str) {
-    let page = tickets::list(&world.app, &world.owner, world.event.clone(), TicketFilter::default(), whole_page());
+    let page = tickets::list(&world.app, &world.owner, world.event.clone(), tickets::Wanted::default(), whole_page());
     let found =
         now(page).unwrap().items.into_iter().find(|(_, guest, _)| guest.as_ref().unwrap().name == name).unwrap();
     let patch = GuestPatch { ticket_status: Some(TicketStatus::Voided), ..GuestPatch::default() };
@@ -157,7 +156,7 @@ fn codes_that_come_later_are_given_to_the_tickets_that_came_without() {
     }
     let report = import(&world, &file);
     assert_eq!((report.created, report.updated, report.errors), (0, 2, Vec::new()));
-    let page = tickets::list(&world.app, &world.owner, world.event.clone(), TicketFilter::default(), whole_page());
+    let page = tickets::list(&world.app, &world.owner, world.event.clone(), tickets::Wanted::default(), whole_page());
     let items = now(page).unwrap().items;
     let amelie = items.iter().find(|(_, guest, _)| guest.as_ref().unwrap().name == "Amélie Brânză").unwrap();
     assert_eq!((items.len(), amelie.2.as_ref().unwrap().state.within), (2, 1), "the scan that came before its code");

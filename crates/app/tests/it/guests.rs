@@ -125,11 +125,11 @@ fn a_promoter_fills_their_own_list_and_no_other() {
     let mine = add(Some(&own), "Mine").unwrap().0;
     assert_eq!(wrong_field(add(Some(&house), "X")), "guest_list_id");
     assert_eq!(code(add(None, "X")), "forbidden");
-    let theirs = create(&world, NewGuest { guest_list_id: Some(house.clone()), ..named("Theirs") });
+    let foreign = create(&world, NewGuest { guest_list_id: Some(house.clone()), ..named("Theirs") });
     let change = |guest: &GuestRecord, patch| now(guests::update(&world.app, &promoter, guest.guest_id.clone(), patch));
     let rename = || GuestPatch { name: Some("New name".into()), ..GuestPatch::default() };
     assert_eq!(change(&mine, rename()).unwrap().name, "New name");
-    assert_eq!(code(change(&theirs, rename())), "no guest");
+    assert_eq!(code(change(&foreign, rename())), "no guest");
     let away = GuestPatch { guest_list_id: Some(Some(house)), ..GuestPatch::default() };
     assert_eq!(wrong_field(change(&mine, away)), "guest_list_id");
     let seen = now(guests::list(&world.app, &promoter, world.event.clone(), Wanted::default(), whole_page())).unwrap();
@@ -156,15 +156,15 @@ fn a_promoter_voids_a_guest_of_their_own_list_and_takes_it_back() {
     let world = World::new();
     let (promoter, own, house) = promoter_with_lists(&world);
     let mine = create(&world, NewGuest { guest_list_id: Some(own), ..named("Mine") });
-    let theirs = create(&world, NewGuest { guest_list_id: Some(house), ..named("Theirs") });
+    let foreign = create(&world, NewGuest { guest_list_id: Some(house), ..named("Theirs") });
     let set = |guest: &GuestRecord, status| {
         let patch = GuestPatch { ticket_status: Some(status), ..GuestPatch::default() };
         now(guests::update(&world.app, &promoter, guest.guest_id.clone(), patch))
     };
     let status = |guest: &GuestRecord| world.ticket(guest.ticket_id.as_ref().unwrap()).0.rules.status;
-    assert_eq!(code(set(&theirs, TicketStatus::Voided)), "no guest");
+    assert_eq!(code(set(&foreign, TicketStatus::Voided)), "no guest");
     set(&mine, TicketStatus::Voided).unwrap();
-    assert_eq!((status(&mine), status(&theirs)), (TicketStatus::Voided, TicketStatus::Active));
+    assert_eq!((status(&mine), status(&foreign)), (TicketStatus::Voided, TicketStatus::Active));
     let ledger = world.ledger();
     set(&mine, TicketStatus::Voided).unwrap();
     assert_eq!(world.ledger(), ledger, "a repeat leaves no trace");
@@ -218,14 +218,14 @@ fn one_guest_is_shown_with_their_ticket_to_who_may_see_them() {
     let world = World::new();
     let (promoter, own, house) = promoter_with_lists(&world);
     let mine = create(&world, NewGuest { guest_list_id: Some(own), party_size: Some(2), ..named("Mine") });
-    let theirs = create(&world, NewGuest { guest_list_id: Some(house), ..named("Theirs") });
+    let foreign = create(&world, NewGuest { guest_list_id: Some(house), ..named("Theirs") });
     let Shown { listing, ticket, .. } = now(guests::show(&world.app, &promoter, mine.guest_id.clone())).unwrap();
     assert_eq!((listing.guest.name.as_str(), ticket.unwrap().rules.entry_limit), ("Mine", 2));
     assert_eq!(guests::list::status(&listing), "pending");
-    assert_eq!(code(now(guests::show(&world.app, &promoter, theirs.guest_id.clone()))), "no guest");
-    assert_eq!(code(now(guests::timeline(&world.app, &promoter, theirs.guest_id.clone()))), "no guest");
-    assert!(now(guests::show(&world.app, &world.member(Role::Viewer), theirs.guest_id.clone())).is_ok());
-    assert_eq!(code(now(guests::show(&world.app, &world.member(Role::Door), theirs.guest_id))), "forbidden");
+    assert_eq!(code(now(guests::show(&world.app, &promoter, foreign.guest_id.clone()))), "no guest");
+    assert_eq!(code(now(guests::timeline(&world.app, &promoter, foreign.guest_id.clone()))), "no guest");
+    assert!(now(guests::show(&world.app, &world.member(Role::Viewer), foreign.guest_id.clone())).is_ok());
+    assert_eq!(code(now(guests::show(&world.app, &world.member(Role::Door), foreign.guest_id))), "forbidden");
 }
 
 #[test]
@@ -280,8 +280,8 @@ fn guests_are_listed_by_list_and_by_whether_they_came() {
 fn a_promoters_file_fills_their_own_list_and_touches_nobody_elses_guests() {
     let world = World::new();
     let (promoter, own, house) = promoter_with_lists(&world);
-    let theirs = NewGuest { guest_list_id: Some(house.clone()), ..named("Theirs") };
-    create(&world, theirs);
+    let foreign = NewGuest { guest_list_id: Some(house.clone()), ..named("Theirs") };
+    create(&world, foreign);
     let house_file = b"external_id,name\nX-1,Of the house\n";
     let into = |list: &GuestListId| HowToImport { guest_list_id: Some(list.clone()), ..HowToImport::default() };
     now(tickets::import(&world.app, &world.owner, world.event.clone(), house_file, into(&house))).unwrap();
@@ -311,7 +311,7 @@ fn a_promoters_file_fills_their_own_list_and_touches_nobody_elses_guests() {
     assert_eq!((nameless.created, nameless.errors[0].field.as_str()), (0, "name"));
 }
 
-/// Whoever guesses the organiser's numbers must not get the organiser's guests onto their own list.
+/// A promoter who guesses the organiser's numbers must not get the organiser's guests onto their own list.
 #[test]
 fn a_promoters_ids_are_their_lists_own_and_never_the_organisers() {
     let world = World::new();
@@ -326,8 +326,8 @@ fn a_promoters_ids_are_their_lists_own_and_never_the_organisers() {
         let report = now(tickets::import(&world.app, &world.owner, world.event.clone(), file.as_bytes(), how)).unwrap();
         (report.created, report.updated, report.unchanged, report.wrong_lines)
     };
-    let theirs = "external_id,order_id,position,name\n17,,,Friend\n,O-1,1,Friend two\n";
-    assert_eq!(by_promoter(theirs), (2, 0, 0, 0));
+    let foreign = "external_id,order_id,position,name\n17,,,Friend\n,O-1,1,Friend two\n";
+    assert_eq!(by_promoter(foreign), (2, 0, 0, 0));
     let guest = NewGuest { external_id: Some("18".into()), guest_list_id: Some(own.clone()), ..named("Friend three") };
     let made = now(guests::create(&world.app, &promoter, world.event.clone(), guest, None, None)).unwrap().0;
     let real = "external_id,order_id,position,name,email\n17,,,Real,r@x.example\n18,,,Real two,r2@x.example\n\
@@ -337,7 +337,7 @@ fn a_promoters_ids_are_their_lists_own_and_never_the_organisers() {
     now(guests::update(&world.app, &promoter, made.guest_id, renumbered)).unwrap();
     assert_eq!(by_owner("external_id,name\n19,Real four\n"), (1, 0, 0, 0));
     // Each side finds its own again.
-    assert_eq!((by_promoter(theirs), by_owner(real)), ((0, 0, 2, 0), (0, 0, 3, 0)));
+    assert_eq!((by_promoter(foreign), by_owner(real)), ((0, 0, 2, 0), (0, 0, 3, 0)));
     assert_eq!(by_promoter("external_id,name\n19,Friend three\n"), (0, 0, 1, 0));
     let page = guests::list(&world.app, &promoter, world.event.clone(), Wanted::default(), whole_page());
     let mut names: Vec<String> = now(page).unwrap().items.into_iter().map(|one| one.guest.name).collect();
@@ -405,7 +405,7 @@ fn a_guest_who_goes_onto_another_list_is_known_there() {
     world.is_consistent();
 }
 
-/// What a page leaves out must not show in where the next one begins.
+/// The guests that a page leaves out must not show in where the next one begins.
 #[test]
 fn a_promoters_page_tells_nothing_of_other_lists_guests() {
     let world = World::new();
@@ -556,17 +556,17 @@ fn a_list_of_another_name_keeps_its_guests() {
         now(guest_lists::update(&world.app, &world.owner, world.event.clone(), list.clone(), patch)).unwrap();
     };
     let lists = || now(guest_lists::list(&world.app, &world.owner, world.event.clone())).unwrap();
-    let theirs = "name,email\nAna,a@x.example\nBo,\n";
+    let foreign = "name,email\nAna,a@x.example\nBo,\n";
     let house = "name,email\nCy,c@x.example\n";
     let named = "name,guest_list\nDi,Own\nEd,Press\n";
-    assert_eq!(import(&promoter, Some(&own), theirs), (2, 0, 0, 0));
+    assert_eq!(import(&promoter, Some(&own), foreign), (2, 0, 0, 0));
     assert_eq!(import(&world.owner, Some(&own), house), (1, 0, 0, 0));
     assert_eq!(import(&world.owner, None, named), (2, 0, 0, 0));
     let before = lists();
     rename(&own, "Family");
     rename(&before.iter().find(|list| list.name == "Press").unwrap().guest_list_id, "Media");
     // The same files, and the one that says the new names.
-    assert_eq!(import(&promoter, Some(&own), theirs), (0, 0, 2, 0));
+    assert_eq!(import(&promoter, Some(&own), foreign), (0, 0, 2, 0));
     assert_eq!(import(&world.owner, Some(&own), house), (0, 0, 1, 0));
     assert_eq!(import(&world.owner, None, "name,guest_list\nDi,family\nEd,MEDIA\n"), (0, 0, 2, 0));
     assert_eq!(import(&world.owner, None, named), (0, 0, 2, 0), "the old names mean the same lists");
@@ -582,6 +582,6 @@ fn a_list_of_another_name_keeps_its_guests() {
         rename(list, name);
     }
     assert_eq!(import(&world.owner, None, "name,guest_list\nDi,Own\nDi,Family\nEd,Press\n"), (0, 0, 3, 0));
-    assert_eq!(import(&promoter, Some(&own), theirs), (0, 0, 2, 0));
+    assert_eq!(import(&promoter, Some(&own), foreign), (0, 0, 2, 0));
     world.is_consistent();
 }

@@ -38,7 +38,7 @@ pub enum Home {
     Database(Database),
 }
 
-/// What a store held at a moment.
+/// A copy of a store at a moment.
 pub enum Copy {
     Image(Vec<u8>),
     Named(String),

@@ -2,7 +2,6 @@
 
 use admit_app::entry_types::{self, NewEntryType};
 use admit_app::guest_lists;
-use admit_app::ports::TicketFilter;
 use admit_app::tickets::{self, HowToImport, ImportReport, Listing, Mapping, TicketPatch};
 use admit_core::event::BarcodeKind;
 use admit_core::ticket::TicketStatus;
@@ -31,7 +30,7 @@ fn code_of<T: std::fmt::Debug>(result: Result<T, admit_app::error::Error>) -> St
 }
 
 fn all(world: &World) -> Vec<Listing> {
-    let page = tickets::list(&world.app, &world.owner, world.event.clone(), TicketFilter::default(), whole_page());
+    let page = tickets::list(&world.app, &world.owner, world.event.clone(), tickets::Wanted::default(), whole_page());
     now(page).unwrap().items
 }
 

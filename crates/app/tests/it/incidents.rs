@@ -28,7 +28,7 @@ fn decided(world: &World) -> Vec<ShownIncident> {
     now(incidents::list(&world.app, &world.owner, world.event.clone(), filter, whole_page())).unwrap().items
 }
 
-/// What is decided of an incident's scans, as (device, scan, word).
+/// The decisions about an incident's scans, as (device, scan, word).
 fn words(shown: &ShownIncident) -> Vec<(String, String, &'static str)> {
     let word = |one: &admit_app::records::DecisionRecord| {
         (one.review.device_id.to_string(), one.review.scan_id.to_string(), one.review.decision.as_str())

@@ -1,13 +1,13 @@
 //! One organisation is nothing to another: whatever it names of the other's is not there, and nothing of the other's
 //! changes (trust.md, I13).
 
-use admit_app::api_tokens;
+use admit_app::api_tokens::{self, ApiTokenWish};
 use admit_app::error::Error;
 use admit_app::events::EventPatch;
 use admit_app::gates::GatePatch;
 use admit_app::guests::{GuestPatch, Wanted};
 use admit_app::incidents::Resolve;
-use admit_app::ports::{ScanFilter, TicketFilter};
+use admit_app::ports::ScanFilter;
 use admit_app::records::Role;
 use admit_app::tickets::{HowToImport, NewGuest, TicketPatch};
 use admit_app::{
@@ -32,7 +32,7 @@ fn whatever_is_named_of_another_organisation_is_not_there() {
     phone.scan("s1", "A", "valid", at(0));
     phone.scan("s2", "A", "valid", at(1_000));
     let incident = world.incident("double_entry").incident_id;
-    let token = now(api_tokens::create(&world.app, &world.owner, "T")).unwrap().record;
+    let token = now(api_tokens::create(&world.app, &world.owner, ApiTokenWish::named("T"))).unwrap().record;
     let (stranger, _) = world.other();
     let (app, event) = (&world.app, &world.event);
     let (before, occupancy) = (world.ledger(), world.occupancy());
@@ -48,7 +48,7 @@ fn whatever_is_named_of_another_organisation_is_not_there() {
     gone("guest lists", now(guest_lists::list(app, &stranger, event.clone())));
     let new = guest_lists::NewGuestList { name: "X".into(), promoter_id: None };
     gone("guest list", now(guest_lists::create(app, &stranger, event.clone(), new)));
-    gone("tickets", now(tickets::list(app, &stranger, event.clone(), TicketFilter::default(), whole_page())));
+    gone("tickets", now(tickets::list(app, &stranger, event.clone(), tickets::Wanted::default(), whole_page())));
     gone("ticket", now(tickets::show(app, &stranger, ticket_id.clone())));
     gone("ticket patch", now(tickets::update(app, &stranger, ticket_id, TicketPatch::default())));
     gone("new ticket", now(tickets::create(app, &stranger, event.clone(), vec![coded("Z")])));
@@ -89,11 +89,11 @@ fn whatever_is_named_of_another_organisation_is_not_there() {
 #[test]
 fn the_same_names_live_beside_each_other() {
     let world = World::new();
-    let (stranger, theirs) = world.other();
+    let (stranger, foreign) = world.other();
     world.tickets(&["A", "B"]);
-    let made = now(tickets::create(&world.app, &stranger, theirs.clone(), vec![coded("A")])).unwrap();
+    let made = now(tickets::create(&world.app, &stranger, foreign.clone(), vec![coded("A")])).unwrap();
     assert_eq!(made[0].0.barcode.as_deref(), Some("A"), "a code is one of its event's");
     world.phone("p", "main").scan("s1", "A", "valid", at(0));
-    assert_eq!(now(occupancy::show(&world.app, &stranger, theirs)).unwrap().occupancy.inside, 0);
+    assert_eq!(now(occupancy::show(&world.app, &stranger, foreign)).unwrap().occupancy.inside, 0);
     assert_eq!(world.occupancy().inside, 1);
 }

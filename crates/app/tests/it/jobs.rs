@@ -18,12 +18,12 @@ use crate::world::{HOUR, World, code, now, whole_page};
 
 const NODE: &str = "node";
 
-/// What the world outside saw and says.
+/// The outside world of the test: the calls that it saw, and its answers.
 #[derive(Default)]
 struct Outside {
     /// The key of every call, in order.
     calls: Mutex<Vec<String>>,
-    /// What the next calls answer; "sent" when empty.
+    /// The answers to the next calls; "sent" when empty.
     answers: Mutex<VecDeque<StepResult<()>>>,
 }
 
@@ -92,8 +92,8 @@ impl Bench {
     fn on(world: World) -> Self {
         let outside = Arc::<Outside>::default();
         let workflows = Workflows::default().with(Greet(outside.clone()));
-        let mut draw = world.app.draw();
-        let run = jobs::fresh(&mut draw, "greet", &world.event, "guest-1", "{}".into(), world.app.clock.now());
+        let mut seeded = world.app.seeded_ids();
+        let run = jobs::fresh(&mut seeded, "greet", &world.event, "guest-1", "{}".into(), world.app.clock.now());
         let run_id = run.run_id.clone();
         let scope = Scope::organization(&world.owner.organization_id);
         now(write(&*world.app.store, scope, move |tx| tx.insert_runs(std::slice::from_ref(&run)))).unwrap();
@@ -257,7 +257,7 @@ fn a_run_gives_up_when_there_is_no_point_and_goes_on_when_a_person_says_so() {
     let event = || bench.world.event.clone();
     assert_eq!(code(now(jobs::retry(app, &viewer, event(), bench.run_id.clone()))), "forbidden");
     now(jobs::retry(app, owner, event(), bench.run_id.clone())).unwrap();
-    assert_eq!(app.bell.rung().now_or_never(), Some(()), "it is taken up at once");
+    assert_eq!(app.job_wakeup.woken().now_or_never(), Some(()), "it is taken up at once");
     assert_eq!(bench.go_on(), [Ok(Ended::Done)]);
     bench.is_done();
     assert_eq!(bench.calls("draw"), 1);
@@ -311,11 +311,11 @@ fn all_runs_of_an_event_that_gave_up_are_tried_again_at_once() {
     let bench = Bench::new();
     let (app, owner) = (&bench.world.app, &bench.world.owner);
     let many = 2 * RUNS_RETRIED + 1;
-    let mut draw = app.draw();
+    let mut seeded = app.seeded_ids();
     let more = (1..many).map(|n| format!("guest-{n}"));
     let at = app.clock.now();
     let more: Vec<RunRecord> =
-        more.map(|guest| jobs::fresh(&mut draw, "greet", &bench.world.event, &guest, "{}".into(), at)).collect();
+        more.map(|guest| jobs::fresh(&mut seeded, "greet", &bench.world.event, &guest, "{}".into(), at)).collect();
     now(write(&*app.store, Scope::organization(&owner.organization_id), move |tx| tx.insert_runs(&more))).unwrap();
     let work = || {
         let take = || now(app.store.take_runs(NODE.into(), JOB_LEASE_MS, 10)).unwrap();
@@ -329,7 +329,7 @@ fn all_runs_of_an_event_that_gave_up_are_tried_again_at_once() {
     assert_eq!(code(now(jobs::retry_all(app, &viewer, event()))), "forbidden");
     assert_eq!(code(now(jobs::retry_all(app, &other.0, event()))), "no event");
     assert_eq!(now(jobs::retry_all(app, owner, event())), Ok(many));
-    assert_eq!(app.bell.rung().now_or_never(), Some(()), "they are taken up at once");
+    assert_eq!(app.job_wakeup.woken().now_or_never(), Some(()), "they are taken up at once");
     assert_eq!(work(), many);
     assert_eq!(now(jobs::retry_all(app, owner, event())), Ok(0), "nothing is left to try");
     let mut retried = 0;

@@ -20,6 +20,7 @@ mod incidents;
 mod occupancy;
 mod passes;
 mod jobs;
+mod erasure;
 mod audits;
 mod isolation;
 mod demo;

@@ -1,4 +1,4 @@
-//! Who is inside, and how fast they came; the list of scans.
+//! Persons inside, and how fast they came; the list of scans.
 
 use admit_app::ports::ScanFilter;
 use admit_app::tickets::{self, NewTicket};

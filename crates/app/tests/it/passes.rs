@@ -34,7 +34,7 @@ struct Outside {
     letters: Mutex<Vec<Letter>>,
     pictures: Mutex<BTreeMap<String, Vec<u8>>>,
     puts: Mutex<u32>,
-    /// What the next calls of either answer; done when empty.
+    /// The answers to the next calls of either; done when empty.
     answers: Mutex<VecDeque<Unable>>,
 }
 
@@ -146,7 +146,7 @@ fn ana() -> NewGuest {
 fn a_guest_with_an_address_gets_one_pass_by_mail() {
     let office = Office::new();
     let (_, ticket) = office.guest(ana());
-    assert_eq!(office.world.app.bell.rung().now_or_never(), Some(()), "at once");
+    assert_eq!(office.world.app.job_wakeup.woken().now_or_never(), Some(()), "at once");
     assert_eq!(office.work(), [Ended::Done]);
     let letters = office.letters();
     assert_eq!(letters.len(), 1);
@@ -182,7 +182,10 @@ fn a_guest_without_e_mail_has_a_pass_and_the_run_says_that_nothing_was_mailed() 
 fn a_guests_pass_is_shown_to_the_organiser_once_its_page_opens() {
     let office = Office::new();
     let world = &office.world;
-    let pass = |guest: &GuestRecord| now(guests::show(&world.app, &world.owner, guest.guest_id.clone())).unwrap().pass;
+    let pass = |guest: &GuestRecord| {
+        let ticket_id = guest.ticket_id.clone().unwrap();
+        now(guests::show_code(&world.app, &world.owner, ticket_id)).unwrap().pass
+    };
     let (ana, ticket) = office.guest(ana());
     let (nobody, _) = office.guest(NewGuest { name: "Cy".into(), ..NewGuest::default() });
     let shop = NewTicket {
@@ -236,7 +239,7 @@ fn what_changes_a_guest_sends_what_it_should() {
     office.world.is_consistent();
 }
 
-/// Nodes' clocks differ, and a write may wait. What counts is which change was stored later.
+/// Nodes' clocks differ, and a write may wait. The change that was stored later counts.
 #[test]
 fn the_later_change_is_mailed_whatever_the_clocks_say() {
     let office = Office::new();
@@ -319,11 +322,11 @@ fn whoever_comes_with_a_code_of_their_own_is_not_mailed_another() {
 #[test]
 fn a_code_that_looks_as_if_it_was_drawn_here_is_not_mailed_either() {
     let office = Office::new();
-    let theirs = "7d7e8b1c-93a4-4f02-8f2c-0a1b2c3d4e5f";
-    assert!(is_token(theirs));
-    office.import(&format!("barcode,name\n{theirs},Di\n"));
+    let foreign = "7d7e8b1c-93a4-4f02-8f2c-0a1b2c3d4e5f";
+    assert!(is_token(foreign));
+    office.import(&format!("barcode,name\n{foreign},Di\n"));
     for address in ["d@x.example", "new@x.example"] {
-        office.import(&format!("barcode,name,email\n{theirs},Di,{address}\n"));
+        office.import(&format!("barcode,name,email\n{foreign},Di,{address}\n"));
         assert_eq!(office.runs(), []);
     }
     let (app, owner, event) = (&office.world.app, &office.world.owner, office.world.event.clone());
@@ -374,7 +377,8 @@ fn nothing_is_mailed_of_what_is_over_or_withdrawn() {
     assert!(notes[0].starts_with("the event is over") && notes[1].starts_with("the ticket is withdrawn"), "{notes:?}");
 }
 
-/// Who was unpaid, or withdrawn, when their pass was to go out gets it once they are good; who has it hears nothing.
+/// A guest who was unpaid, or withdrawn, when their pass was to go out gets it once they are good. A guest who has it
+/// hears nothing.
 #[test]
 fn a_pass_that_was_held_back_goes_out_once_the_ticket_is_good() {
     let office = Office::new();

@@ -7,6 +7,7 @@ mod rotation;
 mod revocation;
 mod files;
 mod suspension;
+mod strangers;
 mod logs;
 
 use admit_app::caller::DeviceCaller;
@@ -88,7 +89,7 @@ pub fn keys(world: &World, name: &str) -> Vec<DeviceKeyRecord> {
     now(read(&*world.app.store, &world.owner.organization_id, move |tx| tx.device_keys(&id))).unwrap()
 }
 
-/// Who asks with this key; uses it.
+/// The device that has this key; this call uses the key.
 pub fn caller(world: &World, api_key: &str) -> Result<DeviceCaller, Error> {
     now(devices::authenticate(&world.app, api_key))
 }
@@ -109,7 +110,7 @@ pub fn item(world: &World, phone: &Phone<'_>, seq: u64, code: &str, at: Timestam
     serde_json::to_value(ScanV2::of(&scan, &sign_v2(&scan_key, &scan)).unwrap()).unwrap()
 }
 
-/// Uploads items as whoever holds this key.
+/// Uploads items as the device that holds this key.
 pub fn upload(
     world: &World,
     by: &DeviceCaller,

@@ -1,4 +1,4 @@
-//! What devices ask of the server: batches, keys, lists, changes, epochs.
+//! The requests of devices to the server: batches, keys, lists, changes, epochs.
 
 mod batches;
 mod told;
@@ -94,7 +94,7 @@ pub fn head(world: &World) -> u64 {
     now(read(&*world.app.store, &world.owner.organization_id, move |tx| tx.head(&event))).unwrap().serial
 }
 
-/// What the server lacks of a log of this head.
+/// The places that the server lacks of a log of this head.
 pub fn lacking(world: &World, phone: &Phone<'_>, head: u64) -> Vec<(u64, u64)> {
     let request = serde_json::from_value(json!({ "log_id": "log", "head": head })).unwrap();
     now(admit_app::devices::log_status(&world.app, &phone.caller, request)).unwrap().missing

@@ -1,6 +1,5 @@
 //! Tickets: made, changed, found; and what that does to scans that came before.
 
-use admit_app::ports::TicketFilter;
 use admit_app::records::{Page, Role};
 use admit_app::rules::HoldsFrom;
 use admit_app::tickets::{self, HowToImport, NewGuest, NewTicket, TicketPatch};
@@ -58,7 +57,8 @@ fn every_wrong_field_is_named_with_its_item() {
     assert_eq!(wrong_field(create(&world, vec![])), "");
     let one = tickets::create_one(&world.app, &world.owner, world.event.clone(), with_guest(named("")));
     assert_eq!(wrong_field(now(one)), "guest.name");
-    let all = now(tickets::list(&world.app, &world.owner, world.event.clone(), TicketFilter::default(), whole_page()));
+    let all =
+        now(tickets::list(&world.app, &world.owner, world.event.clone(), tickets::Wanted::default(), whole_page()));
     assert!(all.unwrap().items.is_empty(), "all or none");
 }
 
@@ -168,14 +168,14 @@ fn tickets_are_found_by_name_code_status_and_whether_anybody_came() {
         codes.sort();
         codes
     };
-    let text = |text: &str| TicketFilter { text: Some(text.into()), ..TicketFilter::default() };
+    let text = |text: &str| tickets::Wanted { text: Some(text.into()), ..tickets::Wanted::default() };
     assert_eq!(find(text("AMÉLIE b")), ["A-1"]);
     assert_eq!(find(text("smith")), ["B-2"]);
     assert_eq!(find(text("C-")), ["C-3"]);
     assert_eq!(find(text("%")), Vec::<String>::new());
-    assert_eq!(find(TicketFilter { status: Some(TicketStatus::Voided), ..TicketFilter::default() }), ["C-3"]);
-    assert_eq!(find(TicketFilter { entered: Some(true), ..TicketFilter::default() }), ["B-2"]);
-    assert_eq!(find(TicketFilter { entered: Some(false), ..TicketFilter::default() }), ["A-1", "C-3"]);
+    assert_eq!(find(tickets::Wanted { status: Some(TicketStatus::Voided), ..tickets::Wanted::default() }), ["C-3"]);
+    assert_eq!(find(tickets::Wanted { entered: Some(true), ..tickets::Wanted::default() }), ["B-2"]);
+    assert_eq!(find(tickets::Wanted { entered: Some(false), ..tickets::Wanted::default() }), ["A-1", "C-3"]);
 }
 
 #[test]
@@ -187,8 +187,8 @@ fn pages_of_tickets_made_at_one_moment_neither_repeat_nor_miss_any() {
     let mut cursor = None;
     loop {
         let page = Page { limit: 10, cursor };
-        let page =
-            now(tickets::list(&world.app, &world.owner, world.event.clone(), TicketFilter::default(), page)).unwrap();
+        let page = now(tickets::list(&world.app, &world.owner, world.event.clone(), tickets::Wanted::default(), page))
+            .unwrap();
         seen.extend(page.items.into_iter().filter_map(|(ticket, ..)| ticket.barcode));
         cursor = page.next_cursor;
         if cursor.is_none() {

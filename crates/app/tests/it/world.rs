@@ -129,6 +129,7 @@ pub fn new_event(name: &str) -> NewEvent {
         day_starts_at: None,
         staff_pin: None,
         capacity: None,
+        retention_days: None,
         walk_ins: None,
         at_door: Default::default(),
         gates: Some(Vec::new()),
@@ -199,7 +200,12 @@ impl World {
             role,
         };
         let made = now(members::create(&self.app, &self.owner, new)).unwrap();
-        UserCaller { organization_id: self.owner.organization_id.clone(), user_id: made.user_id, role }
+        UserCaller {
+            organization_id: self.owner.organization_id.clone(),
+            user_id: made.user_id,
+            role,
+            token_ends_at: None,
+        }
     }
     /// Tickets with these codes, one person each.
     pub fn tickets(&self, codes: &[&str]) -> Vec<TicketId> {

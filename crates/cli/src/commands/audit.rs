@@ -6,11 +6,13 @@ use std::process::ExitCode;
 use admit_app::audits;
 use admit_core::ids::{EventId, OrganizationId};
 use clap::{Args, Subcommand};
+use serde_json::json;
 
+use crate::outcome::Outcome;
 use crate::parts;
 use crate::settings::Place;
 
-/// What to do.
+/// The subcommands of `admit audit`.
 #[derive(Debug, Subcommand)]
 pub enum Audit {
     /// Recompute every ledger's chain; exit 1 where one is broken.
@@ -18,9 +20,13 @@ pub enum Audit {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example:
+  admit audit verify --data-dir ./data")]
 pub struct Verify {
     #[command(flatten)]
     place: Place,
+    #[command(flatten)]
+    outcome: Outcome,
 }
 
 impl Audit {
@@ -36,18 +42,21 @@ impl Audit {
         for (organization_id, event_id) in app.store.all_events().await? {
             events.entry(organization_id).or_default().push(event_id);
         }
-        let (mut ledgers, mut lines, mut broken) = (0, 0, 0);
+        let (mut ledgers, mut lines, mut broken) = (0, 0, Vec::new());
         for (organization_id, events) in &events {
             let verified = audits::verify(&app, organization_id, events).await?;
             for (event_id, place) in &verified.broken {
                 let ledger = event_id.as_ref().map_or(organization_id.as_str(), EventId::as_str);
-                println!("{ledger}: broken at line {place}");
+                verify.outcome.line(format_args!("{ledger}: broken at line {place}"));
+                broken.push(json!({ "ledger": ledger, "line": place }));
             }
             ledgers += verified.ledgers;
             lines += verified.lines;
-            broken += verified.broken.len();
         }
-        println!("{ledgers} ledgers, {lines} lines, {broken} broken");
-        Ok(if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        verify.outcome.print(
+            format_args!("{ledgers} ledgers, {lines} lines, {} broken", broken.len()),
+            &json!({ "ledgers": ledgers, "lines": lines, "broken": broken }),
+        );
+        Ok(if broken.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }

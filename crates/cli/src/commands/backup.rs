@@ -9,8 +9,11 @@ use admit_core::rule::Epoch;
 use admit_store_sqlite::{Options, Sqlite};
 use anyhow::{Context, bail};
 use clap::Args;
+use serde_json::json;
 
+use crate::outcome::Outcome;
 use crate::parts;
+use crate::progress::Progress;
 use crate::settings::{
     ARRIVING, ASIDE, DATABASE_FILE, Place, SECRET_FILE, copy_private, database_beside, give_to_folders_owner,
     make_folder, write_private,
@@ -18,6 +21,8 @@ use crate::settings::{
 
 /// `admit backup`.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:
+  admit backup --data-dir ./data --to /backups/2026-06-07")]
 pub struct Backup {
     #[command(flatten)]
     place: Place,
@@ -27,6 +32,8 @@ pub struct Backup {
     /// Leave the secret out, to keep it apart from the data. Without it the copy serves nobody.
     #[arg(long)]
     without_secret: bool,
+    #[command(flatten)]
+    outcome: Outcome,
 }
 
 impl Backup {
@@ -46,14 +53,20 @@ impl Backup {
         // Made complete under another name: a folder with the right name is a whole copy.
         let draft = beside(&self.to, "part")?;
         make_folder(&draft)?;
+        let progress = Progress::spinner("copying the database", self.outcome.json);
         let made = self.fill(&database, draft.clone()).await;
+        drop(progress);
         if made.is_err() {
             let _ = fs::remove_dir_all(&draft);
         }
         made?;
         fs::rename(&draft, &self.to).with_context(|| format!("making {}", self.to.display()))?;
         sync_folder(self.to.parent())?;
-        println!("copied {} to {}", self.place.data_dir.display(), self.to.display());
+        let (from, to) = (self.place.data_dir.display(), self.to.display());
+        self.outcome.print(
+            format_args!("copied {from} to {to}"),
+            &json!({ "from": from.to_string(), "to": to.to_string(), "with_secret": !self.without_secret }),
+        );
         Ok(())
     }
 
@@ -75,6 +88,9 @@ impl Backup {
 
 /// `admit restore`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  admit restore --data-dir ./data --from /backups/2026-06-07
+  admit restore --in-place     after pg_restore, with DATABASE_URL set")]
 pub struct Restore {
     #[command(flatten)]
     place: Place,
@@ -85,34 +101,41 @@ pub struct Restore {
     /// device hands over what was lost.
     #[arg(long)]
     in_place: bool,
+    #[command(flatten)]
+    outcome: Outcome,
 }
 
 impl Restore {
     /// Puts the copy back and begins a new epoch.
     pub async fn run(self) -> anyhow::Result<()> {
-        match (&self.from, &self.place.database_url) {
+        let aside = match (&self.from, &self.place.database_url) {
             (Some(_), Some(_)) => {
                 bail!("--from is a copy of an embedded database: use pg_restore, then admit restore --in-place")
             }
             (Some(from), None) => {
                 let _lock = self.place.lock()?;
-                self.put_back(from).await?;
+                self.put_back(from).await?
             }
             (None, _) => {
                 parts::must_hold_database(&self.place)?;
                 let _lock = self.place.lock_unless_elsewhere()?;
                 begin_epoch(&self.place, None).await?;
+                None
             }
-        }
-        println!(
-            "a new epoch has begun: devices hand over again what this copy doesn't hold, as soon as they reach it"
+        };
+        let aside = aside.map(|aside| aside.display().to_string());
+        aside.iter().for_each(|aside| self.outcome.line(format_args!("what was there is in {aside}")));
+        self.outcome.print(
+            "a new epoch has begun: devices hand over again what this copy doesn't hold, as soon as they reach it",
+            &json!({ "restored": true, "aside": aside }),
         );
         Ok(())
     }
 
     /// Makes the copy ready in a folder of its own, then lets it take the present one's place. Until then nothing of the
-    /// present is touched: a copy that is damaged, or sealed with another secret, changes nothing.
-    async fn put_back(&self, from: &Path) -> anyhow::Result<()> {
+    /// present is touched: a copy that is damaged, or sealed with another secret, changes nothing. Returns the folder in
+    /// which the present one is kept, where there was one.
+    async fn put_back(&self, from: &Path) -> anyhow::Result<Option<PathBuf>> {
         let data_dir = &self.place.data_dir;
         let copy = from.join(DATABASE_FILE);
         if !copy.is_file() {
@@ -127,19 +150,21 @@ impl Restore {
             let _ = fs::remove_dir_all(&arriving);
             return Err(error);
         }
+        let mut kept = None;
         // Also what a restore that was cut off left of one: a file beside the database must not meet another one.
         if parts_of(data_dir).iter().any(|part| part.exists()) {
             let aside = beside(&database, ASIDE)?;
             fs::create_dir(&aside).with_context(|| format!("making {}", aside.display()))?;
             move_database(data_dir, &aside)?;
-            println!("what was there is in {}", aside.display());
+            kept = Some(aside);
         }
         if !data_dir.join(SECRET_FILE).exists() && arriving.join(SECRET_FILE).exists() {
             copy_private(&arriving.join(SECRET_FILE), &data_dir.join(SECRET_FILE))?;
         }
         move_database(&arriving, data_dir)?;
         give_to_folders_owner(data_dir);
-        fs::remove_dir_all(&arriving).with_context(|| format!("removing {}", arriving.display()))
+        fs::remove_dir_all(&arriving).with_context(|| format!("removing {}", arriving.display()))?;
+        Ok(kept)
     }
 
     /// The copy with the secret that it will be served with, brought up to date, in a new epoch.
@@ -150,8 +175,8 @@ impl Restore {
         if !damage.is_empty() {
             bail!("the copy in {} is damaged: {}", from.display(), damage.join("; "));
         }
-        let (ours, theirs) = (self.place.data_dir.join(SECRET_FILE), from.join(SECRET_FILE));
-        let secret = if ours.exists() { &ours } else { &theirs };
+        let (ours, foreign) = (self.place.data_dir.join(SECRET_FILE), from.join(SECRET_FILE));
+        let secret = if ours.exists() { &ours } else { &foreign };
         if secret.exists() {
             copy_private(secret, &arriving.join(SECRET_FILE))?;
         } else if self.place.secret.is_none() {
@@ -159,14 +184,14 @@ impl Restore {
         }
         let place = Place { data_dir: arriving.to_owned(), ..self.place.clone() };
         let begun = begin_epoch(&place, epoch_of(present).await).await;
-        let two =
-            secret == &ours && fs::read(&theirs).is_ok_and(|theirs| fs::read(&ours).is_ok_and(|ours| ours != theirs));
+        let two = secret == &ours
+            && fs::read(&foreign).is_ok_and(|foreign| fs::read(&ours).is_ok_and(|ours| ours != foreign));
         if self.place.secret.is_some() || !two {
             return begun;
         }
         begun.with_context(|| {
-            let (ours, theirs) = (ours.display(), theirs.display());
-            format!("the copy has a secret of its own, {theirs}; if that is the right one, move {ours} away")
+            let (ours, foreign) = (ours.display(), foreign.display());
+            format!("the copy has a secret of its own, {foreign}; if that is the right one, move {ours} away")
         })
     }
 }

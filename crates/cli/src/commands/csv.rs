@@ -1,19 +1,26 @@
-//! `admit import` and `admit export`: guests and tickets as files.
+//! `admit import`: guests and tickets from a file.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use admit_app::tickets::{self, HowToImport, ImportReport, Mapping};
 use admit_core::ids::EventId;
+use admit_server::routes;
 use anyhow::Context;
 use clap::Args;
 
+use crate::outcome::Outcome;
+use crate::progress::Progress;
 use crate::settings::Place;
 use crate::{acting, parts};
 
 /// `admit import FILE --event ID`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  admit import guests.xlsx --event EVENT --dry-run
+  admit import guests.csv --event EVENT --mail-passes
+
+Exit codes: 0 every line was taken, 1 it could not be done, 2 lines are wrong or wait for an answer.")]
 pub struct Import {
     #[command(flatten)]
     place: Place,
@@ -31,6 +38,8 @@ pub struct Import {
     /// Mail passes to guests who are new or whose pass changes. A server with a mail setting sends them.
     #[arg(long)]
     mail_passes: bool,
+    #[command(flatten)]
+    outcome: Outcome,
 }
 
 impl Import {
@@ -53,14 +62,20 @@ impl Import {
             file_name: self.file.file_name().map(|name| name.to_string_lossy().into_owned()),
             ..HowToImport::default()
         };
+        let progress = Progress::spinner("importing", self.outcome.json);
         let report = tickets::import(&app, &caller, self.event, &bytes, how).await?;
-        tell(&report);
+        drop(progress);
         let is_whole = report.wrong_lines == 0 && report.asked == 0;
+        if self.outcome.json {
+            self.outcome.object(&routes::imports::as_json(report)?);
+        } else {
+            tell(&report);
+        }
         Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(2) })
     }
 }
 
-/// What a person has to know goes to standard error, the counts to standard output.
+/// Prints the report: a person's messages to standard error, the counts to standard output.
 fn tell(report: &ImportReport) {
     let file = &report.file;
     let read_as = file.encoding.map(str::to_owned).or(file.sheet.as_ref().map(|sheet| format!("sheet {sheet}")));
@@ -103,31 +118,5 @@ fn tell(report: &ImportReport) {
     );
     if let Some(id) = &report.import_id {
         println!("import {id}");
-    }
-}
-
-/// `admit export --event ID`.
-#[derive(Debug, Args)]
-pub struct Export {
-    #[command(flatten)]
-    place: Place,
-    /// Event.
-    #[arg(long)]
-    event: EventId,
-    /// File to write; standard output when absent.
-    #[arg(long)]
-    out: Option<PathBuf>,
-}
-
-impl Export {
-    /// Does it.
-    pub async fn run(self) -> anyhow::Result<()> {
-        let app = parts::open_app(&self.place).await?;
-        let caller = acting::owner_of_event(&app, &self.event).await?;
-        let bytes = tickets::export(&app, &caller, self.event).await?;
-        match &self.out {
-            Some(path) => std::fs::write(path, &bytes).with_context(|| format!("writing {}", path.display())),
-            None => std::io::stdout().lock().write_all(&bytes).context("writing"),
-        }
     }
 }

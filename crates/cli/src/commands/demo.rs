@@ -17,10 +17,14 @@ use serde_json::json;
 
 use crate::say::say;
 use crate::settings::{Listen, MetricsAt, Outside, Place, Tracing};
+use crate::tls::TlsArgs;
 use crate::{acting, parts, serve};
 
 /// `admit demo`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  admit demo --crowd
+  admit demo --lan     for phones in the same network")]
 pub struct Demo {
     /// Port to listen on; 0 takes a free one.
     #[arg(long, default_value_t = 8080)]
@@ -28,6 +32,13 @@ pub struct Demo {
     /// Address to listen on. Only this machine reaches 127.0.0.1; with 0.0.0.0 phones in the same network do.
     #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     listen: IpAddr,
+    /// For phones in the same network: listens on every address, by https with a certificate that each phone trusts once.
+    /// (The crowd does not trust it, and stays at home.)
+    #[arg(long, conflicts_with_all = ["listen", "crowd"])]
+    lan: bool,
+    /// A demo has a database of its own: it refuses to start where this names another.
+    #[arg(long, env = "DATABASE_URL", hide = true, hide_env_values = true)]
+    database_url: Option<String>,
     /// Folder of the demo's data: kept, and found again at the next start.
     #[arg(long, env = "ADMIT_DATA_DIR", default_value = "./data/demo")]
     data_dir: PathBuf,
@@ -56,20 +67,29 @@ pub struct Demo {
 impl Demo {
     /// Seeds, prints, serves until stopped.
     pub async fn run(self) -> anyhow::Result<()> {
+        if self.database_url.is_some() {
+            bail!(
+                "DATABASE_URL is set, and a demo keeps its data in a folder: unset it for the demo, or run `admit serve` on \
+                 that database"
+            );
+        }
         let place = Place { data_dir: self.data_dir.clone(), database_url: None, secret: None };
         let listen = Listen {
-            listen: SocketAddr::new(self.listen, self.port),
+            listen: SocketAddr::new(self.address(), self.port),
             public_url: self.public_url.clone(),
             redis_url: None,
             node: None,
             metrics: self.metrics.clone(),
+            tls: self.tls(),
+            trusted_proxies: None,
             syncs_per_minute: self.syncs_per_minute,
         };
         let settings = self.outside.add_to(listen.settings()?, &place.data_dir)?;
         // The port first: seeding for a while only to find it taken would be a poor greeting.
         let listener = serve::bind(listen.listen).await?;
         let metrics = self.metrics.bind().await?;
-        let here = reached_at(listener.local_addr().unwrap_or(listen.listen));
+        let tls = listen.tls.open(&place.data_dir, self.public_url.as_deref())?;
+        let here = reached_at(listener.local_addr().unwrap_or(listen.listen), tls.is_some());
         let url = settings.public_url.clone().unwrap_or_else(|| here.clone());
         let settings = Settings { passes_at: Some(url.clone()), ..settings };
         let _lock = place.lock()?;
@@ -80,7 +100,7 @@ impl Demo {
                 self.data_dir.display()
             );
         }
-        serve::heed_signals(&state)?;
+        serve::watch_signals(&state)?;
         let seeded = seed(&state.app).await?;
         if self.json {
             println!("{}", line(&seeded, &url, metrics.as_ref().and_then(serve::metrics_url).as_deref()));
@@ -94,8 +114,15 @@ impl Demo {
                 }
             });
         }
-        serve::until_stopped(state, listener, metrics).await;
+        serve::until_stopped(state, listener, tls, metrics).await;
         Ok(())
+    }
+
+    fn address(&self) -> IpAddr {
+        if self.lan { Ipv4Addr::UNSPECIFIED.into() } else { self.listen }
+    }
+    fn tls(&self) -> TlsArgs {
+        TlsArgs { tls_self_signed: self.lan, ..TlsArgs::default() }
     }
 
     async fn tell(&self, state: &AppState, seeded: &Seeded, url: &str) -> anyhow::Result<()> {
@@ -107,6 +134,14 @@ impl Demo {
         println!("  Event       {event_id}");
         println!("  API token   {api_token}");
         println!("  Staff PIN   {staff_pin}\n");
+        if self.lan {
+            let trust = format!("{}/trust", url.replacen("https://", "http://", 1));
+            println!("First, on each phone: open this, and trust the server's certificate (a minute, once):\n");
+            if let Ok(code) = QRBuilder::new(trust.as_str()).build() {
+                println!("{}", code.to_str());
+            }
+            println!("  {trust}\n");
+        }
         let owner: UserCaller = acting::owner(&state.app, &seeded.organization_id).await?;
         if let Some(gate_id) = seeded.gates.first() {
             let token =
@@ -123,9 +158,8 @@ impl Demo {
         if let Some(code) = seeded.sample_barcodes.first() {
             println!("A code that lets one person in: {code}\n");
         }
-        if self.listen.is_loopback() && self.public_url.is_none() {
-            println!("Only this machine reaches it. For phones in the same network: admit demo --listen 0.0.0.0");
-            println!("(their cameras need https: put a TLS proxy before it and say so with PUBLIC_URL).\n");
+        if !self.lan && self.listen.is_loopback() && self.public_url.is_none() {
+            println!("Only this machine reaches it. For phones in the same network: admit demo --lan\n");
         }
         println!("Stop with Ctrl-C; the data stay in {}.", self.data_dir.display());
         Ok(())
@@ -151,9 +185,10 @@ fn line(seeded: &Seeded, url: &str, metrics_url: Option<&str>) -> serde_json::Va
 }
 
 /// The address to print: of "every network", one that leads somewhere.
-fn reached_at(address: SocketAddr) -> String {
+fn reached_at(address: SocketAddr, tls: bool) -> String {
+    let scheme = if tls { "https" } else { "http" };
     if !address.ip().is_unspecified() {
-        return format!("http://{address}");
+        return format!("{scheme}://{address}");
     }
     // No packet is sent: connecting a UDP socket only chooses the address it would go out from.
     let outgoing = std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).and_then(|socket| {
@@ -161,7 +196,7 @@ fn reached_at(address: SocketAddr) -> String {
         socket.local_addr()
     });
     let ip = outgoing.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |one| one.ip());
-    format!("http://{}", SocketAddr::new(ip, address.port()))
+    format!("{scheme}://{}", SocketAddr::new(ip, address.port()))
 }
 
 #[cfg(test)]
@@ -170,8 +205,8 @@ mod tests {
 
     #[test]
     fn an_address_to_print_leads_somewhere() {
-        assert_eq!(reached_at(([127, 0, 0, 1], 8080).into()), "http://127.0.0.1:8080");
-        let any = reached_at(([0, 0, 0, 0], 8080).into());
-        assert!(!any.contains("0.0.0.0") && any.ends_with(":8080"), "{any}");
+        assert_eq!(reached_at(([127, 0, 0, 1], 8080).into(), false), "http://127.0.0.1:8080");
+        let any = reached_at(([0, 0, 0, 0], 8080).into(), true);
+        assert!(!any.contains("0.0.0.0") && any.starts_with("https://") && any.ends_with(":8080"), "{any}");
     }
 }

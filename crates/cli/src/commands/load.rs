@@ -17,6 +17,8 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use clap::Args;
 
+use crate::progress::Progress;
+
 use self::cost::Cost;
 use self::office::{GATE, Office, ZONE};
 use self::phone::Phone;
@@ -24,6 +26,8 @@ use self::report::{Mode, Report, Uploads};
 
 /// `admit load`.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:
+  admit load --server http://127.0.0.1:8080 --token TOKEN --phones 50 --scans 100")]
 pub struct Load {
     /// Address of the server, such as http://127.0.0.1:8080.
     #[arg(long)]
@@ -64,11 +68,11 @@ impl Load {
         let paired = office.pair(&event_id, GATE, "Load", phones).await?;
         let tickets = office.tickets(paired.first().context("there is no phone")?, ZONE).await?;
         anyhow::ensure!(tickets.len() == phones * scans, "the list has {} tickets", tickets.len());
-        let theirs = self.way(&office).await?;
+        let foreign = self.way(&office).await?;
         let mut crowd = paired
             .into_iter()
             .zip(tickets.chunks(scans))
-            .map(|(paired, tickets)| Phone::new(&theirs, paired, tickets.to_vec()))
+            .map(|(paired, tickets)| Phone::new(&foreign, paired, tickets.to_vec()))
             .collect::<anyhow::Result<Vec<_>>>()?;
         if self.mode == Mode::Storm {
             crowd.iter_mut().try_for_each(Phone::scan_offline)?;
@@ -79,7 +83,9 @@ impl Load {
             let third = Duration::from_secs(u64::from(self.seconds)) / 3;
             crowd.iter_mut().for_each(|phone| phone.cut_off(started + third, started + 2 * third));
         }
+        let progress = Progress::spinner("phones scan and upload", false);
         let (crowd, uploads) = self.let_in(crowd, started).await?;
+        drop(progress);
         let took = started.elapsed();
         let cost = self.pid.map(Cost::of).transpose()?.zip(before).map(|(after, before)| after.since(before));
         let mut missing = 0;

@@ -5,12 +5,19 @@ use std::process::ExitCode;
 use admit_app::scans::rebuild;
 use admit_store_sqlite::Sqlite;
 use clap::Args;
+use serde_json::json;
 
+use crate::outcome::Outcome;
 use crate::parts;
+use crate::progress::Progress;
 use crate::settings::{DATABASE_FILE, Place};
 
 /// `admit rebuild`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  admit rebuild --check            says whether anything differs
+  admit rebuild --check --json     the same for programs
+  admit rebuild                    makes it right")]
 pub struct Rebuild {
     #[command(flatten)]
     place: Place,
@@ -18,36 +25,48 @@ pub struct Rebuild {
     /// 1 if there is one.
     #[arg(long)]
     check: bool,
+    #[command(flatten)]
+    outcome: Outcome,
 }
 
 impl Rebuild {
     /// Does it.
     pub async fn run(self) -> anyhow::Result<ExitCode> {
         let damage = if self.check { self.damage().await? } else { Vec::new() };
-        for line in &damage {
-            println!("damaged: {line}");
-        }
+        let mut lines: Vec<String> = damage.iter().map(|line| format!("damaged: {line}")).collect();
+        lines.iter().for_each(|line| self.outcome.line(line));
         let app = parts::open_app(&self.place).await?;
         let events = app.store.all_events().await?;
         let (mut subjects, mut differences) = (0, damage.len());
+        let progress =
+            Progress::bar(events.len() as u64, if self.check { "comparing" } else { "computing" }, self.outcome.json);
         for (organization_id, event_id) in &events {
             if self.check {
                 let found = rebuild::check(&app, organization_id, event_id).await?;
-                for line in &found.lines {
-                    println!("{event_id}: {line}");
-                }
+                let named: Vec<String> = found.lines.iter().map(|line| format!("{event_id}: {line}")).collect();
+                progress.aside(|| named.iter().for_each(|line| self.outcome.line(line)));
                 subjects += found.subjects;
-                differences += found.lines.len();
+                differences += named.len();
+                lines.extend(named);
             } else {
                 subjects += rebuild::rebuild(&app, organization_id, event_id).await?;
             }
+            progress.add(1);
         }
+        drop(progress);
         let done = if self.check { format!("compared, {differences} differ") } else { "computed anew".to_owned() };
-        println!("{} events, {subjects} tickets and unknown codes with scans {done}", events.len());
+        self.outcome.print(
+            format_args!("{} events, {subjects} tickets and unknown codes with scans {done}", events.len()),
+            &json!({
+                "events": events.len(), "subjects": subjects, "checked": self.check, "differences": differences,
+                "lines": lines,
+            }),
+        );
         Ok(if differences > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
-    /// What is wrong with the file of an embedded database: rows nobody looks at would be missed else.
+    /// The damage in the file of an embedded database. Without this check, damaged rows that nobody looks at would be
+    /// missed.
     async fn damage(&self) -> anyhow::Result<Vec<String>> {
         if self.place.database_url.is_some() {
             return Ok(Vec::new());

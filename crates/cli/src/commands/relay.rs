@@ -22,6 +22,8 @@ use reqwest::{Client, Response, StatusCode, Url};
 const FORGET_EVERY: Duration = Duration::from_secs(3_600);
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example:
+  admit relay --database-url postgres://relay@db.example.org/guests --endpoint https://tickets.example.org/api/webhooks/ENDPOINT --secret whsec_SECRET")]
 pub struct Relay {
     /// PostgreSQL with the outbox of integrations/postgres/admit.sql: a direct connection, not a pooler's.
     #[arg(long, env = "RELAY_DATABASE_URL", hide_env_values = true)]
@@ -37,7 +39,7 @@ pub struct Relay {
     once: bool,
 }
 
-/// What became of one line.
+/// The result of one line.
 enum Outcome {
     /// Admit took it in.
     Delivered,
@@ -151,14 +153,14 @@ impl Wait {
     }
 }
 
-/// What became of one guest's lines.
+/// The result of one guest's lines.
 #[derive(Default)]
 struct Carried {
     /// Admit itself answered to one of them.
     reached: bool,
     /// The one that was turned away on the way there, and how.
     turned_away: Option<(OutboxLine, String, Option<i64>)>,
-    /// What kept it from going on, and how long to wait.
+    /// The trouble that stopped the guest's lines, and how long to wait; absent where there was none.
     trouble: Option<(String, Option<i64>)>,
 }
 
@@ -257,7 +259,7 @@ impl Carrier {
     }
 }
 
-/// What an answer means. Only what is well-formed and Admit's own is believed: whatever stands between may answer too.
+/// The meaning of an answer. Only a well-formed answer of Admit's own is believed: a proxy between may answer too.
 async fn answered(response: Response) -> Outcome {
     let status = response.status();
     let wait = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse::<i64>().ok());
@@ -284,8 +286,8 @@ async fn answered(response: Response) -> Outcome {
     }
 }
 
-/// Whether what stands before Admit may mean this one message (too large, forbidden words). The others of its kind mean
-/// whoever sends, the address, or the moment.
+/// Whether a status that Admit itself did not send may be about this one message, such as one that is too large. The
+/// statuses listed here are about the sender (401, 407), the address (404) or the moment (408, 425, 429).
 fn of_this_line(status: StatusCode) -> bool {
     status.is_client_error()
         && !matches!(

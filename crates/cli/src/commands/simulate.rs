@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use admit_sim::home::Hooks;
+use admit_sim::store_factory::Hooks;
 use admit_sim::{Options, Place, Report, embedded, regressions, run_seed_in, run_seeds};
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
@@ -17,6 +17,9 @@ use postgres::Databases;
 
 /// `admit simulate --level 0|1|2 --seeds N [--from S]`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  admit simulate --level 0 --seeds 1000
+  admit simulate --level 1 --seeds 1 --from 4711 --trace")]
 pub struct Simulate {
     /// 0: engines against bare fact sets; 1: the use cases on a database; 2: the whole HTTP server on a database.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=2))]

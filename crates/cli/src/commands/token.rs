@@ -1,12 +1,15 @@
 //! `admit token create`: an API token that acts as a user.
 
-use admit_app::api_tokens;
+use admit_app::api_tokens::{self, API_TOKEN_DAYS, ApiTokenWish};
+use admit_core::access::Role;
 use clap::{Args, Subcommand};
+use serde_json::json;
 
+use crate::outcome::Outcome;
 use crate::settings::Place;
 use crate::{acting, parts};
 
-/// What to do.
+/// The subcommands of `admit token`.
 #[derive(Debug, Subcommand)]
 pub enum Token {
     /// Make a token and print it, this once.
@@ -14,6 +17,8 @@ pub enum Token {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example:
+  admit token create --email ana@example.org --name 'ticket shop'")]
 pub struct Create {
     #[command(flatten)]
     place: Place,
@@ -26,6 +31,14 @@ pub struct Create {
     /// What the token is for.
     #[arg(long, default_value = "command line")]
     name: String,
+    /// What it may do at most: owner, manager, promoter, door or viewer; the user's own role when absent.
+    #[arg(long)]
+    role: Option<Role>,
+    /// Days until it opens nothing any more.
+    #[arg(long, default_value_t = API_TOKEN_DAYS)]
+    days: i64,
+    #[command(flatten)]
+    outcome: Outcome,
 }
 
 impl Token {
@@ -34,7 +47,13 @@ impl Token {
         let Self::Create(create) = self;
         let app = parts::open_app(&create.place).await?;
         let caller = acting::by_email(&app, &create.email, create.organization_id.as_deref()).await?;
-        println!("{}", api_tokens::create(&app, &caller, &create.name).await?.token);
+        let expires_at = Some(app.clock.now().plus_ms(create.days.saturating_mul(86_400_000)));
+        let wish = ApiTokenWish { name: create.name, role: create.role, expires_at };
+        let made = api_tokens::create(&app, &caller, wish).await?;
+        create.outcome.print(
+            &made.token,
+            &json!({ "token": made.token, "id": made.record.api_token_id, "expires_at": expires_at }),
+        );
         Ok(())
     }
 }

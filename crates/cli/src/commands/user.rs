@@ -8,11 +8,13 @@ use admit_core::access::Role;
 use admit_core::ids::OrganizationId;
 use anyhow::Context;
 use clap::{Args, Subcommand};
+use serde_json::json;
 
+use crate::outcome::Outcome;
 use crate::settings::Place;
 use crate::{acting, parts};
 
-/// What to do.
+/// The subcommands of `admit user`.
 #[derive(Debug, Subcommand)]
 pub enum User {
     /// Add a user: the owner of a new organisation, or a member of one there is.
@@ -22,6 +24,9 @@ pub enum User {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  admit user add --organization 'Old Harbour' --email ana@example.org
+  admit user add --organization-id ORGANISATION --email jo@example.org --role door")]
 pub struct Add {
     #[command(flatten)]
     place: Place,
@@ -43,9 +48,13 @@ pub struct Add {
     /// Reads the password from standard input, one line. Without it one is made and printed.
     #[arg(long)]
     password_stdin: bool,
+    #[command(flatten)]
+    outcome: Outcome,
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example:
+  admit user password --email ana@example.org")]
 pub struct Password {
     #[command(flatten)]
     place: Place,
@@ -55,6 +64,8 @@ pub struct Password {
     /// Reads the password from standard input, one line. Without it one is made and printed.
     #[arg(long)]
     password_stdin: bool,
+    #[command(flatten)]
+    outcome: Outcome,
 }
 
 impl User {
@@ -73,10 +84,10 @@ impl Password {
         let caller = acting::by_email(&app, &self.email, None).await?;
         let (password, made) = given_or_made(self.password_stdin)?;
         members::set_password(&app, &caller, &password).await?;
-        println!("email: {}", self.email);
-        if made {
-            println!("password: {password}");
-        }
+        let made = made.then_some(password);
+        self.outcome.line(format_args!("email: {}", self.email));
+        made.iter().for_each(|password| self.outcome.line(format_args!("password: {password}")));
+        self.outcome.object(&json!({ "email": self.email, "password": made }));
         Ok(())
     }
 }
@@ -109,11 +120,10 @@ impl Add {
                 id
             }
         };
-        println!("organization_id: {organization_id}");
-        println!("email: {}", add.email);
-        if made {
-            println!("password: {password}");
-        }
+        let made = made.then_some(password);
+        add.outcome.line(format_args!("organization_id: {organization_id}\nemail: {}", add.email));
+        made.iter().for_each(|password| add.outcome.line(format_args!("password: {password}")));
+        add.outcome.object(&json!({ "organization_id": organization_id, "email": add.email, "password": made }));
         Ok(())
     }
 }

@@ -1,4 +1,5 @@
-//! What a data folder and its copies hold, who may read them, and that no command takes the wrong folder for the right one.
+//! The files of a data folder and its copies, and who may read them. No command takes the wrong folder for the right
+//! one.
 
 use std::fs;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _};
@@ -12,7 +13,7 @@ fn with_secret(secret: &str, arguments: &[&str], folder: &Path) -> Output {
     run(&[arguments, &["--secret", secret]].concat(), folder)
 }
 
-/// What such a command that must fail complains of.
+/// The complaint of such a command that must fail.
 fn complaint_with(secret: &str, arguments: &[&str], folder: &Path) -> String {
     complaint(&[arguments, &["--secret", secret]].concat(), folder)
 }
@@ -20,7 +21,7 @@ fn complaint_with(secret: &str, arguments: &[&str], folder: &Path) -> String {
 /// An organisation with an owner: a database that somebody works with.
 const ORGANISATION: [&str; 6] = ["user", "add", "--organization", "Old Harbour", "--email", "ana@harbour.example"];
 
-/// What stands at a path, as others see it.
+/// The permissions of the file at a path.
 fn rights(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
@@ -186,4 +187,27 @@ fn help_does_not_print_the_secrets_of_the_settings_file() {
     let told = text(&run.stdout);
     assert!(told.contains("[default: left]"), "the file is read: {told}");
     assert!(!told.contains(&secret), "{told}");
+}
+
+#[test]
+fn a_program_reads_one_object_of_each_command_that_ends() {
+    let (folder, copy) = (Folder::new("keeping-json"), Folder::new("keeping-json-copy"));
+    let object = |arguments: &[&str]| {
+        let printed = said(&[arguments, &["--json"]].concat(), &folder.0);
+        assert_eq!(printed.lines().count(), 1, "{arguments:?}: {printed}");
+        serde_json::from_str::<serde_json::Value>(&printed).unwrap()
+    };
+    let made = object(&ORGANISATION);
+    assert!(made["organization_id"].is_string() && made["password"].is_string(), "{made}");
+    let token = object(&["token", "create", "--email", "ana@harbour.example", "--days", "3"]);
+    assert!(token["token"].as_str().unwrap().starts_with("admit_at_"), "{token}");
+    assert!(object(&["user", "password", "--email", "ana@harbour.example"])["password"].is_string());
+    let verified = object(&["audit", "verify"]);
+    assert_eq!((&verified["ledgers"], &verified["broken"]), (&1.into(), &serde_json::json!([])));
+    let checked = object(&["rebuild", "--check"]);
+    assert_eq!((&checked["checked"], &checked["differences"]), (&true.into(), &0.into()));
+    let copied = object(&["backup", "--to", copy.0.to_str().unwrap()]);
+    assert_eq!(copied["to"], copy.0.to_str().unwrap());
+    let restored = object(&["restore", "--from", copy.0.to_str().unwrap()]);
+    assert!(Path::new(restored["aside"].as_str().unwrap()).is_dir(), "{restored}");
 }

@@ -1,5 +1,6 @@
 //! The commands as a person types them.
 
+mod doctor;
 mod keeping;
 
 use std::io::{BufRead, BufReader};
@@ -37,13 +38,13 @@ fn run(arguments: &[&str], folder: &Path) -> Output {
 fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
-/// What a command that must succeed prints.
+/// The output of a command that must succeed.
 fn said(arguments: &[&str], folder: &Path) -> String {
     let output = run(arguments, folder);
     assert!(output.status.success(), "{arguments:?}: {}{}", text(&output.stdout), text(&output.stderr));
     text(&output.stdout)
 }
-/// What a command that must fail complains of.
+/// The complaint of a command that must fail.
 fn complaint(arguments: &[&str], folder: &Path) -> String {
     let output = run(arguments, folder);
     assert!(!output.status.success(), "{arguments:?}: {}", text(&output.stdout));
@@ -100,6 +101,9 @@ async fn the_demo_is_kept_and_the_other_commands_work_on_its_folder() {
     std::fs::write(&file, table).unwrap();
     let again = said(&["import", file.to_str().unwrap(), "--event", event], &folder.0);
     assert!(again.starts_with("0 created, 0 updated, 20000 unchanged"), "{again}");
+    let printed = said(&["import", file.to_str().unwrap(), "--event", event, "--dry-run", "--json"], &folder.0);
+    let report: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!((&report["unchanged"], &report["dry_run"]), (&20_000.into(), &true.into()));
     std::fs::write(&file, "name,email\nGuest,not an address\n").unwrap();
     let wrong = run(&["import", file.to_str().unwrap(), "--event", event, "--dry-run"], &folder.0);
     assert_eq!(wrong.status.code(), Some(2), "{}", text(&wrong.stdout));
@@ -152,8 +156,8 @@ const HIDE: &str = concat!(
     "(SELECT head FROM ledger l WHERE l.event_id = ?1 ORDER BY n DESC LIMIT 1), zeroblob(32)) WHERE event_id = ?1",
 );
 
-/// spec D14: hourly the organisation's ledger notes where its events' end. Whoever takes the last lines off one, and makes
-/// the event's head say so, is found by what the other says.
+/// spec D14: every hour the organisation's ledger notes where its events' ledgers end. An attacker takes the last
+/// lines off one, and makes the event's head say so. The other ledger shows it.
 #[test]
 fn d14_a_ledger_whose_last_lines_were_taken_off_is_found() {
     let folder = Folder::new("cut");

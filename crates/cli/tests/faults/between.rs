@@ -1,4 +1,4 @@
-//! Stands between a server and its PostgreSQL, and when it is told to ends every connection whose write was committed just
+//! A proxy between a server and its PostgreSQL. When told to, it ends every connection whose write was committed just
 //! then: the answer to the commit is the first thing that does not come through.
 
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader, copy};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 
-/// What the connections share.
+/// The state that the connections share.
 #[derive(Default)]
 struct Told {
     cuts: AtomicBool,

@@ -1,4 +1,4 @@
-//! The disk fails at a commit: the system is told to refuse every further byte of the process's files, which to SQLite
+//! The disk fails at a commit. The system is told to refuse every further byte of the process's files. To SQLite this
 //! is an I/O error of a kind that it can't explain.
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What every power cut needs: processes that stand still, and the disk as it is at that moment.
+//! The common part of every power cut: processes that stand still, and the disk as it is at that moment.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

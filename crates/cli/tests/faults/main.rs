@@ -1,5 +1,5 @@
-//! What the machine does to the real binary: the power goes out, the disk fails or is full, its database is killed or
-//! cut off, a body is a bomb (docs/faults.md, 3, 26, 27, 28, 31).
+//! Faults of the machine under the real binary (docs/faults.md, 3, 26, 27, 28, 31). The power goes out, or the disk
+//! fails or is full. Its database is killed or cut off, or a body is a bomb.
 
 #[path = "../serving/mod.rs"]
 mod serving;

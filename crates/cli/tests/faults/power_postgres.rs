@@ -43,7 +43,7 @@ impl Databases {
         careless.admin("CHECKPOINT");
         Self { careful, careless, address, forgets }
     }
-    /// Every process of both: whoever starts others stands before these are looked for.
+    /// Every process of both. A process that starts others is stopped before these are looked for.
     fn freeze(&self) -> Vec<u32> {
         let mut all = Vec::new();
         for server in [&self.careful, &self.careless] {

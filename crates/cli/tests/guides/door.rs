@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::reader::{Guide, Office, Shell, with};
 
 const GUIDE: &str = include_str!("../../../../docs/guides/door.md");
-/// What the guide calls the server.
+/// The server's address in the guide.
 const SERVER: &str = "https://tickets.example.org";
 
 #[tokio::test(flavor = "multi_thread")]

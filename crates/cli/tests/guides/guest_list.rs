@@ -8,7 +8,7 @@ use crate::reader::{Guide, Office, Shell, until, with};
 use crate::sink::{Mail, Sink};
 
 const GUIDE: &str = include_str!("../../../../docs/guides/guest-list.md");
-/// What the guide calls the server.
+/// The server's address in the guide.
 const SERVER: &str = "https://tickets.example.org";
 
 /// The token of a guest's answer, by which their page is found.
@@ -92,8 +92,8 @@ async fn from_an_empty_event_to_a_pass_in_the_inbox() {
 
     // Pictures in an S3-compatible store instead.
     server.kill().await.unwrap();
-    let theirs = "s3://KEY:SECRET@bucket/prefix?endpoint=https%3A%2F%2Fs3.example.net&region=eu-central-1";
-    let _server = shell.start(&format!("{}{serve}", with(&objects, &[(theirs, &bucket.url())])));
+    let foreign = "s3://KEY:SECRET@bucket/prefix?endpoint=https%3A%2F%2Fs3.example.net&region=eu-central-1";
+    let _server = shell.start(&format!("{}{serve}", with(&objects, &[(foreign, &bucket.url())])));
     office.serves().await;
     let di = shell.answer(&with(&add, &[("Ana Silva", "Di Roy"), ("ana@example.org", "di@example.org")])).await;
     let letter = mail(&sink, &token(&di), "Night: you are on the list").await;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::reader::{Guide, Office, Shell, with};
 
 const GUIDE: &str = include_str!("../../../../docs/guides/import.md");
-/// What the guide calls the server.
+/// The server's address in the guide.
 const SERVER: &str = "https://tickets.example.org";
 
 /// The files that the guide speaks of, and ours in their place.

@@ -1,15 +1,25 @@
-//! The guides of `docs/guides`, followed literally: each block of shell, SQL and JSON that stands in them is run word for
-//! word against the real server and a real PostgreSQL, with a reader's own names in the place of the examples'. A block that
-//! nobody follows fails.
+//! The guides of `docs/guides`, followed literally. Each block of shell, SQL and JSON in them is run word for word
+//! against the real server and a real PostgreSQL. A reader's own names take the place of the examples' names. A block
+//! that nobody follows fails.
 
 #[allow(dead_code, reason = "each target uses its part of the harness")]
 #[path = "../../../server/tests/it/passes/bucket.rs"]
 mod bucket;
+mod databases;
+mod desk;
 mod door;
+mod events;
+mod first_change;
 mod guest_list;
 mod import;
+#[allow(dead_code, reason = "each target uses its part of the harness")]
+#[path = "../../../server/tests/it/private_redis.rs"]
+mod private_redis;
+mod python_scanner;
 mod reader;
 #[allow(dead_code, reason = "each target uses its part of the harness")]
 #[path = "../../../server/tests/it/passes/sink.rs"]
 mod sink;
 mod supabase;
+mod terminal_scanner;
+mod venue;

@@ -1,5 +1,5 @@
-//! What somebody who follows a guide has: its blocks in order, a shell, a server, and what they put in the place of the
-//! guide's examples.
+//! The tools of a person who follows a guide: its blocks in order, a shell, a server, and the values that take the
+//! place of the guide's examples.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -62,9 +62,9 @@ impl Guide {
 
 /// The text with what a reader puts in. All of it must stand there: a table that has outlived its guide says so.
 pub fn with(text: &str, table: &[(&str, &str)]) -> String {
-    table.iter().fold(text.to_owned(), |text, (theirs, ours)| {
-        assert!(text.contains(theirs), "{theirs} does not stand in\n{text}");
-        text.replace(theirs, ours)
+    table.iter().fold(text.to_owned(), |text, (foreign, ours)| {
+        assert!(text.contains(foreign), "{foreign} does not stand in\n{text}");
+        text.replace(foreign, ours)
     })
 }
 

@@ -13,17 +13,17 @@ const GUIDE: &str = include_str!("../../../../docs/guides/supabase.md");
 const GUESTS: &str = include_str!("../../../../integrations/postgres/tests/guests.sql");
 const CHECKS: &str = include_str!("../../../../integrations/postgres/tests/outbox.sql");
 const STUB: &str = include_str!("../../../../integrations/postgres/tests/pg_net.sql");
-/// What the guide calls an endpoint and its secret.
+/// The address of an endpoint in the guide, and its secret.
 const ENDPOINT: &str = "https://tickets.example.org/api/webhooks/guests/…";
 const SECRET: &str = "whsec_…";
 
 /// The organiser's PostgreSQL: by the network with TLS, since the guide checks its certificate.
-struct Theirs {
+struct Foreign {
     server: testing::Server,
     address: String,
 }
 
-impl Theirs {
+impl Foreign {
     async fn start() -> Self {
         let work = || {
             let server = testing::Server::start_with_tls();
@@ -34,7 +34,7 @@ impl Theirs {
         };
         tokio::task::spawn_blocking(work).await.unwrap()
     }
-    /// What stands between the password and the end of the relay's address.
+    /// The text between the password and the end of the relay's address.
     fn by_network(&self) -> String {
         let by_network = self.server.by_network(&self.address);
         let part = |name: &str| by_network.split(' ').find_map(|part| part.strip_prefix(name)).unwrap();
@@ -46,7 +46,7 @@ impl Theirs {
     fn act(&self, statements: &str) {
         self.try_act(statements).unwrap();
     }
-    /// What the stub of pg_net was asked to send, in order.
+    /// The requests that the stub of pg_net was asked to send, in order.
     fn calls(&self) -> Vec<Value> {
         let rows = tokio::task::block_in_place(|| testing::rows(&self.server.as_superuser(&self.address)));
         let lines = rows.iter().filter_map(|row| row.strip_prefix("calls "));
@@ -113,25 +113,25 @@ impl Reader {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn from_a_row_to_a_guest_in_each_of_the_three_ways() {
-    let (mut reader, theirs) = (Reader::begin().await, Theirs::start().await);
-    reader.shell.set("YOUR_DATABASE", &theirs.address);
+    let (mut reader, foreign) = (Reader::begin().await, Foreign::start().await);
+    reader.shell.set("YOUR_DATABASE", &foreign.address);
     let columns = columns(&mut reader).await;
     assert_eq!(columns, "created");
-    outbox_and_relay(&mut reader, &theirs).await;
-    let project = Theirs::start().await;
+    outbox_and_relay(&mut reader, &foreign).await;
+    let project = Foreign::start().await;
     from_the_trigger(&mut reader, &project).await;
     let least = reader.guide.take("json", "record");
     assert_eq!(reader.send(&reader.endpoint, "least", &least).await, "created");
-    take_away(&mut reader, &theirs, &project).await;
+    take_away(&mut reader, &foreign, &project).await;
     reader.guide.ends();
 }
 
 /// Without the triggers, and without any of it, rows go in as ever and nothing is told of them.
-async fn take_away(reader: &mut Reader, theirs: &Theirs, project: &Theirs) {
+async fn take_away(reader: &mut Reader, foreign: &Foreign, project: &Foreign) {
     let (all, triggers) = (reader.guide.take("sql", "DROP SCHEMA"), reader.guide.take("sql", "DROP TRIGGER"));
-    reader.shell.sql(&theirs.address, &triggers).await;
-    theirs.act("SELECT add_guest(5, 'Untold', 1)");
-    theirs.act("SELECT must_be_empty()");
+    reader.shell.sql(&foreign.address, &triggers).await;
+    foreign.act("SELECT add_guest(5, 'Untold', 1)");
+    foreign.act("SELECT must_be_empty()");
     let calls = project.calls().len();
     reader.shell.sql(&project.address, &all).await;
     project.act("SELECT add_guest(6, 'Untold too', 1)");
@@ -150,49 +150,49 @@ async fn columns(reader: &mut Reader) -> Value {
     status
 }
 
-async fn outbox_and_relay(reader: &mut Reader, theirs: &Theirs) {
-    theirs.act(GUESTS);
-    theirs.act("SELECT add_guest(1, 'Before', 1)");
+async fn outbox_and_relay(reader: &mut Reader, foreign: &Foreign) {
+    foreign.act(GUESTS);
+    foreign.act("SELECT add_guest(1, 'Before', 1)");
     let install = reader.guide.take("sh", "psql");
     reader.shell.run(&install).await;
-    theirs.act(CHECKS);
+    foreign.act(CHECKS);
     let role = reader.guide.take("sql", "CREATE ROLE");
-    reader.shell.sql(&theirs.address, &role).await;
+    reader.shell.sql(&foreign.address, &role).await;
     let start = with(
         &reader.guide.take("sh", "admit relay"),
         &[
-            ("…@db.example.org/yours", &format!("choose%20one@{}", theirs.by_network())),
+            ("…@db.example.org/yours", &format!("choose%20one@{}", foreign.by_network())),
             (ENDPOINT, Reader::text(&reader.endpoint, "url")),
             (SECRET, Reader::text(&reader.endpoint, "secret")),
         ],
     );
     let mut shell = reader.shell.clone();
-    shell.set("SSL_CERT_FILE", &theirs.server.certificate().display().to_string());
+    shell.set("SSL_CERT_FILE", &foreign.server.certificate().display().to_string());
     let mut relay = shell.start(&start);
-    theirs.act("SELECT add_guest(2, 'After', 1)");
+    foreign.act("SELECT add_guest(2, 'After', 1)");
     reader.are(&["Ada", "After"]).await;
-    theirs.act(reader.guide.inline("email = email"));
+    foreign.act(reader.guide.inline("email = email"));
     reader.are(&["Ada", "After", "Before"]).await;
 
     // What Admit refuses says why, and goes in once the row or the endpoint is mended.
     let (refused, again) =
         (reader.guide.take("sql", "done_at IS NOT NULL"), reader.guide.take("sql", "done_at = NULL"));
-    theirs.act("SELECT add_guest(3, 'Third', 1)");
+    foreign.act("SELECT add_guest(3, 'Third', 1)");
     reader.are(&["Ada", "After", "Before", "Third"]).await;
-    theirs.act("SELECT spoil_guest(3)");
-    let lines = async || reader.shell.sql(&theirs.address, &refused).await;
+    foreign.act("SELECT spoil_guest(3)");
+    let lines = async || reader.shell.sql(&foreign.address, &refused).await;
     until("a line is refused", || async { lines().await.contains("record.email") }).await;
     let without = json!({ "columns": { "email": null } });
     reader.patch(&reader.endpoint, without).await;
-    reader.shell.sql(&theirs.address, &again).await;
-    until("the line is taken in", || async { theirs.try_act("SELECT must_be_empty()").is_ok() }).await;
+    reader.shell.sql(&foreign.address, &again).await;
+    until("the line is taken in", || async { foreign.try_act("SELECT must_be_empty()").is_ok() }).await;
     assert_eq!(lines().await, "");
     let put_off = reader.guide.take("sql", "next_at");
-    assert_eq!(reader.shell.sql(&theirs.address, &put_off).await, "");
+    assert_eq!(reader.shell.sql(&foreign.address, &put_off).await, "");
     relay.kill().await.unwrap();
 }
 
-async fn from_the_trigger(reader: &mut Reader, project: &Theirs) {
+async fn from_the_trigger(reader: &mut Reader, project: &Foreign) {
     tokio::task::block_in_place(|| run_sql(&project.server.as_superuser(&project.address), STUB).unwrap());
     project.act(GUESTS);
     let install = format!("psql \"$PROJECT\" -v ON_ERROR_STOP=1 -f {}", reader.guide.inline("admit-supabase.sql"));

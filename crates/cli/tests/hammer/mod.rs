@@ -103,7 +103,7 @@ impl Hammer {
         self.told_missing(client, url).await.expect("what it lacks")
     }
 
-    /// What a receipt named and the server lacks.
+    /// The scans that a receipt named and the server lacks.
     pub async fn lost(&self, client: &Client, url: &str) -> Vec<u64> {
         let missing = self.missing(client, url).await;
         let lacks = |seq: &&u64| missing.iter().any(|(from, to)| (from..=to).contains(seq));

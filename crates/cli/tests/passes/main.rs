@@ -1,5 +1,6 @@
-//! `kill -9` at random moments while passes are on their way, on both stores: every guest has one token and one object, and
-//! one mail, or at most one more per crash that fell into its sending, with the same Message-ID; no mail before its object.
+//! `kill -9` at random moments while passes are on their way, on both stores. Every guest has one token, one object
+//! and one mail, and no mail goes before its object. Each crash that fell into the sending may add at most one more
+//! mail, with the same Message-ID.
 //!
 //! `ADMIT_KILLS` says how often each store's server is killed; 8 without it. The test looks into the store after each kill
 //! and says how many fell on a run at each of its steps; where there are many kills, each step must have been hit.
@@ -41,7 +42,7 @@ impl Dice {
     }
 }
 
-/// What the kills did.
+/// The effects of the kills.
 #[derive(Default)]
 struct Reach {
     /// Kills that fell on a run at each step.
@@ -93,7 +94,7 @@ async fn moment(office: &Office, dice: &mut Dice, aim: Option<usize>) {
     tokio::time::sleep(Duration::from_micros(dice.below(LATER_MS * 1_000))).await;
 }
 
-/// What was cut off goes on by itself: waits until all of it is done.
+/// Waits until all work that was cut off is done. It goes on by itself.
 async fn goes_on(office: &Office, cut_off: &[Run], reach: &mut Reach) {
     if cut_off.is_empty() {
         return;

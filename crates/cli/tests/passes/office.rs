@@ -228,7 +228,8 @@ impl Office {
         })
         .collect()
     }
-    /// When each token's object got its name. What a crash left half-written has another name, and is no object.
+    /// When each token's object got its name. A file that a crash left half-written has another name, and is no
+    /// object.
     pub fn objects(&self) -> BTreeMap<String, SystemTime> {
         let files = std::fs::read_dir(self.folder.join("objects/qr-codes")).unwrap().map(|file| file.unwrap());
         let named = files.filter_map(|file| {

@@ -1,5 +1,5 @@
-//! S1 §12.1 and §13 by their names, in processes: two nodes of the real binary on one PostgreSQL and one Redis, scanners
-//! with the real engine, and between them a network whose faults are drawn from a seed.
+//! S1 §12.1 and §13 by their names, in processes. Two nodes of the real binary share one PostgreSQL and one Redis. The
+//! scanners have the real engine. The network between them has faults that are drawn from a seed.
 
 #[path = "../../../server/tests/it/private_redis.rs"]
 #[allow(dead_code, reason = "each target uses its part of the harness")]

@@ -5,6 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use admit_app::api_tokens::ApiTokenWish;
 use admit_app::events::{self, NewEvent};
 use admit_app::gates::{self, NewGate};
 use admit_app::organizations::{self, NewOrganization};
@@ -122,7 +123,7 @@ impl Venue {
         self.serving().await;
     }
 
-    /// What the organiser asks of the first node.
+    /// Sends a request of the organiser to the first node.
     pub async fn ask(&self, method: Method, path: &str, body: Option<Value>) -> Value {
         let url = format!("http://{}{}", self.nodes[0].address, path.replace("{event}", self.event_id.as_str()));
         let mut request = self.client.request(method, url).bearer_auth(&self.token);
@@ -154,7 +155,7 @@ impl Venue {
         scanners
     }
 
-    /// What is derived is what a computation from scratch gives.
+    /// Checks that derived rows equal a computation from scratch.
     pub fn in_order(&self) {
         for arguments in [["rebuild", "--check"], ["audit", "verify"]] {
             let run = Command::new(env!("CARGO_BIN_EXE_admit"))
@@ -196,6 +197,7 @@ async fn furnish(database: &str, codes: &[String]) -> (String, EventId) {
         day_starts_at: None,
         staff_pin: None,
         capacity: None,
+        retention_days: None,
         walk_ins: None,
         at_door: Default::default(),
         gates: Some(Vec::new()),
@@ -214,7 +216,7 @@ async fn furnish(database: &str, codes: &[String]) -> (String, EventId) {
     gates::create(&state.app, &owner, event_id.clone(), gate).await.unwrap();
     let new = codes.iter().map(|code| NewTicket { barcode: Some(code.clone()), ..NewTicket::default() }).collect();
     tickets::create(&state.app, &owner, event_id.clone(), new).await.unwrap();
-    let token = api_tokens::create(&state.app, &owner, "test").await.unwrap().token;
+    let token = api_tokens::create(&state.app, &owner, ApiTokenWish::named("test")).await.unwrap().token;
     tokio::task::spawn_blocking(move || drop(state)).await.unwrap();
     (token, event_id)
 }

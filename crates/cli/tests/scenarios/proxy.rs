@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, copy};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// What the network does.
+/// The state of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weather {
     Fair,

@@ -12,7 +12,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 /// Status, headers, body.
 type Answer = (u16, Vec<(String, String)>, Vec<u8>);
 
-/// What came of a request.
+/// The result of a request.
 struct Answered {
     request: u64,
     sent_mono_ms: i64,
@@ -33,7 +33,7 @@ pub struct Scanner {
     rows: Vec<Row>,
     pub caches: BTreeMap<String, Vec<u8>>,
     pub shown: Vec<VerdictView>,
-    /// What the last search by name found.
+    /// The guests that the last search by name found.
     pub found: Vec<FoundGuest>,
     view: Option<View>,
     /// Uploads that left.

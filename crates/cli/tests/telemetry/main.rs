@@ -1,5 +1,6 @@
-//! What an operations team sees of one full story, and what nobody may see there (S1 §10.1, spec §7): a demo on the real
-//! binary, one scanner with the real engine, one device by hand.
+//! Tests what an operations team sees of one full story, and what nobody may see there (S1 §10.1, spec §7). The story
+//! has a demo on the real binary, one scanner with the real engine, and one device whose requests the test writes
+//! itself.
 
 #[path = "../serving/mod.rs"]
 #[allow(dead_code, reason = "each target uses its part of the harness")]

@@ -31,7 +31,7 @@ pub struct Story {
     scanner: Scanner,
 }
 
-/// What is left of it.
+/// The traces that the story leaves.
 pub struct Told {
     pub folder: Folder,
     pub log: String,
@@ -78,7 +78,7 @@ impl Story {
         self.ask_as(&token, method, &path, body).await
     }
 
-    /// The same by whoever holds this token or key.
+    /// The same, by the holder of this token or key.
     pub async fn ask_as(&mut self, token: &str, method: Method, path: &str, body: Option<Value>) -> (u16, Value) {
         let mut request = self.client.request(method, format!("{}{path}", self.server.url())).bearer_auth(token);
         if let Some(body) = body {

@@ -155,7 +155,7 @@ impl Doors {
         self.rounds += 1;
     }
 
-    /// What the phone measured since the last one: four quick scans, one slow one, four receipts.
+    /// Sends a heartbeat with the phone's figures since the last one: four quick scans, one slow one, four receipts.
     async fn heartbeat(&self, admit: &Admit) {
         let figures =
             json!({ "id": now_ms(), "scan_ms": [[8, 3], [64, 1]], "sync_ms": [[1024, 4]], "list_age_ms": 2000 });

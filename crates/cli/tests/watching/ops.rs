@@ -21,7 +21,7 @@ pub fn read(name: &str) -> String {
     std::fs::read_to_string(path(name)).unwrap()
 }
 
-/// What stands after `key: ` in a line of YAML that has it, also in the first line of a list's item.
+/// The text after `key: ` in a line of YAML that has it, also in the first line of a list's item.
 fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     line.trim().trim_start_matches("- ").strip_prefix(key)?.strip_prefix(':').map(str::trim)
 }

@@ -18,7 +18,7 @@ use std::vec::IntoIter;
 use crate::ids::{uuid_of_bytes, uuid_to_bytes};
 use crate::limits::BLOCK_SCANS;
 
-/// What a block begins with.
+/// The first byte of a block: its version.
 pub const VERSION: u8 = 1;
 /// Why bytes are no block.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,4 +1,4 @@
-//! What a server keeps of a scan beside its content.
+//! The fields that a server keeps of a scan beside its content.
 
 use super::columns::{BlockError, Reader, Writer};
 use super::scan::{at, flag, need, place, word};
@@ -33,7 +33,7 @@ pub(super) fn put(to: &mut Writer, kept: &[Kept]) {
     to.some_texts(all().zip(&signatures).map(|(one, parts)| one.signature.as_deref().filter(|_| parts.is_none())));
     to.some_texts(all().map(|one| one.sent.as_deref()));
     to.numbers(all().map(|one| place(SignatureState::ALL, one.fact.signature)));
-    to.numbers(all().map(|one| i64::from(one.fact.after_revocation)));
+    to.numbers(all().map(|one| i64::from(one.fact.withheld)));
     to.numbers(all().map(|one| one.fact.offset_seconds));
     to.numbers(all().map(|one| one.fact.received_at.ms()));
     to.some_numbers(all().map(|one| one.fact.judged.map(|judged| judged.serial as i64)));
@@ -44,7 +44,7 @@ pub(super) fn take(from: &mut Reader<'_>, scans: Vec<Scan>) -> Result<Vec<Kept>,
     let what = "signature";
     let (mut prefix, mut bytes, mut text) = (from.numbers(what)?, from.bytes::<32>(what)?, from.texts(what)?);
     let mut sent = from.texts("sent")?;
-    let (mut state, mut after_revocation) = (from.numbers("signature_state")?, from.numbers("after_revocation")?);
+    let (mut state, mut withheld) = (from.numbers("signature_state")?, from.numbers("withheld")?);
     let (mut offset, mut received) = (from.numbers("offset_seconds")?, from.numbers("received_at")?);
     let (mut serial, mut outcome) = (from.numbers("judged")?, from.numbers("judged")?);
     let one = |scan: Scan| {
@@ -64,7 +64,7 @@ pub(super) fn take(from: &mut Reader<'_>, scans: Vec<Scan>) -> Result<Vec<Kept>,
             digest: content_digest(&scan),
             scan,
             signature: word(SignatureState::ALL, state.next().flatten(), "signature_state")?,
-            after_revocation: flag(after_revocation.next().flatten(), "after_revocation")?,
+            withheld: flag(withheld.next().flatten(), "withheld")?,
             offset_seconds: need(offset.next().flatten(), "offset_seconds")?,
             received_at: at(need(received.next().flatten(), "received_at")?, "received_at")?,
             judged,

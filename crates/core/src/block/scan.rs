@@ -40,7 +40,7 @@ pub(super) fn flag(value: Option<i64>, what: &'static str) -> Result<bool, Block
     }
 }
 
-/// What a headcount is, and its number: a class of people who came or went, or a recount.
+/// A headcount as two numbers: its kind (a class of people who came or went, or a recount) and its number of people.
 fn parts(headcount: &Headcount) -> (i64, i64) {
     match headcount {
         Headcount::Change { class, delta } => (place(PersonClass::ALL, *class), i64::from(*delta)),
@@ -101,7 +101,7 @@ fn put_codes<'a>(to: &mut Writer, scans: impl Iterator<Item = &'a Scan> + Clone)
     to.some_texts(scans.map(|one| one.ticket_id.as_ref().map(TicketId::as_str)));
 }
 
-/// What staff said and did with a scan.
+/// Writes the parts of scans that staff said or did.
 fn put_staff<'a>(to: &mut Writer, scans: impl Iterator<Item = &'a Scan> + Clone) {
     let all = || scans.clone();
     to.some_texts(all().map(|one| one.override_.as_ref().map(|set_aside| set_aside.by.as_str())));

@@ -23,7 +23,7 @@ impl State {
     }
 
     /// The count came, if this gate has one.
-    pub fn heed_count(&mut self, beat: &HeartbeatAnswer) {
+    pub fn follow_count(&mut self, beat: &HeartbeatAnswer) {
         let sent = std::mem::take(&mut self.beat);
         let told = |inside| Area {
             event_id: beat.event_id.clone(),
@@ -43,8 +43,8 @@ impl State {
         self.area_known().unwrap_or(0)
     }
 
-    /// Persons in the area behind this gate: as the server last counted them, and what this device did there that the
-    /// count does not hold. `None` where the gate has no capacity or the server was not heard of lately.
+    /// Persons in the area behind this gate: the server's last count, and what this device did there that the count
+    /// does not hold. Absent (`None`) where the gate has no capacity, or where the server was not reached lately.
     pub fn area_known(&self) -> Option<u32> {
         let (area, paired) = self.area.as_ref().zip(self.paired())?;
         let here = area.event_id == paired.event_id && area.gate_id == paired.gate_id;
@@ -68,8 +68,8 @@ impl State {
     }
 
     /// Whether the count holds this scan, or never will: its receipt is of before it, so is the claim that the server
-    /// answered. What is held or refused counts for nobody until a person says so; of what a former epoch had the server
-    /// says soon whether it has it.
+    /// answered. A held or refused scan counts for nobody until a person says so. Of a scan that a former epoch had,
+    /// the server says soon whether it has it.
     pub fn is_counted(&self, own: &OwnScan, area: &Area) -> bool {
         let (epoch, serial) = area.at;
         let received = own.receipt.is_some_and(|(of, at)| of == Some(epoch) && at <= serial);

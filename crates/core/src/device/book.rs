@@ -32,7 +32,8 @@ impl NameBook {
         Self { event_id, names, sorted, deltas, checked }
     }
 
-    /// Opens what the cache holds: the whole part, then each delta that continues it. What does not verify is none.
+    /// Opens the cached names: the whole part, then each delta that continues it. A part that does not verify is left
+    /// out.
     pub fn open(caches: &BTreeMap<String, Vec<u8>>, keys: &[&str], expected: Expected<'_>) -> Option<Self> {
         let read = |body: &[u8], active: Option<&Names>| {
             keys.iter().find_map(|key| read_names(body, None, key, expected, active).ok())
@@ -87,7 +88,7 @@ impl NameBook {
     }
 }
 
-/// What cache keys of names begin with.
+/// The prefix of cache keys of names.
 pub(super) const NAMES: &str = "names:";
 
 /// Cache key of an event's names.

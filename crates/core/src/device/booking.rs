@@ -1,7 +1,7 @@
 //! A booking at once: the other tickets of an order, offered with one of them and let in together (door.md "Bookings").
 //!
-//! Each ticket has a scan of its own, judged by itself and undone by itself. The device decides alone, also where the way
-//! to the server is quick: five questions one after another would hold up the door that this is to hurry.
+//! Each ticket has a scan of its own, judged by itself and undone by itself. The device decides alone, also where the
+//! round trip is quick: five questions one after another would hold up the door that this is to hurry.
 
 use super::door::shown;
 use super::lookup::About;
@@ -22,7 +22,8 @@ impl State {
         self.list.as_ref().map(|list| list.others_of_group(ticket_id)).unwrap_or_default()
     }
 
-    /// What is offered with a ticket; `None` where it is of no booking or nobody is to be let in.
+    /// The booking that is offered with a ticket. Absent where the ticket is of no booking, or nobody is to be let
+    /// in.
     pub fn booking_of(&self, scan: &Scan) -> Option<Booking> {
         let entry = scan.kind == ScanKind::Entry && matches!(scan.outcome, Outcome::Valid | Outcome::Duplicate);
         let ticket_id = scan.ticket_id.as_ref().filter(|_| entry && self.direction() == Direction::In)?;

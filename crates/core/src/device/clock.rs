@@ -1,15 +1,15 @@
 //! The scanner's clock (spec §4 Time): server time from four-timestamp exchanges, carried on the monotonic clock, with
 //! an interval that is never falsely narrow.
 //!
-//! A phone's wall clock may be wrong or set at any time; its monotonic clock never runs back but stops while the phone
-//! sleeps (trust §2). So each input advances the estimate by the monotonic clock, and where the wall clock ran ahead
-//! of it, the phone slept or was set: nobody can tell, and the interval grows to hold both.
+//! A phone's wall clock may be wrong or set at any time. Its monotonic clock never runs back, but stops while the
+//! phone sleeps (trust §2). So each input advances the estimate by the monotonic clock. Where the wall clock ran
+//! ahead of it, the phone slept or was set. Nobody can tell which, and the interval grows to hold both.
 
 use crate::limits;
 use crate::time::Timestamp;
 use crate::wire::engine::Now;
 
-/// What the clock says.
+/// A reading of the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reading {
     /// Best estimate of true time, milliseconds since 1970.
@@ -140,8 +140,8 @@ impl Clock {
         }
     }
 
-    /// The anchor to journal after a jump of the wall clock, once: by the one before it the next session would take a
-    /// clock that was set for time that went by, or a long sleep for certainty.
+    /// The anchor to journal after a jump of the wall clock, once. With the older anchor the next session would
+    /// misread the wall clock. It would count a clock that was set as time that passed, or a long sleep as certain.
     pub fn jumped(&mut self) -> Option<Anchor> {
         let carried = self.carried.filter(|_| std::mem::take(&mut self.jumped))?;
         let Reading { at_ms, uncertainty_ms } = self.read();

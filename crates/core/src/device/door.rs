@@ -22,7 +22,7 @@ use crate::wire::journal::{Entry, Scanned, Shown};
 use crate::wire::scanning::Named;
 use crate::wire::scans::OnlineAnswer;
 
-/// What was asked of `decide`, and its answer.
+/// A question to `decide`, and its answer.
 pub(super) struct Asked {
     pub kind: ScanKind,
     pub stamp: Stamp,
@@ -31,9 +31,9 @@ pub(super) struct Asked {
 }
 
 impl State {
-    /// A reader read a code; `other` is the same code as another keyboard layout has it. The reading that a ticket holds
-    /// is judged, and its layout is tried first from then on; a code that no ticket holds is taken as that layout has it.
-    /// What a person typed may be a short code.
+    /// A reader read a code; `other` is the same code as another keyboard layout has it. The reading that a ticket
+    /// holds is judged, and its layout is tried first from then on. A code that no ticket holds is taken as that
+    /// layout has it. A typed code may be a short code.
     pub fn read_code(&mut self, text: &str, other: Option<&str>, method: Method) {
         if let Err((code, message)) = self.may_scan() {
             return self.refuse(code, message);
@@ -91,9 +91,9 @@ impl State {
         self.record(scan, shown, about, &asked);
     }
 
-    /// Whether the server may not know of a door that was opened to this ticket here, or of an undo of one: it has not
-    /// received it yet, or could not read it. Its word would be without it, and this device's own is the better one. `but`
-    /// is the scan that is asked about.
+    /// Whether the server may not know of a door that this device opened to this ticket, or of an undo of one.
+    /// The server has not received that scan yet, or could not read it. Its answer would lack the scan, so this
+    /// device's own answer is the better one. `but` is the scan that is asked about.
     pub fn knows_more(&self, about: &About, but: Option<&ScanId>) -> bool {
         let hashes: Vec<BarcodeHash> = about.hash.into_iter().collect();
         let id = about.ticket.as_ref().map(|(id, _)| id);
@@ -163,7 +163,7 @@ impl State {
         self.record(scan, shown, &about, &asked);
     }
 
-    /// What `decide` says here and now; `but` is a scan that is not to count against itself.
+    /// The answer of `decide` here and now. The scan `but` does not count against itself.
     pub fn ask(&self, about: &About, kind: ScanKind, but: Option<&ScanId>) -> Option<Asked> {
         self.ask_after(self.journal.last_at(), about, kind, but)
     }

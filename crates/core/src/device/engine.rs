@@ -288,10 +288,10 @@ impl State {
         let now = self.mono();
         for lane in self.lanes.all() {
             if lane.failures() > 0 {
-                lane.hurry(now);
+                lane.ask_again(now);
             }
         }
-        self.lanes.heartbeat.hurry(now);
+        self.lanes.heartbeat.ask_again(now);
     }
 
     fn answered(&mut self, request: u64, answer: &Answer<'_>) {
@@ -300,7 +300,7 @@ impl State {
             self.lanes.of(&ask).drop_request();
         }
         self.answering = request;
-        if !self.heed(answer) {
+        if !self.follow(answer) {
             if let Ask::Scan { scan_id } = &ask {
                 return self.no_word(scan_id);
             }
@@ -324,7 +324,7 @@ impl State {
         let Some(ask) = self.requests.remove(&request) else { return };
         self.way = None;
         match &ask {
-            // It gives up early: that the way is slow is no news of its end.
+            // It gives up early: a slow round trip is no news of its end.
             Ask::Ping => return self.failed(&ask),
             Ask::Scan { scan_id } => self.no_word(scan_id),
             _ => self.failed(&ask),

@@ -1,5 +1,5 @@
-//! What the server's `changes` told this device: newest rules and counting scans of every ticket that changed
-//! (spec §5). Kept in the cache page by page; a lost page only means asking again from the page before it.
+//! The changes that the server told this device: newest rules and counting scans of every ticket that changed (spec
+//! §5). They are kept in the cache page by page. After a lost page the device asks again from the page before it.
 
 use std::collections::BTreeMap;
 
@@ -59,7 +59,7 @@ pub struct Feed {
     saved: Option<Cursor>,
 }
 
-/// What to write to the cache after a page.
+/// The cache writes that follow a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PageWrites {
     /// Pages to keep: number and text.
@@ -77,7 +77,7 @@ impl Feed {
     pub fn ask_from(&self) -> Option<&Cursor> {
         self.incoming.as_ref().unwrap_or(&self.active).cursor.as_ref()
     }
-    /// What changes said of a ticket.
+    /// A ticket as the changes last told it; absent where they did not name it.
     pub fn ticket(&self, ticket_id: &TicketId) -> Option<&FeedTicket> {
         self.active.tickets.get(ticket_id)
     }

@@ -1,5 +1,5 @@
-//! What only a device can measure: how long a verdict took, how long a scan waited for its receipt (S1 §10.2, S2 §11). Counts of
-//! ranges, never a ticket or a person.
+//! Figures that only a device can measure: how long a verdict took, how long a scan waited for its receipt (S1 §10.2,
+//! S2 §11). They are counts of ranges, never a ticket or a person.
 
 use crate::wire::engine::{Effect, Input};
 use crate::wire::scanning::{Figures, MOST_BUCKETS, Observed};
@@ -11,8 +11,8 @@ pub(super) struct Measured {
     sync: [u32; MOST_BUCKETS],
     /// Monotonic clock when the code was read whose verdict is not shown yet.
     read_at: Option<i64>,
-    /// What the heartbeat under way carries. It stays as it is until it is answered, so that a server which counted it
-    /// and whose answer was lost recognises it.
+    /// The figures that the heartbeat under way carries; absent while none is. They stay as they are until the
+    /// heartbeat is answered. So a server recognises figures that it counted although its answer was lost.
     told: Option<Figures>,
 }
 

@@ -193,7 +193,7 @@ impl State {
     }
 
     /// The server said which list is its newest.
-    fn heed_version(&mut self, newest: (Epoch, u64)) {
+    fn follow_version(&mut self, newest: (Epoch, u64)) {
         match &self.list {
             Some(list) if newest > (list.epoch, list.version) => self.named = self.named.max(Some(newest)),
             Some(list) if newest == (list.epoch, list.version) => {
@@ -275,9 +275,10 @@ impl State {
         self.names_follow_list();
     }
 
-    /// A list that is in use is not stored: the journal says that it was used, so the next start takes no older one, and
-    /// what follows it fits nothing that is there. The whole list is fetched and stored again, after a while: storage that
-    /// is full stays full for some time. Of all else that is cached the next start asks again.
+    /// Notes that a list in use could not be stored. The journal says that it was used, so the next start takes
+    /// no older one, and later changes fit no list on the device. So the engine fetches and stores the whole list
+    /// again, after a while: storage that is full stays full for some time. Everything else that is cached is
+    /// asked for again at the next start.
     pub fn save_failed(&mut self, key: &str) {
         let Some(event_id) = self.paired().map(|paired| paired.event_id.clone()) else { return };
         if key != whole_key(&event_id) && !key.starts_with(&delta_key(&event_id, "")) {
@@ -306,8 +307,9 @@ impl State {
 
     // ----------------------------------------------------------------------------------------------------- changes
 
-    /// Whether to ask what changed. The server leaves out rules that the list named has, so that must be one of the epoch
-    /// asked about: else what changed since the roll-back, by serials as low as that list's, would be in neither.
+    /// Whether to ask what changed. The server leaves out rules that the named list has. So the list must be one
+    /// of the epoch that is asked about. Otherwise the changes since the roll-back, whose serials are as low as
+    /// that list's, would be in neither.
     pub fn may_follow(&self) -> bool {
         let asked = self.feed.ask_from().map(|cursor| cursor.epoch);
         self.list.as_ref().is_some_and(|list| asked.is_none_or(|epoch| list.epoch >= epoch))
@@ -331,12 +333,12 @@ impl State {
     /// The answer to it.
     pub fn changes_answered(&mut self, ask: &Ask, (event_id, of): (&EventId, Epoch), answer: &Answer<'_>) {
         let Some(changes) = answer.read::<ChangesAnswer>() else { return self.refused_by_server(ask, answer) };
-        if !self.heed_epoch(changes.cursor.epoch) {
+        if !self.follow_epoch(changes.cursor.epoch) {
             return self.failed(ask);
         }
         if !changes.resync && changes.cursor.epoch != of {
             // The list it was asked with is of another epoch ([`Self::may_follow`]): that of this one comes first.
-            self.heed_version((changes.cursor.epoch, changes.manifest_version));
+            self.follow_version((changes.cursor.epoch, changes.manifest_version));
             return self.failed(ask);
         }
         let again = changes.more || changes.resync;
@@ -344,7 +346,7 @@ impl State {
         let waited = self.feed.ask_from().is_none() || self.mono() - answer.sent_mono_ms >= limits::CHANGES_IDLE_MS;
         let idle = changes.items.is_empty() && !waited;
         let pause = if idle { limits::CHANGES_IDLE_MS } else { limits::CHANGES_PAUSE_MS };
-        self.heed_version((changes.cursor.epoch, changes.manifest_version));
+        self.follow_version((changes.cursor.epoch, changes.manifest_version));
         let body = String::from_utf8_lossy(answer.body).into_owned();
         let PageWrites { save, forget } = self.feed.take(changes, &body);
         for (number, page) in save {
@@ -386,7 +388,7 @@ impl State {
         let Some(beat) = answer.read::<HeartbeatAnswer>() else {
             return self.refused_by_server(&Ask::Heartbeat, answer);
         };
-        if !self.heed_epoch(beat.cursor.epoch) {
+        if !self.follow_epoch(beat.cursor.epoch) {
             return self.failed(&Ask::Heartbeat);
         }
         self.measured.answered();
@@ -396,13 +398,13 @@ impl State {
         self.measure(answer);
         self.suspended = beat.suspended;
         let told = self.beat.gate_id.clone();
-        self.heed_count(&beat);
+        self.follow_count(&beat);
         self.head_named = self.head_named.max(Some((beat.cursor.epoch, beat.cursor.serial)));
         let now = self.mono();
         if self.feed.cursor().is_none_or(|cursor| *cursor < beat.cursor) {
             self.lanes.changes.hurry(now);
         }
-        self.heed_version((beat.cursor.epoch, beat.manifest_version));
+        self.follow_version((beat.cursor.epoch, beat.manifest_version));
         // Said once: whoever moves this device after that is not overruled by the same choice again.
         self.gate_told = told.or(self.gate_told.take());
         let moved = self.paired().is_some_and(|paired| {

@@ -12,7 +12,8 @@ use crate::scan::{Headcount, Method, ScanKind};
 use crate::wire::engine::{HeadcountsView, RecountView};
 
 impl State {
-    /// What this device counted of its event: while the event is a draft its practice, else what counts.
+    /// This device's headcounts of its event; absent until it is paired. While the event is a draft they are its
+    /// practice, later those that count.
     pub fn headcounts_view(&self) -> Option<HeadcountsView> {
         let event_id = &self.paired()?.event_id;
         let practice = self.is_practice();

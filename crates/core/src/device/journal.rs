@@ -1,5 +1,5 @@
-//! What the journal says: the state of a device is what its rows, read in order, add up to. The same function takes in
-//! a row at start and after its append, so a restart can never know more or less than was durable.
+//! The sum of the journal: the state of a device is the sum of its rows, read in order. The same function takes a row
+//! at start and after its append, so a restart can never know more or less than was durable.
 
 mod summary;
 
@@ -28,13 +28,13 @@ pub enum Delivery {
     Asked,
     /// The server cannot even read it: offered rarely.
     Poison(String),
-    /// Receipt.
+    /// A receipt names the scan.
     Sent,
     /// Receipt; held until the organiser counts it.
     Held,
     /// Refused for good.
     Rejected {
-        /// Why.
+        /// The server's reason.
         reason: String,
         /// Whether the server keeps its bytes.
         kept: bool,
@@ -46,7 +46,7 @@ impl Delivery {
     pub fn lacks(&self) -> bool {
         matches!(self, Self::Waiting | Self::Asked | Self::Poison(_))
     }
-    /// The server could not read it: it has the bytes, and whoever it let in counts for nobody there.
+    /// The server could not read it: it has the bytes, and the persons whom it let in count for nobody there.
     pub fn is_unread(&self) -> bool {
         matches!(self, Self::Rejected { .. })
     }
@@ -55,11 +55,11 @@ impl Delivery {
 /// A scan of this device.
 #[derive(Debug, Clone)]
 pub struct OwnScan {
-    /// Content.
+    /// The scan's content.
     pub scan: Scan,
-    /// Signature.
+    /// The scan's signature, as the journal has it.
     pub signature: String,
-    /// What was shown.
+    /// The fields that the verdict showed.
     pub shown: Shown,
     /// The name of the guest whom it added.
     pub named: Option<Named>,
@@ -76,9 +76,9 @@ pub struct OwnScan {
 /// The newest list this device ever decided by, per event (trust I15).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListMark {
-    /// Epoch.
+    /// The epoch of the list.
     pub epoch: Epoch,
-    /// Version.
+    /// The version of the list.
     pub version: u64,
     /// Content hash; unknown where only a scan tells of the list.
     pub content_hash: Option<String>,
@@ -136,7 +136,7 @@ pub struct Journal {
     pub lists: BTreeMap<EventId, ListMark>,
     /// When each event ends by its newest list, milliseconds.
     ends: BTreeMap<EventId, i64>,
-    /// Operator.
+    /// The name of the person who operates the device; empty for nobody.
     pub operator: String,
     /// Direction at gates of both.
     pub direction: Option<Direction>,
@@ -158,7 +158,7 @@ pub struct Journal {
     unsent: u64,
     /// Scans that added a guest.
     walk_ins: Vec<usize>,
-    /// Recounts.
+    /// Places of the recounts among the scans.
     recounts: Vec<usize>,
     by_id: BTreeMap<ScanId, Vec<usize>>,
     by_ticket: BTreeMap<TicketId, Vec<usize>>,

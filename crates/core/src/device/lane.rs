@@ -1,4 +1,5 @@
-//! When to ask the server again: one lane a kind of request, one request a lane at a time (S1 §4.4, spec §5).
+//! When to ask the server again. Each kind of request has a lane of its own, and a lane has at most one request under
+//! way (S1 §4.4, spec §5).
 
 use crate::limits;
 
@@ -11,10 +12,12 @@ pub struct Lane {
     not_before: i64,
     /// Failures in a row.
     failures: u32,
-    /// What the last failure drew, 0–1,000: how much of each spread it is.
+    /// The random number of the last failure, 0–1,000: how much of each spread this lane uses.
     jitter: u32,
     /// The request under way.
     request: Option<u64>,
+    /// Something was heard while it was under way that its answer cannot tell of: one more try follows at once.
+    again: bool,
 }
 
 impl Lane {
@@ -40,6 +43,7 @@ impl Lane {
     }
     /// It was answered as hoped; the next is due `after_ms` from now.
     pub fn done(&mut self, now_ms: i64, after_ms: i64) {
+        let after_ms = if self.again { after_ms.min(0) } else { after_ms };
         *self = Self { next_at: now_ms.saturating_add(after_ms), ..Self::default() };
     }
     /// It was not answered as hoped: 1, 2, 4, 8, 16 s, then the longest wait, for ever; `jitter` is any number.
@@ -51,14 +55,16 @@ impl Lane {
         let off = wait / 4 * i64::from(self.jitter) / 1_000;
         self.request = None;
         self.failures = self.failures.saturating_add(1);
-        self.next_at = now_ms.saturating_add(wait - off);
+        let wait_ms = if std::mem::take(&mut self.again) { 0 } else { wait - off };
+        self.next_at = now_ms.saturating_add(wait_ms);
     }
     /// Wait at least so long, whatever else is asked.
     pub fn hold(&mut self, now_ms: i64, for_ms: i64) {
         self.not_before = now_ms.saturating_add(for_ms.clamp(0, limits::POISON_EVERY_MS));
     }
-    /// Wait as long as the server said, whatever else is asked, and then a little, the more often it was said: a crowd
-    /// that was turned away at one moment would otherwise come back at one moment, and be turned away again.
+    /// Waits as long as the server said, whatever else is asked. Then it waits a little longer, growing with each
+    /// repetition. A crowd that was turned away at one moment would otherwise come back at one moment, and be
+    /// turned away again.
     pub fn turned_away(&mut self, now_ms: i64, for_ms: i64) {
         let longest = limits::RETRY_SPREAD_MS.saturating_mul(i64::from(self.failures.min(limits::RETRY_ROUND)));
         let spread = (for_ms / 4).min(longest) * i64::from(self.jitter) / 1_000;
@@ -72,9 +78,15 @@ impl Lane {
     pub fn drop_request(&mut self) -> Option<u64> {
         self.request.take()
     }
-    /// The network is back, or staff asked: no more waiting of our own.
+    /// There is news: no more waiting of our own.
     pub fn hurry(&mut self, now_ms: i64) {
         self.next_at = self.next_at.min(now_ms);
+    }
+    /// The network is back, or staff asked: as [`hurry`](Self::hurry), and a request that left before is followed by one
+    /// more. It may have left without a network, and the server may have answered it before what staff ask about.
+    pub fn ask_again(&mut self, now_ms: i64) {
+        self.hurry(now_ms);
+        self.again |= self.busy();
     }
 }
 
@@ -111,6 +123,23 @@ mod tests {
                 lane.failed(100_000, jitter);
                 assert_eq!(lane.due_at(), 100_000 + wait, "jitter {jitter}, failure {}", lane.failures());
             }
+        }
+    }
+
+    #[test]
+    fn who_asks_while_a_request_is_under_way_gets_one_more_at_once() {
+        let ends: [fn(&mut Lane); 2] = [|lane| lane.done(100, 30_000), |lane| lane.failed(100, 0)];
+        for end in ends {
+            let mut lane = Lane::default();
+            lane.sent(7);
+            lane.ask_again(50);
+            end(&mut lane);
+            assert_eq!(lane.due_at(), 100);
+            lane.sent(8);
+            end(&mut lane);
+            assert!(lane.due_at() > 100, "one more, not one after another");
+            lane.ask_again(60);
+            assert_eq!(lane.due_at(), 60, "nothing is under way");
         }
     }
 

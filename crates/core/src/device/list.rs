@@ -19,17 +19,17 @@ use super::journal::ListMark;
 /// The active list.
 #[derive(Debug, Clone)]
 pub struct List {
-    /// What tells it from others.
+    /// The fields that tell this list from others.
     pub identity: Identity,
     /// The server's epoch.
     pub epoch: Epoch,
-    /// Version.
+    /// Serial of the last rule change in the list.
     pub version: u64,
     /// The event's rules.
     pub event: EventRules,
-    /// What it says to devices beside them.
+    /// The event's settings for devices that are no rules.
     pub door: DoorSettings,
-    /// Gates.
+    /// Rules of each gate.
     pub gates: BTreeMap<GateId, GateRules>,
     /// When the server handed it out.
     pub generated_at: Timestamp,
@@ -38,7 +38,7 @@ pub struct List {
     index: Index,
 }
 
-/// What a downloaded list is to the device.
+/// The effect of a downloaded list on the device.
 #[derive(Debug)]
 pub enum Download {
     /// A newer one; `whole` unless it came as changes since the one before.
@@ -50,7 +50,7 @@ pub enum Download {
     },
     /// The one in use, handed out anew.
     Same {
-        /// When.
+        /// When the server handed it out.
         generated_at: Timestamp,
         /// Its new end.
         expires_at: Timestamp,

@@ -1,4 +1,4 @@
-//! What is known of a code: the ticket that holds it, its newest rules, its state as this device sees it (spec §4).
+//! Looks up a code: the ticket that holds it, its newest rules, its state as this device sees it (spec §4).
 
 use super::journal::OwnScan;
 use super::state::State;
@@ -82,8 +82,8 @@ impl State {
         epoch == Some(cursor.epoch) && serial <= cursor.serial
     }
 
-    /// A ticket's state as this device sees it (spec §4, the device's law); `but` is a scan to be left out, whoever
-    /// tells of it: a claim is decided by what was there before it.
+    /// A ticket's state as this device sees it (spec §4, the device's law). The scan `but` is left out, whichever
+    /// side tells of it: a claim is decided by what was there before it.
     pub fn state_of(
         &self,
         id: &TicketId,
@@ -120,7 +120,7 @@ impl State {
         self.paired().is_some_and(|paired| paired.event_id == scan.event_id)
     }
 
-    /// What a scan of this device was about, by what is known now.
+    /// The code and ticket that a scan of this device was about, by what is known now.
     pub fn about(&self, scan: &Scan) -> About {
         let held = scan.barcode_hash.and_then(|hash| self.ticket_of(&hash));
         let ticket = held.or_else(|| self.ticket_by_id(scan.ticket_id.as_ref()?));

@@ -33,7 +33,7 @@ impl State {
         self.names.as_ref()?.names.by_ticket.get(ticket_id)
     }
 
-    /// What a verdict shows of a guest's fields.
+    /// The fields of a guest that a verdict shows.
     pub fn fields_of(&self, guest: &GuestName) -> Vec<FieldView> {
         let shown = self.names.iter().flat_map(|book| book.names.fields(guest));
         shown.map(|(label, value)| FieldView { label: label.to_owned(), value: value.to_owned() }).collect()
@@ -70,7 +70,7 @@ impl State {
         told.max(self.head_named)
     }
 
-    /// Whether the server gave no names to whoever has this list.
+    /// Whether the server gave no names to a device with this list.
     fn names_refused_with_list(&self) -> bool {
         self.names_refused.is_some_and(|version| self.list.as_ref().map(|it| it.version) == Some(version))
     }
@@ -161,7 +161,8 @@ impl State {
         self.names = Some(NameBook::new(event_id.clone(), names, deltas));
     }
 
-    /// What was allowed when it was saved may be so no more: time alone ends it, without a network and without staff.
+    /// Drops names whose time is over. A name that was allowed when it was saved may be allowed no more. Time alone
+    /// ends it, without a network and without staff.
     pub fn names_follow_time(&mut self) {
         if self.names.is_some() && !self.names_allowed() {
             self.forget_names();

@@ -1,5 +1,5 @@
-//! Requests and answers as such: what every request carries, what every answer tells beside its own matter, and what
-//! is no answer of ours at all (spec §3 "Epoch and witness", D10, D19; trust fault 5).
+//! Requests and answers as such (spec §3 "Epoch and witness", D10, D19; trust fault 5). The module knows what every
+//! request carries, what every answer tells beside its own matter, and which answers are not ours at all.
 
 use super::proofs::Proofs;
 use super::state::{Ask, State};
@@ -82,7 +82,7 @@ impl State {
         self.emit(Effect::Send { request, method: method.to_owned(), path, headers, body, timeout_ms, server, urgent });
     }
 
-    /// What is held is of the present event; at first that is what the journal kept.
+    /// Loads the witnesses of the present event. At first they are those that the journal kept.
     fn recall_proofs(&mut self) {
         let event_id = self.journal.paired.as_ref().map(|paired| &paired.event_id);
         if self.proofs.event_id() != event_id {
@@ -111,15 +111,15 @@ impl State {
         }
     }
 
-    /// What any answer may tell, whatever was asked. `false`: nothing else of it may be believed.
-    pub fn heed(&mut self, answer: &Answer<'_>) -> bool {
+    /// Reads what any answer may tell, whatever was asked. With `false` nothing else of the answer may be believed.
+    pub fn follow(&mut self, answer: &Answer<'_>) -> bool {
         let Some(text) = answer.header(WITNESS_HEADER) else { return true };
         let Ok(witness) = text.parse::<Witness>() else { return true };
         if self.paired().is_none_or(|paired| paired.event_id != witness.event_id) {
             return true;
         }
         let news = self.epoch_seen.or(self.journal.epoch) != Some(witness.epoch);
-        if !self.heed_epoch(witness.epoch) {
+        if !self.follow_epoch(witness.epoch) {
             return false;
         }
         self.recall_proofs();
@@ -148,7 +148,7 @@ impl State {
 
     /// Compares the server's epoch with the one this device knows. A newer one un-acknowledges the whole log; an
     /// older one is an answer out of the past: `false`.
-    pub fn heed_epoch(&mut self, epoch: Epoch) -> bool {
+    pub fn follow_epoch(&mut self, epoch: Epoch) -> bool {
         let known = self.epoch_seen.or(self.journal.epoch);
         if known.is_none_or(|known| known < epoch) {
             self.epoch_seen = Some(epoch);
@@ -157,8 +157,8 @@ impl State {
         known.is_none_or(|known| known <= epoch)
     }
 
-    /// An answer that is not what was hoped for. What it means for the device is said here; the caller has dealt with
-    /// what it means for its own matter.
+    /// Handles an answer that is not what was hoped for. This function handles its meaning for the device; the caller
+    /// has handled its meaning for its own matter.
     pub fn refused_by_server(&mut self, ask: &Ask, answer: &Answer<'_>) {
         self.failed(ask);
         let now = self.mono();

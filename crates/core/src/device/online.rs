@@ -1,13 +1,13 @@
 //! Asking before the door opens (S2 §2 "online first"; spec §5 `POST /api/scans`).
 //!
-//! Where the way to the server is known to be quick, a code's scan is journalled as a claim and put to the server, and
-//! only then decided: by its word, or alone where no word came within [`limits::ASK_WAIT_MS`]. Either way the final is
-//! journalled before anything is shown. What the server says later changes nothing here: the final stands over its
-//! claim, and goes up with it like every other scan.
+//! Where the round trip to the server is known to be quick, the device journals a code's scan as a claim, asks the
+//! server, and only then decides. It takes the server's answer, or decides alone if none came within
+//! [`limits::ASK_WAIT_MS`]. Either way the final is journalled before anything is shown. A later answer of the server
+//! changes nothing here: the final stands over its claim, and goes up with it like every other scan.
 //!
-//! A phone that does not know the way to be quick decides at once. So a dead network costs nobody anything, and a bad
-//! one at most two waits: each lost ask forgets the way until it was measured anew, and from the second in a row on
-//! nothing is asked for a while however quick the way looks.
+//! A phone that does not know its round trip to be quick decides at once. So a dead network costs nobody anything,
+//! and a bad one costs at most two waits. Each lost ask forgets the round trip until it is measured again. After the
+//! second lost ask in a row the phone asks nothing for a while, however quick the round trip looks.
 
 use super::door::shown;
 use super::net::Answer;
@@ -26,18 +26,18 @@ use crate::wire::scans::OnlineAnswer;
 impl State {
     // ----------------------------------------------------------------------------------------------------- the way
 
-    /// An answer of ours came: how long it took is how quick the way is.
+    /// An answer of ours came: the time that it took is the round trip.
     pub fn measure(&mut self, answer: &Answer<'_>) {
         let (at_mono_ms, gaps_ms) = (self.mono(), self.clock.gaps_ms());
         self.way = Some(Way { at_mono_ms, round_ms: at_mono_ms - answer.sent_mono_ms, gaps_ms });
     }
 
-    /// Whether codes were read lately: only then is the way measured without another reason.
+    /// Whether codes were read lately: only then is the round trip measured without another reason.
     pub fn in_use(&self) -> bool {
         self.used_at.is_some_and(|at| self.mono() - at < limits::IN_USE_MS)
     }
 
-    /// Measures the way, for the next code.
+    /// Measures the round trip, for the next code.
     pub fn ping(&mut self) {
         self.send(Ask::Ping, "GET", "/api/scanning/time".to_owned(), None, limits::PING_MS);
     }
@@ -64,7 +64,7 @@ impl State {
         quick && !self.is_practice() && now >= self.lanes.scan.due_at() && !self.suspended && self.key_unknown.is_none()
     }
 
-    /// A claim is durable: asks about it, unless the way was lost meanwhile.
+    /// A claim is durable: asks about it, unless the measurement was lost meanwhile.
     pub fn ask_server(&mut self, scan_id: ScanId) {
         let until_mono_ms = self.mono() + limits::ASK_WAIT_MS;
         let own = self.journal.find(&scan_id).filter(|_| self.may_ask());
@@ -82,7 +82,7 @@ impl State {
         self.asking.as_ref().is_some_and(|asking| asking.scan_id == *scan_id && asking.word.is_none())
     }
 
-    /// The answer to it. One that came too late tells only how slow the way is.
+    /// The answer to it. One that came too late tells only how slow the round trip is.
     pub fn scan_answered(&mut self, scan_id: &ScanId, answer: &Answer<'_>) {
         let word = answer.read::<OnlineAnswer>().filter(|word| word.scan_id == *scan_id);
         let waited = self.waits_for(scan_id);
@@ -114,7 +114,8 @@ impl State {
         }
     }
 
-    /// The ask failed: this scan is decided here, and the next ones too until the way is known to be quick again.
+    /// The ask failed: this scan is decided here, and so are the next ones until the round trip is known to be
+    /// quick again.
     fn decide_alone(&mut self) {
         if let Some(asking) = &mut self.asking {
             asking.word = Some(None);
@@ -141,7 +142,7 @@ impl State {
         // A word of an epoch whose list is not here yet cannot be signed for: which rules it knew nobody could tell.
         let epoch = self.list.as_ref().map(|list| list.epoch);
         let word = asking.word.flatten().filter(|word| Some(word.cursor.epoch) == epoch);
-        // Nor is it heeded where this device did something meanwhile that the server may not have.
+        // It does not count either where this device did something meanwhile that the server may not have.
         let word = word.filter(|_| !self.knows_more(&about, Some(&claim.scan_id)));
         if let Some(word) = &word {
             asked.verdict = verdict_of(word);

@@ -1,4 +1,4 @@
-//! What the page draws: the whole state of the scanner, and when it changed.
+//! The view that the page draws: the whole state of the scanner, and when it changed.
 
 use super::journal::{Delivery, OwnScan};
 use super::state::State;

@@ -1,8 +1,9 @@
-//! What this device holds as proof of how far the server's ledger once was (spec §3 "Epoch and witness").
+//! The witnesses that this device holds as proof of how far the server's ledger once was (spec §3 "Epoch and
+//! witness").
 //!
-//! A newer witness alone is no reason to give up an older one: the server may have been rolled back between the two,
-//! and the older is the only proof of it. So one is given up only when the server, asked with it, went on in the same
-//! epoch. Requests carry the oldest first; with few under way at a time there are never many.
+//! A newer witness alone is no reason to give up an older one. The server may have been rolled back between the two,
+//! and the older is the only proof of it. So the device gives one up only when the server, asked with it, went on in
+//! the same epoch. Requests carry the oldest first. With few requests under way at a time there are never many.
 
 use crate::ids::EventId;
 use crate::limits;
@@ -30,7 +31,8 @@ impl Proofs {
     pub fn newest(&self) -> Option<(Epoch, u64)> {
         self.held.last().map(|(witness, _)| (witness.epoch, witness.serial))
     }
-    /// What the next request carries: the oldest that is not proven yet, else the newest.
+    /// The witness that the next request carries: the oldest that is not proven yet, else the newest. Absent where
+    /// there is none.
     pub fn to_carry(&self) -> Option<&str> {
         self.held.first().map(|(_, text)| text.as_str())
     }

@@ -1,5 +1,5 @@
-//! Scans leave the journal 30 days after their event (spec §3 "Log"): only received ones, and only a beginning of the log,
-//! so that what is left needs no list of holes. A summary takes the place of the rows that went.
+//! Scans leave the journal 30 days after their event (spec §3 "Log"). Only received scans leave, and only a beginning
+//! of the log, so that the rest needs no list of holes. A summary takes the place of the purged rows.
 //!
 //! At the start the rows are at hand, and those that may go by the clock's estimate are kept in memory. They are purged
 //! once an exchange with the server has confirmed the time: a wall clock that was set forward purges nothing. The purge

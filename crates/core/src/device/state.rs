@@ -1,7 +1,7 @@
-//! What the engine holds between two inputs, and the one way rows get into the journal.
+//! The engine's state between two inputs, and the one way in which rows get into the journal.
 //!
-//! Nothing that is journalled changes the state before its append is durable: while one append is under way, further
-//! inputs that need one wait their turn and are decided after it, on the state it leaves.
+//! Nothing that is journalled changes the state before its append is durable. While one append is under way, further
+//! inputs that need one wait their turn. They are decided after it, on the state that it leaves.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -24,14 +24,14 @@ use crate::wire::journal::{self as rows, Entry, Paired};
 use crate::wire::scanning::DeviceType;
 use crate::wire::scans::OnlineAnswer;
 
-/// What follows once an append is durable.
+/// The action that follows once an append is durable.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum After {
     /// Show a verdict.
     Show(Box<VerdictView>),
     /// A scan was undone.
     Undone {
-        /// Which.
+        /// The scan that was undone.
         scan_id: ScanId,
         /// Persons taken back.
         persons: u32,
@@ -75,7 +75,7 @@ pub(super) struct Writer {
     pub probe_at: i64,
 }
 
-/// What a request under way was about.
+/// The subject of a request under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ask {
     Pair,
@@ -160,7 +160,7 @@ pub(super) struct Way {
     /// Monotonic clock of the answer.
     pub at_mono_ms: i64,
     pub round_ms: i64,
-    /// [`Clock::gaps_ms`] then: a phone that slept since knows nothing of the way any more.
+    /// [`Clock::gaps_ms`] then: a phone that slept since no longer knows its round trip.
     pub gaps_ms: i64,
 }
 
@@ -195,13 +195,13 @@ pub(super) struct Batch {
 pub(super) struct Purge {
     /// Those not purged yet.
     pub rows: VecDeque<Row>,
-    /// What the rows before them add up to.
+    /// The sum of the rows before them.
     pub summed: Journal,
     /// The last scan among them.
     pub seq: u64,
 }
 
-/// What the page was told to draw last.
+/// The view that the page was last told to draw.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Drawn {
     /// Without its countdown.
@@ -217,7 +217,7 @@ pub(super) struct Drawn {
 pub struct Area {
     pub event_id: EventId,
     pub gate_id: GateId,
-    /// Persons.
+    /// Persons inside the area.
     pub inside: u32,
     /// The newest change that was in it: epoch, serial.
     pub at: (Epoch, u64),
@@ -240,7 +240,7 @@ pub struct Beat {
     pub gate_id: Option<GateId>,
 }
 
-/// Everything.
+/// The whole state of the engine.
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub now: Option<Now>,
@@ -275,7 +275,7 @@ pub(super) struct State {
     pub online: bool,
     pub captive: bool,
     pub suspended: bool,
-    /// What the server last said of the area behind this gate.
+    /// The server's last count of the area behind this gate; absent until it came.
     pub area: Option<Area>,
     /// Persons added at all doors, as the server last counted them.
     pub walk_ins_told: Option<Area>,
@@ -326,7 +326,7 @@ pub(super) struct State {
     pub measured: super::figures::Measured,
     pub last_view: Option<Drawn>,
     pub wake: Option<i64>,
-    /// What this session may purge.
+    /// The rows that this session may purge; absent where there are none.
     pub purge: Option<Purge>,
 }
 

@@ -18,8 +18,9 @@ const MINUTE_MS: i64 = 60_000;
 const PATH: &str = "/api/scanning/sync";
 
 impl State {
-    /// What may be sent now. Scans of another event than the one it is paired for stand aside for a while once the server
-    /// said that it has no such event: they must not keep those of its own event waiting.
+    /// Log places that may be sent now. Scans of another event than the one the device is paired for stand aside
+    /// for a while once the server said that it has no such event. They must not keep the scans of the device's
+    /// own event waiting.
     fn upload_open(&self) -> impl Iterator<Item = u64> {
         let own = self.paired().map(|paired| &paired.event_id).filter(|_| self.mono() < self.elsewhere_at);
         let open = self.journal.waiting.iter().copied().filter(|seq| !self.settling.contains(seq));
@@ -151,7 +152,7 @@ impl State {
     }
 
     fn upload_received(&mut self, batch: &Batch, receipt: SyncAnswer) {
-        if !self.heed_epoch(receipt.cursor.epoch) {
+        if !self.follow_epoch(receipt.cursor.epoch) {
             self.batch = None;
             return self.failed(&Ask::Sync);
         }
@@ -245,8 +246,8 @@ impl State {
         settled
     }
 
-    /// Scans of a batch that are stored and held, and items of it that are refused for good: neither is offered again.
-    /// `false` where none is named.
+    /// Notes which scans of a batch the server stored and held, and which it refused for good. The phone offers none of
+    /// them again. Returns `false` where the answer names no scan of the batch.
     fn settle_held(&mut self, batch: &Batch, kept: &[ScanId], rejected: &[Rejected]) -> bool {
         let epoch = self.epoch_seen.or(self.journal.epoch);
         let named: BTreeSet<&ScanId> = kept.iter().collect();
@@ -270,8 +271,8 @@ impl State {
         true
     }
 
-    /// Erases a revoked device's key once nothing is left to hand over. What was set apart is: something before the server may
-    /// have disliked it, and without the key nobody takes it any more.
+    /// Erases a revoked device's key once nothing is left to hand over. A scan that was set apart is still left: a
+    /// proxy before the server may have disliked it, and without the key nobody takes it any more.
     pub fn erase_key_if_done(&mut self) {
         let journal = &self.journal;
         let done = journal.waiting.is_empty() && journal.asked.is_empty() && journal.poison.is_empty();

@@ -156,8 +156,8 @@ pub(super) fn verdict_of(word: &OnlineAnswer) -> Verdict {
     Verdict { outcome, reason, ..Verdict::valid(may_admit) }
 }
 
-/// What the device knew when it acted on the server's word: everything up to that word's place (spec §3 "Rules at a
-/// scan"), and whose code it is.
+/// Notes in the scan what the device knew when it acted on the server's word, and whose code it is. The device knew
+/// everything up to that word's place (spec §3 "Rules at a scan").
 pub(super) fn learned(scan: &mut Scan, word: &OnlineAnswer) {
     scan.cursor = scan.cursor.max(word.cursor.serial);
     scan.ticket_id = scan.ticket_id.take().or_else(|| word.ticket_id.clone());

@@ -15,7 +15,7 @@ use crate::wire::journal::Entry;
 use crate::wire::scanning::Named;
 
 impl State {
-    /// What staff may add here now; `None` where this gate adds no guests.
+    /// The guests that staff may add here now; absent where this gate adds none.
     pub fn walk_ins_view(&self) -> Option<WalkInsView> {
         let gate = self.gate().filter(|gate| gate.walk_ins && self.direction() == Direction::In)?;
         let number = self.list.as_ref().and_then(|list| list.event.walk_ins);

@@ -17,7 +17,7 @@ use crate::wire::stored::to_text;
 pub struct Code<'a> {
     /// Hash of the code.
     pub hash: BarcodeHash,
-    /// Ticket.
+    /// The ticket that holds the code.
     pub ticket_id: &'a TicketId,
     /// Its newest rules.
     pub rules: &'a TicketRules,
@@ -25,16 +25,16 @@ pub struct Code<'a> {
     pub group: Option<Group>,
 }
 
-/// What a list is built from.
+/// The input that a list is built from.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
-    /// Organisation.
+    /// The organisation that the list belongs to.
     pub organization_id: &'a OrganizationId,
-    /// Event.
+    /// The event of the list.
     pub event_id: &'a EventId,
     /// Its newest rules.
     pub event: &'a EventRules,
-    /// What devices are told beside them.
+    /// The event's settings for devices that are no rules.
     pub door: &'a DoorSettings,
     /// Serial of the last rule change in the event: same version, same content, for ever.
     pub version: u64,

@@ -28,12 +28,12 @@ use crate::wire::manifest::{CompactCounts, ManifestHead, ManifestTail};
 use crate::wire::problem::{self, FieldError};
 use crate::wire::stored::to_text;
 
-/// What a compact list begins with, and no JSON ever does.
+/// The first bytes of a compact list. No JSON begins with them.
 pub const MAGIC: &[u8; 16] = b"admit.compact.1\n";
 /// Its media type: what `Accept` names, and `Content-Type` answers.
 pub const MEDIA_TYPE: &str = "application/vnd.admit.manifest";
 
-/// What stands for no booking.
+/// The bytes that stand for no booking.
 const NO_GROUP: [u8; Group::BYTES] = [0; Group::BYTES];
 /// Bytes of a signature at the end.
 const MAC_BYTES: usize = 32;
@@ -164,7 +164,7 @@ fn put_id(out: &mut Vec<u8>, id: &str) {
 /// A compact list taken apart; nothing of it is believed before its signature holds.
 #[derive(Debug, Clone, Copy)]
 pub struct Envelope<'a> {
-    /// What the signature is over.
+    /// The bytes that the signature covers.
     pub signed: &'a [u8],
     mac: &'a [u8],
 }
@@ -188,13 +188,13 @@ impl Envelope<'_> {
 pub enum Columns {
     /// All of them, on their way to an index.
     Full(Builder),
-    /// What changed since another version.
+    /// The codes that changed since another version.
     Delta {
         /// The version they start from.
         since: u64,
         /// New or changed.
         upserts: Vec<Upsert>,
-        /// Gone.
+        /// Prefixes of the codes that are gone.
         tombstones: Vec<Prefix>,
     },
 }

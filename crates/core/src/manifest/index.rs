@@ -27,7 +27,7 @@ pub enum IndexError {
     TooLarge,
 }
 
-/// What a list says of a code.
+/// The entry of a code in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found<'a> {
     /// The code.
@@ -180,7 +180,7 @@ impl Index {
     pub fn iter(&self) -> impl Iterator<Item = Found<'_>> {
         (0..self.len()).filter_map(|at| self.at(at))
     }
-    /// What a list of exactly these codes is named by: the hash of 256 bucket hashes over records sorted by hash
+    /// The hash that names a list of exactly these codes: the hash of 256 bucket hashes over records sorted by hash
     /// (spec §5).
     pub fn content_hash(&self) -> [u8; 32] {
         hash_of_buckets(&self.buckets)
@@ -207,8 +207,9 @@ impl Index {
 /// Guesses before halving takes over. A million hashes need four or five; codes that crowd together are halved then.
 const GUESSES: usize = 8;
 
-/// Where a code stands among sorted ones. Hashes are spread evenly, so a code's value says nearly where it stands, and
-/// what stands there says how far off that is: a few reads of memory, where halving a million codes takes a dozen.
+/// The place of a code among sorted ones; `None` where it is absent. Hashes are spread evenly, so a code's value
+/// nearly tells its place, and the code found there tells the remaining distance. This takes a few reads of memory;
+/// halving a million codes takes about twelve.
 fn place_of(codes: &[Prefix], wanted: &Prefix) -> Option<usize> {
     let value = |code: &Prefix| u32::from_be_bytes([code[0], code[1], code[2], code[3]]);
     let codes_within = |values: u32| ((u64::from(values) * codes.len() as u64) >> 32) as usize;

@@ -13,12 +13,12 @@ use crate::wire::manifest::{ContentHash, GuestName, NamesHead, NamesTail};
 use crate::wire::problem::{self, FieldError};
 use crate::wire::stored::to_text;
 
-/// What a names part is built from.
+/// The input that a names part is built from.
 #[derive(Debug, Clone, Copy)]
 pub struct NamesInput<'a> {
-    /// Organisation.
+    /// The organisation that the names belong to.
     pub organization_id: &'a OrganizationId,
-    /// Event.
+    /// The event of the names.
     pub event_id: &'a EventId,
     /// Serial of the last change of a guest, or of what verdicts show of one.
     pub version: u64,
@@ -107,15 +107,17 @@ pub struct Names {
 }
 
 impl Names {
-    /// What a verdict shows of a guest's fields: labels and values, in their order, without those the guest lacks.
+    /// The fields of a guest that a verdict shows: labels and values, in their order, without those that the guest
+    /// lacks.
     pub fn fields<'a>(&'a self, guest: &'a GuestName) -> impl Iterator<Item = (&'a str, &'a str)> {
         let all = self.labels.iter().zip(&guest.fields).filter(|(_, value)| !value.is_empty());
         all.map(|(label, value)| (label.as_str(), value.as_str()))
     }
 }
 
-/// Verifies and reads the names part. `body` is what was received after content decoding, to the byte; `header` the
-/// value of `X-Signature`, given at download. What came as changes is put on `active`, which is taken as it is.
+/// Verifies and reads the names part. The argument `body` is what was received after content decoding, to the byte;
+/// `header` is the value of `X-Signature`, given at download. A part that came as changes is put on `active`, which
+/// is taken as it is.
 pub fn read_names(
     body: &[u8],
     header: Option<&str>,

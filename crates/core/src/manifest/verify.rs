@@ -64,7 +64,7 @@ pub enum ManifestError {
     SameVersionOtherContent(u64),
 }
 
-/// Whose list it must be.
+/// The organisation and the event that a list must be made for.
 #[derive(Debug, Clone, Copy)]
 pub struct Expected<'a> {
     /// The device's organisation.
@@ -76,19 +76,19 @@ pub struct Expected<'a> {
 /// A list whose signatures hold.
 #[derive(Debug, Clone)]
 pub struct Manifest {
-    /// Organisation.
+    /// The organisation that the list belongs to.
     pub organization_id: OrganizationId,
-    /// Event.
+    /// The event of the list.
     pub event_id: EventId,
     /// Serial of the last rule change in it.
     pub version: u64,
     /// The event's rules.
     pub event: EventRules,
-    /// What it says to devices beside them.
+    /// The event's settings for devices that are no rules.
     pub door: DoorSettings,
-    /// Gates.
+    /// Rules of each gate.
     pub gates: BTreeMap<GateId, GateRules>,
-    /// What its codes (of a delta: after applying it) hash to.
+    /// The content hash of its codes; for a delta, the hash after applying it.
     pub content_hash: [u8; 32],
     /// When it was handed out.
     pub generated_at: Timestamp,
@@ -111,7 +111,7 @@ pub struct Manifest {
 pub enum Content {
     /// All of them, indexed, and checked against the content hash.
     Full(Index),
-    /// What changed since another version.
+    /// The codes that changed since another version.
     Delta(Delta),
 }
 
@@ -122,16 +122,16 @@ pub struct Delta {
     pub since: u64,
     /// New or changed.
     pub upserts: Vec<Upsert>,
-    /// Gone.
+    /// Prefixes of the codes that are gone.
     pub tombstones: Vec<Prefix>,
 }
 
-/// What tells two lists apart. Compare only those read by the same version of this code.
+/// The fields that tell two lists apart. Compare only lists that were read by the same version of this code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     /// The server's epoch.
     pub epoch: Epoch,
-    /// Version.
+    /// Serial of the last rule change in the list.
     pub version: u64,
     /// Of the codes.
     pub content_hash: [u8; 32],
@@ -140,7 +140,7 @@ pub struct Identity {
 }
 
 impl Manifest {
-    /// What tells it apart from another.
+    /// The fields that tell this list from another.
     pub fn identity(&self) -> Identity {
         let Self { epoch, version, content_hash, rules_hash, .. } = *self;
         Identity { epoch, version, content_hash, rules_hash }
@@ -265,7 +265,7 @@ fn read_compact(
     Ok((head, tail, content))
 }
 
-/// What is wrong with a body that does not even end in a signature: if its header fits, it was sent so.
+/// The error for a body that does not even end in a signature. If its header fits, the body was sent so.
 fn unsigned(body: &[u8], header: Option<&str>, api_key: &str) -> ManifestError {
     match header {
         Some(header) if !check_body_signature(api_key, body, header) => ManifestError::HeaderSignature,

@@ -1,4 +1,4 @@
-//! What a person must look at, and whether doors that stayed shut were right to.
+//! Finds what a person must look at, and whether doors that stayed shut were right to.
 
 use std::collections::BTreeMap;
 

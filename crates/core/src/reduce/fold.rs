@@ -115,7 +115,8 @@ impl<'a> Folding<'a> {
         matches!(self.kind, ScanKind::Entry | ScanKind::Exit)
     }
 
-    /// What its headcount leaves. A recount of an implausible time is no base to count on from: it would hold for good.
+    /// The headcount of the scan after its undos; absent where nothing is left. A recount of an implausible time is
+    /// no base to count on from: it would hold for good.
     fn counted(&self) -> Option<Headcount> {
         let left = self.chosen.fact.scan.headcount?.of_which(self.count)?;
         (!self.implausible || matches!(left, Headcount::Change { .. })).then_some(left)

@@ -1,4 +1,4 @@
-//! What the reducer reads and says: shapes, and the small questions every step asks of them.
+//! The reducer's input and output: shapes, and the small questions that every step asks of them.
 
 use crate::decide::{LastEntry, Reason, Standing};
 use crate::event::{EventRules, Measure, ReEntry};
@@ -43,7 +43,7 @@ pub struct Rules<'a> {
 /// Persons let in by one scan, as the fold keeps them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// When.
+    /// When the entry was.
     pub at: Timestamp,
     /// ± milliseconds.
     pub uncertainty_ms: u64,
@@ -51,7 +51,7 @@ pub struct Entry {
     pub device_id: DeviceId,
     /// By which scan.
     pub scan_id: ScanId,
-    /// Where.
+    /// The gate of the entry.
     pub gate_id: GateId,
     /// Persons within the limit.
     pub within: u32,
@@ -85,8 +85,8 @@ impl TicketState {
     pub fn inside(&self) -> u32 {
         self.inside_within.saturating_add(self.inside_over)
     }
-    /// What counts against the ticket for a scan at a place and a time, by how its entries are measured (spec §4 step 4). A
-    /// scan of implausible time satisfies no gap, and lies in no day of its own.
+    /// The entries that count against the ticket for a scan at a place and a time, by how its entries are measured
+    /// (spec §4 step 4). A scan of implausible time satisfies no gap, and lies in no day of its own.
     pub fn standing(&self, visit: &Visit<'_>, at: Timestamp, implausible: bool) -> Standing {
         let measure = visit.measure();
         let used = match measure.re_entry {
@@ -104,9 +104,9 @@ impl TicketState {
         });
         Standing { used, spent: self.within, inside: self.inside_within, last_entry }
     }
-    /// The same for somebody at a door now. Where re-entry needs a gap or a day it is measured from the newest plausible
-    /// entry too if that lies ahead: one of the two clocks is wrong, and a door must not find the gap open behind an entry
-    /// it knows of, nor a day unused.
+    /// The same for a person at a door now. Where re-entry needs a gap or a day, the newest plausible entry
+    /// counts even if its time lies ahead. One of the two clocks is then wrong. A door must not find the gap open
+    /// behind an entry that it knows of, nor a day unused.
     pub fn standing_at_door(&self, visit: &Visit<'_>, at: Timestamp) -> Standing {
         let event = Some(visit.event);
         let plausible = self.entries.iter().map(|entry| entry.at).filter(|at| !implausible(event, *at));
@@ -119,7 +119,7 @@ impl TicketState {
     }
 }
 
-/// Whose entries are measured, and where: a ticket of a zone, at a gate.
+/// The zone and the gate by which entries are measured: a ticket of the zone, at the gate.
 #[derive(Debug, Clone, Copy)]
 pub struct Visit<'a> {
     /// The event's rules.
@@ -149,12 +149,12 @@ impl Visit<'_> {
     }
 }
 
-/// What the reducer found of one scan.
+/// The reducer's finding about one scan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScanVerdict {
-    /// Author.
+    /// The device that made the scan.
     pub device_id: DeviceId,
-    /// Scan.
+    /// The scan's id.
     pub scan_id: ScanId,
     /// The content that was taken.
     pub digest: Digest,
@@ -162,13 +162,13 @@ pub struct ScanVerdict {
     pub at: Timestamp,
     /// Its time lies outside the event by more than a day.
     pub implausible: bool,
-    /// Where.
+    /// The gate of the scan.
     pub gate_id: GateId,
-    /// What it does, the gate's direction considered.
+    /// The scan's effect, the gate's direction considered.
     pub kind: ScanKind,
     /// Why it was left out, if it was.
     pub left_out: Option<LeftOut>,
-    /// What the server says to it by the rules at its time.
+    /// The server's outcome for the scan, by the rules at its time.
     pub outcome: Outcome,
     /// Why, unless valid.
     pub reason: Option<Reason>,
@@ -194,16 +194,16 @@ pub struct ScanVerdict {
     pub refused_in_error: bool,
     /// The device's outcome does not follow from the rules and the basis it had (I25).
     pub basis_mismatch: bool,
-    /// What staff counted, undone persons taken off; absent where nothing of it counts.
+    /// Staff's headcount, with undone persons taken off; absent where nothing of it counts.
     pub headcount: Option<Headcount>,
 }
 
 /// A scan that still counts, as other devices need it (spec §5 `changes`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EffectiveScan {
-    /// Author.
+    /// The device that made the scan.
     pub device_id: DeviceId,
-    /// Scan.
+    /// The scan's id.
     pub scan_id: ScanId,
     /// Canonical time.
     pub at: Timestamp,
@@ -217,7 +217,7 @@ pub struct EffectiveScan {
     pub count: u32,
     /// Whether the door opened.
     pub opened: bool,
-    /// Where.
+    /// The gate of the scan.
     pub gate_id: GateId,
     /// Read by S2's form: its double reads fold away.
     pub s2: bool,
@@ -234,7 +234,7 @@ pub struct Reduced {
     pub verdicts: Vec<ScanVerdict>,
     /// The scans that still count, in the reducer's order.
     pub effective: Vec<EffectiveScan>,
-    /// What a person must look at.
+    /// The causes that a person must look at.
     pub causes: Vec<Cause>,
     /// The guest that a scan of it which counts added at a door, and that scan.
     pub made_by: Option<(DeviceId, ScanId, WalkIn)>,
@@ -268,7 +268,7 @@ pub fn implausible(event: Option<&EventRules>, at: Timestamp) -> bool {
 pub fn merge_deliveries(into: &mut Fact, other: &Fact) {
     // One delivery that proves it by itself is enough; what proves nothing lifts no hold (spec D10).
     let proven = into.proven() || other.proven();
-    into.after_revocation = !proven && (into.after_revocation || other.after_revocation);
+    into.withheld = !proven && (into.withheld || other.withheld);
     into.signature = into.signature.min(other.signature);
     into.offset_seconds = better_offset(into.offset_seconds, other.offset_seconds);
     into.received_at = into.received_at.min(other.received_at);

@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 
-/// Reads an array of at most `most` items, which errors call `what`. What lies beyond is never held: items take many times
-/// the bytes they came in, so that counting them afterwards would be too late.
+/// Reads an array of at most `most` items, which errors call `what`. Further items are never held: items take many
+/// times the bytes that they came in, so counting them afterwards would be too late.
 pub fn at_most<'de, T, D>(source: D, most: usize, what: &'static str) -> Result<Vec<T>, D::Error>
 where
     T: Deserialize<'de>,

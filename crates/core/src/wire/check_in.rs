@@ -7,12 +7,12 @@ use crate::ids::ScanId;
 use crate::scan::Outcome;
 use crate::time::Timestamp;
 
-/// What became of a check-in from the office.
+/// The answer to a check-in from the office.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckInAnswer {
     /// The scan that was stored.
     pub scan_id: ScanId,
-    /// What the rules say.
+    /// The outcome by the rules.
     pub outcome: Outcome,
     /// Why, unless valid.
     pub reason: Option<Reason>,

@@ -1,7 +1,7 @@
-//! What goes into the scanner engine and what comes out: the contract with the page around it.
+//! The inputs and effects of the scanner engine: the contract with the page around it.
 //!
-//! The engine (`crate::device::engine`) is a state machine without IO: the engine worker of a browser tab (or the
-//! terminal scanner, or the simulator) feeds it inputs and carries out its effects **in order**. As JSON each input and
+//! The engine (`crate::device::engine`) is a state machine without IO. The engine worker of a browser tab, the
+//! terminal scanner or the simulator feeds it inputs and carries out its effects **in order**. As JSON each input and
 //! effect is an object tagged by `type`, in snake_case.
 
 mod shown;
@@ -40,7 +40,7 @@ pub struct Row {
 }
 
 tagged! { "type" "Input":
-    /// What happened outside.
+    /// An event outside the engine.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub enum Input {
         /// The first input, once: what storage holds. Caches follow as [`Input::Cache`], then [`Input::Started`].
@@ -63,7 +63,7 @@ tagged! { "type" "Input":
         Started,
         /// Pair with the server: a pairing link, or the token alone (then `server` must be known: same origin).
         Pair {
-            /// What was scanned or pasted: `https://host/scan/#pair=TOKEN`, or `TOKEN`.
+            /// The text that was scanned or pasted: `https://host/scan/#pair=TOKEN`, or `TOKEN`.
             code: String,
             /// How staff call this device.
             name: String,
@@ -88,7 +88,7 @@ tagged! { "type" "Input":
         },
         /// Staff look for a guest by beginnings of words of the name; answered at once by [`Effect::Found`].
         Search {
-            /// What they typed.
+            /// The text that staff typed.
             text: String,
         },
         /// Staff picked a guest: a scan of their ticket, by hand.
@@ -105,12 +105,12 @@ tagged! { "type" "Input":
         },
         /// Staff move this device to another gate of its event, one of [`View::gates`].
         Gate {
-            /// Gate.
+            /// The gate to move to.
             gate_id: GateId,
         },
         /// Staff show that they know the event's PIN: answered by [`Effect::PinOk`] or [`Effect::PinRefused`].
         Pin {
-            /// What they typed.
+            /// The digits that staff typed.
             pin: String,
         },
         /// Staff set a refusal aside (spec D18). A wrong PIN is told by [`Effect::PinRefused`].
@@ -119,11 +119,11 @@ tagged! { "type" "Input":
             scan_id: ScanId,
             /// The digits.
             pin: String,
-            /// Who.
+            /// The name of the person who sets the refusal aside.
             by: String,
-            /// Why.
+            /// The reason that they give.
             reason: String,
-            /// Persons.
+            /// Number of persons to let in.
             count: u32,
         },
         /// Let the others of a scan's booking in, each by a scan of its own.
@@ -135,7 +135,7 @@ tagged! { "type" "Input":
         },
         /// Add a guest who has no ticket: their entry is recorded, and the server makes the ticket from it.
         WalkIn {
-            /// Name.
+            /// The guest's name.
             name: String,
             /// Zone, one of the gate's.
             zone: String,
@@ -162,7 +162,7 @@ tagged! { "type" "Input":
             /// `in` or `out`.
             direction: Direction,
         },
-        /// Who operates the device now.
+        /// The name of the person who operates the device from now on.
         Operator {
             /// Name, or empty for nobody.
             name: String,
@@ -179,7 +179,7 @@ tagged! { "type" "Input":
             /// `quota`, `lost_lock`, `closed` or another word for staff.
             reason: String,
         },
-        /// What [`Effect::Save`] named is not stored.
+        /// The body of an [`Effect::Save`] is not stored.
         SaveFailed {
             /// Its key.
             key: String,
@@ -229,7 +229,7 @@ impl Input {
     }
 }
 
-/// What to do, in order.
+/// An action for the page, to be carried out in order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Effect {
@@ -243,7 +243,7 @@ pub enum Effect {
     /// Keep a body in the cache database under a key. May be lost without harm to any scan; flush it before the effects
     /// after it all the same: a device whose list is older than one it used before refuses it, and waits for a network.
     Save {
-        /// Key.
+        /// The key in the cache.
         key: String,
         /// The text to keep; absent: the body of the answer being handled.
         text: Option<String>,
@@ -255,12 +255,12 @@ pub enum Effect {
     /// `n`, and remove every row with a lower `n`. Nobody waits for it and nothing answers: where it fails the journal is
     /// as it was, and a later start tries again.
     Purge {
-        /// What the rows up to `n` added up to.
+        /// The row with the sum of the rows up to `n`.
         row: Row,
     },
     /// Remove a cached body.
     Forget {
-        /// Key.
+        /// The key in the cache.
         key: String,
     },
     /// Send a request; answer with `response` or `failed`.
@@ -301,7 +301,7 @@ pub enum Effect {
     },
     /// A scan was undone, wholly or in part; durable.
     Undone {
-        /// Which.
+        /// The scan that was undone.
         scan_id: ScanId,
         /// Persons taken back.
         count: u32,
@@ -313,7 +313,7 @@ pub enum Effect {
     },
     /// The guests that a search found.
     Found {
-        /// What was searched for.
+        /// The text that was searched for.
         text: String,
         /// The best of them.
         guests: Vec<FoundGuest>,
@@ -358,7 +358,7 @@ pub struct VerdictView {
     pub scan_id: Option<ScanId>,
     /// Entry, exit or revert.
     pub kind: ScanKind,
-    /// Outcome.
+    /// The outcome of the decision.
     pub outcome: Outcome,
     /// Reason, one word of [`crate::decide::Reason`].
     pub reason: Option<String>,
@@ -383,7 +383,7 @@ pub struct VerdictView {
     /// Note for the door, where this gate may know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// What staff are to check, where this gate may know it.
+    /// The check that staff are to make, such as an ID; absent where there is none or this gate may not know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flag: Option<String>,
     /// The guest's fields that the organiser wants shown, where this gate may know them.
@@ -426,7 +426,7 @@ pub struct VerdictView {
     pub booking: Option<Booking>,
 }
 
-/// Who decided.
+/// The side that decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DecidedBy {
@@ -439,7 +439,7 @@ pub enum DecidedBy {
 /// The entry a duplicate collides with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LastEntryView {
-    /// When.
+    /// When the entry was.
     pub at: Timestamp,
     /// Where, by name.
     pub gate: String,
@@ -457,11 +457,11 @@ pub struct LastEntryView {
 pub enum Phase {
     /// Not paired.
     Unpaired,
-    /// Pairing.
+    /// A pairing is under way.
     Pairing,
     /// Paired, no list yet.
     FirstSync,
-    /// Scanning.
+    /// The scanner scans.
     Ready,
     /// The organiser revoked this device: guest data is gone, the log is being handed over.
     Revoked,
@@ -485,11 +485,11 @@ pub struct View {
     pub device_id: Option<DeviceId>,
     /// Its name.
     pub device_name: String,
-    /// Event.
+    /// The event that the device is paired for; absent until it is paired.
     pub event_id: Option<EventId>,
     /// Event's name.
     pub event_name: String,
-    /// Gate.
+    /// The gate that the device scans at; absent until it is paired.
     pub gate_id: Option<GateId>,
     /// Gate's name.
     pub gate_name: String,
@@ -503,7 +503,7 @@ pub struct View {
     /// The list has no such gate as this device stands at: it was removed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gate_gone: bool,
-    /// Operator.
+    /// The name of the person who operates the device; empty for nobody.
     pub operator: String,
     /// The list.
     pub list: Option<ListView>,
@@ -537,10 +537,10 @@ pub struct View {
     /// When an organiser last looked for this device, if that was a moment ago: it makes itself noticed once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rung_at: Option<Timestamp>,
-    /// What staff here may add; absent where nothing.
+    /// The guests that staff may add here; absent where they may add none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walk_ins: Option<WalkInsView>,
-    /// What this device counted of people without a ticket; absent until it is paired.
+    /// This device's count of people without a ticket; absent until it is paired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headcounts: Option<HeadcountsView>,
     /// The clocks of the event's zone, by which every time is shown; absent until a list says them.

@@ -10,13 +10,13 @@ use crate::ids::{ScanId, TicketId};
 pub struct FoundGuest {
     /// The ticket they hold.
     pub ticket_id: TicketId,
-    /// Name.
+    /// The guest's name.
     pub name: String,
     /// Persons expected with them, themselves among them.
     pub party_size: u32,
     /// Note for the door.
     pub note: Option<String>,
-    /// What staff are to check.
+    /// The check that staff are to make, such as an ID; absent where there is none.
     pub flag: Option<String>,
     /// The ticket's zone, where the list has it.
     pub zone: Option<String>,
@@ -34,7 +34,7 @@ pub struct FoundGuest {
     pub of_booking: bool,
 }
 
-/// What staff at this gate may add (door.md "Walk-ins").
+/// The guests that staff at this gate may add (door.md "Walk-ins").
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WalkInsView {
     /// Zones that the gate admits.
@@ -60,7 +60,7 @@ pub struct Booking {
     /// How many more the area holds, where the others are more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub places_left: Option<u32>,
-    /// What each ticket became that was let in with the others; empty before.
+    /// The result of each ticket that was let in with the others; empty before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub became: Vec<BookingTicket>,
 }
@@ -68,18 +68,18 @@ pub struct Booking {
 /// A ticket of a booking.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BookingTicket {
-    /// Ticket.
+    /// The ticket's id.
     pub ticket_id: TicketId,
     /// Its guest, where this gate may know it.
     pub name: Option<String>,
-    /// Zone.
+    /// The ticket's zone.
     pub zone: String,
     /// Persons: who may go in, or, of what it became, who went in.
     pub persons: u32,
     /// Its scan, once it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scan_id: Option<ScanId>,
-    /// What its scan showed.
+    /// The screen that its scan showed; absent until it was scanned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub screen: Option<Screen>,
 }

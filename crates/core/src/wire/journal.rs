@@ -29,14 +29,14 @@ tagged! { "t" "Entry":
         Paired(Box<Paired>),
         /// The organiser sent this device to another gate or event.
         Assigned {
-            /// Event.
+            /// The event that the device was sent to.
             event_id: EventId,
-            /// Gate.
+            /// The gate that the device was sent to.
             gate_id: GateId,
         },
         /// Staff moved this device to another gate of its event; the server learns of it by the next heartbeat.
         Moved {
-            /// Gate.
+            /// The gate that staff chose.
             gate_id: GateId,
         },
         /// A scan, as it was signed, and what the screen needs to show it again.
@@ -66,7 +66,7 @@ tagged! { "t" "Entry":
         Poison {
             /// Its place.
             seq: u64,
-            /// What the server said.
+            /// The server's reason.
             reason: String,
         },
         /// The server began a new epoch: no receipt of an older one stands (spec §3).
@@ -76,7 +76,7 @@ tagged! { "t" "Entry":
         },
         /// The server's newest witness for an event, as it gave it.
         Witness {
-            /// Event.
+            /// The event of the witness.
             event_id: EventId,
             /// The header's text.
             text: String,
@@ -86,11 +86,11 @@ tagged! { "t" "Entry":
         },
         /// The list scans are decided by: none older is ever taken again (trust I15).
         List {
-            /// Event.
+            /// The event of the list.
             event_id: EventId,
-            /// Epoch.
+            /// The epoch of the list.
             epoch: Epoch,
-            /// Version.
+            /// Serial of the last rule change in the list.
             version: u64,
             /// Its content hash, as the list names it.
             content_hash: String,
@@ -101,7 +101,7 @@ tagged! { "t" "Entry":
         },
         /// Settings of the operator.
         Settings {
-            /// Who operates; empty for nobody.
+            /// The name of the person who operates the device; empty for nobody. Absent where it did not change.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             operator: Option<String>,
             /// Which way a gate of both directions is used.
@@ -139,8 +139,8 @@ tagged! { "t" "Entry":
             /// When, milliseconds.
             at_ms: i64,
         },
-        /// What the rows up to this place added up to. It stands in the place of the last of them; only the first row of
-        /// a journal can be one.
+        /// The sum of the rows up to this place. It stands in the place of the last of them. Only the first row of a
+        /// journal can be one.
         Summary(Box<Summary>),
         /// Nothing: tries whether storage takes rows again.
         Probe {},
@@ -164,11 +164,11 @@ pub struct Paired {
     pub api_key: String,
     /// Its name in signatures.
     pub key_id: KeyId,
-    /// Organisation.
+    /// The organisation that the device belongs to.
     pub organization_id: OrganizationId,
-    /// Event.
+    /// The event that it scans for.
     pub event_id: EventId,
-    /// Gate.
+    /// The gate that it scans at.
     pub gate_id: GateId,
     /// Epoch at pairing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -185,17 +185,17 @@ pub struct Scanned {
     pub scan: Scan,
     /// Its signature, as sent.
     pub signature: String,
-    /// What was shown.
+    /// The fields that its verdict showed.
     pub shown: Shown,
     /// The name of the guest whom it added.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub named: Option<Named>,
 }
 
-/// What a verdict showed beyond its scan's own fields.
+/// The fields that a verdict showed beyond its scan's own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shown {
-    /// Screen.
+    /// The screen of the verdict.
     pub screen: Screen,
     /// Reason, unless valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -217,7 +217,7 @@ pub struct Shown {
     pub confirmed: bool,
 }
 
-/// What is remembered of rows that were purged, scans apart: they were received, and their events ended long ago.
+/// The summary of rows that were purged, scans apart: they were received, and their events ended long ago.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
     /// This phone, as it named itself.
@@ -247,10 +247,10 @@ pub struct Summary {
     /// The server's epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epoch: Option<Epoch>,
-    /// What is known of each event.
+    /// The summary of each event.
     #[serde(default)]
     pub events: Vec<EventSummary>,
-    /// Who operates; empty for nobody.
+    /// The name of the person who operates the device; empty for nobody.
     #[serde(default)]
     pub operator: String,
     /// Which way a gate of both directions is used.
@@ -270,10 +270,10 @@ pub struct Summary {
     pub last_receipt_ms: Option<i64>,
 }
 
-/// What a summary knows of an event.
+/// The part of a summary about one event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventSummary {
-    /// Event.
+    /// The event's id.
     pub event_id: EventId,
     /// The server's witnesses, the newest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -292,9 +292,9 @@ pub struct EventSummary {
 /// Which list it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListSummary {
-    /// Epoch.
+    /// The epoch of the list.
     pub epoch: Epoch,
-    /// Version.
+    /// Serial of the last rule change in the list.
     pub version: u64,
     /// Its content hash; absent where only a scan told of the list.
     #[serde(default, skip_serializing_if = "Option::is_none")]

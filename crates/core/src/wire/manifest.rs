@@ -24,19 +24,19 @@ use crate::time::Timestamp;
 /// The members before `tickets` (or, of a delta, before `since`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManifestHead {
-    /// Event.
+    /// The event of the list.
     pub event_id: EventId,
     /// Its name.
     pub event_name: String,
     /// Serial of the last rule change in it.
     pub manifest_version: u64,
-    /// Whose it is.
+    /// The organisation that the list belongs to.
     pub organization_id: OrganizationId,
     /// `sha256:` + hash over all codes: what an index made of them must hash to.
     pub content_hash: ContentHash,
-    /// Start.
+    /// When the event starts.
     pub starts_at: Timestamp,
-    /// End.
+    /// When the event ends.
     pub ends_at: Timestamp,
     /// The staff PIN, where one is set.
     pub staff_pin: Option<StaffPin>,
@@ -85,7 +85,7 @@ impl ManifestHead {
             walk_ins: self.walk_ins,
         }
     }
-    /// What it says beside the rules. Which fields a verdict shows is said with the names.
+    /// The event's settings for devices that are no rules. The names part says which fields a verdict shows.
     pub fn door_settings(&self) -> DoorSettings {
         let (clock, barcode_kinds) = (self.clock.clone(), self.barcode_kinds.clone());
         DoorSettings { clock, barcode_kinds, zone_names: self.zone_names.clone(), ..DoorSettings::default() }
@@ -121,7 +121,7 @@ impl<'de> Deserialize<'de> for Group {
 /// A gate in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManifestGate {
-    /// Gate.
+    /// The gate's id.
     pub gate_id: GateId,
     /// Its name.
     pub name: String,
@@ -187,14 +187,14 @@ impl ManifestGate {
 /// A code in a list; a ticket with several codes stands once for each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManifestTicket<'a> {
-    /// Ticket.
+    /// The ticket's id.
     pub ticket_id: Cow<'a, TicketId>,
     /// Hash of the code.
     pub barcode_hash: BarcodeHash,
     /// The booking it belongs to, 12 hexadecimal digits; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<Group>,
-    /// Zone.
+    /// The ticket's zone.
     #[serde(borrow)]
     pub zone: Cow<'a, str>,
     /// Gates it admits at; empty = any whose zones hold its zone.
@@ -263,7 +263,7 @@ pub struct ManifestTail {
     pub serial: u64,
 }
 
-/// What the compact form says behind the members of [`ManifestHead`].
+/// The counts of the compact form, behind the members of [`ManifestHead`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompactCounts {
     /// Rules that codes share; each code names its place here.
@@ -284,9 +284,9 @@ pub struct CompactCounts {
 /// The names part, without what is made for each request: guests for the door, never their e-mail or phone (spec §5).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamesHead {
-    /// Event.
+    /// The event of the names.
     pub event_id: EventId,
-    /// Whose it is.
+    /// The organisation that the names belong to.
     pub organization_id: OrganizationId,
     /// Serial of the last change of a guest.
     pub names_version: u64,
@@ -311,7 +311,7 @@ pub struct NamesHead {
 pub struct GuestName {
     /// The ticket they hold.
     pub ticket_id: TicketId,
-    /// Name.
+    /// The guest's name.
     pub name: String,
     /// Persons expected with them, themselves among them.
     pub party_size: u32,

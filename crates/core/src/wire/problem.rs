@@ -12,7 +12,7 @@ use super::tree::Tree;
 pub struct FieldError {
     /// Path of the field, such as `scans[3].count`; empty for the document itself.
     pub path: String,
-    /// What is wrong and what would be right, to be read after the field's name: "must be 1 to 10000".
+    /// The error and the right value, to be read after the field's name: "must be 1 to 10000".
     pub message: String,
 }
 

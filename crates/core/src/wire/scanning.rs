@@ -46,7 +46,7 @@ pub struct Cursor {
     pub epoch: Epoch,
     /// Everything up to and with this serial is known.
     pub serial: u64,
-    /// Of the next serial that changed anything, tickets up to this one are known too.
+    /// Of the serial after `serial`, only the tickets up to this one are known. `None`: nothing of it is.
     pub after: Option<TicketId>,
 }
 
@@ -100,8 +100,9 @@ impl<'de> Deserialize<'de> for Cursor {
     }
 }
 
-/// What the server once said about an event's ledger; devices keep the newest and show it with every request, so that
-/// a server that was rolled back finds out (spec §3 "Epoch and witness"). In a header it is one line of compact JSON.
+/// The server's statement about how far an event's ledger once was. Devices keep the newest and show it with every
+/// request, so that a server that was rolled back finds out (spec §3 "Epoch and witness"). In a header it is one line
+/// of compact JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Witness {
     /// The server's epoch.
@@ -214,7 +215,7 @@ pub struct SyncAnswer {
     pub skipped: Vec<ScanId>,
     /// Items refused for good.
     pub rejected: Vec<Rejected>,
-    /// What this upload brought to light.
+    /// The conflicts that this upload brought to light.
     pub conflicts: Vec<Conflict>,
     /// The present event's changes cursor after this batch.
     pub cursor: Cursor,
@@ -250,7 +251,7 @@ words! {
         /// Of `DOUBLE_ENTRY`.
         Critical = "CRITICAL",
     }
-    /// What a device is.
+    /// The kind of a device.
     DeviceType {
         /// A tablet.
         Ipad = "ipad",
@@ -270,7 +271,7 @@ pub struct Conflict {
     pub scan_id: ScanId,
     /// Its ticket.
     pub ticket_id: Option<TicketId>,
-    /// What.
+    /// The kind of conflict.
     pub result: ConflictResult,
     /// How bad.
     pub severity: ConflictSeverity,
@@ -295,17 +296,17 @@ impl Conflict {
 /// A scan's part in a conflict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConflictScan {
-    /// Author.
+    /// The device that made the scan.
     pub device_id: DeviceId,
-    /// Scan.
+    /// The scan's id.
     pub scan_id: ScanId,
-    /// Where.
+    /// The gate of the scan.
     pub gate_id: GateId,
-    /// When.
+    /// When the scan was made.
     pub at: Timestamp,
     /// ± milliseconds.
     pub uncertainty_ms: u64,
-    /// Persons.
+    /// Number of persons.
     pub count: u32,
 }
 
@@ -336,7 +337,7 @@ pub struct PairRequest {
     /// How staff call it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it is; S1's clients do not say.
+    /// The device's kind; absent from S1's clients, which do not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_type: Option<DeviceType>,
     /// Version of its app.
@@ -353,11 +354,11 @@ pub struct PairAnswer {
     pub api_key: String,
     /// The key's name, for v2 signatures.
     pub key_id: KeyId,
-    /// Organisation.
+    /// The organisation that the device now belongs to.
     pub organization_id: OrganizationId,
-    /// Event.
+    /// The event that it scans for.
     pub event_id: EventId,
-    /// Gate.
+    /// The gate that it scans at.
     pub gate_id: GateId,
     /// The server's epoch.
     pub epoch: Epoch,
@@ -383,7 +384,7 @@ pub struct PairingAsk {
     /// How staff call it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it is.
+    /// The device's kind; absent where it does not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_type: Option<DeviceType>,
 }
@@ -391,9 +392,9 @@ pub struct PairingAsk {
 /// The answer to it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PairingTicket {
-    /// What its QR shows: alone it opens nothing.
+    /// The token that the device shows as a QR code. Alone it opens nothing.
     pub pairing_token: String,
-    /// What the device keeps to itself.
+    /// The secret that the device shows to nobody.
     pub claim_secret: String,
     /// The end of both.
     pub expires_at: Timestamp,
@@ -426,7 +427,7 @@ pub struct HeartbeatRequest {
     pub head: u64,
     /// Scans no receipt names yet.
     pub pending: u64,
-    /// Percent.
+    /// Battery level in percent; absent where the device does not know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub battery: Option<u8>,
     /// Version of its app.
@@ -438,7 +439,7 @@ pub struct HeartbeatRequest {
     /// Server time − device wall clock as the device measured it, milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_offset_ms: Option<i64>,
-    /// What only the device can measure.
+    /// The figures that only the device can measure; absent from clients that measure none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figures: Option<Figures>,
     /// The gate that staff chose on the device, until an answer names it; absent where they chose none.
@@ -494,7 +495,7 @@ pub struct LogStatusRequest {
     pub head: u64,
 }
 
-/// What of a log the server lacks.
+/// The part of a log that the server lacks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogStatusAnswer {
     /// Ranges `[from, to]`, both inclusive, rising, not touching.
@@ -538,7 +539,7 @@ pub struct ChangedTicket {
     pub rules: TicketRules,
     /// Its codes.
     pub barcode_hashes: Vec<BarcodeHash>,
-    /// What the scans before those of `scans` add up to.
+    /// The sum of the scans before those of `scans`.
     pub prefix: TicketState,
     /// The newest scans that count, at most 16, in the reducer's order.
     pub scans: Vec<EffectiveScan>,

@@ -15,7 +15,7 @@ use crate::limits;
 use crate::scan::{Form, Method, Outcome, Scan, ScanKind, Stage};
 use crate::time::Timestamp;
 
-/// What S2's repeat says beside the stored answer (S2 §4).
+/// The message of S2's repeat beside the stored answer (S2 §4).
 pub const REPEATED: &str = "Batch already synced (idempotent)";
 
 /// A scan in S2's form (S2 §5 step 8).
@@ -55,9 +55,9 @@ impl ScanS2 {
         let made = uuid_v5(&[device_id.as_str(), &self.ticket_code, &self.scanned_at.to_string()]);
         ScanId::new(made).map_err(|error| FieldError::new("offline_id", error))
     }
-    /// As a scan of `device_id`, whose assignment at that time was `event_id` and `gate_id`: an entry of one person who
-    /// was let in. `matched` is the spelling that a ticket held, else the first; what the server answered, where it was
-    /// asked, the caller sets.
+    /// As a scan of `device_id`: an entry of one person who was let in. The device's assignment at that time was
+    /// `event_id` and `gate_id`. The argument `matched` is the spelling that a ticket held; where none did, it is the
+    /// first spelling. The caller sets the server's answer, where the server was asked.
     pub fn into_scan(
         self,
         device_id: &DeviceId,
@@ -104,7 +104,7 @@ impl ScanS2 {
 
 // ------------------------------------------------------------------------------------------------------------ online
 
-/// What `POST /api/scans` is asked: one scan of S2's form, or a claim of ours.
+/// A request to `POST /api/scans`: one scan of S2's form, or a claim of ours.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OnlineRequest {
     /// S2's online scan.
@@ -152,7 +152,7 @@ pub struct OnlineAnswer {
     pub scan_id: ScanId,
     /// Its ticket, where the code is known.
     pub ticket_id: Option<TicketId>,
-    /// What to show.
+    /// The outcome to show.
     pub outcome: Outcome,
     /// Why, unless valid.
     pub reason: Option<Reason>,
@@ -160,7 +160,7 @@ pub struct OnlineAnswer {
     pub may_admit: u32,
     /// When the ticket last let somebody in.
     pub last_scan_at: Option<Timestamp>,
-    /// Where.
+    /// The gate of the ticket's last entry; absent where it had none.
     pub last_gate_id: Option<GateId>,
     /// The event's changes cursor with this scan.
     pub cursor: Cursor,
@@ -247,7 +247,7 @@ pub struct ScansSyncAnswer {
     pub error_count: u64,
     /// The same by kind.
     pub summary: Summary,
-    /// What S2 would not have inserted. Every scan is stored all the same: being listed is a receipt.
+    /// The scans that S2 would not have inserted. Every scan is stored all the same: being listed is a receipt.
     pub errors: Vec<ScanError>,
     /// Times of the oldest and the newest scan.
     pub timestamp_range: [Timestamp; 2],
@@ -260,7 +260,7 @@ pub struct ScansSyncAnswer {
 /// A batch's scans by kind (S2 §4).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
-    /// All.
+    /// All scans of the batch.
     pub total_scans: u64,
     /// Without an error.
     pub new_scans: u64,

@@ -1,9 +1,7 @@
 //! The JSON of facts and findings as they are stored, and as other shapes carry them: lossless, every field by its
-//! name in the model. What is read back is equal to what was written.
+//! name in the model. A value that is read back equals what was written.
 
 mod rules;
-
-use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -19,7 +17,6 @@ use crate::event::{
 use crate::gate::{Direction, EntryRule, GateRules};
 use crate::ids::{BatchId, DeviceId, EventId, GateId, KeyId, LogId, ScanId, TicketId};
 use crate::incident::{Cause, CauseScan, CauseSubject, IncidentKind, Role, Subject};
-use crate::occupancy::{GateFlow, Occupancy, WithoutTicket};
 use crate::reduce::{ConflictReason, EffectiveScan, Entry, LeftOut, ScanVerdict, TicketState};
 use crate::review::{Decision, Review};
 use crate::rule::Epoch;
@@ -34,9 +31,6 @@ fn is_false(value: &bool) -> bool {
     !*value
 }
 fn is_zero(value: &u32) -> bool {
-    *value == 0
-}
-fn is_nothing(value: &i64) -> bool {
     *value == 0
 }
 fn none<T>(value: &Option<T>) -> bool {
@@ -227,7 +221,7 @@ json_of! {
         digest: Digest,
         signature: SignatureState,
         #[serde(default, skip_serializing_if = "is_false")]
-        after_revocation: bool,
+        withheld: bool,
         #[serde(default)]
         offset_seconds: i64,
         received_at: Timestamp,
@@ -341,37 +335,7 @@ json_of! {
     }
 }
 
-json_of! {
-    "GateFlow" = GateFlow {
-        entered: i64,
-        exited: i64,
-        #[serde(default, skip_serializing_if = "is_nothing")]
-        without_ticket: i64,
-    }
-    "WithoutTicket" = WithoutTicket {
-        #[serde(default, skip_serializing_if = "is_nothing")]
-        staff: i64,
-        #[serde(default, skip_serializing_if = "is_nothing")]
-        crew: i64,
-        #[serde(default, skip_serializing_if = "is_nothing")]
-        child: i64,
-        #[serde(default, skip_serializing_if = "is_nothing")]
-        other: i64,
-    }
-    "Occupancy" = Occupancy {
-        inside: i64,
-        inside_over: i64,
-        entered: i64,
-        over: i64,
-        exited: i64,
-        subjects: i64,
-        #[serde(default, skip_serializing_if = "is_nothing")]
-        walk_ins: i64,
-        #[serde(default, skip_serializing_if = "WithoutTicket::is_none")]
-        without_ticket: WithoutTicket,
-        gates: BTreeMap<GateId, GateFlow>,
-    }
-}
+json_of! {}
 
 /// A headcount as an object with one member, `change` or `recount`.
 #[derive(Serialize, Deserialize)]
@@ -452,9 +416,5 @@ macro_rules! columns {
 }
 columns! {
     Scan, "scan", scan_to_json, scan_from_json;
-    TicketState, "state", state_to_json, state_from_json;
-    ScanVerdict, "verdict", verdict_to_json, verdict_from_json;
-    Vec<EffectiveScan>, "list of scans that count", effective_to_json, effective_from_json;
     Cause, "cause", cause_to_json, cause_from_json;
-    Occupancy, "part in the counters", occupancy_to_json, occupancy_from_json;
 }

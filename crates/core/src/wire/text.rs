@@ -10,9 +10,9 @@ use super::tree::Tree;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("stored {what} cannot be read: {why}")]
 pub struct StoredError {
-    /// What was being read.
+    /// The kind of value that was being read.
     pub what: &'static str,
-    /// What is wrong with it.
+    /// The error in it, in words.
     pub why: String,
 }
 
@@ -27,8 +27,9 @@ pub fn from_text<'a, T: Deserialize<'a>>(what: &'static str, text: &'a str) -> R
     problem::read(text.as_bytes()).map_err(|error| StoredError { what, why: error.to_string() })
 }
 
-/// Reads JSON that a program of ours wrote. In a browser by way of a tree: each shape is then compiled for one source
-/// alone, which halves what a phone must fetch, and what it reads so is small. Never for a list of tickets.
+/// Reads JSON that a program of ours wrote. In a browser it reads by way of a tree, so each shape is compiled for one
+/// source alone. This halves what a phone must fetch, and such input is small. It must never be used for a list of
+/// tickets.
 pub fn from_json<T: DeserializeOwned>(json: &[u8]) -> serde_json::Result<T> {
     if cfg!(target_arch = "wasm32") {
         serde_json::from_slice(json).and_then(from_tree)

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::words::words;
 
 words! {
-    /// What happened to a row.
+    /// A change of a row.
     RowChange {
         /// It is new.
         Insert = "INSERT",
@@ -18,7 +18,7 @@ words! {
         /// It is gone.
         Delete = "DELETE",
     }
-    /// What a message brought about.
+    /// The result of a message.
     WebhookStatus {
         /// A guest was made, with a ticket.
         Created = "created",
@@ -65,7 +65,7 @@ pub type Cells = BTreeMap<String, Cell>;
 /// A message: the body that Supabase's database webhooks have. `{"record": {…}}` alone is enough.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct GuestMessage {
-    /// What happened; an update where absent. A new row and one with new values are taken in alike.
+    /// The change; an update where absent. A new row and one with new values are taken in alike.
     #[serde(rename = "type", default)]
     pub change: Option<String>,
     /// The row as it is now; null of a deleted one.
@@ -91,10 +91,10 @@ pub struct WebhookColumns {
     /// E-mail.
     #[serde(default = "email")]
     pub email: Option<String>,
-    /// Phone.
+    /// The column of the phone number; where absent, none is read.
     #[serde(default = "phone")]
     pub phone: Option<String>,
-    /// Persons.
+    /// The column of the number of persons; where absent, none is read.
     #[serde(default = "party_size")]
     pub party_size: Option<String>,
     /// Guest list, by its name; one that is new is made.
@@ -148,10 +148,10 @@ impl Default for WebhookColumns {
     }
 }
 
-/// What a message is answered; the same bytes whenever it comes again.
+/// The answer to a message. A repeated message gets the same bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebhookAnswer {
-    /// What it brought about: a word of [`WebhookStatus`].
+    /// The result of the message, a word of [`WebhookStatus`].
     pub status: String,
     /// The row's id.
     pub external_id: String,

@@ -1,4 +1,4 @@
-//! What a phone did and the server may not have: its word is of before it, so it opens no second door.
+//! Scans of a phone that the server may not have: its word lacks them, so it opens no second door.
 
 use admit_core::decide::Screen;
 use admit_core::limits;

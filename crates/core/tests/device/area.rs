@@ -151,7 +151,7 @@ fn what_was_undone_before_the_server_counted_it_is_as_if_it_had_not_been() {
     assert_eq!(phone.screen("A-2"), Screen::Full);
 }
 
-/// What a restored server lacks went in all the same.
+/// Persons whose entries a restored server lacks went in all the same.
 #[test]
 fn what_a_rolled_back_server_lost_counts_as_soon_as_it_says_so() {
     let (mut phone, mut server) = behind(98);
@@ -187,7 +187,7 @@ fn how_full_it_is_behind_one_gate_says_nothing_of_another() {
     assert_eq!(phone.screen("A-2"), Screen::Admit);
 }
 
-/// What it let in elsewhere is no crowd here.
+/// Persons whom the phone let in at another gate are no crowd here.
 #[test]
 fn of_what_it_did_at_another_gate_a_phone_counts_what_leads_to_the_same_area() {
     for (from, screen) in [("north", Screen::Admit), ("both", Screen::Full)] {

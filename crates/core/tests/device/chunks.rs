@@ -1,4 +1,5 @@
-//! What a refused upload says of its scans, and of the next one's size (spec D2, §5; trust fault 4).
+//! The answer to a refused upload: the fate of its scans, and the size of the next upload (spec D2, §5; trust fault
+//! 4).
 
 use admit_core::limits;
 use admit_core::wire::engine::Input;

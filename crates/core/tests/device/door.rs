@@ -1,4 +1,4 @@
-//! What the screen says to a code, and what is recorded of it.
+//! The screen's answer to a code, and the scan that is recorded of it.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::decide::Screen;

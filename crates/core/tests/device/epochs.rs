@@ -256,7 +256,7 @@ fn a_phone_that_knew_a_younger_epoch_works_where_it_is_paired_next() {
     assert_eq!((phone.view().phase, row(&phone, &here).sync.as_str()), (Phase::Ready, "sent"));
 }
 
-/// What was refused for good is refused still where the new epoch has it; else it is offered again (trust §2).
+/// A scan that was refused for good stays refused where the new epoch has it. Else it is offered again (trust §2).
 #[test]
 fn a_new_epoch_takes_nothing_off_the_problem_list() {
     for lacking in [false, true] {

@@ -1,4 +1,4 @@
-//! What a phone measures and its heartbeat carries (S1 §10.2, S2 §11).
+//! The figures that a phone measures and its heartbeat carries (S1 §10.2, S2 §11).
 
 use admit_core::wire::engine::Input;
 use admit_core::wire::scanning::{Figures, HeartbeatRequest, MOST_BUCKETS, Observed};

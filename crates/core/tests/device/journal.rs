@@ -1,4 +1,4 @@
-//! What the rows of a journal add up to, where no whole phone is needed to say it.
+//! The sum of a journal's rows, where no whole phone is needed to test it.
 
 use admit_core::device::journal::Journal;
 use admit_core::ids::{DeviceId, EventId, GateId, KeyId, OrganizationId};
@@ -49,7 +49,7 @@ fn paired(began: Option<i64>) -> Entry {
     }))
 }
 
-/// Trust I15: none older is ever taken again, so the newest is remembered whoever tells of it.
+/// Trust I15: none older is ever taken again, so the newest is remembered, whichever row tells of it.
 #[test]
 fn the_newest_list_ever_used_is_remembered_by_its_row_or_by_a_scan_that_it_decided() {
     type Newest = Option<(i64, u64, Option<&'static str>)>;

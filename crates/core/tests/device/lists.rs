@@ -205,7 +205,7 @@ fn an_older_list_is_refused_also_after_a_restart_that_lost_the_newer() {
     assert_eq!(phone.view().list.as_ref().unwrap().version, newer);
 }
 
-/// docs/faults.md, 18: a good answer of before, played again by whoever stands in between.
+/// docs/faults.md, 18: a good answer of before, played again by somebody in between.
 #[test]
 fn an_older_list_that_is_played_again_is_refused_and_the_newer_stays() {
     let mut server = Server::new();

@@ -1,5 +1,5 @@
-//! The scanner engine by its rules: a phone with a disk that may lose what was not flushed, a clock that may lie, a
-//! network that may fail, and a server that is the bare fact sets and `reduce`.
+//! The scanner engine by its rules. The tests give it a phone whose disk may lose unflushed writes, a clock that may
+//! lie, and a network that may fail. The server is the bare fact sets and `reduce`.
 
 mod phone;
 mod reply;

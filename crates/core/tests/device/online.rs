@@ -386,8 +386,8 @@ fn a_party_counted_here_is_not_the_one_person_of_its_claim() {
     assert_eq!((shown.decided_by, shown.may_admit), (DecidedBy::Device, 1), "two of three are in");
 }
 
-/// The same code is shown again while staff count: the server, asked about both, lets each in as one person. Whoever counts the
-/// first one then counts without the second.
+/// The same code is shown again while staff count. The server, asked about both, lets each in as one person. The
+/// count of the first one then leaves out the second.
 #[test]
 fn a_party_is_counted_without_whom_the_server_let_in_since() {
     for told in [false, true] {

@@ -1,4 +1,4 @@
-//! What is asked of the server when: at pairing, after news, after a failure (spec §5).
+//! The moments of the phone's requests: at pairing, after news, after a failure (spec §5).
 
 use admit_core::limits;
 use admit_core::rule::EventChange;

@@ -1,4 +1,4 @@
-//! What the page is told to draw, and when it is told.
+//! The view that the page is told to draw, and when it is told.
 
 use admit_core::decide::Screen;
 use admit_core::limits;

@@ -108,7 +108,7 @@ fn a_new_epoch_asks_for_nothing_of_what_was_purged_and_the_proof_of_the_old_one_
     assert_eq!((server.ids().len(), phone.view().unsent, phone.view().phase), (1, 0, Phase::Ready));
 }
 
-/// What may go, seen from `OVER`, of a log of three scans: the first received, then what the table says.
+/// The rows that may go, seen from `OVER`, of a log of three scans: the first received, then as the table says.
 #[test]
 fn a_scan_without_a_receipt_stays_whatever_its_age_and_all_after_it() {
     let epoch = Some(Epoch { restored_at_ms: 1, random: 1 });

@@ -93,8 +93,8 @@ fn let_in_alone(phone: &mut Phone, server: &mut Server) -> (Sent, SyncAnswer) {
     (sent, serde_json::from_slice(&answer.body).unwrap())
 }
 
-/// Found by the simulator (seed 60003337 of level 0): the server could not read the first one's scan, said that the second
-/// may go in, and the phone showed that over its own log.
+/// Found by the simulator (seed 60003337 of level 0). The server could not read the scan of the first guest, and said
+/// that the second may go in. The phone showed that answer over its own log.
 #[test]
 fn what_the_server_could_not_read_is_received_and_its_word_knows_nothing_of_it() {
     let (mut phone, mut server) = quick();

@@ -1,4 +1,4 @@
-//! What the test's server answers.
+//! The answers of the test's server.
 
 use admit_core::wire::stored::to_text;
 

@@ -1,4 +1,5 @@
-//! What every request carries and every answer tells beside its own matter (spec §3 "Epoch and witness", D10).
+//! The parts that every request carries and every answer tells beside its own matter (spec §3 "Epoch and witness",
+//! D10).
 
 use admit_core::manifest::compact;
 use admit_core::wire::engine::{Input, Phase};
@@ -54,7 +55,7 @@ fn only_an_answer_to_a_later_request_makes_an_unknown_key_known() {
     assert_eq!(phone.view().phase, Phase::Ready);
 }
 
-/// The time is told to whoever asks: that it was told says nothing about the key. (Simulator, level 2, seed 7001095: the
+/// The time is told to everybody who asks, so it says nothing about the key. (Simulator, level 2, seed 7001095: the
 /// phone said "ready" and hurried its refused uploads.)
 #[test]
 fn the_servers_time_does_not_make_an_unknown_key_known() {
@@ -125,7 +126,7 @@ fn a_page_of_somebody_elses_is_a_portals_unless_it_is_an_error() {
     }
 }
 
-/// Whoever pairs twenty phones looks at the devices page whether each has the list.
+/// A person who pairs twenty phones looks at the devices page to see whether each has the list.
 #[test]
 fn the_list_a_phone_has_is_told_as_soon_as_it_has_it() {
     let told = |phone: &Phone| -> Vec<u64> {

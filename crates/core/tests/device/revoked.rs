@@ -165,7 +165,7 @@ fn a_portal_page_with_403_revokes_nothing() {
     assert!(!phone.caches.is_empty());
 }
 
-/// What left the server before the revocation, and arrives after it, brings nothing back.
+/// An answer that left the server before the revocation, and arrives after it, brings nothing back.
 #[test]
 fn a_list_on_its_way_does_not_come_back_onto_a_revoked_phone() {
     for scans in [0, 3] {

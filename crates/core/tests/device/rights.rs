@@ -1,5 +1,5 @@
-//! A phone's right to speak: its own code for an organiser to approve (spec D11 way (b)), a new key with a full queue
-//! (§5 `rotate-key`), and a server that holds what it sends (D19).
+//! A phone's right to speak. It shows its own code for an organiser to approve (spec D11 way (b)). It changes its key
+//! with a full queue (§5 `rotate-key`). It meets a server that holds what it sends (D19).
 
 use admit_core::sign::{ApiKey, verify_v2};
 use admit_core::time::Timestamp;

@@ -1,4 +1,4 @@
-//! What S1 asks of a device, sentence by sentence, where no other file speaks of it (`docs/conformance.md`).
+//! S1's demands on a device, sentence by sentence, where no other file speaks of them (`docs/conformance.md`).
 
 use std::collections::BTreeSet;
 

@@ -28,7 +28,7 @@ use admit_core::wire::scans::{OnlineAnswer, OnlineRequest};
 use super::phone::{EVENING, Sent};
 pub use super::reply::Reply;
 
-/// What the server made of one scan.
+/// The server's result for one scan.
 #[derive(Debug, Clone)]
 pub struct Stored {
     pub fact: Fact,
@@ -56,7 +56,7 @@ pub struct Server {
     pub others_inside: Option<u32>,
     /// An organiser looks for the device.
     pub rung_at: Option<Timestamp>,
-    /// What was asked before a door opened, and how it was answered.
+    /// The questions that were asked before a door opened, and their answers.
     pub judged: BTreeMap<Digest, Reply>,
     /// It has no other event than its own.
     pub one_event: bool,
@@ -547,7 +547,7 @@ impl Server {
             scan,
             digest,
             signature: SignatureState::Verified,
-            after_revocation: self.revoked,
+            withheld: self.revoked,
             offset_seconds: 0,
             received_at: Timestamp::clamped(at_ms),
             judged: None,

@@ -41,7 +41,7 @@ fn of_250_phones_that_come_back_in_the_same_second_none_waits_two_minutes() {
     const PHONES: u64 = 250;
     const SCANS: usize = 8;
     const STEP_MS: i64 = 250;
-    /// So many uploads a step are taken; whoever else asks is turned away for so long.
+    /// So many uploads a step are taken; other phones are turned away for so long.
     const TAKEN: usize = 5;
     const RETRY_AFTER_S: i64 = 5;
     let mut crowd: Vec<One> = (1..=PHONES)

@@ -63,7 +63,7 @@ pub fn row(scan: Scan) -> Entry {
     Entry::Scan(Box::new(Scanned { scan, signature: String::new(), shown, named: None }))
 }
 
-/// What may happen to a journal with `head` scans.
+/// An event that may happen to a journal with `head` scans.
 fn happening(what: u8, n: u8, head: u64) -> Option<Entry> {
     let (seq, epoch) = (u64::from(n) % head.max(1) + 1, |n: u8| Epoch { restored_at_ms: i64::from(n), random: 1 });
     Some(match what {

@@ -1,5 +1,6 @@
-//! The device's law (spec §4): its view of a ticket at a cursor = the server's prefix and scans at it plus its own scans
-//! with no receipt at or below it, under the rules it has. Held against `reduce` over generated histories.
+//! The device's law (spec §4). A device's view of a ticket at a cursor is the server's prefix and scans at that
+//! cursor, plus its own scans with no receipt at or below it. It uses the device's rules. Generated histories hold it
+//! against `reduce`.
 
 use std::collections::BTreeSet;
 
@@ -95,7 +96,7 @@ fn facts(history: &[Told]) -> Vec<Fact> {
     let fact = |scan: Scan| Fact {
         digest: content_digest(&scan),
         signature: SignatureState::Verified,
-        after_revocation: false,
+        withheld: false,
         offset_seconds: 0,
         received_at: scan.at,
         judged: None,

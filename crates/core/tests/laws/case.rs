@@ -90,7 +90,7 @@ fn scanned(kind: ScanKind, device_id: &str, id: &str, time: Timestamp, code: &st
         scan,
         digest: Digest([0; 32]),
         signature: SignatureState::Verified,
-        after_revocation: false,
+        withheld: false,
         offset_seconds: 0,
         received_at: at("30:00"),
         judged: None,

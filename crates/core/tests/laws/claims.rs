@@ -16,7 +16,7 @@ struct Asked {
     claim: Fact,
     /// The server's answer, if it was asked.
     answer: Option<(u64, Outcome)>,
-    /// What the door did, if it was journalled.
+    /// The door's action, if it was journalled.
     last: Option<Fact>,
 }
 

@@ -1,4 +1,4 @@
-//! What happened at the door decides: entries, exits, reverts and rules over time, one example a sentence of the spec.
+//! The door's actions decide: entries, exits, reverts and rules over time, one example a sentence of the spec.
 
 use admit_core::decide::Reason;
 use admit_core::event::ReEntry;

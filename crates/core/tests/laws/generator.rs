@@ -296,7 +296,7 @@ impl Making {
             if rng.percent(6) {
                 fact.signature = SignatureState::Unverified;
             }
-            fact.after_revocation = rng.percent(3);
+            fact.withheld = rng.percent(3);
             fact.received_at = at("18:30").plus_ms(rng.below(9 * 3_600_000) as i64);
             if rng.percent(10) {
                 (fact.scan.method, fact.scan.ticket_id) = (Method::Manual, Some(ticket_id("u")));
@@ -357,7 +357,7 @@ impl Making {
         let mut fact = self.case.facts[index].clone();
         fact.signature = *self.rng.pick(SignatureState::ALL);
         fact.offset_seconds = self.rng.below(30) as i64 - 15;
-        fact.after_revocation = self.rng.percent(50);
+        fact.withheld = self.rng.percent(50);
         fact.received_at = at("18:30").plus_ms(self.rng.below(9 * 3_600_000) as i64);
         self.case.facts.push(fact);
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use admit_core::event::ReEntry;
 use admit_core::incident::{Cause, IncidentKind, Subject};
+use admit_core::judgement::{self, Judgement};
 use admit_core::occupancy::Occupancy;
 use admit_core::reduce::{ConflictReason, Reduced, ScanVerdict, TicketState, merge_deliveries};
 use admit_core::review::{Decision, Review};
@@ -56,9 +57,32 @@ fn counted(reduced: &Reduced) -> impl Iterator<Item = &ScanVerdict> {
 fn persons(all: &[(Subject, Reduced)]) -> u32 {
     all.iter().map(|(_, reduced)| reduced.state.persons()).sum()
 }
-/// What a scan did at the door, findings about its neighbours aside.
+/// A scan's effect at the door, without the findings about its neighbours.
 fn deed(verdict: &ScanVerdict) -> impl PartialEq + std::fmt::Debug + use<> {
     (id_of(verdict), verdict.outcome, verdict.reason, verdict.within, verdict.over, verdict.exited, verdict.exited_over)
+}
+
+#[test]
+fn what_the_reducer_says_is_stored_and_read_back_whole() {
+    for_all(|rng, History { case, .. }| {
+        for (subject, reduced) in case.reduce_all() {
+            let occupancy = Occupancy::of(&reduced);
+            let bytes = judgement::to_bytes(&reduced.state, &occupancy, &reduced.effective, &reduced.verdicts);
+            let Reduced { state, effective, verdicts, .. } = reduced;
+            let written = Judgement { state, occupancy, effective, verdicts };
+            assert_eq!(judgement::from_bytes(&bytes).as_ref(), Ok(&written), "{subject:?}");
+            // Bytes that were cut or changed are an error or another judgement, never a panic.
+            let place = rng.below(bytes.len() as u64) as usize;
+            assert!(judgement::from_bytes(&bytes[..place]).is_err());
+            let mut changed = bytes.clone();
+            changed[place] = changed[place].wrapping_add(1 + rng.below(255) as u8);
+            if let Ok(other) = judgement::from_bytes(&changed) {
+                let Judgement { state, occupancy, effective, verdicts } = &other;
+                let again = judgement::to_bytes(state, occupancy, effective, verdicts);
+                assert_eq!(judgement::from_bytes(&again).as_ref(), Ok(&other));
+            }
+        }
+    });
 }
 
 #[test]
@@ -445,7 +469,7 @@ fn nothing_but_exclude_and_reverts_un_counts_a_person() {
     });
 }
 
-/// What a cause says, with nothing that is merely about how it was reached.
+/// The finding of a cause, without the details of how it was reached.
 fn found(cause: &Cause) -> String {
     let scans: Vec<_> = cause
         .scans

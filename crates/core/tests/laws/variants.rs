@@ -87,11 +87,11 @@ fn an_unverified_scan_counts_nothing_until_a_review_accepts_it() {
 }
 
 #[test]
-fn a_scan_first_received_after_revocation_is_unverified_whoever_carries_it() {
-    let late = entry("a", "1", at("19:00"), "t").with(|fact| fact.after_revocation = true);
+fn a_withheld_scan_is_unverified_whoever_carries_it() {
+    let late = entry("a", "1", at("19:00"), "t").with(|fact| fact.withheld = true);
     let case = one(ReEntry::Never, 1).scan(late.clone());
     assert_eq!(kinds(&case.t()), [IncidentKind::UnverifiedScan]);
-    let earlier = late.with(|fact| fact.after_revocation = false);
+    let earlier = late.with(|fact| fact.withheld = false);
     assert_eq!(case.scan(earlier).t().state.within, 1, "another delivery came before it");
 }
 
@@ -99,8 +99,8 @@ fn a_scan_first_received_after_revocation_is_unverified_whoever_carries_it() {
 /// verifies is no reason to count it.
 #[test]
 fn a_delivery_that_proves_nothing_lifts_no_hold() {
-    let held = entry("a", "1", at("19:00"), "t").with(|fact| fact.after_revocation = true);
-    let again = held.clone().unverified().with(|fact| fact.after_revocation = false);
+    let held = entry("a", "1", at("19:00"), "t").with(|fact| fact.withheld = true);
+    let again = held.clone().unverified().with(|fact| fact.withheld = false);
     for case in
         [one(ReEntry::Never, 1).scan(held.clone()).scan(again.clone()), one(ReEntry::Never, 1).scan(again).scan(held)]
     {

@@ -140,7 +140,7 @@ impl Draw {
             digest: content_digest(&scan),
             scan,
             signature: self.one_of(SignatureState::ALL),
-            after_revocation: self.below(2) == 0,
+            withheld: self.below(2) == 0,
             offset_seconds: self.next() as i64,
             received_at: self.at(),
             judged: self.option(|draw| Judged { serial: draw.number(), outcome: draw.one_of(Outcome::ALL) }),

@@ -89,7 +89,7 @@ fn fact(scan: Scan) -> Fact {
         digest: content_digest(&scan),
         scan,
         signature: SignatureState::Verified,
-        after_revocation: false,
+        withheld: false,
         offset_seconds: 0,
         received_at: at("2025-12-07T19:31:00Z"),
         judged: None,
@@ -135,8 +135,8 @@ fn evening(scans: u64) -> Vec<Kept> {
     kept
 }
 
-/// What the block is for: a scan of a phone's log takes what tells it from the others, 112 bytes of it drawn at random (its
-/// id, its code's hash, its ticket, its signature and no more).
+/// The purpose of the block: a scan of a phone's log takes only what tells it from the others. That is at most 112
+/// bytes a scan here. Most of them are drawn at random: its id, its code's hash, its ticket and its signature.
 #[test]
 fn a_scan_of_a_log_takes_a_tenth_of_its_json() {
     let kept = evening(64);

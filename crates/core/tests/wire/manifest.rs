@@ -319,7 +319,7 @@ proptest! {
         }
     }
 
-    /// Whatever is on the line, reading says yes or no, and never stops the program.
+    /// Reading any bytes says yes or no, and never stops the program.
     #[test]
     fn no_bytes_make_reading_panic(body in prop::collection::vec(any::<u8>(), 0..400), header in ".{0,90}") {
         let made = made(0);

@@ -1,10 +1,11 @@
-//! What is stored is read back equal, and what cannot be read is an error, never a panic or a guess.
+//! A stored value is read back equal. A value that cannot be read is an error, never a panic or a guess.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::decide::Reason;
 use admit_core::event::{EventStatus, ReEntry};
 use admit_core::gate::Direction;
 use admit_core::incident::{Cause, CauseScan, CauseSubject, IncidentKind, Role, Subject};
+use admit_core::judgement::{self, Judgement, JudgementError};
 use admit_core::occupancy::{GateFlow, Occupancy, WithoutTicket};
 use admit_core::reduce::{ConflictReason, EffectiveScan, Entry, LeftOut, ScanVerdict, TicketState};
 use admit_core::rule::{Change, DeviceChange, EventChange, GateChange, TicketChange};
@@ -31,7 +32,7 @@ fn a_scan_reads_back_whole_and_keeps_its_digest() {
         reads_back(&Fact {
             digest: content_digest(&scan),
             signature: SignatureState::Bearer,
-            after_revocation: true,
+            withheld: true,
             offset_seconds: -7,
             received_at: at("2025-12-07T19:31:00Z"),
             judged: Some(Judged { serial: 4, outcome: Outcome::Duplicate }),
@@ -167,7 +168,7 @@ fn findings_read_back() {
     };
     let state =
         TicketState { within: 1, over: 2, inside_within: 3, inside_over: 4, exited: 5, entries: vec![entry.clone()] };
-    assert_eq!(state_from_json(&state_to_json(&state)), Ok(state));
+    let mut verdicts = Vec::new();
     for (left_out, reason, conflict_reason) in [
         (None, None, None),
         (Some(LeftOut::Excluded), Some(Reason::TooSoon), Some(ConflictReason::DuplicateScan)),
@@ -197,7 +198,8 @@ fn findings_read_back() {
             basis_mismatch: true,
             headcount: Some(Headcount::Recount { inside: 412 }),
         };
-        assert_eq!(verdict_from_json(&verdict_to_json(&verdict)), Ok(verdict));
+        reads_back(&verdict);
+        verdicts.push(verdict);
     }
     let effective = vec![EffectiveScan {
         device_id: id("device-1"),
@@ -212,7 +214,6 @@ fn findings_read_back() {
         s2: true,
         claim: true,
     }];
-    assert_eq!(effective_from_json(&effective_to_json(&effective)), Ok(effective));
     let gates = [(id("south"), GateFlow { entered: 3, exited: -1, without_ticket: 2 })].into_iter().collect();
     let without_ticket = WithoutTicket { staff: 1, crew: -2, child: 3, other: 4 };
     let occupancy = Occupancy {
@@ -226,7 +227,11 @@ fn findings_read_back() {
         without_ticket,
         gates,
     };
-    assert_eq!(occupancy_from_json(&occupancy_to_json(&occupancy)), Ok(occupancy));
+    let bytes = judgement::to_bytes(&state, &occupancy, &effective, &verdicts);
+    assert_eq!(judgement::from_bytes(&bytes), Ok(Judgement { state, occupancy, effective, verdicts }));
+    assert_eq!(judgement::from_bytes(&[]), Err(JudgementError::Damaged("empty")));
+    assert_eq!(judgement::from_bytes(&[judgement::VERSION + 1]), Err(JudgementError::Version(2)));
+    assert!(judgement::from_bytes(&[&bytes[..], &[0]].concat()).is_err());
 }
 
 #[test]

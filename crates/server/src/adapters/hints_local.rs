@@ -1,4 +1,4 @@
-//! Hints within one process: a broadcast per event. What is lost here is only late, never wrong (law 15).
+//! Hints within one process: a broadcast per event. A hint that is lost here is only late, never wrong (law 15).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -49,7 +49,8 @@ impl Hub {
         let events = self.lock();
         events.iter().filter(|(_, event)| event.sender.receiver_count() > 0).map(|(key, _)| key.clone()).collect()
     }
-    /// An event stands at `serial`. Whoever watches it and was told of less is told that anything may have changed.
+    /// An event stands at `serial`. A client that watches it and was told of less is told that anything may have
+    /// changed.
     pub fn stands_at(&self, organization_id: &OrganizationId, event_id: &EventId, serial: u64) {
         let told =
             self.lock().get(&(organization_id.clone(), event_id.clone())).is_none_or(|event| event.told >= serial);
@@ -95,11 +96,11 @@ mod tests {
         let id = |text: &str| EventId::new(text).unwrap();
         let org = |text: &str| OrganizationId::new(text).unwrap();
         let mut mine = hub.subscribe(&org("a"), &id("e"));
-        let mut theirs = hub.subscribe(&org("b"), &id("e"));
+        let mut foreign = hub.subscribe(&org("b"), &id("e"));
         let hint = Hint { organization_id: org("a"), event_id: id("e"), serial: Some(7), topic: Topic::Incidents };
         hub.hint(hint.clone());
         assert_eq!(*mine.try_recv().unwrap(), hint);
-        assert!(theirs.try_recv().is_err());
+        assert!(foreign.try_recv().is_err());
     }
 
     #[tokio::test]

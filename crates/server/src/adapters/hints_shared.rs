@@ -1,4 +1,4 @@
-//! Hints between nodes: what changed on one reaches whoever watches on any (law 15).
+//! Hints between nodes: a change on one reaches the clients that watch on any (law 15).
 //!
 //! Two ways. With Redis each hint is published, and every node listens. Whatever gets lost on that way, and everything
 //! where there is no Redis, is found by looking: where events stand that somebody here watches.

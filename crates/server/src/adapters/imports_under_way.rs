@@ -1,4 +1,4 @@
-//! How far the imports are that this process carries out, for whoever waits for one.
+//! The progress of the imports that this process carries out, for the people who wait for them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -63,11 +63,11 @@ mod tests {
     #[test]
     fn an_import_is_watched_while_it_runs_by_its_own_organisation() {
         let all = ImportsUnderWay::default();
-        let [ours, theirs] = ["o-1", "o-2"].map(|id| OrganizationId::new(id).unwrap());
+        let [ours, foreign] = ["o-1", "o-2"].map(|id| OrganizationId::new(id).unwrap());
         let watched = all.watch(&ours, "k").unwrap();
         watched.progress.step(3);
         assert_eq!(all.of(&ours)[0].1.read().1, 3);
-        assert!(all.of(&theirs).is_empty());
+        assert!(all.of(&foreign).is_empty());
         assert!(all.watch(&ours, "k").is_err() && all.watch(&ours, "").is_err());
         drop(watched);
         assert!(all.of(&ours).is_empty());

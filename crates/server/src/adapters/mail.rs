@@ -39,9 +39,12 @@ impl Mail for Smtp {
         }
         .boxed()
     }
+    fn reach(&self) -> BoxFuture<'_, Result<(), Unsent>> {
+        async move { self.server.reach().await.map_err(|refusal| meaning(&refusal, "")) }.boxed()
+    }
 }
 
-/// What a refusal of a letter to `to` means for it, and for all others.
+/// The meaning of a refusal of a letter to `to`, for that letter and for all others.
 fn meaning(refusal: &Refusal, to: &str) -> Unsent {
     let (stage, error) = match refusal {
         Refusal::TooSlow => return Unsent::Stopped("the mail server takes too long".to_owned()),
@@ -67,7 +70,7 @@ fn meaning(refusal: &Refusal, to: &str) -> Unsent {
 
 /// Words without the address they may repeat: what is said of the whole server is read by all its organisations.
 fn without(words: &str, address: &str) -> String {
-    words.replace(address, "…")
+    if address.is_empty() { words.to_owned() } else { words.replace(address, "…") }
 }
 
 /// The letter as MIME: text, or HTML with its picture; beside both the attachment.
@@ -208,7 +211,8 @@ mod tests {
         (url, told)
     }
 
-    /// The first conversation falls silent after the letter's body. Whoever gives up on it must not leave it to the next.
+    /// The first conversation falls silent after the letter's body. A worker that gives up on it must not leave it to
+    /// the next.
     #[tokio::test]
     async fn a_letter_that_was_given_up_on_leaves_no_answer_to_the_next_one() {
         // Greeting, EHLO, MAIL, RCPT, DATA: and then nothing.

@@ -1,9 +1,9 @@
-//! What a mail server's refusal is about: the guest's address, this letter just now, or the account and the server, which no other
-//! letter would fare better with.
+//! The subject of a mail server's refusal: the guest's address, this letter just now, or the account and the server.
+//! In the last case no other letter would fare better.
 //!
-//! It is judged by the stage of the conversation, the code, and the enhanced status code (RFC 3463) where there is one; by words only
-//! where there is none. What is not known to be about the address is about the account: a lane that waits loses nothing, a run that
-//! gives up loses a guest's pass.
+//! The stage of the conversation, the code, and the enhanced status code (RFC 3463) decide, where there is one. Words
+//! decide only where there is none. A refusal not known to be about the address is about the account. A lane that
+//! waits loses nothing, and a run that gives up loses a guest's pass.
 
 /// How far a conversation had come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub enum Stage {
     Content,
 }
 
-/// What a refusal is about.
+/// The subject of a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum About {
     /// The guest's address: it will never be written to.
@@ -34,7 +34,7 @@ pub enum About {
 /// "Closing the channel", a failure of signing in for now, and what asks for signing in.
 const OF_THE_ACCOUNT: [u16; 6] = [421, 454, 530, 534, 535, 538];
 
-/// What a refusal of this code and text is about.
+/// The subject of a refusal with this code and text.
 pub fn about(stage: Stage, code: u16, text: &str) -> About {
     let said = Said { is_permanent: code >= 500, code, status: status(code, text), text: text.to_lowercase() };
     match stage {

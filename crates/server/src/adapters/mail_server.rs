@@ -1,7 +1,7 @@
 //! Connections to a mail server (lettre's, on sockets of our own).
 //!
-//! A connection is handed from a letter that was taken to one that waits, and never from one that was given up on: that has
-//! an answer outstanding, which the next letter would take for its own.
+//! A connection passes from a letter that was taken to one that waits, and never from a letter that was given up on.
+//! Such a connection has an answer outstanding, which the next letter would take for its own.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,7 +23,7 @@ use url::Url;
 
 use super::mail_answer::Stage;
 
-/// Letters under way at a time: mail servers refuse whoever comes with more connections than a few.
+/// Letters under way at a time: mail servers refuse a client that comes with more connections than a few.
 const CONNECTIONS: usize = 8;
 /// How long an answer may take that costs a server nothing: that it is there, that it says farewell.
 const AT_ONCE: Duration = Duration::from_secs(5);
@@ -37,7 +37,7 @@ const SUBMISSIONS_PORT: u16 = 465;
 pub enum Refusal {
     /// Nobody could be spoken to.
     Unreachable(io::Error),
-    /// What was said at a stage of the conversation, or left unsaid.
+    /// The server's refusal at a stage of the conversation, or its silence.
     Said(Stage, SmtpError),
     /// Nothing was said for too long.
     TooSlow,
@@ -52,7 +52,7 @@ impl Refusal {
     }
 }
 
-/// What goes wrong at a stage, as a refusal.
+/// Turns an error at a stage into a refusal.
 fn at(stage: Stage) -> impl Fn(SmtpError) -> Refusal {
     move |error| Refusal::Said(stage, error)
 }
@@ -125,6 +125,14 @@ impl MailServer {
         // A letter's own time: it has not begun while others have their turn.
         let delivered = tokio::time::timeout(self.limit, self.deliver(message)).await;
         delivered.unwrap_or(Err(Refusal::TooSlow))
+    }
+
+    /// Connects, says hello and gives the account, and keeps the connection for the next letter.
+    pub async fn reach(&self) -> Result<(), Refusal> {
+        let connection = tokio::time::timeout(self.limit, self.connect()).await.unwrap_or(Err(Refusal::TooSlow))?;
+        self.idle().push(connection);
+        self.end_idle();
+        Ok(())
     }
 
     async fn deliver(&self, message: &Message) -> Result<(), Refusal> {

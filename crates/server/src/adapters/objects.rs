@@ -123,7 +123,8 @@ async fn in_time<T>(work: impl Future<Output = T>) -> Result<T, Unable> {
     tokio::time::timeout(limit, work).await.map_err(|_| Unable::Later("the object store takes too long".to_owned()))
 }
 
-/// Whatever it is, somebody can mend it: the store, its rights, a full disk.
+/// Turns an error of the object store into a reason to try again. Somebody can mend each of them: the store, its
+/// rights, a full disk.
 fn meaning(error: &Error) -> Unable {
     Unable::Later(format!("the object store did not take it: {error}"))
 }

@@ -1,5 +1,5 @@
-//! What strangers may do so often and no oftener, such as guess tokens or ask to be paired: counted by network address,
-//! and beyond its number an address waits. What is remembered is bounded.
+//! Limits for strangers, such as those who guess tokens or ask to be paired. Requests are counted by network address,
+//! and beyond its number an address waits. The memory for them is bounded.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -28,7 +28,7 @@ pub struct PerAddress {
     by_address: Mutex<BTreeMap<IpAddr, Count>>,
 }
 
-/// Of an IPv6 address the network: whoever has one of its addresses has them all.
+/// The address to count by: of an IPv6 address the network. A client that has one of its addresses has them all.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(six) => {
@@ -70,7 +70,7 @@ impl PerAddress {
         }
         count.times += 1;
     }
-    /// What this address did last is not to be counted after all.
+    /// Takes the last count of this address back.
     pub fn forgive(&self, address: IpAddr) {
         let mut all = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = all.get_mut(&network(address)) {

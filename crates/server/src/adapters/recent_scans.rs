@@ -1,8 +1,9 @@
-//! Who was let in a moment ago: hot in this process, warm in Redis (S2 §4 "Cache Layers", steps 13, 14, 22, 23).
+//! The recent entries: hot in this process, warm in Redis (S2 §4 "Cache Layers", steps 13, 14, 22, 23).
 //!
-//! S2 lets these caches decide what a duplicate is. Here the database does (law 15): they are filled after the commit,
-//! and tell whoever watches how many scans were of a code let in less than five minutes before (S2 §11). Codes are
-//! named by their hash in Redis, and here by eight bytes of a hash of that: no text that opens a door lies in a cache.
+//! S2 lets these caches decide what a duplicate is. Here the database does (law 15): the caches are filled after the
+//! commit. They tell watching clients how many scans were of a code let in less than five minutes before (S2 §11). In
+//! Redis a code is named by its hash, and here by eight bytes of a hash of that. No text that opens a door lies in a
+//! cache.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
@@ -31,8 +32,8 @@ const QUEUE: usize = 256;
 /// million times, and then a figure is wrong by one; their texts took some 60 MB.
 type Short = u64;
 
-/// What this process remembers. Every scan is put in once and taken out once: what one costs does not grow with how much
-/// is remembered, and a burst of scans holds up nobody.
+/// The recent entries of this process. Every scan is put in once and taken out once. So the cost of one does not grow
+/// with the number remembered, and a burst of scans holds up nobody.
 #[derive(Default)]
 struct Hot {
     last: BTreeMap<Short, (Short, Instant)>,

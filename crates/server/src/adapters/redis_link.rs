@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use redis::aio::{ConnectionManager, ConnectionManagerConfig, PubSub};
 use redis::{Client, RedisResult};
 
+use super::http_client::install_crypto;
+
 /// The longest that anything waits for Redis.
 const WAIT: Duration = Duration::from_millis(50);
 /// After a failure Redis is left alone for this long, so that a slow one does not slow every request.
@@ -26,6 +28,8 @@ pub struct Link {
 impl Link {
     /// Prepares the way; connects when something is first asked. Call it inside a runtime. Fails on what is no address.
     pub fn open(url: &str) -> RedisResult<Self> {
+        // `rediss://` is TLS.
+        install_crypto();
         let client = Client::open(url)?;
         let config = ConnectionManagerConfig::new()
             .set_number_of_retries(0)
@@ -35,7 +39,7 @@ impl Link {
         let (paused_until, gone) = (AtomicU64::new(0), AtomicBool::new(false));
         Ok(Self { client, connection, started: Instant::now(), paused_until, gone })
     }
-    /// Asks Redis; `None` when it gave no answer in time, or is being left alone. Whoever asks goes on without.
+    /// Asks Redis; `None` when it gave no answer in time, or is being left alone. The caller then goes on without it.
     pub async fn ask<T, F>(&self, work: impl FnOnce(ConnectionManager) -> F) -> Option<T>
     where
         F: Future<Output = RedisResult<T>>,

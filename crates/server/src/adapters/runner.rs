@@ -20,7 +20,7 @@ const RENEW_MS: u64 = JOB_LEASE_MS as u64 / 3;
 /// Pause after the store did not answer, in milliseconds.
 const PAUSE_MS: i64 = 1_000;
 
-/// What a node has in hand.
+/// The runs that this node has taken.
 struct Hand {
     app: App,
     workflows: Arc<Workflows>,
@@ -66,7 +66,7 @@ pub async fn run(
         tokio::select! {
             () = shutdown.cancelled() => break,
             Some(ended) = hand.under_way.join_next_with_id() => hand.forget(ended),
-            () = hand.app.bell.rung() => wait_ms = 0,
+            () = hand.app.job_wakeup.woken() => wait_ms = 0,
             _ = renewal.tick() => hand.renew().await,
             () = tokio::time::sleep(sleep) => wait_ms = 0,
         }
@@ -75,9 +75,9 @@ pub async fn run(
 }
 
 impl Hand {
-    /// Runs under way at a time, just now: whoever stands at a door comes before passes.
+    /// Runs under way at a time, just now: people at a door come before passes.
     fn at_once(&self) -> usize {
-        let is_busy = self.app.doors.are_busy(self.app.clock.monotonic_ms());
+        let is_busy = self.app.scan_activity.is_recent(self.app.clock.monotonic_ms());
         if is_busy { JOBS_BESIDE_SCANS } else { JOBS_AT_ONCE }
     }
     /// Begins what is waiting, as far as there is room.
@@ -131,7 +131,7 @@ impl Hand {
             Err(_) => PAUSE_MS,
         }
     }
-    /// What is in hand stays ours.
+    /// Renews the leases of the runs that this node has taken.
     async fn renew(&mut self) {
         let waiting = self.waiting.iter().map(|taken| taken.run_id.clone());
         let run_ids: Vec<String> = waiting.chain(self.names.values().cloned()).collect();
@@ -166,11 +166,11 @@ impl Hand {
 mod tests {
     use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
-    use admit_app::draw::Draw;
     use admit_app::jobs::{StepResult, Steps, Workflow, fresh};
     use admit_app::ports::{Clock, Scope, write};
     use admit_app::records::{OrganizationRecord, UserRecord};
     use admit_app::secret::Secret;
+    use admit_app::seeded_ids::SeededIds;
     use admit_core::ids::{EventId, OrganizationId, UserId};
     use admit_core::time::Timestamp;
     use admit_store_sqlite::{Options, Sqlite};
@@ -243,7 +243,7 @@ mod tests {
             created_at: at,
         };
         state.app.store.create_organization(organization, owner).await.unwrap();
-        let mut draw = Draw::new([7; 32]);
+        let mut draw = SeededIds::new([7; 32]);
         let event_id = EventId::new("e").unwrap();
         let made = (0..2 * JOBS_AT_ONCE).map(|_| fresh(&mut draw, "standing", &event_id, "s", String::new(), at));
         let runs: Vec<_> = made.collect();
@@ -251,7 +251,7 @@ mod tests {
 
         let standing = Standing { under_way: Arc::default(), let_go: Arc::new(Semaphore::new(0)) };
         let workflows = Arc::new(Workflows::default().with(standing.clone()));
-        state.app.doors.scanned(0);
+        state.app.scan_activity.scanned(0);
         let (metrics, shutdown) = (state.metrics.clone(), CancellationToken::new());
         let runner = tokio::spawn(run(state.app.clone(), workflows, "here".into(), metrics.clone(), shutdown.clone()));
         until(&standing.under_way, JOBS_BESIDE_SCANS).await;

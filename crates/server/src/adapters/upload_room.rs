@@ -1,7 +1,8 @@
-//! Room for uploads. A phone that was away brings a thousand scans in one body, and after an outage hundreds of phones come
-//! back at one moment (trust.md §5 row 40). All of their bodies read at once took 1.3 GB, and who stood at the end of the line
-//! gave up after 20 s and sent the same again. So bodies are read, and judged, as far as there is room. Who finds none waits
-//! a while with the body unread, and is then told when to come back: not all at one moment, but as fast as the others go.
+//! Room for uploads. A phone that was away brings a thousand scans in one body, and after an outage hundreds of
+//! phones come back at one moment (trust.md §5 row 40). All of their bodies read at once took 1.3 GB, and phones at
+//! the end of the line gave up after 20 s and sent the same again. So bodies are read, and judged, as far as there is
+//! room. An upload that finds none waits a while with the body unread. Then its phone is told when to come back: not
+//! all at one moment, but as fast as the others go.
 
 use std::collections::VecDeque;
 use std::pin::pin;
@@ -23,7 +24,7 @@ const LOOKS: u32 = 100;
 /// How many times the room bodies that come slowly may have beside it.
 const SLOW: usize = 8;
 
-/// Who may read a body, and who may judge one. All weights are KiB.
+/// The room for uploads: it says which bodies may be read, and which may be judged. All weights are KiB.
 #[derive(Debug)]
 pub struct UploadRoom {
     reading: Arc<Semaphore>,
@@ -69,7 +70,7 @@ impl Drop for Judging {
     }
 }
 
-/// What is in hand, and how fast it goes.
+/// The uploads under way, and how fast they go.
 #[derive(Debug, Default)]
 struct Line {
     /// Bodies that are read and not judged yet, KiB.

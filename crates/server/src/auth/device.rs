@@ -1,5 +1,6 @@
-//! A device: its API key as bearer. The frame around every device route authenticates, looks at the witness the device
-//! brought before anything is answered, and puts the newest witness on every answer (spec §3 "Epoch and witness").
+//! A device: its API key as bearer. The frame around every device route authenticates. It looks at the witness that
+//! the device brought before anything is answered, and puts the newest witness on every answer (spec §3 "Epoch and
+//! witness").
 
 use admit_app::caller::DeviceCaller;
 use admit_app::error::Error;
@@ -41,13 +42,13 @@ pub struct WitnessOf(pub EventId);
 #[derive(Debug, Clone)]
 struct Newest(Witness);
 
-/// What a handler did left the event at this head, or found it there: the answer's witness is of it, and nobody need look
-/// again where the event stands.
+/// Notes that a handler left the event at this head, or found it there. The answer's witness is of this head, so the
+/// server need not read the event's head again.
 pub fn tell_newest(state: &AppState, event_id: &EventId, head: &Head, response: &mut Response) {
     response.extensions_mut().insert(Newest(epochs::witness_of(&state.app, event_id, head)));
 }
 
-/// Who brings this key; 401 `unknown_key` for anything else.
+/// Finds the device that has this key. Fails with 401 `unknown_key` for anything else.
 pub async fn authenticate(state: &AppState, headers: &HeaderMap) -> Result<DeviceCaller> {
     let missing = || Error::Unauthenticated { code: "no_key", message: "send the device's API key as bearer".into() };
     let key = token::bearer(headers).ok_or_else(missing)?;
@@ -86,7 +87,7 @@ pub async fn frame(State(state): State<AppState>, mut request: Request, next: Ne
     response
 }
 
-/// What is no witness at all is passed over, like one of another server.
+/// Looks at the witness of a request. A text that is no witness is passed over, like one of another server.
 pub async fn look_at_witness(state: &AppState, organization_id: &OrganizationId, headers: &HeaderMap) -> Result<()> {
     let text = headers.get(WITNESS_HEADER).and_then(|value| value.to_str().ok());
     match text.and_then(|text| text.parse::<Witness>().ok()) {

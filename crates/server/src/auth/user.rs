@@ -28,7 +28,7 @@ impl FromRequestParts<AppState> for User {
 }
 
 impl User {
-    /// Who these headers come from.
+    /// Finds the user that these headers come from.
     pub async fn of(state: &AppState, headers: &HeaderMap) -> Result<Self> {
         let secret = secret(state, headers).ok_or_else(|| Error::Unauthenticated {
             code: "not_signed_in",
@@ -38,7 +38,8 @@ impl User {
     }
 }
 
-/// The session's or token's text that a request brings. A bearer goes before a cookie: whoever sends one means it.
+/// The session's or token's text that a request brings. A bearer goes before a cookie: a client that sends one means
+/// it.
 pub fn secret(state: &AppState, headers: &HeaderMap) -> Option<String> {
     token::bearer(headers).map(str::to_owned).or_else(|| session::read(&state.settings, headers))
 }

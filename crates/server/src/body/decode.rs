@@ -1,5 +1,5 @@
-//! What can be said of a body's bytes without knowing whose they are: decoding under caps of size, ratio and depth, and
-//! parsing with errors that name their field. Nothing here knows of HTTP, so that fuzzing reaches it alone.
+//! Reads a body's bytes without knowing the sender: decoding under caps of size, ratio and depth, and parsing with
+//! errors that name their field. Nothing here knows of HTTP, so that fuzzing reaches it alone.
 
 use std::fmt;
 use std::io::Read;

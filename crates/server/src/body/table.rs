@@ -7,7 +7,7 @@ use crate::error::{ApiError, Result};
 
 /// Longest mapping beside a file, in bytes.
 const MAPPING_BYTES: usize = 100_000;
-/// What a file may say it is.
+/// The media types that a file may name.
 const TYPES: [&str; 6] = [
     "text/csv",
     "text/tab-separated-values",
@@ -22,13 +22,13 @@ const TYPES: [&str; 6] = [
 pub struct TableBody {
     /// The file's bytes.
     pub file: Bytes,
-    /// What the form's part `mapping` says.
+    /// The text of the form's part `mapping`; absent where the form has none.
     pub mapping: Option<String>,
-    /// What the form calls the file.
+    /// The file's name in the form; absent where the form has none.
     pub file_name: Option<String>,
 }
 
-/// What a request's body is, by its media type.
+/// The kind of a request's body, by its media type.
 pub enum Kind {
     /// The file itself.
     File,

@@ -1,4 +1,4 @@
-//! What is wrong with a setting.
+//! Errors in a setting.
 
 /// A setting that cannot be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -6,6 +6,6 @@
 pub struct SettingError {
     /// The setting's name in the environment.
     pub name: &'static str,
-    /// What is wrong and what would be right.
+    /// The error and the right value, in words.
     pub message: String,
 }

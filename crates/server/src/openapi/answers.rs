@@ -1,5 +1,5 @@
-//! What every operation answers without saying so: the frame, the extractors and the credentials have answers of their
-//! own, the same wherever they stand. They are added here by rule, so that no route can forget them.
+//! The answers that every operation has in common: those of the frame, the extractors and the credentials. They are
+//! added here by rule, so that no route can forget them.
 
 use admit_core::access::{Action, Role, can};
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ pub fn complete(document: &mut OpenApi) {
     }
 }
 
-/// Writes the roles beside the actions: whoever reads the document needs no table of ours.
+/// Writes the roles beside the actions, so that a reader of the document needs no table of ours.
 fn name_roles(operation: &mut Operation) {
     let Some(actions) = actions(operation) else { return };
     let may = |role: &Role| actions.is_empty() || actions.iter().any(|action| can(*role, *action));
@@ -52,7 +52,7 @@ fn name_roles(operation: &mut Operation) {
     operation.extensions.get_or_insert_default().merge(roles);
 }
 
-/// What a caller's role must allow; `None` where no person calls.
+/// The actions that a caller's role must allow; absent where no person calls.
 fn actions(operation: &Operation) -> Option<Vec<Action>> {
     let Value::Array(words) = operation.extensions.as_ref()?.get(ACTIONS)? else { return None };
     Some(words.iter().filter_map(|word| word.as_str()?.parse().ok()).collect())

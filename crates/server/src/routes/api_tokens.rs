@@ -1,6 +1,6 @@
 //! `/api/api-tokens`: keys for programs.
 
-use admit_app::api_tokens;
+use admit_app::api_tokens::{self, ApiTokenWish};
 use admit_app::records::ApiTokenRecord;
 use admit_core::time::Timestamp;
 use axum::Json;
@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::shape::List;
+use super::shape::{List, word};
 use crate::auth::user::User;
 use crate::body::{JsonBody, Path};
 use crate::error::Result;
@@ -30,6 +30,12 @@ struct ApiTokenView {
     name: String,
     /// As whom it acts.
     user_id: String,
+    /// The role that bounds what the token may do: `owner`, `manager`, `promoter`, `door` or `viewer`; never more
+    /// than its user.
+    role: String,
+    /// From when on it opens nothing.
+    #[schema(value_type = String, format = DateTime)]
+    expires_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// When it was withdrawn.
@@ -43,6 +49,8 @@ impl From<ApiTokenRecord> for ApiTokenView {
             id: one.api_token_id,
             name: one.name,
             user_id: one.user_id.to_string(),
+            role: one.role.to_string(),
+            expires_at: one.expires_at,
             created_at: one.created_at,
             revoked_at: one.revoked_at,
         }
@@ -52,8 +60,13 @@ impl From<ApiTokenRecord> for ApiTokenView {
 /// A token to be.
 #[derive(Deserialize, ToSchema)]
 struct ApiTokenRequest {
-    /// What it is for.
+    /// The token's purpose, in your words.
     name: String,
+    /// The role that bounds what the token may do; absent: your own role.
+    role: Option<String>,
+    /// From when on it opens nothing, at most two years ahead; a year from now where absent.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    expires_at: Option<Timestamp>,
 }
 
 /// A new token.
@@ -85,7 +98,9 @@ async fn create(
     User(caller): User,
     JsonBody(request): JsonBody<ApiTokenRequest>,
 ) -> Result<(StatusCode, Json<NewApiTokenView>)> {
-    let made = api_tokens::create(&state.app, &caller, &request.name).await?;
+    let role = request.role.map(|role| word("role", &role)).transpose()?;
+    let wish = ApiTokenWish { name: request.name, role, expires_at: request.expires_at };
+    let made = api_tokens::create(&state.app, &caller, wish).await?;
     Ok((StatusCode::CREATED, Json(NewApiTokenView { token: made.token, view: made.record.into() })))
 }
 

@@ -38,12 +38,12 @@ struct AuditView {
     /// Who; absent for devices and the system.
     user_id: Option<String>,
     device_id: Option<String>,
-    /// What was done, such as `ticket_updated`.
+    /// The action's word, such as `ticket_updated`.
     action: String,
     /// To what kind of thing.
     entity_type: String,
     entity_id: String,
-    /// What changed.
+    /// The changes.
     changes: Value,
     metadata: Value,
     /// SHA-256 chain head after this line.
@@ -69,6 +69,11 @@ impl From<AuditRecord> for AuditView {
             head: hex(&one.head),
         }
     }
+}
+
+/// A line as this API shows it, for files that use the same words.
+pub fn as_json(record: AuditRecord) -> serde_json::Result<Value> {
+    serde_json::to_value(AuditView::from(record))
 }
 
 #[derive(Default, Deserialize)]

@@ -38,14 +38,14 @@ struct CheckInRequest {
     override_reason: Option<String>,
 }
 
-/// What became of a check-in.
+/// The result of a check-in.
 #[derive(Serialize, ToSchema)]
 struct CheckInView {
     /// The scan that was stored; its id undoes the check-in.
     scan_id: String,
-    /// What the rules say.
+    /// The outcome by the rules.
     outcome: &'static str,
-    /// Why, unless `valid`: `already_scanned`, `wrong_gate`, …
+    /// The reason; absent where the outcome is `valid`: `already_scanned`, `wrong_gate`, …
     reason: Option<&'static str>,
     /// Whether the guest was let in.
     opened: bool,
@@ -74,7 +74,7 @@ struct UndoCheckInRequest {
     scan_id: ScanId,
 }
 
-/// What was undone.
+/// The result of undoing a check-in.
 #[derive(Serialize, ToSchema)]
 struct UndoneCheckInView {
     /// Persons who do not count any more.
@@ -102,7 +102,7 @@ async fn check_in(
     Ok(Json(guests::check_in(&state.app, &caller, guest_id, wish).await?.into()))
 }
 
-/// Undoes a check-in from the office. The same again changes nothing. What a phone scanned is undone on the phone.
+/// Undoes a check-in from the office. The same again changes nothing. A phone's scan is undone on the phone.
 #[utoipa::path(post, path = "/api/guests/{id}/check-in/undo", tag = "organisers", request_body = UndoCheckInRequest,
     params(("id" = String, Path, description = "Guest")), extensions(("x-actions" = json!(["manage_guests"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "Undone", body = UndoneCheckInView),

@@ -1,5 +1,6 @@
-//! What an organiser says about a device's right to speak: a new key, letting it go on, counting what waits, closing a
-//! log nobody hands over, bringing one in by hand (spec D10, D19, §3 "Log", §5 `rotate-key`).
+//! An organiser's decisions about a device's right to speak (spec D10, D19, §3 "Log", §5 `rotate-key`): a new key,
+//! letting it go on, and counting what is in quarantine. Also closing a log that nobody hands over, and bringing one
+//! in by hand.
 
 use admit_app::devices::{self, ImportedLog};
 use admit_core::ids::{DeviceId, EventId, LogId};
@@ -31,7 +32,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(import_log))
 }
 
-/// What one act counted.
+/// The scans that one act counted.
 #[derive(Serialize, ToSchema)]
 struct CountedView {
     id: String,
@@ -41,7 +42,7 @@ struct CountedView {
     waiting: usize,
 }
 
-/// What one act took back.
+/// The scans that one act took back.
 #[derive(Serialize, ToSchema)]
 struct TakenBackView {
     id: String,
@@ -78,7 +79,7 @@ struct WrongLineView {
     message: String,
 }
 
-/// What importing a saved log did.
+/// The result of importing a saved log.
 #[derive(Serialize, ToSchema)]
 struct ImportedLogView {
     /// Scans that were not stored before.
@@ -193,7 +194,7 @@ async fn accept(
     Ok(Json(CountedView { id: device_id.to_string(), counted: accepted.counted, waiting: accepted.waiting }))
 }
 
-/// Takes back what was accepted of a device, by whichever act and whoever said it: those scans wait for a person again.
+/// Takes back all that was accepted of a device, by whichever act and person: those scans wait for a person again.
 #[utoipa::path(post, path = "/api/scanning/devices/{id}/take-back", tag = "organisers",
     params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["review"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "Taken back", body = TakenBackView),
@@ -226,8 +227,9 @@ async fn close_log(
 
 /// Brings in a log that a device saved as a file: one scan of ours a line.
 ///
-/// Each scan carries its author's signature, so it is proven whoever brings it. Of a revoked or suspended device it
-/// waits for a person; `accept=1` counts what waits of this file. The same file twice changes nothing.
+/// Each scan carries its author's signature, so it is proven, whichever person brings it. A scan of a revoked or
+/// suspended device waits for a person. With `accept=1` the waiting scans of this file are counted. The same file
+/// twice changes nothing.
 #[utoipa::path(post, path = "/api/events/{id}/scans/import", tag = "organisers",
     request_body(content = String, content_type = "application/x-ndjson"), params(
         ("id" = String, Path, description = "Event"),

@@ -47,7 +47,7 @@ struct DeviceView {
     last_sync_at: Option<Timestamp>,
     /// Scans it says it has not sent.
     pending: u64,
-    /// Percent.
+    /// Battery level in percent; absent where the device did not tell it.
     battery: Option<u8>,
     app_version: String,
     /// Version of its list.
@@ -152,7 +152,7 @@ struct RevokeRequest {
     lost_since: Option<Timestamp>,
 }
 
-/// What to change; absent fields stay.
+/// The fields to change; absent fields stay.
 #[derive(Deserialize, ToSchema)]
 struct DevicePatchRequest {
     /// How staff call it.

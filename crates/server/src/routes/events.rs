@@ -54,6 +54,8 @@ struct EventView {
     capacity: Option<u32>,
     /// Persons whom staff may add at the doors in all; null or absent: no number.
     walk_ins: Option<u32>,
+    /// Days after its end when its guests' personal data is erased, 1–3,650; null keeps it.
+    retention_days: Option<u32>,
     /// Names of the guests' fields that a verdict shows, in this order.
     verdict_fields: Vec<String>,
     /// Kinds of codes that cameras read beside QR.
@@ -79,6 +81,7 @@ impl From<EventRecord> for EventView {
             has_staff_pin: one.has_pin,
             capacity: one.capacity,
             walk_ins: one.walk_ins,
+            retention_days: one.retention_days,
             verdict_fields: one.at_door.verdict_fields,
             barcode_kinds: one.at_door.barcode_kinds,
             created_at: one.created_at,
@@ -134,6 +137,8 @@ struct EventRequest {
     capacity: Option<u32>,
     /// Persons whom staff may add at the doors in all; null or absent: no number.
     walk_ins: Option<u32>,
+    /// Days after its end when its guests' personal data is erased, 1–3,650; null keeps it.
+    retention_days: Option<u32>,
     /// Names of the guests' fields that a verdict shows, in this order: at most 3.
     #[serde(default)]
     verdict_fields: Vec<String>,
@@ -145,7 +150,7 @@ struct EventRequest {
     gates: Option<Vec<String>>,
 }
 
-/// What to change; absent fields stay.
+/// The fields to change; absent fields stay.
 #[derive(Deserialize, ToSchema)]
 struct EventPatchRequest {
     name: Option<String>,
@@ -175,6 +180,10 @@ struct EventPatchRequest {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<u32>)]
     walk_ins: Option<Option<u32>>,
+    /// Null keeps guests' data.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<u32>)]
+    retention_days: Option<Option<u32>>,
     /// Names of the guests' fields that a verdict shows, in this order: at most 3.
     verdict_fields: Option<Vec<String>>,
     /// Kinds of codes that cameras read beside QR.
@@ -224,6 +233,7 @@ async fn create(
         staff_pin: request.staff_pin,
         capacity: request.capacity,
         walk_ins: request.walk_ins,
+        retention_days: request.retention_days,
         at_door: AtDoor { verdict_fields: request.verdict_fields, barcode_kinds: request.barcode_kinds },
         gates: request.gates,
     };
@@ -272,6 +282,7 @@ async fn update(
         staff_pin: request.staff_pin,
         capacity: request.capacity,
         walk_ins: request.walk_ins,
+        retention_days: request.retention_days,
         verdict_fields: request.verdict_fields,
         barcode_kinds: request.barcode_kinds,
         count_practice: request.count_practice,

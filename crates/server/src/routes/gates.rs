@@ -26,7 +26,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
 /// A gate.
 #[derive(Serialize, ToSchema)]
 struct GateView {
-    /// Slug.
+    /// The gate's id, a slug.
     id: String,
     name: String,
     /// Zones it admits.
@@ -84,7 +84,7 @@ struct GateRequest {
     entry_rules: Option<Vec<EntryRule>>,
 }
 
-/// What to change; absent fields stay.
+/// The fields to change; absent fields stay.
 #[derive(Deserialize, ToSchema)]
 struct GatePatchRequest {
     name: Option<String>,

@@ -88,7 +88,7 @@ async fn create(
     Ok((StatusCode::CREATED, Json(made.into())))
 }
 
-/// What to change; absent fields stay.
+/// The fields to change; absent fields stay.
 #[derive(Deserialize, ToSchema)]
 struct GuestListPatchRequest {
     name: Option<String>,

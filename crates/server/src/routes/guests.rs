@@ -8,7 +8,6 @@ use admit_app::ports::{GuestSort, PassMail};
 use admit_app::records::{EntryTypeRecord, Fields, GuestListRecord, GuestRecord};
 use admit_core::ids::{EntryTypeId, EventId, GuestId, GuestListId};
 use admit_core::limits::NAME_CHARS;
-use admit_core::pass;
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
 use axum::Json;
@@ -21,7 +20,7 @@ use utoipa_axum::routes;
 
 use super::runs::RunView;
 use super::shape::{List, page, present, sought};
-use super::tickets::{GuestRequest, TicketView};
+use super::tickets::{GuestRequest, NewTicketView, TicketView};
 use crate::auth::user::User;
 use crate::body::{JsonBody, Path, Query};
 use crate::error::{ApiError, Result};
@@ -40,7 +39,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
 
 /// A guest.
 #[derive(Serialize, ToSchema)]
-struct GuestView {
+pub(super) struct GuestView {
     id: String,
     event_id: String,
     name: String,
@@ -51,7 +50,7 @@ struct GuestView {
     note: Option<String>,
     /// Flag for the door.
     flag: Option<String>,
-    /// What else is kept of them, by name.
+    /// Other fields kept of the guest, by name.
     #[schema(value_type = BTreeMap<String, String>)]
     fields: Fields,
     /// The organiser's own id.
@@ -63,6 +62,9 @@ struct GuestView {
     created_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
+    /// When their personal data was erased.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    erased_at: Option<Timestamp>,
 }
 
 impl From<GuestRecord> for GuestView {
@@ -83,18 +85,19 @@ impl From<GuestRecord> for GuestView {
             ticket_id: one.ticket_id.map(|id| id.to_string()),
             created_at: one.created_at,
             updated_at: one.updated_at,
+            erased_at: one.erased_at,
         }
     }
 }
 
 /// A guest, and where they stand.
 #[derive(Serialize, ToSchema)]
-struct StandingGuestView {
+pub(super) struct StandingGuestView {
     #[serde(flatten)]
     guest: GuestView,
     /// `pending`, `checked_in`, or after the event `no_show`: derived from the scans.
     status: &'static str,
-    /// What was said of their ticket: `active`, `used`, `voided` or `refunded`; none without one.
+    /// The status of their ticket: `active`, `used`, `voided` or `refunded`; absent without a ticket.
     ticket_status: Option<&'static str>,
     /// Persons let in.
     actual_count: u32,
@@ -159,7 +162,7 @@ impl From<Listing> for StandingGuestView {
 struct NewGuestView {
     #[serde(flatten)]
     guest: GuestView,
-    ticket: TicketView,
+    ticket: NewTicketView,
 }
 
 #[derive(Default, Deserialize)]
@@ -191,11 +194,11 @@ struct GuestCountsView {
     came: u64,
     /// With nobody let in, although their ticket was good and the event is over.
     no_show: u64,
-    /// Whose ticket is voided or refunded.
+    /// Guests whose ticket is voided or refunded.
     voided: u64,
-    /// Whose newest pass was given up.
+    /// Guests whose newest pass was given up.
     mail_refused: u64,
-    /// Whose newest pass is on its way.
+    /// Guests whose newest pass is on its way.
     mail_waiting: u64,
     /// Persons: the sum of the guests' party sizes.
     persons: u64,
@@ -244,7 +247,7 @@ impl From<Counts> for GuestCountsView {
     }
 }
 
-/// What to change; absent fields stay, null clears.
+/// The fields to change; absent fields stay, null clears.
 #[derive(Deserialize, ToSchema)]
 struct GuestPatchRequest {
     name: Option<String>,
@@ -350,7 +353,7 @@ async fn create(
     let (entry_type_id, order_id) = (request.entry_type_id.take(), request.order_id.take());
     let made = guests::create(&state.app, &caller, event_id, request.into(), entry_type_id, order_id).await;
     let (guest, ticket) = made?;
-    let view = NewGuestView { ticket: TicketView::from((ticket, Some(guest.clone()), None)), guest: guest.into() };
+    let view = NewGuestView { ticket: NewTicketView::of(ticket, Some(guest.clone())), guest: guest.into() };
     Ok((StatusCode::CREATED, Json(view)))
 }
 
@@ -360,17 +363,19 @@ struct ShownGuestView {
     #[serde(flatten)]
     guest: StandingGuestView,
     ticket: Option<TicketView>,
-    /// The page of their pass, once there is one; a code that was not made here has none.
-    pass_url: Option<String>,
+    /// Their pass has a page; a code that was not made here has none. `POST /api/tickets/{id}/code` gives its address.
+    has_pass: bool,
 }
 
 /// One moment of a guest's story.
 #[derive(Serialize, ToSchema)]
-struct MomentView {
+pub(super) struct MomentView {
     #[schema(value_type = String, format = DateTime)]
     at: Timestamp,
-    /// `added`, `changed`, `received` (by their row in the organiser's own table), `row_deleted`, `resent` (their pass),
-    /// `remade` (the same, where there was no address to send it to), `opened` (its page, the first time), `entered`, `refused`, `left` or `undone`.
+    /// `added`, `changed`, `received`, `row_deleted`, `resent`, `remade`, `opened`, `entered`, `refused`, `left`, `undone` or `erased`.
+    ///
+    /// `received` and `row_deleted` are of their row in the organiser's own table. `resent` is their pass, and `remade` the
+    /// same where there was no address to send it to. `opened` is the first time that its page was looked at.
     what: &'static str,
     /// Of `changed`: which fields.
     fields: Vec<String>,
@@ -404,6 +409,7 @@ impl From<Moment> for MomentView {
             What::Refused { outcome } => ("refused", Vec::new(), Some(outcome)),
             What::Left => ("left", Vec::new(), None),
             What::Undone => ("undone", Vec::new(), None),
+            What::Erased => ("erased", Vec::new(), None),
         };
         let Moment { at, by, gate, device, persons, by_hand, counts, .. } = one;
         Self { at, what, fields, outcome, by, gate, device, persons, by_hand, counts }
@@ -421,14 +427,16 @@ async fn show(
     User(caller): User,
     Path(guest_id): Path<GuestId>,
 ) -> Result<Json<ShownGuestView>> {
-    let Shown { listing, ticket, pass } = guests::show(&state.app, &caller, guest_id).await?;
-    let pass_url = pass.zip(state.passes.public_url.as_deref()).map(|(token, base)| pass::url(base, &token));
-    let ticket = ticket.map(|ticket| TicketView::from((ticket, Some(listing.guest.clone()), listing.state.clone())));
-    Ok(Json(ShownGuestView { guest: listing.into(), ticket, pass_url }))
+    let Shown { listing, ticket, has_pass } = guests::show(&state.app, &caller, guest_id).await?;
+    let has_pass = has_pass && state.passes.public_url.is_some();
+    let view =
+        |ticket| TicketView::of((ticket, Some(listing.guest.clone()), listing.state.clone()), caller.sees_contacts());
+    let ticket = ticket.map(view);
+    Ok(Json(ShownGuestView { guest: listing.into(), ticket, has_pass }))
 }
 
-/// What happened to a guest, newest first: who added and changed them, when their pass was first opened, and every scan
-/// of their ticket.
+/// A guest's history, newest first: who added and changed them, when their pass was first opened, and every scan of
+/// their ticket.
 #[utoipa::path(get, path = "/api/guests/{id}/timeline", tag = "organisers",
     params(("id" = String, Path, description = "Guest")), extensions(("x-actions" = json!(["read_guests", "manage_own_guests"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "All of it", body = List<MomentView>),

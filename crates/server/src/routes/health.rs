@@ -1,13 +1,16 @@
 //! `/healthz` and `/readyz`, and `/metrics` on a listener of its own: for machines that watch. They tell nothing about guests.
 
-use axum::Router;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Json, Router};
 use http::header::CONTENT_TYPE;
+use serde::Serialize;
+use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::checkup::{self, Condition, Finding};
 use crate::error::{ApiError, Result};
 use crate::state::AppState;
 
@@ -22,19 +25,45 @@ async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// The store answers and the server is not stopping: traffic may come.
+/// The answer of `/readyz`.
+#[derive(Debug, Serialize, ToSchema)]
+struct Ready {
+    /// Whether requests may come: the database answers and the server is not stopping.
+    ready: bool,
+    /// The services that this server depends on, one by one.
+    checks: Vec<Check>,
+}
+
+/// One of them. The command `admit doctor` on the server's machine tells the details.
+#[derive(Debug, Serialize, ToSchema)]
+struct Check {
+    /// `database | clock | disk | redis | mail | objects`.
+    name: &'static str,
+    /// How it is.
+    condition: Condition,
+    /// The action that would help; absent where none is needed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fix: Option<&'static str>,
+}
+
+/// The database answers and the server is not stopping: traffic may come. A mail server or a Redis that is gone makes no
+/// server unready.
 #[utoipa::path(get, path = "/readyz", tag = "watching", responses(
-    (status = 200, description = "Ready", body = String),
+    (status = 200, description = "Ready", body = Ready),
     (status = 503, description = "Not ready", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
 ))]
-async fn readyz(State(state): State<AppState>) -> Result<&'static str> {
+async fn readyz(State(state): State<AppState>) -> Result<Json<Ready>> {
     let not_ready =
         |code: &'static str, detail: &str| ApiError::new(http::StatusCode::SERVICE_UNAVAILABLE, code, detail);
     if state.shutdown.is_cancelled() {
         return Err(not_ready("stopping", "the server is stopping"));
     }
-    state.app.store.epoch().await.map_err(|_| not_ready("store_unavailable", "the store does not answer"))?;
-    Ok("ready\n")
+    let findings = checkup::quickly(&state).await;
+    if findings.iter().any(|one| one.name == "database" && one.condition == Condition::Failed) {
+        return Err(not_ready("store_unavailable", "the store does not answer"));
+    }
+    let check = |Finding { name, condition, fix, .. }| Check { name, condition, fix };
+    Ok(Json(Ready { ready: true, checks: findings.into_iter().map(check).collect() }))
 }
 
 /// The routes of the listener for metrics: nothing else, and not on the public address.

@@ -41,7 +41,7 @@ struct ImportQuery {
     progress: Option<String>,
 }
 
-/// What an import did, or would do.
+/// The result of an import, done or planned.
 #[derive(Serialize, ToSchema)]
 struct ImportResult {
     /// By which it can be undone; none where nothing was written.
@@ -50,11 +50,11 @@ struct ImportResult {
     dry_run: bool,
     /// How the file was read.
     file: FileView,
-    /// Whose export the file is, where it is one we know: `pretix`, `Eventbrite`.
+    /// The system whose export the file is, such as `pretix` or `Eventbrite`; absent where it is none that we know.
     export: Option<&'static str>,
     /// Its columns, in its order.
     columns: Vec<ColumnView>,
-    /// What a person said about it, now or of the last file of this header: send it along to keep it.
+    /// A person's mapping of the file, now or of the last file of this header: send it along to keep it.
     #[schema(value_type = Object)]
     mapping: Mapping,
     /// Rows that made a ticket.
@@ -77,7 +77,7 @@ struct ImportResult {
     new_entry_types: Vec<String>,
     /// Products that are no entry types of the event. Their rows are of the event's first type.
     unknown_types: Vec<UnknownType>,
-    /// What the file leaves open. Rows that wait for an answer are in no other count.
+    /// The questions that the file leaves open. Rows that wait for an answer are in no other count.
     questions: Vec<QuestionView>,
     /// Rows that wait for an answer.
     asked: usize,
@@ -113,7 +113,7 @@ struct FileView {
     sheet: Option<String>,
     /// Its other visible sheets.
     other_sheets: Vec<String>,
-    /// What stood above the header and was passed over.
+    /// The rows above the header that were passed over.
     preamble: Vec<String>,
     /// Rows below the header.
     rows: usize,
@@ -126,7 +126,7 @@ struct ColumnView {
     header: String,
     /// Its first three values.
     samples: Vec<String>,
-    /// What it is, such as `name`; null where it is not read.
+    /// The meaning of the column, such as `name`; null where it is not read.
     becomes: Option<String>,
     /// How that is known: `said`, `export`, `guess` or `nothing`.
     by: &'static str,
@@ -143,7 +143,7 @@ struct LeftOutView {
     rows: usize,
 }
 
-/// What the file leaves open.
+/// A question that the file leaves open.
 #[derive(Serialize, ToSchema)]
 struct QuestionView {
     /// The field of the mapping that answers it: `missing_codes`, `status` (in `statuses`), `empty_words_in_names` or `day_first`.
@@ -175,7 +175,7 @@ struct RowView {
     entry_type: Option<String>,
     /// Its code, where the row brings one.
     barcode: Option<String>,
-    /// Why, in plain words.
+    /// The reason, in plain words.
     why: Option<String>,
 }
 
@@ -193,10 +193,15 @@ struct UnknownType {
 struct ImportError {
     /// Line of the file, from 1.
     line: u64,
-    /// Column.
+    /// The column of the error.
     field: String,
-    /// What is wrong and what would be right.
+    /// The error and the right value, in words.
     message: String,
+}
+
+/// An import's outcome as this API shows it, for commands that use the same words.
+pub fn as_json(report: ImportReport) -> serde_json::Result<serde_json::Value> {
+    serde_json::to_value(ImportResult::from(report))
 }
 
 impl From<ImportReport> for ImportResult {
@@ -275,15 +280,23 @@ impl From<RowReport> for RowView {
 
 /// Imports tickets and guests from a file: CSV with any delimiter, TSV or XLSX.
 ///
-/// The file is the body, or the part `file` of a form whose part `mapping` says what its columns are. A mapping is JSON:
-/// `columns` (a header, or `#` and a column's number, to `barcode`, `name`, `first_name`, `last_name`, `email`, `other_email`,
-/// `phone`, `party_size`, `zone`, `entry_type`, `gate_ids`, `guest_list`, `order_id`, `position`, `external_id`, `valid_from`,
-/// `expires_at`, `status`, `note`, `flag` or `ignore`), `statuses` (a word to `active`, `used`, `voided` or `refunded`), `day_first`,
-/// `missing_codes` (`make` or `leave_out`), `empty_words_in_names` (`empty` or `name`), `new_entry_types` (`create`, `first` or
-/// `leave_out`), `encoding` and `sheet`. What it leaves out is guessed from the header, or asked about in `questions`; what was said
-/// last about a file of the same header is remembered. A row is known again by its code, else the source's row id, else order
-/// and position, else everything that names the person: the same file twice changes nothing. Lines with a wrong field are left
-/// out and told; the others go in together. Nobody gets a mail unless `mail_passes` says so.
+/// The file is the body, or the part `file` of a form whose part `mapping` says what its columns are. A mapping is a JSON
+/// object with these members:
+///
+/// - `columns`: a header, or `#` and a column's number, to `barcode`, `name`, `first_name`, `last_name`, `email`,
+///   `other_email`, `phone`, `party_size`, `zone`, `entry_type`, `gate_ids`, `guest_list`, `order_id`, `position`,
+///   `external_id`, `valid_from`, `expires_at`, `status`, `note`, `flag` or `ignore`.
+/// - `statuses`: a word to `active`, `used`, `voided` or `refunded`.
+/// - `day_first`, `encoding` and `sheet`.
+/// - `missing_codes`: `make` or `leave_out`.
+/// - `empty_words_in_names`: `empty` or `name`.
+/// - `new_entry_types`: `create`, `first` or `leave_out`.
+///
+/// Missing parts are guessed from the header, or asked about in `questions`. The last mapping of a file with the same header
+/// is remembered. A row is known again by its code, else the source's
+/// row id, else order and position, else everything that names the person: the same file twice changes nothing. Lines
+/// with a wrong field are left out and told; the others go in together. Nobody gets a mail unless `mail_passes` says
+/// so.
 #[utoipa::path(post, path = "/api/events/{id}/tickets/import", tag = "organisers",
     request_body(content(
         (String = "text/csv"),
@@ -338,7 +351,7 @@ struct ImportForm {
     /// The file.
     #[schema(content_media_type = "application/octet-stream")]
     file: Vec<u8>,
-    /// What its columns are, as JSON.
+    /// The meanings of its columns, as JSON.
     mapping: Option<String>,
 }
 
@@ -346,7 +359,7 @@ struct ImportForm {
 #[derive(Serialize, ToSchema)]
 struct ImportView {
     id: String,
-    /// What the file was called.
+    /// The name of the file; absent where it is not known.
     file_name: Option<String>,
     /// Tickets that it made.
     created: u64,
@@ -386,7 +399,7 @@ async fn list(
     Ok(Json(List::whole(imports.into_iter().map(ImportView::from).collect())))
 }
 
-/// What undoing an import did.
+/// The result of undoing an import.
 #[derive(Serialize, ToSchema)]
 struct UndoneView {
     /// Tickets that it had made: they are refused from now on, and they and their guests are in no list.

@@ -43,12 +43,12 @@ struct IncidentView {
     severity: &'static str,
     /// `open`; `resolved` for exactly what it says; `cleared` when its cause is gone.
     status: &'static str,
-    /// What it is about: `ticket:…`, `unknown:…`, `log:…`, `device:…`, `scan:…` or `batch:…`.
+    /// The subject of the incident: `ticket:…`, `unknown:…`, `log:…`, `device:…`, `scan:…` or `batch:…`.
     subject: String,
     ticket_id: Option<String>,
     barcode_hash: Option<String>,
     device_id: Option<String>,
-    /// Who holds the ticket; none where it is about no ticket, or nobody holds it.
+    /// The holder of the ticket; absent where the incident is about no ticket, or nobody holds it.
     guest: Option<InvolvedGuestView>,
     /// The name of the ticket's entry type.
     entry_type: Option<String>,
@@ -58,8 +58,8 @@ struct IncidentView {
     scans: Vec<IncidentScanView>,
     /// The last answer; `restore` where the one before was taken back.
     resolution: Option<ResolutionView>,
-    /// What is decided about scans of its ticket or code and holds now, oldest first, by whichever incident or act it was
-    /// said: `restore` takes it back.
+    /// The decisions in force about scans of its ticket or code, oldest first, by whichever incident or act they were
+    /// said. The decision `restore` takes them back.
     decided: Vec<DecidedScanView>,
     #[schema(value_type = String, format = DateTime)]
     opened_at: Timestamp,
@@ -72,7 +72,7 @@ struct IncidentView {
 struct InvolvedGuestView {
     id: String,
     name: String,
-    /// Persons.
+    /// Number of persons.
     party_size: u32,
 }
 
@@ -105,7 +105,7 @@ struct ResolveManyRequest {
     note: Option<String>,
 }
 
-/// What became of each incident.
+/// The result for each incident.
 #[derive(Serialize, ToSchema)]
 struct ResolvedManyView {
     /// Answered, in the order of the call.
@@ -168,7 +168,7 @@ struct DecidedScanView {
     at: Timestamp,
 }
 
-/// What a person says.
+/// A person's answer.
 #[derive(Deserialize, ToSchema)]
 struct ResolveRequest {
     /// `accept` counts an unproven scan, `exclude` un-counts one, `restore` takes either back, `note` decides nothing.
@@ -223,7 +223,10 @@ fn scan(one: CauseScan) -> IncidentScanView {
     }
 }
 
-fn view(shown: ShownIncident) -> Result<IncidentView> {
+/// The subject that stands for a code, where the reader may not know which.
+const UNKNOWN_CODE: &str = "unknown:";
+
+fn view(shown: ShownIncident, sees_codes: bool) -> Result<IncidentView> {
     let one = shown.incident;
     let cause = stored::cause_from_json(&one.cause).map_err(|error| Error::Bug(error.to_string()))?;
     let (ticket_id, barcode_hash, device_id) = match &cause.subject {
@@ -246,9 +249,9 @@ fn view(shown: ShownIncident) -> Result<IncidentView> {
         kind: one.kind.as_str(),
         severity: one.severity.as_str(),
         status: one.status.as_str(),
-        subject: one.subject_key,
+        subject: if sees_codes || barcode_hash.is_none() { one.subject_key } else { UNKNOWN_CODE.to_owned() },
         ticket_id,
-        barcode_hash,
+        barcode_hash: barcode_hash.filter(|_| sees_codes),
         device_id,
         guest: shown.holder.guest.map(|guest| InvolvedGuestView {
             id: guest.guest_id.to_string(),
@@ -289,11 +292,11 @@ async fn list(
     let kind = query.kind.map(|text| word("kind", &text)).transpose()?;
     let filter = IncidentFilter { status, decided, queued: true, kind };
     let listed = incidents::list(&state.app, &caller, event_id, filter, page(query.limit, query.cursor)?).await?;
-    let items = listed.items.into_iter().map(view).collect::<Result<_>>()?;
+    let items = listed.items.into_iter().map(|one| view(one, caller.sees_contacts())).collect::<Result<_>>()?;
     Ok(Json(List { items, next_cursor: listed.next_cursor }))
 }
 
-/// What a person decides; a note decides nothing.
+/// The decision in a person's answer; absent for a note, which decides nothing.
 fn decision(text: &str) -> Result<Option<Decision>> {
     let unknown = |_| ApiError::field("decision", "must be one of: accept, exclude, restore, note");
     if text == "note" { Ok(None) } else { text.parse::<Decision>().map(Some).map_err(unknown) }
@@ -316,8 +319,8 @@ async fn counts(
     Ok(Json(IncidentCountsView { open: counts.open, decided: counts.decided, kinds }))
 }
 
-/// Answers many incidents of an event at once, each as the single call does. What cannot be answered is listed and does not
-/// stop the others.
+/// Answers many incidents of an event at once, each as the single call does. Incidents that cannot be answered are
+/// listed and do not stop the others.
 #[utoipa::path(post, path = "/api/events/{id}/incidents/resolve", tag = "organisers", request_body = ResolveManyRequest,
     params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["review"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "What became of each", body = ResolvedManyView),
@@ -350,7 +353,7 @@ async fn show(
     User(caller): User,
     Path(incident_id): Path<IncidentId>,
 ) -> Result<Json<IncidentView>> {
-    Ok(Json(view(incidents::show(&state.app, &caller, incident_id).await?)?))
+    Ok(Json(view(incidents::show(&state.app, &caller, incident_id).await?, caller.sees_contacts())?))
 }
 
 /// Answers an incident: it is resolved for exactly what it says now.
@@ -373,5 +376,5 @@ async fn resolve(
     let decision = decision(&request.decision)?;
     let scans = request.scans.unwrap_or_default().into_iter().map(|one| (one.device_id, one.scan_id)).collect();
     let said = Resolve { decision, scans, note: request.note.unwrap_or_default() };
-    Ok(Json(view(incidents::resolve(&state.app, &caller, incident_id, said).await?)?))
+    Ok(Json(view(incidents::resolve(&state.app, &caller, incident_id, said).await?, caller.sees_contacts())?))
 }

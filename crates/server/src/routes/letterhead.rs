@@ -38,7 +38,7 @@ impl From<LetterheadRecord> for LetterheadView {
     }
 }
 
-/// What to change; absent fields stay, null gives back the server's own.
+/// The fields to change; absent fields stay, null gives back the server's own.
 #[derive(Deserialize, ToSchema)]
 struct LetterheadPatchRequest {
     #[serde(default, deserialize_with = "present")]

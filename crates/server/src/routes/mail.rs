@@ -25,7 +25,7 @@ pub(super) struct MailProblemView {
     /// Since when the mail server refuses the account or itself.
     #[schema(value_type = String, format = DateTime)]
     since: Timestamp,
-    /// What it said last, or that none is set up, in plain words. No guest is named.
+    /// The mail server's last refusal, or that none is set up, in plain words. No guest is named.
     reason: String,
     /// When one letter is tried next. Once it is taken, all that wait go out.
     #[schema(value_type = String, format = DateTime)]

@@ -2,6 +2,7 @@
 
 use admit_app::members::{self, NewMember};
 use admit_app::records::{MemberRecord, Role};
+use admit_core::access::{Action, can};
 use admit_core::ids::UserId;
 use admit_core::time::Timestamp;
 use axum::Json;
@@ -27,12 +28,13 @@ pub fn routes() -> OpenApiRouter<AppState> {
 /// A member.
 #[derive(Serialize, ToSchema)]
 struct MemberView {
-    /// User.
+    /// The user's id.
     id: String,
-    email: String,
+    /// Their sign-in e-mail, for callers who manage members.
+    email: Option<String>,
     name: String,
-    /// `owner`, `manager`, `promoter`, `door` or `viewer`.
-    role: String,
+    /// `owner`, `manager`, `promoter`, `door` or `viewer`, for callers who give lists or rights to members.
+    role: Option<String>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
@@ -41,9 +43,9 @@ impl From<MemberRecord> for MemberView {
     fn from(one: MemberRecord) -> Self {
         Self {
             id: one.user_id.to_string(),
-            email: one.email,
+            email: Some(one.email),
             name: one.name,
-            role: one.role.to_string(),
+            role: Some(one.role.to_string()),
             created_at: one.created_at,
         }
     }
@@ -61,20 +63,27 @@ struct MemberRequest {
     role: String,
 }
 
-/// What to change.
+/// The role to give.
 #[derive(Deserialize, ToSchema)]
 struct RoleRequest {
     /// `owner`, `manager`, `promoter`, `door` or `viewer`.
     role: String,
 }
 
-/// Members, oldest first.
+/// Members, oldest first. A caller who manages members sees their addresses; one who gives guest lists to them sees
+/// their roles. Others see names alone.
 #[utoipa::path(get, path = "/api/members", tag = "organisers", extensions(("x-actions" = json!([]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "All of them", body = List<MemberView>),
 ))]
 async fn list(State(state): State<AppState>, User(caller): User) -> Result<Json<List<MemberView>>> {
     let members = members::list(&state.app, &caller).await?;
-    Ok(Json(List::whole(members.into_iter().map(MemberView::from).collect())))
+    let (sees_addresses, sees_roles) =
+        (can(caller.role, Action::ManageMembers), can(caller.role, Action::ManageGuests));
+    let seen = |one: MemberRecord| {
+        let view = MemberView::from(one);
+        MemberView { email: view.email.filter(|_| sees_addresses), role: view.role.filter(|_| sees_roles), ..view }
+    };
+    Ok(Json(List::whole(members.into_iter().map(seen).collect())))
 }
 
 /// Makes a member. Owners only.

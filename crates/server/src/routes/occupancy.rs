@@ -24,7 +24,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(show))
 }
 
-/// Who is inside, and of how many.
+/// Persons inside, and how many are expected.
 #[derive(Serialize, ToSchema)]
 struct OccupancyView {
     event_id: String,
@@ -46,7 +46,7 @@ struct OccupancyView {
     over: i64,
     /// Tickets with at least one person let in.
     tickets_entered: i64,
-    /// Tickets.
+    /// Number of tickets.
     tickets: u64,
     /// Persons the tickets admit.
     expected: u64,
@@ -84,7 +84,7 @@ struct RecountView {
     inside: u32,
     /// Persons inside then by scans and headcounts.
     counted: i64,
-    /// Persons inside now: `inside`, and whoever went in or out since.
+    /// Persons inside now: `inside`, plus those who went in since, less those who went out.
     now: i64,
 }
 

@@ -41,13 +41,13 @@ struct OverviewView {
     passes: PassCountsView,
     /// Codes that were scanned before the event's start, or while it is a draft.
     test_scans: u64,
-    /// Of a draft: persons whom practice scans of the last 12 hours let in. They count nothing, unless whoever opens the doors
-    /// says that they were real (`count_practice`).
+    /// Of a draft: persons whom practice scans of the last 12 hours let in. They count nothing, unless the person who
+    /// opens the doors says that they were real (`count_practice`).
     practice_persons: u64,
     has_staff_pin: bool,
     /// Open incidents of the review queue.
     open_incidents: u64,
-    /// Why no mail goes out just now; null while it does, and for whoever may not see guests.
+    /// The reason why no mail goes out just now; null while it does, and for callers who may not see guests.
     mail_problem: Option<MailProblemView>,
     /// The steps, in the order in which they are done.
     checklist: Vec<ChecklistItemView>,
@@ -63,7 +63,7 @@ struct GateNameView {
 /// Guests by where their newest pass is.
 #[derive(Serialize, ToSchema)]
 struct PassCountsView {
-    /// Mailed.
+    /// Passes that were mailed.
     sent: u64,
     /// On its way, or to be tried again.
     waiting: u64,

@@ -89,7 +89,7 @@ struct ApprovedView {
     gate_id: String,
 }
 
-/// What stands behind the token that a device shows.
+/// The pairing request behind the token that a device shows.
 #[utoipa::path(get, path = "/api/pairing-requests/{token}", tag = "organisers",
     params(("token" = String, Path, description = "As the device shows it")),
     extensions(("x-actions" = json!(["manage_devices"]))), security(("session" = []), ("api_token" = [])), responses(

@@ -1,5 +1,5 @@
-//! `/passes?token=…`: the page of a pass, and `/qr-codes/{token}.png`, its code as a picture. Whoever has the token may see
-//! both; a wrong one tells nothing, and who tries many waits.
+//! `/passes?token=…`: the page of a pass, and `/qr-codes/{token}.png`, its code as a picture. A person who has the
+//! token may see both. A wrong token tells nothing, and a client that tries many waits.
 
 use admit_app::error::Error;
 use admit_app::passes::{self, Pass};
@@ -14,6 +14,7 @@ use serde::Deserialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+mod calendar;
 mod page;
 
 use crate::auth::peer::Client;
@@ -27,9 +28,9 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(show))
 }
 
-/// The picture: a file like the web apps', not part of the document.
+/// The picture and the calendar's entry: files like the web apps', not part of the document.
 pub fn pictures() -> Router<AppState> {
-    Router::new().route("/qr-codes/{file}", get(picture))
+    Router::new().route("/qr-codes/{file}", get(picture)).route("/passes.ics", get(calendar))
 }
 
 #[derive(Default, Deserialize)]
@@ -56,7 +57,7 @@ async fn show(
         Looked::Pass(pass) => {
             let base = state.passes.public_url.clone().unwrap_or_else(|| state.settings.base_url(&headers));
             let code = passes::svg_path(&url(&base, &token))?;
-            let html = page::pass(&pass, &code, &nonce);
+            let html = page::pass(&pass, &code, &token, &nonce);
             note_opened(&state, *pass);
             (StatusCode::OK, html, None)
         }
@@ -100,7 +101,31 @@ async fn picture(
     Ok(response)
 }
 
-/// Whoever looks at their pass waits for no write; one that fails is told in the log and made up for by the next look.
+/// The event of a pass, for a calendar.
+async fn calendar(
+    State(state): State<AppState>,
+    client: Client,
+    headers: HeaderMap,
+    Query(query): Query<PassQuery>,
+) -> Result<Response> {
+    let token = query.token.unwrap_or_default();
+    let mut response = match look(&state, client, &token).await? {
+        Looked::Pass(pass) => {
+            let base = state.passes.public_url.clone().unwrap_or_else(|| state.settings.base_url(&headers));
+            let file = calendar::calendar(&pass, &url(&base, &token), state.app.clock.now());
+            ([(CONTENT_TYPE, HeaderValue::from_static("text/calendar; charset=utf-8"))], file).into_response()
+        }
+        Looked::Nothing => ApiError::from(Error::not_found("pass")).into_response(),
+        Looked::Waits(retry_after_ms) => {
+            ApiError::from(Error::Later { code: "rate_limited", retry_after_ms }).into_response()
+        }
+    };
+    dress(response.headers_mut(), None);
+    Ok(response)
+}
+
+/// Notes that a pass was opened. The guest who looks at it waits for no write. A write that fails is told in the log,
+/// and the next look makes up for it.
 fn note_opened(state: &AppState, pass: Pass) {
     if pass.is_unopened {
         let app = state.app.clone();
@@ -119,8 +144,8 @@ enum Looked {
     Waits(i64),
 }
 
-/// The pass of a token. A wrong one is answered less and less often: guests share an address at the door, so whoever
-/// guesses there must not close everybody's pass, and no number of guesses finds one of 2¹²².
+/// The pass of a token. Wrong tokens from one address are answered less and less often. Guests share an address at the
+/// door, so a person who guesses there must not close everybody's pass. No number of guesses finds one of 2¹²² tokens.
 async fn look(state: &AppState, Client(address): Client, token: &str) -> Result<Looked> {
     let now_ms = state.app.clock.monotonic_ms();
     match passes::show(&state.app, token).await {

@@ -1,4 +1,4 @@
-//! What devices ask (S1 §2, §4, §8; spec §5 "Devices").
+//! The routes of devices (S1 §2, §4, §8; spec §5 "Devices").
 
 pub mod doc_counted;
 pub mod doc;

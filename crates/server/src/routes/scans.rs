@@ -47,14 +47,14 @@ struct ScanView {
     /// Place in its log.
     log_id: Option<String>,
     seq: Option<u64>,
-    /// Persons.
+    /// Number of persons.
     count: u32,
-    /// What the screen said.
+    /// The outcome that the screen showed.
     device_outcome: &'static str,
     /// Whether the door opened.
     opened: bool,
     operator: Option<String>,
-    /// What staff counted of people without a ticket.
+    /// Staff's count of people without a ticket; absent in all kinds but `headcount`.
     headcount: Option<HeadcountView>,
     /// Staff set a refusal aside: who, why.
     #[serde(rename = "override")]
@@ -79,7 +79,7 @@ struct ScanView {
     verdict: Option<VerdictView>,
 }
 
-/// What staff counted: people of a class who came in (below zero, went out), or everybody inside.
+/// Staff's count: people of a class who came in (below zero, went out), or everybody inside.
 #[derive(Default, Serialize, ToSchema)]
 struct HeadcountView {
     /// `staff`, `crew`, `child` or `other`; null for a recount.
@@ -101,17 +101,17 @@ impl From<Headcount> for HeadcountView {
     }
 }
 
-/// Who set a refusal aside, and why.
+/// The override: the person who set a refusal aside, and the reason.
 #[derive(Serialize, ToSchema)]
 struct OverrideView {
     by: String,
     reason: String,
 }
 
-/// What the reducer says of a scan.
+/// The reducer's verdict on a scan.
 #[derive(Serialize, ToSchema)]
 struct VerdictView {
-    /// What the rules at its time say.
+    /// The outcome by the rules at the scan's time.
     outcome: &'static str,
     reason: Option<&'static str>,
     /// Why it counts nothing: `excluded` or `unverified`.
@@ -189,6 +189,11 @@ impl From<ScanRow> for ScanView {
     }
 }
 
+/// A scan as this API shows it, for files that use the same words.
+pub fn as_json(row: ScanRow) -> serde_json::Result<serde_json::Value> {
+    serde_json::to_value(ScanView::from(row))
+}
+
 #[derive(Default, Deserialize)]
 struct ScanQuery {
     limit: Option<usize>,
@@ -222,5 +227,7 @@ async fn list(
     let (ticket_id, device_id, outcome) = (query.ticket_id, query.device_id, query.outcome);
     let filter = ScanFilter { ticket_id, device_id, outcome, conflict };
     let listed = scans::list::list(&state.app, &caller, event_id, filter, page(query.limit, query.cursor)?).await?;
-    Ok(Json(List::of(listed, ScanView::from)))
+    let hidden = |view: ScanView| ScanView { barcode_hash: None, ..view };
+    let sees_codes = caller.sees_contacts();
+    Ok(Json(List::of(listed, |row| if sees_codes { row.into() } else { hidden(row.into()) })))
 }

@@ -2,7 +2,8 @@
 
 use admit_app::caller::UserCaller;
 use admit_app::error::Error;
-use admit_app::sessions;
+use admit_app::members;
+use admit_app::sessions::{self, Candidate};
 use admit_core::ids::OrganizationId;
 use axum::Json;
 use axum::extract::State;
@@ -17,10 +18,10 @@ use utoipa_axum::routes;
 
 use super::shape::blocking;
 use crate::auth::peer::Client;
-use crate::auth::session;
 use crate::auth::user::{self, User};
+use crate::auth::{session, token};
 use crate::body::JsonBody;
-use crate::error::Result;
+use crate::error::{ApiError, Result};
 use crate::openapi::ProblemDoc;
 use crate::state::AppState;
 
@@ -31,22 +32,22 @@ static WAITING: Semaphore = Semaphore::const_new(64);
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new().routes(routes!(show, create, delete))
+    OpenApiRouter::new().routes(routes!(show, create, delete)).routes(routes!(change_password))
 }
 
-/// Who wants to sign in.
+/// The credentials of a person who signs in.
 #[derive(Deserialize, ToSchema)]
 struct SignIn {
     /// E-mail.
     email: String,
-    /// Password.
+    /// The password.
     password: String,
     /// One of theirs; the one they joined first where absent.
     #[schema(value_type = Option<String>)]
     organization_id: Option<OrganizationId>,
 }
 
-/// Who is signed in, and for whom.
+/// The signed-in user and their organisation.
 #[derive(Serialize, ToSchema)]
 struct Session {
     user_id: String,
@@ -58,7 +59,7 @@ struct Session {
     organization_name: String,
 }
 
-/// Who is signed in.
+/// The signed-in user.
 #[utoipa::path(get, path = "/api/session", tag = "organisers", extensions(("x-actions" = json!([]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "The caller", body = Session),
     (status = 401, description = "Nobody", body = ProblemDoc, content_type = "application/problem+json"),
@@ -70,7 +71,7 @@ async fn show(State(state): State<AppState>, User(caller): User) -> Result<Json<
 /// Signs in: the session is a cookie, HttpOnly, good for 14 days.
 ///
 /// An unknown e-mail and a wrong password are answered alike, in the same time. From one network address 30 may fail in a
-/// minute.
+/// minute. The session that the browser had before ends.
 #[utoipa::path(post, path = "/api/session", tag = "organisers", request_body = SignIn, responses(
     (status = 200, description = "Signed in; `Set-Cookie` holds the session", body = Session),
     (status = 401, description = "`wrong_credentials`", body = ProblemDoc, content_type = "application/problem+json"),
@@ -79,6 +80,7 @@ async fn show(State(state): State<AppState>, User(caller): User) -> Result<Json<
 async fn create(
     State(state): State<AppState>,
     Client(address): Client,
+    headers: HeaderMap,
     JsonBody(request): JsonBody<SignIn>,
 ) -> Result<Response> {
     let now_ms = state.app.clock.monotonic_ms();
@@ -88,6 +90,9 @@ async fn create(
     // Counted before it is tried: many at once are many.
     state.sign_ins.count(address, now_ms);
     let response = sign_in(&state, request).await;
+    if response.is_ok() {
+        end_former(&state, &headers).await?;
+    }
     match &response {
         Err(error) if error.status() == StatusCode::UNAUTHORIZED => {
             tracing::warn!(event = "session.refused", %address, "a sign-in was refused");
@@ -100,21 +105,99 @@ async fn create(
     response
 }
 
+/// Ends the session that a browser had before it signed in anew: nobody could sign it out any more.
+async fn end_former(state: &AppState, headers: &HeaderMap) -> Result<()> {
+    let Some(secret) = session::read(&state.settings, headers) else { return Ok(()) };
+    match sessions::authenticate(&state.app, &secret).await {
+        Ok(caller) => Ok(sessions::delete(&state.app, &caller, &secret).await?),
+        // It has ended already.
+        Err(_) => Ok(()),
+    }
+}
+
 async fn sign_in(state: &AppState, request: SignIn) -> Result<Response> {
     let candidate = sessions::look_up(&state.app, &request.email).await?;
-    let place = WAITING.try_acquire().map_err(|_| Error::Later { code: "busy", retry_after_ms: 1_000 })?;
-    let turn = HASHING.acquire().await.map_err(|error| Error::Bug(error.to_string()))?;
-    let candidate = blocking(async move {
+    let candidate = in_turn(async move {
         sessions::check(&candidate, &request.password)?;
         Ok(candidate)
     })
     .await?;
+    signed_in(state, candidate, request.organization_id).await
+}
+
+/// Work that hashes a password, when its turn comes.
+async fn in_turn<T: Send + 'static>(
+    work: impl Future<Output = admit_app::error::Result<T>> + Send + 'static,
+) -> Result<T> {
+    let place = WAITING.try_acquire().map_err(|_| Error::Later { code: "busy", retry_after_ms: 1_000 })?;
+    let turn = HASHING.acquire().await.map_err(|error| Error::Bug(error.to_string()))?;
+    let done = blocking(work).await;
     drop((turn, place));
-    let made = sessions::create(&state.app, candidate, request.organization_id).await?;
+    done
+}
+
+/// A fresh session for somebody whose password was right.
+async fn signed_in(
+    state: &AppState,
+    candidate: Candidate,
+    organization_id: Option<OrganizationId>,
+) -> Result<Response> {
+    let made = sessions::create(&state.app, candidate, organization_id).await?;
     let seconds = made.expires_at.since(state.app.clock.now()) / 1_000;
     let mut response = Json(me(state, &made.caller).await?).into_response();
     response.headers_mut().insert(SET_COOKIE, session::set(&state.settings, &made.token, seconds));
     Ok(response)
+}
+
+/// A new password of one's own.
+#[derive(Deserialize, ToSchema)]
+struct NewPassword {
+    /// The present one.
+    present: String,
+    /// The new one: 10 characters or more.
+    password: String,
+}
+
+/// Changes the password of the signed-in user, who names the present one. Every session of theirs ends, and the
+/// answer brings a fresh one. API tokens go on. A wrong present password counts as a failed sign-in.
+#[utoipa::path(post, path = "/api/session/password", tag = "organisers", request_body = NewPassword,
+    extensions(("x-actions" = json!([]))), security(("session" = [])), responses(
+    (status = 200, description = "Changed; `Set-Cookie` holds a fresh session", body = Session),
+    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 403, description = "`session_needed`: an API token changes no password", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 429, description = "`rate_limited`, with Retry-After", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn change_password(
+    State(state): State<AppState>,
+    User(caller): User,
+    Client(address): Client,
+    headers: HeaderMap,
+    JsonBody(request): JsonBody<NewPassword>,
+) -> Result<Response> {
+    if token::bearer(&headers).is_some() {
+        return Err(Error::denied("session_needed", "an API token changes no password: sign in").into());
+    }
+    let now_ms = state.app.clock.monotonic_ms();
+    if let Some(retry_after_ms) = state.sign_ins.must_wait(address, now_ms) {
+        return Err(Error::Later { code: "rate_limited", retry_after_ms }.into());
+    }
+    state.sign_ins.count(address, now_ms);
+    let email = sessions::show(&state.app, &caller).await?.member.email;
+    let candidate = sessions::look_up(&state.app, &email).await?;
+    let present = request.present;
+    let checked = in_turn(async move { sessions::check(&candidate, &present) }).await;
+    if let Err(error) = checked {
+        if error.status() != StatusCode::UNAUTHORIZED {
+            return Err(error);
+        }
+        tracing::warn!(event = "session.refused", %address, "a present password was wrong");
+        return Err(ApiError::field("present", "is not your present password"));
+    }
+    state.sign_ins.forgive(address);
+    let (app, by, password) = (state.app.clone(), caller.clone(), request.password);
+    in_turn(async move { members::set_password(&app, &by, &password).await }).await?;
+    let candidate = sessions::look_up(&state.app, &email).await?;
+    signed_in(&state, candidate, Some(caller.organization_id)).await
 }
 
 /// Signs out. An API token is withdrawn at `/api/api-tokens`, not here.

@@ -12,7 +12,7 @@ use crate::error::{ApiError, Result};
 /// A page of a list.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct List<T> {
-    /// Items.
+    /// The items of the page.
     pub items: Vec<T>,
     /// `?cursor=` of the next page; null on the last.
     pub next_cursor: Option<String>,
@@ -90,8 +90,8 @@ pub fn word<T: std::str::FromStr<Err: std::fmt::Display>>(path: &str, text: &str
     text.parse().map_err(|error: T::Err| ApiError::field(path, error.to_string()))
 }
 
-/// Runs a use case that keeps a core busy (a password's hash, a large file) where that blocks nobody else. Whoever
-/// leaves does not stop it halfway.
+/// Runs a use case that keeps a core busy (a password's hash, a large file) where that blocks nobody else. A client
+/// that leaves does not stop it halfway.
 pub async fn blocking<T, F>(work: F) -> Result<T>
 where
     T: Send + 'static,

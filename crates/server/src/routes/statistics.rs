@@ -1,6 +1,7 @@
-//! `/api/events/{id}/statistics`: persons a minute per gate, for the last hour.
+//! `/api/events/{id}/statistics`: persons a minute per gate, for the last hour; `…/quarters`: a quarter hour, for the event.
 
 use admit_app::occupancy;
+use admit_app::records::MinuteFlow;
 use admit_core::ids::EventId;
 use admit_core::time::Timestamp;
 use axum::Json;
@@ -18,7 +19,7 @@ use crate::state::AppState;
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new().routes(routes!(show))
+    OpenApiRouter::new().routes(routes!(show)).routes(routes!(quarters))
 }
 
 /// The last hour.
@@ -46,6 +47,35 @@ struct MinuteView {
     refused: i64,
 }
 
+/// An event by quarter hours.
+#[derive(Serialize, ToSchema)]
+struct QuartersView {
+    /// One item a gate and quarter hour in which anything happened there, oldest first.
+    quarters: Vec<QuarterView>,
+}
+
+/// A quarter hour at a gate.
+#[derive(Serialize, ToSchema)]
+struct QuarterView {
+    /// Its start.
+    #[schema(value_type = String, format = DateTime)]
+    at: Timestamp,
+    gate_id: String,
+    /// Persons let in.
+    entered: i64,
+    /// Persons let out.
+    exited: i64,
+    /// Scans whose door stayed shut.
+    refused: i64,
+}
+
+impl From<MinuteFlow> for QuarterView {
+    fn from(one: MinuteFlow) -> Self {
+        let gate_id = one.gate_id.to_string();
+        Self { at: one.at, gate_id, entered: one.entered, exited: one.exited, refused: one.refused }
+    }
+}
+
 /// Persons a minute per gate, by the scans' own times.
 #[utoipa::path(get, path = "/api/events/{id}/statistics", tag = "live",
     params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["read_events"]))), security(("session" = []), ("api_token" = [])), responses(
@@ -66,4 +96,19 @@ async fn show(
         refused: one.refused,
     });
     Ok(Json(StatisticsView { from: flow.from, minutes: minutes.collect() }))
+}
+
+/// Persons a quarter hour per gate, by the scans' own times, from twelve hours before the event's start on.
+#[utoipa::path(get, path = "/api/events/{id}/statistics/quarters", tag = "live",
+    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["read_events"]))), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "The whole event, 32 days at most", body = QuartersView),
+    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn quarters(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(event_id): Path<EventId>,
+) -> Result<Json<QuartersView>> {
+    let found = occupancy::quarters(&state.app, &caller, event_id).await?;
+    Ok(Json(QuartersView { quarters: found.into_iter().map(QuarterView::from).collect() }))
 }

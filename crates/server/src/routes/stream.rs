@@ -1,4 +1,4 @@
-//! `GET /api/events/{id}/stream`: the live view (spec §5, S2 §4 "PubSub Broadcast"; architecture §5 walk 4).
+//! `GET /api/events/{id}/stream`: the live view (spec §5, S2 §4 "PubSub Broadcast"; architecture §6 walk 4).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,11 +42,11 @@ pub fn routes() -> OpenApiRouter<AppState> {
 
 /// Live: whole snapshots of `occupancy`, `incidents`, `devices` and `arrivals` (the newest 20), and a `batch` message for every upload.
 ///
-/// Server-sent events. An event's id is `epoch.serial`: the place up to which every upload was told. After a reconnect
-/// with `Last-Event-ID` the `batch` messages since then come first, then all snapshots anew; after a change of the
-/// server's epoch a `resync` comes before them. A `heartbeat` comes every 15 s; the stream ends there for whoever may not
-/// see it any more. Without the right to read scans there are `occupancy` and `heartbeat` alone. A device's key opens it
-/// for its own `batch` messages only.
+/// Server-sent events. An event's id is `epoch.serial`: the place up to which every upload was told. After a
+/// reconnect with `Last-Event-ID` the `batch` messages since then come first, then all snapshots anew. After a change
+/// of the server's epoch a `resync` comes before them. A `heartbeat` comes every 15 s; there the stream ends for a
+/// client that may not see it any more. Without the right to read scans there are `occupancy` and `heartbeat` alone.
+/// A device's key opens it for its own `batch` messages only.
 ///
 /// In `occupancy`, `gate_occupancy` is a flow: who entered at the gate of the newest upload less who left there, never
 /// below 0; a gate that leads out only has none. People leave by another gate than they came: who is inside is
@@ -110,7 +110,7 @@ impl OptionalFromRequestParts<AppState> for OfConnection {
     }
 }
 
-/// Who looks.
+/// The client of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Viewer {
     /// It sees its own batches only.
@@ -149,10 +149,11 @@ async fn who(state: &AppState, headers: &HeaderMap, event_id: &EventId) -> Resul
     Ok((caller.organization_id, Viewer::Person { scans: can(caller.role, Action::ReadScans) }))
 }
 
-/// What is read and sent.
+/// The parts that are read and sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
-    /// Uploads since the last look. Before the snapshots: whose id says up to where every upload was told.
+    /// Uploads since the last look. This part is first, so it is read before the snapshots. A snapshot's id is the
+    /// place up to which every upload was told, so those uploads must be sent before it.
     Batches,
     Occupancy,
     Incidents,
@@ -188,7 +189,7 @@ struct Live {
     told: u64,
     /// Places of uploads that were told lately, by a hint or from the store: neither tells one again.
     said: BTreeSet<u64>,
-    /// What uploads said since the last occupancy snapshot: the newest, with their scans added up.
+    /// The newest summary of uploads since the last occupancy snapshot, with their scans added up.
     moved: Option<Map<String, Value>>,
     open_streams: OpenStream,
 }
@@ -212,8 +213,8 @@ impl Live {
         Some(Message { event: "batch", id, data: data.to_string() })
     }
 
-    /// What was uploaded since the last look. From the store, whatever hints said: a lost one costs time, and a wrong
-    /// one tells nobody of another's batch.
+    /// The uploads since the last look. They come from the store, whatever hints said. A lost hint costs time, and a
+    /// wrong one tells nobody of another's batch.
     async fn batches(&mut self) -> AppResult<Reading> {
         let (event_id, after) = (self.event_id.clone(), self.told);
         let device_id = match &self.viewer {
@@ -329,7 +330,7 @@ impl Source for Live {
     }
 }
 
-/// Whose batch a hint is about.
+/// The device whose batch a hint is about.
 fn device_of(text: &str) -> Option<DeviceId> {
     let value: Value = serde_json::from_str(text).ok()?;
     value.get("device_id")?.as_str()?.parse().ok()

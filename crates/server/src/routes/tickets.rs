@@ -1,11 +1,12 @@
 //! `/api/events/{id}/tickets` and `/api/tickets/{id}`.
 
-use admit_app::ports::TicketFilter;
+use admit_app::guests;
 use admit_app::records::{Fields, GuestRecord, TicketCounts, TicketRecord};
 use admit_app::rules::HoldsFrom;
 use admit_app::tickets::{self, Listing, NewGuest, NewTicket, TicketPatch};
 use admit_core::ids::{EntryTypeId, EventId, GateId, GuestListId, TicketId};
 use admit_core::limits::{BARCODE_BYTES, BODY_ENCODED_BYTES, TICKETS_PER_REQUEST};
+use admit_core::pass;
 use admit_core::ticket::TicketStatus;
 use admit_core::time::Timestamp;
 use admit_core::wire::bounded::at_most;
@@ -33,24 +34,23 @@ pub fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(counts))
         .routes(routes!(export))
         .routes(routes!(show, update))
+        .routes(routes!(show_code))
 }
 
-/// A ticket, its holder, and what its scans add up to.
+/// A ticket, its holder, and the sum of its scans. Its code admits a person who has it. So `POST
+/// /api/tickets/{id}/code` shows it, and the ledger says to whom.
 #[derive(Serialize, ToSchema)]
 pub(super) struct TicketView {
     id: String,
     event_id: String,
-    /// Its code as text, where we may know it.
-    barcode: Option<String>,
-    /// `sha256:` and 64 digits.
-    barcode_hash: Option<String>,
-    /// Its code as people read it out, such as `K7QF-2M9D`: scanners take it typed.
-    short_code: Option<String>,
+    /// The end of its code, four characters at most, to tell two tickets apart. Absent for a caller who only looks,
+    /// and where only the code's hash is kept.
+    code_end: Option<String>,
     zone: String,
     /// Gates it admits at; empty = any whose zones hold its zone.
     #[schema(value_type = Vec<String>)]
     gate_ids: Vec<GateId>,
-    /// Persons.
+    /// Number of persons that the ticket admits.
     entry_limit: u32,
     /// `active`, `used`, `voided` or `refunded`: set by people or import.
     #[schema(value_type = String)]
@@ -80,7 +80,7 @@ pub(super) struct TicketView {
     created_at: Timestamp,
 }
 
-/// Who holds a ticket.
+/// The guest who holds a ticket.
 #[derive(Serialize, ToSchema)]
 struct HolderView {
     id: String,
@@ -110,16 +110,61 @@ impl From<GuestRecord> for HolderView {
     }
 }
 
-impl From<Listing> for TicketView {
-    fn from((ticket, guest, state): Listing) -> Self {
+/// The code and the link that admit the holder of a ticket.
+#[derive(Serialize, ToSchema)]
+pub(super) struct CodeView {
+    /// Its code as text, where we may know it.
+    barcode: Option<String>,
+    /// `sha256:` and 64 digits.
+    barcode_hash: Option<String>,
+    /// Its code as people read it out, such as `K7QF-2M9D`: scanners take it typed.
+    short_code: Option<String>,
+}
+
+impl From<&TicketRecord> for CodeView {
+    fn from(ticket: &TicketRecord) -> Self {
+        Self {
+            barcode: ticket.barcode.clone(),
+            barcode_hash: ticket.barcode_hashes.last().map(ToString::to_string),
+            short_code: ticket.short_code(),
+        }
+    }
+}
+
+/// A ticket that was just made, with its code.
+#[derive(Serialize, ToSchema)]
+pub(super) struct NewTicketView {
+    #[serde(flatten)]
+    ticket: TicketView,
+    #[serde(flatten)]
+    code: CodeView,
+}
+
+impl NewTicketView {
+    /// Of a ticket that nobody scanned yet.
+    pub(super) fn of(ticket: TicketRecord, guest: Option<GuestRecord>) -> Self {
+        Self { code: CodeView::from(&ticket), ticket: TicketView::of((ticket, guest, None), true) }
+    }
+}
+
+/// A code that was asked for, and where its pass is.
+#[derive(Serialize, ToSchema)]
+struct ShownCodeView {
+    #[serde(flatten)]
+    code: CodeView,
+    /// The page of its pass, once there is one; a code that was not made here has none.
+    pass_url: Option<String>,
+}
+
+impl TicketView {
+    /// A ticket as it is listed; `shows_end`: the caller may know the end of its code.
+    pub(super) fn of((ticket, guest, state): Listing, shows_end: bool) -> Self {
         let state = state.map(|record| record.state).unwrap_or_default();
         let last = state.entries.last();
         Self {
             id: ticket.ticket_id.to_string(),
             event_id: ticket.event_id.to_string(),
-            short_code: ticket.short_code(),
-            barcode: ticket.barcode,
-            barcode_hash: ticket.barcode_hashes.last().map(ToString::to_string),
+            code_end: ticket.code_end().filter(|_| shows_end),
             zone: ticket.rules.zone,
             gate_ids: ticket.rules.gate_ids,
             entry_limit: ticket.rules.entry_limit,
@@ -187,7 +232,7 @@ pub(super) struct GuestRequest {
     note: Option<String>,
     /// Flag for the door, such as `check ID`.
     flag: Option<String>,
-    /// What else is kept of them, by name: at most 8 of at most 200 characters; a name has at most 24.
+    /// Other fields kept of the guest, by name: at most 8 of at most 200 characters; a name has at most 24.
     #[serde(default)]
     #[schema(value_type = BTreeMap<String, String>)]
     fields: Fields,
@@ -249,11 +294,11 @@ enum TicketsRequest {
 #[serde(untagged)]
 #[expect(dead_code, reason = "describes what `create` answers")]
 enum NewTicketsView {
-    One(Box<TicketView>),
-    Many(Vec<TicketView>),
+    One(Box<NewTicketView>),
+    Many(Vec<NewTicketView>),
 }
 
-/// What to change; absent fields stay.
+/// The fields to change; absent fields stay.
 #[derive(Deserialize, ToSchema)]
 struct TicketPatchRequest {
     /// `active`, `used`, `voided` or `refunded`.
@@ -275,7 +320,7 @@ struct TicketPatchRequest {
     effective: Option<String>,
 }
 
-/// What to look for.
+/// The tickets to look for.
 #[derive(Default, Deserialize)]
 struct TicketQuery {
     limit: Option<usize>,
@@ -290,7 +335,7 @@ struct TicketQuery {
         ("id" = String, Path, description = "Event"),
         ("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500),
         ("cursor" = Option<String>, Query),
-        ("q" = Option<String>, Query, description = "Beginnings of words of a guest's name, in any order, or the start of an id, barcode, external id or order number; or a whole code, or its short code", max_length = 512),
+        ("q" = Option<String>, Query, description = "Beginnings of words of a guest's name, in any order, or the start of an id, external id or order number, and unless you only look of a code; or a whole code, or its short code", max_length = 512),
         ("status" = Option<String>, Query, description = "`active`, `used`, `voided`, `refunded`"),
         ("entered" = Option<bool>, Query, description = "Only those with (or without) anybody let in"),
     ), extensions(("x-actions" = json!(["read_guests"]))), security(("session" = []), ("api_token" = [])), responses(
@@ -304,9 +349,9 @@ async fn list(
     Query(query): Query<TicketQuery>,
 ) -> Result<Json<List<TicketView>>> {
     let entered = query.entered.as_deref().map(|text| flag("entered", Some(text))).transpose()?;
-    let filter = TicketFilter { text: sought(query.q, BARCODE_BYTES)?, status: query.status, entered };
-    let listed = tickets::list(&state.app, &caller, event_id, filter, page(query.limit, query.cursor)?).await?;
-    Ok(Json(List::of(listed, TicketView::from)))
+    let wanted = tickets::Wanted { text: sought(query.q, BARCODE_BYTES)?, status: query.status, entered };
+    let listed = tickets::list(&state.app, &caller, event_id, wanted, page(query.limit, query.cursor)?).await?;
+    Ok(Json(List::of(listed, |ticket| TicketView::of(ticket, caller.sees_contacts()))))
 }
 
 /// How many tickets stand where.
@@ -328,7 +373,7 @@ impl From<TicketCounts> for TicketCountsView {
     }
 }
 
-/// What to count.
+/// The tickets to count.
 #[derive(Default, Deserialize)]
 struct CountQuery {
     q: Option<String>,
@@ -367,12 +412,12 @@ async fn create(
 ) -> Result<Response> {
     body::no_larger(&bytes, BODY_ENCODED_BYTES)?;
     let many = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[');
-    let view = |(ticket, guest): (TicketRecord, Option<GuestRecord>)| TicketView::from((ticket, guest, None));
+    let view = |(ticket, guest): (TicketRecord, Option<GuestRecord>)| NewTicketView::of(ticket, guest);
     if many {
         let requests: Tickets = body::parse(&bytes)?;
         let new = requests.0.into_iter().map(NewTicket::from).collect();
         let made = tickets::create(&state.app, &caller, event_id, new).await?;
-        let views: Vec<TicketView> = made.into_iter().map(view).collect();
+        let views: Vec<NewTicketView> = made.into_iter().map(view).collect();
         return Ok((StatusCode::CREATED, Json(views)).into_response());
     }
     let request: TicketRequest = body::parse(&bytes)?;
@@ -406,7 +451,7 @@ async fn show(
     User(caller): User,
     Path(ticket_id): Path<TicketId>,
 ) -> Result<Json<TicketView>> {
-    Ok(Json(tickets::show(&state.app, &caller, ticket_id).await?.into()))
+    Ok(Json(TicketView::of(tickets::show(&state.app, &caller, ticket_id).await?, caller.sees_contacts())))
 }
 
 /// Changes a ticket, from now on or from the start; its scans are judged anew.
@@ -437,5 +482,22 @@ async fn update(
         effective,
     };
     tickets::update(&state.app, &caller, ticket_id.clone(), patch).await?;
-    Ok(Json(tickets::show(&state.app, &caller, ticket_id).await?.into()))
+    Ok(Json(TicketView::of(tickets::show(&state.app, &caller, ticket_id).await?, caller.sees_contacts())))
+}
+
+/// Shows a ticket's code, and the page of its pass. A person who has the code can be let in: the ledger gets a line,
+/// `ticket_code_shown`. A promoter sees those of their own lists.
+#[utoipa::path(post, path = "/api/tickets/{id}/code", tag = "organisers", params(("id" = String, Path, description = "Ticket")),
+    extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    (status = 200, description = "The code", body = ShownCodeView),
+    (status = 404, description = "No such ticket", body = ProblemDoc, content_type = "application/problem+json"),
+))]
+async fn show_code(
+    State(state): State<AppState>,
+    User(caller): User,
+    Path(ticket_id): Path<TicketId>,
+) -> Result<Json<ShownCodeView>> {
+    let shown = guests::show_code(&state.app, &caller, ticket_id).await?;
+    let pass_url = shown.pass.zip(state.passes.public_url.as_deref()).map(|(token, base)| pass::url(base, &token));
+    Ok(Json(ShownCodeView { code: CodeView::from(&shown.ticket), pass_url }))
 }

@@ -110,13 +110,13 @@ impl ShownSecretView {
 struct WebhookEndpointRequest {
     #[schema(value_type = String)]
     event_id: EventId,
-    /// What it is for.
+    /// The endpoint's purpose, in your words.
     name: String,
     #[schema(value_type = Option<ColumnsDoc>)]
     columns: Option<WebhookColumns>,
 }
 
-/// What to change; absent fields stay. `columns` are taken whole.
+/// The fields to change; absent fields stay. `columns` are taken whole.
 #[derive(Deserialize, ToSchema)]
 struct WebhookEndpointPatchRequest {
     name: Option<String>,

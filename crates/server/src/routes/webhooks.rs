@@ -1,4 +1,4 @@
-//! `POST /api/webhooks/guests/{endpoint}`: rows of an organiser's own table of guests (architecture §5 walk 3).
+//! `POST /api/webhooks/guests/{endpoint}`: rows of an organiser's own table of guests (architecture §6 walk 3).
 
 use admit_app::caller::WebhookCaller;
 use admit_app::webhooks;
@@ -41,7 +41,7 @@ struct GuestMessageDoc {
     sequence: Option<u64>,
 }
 
-/// What came of a message.
+/// The result of a message.
 #[derive(ToSchema)]
 #[schema(as = WebhookAnswer)]
 #[expect(dead_code, reason = "describes `admit_core::wire::webhooks::WebhookAnswer`, which is what is sent")]
@@ -71,7 +71,7 @@ struct WebhookAnswerDoc {
 async fn receive(State(state): State<AppState>, webhook: Webhook) -> Result<Response> {
     state.webhooks.take(&webhook.caller.endpoint_id, state.app.clock.monotonic_ms())?;
     let caller = webhook.caller.clone();
-    let received = match take_in(&state, webhook).await {
+    let received = match intake(&state, webhook).await {
         Ok(received) => received,
         Err(error) => {
             note_refusal(&state, &caller, &error).await;
@@ -89,13 +89,13 @@ async fn receive(State(state): State<AppState>, webhook: Webhook) -> Result<Resp
     Ok(response)
 }
 
-async fn take_in(state: &AppState, webhook: Webhook) -> Result<webhooks::Received> {
+async fn intake(state: &AppState, webhook: Webhook) -> Result<webhooks::Received> {
     is_object(&webhook.body)?;
     let message: GuestMessage = parse(&webhook.body)?;
     Ok(webhooks::receive(&state.app, &webhook.caller, webhook.digest, message).await?)
 }
 
-/// What the sender has to mend, whoever looks after the endpoint must see.
+/// Notes a refusal at the endpoint. The person who looks after the endpoint must see what the sender has to mend.
 async fn note_refusal(state: &AppState, caller: &WebhookCaller, error: &ApiError) {
     tracing::warn!(event = "webhook.refused", endpoint_id = caller.endpoint_id, code = error.code(), "webhook");
     if !matches!(error.status(), StatusCode::BAD_REQUEST | StatusCode::CONFLICT) {

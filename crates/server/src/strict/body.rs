@@ -12,8 +12,8 @@ use super::unknown::{LISTED, Unknown};
 /// Levels of a schema that are read; what is deeper takes anything.
 const LEVELS: usize = 16;
 
-/// What a schema says about names: a value may be an object with these members, an array of these items, or both where
-/// the schema has alternatives.
+/// The names in a schema. A value may be an object with these members, or an array of these items; it may be both
+/// where the schema has alternatives.
 #[derive(Debug, Default)]
 pub struct Shape {
     /// Members of an object; `None` takes any.

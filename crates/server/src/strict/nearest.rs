@@ -29,7 +29,7 @@ const LISTED: usize = 12;
 /// How alike two names are, of 1, from which on one is offered for the other.
 const ALIKE: f64 = 0.75;
 
-/// What to do about the unknown `name`: the known one that is near, else what is known.
+/// Advice about the unknown `name`: the known one that is near, else the known ones.
 pub fn advice(name: &str, kind: &str, known: &[&str]) -> String {
     if let Some(near) = nearest(name, known) {
         return format!("Did you mean `{near}`?");
@@ -44,8 +44,9 @@ pub fn advice(name: &str, kind: &str, known: &[&str]) -> String {
     format!("Known {kind}s: {}.", names.join(", "))
 }
 
-/// The known name that is meant: the same but for case and separators, else a usual synonym, else one that differs by a
-/// slip of the fingers, else one that contains it or is contained.
+/// The known name that is meant; absent (`None`) where there is none. It is the same name but for case and separators,
+/// else a usual synonym. Else it is a name that differs by a slip of the fingers, else one that contains it or is
+/// contained.
 fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let folded = fold(name);
     if folded.is_empty() {

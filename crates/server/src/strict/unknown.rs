@@ -12,7 +12,7 @@ pub const REPEATED_CHARS: usize = 80;
 pub struct Unknown {
     /// Where it stands.
     pub path: String,
-    /// What is wrong with it, and what may have been meant.
+    /// The error, and the name that may have been meant.
     pub message: String,
 }
 

@@ -1,4 +1,5 @@
-//! What an epoch's end does to scans that claim to know what was lost (spec §3 "Epoch and witness"), on both stores.
+//! The effect of an epoch's end on scans that claim to know what was lost (spec §3 "Epoch and witness"), on both
+//! stores.
 
 use admit_app::epochs;
 use admit_app::ports::read;

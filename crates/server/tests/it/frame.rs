@@ -1,4 +1,4 @@
-//! What holds for every answer: problems, headers, methods, other sites' pages, encodings, the documents.
+//! The rules for every answer: problems, headers, methods, other sites' pages, encodings, the documents.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -99,7 +99,7 @@ async fn a_bomb_is_refused_at_once_and_the_server_goes_on() {
     assert_eq!(server.get("/healthz").send().await.unwrap().status(), 200);
 }
 
-/// What a server answers to these very bytes.
+/// The server's answer to these very bytes.
 async fn raw(server: &TestServer, request: String) -> (u16, Value) {
     let mut stream = tokio::net::TcpStream::connect(server.address()).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
@@ -157,7 +157,15 @@ async fn the_document_describes_every_route_and_the_page_shows_them() {
 #[tokio::test]
 async fn health_and_metrics_answer() {
     let server = TestServer::start().await;
-    assert_eq!(server.get("/readyz").send().await.unwrap().status(), 200);
+    let ready = server.get("/readyz").send().await.unwrap();
+    assert_eq!(ready.status(), 200);
+    let ready: serde_json::Value = ready.json().await.unwrap();
+    let condition = |name: &str| {
+        let checks = ready["checks"].as_array().unwrap();
+        checks.iter().find(|check| check["name"] == name).map(|check| check["condition"].clone())
+    };
+    assert_eq!((&ready["ready"], condition("database")), (&true.into(), Some("ok".into())), "{ready}");
+    assert_eq!(condition("clock"), Some("ok".into()));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/metrics", listener.local_addr().unwrap());
     let serving = listen::serve(listener, metrics_router(server.state.clone()), server.state.shutdown.clone());

@@ -16,6 +16,7 @@ mod frame;
 mod auth;
 mod malformed;
 mod sync;
+mod tls;
 mod manifest;
 mod s1;
 mod s2_rows;

@@ -1,4 +1,4 @@
-//! What is malformed is answered with 4xx, as a problem that names the field; nothing is ever answered with 5xx.
+//! Malformed requests are answered with 4xx, as a problem that names the field; nothing is ever answered with 5xx.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::device::Phone;
 use crate::server::TestServer;
 
-/// Whose credential a row sends.
+/// The credential that a row sends.
 #[derive(Clone, Copy, PartialEq)]
 enum As {
     Nobody,
@@ -318,7 +318,7 @@ async fn every_malformed_request_is_a_problem_that_names_the_field() {
     assert!(wrong.is_empty(), "{} of {} rows:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
 }
 
-/// What random bytes and random JSON do to each path: nothing worse than a 4xx.
+/// Random bytes and random JSON at each path bring nothing worse than a 4xx.
 #[tokio::test]
 async fn noise_is_never_answered_with_5xx() {
     let server = TestServer::with(admit_server::Settings { syncs_per_minute: 10_000, ..Default::default() }).await;

@@ -10,7 +10,7 @@ use crate::server::{TestServer, json};
 pub struct Member<'a> {
     server: &'a TestServer,
     cookie: String,
-    /// Who they are.
+    /// The user's id.
     pub user_id: String,
 }
 

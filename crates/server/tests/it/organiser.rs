@@ -10,6 +10,7 @@ mod gates;
 mod live;
 mod review;
 mod isolation;
+mod privacy;
 mod cases;
 mod document;
 

@@ -20,7 +20,7 @@ use self::sink::Sink;
 use crate::organiser::{as_owner, get, post};
 use crate::server::TestServer;
 
-/// What a pass leads to in these tests.
+/// The address that a pass leads to in these tests.
 const URL: &str = "https://tickets.example.org";
 
 /// A server that carries out runs, with a mail server and a bucket of its own.

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use admit_app::ports::Store;
 use admit_app::secret::Secret;
+use admit_server::config::TrustedProxies;
 use admit_server::{AppState, Settings};
 use admit_store_postgres::{Postgres, testing};
 use admit_store_sqlite::Sqlite;
@@ -41,6 +42,9 @@ impl Place {
             Self::Folder(folder) => Arc::new(Sqlite::open(folder.path().join("admit.db"), Default::default()).unwrap()),
             Self::Database(address) => Arc::new(connected(address.clone()).await),
         };
+        // Tests stand where a proxy does: they say where they come from.
+        let trusted_proxies = TrustedProxies::read("127.0.0.0/8").unwrap();
+        let settings = Settings { trusted_proxies, ..settings };
         let settings = match self {
             Self::Database(_) if settings.redis_url.is_none() => {
                 Settings { redis_url: Some(private_redis::shared().url()), several_nodes: true, ..settings }

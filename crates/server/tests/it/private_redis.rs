@@ -49,7 +49,7 @@ impl Redis {
             std::thread::sleep(Duration::from_millis(10)); // tidy-allow: the pause of a poll loop
         }
     }
-    /// Kills it. What it held is gone.
+    /// Kills it. Its content is gone.
     pub fn stop(&self) {
         if let Some(mut child) = self.lock().take() {
             drop(child.stdin.take());

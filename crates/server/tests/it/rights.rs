@@ -134,6 +134,21 @@ async fn guesses_at_pairing_tokens_are_bounded_and_a_good_one_is_not_counted() {
     assert_eq!(look(&token, "203.0.113.10").await.status(), 200);
 }
 
+#[tokio::test]
+async fn guesses_at_pairing_itself_are_bounded_too() {
+    let server = TestServer::start().await;
+    let token = server.pairing_token_at(&server.home, "main").await;
+    let pair = async |token: &str, from: &str| {
+        let body = json!({ "pairing_token": token, "device_id": "guesser", "name": "Guesser" });
+        server.post("/api/scanning/pair").header("x-forwarded-for", from).json(&body).send().await.unwrap()
+    };
+    for _ in 0..PAIRING_ASKS {
+        problem(pair("admit_pt_unknown", "203.0.113.9").await, 404, "not_found").await;
+    }
+    problem(pair(&token, "203.0.113.9").await, 429, "rate_limited").await;
+    assert_eq!(pair(&token, "203.0.113.10").await.status(), 200);
+}
+
 /// spec D11 (b): approving without a body puts a known device back where it stood.
 #[tokio::test]
 async fn d11_b_over_http_a_known_device_is_approved_without_a_body() {
@@ -172,8 +187,8 @@ async fn lost_witness(server: &TestServer, event_id: &EventId, epoch: Epoch) -> 
     Witness { epoch, event_id: event_id.clone(), serial, audit_head: held.audit_head, mac }
 }
 
-/// An event made after the backup is gone with its thirty phones' pairings: each of them brings such a witness when it is
-/// paired again, and only the first tells something new.
+/// An event made after the backup is gone, with the pairings of its thirty phones. Each phone brings a witness of it
+/// when it is paired again, and only the first tells something new.
 #[tokio::test]
 async fn s3_witness_of_an_event_that_was_lost_begins_one_epoch_not_one_a_phone() {
     let server = TestServer::start().await;

@@ -1,4 +1,4 @@
-//! What S1 writes down of the wire, member by member (`docs/conformance.md`).
+//! S1's wire format, member by member (`docs/conformance.md`).
 
 use admit_app::gates::NewGate;
 use admit_app::tickets::NewTicket;
@@ -108,8 +108,8 @@ async fn s1_4_2_the_documents_own_request_is_taken_and_answered_as_written() {
     assert_eq!(counted["inside"], 1);
 }
 
-/// S1 §4.2's table: each field of the envelope and of a scan, missing or of another kind, is refused by its name: of the
-/// envelope the whole request, of a scan that scan alone (spec §5).
+/// S1 §4.2's table: each field of the envelope and of a scan, missing or of another kind, is refused by its name. A
+/// bad field of the envelope refuses the whole request; one of a scan refuses that scan alone (spec §5).
 #[tokio::test]
 async fn s1_4_2_each_field_is_checked_by_its_name() {
     let server = TestServer::start().await;

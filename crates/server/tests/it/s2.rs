@@ -147,7 +147,8 @@ async fn s2_2_a_scan_is_judged_online() {
     }
 }
 
-/// Spec §5 "Rate limit": whoever asks many things at once is told no more than whoever asks one by one, and is noticed.
+/// Spec §5 "Rate limit": a device that asks many things at once is told no more than one that asks one by one, and is
+/// noticed.
 #[tokio::test]
 async fn whoever_guesses_in_parallel_is_told_no_more_and_put_before_a_person() {
     let server = TestServer::start().await;

@@ -1,5 +1,6 @@
 //! A server of its own for each test: its own data, free port, two organisations with the same names inside.
 
+use admit_app::api_tokens::ApiTokenWish;
 use admit_app::caller::UserCaller;
 use admit_app::events::{self, NewEvent};
 use admit_app::gates::{self, NewGate};
@@ -19,7 +20,7 @@ pub struct TestServer {
     pub url: String,
     pub client: Client,
     pub state: AppState,
-    /// Whose event, gates and tickets are like those of `other`, name for name.
+    /// The first organisation. Its event, gates and tickets are like those of `other`, name for name.
     pub home: Org,
     pub other: Org,
     place: Place,
@@ -128,6 +129,7 @@ async fn org(state: &AppState, name: &str) -> Org {
         day_starts_at: None,
         staff_pin: Some("2468".into()),
         capacity: None,
+        retention_days: None,
         walk_ins: None,
         at_door: Default::default(),
         gates: Some(Vec::new()),
@@ -149,7 +151,7 @@ async fn org(state: &AppState, name: &str) -> Org {
     let barcodes: Vec<String> = (1..=10).map(|n| format!("CODE-{n:04}")).collect();
     let new = barcodes.iter().map(|code| NewTicket { barcode: Some(code.clone()), ..NewTicket::default() });
     tickets::create(&state.app, &owner, event.event_id.clone(), new.collect()).await.unwrap();
-    let token = api_tokens::create(&state.app, &owner, "test").await.unwrap().token;
+    let token = api_tokens::create(&state.app, &owner, ApiTokenWish::named("test")).await.unwrap().token;
     Org { owner, email, token, event_id: event.event_id, barcodes }
 }
 

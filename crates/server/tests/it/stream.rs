@@ -54,7 +54,7 @@ impl Reader {
     pub async fn until_batch(&mut self, id: &Value) {
         while self.until("batch").await.data["batch_id"] != *id {}
     }
-    /// What the next upload at this gate moved.
+    /// The changes by the next upload at this gate.
     pub async fn until_moved(&mut self, gate: &str) -> Value {
         loop {
             let seen = self.until("occupancy").await;
@@ -134,9 +134,9 @@ async fn a_device_hears_of_its_own_batches_only() {
     let (mut a, mut b) = (Phone::pair(&server, &server.home, "a").await, Phone::pair(&server, &server.home, "b").await);
     let mut reader = open(&server, a.key(), None).await;
     let now = server.state.app.clock.now();
-    let theirs = b.scan(&server.home.barcodes[0], Outcome::Valid, now);
-    let theirs = b.batch(vec![theirs]);
-    assert_eq!(b.sync(&server, &theirs).await.status(), 200);
+    let foreign = b.scan(&server.home.barcodes[0], Outcome::Valid, now);
+    let foreign = b.batch(vec![foreign]);
+    assert_eq!(b.sync(&server, &foreign).await.status(), 200);
     let ours = a.scan(&server.home.barcodes[1], Outcome::Valid, now);
     let ours = a.batch(vec![ours]);
     assert_eq!(a.sync(&server, &ours).await.status(), 200);

@@ -275,12 +275,12 @@ async fn the_same_ids_from_another_organisation_are_its_own() {
         (Phone::pair(&server, &server.home, "x").await, Phone::pair(&server, &server.other, "x").await);
     assert_eq!(a.device_id(), b.device_id());
     let now = server.state.app.clock.now();
-    let (ours, theirs) =
+    let (ours, foreign) =
         (a.scan(&server.home.barcodes[0], Outcome::Valid, now), b.scan(&server.other.barcodes[0], Outcome::Valid, now));
-    assert_eq!(ours["scan_id"], theirs["scan_id"]);
-    let (ours, theirs) = (a.batch(vec![ours]), b.batch(vec![theirs]));
+    assert_eq!(ours["scan_id"], foreign["scan_id"]);
+    let (ours, foreign) = (a.batch(vec![ours]), b.batch(vec![foreign]));
     let first = a.sync(&server, &ours).await.text().await.unwrap();
-    let answer = json(b.sync(&server, &theirs).await, 200).await;
+    let answer = json(b.sync(&server, &foreign).await, 200).await;
     assert_eq!(answer["conflicts"], json!([]), "no double entry: these are two tickets");
     assert_eq!(a.sync(&server, &ours).await.text().await.unwrap(), first);
     for org in [&server.home, &server.other] {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::organiser::{as_owner, get, patch, post};
 use crate::server::{Org, PASSWORD, TestServer, json as read, problem};
 
-/// An endpoint, as whoever made it knows it.
+/// An endpoint, as its maker knows it.
 pub struct Endpoint {
     pub id: String,
     pub path: String,
@@ -90,14 +90,14 @@ async fn a_row_makes_a_guest_with_a_ticket_and_a_changed_row_changes_both() {
     let path = format!("/api/tickets/{}", made["ticket_id"].as_str().unwrap());
     let ticket = get(&server, &path).await;
     assert_eq!((&ticket["entry_limit"], &ticket["guest"]["id"]), (&json!(3), &made["guest_id"]));
-    let barcode = ticket["barcode"].clone();
+    let barcode = ticket["code_end"].clone();
 
     assert_eq!(endpoint.take(&server, "m2", change("UPDATE", &row(7, "Ana", 3), 2)).await, "unchanged");
     let changed = read(endpoint.send(&server, "m3", &change("UPDATE", &row(7, "Anna", 5), 3)).await, 200).await;
     assert_eq!((&changed["status"], &changed["guest_id"]), (&json!("updated"), &made["guest_id"]));
     assert_eq!(guests(&server).await, [guest("Anna", 5, "7")]);
     let ticket = get(&server, &path).await;
-    assert_eq!((&ticket["entry_limit"], &ticket["barcode"]), (&json!(5), &barcode), "the pass stays good");
+    assert_eq!((&ticket["entry_limit"], &ticket["code_end"]), (&json!(5), &barcode), "the pass stays good");
 
     let ledger = get(&server, "/api/audit?event_id={event}").await;
     let lines: Vec<&str> = ledger["items"].as_array().unwrap().iter().filter_map(|l| l["action"].as_str()).collect();
@@ -289,7 +289,7 @@ async fn the_ledger_names_a_row_by_its_guest_and_not_by_its_own_id() {
     assert_eq!(entities, [&json!(""), ana, ana, ana], "newest first; nobody knew the last row");
 }
 
-/// Who unsubscribed, or asked to be forgotten: the row stays, its addresses go.
+/// A guest unsubscribed, or asked to be forgotten: the row stays, its addresses go.
 #[tokio::test]
 async fn a_row_whose_addresses_are_taken_away_loses_them_here_and_is_sent_nothing() {
     let server = TestServer::start().await;
@@ -444,7 +444,7 @@ async fn a_guests_story_tells_what_came_from_the_database() {
     let mut told: Vec<(Value, Value)> = story["items"].as_array().unwrap().iter().map(told).collect();
     told.sort_by_key(|(what, _)| what.to_string());
     assert_eq!(told, ["added", "received", "row_deleted"].map(|what| (json!(what), json!("our database"))));
-    assert_eq!(get(&server, &path).await["pass_url"], json!(null), "PUBLIC_URL is not known here");
+    assert_eq!(get(&server, &path).await["has_pass"], json!(false), "PUBLIC_URL is not known here");
 }
 
 /// Trust.md fault 34.

@@ -1,4 +1,4 @@
-//! What two nodes are sent at once.
+//! Batches that two nodes are sent at once.
 
 use std::collections::BTreeSet;
 

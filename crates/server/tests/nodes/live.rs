@@ -1,4 +1,4 @@
-//! What happens on one node reaches whoever watches on another: at once with Redis, soon without.
+//! An event on one node reaches clients that watch on another: at once with Redis, soon without.
 
 use std::time::{Duration, Instant};
 
@@ -174,9 +174,9 @@ async fn without_redis_a_device_hears_of_its_batches_on_every_node() {
 async fn the_shared_redis_is_no_one_nodes_own() {
     // Two pairs on one Redis, each with a database of its own: what one hints is nothing to the other.
     let url = private_redis::shared().url();
-    let (ours, theirs) = (Pair::with(&url).await, Pair::with(&url).await);
+    let (ours, foreign) = (Pair::with(&url).await, Pair::with(&url).await);
     let (news, _) = wait_and_scan(&ours, "a").await;
     assert_eq!(news["items"].as_array().unwrap().len(), 1);
-    let (news, _) = wait_and_scan(&theirs, "a").await;
+    let (news, _) = wait_and_scan(&foreign, "a").await;
     assert_eq!(news["items"].as_array().unwrap().len(), 1);
 }

@@ -18,17 +18,17 @@ async fn two_owners_who_remove_each_other_at_once_leave_one() {
             role: Role::Owner,
         };
         let other = members::create(first, &owner, new).await.unwrap().user_id;
-        let mut theirs = owner.clone();
-        theirs.user_id = other.clone();
+        let mut foreign = owner.clone();
+        foreign.user_id = other.clone();
         let (one, two) = tokio::join!(
             members::delete(first, &owner, other.clone()),
-            members::delete(second, &theirs, owner.user_id.clone())
+            members::delete(second, &foreign, owner.user_id.clone())
         );
         assert!(one.is_ok() != two.is_ok(), "round {round}: {one:?} {two:?}");
-        let left = members::list(first, if one.is_ok() { &owner } else { &theirs }).await.unwrap();
+        let left = members::list(first, if one.is_ok() { &owner } else { &foreign }).await.unwrap();
         assert_eq!(left.iter().filter(|member| member.role == Role::Owner).count(), 1, "round {round}");
         if two.is_ok() {
-            owner = theirs;
+            owner = foreign;
         }
     }
 }

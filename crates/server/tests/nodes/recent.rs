@@ -11,7 +11,7 @@ use crate::pair::Pair;
 use crate::private_redis::Redis;
 use crate::server::json;
 
-/// What Redis answers, once it is not this.
+/// Redis's answer, once it is not this.
 async fn unlike(redis: &Redis, words: &str, not_yet: &str) -> String {
     let until = Instant::now() + Duration::from_secs(10);
     loop {

@@ -22,7 +22,8 @@ fn every_statement_fits_the_schema() {
     }
 }
 
-/// What a change outdates of what was foreseen hangs on it: the server itself knows what a function's body looks at.
+/// The tables of a question decide which changes outdate its prefetched answer. The server itself knows which tables
+/// a function's body looks at.
 #[test]
 fn every_question_says_which_tables_it_looks_at() {
     let address = shared().database();

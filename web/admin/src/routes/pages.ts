@@ -4,13 +4,14 @@ import { places } from "./places";
 export const pages = {
   event: () => import("./EventPage.svelte"),
   events: () => import("./Events.svelte"),
+  organisation: () => import("./Organisation.svelte"),
   approve: () => import("./Approve.svelte"),
   palette: () => import("../ui/Palette.svelte"),
 };
 
 /** Fetches every page in quiet moments: the app then goes from page to page without the network too. */
 export function prefetch(): void {
-  const waiting = [pages.event, pages.events, ...Object.values(places), pages.palette];
+  const waiting = [pages.event, pages.events, ...Object.values(places), pages.palette, pages.organisation];
   const next = (): void => {
     const load = waiting.shift();
     if (!load) return;

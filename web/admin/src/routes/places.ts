@@ -17,4 +17,5 @@ export const places: Record<Place, () => Promise<{ default: OfEvent }>> = {
   import: () => import("./Import.svelte"),
   gates: () => import("./Gates.svelte"),
   devices: () => import("./Devices.svelte"),
+  report: () => import("./Report.svelte"),
 };

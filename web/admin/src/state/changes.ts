@@ -28,6 +28,7 @@ export const eventForm = (event: EventView) => ({
   day_starts_at: event.day_starts_at,
   capacity: event.capacity,
   walk_ins: event.walk_ins,
+  retention_days: event.retention_days,
 });
 type EventForm = ReturnType<typeof eventForm>;
 

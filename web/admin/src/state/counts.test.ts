@@ -37,7 +37,10 @@ test("a ticket that was used again is not told as more persons than it admits", 
 });
 
 test("a guest's figure is who came, or who is inside where people come again", () => {
-  expect(inWordsOf(never, { actual_count: 0, inside: 0, party_size: 3 })).toBe("–");
+  expect(inWordsOf(never, { actual_count: 0, inside: 0, party_size: 1 })).toBe("–");
+  // A party says its size before anybody of it came.
+  expect(inWordsOf(never, { actual_count: 0, inside: 0, party_size: 3 })).toBe("0 of 3");
+  expect(inWordsOf(exits, { actual_count: 0, inside: 0, party_size: 3 })).toBe("0 of 3");
   expect(inWordsOf(never, { actual_count: 2, inside: 2, party_size: 3 })).toBe("2 of 3");
   expect(inWordsOf(never, { actual_count: 2, inside: 1, party_size: 1 })).toBe("1 of 1 +1");
   expect(inWordsOf(exits, { actual_count: 5, inside: 1, party_size: 3 })).toBe("1 of 3");

@@ -60,10 +60,10 @@ export function passages(event: Rules, ticket: Pick<TicketView, "entered" | "ove
   return tickets.insideOf(ticket.inside, ticket.entry_limit, count, ticket.over);
 }
 
-/** How many of a guest's party are in, for the column of figures; a dash where nobody came. */
+/** How many of a guest's party are in, for the column of figures; a dash where one guest is still to come, for whom 1 goes without saying. */
 export function inWordsOf(event: Rules, guest: Pick<GuestView, "actual_count" | "inside" | "party_size">): string {
   const { actual_count: came, party_size: party } = guest;
-  if (came === 0) return words.frame.none;
+  if (came === 0 && party === 1) return words.frame.none;
   if (event.re_entry !== "never") return words.guests.inOf(guest.inside, party);
   return came > party ? words.guests.inOver(party, came - party) : words.guests.inOf(came, party);
 }

@@ -1,10 +1,18 @@
 /** Events in the order in which somebody looks for one. */
-import type { ListedEvent } from "../../../shared/api/types";
+import type { EventView, ListedEvent } from "../../../shared/api/types";
+import { words } from "../../../shared/words/organiser/index.ts";
 
 export type Group = "live" | "coming" | "past";
 
 /** Whether the doors are open beyond the event's end. */
 export const overdue = (event: { status: string; ends_at: string }, now: number): boolean => event.status === "live" && Date.parse(event.ends_at) < now;
+
+/** How an event stands, in the words of its pill. Doors that are open past the event's end are said to be that, wherever it is named. */
+export function stateOf(event: Pick<EventView, "status" | "ends_at">, now: number): { words: string; tone: "ok" | "warn" | "still" } {
+  const { frame } = words;
+  if (overdue(event, now)) return { words: frame.overdue, tone: "warn" };
+  return { words: frame.statuses[event.status], tone: event.status === "live" ? "ok" : "still" };
+}
 
 /** Open doors first; drafts that are still to come; what is over. */
 export const groupOf = (event: Pick<ListedEvent, "status">): Group =>

@@ -43,8 +43,13 @@ const sum = (line: readonly number[]): number => line.reduce((all, one) => all +
  */
 export function series(rows: readonly MinuteRow[], gates: readonly GateView[], now: number): Series[] {
   const from = firstMinute(now);
+  return layered(gates, (gate) => minutesOf(rows, from, (row) => row.gate_id === gate.id, (row) => row.entered));
+}
+
+/** The layers of a picture: a line of values for each gate; where there are more than colours, all but the busiest share one. */
+export function layered<Gate extends Pick<GateView, "id" | "name">>(gates: readonly Gate[], values: (gate: Gate) => number[]): Series[] {
   const all = gates
-    .map((gate) => ({ id: gate.id, name: gate.name, gates: 1, values: minutesOf(rows, from, (row) => row.gate_id === gate.id, (row) => row.entered) }))
+    .map((gate) => ({ id: gate.id, name: gate.name, gates: 1, values: values(gate) }))
     .filter((one) => sum(one.values) > 0)
     .sort((a, b) => sum(b.values) - sum(a.values));
   const place = (one: Series): number => gates.findIndex((gate) => gate.id === one.id);

@@ -6,7 +6,7 @@ import { api } from "../../../shared/api/client";
 import type { ArrivalView, DeviceView, IncidentView, Listed, Occupancy, Statistics } from "../../../shared/api/types";
 import { allOf } from "./whole-list";
 import { gravestFirst } from "./review";
-import { heard as heardServer } from "./server.svelte";
+import { ask as askServer, heard as heardServer } from "./server.svelte";
 import { loadSession, session } from "./session.svelte";
 
 /** Silence after which the numbers are no longer called live. The server speaks at least every 15 s. */
@@ -164,6 +164,8 @@ export class Live {
     stream.addEventListener("resync", () => this.#refresh(this.topics));
     stream.addEventListener("error", () => {
       this.connected = false;
+      // Whether the server is gone, or this stream alone: what it said last is shown as that old at once.
+      void askServer();
       // A stream can't say why it was refused: whether the session is over is asked. A failure says nothing of it.
       if (stream.readyState === EventSource.CLOSED && !session.lost) void loadSession().catch(() => {});
     });

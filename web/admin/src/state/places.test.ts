@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { address, placesOf, readAddress, tabsOf } from "./places.ts";
 
 test("each role sees the pages it can use, and a phone has the daily ones as tabs", () => {
-  expect(placesOf("manager").map((place) => place.id)).toEqual(["overview", "live", "review", "guests", "tickets", "passes", "import", "gates", "devices"]);
+  expect(placesOf("manager").map((place) => place.id)).toEqual(["overview", "live", "review", "guests", "tickets", "passes", "import", "gates", "devices", "report"]);
   expect(placesOf("viewer").map((place) => place.id)).not.toContain("import");
   expect(placesOf("promoter").map((place) => place.id)).toEqual(["guests", "import"]);
   expect(placesOf("door").map((place) => place.id)).toEqual(["live"]);

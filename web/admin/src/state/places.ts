@@ -1,23 +1,24 @@
 /** The pages of an event in the order of the work, and who sees which. The server refuses what a role may not read. */
 import type { Session } from "../../../shared/api/types";
 
-export type Place = "overview" | "live" | "review" | "guests" | "tickets" | "passes" | "import" | "gates" | "devices";
+export type Place = "overview" | "live" | "review" | "guests" | "tickets" | "passes" | "import" | "gates" | "devices" | "report";
 type Role = Session["role"];
 
 const EVERYONE: readonly Role[] = ["owner", "manager", "viewer"];
 const MANAGERS: readonly Role[] = ["owner", "manager"];
 
-/** `before` marks the pages of the time before doors. */
-export const PLACES: readonly { id: Place; roles: readonly Role[]; before: boolean }[] = [
-  { id: "overview", roles: EVERYONE, before: false },
-  { id: "live", roles: [...EVERYONE, "door"], before: false },
-  { id: "review", roles: EVERYONE, before: false },
-  { id: "guests", roles: [...EVERYONE, "promoter"], before: false },
-  { id: "tickets", roles: EVERYONE, before: false },
-  { id: "passes", roles: EVERYONE, before: false },
-  { id: "import", roles: [...MANAGERS, "promoter"], before: true },
-  { id: "gates", roles: EVERYONE, before: true },
-  { id: "devices", roles: EVERYONE, before: true },
+/** `time`: whether a page is of every day, of the time before doors, or of the time after the event. */
+export const PLACES: readonly { id: Place; roles: readonly Role[]; time: "now" | "before" | "after" }[] = [
+  { id: "overview", roles: EVERYONE, time: "now" },
+  { id: "live", roles: [...EVERYONE, "door"], time: "now" },
+  { id: "review", roles: EVERYONE, time: "now" },
+  { id: "guests", roles: [...EVERYONE, "promoter"], time: "now" },
+  { id: "tickets", roles: EVERYONE, time: "now" },
+  { id: "passes", roles: EVERYONE, time: "now" },
+  { id: "import", roles: [...MANAGERS, "promoter"], time: "before" },
+  { id: "gates", roles: EVERYONE, time: "before" },
+  { id: "devices", roles: EVERYONE, time: "before" },
+  { id: "report", roles: EVERYONE, time: "after" },
 ];
 
 /** The tabs at the bottom of a phone; what a role does not see is not among them. */

@@ -8,10 +8,11 @@ const scan = (more: Partial<IncidentScan> = {}): IncidentScan => ({
 });
 const fact = (more: Partial<ScanView> = {}): ScanView => ({
   device_id: "d1", scan_id: "s1", kind: "entry", stage: "final", seq: 7, count: 1, device_outcome: "valid", opened: true, override: null, method: "qr",
-  signature: "verified", received_at: "2026-11-22T18:12:06Z", operator: null, headcount: null, ...more,
+  signature: "verified", received_at: "2026-11-22T18:12:06Z", operator: null, headcount: null, at: "2026-11-22T18:12:04.120Z", gate_id: "main", form: "v2", log_id: "l", manifest_version: 1, serial: 1,
+  barcode_hash: null, ticket_id: null, target_device: null, target_scan_id: null, uncertainty_ms: 0, verdict: null, ...more,
 });
 const incident = (more: Partial<IncidentView>): IncidentView => ({
-  id: "i", kind: "unverified_scan", severity: "high", status: "open", ticket_id: null, barcode_hash: null, guest: null, entry_type: null, subject: "", order_uncertain: false,
+  id: "i", event_id: "e", device_id: null, kind: "unverified_scan", severity: "high", status: "open", ticket_id: null, barcode_hash: null, guest: null, entry_type: null, subject: "", order_uncertain: false,
   scans: [], resolution: null, decided: [], opened_at: "", updated_at: "", ...more,
 });
 const GATES: Record<string, string> = { main: "Main entrance", north: "North gate" };
@@ -57,11 +58,11 @@ test("each reason of a wrong entry is told by the gate that let in", () => {
 });
 
 test("nobody is called by a hash or an id", () => {
-  const ticket = { barcode: "GALA-7", guest: null } as unknown as TicketView;
-  expect(who(incident({ ticket_id: "t" }), ticket)).toBe("Ticket GALA-7");
+  const ticket = { code_end: "A-7", guest: null } as unknown as TicketView;
+  expect(who(incident({ ticket_id: "t" }), ticket)).toBe("Ticket …A-7");
   expect(who(incident({ ticket_id: "t" }))).toBe("A ticket");
   expect(who(incident({ subject: "unknown:sha256:1eba46dcd788", barcode_hash: "sha256:1eba46dcd788" }))).toBe("An unknown ticket");
-  for (const kind of ["implausible_time", "future_time", "clock_suspect", "scan_id_reused", "log_forked", "high_error_rate", "delayed_batch", "repeated_failures"]) {
+  for (const kind of ["implausible_time", "future_time", "clock_suspect", "scan_id_reused", "log_forked", "high_error_rate", "delayed_batch", "repeated_failures"] as const) {
     const told = title(incident({ kind, scans: [scan()] }), context());
     expect(told).not.toMatch(/_|undefined|d1/);
     expect(groupOf(kind)).toBe("phone");
@@ -97,10 +98,11 @@ test("the gravest comes first, and of the equally grave the newest", () => {
 });
 
 test("an answer is taken back while it stands or something is decided by it", () => {
-  const decided = [{ device_id: "d", scan_id: "s", decision: "exclude" as const }];
+  const by = { note: "", at: "", user_id: "u" };
+  const decided = [{ device_id: "d", scan_id: "s", decision: "exclude" as const, ...by }];
   expect(mayTakeBack(incident({ status: "resolved" }))).toBe(true);
   expect(mayTakeBack(incident({ status: "cleared", decided }))).toBe(true);
   expect(mayTakeBack(incident({ status: "cleared" }))).toBe(false);
-  expect(decidedWords(incident({ resolution: { decision: "exclude", note: "", at: "" } }))).toBe("Not counted");
-  expect(decidedWords(incident({ kind: "clock_suspect", resolution: { decision: "note", note: "", at: "" } }))).toBe("Noted");
+  expect(decidedWords(incident({ resolution: { decision: "exclude", ...by } }))).toBe("Not counted");
+  expect(decidedWords(incident({ kind: "clock_suspect", resolution: { decision: "note", ...by } }))).toBe("Noted");
 });

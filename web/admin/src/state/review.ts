@@ -32,11 +32,11 @@ export function groupOf(kind: string): Group {
   return kind === "unverified_scan" || kind === "practice_after_open" ? "unproven" : "phone";
 }
 
-/** Whom it is about: a name, else a code, never a hash. */
+/** Whom it is about: a name, else the end of a code, never a hash. */
 export function who(incident: IncidentView, ticket?: TicketView): string {
   const name = incident.guest?.name || ticket?.guest?.name;
   if (name) return name;
-  if (ticket?.barcode) return review.ticket(ticket.barcode);
+  if (ticket?.code_end) return review.ticket(`…${ticket.code_end}`);
   if (incident.ticket_id) return review.aTicket;
   return incident.subject.startsWith("unknown:") ? review.unknownTicket : review.someone;
 }

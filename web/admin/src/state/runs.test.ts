@@ -3,7 +3,7 @@ import type { RunWithSteps } from "../../../shared/api/types";
 import { mayRetry, passMoments, rowState, sharedProblem } from "./runs.ts";
 
 const run = (change: Partial<RunWithSteps>): RunWithSteps => ({
-  id: "r", kind: "pass", guest_id: "g", state: "open", step: null, tries: 0, problem: null, note: null, next_at: null,
+  id: "r", event_id: "e", kind: "pass", guest_id: "g", state: "open", step: null, tries: 0, problem: null, note: null, next_at: null,
   created_at: "2026-06-07T18:00:00Z", updated_at: "2026-06-07T18:00:09Z", steps: [], ...change,
 });
 
@@ -22,6 +22,8 @@ test("a run that fails says where and why, and may be tried again by hand", () =
   expect([mayRetry(failing), mayRetry(run({})), mayRetry(run({ state: "gave_up" })), mayRetry(run({ state: "done" }))]).toEqual([true, false, true, false]);
   expect(rowState(run({ state: "gave_up" }))).toBe("Refused");
   expect(rowState(failing)).toBe("Tries again");
+  // Of a draft's pass the doors are what it waits for, and what is done is done.
+  expect([rowState(failing, true), rowState(run({ state: "done" }), true)]).toEqual(["Mailed when doors open", "Sent"]);
 });
 
 test("a reason that several rows share is said once", () => {

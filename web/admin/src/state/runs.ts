@@ -9,8 +9,9 @@ export const stepWords = (step: string | null): string => (step === null ? "" : 
 /** Whether it waits with all others for the mail server: why is told once, by `GET /api/mail/health`. */
 const isParked = (run: Pick<RunView, "state" | "step" | "next_at">): boolean => run.state === "open" && run.step === "send-email" && run.next_at === null;
 
-/** What a row of the list says of a run. */
-export function rowState(run: Pick<RunView, "state" | "tries" | "note" | "step" | "next_at">): string {
+/** What a row of the list says of a run. A draft mails nothing: whatever else would keep the pass, it waits for the doors first. */
+export function rowState(run: Pick<RunView, "state" | "tries" | "note" | "step" | "next_at">, draft = false): string {
+  if (draft && run.state === "open") return passes.rowStates.draft;
   if (isParked(run)) return passes.rowStates.parked;
   if (run.state === "open") return run.tries > 0 ? passes.rowStates.again : passes.rowStates.open;
   if (run.state === "done" && run.note !== null) return passes.rowStates.made;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { api, serverTime } from "../../../shared/api/client";
-import { ask, lastKnown, server, watchServer } from "./server.svelte.ts";
+import { ask, awaySince, lastKnown, server, watchServer } from "./server.svelte.ts";
 
 /** Whether the server answers, and what it answers other questions with. */
 let alive = true;
@@ -11,7 +11,8 @@ const settled = () => vi.advanceTimersByTimeAsync(50);
 beforeEach(() => {
   vi.useFakeTimers();
   [alive, status] = [true, 200];
-  Object.assign(server, { reached: true, heardAt: Date.now() });
+  Object.assign(server, { reached: true, heardAt: Date.now(), online: true });
+  vi.stubGlobal("window", new EventTarget());
   vi.stubGlobal("document", { visibilityState: "visible" });
   vi.stubGlobal("navigator", { onLine: true });
   vi.stubGlobal("fetch", async (path: string) => {
@@ -46,6 +47,16 @@ test("one request that fails alone says nothing of the server", async () => {
   await api.get("/api/events").catch(() => {});
   await settled();
   expect(server.reached).toBe(false);
+});
+
+test("without a network nothing is heard either, though nothing was asked", () => {
+  expect(awaySince()).toBeNull();
+  vi.stubGlobal("navigator", { onLine: false });
+  window.dispatchEvent(new Event("offline"));
+  expect(awaySince()).toBe(serverTime(server.heardAt));
+  vi.stubGlobal("navigator", { onLine: true });
+  window.dispatchEvent(new Event("online"));
+  expect(awaySince()).toBeNull();
 });
 
 test("while nothing is heard, time stands still for what is known", async () => {

@@ -31,6 +31,8 @@ export function told(moment: MomentView): string {
       return moments.entered(moment.persons, where, how);
     case "left":
       return moments.left(moment.persons, where, how);
+    case "erased":
+      return moments.erased(by);
     case "undone":
       return moments.undone(where + by);
     case "refused":
@@ -118,3 +120,6 @@ function changedOwn(before: readonly [string, string][], after: readonly [string
   const set = [...now].filter(([name, value]) => value !== "" && was.get(name) !== value);
   return Object.fromEntries([...gone, ...set]);
 }
+
+/** Whom a list names: of whoever asked for it only that they were there. */
+export const nameOf = (guest: { name: string; erased_at: string | null }): string => (guest.erased_at === null ? guest.name : said.erasedName);

@@ -64,8 +64,9 @@ export type FromEngine =
   /**
    * `readAt`: when the code was read, milliseconds since 1970 with fractions; absent when no code led to this.
    * `camera`: it was the camera that read it. `again`: a verdict of before this start, shown so that staff can still act on it.
+   * `code`: the text that was read or typed, with `readAt`.
    */
-  | { kind: "show"; verdict: VerdictView; readAt?: number; again: boolean; camera?: boolean }
+  | { kind: "show"; verdict: VerdictView; readAt?: number; again: boolean; camera?: boolean; code?: string }
   /** `count` persons of a scan were taken back. */
   | { kind: "undone"; scanId: string; count: number }
   | { kind: "found"; text: string; guests: FoundGuest[]; more: boolean }

@@ -119,8 +119,12 @@ const listener: Listener = {
   show(verdict, cause) {
     const again = !ready;
     if (!again) gate.shown(verdict, clock.mono());
-    post(cause === undefined ? { kind: "show", verdict, again } : { kind: "show", verdict, again, readAt: cause.readAt, camera: cause.byHand !== true });
-    if (cause !== undefined) answer({ kind: "verdict", text: cause.text });
+    if (cause === undefined) {
+      post({ kind: "show", verdict, again });
+      return;
+    }
+    post({ kind: "show", verdict, again, readAt: cause.readAt, camera: cause.byHand !== true, code: cause.text });
+    answer({ kind: "verdict", text: cause.text });
   },
   undone: (scanId, count) => post({ kind: "undone", scanId, count }),
   found: (text, guests, more) => post({ kind: "found", text, guests, more }),

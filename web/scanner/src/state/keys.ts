@@ -7,34 +7,34 @@ import { asksCount } from "./words.ts";
  * party, / search, U undo, T torch, H history, S sync, Esc back (experience §7, §9).
  */
 export function onKey(scanner: Scanner, key: string): void {
-  const shown = scanner.verdict;
+  const shown = scanner.verdicts.shown;
   const question = shown !== null && asksCount(shown.verdict) ? shown.verdict : null;
-  if (scanner.sheet !== null) return;
+  if (scanner.sheets.current !== null) return;
   if (/^[1-9]$/.test(key)) {
     const persons = Number(key);
-    if (question !== null && persons <= question.may_admit) scanner.count(persons);
+    if (question !== null && persons <= question.may_admit) scanner.verdicts.count(persons);
     return;
   }
   switch (key.toLowerCase()) {
     case "enter":
     case " ":
-      scanner.next();
+      scanner.verdicts.next();
       return;
     case "escape":
-      if (question !== null) scanner.count(0);
-      else scanner.next();
+      if (question !== null) scanner.verdicts.count(0);
+      else scanner.verdicts.next();
       return;
     case "/":
-      if (question === null && scanner.scans) scanner.open("search");
+      if (question === null && scanner.scans) scanner.sheets.open("search");
       return;
     case "u":
-      if (question === null) scanner.undoLast();
+      if (question === null) scanner.verdicts.undoLast();
       return;
     case "t":
-      void scanner.toggleTorch();
+      void scanner.camera.toggleTorch();
       return;
     case "h":
-      if (question === null && scanner.scans) scanner.open("history");
+      if (question === null && scanner.scans) scanner.sheets.open("history");
       return;
     case "s":
       if (scanner.view?.device_id == null) return;

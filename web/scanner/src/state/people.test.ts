@@ -1,19 +1,46 @@
 import { expect, test } from "vitest";
-import { canUndo, nameless, type People, personOf, withoutNames, withPerson } from "./people.ts";
+import { bookingTargets, canUndo, codeLabel, nameless, type People, personOf, undoTargetOf, withoutNames, withPerson } from "./people.ts";
 import { base } from "./verdicts.fixture.ts";
 
 const EMPTY: People = new Map();
 
 test("the history names the guest of a scan by the scan, and by the ticket where only that is known", () => {
   const people = withPerson(EMPTY, { ...base, name: "Ana Botha" });
-  expect(personOf(people, { scan_id: "s1", ticket_id: null })).toEqual({ name: "Ana Botha", type: "general" });
+  expect(personOf(people, { scan_id: "s1", ticket_id: null })).toEqual({ name: "Ana Botha", type: "general", code: "" });
   expect(personOf(people, { scan_id: "other", ticket_id: "t1" })?.name).toBe("Ana Botha");
   expect(personOf(people, { scan_id: "other", ticket_id: "t2" })).toBeNull();
 });
 
 test("where the gate allows names no more, only the ticket's type is left", () => {
   const people = nameless(withPerson(EMPTY, { ...base, name: "Ana Botha" }));
-  expect(personOf(people, { scan_id: "s1", ticket_id: "t1" })).toEqual({ name: "", type: "general" });
+  expect(personOf(people, { scan_id: "s1", ticket_id: "t1" })).toEqual({ name: "", type: "general", code: "" });
+});
+
+test.each([
+  ["4b1c7d7e-8b1c-4f5e-9a10-0123456789ab", "K7QF-2M9D"],
+  ["TICKET-0042", "…\u20600042"],
+  [" ab1 ", "ab1"],
+  ["", ""],
+])("of the code %j the history shows %j: what is on the guest's ticket", (code, label) => {
+  expect(codeLabel(code, "K7QF-2M9D")).toBe(label);
+});
+
+test("the code that was read stays with its scan when a question about it is answered", () => {
+  const asked = withPerson(EMPTY, { ...base, opened: false }, "TICKET-0042");
+  expect(personOf(withPerson(asked, base), { scan_id: "s1", ticket_id: null })?.code).toBe("…\u20600042");
+  // A code that no list knows has neither ticket nor type.
+  const unknown = withPerson(EMPTY, { ...base, ticket_id: null, zone: null }, "TICKET-0043");
+  expect(personOf(unknown, { scan_id: "s1", ticket_id: null })).toEqual({ name: "", type: "", code: "…\u20600043" });
+});
+
+test("a booking let in at once has an Undo of each guest, and none that would take the last one back alone", () => {
+  const row = { kind: "entry", screen: "admit", at: "", count: 1, opened: true, overridden: false, reverted: 0, short_code: "", sync: "sent" } as const;
+  const history = [{ ...row, scan_id: "s2", ticket_id: "t2" }, { ...row, scan_id: "s1", ticket_id: "t1", reverted: 1 }, { ...row, scan_id: "s3", ticket_id: "t3" }];
+  const became = ["s3", "s1", "s2"].map((scan_id, n) => ({ ticket_id: `t${n}`, name: null, zone: "general", persons: 1, scan_id }));
+  const verdict = { ...base, scan_id: "s2", booking: { others: [], already_in: 0, by_themselves: 0, became } };
+  expect(undoTargetOf(verdict, history)).toBeNull();
+  expect(bookingTargets(verdict, history).map((one) => one.scan_id)).toEqual(["s3", "s2"]);
+  expect(bookingTargets(base, history)).toEqual([]);
 });
 
 test("a long evening keeps the last hundred", () => {

@@ -6,6 +6,8 @@ export interface Person {
   name: string;
   /** The ticket's type; empty where it has none. */
   type: string;
+  /** What the guest can read of the code on their ticket, as `codeLabel` gives it; empty where no code was read. */
+  code: string;
 }
 
 /** The people of the last verdicts, by the scan and by the ticket: the engine's history rows name neither guest nor type. */
@@ -14,14 +16,34 @@ export type People = ReadonlyMap<string, Person>;
 /** No more than the history has rows, each under two keys. */
 const MOST = 200;
 
-/** With one more verdict; the oldest go. */
-export function withPerson(people: People, verdict: VerdictView): People {
-  const tickets = verdict.booking?.became ?? [verdict];
+/** Last characters of a code that are shown. A word joiner keeps them on one line with the ellipsis. */
+const CODE_END = 4;
+/** A code that Admit drew. Its pass has the short code printed below it. */
+const DRAWN = /^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/i;
+
+/**
+ * What a guest can find on their ticket: of a code that Admit drew its short code, of any other its last characters.
+ * The short code of a code from elsewhere is on no ticket.
+ */
+export function codeLabel(code: string, shortCode: string): string {
+  const text = code.trim();
+  if (DRAWN.test(text)) return shortCode;
+  const characters = [...text];
+  return characters.length <= CODE_END ? text : `…\u2060${characters.slice(-CODE_END).join("")}`;
+}
+
+/** With one more verdict, and the `code` that led to it; the oldest go. */
+export function withPerson(people: People, verdict: VerdictView, code = ""): People {
+  const became = verdict.booking?.became;
+  const tickets = became ?? [verdict];
+  const label = became === undefined ? codeLabel(code, verdict.short_code) : "";
   const next = new Map(people);
   for (const ticket of tickets) {
-    const person = { name: ticket.name ?? "", type: ticket.zone ?? "" };
     const keys = [ticket.scan_id, ticket.ticket_id].filter((key) => key !== null && key !== undefined);
-    if (person.name === "" && person.type === "") continue;
+    // A question's answer is a verdict of the same scan, to which no code leads.
+    const known = keys.map((key) => next.get(key)?.code ?? "").find((one) => one !== "") ?? "";
+    const person = { name: ticket.name ?? "", type: ticket.zone ?? "", code: label || known };
+    if (person.name === "" && person.type === "" && person.code === "") continue;
     for (const key of keys) {
       next.delete(key);
       next.set(key, person);
@@ -55,11 +77,18 @@ export function canUndo(row: HistoryRow): boolean {
   return row.opened && row.kind !== "revert" && row.reverted < row.count;
 }
 
+/** The history rows of a booking let in at once that can still be taken back, in the booking's order. */
+export function bookingTargets(verdict: VerdictView | undefined, history: readonly HistoryRow[]): HistoryRow[] {
+  const rows = verdict?.booking?.became?.map((ticket) => history.find((row) => row.scan_id === ticket.scan_id)) ?? [];
+  return rows.filter((row) => row !== undefined && canUndo(row)) as HistoryRow[];
+}
+
 /**
- * The history row of the verdict in the strip, while it can be taken back. A repeat is about the scan that it repeats.
+ * The history row of the verdict in the strip, while it can be taken back. A repeat is about the scan that it repeats. A
+ * booking let in at once has none of its own: `bookingTargets` has a row of each guest.
  */
 export function undoTargetOf(verdict: VerdictView | undefined, history: readonly HistoryRow[]): HistoryRow | null {
-  if (verdict === undefined) return null;
+  if (verdict === undefined || verdict.booking?.became !== undefined) return null;
   const same = (row: HistoryRow) =>
     verdict.screen === "same_ticket" ? verdict.ticket_id !== null && row.ticket_id === verdict.ticket_id : row.scan_id === verdict.scan_id;
   const row = history.find(same);

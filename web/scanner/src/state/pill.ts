@@ -18,12 +18,21 @@ export function listAge(list: ListView, now: ServerTime): number {
   return since(list.checked_at, now);
 }
 
+/** What staff should know of the list. */
+interface ListNews {
+  text: string;
+  /** For the pill's face, where `text` is too long for it. */
+  short?: string;
+  /** Worth amber. */
+  old: boolean;
+}
+
 /** What staff should know of the list; null: nothing. */
-export function listNews(list: ListView | null, now: ServerTime): { text: string; old: boolean } | null {
+export function listNews(list: ListView | null, now: ServerTime): ListNews | null {
   if (list === null) return null;
   const age = listAge(list, now);
   const old = list.expired || age > LIST_OLD_MS;
-  if (list.expired) return { text: words.pill.listExpired, old };
+  if (list.expired) return { text: words.pill.listExpired, short: words.pill.listExpiredShort, old };
   const aged = age >= LIST_SILENT_MS;
   if (list.newer !== null) {
     return { text: aged ? `${words.pill.newTickets}, ${words.pill.listAge(span(age))}` : words.pill.newTickets, old };
@@ -83,7 +92,9 @@ export function pillOf(
   else if (!busy && !unsaved && (view.list === null || view.list.newer === null)) parts.push(words.pill.online);
   if (busy) parts.push(words.sync.syncingScans(view.unsent));
   else if (view.unsent > 0) parts.push(words.pill.toSend(view.unsent));
-  const list = listNews(view.list, now);
+  // Of an event that its organiser ended the banner says so.
+  const over = view.event_status === "ended" || view.event_status === "archived";
+  const list = over && view.list?.expired === true ? null : listNews(view.list, now);
   if (list !== null) parts.push(list.text);
   if (unsaved) parts.push(words.pill.notSaved);
   if (view.problems.length > 0) parts.push(words.pill.refused(view.problems.length));
@@ -94,12 +105,12 @@ export function pillOf(
 }
 
 /** What an online device tells before all else; null: nothing but that it is online. */
-function urgent(view: View, busy: boolean, unsaved: boolean, list: ReturnType<typeof listNews>): string | null {
+function urgent(view: View, busy: boolean, unsaved: boolean, list: ListNews | null): string | null {
   if (busy) return words.sync.syncingScans(view.unsent);
   if (unsaved) return words.pill.notSaved;
   if (view.problems.length > 0) return words.pill.refused(view.problems.length);
   if (list?.old !== true && view.list?.newer != null) return words.pill.newTickets;
-  return list === null ? null : list.text;
+  return list === null ? null : (list.short ?? list.text);
 }
 
 function capital(text: string): string {

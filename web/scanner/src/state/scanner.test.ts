@@ -2,7 +2,8 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { VerdictView, View } from "../../../shared/core/engine.ts";
 import type { FromEngine, ToEngine } from "../engine/messages.ts";
 import { onKey } from "./keys.ts";
-import { FRESH_MS, Scanner } from "./scanner.svelte.ts";
+import { Scanner } from "./scanner.svelte.ts";
+import { FRESH_MS } from "./showing.ts";
 import { base } from "./verdicts.fixture.ts";
 
 /** What the page said to its engine workers, one list each, and how it hears from the newest. */
@@ -59,80 +60,80 @@ const show = (verdict: VerdictView) => engine.says({ kind: "show", verdict, agai
 test.each([verdict("another"), stop("another")])("a repeated ticket takes another guest's verdict off the screen, and stays in the strip", (before) => {
   show(before);
   show(repeat("this"));
-  expect(scanner.verdict).toBeNull();
-  expect(scanner.strip?.verdict.screen).toBe("same_ticket");
+  expect(scanner.verdicts.shown).toBeNull();
+  expect(scanner.verdicts.strip?.verdict.screen).toBe("same_ticket");
   expect(scanner.announcement).toMatch(/^Same ticket, 4 s ago/);
   vi.advanceTimersByTime(10_000);
-  expect(scanner.strip?.verdict.screen).toBe("same_ticket");
+  expect(scanner.verdicts.strip?.verdict.screen).toBe("same_ticket");
 });
 
 test("a repeat of the ticket whose verdict fills the screen leaves it there; the strip has what came last", () => {
   show(verdict("this"));
   show(repeat("this"));
-  expect(scanner.verdict?.verdict.scan_id).toBe("scan-this");
+  expect(scanner.verdicts.shown?.verdict.scan_id).toBe("scan-this");
   vi.advanceTimersByTime(10_000);
-  expect(scanner.verdict).toBeNull();
-  expect(scanner.strip?.verdict.screen).toBe("same_ticket");
+  expect(scanner.verdicts.shown).toBeNull();
+  expect(scanner.verdicts.strip?.verdict.screen).toBe("same_ticket");
 });
 
 test("no repeated ticket sweeps a question away, or a refusal that staff are setting aside", () => {
   show(party("another"));
   show(repeat("this"));
-  expect(scanner.verdict?.verdict.scan_id).toBe("scan-another");
+  expect(scanner.verdicts.shown?.verdict.scan_id).toBe("scan-another");
   show({ ...party("another"), opened: true, count: 4 });
   show(stop("third"));
   vi.advanceTimersByTime(FRESH_MS);
-  scanner.open("override");
+  scanner.verdicts.openOverride();
   show(repeat("this"));
-  expect(scanner.verdict?.verdict.scan_id).toBe("scan-third");
+  expect(scanner.verdicts.shown?.verdict.scan_id).toBe("scan-third");
 });
 
-const onScreen = () => scanner.verdict?.verdict.scan_id ?? null;
+const onScreen = () => scanner.verdicts.shown?.verdict.scan_id ?? null;
 const inputs = () => told.flat().filter((message) => message.kind === "input").map((message) => message.input);
 
 test("a tap or key meant for the verdict before answers nothing of the one that took its place, and is told", () => {
   show(verdict("first"));
   show(party("second"));
-  expect(scanner.fresh).toBe(true);
+  expect(scanner.verdicts.fresh).toBe(true);
   vi.advanceTimersByTime(FRESH_MS - 1);
-  scanner.count(4);
+  scanner.verdicts.count(4);
   for (const key of ["2", "Escape", "u"]) onKey(scanner, key);
   expect(inputs()).toEqual([]);
   expect(scanner.notice).toBe("The verdict has changed. Look, then tap again.");
   expect(scanner.announcement).toMatch(/^How many\?, 4 left\. The verdict has changed/);
   vi.advanceTimersByTime(1);
-  expect(scanner.fresh).toBe(false);
-  scanner.count(4);
+  expect(scanner.verdicts.fresh).toBe(false);
+  scanner.verdicts.count(4);
   expect(inputs()).toEqual([{ type: "count", scan_id: "scan-second", count: 4 }]);
 });
 
 test("a stop that took another's place is neither dismissed nor set aside at once; an Undo does not take back the new scan", () => {
   show(verdict("first"));
   show({ ...stop("second"), can_override: true, can_undo: false });
-  scanner.next();
+  scanner.verdicts.next();
   for (const key of ["Enter", " ", "Escape"]) onKey(scanner, key);
-  scanner.open("override");
-  expect([onScreen(), scanner.sheet]).toEqual(["scan-second", null]);
+  scanner.verdicts.openOverride();
+  expect([onScreen(), scanner.sheets.current]).toEqual(["scan-second", null]);
   show(verdict("third"));
-  scanner.undo("scan-third", 0);
+  scanner.verdicts.undo("scan-third", 0);
   expect(inputs()).toEqual([]);
   vi.advanceTimersByTime(FRESH_MS);
-  scanner.next();
+  scanner.verdicts.next();
   expect(onScreen()).toBeNull();
 });
 
 test("a verdict on a free screen is answered at once, unless the one before left it by itself just now", () => {
   show(verdict("first"));
-  expect(scanner.fresh).toBe(false);
-  scanner.next();
+  expect(scanner.verdicts.fresh).toBe(false);
+  scanner.verdicts.next();
   show(stop("second"));
-  scanner.next();
+  scanner.verdicts.next();
   expect(onScreen()).toBeNull();
   show(verdict("third"));
   vi.advanceTimersByTime(scanner.settings.dwellMs + 100);
   expect(onScreen()).toBeNull();
   show(stop("fourth"));
-  scanner.next();
+  scanner.verdicts.next();
   expect(onScreen()).toBe("scan-fourth");
 });
 
@@ -160,17 +161,32 @@ test("the strip's Undo is about its own scan, and about the scan that a repeat r
   const row = { scan_id: "scan-this", ticket_id: "this", kind: "entry", screen: "admit", at: "", count: 1, opened: true, overridden: false, reverted: 0, short_code: "", sync: "sent" } as const;
   engine.says({ kind: "view", view: { ...view("e1"), history: [row] } });
   show(verdict("this"));
-  scanner.next();
-  expect(scanner.undoTarget?.scan_id).toBe("scan-this");
+  scanner.verdicts.next();
+  expect(scanner.verdicts.undoTarget?.scan_id).toBe("scan-this");
   show(repeat("this"));
-  expect(scanner.undoTarget?.scan_id).toBe("scan-this");
+  expect(scanner.verdicts.undoTarget?.scan_id).toBe("scan-this");
   vi.advanceTimersByTime(11_000);
-  scanner.undoLast();
-  expect([scanner.sheet, scanner.undoRow?.scan_id]).toEqual(["undo", "scan-this"]);
-  scanner.closeSheet();
+  scanner.verdicts.undoLast();
+  expect([scanner.sheets.current, scanner.sheets.undoRow?.scan_id]).toEqual(["undo", "scan-this"]);
+  scanner.sheets.close();
   show(stop("other"));
-  scanner.next();
-  expect(scanner.undoTarget, "a refusal is not undone").toBeNull();
+  scanner.verdicts.next();
+  expect(scanner.verdicts.undoTarget, "a refusal is not undone").toBeNull();
+});
+
+test("after a booking was let in at once Undo asks whom, and still does after the first", () => {
+  const row = { kind: "entry", screen: "admit", at: "", count: 1, opened: true, overridden: false, reverted: 0, short_code: "", sync: "sent" } as const;
+  const history = ["a", "b"].map((id) => ({ ...row, scan_id: id, ticket_id: id }));
+  engine.says({ kind: "view", view: { ...view("e1"), history } });
+  const became = history.map(({ scan_id }) => ({ ticket_id: scan_id, name: scan_id, zone: "general", persons: 1, scan_id }));
+  show(verdict("b", { can_undo: false, booking: { others: [], already_in: 0, by_themselves: 0, became } }));
+  scanner.verdicts.next();
+  scanner.verdicts.undoLast();
+  expect(scanner.sheets.current).toBe("booking");
+  scanner.sheets.close();
+  engine.says({ kind: "view", view: { ...view("e1"), history: [history[0]!, { ...history[1]!, reverted: 1 }] } });
+  engine.says({ kind: "undone", scanId: "b", count: 1 });
+  expect(scanner.verdicts.undoBooking.map((one) => one.scan_id)).toEqual(["a"]);
 });
 
 test("slow storage is told, and that a ticket was not taken for it", () => {
@@ -187,36 +203,36 @@ const view = (event_id: string) => ({ phase: "ready", event_id, names: { state: 
 test.each(["override", "undo", "search", "history"] as const)("a phone that is moved to another event closes its sheet %s and reads codes", (sheet) => {
   engine.says({ kind: "view", view: view("e1") });
   show(stop("one"));
-  scanner.open(sheet);
+  scanner.sheets.open(sheet);
   expect(held()).toBe(true);
   engine.says({ kind: "view", view: view("e1") });
-  expect(scanner.sheet).toBe(sheet);
+  expect(scanner.sheets.current).toBe(sheet);
   engine.says({ kind: "view", view: view("e2") });
-  expect([scanner.sheet, scanner.verdict, held()]).toEqual([null, null, false]);
+  expect([scanner.sheets.current, scanner.verdicts.shown, held()]).toEqual([null, null, false]);
 });
 
 test("whoever is pairing anew goes on with it when the event changes", () => {
   engine.says({ kind: "view", view: view("e1") });
-  scanner.open("pair");
+  scanner.sheets.open("pair");
   engine.says({ kind: "view", view: view("e2") });
-  expect([scanner.sheet, held()]).toEqual(["pair", true]);
+  expect([scanner.sheets.current, held()]).toEqual(["pair", true]);
 });
 
 test("where names are allowed no more, a guest's fields leave the screen with the name", () => {
   engine.says({ kind: "view", view: view("e1") });
   const fields = [{ label: "Table", value: "7" }];
   show(verdict("strip", { name: "Ana", fields }));
-  scanner.next();
+  scanner.verdicts.next();
   show(verdict("full", { name: "Bo", fields }));
-  expect([scanner.strip?.verdict.fields, scanner.verdict?.verdict.fields]).toEqual([fields, fields]);
+  expect([scanner.verdicts.strip?.verdict.fields, scanner.verdicts.shown?.verdict.fields]).toEqual([fields, fields]);
   engine.says({ kind: "view", view: { ...view("e1"), names: { state: "off" } } });
-  expect([scanner.strip?.verdict.fields, scanner.verdict?.verdict.fields, scanner.verdict?.verdict.name]).toEqual([undefined, undefined, null]);
+  expect([scanner.verdicts.strip?.verdict.fields, scanner.verdicts.shown?.verdict.fields, scanner.verdicts.shown?.verdict.name]).toEqual([undefined, undefined, null]);
 });
 
 test("the camera reads the event's kinds of codes and those of this phone", () => {
   engine.says({ kind: "view", view: { ...view("e1"), barcode_kinds: ["aztec"] } });
-  scanner.readFormats(["Code128"]);
-  expect([read.formats, scanner.eventFormats]).toEqual([["Code128", "Aztec"], ["Aztec"]]);
+  scanner.camera.useFormats(["Code128"]);
+  expect([read.formats, scanner.camera.eventFormats]).toEqual([["Code128", "Aztec"], ["Aztec"]]);
   // At another event its kinds are read, and what this phone adds stays.
   engine.says({ kind: "view", view: { ...view("e2"), barcode_kinds: ["ean_13"] } });
   expect(read.formats).toEqual(["Code128", "EAN13"]);
@@ -225,8 +241,8 @@ test("the camera reads the event's kinds of codes and those of this phone", () =
 test("a tab that takes over again begins with no sheet open", () => {
   engine.says({ kind: "tab", state: "writer" });
   engine.says({ kind: "view", view: view("e1") });
-  scanner.open("history");
+  scanner.sheets.open("history");
   engine.says({ kind: "tab", state: "lost" });
   scanner.start(true);
-  expect([scanner.sheet, held(), told.length]).toEqual([null, false, 2]);
+  expect([scanner.sheets.current, held(), told.length]).toEqual([null, false, 2]);
 });

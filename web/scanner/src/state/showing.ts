@@ -3,7 +3,7 @@ import type { VerdictView } from "../../../shared/core/engine.ts";
 import type { Zoom } from "../camera/camera.ts";
 import { faceOf, type Face } from "./words.ts";
 
-export type Sheet = "search" | "more" | "history" | "sync" | "settings" | "override" | "undo" | "pair" | "add_guest" | "headcount" | "gate" | "check" | null;
+export type Sheet = "search" | "more" | "history" | "sync" | "settings" | "override" | "undo" | "booking" | "pair" | "add_guest" | "headcount" | "gate" | "check" | null;
 
 /** A verdict on the screen. */
 export interface Shown {

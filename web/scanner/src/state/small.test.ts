@@ -74,7 +74,9 @@ test("the pill's face has the one thing that matters most, so that the gate keep
 test("a young list is not mentioned; an expired one always is", () => {
   expect(pillOf({ ...view, online: false }, NOW).text).toBe("Offline");
   const list = { ...view.list!, expired: true };
-  expect(pillOf({ ...view, list }, NOW)).toEqual({ text: "Online · the event's end has passed", short: "The event's end has passed", attention: true, busy: false });
+  expect(pillOf({ ...view, list }, NOW)).toEqual({ text: "Online · the event's end has passed", short: "Past end time", attention: true, busy: false });
+  // The banner on the screen says that the organiser ended it.
+  expect(pillOf({ ...view, list, event_status: "ended" }, NOW)).toEqual({ text: "Online", short: "Online", attention: false, busy: false });
 });
 
 test("a list grows old by the time since the server last called it the newest, also online: 5 min is said, 30 min is amber", () => {

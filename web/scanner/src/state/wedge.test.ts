@@ -135,6 +135,18 @@ test("shortcut keys pressed one after another are shortcuts, and Enter after the
   expect([codes, keys]).toEqual([[], ["u", "h", "Enter"]]);
 });
 
+test.each([
+  [["u"], 300],
+  [["u"], 499],
+  [[], 200],
+  [["u", "h"], 501],
+])("of U and H only %j acts where H comes %i ms later: a slow reader's code begins like that", (acts, later) => {
+  press({ code: "KeyU" });
+  press({ code: "KeyH" }, later);
+  vi.advanceTimersByTime(1000);
+  expect([codes, keys]).toEqual([[], acts]);
+});
+
 test("two keys as fast as fingers and Enter are no code", () => {
   press({ code: "KeyU" });
   press({ code: "KeyU" }, 160);

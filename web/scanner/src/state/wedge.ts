@@ -143,6 +143,10 @@ export class Wedge {
     } else {
       // Inside a code a space must not press a button, nor a slash open the browser's search.
       event.preventDefault();
+      // A person who presses a second shortcut within GAP_MS loses it, and within ALONE_MS loses the first too. That is by
+      // design: a slow reader's code begins the same way, and its keys must never undo a scan or answer a question. Waiting
+      // for the silence that ends a code would tell them apart. The key would then act later than FRESH_MS after it was
+      // pressed, and could answer a verdict that came in between.
     }
   }
 

@@ -7,8 +7,10 @@ import { guest, guests, lists } from "./en/guests.ts";
 import { importing } from "./en/importing.ts";
 import { live, needs } from "./en/live.ts";
 import { counting } from "./en/numbers.ts";
+import { organisation } from "./en/organisation.ts";
 import { overview } from "./en/overview.ts";
 import { passes, tickets } from "./en/passes.ts";
+import { report } from "./en/report.ts";
 import { review } from "./en/review.ts";
 
 export const en = {
@@ -32,4 +34,6 @@ export const en = {
   importing,
   gates,
   devices,
+  report,
+  organisation,
 };

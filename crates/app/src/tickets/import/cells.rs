@@ -40,7 +40,7 @@ fn without_guard(raw: &str) -> &str {
     }
 }
 
-/// What a spreadsheet did to a cell, in words that name the fix; `None` for a cell that is whole.
+/// The damage that a spreadsheet did to a cell, in words that name the fix. Absent for a cell that is whole.
 pub fn damage(column: Column, text: &str) -> Option<String> {
     if is_error_cell(text) {
         return Some(format!("was damaged by a spreadsheet: {text}. Export the list anew, or correct the cell"));
@@ -81,8 +81,8 @@ fn is_scientific(text: &str) -> bool {
     whole.len() == 1 && digits(whole) && digits(fraction) && exponent.strip_prefix('+').is_some_and(digits)
 }
 
-/// The length that the codes of a column all have, where some lost the zeros they began with: all of them are numbers, and
-/// those of the usual length are by far the most. `None` where nothing was lost.
+/// The length that the codes of a column had before some lost their leading zeros. All of them are numbers, and those
+/// of the usual length are by far the most. `None` where nothing was lost.
 pub fn length_with_zeros<'a>(codes: impl Iterator<Item = &'a str> + Clone) -> Option<usize> {
     let mut by_length = std::collections::BTreeMap::new();
     for code in codes.clone().filter(|code| !code.is_empty()) {

@@ -1,6 +1,6 @@
-//! What a column of a file may mean.
+//! The possible meanings of a file's column.
 
-/// What a column means.
+/// The meaning of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Column {
     /// The ticket's code.
@@ -13,17 +13,17 @@ pub enum Column {
     LastName,
     /// E-mail.
     Email,
-    /// E-mail of whoever paid, used where the guest's own is empty.
+    /// E-mail of the buyer, used where the guest's own is empty.
     OtherEmail,
-    /// Phone.
+    /// The guest's phone number.
     Phone,
-    /// Persons.
+    /// The number of persons.
     PartySize,
-    /// Zone.
+    /// The ticket's zone.
     Zone,
     /// Entry type, by name.
     EntryType,
-    /// Gates.
+    /// The gates that admit the ticket.
     GateIds,
     /// Guest list, by name.
     GuestList,

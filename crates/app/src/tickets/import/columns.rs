@@ -33,7 +33,7 @@ pub enum By {
 pub struct Seen {
     /// Its header as written.
     pub header: String,
-    /// What it is; `None` where it is not read.
+    /// The meaning of the column; absent where it is not read.
     pub becomes: Option<Column>,
     /// How that is known.
     pub by: By,
@@ -42,7 +42,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// What it is, in a word that a [`Mapping`] reads; `None` where it is not read.
+    /// The meaning in a word that a [`Mapping`] reads; absent where the column is not read.
     pub fn word(&self) -> Option<String> {
         let column = self.becomes?;
         Some(self.label.as_deref().map_or_else(|| column.name().to_owned(), field_word))
@@ -59,7 +59,7 @@ pub struct Columns {
     is_own: bool,
     /// Every column of the file, in its order.
     pub seen: Vec<Seen>,
-    /// Whose export it is, where it is one we know.
+    /// The system whose export the file is; absent where it is none that we know.
     pub export: Option<&'static Export>,
     /// The source's row id stands for different persons: it is a company's or a family's, and identifies nobody.
     pub ids_are_shared: bool,
@@ -150,7 +150,7 @@ impl Columns {
         }
     }
 
-    /// What nobody said: each header by its words, the exact ones first.
+    /// Guesses the columns that nobody named, by the words of each header, the exact ones first.
     fn guess(&mut self, sheet: &Sheet, names: &[String]) {
         let mut guesses: Vec<(bool, usize, Column)> = Vec::new();
         for (place, name) in names.iter().enumerate() {
@@ -269,8 +269,8 @@ impl Columns {
         self.seen.iter().map(|one| one.header.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Leaves out what a promoter's file may not say, as if it were not there. A status stays: it sets none, but whoever is
-    /// declined there is not to come in.
+    /// Leaves out the columns that a promoter's file may not say, as if they were not there. A status stays: it sets
+    /// none, but a guest who is declined there is not to come in.
     pub fn keep_promoters(&mut self) {
         use Column::{Barcode, EntryType, ExpiresAt, Flag, GateIds, GuestList, ValidFrom, Zone};
         // An entry type is a zone by another name.
@@ -284,7 +284,7 @@ impl Columns {
             self.seen[place].becomes = None;
         }
     }
-    /// What a person said of columns, by their number (`#1`), as a [`Mapping`] has it.
+    /// A person's words about columns, by their number (`#1`), as a [`Mapping`] has it.
     pub fn said(&self) -> BTreeMap<String, String> {
         let said = self.seen.iter().enumerate().filter(|(_, one)| one.by == By::Said);
         let word = |one: &Seen| one.word().unwrap_or_else(|| IGNORE.to_owned());
@@ -331,7 +331,7 @@ impl Columns {
     pub fn too_wide(&self, line: &Line) -> bool {
         line.cells.iter().rposition(|cell| !cell.is_empty()).is_some_and(|last| last >= self.seen.len())
     }
-    /// What tells two persons of a file apart: name and e-mail.
+    /// The text that tells two persons of a file apart: name and e-mail.
     fn person(&self, line: &Line) -> String {
         let name =
             [Column::Name, Column::FirstName, Column::LastName].map(|column| for_identity(&self.get(line, column)));

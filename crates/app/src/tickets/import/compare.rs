@@ -14,16 +14,16 @@ use super::planned::{Before, Plan};
 use super::rows::{self, Wanted, WantedGuest};
 use super::stored::Stored;
 use super::types::Types;
-use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::passes;
 use crate::records::*;
+use crate::seeded_ids::SeededIds;
 use crate::tickets::ids;
 use crate::tickets::put::Fresh;
 
-/// What rows are held against.
+/// The event and stored rows that a file's rows are compared with.
 pub struct Planning<'a> {
-    /// Event.
+    /// The event of the import.
     pub event_id: &'a EventId,
     /// Entry types, the event's and those that it gets.
     pub types: &'a Types,
@@ -47,11 +47,11 @@ impl Planning<'_> {
         let ticket = stored.tickets.get(&row.identity)?;
         let guest = ticket.guest_id.as_ref().and_then(|id| stored.guests.get(id));
         let list = guest.and_then(|guest| guest.guest_list_id.as_ref());
-        let theirs = list.is_some() && list == self.into.list.as_ref().map(|list| &list.guest_list_id);
-        (!theirs).then_some(("external_id", "is given to a guest of another list already"))
+        let foreign = list.is_some() && list == self.into.list.as_ref().map(|list| &list.guest_list_id);
+        (!foreign).then_some(("external_id", "is given to a guest of another list already"))
     }
 
-    pub fn create(&self, row: &Wanted, plan: &mut Plan, draw: &mut Draw) -> Result<()> {
+    pub fn create(&self, row: &Wanted, plan: &mut Plan, seeded: &mut SeededIds) -> Result<()> {
         let first = self.types.first();
         let blank = TicketRules {
             status: TicketStatus::Active,
@@ -62,15 +62,15 @@ impl Planning<'_> {
             expires_at: None,
         };
         let rules = wanted_rules(row, &blank);
-        let ticket_id = ids::ticket_id(draw, self.now)?;
-        let barcode = row.barcode.clone().unwrap_or_else(|| draw.uuid());
+        let ticket_id = ids::ticket_id(seeded, self.now)?;
+        let barcode = row.barcode.clone().unwrap_or_else(|| seeded.uuid());
         let guest = match &row.guest {
             Some(wanted) => {
-                let blank = self.blank_guest(draw)?;
+                let blank = self.blank_guest(seeded)?;
                 let mut guest = self.wanted_guest(row, wanted, &blank, rules.entry_limit, plan)?;
                 guest.ticket_id = Some(ticket_id.clone());
                 // Whoever comes with a code has it from where it was made.
-                let why = if row.barcode.is_none() { passes::why(None, &guest) } else { None };
+                let why = if row.barcode.is_none() { passes::reason_of_guest(None, &guest) } else { None };
                 plan.passes.extend(why.map(|why| (guest.guest_id.to_string(), why)));
                 Some(guest)
             }
@@ -103,7 +103,7 @@ impl Planning<'_> {
         before: &TicketRecord,
         stored: &Stored,
         plan: &mut Plan,
-        draw: &mut Draw,
+        seeded: &mut SeededIds,
     ) -> Result<()> {
         if self.has_too_many_fields(row, before, stored, plan) {
             return Ok(());
@@ -114,14 +114,14 @@ impl Planning<'_> {
         let guest = match (&row.guest, &held) {
             (Some(wanted), Some(held)) => Some(self.wanted_guest(row, wanted, held, rules.entry_limit, plan)?),
             (Some(wanted), None) => {
-                let blank = self.blank_guest(draw)?;
+                let blank = self.blank_guest(seeded)?;
                 let guest = self.wanted_guest(row, wanted, &blank, rules.entry_limit, plan)?;
                 Some(GuestRecord { ticket_id: Some(before.ticket_id.clone()), ..guest })
             }
             (None, _) => None,
         };
         if let Some(guest) = guest.as_ref().filter(|_| before.drawn) {
-            plan.passes.extend(passes::why(None, guest).map(|why| (guest.guest_id.to_string(), why)));
+            plan.passes.extend(passes::reason_of_guest(None, guest).map(|why| (guest.guest_id.to_string(), why)));
         }
         let changes = differences(&before.rules, &rules);
         plan.changes.extend(changes.into_iter().map(|change| (before.ticket_id.clone(), change)));
@@ -142,7 +142,7 @@ impl Planning<'_> {
         before: TicketRecord,
         stored: &Stored,
         plan: &mut Plan,
-        draw: &mut Draw,
+        seeded: &mut SeededIds,
     ) -> Result<()> {
         if self.has_too_many_fields(row, &before, stored, plan) {
             return Ok(());
@@ -175,7 +175,7 @@ impl Planning<'_> {
                 (Some(self.wanted_guest(row, wanted, &held, rules.entry_limit, plan)?), false)
             }
             (Some(wanted), None) => {
-                let blank = self.blank_guest(draw)?;
+                let blank = self.blank_guest(seeded)?;
                 let mut guest = self.wanted_guest(row, wanted, &blank, rules.entry_limit, plan)?;
                 guest.ticket_id = Some(before.ticket_id.clone());
                 (Some(guest), true)
@@ -196,7 +196,7 @@ impl Planning<'_> {
         plan.updated += 1;
         plan.before.push(Before { ticket: as_it_was, guest: held.clone() });
         if let Some(guest) = guest.as_ref().filter(|_| before.drawn) {
-            let why = passes::why_changed(held.as_ref(), guest, (before.rules.status, rules.status));
+            let why = passes::reason_of_change(held.as_ref(), guest, (before.rules.status, rules.status));
             plan.passes.extend(why.map(|why| (guest.guest_id.to_string(), why)));
         }
         let guest_id = guest.as_ref().map(|guest| guest.guest_id.clone());
@@ -223,9 +223,9 @@ impl Planning<'_> {
         fields > FIELDS
     }
 
-    fn blank_guest(&self, draw: &mut Draw) -> Result<GuestRecord> {
+    fn blank_guest(&self, seeded: &mut SeededIds) -> Result<GuestRecord> {
         Ok(GuestRecord {
-            guest_id: ids::guest_id(draw, self.now)?,
+            guest_id: ids::guest_id(seeded, self.now)?,
             event_id: self.event_id.clone(),
             ticket_id: None,
             guest_list_id: None,
@@ -240,6 +240,7 @@ impl Planning<'_> {
             external_id: None,
             created_at: self.now,
             updated_at: self.now,
+            erased_at: None,
         })
     }
 
@@ -251,6 +252,10 @@ impl Planning<'_> {
         party_size: u32,
         plan: &mut Plan,
     ) -> Result<GuestRecord> {
+        if before.erased_at.is_some() {
+            // A file that still names them brings nothing back.
+            return Ok(GuestRecord { party_size, ..before.clone() });
+        }
         let guest_list_id = match &wanted.guest_list {
             rows::Cell::Value(name) => Some(self.list(name, plan)?),
             _ if self.into.list.is_some() => self.into.list.as_ref().map(|list| list.guest_list_id.clone()),

@@ -10,13 +10,14 @@ pub struct Destination {
     pub list: Option<GuestListRecord>,
     /// A promoter's file: no guest of another list is touched, and its keys are that list's own.
     pub alone: bool,
-    /// The rows are a person's file: what a spreadsheet did to it is looked for, what it leaves open is asked, and whoever is
-    /// not to come in makes no ticket. A row of a feed is taken at its word.
+    /// Whether the rows are a person's file. Then the import looks for damage that a spreadsheet did, asks about
+    /// what the file leaves open, and makes no ticket for a guest who is not to come in. A row of a feed is taken
+    /// at its word.
     pub is_file: bool,
 }
 
 impl Destination {
-    /// Whose keys the rows have.
+    /// The scope of the rows' keys.
     pub(crate) fn scope(&self) -> KeyScope {
         match &self.list {
             Some(list) if self.alone => KeyScope::List(list.guest_list_id.clone()),

@@ -8,13 +8,13 @@ use super::column::Column;
 /// Somebody else's export.
 #[derive(Debug)]
 pub struct Export {
-    /// What the system is called.
+    /// The name of the system.
     pub name: &'static str,
     /// Headers that it has (letters and digits, lower case); of each group one.
     signs: &'static [&'static [&'static str]],
-    /// What its first column is called, where that is the sign; empty where it may be any.
+    /// The names of its first column, where that is the sign; empty where it may be any.
     first: &'static [&'static str],
-    /// What its headers mean; `None` for one that means nothing here, whatever it is called like.
+    /// The meanings of its headers; `None` for one that means nothing here, whatever its name.
     columns: &'static [(&'static str, Option<Column>)],
     /// Status words that mean something else there than anywhere.
     statuses: &'static [(&'static str, TicketStatus)],
@@ -33,11 +33,11 @@ impl Export {
         };
         EXPORTS.iter().filter(begins).find(|export| export.signs.iter().all(|group| group.iter().any(has)))
     }
-    /// What a header (folded) means in this export; `None` where it means what it always does.
+    /// The meaning of a header (folded) in this export; absent where it means what it always does.
     pub fn meaning(&self, header: &str) -> Option<Option<Column>> {
         self.columns.iter().find(|(name, _)| *name == header).map(|(_, column)| *column)
     }
-    /// What a status word (folded) means in this export, where that is its own.
+    /// The meaning of a status word (folded) in this export; absent where it has none of its own.
     pub fn status(&self, word: &str) -> Option<TicketStatus> {
         self.statuses.iter().find(|(one, _)| *one == word).map(|(_, status)| *status)
     }

@@ -13,9 +13,9 @@ const TOTAL_ROWS: usize = 3;
 /// A file's table: its header, its rows, and what stood around them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sheet {
-    /// What kind of file it was.
+    /// The format of the file.
     pub format: Format,
-    /// What stood above the header, one text a row.
+    /// The rows above the header, one text a row.
     pub preamble: Vec<String>,
     /// Names of the columns as written.
     pub header: Vec<String>,

@@ -1,4 +1,4 @@
-//! Who a row is about: by what its ticket is found again, in this file and in the next.
+//! Identifies the guest of a row: by what its ticket is found again, in this file and in the next.
 //!
 //! Two rows are one guest only where every identity field given is equal, or the source's own row id is (spec §5). A code, an
 //! address or a company's id that several persons share never makes one of them.
@@ -12,7 +12,7 @@ use super::column::Column;
 use crate::checks::Checks;
 use crate::tickets::keys::{self, KeyScope};
 
-/// What a row names its ticket by.
+/// The key by which a row names its ticket.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Identity {
     /// Its code.
@@ -30,11 +30,11 @@ pub struct OtherKey {
     pub only_same_name: bool,
 }
 
-/// What a row says that names a person.
+/// The parts of a row that name a person.
 pub struct Named<'a> {
     /// Guest list.
     pub list: Option<&'a GuestListId>,
-    /// Name.
+    /// The person's name; absent where the row has none.
     pub name: Option<&'a str>,
     /// E-mail, in lower case.
     pub email: Option<String>,
@@ -53,7 +53,8 @@ pub struct Named<'a> {
 }
 
 impl Named<'_> {
-    /// What keys are made of, also in rows without a guest: what is longer than an id may be fits no index of the database.
+    /// Checks the parts of keys, also in rows without a guest: a text longer than an id may be fits no index of the
+    /// database.
     pub fn check(&self, checks: &mut Checks) {
         for (column, text) in [(Column::ExternalId, &self.id), (Column::Position, &self.position)] {
             checks.external_id(column.name(), text.as_deref());

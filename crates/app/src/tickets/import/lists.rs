@@ -9,10 +9,10 @@ use admit_core::time::Timestamp;
 use super::column::Column;
 use super::columns::Columns;
 use super::frame::Sheet;
-use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::guest_lists;
 use crate::ports::Tx;
+use crate::seeded_ids::SeededIds;
 
 /// The lists that the rows of a file name.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ impl Lists {
         sheet: &Sheet,
         columns: &Columns,
         now: Timestamp,
-        draw: &mut Draw,
+        seeded: &mut SeededIds,
     ) -> Result<Self> {
         let mut out = Self::default();
         let names: BTreeSet<_> = sheet.lines.iter().map(|line| columns.get(line, Column::GuestList)).collect();
@@ -52,7 +52,7 @@ impl Lists {
             let id = match others.get(&fold) {
                 Some(id) => id.clone(),
                 None => {
-                    let id = GuestListId::new(draw.row_id(now)).map_err(|error| Error::Bug(error.to_string()))?;
+                    let id = GuestListId::new(seeded.row_id(now)).map_err(|error| Error::Bug(error.to_string()))?;
                     out.new.insert(id.clone());
                     others.insert(fold, id.clone());
                     id

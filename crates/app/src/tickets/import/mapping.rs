@@ -1,4 +1,4 @@
-//! What a person says about a file: what each column is, and answers to what the file leaves open.
+//! A person's words about a file: the meaning of each column, and answers to what the file leaves open.
 
 use std::collections::BTreeMap;
 
@@ -14,31 +14,32 @@ use crate::error::{Error, FieldError, Result};
 
 /// The word for a column that is not read.
 pub const IGNORE: &str = "ignore";
-/// What stands before the name that a person gives a field: `field:Table`.
+/// The prefix of the name that a person gives a field: `field:Table`.
 const FIELD: &str = "field:";
 
-/// What is said about a file. Everything may be left out: then it is guessed, or asked about.
+/// A person's words about a file. Everything may be left out: then it is guessed, or asked about.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Mapping {
-    /// What columns are: a header as the file has it, or `#` and the column's number from 1, to `name`, `email`, … or
-    /// `ignore`. `field` is a field of the guest that the header names, `field:Table` one of that name. Columns that are not
-    /// named are guessed.
+    /// The meanings of columns: a header as the file has it, or `#` and the column's number from 1, to `name`,
+    /// `email`, … or `ignore`. The word `field` is a field of the guest that the header names, and `field:Table` is one
+    /// of that name. Columns that are not named are guessed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub columns: BTreeMap<String, String>,
-    /// What a status word of the file means: `active`, `used`, `voided`, `refunded`; the last two stay out.
+    /// The meaning of each status word of the file: `active`, `used`, `voided`, `refunded`. Rows with the last two
+    /// make no ticket.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub statuses: BTreeMap<String, String>,
     /// Whether `11/12/2026` is the 11th of December.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub day_first: Option<bool>,
-    /// What becomes of rows without a code in a file where others have one.
+    /// The treatment of rows without a code in a file where others have one; absent: asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing_codes: Option<MissingCodes>,
-    /// What `NULL` or `None` in a name column is.
+    /// The meaning of `NULL` or `None` in a name column; absent: asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub empty_words_in_names: Option<EmptyWords>,
-    /// What becomes of entry types that the event lacks.
+    /// The treatment of entry types that the event lacks; absent: they are made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub new_entry_types: Option<NewTypes>,
     /// How the file's letters are written, such as `Windows-1252`, where detection is wrong.
@@ -49,7 +50,7 @@ pub struct Mapping {
     pub sheet: Option<String>,
 }
 
-/// What becomes of rows without a code.
+/// The treatment of rows without a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MissingCodes {
@@ -59,7 +60,7 @@ pub enum MissingCodes {
     LeaveOut,
 }
 
-/// What `NULL` in a name column is.
+/// The meaning of `NULL` in a name column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EmptyWords {
@@ -69,7 +70,7 @@ pub enum EmptyWords {
     Name,
 }
 
-/// What becomes of an entry type that the event lacks.
+/// The treatment of an entry type that the event lacks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NewTypes {
@@ -110,7 +111,7 @@ impl Mapping {
         }
         if errors.is_empty() { Ok(read) } else { Err(Error::Invalid { code: "invalid_request", errors }) }
     }
-    /// What it says for reading the file's bytes.
+    /// The hints for reading the file's bytes.
     pub fn hints(&self) -> Hints {
         Hints { encoding: self.encoding.as_deref().and_then(Encoding::of_name), sheet: self.sheet.clone() }
     }
@@ -118,16 +119,17 @@ impl Mapping {
     pub fn date_order(&self) -> Option<DateOrder> {
         self.day_first.map(|day_first| if day_first { DateOrder::DayFirst } else { DateOrder::MonthFirst })
     }
-    /// What it says of a status word (as [`status::folded`] writes it).
+    /// The meaning of a status word (as [`status::folded`] writes it); absent where the mapping says nothing of it.
     pub fn status(&self, word: &str) -> Option<TicketStatus> {
         self.statuses.iter().find(|(one, _)| status::folded(one) == word)?.1.parse().ok()
     }
-    /// What it says of the column at a place, from 0: `Some(None)` is a column that is not read.
+    /// The meaning of the column at a place, from 0. Absent where the mapping says nothing; `Some(None)` is a column
+    /// that is not read.
     pub fn column(&self, place: usize, header: &str) -> Option<Option<Column>> {
         let word = self.word(place, header)?;
         Some(if word.starts_with(FIELD) { Some(Column::Field) } else { Column::of_name(word) })
     }
-    /// What a person said of a column; of one of our own exports the header says it itself.
+    /// A person's word for a column; in one of our own exports the header itself is the word.
     fn word<'a>(&'a self, place: usize, header: &'a str) -> Option<&'a str> {
         let said = self.columns.get(&format!("#{}", place + 1)).or_else(|| self.columns.get(header));
         let own = || header.strip_prefix(FIELD).filter(|label| !label.trim().is_empty()).map(|_| header);

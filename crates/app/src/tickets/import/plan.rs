@@ -1,5 +1,5 @@
-//! What an import would do: every row against what is stored. Reads only; the same plan is counted by a dry run and
-//! carried out by an import.
+//! The plan of an import: every row against what is stored. It reads only. A dry run counts the plan, and an import
+//! carries it out.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,10 @@ use super::rows::{self, Found, LeftOut, Reading, Wanted};
 use super::shown::Becomes;
 use super::stored::Stored;
 use crate::checks::Checks;
-use crate::draw::Draw;
 use crate::error::Result;
 use crate::ports::Tx;
 use crate::records::*;
+use crate::seeded_ids::SeededIds;
 use crate::tickets::keys;
 
 /// Plans the import of rows into an event.
@@ -30,7 +30,7 @@ pub fn plan(
     event_id: &EventId,
     reading: &Reading<'_>,
     now: Timestamp,
-    draw: &mut Draw,
+    seeded: &mut SeededIds,
     progress: &mut dyn FnMut(usize),
 ) -> Result<Plan> {
     let mut plan = Plan::default();
@@ -64,8 +64,8 @@ pub fn plan(
             }
             plan.shown.note(Becomes::New, row.line, Some(row), None);
             match stored.tickets.get(&row.identity).filter(|_| is_withdrawn) {
-                Some(ticket) => at.revive(row, ticket, &stored, &mut plan, draw)?,
-                None => at.create(row, &mut plan, draw)?,
+                Some(ticket) => at.revive(row, ticket, &stored, &mut plan, seeded)?,
+                None => at.create(row, &mut plan, seeded)?,
             }
             continue;
         };
@@ -82,7 +82,7 @@ pub fn plan(
             plan.kept += 1;
         }
         let (updated, unchanged) = (plan.updated, plan.unchanged);
-        at.update(row, ticket, &stored, &mut plan, draw)?;
+        at.update(row, ticket, &stored, &mut plan, seeded)?;
         if plan.updated > updated {
             plan.shown.note(Becomes::Changed, row.line, Some(row), None);
         } else if plan.unchanged > unchanged {
@@ -169,7 +169,7 @@ fn read_rows(reading: &Reading<'_>, plan: &mut Plan) -> Vec<Wanted> {
     wanted
 }
 
-/// What two rows of one identity say differently.
+/// The names of the fields in which two rows of one identity differ.
 fn differences(first: &Wanted, second: &Wanted) -> Vec<&'static str> {
     let mut out = Vec::new();
     let mut differ = |field: &'static str, same: bool| out.extend((!same).then_some(field));

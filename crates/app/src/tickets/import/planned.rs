@@ -1,4 +1,4 @@
-//! What an import is to write, and what a person is told of its rows.
+//! The rows that an import is to write, and the report on its rows.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::questions::{Question, Questions};
 use super::rows::{LeftOut, Wanted};
 use super::shown::{Becomes, ShownRows};
 use crate::checks::Checks;
-use crate::passes::Why;
+use crate::passes::DeliveryReason;
 use crate::records::*;
 use crate::tickets::put::Fresh;
 
@@ -22,7 +22,7 @@ pub struct RowError {
     pub line: u64,
     /// Column by its own name, such as `party_size`.
     pub field: String,
-    /// What is wrong and what would be right.
+    /// The error and the right value, in words.
     pub message: String,
 }
 
@@ -31,11 +31,11 @@ pub struct RowError {
 pub struct Before {
     /// The ticket.
     pub ticket: TicketRecord,
-    /// Who held it.
+    /// The guest who held the ticket; absent where nobody did.
     pub guest: Option<GuestRecord>,
 }
 
-/// What is to be written, and what a person is told.
+/// The rows to write, and the report for a person.
 #[derive(Debug, Default)]
 pub struct Plan {
     /// New tickets with their guests.
@@ -46,19 +46,19 @@ pub struct Plan {
     pub guests: Vec<GuestRecord>,
     /// Guests for tickets that had none.
     pub new_guests: Vec<GuestRecord>,
-    /// What changed of tickets' rules.
+    /// The changes of tickets' rules.
     pub changes: Vec<(TicketId, TicketChange)>,
     /// Guest lists that the file names first.
     pub new_lists: Vec<GuestListRecord>,
     /// Entry types that the file names first.
     pub new_types: Vec<EntryTypeRecord>,
     /// Guests, by id, whose pass may go out, and why.
-    pub passes: Vec<(String, Why)>,
+    pub passes: Vec<(String, DeliveryReason)>,
     /// Codes that a later file gives to tickets which came without one.
     pub codes: Vec<(BarcodeHash, TicketId)>,
     /// Tickets of an import that was undone, which this one makes good again.
     pub revived: Vec<TicketId>,
-    /// What changes, as it was.
+    /// The rows to change, as they were before.
     pub before: Vec<Before>,
     /// Rows whose ticket or guest changes.
     pub updated: usize,
@@ -72,7 +72,7 @@ pub struct Plan {
     pub left_out: BTreeMap<LeftOut, usize>,
     /// Rows that say the same as another: the guest comes in once.
     pub joined: usize,
-    /// What the file leaves open.
+    /// The questions that the file leaves open.
     pub questions: Questions,
     /// Rows that wait for an answer.
     pub asked: usize,

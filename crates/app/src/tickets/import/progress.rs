@@ -1,9 +1,9 @@
-//! How far an import is, for whoever waits for it: a hint, never part of an answer.
+//! The progress of an import, for the person who waits for it: a hint, never part of an answer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
-/// What an import is doing.
+/// The stage of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// Its file is being read.

@@ -1,4 +1,4 @@
-//! What a file leaves open: asked once for the whole file, never guessed.
+//! The questions that a file leaves open: asked once for the whole file, never guessed.
 
 use std::collections::BTreeMap;
 

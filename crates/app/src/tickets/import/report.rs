@@ -1,4 +1,4 @@
-//! What an import did, or would do, as a person is told.
+//! The report of an import, done or planned, for a person.
 
 use admit_core::barcode::is_ean_13;
 use admit_core::event::BarcodeKind;
@@ -16,7 +16,7 @@ use super::types::Types;
 /// Values of a column that a person is shown to recognise it.
 const SAMPLES: usize = 3;
 
-/// What an import did, or would do.
+/// The report of an import, done or planned.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportReport {
     /// Its id, by which it can be undone; none where nothing was written.
@@ -25,11 +25,11 @@ pub struct ImportReport {
     pub dry_run: bool,
     /// How the file was read.
     pub file: FileReport,
-    /// Whose export the file is, where it is one we know: `pretix`, `Eventbrite`.
+    /// The system whose export the file is, such as `pretix` or `Eventbrite`; absent where it is none that we know.
     pub export: Option<&'static str>,
     /// Its columns, in its order.
     pub columns: Vec<ColumnReport>,
-    /// What a person said about it, now or of the last file of this header: columns by their number.
+    /// A person's words about the file, now or of the last file of this header: columns by their number.
     pub mapping: Mapping,
     /// Rows that made a ticket.
     pub created: usize,
@@ -49,7 +49,7 @@ pub struct ImportReport {
     pub new_entry_types: Vec<String>,
     /// Products that are no entry types of the event, by name, and how many rows have each: they are of its first type.
     pub unknown_types: Vec<(String, usize)>,
-    /// What the file leaves open. Rows that wait for an answer are not in the others' counts.
+    /// The questions that the file leaves open. Rows that wait for an answer are not in the others' counts.
     pub questions: Vec<QuestionReport>,
     /// Rows that wait for an answer.
     pub asked: usize,
@@ -91,7 +91,7 @@ pub struct FileReport {
     pub sheet: Option<String>,
     /// Its other visible sheets.
     pub other_sheets: Vec<String>,
-    /// What stood above the header and was passed over.
+    /// The rows above the header that were passed over.
     pub preamble: Vec<String>,
     /// Rows below the header.
     pub rows: usize,
@@ -104,7 +104,7 @@ pub struct ColumnReport {
     pub header: String,
     /// Its first values.
     pub samples: Vec<String>,
-    /// What it is, by the name of that column; none where it is not read.
+    /// The meaning of the column, by that column's name; absent where it is not read.
     pub becomes: Option<String>,
     /// How that is known: `said`, `export`, `guess`, or `nothing`.
     pub by: &'static str,
@@ -121,7 +121,7 @@ pub struct LeftOutReport {
     pub rows: usize,
 }
 
-/// What the file leaves open.
+/// A question that the file leaves open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuestionReport {
     /// Stable word: the field of the mapping that answers it.
@@ -204,7 +204,7 @@ pub(super) fn of(
     }
 }
 
-/// What kind of code the tickets carry: EAN-13 where every code of the file is one.
+/// The kind of code that the tickets carry: EAN-13 where every code of the file is one.
 fn kinds_of(columns: &Columns, sheet: &Sheet) -> Vec<BarcodeKind> {
     let codes = || sheet.lines.iter().map(|line| columns.get(line, Column::Barcode)).filter(|code| !code.is_empty());
     let all = codes().next().is_some() && codes().all(|code| is_ean_13(&code));

@@ -54,7 +54,7 @@ impl<T: Clone> Cell<T> {
     }
 }
 
-/// What a row wants.
+/// The ticket and guest that a row asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
     /// Line of the file.
@@ -67,19 +67,20 @@ pub struct Wanted {
     pub order_id: Cell<String>,
     /// Its code as text, as it is stored.
     pub barcode: Option<String>,
-    /// Status.
+    /// The ticket's status.
     pub status: Cell<TicketStatus>,
     /// The status word as the file has it.
     pub status_word: Option<String>,
-    /// Persons.
+    /// The number of persons.
     pub party_size: Cell<u32>,
     /// Zone, its own or its entry type's.
     pub zone: Cell<String>,
     /// Entry type.
     pub entry_type_id: Cell<EntryTypeId>,
-    /// What the file calls an entry type that the event lacks and does not get: a T-shirt, perhaps.
+    /// The file's name of an entry type that the event lacks and does not get, such as a T-shirt. Absent where there
+    /// is none.
     pub unknown_type: Option<String>,
-    /// Gates.
+    /// The gates that admit the ticket.
     pub gate_ids: Cell<Vec<GateId>>,
     /// Good from.
     pub valid_from: Cell<Timestamp>,
@@ -96,18 +97,18 @@ impl Wanted {
     }
 }
 
-/// What a row wants of a guest.
+/// The guest that a row asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WantedGuest {
     /// Name; the e-mail or the organiser's own id where the row has none.
     pub name: String,
     /// E-mail.
     pub email: Cell<String>,
-    /// Phone.
+    /// The guest's phone number.
     pub phone: Cell<String>,
-    /// Note.
+    /// The note about the guest.
     pub note: Cell<String>,
-    /// Flag.
+    /// The flag for staff at the door.
     pub flag: Cell<String>,
     /// Fields by name, in the order of the file's columns; one without a value is taken away.
     pub fields: Vec<(String, Option<String>)>,
@@ -131,7 +132,7 @@ impl WantedGuest {
     }
 }
 
-/// What a row turned out to be, where its fields are right.
+/// The kind of a row whose fields are right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
     /// A ticket or a guest.
@@ -159,13 +160,13 @@ pub enum LeftOut {
     Nobody,
 }
 
-/// What rows are read by.
+/// The settings by which rows are read.
 pub struct Reading<'a> {
     /// The file's table.
     pub sheet: &'a Sheet,
     /// Where its columns stand.
     pub columns: &'a Columns,
-    /// What a person said about it.
+    /// A person's words about the file.
     pub mapping: &'a Mapping,
     /// Where its rows go.
     pub into: &'a Destination,
@@ -173,7 +174,7 @@ pub struct Reading<'a> {
     pub lists: &'a Lists,
     /// Entry types by name.
     pub types: &'a Types,
-    /// What the event has.
+    /// The event's entry types, gates and lists.
     pub known: &'a Known,
     /// The event's zone.
     pub zone: &'a TimeZone,
@@ -300,8 +301,8 @@ impl Reading<'_> {
             return Ok(if has { Cell::Empty } else { Cell::Absent });
         };
         let word = status::folded(&text);
-        let theirs = self.columns.export.and_then(|export| export.status(&word));
-        match self.mapping.status(&word).or(theirs).or_else(|| status::of_word(&word)) {
+        let foreign = self.columns.export.and_then(|export| export.status(&word));
+        match self.mapping.status(&word).or(foreign).or_else(|| status::of_word(&word)) {
             Some(status) => Ok(Cell::Value(status)),
             None if self.into.is_file => Err(Question::Status(text.into_owned())),
             None => {
@@ -370,8 +371,8 @@ impl Reading<'_> {
     }
 }
 
-/// A first and a family name as they are said: the family name last, but before the first where both are written in Han,
-/// Hangul or kana, without a space there.
+/// Joins a first and a family name as they are said: the family name is last. Where both are written in Han, Hangul
+/// or kana, the family name is first, without a space.
 fn joined(first: Option<&str>, last: Option<&str>) -> Option<String> {
     let is_east_asian = |text: &str| {
         text.chars().all(|c| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}'))
@@ -393,7 +394,7 @@ impl Row<'_> {
     fn has(&self, column: Column) -> bool {
         !self.columns.get(self.line, column).is_empty()
     }
-    /// Whether the guest's own address is there, and not only that of whoever paid.
+    /// Whether the guest's own address is there, and not only that of the buyer.
     fn has_own_email(&self) -> bool {
         self.columns.has_own(self.line, Column::Email)
     }

@@ -7,7 +7,7 @@ use admit_core::limits::IMPORT_SHOWN;
 
 use super::rows::{Cell, LeftOut, Wanted};
 
-/// What becomes of a row.
+/// The effect of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Becomes {
     /// A new ticket.
@@ -43,7 +43,7 @@ impl Becomes {
 pub struct ShownRow {
     /// Line of the file.
     pub line: u64,
-    /// What becomes of it.
+    /// The effect of this row.
     pub becomes: Becomes,
     /// The guest's name, where the row could be read.
     pub name: Option<String>,
@@ -55,7 +55,7 @@ pub struct ShownRow {
     pub entry_type_id: Option<EntryTypeId>,
     /// Its code, where the row brings one.
     pub barcode: Option<String>,
-    /// Why, in plain words, where there is a reason.
+    /// The reason, in plain words; absent where there is none.
     pub why: Option<String>,
 }
 

@@ -9,8 +9,8 @@ pub fn folded(word: &str) -> String {
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The status of a word (as [`folded`] writes it), where it is known. Whoever has not paid, was not approved or waits is
-/// not let in until a later file says that they are.
+/// The status of a word (as [`folded`] writes it), where it is known. A guest who has not paid, was not approved or
+/// waits is not let in until a later file says that they are.
 pub fn of_word(word: &str) -> Option<TicketStatus> {
     if LET_IN.contains(&word) {
         Some(TicketStatus::Active)

@@ -1,4 +1,4 @@
-//! What is stored of the tickets that a file is about.
+//! The stored rows of the tickets that a file is about.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ use crate::tickets::{keys, status};
 pub struct Stored {
     /// Tickets by what their rows name them by.
     pub tickets: BTreeMap<Identity, TicketRecord>,
-    /// Who holds them.
+    /// The guests who hold the tickets.
     pub guests: BTreeMap<GuestId, GuestRecord>,
     /// Those of them that an import made which was undone.
     pub withdrawn: BTreeSet<TicketId>,
@@ -47,15 +47,15 @@ impl Stored {
                 Identity::Code(_) => None,
             };
             let more = under_keys(tx, event_id, wanted.iter().filter_map(event_key).collect())?;
-            let theirs = holders(tx, more.values())?;
+            let foreign = holders(tx, more.values())?;
             let on_list = |ticket: &TicketRecord| {
-                let guest = ticket.guest_id.as_ref().and_then(|id| theirs.get(id));
+                let guest = ticket.guest_id.as_ref().and_then(|id| foreign.get(id));
                 guest.is_some_and(|guest| guest.guest_list_id.as_ref() == Some(&list.guest_list_id))
             };
             for (identity, ticket) in more.into_iter().filter(|(_, ticket)| on_list(ticket)) {
                 tickets.entry(identity).or_insert(ticket);
             }
-            guests.extend(theirs);
+            guests.extend(foreign);
         }
         let by_hand = if export { by_hand(tx, event_id, wanted, &tickets)? } else { BTreeSet::new() };
         let ids: Vec<TicketId> = tickets.values().map(|ticket| ticket.ticket_id.clone()).collect();
@@ -135,8 +135,8 @@ fn holders<'a>(
     Ok(guests.into_iter().map(|guest| (guest.guest_id.clone(), guest)).collect())
 }
 
-/// Of the tickets that are not good and that their rows call good: those whose last status is a person's word, by the
-/// ledger's line of the write that brought it.
+/// Of the tickets that are not good but that their rows call good, those whose last status a person set. The ledger's
+/// line of the write that brought the status tells this.
 fn by_hand(tx: &mut dyn Tx, event_id: &EventId, wanted: &[Wanted], tickets: &Found) -> Result<BTreeSet<TicketId>> {
     let good_again = |row: &&Wanted| row.status == Cell::Value(TicketStatus::Active);
     let asked: Vec<&TicketRecord> = wanted

@@ -40,7 +40,7 @@ pub fn read(text: &str, zone: &TimeZone, order: Option<DateOrder>, edge: Edge) -
     in_zone(at, zone, edge).ok_or_else(|| format!("'{text}' is too far away"))
 }
 
-/// What a file's own dates say about their order; `Err` with an example where they don't say.
+/// The order of day and month that a file's own dates show; `Err` with an example where they don't show it.
 pub fn order_of<'a>(cells: impl Iterator<Item = &'a str>) -> Result<Option<DateOrder>, String> {
     let (mut day_first, mut month_first, mut unclear) = (false, false, None);
     for cell in cells {

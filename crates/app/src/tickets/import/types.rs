@@ -11,11 +11,11 @@ use super::column::Column;
 use super::columns::Columns;
 use super::frame::Sheet;
 use super::mapping::NewTypes;
-use crate::draw::Draw;
 use crate::error::{Error, Result};
 use crate::records::EntryTypeRecord;
+use crate::seeded_ids::SeededIds;
 
-/// What a name in a file means.
+/// The meaning of a name in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meant<'a> {
     /// This entry type, which the event has or gets.
@@ -34,7 +34,7 @@ pub struct Types {
     known: Vec<EntryTypeRecord>,
     /// Those that the event lacks, in the order in which the file names them.
     pub new: Vec<EntryTypeRecord>,
-    /// What becomes of others; `None` where a name that is not known is wrong.
+    /// The treatment of other names; absent: a name that is not known is an error.
     policy: Option<NewTypes>,
 }
 
@@ -44,14 +44,15 @@ impl Types {
         Self { known: known.to_vec(), ..Self::default() }
     }
 
-    /// Those of a file. New ones have the zone of the event's first type, so that whoever holds one comes in where guests do.
+    /// The entry types of a file. New ones have the zone of the event's first type, so that their holders come in
+    /// where guests do.
     pub fn of_file(
         known: &[EntryTypeRecord],
         event_id: &EventId,
         (sheet, columns): (&Sheet, &Columns),
         policy: NewTypes,
         now: Timestamp,
-        draw: &mut Draw,
+        seeded: &mut SeededIds,
     ) -> Result<Self> {
         let mut out = Self { known: known.to_vec(), new: Vec::new(), policy: Some(policy) };
         if policy != NewTypes::Create || !columns.has(Column::EntryType) {
@@ -71,7 +72,7 @@ impl Types {
                 out.new.clear();
                 return Ok(out);
             }
-            let entry_type_id = EntryTypeId::new(draw.row_id(now)).map_err(|error| Error::Bug(error.to_string()))?;
+            let entry_type_id = EntryTypeId::new(seeded.row_id(now)).map_err(|error| Error::Bug(error.to_string()))?;
             let name = name.into_owned();
             out.new.push(EntryTypeRecord {
                 entry_type_id,
@@ -85,7 +86,7 @@ impl Types {
         Ok(out)
     }
 
-    /// What a name means.
+    /// The meaning of a name.
     pub fn meant(&self, text: &str) -> Meant<'_> {
         let is_it = |one: &&EntryTypeRecord| {
             for_identity(&one.name) == for_identity(text) || one.entry_type_id.as_str() == text

@@ -24,7 +24,7 @@ use crate::ports::{App, Scope, Tx, read, write};
 use crate::records::*;
 use crate::rules::{Brought, announce, put};
 
-/// What undoing an import did.
+/// The result of undoing an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undone {
     /// Tickets that it had made and that are withdrawn.
@@ -35,7 +35,7 @@ pub struct Undone {
     pub kept: usize,
 }
 
-/// What has to be known of an import to undo it.
+/// The facts of an import that are needed to undo it.
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept {
     created: Vec<TicketId>,
@@ -157,6 +157,24 @@ pub(super) fn record(
     }
 }
 
+/// Forgets what undoing imports would set these tickets and their holders back to: somebody's data was erased, and it must not
+/// come back.
+pub(crate) fn forget(tx: &mut dyn Tx, event_id: &EventId, tickets: &BTreeSet<TicketId>) -> Result<()> {
+    for record in tx.imports_with_kept(event_id)? {
+        let mut kept: Kept = read_kept(&record)?;
+        let before = kept.changed.len();
+        kept.changed.retain(|one| !tickets.contains(&one.ticket_id));
+        if kept.changed.len() != before {
+            tx.put_kept(&ImportRecord { kept: serde_json::to_string(&kept).unwrap_or_default(), ..record })?;
+        }
+    }
+    Ok(())
+}
+
+fn read_kept(record: &ImportRecord) -> Result<Kept> {
+    serde_json::from_str(&record.kept).map_err(|error| Error::Bug(format!("an import's record is damaged: {error}")))
+}
+
 /// Imports of an event, newest first.
 pub async fn list(app: &App, caller: &UserCaller, event_id: EventId) -> Result<Vec<ImportRecord>> {
     caller.must(Action::ManageGuests)?;
@@ -177,12 +195,12 @@ pub async fn undo(app: &App, caller: &UserCaller, event_id: EventId, import_id: 
     if !can(caller.role, Action::ManageGuests) {
         caller.must(Action::ManageOwnGuests)?;
     }
-    let (now, draw, by) = (app.clock.now(), app.draw(), caller.clone());
+    let (now, seeded, by) = (app.clock.now(), app.seeded_ids(), caller.clone());
     let scope = Scope::event(&caller.organization_id, &event_id);
     let (undone, brought) = write(&*app.store, scope, {
         let event_id = event_id.clone();
         move |tx| {
-            let mut draw = draw.clone();
+            let mut seeded = seeded.clone();
             let (record, kept) = find(tx, &by, &event_id, &import_id)?;
             let stamp = tx.stamp(&event_id)?;
             let mut changes = withdraw(tx, &event_id, &kept.created, stamp)?;
@@ -192,7 +210,7 @@ pub async fn undo(app: &App, caller: &UserCaller, event_id: EventId, import_id: 
             changes.extend(restored.changes);
             let when = Effective::At(stamp.effective_at);
             let rules = changes.into_iter().map(|(id, change)| (when, Change::Ticket(id, change))).collect();
-            let brought = put(tx, &event_id, stamp, rules, &BTreeSet::new(), now, &mut draw)?;
+            let brought = put(tx, &event_id, stamp, rules, &BTreeSet::new(), now, &mut seeded)?;
             tx.update_import(&ImportRecord { undone_at: Some(now), ..record })?;
             let said = json!({ "withdrawn": withdrawn, "restored": undone.restored, "kept": undone.kept });
             tx.append_audit(line::of(&by, Some(&event_id), "import_undone", ("Event", event_id.as_str()), said))?;
@@ -213,8 +231,7 @@ fn find(tx: &mut dyn Tx, by: &UserCaller, event_id: &EventId, import_id: &str) -
     if record.undone_at.is_some() {
         return Err(Error::conflict("import_undone", "this import was undone already"));
     }
-    let kept: Kept = serde_json::from_str(&record.kept)
-        .map_err(|error| Error::Bug(format!("an import's record is damaged: {error}")))?;
+    let kept = read_kept(&record)?;
     let tickets = kept.created.iter().chain(kept.changed.iter().map(|one| &one.ticket_id));
     let keys: Vec<String> = tickets.map(|id| Subject::Ticket(id.clone()).key()).collect();
     let scanned = tx.states(event_id, &keys)?.len();

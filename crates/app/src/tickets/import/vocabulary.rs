@@ -11,7 +11,7 @@ pub fn folded(name: &str) -> String {
     for_search(name).chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
-/// What a column of this header (folded) means, whatever its cells hold.
+/// The meaning of a column with this header (folded), whatever its cells hold; absent where the header is not known.
 pub fn meaning(header: &str) -> Option<Column> {
     let own = Column::ALL.iter().find(|(_, name)| folded(name) == header).map(|(column, _)| *column);
     // What is kept of guests beside what all have, a person says.

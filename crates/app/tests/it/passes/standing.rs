@@ -1,4 +1,4 @@
-//! What the page of a pass says.
+//! The words on the page of a pass.
 
 use super::*;
 

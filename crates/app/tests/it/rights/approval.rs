@@ -91,8 +91,8 @@ fn d11_b_a_request_is_the_organisations_that_approved_it() {
     let (other, their_event) = world.other();
     let ticket = ask(&world, "p");
     approve(&world, &ticket, true).unwrap();
-    let theirs = Some((their_event.clone(), gate("main")));
-    let approved = devices::approve_pairing(&world.app, &other, &ticket.pairing_token, theirs, false);
+    let foreign = Some((their_event.clone(), gate("main")));
+    let approved = devices::approve_pairing(&world.app, &other, &ticket.pairing_token, foreign, false);
     assert_eq!(code(now(approved)), "no pairing_request");
     let seen = devices::show_request(&world.app, &other, &ticket.pairing_token);
     assert_eq!(code(now(seen)), "no pairing_request");
@@ -202,8 +202,8 @@ fn d10_a_device_revoked_after_its_approval_stays_out() {
     world.is_consistent();
 }
 
-/// S1 §13.1, spec D10 `lost_since`: a device marked lost comes back only by somebody who says that it is found. What it
-/// scanned while it was away goes on waiting, what it scans from now on counts; its log is what it was.
+/// S1 §13.1, spec D10 `lost_since`: a device marked lost comes back only by somebody who says that it is found. The
+/// scans that it made while it was away stay in quarantine. Its scans from now on count, and its log is what it was.
 #[test]
 fn s1_13_1_a_lost_device_that_is_found_again_counts_from_then_on() {
     let world = World::new();
@@ -238,7 +238,7 @@ fn s1_13_1_a_lost_device_that_is_found_again_counts_from_then_on() {
     world.is_consistent();
 }
 
-/// spec D11 (b): whoever asks is not known yet, so what they may leave behind is bounded and soon forgotten.
+/// spec D11 (b): the sender is not known yet, so what it may leave behind is bounded and soon forgotten.
 #[test]
 fn d11_b_requests_are_bounded_and_forgotten() {
     let world = World::new();

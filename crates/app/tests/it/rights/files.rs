@@ -1,4 +1,5 @@
-//! A saved log comes in by hand (spec D10: the journal can be saved as a file; D4: a scan verifies whoever carries it).
+//! A saved log is imported by hand. The journal can be saved as a file (spec D10), and a scan verifies whichever
+//! device carries it (D4).
 
 use admit_app::devices::ImportedLog;
 
@@ -19,8 +20,8 @@ fn scans(world: &World, phone: &Phone<'_>, codes: &[&str]) -> Vec<Value> {
     codes.iter().enumerate().map(one).collect()
 }
 
-/// spec D4, D10: v2 signatures verify, whoever carries them: the file of a device in good standing counts at once, fills
-/// its log, and the same file again changes nothing.
+/// spec D4, D10: v2 signatures verify, whichever device carries them. The file of a device in good standing counts at
+/// once and fills its log. The same file again changes nothing.
 #[test]
 fn d10_the_file_of_an_active_device_counts_at_once_and_only_once() {
     let world = World::new();
@@ -36,8 +37,8 @@ fn d10_the_file_of_an_active_device_counts_at_once_and_only_once() {
     world.is_consistent();
 }
 
-/// spec D10: scans of a revoked device first received after the revocation are unverified whoever carries them;
-/// importing its file offers one act to accept them.
+/// spec D10: scans of a revoked device first received after the revocation are unverified, whichever device carries
+/// them. Importing its file offers one act to accept them.
 #[test]
 fn d10_the_file_of_a_revoked_device_waits_and_the_same_act_may_count_it() {
     let world = World::new();

@@ -99,7 +99,7 @@ fn a_device_that_shows_its_own_used_code_raises_no_alarm_if_it_proves_itself() {
     world.is_consistent();
 }
 
-/// Whoever once saw a code could otherwise fill the ledger with it, without signing in.
+/// A person who once saw a code could otherwise fill the ledger with it, without signing in.
 #[test]
 fn a_code_used_again_and_again_is_put_on_record_once_a_minute() {
     let world = World::new();

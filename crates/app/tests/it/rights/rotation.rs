@@ -66,8 +66,8 @@ fn rotate_key_an_s1_client_sends_its_old_queue_under_the_old_key_in_the_overlap(
     world.is_consistent();
 }
 
-/// spec D6, D11: an S1 client that is moved to another gate with a full queue pairs with its own key, and hands the queue
-/// over under that key until the overlap ends. Whoever was approved without a key has no such time.
+/// spec D6, D11: an S1 client that is moved to another gate with a full queue pairs with its own key. It hands the
+/// queue over under that key until the overlap ends. A device that was approved without a key has no such time.
 #[test]
 fn d11_a_client_that_pairs_again_with_its_own_key_sends_its_old_queue_in_the_overlap() {
     let world = World::new();

@@ -45,8 +45,8 @@ fn s2_4_a_batch_leaves_scans_states_a_row_and_a_line() {
     assert_eq!((verdict.outcome.as_str(), verdict.within, verdict.over), ("valid", 1, 0), "admitted");
     // Names are looked up by these ids; another organisation sees no row.
     let (stranger, _) = world.other();
-    let theirs = scans::list::list(&world.app, &stranger, world.event.clone(), Default::default(), whole_page());
-    assert_eq!(code(now(theirs).map(drop)), "no event");
+    let foreign = scans::list::list(&world.app, &stranger, world.event.clone(), Default::default(), whole_page());
+    assert_eq!(code(now(foreign).map(drop)), "no event");
     let state = world.ticket(&ids[0]).2.unwrap();
     assert_eq!(
         (state.state.within, state.state.entries[0].at, state.state.entries[0].gate_id.as_str()),

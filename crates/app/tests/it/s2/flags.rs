@@ -136,13 +136,13 @@ fn s2_8_3_a_scan_from_the_future_is_flagged_and_counts() {
     world.is_consistent();
 }
 
-/// Work that may wait leaves the machine to whoever scans, whatever way the scans come.
+/// Work that may wait leaves the machine to scans, whatever way the scans come.
 #[test]
 fn scans_of_every_way_tell_that_the_doors_are_busy_for_a_while() {
     let world = World::new();
     world.tickets(&["A", "B", "C"]);
     let phone = world.phone("p", "main");
-    let busy = || world.app.doors.are_busy(world.app.clock.monotonic_ms());
+    let busy = || world.app.scan_activity.is_recent(world.app.clock.monotonic_ms());
     let ways: [(&str, &dyn Fn()); 3] = [
         ("the scanner's batch", &|| phone.scan("a", "A", "valid", at(0))),
         ("S2's batch", &|| drop(sync(&world, &phone, "b", &[("b", "B", at(0))]))),

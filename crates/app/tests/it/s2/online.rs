@@ -188,8 +188,9 @@ fn what_is_no_question_is_refused_and_not_stored() {
     let forged = serde_json::to_value(ScanV2::of(&asked, &sign_v2(&key, &asked)).unwrap()).unwrap();
     assert_eq!(wrong_field(ask_body(&phone, &forged, &world)), "signature");
     assert_eq!(code(ask_body(&other, &signed(&phone, &asked), &world)), "device_mismatch");
+    // An event that does not exist is one that nobody assigned it to.
     let elsewhere = Scan { event_id: "elsewhere".parse().unwrap(), ..asked };
-    assert_eq!(code(ask_body(&phone, &signed(&phone, &elsewhere), &world)), "no event");
+    assert_eq!(code(ask_body(&phone, &signed(&phone, &elsewhere), &world)), "device_not_assigned");
     assert!(stored(&world).is_empty());
     world.is_consistent();
 }
@@ -222,7 +223,8 @@ fn too_many_unknown_codes_are_answered_429_until_a_minute_has_passed() {
     world.is_consistent();
 }
 
-/// Spec §5 "Rate limit": whoever goes on as fast as the allowance comes back is one matter a minute, not one a guess.
+/// Spec §5 "Rate limit": a device that goes on as fast as the allowance comes back is one matter a minute, not one a
+/// guess.
 #[test]
 fn whoever_goes_on_guessing_is_put_before_a_person_once_a_minute() {
     let world = World::new();

@@ -72,8 +72,8 @@ fn hang_up<T>(
     used()
 }
 
-/// Spec §5 "Rate limit": the stored answer tells which codes are unknown, so the upload uses up their allowance, whoever
-/// hangs up.
+/// Spec §5 "Rate limit": the stored answer tells which codes are unknown. So the upload uses up their allowance even
+/// if the device hangs up.
 #[test]
 fn an_upload_uses_up_its_allowance_though_the_device_hangs_up() {
     let world = World::new();

@@ -36,8 +36,9 @@ fn a_revoked_devices_repeat_hears_so_and_changes_nothing() {
     world.is_consistent();
 }
 
-/// spec D10, §3 "Log": what nobody can read is stored and named, counts towards the quota, and its place in the log as
-/// received: else a revoked phone's log would never be handed over. The same again changes nothing.
+/// spec D10, §3 "Log": an item that nobody can read is stored and named. It counts towards the quota, and its place
+/// in the log counts as received. Otherwise a revoked phone's log could never be handed over. The same item again
+/// changes nothing.
 #[test]
 fn d10_a_revoked_devices_malformed_items_are_stored_once_and_named() {
     let world = World::new();

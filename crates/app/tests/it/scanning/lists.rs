@@ -102,7 +102,7 @@ fn a_witness_of_a_lost_future_begins_a_later_epoch_and_nothing_else_does() {
     assert_eq!(check(&of_second), third, "the other devices of the lost epoch begin no further one");
 }
 
-/// What a device is told comes with the head that it was told under, so that nobody looks again for its witness.
+/// An answer to a device comes with the head that it was made under, so that nobody looks again for its witness.
 #[test]
 fn answers_tell_the_head_they_were_made_under() {
     let world = World::new();

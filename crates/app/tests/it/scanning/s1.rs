@@ -1,4 +1,4 @@
-//! What S1 asks of the server, sentence by sentence, where no other file speaks of it (`docs/conformance.md`).
+//! S1's demands on the server, sentence by sentence, where no other file speaks of them (`docs/conformance.md`).
 
 use admit_app::manifests::{self, FetchCommand, FetchedManifest};
 use admit_app::ports::{ScanFilter, Topic};

@@ -1,5 +1,4 @@
-//! What a batch leaves behind beside its scans: its row, what is suspicious of it, and what is said of it after the
-//! commit.
+//! The traces of a batch beside its scans: its row, the incidents about it, and the hints after the commit.
 
 use std::sync::{Arc, Mutex};
 

@@ -47,7 +47,7 @@ impl Told {
         told.codes.sort();
         told
     }
-    /// What was known at a version.
+    /// The codes that were known at a version.
     fn at(&self, version: u64) -> Vec<([u8; 16], &str, TicketRules)> {
         let known = |(hash, id): &'_ (BarcodeHash, TicketId)| {
             self.books[id].get(When::Known(version)).map(|rules| (hash.prefix(), rules))

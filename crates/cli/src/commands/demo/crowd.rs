@@ -14,12 +14,12 @@ const PHONES: usize = 4;
 const GAP: Duration = Duration::from_secs(4);
 /// Tickets of the zone that both gates let in.
 const ZONE: &str = "general";
-/// One in so many people comes with a copy of a ticket that was used shortly before, at another phone with no network:
-/// the double entries that somebody has to look at.
+/// One person in so many brings a copy of a ticket that was used shortly before, at another phone with no network.
+/// These are the double entries that somebody has to review.
 const COPIES: usize = 61;
 /// So many people after the first of the two.
 const BETWEEN: usize = 15;
-/// Whoever starts the demo finds people who came during this time: a first look shows an evening, not an empty hall.
+/// The demo begins with people who came during this time, so that a first look shows an evening, not an empty hall.
 const BEFORE: Duration = Duration::from_mins(60);
 /// Of them fewer came with a copy: what is to be reviewed is a short list.
 const COPIES_BEFORE: usize = 8 * COPIES;
@@ -60,8 +60,8 @@ fn arrivals(during: Duration, gap: Duration) -> Vec<Duration> {
     (0..many).map(|n| during.saturating_sub(came(n))).collect()
 }
 
-/// Who stands before one of `many` phones: every `many`th person, and now and then somebody with a copy. The first `before`
-/// people of all came before.
+/// The people before one of `many` phones: every `many`th person, and now and then somebody with a copy. The first
+/// `before` people of all came before.
 fn queue(tickets: &[Ticket], place: usize, many: usize, before: usize) -> Vec<Ticket> {
     let mut queue = Vec::new();
     for (n, ticket) in tickets.iter().enumerate().skip(place).step_by(many) {

@@ -1,4 +1,4 @@
-//! What a process of this machine used since a moment, as the kernel counts it.
+//! The use of processor and memory by a process of this machine since a moment, as the kernel counts it.
 
 use std::time::Duration;
 
@@ -17,15 +17,15 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// What a process used so far; from now on the most memory is counted anew, where that is allowed: making an event of
-    /// many tickets took some, too.
+    /// The process's use so far. From now on the most memory is counted anew, where that is allowed: making an event
+    /// of many tickets took some, too.
     pub fn from_now(pid: u32) -> anyhow::Result<Self> {
         // 5: "reset the peak resident set size", proc(5).
         let _ = std::fs::write(format!("/proc/{pid}/clear_refs"), "5");
         Self::of(pid)
     }
 
-    /// What a process used so far.
+    /// The process's use so far.
     pub fn of(pid: u32) -> anyhow::Result<Self> {
         let read = |name: &str| {
             std::fs::read_to_string(format!("/proc/{pid}/{name}")).with_context(|| format!("there is no process {pid}"))
@@ -42,7 +42,7 @@ impl Cost {
         Some(Self { processor: Duration::from_millis(ticks * 1_000 / TICKS_A_SECOND), memory: kilobytes * 1_024 })
     }
 
-    /// What was used since an earlier look.
+    /// The use since an earlier look.
     pub fn since(self, before: Self) -> Self {
         Self { processor: self.processor.saturating_sub(before.processor), ..self }
     }

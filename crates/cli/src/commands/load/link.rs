@@ -1,4 +1,4 @@
-//! A network that is hardly there: what phones send and get goes through it byte by byte, so to say.
+//! A slow network between phones and the server: a proxy that hands bytes on late, and at most 16 kB a second each way.
 
 use std::time::Duration;
 

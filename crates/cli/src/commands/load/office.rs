@@ -41,8 +41,8 @@ struct Listed {
 }
 
 impl Listed {
-    /// Whether it has no condition but its zone. What a ticket with conditions is worth is the core's to say: these phones
-    /// only let in, so nobody comes to them with one.
+    /// Whether it has no condition but its zone. The core alone judges tickets with conditions. These phones only let
+    /// in, so nobody comes to them with one.
     fn is_plain(&self) -> bool {
         self.is_valid && self.gate_ids.is_empty() && self.valid_from.is_none() && self.expires_at.is_none()
     }

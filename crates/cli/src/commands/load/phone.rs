@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use admit_core::ids::{BatchId, LogId, ScanId};
 use admit_core::limits::{CHUNK_SCANS, REQUEST_MS, RETRY_AFTER_MAX_MS, RETRY_FIRST_MS, RETRY_MAX_MS, SYNC_EVERY_MS};
 use admit_core::wire::scanning::{LogStatusAnswer, LogStatusRequest, PairAnswer, SyncAnswer};
-use admit_sim::hand::Hand;
+use admit_sim::fake_phone::FakePhone;
 use anyhow::{Context, ensure};
 use reqwest::Response;
 use reqwest::header::RETRY_AFTER;
@@ -23,7 +23,7 @@ const TRIES: u32 = 100;
 #[derive(Debug)]
 pub struct Phone {
     office: Office,
-    hand: Hand,
+    phone: FakePhone,
     queue: VecDeque<Ticket>,
     /// Scanned and not yet uploaded.
     held: Vec<String>,
@@ -37,10 +37,10 @@ impl Phone {
     /// Nobody is in yet.
     pub fn new(office: &Office, paired: PairAnswer, tickets: Vec<Ticket>) -> anyhow::Result<Self> {
         let log_id = LogId::new(uuid()?.replace('-', ""))?;
-        let hand = Hand::new(paired, log_id, uuid()?)?;
+        let phone = FakePhone::new(paired, log_id, uuid()?)?;
         Ok(Self {
             office: office.clone(),
-            hand,
+            phone,
             queue: tickets.into(),
             held: Vec::new(),
             outage: None,
@@ -63,7 +63,7 @@ impl Phone {
 
     fn scan(&mut self, at_ms: i64) -> anyhow::Result<()> {
         let (ticket_id, hash) = self.queue.pop_front().context("nobody is left")?;
-        let item = self.hand.admit(ScanId::new(uuid()?)?, (&ticket_id, hash), at_ms);
+        let item = self.phone.admit(ScanId::new(uuid()?)?, (&ticket_id, hash), at_ms);
         self.held.push(item.map_err(|error| anyhow::anyhow!("{error}"))?);
         Ok(())
     }
@@ -115,7 +115,7 @@ impl Phone {
         while !self.held.is_empty() {
             let chunk: Vec<String> = self.held.drain(..self.held.len().min(CHUNK_SCANS)).collect();
             let scans = chunk.len();
-            let body = self.hand.batch(BatchId::new(uuid()?)?, chunk).map_err(|error| anyhow::anyhow!("{error}"))?;
+            let body = self.phone.batch(BatchId::new(uuid()?)?, chunk).map_err(|error| anyhow::anyhow!("{error}"))?;
             let answer = self.until_answered(body, uploads).await?;
             ensure!(
                 answer.processed.len() == scans && answer.rejected.is_empty(),
@@ -136,7 +136,7 @@ impl Phone {
             return None;
         }
         let request = self.office.client.post(format!("{}/api/scanning/sync", self.office.server));
-        let request = request.bearer_auth(&self.hand.paired().api_key).header("content-type", "application/json");
+        let request = request.bearer_auth(&self.phone.paired().api_key).header("content-type", "application/json");
         request.timeout(Duration::from_millis(REQUEST_MS)).body(body.to_owned()).send().await.ok()
     }
 
@@ -172,10 +172,10 @@ impl Phone {
 
     /// Scans of its log that the server lacks, asked of it.
     pub async fn missing(&self) -> anyhow::Result<u64> {
-        let (log_id, head) = self.hand.log();
+        let (log_id, head) = self.phone.log();
         let request = LogStatusRequest { log_id: log_id.clone(), head };
         let ask = self.office.client.post(format!("{}/api/scanning/log-status", self.office.server));
-        let ask = ask.bearer_auth(&self.hand.paired().api_key).json(&request);
+        let ask = ask.bearer_auth(&self.phone.paired().api_key).json(&request);
         let answer: LogStatusAnswer = answered(ask).await.context("asking what is missing")?;
         Ok(answer.missing.iter().map(|(from, to)| to - from + 1).sum())
     }

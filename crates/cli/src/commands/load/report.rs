@@ -1,4 +1,4 @@
-//! What came of it: as words, and as JSON.
+//! The report of a run: as words, and as JSON.
 
 use std::fmt;
 use std::time::Duration;
@@ -67,7 +67,7 @@ pub struct Report {
     pub counted: u64,
     /// From the end of the outage until no phone held a scan of it any more.
     pub caught_up: Option<Duration>,
-    /// What the server used meanwhile.
+    /// The server's use of processor and memory meanwhile; absent where it is not a process of this machine.
     pub cost: Option<Cost>,
 }
 

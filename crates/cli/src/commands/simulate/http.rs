@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use admit_app::ports::App;
 use admit_app::secret::Secret;
 use admit_server::{AppState, Settings, router};
-use admit_sim::front::{Front, Open};
+use admit_sim::http_factory::{HttpServer, Open};
 use admit_sim::server::{Reply, Request, Response};
 use axum::Router;
 use axum::body::Body;
@@ -60,7 +60,7 @@ impl Http {
     }
 }
 
-impl Front for Http {
+impl HttpServer for Http {
     fn ask(&mut self, request: &Request) -> Reply {
         let mut asked = http::Request::builder().method(request.method.as_str()).uri(&request.path);
         for (name, value) in &request.headers {
@@ -85,7 +85,7 @@ impl Front for Http {
     }
 }
 
-/// Notes that it was woken, and wakes whoever drives.
+/// Notes that it was woken, and wakes the driver.
 struct Woken {
     awake: AtomicBool,
     driver: Thread,

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::Store;
-use admit_sim::home::{FIRST_EPOCH, Handed, Home, Hooks};
+use admit_sim::store_factory::{FIRST_EPOCH, Handed, Hooks, StoreBehind};
 use admit_store_postgres::scratch::{Scratch, Server};
 use admit_store_postgres::{Options, Postgres};
 use admit_store_queries::contents::Contents;
@@ -17,8 +17,8 @@ pub struct Databases {
 
 type Free = Arc<Mutex<Vec<Held>>>;
 
-/// A database with the store on it. A connection learns its statements once, which takes longer than a whole seed: so the
-/// store stays open, and only whose clock and faults it asks changes from seed to seed.
+/// A database with the store on it. A connection learns its statements once, which takes longer than a whole seed. So
+/// the store stays open, and each seed changes only the clock and the faults that it asks.
 struct Held {
     database: Scratch,
     store: Postgres,
@@ -42,7 +42,7 @@ impl Databases {
     }
 
     /// An empty database of today's schema.
-    pub fn home(&self, hooks: Hooks) -> Result<Box<dyn Home>> {
+    pub fn home(&self, hooks: Hooks) -> Result<Box<dyn StoreBehind>> {
         let free = lock(&self.free).pop();
         let held = match free {
             Some(held) => {
@@ -89,7 +89,7 @@ impl Drop for Private {
     }
 }
 
-impl Home for Private {
+impl StoreBehind for Private {
     fn store(&self) -> Arc<dyn Store> {
         match &self.held {
             Some(held) => Arc::new(held.store.clone()),

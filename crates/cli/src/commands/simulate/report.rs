@@ -1,4 +1,4 @@
-//! What a run of the simulator came to, for programs.
+//! The result of a run of the simulator, for programs.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// repeats it.
 pub fn json(report: &Report, store: &str, from: u64, kept: usize, took: Duration) -> String {
     let seconds = took.as_secs_f64();
-    let reached: BTreeMap<&str, u64> = report.reach.iter().collect();
+    let reached: BTreeMap<&str, u64> = report.coverage.iter().collect();
     let checked: BTreeMap<&str, u64> = report.checked.iter().collect();
     let violations = report.failed.iter().flat_map(|outcome| {
         let level = report.level;

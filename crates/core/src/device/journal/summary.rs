@@ -1,4 +1,4 @@
-//! What leaves the journal of events that ended long ago, and what is remembered of it.
+//! Purging: the rows of events that ended long ago leave the journal, and a summary of them stays.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ impl Journal {
         (scans > 0).then_some((row, self.purged + scans as u64))
     }
 
-    /// What is remembered once all rows so far are purged; `None` where they are no beginning of a journal.
+    /// The summary that stays once all rows so far are purged. Absent where they are no beginning of a journal.
     pub fn summary(&self) -> Option<Summary> {
         let (device_id, log_id) = self.identity.clone().filter(|_| !self.damaged && self.unread.is_none())?;
         let events: BTreeSet<&EventId> = self

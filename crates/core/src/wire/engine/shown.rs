@@ -11,7 +11,7 @@ use crate::time::Timestamp;
 /// A gate that a device may be moved to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateView {
-    /// Gate.
+    /// The gate's id.
     pub id: GateId,
     /// Its name.
     pub name: String,
@@ -44,16 +44,16 @@ pub struct FieldView {
     pub value: String,
 }
 
-/// What a device counted of people without a ticket: those who came in less those who went out.
+/// A device's count of people without a ticket: those who came in less those who went out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeadcountsView {
-    /// Staff.
+    /// Persons who work for the venue or the organiser.
     pub staff: i64,
-    /// Crew.
+    /// Persons who belong to the production.
     pub crew: i64,
-    /// Children.
+    /// Children who need no ticket.
     pub child: i64,
-    /// Others.
+    /// Other persons without a ticket.
     pub other: i64,
     /// The last recount of this device that was not undone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,7 +68,7 @@ pub struct HeadcountsView {
 pub struct RecountView {
     /// Its scan.
     pub scan_id: ScanId,
-    /// When.
+    /// When the recount was made.
     pub at: Timestamp,
     /// Where, by name.
     pub gate: String,
@@ -79,7 +79,7 @@ pub struct RecountView {
 /// The list a scanner decides by.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ListView {
-    /// Version.
+    /// Serial of the last rule change in the list.
     pub version: u64,
     /// Codes in it.
     pub tickets: u64,
@@ -119,9 +119,9 @@ pub struct HistoryRow {
     pub kind: ScanKind,
     /// The screen it showed.
     pub screen: Screen,
-    /// When.
+    /// When the scan was made.
     pub at: Timestamp,
-    /// Persons.
+    /// Number of persons.
     pub count: u32,
     /// Whether the door opened.
     pub opened: bool,
@@ -134,12 +134,12 @@ pub struct HistoryRow {
     pub reverted: u32,
     /// The short code of its ticket's code.
     pub short_code: String,
-    /// Ticket.
+    /// The ticket of the scan; absent where the code is in no list.
     pub ticket_id: Option<TicketId>,
     /// Why its screen let nobody in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
-    /// What a headcount counted.
+    /// The numbers of a headcount; absent in all other kinds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headcount: Option<Headcount>,
     /// `waiting`, `sent`, `refused` or `held`.

@@ -1,4 +1,4 @@
-//! What a device measured, as its heartbeat carries it (S1 §10.2, S2 §11).
+//! The figures that a device measured, as its heartbeat carries them (S1 §10.2, S2 §11).
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::wire::problem::FieldError;
 /// Ranges of time that a device counts in: the last ends at 2^24 ms, some four and a half hours.
 pub const MOST_BUCKETS: usize = 25;
 
-/// What a device measured since the last heartbeat that was answered (S1 §10.2, S2 §11).
+/// The figures that a device measured since the last heartbeat that was answered (S1 §10.2, S2 §11).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Figures {
     /// Names this set of figures within the device: a heartbeat that is sent again carries the same, and counts once.

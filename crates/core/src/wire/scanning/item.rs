@@ -21,7 +21,7 @@ const MAX_INTEGER: u64 = (1 << 53) - 1;
 pub struct SentTime {
     /// As sent.
     pub text: String,
-    /// What it says.
+    /// The same as a point in time.
     pub at: Timestamp,
 }
 
@@ -50,15 +50,15 @@ pub struct ScanV1 {
     pub barcode_hash: BarcodeHash,
     /// When, by the device's clock: before the batch's offset.
     pub scanned_at: SentTime,
-    /// Where.
+    /// The gate of the scan.
     pub gate_id: GateId,
-    /// What the screen said.
+    /// The outcome that the screen showed.
     pub outcome: Outcome,
     /// `HMAC-SHA256=…` of five fields; a wrong one makes the scan unverified, not malformed.
     pub signature: String,
 }
 
-/// What came with a scan beside its content. It is kept as evidence; no verdict looks at it.
+/// The fields that came with a scan beside its content. They are kept as evidence; no verdict looks at them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Evidence {
     /// The signature as sent; `None` where the form has none, and where it is longer than any signature.
@@ -72,7 +72,7 @@ pub struct Evidence {
 /// The name of a guest added at the door, and the salt that the signed digest is made with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Named {
-    /// Name.
+    /// The guest's name.
     pub name: String,
     /// 16 random bytes.
     #[serde(with = "hex")]
@@ -186,7 +186,7 @@ impl ScanV1 {
 pub struct ScanV2 {
     /// Id within the device.
     pub scan_id: ScanId,
-    /// Author.
+    /// The device that made the scan.
     pub device_id: DeviceId,
     /// The author's log.
     pub log_id: LogId,
@@ -197,9 +197,9 @@ pub struct ScanV2 {
     pub prev: [u8; 16],
     /// Key of the signature.
     pub key_id: KeyId,
-    /// Event.
+    /// The event that the scan belongs to.
     pub event_id: EventId,
-    /// Gate.
+    /// The gate of the scan.
     pub gate_id: GateId,
     /// `entry`, `exit`, `revert` or `headcount`.
     pub kind: ScanKind,
@@ -219,7 +219,7 @@ pub struct ScanV2 {
     /// Persons, 1 to 10,000; 1 when absent.
     #[serde(default = "one")]
     pub count: u32,
-    /// What the screen said.
+    /// The outcome that the screen showed.
     pub outcome: Outcome,
     /// Whether the door opened.
     pub opened: bool,
@@ -232,10 +232,10 @@ pub struct ScanV2 {
     /// The guest whom staff added with this scan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walk_in: Option<WalkInItem>,
-    /// What staff counted of people who have no ticket: of the kind `headcount` alone.
+    /// Staff's count of people who have no ticket; absent in all kinds but `headcount`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headcount: Option<Headcount>,
-    /// Who operated the device.
+    /// The name of the person who operated the device; absent where nobody signed on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operator: Option<String>,
     /// Revert: author of the scan to undo.
@@ -527,7 +527,7 @@ impl ScanV2 {
         Ok(())
     }
 
-    /// What the scan is about must be named: without it no ticket and no code could ever be found for it.
+    /// Checks that the scan names its subject. Without it no ticket and no code could ever be found for it.
     fn check_subject(&self) -> Result<(), FieldError> {
         if self.kind == ScanKind::Revert {
             if self.target_device.is_none() {
@@ -551,8 +551,8 @@ impl TryFrom<ScanV2> for Scan {
     }
 }
 
-/// What of a malformed item can still be read: enough to list it and to know that its place in the log is not lost
-/// (spec §3 "Log": such an item counts as received, listed as rejected).
+/// The part of a malformed item that can still be read. It suffices to list the item and to know that its place in
+/// the log is not lost (spec §3 "Log": such an item counts as received, listed as rejected).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Readable {
     /// Its id, if it is one.

@@ -12,7 +12,7 @@ use super::{Reply, Server};
 use crate::phone::Sent;
 
 impl Server {
-    /// Who holds a code's ticket, from now on.
+    /// Sets the guest who holds a code's ticket from now on.
     pub fn name(&mut self, code: &str, name: &str, flag: Option<&str>) {
         let ticket_id = self.codes[&BarcodeHash::of(code)].clone();
         let party_size = self.ticket_book(&ticket_id).get(When::Newest).unwrap().entry_limit;

@@ -17,7 +17,7 @@ const FONTS: &str = concat!(
 const COLOR: &str = "#0f5c4a";
 
 /// The page of a pass; `code` is the side of its QR code's square and the code's path.
-pub fn pass(pass: &Pass, (side, path): &(usize, String), nonce: &str) -> String {
+pub fn pass(pass: &Pass, (side, path): &(usize, String), token: &str, nonce: &str) -> String {
     let color = pass.letterhead.color.as_deref().unwrap_or(COLOR);
     let event = escaped(&pass.event.name);
     let (class, head, words) = standing(pass);
@@ -38,6 +38,13 @@ pub fn pass(pass: &Pass, (side, path): &(usize, String), nonce: &str) -> String 
              <b>{short}</b></figcaption></figure>"
         ),
     };
+    // Whoever can't come in any more needs no reminder.
+    let calendar = match pass.standing {
+        PassStanding::Valid | PassStanding::PartlyUsed | PassStanding::NotYetValid => {
+            format!("<p><a href=\"passes.ics?token={}\" download=\"pass.ics\">Add to calendar</a></p>", escaped(token))
+        }
+        _ => String::new(),
+    };
     let fact = |name: &str, value: &str| match value {
         "" => String::new(),
         value => format!("<div><dt>{name}</dt><dd><bdi>{value}</bdi></dd></div>"),
@@ -52,7 +59,7 @@ pub fn pass(pass: &Pass, (side, path): &(usize, String), nonce: &str) -> String 
         "<div><h1><bdi>{event}</bdi></h1><p class=\"quiet\"><bdi>{}</bdi></p></div><section class=\"card\">\
          <svg class=\"band\" viewBox=\"0 0 1 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\">\
          <rect width=\"1\" height=\"1\" fill=\"{}\"/></svg>\
-         <p class=\"standing {class}\"><strong>{head}</strong> <span>{words}</span></p>{code}{guest}<dl>{}</dl>\
+         <p class=\"standing {class}\"><strong>{head}</strong> <span>{words}</span></p>{code}{guest}<dl>{}</dl>{calendar}\
          <p class=\"quiet small\">Whoever has this page has your place: do not pass it on.</p></section>",
         escaped(&pass.organization.name),
         escaped(color),
@@ -82,14 +89,14 @@ fn standing(pass: &Pass) -> (&'static str, &'static str, String) {
     }
 }
 
-/// What every wrong token gets.
+/// The page for every wrong token.
 pub fn unknown(nonce: &str) -> String {
     let body = "<section class=\"card\"><h1>No such pass</h1>\
                 <p>Check that the address is whole, or ask whoever sent it to you.</p></section>";
     page("No such pass", body, nonce)
 }
 
-/// What whoever tries too many gets.
+/// The page for a client that tried too many tokens.
 pub fn too_many(nonce: &str) -> String {
     page(
         "Please wait",

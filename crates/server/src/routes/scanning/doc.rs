@@ -61,12 +61,12 @@ pub struct PairingAsk {
     device_type: Option<String>,
 }
 
-/// What it gets.
+/// The answer to a device that asks to be paired.
 #[derive(ToSchema)]
 pub struct PairingTicket {
-    /// What its QR shows: alone it opens nothing.
+    /// The token that the device shows as a QR code. Alone it opens nothing.
     pairing_token: String,
-    /// What the device keeps to itself.
+    /// The secret that the device shows to nobody.
     claim_secret: String,
     /// The end of both.
     expires_at: String,
@@ -80,7 +80,7 @@ pub struct HeartbeatRequest {
     head: u64,
     /// Scans no receipt names yet.
     pending: u64,
-    /// Percent.
+    /// Battery level in percent; absent where the device does not know it.
     #[schema(minimum = 0, maximum = 100)]
     battery: Option<u8>,
     app_version: Option<String>,
@@ -88,13 +88,13 @@ pub struct HeartbeatRequest {
     manifest_version: Option<u64>,
     /// Server time − device wall clock, milliseconds.
     clock_offset_ms: Option<i64>,
-    /// What only the device can measure.
+    /// The figures that only the device can measure; absent from clients that measure none.
     figures: Option<Figures>,
     /// The gate of its event that staff chose on the device, until an answer names it: the server moves the device there.
     gate_id: Option<String>,
 }
 
-/// What a device measured since the last heartbeat that was answered.
+/// The figures that a device measured since the last heartbeat that was answered.
 #[derive(ToSchema)]
 pub struct Figures {
     /// Names this set of figures within the device: sent again it counts once.
@@ -107,7 +107,7 @@ pub struct Figures {
     list_age_ms: Option<u64>,
 }
 
-/// What a device should know without asking.
+/// The facts that a device should know without asking.
 #[derive(ToSchema)]
 pub struct HeartbeatAnswer {
     server_time: String,
@@ -145,7 +145,7 @@ pub struct LogStatusRequest {
     head: u64,
 }
 
-/// What of a log the server lacks.
+/// The part of a log that the server lacks.
 #[derive(ToSchema)]
 pub struct LogStatusAnswer {
     /// Ranges `[from, to]`, both included, rising.
@@ -176,7 +176,7 @@ pub struct SyncRequest {
 #[derive(ToSchema, serde::Deserialize)]
 #[serde(untagged)]
 pub enum SyncItem {
-    /// Ours.
+    /// A scan of our form.
     V2(Box<ScanV2>),
     /// S1's.
     V1(ScanV1),
@@ -317,7 +317,7 @@ pub struct ConflictScan {
     count: u32,
 }
 
-/// What changed after a cursor.
+/// The changes after a cursor.
 #[derive(ToSchema)]
 pub struct ChangesAnswer {
     items: Vec<ChangedTicket>,
@@ -352,7 +352,7 @@ pub struct ChangedTicket {
     #[schema(value_type = Object)]
     rules: (),
     barcode_hashes: Vec<String>,
-    /// What the scans before those of `scans` add up to.
+    /// The sum of the scans before those of `scans`.
     #[schema(value_type = Object)]
     prefix: (),
     /// The newest scans that count, at most 16.

@@ -18,7 +18,7 @@ pub struct WalkInDoc {
     salt: Option<String>,
 }
 
-/// What staff counted: `change` or `recount`, never both.
+/// Staff's count: `change` or `recount`, never both.
 #[derive(ToSchema, serde::Deserialize)]
 #[schema(as = Headcount)]
 pub struct HeadcountDoc {

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::doc::ScanV2;
 
-/// What is asked: a scan in S2's form, or a signed claim of ours.
+/// The question: a scan in S2's form, or a signed claim of ours.
 #[derive(ToSchema, serde::Deserialize)]
 #[serde(untagged)]
 pub enum OnlineRequest {
@@ -38,7 +38,7 @@ pub struct OnlineAnswer {
     ticket_id: Option<String>,
     /// `valid`, `duplicate`, `invalid`, `gate_access_denied` or `expired`.
     outcome: String,
-    /// Why, unless valid.
+    /// The reason; absent where the outcome is valid.
     reason: Option<String>,
     /// Persons who may go in now.
     may_admit: u32,
@@ -71,7 +71,7 @@ pub struct ScansSyncRequest {
     batch_size: u64,
 }
 
-/// What became of a batch. A repeat brings `message` beside.
+/// The result of a batch. A repeat brings `message` beside.
 #[derive(ToSchema)]
 pub struct ScansSyncAnswer {
     batch_id: String,
@@ -82,7 +82,7 @@ pub struct ScansSyncAnswer {
     /// Scans listed in `errors`.
     error_count: u64,
     summary: Summary,
-    /// What is listed is stored all the same: being listed is a receipt.
+    /// The scans with an error. A listed scan is stored all the same: being listed is a receipt.
     errors: Vec<ScanError>,
     /// Times of the oldest and the newest scan.
     #[schema(min_items = 2, max_items = 2)]

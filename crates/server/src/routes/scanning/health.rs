@@ -52,7 +52,7 @@ async fn heartbeat(
     Ok(response)
 }
 
-/// What of a device's log the server lacks: asked after the server's epoch changed.
+/// The part of a device's log that the server lacks. A device asks for it after the server's epoch changed.
 #[utoipa::path(post, path = "/api/scanning/log-status", tag = "devices", security(("device_key" = [])),
     request_body = doc::LogStatusRequest, responses(
     (status = 200, description = "Missing ranges, both ends included", body = doc::LogStatusAnswer),

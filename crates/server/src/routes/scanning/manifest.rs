@@ -35,10 +35,11 @@ struct Asked {
 
 /// The signed list of a device's event: every ticket's code as a hash, gates, times, the staff PIN's hash.
 ///
-/// `signature`, the body's last member, is the HMAC of the body with `,"signature":"…"` cut out; `X-Signature` is that
-/// of the whole body after content decoding; both under the API key. With `since` only what changed after that version
-/// is sent, as `upserts` and `tombstones`, unless the version is unknown. `Accept: application/vnd.admit.manifest` asks
-/// for the compact form, which says the same in half the bytes and ends in its signature's 32 bytes.
+/// `signature`, the body's last member, is the HMAC of the body with `,"signature":"…"` cut out. The header
+/// `X-Signature` is that of the whole body after content decoding. Both are made with the API key. With `since` only
+/// changes after that version are sent, as `upserts` and `tombstones`, unless the version is unknown. The header
+/// `Accept: application/vnd.admit.manifest` asks for the compact form. It says the same in half the bytes and ends in
+/// its signature's 32 bytes.
 #[utoipa::path(get, path = "/api/scanning/events/{id}/manifest", tag = "devices",
     params(
         ("id" = String, Path, description = "Event"),

@@ -28,8 +28,8 @@ struct Asked {
     since: Option<u64>,
 }
 
-/// Who holds which ticket: name, party size, note and flag for the door, and the fields
-/// that the organiser chose for verdicts; never e-mail or phone.
+/// The holders of tickets: name, party size, note and flag for the door, and the fields that the organiser chose for
+/// verdicts; never e-mail or phone.
 ///
 /// Only for a device at a gate with `names_on_devices`. Signed like the list, with an ETag of its own. With `since` only
 /// names that changed after that version are sent, as `upserts`, unless the version is unknown.

@@ -48,7 +48,7 @@ async fn sync(State(state): State<AppState>, Device(caller): Device, request: Re
     let started = state.app.clock.monotonic_ms();
     let result = match upload::read(&state, &caller, request, UPLOAD_S2_WEIGHT).await {
         Ok((body, judging)) => {
-            let taken = take_in(&state, &caller, body).await;
+            let taken = intake(&state, &caller, body).await;
             drop(judging);
             taken
         }
@@ -67,7 +67,7 @@ async fn sync(State(state): State<AppState>, Device(caller): Device, request: Re
 }
 
 #[tracing::instrument(target = "admit::trace", name = "upload.judge", skip_all)]
-async fn take_in(state: &AppState, caller: &DeviceCaller, body: Bytes) -> Result<scans::IngestAnswer> {
+async fn intake(state: &AppState, caller: &DeviceCaller, body: Bytes) -> Result<scans::IngestAnswer> {
     events::sync_attempt(body.len() as u64);
     is_object(&body)?;
     let wrong = |error: FieldError| ApiError::field(error.path, error.message);

@@ -34,7 +34,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
     (status = 200, description = "Stored, with the server's verdict", body = doc_scans::OnlineAnswer),
     (status = 400, description = "A field is wrong", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
     (status = 401, description = "`device_mismatch`, `unknown_key`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 403, description = "`device_revoked`, `device_suspended`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 403, description = "`device_revoked`, `device_suspended`, `device_not_assigned`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
     (status = 404, description = "No such event", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
     (status = 422, description = "`event_not_live`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
     (status = 429, description = "`rate_limited`, with Retry-After", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),

@@ -41,31 +41,47 @@ pub fn routes() -> OpenApiRouter<AppState> {
     (status = 404, description = "No such token, or not with this claim secret", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
     (status = 409, description = "`device_id_taken`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
     (status = 410, description = "`pairing_token_used`, `pairing_token_expired`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 429, description = "`rate_limited`: too many wrong tokens from this address, with Retry-After", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
 ))]
 async fn pair(
     State(state): State<AppState>,
+    Client(address): Client,
     headers: HeaderMap,
     JsonBody(request): JsonBody<PairRequest>,
 ) -> Result<Response> {
     check(&request)?;
+    let now_ms = state.app.clock.monotonic_ms();
+    if let Some(retry_after_ms) = state.pairing_looks.must_wait(address, now_ms) {
+        return Err(Error::Later { code: "rate_limited", retry_after_ms }.into());
+    }
+    state.pairing_looks.count(address, now_ms);
+    let answer = paired(&state, &headers, request).await;
+    if !answer.as_ref().is_err_and(|error| error.status() == StatusCode::NOT_FOUND) {
+        state.pairing_looks.forgive(address);
+    }
+    answer
+}
+
+/// Pairs a device whose address may try.
+async fn paired(state: &AppState, headers: &HeaderMap, request: PairRequest) -> Result<Response> {
     let claim_secret = request.claim_secret;
     let command = PairCommand {
         pairing_token: request.pairing_token,
         device_id: request.device_id,
         name: request.name,
         device_type: request.device_type.map(|one| one.as_str().to_owned()),
-        api_key: token::bearer(&headers).map(str::to_owned),
+        api_key: token::bearer(headers).map(str::to_owned),
     };
     // A device may come back to a server that was rolled back: its witness is looked at as on every device route.
     if let Some(organization_id) = devices::organization_of(&state.app, &command).await? {
-        look_at_witness(&state, &organization_id, &headers).await?;
+        look_at_witness(state, &organization_id, headers).await?;
     }
     let claimed = match claim_secret {
         Some(secret) => devices::claim(&state.app, command, &secret).await,
         None => devices::pair(&state.app, command).await.map(Claimed::Paired),
     };
     match claimed {
-        Ok(Claimed::Paired(paired)) => Ok(answer(&state, paired).await),
+        Ok(Claimed::Paired(paired)) => Ok(answer(state, paired).await),
         Ok(Claimed::Waiting { expires_at }) => {
             let body = serde_json::json!({ "status": "waiting", "expires_at": expires_at });
             Ok((StatusCode::ACCEPTED, Json(body)).into_response())

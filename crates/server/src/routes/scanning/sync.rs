@@ -1,4 +1,4 @@
-//! `POST /api/scanning/sync`: scans arrive (S1 §4; architecture §5 walk 2).
+//! `POST /api/scanning/sync`: scans arrive (S1 §4; architecture §6 walk 2).
 
 use admit_app::caller::DeviceCaller;
 use admit_app::{devices, scans};
@@ -44,7 +44,7 @@ async fn sync(State(state): State<AppState>, Device(caller): Device, request: Re
     let started = state.app.clock.monotonic_ms();
     let result = match upload::read(&state, &caller, request, 1).await {
         Ok((body, judging)) => {
-            let taken = take_in(&state, &caller, body).await;
+            let taken = intake(&state, &caller, body).await;
             drop(judging);
             taken
         }
@@ -108,7 +108,7 @@ pub async fn note_failure(state: &AppState, caller: &DeviceCaller, error: &ApiEr
 }
 
 #[tracing::instrument(target = "admit::trace", name = "upload.judge", skip_all)]
-async fn take_in(state: &AppState, caller: &DeviceCaller, body: Bytes) -> Result<scans::IngestAnswer> {
+async fn intake(state: &AppState, caller: &DeviceCaller, body: Bytes) -> Result<scans::IngestAnswer> {
     events::sync_attempt(body.len() as u64);
     is_object(&body)?;
     let wrong = |error: problem::FieldError| ApiError::field(error.path, error.message);

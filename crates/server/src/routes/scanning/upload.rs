@@ -1,4 +1,4 @@
-//! What the two ways of uploading share: a body is read, and judged, once there is room for it.
+//! The common part of the two ways of uploading: a body is read, and judged, once there is room for it.
 
 use std::pin::pin;
 use std::time::Instant;
@@ -19,7 +19,7 @@ use crate::state::AppState;
 
 /// How many times its length a compressed body is taken for.
 const COMPRESSED: usize = 8;
-/// What a body in chunks is taken for, as some proxies send every body on.
+/// The assumed size of a body in chunks, in bytes. Some proxies send every body on in chunks.
 const USUAL_BYTES: usize = 1024 * 1024;
 
 /// Reads an upload's body and waits until it can be judged; it weighs `times` its length beside others. Without room for it:

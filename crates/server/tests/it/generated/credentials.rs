@@ -7,7 +7,7 @@ use super::document::Operation;
 use super::venue::{Venue, Whose};
 use crate::server::problem;
 
-/// What needs no credential. An operation that is added without one is told here, or this fails.
+/// The operations that need no credential. An operation that is added without one is named here, or this fails.
 const OPEN: [&str; 8] = [
     "GET /api/scanning/time",
     "GET /healthz",

@@ -48,7 +48,7 @@ const NO_NAMES: [&str; 25] = [
     "X-Device-Time",
 ];
 
-/// What an answer says, without the names it was asked about.
+/// The text of an answer, without the names that it was asked about.
 async fn told(answer: Response, asked: &str) -> (u16, Value) {
     let status = answer.status().as_u16();
     let text = answer.text().await.unwrap();

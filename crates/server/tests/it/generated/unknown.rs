@@ -11,7 +11,7 @@ use crate::device::Phone;
 use crate::organiser::as_owner;
 use crate::server::{TestServer, json, problem};
 
-/// Routes of the organiser's, and of the live page's: whoever may be a person.
+/// Routes of the organiser's, and of the live page's: those that a person may call.
 fn organisers(venue: &Venue) -> Vec<Operation> {
     let all = venue.document.operations().into_iter();
     all.filter(|one| one.for_people() || one.label() == "POST /api/session").collect()

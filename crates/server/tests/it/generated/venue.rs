@@ -14,10 +14,10 @@ use crate::organiser::as_owner;
 use crate::server::{Org, PASSWORD, TestServer, json};
 use crate::webhooks::Endpoint;
 
-/// What stands in every name of the first organisation: no answer to the second may hold it.
+/// The text in every name of the first organisation: no answer to the second may hold it.
 pub const MARK: &str = "Of home alone";
 
-/// Whose things are named.
+/// The organisation whose things are named.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Whose {
     Home,
@@ -304,9 +304,9 @@ impl Venue {
     /// what anybody may ask for before they are anybody's.
     pub fn stored(&self) -> Vec<String> {
         let rows = self.server.place().rows();
-        let (theirs, owner) = (self.other.organization.as_str(), self.server.other.owner.user_id.as_str());
+        let (foreign, owner) = (self.other.organization.as_str(), self.server.other.owner.user_id.as_str());
         let foreign = |row: &String| {
-            row.contains(theirs)
+            row.contains(foreign)
                 || row.contains(owner)
                 || row.starts_with("pairing_requests ")
                 || row.starts_with("users ") && !row.contains("home.example")

@@ -96,7 +96,7 @@ async fn a_guests_story_is_told_from_the_ledger_and_the_doors() {
     assert_eq!(problem(wrong.await.unwrap(), 400, "invalid_request").await["errors"][0]["path"], "ticket_status");
 }
 
-/// Who was voided is expected no more, and the list says so.
+/// A voided guest is expected no more, and the list says so.
 #[tokio::test]
 async fn the_list_of_guests_says_how_their_tickets_stand() {
     let server = TestServer::start().await;
@@ -207,7 +207,7 @@ async fn s0_a_promoter_has_their_own_lists_and_nothing_else() {
     let lists = "/api/events/{event}/guest-lists";
     let own = post(&server, lists, json!({ "name": "Own", "promoter_id": pat.user_id }), 201).await;
     let house = post(&server, lists, json!({ "name": "House" }), 201).await;
-    let theirs = post(&server, GUESTS, json!({ "name": "Theirs", "guest_list_id": house["id"] }), 201).await;
+    let foreign = post(&server, GUESTS, json!({ "name": "Theirs", "guest_list_id": house["id"] }), 201).await;
     assert_eq!(names(&pat.get(lists).await), ["Own"]);
     // A list that a file or a webhook made gets its promoter later.
     let path = format!("{lists}/{}", id(&house));
@@ -250,7 +250,7 @@ async fn s0_a_promoter_has_their_own_lists_and_nothing_else() {
     assert_eq!(get(&server, &mine).await["ticket"]["status"], "voided");
     assert_eq!(pat.get(&format!("{mine}/timeline")).await["items"][0]["by"], "Pat");
 
-    let foreign = format!("/api/guests/{}", id(&theirs));
+    let foreign = format!("/api/guests/{}", id(&foreign));
     for request in [
         pat.ask(Method::GET, &foreign),
         pat.ask(Method::GET, &format!("{foreign}/timeline")),

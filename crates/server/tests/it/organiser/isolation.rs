@@ -43,10 +43,12 @@ async fn every_organisers_route_answers_a_stranger_as_if_nothing_were_there() {
         (Method::POST, "/api/incidents/none/resolve".into(), Some(json!({ "decision": "note" }))),
         (Method::GET, format!("/api/events/{event}/occupancy"), None),
         (Method::GET, format!("/api/events/{event}/statistics"), None),
+        (Method::GET, format!("/api/events/{event}/statistics/quarters"), None),
         (Method::GET, format!("/api/events/{event}/scans"), None),
         (Method::GET, format!("/api/audit?event_id={event}"), None),
         (Method::PATCH, format!("/api/members/{}", server.home.owner.user_id), Some(json!({ "role": "viewer" }))),
         (Method::DELETE, format!("/api/members/{}", server.home.owner.user_id), None),
+        (Method::POST, "/api/tickets/none/code".into(), None),
         (Method::DELETE, "/api/api-tokens/none".into(), None),
     ];
     for (method, path, body) in rows {

@@ -1,4 +1,4 @@
-//! What the live page and the review queue show after phones have scanned.
+//! The live page and the review queue after phones have scanned.
 
 use admit_core::scan::Outcome;
 use reqwest::Method;
@@ -39,6 +39,10 @@ async fn occupancy_statistics_and_devices_follow_the_scans() {
     let minutes = statistics["minutes"].as_array().unwrap();
     assert_eq!(minutes.len(), 120, "sixty minutes of two gates");
     assert_eq!(minutes.iter().map(|one| one["entered"].as_i64().unwrap()).sum::<i64>(), 3);
+    let quarters = get(&server, "/api/events/{event}/statistics/quarters").await;
+    let quarters = quarters["quarters"].as_array().unwrap();
+    assert_eq!(quarters.iter().map(|one| one["entered"].as_i64().unwrap()).sum::<i64>(), 3);
+    assert!(quarters.iter().all(|one| one["gate_id"] == "main"), "a gate where nothing happened has none");
     let devices = get(&server, "/api/events/{event}/devices").await;
     assert_eq!(
         (&devices["items"][0]["missing_count"], &devices["items"][0]["logs"][0]["head"]),
@@ -57,7 +61,7 @@ async fn occupancy_statistics_and_devices_follow_the_scans() {
     assert_eq!(figures, (&json!(10), &json!(3), &json!(1)), "the list of events says the same");
 }
 
-/// Who came is told by name, the newest first by the scans' own times, whenever they came in.
+/// Guests who came are told by name, the newest first by the scans' own times, whenever they came in.
 #[tokio::test]
 async fn arrivals_are_told_by_name() {
     let server = TestServer::start().await;

@@ -2,9 +2,10 @@
 
 use admit_core::limits::SIGN_INS_PER_MINUTE;
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{as_owner, get, patch, post};
+use crate::member::Member;
 use crate::server::{PASSWORD, TestServer, json, problem};
 
 #[tokio::test]
@@ -29,7 +30,27 @@ async fn a_browser_signs_in_by_cookie_and_out_again() {
     problem(with(Method::GET, "/api/session").await.unwrap(), 401, "unknown_token").await;
 }
 
-/// Whoever tries passwords waits for the rest of a minute; a venue's staff behind one address, who know theirs, do not.
+#[tokio::test]
+async fn signing_in_anew_ends_the_session_that_the_browser_had() {
+    let server = TestServer::start().await;
+    let sign_in = async |cookie: &str| {
+        let body = json!({ "email": server.home.email, "password": PASSWORD });
+        let answer = server.post("/api/session").header("cookie", cookie).json(&body).send().await.unwrap();
+        let cookie = answer.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+        json(answer, 200).await;
+        cookie
+    };
+    let first = sign_in("theme=dark").await;
+    let elsewhere = sign_in("theme=dark").await;
+    let second = sign_in(&first).await;
+    let who = async |cookie: &str| {
+        server.request(Method::GET, "/api/session").header("cookie", cookie).send().await.unwrap().status()
+    };
+    assert_eq!([who(&first).await, who(&second).await, who(&elsewhere).await], [401, 200, 200]);
+}
+
+/// A person who tries passwords waits for the rest of a minute. A venue's staff behind one address, who know theirs,
+/// do not.
 #[tokio::test]
 async fn from_one_address_so_many_sign_ins_fail_in_a_minute_and_no_more() {
     let server = TestServer::start().await;
@@ -99,4 +120,31 @@ async fn an_api_token_is_shown_once_and_withdrawn_at_once() {
     let path = format!("/api/api-tokens/{}", made["id"].as_str().unwrap());
     assert_eq!(as_owner(&server, &server.home, Method::DELETE, &path).send().await.unwrap().status(), 204);
     problem(with().await.unwrap(), 401, "unknown_token").await;
+}
+
+#[tokio::test]
+async fn one_changes_ones_own_password_by_the_present_one_and_every_other_session_ends() {
+    let server = TestServer::start().await;
+    let member = Member::new(&server, "viewer").await;
+    let (fresh, old) = ("a whole new password", crate::server::PASSWORD);
+    let change = |body: Value| member.ask(Method::POST, "/api/session/password").json(&body).send();
+    let wrong = change(json!({ "present": "not it at all", "password": fresh })).await.unwrap();
+    assert_eq!(problem(wrong, 400, "invalid_request").await["errors"][0]["path"], "present");
+    let short = change(json!({ "present": old, "password": "short" })).await.unwrap();
+    assert_eq!(problem(short, 400, "invalid_request").await["errors"][0]["path"], "password");
+    // An API token of theirs must not lock them out.
+    let token = as_owner(&server, &server.home, Method::POST, "/api/session/password");
+    let token = token.json(&json!({ "present": old, "password": fresh })).send().await.unwrap();
+    problem(token, 403, "session_needed").await;
+    let changed = change(json!({ "present": old, "password": fresh })).await.unwrap();
+    assert_eq!(changed.status(), 200);
+    let cookie = changed.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+    // The session that asked goes on under a fresh secret; the former one is over.
+    let here = server.get("/api/session").header("cookie", cookie).send().await.unwrap();
+    assert_eq!(here.status(), 200);
+    problem(member.ask(Method::GET, "/api/session").send().await.unwrap(), 401, "unknown_token").await;
+    for (password, status) in [(old, 401), (fresh, 200)] {
+        let body = json!({ "email": "viewer@home.example", "password": password });
+        assert_eq!(server.post("/api/session").json(&body).send().await.unwrap().status(), status);
+    }
 }

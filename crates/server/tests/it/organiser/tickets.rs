@@ -26,7 +26,12 @@ async fn one_ticket_is_answered_as_one_and_many_as_many() {
     let shape =
         as_owner(&server, &server.home, Method::POST, TICKETS).json(&json!([{}, { "entry_limit": "x" }])).send();
     assert_eq!(problem(shape.await.unwrap(), 400, "invalid_request").await["errors"][0]["path"], "[1].entry_limit");
-    let shown = get(&server, &format!("/api/tickets/{}", one["id"].as_str().unwrap())).await;
+    // Made, it is shown with its code; looked at later, with the end of it.
+    let mut shown = get(&server, &format!("/api/tickets/{}", one["id"].as_str().unwrap())).await;
+    for field in ["barcode", "barcode_hash", "short_code"] {
+        assert_eq!(shown.get(field), None);
+        shown[field] = one[field].clone();
+    }
     assert_eq!(shown, one);
 }
 
@@ -36,12 +41,12 @@ async fn tickets_are_found_and_paged() {
     post(&server, TICKETS, json!({ "barcode": "Z-1", "guest": { "name": "Amélie Brânză" } }), 201).await;
     let found = get(&server, &format!("{TICKETS}?q=AM%C3%89LIE")).await;
     assert_eq!(found["items"].as_array().unwrap().len(), 1);
-    assert_eq!(found["items"][0]["barcode"], "Z-1");
+    assert_eq!(found["items"][0]["code_end"], "1");
     let mut seen = Vec::new();
     let mut path = format!("{TICKETS}?limit=4");
     loop {
         let page = get(&server, &path).await;
-        seen.extend(page["items"].as_array().unwrap().iter().map(|one| one["barcode"].as_str().unwrap().to_owned()));
+        seen.extend(page["items"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_owned()));
         let Some(cursor) = page["next_cursor"].as_str() else { break };
         path = format!("{TICKETS}?limit=4&cursor={cursor}");
     }

@@ -51,7 +51,7 @@ impl Bucket {
             }
         });
     }
-    /// What OBJECTS_URL says of it.
+    /// The value of OBJECTS_URL for it.
     pub fn url(&self) -> String {
         let secret = SECRET.replace('/', "%2F").replace('+', "%2B").replace('=', "%3D");
         format!("s3://{KEY}:{secret}@tickets/home?endpoint=http%3A%2F%2F{}&region=us-east-1", self.address)

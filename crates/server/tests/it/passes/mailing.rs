@@ -1,4 +1,4 @@
-//! How the mail of a pass stands, told to whoever may see its guest.
+//! The state of the mail of a pass, told to callers who may see its guest.
 
 use super::*;
 use crate::member::Member;
@@ -18,7 +18,7 @@ async fn s0_a_promoter_sees_how_the_mail_stands_of_their_own_guests_alone() {
         guest["guest_list_id"] = list["id"].clone();
         guest
     };
-    let theirs = office.guest(on(&house, json!({ "name": "Theirs", "email": "theirs@guests.example" }))).await;
+    let foreign = office.guest(on(&house, json!({ "name": "Theirs", "email": "theirs@guests.example" }))).await;
     let ada = office.guest(on(&own, json!({ "name": "Ada", "email": "ada@guests.example" }))).await;
     let bo = office.guest(on(&own, json!({ "name": "Bo", "phone": "+49 30 1234567" }))).await;
     office.guest(on(&own, json!({ "name": "Cy" }))).await;
@@ -51,7 +51,7 @@ async fn s0_a_promoter_sees_how_the_mail_stands_of_their_own_guests_alone() {
     let ed = page["items"].as_array().unwrap().iter().find(|guest| guest["name"] == "Ed").unwrap();
     let owners = get(&office.server, &path(ed)).await;
     assert!(owners["mail"]["why"].as_str().unwrap().contains("object store"), "{owners}");
-    problem(pat.ask(Method::GET, &path(&theirs)).send().await.unwrap(), 404, "not_found").await;
+    problem(pat.ask(Method::GET, &path(&foreign)).send().await.unwrap(), 404, "not_found").await;
     for path in ["/api/events/{event}/runs".to_owned(), format!("/api/events/{{event}}/runs?guest_id={}", id(&ada))] {
         problem(pat.ask(Method::GET, &path).send().await.unwrap(), 403, "forbidden").await;
     }
@@ -64,7 +64,7 @@ async fn s0_a_promoter_sees_how_the_mail_stands_of_their_own_guests_alone() {
     }
 }
 
-/// Who came with a code from elsewhere was never to be mailed: nothing is told of it.
+/// A guest who came with a code from elsewhere was never to be mailed: nothing is told of it.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_told_of_the_mail_of_whoever_has_their_code_from_elsewhere() {
     let office = Office::open().await;

@@ -1,4 +1,4 @@
-//! What passes reach is away for a while: runs wait, say why, and finish by themselves.
+//! The services of passes are away for a while: runs wait, say why, and finish by themselves.
 
 use super::*;
 
@@ -17,7 +17,7 @@ async fn while_the_object_store_is_away_runs_wait_and_then_finish_by_themselves(
     assert_eq!((office.sink.count(), office.bucket.objects().len()), (1, 1));
 }
 
-/// What the office is told of the mail, as soon as it is so.
+/// The office's view of the mail, as soon as it is so.
 async fn until_mail(office: &Office, is: impl Fn(&Value) -> bool) -> Value {
     let end = Instant::now() + Duration::from_secs(60);
     loop {

@@ -82,6 +82,22 @@ async fn the_first_look_at_a_pass_is_told_and_only_the_first() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_event_of_a_pass_goes_into_a_calendar_while_the_pass_is_good() {
+    let shown = Shown::open(ana()).await;
+    let server = &shown.office.server;
+    assert!(shown.page().await.contains(&format!("href=\"passes.ics?token={}\"", shown.token)));
+    let answer = server.get(&format!("/passes.ics?token={}", shown.token)).send().await.unwrap();
+    assert_eq!(answer.status(), 200);
+    assert_eq!(answer.headers()["content-type"], "text/calendar; charset=utf-8");
+    assert_eq!(answer.headers()["cache-control"], "no-store");
+    let file = answer.text().await.unwrap();
+    assert!(file.starts_with("BEGIN:VCALENDAR\r\n") && file.contains("\r\nSUMMARY:"), "{file}");
+    assert_eq!(server.get("/passes.ics?token=wrong").send().await.unwrap().status(), 404);
+    shown.change(json!({ "status": "voided" })).await;
+    assert!(!shown.page().await.contains("passes.ics"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_pass_of_another_time_says_so() {
     let shown = Shown::open(ana()).await;
     let now = shown.office.server.state.app.clock.now();

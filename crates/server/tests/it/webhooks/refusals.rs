@@ -1,4 +1,4 @@
-//! What is refused, row by row: each with the code it must have, and nothing of it stored.
+//! The refusals, row by row: each with the code that it must have, and nothing of it stored.
 
 use admit_core::webhook::WebhookSecret;
 use admit_core::webhook::seconds;
@@ -30,7 +30,7 @@ impl Message {
     }
 }
 
-/// What is wrong, the answer it must have, and what makes it so.
+/// The fault, the answer that it must have, and the function that makes it.
 type Case = (&'static str, u16, &'static str, fn(&mut Message, &Endpoint, &TestServer));
 
 /// Signs what the message says now.

@@ -18,7 +18,7 @@ async fn sql(address: &str, text: &str) -> Result<(), String> {
     let run = move || run_sql(&address, &text).map_err(|error| format!("{error:?}"));
     tokio::task::spawn_blocking(run).await.unwrap()
 }
-/// What the stub was asked to send, in order.
+/// The requests that the stub was asked to send, in order.
 async fn calls(address: &str) -> Vec<Value> {
     let address = testing::shared().as_superuser(address);
     let rows = tokio::task::spawn_blocking(move || testing::rows(&address)).await.unwrap();

@@ -6,7 +6,9 @@ const { number, decimal, list } = counting;
 export const devices = {
   title: "Devices",
   count: (value: number) => `${phonesOf(value)} paired`,
-  sub: (paired: number, online: number) => `${phonesOf(paired)} paired · ${number(online)} online`,
+  /** `asOf`: the server is away since then, and nobody knows who is online now. */
+  sub: (paired: number, online: number, asOf: string) => `${phonesOf(paired)} paired · ${asOf === "" ? `${number(online)} online` : `${number(online)} online at ${asOf}, when the server last answered`}`,
+  onlineAt: (asOf: string) => `Online at ${asOf}`,
   shown: (shown: number, all: number) => `${number(shown)} of ${number(all)}`,
   find: "Name of a phone or a gate",
   findLabel: "Find phones",
@@ -94,7 +96,8 @@ export const devices = {
     toDevices: "Devices of this event",
   },
   device: {
-    change: "Name or gate",
+    details: "Details",
+    change: "Change name or gate",
     name: "Name",
     save: "Save",
     renamed: "The name is saved.",

@@ -46,6 +46,7 @@ export const gates = {
     ended: "The event has ended. Scanners refuse new guests; late uploads are still taken.",
     archived: "The event is archived. Its record can be read, and late uploads are still taken.",
   },
+  doorsPastEnd: "The event's end has passed, and the doors are still open: phones go on admitting guests until you end the event.",
   open: "Open doors",
   opened: "Doors are open.",
   end: "End event",
@@ -81,6 +82,8 @@ export const gates = {
   zone: "Time zone",
   eventCapacity: "Capacity",
   eventCapacityHint: "Persons inside at once. Empty: no limit",
+  retention: "Erase guests' data, days after the end",
+  retentionHint: "Names, addresses, notes and fields are erased here and on phones; counts stay. Empty: they are kept",
   eventWalkIns: "Guests added at the doors, at most",
   eventWalkInsHint: "Persons. Beyond this number phones ask for the staff PIN. Empty: no limit",
   reEntry: "Re-entry",
@@ -96,8 +99,7 @@ export const gates = {
   dayStartsHint: "On the event's clock. Guests who come before it belong to the night before",
   eventLabels: {
     name: "The name", venue: "The place", time_zone: "The time zone", starts_at: "The start", ends_at: "The end", re_entry: "Re-entry",
-    min_gap_seconds: "The pause", day_starts_at: "The beginning of a day", capacity: "The capacity", walk_ins: "The number",
-  },
+    min_gap_seconds: "The pause", day_starts_at: "The beginning of a day", capacity: "The capacity", walk_ins: "The number", retention_days: "Erase guests' data" },
 
   atDoor: {
     title: "At the door",

@@ -32,6 +32,7 @@ export const live = {
   ofExpected: (expected: number) => `of ${number(expected)}`,
   entriesNote: (expected: number) => `${number(expected)} expected`,
   over: (value: number) => `${entriesOf(value)} over the ticket's limit`,
+  overShort: (value: number) => `${number(value)} over the limit`,
   stillToCome: "Still to come",
   aMinute: "A minute",
   rate: (value: number) => decimal(value, 1),

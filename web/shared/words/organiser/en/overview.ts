@@ -80,7 +80,8 @@ export const overview = {
   afterRecord: "Record",
   afterRecordWhy: "The tickets with their entries, as a table",
   afterActs: { review: "Open review", phones: "See phones", record: "Export" },
-  liveNote: (admitted: number, expected: number) => `${number(admitted)} of ${personsOf(expected)} are admitted.`,
+  liveNote: (admitted: number, expected: number, over: number) =>
+    `${number(admitted)} of ${personsOf(expected)} are admitted.${over > 0 ? ` ${entriesOf(over)} ${over === 1 ? "is" : "are"} over the ticket's limit.` : ""}`,
   endedNote: (expected: number, entries: number) => `of ${number(expected)} expected · ${entriesOf(entries)} in all`,
   facts: { expected: "Expected", capacity: "Capacity", noCapacity: "no limit", refused: "Refused mails", inside: "Inside", review: "To review", waiting: "Waiting mails" },
   expectedHint: "Expected: the persons whom valid tickets admit. Voided and refunded tickets are not counted.",

@@ -9,7 +9,7 @@ export const passes = {
   all: "All",
   states: { open: "Waiting", gave_up: "Refused", done: "Sent" },
   columns: { guest: "Guest", state: "State", detail: "Detail", changed: "Changed" },
-  rowStates: { open: "Waiting", parked: "Waits for the mail server", again: "Tries again", gave_up: "Refused", done: "Sent", made: "Made" },
+  rowStates: { draft: "Mailed when doors open", open: "Waiting", parked: "Waits for the mail server", again: "Tries again", gave_up: "Refused", done: "Sent", made: "Made" },
   retry: "Try again",
   retryAll: "Try all again",
   nextTry: (when: string) => `next try ${when}`,

@@ -18,6 +18,11 @@ export const label = "Tickets of this booking";
 export const undo = "Undo";
 /** For a screen reader, with the guest's name or the ticket's type. */
 export const undoOf = (who: string) => `Undo ${who}`;
+/** In the strip, behind "Admit 6". */
+export const letIn = "Booking";
+/** Opens the list of those who were let in at once, each with an Undo of their own. */
+export const undoWhom = "Undo…";
+export const undoTitle = "Undo one of this booking";
 /** In a search: the guest was not found by the text, but belongs to the booking above. */
 export const sameBooking = "Same booking";
 export const together = (others: number) => plural(others, { one: "Booked with one other", other: `Booked with ${others} others` });

@@ -10,6 +10,8 @@ export const refused = (scans: number) => `${count(scans)} refused`;
 export const notSaved = "app not saved";
 /** A list holds until a while after the event's end, and no longer. */
 export const listExpired = "the event's end has passed";
+/** The same on the pill's face, which has room for two words a line. */
+export const listExpiredShort = "past end time";
 export const listAge = (span: string) => `list ${span}`;
 export const listOld = (span: string) => `list ${span} old`;
 export const newTickets = "new tickets coming";

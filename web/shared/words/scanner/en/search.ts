@@ -1,5 +1,5 @@
 /** Finding a guest by name, and taking a ticket's code by hand. */
-import { count } from "./format.ts";
+import { count, plural } from "./format.ts";
 
 export const title = "Search";
 export const label = "Name, or the code on the ticket";
@@ -12,7 +12,7 @@ export const takeCode = "Check this code";
 export const asCode = "As a ticket's code";
 export const recent = "Last on this device";
 export const loading = "The names are on their way to this device.";
-export const held = (guests: number) => `${count(guests)} guests on this device. Accents make no difference.`;
+export const held = (guests: number) => `${plural(guests, { one: "One guest", other: `${count(guests)} guests` })} on this device. Accents make no difference.`;
 export const found = (guests: number) => `${guests} found`;
 export const nobody = "No guest of that name is on this device.";
 export const more = "More guests match: type more of the name.";

@@ -27,7 +27,7 @@ export const noList = "None yet";
 export const listState = (age: string | null) =>
   age === null ? "Up to date" : age === "" ? "Last checked just now" : `Last checked ${age} ago`;
 export const newer = "New tickets are on their way";
-export const expired = (time: string) => `Out of date since ${time}`;
+export const expired = (time: string) => `Out of date since ${time}: ask the organiser`;
 export const clock = "Clock";
 export const noClock = "Not compared yet";
 export const starts = "Start without a network";

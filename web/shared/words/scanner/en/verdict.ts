@@ -75,7 +75,7 @@ export const sameTicket = (span: string) => `Same ticket, ${span} ago`;
 export const sameTicketWhere = "On this device.";
 /** `age`: how long ago the list was made; null where that is not known. */
 /** A list holds until a while after the event's end, and no longer. */
-export const listExpired = "The event's end has passed: ask the organiser";
+export const listExpired = "Past the event's end";
 export const provisional = "Stored, will sync";
 export const confirmed = "Confirmed";
 export const override = "Admit anyway";

@@ -1,0 +1,46 @@
+//! Wakes the one who carries out runs in this process as soon as there is one. Losing a ring costs time, never a run.
+
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+
+use futures_util::task::AtomicWaker;
+
+/// A wakeup with one listener.
+#[derive(Debug, Default)]
+pub struct JobWakeup {
+    is_due: AtomicBool,
+    listener: AtomicWaker,
+}
+
+impl JobWakeup {
+    /// There is a run. Called after the commit that made it.
+    pub fn wake(&self) {
+        self.is_due.store(true, Ordering::SeqCst);
+        self.listener.wake();
+    }
+    /// Waits until somebody woke it since the last time somebody waited.
+    pub async fn woken(&self) {
+        poll_fn(|context| {
+            self.listener.register(context.waker());
+            if self.is_due.swap(false, Ordering::SeqCst) { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt as _;
+
+    #[test]
+    fn a_ring_is_heard_once_whenever_it_came() {
+        let wakeup = JobWakeup::default();
+        assert_eq!(wakeup.woken().now_or_never(), None);
+        wakeup.wake();
+        wakeup.wake();
+        assert_eq!(wakeup.woken().now_or_never(), Some(()));
+        assert_eq!(wakeup.woken().now_or_never(), None);
+    }
+}

@@ -1,0 +1,338 @@
+//! A batch of one event is taken in: facts, what the reducer says of their subjects, logs, findings about how it came
+//! (architecture §6 walk 2 ③–⑧). Every way in shares this: S1's batches and ours, S2's, and the scan asked online.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use admit_core::fraud::{Delivery, batch_causes};
+use admit_core::ids::{DeviceId, EventId, GateId, ScanId};
+use admit_core::incident::Cause;
+use admit_core::limits;
+use admit_core::scan::{Outcome, SignatureState};
+use admit_core::time::Timestamp;
+use admit_core::wire::scanning::{Rejected, RevokedDetails};
+use serde_json::{Value, json};
+
+use super::decode::{Batch, Refused};
+use super::facts::{Stored, nothing_new, receive_logs, settle_ids, store_facts};
+use super::quarantine::Quarantine;
+use super::rejudge::{Rejudged, rejudge_touched, settle_incidents};
+use crate::caller::DeviceCaller;
+use crate::error::{Error, Result};
+use crate::ports::{App, Scope, Tx, write};
+use crate::records::*;
+use crate::seeded_ids::SeededIds;
+
+/// The device that carries a batch, as things stand under its events' heads.
+pub(super) struct Carrier {
+    pub device: DeviceRecord,
+    pub keys: Vec<DeviceKeyRecord>,
+    /// The device, or the key it came with, is withdrawn.
+    pub revoked: bool,
+    /// Suspended: stored, and held.
+    pub held: bool,
+    /// New contents that may still be stored of it.
+    pub room: u64,
+}
+
+impl Carrier {
+    pub fn of(tx: &mut dyn Tx, caller: &DeviceCaller) -> Result<Self> {
+        let device = tx.device(&caller.device_id)?.ok_or_else(|| Error::Bug("a key without a device".into()))?;
+        let keys = tx.device_keys(&caller.device_id)?;
+        let key = keys.iter().find(|key| key.token_hash == caller.token_hash);
+        let revoked = device.state == DeviceState::Revoked || key.is_none_or(|key| key.revoked_at.is_some());
+        let held = device.state == DeviceState::Suspended;
+        let mut room = u64::MAX;
+        if revoked {
+            room = limits::QUARANTINE_SCANS.saturating_sub(tx.count_quarantined(&caller.device_id)?);
+        }
+        Ok(Self { device, keys, revoked, held, room })
+    }
+}
+
+/// The result of the intake of one event's batch.
+pub(super) struct Taken {
+    pub stamp: Stamp,
+    pub stored: Stored,
+    pub rejudged: Rejudged,
+    /// Any incident changed.
+    pub incidents: bool,
+}
+
+/// The changes by a batch in one event.
+#[derive(Debug, Clone)]
+pub(super) struct Arrived {
+    pub event_id: EventId,
+    pub serial: u64,
+    /// Any incident changed.
+    pub incidents: bool,
+    /// Persons more (or fewer) let in.
+    pub entered: i64,
+    /// Scans that were not known before.
+    pub added: usize,
+    /// The device's outcome of each scan that was not heard of before.
+    pub heard: Vec<Outcome>,
+    /// Where the last of them was taken.
+    pub gate_id: Option<GateId>,
+}
+
+impl Arrived {
+    pub fn of(part: &Batch, taken: &Taken) -> Self {
+        Self {
+            event_id: part.event_id.clone(),
+            serial: taken.stamp.serial,
+            incidents: taken.incidents,
+            entered: taken.rejudged.delta.entered,
+            added: taken.stored.new,
+            heard: taken.stored.heard.clone(),
+            gate_id: part.items.last().map(|item| item.fact.scan.gate_id.clone()),
+        }
+    }
+}
+
+/// ③–⑧ of a batch of one event; the caller adds the batch row and the line of the ledger. `refused`: the items refused for
+/// good that are to be stored.
+pub(super) fn intake_part(
+    tx: &mut dyn Tx,
+    part: &Batch,
+    carrier: &Carrier,
+    (room, refused): (u64, &[Refused]),
+    received_at: Timestamp,
+    seeded: &mut SeededIds,
+) -> Result<Taken> {
+    tx.event(&part.event_id)?.ok_or_else(|| Error::not_found("event"))?;
+    let stamp = tx.stamp(&part.event_id)?;
+    let quarantine =
+        Quarantine::of(tx, part, Some(&carrier.device), &carrier.keys)?.and_all(carrier.revoked || carrier.held);
+    let taken = intake_within(tx, part, stamp, &quarantine, (room, refused), received_at, seeded)?;
+    if !refused.is_empty() {
+        let records: Vec<RejectedRecord> = refused.iter().map(|item| item.record.clone()).collect();
+        tx.insert_rejected(&part.event_id, &records)?;
+    }
+    Ok(taken)
+}
+
+/// The scans alone, of a batch that no device sends: how many were new, and what was judged.
+pub(crate) fn intake(
+    tx: &mut dyn Tx,
+    batch: &Batch,
+    stamp: Stamp,
+    quarantine: &Quarantine,
+    received_at: Timestamp,
+    seeded: &mut SeededIds,
+) -> Result<(usize, Rejudged)> {
+    let taken = intake_within(tx, batch, stamp, quarantine, (u64::MAX, &[]), received_at, seeded)?;
+    Ok((taken.stored.new, Rejudged { incidents_changed: taken.incidents, ..taken.rejudged }))
+}
+
+/// ④–⑧ of a batch of one event: facts, what the reducer says, logs.
+pub(super) fn intake_within(
+    tx: &mut dyn Tx,
+    part: &Batch,
+    stamp: Stamp,
+    quarantine: &Quarantine,
+    (room, refused): (u64, &[Refused]),
+    received_at: Timestamp,
+    seeded: &mut SeededIds,
+) -> Result<Taken> {
+    // ④ ⑤ What is new of it becomes facts.
+    let mut stored = store_facts(tx, &part.device_id, part, stamp, quarantine, room)?;
+    // ⑥ ⑦ ⑧ The subjects it touches are reduced anew.
+    let touched = std::mem::take(&mut stored.touched);
+    let rejudged = rejudge_touched(tx, &part.event_id, touched, stamp, received_at, seeded)?;
+    let logs = receive_logs(tx, part, &stored, refused)?;
+    let reuse = settle_ids(tx, part, &stored, logs, stamp, received_at, seeded)?;
+    let incidents = rejudged.incidents_changed || reuse;
+    Ok(Taken { stamp, stored, rejudged, incidents })
+}
+
+/// The part of a revoked device's upload that is stored.
+#[derive(Clone, Default)]
+pub(super) struct Withheld {
+    /// Ids of its scans that are stored now, new or known.
+    pub kept: Vec<ScanId>,
+    /// Items refused for good that are stored now.
+    pub rejected: Vec<Rejected>,
+    /// How many more contents may come.
+    pub room: u64,
+    /// The changes, event by event.
+    pub arrived: Vec<Arrived>,
+}
+
+/// A revoked device's batches have no row: their scans are kept, up to its quota, and count nothing (spec D10); so are
+/// the items that nobody can read, or its log would never be handed over.
+pub(super) fn withhold(
+    tx: &mut dyn Tx,
+    parts: &[Batch],
+    carrier: &Carrier,
+    received_at: Timestamp,
+    seeded: &mut SeededIds,
+) -> Result<Withheld> {
+    let mut out = Withheld { room: carrier.room, ..Withheld::default() };
+    for part in parts {
+        let (fresh, rejected) = refused_of(tx, part, out.room)?;
+        out.rejected.extend(rejected);
+        let room = out.room - fresh.len() as u64;
+        // What brings nothing new must change nothing either.
+        if let (Some(known), true) = (nothing_new(tx, part, room)?, fresh.is_empty()) {
+            out.kept.extend(known);
+            continue;
+        }
+        let taken = intake_part(tx, part, carrier, (room, &fresh), received_at, seeded)?;
+        out.room = room.saturating_sub(taken.stored.new as u64);
+        audit(tx, part, "batch_quarantined", &changes_of(part, &taken.stored, &taken.rejudged), &json!({}))?;
+        out.arrived.push(Arrived::of(part, &taken));
+        out.kept.extend(taken.stored.kept);
+    }
+    if !out.arrived.is_empty() {
+        touch_health(tx, carrier, received_at)?;
+    }
+    Ok(out)
+}
+
+/// Of a part's items that are refused for good those to be stored, as far as there is room, and what is said of all that
+/// are stored then. Without a batch row, bytes that were stored before are known by themselves.
+fn refused_of(tx: &mut dyn Tx, part: &Batch, room: u64) -> Result<(Vec<Refused>, Vec<Rejected>)> {
+    let bodies: BTreeSet<&String> = part.rejected.iter().map(|item| &item.record.body).collect();
+    let bodies: Vec<String> = bodies.into_iter().cloned().collect();
+    let mut stored: BTreeSet<String> = tx.rejected_bodies(&part.device_id, &bodies)?.into_iter().collect();
+    let (mut fresh, mut said) = (Vec::new(), Vec::new());
+    for item in &part.rejected {
+        if !stored.contains(&item.record.body) {
+            if fresh.len() as u64 >= room {
+                continue;
+            }
+            stored.insert(item.record.body.clone());
+            fresh.push(item.clone());
+        }
+        said.push(item.said());
+    }
+    Ok((fresh, said))
+}
+
+/// Puts on record that a batch id came again with other content; nothing else changes.
+pub(super) fn note_reuse(tx: &mut dyn Tx, home: &Batch) -> Result<()> {
+    tx.stamp(&home.event_id)?;
+    let size = home.items.len() + home.rejected.len();
+    let changes = json!({ "batch_id": home.batch_id.as_str(), "batch_size": size });
+    audit(tx, home, "batch_id_reused", &changes, &json!({}))
+}
+
+/// The refusal of a batch id that stands for other content (spec D2).
+pub(super) fn refuse_reuse() -> Error {
+    Error::conflict("batch_id_reused", "this batch id stands for other content: send the scans under a new one")
+}
+
+/// Puts what is suspicious of a batch before a person (S2 §7, §8): once, with the batch's own commit.
+pub(super) fn flag(
+    tx: &mut dyn Tx,
+    part: &Batch,
+    delivery: &Delivery<'_>,
+    taken: &mut Taken,
+    seeded: &mut SeededIds,
+) -> Result<()> {
+    let causes: Vec<Cause> = batch_causes(delivery);
+    let Some(key) = causes.first().map(|cause| cause.subject.key()) else { return Ok(()) };
+    let held = BTreeMap::from([(key, causes.as_slice())]);
+    let settled = settle_incidents(tx, &part.event_id, &held, taken.stamp, delivery.received_at, seeded)?;
+    taken.incidents |= settled.changed;
+    Ok(())
+}
+
+/// The first scan about which the answer says nothing more; `None` where it speaks of all. An upload with more
+/// unknown codes than `left` is stored and acknowledged. But a device that guesses codes must not learn from the
+/// answer which of them are good (spec §5 "Rate limit").
+pub(super) fn silent_from(unknown: &[usize], left: u32) -> Option<usize> {
+    unknown.get(left as usize).copied()
+}
+
+/// Notes that the device synced. A suspended one's failures stay counted until it may go on.
+pub(super) fn touch_health(tx: &mut dyn Tx, carrier: &Carrier, now: Timestamp) -> Result<()> {
+    let health = &carrier.device.health;
+    let failed_syncs = if carrier.held { health.failed_syncs } else { 0 };
+    let seen = DeviceHealth { last_seen_at: Some(now), last_sync_at: Some(now), failed_syncs, ..health.clone() };
+    tx.put_health(&carrier.device.device_id, &seen)
+}
+
+/// A batch that is answered from storage got through as well: failures in a row end with it (spec D19).
+pub(super) fn end_failures(tx: &mut dyn Tx, carrier: &Carrier, now: Timestamp) -> Result<()> {
+    if carrier.device.health.failed_syncs == 0 { Ok(()) } else { touch_health(tx, carrier, now) }
+}
+
+/// S2 §4's audit entry, of a batch of ours or S1's.
+pub(super) fn changes_of(part: &Batch, stored: &Stored, rejudged: &Rejudged) -> Value {
+    let unverified = part.items.iter().filter(|item| item.fact.signature == SignatureState::Unverified).count();
+    json!({
+        "batch_id": part.batch_id.as_str(),
+        "device_id": part.device_id.as_str(),
+        "batch_size": part.items.len() + part.rejected.len(),
+        "processed_count": stored.kept.len(),
+        "new_count": stored.new,
+        "error_count": part.rejected.len(),
+        "unverified_count": unverified,
+        "entered": rejudged.delta.entered,
+        "conflicts": rejudged.new_causes.len(),
+    })
+}
+
+/// The ledger's line about a batch.
+pub(super) fn audit(
+    tx: &mut dyn Tx,
+    part: &Batch,
+    action: &'static str,
+    changes: &Value,
+    metadata: &Value,
+) -> Result<()> {
+    tx.append_audit(NewAudit {
+        event_id: Some(part.event_id.clone()),
+        user_id: None,
+        device_id: Some(part.device_id.clone()),
+        action,
+        entity_type: "BatchSync",
+        entity_id: part.batch_id.as_str().to_owned(),
+        changes: changes.to_string(),
+        metadata: metadata.to_string(),
+    })
+}
+
+/// Refuses a revoked device's batch. The refusal says which of its items are stored now, and how many more may come
+/// (spec D10).
+pub(super) fn refuse_revoked(kept: Vec<ScanId>, rejected: Vec<Rejected>, quota_left: u64) -> Error {
+    let message = "this device was revoked: its scans are kept for review and count nothing";
+    let details = serde_json::to_value(RevokedDetails { kept, rejected, quota_left }).ok();
+    Error::Denied { code: "device_revoked", message: message.into(), details: details.map(Box::new) }
+}
+
+/// A body that names another device than its key: refused whole, and on record (spec §5).
+pub(super) async fn refuse_mismatch(app: &App, caller: &DeviceCaller, named: &DeviceId) -> Result<Error> {
+    let (device_id, named) = (caller.device_id.clone(), named.clone());
+    write(&*app.store, Scope::organization(&caller.organization_id), move |tx| {
+        tx.append_audit(NewAudit {
+            event_id: None,
+            user_id: None,
+            device_id: Some(device_id.clone()),
+            action: "device_mismatch",
+            entity_type: "Device",
+            entity_id: device_id.as_str().to_owned(),
+            changes: json!({ "named": named.as_str() }).to_string(),
+            metadata: "{}".to_owned(),
+        })
+    })
+    .await?;
+    Ok(Error::Unauthenticated {
+        code: "device_mismatch",
+        message: "the body names another device than the key belongs to: nothing of it was taken".into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_said_from_the_first_unknown_code_beyond_the_allowance_on() {
+        assert_eq!(silent_from(&[2, 5, 9], 3), None);
+        assert_eq!(silent_from(&[2, 5, 9], 2), Some(9));
+        assert_eq!(silent_from(&[2, 5, 9], 0), Some(2));
+        assert_eq!(silent_from(&[], 0), None);
+    }
+}

@@ -1,0 +1,410 @@
+//! One scanner from its first code to its last: it takes a code, waits for the verdict, answers the verdict's
+//! question, and tells the verdict.
+
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+use admit_core::decide::Screen;
+use admit_core::wire::engine::{Input, NamesView, Phase, VerdictView, View};
+use anyhow::{Context as _, bail};
+use clap::ValueEnum;
+use tokio::sync::mpsc;
+
+use super::hook::Hooks;
+use super::lines::Reading;
+use super::scanner::{Answered, Scanner, Word};
+use super::screen::{Look, draw};
+use super::told::{Kind, Told};
+use super::words::asks_count;
+use crate::say::say;
+use crate::serve::Signals;
+
+/// The side that says how many of a party go in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Party {
+    /// All of the party that may go in.
+    All,
+    /// One person a code; the same code again lets the next one in.
+    One,
+    /// The person at the terminal types the number.
+    Ask,
+}
+
+/// The action where a person would be asked and none is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Unasked {
+    /// Nobody goes in.
+    Refuse,
+    /// As many go in as --party says.
+    Admit,
+}
+
+/// Answers to the engine's questions.
+#[derive(Debug, Clone, Copy)]
+pub struct Answers {
+    /// How many of a party.
+    pub party: Party,
+    /// Where the area is full.
+    pub full: Unasked,
+    /// Where the guest carries a flag: staff were to look first.
+    pub check: Unasked,
+}
+
+impl Answers {
+    /// How many go in; `None` = the person at the terminal says it.
+    fn to(self, verdict: &VerdictView) -> Option<u32> {
+        let persons = match self.party {
+            Party::Ask => return None,
+            Party::All => verdict.may_admit,
+            Party::One => 1.min(verdict.may_admit),
+        };
+        let refused = match verdict.screen {
+            Screen::Full => self.full == Unasked::Refuse,
+            Screen::Check => self.check == Unasked::Refuse,
+            _ => false,
+        };
+        Some(if refused { 0 } else { persons })
+    }
+}
+
+/// How verdicts are told on standard output.
+#[derive(Debug, Clone, Copy)]
+pub enum Tells {
+    /// A line of JSON each.
+    Json,
+    /// For people.
+    Screen(Look),
+}
+
+/// The settings of `admit scan`.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan {
+    /// Answers to questions.
+    pub answers: Answers,
+    /// How verdicts are told.
+    pub tells: Tells,
+    /// One code, and its verdict is the exit code.
+    pub once: bool,
+    /// A code that waited so long is not looked at: its guest may have moved on. Absent for codes of a file.
+    pub late: Option<Duration>,
+    /// How long the last upload may take.
+    pub last_sync: Duration,
+}
+
+/// How the program ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// In order; with `--once`: somebody went in.
+    Done,
+    /// With `--once`: nobody did.
+    Refused,
+    /// With `--once`: there is no verdict.
+    Failed,
+}
+
+/// How long a first list may take with `--once`.
+const ONCE_READY: Duration = Duration::from_secs(30);
+/// How long a verdict that is asked about may take when the program ends.
+const LAST_VERDICT: Duration = Duration::from_secs(3);
+
+/// The scanner, its reader, and the hook and screen that hear of its verdicts.
+#[derive(Debug)]
+pub struct Door {
+    scanner: Scanner,
+    answers: mpsc::UnboundedReceiver<Answered>,
+    codes: mpsc::Receiver<Reading>,
+    signals: Signals,
+    hooks: Hooks,
+    plan: Plan,
+    /// A code is being decided.
+    current: bool,
+    /// The engine's question about the code; absent where it asked none.
+    question: Option<Box<VerdictView>>,
+    /// A pairing was asked for and did not come yet.
+    pairing: bool,
+    ready: bool,
+    end: End,
+    seen: Seen,
+}
+
+/// The last report about the scanner.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Seen {
+    phase: Option<Phase>,
+    online: bool,
+    message: Option<String>,
+    code: Option<String>,
+    names: NamesView,
+}
+
+/// The next event.
+#[derive(Debug)]
+enum Turn {
+    Signal,
+    Late,
+    Code(String, Instant),
+    End,
+    Else,
+}
+
+impl Door {
+    /// A door at which nothing was read yet.
+    pub fn new(
+        scanner: (Scanner, mpsc::UnboundedReceiver<Answered>),
+        codes: mpsc::Receiver<Reading>,
+        hooks: Hooks,
+        plan: Plan,
+    ) -> anyhow::Result<Self> {
+        let (scanner, answers) = scanner;
+        let (signals, end) = (Signals::new()?, if plan.once { End::Failed } else { End::Done });
+        let (current, pairing, ready) = (false, false, false);
+        let (question, seen) = (None, Seen::default());
+        Ok(Self { scanner, answers, codes, signals, hooks, plan, current, question, pairing, ready, end, seen })
+    }
+
+    /// Asks to be paired first.
+    pub fn pair(&mut self, input: Input) -> anyhow::Result<()> {
+        self.pairing = true;
+        self.scanner.feed(input)
+    }
+
+    /// Scans until the input ends or a signal comes, then hands over what it can.
+    pub async fn run(mut self) -> anyhow::Result<End> {
+        let until = self.plan.once.then(|| Instant::now() + ONCE_READY);
+        loop {
+            self.hear()?;
+            if self.plan.once && self.end != End::Failed && !self.current {
+                break;
+            }
+            match self.turn(until.filter(|_| !self.ready)).await? {
+                Turn::Signal | Turn::End => break,
+                Turn::Late => bail!("this scanner has no list after {} s: is there a network?", ONCE_READY.as_secs()),
+                Turn::Code(text, at) => self.code(text, at)?,
+                Turn::Else => {}
+            }
+        }
+        self.finish().await?;
+        Ok(self.end)
+    }
+
+    async fn turn(&mut self, until: Option<Instant>) -> anyhow::Result<Turn> {
+        let wakes_at = self.scanner.wakes_at();
+        let takes = self.ready && (!self.current || self.question.is_some());
+        tokio::select! {
+            biased;
+            () = self.signals.received() => Ok(Turn::Signal),
+            Some(answered) = self.answers.recv() => self.scanner.answered(answered).map(|()| Turn::Else),
+            () = at(wakes_at) => self.scanner.tick().map(|()| Turn::Else),
+            () = at(until) => Ok(Turn::Late),
+            reading = self.codes.recv(), if takes => Ok(match reading {
+                Some(Reading::Code(text, at)) => Turn::Code(text, at),
+                Some(Reading::End) | None => Turn::End,
+            }),
+        }
+    }
+
+    fn code(&mut self, text: String, at: Instant) -> anyhow::Result<()> {
+        if let Some(question) = self.question.take() {
+            return self.answered(question, &text);
+        }
+        if self.plan.late.is_some_and(|late| at.elapsed() > late) {
+            return self.failed("late", "Storage is slow: that ticket was not taken. Scan it again.");
+        }
+        self.current = true;
+        self.scanner.feed(Input::code(text))?;
+        self.hear()?;
+        if self.current && self.question.is_none() && !self.scanner.is_asking() {
+            self.failed("nothing", "Nothing was recorded. Scan the next one again.")?;
+        }
+        Ok(())
+    }
+
+    /// Takes the text that the person at the terminal typed as the answer, if it is a number that may go in.
+    fn answered(&mut self, question: Box<VerdictView>, text: &str) -> anyhow::Result<()> {
+        let count = text.trim().parse().ok().filter(|count| *count <= question.may_admit);
+        let (Some(count), Some(scan_id)) = (count, question.scan_id.clone()) else {
+            say(format_args!("Answer this first, then scan the next one. A number from 0 to {}.", question.may_admit));
+            self.question = Some(question);
+            return Ok(());
+        };
+        self.count(&question, scan_id, count)
+    }
+
+    fn count(&mut self, question: &VerdictView, scan_id: admit_core::ids::ScanId, count: u32) -> anyhow::Result<()> {
+        self.scanner.feed(Input::Count { scan_id, count })?;
+        match self.scanner.word() {
+            Some(Word::Shown(verdict)) => self.told(*verdict, Some(question)),
+            Some(Word::Refused { code, message }) => self.failed(&code, &message),
+            None => self.failed("nothing", "Nothing was recorded. Scan the next one again."),
+        }
+    }
+
+    /// Takes what the engine said.
+    fn hear(&mut self) -> anyhow::Result<()> {
+        while let Some(word) = self.scanner.word() {
+            match word {
+                Word::Refused { message, .. } if self.pairing => bail!("{message}"),
+                // Of no code: what a pairing or storage had to say is in the view too.
+                Word::Shown(_) | Word::Refused { .. } if !self.current => {}
+                Word::Refused { code, message } => self.failed(&code, &message)?,
+                Word::Shown(verdict) if asks_count(&verdict) => self.asked(verdict)?,
+                Word::Shown(verdict) => self.told(*verdict, None)?,
+            }
+        }
+        self.news();
+        Ok(())
+    }
+
+    fn asked(&mut self, question: Box<VerdictView>) -> anyhow::Result<()> {
+        if let (Some(count), Some(scan_id)) = (self.plan.answers.to(&question), question.scan_id.clone()) {
+            return self.count(&question, scan_id, count);
+        }
+        if let Some(view) = self.scanner.view() {
+            self.write(&Told::new((*question).clone(), None, view))?;
+        }
+        say(format_args!("How many go in? Type a number from 0 to {} and press Enter.", question.may_admit));
+        self.question = Some(question);
+        Ok(())
+    }
+
+    /// Tells a verdict. Its scan is durable: the engine shows nothing else.
+    fn told(&mut self, verdict: VerdictView, asked: Option<&VerdictView>) -> anyhow::Result<()> {
+        self.current = false;
+        let view = self.scanner.view().context("a verdict came before any state")?;
+        let told = Told::new(verdict, asked, view);
+        self.hooks.start(&told);
+        self.end = match told.kind {
+            _ if !self.plan.once => End::Done,
+            Kind::Admit => End::Done,
+            Kind::Refuse | Kind::Same | Kind::Sample => End::Refused,
+        };
+        self.write(&told)
+    }
+
+    /// A code without a verdict: nobody goes in by it.
+    fn failed(&mut self, code: &str, message: &str) -> anyhow::Result<()> {
+        (self.current, self.question) = (false, None);
+        say(message);
+        if let Tells::Json = self.plan.tells {
+            write_out(&format!("{}\n", serde_json::json!({ "verdict": "error", "code": code, "message": message })))?;
+        }
+        if self.plan.once {
+            bail!("there is no verdict");
+        }
+        Ok(())
+    }
+
+    fn write(&self, told: &Told) -> anyhow::Result<()> {
+        write_out(&match self.plan.tells {
+            Tells::Json => format!("{}\n", told.json()),
+            Tells::Screen(look) => draw(told, look),
+        })
+    }
+
+    /// Says on standard error what changed about the scanner.
+    fn news(&mut self) {
+        let Some(view) = self.scanner.view() else { return };
+        let (online, code) = (view.online && !view.captive, view.pairing_code.clone());
+        let seen = Seen { phase: Some(view.phase), online, message: view.message.clone(), code, names: view.names };
+        if seen == self.seen {
+            return;
+        }
+        if seen.phase != self.seen.phase {
+            say(phase_words(view));
+        }
+        if let Some(code) = seen.code.as_ref().filter(|_| seen.code != self.seen.code) {
+            say(format_args!("approve this device in the organiser's app, under Devices, by its code: {code}"));
+        }
+        if let Some(message) = seen.message.as_ref().filter(|_| seen.message != self.seen.message) {
+            say(message);
+        }
+        if let NamesView::Held { guests } = seen.names
+            && seen.names != self.seen.names
+        {
+            say(format_args!("names of {guests} guests are here"));
+        }
+        if self.ready && seen.online != self.seen.online {
+            let stands = if online { "online" } else { "offline: scanning goes on" };
+            say(format_args!("{stands}, {} to send", view.unsent));
+        }
+        self.pairing &= matches!(view.phase, Phase::Pairing | Phase::Unpaired);
+        // Later a code that cannot be taken is told why.
+        self.ready |= !self.pairing && !matches!(view.phase, Phase::Unpaired | Phase::Pairing | Phase::FirstSync);
+        self.seen = seen;
+    }
+
+    /// Finishes the code under way, sends what can be sent, and says what waits.
+    async fn finish(&mut self) -> anyhow::Result<()> {
+        let until = Instant::now() + LAST_VERDICT;
+        if let Some(question) = self.question.take()
+            && let Some(scan_id) = question.scan_id.clone()
+        {
+            self.count(&question, scan_id, 0)?;
+        }
+        self.ready = false; // No further code.
+        while self.current && !matches!(self.turn(Some(until)).await?, Turn::Late | Turn::Signal) {
+            self.hear()?;
+        }
+        self.scanner.feed(Input::SyncNow)?;
+        let until = Instant::now() + self.plan.last_sync;
+        let waiting = |scanner: &Scanner| scanner.view().map_or(0, |view| view.unsent);
+        while waiting(&self.scanner) > 0 && !matches!(self.turn(Some(until)).await?, Turn::Late | Turn::Signal) {}
+        self.hooks.finish().await;
+        match waiting(&self.scanner) {
+            0 => say("every scan is with the server"),
+            1 => say("1 scan waits in the journal: it goes up at the next start"),
+            many => say(format_args!("{many} scans wait in the journal: they go up at the next start")),
+        }
+        Ok(())
+    }
+}
+
+fn phase_words(view: &View) -> String {
+    use super::clean::clean;
+    let place = format!("{}, {}", clean(&view.event_name), clean(&view.gate_name));
+    match view.phase {
+        Phase::Unpaired => "not paired".to_owned(),
+        Phase::Pairing => "pairing".to_owned(),
+        Phase::FirstSync => "paired: fetching the list".to_owned(),
+        Phase::Ready => format!("ready: {place}"),
+        Phase::Revoked => "the organiser revoked this device: it admits nobody, and hands over its scans".to_owned(),
+        Phase::KeyUnknown => {
+            "the server does not know this device: pair it again with --pair. Nothing is erased; scans are kept here"
+                .to_owned()
+        }
+        Phase::Blocked => "storage refuses: nothing can be recorded. Admit nobody on this device".to_owned(),
+    }
+}
+
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Verdicts that nobody can see are none: the program ends rather than scan on in silence.
+fn write_out(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("writing a verdict to standard output")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::words::tests::verdict;
+    use super::*;
+
+    #[test]
+    fn an_unattended_gate_answers_what_staff_would_be_asked() {
+        let of = |screen| VerdictView { may_admit: 3, ..verdict(screen) };
+        let to = |party, full, check, screen| Answers { party, full, check }.to(&of(screen));
+        let (refuse, admit) = (Unasked::Refuse, Unasked::Admit);
+        assert_eq!(to(Party::One, refuse, refuse, Screen::AdmitParty), Some(1));
+        assert_eq!(to(Party::All, refuse, refuse, Screen::AdmitParty), Some(3));
+        assert_eq!(to(Party::All, refuse, refuse, Screen::Full), Some(0));
+        assert_eq!(to(Party::All, admit, refuse, Screen::Full), Some(3));
+        assert_eq!(to(Party::One, admit, refuse, Screen::Check), Some(0));
+        assert_eq!(to(Party::One, refuse, admit, Screen::Check), Some(1));
+        assert_eq!(to(Party::Ask, refuse, refuse, Screen::Check), None);
+    }
+}

@@ -1,0 +1,137 @@
+//! The background tasks of a server. Of several nodes any may do them, and a second time changes nothing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use admit_app::ports::App;
+use admit_app::{audits, devices, epochs, guests};
+use admit_core::time::Timestamp;
+use tokio_util::sync::CancellationToken;
+
+use crate::telemetry::Metrics;
+
+/// How often it looks whether a new epoch is judged.
+const JUDGE: Duration = Duration::from_secs(10);
+/// How often it reads how the devices are, for metrics.
+const FLEET: Duration = Duration::from_secs(15);
+/// How often it looks whether mail goes out.
+const MAIL: Duration = Duration::from_secs(5);
+/// How often it looks whether guests' data is to be erased.
+const ERASE: Duration = Duration::from_secs(600);
+/// How often it looks whether an hour is over.
+const ANCHOR: Duration = Duration::from_secs(600);
+
+/// Does what is due, now and then again, until `shutdown`. A task that fails is done by the next look.
+pub async fn run(app: App, metrics: Arc<Metrics>, shutdown: CancellationToken) {
+    let ticker = |every| {
+        let mut tick = tokio::time::interval(every);
+        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        tick
+    };
+    let (mut judge, mut fleet, mut anchor) = (ticker(JUDGE), ticker(FLEET), ticker(ANCHOR));
+    let (mut mail, mut stopped_since, mut erase) = (ticker(MAIL), None, ticker(ERASE));
+    loop {
+        tokio::select! {
+            () = shutdown.cancelled() => return,
+            _ = judge.tick() => judged(&app).await,
+            _ = fleet.tick() => counted(&app, &metrics).await,
+            _ = anchor.tick() => anchored(&app).await,
+            _ = erase.tick() => erased(&app).await,
+            _ = mail.tick() => stopped_since = mail_told(&app, &metrics, stopped_since).await,
+        }
+    }
+}
+
+/// The request that found out that the server was rolled back judges what follows from it; where it was given up, or
+/// failed, this goes on (spec §3 "Epoch and witness").
+async fn judged(app: &App) {
+    if let Err(error) = epochs::judge_anew(app).await {
+        tracing::warn!(%error, "scans of an epoch that ended are not judged anew yet");
+    }
+}
+
+/// Metrics say how the devices of all live events are. Of a store that does not answer the last word stays.
+async fn counted(app: &App, metrics: &Metrics) {
+    match devices::fleet(app).await {
+        Ok(fleet) => {
+            metrics.set_fleet(&fleet);
+            metrics.store_up.set(1);
+        }
+        Err(error) => {
+            metrics.store_up.set(0);
+            tracing::warn!(%error, "the devices could not be counted for the metrics");
+        }
+    }
+}
+
+/// The metric says whether mail goes out, and the log says once that it stopped and once that it goes on. Answers since when it
+/// is stopped.
+async fn mail_told(app: &App, metrics: &Metrics, told: Option<Timestamp>) -> Option<Timestamp> {
+    let Ok(lane) = app.store.mail_lane().await else { return told };
+    metrics.mail_stopped.set(i64::from(lane.is_some()));
+    match (&lane, told) {
+        (Some(lane), None) => {
+            tracing::warn!(event = "mail.stopped", reason = lane.reason, "passes wait for the mail server")
+        }
+        (None, Some(_)) => tracing::info!(event = "mail.resumed", "the mail server takes letters again"),
+        (Some(_), Some(_)) | (None, None) => {}
+    }
+    lane.map(|lane| lane.since)
+}
+
+/// Personal data of guests is erased once their event's time is over.
+async fn erased(app: &App) {
+    match guests::erase_due(app).await {
+        Ok(done) => {
+            for (event_id, guests) in done {
+                tracing::info!(event = "guests.erased", %event_id, guests, "guests' personal data was erased: its time was over");
+            }
+        }
+        Err(error) => tracing::warn!(%error, "guests' personal data is not erased yet"),
+    }
+}
+
+/// Each organisation's ledger notes where its events' ledgers end (spec D14).
+async fn anchored(app: &App) {
+    let organizations = match app.store.organizations().await {
+        Ok(organizations) => organizations,
+        Err(error) => {
+            tracing::warn!(%error, "the ledgers' ends were not noted");
+            return;
+        }
+    };
+    for organization_id in organizations {
+        if let Err(error) = audits::anchor(app, &organization_id).await {
+            tracing::warn!(%error, %organization_id, "the ledgers' ends were not noted");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use admit_app::secret::Secret;
+    use admit_core::rule::Epoch;
+    use admit_store_sqlite::{Options, Sqlite};
+
+    use super::*;
+    use crate::config::Settings;
+    use crate::state::AppState;
+
+    /// As it stands when the request that began an epoch was given up before it had judged.
+    #[tokio::test]
+    async fn an_epoch_that_was_begun_and_not_judged_is_judged_without_a_restart() {
+        let store = Arc::new(Sqlite::memory(Options::default()).unwrap());
+        let state = AppState::new(store, Secret::new(&"0".repeat(64)).unwrap(), Settings::default());
+        let held = state.app.store.epoch().await.unwrap();
+        let next = Epoch { restored_at_ms: held.restored_at_ms + 1, random: 7 };
+        state.app.store.begin_epoch(held, next).await.unwrap();
+        let key = format!("epoch_judged:{next}");
+        assert_eq!(state.app.store.setting(key.clone()).await.unwrap(), None);
+        let running = tokio::spawn(run(state.app.clone(), state.metrics.clone(), state.shutdown.clone()));
+        while state.app.store.setting(key.clone()).await.unwrap().is_none() {
+            tokio::task::yield_now().await;
+        }
+        state.shutdown.cancel();
+        running.await.unwrap();
+    }
+}

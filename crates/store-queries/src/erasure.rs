@@ -1,0 +1,89 @@
+//! Erasing guests' personal data. Facts hold none: scans have digests of names, the ledger says which field changed and not
+//! what it says.
+
+use admit_app::error::Result;
+use admit_app::ports::TxErasure;
+use admit_app::records::{GuestRecord, ImportRecord};
+use admit_core::ids::EventId;
+use admit_core::time::Timestamp;
+
+use crate::driver::{Driver, statements};
+use crate::guests::{guest_columns, read_guest};
+use crate::imports::read_import;
+
+use crate::tx::SqlTx;
+use crate::value::{Row, Value};
+
+/// The remark of a run whose guest was erased.
+const ERASED: &str = "the guest's personal data was erased: nothing is mailed";
+
+statements! {
+    /// Names that came with the scans which made tickets.
+    FORGET_WALK_INS = "DELETE FROM walk_in_names WHERE organization_id = $1 AND event_id = $2 AND ticket_id IN ($3)";
+    /// By what files and orders find tickets: it may hold a name, an address or a number.
+    FORGET_KEYS = "UPDATE tickets SET import_key = NULL, order_id = NULL WHERE organization_id = $1 AND ticket_id IN ($2)";
+    /// Deletes the results of steps of runs about guests.
+    FORGET_STEPS = "DELETE FROM steps WHERE organization_id = $1 AND run_id IN (SELECT r.run_id FROM runs r WHERE r.organization_id = $1
+        AND r.subject IN ($2))";
+    /// Runs about guests that wait.
+    FORGET_QUEUED = "DELETE FROM job_queue WHERE organization_id = $1 AND run_id IN (SELECT r.run_id FROM runs r WHERE r.organization_id = $1
+        AND r.subject IN ($2))";
+    /// Forgets the mail servers' words: they may name the address. A letter that was sent stays sent.
+    FORGET_PROBLEMS = "UPDATE runs SET problem = CASE WHEN state = 'done' AND problem IS NULL THEN NULL ELSE $2 END, state = 'done',
+        step = NULL, next_at = NULL, updated_at = $3 WHERE organization_id = $1 AND subject IN ($4)";
+    /// Forgets the last content of fields of rows.
+    FORGET_SAID = "UPDATE webhook_rows SET said = '{}' WHERE organization_id = $1 AND endpoint_id IN (SELECT e.endpoint_id FROM webhook_endpoints e
+        WHERE e.organization_id = $1 AND e.event_id = $2) AND external_id IN ($3)";
+    /// Guests with personal data.
+    UNERASED = concat!("SELECT ", guest_columns!(), " FROM guests g WHERE g.organization_id = $1 AND g.event_id = $2 AND g.erased_at IS NULL
+        ORDER BY g.created_at, g.guest_id LIMIT $3");
+    /// Events whose guests' data is due, by a moment.
+    PAST_RETENTION = "SELECT e.event_id FROM events e WHERE e.organization_id = $1 AND e.retention_days IS NOT NULL
+        AND e.ends_at + e.retention_days * 86400000 <= $2 AND EXISTS (SELECT 1 FROM guests g WHERE g.organization_id = e.organization_id
+        AND g.event_id = e.event_id AND g.erased_at IS NULL) ORDER BY e.event_id";
+    /// Serial of the last change of a guest whose data was erased.
+    ERASED_SERIAL = "SELECT COALESCE(MAX(serial), 0) FROM guests WHERE organization_id = $1 AND event_id = $2 AND erased_at IS NOT NULL";
+    /// Imports that can be undone.
+    KEPT_IMPORTS = "SELECT import_id, event_id, serial, user_id, file_name, created, updated, imported_at, undone_at, kept FROM imports
+        WHERE organization_id = $1 AND event_id = $2 ORDER BY import_id";
+    /// Overwrites the data that undoing an import needs.
+    PUT_KEPT = "UPDATE imports SET kept = $4 WHERE organization_id = $1 AND event_id = $2 AND import_id = $3";
+}
+
+impl<D: Driver> TxErasure for SqlTx<'_, D> {
+    fn forget_guests(&mut self, event_id: &EventId, guests: &[GuestRecord], at: Timestamp) -> Result<()> {
+        let id = self.organization_id.clone();
+        let tickets: Vec<Value<'_>> =
+            guests.iter().filter_map(|guest| guest.ticket_id.as_ref()).map(Value::from).collect();
+        let subjects: Vec<Value<'_>> = guests.iter().map(|guest| Value::from(&guest.guest_id)).collect();
+        let rows: Vec<Value<'_>> =
+            guests.iter().filter_map(|guest| guest.external_id.as_ref()).map(Value::from).collect();
+        self.queue_each(&FORGET_WALK_INS, &[(&id).into(), event_id.into()], &tickets)?;
+        self.queue_each(&FORGET_KEYS, &[(&id).into()], &tickets)?;
+        self.queue_each(&FORGET_STEPS, &[(&id).into()], &subjects)?;
+        self.queue_each(&FORGET_QUEUED, &[(&id).into()], &subjects)?;
+        self.queue_each(&FORGET_PROBLEMS, &[(&id).into(), ERASED.into(), at.into()], &subjects)?;
+        self.queue_each(&FORGET_SAID, &[(&id).into(), event_id.into()], &rows)
+    }
+    fn unerased_guests(&mut self, event_id: &EventId, limit: usize) -> Result<Vec<GuestRecord>> {
+        let id = self.organization_id.clone();
+        self.all(&UNERASED, &[(&id).into(), event_id.into(), (limit as u64).into()], read_guest)
+    }
+    fn events_past_retention(&mut self, now: Timestamp) -> Result<Vec<EventId>> {
+        let id = self.organization_id.clone();
+        self.all(&PAST_RETENTION, &[(&id).into(), now.into()], Row::parsed)
+    }
+    fn erased_serial(&mut self, event_id: &EventId) -> Result<u64> {
+        let id = self.organization_id.clone();
+        Ok(self.one(&ERASED_SERIAL, &[(&id).into(), event_id.into()], Row::count)?.unwrap_or_default())
+    }
+    fn imports_with_kept(&mut self, event_id: &EventId) -> Result<Vec<ImportRecord>> {
+        let id = self.organization_id.clone();
+        self.all(&KEPT_IMPORTS, &[(&id).into(), event_id.into()], read_import)
+    }
+    fn put_kept(&mut self, import: &ImportRecord) -> Result<()> {
+        let id = self.organization_id.clone();
+        let values = [(&id).into(), (&import.event_id).into(), (&import.import_id).into(), (&import.kept).into()];
+        self.execute(&PUT_KEPT, &values).map(|_| ())
+    }
+}

@@ -1,0 +1,102 @@
+//! The prefetch keys of operations, as questions: see [`admit_app::ports::Prefetch`].
+
+use std::collections::BTreeSet;
+
+use admit_app::error::Result;
+use admit_app::ports::Prefetch;
+use admit_core::ids::{EventId, OrganizationId, TicketId};
+use admit_core::incident::Subject;
+
+use crate::devices::{DEVICE, KEYS, READ_DEVICE, READ_KEYS};
+use crate::driver::{Asked, Driver, Stmt};
+use crate::events::{ASSIGNMENTS, EVENT, EVENT_RULES, KINDS, TICKET_RULES};
+use crate::facts::STORED_IDS;
+use crate::heads::{EVENT_EPOCHS, PRESENT_EPOCH};
+use crate::states::STATES;
+use crate::tickets::{FIND_CODES, SCANNED_TICKETS};
+use crate::value::Value;
+
+type Lists<'a> = [(&'static Stmt, Vec<Value<'a>>)];
+
+fn announce<D: Driver>(driver: &mut D, params: &[Value<'_>], lists: &Lists<'_>) {
+    let lists = lists.iter().filter(|(_, list)| !list.is_empty());
+    let asked: Vec<Asked<'_>> = lists.map(|(stmt, list)| Asked { stmt, params, list: Some(list) }).collect();
+    driver.prefetch(&asked);
+}
+/// What `of` picks from every scope, as one list: sorted, without repeats. It is sorted because rows are locked in this
+/// order.
+fn all<'a, T, V: 'a>(scopes: &[&'a Prefetch], of: T) -> Vec<Value<'a>>
+where
+    T: Fn(&'a Prefetch) -> &'a Vec<V>,
+    &'a V: Into<Value<'a>>,
+{
+    let mut list: Vec<Value<'a>> = scopes.iter().flat_map(|one| of(one).iter().map(Into::into)).collect();
+    list.sort();
+    list.dedup();
+    list
+}
+
+/// Of reads: what is looked at, all in one exchange.
+pub fn prefetch_reads<D: Driver>(driver: &mut D, organization_id: &OrganizationId, scopes: &[&Prefetch]) -> Result<()> {
+    let devices = all(scopes, |one| &one.devices);
+    let lists = [
+        (&READ_DEVICE, devices.clone()),
+        (&READ_KEYS, devices),
+        (&ASSIGNMENTS, all(scopes, |one| &one.assignments)),
+        (&STORED_IDS, all(scopes, |one| &one.scans)),
+    ];
+    announce(driver, &[organization_id.into()], &lists);
+    driver.send_prefetch()
+}
+
+/// Of writes: what goes along with taking the heads.
+pub(crate) fn prefetch_writes<D: Driver>(
+    driver: &mut D,
+    organization_id: &OrganizationId,
+    events: &[EventId],
+    scopes: &[&Prefetch],
+) {
+    let devices = all(scopes, |one| &one.devices);
+    let scans = all(scopes, |one| &one.scans);
+    announce(driver, &[organization_id.into()], &[(&DEVICE, devices.clone()), (&KEYS, devices), (&STORED_IDS, scans)]);
+    let ([event_id], codes) = (events, all(scopes, |one| &one.codes)) else { return };
+    if codes.is_empty() {
+        return;
+    }
+    let (key, kinds) = ([organization_id.into(), event_id.into()], KINDS.map(Value::from));
+    driver.prefetch(&[
+        Asked { stmt: &PRESENT_EPOCH, params: &[], list: None },
+        Asked { stmt: &EVENT, params: &key, list: None },
+        Asked { stmt: &EVENT_EPOCHS, params: &key, list: None },
+        Asked { stmt: &EVENT_RULES, params: &key, list: Some(&kinds) },
+        Asked { stmt: &FIND_CODES, params: &key, list: Some(&codes) },
+    ]);
+}
+
+/// Of writes: what is known of the tickets that hold the codes, and of those codes that none holds.
+pub(crate) fn prefetch_tickets<D: Driver>(
+    driver: &mut D,
+    organization_id: &OrganizationId,
+    events: &[EventId],
+    scopes: &[&Prefetch],
+) -> Result<()> {
+    let ([event_id], codes) = (events, all(scopes, |one| &one.codes)) else { return Ok(()) };
+    if codes.is_empty() || !driver.prefetches() {
+        return Ok(());
+    }
+    let key = [organization_id.into(), event_id.into()];
+    let (mut held, mut tickets): (BTreeSet<[u8; 32]>, Vec<TicketId>) = Default::default();
+    for mut row in driver.aside(|driver| driver.query_each(&FIND_CODES, &key, &codes))? {
+        held.insert(row.hash()?);
+        tickets.push(row.parsed()?);
+    }
+    let subjects: Vec<String> = tickets.iter().map(|id| Subject::Ticket(id.clone()).key()).collect();
+    let subjects: Vec<Value<'_>> = subjects.iter().map(Value::from).collect();
+    let tickets: Vec<Value<'_>> = tickets.iter().map(Value::from).collect();
+    let unknown = scopes.iter().flat_map(|one| &one.codes).filter(|hash| !held.contains(&hash.0));
+    let unknown: Vec<String> = unknown.map(|hash| Subject::Unknown(*hash).key()).collect();
+    let states: Vec<Value<'_>> = subjects.iter().cloned().chain(unknown.iter().map(Value::from)).collect();
+    let lists = [(&TICKET_RULES, tickets), (&SCANNED_TICKETS, subjects), (&STATES, states)];
+    announce(driver, &key, &lists);
+    Ok(())
+}

@@ -1,0 +1,99 @@
+/** An event in quarter hours: what the report's picture, its tables and its file are made of. */
+import type { GateView } from "../../../shared/api/types";
+import { words } from "../../../shared/words/organiser/index.ts";
+import { layered, type Series } from "./flow.ts";
+import { clock, day } from "./times.ts";
+
+/** An item of `GET /api/events/{id}/statistics/quarters`: a gate's quarter hour in which anything happened. */
+export interface QuarterRow {
+  at: string;
+  gate_id: string;
+  entered: number;
+  exited: number;
+  refused: number;
+}
+type Gate = Pick<GateView, "id" | "name">;
+
+const QUARTER = 15 * 60_000;
+const placeOf = (at: string): number => Math.floor(Date.parse(at) / QUARTER);
+
+export interface Quarters {
+  /** The start of the first, in milliseconds. */
+  from: number;
+  /** One quarter hour before the first entry to one after the last: the line begins and ends on the ground. */
+  count: number;
+  layers: Series[];
+  /** Persons let in by quarter hour, at all gates. */
+  totals: number[];
+  /** The place of the busiest. */
+  peak: number;
+}
+
+/** The quarter hours of an event from its first entry to its last; `null` where nobody came in. */
+export function quartersOf(rows: readonly QuarterRow[], gates: readonly Gate[]): Quarters | null {
+  const places = rows.filter((row) => row.entered > 0).map((row) => placeOf(row.at));
+  if (places.length === 0) return null;
+  const first = Math.min(...places) - 1;
+  const count = Math.max(...places) - first + 2;
+  const line = (gate: Gate): number[] => {
+    const values = new Array<number>(count).fill(0);
+    for (const row of rows) {
+      const at = placeOf(row.at) - first;
+      if (row.gate_id === gate.id && at >= 0 && at < count) values[at] = (values[at] ?? 0) + row.entered;
+    }
+    return values;
+  };
+  const layers = layered(gates, line);
+  const totals = Array.from({ length: count }, (_, at) => layers.reduce((sum, layer) => sum + (layer.values[at] ?? 0), 0));
+  return { from: first * QUARTER, count, layers, totals, peak: totals.indexOf(Math.max(...totals)) };
+}
+
+/** The start of the quarter hour in a place, in milliseconds. */
+export const startOf = (quarters: Quarters, place: number): number => quarters.from + place * QUARTER;
+
+/** Quarter hours between two times below the picture, so that about eight of them stand there. */
+const STEPS = [1, 2, 4, 8, 12, 24, 48, 96] as const;
+/** The times below the picture: whole hours where there is room; a day by its name where the event has several. */
+export function timesBelow(quarters: Quarters, zone: string, most = 8): { at: number; text: string }[] {
+  const step = STEPS.find((one) => quarters.count / one <= most) ?? 96 * Math.ceil(quarters.count / 96 / most);
+  const places = Array.from({ length: quarters.count }, (_, place) => place);
+  const whole = places.filter((place) => Math.round(minutesOfDay(startOf(quarters, place), zone) / 15) % step === 0 && place < (quarters.count - 1) * 0.97);
+  return whole.map((at) => ({ at, text: step >= 96 ? day(startOf(quarters, at), zone) : clock(startOf(quarters, at), zone) }));
+}
+function minutesOfDay(moment: number, zone: string): number {
+  const [hours = 0, minutes = 0] = clock(moment, zone).split(":").map(Number);
+  return hours * 60 + minutes;
+}
+
+export interface GateReport {
+  id: string;
+  name: string;
+  entered: number;
+  exited: number;
+  refused: number;
+  /** Its busiest quarter hour; `null` where nobody came in. */
+  busiest: { at: string; entered: number } | null;
+}
+
+/** What went through each gate, in the order of the gates. */
+export const gatesOf = (rows: readonly QuarterRow[], gates: readonly Gate[]): GateReport[] =>
+  gates.map(({ id, name }) => {
+    const own = rows.filter((row) => row.gate_id === id);
+    const sum = (value: (row: QuarterRow) => number): number => own.reduce((all, row) => all + value(row), 0);
+    const best = own.reduce<QuarterRow | null>((most, row) => (row.entered > (most?.entered ?? 0) ? row : most), null);
+    return { id, name, entered: sum((row) => row.entered), exited: sum((row) => row.exited), refused: sum((row) => row.refused), busiest: best && { at: best.at, entered: best.entered } };
+  });
+
+/** A cell that a spreadsheet reads as text, whatever it begins with. */
+const cell = (text: string): string => {
+  const plain = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
+};
+
+/** The quarter hours as CSV, the oldest first; its moments are UTC, as in every export. */
+export function csvOf(rows: readonly QuarterRow[], gates: readonly Gate[]): string {
+  const { csv } = words.report;
+  const nameOf = (id: string): string => gates.find((gate) => gate.id === id)?.name ?? id;
+  const lines = rows.map((row) => [row.at, nameOf(row.gate_id), String(row.entered), String(row.exited), String(row.refused)]);
+  return [[csv.quarter, csv.gate, csv.entered, csv.exited, csv.refused], ...lines].map((line) => `${line.map(cell).join(",")}\r\n`).join("");
+}

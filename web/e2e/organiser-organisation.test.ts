@@ -1,0 +1,112 @@
+// The organisation's own pages: a member is added, signs in, gets another role and is removed; a token opens the API in its
+// role until it is revoked; and the report of an event.
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Admit, until } from "./harness/index.ts";
+import { DESK, look, signIn, toastSays } from "./organiser-kit.ts";
+import { phoneBox } from "./scanner-kit.ts";
+
+const phones = phoneBox();
+let admit: Admit;
+beforeAll(async () => {
+  admit = await Admit.start();
+});
+afterAll(async () => {
+  await phones.end();
+  await admit?.kill("SIGTERM");
+});
+
+async function visit(name: string, path: string): Promise<Page> {
+  const phone = await phones.open({ name, camera: "none", size: DESK });
+  return phone.visit(admit.url + path);
+}
+const rows = (page: Page) => page.getByTestId("member-row");
+
+test("a member is added with a password to hand over, signs in, gets another role, and is removed", async () => {
+  const found: string[] = [];
+  const page = await visit("owner", "/organisation/members");
+  await signIn(page, admit);
+  await rows(page).first().waitFor();
+  found.push(...(await look(page, "members")));
+
+  await page.getByTestId("add-member").click();
+  // What is missing is said at its field, not in the browser's bubble.
+  await page.getByTestId("save-member").click();
+  await page.getByTestId("wrong-member-name").waitFor();
+  found.push(...(await look(page, "member-new")));
+  await page.getByTestId("member-name").fill("Vera Lang");
+  await page.getByTestId("member-email").fill("vera@example.org");
+  await page.getByTestId("member-role-field").selectOption("viewer");
+  const password = await page.getByTestId("member-password").inputValue();
+  await page.getByTestId("save-member").click();
+  await page.getByTestId("new-member").waitFor();
+  expect(await page.getByTestId("new-member-value").allTextContents()).toEqual([admit.url, "vera@example.org", password]);
+  // Escape would lose it for good.
+  await page.keyboard.press("Escape");
+  await page.getByTestId("new-member-done").click();
+  await until("two members", async () => (await rows(page).count()) === 2);
+
+  const hers = await visit("viewer", "/organisation/members");
+  await signIn(hers, admit, "vera@example.org", password);
+  await hers.getByTestId("section-refused").waitFor();
+  expect(await hers.getByRole("link", { name: /Members/ }).count()).toBe(0);
+
+  const vera = rows(page).filter({ hasText: "Vera Lang" });
+  await vera.getByTestId("member").click();
+  await page.getByTestId("role").selectOption("manager");
+  await page.getByTestId("save-role").click();
+  await toastSays(page, "Vera Lang is now: manager.");
+  await until("her new role", async () => (await vera.getByTestId("member-role").textContent()) === "Manager");
+
+  // The last owner stays one.
+  await rows(page).filter({ hasText: admit.demo.email }).getByTestId("member").click();
+  await page.getByTestId("role").selectOption("viewer");
+  await page.getByTestId("save-role").click();
+  await page.getByTestId("wrong-role").filter({ hasText: "at least one owner" }).waitFor();
+  await page.getByTestId("role").selectOption("owner");
+  await page.keyboard.press("Escape");
+  await page.getByTestId("member-dialog").waitFor({ state: "detached" });
+
+  await vera.getByTestId("member").click();
+  await page.getByTestId("remove-member").click();
+  await page.getByTestId("confirm-yes").click();
+  await until("one member", async () => (await rows(page).count()) === 1);
+  await hers.reload();
+  await hers.getByTestId("sign-in").waitFor();
+  expect(found).toEqual([]);
+});
+
+test("a token is shown once, opens the API in its role, and ends when it is revoked", async () => {
+  const page = await visit("tokens", "/organisation/tokens");
+  await signIn(page, admit);
+  await page.getByTestId("new-token").click();
+  await page.getByTestId("token-name").fill("Badge printer");
+  await page.getByTestId("token-role").selectOption("viewer");
+  await page.getByTestId("save-token").click();
+  const token = (await page.getByTestId("token-shown-value").textContent()) ?? "";
+  expect(token).toMatch(/^admit_at_/);
+  await page.getByTestId("token-shown-done").click();
+  const row = page.getByTestId("token-row").filter({ hasText: "Badge printer" });
+  await row.waitFor();
+  expect(await page.textContent("body")).not.toContain(token);
+  expect(await look(page, "tokens")).toEqual([]);
+
+  const asks = async (method: string): Promise<number> => (await fetch(`${admit.url}/api/events`, { method, headers: { authorization: `Bearer ${token}`, "content-type": "application/json" }, ...(method === "POST" ? { body: JSON.stringify({ name: "Not theirs", time_zone: "UTC", starts_at: "2030-01-01T20:00:00Z", ends_at: "2030-01-01T23:00:00Z" }) } : {}) })).status;
+  expect([await asks("GET"), await asks("POST")]).toEqual([200, 403]);
+  await row.getByTestId("revoke-token").click();
+  await page.getByTestId("confirm-yes").click();
+  await row.waitFor({ state: "detached" });
+  expect(await asks("GET")).toBe(401);
+  await page.getByTestId("chip-over").click();
+  expect(await row.getByTestId("token-state").getAttribute("data-state")).toBe("revoked");
+});
+
+test("the report says who came and who is still to come, also where nobody has", async () => {
+  const page = await visit("report", `/events/${admit.demo.event_id}/report`);
+  await signIn(page, admit);
+  await page.getByTestId("report-running").waitFor();
+  expect(await page.getByTestId("report-admitted").textContent()).toBe("0");
+  await page.getByTestId("report-guests-came").waitFor();
+  expect(await page.getByTestId("quarters-failure").count()).toBe(0);
+  expect(await look(page, "report")).toEqual([]);
+});
